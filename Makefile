@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# The front door. `make` prints the targets; CMake and Ninja do the work beneath.
+
+BUILD      ?= build#      where everything is built
+PORTABLE   ?= 0#          1: one binary for all x86-64 machines, kernels picked at run time
+NO_INSTALL ?= 0#          1: never install packages, print the line to run
+WERROR     ?= 0#          1: warnings are errors
+PREFIX     ?= /usr/local# where `make install` puts things; DESTDIR is honoured
+
+.DEFAULT_GOAL := help
+.PHONY: help build test demo bench bench-ops install portable asan tsan clang fmt fmt-check tidy coverage info clean
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+export NO_INSTALL
+override BUILD := $(strip $(BUILD))
+
+SOURCES = $(shell find $(wildcard src include tests bench) -name '*.[ch]' | sort)
+DEPS    = @scripts/deps.sh
+OPTIONS = -DMX_PORTABLE=$(PORTABLE) -DMX_WERROR=$(WERROR)
+# $(call compile,dir,cmake options): configures and builds in dir; quiet unless it fails.
+compile = @scripts/build.sh $(1) $(OPTIONS) $(2)
+# $(call check,dir,ctest options): runs the tests of dir.
+check   = @cd $(1) && $(STEADY) ctest --output-on-failure --no-tests=error --no-label-summary --progress $(2)
+# ThreadSanitizer of gcc 12 cannot place its shadow memory where addresses are randomised by more than 28 bits.
+tsan: STEADY = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+comma  := ,
+
+help: ## this page
+	@printf 'MyXTTS: trains a text-to-speech voice. Targets:\n\n'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@printf '\nVariables (make test PORTABLE=1):\n\n'
+	@awk -F ' *[?]= *|# +' '/^[A-Z_]+ +[?]=/ { printf "  %-11s %s (now: %s)\n", $$1, $$3, $$2 }' Makefile
+
+build: ## the program, build/myxtts; installs missing packages first
+	$(DEPS) build
+	$(call compile,--report $(BUILD))
+
+test: ## everything is built and tested
+	$(DEPS) build test bench
+	$(call compile,--report $(BUILD))
+	$(call check,$(BUILD))
+
+demo: ## shows what there is
+	$(DEPS) build bench
+	$(call compile,--report $(BUILD))
+	@scripts/demo.sh $(BUILD)
+
+bench: ## all benches; tables here, numbers in build/bench/*.json
+	$(DEPS) build bench
+	$(call compile,--report $(BUILD))
+	@set -e; for bench in $(BUILD)/bench_*; do $$bench; done
+
+bench-ops: ## only the operations: speed and share of this machine's peak
+	$(DEPS) build bench
+	$(call compile,--report $(BUILD))
+	@$(BUILD)/bench_ops
+
+install: ## program, library, headers and licence below PREFIX
+	$(DEPS) build
+	$(call compile,--report $(BUILD))
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+portable: ## PORTABLE=1 build with its tests, in build/portable
+	$(DEPS) build test bench
+	$(call compile,$(BUILD)/portable,-DMX_PORTABLE=1)
+	$(call check,$(BUILD)/portable)
+
+asan: ## tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build/asan
+	$(DEPS) build test bench
+	$(call compile,$(BUILD)/asan,-DMX_SANITIZE=address$(comma)undefined)
+	$(call check,$(BUILD)/asan)
+
+tsan: ## tests with threads under ThreadSanitizer, in build/tsan
+	$(DEPS) build test bench
+	$(call compile,$(BUILD)/tsan,-DMX_SANITIZE=thread)
+	$(call check,$(BUILD)/tsan,-L threads)
+
+clang: ## build with clang, warnings are errors, in build/clang
+	$(DEPS) build test bench clang
+	$(call compile,$(BUILD)/clang,-DCMAKE_C_COMPILER=clang -DMX_WERROR=1)
+
+fmt: ## formats all sources
+	$(DEPS) fmt
+	@clang-format -i $(SOURCES)
+
+fmt-check: ## fails if a source is not formatted
+	$(DEPS) fmt
+	@clang-format --dry-run --Werror $(SOURCES)
+
+tidy: ## clang-tidy over all sources
+	$(DEPS) build test bench clang tidy
+	$(call compile,$(BUILD)/clang,-DCMAKE_C_COMPILER=clang -DMX_WERROR=1)
+	@printf '%s\n' $(filter %.c,$(SOURCES)) | xargs -P "$$(nproc)" -n 1 clang-tidy -p $(BUILD)/clang --quiet
+
+coverage: ## executed lines per source file after the tests, in build/coverage
+	$(DEPS) build test bench
+	$(call compile,$(BUILD)/coverage,-DMX_COVERAGE=1)
+	@find $(BUILD)/coverage -name '*.gcda' -delete
+	$(call check,$(BUILD)/coverage)
+	@scripts/coverage.sh $(BUILD)/coverage
+
+info: ## optional parts: what was found, what would add the rest
+	$(DEPS) build
+	@scripts/build.sh --configure-only $(BUILD) $(OPTIONS)
+	@cat $(BUILD)/parts.txt
+
+clean: ## removes the build folder
+	@if ls $(BUILD)/CMakeCache.txt $(BUILD)/*/CMakeCache.txt >/dev/null 2>&1; then rm -rf $(BUILD); \
+	elif [ -e $(BUILD) ]; then echo "$(BUILD) is no build folder; not removed" >&2; exit 1; fi

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Tests and benches. A test is tests/test_<module>.c (cmocka) or tests/<name>.sh (bash, the path of the program is $1);
+# each is a process of its own with a time limit. A bench is bench/bench_<name>.c, one program each.
+# All other .c files below the two folders are helpers of the tests or the benches.
+
+# Tests that start threads or use devices, whose work runs in threads (regular expressions):
+# `ctest -L threads` runs them, `make tsan` under ThreadSanitizer.
+set(MX_THREAD_TESTS
+    test_alloc test_error test_log test_pool test_progress test_queue
+    test_budget test_cpu.* test_device.* test_fake.* test_registry.* test_ops_deterministic)
+
+set(MX_TEST_SECONDS 120)
+if(MX_SANITIZE)
+  math(EXPR MX_TEST_SECONDS "${MX_TEST_SECONDS} * 5")
+endif()
+
+# mx_programs(tests test names [libraries]): one executable per tests/test_*.c; all other sources below tests/ form the
+# library test_support, of which each takes what it needs. OpenBLAS is there for all of them if it was found.
+function(mx_programs folder prefix out)
+  file(GLOB_RECURSE helpers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.c)
+  file(GLOB mains CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/${prefix}_*.c)
+  if(mains)
+    list(REMOVE_ITEM helpers ${mains})
+  endif()
+
+  add_library(${prefix}_common INTERFACE)
+  target_include_directories(${prefix}_common INTERFACE ${CMAKE_SOURCE_DIR}/${folder})
+  target_link_libraries(${prefix}_common INTERFACE libmyxtts ${ARGN})
+  if(MX_OPENBLAS)
+    target_include_directories(${prefix}_common SYSTEM INTERFACE ${OPENBLAS_INCLUDE})
+    target_link_libraries(${prefix}_common INTERFACE ${OPENBLAS_LIBRARY})
+    target_compile_definitions(${prefix}_common INTERFACE MX_HAVE_OPENBLAS)
+  endif()
+  set(support "")
+  if(helpers)
+    set(support ${prefix}_support)
+    add_library(${support} STATIC ${helpers})
+    target_link_libraries(${support} PUBLIC ${prefix}_common)
+  endif()
+
+  set(names "")
+  foreach(main ${mains})
+    get_filename_component(name ${main} NAME_WE)
+    add_executable(${name} ${main})
+    target_link_libraries(${name} PRIVATE ${support} ${prefix}_common)
+    list(APPEND names ${name})
+  endforeach()
+  set(${out} "${names}" PARENT_SCOPE)
+endfunction()
+
+# mx_test_limits(name [VARIABLE=value…])
+function(mx_test_limits name)
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${MX_TEST_SECONDS}
+    ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=second_deadlock_stack=1;${ARGN}")
+  foreach(pattern ${MX_THREAD_TESTS})
+    if(name MATCHES "^${pattern}$")
+      set_tests_properties(${name} PROPERTIES LABELS threads)
+    endif()
+  endforeach()
+endfunction()
+
+function(mx_add_tests)
+  if(CMOCKA_FOUND)
+    set(other_isas "")
+    foreach(isa ${MX_ISA_NAMES})
+      mx_isa_runs(${isa} runs)
+      if(runs)
+        list(APPEND other_isas ${isa})
+      endif()
+    endforeach()
+    list(POP_BACK other_isas)
+    mx_programs(tests test names PkgConfig::CMOCKA)
+    foreach(name ${names})
+      add_test(NAME ${name} COMMAND ${name})
+      mx_test_limits(${name})
+      # A portable build has several kernels for each operation; the test above took the best, these take the others.
+      if(name MATCHES "^test_ops_")
+        foreach(isa ${other_isas})
+          add_test(NAME ${name}@${isa} COMMAND ${name})
+          mx_test_limits(${name}@${isa} MYXTTS_ISA=${isa})
+        endforeach()
+      endif()
+    endforeach()
+  endif()
+  file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*.sh)
+  foreach(script ${scripts})
+    get_filename_component(name ${script} NAME_WE)
+    add_test(NAME ${name} COMMAND bash ${script} $<TARGET_FILE:myxtts>)
+    mx_test_limits(${name})
+  endforeach()
+endfunction()
+
+function(mx_add_benches)
+  mx_programs(bench bench names)
+endfunction()

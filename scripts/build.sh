@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Configures and builds in one folder, quiet unless something fails.
+#
+#     scripts/build.sh [--configure-only | --report] folder [cmake options]
+#
+# --configure-only stops before the build; --report shows which parts were found when that differs from the last time.
+
+set -euo pipefail
+
+mode=
+case "${1:-}" in
+--*)
+    mode="$1"
+    shift
+    ;;
+esac
+folder="$1"
+shift
+source="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+
+mkdir -p "$folder"
+before="$(cat "$folder/parts.txt" 2>/dev/null || true)"
+log="$folder/configure.log"
+if ! cmake -S "$source" -B "$folder" -G Ninja "$@" >"$log" 2>&1; then
+    cat "$log" >&2
+    printf 'build: configuring in %s failed (see above; `make clean` removes the folder)\n' "$folder" >&2
+    exit 1
+fi
+[[ $mode != --configure-only ]] || exit 0
+if [[ $mode == --report && $before != "$(cat "$folder/parts.txt")" ]]; then cat "$folder/parts.txt"; fi
+
+# On a terminal ninja shows one moving line; elsewhere only what the compiler says is of interest.
+if [[ -t 1 ]]; then
+    ninja -C "$folder"
+else
+    ninja -C "$folder" --quiet 2>&1 | sed '/^ninja: no work to do\.$/d'
+fi
