@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Small files in one piece, see file.h.
+ */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+
+#define QUOTED_BYTES 300 /* room for a path in a message */
+
+int mx_file_read(const char *path, size_t limit_bytes, char **data, size_t *bytes)
+{
+    int rc = 0;
+    char quoted[QUOTED_BYTES];
+    char *buffer = NULL;
+    size_t used = 0, capacity = 0;
+    struct stat status;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        mx_text_quote(quoted, sizeof quoted, path);
+        if (errno == ENOENT || errno == ENOTDIR)
+            MX_RAISE(MX_ERR_NOT_FOUND, "check the path; relative paths start at the current folder",
+                     "there is no file %s", quoted);
+        MX_RAISE(MX_ERR_IO, "check that the file exists and may be read", "cannot open %s: %s", quoted,
+                 strerror(errno));
+    }
+    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
+        MX_RAISE(MX_ERR_IO, "name a file inside it", "%s is a folder, not a file",
+                 mx_text_quote(quoted, sizeof quoted, path));
+    for (;;) {
+        if (used == capacity) {
+            /* One byte more than the limit is enough to know that there is too much. */
+            size_t wanted = capacity == 0 ? 4096 : capacity * 2;
+            if (wanted > limit_bytes + 1) wanted = limit_bytes + 1;
+            char *const grown = mx_realloc(buffer, wanted + 1, 1);
+            if (grown == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+            buffer = grown;
+            capacity = wanted;
+        }
+        const ssize_t got = read(fd, buffer + used, capacity - used);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0)
+            MX_RAISE(MX_ERR_IO, "check the disk", "cannot read %s: %s", mx_text_quote(quoted, sizeof quoted, path),
+                     strerror(errno));
+        if (got == 0) break;
+        used += (size_t)got;
+        if (used > limit_bytes)
+            MX_RAISE(MX_ERR_DATA, "check that it is the right file", "%s is larger than %zu bytes",
+                     mx_text_quote(quoted, sizeof quoted, path), limit_bytes);
+    }
+    buffer[used] = '\0';
+    *data = buffer;
+    *bytes = used;
+    buffer = NULL;
+out:
+    mx_free(buffer);
+    if (fd >= 0) close(fd);
+    return rc;
+}
+
+static int write_whole(int fd, const char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t done = write(fd, data, bytes);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return -1;
+        data += done;
+        bytes -= (size_t)done;
+    }
+    return 0;
+}
+
+/* A rename is durable only once its folder is on the disk. Some file systems cannot flush folders and say EINVAL; that
+ * is as good as it gets there. */
+static int folder_flush(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    char *const folder = slash == NULL   ? mx_strdup(".")
+                         : slash == path ? mx_strdup("/")
+                                         : mx_strndup(path, (size_t)(slash - path));
+    if (folder == NULL) return MX_ERR_NO_MEMORY;
+    int rc = 0;
+    char quoted[QUOTED_BYTES];
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
+        rc = MX_FAIL(MX_ERR_IO, "the file is written, but a power cut now could lose it", "cannot flush folder %s: %s",
+                     mx_text_quote(quoted, sizeof quoted, folder), strerror(errno));
+    if (fd >= 0) close(fd);
+    mx_free(folder);
+    return rc;
+}
+
+/* Opens a new file next to `path`. Not mkostemp: that makes private files whatever the umask says. The name is kept in
+ * *name, owned by the caller, also on failure. */
+static int temporary_open(const char *path, char **name, int *fd)
+{
+    static atomic_uint serial;
+    for (int attempt = 0; attempt < 100; attempt++) {
+        mx_free(*name);
+        *name = mx_format("%s.%ld-%u.tmp", path, (long)getpid(), atomic_fetch_add(&serial, 1u));
+        if (*name == NULL) return MX_ERR_NO_MEMORY;
+        *fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (*fd >= 0) return 0;
+        if (errno != EEXIST) break; /* EEXIST: left over by a killed process with our number */
+    }
+    char quoted[QUOTED_BYTES];
+    return MX_FAIL(MX_ERR_IO, "check that the folder exists and may be written to", "cannot create %s: %s",
+                   mx_text_quote(quoted, sizeof quoted, path), strerror(errno));
+}
+
+int mx_file_write_atomic(const char *path, const void *data, size_t bytes)
+{
+    int rc = 0, fd = -1;
+    bool created = false;
+    char quoted[QUOTED_BYTES];
+    struct stat status;
+    char *temporary = NULL;
+    mx_text_quote(quoted, sizeof quoted, path);
+    const bool exists = stat(path, &status) == 0;
+    if (exists && !S_ISREG(status.st_mode))
+        MX_RAISE(MX_ERR_IO, "name an ordinary file", "%s exists and is not an ordinary file", quoted);
+    MX_TRY(temporary_open(path, &temporary, &fd));
+    created = true;
+    if (exists && fchmod(fd, status.st_mode & 07777) != 0)
+        MX_RAISE(MX_ERR_IO, "check the owner of the file", "cannot keep the permissions of %s: %s", quoted,
+                 strerror(errno));
+    if (write_whole(fd, data, bytes) != 0 || fsync(fd) != 0)
+        MX_RAISE(MX_ERR_IO, "check the free space of the disk", "cannot write %s: %s", quoted, strerror(errno));
+    const int closed = close(fd);
+    fd = -1;
+    if (closed != 0)
+        MX_RAISE(MX_ERR_IO, "check the free space of the disk", "cannot write %s: %s", quoted, strerror(errno));
+    if (rename(temporary, path) != 0)
+        MX_RAISE(MX_ERR_IO, "check that the folder may be written to", "cannot replace %s: %s", quoted,
+                 strerror(errno));
+    created = false;
+    MX_TRY(folder_flush(path));
+out:
+    if (fd >= 0) close(fd);
+    if (created) unlink(temporary);
+    mx_free(temporary);
+    return rc;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Small files in one piece: reading with a size limit, writing so that a reader sees the old file or the new one.
+ *
+ * Memory: mx_file_read hands its buffer to the caller, who frees it with mx_free.
+ */
+#ifndef MX_BASE_FILE_H
+#define MX_BASE_FILE_H
+
+#include <stddef.h>
+
+/* Reads all of `path` (a regular file or a pipe). One zero byte follows the data and is not counted. More than
+ * `limit_bytes` is MX_ERR_DATA, a missing file MX_ERR_NOT_FOUND, anything else MX_ERR_IO. */
+int mx_file_read(const char *path, size_t limit_bytes, char **data, size_t *bytes);
+
+/* Writes a temporary file next to `path`, flushes it to the disk and renames it over `path`, then flushes the folder.
+ * On failure `path` is as it was and no temporary file is left. Refuses to replace anything but a regular file; an
+ * existing file keeps its permissions. */
+int mx_file_write_atomic(const char *path, const void *data, size_t bytes);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The progress line; see progress.h.
+ *
+ *     Reading [=======>        ]  42% 420/1000 files, 130 files/s, 0:04 left, note     on a terminal
+ *     Reading  42% 420/1000 files, 130 files/s, 0:04 left, note                       elsewhere, through the log
+ *
+ * Memory: mx_progress_start takes one block, mx_progress_finish releases it; nothing else allocates.
+ */
+#include "base/progress.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NS_PER_S         UINT64_C(1000000000)
+#define DELAY_NS_DEFAULT (NS_PER_S / 2)
+#define TICK_NS          (NS_PER_S / 10)
+#define QUIET_NS         (30 * NS_PER_S) /* a log without a terminal hears at least this often */
+#define STEPS            10
+#define RATE_MEMORY_S    10.0 /* the time left follows the rate of about this long */
+#define BAR_MAX          40
+#define BAR_MIN          8
+#define LINE_BYTES       512
+
+/* `done` and `next_look_ns` are read by every mx_progress_add without the lock; they only decide who looks, so relaxed
+ * order is enough. `draw` protects all that is below it; it is only ever tried by mx_progress_add (whoever finds it
+ * taken leaves the drawing to its holder) and is taken before the lock of the log, never the other way round. */
+struct mx_progress {
+    char title[64], unit[24];
+    uint64_t total, start_ns, delay_ns;
+    _Atomic uint64_t done, next_look_ns;
+    _Atomic uint64_t next_step_done; /* elsewhere than on a terminal: the count that brings the next line */
+    pthread_mutex_t draw;
+    char note[161];
+    uint64_t last_line_ns; /* elsewhere than on a terminal: when the last line was written */
+    uint64_t rate_ns, rate_done;
+    double rate; /* per second; < 0 until there is one */
+};
+
+/* The progress that has the live line of the terminal: the first one that drew, until it finishes. Others that run
+ * beside it stay silent until their end, or until the line is free; two that draw in turn could not be read. */
+static _Atomic(struct mx_progress *) live_owner;
+
+static void put(char *line, size_t *used, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+static void put(char *line, size_t *used, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const int length = vsnprintf(line + *used, LINE_BYTES - *used, fmt, args);
+    va_end(args);
+    if (length < 0) {
+        line[*used] = '\0';
+    } else {
+        *used = *used + (size_t)length < LINE_BYTES ? *used + (size_t)length : LINE_BYTES - 1;
+    }
+}
+
+static void put_duration(char *line, size_t *used, double seconds)
+{
+    const uint64_t whole = (uint64_t)(seconds + 0.5);
+    if (seconds < 10.0) {
+        put(line, used, "%.1f s", seconds);
+    } else if (whole < 3600) {
+        put(line, used, "%u:%02u", (unsigned)(whole / 60), (unsigned)(whole % 60));
+    } else {
+        put(line, used, "%llu:%02u:%02u", (unsigned long long)(whole / 3600), (unsigned)(whole / 60 % 60),
+            (unsigned)(whole % 60));
+    }
+}
+
+/* The share done, 0 … 1; more than was announced still is all. */
+static double fraction(const struct mx_progress *progress, uint64_t done)
+{
+    return done >= progress->total ? 1.0 : (double)done / (double)progress->total;
+}
+
+/* What follows the bar. With `draw` held. `ended` shows the time taken instead of the time left. */
+static void put_state(const struct mx_progress *progress, char *line, size_t *used, uint64_t done, double rate,
+                      uint64_t now_ns, bool ended)
+{
+    const char *space = progress->unit[0] ? " " : "";
+    if (progress->total) {
+        put(line, used, "%3d%% %llu/%llu%s%s", (int)(fraction(progress, done) * 100.0), (unsigned long long)done,
+            (unsigned long long)progress->total, space, progress->unit);
+    } else {
+        put(line, used, "%llu%s%s", (unsigned long long)done, space, progress->unit);
+    }
+    if (rate >= 0.0) {
+        put(line, used, ", %.*f%s%s/s", rate < 10.0 ? 2 : rate < 100.0 ? 1 : 0, rate, space, progress->unit);
+    }
+    if (ended) {
+        put(line, used, ", ");
+        put_duration(line, used, (double)(now_ns - progress->start_ns) * 1e-9);
+    } else if (progress->total > done && rate > 0.0) {
+        const double left_s = (double)(progress->total - done) / rate;
+        put(line, used, ", ");
+        put_duration(line, used, fmin(left_s, 1e9));
+        put(line, used, " left");
+    }
+    if (progress->note[0]) put(line, used, ", %s", progress->note);
+}
+
+/* A bar in the columns that the rest leaves over, between the title and the state. With `draw` held. */
+static void draw_live(const struct mx_progress *progress, uint64_t done, uint64_t now_ns, int columns)
+{
+    char line[LINE_BYTES], state[LINE_BYTES];
+    size_t used = 0, state_used = 0;
+    put_state(progress, state, &state_used, done, progress->rate, now_ns, false);
+    put(line, &used, "%s ", progress->title);
+    int room = columns - (int)(used + state_used) - 3;
+    if (room > BAR_MAX) room = BAR_MAX;
+    if (progress->total && room >= BAR_MIN) {
+        const int full = (int)(fraction(progress, done) * room);
+        put(line, &used, "[");
+        for (int i = 0; i < room; i++) put(line, &used, "%c", i < full ? '=' : i == full ? '>' : ' ');
+        put(line, &used, "] ");
+    }
+    put(line, &used, "%s", state);
+    mx_log_live_draw(line);
+}
+
+static void write_line(const struct mx_progress *progress, uint64_t done, double rate, uint64_t now_ns, bool ended)
+{
+    char line[LINE_BYTES];
+    size_t used = 0;
+    put(line, &used, "%s ", progress->title);
+    put_state(progress, line, &used, done, rate, now_ns, ended);
+    mx_info("%s", line);
+}
+
+/* Follows the rate with a memory of RATE_MEMORY_S. With `draw` held. */
+static void update_rate(struct mx_progress *progress, uint64_t done, uint64_t now_ns)
+{
+    const double seconds = (double)(now_ns - progress->rate_ns) * 1e-9;
+    if (seconds * 2e9 < (double)TICK_NS) return; /* too short to tell */
+    const double rate = (double)(done - progress->rate_done) / seconds;
+    const double keep = progress->rate < 0.0 ? 0.0 : exp(-seconds / RATE_MEMORY_S);
+    progress->rate = keep * progress->rate + (1.0 - keep) * rate;
+    progress->rate_ns = now_ns;
+    progress->rate_done = done;
+}
+
+/* The least count that belongs to the step after the one `done` is in. */
+static uint64_t step_after(const struct mx_progress *progress, uint64_t done)
+{
+    const unsigned next = (unsigned)(fraction(progress, done) * STEPS) + 1;
+    return (uint64_t)ceil((double)progress->total / STEPS * next);
+}
+
+/* Whether `done` brings a line where there is no terminal. The end itself does not: finish writes it. */
+static bool step_reached(struct mx_progress *progress, uint64_t done)
+{
+    return done < progress->total && done >= atomic_load_explicit(&progress->next_step_done, memory_order_relaxed);
+}
+
+int mx_progress_start(const struct mx_progress_options *options, struct mx_progress **out)
+{
+    *out = NULL;
+    struct mx_progress *progress = mx_alloc(1, sizeof *progress);
+    if (!progress) return MX_ERR_NO_MEMORY;
+    const int error = pthread_mutex_init(&progress->draw, NULL);
+    if (error) {
+        mx_free(progress);
+        return MX_FAIL(MX_ERR_NO_MEMORY, "close other programs", "cannot make a lock: %s", strerror(error));
+    }
+    snprintf(progress->title, sizeof progress->title, "%s", options->title ? options->title : "");
+    snprintf(progress->unit, sizeof progress->unit, "%s", options->unit ? options->unit : "");
+    mx_utf8_trim(progress->title);
+    mx_utf8_trim(progress->unit);
+    progress->total = options->total;
+    progress->delay_ns = options->delay_ns ? options->delay_ns : DELAY_NS_DEFAULT;
+    progress->start_ns = progress->rate_ns = progress->last_line_ns = mx_clock_ns();
+    progress->rate = -1.0;
+    atomic_store_explicit(&progress->next_look_ns, progress->start_ns + progress->delay_ns, memory_order_relaxed);
+    atomic_store_explicit(&progress->next_step_done, step_after(progress, 0), memory_order_relaxed);
+    *out = progress;
+    return 0;
+}
+
+/* With `draw` held: shows the state of now where and if it is due. */
+static void look(struct mx_progress *progress, uint64_t now_ns)
+{
+    const uint64_t done = atomic_load_explicit(&progress->done, memory_order_relaxed);
+    const int columns = mx_log_live_columns();
+    update_rate(progress, done, now_ns);
+    if (columns > 0) {
+        struct mx_progress *owner = NULL;
+        if (atomic_compare_exchange_strong(&live_owner, &owner, progress) || owner == progress) {
+            draw_live(progress, done, now_ns, columns);
+        }
+        atomic_store_explicit(&progress->next_step_done, UINT64_MAX, memory_order_relaxed); /* only ticks count here */
+        return;
+    }
+    if (!step_reached(progress, done) && now_ns - progress->last_line_ns < QUIET_NS) return;
+    write_line(progress, done, progress->rate, now_ns, false);
+    progress->last_line_ns = now_ns;
+    atomic_store_explicit(&progress->next_step_done, step_after(progress, done), memory_order_relaxed);
+}
+
+void mx_progress_add(struct mx_progress *progress, uint64_t amount)
+{
+    const uint64_t done = atomic_fetch_add_explicit(&progress->done, amount, memory_order_relaxed) + amount;
+    const uint64_t now_ns = mx_clock_ns();
+    if (now_ns - progress->start_ns < progress->delay_ns) return;
+    if (now_ns < atomic_load_explicit(&progress->next_look_ns, memory_order_relaxed) && !step_reached(progress, done)) {
+        return;
+    }
+    if (pthread_mutex_trylock(&progress->draw) != 0) return;
+    look(progress, now_ns);
+    atomic_store_explicit(&progress->next_look_ns, now_ns + TICK_NS, memory_order_relaxed);
+    pthread_mutex_unlock(&progress->draw);
+}
+
+void mx_progress_note(struct mx_progress *progress, const char *fmt, ...)
+{
+    char note[sizeof progress->note];
+    va_list args;
+    va_start(args, fmt);
+    const int length = vsnprintf(note, sizeof note, fmt, args);
+    va_end(args);
+    if (length < 0) return;
+    mx_utf8_trim(note);
+    pthread_mutex_lock(&progress->draw);
+    memcpy(progress->note, note, sizeof note);
+    pthread_mutex_unlock(&progress->draw);
+}
+
+void mx_progress_finish(struct mx_progress *progress)
+{
+    if (!progress) return;
+    struct mx_progress *owner = progress;
+    if (atomic_compare_exchange_strong(&live_owner, &owner, NULL)) mx_log_live_draw("");
+    const uint64_t now_ns = mx_clock_ns();
+    if (now_ns - progress->start_ns >= progress->delay_ns) {
+        const uint64_t done = atomic_load_explicit(&progress->done, memory_order_relaxed);
+        const double seconds = (double)(now_ns - progress->start_ns) * 1e-9;
+        write_line(progress, done, seconds > 0.0 ? (double)done / seconds : -1.0, now_ns, true);
+    }
+    pthread_mutex_destroy(&progress->draw);
+    mx_free(progress);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A progress line: bar, count, rate and time left.
+ *
+ * On a terminal it is one line redrawn at most ten times a second; elsewhere a plain line at 10 % steps and
+ * at least every 30 s. Written to stderr through the log's stream, silent when the log level is above INFO. Nothing
+ * appears for work that ends within `delay_ns`. Any thread may call mx_progress_add; the line is drawn by whoever
+ * passes the next tick.
+ */
+#ifndef MX_BASE_PROGRESS_H
+#define MX_BASE_PROGRESS_H
+
+#include <stdint.h>
+
+struct mx_progress;
+
+struct mx_progress_options {
+    const char *title; /* "Reading" */
+    const char *unit;  /* "files"; NULL: none */
+    uint64_t total;    /* 0: unknown; then no bar and no time left */
+    uint64_t delay_ns; /* 0: default 500 ms */
+};
+
+int mx_progress_start(const struct mx_progress_options *options, struct mx_progress **out);
+void mx_progress_add(struct mx_progress *progress, uint64_t amount);
+/* Text shown after the rate ("loss 0.42"); copied, cut to 160 bytes. */
+void mx_progress_note(struct mx_progress *progress, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void mx_progress_finish(struct mx_progress *progress); /* draws the final state once, releases; NULL is fine */
+
+#endif
