@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The vtable: for authors of backends only. Callers use device.h.
+ *
+ * A backend fills one const struct mx_backend. Entries marked (optional) may be NULL; the default stands in the
+ * comment and lives in the core (device.c). The core owns the structs below, checks arguments and
+ * budgets before calling, and keeps the lists for leak reports; a backend keeps its own things behind `impl`.
+ * All entries that submit work are asynchronous. They return a negative code only when the work could not be queued; a
+ * failure while it runs becomes the stream's sticky error (mx_stream_fail).
+ */
+#ifndef MX_DEVICE_BACKEND_H
+#define MX_DEVICE_BACKEND_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/error.h"
+#include "device/device.h"
+#include "device/ops.h"
+#include "device/registry.h"
+
+struct mx_device {
+    const struct mx_backend *backend;
+    struct mx_device_info info;
+    char name[32];    /* "cpu:0" */
+    char logical[16]; /* "GPU:0" */
+    int logical_index;
+    struct mx_budget *budget;
+    pthread_mutex_t lock;             /* protects the lists and the pins of streams; a leaf lock */
+    pthread_cond_t unpinned;          /* with lock: a stream's pins fell to 0 */
+    struct mx_buffer *buffers;        /* alive, for the leak report */
+    struct mx_buffer *released;       /* released but kept, where the backend asks for it */
+    struct mx_stream *streams;        /* alive, for mx_device_sync */
+    struct mx_host_block *blocks;     /* alive, from mx_host_alloc */
+    struct mx_event *events;          /* alive */
+    pthread_mutex_t staging_lock;     /* held for the length of one staged copy: protects the next two */
+    struct mx_stream *staging_stream; /* the core's own, for copies from or to another backend; made at first use */
+    void *staging;
+    void *impl;
+};
+
+/* One mx_host_alloc. */
+struct mx_host_block {
+    void *ptr;
+    size_t bytes;
+    char owner[32];
+    struct mx_host_block *next;
+};
+
+struct mx_buffer {
+    struct mx_device *device;
+    size_t bytes;
+    char owner[32];
+    void *host; /* where caps.host_visible; otherwise NULL */
+    void *impl;
+    struct mx_buffer *prev, *next;
+};
+
+struct mx_stream {
+    struct mx_device *device;
+    char name[32];
+    atomic_int failed;     /* 0, or the code of `error`; set once */
+    pthread_mutex_t lock;  /* protects `error`; a leaf lock */
+    struct mx_error error; /* the first failure of work on this stream */
+    int pins;              /* mx_device_sync calls that wait for this stream; device->lock; release waits for 0 */
+    void *impl;
+    struct mx_stream *prev, *next;
+};
+
+struct mx_event {
+    struct mx_device *device;
+    void *impl;
+    struct mx_event *prev, *next;
+};
+
+struct mx_backend {
+    const char *name;     /* "cpu" */
+    const char *requires; /* what would add it where it is missing: "an NVIDIA driver (libcuda.so.1)" */
+    bool keeps_released;  /* (optional) for tests: struct mx_buffer outlives its release until the device closes, so
+                             that a backend can tell use after release */
+
+    /* Starts the backend: finds and splits devices. `*state` is the backend's, handed to the next three. On failure a
+     * reason is in the error's message and hint (the registry keeps both for listings). */
+    int (*open)(const struct mx_registry_options *options, void **state);
+    void (*close)(void *state);
+    int (*device_count)(void *state);
+    int (*device_info)(void *state, int index, struct mx_device_info *out);
+
+    /* device->info, name, budget are set; the backend sets impl. */
+    int (*device_open)(void *state, struct mx_device *device);
+    void (*device_close)(struct mx_device *device);
+
+    int (*buffer_create)(struct mx_buffer *buffer); /* bytes set; sets host (if visible) and impl */
+    void (*buffer_release)(struct mx_buffer *buffer);
+    int (*host_alloc)(struct mx_device *device, size_t bytes,
+                      void **out);                             /* (optional) default: 64-byte aligned malloc */
+    void (*host_release)(struct mx_device *device, void *ptr); /* (optional) default: free */
+
+    int (*stream_create)(struct mx_stream *stream);
+    void (*stream_release)(struct mx_stream *stream); /* work is complete already */
+    int (*stream_sync)(struct mx_stream *stream);
+    int (*stream_wait)(struct mx_stream *stream, struct mx_event *event); /* event of any device of this backend */
+
+    int (*event_create)(struct mx_event *event);
+    void (*event_release)(struct mx_event *event);
+    int (*event_record)(struct mx_event *event, struct mx_stream *stream);
+    int (*event_sync)(struct mx_event *event);
+    bool (*event_done)(struct mx_event *event);
+    uint64_t (*event_time_ns)(struct mx_event *event);
+
+    int (*copy_upload)(struct mx_stream *stream, struct mx_slice to, const void *from, size_t bytes);
+    int (*copy_download)(struct mx_stream *stream, void *to, struct mx_slice from, size_t bytes);
+    int (*copy_slices)(struct mx_stream *stream, struct mx_slice to, struct mx_slice from,
+                       size_t bytes);                                           /* same backend */
+    bool (*can_peer)(const struct mx_device *from, const struct mx_device *to); /* (optional) default: false */
+
+    /* Queues one operation; arguments are checked already and must be copied (sizes: mx_op_args_bytes). */
+    int (*submit)(struct mx_stream *stream, enum mx_op op, const void *args);
+    bool (*supports)(const struct mx_device *device, enum mx_op op,
+                     const void *args); /* (optional) default: everything */
+};
+
+/* For backends: records the first failure of asynchronous work; the error is the calling thread's current one. */
+void mx_stream_fail(struct mx_stream *stream);
+/* For the core: 0, or the stream's sticky error, which then is the calling thread's. */
+int mx_stream_status(const struct mx_stream *stream);
+
+/* For the registry: makes the device that `info` describes and opens it. `state` is the backend's. */
+int mx_device_create(const struct mx_backend *backend, void *state, const struct mx_device_info *info,
+                     int logical_index, uint64_t limit_bytes, struct mx_device **out);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The matrix product beneath matmul, the convolutions and attention.
+ *
+ * Own code instead of OpenBLAS, for measured reasons (SPEED.md): the packaged OpenBLAS does not know recent processors
+ * and runs its oldest kernel on them, it cannot fetch A through a convolution's taps or apply an epilogue while the
+ * tile is in registers, and its sums depend on how the rows are split. Here an element of C is the sum over equal
+ * blocks of k, in order, of one chain of fused multiply-adds each; the blocks depend on k alone, not on the worker
+ * count, the tile or the neighbours: so a row's result does not depend on the rest of the batch.
+ *
+ * The tile is MX_GEMM_MR rows by two vectors, which fills the register file. A tile reads A and B where they lie if
+ * that is as fast as from a copy; otherwise A is copied MR rows and at most KC columns at a time into a panel that
+ * stays in the first-level cache, and B is packed KC by NC into panels of NR columns that stay in the second. The next
+ * rows are fetched ahead.
+ */
+#ifndef MX_DEVICE_CPU_ISA_GEMM_H
+#define MX_DEVICE_CPU_ISA_GEMM_H
+
+#include "device/cpu/isa/vec.h"
+#include "device/cpu/kernels.h"
+
+#if MX_VEC_BYTES == 64
+#define MX_GEMM_MR 14
+#define MX_GEMM_NC 768
+#else
+#define MX_GEMM_MR 6
+#define MX_GEMM_NC 256
+#endif
+#define MX_GEMM_NR (2 * MX_VEC_FLOATS)
+#define MX_GEMM_KC 384 /* most steps of k in one block */
+#define MX_GEMM_KC_COLUMNS                                                                                             \
+    256 /* the same for a transposed A, which is read in place: its lines must stay in the cache */
+#define MX_GEMM_ROW                                                                                                    \
+    (MX_GEMM_KC + 16) /* floats from row to row of an A panel: no two rows start on the same cache set */
+
+/* A panel of A: [MR][MX_GEMM_ROW] (by rows), or [kc][a vector, of which MR lanes count] (by columns of A). */
+#define MX_GEMM_PANEL_FLOATS                                                                                           \
+    (MX_GEMM_MR * MX_GEMM_ROW > MX_GEMM_KC * MX_VEC_FLOATS ? MX_GEMM_MR * MX_GEMM_ROW : MX_GEMM_KC * MX_VEC_FLOATS + 16)
+
+/* Where op(A) [m, k] comes from. taps 0: a stored matrix. taps > 0: the rows of packed sequences seen through a
+ * convolution, k (or m, transposed) runs over [taps][width]: element (row, tap, c) is data[row + tap - taps/2][c], 0
+ * outside the row's own sequence. */
+struct mx_gemm_a {
+    const float *data;
+    int64_t ld;
+    bool transpose; /* stored [k, m]; with taps: m runs over [taps][width] and k over the rows */
+    int32_t taps;
+    int64_t width;
+    const int32_t *offsets; /* of the sequences */
+    int32_t sequences;
+};
+
+/* Where op(B) [k, n] comes from: k in blocks of `block` (0: one block), each stored [block, n], or [n, block] with
+ * transpose, block_stride floats apart. */
+struct mx_gemm_b {
+    const float *data;
+    int64_t ld;
+    bool transpose;
+    int64_t block, block_stride;
+};
+
+/* struct mx_epilogue with pointers; bias by column, the others laid out as C. */
+struct mx_gemm_epilogue {
+    const float *bias, *residual;
+    float *pre;
+    enum mx_activation act;
+    bool act_grad, accumulate;
+};
+
+struct mx_gemm {
+    struct mx_gemm_a a;
+    struct mx_gemm_b b;
+    float *c;
+    int64_t ldc;
+    int64_t m, n, k;
+    struct mx_gemm_epilogue epilogue;
+};
+
+/* Called by the whole gang; each worker does its share of C. Uses the worker's scratch. */
+void MX_CPU_FN(gemm)(const struct mx_gang *gang, const struct mx_gemm *job);
+
+/* Lines of memory that will be needed soon, fetched a few at a time while tiles are computed: rows of `lines` cache
+ * lines, `wrap` bytes from the end of one row to the start of the next. */
+struct mx_gemm_ahead {
+    const char *at;
+    int64_t wrap;
+    int32_t lines, left; /* in a row; in this row */
+    int64_t remaining;   /* lines altogether */
+};
+
+#define MX_GEMM_STEP 4 /* k steps for each line fetched ahead */
+
+/* Operands of one tile. Rows of A lie a_row floats apart and steps of k a_step: one of the two is 1. Steps of B lie
+ * b_step apart and are aligned for vectors. */
+struct mx_gemm_operands {
+    const float *a, *b;
+    int64_t a_row, a_step, b_step;
+    int64_t kc;
+};
+
+/* tile[MR][NR] (rows `ld` apart) = or += A · B over kc steps; A by rows (a_step 1) or by columns (a_row 1). */
+void MX_CPU_FN(gemm_tile_rows)(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
+                               struct mx_gemm_ahead *ahead);
+void MX_CPU_FN(gemm_tile_columns)(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
+                                  struct mx_gemm_ahead *ahead);
+
+/* The panels of op(B) for columns n0 … n1-1 and rows k0 … k0+kc-1: dst [panels][kc][NR], panels panel_floats apart;
+ * columns beyond n1 are 0. */
+void MX_CPU_FN(gemm_pack_b)(const struct mx_gemm_b *b, int64_t k0, int64_t kc, int64_t n0, int64_t n1, float *dst,
+                            int64_t panel_floats);
+
+#endif

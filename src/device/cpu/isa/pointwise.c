@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Operations on elements that do not see each other: activation, residual add, dropout, scale, fill, cast.
+ *
+ * All of them are one pass over memory; each worker takes a contiguous share, so the result cannot depend on their
+ * number. The meaning of every operation stands in device/ops.h.
+ */
+#include "device/cpu/isa/vec.h"
+#include "device/cpu/kernels.h"
+
+#define GRAIN 1024 /* elements: a page of float32, and whole vectors and random blocks */
+
+/* ---- activation: y[count] = act(x[count]) ---- */
+MX_KERNEL(activation)
+{
+    const struct mx_activation_args *a = args;
+    const float *x = mx_cpu_ptr(a->x);
+    float *y = mx_cpu_ptr(a->y);
+    const bool around = x != y && mx_vec_around(y, a->count);
+    int64_t begin, end;
+    mx_gang_share(gang, a->count, GRAIN, &begin, &end);
+    switch (a->act) {
+    case MX_ACT_NONE:
+        if (x != y && begin < end) memcpy(y + begin, x + begin, (size_t)(end - begin) * sizeof *y);
+        break;
+    case MX_ACT_RELU:
+        MX_VEC_EACH(i, n, begin, end, mx_vf_put_n(y + i, mx_vf_max((mx_vf){0}, mx_vf_load_n(x + i, n)), n, around););
+        break;
+    case MX_ACT_GELU:
+        MX_VEC_EACH(i, n, begin, end, {
+            mx_vec_ahead(x + i);
+            mx_vf_put_n(y + i, mx_vf_gelu(mx_vf_load_n(x + i, n)), n, around);
+        });
+        break;
+    }
+    mx_vec_fence(around);
+}
+
+/* dx[count] = dy[count] · act'(x[count]) */
+MX_KERNEL(activation_grad)
+{
+    const struct mx_activation_grad_args *a = args;
+    const float *x = mx_cpu_ptr(a->x), *dy = mx_cpu_ptr(a->dy);
+    float *dx = mx_cpu_ptr(a->dx);
+    const bool around = dx != dy && dx != x && mx_vec_around(dx, a->count);
+    int64_t begin, end;
+    mx_gang_share(gang, a->count, GRAIN, &begin, &end);
+    switch (a->act) {
+    case MX_ACT_NONE:
+        if (dx != dy && begin < end) memcpy(dx + begin, dy + begin, (size_t)(end - begin) * sizeof *dx);
+        break;
+    case MX_ACT_RELU:
+        MX_VEC_EACH(i, n, begin, end, {
+            const mx_vi open = mx_vf_load_n(x + i, n) > (mx_vf){0};
+            mx_vf_put_n(dx + i, mx_vf_select(open, mx_vf_load_n(dy + i, n), (mx_vf){0}), n, around);
+        });
+        break;
+    case MX_ACT_GELU:
+        MX_VEC_EACH(i, n, begin, end, {
+            mx_vec_ahead(x + i);
+            mx_vec_ahead(dy + i);
+            mx_vf_put_n(dx + i, mx_vf_load_n(dy + i, n) * mx_vf_gelu_grad(mx_vf_load_n(x + i, n)), n, around);
+        });
+        break;
+    }
+    mx_vec_fence(around);
+}
+
+/* ---- residual_add: y[count] = a[count] + factor · b[count] ---- */
+MX_KERNEL(residual_add)
+{
+    const struct mx_residual_add_args *a = args;
+    const float *left = mx_cpu_ptr(a->a), *right = mx_cpu_ptr(a->b);
+    float *y = mx_cpu_ptr(a->y);
+    const mx_vf factor = mx_vf_set(a->factor);
+    const bool around = y != left && y != right && mx_vec_around(y, a->count);
+    int64_t begin, end;
+    mx_gang_share(gang, a->count, GRAIN, &begin, &end);
+    MX_VEC_EACH(i, n, begin, end,
+                mx_vf_put_n(y + i, mx_vf_load_n(left + i, n) + factor * mx_vf_load_n(right + i, n), n, around););
+    mx_vec_fence(around);
+}
+
+/* ---- dropout ---- */
+#define RANDOM_FLOATS (2 * MX_VEC_FLOATS) /* random words made at once: one block of four per 64-bit lane */
+
+#if MX_VEC_BYTES == 64
+#define ZIP_LOW(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#elif MX_VEC_BYTES == 32
+#define ZIP_LOW(a, b)  __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#else
+#define ZIP_LOW(a, b)  __builtin_shufflevector(a, b, 0, 2)
+#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 1, 3)
+#endif
+
+/* The keys of the ten rounds, as 64-bit words. */
+struct keys {
+    uint64_t first[10], second[10];
+};
+
+/* mx_philox (base/rng.h) of one block per lane, computed in the lower halves of the lanes; what the products leave in
+ * the upper halves never gets back down. front, back: the words in the order of their index. */
+MX_VEC_INLINE void philox(const struct keys *keys, uint64_t stream, mx_vul block, mx_vu *front, mx_vu *back)
+{
+    mx_vul c0 = block, c1 = block >> 32, c2 = stream - (mx_vul){0}, c3 = (stream >> 32) - (mx_vul){0};
+#pragma GCC unroll 10
+    for (int round = 0; round < 10; round++) {
+        const mx_vul p0 = mx_vul_times_low(c0, 0xD2511F53u - (mx_vul){0});
+        const mx_vul p1 = mx_vul_times_low(c2, 0xCD9E8D57u - (mx_vul){0});
+        c0 = mx_vul_down(p1) ^ c1 ^ keys->first[round];
+        c2 = mx_vul_down(p0) ^ c3 ^ keys->second[round];
+        c1 = p1;
+        c3 = p0;
+    }
+    const mx_vul a = (c0 & 0xffffffffu) | c1 << 32, b = (c2 & 0xffffffffu) | c3 << 32;
+    *front = (mx_vu)ZIP_LOW(a, b);
+    *back = (mx_vu)ZIP_HIGH(a, b);
+}
+
+/* n lanes of y = keep ? x · factor : 0, + residual where there is one. */
+MX_VEC_INLINE void drop(float *y, const float *x, const float *residual, mx_vu word, uint32_t threshold, float factor,
+                        int n, bool around)
+{
+    const mx_vi keep = word >= threshold;
+    mx_vf v = (mx_vf)((mx_vi)(mx_vf_load_n(x, n) * factor) & keep);
+    if (residual) v += mx_vf_load_n(residual, n);
+    mx_vf_put_n(y, v, n, around);
+}
+
+/* Elements [begin, end) of the dropout; begin is a multiple of 4. */
+MX_VEC_INLINE void drop_range(const struct mx_dropout_args *a, const float *residual, int64_t begin, int64_t end)
+{
+    const float *x = mx_cpu_ptr(a->x);
+    float *y = mx_cpu_ptr(a->y);
+    const uint32_t threshold = (uint32_t)ceil((double)a->rate * 0x1p32);
+    const float factor = (float)(1 / (1 - (double)a->rate));
+    const bool around = x != y && residual != y && mx_vec_around(y, a->count);
+    struct keys keys;
+    for (uint32_t i = 0; i < 10; i++) {
+        keys.first[i] = (uint32_t)a->seed + i * 0x9E3779B9u;
+        keys.second[i] = (uint32_t)(a->seed >> 32) + i * 0xBB67AE85u;
+    }
+    mx_vul block;
+    for (int i = 0; i < MX_VEC_DOUBLES; i++) block[i] = (a->index + (uint64_t)begin) / 4 + (uint64_t)i;
+    for (int64_t i = begin; i < end; i += RANDOM_FLOATS, block += MX_VEC_DOUBLES) {
+        mx_vu first, second;
+        philox(&keys, a->stream, block, &first, &second);
+        mx_vec_ahead(x + i);
+        mx_vec_ahead(x + i + MX_VEC_FLOATS);
+        if (i + RANDOM_FLOATS <= end) {
+            drop(y + i, x + i, residual ? residual + i : NULL, first, threshold, factor, MX_VEC_FLOATS, around);
+            const int64_t j = i + MX_VEC_FLOATS;
+            drop(y + j, x + j, residual ? residual + j : NULL, second, threshold, factor, MX_VEC_FLOATS, around);
+            continue;
+        }
+        const int left = (int)(end - i), n = left < MX_VEC_FLOATS ? left : MX_VEC_FLOATS;
+        drop(y + i, x + i, residual ? residual + i : NULL, first, threshold, factor, n, false);
+        const int64_t j = i + n;
+        drop(y + j, x + j, residual ? residual + j : NULL, second, threshold, factor, left - n, false);
+    }
+    mx_vec_fence(around);
+}
+
+/* y[count] = x[count]/(1 - rate) or 0, + residual[count] */
+MX_KERNEL(dropout)
+{
+    const struct mx_dropout_args *a = args;
+    const float *x = mx_cpu_ptr(a->x), *residual = mx_cpu_ptr(a->residual);
+    float *y = mx_cpu_ptr(a->y);
+    int64_t begin, end;
+    mx_gang_share(gang, a->count, GRAIN, &begin, &end);
+    if (a->rate > 0 && residual)
+        drop_range(a, residual, begin, end);
+    else if (a->rate > 0)
+        drop_range(a, NULL, begin, end);
+    else if (residual)
+        MX_VEC_EACH(i, n, begin, end, mx_vf_store_n(y + i, mx_vf_load_n(x + i, n) + mx_vf_load_n(residual + i, n), n););
+    else if (x != y && begin < end)
+        memcpy(y + begin, x + begin, (size_t)(end - begin) * sizeof *y);
+}
+
+/* ---- scale: x[count] *= factor ---- */
+MX_KERNEL(scale)
+{
+    const struct mx_scale_args *a = args;
+    float *x = mx_cpu_ptr(a->x);
+    const mx_vf factor = mx_vf_set(a->factor);
+    int64_t begin, end;
+    mx_gang_share(gang, a->count, GRAIN, &begin, &end);
+    MX_VEC_EACH(i, n, begin, end, mx_vf_store_n(x + i, mx_vf_load_n(x + i, n) * factor, n););
+}
+
+/* ---- fill: x[count] = value ---- */
+MX_KERNEL(fill)
+{
+    const struct mx_fill_args *a = args;
+    float *x = mx_cpu_ptr(a->x);
+    int64_t begin, end;
+    mx_gang_share(gang, a->count, GRAIN, &begin, &end);
+    const mx_vf value = (mx_vf)(a->bits - (mx_vu){0}); /* as bits: a NaN pattern or an integer must survive */
+    const bool around = mx_vec_around(x, a->count);
+    MX_VEC_EACH(i, n, begin, end, mx_vf_put_n(x + i, value, n, around););
+    mx_vec_fence(around);
+}
+
+/* ---- cast: y[count] = x[count] in another type ---- */
+static uint16_t bf16_from_bits(uint32_t bits)
+{
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40u); /* NaN, made quiet */
+    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+static void cast_to_bf16(const uint32_t *x, uint16_t *y, int64_t begin, int64_t end)
+{
+    int64_t i = begin;
+    for (; i + MX_VEC_FLOATS <= end; i += MX_VEC_FLOATS) {
+        const mx_vu bits = (mx_vu)mx_vi_load((const int32_t *)x + i);
+        const mx_vu nan = (mx_vu)((bits & 0x7fffffffu) > 0x7f800000u);
+        const mx_vu rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16, quiet = bits >> 16 | 0x40u;
+        *(mx_vh_any *)(y + i) = __builtin_convertvector((nan & quiet) | (~nan & rounded), mx_vh);
+    }
+    for (; i < end; i++) y[i] = bf16_from_bits(x[i]);
+}
+
+static void cast_from_bf16(const uint16_t *x, uint32_t *y, int64_t begin, int64_t end)
+{
+    int64_t i = begin;
+    for (; i + MX_VEC_FLOATS <= end; i += MX_VEC_FLOATS) {
+        const mx_vh half = *(const mx_vh_any *)(x + i);
+        mx_vf_store((float *)y + i, (mx_vf)(__builtin_convertvector(half, mx_vu) << 16));
+    }
+    for (; i < end; i++) y[i] = (uint32_t)x[i] << 16;
+}
+
+static void cast_from_int(const int32_t *x, float *y, int64_t begin, int64_t end)
+{
+    int64_t i = begin;
+    for (; i + MX_VEC_FLOATS <= end; i += MX_VEC_FLOATS)
+        mx_vf_store(y + i, __builtin_convertvector(mx_vi_load(x + i), mx_vf));
+    for (; i < end; i++) y[i] = (float)x[i];
+}
+
+MX_KERNEL(cast)
+{
+    const struct mx_cast_args *a = args;
+    int64_t begin, end;
+    mx_gang_share(gang, a->count, GRAIN, &begin, &end);
+    switch (a->kind) {
+    case MX_CAST_F32_BF16:
+        cast_to_bf16(mx_cpu_ptr(a->x), mx_cpu_ptr(a->y), begin, end);
+        break;
+    case MX_CAST_BF16_F32:
+        cast_from_bf16(mx_cpu_ptr(a->x), mx_cpu_ptr(a->y), begin, end);
+        break;
+    case MX_CAST_I32_F32:
+        cast_from_int(mx_cpu_ptr(a->x), mx_cpu_ptr(a->y), begin, end);
+        break;
+    }
+}

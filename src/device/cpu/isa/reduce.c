@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Operations whose result is a sum over everything: gradient of a bias, losses, the norm of the gradient.
+ *
+ * Every sum is made per chunk, chunks that follow from the shape alone (chunks.h), and then in the order of the chunks.
+ */
+#include "device/cpu/isa/chunks.h"
+
+#define BIAS_ROWS     64    /* rows per partial sum of a bias gradient */
+#define BIAS_TOGETHER 4     /* rows added before the partial sum is touched */
+#define LOSS_ELEMENTS 4096  /* per partial sum of a loss, about */
+#define NORM_ELEMENTS 16384 /* per partial sum of a norm */
+
+/* ---- bias_grad: dy [rows, n] → db [n] ---- */
+/* sums[n] = Σ of the rows at dy. */
+static void add_rows(const float *dy, int64_t rows, int64_t n, float *sums)
+{
+    memset(sums, 0, (size_t)n * sizeof *sums);
+    int64_t r = 0;
+    for (; r + BIAS_TOGETHER <= rows; r += BIAS_TOGETHER, dy += BIAS_TOGETHER * n)
+        MX_VEC_EACH(i, lanes, 0, n, {
+            const mx_vf front = mx_vf_load_n(dy + i, lanes) + mx_vf_load_n(dy + n + i, lanes);
+            const mx_vf back = mx_vf_load_n(dy + 2 * n + i, lanes) + mx_vf_load_n(dy + 3 * n + i, lanes);
+            mx_vf_store_n(sums + i, mx_vf_load_n(sums + i, lanes) + (front + back), lanes);
+        });
+    for (; r < rows; r++, dy += n)
+        MX_VEC_EACH(i, lanes, 0, n,
+                    mx_vf_store_n(sums + i, mx_vf_load_n(sums + i, lanes) + mx_vf_load_n(dy + i, lanes), lanes););
+}
+
+MX_KERNEL(bias_grad)
+{
+    const struct mx_bias_grad_args *a = args;
+    const float *dy = mx_cpu_ptr(a->dy);
+    float *db = mx_cpu_ptr(a->db);
+    const int64_t n = a->n;
+    const struct mx_chunks chunks = mx_chunks_plan(a->rows, BIAS_ROWS, n * (int64_t)sizeof(float));
+    int64_t begin, end;
+    if (chunks.count == 0 && a->rows > 0) { /* rows longer than the scratch: by columns, rows in order */
+        mx_gang_share(gang, n, MX_VEC_FLOATS, &begin, &end);
+        const struct mx_chunks rows = {.rows = 1, .count = a->rows};
+        mx_chunks_add(&rows, dy, n, db, a->accumulate, begin, end);
+        return;
+    }
+    float *partial = gang->shared; /* [chunk][n] */
+    for (int64_t c; (c = mx_gang_ticket(gang, 0)) < chunks.count;) {
+        mx_chunks_rows(&chunks, c, a->rows, &begin, &end);
+        add_rows(dy + begin * n, end - begin, n, partial + c * n);
+    }
+    mx_gang_barrier(gang);
+    mx_gang_share(gang, n, MX_VEC_FLOATS, &begin, &end);
+    mx_chunks_add(&chunks, partial, n, db, a->accumulate, begin, end);
+}
+
+/* ---- loss: prediction, target [rows, n], mask [rows] → value [1], dprediction [rows, n] ---- */
+struct loss_span {
+    const float *prediction, *target;
+    float *gradient;
+    enum mx_loss_kind kind;
+    float factor;
+    bool accumulate;
+};
+
+/* Adds weight · Σ loss over elements [begin, end) to `low` and `high`, and writes their gradients. */
+MX_VEC_INLINE void loss_add(const struct loss_span *span, int64_t begin, int64_t end, float weight, mx_vd *low,
+                            mx_vd *high)
+{
+    const double share = (double)weight;
+    const mx_vf one = mx_vf_set(span->factor * weight), zero = {0};
+    MX_VEC_EACH(i, lanes, begin, end, {
+        const mx_vf d = mx_vf_load_n(span->prediction + i, lanes) - mx_vf_load_n(span->target + i, lanes);
+        const mx_vf value = span->kind == MX_LOSS_L1 ? mx_vf_abs(d) : d * d;
+        mx_vec_ahead(span->prediction + i);
+        mx_vec_ahead(span->target + i);
+        *low += share * mx_vd_low(value);
+        *high += share * mx_vd_high(value);
+        if (span->gradient) {
+            mx_vf g = 2.0f * one * d;
+            if (span->kind == MX_LOSS_L1) g = mx_vf_select(d > zero, one, mx_vf_select(d < zero, -one, zero));
+            if (span->accumulate) g += mx_vf_load_n(span->gradient + i, lanes);
+            mx_vf_store_n(span->gradient + i, g, lanes);
+        }
+    });
+}
+
+/* Rows [begin, end) of the loss. Without a mask they are one long row. */
+MX_VEC_INLINE double loss_rows(const struct loss_span *span, const float *mask, int64_t n, int64_t begin, int64_t end)
+{
+    mx_vd low = {0}, high = {0};
+    if (!mask)
+        loss_add(span, begin * n, end * n, 1.0f, &low, &high);
+    else
+        for (int64_t r = begin; r < end; r++) loss_add(span, r * n, (r + 1) * n, mask[r], &low, &high);
+    return mx_vd_sum(low + high);
+}
+
+MX_KERNEL(loss)
+{
+    const struct mx_loss_args *a = args;
+    const struct loss_span span = {
+        .prediction = mx_cpu_ptr(a->prediction),
+        .target = mx_cpu_ptr(a->target),
+        .gradient = mx_cpu_ptr(a->dprediction),
+        .kind = a->kind,
+        .factor = a->factor,
+        .accumulate = a->accumulate_dp,
+    };
+    const float *mask = mx_cpu_ptr(a->mask);
+    const int64_t least = a->n > 0 && a->n < LOSS_ELEMENTS ? LOSS_ELEMENTS / a->n : 1;
+    const struct mx_chunks chunks = mx_chunks_plan(a->rows, least, (int64_t)sizeof(double));
+    double *partial = gang->shared; /* [chunk] */
+    for (int64_t c; (c = mx_gang_ticket(gang, 0)) < chunks.count;) {
+        int64_t begin, end;
+        mx_chunks_rows(&chunks, c, a->rows, &begin, &end);
+        partial[c] = loss_rows(&span, mask, a->n, begin, end);
+    }
+    mx_gang_barrier(gang);
+    if (gang->worker != 0) return;
+    double sum = 0;
+    for (int64_t c = 0; c < chunks.count; c++) sum += partial[c];
+    float *value = mx_cpu_ptr(a->value);
+    *value = (float)((a->accumulate ? (double)*value : 0.0) + (double)a->factor * sum);
+}
+
+/* ---- grad_norm: gradient [count] → result [4] ---- */
+static double squares(const float *x, int64_t count)
+{
+    mx_vd low = {0}, high = {0};
+    MX_VEC_EACH(i, lanes, 0, count, {
+        const mx_vf v = mx_vf_load_n(x + i, lanes);
+        mx_vec_ahead(x + i);
+        const mx_vd l = mx_vd_low(v), h = mx_vd_high(v);
+        low += l * l;
+        high += h * h;
+    });
+    return mx_vd_sum(low + high);
+}
+
+MX_KERNEL(grad_norm)
+{
+    const struct mx_grad_norm_args *a = args;
+    const float *gradient = mx_cpu_ptr(a->gradient);
+    const struct mx_chunks chunks = mx_chunks_plan(a->count, NORM_ELEMENTS, (int64_t)sizeof(double));
+    double *partial = gang->shared; /* [chunk] */
+    for (int64_t c; (c = mx_gang_ticket(gang, 0)) < chunks.count;) {
+        int64_t begin, end;
+        mx_chunks_rows(&chunks, c, a->count, &begin, &end);
+        partial[c] = squares(gradient + begin, end - begin);
+    }
+    mx_gang_barrier(gang);
+    if (gang->worker != 0) return;
+    double sum = 0;
+    for (int64_t c = 0; c < chunks.count; c++) sum += partial[c];
+    /* A square of a float32 cannot overflow a double: the sum is finite exactly when every gradient is. */
+    const double factor = (double)a->factor, limit = (double)a->limit, norm = sqrt(sum) * fabs(factor);
+    const bool finite = isfinite((float)norm);
+    float *result = mx_cpu_ptr(a->result);
+    result[0] = (float)norm;
+    result[1] = !finite ? 0.0f : (float)(limit > 0 && norm > limit ? factor * (limit / norm) : factor);
+    result[2] = finite ? 1.0f : 0.0f;
+    result[3] = (float)sum;
+}

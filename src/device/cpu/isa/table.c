@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The table of this variant's kernels, made from the one list of operations in device/ops.h: an operation without a
+ * kernel does not link.
+ */
+#include "device/cpu/kernels.h"
+
+#define MX_ONE(name)  MX_KERNEL(name);
+#define MX_PAIR(name) MX_ONE(name) MX_ONE(name##_grad)
+MX_OP_LIST(MX_PAIR, MX_ONE)
+#undef MX_ONE
+#undef MX_PAIR
+
+#define TEXT_(name) #name
+#define TEXT(name)  TEXT_(name)
+
+extern const struct mx_cpu_kernels MX_CPU_TABLE(MX_ISA);
+
+const struct mx_cpu_kernels MX_CPU_TABLE(MX_ISA) = {
+    .isa = TEXT(MX_ISA),
+    .run =
+        {
+#define MX_ONE(name)  [MX_OP_##name] = MX_CPU_FN(name),
+#define MX_PAIR(name) MX_ONE(name) MX_ONE(name##_grad)
+            MX_OP_LIST(MX_PAIR, MX_ONE)
+#undef MX_ONE
+#undef MX_PAIR
+        },
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The CPU kernels: one table of functions per instruction set.
+ *
+ * The files in isa/ are compiled once per variant with MX_ISA set (native alone, or base, avx2 and avx512 in a portable
+ * build); each variant exports one const table, and the device picks one at start. A kernel is called by every worker
+ * of the device's gang at once and does its own share; `gang` tells which share. Shares are chosen so that the result
+ * does not depend on the number of workers.
+ */
+#ifndef MX_DEVICE_CPU_KERNELS_H
+#define MX_DEVICE_CPU_KERNELS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/pool.h"
+#include "device/backend.h"
+
+#define MX_CPU_SCRATCH_BYTES                                                                                           \
+    ((size_t)4 << 20) /* private scratch of each worker, 64-byte aligned; counted in the budget */
+#define MX_CPU_SHARED_BYTES ((size_t)1 << 20) /* scratch shared by the gang (partial sums), 64-byte aligned */
+#define MX_CPU_TICKETS      4
+
+/* What one worker knows while it runs a kernel. */
+struct mx_gang {
+    int worker, workers;
+    void *scratch;         /* MX_CPU_SCRATCH_BYTES, this worker's */
+    void *shared;          /* MX_CPU_SHARED_BYTES, the gang's */
+    atomic_llong *tickets; /* MX_CPU_TICKETS counters, 0 at the start of each operation: dynamic shares */
+    struct mx_pool *pool;
+    struct mx_stream *stream; /* where failures go: MX_FAIL, then mx_stream_fail */
+};
+
+/* All workers wait for each other. */
+static inline void mx_gang_barrier(const struct mx_gang *gang)
+{
+    if (gang->workers > 1) mx_pool_barrier(gang->pool);
+}
+
+/* This worker's contiguous share of [0, count), in multiples of `grain`. */
+static inline void mx_gang_share(const struct mx_gang *gang, int64_t count, int64_t grain, int64_t *begin, int64_t *end)
+{
+    const int64_t blocks = (count + grain - 1) / grain;
+    const int64_t first = blocks * gang->worker / gang->workers, last = blocks * (gang->worker + 1) / gang->workers;
+    *begin = first * grain < count ? first * grain : count;
+    *end = last * grain < count ? last * grain : count;
+}
+
+/* The next unclaimed number from ticket counter `which` (0, 1, 2, …); every worker gets different ones. */
+static inline int64_t mx_gang_ticket(const struct mx_gang *gang, int which)
+{
+    return atomic_fetch_add_explicit(&gang->tickets[which], 1, memory_order_relaxed);
+}
+
+static inline void *mx_cpu_ptr(struct mx_slice slice)
+{
+    return slice.buffer ? (char *)slice.buffer->host + slice.offset_bytes : NULL;
+}
+
+struct mx_cpu_kernels {
+    const char *isa; /* "avx512" */
+    void (*run[MX_OP_COUNT])(const struct mx_gang *gang, const void *args);
+};
+
+#define MX_CPU_JOIN_(a, b) a##b
+#define MX_CPU_JOIN(a, b)  MX_CPU_JOIN_(a, b)
+#define MX_CPU_TABLE(isa)  MX_CPU_JOIN(mx_cpu_kernels_, isa)
+
+/* Inside isa/: MX_KERNEL(matmul) { const struct mx_matmul_args *a = args; … } defines this variant's kernel. */
+#define MX_CPU_FN(name) MX_CPU_JOIN(mx_cpu_##name##_, MX_ISA)
+#define MX_KERNEL(name) void MX_CPU_FN(name)(const struct mx_gang *gang, const void *args)
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The operations: one list that drives the kernels of every backend, the argument check, the gradient test,
+ * the cross-backend test and the bench.
+ *
+ * Tensors are row-major float32 unless said otherwise, named by slices (buffer + byte offset, 4-byte aligned).
+ * Sequences are *packed*: rows lie end to end, struct mx_packed tells where each begins; there is no padding. Shapes
+ * stand in brackets, the fastest dimension last. "dX" is the gradient of the loss with respect to X. `accumulate` adds
+ * to the destination instead of replacing it. Slices marked (optional) may be {0}. Outputs must not overlap inputs
+ * unless "in place" is said.
+ *
+ * Results are deterministic, and on the CPU they do not depend on the number of workers either: every sum has a fixed
+ * order. Empty inputs (0 rows, empty sequences) are legal everywhere.
+ *
+ * Submitting: mx_op_submit(stream, MX_OP_MATMUL, &args), or the typed form mx_matmul(stream, &args). Arguments are
+ * copied. Wrong arguments (slices outside their buffers, another device's buffers, absurd sizes) are refused with
+ * MX_ERR_ARGUMENT before anything is queued.
+ */
+#ifndef MX_DEVICE_OPS_H
+#define MX_DEVICE_OPS_H
+
+#include "device/device.h"
+
+/* PAIR: a forward operation and its gradient stand next to each other as name and name_grad.
+ * SOLO: no gradient of its own (linear in itself, made of others, or never differentiated). */
+#define MX_OP_LIST(PAIR, SOLO)                                                                                         \
+    SOLO(matmul)                                                                                                       \
+    SOLO(bias_grad)                                                                                                    \
+    PAIR(layer_norm)                                                                                                   \
+    PAIR(activation)                                                                                                   \
+    SOLO(residual_add)                                                                                                 \
+    PAIR(embedding)                                                                                                    \
+    SOLO(rotary_table)                                                                                                 \
+    SOLO(rotary)                                                                                                       \
+    PAIR(attention)                                                                                                    \
+    SOLO(conv1d)                                                                                                       \
+    SOLO(conv1d_grad_input)                                                                                            \
+    SOLO(conv1d_grad_weight)                                                                                           \
+    SOLO(dropout)                                                                                                      \
+    SOLO(durations_scan)                                                                                               \
+    PAIR(expand)                                                                                                       \
+    PAIR(segment_mean)                                                                                                 \
+    PAIR(attentive_pool)                                                                                               \
+    SOLO(loss)                                                                                                         \
+    SOLO(grad_norm)                                                                                                    \
+    SOLO(adamw)                                                                                                        \
+    SOLO(scale)                                                                                                        \
+    SOLO(fill)                                                                                                         \
+    SOLO(cast)
+
+enum mx_op {
+#define MX_PAIR(name) MX_OP_##name, MX_OP_##name##_grad,
+#define MX_SOLO(name) MX_OP_##name,
+    MX_OP_LIST(MX_PAIR, MX_SOLO)
+#undef MX_PAIR
+#undef MX_SOLO
+        MX_OP_COUNT
+};
+
+/* Where sequences lie in packed rows: sequence s has rows offsets[s] … offsets[s+1]-1.
+ * offsets[0] = 0, offsets[count] = rows; not decreasing. */
+struct mx_packed {
+    struct mx_slice offsets; /* int32 [count + 1] */
+    int32_t count;           /* sequences */
+    int32_t rows;            /* all rows together */
+    int32_t max_rows;        /* of the longest sequence */
+};
+
+enum mx_activation {
+    MX_ACT_NONE,
+    MX_ACT_RELU, /* max(x, 0) */
+    MX_ACT_GELU, /* x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))) */
+};
+
+/* What happens to a product P before it is stored, in this order; every part is optional.
+ *   z = P + bias;  pre = z;  y = act(z);  [grad: y = P · act'(pre), pre is read];  y += residual;  C = y, or C += y. */
+struct mx_epilogue {
+    struct mx_slice bias; /* [n] */
+    enum mx_activation act;
+    bool act_grad;            /* multiply by the derivative at `pre` instead of applying the activation; then no bias */
+    struct mx_slice pre;      /* [m, n]: written (z, what a backward pass needs) or, with act_grad, read */
+    struct mx_slice residual; /* [m, n]: added after the activation; may be C itself */
+    bool accumulate;          /* C += */
+};
+
+/* C[m,n] = epilogue(op(A) · op(B)); op(A) is [m,k], op(B) is [k,n].
+ * Gradients of Y = X·W: dX = dY·Wᵀ (transpose_b), dW = Xᵀ·dY (transpose_a). lda, ldb, ldc: floats from
+ * row to row as stored; pre and residual have C's. */
+struct mx_matmul_args {
+    struct mx_slice a; /* [m, k], stored [k, m] with transpose_a */
+    struct mx_slice b; /* [k, n], stored [n, k] with transpose_b */
+    struct mx_slice c; /* [m, n] */
+    int64_t m, n, k;
+    int64_t lda, ldb, ldc; /* 0: dense */
+    bool transpose_a, transpose_b;
+    struct mx_epilogue epilogue;
+};
+
+/* db[n] = (+=) Σ over rows of dy[rows, n]. */
+struct mx_bias_grad_args {
+    struct mx_slice dy, db;
+    int64_t rows, n;
+    bool accumulate;
+};
+
+/* y = (x - mean)/√(var + eps) · gamma + beta, per row of [rows, n]. stats: [rows, 2] mean and 1/√(var + eps), for the
+ * gradient. */
+struct mx_layer_norm_args {
+    struct mx_slice x, gamma, beta, y, stats;
+    int64_t rows, n;
+    float eps;
+};
+
+/* dx [rows, n] = (+= with accumulate_dx; in place of dy allowed without it), dgamma and dbeta [n] += always.
+ * residual (optional) [rows, n]: added to dx, so that the gradient of the skip connection costs no pass of its own. */
+struct mx_layer_norm_grad_args {
+    struct mx_slice dy, x, gamma, stats, dx, dgamma, dbeta;
+    struct mx_slice residual;
+    int64_t rows, n;
+    bool accumulate_dx;
+};
+
+/* y = act(x) over count elements; in place allowed. */
+struct mx_activation_args {
+    struct mx_slice x, y;
+    int64_t count;
+    enum mx_activation act;
+};
+
+/* dx = dy · act'(x); in place of dy allowed. */
+struct mx_activation_grad_args {
+    struct mx_slice dy, x, dx;
+    int64_t count;
+    enum mx_activation act;
+};
+
+/* y = a + factor · b over count elements; y may be a or b. Gradient: da = dy, db = factor · dy. */
+struct mx_residual_add_args {
+    struct mx_slice a, b, y;
+    int64_t count;
+    float factor;
+};
+
+/* y[rows, n] = factor · table[ids[row], :] (+= with accumulate). An id outside [0, vocabulary) fails the stream. */
+struct mx_embedding_args {
+    struct mx_slice ids; /* int32 [rows] */
+    struct mx_slice table, y;
+    int64_t rows, n, vocabulary;
+    float factor;
+    bool accumulate;
+};
+
+/* dtable[ids[row], :] += factor · dy[row, :], rows in order. */
+struct mx_embedding_grad_args {
+    struct mx_slice ids, dy, dtable;
+    int64_t rows, n, vocabulary;
+    float factor;
+};
+
+/* table [positions, head_width/2, 2] = cos, sin of position · base^(-2i/head_width). */
+struct mx_rotary_table_args {
+    struct mx_slice table;
+    int64_t positions, head_width;
+    float base; /* 10000 */
+};
+
+/* In place: the halves (x[i], x[i + head_width/2]) of each of `heads` heads of each row are turned by the angle of the
+ * row's position in its sequence; inverse turns back, which is also the gradient. Row r starts at x + r · stride
+ * floats. */
+struct mx_rotary_args {
+    struct mx_slice x, table;
+    struct mx_packed rows;
+    int64_t heads, head_width, stride;
+    int64_t positions; /* of the table; ≥ rows.max_rows */
+    bool inverse;
+};
+
+/* For each sequence and head: out = softmax(q kᵀ · factor) v, every row sees every row of its own sequence and no
+ * other. q, k, v: row r of head h starts at r · stride + h · head_width (so they may lie in one [rows, 3·width]
+ * tensor); out: row stride out_stride. lse [heads, rows]: log Σ exp of each score row, for the gradient. Memory beyond
+ * that does not grow with the square of the length. */
+struct mx_attention_args {
+    struct mx_slice q, k, v, out, lse;
+    struct mx_packed rows;
+    int64_t heads, head_width, stride, out_stride;
+    float factor; /* 1/√head_width */
+};
+
+/* dq, dk, dv (row stride grad_stride) replace what was there. delta [heads, rows] is scratch. */
+struct mx_attention_grad_args {
+    struct mx_slice q, k, v, out, lse, dout, dq, dk, dv, delta;
+    struct mx_packed rows;
+    int64_t heads, head_width, stride, out_stride, grad_stride;
+    float factor;
+};
+
+/* y[rows, out_width] = epilogue(Σ_tap x[row + tap - taps/2, :] · w[tap]), rows outside the own sequence are 0.
+ * w: [taps, in_width, out_width]; taps 1, 3 or 5. */
+struct mx_conv1d_args {
+    struct mx_slice x, w, y;
+    struct mx_packed rows;
+    int64_t in_width, out_width;
+    int32_t taps;
+    struct mx_epilogue epilogue;
+};
+
+/* dx[rows, in_width] = epilogue(Σ_tap dy[row - tap + taps/2, :] · w[tap]ᵀ). */
+struct mx_conv1d_grad_input_args {
+    struct mx_slice dy, w, dx;
+    struct mx_packed rows;
+    int64_t in_width, out_width;
+    int32_t taps;
+    struct mx_epilogue epilogue;
+};
+
+/* dw[tap] = (+=) Σ_row x[row + tap - taps/2, :]ᵀ · dy[row, :]. */
+struct mx_conv1d_grad_weight_args {
+    struct mx_slice x, dy, dw;
+    struct mx_packed rows;
+    int64_t in_width, out_width;
+    int32_t taps;
+    bool accumulate;
+};
+
+/* y[i] = x[i]/(1 - rate) where the random word of (seed, stream, index + i) ≥ rate · 2³², else 0; then + residual[i].
+ * Its own gradient (on dy, without residual). In place allowed. rate 0: copies (or does nothing in place). */
+struct mx_dropout_args {
+    struct mx_slice x, y, residual; /* residual (optional) */
+    int64_t count;
+    float rate;                   /* [0, 1) */
+    uint64_t seed, stream, index; /* index: multiple of 4 */
+};
+
+/* ends int32 [count + 1]: ends[0] = 0, ends[i + 1] = ends[i] + durations[i]. A negative duration fails the stream. */
+struct mx_durations_scan_args {
+    struct mx_slice durations; /* int32 [count] */
+    struct mx_slice ends;
+    int64_t count;
+};
+
+/* y[r, :] = (+=) x[s, :] for ends[s] ≤ r < ends[s + 1]: tokens to frames with ends from durations_scan, a vector per
+ * sequence to its rows with ends = the packed offsets. */
+struct mx_expand_args {
+    struct mx_slice x;    /* [segments, n] */
+    struct mx_slice ends; /* int32 [segments + 1], not decreasing, ends[segments] = rows */
+    struct mx_slice y;    /* [rows, n] */
+    int64_t segments, rows, n;
+    bool accumulate;
+};
+
+/* dx[s, :] = (+=) Σ dy[r, :] over the segment's rows. */
+struct mx_expand_grad_args {
+    struct mx_slice dy, ends, dx;
+    int64_t segments, rows, n;
+    bool accumulate;
+};
+
+/* y[s, :] = mean of x[r, :] over the segment's rows; 0 for an empty one. With the packed offsets: mean pooling per
+ * sequence. */
+struct mx_segment_mean_args {
+    struct mx_slice x, ends, y;
+    int64_t segments, rows, n;
+};
+
+/* dx[r, :] = (+=) dy[s, :]/rows of s. */
+struct mx_segment_mean_grad_args {
+    struct mx_slice dy, ends, dx;
+    int64_t segments, rows, n;
+    bool accumulate;
+};
+
+/* y[s, :] = Σ_r w[r] x[r, :] with w = softmax of score[r] over the sequence's rows; w [rows] is kept for the gradient.
+ */
+struct mx_attentive_pool_args {
+    struct mx_slice x, score, y, w;
+    struct mx_packed rows;
+    int64_t n;
+};
+
+/* dx[r, :] = w[r] dy[s, :];  dscore[r] = w[r] (dy[s, :]·x[r, :] - dy[s, :]·y[s, :]). */
+struct mx_attentive_pool_grad_args {
+    struct mx_slice dy, x, y, w, dx, dscore;
+    struct mx_packed rows;
+    int64_t n;
+};
+
+enum mx_loss_kind { MX_LOSS_L1, MX_LOSS_L2 }; /* |p - t| and (p - t)² */
+
+/* value[0] = (+=) factor · Σ_r mask[r] Σ_i loss(p[r,i], t[r,i]);  dp [rows, n] = factor · mask[r] · loss'. The sum is
+ * made in double, in a fixed order. The caller puts 1/count into factor. */
+struct mx_loss_args {
+    struct mx_slice prediction, target; /* [rows, n] */
+    struct mx_slice mask;               /* (optional) [rows] */
+    struct mx_slice value;              /* float [1] */
+    struct mx_slice dprediction;        /* (optional) */
+    int64_t rows, n;
+    float factor;
+    enum mx_loss_kind kind;
+    bool accumulate;    /* value += */
+    bool accumulate_dp; /* dprediction += */
+};
+
+/* result float [4] = {‖g‖₂ · |factor|, the scale that AdamW must apply: factor · min(1, limit/(‖g‖₂ |factor|)), 1 if
+ * finite else 0, Σ g² in float}. The sum is made in double. limit 0: no clipping. Not finite: scale 0 and finite 0, so
+ * that nothing reaches the weights. */
+struct mx_grad_norm_args {
+    struct mx_slice gradient, result;
+    int64_t count;
+    float limit, factor; /* factor: 1/accumulated micro-batches */
+};
+
+/* Decoupled weight decay (AdamW) over flat buffers of `count` floats; the first `decayed` of them are decayed.
+ * norm: result of grad_norm on the same stream; when its finite flag is 0 nothing changes. ema (optional): ema += (1 -
+ * ema_decay)(p - ema). bias corrections come from `step` (1, 2, …). */
+struct mx_adamw_args {
+    struct mx_slice parameter, gradient, moment1, moment2, norm;
+    struct mx_slice ema; /* (optional) */
+    int64_t count, decayed;
+    float lr, beta1, beta2, eps, weight_decay, ema_decay;
+    int64_t step;
+};
+
+/* x *= factor, in place. */
+struct mx_scale_args {
+    struct mx_slice x;
+    int64_t count;
+    float factor;
+};
+
+/* x[i] = value (float bits; int32 patterns may be handed over in `bits`). */
+struct mx_fill_args {
+    struct mx_slice x;
+    int64_t count;
+    union {
+        float value;
+        uint32_t bits;
+    };
+};
+
+enum mx_cast { MX_CAST_F32_BF16, MX_CAST_BF16_F32, MX_CAST_I32_F32 };
+
+/* y = x in another type; bf16 by rounding to nearest even, NaN stays NaN. */
+struct mx_cast_args {
+    struct mx_slice x, y;
+    int64_t count;
+    enum mx_cast kind;
+};
+
+const char *mx_op_name(enum mx_op op);
+size_t mx_op_args_bytes(enum mx_op op);
+#define MX_OP_ARGS_MAX 512 /* no argument struct is larger (asserted at compile time) */
+
+/* Checks `args` against the device: shapes, slices, ranges. MX_ERR_ARGUMENT names the operation and the argument. */
+int mx_op_check(const struct mx_device *device, enum mx_op op, const void *args);
+/* Calls visit(context, argument name, slice, bytes, written) for every present slice of checked arguments. */
+void mx_op_slices(enum mx_op op, const void *args,
+                  void (*visit)(void *context, const char *name, struct mx_slice slice, size_t bytes, bool written),
+                  void *context);
+
+int mx_op_submit(struct mx_stream *stream, enum mx_op op, const void *args);
+
+#define MX_TYPED(name)                                                                                                 \
+    static inline int mx_##name(struct mx_stream *stream, const struct mx_##name##_args *args)                         \
+    {                                                                                                                  \
+        return mx_op_submit(stream, MX_OP_##name, args);                                                               \
+    }
+#define MX_PAIR(name) MX_TYPED(name) MX_TYPED(name##_grad)
+MX_OP_LIST(MX_PAIR, MX_TYPED)
+#undef MX_PAIR
+#undef MX_TYPED
+
+#endif

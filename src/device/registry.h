@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The registry: which backends and devices there are, and opening the chosen ones.
+ *
+ * Backends stand in one const table (mx_backends); tests hand in their own. Devices are chosen before any backend is
+ * initialised: a selection is parsed from the command line alone, then mx_registry_open initialises only the
+ * backends it names (all of them for listing). Chosen devices are renumbered in the order given: the
+ * first is GPU:0 (the data device), the second GPU:1 (the model device), whatever their physical indices.
+ * An asked-for device that is missing is MX_ERR_NO_DEVICE, with the devices that are there in the hint. Nothing falls
+ * back.
+ */
+#ifndef MX_DEVICE_REGISTRY_H
+#define MX_DEVICE_REGISTRY_H
+
+#include "device/device.h"
+
+struct mx_backend;
+struct mx_registry;
+
+/* The backends of this build, NULL-terminated. */
+extern const struct mx_backend *const mx_backends[];
+
+#define MX_SELECTION_MAX 16
+
+/* Options that shape devices before they exist. */
+struct mx_registry_options {
+    int cpu_devices;                       /* logical CPU devices; 0: one of all cores */
+    const char *devices[MX_SELECTION_MAX]; /* names such as "cpu:1", in logical order; none: list everything, open by
+                                              name later */
+    int device_count;
+};
+
+/* One backend's state for listings. */
+struct mx_backend_status {
+    const char *name; /* "cuda" */
+    bool compiled;    /* part of this build */
+    bool available;   /* initialised and has devices */
+    int device_count;
+    char reason[512]; /* why not available; "" if it is */
+    char hint[512];   /* what would make it available */
+};
+
+/* `backends` NULL: mx_backends. Splits, validates and counts devices; takes no device memory. */
+int mx_registry_open(const struct mx_backend *const *backends, const struct mx_registry_options *options,
+                     struct mx_registry **out);
+void mx_registry_close(struct mx_registry *registry); /* all devices must be closed; NULL is fine */
+
+int mx_registry_backend_count(const struct mx_registry *registry);
+void mx_registry_backend(const struct mx_registry *registry, int index, struct mx_backend_status *out);
+
+/* Devices: those selected, in logical order, or all when nothing was selected. */
+int mx_registry_device_count(const struct mx_registry *registry);
+const struct mx_device_info *mx_registry_device(const struct mx_registry *registry, int index);
+int mx_registry_find(const struct mx_registry *registry,
+                     const char *name); /* "cpu:1" → index, or MX_ERR_NO_DEVICE with hint */
+
+/* Opens device number `index` under a hard memory limit (0: the device's total memory). */
+int mx_registry_device_open(struct mx_registry *registry, int index, uint64_t limit_bytes, struct mx_device **out);
+
+/* Splits "cuda:2" into backend and index. MX_ERR_USAGE with a hint when malformed. */
+int mx_device_name_parse(const char *text, char backend[16], int *index);
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Making cases: random draws, storages, tensors, dimensions, and cutting a case into its sequences.
+ *
+ * All memory of a case comes from its arena. Random numbers come from Philox: draws from stream 1 of the case's seed
+ * (not of its operation, so that an operation and its gradient draw the same shapes), contents from one stream per
+ * storage name.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "ops/case.h"
+#include "ops/reference.h"
+
+/* Of each gradient its forward operation, of all others themselves. */
+static const enum mx_op forwards[MX_OP_COUNT] = {
+#define OP_SOLO(name) [MX_OP_##name] = MX_OP_##name,
+#define OP_PAIR(name) OP_SOLO(name)[MX_OP_##name##_grad] = MX_OP_##name,
+    MX_OP_LIST(OP_PAIR, OP_SOLO)
+#undef OP_PAIR
+#undef OP_SOLO
+};
+
+static void (*const makers[MX_OP_COUNT])(struct op_case *) = {
+#define OP_SOLO(name) [MX_OP_##name] = op_make_##name,
+#define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
+    MX_OP_LIST(OP_PAIR, OP_SOLO)
+#undef OP_PAIR
+#undef OP_SOLO
+};
+
+static size_t type_bytes(enum op_type type)
+{
+    return type == OP_BF16 ? 2 : 4;
+}
+
+static void *take(struct op_case *c, int64_t count, size_t size)
+{
+    void *ptr = mx_arena_alloc(&c->arena, (size_t)count, size);
+    if (!ptr) {
+        fprintf(stderr, "out of memory for a test case\n");
+        abort();
+    }
+    return ptr;
+}
+
+/* What a gradient takes over from its forward pass (statistics, weights, outputs) must fit the other inputs: the
+ * reference computes it from the forward case of the same seed, whose inputs are the same. */
+static void derive(struct op_case *c, enum mx_op forward_op)
+{
+    struct op_case forward;
+    double *values[OP_TENSORS_MAX];
+    op_case_make(&forward, forward_op, c->seed, c->plan);
+    reference_load(&forward, values);
+    reference_run(&forward, values);
+    for (int i = 0; i < c->tensor_count; i++) {
+        const struct op_tensor *from = op_case_tensor(&forward, c->tensors[i].name);
+        if (!from || c->tensors[i].role != OP_IN || from->role != OP_OUT) continue;
+        const struct op_storage *storage = &c->storages[c->tensors[i].storage];
+        float *to = storage->data;
+        for (int64_t k = 0; k < storage->count; k++)
+            if (!isnan(values[from->storage][k])) to[k] = (float)values[from->storage][k];
+    }
+    reference_unload(&forward, values);
+    op_case_release(&forward);
+}
+
+void op_case_make(struct op_case *c, enum mx_op op, uint64_t seed, struct op_plan plan)
+{
+    memset(c, 0, sizeof *c);
+    mx_arena_init(&c->arena, 0);
+    c->op = op;
+    c->seed = seed;
+    c->plan = plan;
+    makers[op](c);
+    if (forwards[op] != op) derive(c, forwards[op]);
+}
+
+void op_case_release(struct op_case *c)
+{
+    mx_arena_release(&c->arena);
+}
+
+const struct op_tensor *op_case_tensor(const struct op_case *c, const char *name)
+{
+    for (int i = 0; i < c->tensor_count; i++)
+        if (strcmp(c->tensors[i].name, name) == 0) return &c->tensors[i];
+    return NULL;
+}
+
+void *op_case_data(const struct op_case *c, const char *name)
+{
+    const struct op_tensor *tensor = op_case_tensor(c, name);
+    if (!tensor) {
+        fprintf(stderr, "%s has no tensor '%s'\n", mx_op_name(c->op), name);
+        abort();
+    }
+    const struct op_storage *storage = &c->storages[tensor->storage];
+    return (char *)storage->data + (size_t)tensor->offset * type_bytes(storage->type);
+}
+
+/* ---- draws ---- */
+
+int64_t op_draw(struct op_case *c, int64_t least, int64_t most)
+{
+    return least + (int64_t)mx_rng_below(c->seed, 1, c->draws++, (uint64_t)(most - least + 1));
+}
+
+bool op_flip(struct op_case *c)
+{
+    return op_draw(c, 0, 1) == 1;
+}
+
+int64_t op_draw_width(struct op_case *c)
+{
+    static const int64_t usual[] = {1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 24, 31, 32, 33, 47, 63, 64, 65, 80, 97};
+    static const int64_t large[] = {96, 129, 192, 200, 255, 257};
+    switch (c->plan.size) {
+    case OP_TINY:
+        return op_draw(c, 1, 6);
+    case OP_USUAL:
+        return usual[op_draw(c, 0, (int64_t)(sizeof usual / sizeof *usual) - 1)];
+    default:
+        return large[op_draw(c, 0, (int64_t)(sizeof large / sizeof *large) - 1)];
+    }
+}
+
+int64_t op_draw_rows(struct op_case *c)
+{
+    static const int64_t usual[] = {0, 1, 2, 3, 4, 5, 7, 9, 15, 16, 17, 30, 33, 49, 64, 71};
+    const int64_t first = c->plan.plain ? 1 : 0;
+    switch (c->plan.size) {
+    case OP_TINY:
+        return op_draw(c, first, 7);
+    case OP_USUAL:
+        return usual[op_draw(c, first, (int64_t)(sizeof usual / sizeof *usual) - 1)];
+    default:
+        return op_draw(c, 300, 700);
+    }
+}
+
+int64_t op_draw_sequences(struct op_case *c, int64_t rows)
+{
+    if (rows < 0) rows = op_draw_rows(c);
+    const int count = (int)op_draw(c, 1, c->plan.size == OP_TINY ? 3 : 6);
+    int32_t *ends = take(c, count + 1, sizeof *ends);
+    ends[count] = (int32_t)rows;
+    for (int i = 1; i < count; i++) {
+        ends[i] = (int32_t)op_draw(c, 0, rows);
+        if (op_draw(c, 0, 4) == 0) ends[i] = ends[i - 1]; /* an empty sequence, on purpose */
+        for (int j = i; j > 1 && ends[j] < ends[j - 1]; j--) {
+            const int32_t swap = ends[j];
+            ends[j] = ends[j - 1];
+            ends[j - 1] = swap;
+        }
+    }
+    c->sequences = count;
+    c->ends = ends;
+    return rows;
+}
+
+/* ---- operands ---- */
+
+static uint64_t name_stream(const char *name)
+{
+    uint64_t hash = 1469598103934665603u;
+    for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 1099511628211u;
+    return hash | 2; /* never stream 1 */
+}
+
+static uint16_t bf16_random(uint64_t seed, uint64_t stream, uint64_t index, double scale)
+{
+    union {
+        float f;
+        uint32_t u;
+    } bits = {.f = mx_rng_normal(seed, stream, index) * (float)scale};
+    return (uint16_t)(bits.u >> 16);
+}
+
+static void fill(const struct op_case *c, struct op_storage *storage, bool poisoned, double scale)
+{
+    const uint64_t stream = name_stream(storage->name);
+    for (int64_t i = 0; i < storage->count; i++) {
+        const bool gap = i % storage->stride >= storage->width;
+        const uint64_t index = (uint64_t)i;
+        switch (storage->type) {
+        case OP_F32:
+            if (poisoned || gap)
+                ((uint32_t *)storage->data)[i] = OP_POISON;
+            else
+                ((float *)storage->data)[i] = mx_rng_normal(c->seed, stream, index) * (float)scale;
+            break;
+        case OP_I32:
+            if (poisoned || gap)
+                ((uint32_t *)storage->data)[i] = OP_POISON;
+            else
+                ((int32_t *)storage->data)[i] = (int32_t)(mx_rng_uniform(c->seed, stream, index) * (float)scale);
+            break;
+        case OP_BF16:
+            ((uint16_t *)storage->data)[i] =
+                poisoned || gap ? (uint16_t)(OP_POISON >> 16) : bf16_random(c->seed, stream, index, scale);
+            break;
+        }
+    }
+}
+
+static int64_t shape_count(const struct op_shape *shape)
+{
+    if (shape->rows == 0 || shape->width == 0) return 0;
+    return (shape->rows - 1) * shape->stride + shape->width;
+}
+
+static struct op_tensor *tensor_add(struct op_case *c)
+{
+    if (c->tensor_count == OP_TENSORS_MAX) abort();
+    return &c->tensors[c->tensor_count++];
+}
+
+int op_add(struct op_case *c, const char *name, size_t slice_at, enum op_role role, struct op_shape shape, double scale)
+{
+    if (shape.stride == 0) shape.stride = shape.width;
+    const int number = c->storage_count++;
+    struct op_storage *storage = &c->storages[number];
+    *storage = (struct op_storage){
+        .name = name,
+        .type = shape.type,
+        .layout = shape.layout,
+        .count = shape_count(&shape),
+        .width = shape.width,
+        .stride = shape.stride,
+        .written = role != OP_IN,
+        .scratch = role == OP_SCRATCH,
+    };
+    storage->data = take(c, storage->count, type_bytes(shape.type));
+    fill(c, storage, role == OP_OUT || role == OP_SCRATCH, scale);
+    *tensor_add(c) =
+        (struct op_tensor){.name = name, .slice_at = slice_at, .role = role, .storage = number, .need = storage->count};
+    return number;
+}
+
+void op_share(struct op_case *c, const char *name, size_t slice_at, enum op_role role, int storage, int64_t offset,
+              int64_t width)
+{
+    struct op_storage *s = &c->storages[storage];
+    if (role != OP_IN) s->written = true;
+    if (role != OP_SCRATCH) s->scratch = false;
+    /* From our first element to the end of our last row; the storage's last row may go on after it. */
+    const int64_t need = s->count ? s->count - s->width + width : 0;
+    *tensor_add(c) = (struct op_tensor){.name = name,
+                                        .slice_at = slice_at,
+                                        .role = role,
+                                        .storage = storage,
+                                        .offset = s->count ? offset : 0,
+                                        .need = need};
+}
+
+void op_optional(struct op_case *c)
+{
+    c->tensors[c->tensor_count - 1].optional = true;
+}
+
+void op_dim_add(struct op_case *c, const char *name, size_t at, size_t bytes, enum op_dim_kind kind, int64_t unit)
+{
+    if (c->dim_count == OP_DIMS_MAX) abort();
+    c->dims[c->dim_count++] = (struct op_dim){.name = name, .at = at, .bytes = bytes, .kind = kind, .unit = unit};
+}
+
+static void ends_add(struct op_case *c, const char *name, size_t slice_at)
+{
+    const struct op_shape shape = {.type = OP_I32, .layout = OP_ENDS, .rows = c->sequences + 1, .width = 1};
+    const int number = op_add(c, name, slice_at, OP_IN, shape, 0);
+    memcpy(c->storages[number].data, c->ends, (size_t)(c->sequences + 1) * sizeof *c->ends);
+}
+
+void op_add_packed(struct op_case *c, size_t at)
+{
+    struct mx_packed *packed = (void *)(c->args + at);
+    packed->count = c->sequences;
+    packed->rows = c->ends[c->sequences];
+    for (int i = 0; i < c->sequences; i++) {
+        const int32_t rows = c->ends[i + 1] - c->ends[i];
+        if (rows > packed->max_rows) packed->max_rows = rows;
+    }
+    ends_add(c, "offsets", at + offsetof(struct mx_packed, offsets));
+    op_dim_add(c, "count", at + offsetof(struct mx_packed, count), 4, OP_DIM_SEGMENTS, 1);
+    op_dim_add(c, "rows", at + offsetof(struct mx_packed, rows), 4, OP_DIM_ROWS, 1);
+    op_dim_add(c, "max_rows", at + offsetof(struct mx_packed, max_rows), 4, OP_DIM_MAX_ROWS, 1);
+}
+
+void op_add_ends(struct op_case *c, size_t at)
+{
+    ends_add(c, "ends", at);
+}
+
+/* ---- parts ---- */
+
+static void part_storage(struct op_case *part, const struct op_storage *from, int sequence, const int32_t *ends)
+{
+    struct op_storage *to = &part->storages[part->storage_count++];
+    const int64_t first = ends[sequence], rows = ends[sequence + 1] - first;
+    const size_t size = type_bytes(from->type);
+    const char *source = from->data;
+    *to = *from;
+    switch (from->layout) {
+    case OP_SHARED:
+    case OP_SUM:
+        break;
+    case OP_ROWS:
+        to->count = rows ? (rows - 1) * from->stride + from->width : 0;
+        source += (size_t)(first * from->stride) * size;
+        break;
+    case OP_SEGMENTS:
+        to->count = from->width;
+        source += (size_t)(sequence * from->width) * size;
+        break;
+    case OP_ENDS:
+        to->count = 2;
+        break;
+    case OP_HEAD_ROWS:
+        to->count = 0;
+        break; /* below */
+    }
+    if (from->layout == OP_HEAD_ROWS) {
+        to->count = rows * from->width;
+        to->data = take(part, to->count, size);
+        const int64_t heads = from->width, whole_rows = from->count / heads;
+        for (int64_t h = 0; h < heads && rows; h++)
+            memcpy((char *)to->data + (size_t)(h * rows) * size, source + (size_t)(h * whole_rows + first) * size,
+                   (size_t)rows * size);
+        return;
+    }
+    to->data = take(part, to->count, size);
+    if (from->layout == OP_ENDS)
+        ((int32_t *)to->data)[1] = (int32_t)rows;
+    else if (to->count)
+        memcpy(to->data, source, (size_t)to->count * size);
+}
+
+void op_case_part(const struct op_case *whole, int sequence, struct op_case *part)
+{
+    const int64_t rows = whole->ends[sequence + 1] - whole->ends[sequence];
+    *part = *whole;
+    mx_arena_init(&part->arena, 0);
+    part->storage_count = 0;
+    int32_t *ends = take(part, 2, sizeof *ends);
+    ends[1] = (int32_t)rows;
+    for (int i = 0; i < whole->storage_count; i++) part_storage(part, &whole->storages[i], sequence, whole->ends);
+    part->sequences = 1;
+    part->ends = ends;
+    for (int i = 0; i < part->tensor_count; i++) {
+        struct op_tensor *t = &part->tensors[i];
+        t->need -= whole->storages[t->storage].count - part->storages[t->storage].count;
+        if (part->storages[t->storage].count == 0) t->offset = t->need = 0;
+    }
+    for (int i = 0; i < part->dim_count; i++) {
+        const struct op_dim *dim = &part->dims[i];
+        int64_t value = rows;
+        if (dim->kind == OP_DIM_FIXED) continue;
+        if (dim->kind == OP_DIM_SEGMENTS) value = 1;
+        if (dim->kind == OP_DIM_ELEMENTS) value = rows * dim->unit;
+        const int32_t narrow = (int32_t)value;
+        if (dim->bytes == 4)
+            memcpy(part->args + dim->at, &narrow, 4);
+        else
+            memcpy(part->args + dim->at, &value, 8);
+    }
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Wrong arguments are refused before anything is queued, with a message that names the operation and a hint; wrong data
+ * fails the stream with a message. Driven by the operands and sizes of the random cases, so that no operation is left
+ * out.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "ops/case.h"
+
+#define CASES 20
+
+struct fixture {
+    struct op_cpu cpu, foreign;
+    struct mx_stream *stream;
+    struct mx_buffer *elsewhere; /* large enough for anything, on the other device */
+};
+
+static int setup(void **state)
+{
+    static struct fixture fixture;
+    *state = &fixture;
+    if (op_cpu_open(&fixture.cpu, 1, 0) < 0 || op_cpu_open(&fixture.foreign, 1, 0) < 0) return -1;
+    if (mx_buffer_create(fixture.foreign.device, "elsewhere", 16 << 20, &fixture.elsewhere) < 0) return -1;
+    return mx_stream_create(fixture.cpu.device, "arguments", &fixture.stream);
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    mx_stream_release(fixture->stream);
+    mx_buffer_release(fixture->elsewhere);
+    op_cpu_close(&fixture->foreign);
+    op_cpu_close(&fixture->cpu);
+    return 0;
+}
+
+/* Both the check and the submit refuse, and the message says whose argument it is. */
+static void refused(struct fixture *fixture, enum mx_op op, const void *args, const char *what)
+{
+    mx_error_clear();
+    if (mx_op_check(fixture->cpu.device, op, args) != MX_ERR_ARGUMENT)
+        fail_msg("%s: %s was not refused", mx_op_name(op), what);
+    if (!strstr(mx_error_last()->message, mx_op_name(op)) || mx_error_last()->hint[0] == 0)
+        fail_msg("%s: %s gives a poor message: '%s', hint '%s'", mx_op_name(op), what, mx_error_last()->message,
+                 mx_error_last()->hint);
+    assert_int_equal(mx_op_submit(fixture->stream, op, args), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_stream_sync(fixture->stream), 0); /* the stream lives on */
+}
+
+/* The placed arguments with one slice replaced. */
+static void refuse_slice(struct fixture *fixture, const struct op_case *c, const struct op_placed *placed,
+                         const struct op_tensor *tensor, struct mx_slice slice, const char *what)
+{
+    alignas(16) unsigned char args[MX_OP_ARGS_MAX];
+    char text[96];
+    memcpy(args, placed->args, sizeof args);
+    memcpy(args + tensor->slice_at, &slice, sizeof slice);
+    snprintf(text, sizeof text, "'%s' %s", tensor->name, what);
+    refused(fixture, c->op, args, text);
+}
+
+static void refuse_slices(struct fixture *fixture, const struct op_case *c, const struct op_placed *placed)
+{
+    for (int i = 0; i < c->tensor_count; i++) {
+        const struct op_tensor *tensor = &c->tensors[i];
+        const size_t size = c->storages[tensor->storage].type == OP_BF16 ? 2 : 4, need = (size_t)tensor->need * size;
+        struct mx_slice good;
+        memcpy(&good, placed->args + tensor->slice_at, sizeof good);
+        const size_t end = mx_buffer_bytes(good.buffer);
+        if (!tensor->optional) refuse_slice(fixture, c, placed, tensor, (struct mx_slice){0}, "missing");
+        refuse_slice(fixture, c, placed, tensor, (struct mx_slice){fixture->elsewhere, 0}, "of another device");
+        refuse_slice(fixture, c, placed, tensor, (struct mx_slice){good.buffer, good.offset_bytes + 2}, "unaligned");
+        refuse_slice(fixture, c, placed, tensor, (struct mx_slice){good.buffer, SIZE_MAX - 3}, "far outside");
+        refuse_slice(fixture, c, placed, tensor, (struct mx_slice){good.buffer, end + 4}, "behind its buffer");
+        if (need >= 4)
+            refuse_slice(fixture, c, placed, tensor, (struct mx_slice){good.buffer, end - (need + 3) / 4 * 4 + 4},
+                         "one element outside");
+    }
+}
+
+static void refuse_sizes(struct fixture *fixture, const struct op_case *c, const struct op_placed *placed)
+{
+    static const int64_t absurd[] = {-1, INT64_MIN, INT64_MAX, (int64_t)1 << 62, (int64_t)1 << 41};
+    static const int32_t absurd32[] = {-1, INT32_MIN, INT32_MAX, INT32_MAX - 1, 1 << 30};
+    for (int d = 0; d < c->dim_count; d++) {
+        const struct op_dim *dim = &c->dims[d];
+        for (int i = 0; i < 5; i++) {
+            alignas(16) unsigned char args[MX_OP_ARGS_MAX];
+            char text[96];
+            memcpy(args, placed->args, sizeof args);
+            if (dim->bytes == 8)
+                memcpy(args + dim->at, &absurd[i], 8);
+            else
+                memcpy(args + dim->at, &absurd32[i], 4);
+            snprintf(text, sizeof text, "'%s' = %lld", dim->name,
+                     dim->bytes == 8 ? (long long)absurd[i] : (long long)absurd32[i]);
+            refused(fixture, c->op, args, text);
+        }
+    }
+}
+
+static void refuse(struct fixture *fixture, enum mx_op op)
+{
+    for (uint64_t seed = 0; seed < CASES; seed++) {
+        struct op_case c;
+        struct op_placed placed;
+        op_case_make(&c, op, seed, (struct op_plan){.size = OP_USUAL});
+        assert_int_equal(op_case_place(&c, fixture->stream, &placed), 0);
+        assert_int_equal(mx_op_check(fixture->cpu.device, op, placed.args), 0);
+        refuse_slices(fixture, &c, &placed);
+        refuse_sizes(fixture, &c, &placed);
+        op_placed_release(&placed);
+        op_case_release(&c);
+    }
+}
+
+#define OP_SOLO(name)                                                                                                  \
+    static void refuse_##name(void **state)                                                                            \
+    {                                                                                                                  \
+        refuse(*state, MX_OP_##name);                                                                                  \
+    }
+#define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
+MX_OP_LIST(OP_PAIR, OP_SOLO)
+#undef OP_PAIR
+#undef OP_SOLO
+
+/* ---- arguments that are no sizes ---- */
+
+/* Submits a tiny case of `op` after `spoil` changed its arguments. */
+static void refuse_spoiled(struct fixture *fixture, enum mx_op op, void (*spoil)(void *args), const char *what)
+{
+    struct op_case c;
+    struct op_placed placed;
+    op_case_make(&c, op, 3, (struct op_plan){.size = OP_TINY, .plain = true});
+    assert_int_equal(op_case_place(&c, fixture->stream, &placed), 0);
+    spoil(placed.args);
+    refused(fixture, op, placed.args, what);
+    op_placed_release(&placed);
+    op_case_release(&c);
+}
+
+#define SPOIL(name, op, change)                                                                                        \
+    static void spoil_##name(void *args)                                                                               \
+    {                                                                                                                  \
+        struct mx_##op##_args *a = args;                                                                               \
+        change;                                                                                                        \
+    }
+SPOIL(rate_one, dropout, a->rate = 1)
+SPOIL(rate_negative, dropout, a->rate = -0.1f)
+SPOIL(rate_nan, dropout, a->rate = NAN)
+SPOIL(index_odd, dropout, a->index = 6)
+SPOIL(taps_even, conv1d, a->taps = 2)
+SPOIL(taps_zero, conv1d, a->taps = 0)
+SPOIL(taps_seven, conv1d_grad_weight, a->taps = 7)
+SPOIL(taps_four, conv1d_grad_input, a->taps = 4)
+SPOIL(act, activation, memset(&a->act, 0x11, sizeof a->act))
+SPOIL(act_grad_act, activation_grad, memset(&a->act, 0x11, sizeof a->act))
+SPOIL(epilogue_act, matmul, memset(&a->epilogue.act, 0x11, sizeof a->epilogue.act))
+SPOIL(epilogue_pre, matmul, (a->epilogue.act = MX_ACT_GELU, a->epilogue.act_grad = true))
+SPOIL(epilogue_bias, matmul,
+      (a->epilogue.act = MX_ACT_GELU, a->epilogue.act_grad = true, a->epilogue.pre = a->c, a->epilogue.bias = a->b))
+SPOIL(loss_kind, loss, memset(&a->kind, 0x11, sizeof a->kind))
+SPOIL(cast_kind, cast, memset(&a->kind, 0x11, sizeof a->kind))
+SPOIL(lda, matmul, a->lda = (a->transpose_a ? a->m : a->k) - 1)
+SPOIL(ldc, matmul, a->ldc = a->n - 1)
+SPOIL(head_odd, rotary, (a->heads = 1, a->head_width = 1))
+SPOIL(table_odd, rotary_table, a->head_width = 3)
+SPOIL(positions, rotary, a->positions = a->rows.max_rows - 1)
+SPOIL(max_rows, attention, a->rows.max_rows = a->rows.rows + 1)
+SPOIL(decayed, adamw, a->decayed = a->count + 1)
+SPOIL(step, adamw, a->step = 0)
+SPOIL(limit, grad_norm, a->limit = -1)
+
+static void refuse_ranges(void **state)
+{
+    static const struct {
+        enum mx_op op;
+        void (*spoil)(void *);
+        const char *what;
+    } cases[] = {
+        {MX_OP_dropout, spoil_rate_one, "rate 1"},
+        {MX_OP_dropout, spoil_rate_negative, "a negative rate"},
+        {MX_OP_dropout, spoil_rate_nan, "a rate that is no number"},
+        {MX_OP_dropout, spoil_index_odd, "an index that is no multiple of 4"},
+        {MX_OP_conv1d, spoil_taps_even, "2 taps"},
+        {MX_OP_conv1d, spoil_taps_zero, "0 taps"},
+        {MX_OP_conv1d_grad_weight, spoil_taps_seven, "7 taps"},
+        {MX_OP_conv1d_grad_input, spoil_taps_four, "4 taps"},
+        {MX_OP_activation, spoil_act, "an unknown activation"},
+        {MX_OP_activation_grad, spoil_act_grad_act, "an unknown activation"},
+        {MX_OP_matmul, spoil_epilogue_act, "an unknown activation in the epilogue"},
+        {MX_OP_matmul, spoil_epilogue_pre, "act_grad without pre"},
+        {MX_OP_matmul, spoil_epilogue_bias, "act_grad with a bias"},
+        {MX_OP_loss, spoil_loss_kind, "an unknown loss"},
+        {MX_OP_cast, spoil_cast_kind, "an unknown cast"},
+        {MX_OP_matmul, spoil_lda, "rows of A that overlap"},
+        {MX_OP_matmul, spoil_ldc, "rows of C that overlap"},
+        {MX_OP_rotary, spoil_head_odd, "an odd head width"},
+        {MX_OP_rotary_table, spoil_table_odd, "an odd head width"},
+        {MX_OP_rotary, spoil_positions, "a table shorter than the longest sequence"},
+        {MX_OP_attention, spoil_max_rows, "a sequence longer than all"},
+        {MX_OP_adamw, spoil_decayed, "more decayed than there are"},
+        {MX_OP_adamw, spoil_step, "step 0"},
+        {MX_OP_grad_norm, spoil_limit, "a negative limit"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        refuse_spoiled(*state, cases[i].op, cases[i].spoil, cases[i].what);
+}
+
+/* ---- wrong data ---- */
+
+/* The case must fail on its stream, with words of the message, and leave the device usable. */
+static void fails(struct fixture *fixture, const struct op_case *c, const char *const words[2])
+{
+    struct op_result result;
+    assert_true(op_case_run(c, fixture->cpu.device, &result) < 0);
+    assert_int_not_equal(mx_error_last()->code, MX_ERR_INTERNAL);
+    for (int i = 0; i < 2; i++)
+        if (!strstr(mx_error_last()->message, words[i]))
+            fail_msg("%s: the message '%s' does not say '%s'", mx_op_name(c->op), mx_error_last()->message, words[i]);
+    assert_true(mx_error_last()->hint[0] != 0);
+}
+
+static void bad_ids(void **state)
+{
+    static const int32_t offsets[] = {0, -1, 1 << 30, INT32_MIN}; /* 0: the vocabulary itself */
+    for (int o = 0; o < 4; o++) {
+        for (int grad = 0; grad < 2; grad++) {
+            struct op_case c;
+            op_case_make(&c, grad ? MX_OP_embedding_grad : MX_OP_embedding, 4,
+                         (struct op_plan){.size = OP_LARGE, .plain = true});
+            const int64_t vocabulary = grad ? ((struct mx_embedding_grad_args *)(void *)c.args)->vocabulary
+                                            : ((struct mx_embedding_args *)(void *)c.args)->vocabulary;
+            const int32_t bad = offsets[o] ? offsets[o] : (int32_t)vocabulary;
+            char number[16];
+            snprintf(number, sizeof number, "%d", bad);
+            const char *const words[] = {"embedding", number};
+            ((int32_t *)op_case_data(&c, "ids"))[123] = bad;
+            fails(*state, &c, words);
+            op_case_release(&c);
+        }
+    }
+}
+
+static void bad_durations(void **state)
+{
+    static const char *const words[] = {"durations_scan", "-3"};
+    struct op_case c;
+    op_case_make(&c, MX_OP_durations_scan, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
+    ((int32_t *)op_case_data(&c, "durations"))[1234] = -3;
+    fails(*state, &c, words);
+    op_case_release(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define OP_SOLO(name) cmocka_unit_test(refuse_##name),
+#define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
+        MX_OP_LIST(OP_PAIR, OP_SOLO)
+#undef OP_PAIR
+#undef OP_SOLO
+            cmocka_unit_test(refuse_ranges),
+        cmocka_unit_test(bad_ids),
+        cmocka_unit_test(bad_durations),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Sequences do not know of each other: what an operation computes for one is bit for bit the same alone, in a
+ * batch, and beside garbage. Row-wise operations (matrix multiply too) are held to the same with an arbitrary cut of
+ * their rows, so that a batch of any composition gives an utterance the same numbers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "ops/case.h"
+
+#define USUAL_CASES 25
+#define LARGE_CASES 2
+
+static struct op_cpu cpu; /* the state of a test is its operation */
+
+static int setup(void **state)
+{
+    (void)state;
+    return op_cpu_open(&cpu, 1, 0);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    op_cpu_close(&cpu);
+    return 0;
+}
+
+static void run(const struct op_case *c, struct op_result *result)
+{
+    if (op_case_run(c, cpu.device, result) < 0)
+        fail_msg("%s seed %llu: %s", mx_op_name(c->op), (unsigned long long)c->seed, mx_error_last()->message);
+}
+
+/* The operations whose results belong to rows or sequences; the others sum over all rows or have none. */
+static bool has_parts(enum mx_op op)
+{
+    switch (op) {
+    case MX_OP_bias_grad:
+    case MX_OP_embedding_grad:
+    case MX_OP_rotary_table:
+    case MX_OP_conv1d_grad_weight:
+    case MX_OP_dropout:
+    case MX_OP_durations_scan:
+    case MX_OP_grad_norm:
+    case MX_OP_adamw:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static struct op_plan plan_of(uint64_t seed)
+{
+    return (struct op_plan){.size = seed < USUAL_CASES ? OP_USUAL : OP_LARGE};
+}
+
+static void alone_as_in_batch(void **state)
+{
+    const enum mx_op op = *(const enum mx_op *)*state;
+    int compared = 0;
+    for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++) {
+        struct op_case whole, part;
+        struct op_result batch, alone;
+        op_case_make(&whole, op, seed, plan_of(seed));
+        run(&whole, &batch);
+        for (int s = 0; s < whole.sequences; s++) {
+            op_case_part(&whole, s, &part);
+            run(&part, &alone);
+            const char *text = op_result_sequence_differs(&whole, &batch, s, &part, &alone, 0);
+            if (text) fail_msg("sequence %d alone: %s", s, text);
+            op_result_release(&alone);
+            op_case_release(&part);
+            compared++;
+        }
+        op_result_release(&batch);
+        op_case_release(&whole);
+    }
+    assert_true(compared > USUAL_CASES / 2);
+}
+
+/* Makes everything that belongs to sequence `s` NaN. */
+static void poison_sequence(struct op_case *c, int s)
+{
+    const int64_t first = c->ends[s], last = c->ends[s + 1];
+    for (int i = 0; i < c->storage_count; i++) {
+        const struct op_storage *storage = &c->storages[i];
+        uint32_t *words = storage->data;
+        if (storage->type != OP_F32) continue;
+        for (int64_t k = 0; k < storage->count; k++) {
+            const int64_t row = k / storage->stride, column = k % storage->stride;
+            bool own = false;
+            if (storage->layout == OP_ROWS) own = row >= first && row < last && column < storage->width;
+            if (storage->layout == OP_SEGMENTS) own = row == s;
+            if (storage->layout == OP_HEAD_ROWS) {
+                const int64_t at = k % (storage->count / storage->width);
+                own = at >= first && at < last;
+            }
+            if (own) words[k] = OP_POISON;
+        }
+    }
+}
+
+static void nothing_leaks(void **state)
+{
+    const enum mx_op op = *(const enum mx_op *)*state;
+    int compared = 0;
+    for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++) {
+        struct op_case clean;
+        struct op_result before, after;
+        op_case_make(&clean, op, seed, plan_of(seed));
+        run(&clean, &before);
+        for (int s = 0; s < clean.sequences; s++) {
+            struct op_case spoiled;
+            if (clean.ends[s] == clean.ends[s + 1]) continue;
+            op_case_make(&spoiled, op, seed, plan_of(seed));
+            poison_sequence(&spoiled, s);
+            run(&spoiled, &after);
+            for (int other = 0; other < clean.sequences; other++) {
+                if (other == s) continue;
+                const char *text = op_result_sequence_differs(&clean, &before, other, &spoiled, &after, other);
+                if (text) fail_msg("sequence %d saw sequence %d: %s", other, s, text);
+                compared++;
+            }
+            op_result_release(&after);
+            op_case_release(&spoiled);
+        }
+        op_result_release(&before);
+        op_case_release(&clean);
+    }
+    assert_true(compared > USUAL_CASES / 2);
+}
+
+/* An element's fate depends on its index alone: two halves with their own indices are the whole. */
+static void dropout_in_two_halves(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct op_case c;
+        struct op_result whole, half;
+        op_case_make(&c, MX_OP_dropout, seed, (struct op_plan){.size = OP_USUAL, .plain = true});
+        struct mx_dropout_args *a = (void *)c.args;
+        run(&c, &whole);
+        const int64_t count = a->count, cut = count / 8 * 4;
+        const float *x = op_case_data(&c, "x"), *expected = op_result_output(&whole, "y")->values;
+        const uint64_t index = a->index;
+        for (int second = 0; second < 2; second++) {
+            /* Fewer elements of the same storages: what lies behind is not the operation's. */
+            a->count = second ? count - cut : cut;
+            a->index = index + (second ? (uint64_t)cut : 0);
+            struct op_case piece = c;
+            for (int i = 0; i < piece.storage_count; i++) {
+                piece.storages[i].count = a->count;
+                if (piece.storages[i].written) continue;
+                piece.storages[i].data = (void *)(uintptr_t)(x + (second ? cut : 0));
+            }
+            run(&piece, &half);
+            assert_memory_equal(op_result_output(&half, "y")->values, expected + (second ? cut : 0),
+                                (size_t)a->count * sizeof(float));
+            op_result_release(&half);
+        }
+        op_result_release(&whole);
+        op_case_release(&c);
+    }
+}
+
+int main(void)
+{
+    static enum mx_op ops[MX_OP_COUNT];
+    static char names[MX_OP_COUNT][2][48];
+    struct CMUnitTest tests[2 * MX_OP_COUNT + 1] = {
+        cmocka_unit_test(dropout_in_two_halves)}; /* empty ones are left out */
+    for (int op = 0; op < MX_OP_COUNT; op++) {
+        ops[op] = (enum mx_op)op;
+        if (!has_parts(ops[op])) continue;
+        snprintf(names[op][0], sizeof names[op][0], "alone_as_in_batch %s", mx_op_name(ops[op]));
+        snprintf(names[op][1], sizeof names[op][1], "nothing_leaks %s", mx_op_name(ops[op]));
+        tests[2 * op + 1] = (struct CMUnitTest){names[op][0], alone_as_in_batch, NULL, NULL, &ops[op]};
+        tests[2 * op + 2] = (struct CMUnitTest){names[op][1], nothing_leaks, NULL, NULL, &ops[op]};
+    }
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
