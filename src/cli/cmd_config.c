@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * myxtts config: checks settings and shows what they resolve to.
+ */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/settings.h"
+
+struct values {
+    const char *config;
+    struct mx_option_list set;
+    const char *output;
+};
+
+static const struct mx_option options[] = {
+    {MX_SETTINGS_OPTION_CONFIG(struct values)},
+    {MX_SETTINGS_OPTION_SET(struct values)},
+    {MX_OPTION_STRING(struct values, output, "output", "FILE", "standard output",
+                      "Write the resolved settings here; an existing file is replaced only when all went well."),
+     .letter = 'o'},
+};
+
+static const struct mx_example examples[] = {
+    {"myxtts config", "shows every setting with its default, range and meaning"},
+    {"myxtts config --config my.yaml", "checks my.yaml and shows what it resolves to"},
+    {"myxtts config --set device.cpu_devices=2 --output my.yaml", "writes a complete file to start from"},
+};
+
+static int run(const void *given, const struct mx_option_list *operands)
+{
+    const struct values *const values = given;
+    struct mx_settings settings;
+    char *text = NULL;
+    (void)operands; /* the page takes none, so the parser refused them */
+    int rc = mx_settings_read(values->config, &values->set, &settings);
+    if (rc < 0) return rc;
+    if (values->output != NULL) {
+        MX_TRY(mx_config_write(&mx_settings_schema, &settings, values->output));
+        mx_info("settings written to %s", values->output);
+        goto out;
+    }
+    text = mx_config_format(&mx_settings_schema, &settings);
+    if (text == NULL) MX_TRY(mx_error_last()->code);
+    fputs(text, stdout);
+out:
+    mx_free(text);
+    mx_config_release(&mx_settings_schema, &settings);
+    return rc;
+}
+
+const struct mx_command mx_command_config = {
+    .name = "config",
+    .page =
+        {
+            .command = "myxtts config",
+            .summary = "check settings and show what they resolve to",
+            .description =
+                "Takes the defaults, then the settings file, then each --set in turn, checks all of it, and prints the "
+                "result as a commented YAML file. That file can be used as it is: reading it back gives the same "
+                "settings.\nA wrong key, type or value is reported with file, line and the nearest correct name; the "
+                "exit code is then 1.",
+            .examples = examples,
+            .example_count = sizeof examples / sizeof examples[0],
+        },
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .values_bytes = sizeof(struct values),
+    .run = run,
+};

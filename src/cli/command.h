@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A subcommand: its help page, its option table and the function that runs it. One file each, cmd_<name>.c; main.c
+ * holds the table of all.
+ *
+ * Commands print results to stdout and report failures by their return value; main.c prints those and exits.
+ */
+#ifndef MX_CLI_COMMAND_H
+#define MX_CLI_COMMAND_H
+
+#include "cli/options.h"
+
+struct mx_command {
+    const char *name;
+    struct mx_option_page page;
+    const struct mx_option *options;
+    size_t option_count;
+    size_t values_bytes; /* size of the struct that the options fill; it starts as zeros */
+    int (*run)(const void *values, const struct mx_option_list *operands);
+};
+
+extern const struct mx_command mx_command_config;
+extern const struct mx_command mx_command_corpus;
+extern const struct mx_command mx_command_devices;
+
+#endif

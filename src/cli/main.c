@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The program: finds the subcommand, reads the options of the whole program, prints the one error and sets the exit
+ * code.
+ *
+ * Exit codes: 0 done, 1 wrong usage or configuration, 2 bad data or files, 3 device or memory, 4 interrupted but saved.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/command.h"
+
+static const struct mx_command *const commands[] = {&mx_command_config, &mx_command_corpus, &mx_command_devices};
+#define COMMAND_COUNT (sizeof commands / sizeof commands[0])
+
+/* Options that may stand before or after the subcommand. */
+struct globals {
+    bool help, version, quiet;
+    const char *log_level, *log_file, *log_format;
+};
+
+static const char *const level_names[] = {"debug", "info", "warn", "error", "silent", NULL};
+static const char *const format_names[] = {"text", "json", NULL};
+
+static const struct mx_option global_options[] = {
+    {MX_OPTION_FLAG(struct globals, help, "help", "Show this page."), .letter = 'h'},
+    {MX_OPTION_FLAG(struct globals, version, "version", "Show the version.")},
+    {MX_OPTION_CHOICE(struct globals, log_level, "log-level", "LEVEL", level_names, "info",
+                      "Least severe messages that are shown on standard error.")},
+    {MX_OPTION_FLAG(struct globals, quiet, "quiet", "Show errors only, as --log-level error."), .letter = 'q'},
+    {MX_OPTION_STRING(struct globals, log_file, "log-file", "FILE", NULL,
+                      "Also append messages from info on, with their times, to this file.")},
+    {MX_OPTION_CHOICE(struct globals, log_format, "log-format", "FORMAT", format_names, "text",
+                      "One line of text or one JSON object for each message.")},
+};
+
+static const struct mx_example main_examples[] = {
+    {"myxtts devices", "shows the devices of this machine and how they are connected"},
+    {"myxtts config --output my.yaml", "writes a commented settings file to start from"},
+    {"myxtts help devices", "shows the page of one command"},
+};
+
+/* Fills `list` with the subcommands for the page of the program. */
+static struct mx_option_page main_page(struct mx_example list[COMMAND_COUNT + 1])
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        list[i] = (struct mx_example){commands[i]->name, commands[i]->page.summary};
+    list[COMMAND_COUNT] = (struct mx_example){"help", "show this page, or that of a command"};
+    return (struct mx_option_page){
+        .command = "myxtts",
+        .operands = "COMMAND [ARGUMENTS]",
+        .operand_max = MX_OPTION_LIST_MAX,
+        .summary = "train a text-to-speech voice from recordings, and speak with it",
+        .description =
+            "'myxtts COMMAND --help' explains a command. Results go to standard output, messages to standard "
+            "error.\nExit codes: 0 done, 1 wrong usage or settings, 2 bad data or files, 3 device or memory, "
+            "4 interrupted but saved.",
+        .commands = list,
+        .command_count = COMMAND_COUNT + 1,
+        .examples = main_examples,
+        .example_count = sizeof main_examples / sizeof main_examples[0],
+    };
+}
+
+static int help_print(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS])
+{
+    struct mx_text text = {0};
+    const int rc = mx_options_help(page, groups, &text);
+    if (rc == 0) fputs(text.data, stdout);
+    mx_text_release(&text);
+    return rc;
+}
+
+/* NULL, with MX_ERR_USAGE set, if there is none of this name. */
+static const struct mx_command *command_find(const char *name)
+{
+    char quoted[96];
+    struct mx_text_nearest nearest;
+    mx_text_nearest_start(&nearest, name);
+    mx_text_nearest_offer(&nearest, "help");
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(commands[i]->name, name) == 0) return commands[i];
+        mx_text_nearest_offer(&nearest, commands[i]->name);
+    }
+    MX_FAIL(MX_ERR_USAGE, NULL, "unknown command %s", mx_text_quote(quoted, sizeof quoted, name));
+    if (mx_text_nearest_best(&nearest) != NULL)
+        mx_error_hint("did you mean '%s'? 'myxtts --help' lists all commands", mx_text_nearest_best(&nearest));
+    else mx_error_hint("'myxtts --help' lists all commands");
+    return NULL;
+}
+
+static int log_apply(const struct globals *globals)
+{
+    struct mx_log_options options = {.level = globals->quiet ? MX_LOG_ERROR : MX_LOG_INFO, .file = globals->log_file};
+    if (globals->log_format != NULL && strcmp(globals->log_format, "json") == 0) options.format = MX_LOG_JSON;
+    if (globals->log_level != NULL) {
+        if (globals->quiet)
+            return MX_FAIL(MX_ERR_USAGE, "give one of the two", "'--quiet' and '--log-level' contradict each other");
+        const int rc = mx_log_level_parse(globals->log_level, &options.level);
+        if (rc < 0) return rc;
+    }
+    return mx_log_configure(&options);
+}
+
+/* Parses the arguments of one command and runs it. What was read of the log's options holds for the report of a bad
+ * argument too. */
+static int command_run(const struct mx_command *command, struct globals *globals, int count, char **argv)
+{
+    int rc = 0, used = 0;
+    struct mx_option_list operands = {.count = 0};
+    void *const values = mx_alloc(1, command->values_bytes);
+    const struct mx_option_group groups[MX_OPTION_GROUPS] = {
+        {"Options", command->options, command->option_count, values},
+        {"Options of all commands", global_options, sizeof global_options / sizeof global_options[0], globals}};
+    if (values == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    const int parsed = mx_options_parse(&command->page, groups, count, argv, false, &operands, &used);
+    const struct mx_error bad_argument = *mx_error_last();
+    MX_TRY(log_apply(globals));
+    if (parsed < 0) MX_TRY(mx_error_restore(&bad_argument));
+    if (globals->help) rc = help_print(&command->page, groups);
+    else if (globals->version) puts("myxtts " MX_VERSION);
+    else rc = command->run(values, &operands);
+out:
+    mx_free(values);
+    return rc;
+}
+
+/* The page of the command that argv[0] names, or of the program. */
+static int help_run(int count, char **argv, const struct mx_option_page *page,
+                    const struct mx_option_group groups[MX_OPTION_GROUPS])
+{
+    struct globals globals = {.help = true};
+    if (count == 0) return help_print(page, groups);
+    const struct mx_command *const command = command_find(argv[0]);
+    return command == NULL ? MX_ERR_USAGE : command_run(command, &globals, count - 1, argv + 1);
+}
+
+/* *quietly_wrong: nothing failed, but the exit code is 1: the page was shown because no command was given. */
+static int program_run(int count, char **argv, bool *quietly_wrong)
+{
+    int rc = 0, used = 0;
+    struct globals globals = {0};
+    struct mx_example list[COMMAND_COUNT + 1];
+    const struct mx_option_page page = main_page(list);
+    const struct mx_option_group groups[MX_OPTION_GROUPS] = {
+        {"Options", global_options, sizeof global_options / sizeof global_options[0], &globals}};
+    const int parsed = mx_options_parse(&page, groups, count, argv, true, NULL, &used);
+    const struct mx_error bad_argument = *mx_error_last();
+    MX_TRY(log_apply(&globals));
+    if (parsed < 0) MX_TRY(mx_error_restore(&bad_argument));
+    if (globals.version) {
+        puts("myxtts " MX_VERSION);
+    } else if (globals.help || used == count) {
+        *quietly_wrong = !globals.help;
+        rc = help_print(&page, groups);
+    } else if (strcmp(argv[used], "help") == 0) {
+        rc = help_run(count - used - 1, argv + used + 1, &page, groups);
+    } else {
+        const struct mx_command *const command = command_find(argv[used]);
+        rc = command == NULL ? MX_ERR_USAGE : command_run(command, &globals, count - used - 1, argv + used + 1);
+    }
+out:
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    bool quietly_wrong = false;
+    int rc = argc > 0 ? program_run(argc - 1, argv + 1, &quietly_wrong) : 0;
+    /* A full disk shows only when the last bytes are written. */
+    if (rc >= 0 && (fflush(stdout) != 0 || ferror(stdout)))
+        rc = MX_FAIL(MX_ERR_IO, "check the free space where the output goes", "cannot write the output: %s",
+                     strerror(errno));
+    if (rc < 0) mx_log_error();
+    mx_log_configure(NULL); /* closes the log file */
+    return rc >= 0 && quietly_wrong ? 1 : mx_error_exit_code(rc);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Command-line options by table, see options.h. Owns no memory.
+ */
+#include "cli/options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define HELP_COLUMNS 96
+#define HELP_INDENT  "                           " /* where the text of an option begins */
+#define QUOTED_BYTES 96
+
+/* ---- parsing ---- */
+
+struct parse {
+    const struct mx_option_page *page;
+    const struct mx_option_group *groups;
+    char *const *argv;
+    int count, at;
+};
+
+static const struct mx_option *option_by_name(const struct parse *p, const char *name, size_t length, void **target)
+{
+    for (int g = 0; g < MX_OPTION_GROUPS; g++)
+        for (size_t i = 0; i < p->groups[g].count; i++) {
+            const struct mx_option *const option = &p->groups[g].options[i];
+            if (strlen(option->name) == length && strncmp(option->name, name, length) == 0) {
+                *target = (char *)p->groups[g].target + option->offset;
+                return option;
+            }
+        }
+    return NULL;
+}
+
+static const struct mx_option *option_by_letter(const struct parse *p, char letter, void **target)
+{
+    for (int g = 0; g < MX_OPTION_GROUPS; g++)
+        for (size_t i = 0; i < p->groups[g].count; i++) {
+            const struct mx_option *const option = &p->groups[g].options[i];
+            if (letter != '\0' && option->letter == letter) {
+                *target = (char *)p->groups[g].target + option->offset;
+                return option;
+            }
+        }
+    return NULL;
+}
+
+static int unknown_fail(const struct parse *p, const char *argument)
+{
+    char quoted[QUOTED_BYTES], word[64];
+    struct mx_text_nearest nearest;
+    /* Without the dashes and the value, which are not what was mistyped. */
+    const char *const name = argument + strspn(argument, "-");
+    const size_t length = strcspn(name, "=");
+    snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), name);
+    mx_text_nearest_start(&nearest, word);
+    for (int g = 0; g < MX_OPTION_GROUPS; g++)
+        for (size_t i = 0; i < p->groups[g].count; i++) mx_text_nearest_offer(&nearest, p->groups[g].options[i].name);
+    MX_FAIL(MX_ERR_USAGE, NULL, "unknown option %s", mx_text_quote(quoted, sizeof quoted, argument));
+    if (mx_text_nearest_best(&nearest) != NULL)
+        return mx_error_hint("did you mean '--%s'? '%s --help' lists all options", mx_text_nearest_best(&nearest),
+                             p->page->command);
+    return mx_error_hint("'%s --help' lists all options", p->page->command);
+}
+
+static int int_store(const struct mx_option *option, const char *text, int64_t *out)
+{
+    char quoted[QUOTED_BYTES];
+    int64_t value = 0;
+    const enum mx_text_number result = mx_text_parse_int64(text, &value);
+    if (result == MX_TEXT_SYNTAX)
+        MX_FAIL(MX_ERR_USAGE, NULL, "option '--%s' is %s, which is not a whole number", option->name,
+                mx_text_quote(quoted, sizeof quoted, text));
+    else if (result == MX_TEXT_TOO_BIG || value < option->min || value > option->max)
+        MX_FAIL(MX_ERR_USAGE, NULL, "option '--%s' is %s, which is out of range", option->name,
+                mx_text_quote(quoted, sizeof quoted, text));
+    else {
+        *out = value;
+        return 0;
+    }
+    return mx_error_hint("give a whole number from %" PRId64 " to %" PRId64, option->min, option->max);
+}
+
+static int choice_store(const struct mx_option *option, const char *text, const char **out)
+{
+    char quoted[QUOTED_BYTES], names[200] = "";
+    struct mx_text_nearest nearest;
+    size_t used = 0;
+    mx_text_nearest_start(&nearest, text);
+    for (const char *const *choice = option->choices; *choice != NULL; choice++) {
+        if (strcmp(*choice, text) == 0) {
+            *out = text;
+            return 0;
+        }
+        mx_text_nearest_offer(&nearest, *choice);
+        if (used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", *choice);
+    }
+    MX_FAIL(MX_ERR_USAGE, NULL, "option '--%s' is %s, which is not one of its choices", option->name,
+            mx_text_quote(quoted, sizeof quoted, text));
+    if (mx_text_nearest_best(&nearest) != NULL)
+        return mx_error_hint("did you mean '%s'? choices: %s", mx_text_nearest_best(&nearest), names);
+    return mx_error_hint("choices: %s", names);
+}
+
+static int list_add(const char *what, const char *text, struct mx_option_list *list)
+{
+    if (list->count == MX_OPTION_LIST_MAX)
+        return MX_FAIL(MX_ERR_USAGE, "give fewer of them", "%s is given more than %d times", what, MX_OPTION_LIST_MAX);
+    list->items[list->count++] = text;
+    return 0;
+}
+
+static int value_store(const struct mx_option *option, const char *text, void *target)
+{
+    char what[QUOTED_BYTES];
+    switch (option->type) {
+    case MX_OPTION_TYPE_FLAG:
+        *(bool *)target = true;
+        return 0;
+    case MX_OPTION_TYPE_INT:
+        return int_store(option, text, target);
+    case MX_OPTION_TYPE_STRING:
+        *(const char **)target = text;
+        return 0;
+    case MX_OPTION_TYPE_CHOICE:
+        return choice_store(option, text, target);
+    case MX_OPTION_TYPE_LIST:
+        snprintf(what, sizeof what, "option '--%s'", option->name);
+        break;
+    }
+    return list_add(what, text, target);
+}
+
+/* The option at p->at; p->at moves past it and its value on success. */
+static int option_parse(struct parse *p)
+{
+    char quoted[QUOTED_BYTES];
+    const char *const argument = p->argv[p->at], *value = NULL;
+    void *target = NULL;
+    const struct mx_option *option;
+    const bool is_long = argument[1] == '-';
+    if (is_long) {
+        const size_t length = strcspn(argument + 2, "=");
+        option = option_by_name(p, argument + 2, length, &target);
+        if (argument[2 + length] == '=') value = argument + 2 + length + 1;
+    } else {
+        option = option_by_letter(p, argument[1], &target);
+        if (argument[2] != '\0') value = argument + 2;
+    }
+    if (option == NULL) return unknown_fail(p, argument);
+    if (option->type == MX_OPTION_TYPE_FLAG) {
+        if (value != NULL)
+            return MX_FAIL(MX_ERR_USAGE,
+                           is_long ? "write the option alone" : "write each letter with a dash of its own",
+                           "option '--%s' takes no value, but %s gives one", option->name,
+                           mx_text_quote(quoted, sizeof quoted, argument));
+    } else if (value == NULL) {
+        /* "--config --json" is a forgotten value; a value that really begins with dashes is written after '='. */
+        if (p->at + 1 >= p->count || strncmp(p->argv[p->at + 1], "--", 2) == 0) {
+            MX_FAIL(MX_ERR_USAGE, NULL, "option '--%s' needs a value", option->name);
+            return mx_error_hint("write '--%s %s'", option->name, option->value);
+        }
+        value = p->argv[++p->at];
+    }
+    p->at++;
+    return value_store(option, value, target);
+}
+
+static int operand_add(const struct parse *p, const char *text, struct mx_option_list *operands)
+{
+    char quoted[QUOTED_BYTES];
+    mx_text_quote(quoted, sizeof quoted, text);
+    if (operands != NULL && operands->count < p->page->operand_max) return list_add("an operand", text, operands);
+    if (p->page->operand_max == 0)
+        MX_FAIL(MX_ERR_USAGE, NULL, "'%s' takes no argument, but %s is given", p->page->command, quoted);
+    else
+        MX_FAIL(MX_ERR_USAGE, NULL, "'%s' takes at most %zu arguments, and %s is one more", p->page->command,
+                p->page->operand_max, quoted);
+    return mx_error_hint("see '%s --help'", p->page->command);
+}
+
+int mx_options_parse(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
+                     int count, char *const *argv, bool stop_at_operand, struct mx_option_list *operands, int *used)
+{
+    int rc = 0;
+    bool options_ended = false;
+    struct parse p = {page, groups, argv, count, 0};
+    while (p.at < count) {
+        const char *const argument = argv[p.at];
+        if (!options_ended && strcmp(argument, "--") == 0) {
+            options_ended = true;
+            p.at++;
+        } else if (!options_ended && argument[0] == '-' && argument[1] != '\0') {
+            MX_TRY(option_parse(&p));
+        } else {
+            if (stop_at_operand) break;
+            MX_TRY(operand_add(&p, argument, operands));
+            p.at++;
+        }
+    }
+out:
+    *used = p.at;
+    return rc;
+}
+
+/* ---- help ---- */
+
+static int option_help(const struct mx_option *option, struct mx_text *out)
+{
+    char left[64], letter[8] = "    ";
+    struct mx_text words = {0};
+    if (option->letter != '\0') snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    snprintf(left, sizeof left, "  %s--%s%s%s", letter, option->name, option->value == NULL ? "" : " ",
+             option->value == NULL ? "" : option->value);
+    mx_text_append(&words, "%s", option->help);
+    if (option->type == MX_OPTION_TYPE_INT)
+        mx_text_append(&words, " From %" PRId64 " to %" PRId64 ".", option->min, option->max);
+    for (const char *const *choice = option->choices; choice != NULL && *choice != NULL; choice++)
+        mx_text_append(&words, "%s%s%s", choice == option->choices ? " One of: " : ", ", *choice,
+                       choice[1] == NULL ? "." : "");
+    if (option->type == MX_OPTION_TYPE_LIST) mx_text_append(&words, " May be repeated.");
+    if (option->fallback != NULL) mx_text_append(&words, " Default: %s.", option->fallback);
+    const int rc = words.failure;
+    if (rc == 0) {
+        const size_t indent = strlen(HELP_INDENT);
+        if (strlen(left) + 2 > indent) mx_text_append(out, "%s\n%s", left, HELP_INDENT);
+        else mx_text_append(out, "%-*s", (int)indent, left);
+        mx_text_append_wrapped(out, words.data, indent, HELP_COLUMNS, HELP_INDENT);
+        mx_text_append(out, "\n");
+    }
+    mx_text_release(&words);
+    return rc;
+}
+
+int mx_options_help(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
+                    struct mx_text *out)
+{
+    int rc = 0;
+    mx_text_append(out, "%s: %s\n\nUsage: %s [OPTIONS]%s%s\n\n", page->command, page->summary, page->command,
+                   page->operands == NULL ? "" : " ", page->operands == NULL ? "" : page->operands);
+    mx_text_append_wrapped(out, page->description, 0, HELP_COLUMNS, "");
+    mx_text_append(out, "\n");
+    if (page->command_count > 0) mx_text_append(out, "\nCommands:\n");
+    for (size_t i = 0; i < page->command_count; i++)
+        mx_text_append(out, "  %-12s %s\n", page->commands[i].command, page->commands[i].effect);
+    for (int g = 0; g < MX_OPTION_GROUPS; g++) {
+        if (groups[g].count == 0) continue;
+        mx_text_append(out, "\n%s:\n", groups[g].title);
+        for (size_t i = 0; i < groups[g].count; i++) MX_TRY(option_help(&groups[g].options[i], out));
+    }
+    if (page->example_count > 0) mx_text_append(out, "\nExamples:\n");
+    for (size_t i = 0; i < page->example_count; i++)
+        mx_text_append(out, "  %s\n      %s\n", page->examples[i].command, page->examples[i].effect);
+    rc = out->failure;
+out:
+    return rc;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Command-line options by table: one table per subcommand parses the arguments and writes the help page.
+ *
+ * Long options are written whole (an abbreviation is refused, with the full name in the hint), "--name value" or
+ * "--name=value"; letters "-n value" or "-nvalue"; "--" ends the options. Options and operands may be mixed. A repeated
+ * option overrides the earlier one, except lists, which collect. Any mistake is MX_ERR_USAGE with a hint.
+ *
+ * Memory: values that are strings point into argv. Lists and operands are arrays inside the caller's own struct;
+ * nothing is allocated by parsing.
+ */
+#ifndef MX_CLI_OPTIONS_H
+#define MX_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+enum mx_option_type {
+    MX_OPTION_TYPE_FLAG,   /* bool: takes no value, becomes true */
+    MX_OPTION_TYPE_INT,    /* int64_t within min … max */
+    MX_OPTION_TYPE_STRING, /* const char * */
+    MX_OPTION_TYPE_CHOICE, /* const char *, one of choices */
+    MX_OPTION_TYPE_LIST,   /* struct mx_option_list: may be repeated */
+};
+
+#define MX_OPTION_LIST_MAX 64
+
+struct mx_option_list {
+    const char *items[MX_OPTION_LIST_MAX];
+    size_t count;
+};
+
+struct mx_option {
+    const char *name; /* without the dashes */
+    char letter;      /* 0: none */
+    enum mx_option_type type;
+    size_t offset;        /* in the struct that the table fills */
+    const char *value;    /* "N", "FILE"; NULL for flags */
+    const char *fallback; /* the default in words, for the help page; NULL: none. The value itself is the caller's */
+    int64_t min, max;     /* INT */
+    const char *const *choices; /* CHOICE, NULL-terminated */
+    const char *help;
+};
+
+/* The members of an option, to be put in braces: {MX_OPTION_INT(...), .letter = 'n'}. A wrong type does not compile. */
+#define MX_OPTION_BASE(object, member, label, kind, ctype, sentence)                                                   \
+    .name = (label), .type = (kind), .help = (sentence),                                                               \
+    .offset = _Generic(&((object *)0)->member, ctype                                                                   \
+                       : offsetof(object, member))
+#define MX_OPTION_FLAG(object, member, label, sentence)                                                                \
+    MX_OPTION_BASE(object, member, label, MX_OPTION_TYPE_FLAG, bool *, sentence)
+#define MX_OPTION_INT(object, member, label, what, least, most, text, sentence)                                        \
+    MX_OPTION_BASE(object, member, label, MX_OPTION_TYPE_INT, int64_t *, sentence), .value = (what), .min = (least),   \
+                                                                                    .max = (most), .fallback = (text)
+#define MX_OPTION_STRING(object, member, label, what, text, sentence)                                                  \
+    MX_OPTION_BASE(object, member, label, MX_OPTION_TYPE_STRING, const char **, sentence), .value = (what),            \
+                                                                                           .fallback = (text)
+#define MX_OPTION_CHOICE(object, member, label, what, table, text, sentence)                                           \
+    MX_OPTION_BASE(object, member, label, MX_OPTION_TYPE_CHOICE, const char **, sentence),                             \
+        .value = (what), .choices = (table), .fallback = (text)
+#define MX_OPTION_LIST(object, member, label, what, sentence)                                                          \
+    MX_OPTION_BASE(object, member, label, MX_OPTION_TYPE_LIST, struct mx_option_list *, sentence), .value = (what)
+
+/* A table and the struct it fills. */
+struct mx_option_group {
+    const char *title; /* "Options" */
+    const struct mx_option *options;
+    size_t count;
+    void *target;
+};
+
+#define MX_OPTION_GROUPS 2 /* a command's own options, then those of the whole program */
+
+struct mx_example {
+    const char *command;
+    const char *effect;
+};
+
+/* What the help page of a command says besides its options. */
+struct mx_option_page {
+    const char *command;               /* "myxtts devices" */
+    const char *operands;              /* "[DEVICE...]"; NULL: takes none */
+    size_t operand_max;                /* at most MX_OPTION_LIST_MAX */
+    const char *summary;               /* one line */
+    const char *description;           /* paragraphs separated by '\n' */
+    const struct mx_example *commands; /* the program's own page: its subcommands, each with its summary */
+    size_t command_count;
+    const struct mx_example *examples;
+    size_t example_count;
+};
+
+/* Parses argv[0 … count). With `stop_at_operand` the first operand ends the parse. *used gets the number of arguments
+ * consumed (also on failure: up to the bad one). `operands` may be NULL if the page takes none. */
+int mx_options_parse(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
+                     int count, char *const *argv, bool stop_at_operand, struct mx_option_list *operands, int *used);
+
+/* Appends the help page: summary, usage, description, options with ranges, choices and defaults, examples. */
+int mx_options_help(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
+                    struct mx_text *out);
+
+#endif
