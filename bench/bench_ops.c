@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The speed of the operations at the model's shapes, as a share of what this machine can do.
+ *
+ * Operations that compute are compared with the multiply-add peak, operations that move memory with memcpy over the
+ * same footprint, on the same number of pinned threads, sample by sample in turns (bench.h). Flops are the nominal ones
+ * (recomputation inside attention is not counted); bytes are what must be read plus what must be written.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/pool.h"
+#include "bench.h"
+#include "device/ops.h"
+#include "device/registry.h"
+#include "openblas.h"
+#include "peak.h"
+
+#define ROWS        4000         /* packed rows of a batch */
+#define BIG_BYTES   (512l << 20) /* footprint of the out-of-cache rows */
+#define BUFFERS_MAX 12
+
+/* One CPU device with its stream, its peaks and the buffers of the row being measured. */
+struct unit {
+    struct mx_registry *registry;
+    struct mx_device *device;
+    struct mx_stream *stream;
+    struct peak peak;
+    int core, cores;
+    struct openblas_peer peers[OPENBLAS_PEERS_MAX]; /* of a device of one core */
+    int peer_count;
+    char label[16]; /* "1 core" */
+    struct mx_buffer *buffers[BUFFERS_MAX];
+    int buffer_count;
+};
+
+/* A list of operations that are submitted one after the other; the job of a row. */
+struct chain {
+    struct unit *unit;
+    struct {
+        enum mx_op op;
+        const void *args;
+    } links[4];
+    int count;
+};
+
+/* ---- devices ---- */
+
+static void unit_open(struct unit *unit, int devices, int index)
+{
+    const struct mx_registry_options options = {.cpu_devices = devices};
+    char name[32];
+    *unit = (struct unit){0};
+    snprintf(name, sizeof name, "cpu:%d", index);
+    if (mx_registry_open(NULL, &options, &unit->registry) < 0) bench_die("cannot open the registry");
+    const int found = mx_registry_find(unit->registry, name);
+    if (found < 0 || mx_registry_device_open(unit->registry, found, 0, &unit->device) < 0 ||
+        mx_stream_create(unit->device, "bench", &unit->stream) < 0)
+        bench_die("cannot open a CPU device");
+    const struct mx_device_info *info = mx_device_info(unit->device);
+    unit->core = info->cores[0];
+    unit->cores = info->compute_units;
+    snprintf(unit->label, sizeof unit->label, "%d core%s", unit->cores, unit->cores > 1 ? "s" : "");
+    peak_open(&unit->peak, info->cores, unit->cores);
+}
+
+static void unit_clear(struct unit *unit)
+{
+    if (mx_stream_sync(unit->stream) < 0) bench_die("an operation failed");
+    while (unit->buffer_count > 0) mx_buffer_release(unit->buffers[--unit->buffer_count]);
+}
+
+static void unit_close(struct unit *unit)
+{
+    if (!unit->registry) return;
+    unit_clear(unit);
+    mx_stream_release(unit->stream);
+    mx_device_close(unit->device);
+    mx_registry_close(unit->registry);
+    peak_close(&unit->peak);
+}
+
+/* `count` floats, all `value`; released by unit_clear. */
+static struct mx_slice floats(struct unit *unit, int64_t count, float value)
+{
+    struct mx_buffer *buffer = NULL;
+    if (unit->buffer_count == BUFFERS_MAX || mx_buffer_create(unit->device, "bench", (size_t)count * 4, &buffer) < 0)
+        bench_die("no device memory for the bench");
+    unit->buffers[unit->buffer_count++] = buffer;
+    const struct mx_fill_args fill = {.x = {buffer, 0}, .count = count, .value = value};
+    if (mx_fill(unit->stream, &fill) < 0 || mx_stream_sync(unit->stream) < 0) bench_die("cannot fill a buffer");
+    return mx_slice_at(buffer, 0);
+}
+
+/* Numbers of both signs, so that no sum runs away. */
+static struct mx_slice noise(struct unit *unit, int64_t count)
+{
+    const struct mx_slice slice = floats(unit, count, 0);
+    float *host = bench_alloc((size_t)count * sizeof *host);
+    for (int64_t i = 0; i < count; i++) host[i] = (float)((i * 2654435761 >> 8) % 2001 - 1000) * 1e-3f;
+    if (mx_copy_upload(unit->stream, slice, host, (size_t)count * sizeof *host) < 0 || mx_stream_sync(unit->stream) < 0)
+        bench_die("cannot fill a buffer");
+    mx_free(host);
+    return slice;
+}
+
+static void chain_run(void *context, int64_t repeats)
+{
+    const struct chain *chain = context;
+    for (int64_t i = 0; i < repeats; i++)
+        for (int k = 0; k < chain->count; k++)
+            if (mx_op_submit(chain->unit->stream, chain->links[k].op, chain->links[k].args) < 0)
+                bench_die("cannot submit an operation");
+    if (mx_stream_sync(chain->unit->stream) < 0) bench_die("an operation failed");
+}
+
+static struct chain chain_of(struct unit *unit, enum mx_op op, const void *args)
+{
+    return (struct chain){.unit = unit, .links = {{op, args}}, .count = 1};
+}
+
+/* ---- two kinds of rows ---- */
+
+static void row_name(char name[96], const struct unit *unit, const char *what)
+{
+    snprintf(name, 96, "%s, %s", what, unit->label);
+}
+
+/* A computing row: `flops` of one pass through the chain, against the multiply-add peak. */
+static void row_compute(struct bench *bench, struct chain *chain, const char *what, double flops, double bar)
+{
+    char name[96];
+    row_name(name, chain->unit, what);
+    struct bench_job jobs[] = {peak_fma_job(&chain->unit->peak), {.run = chain_run, .context = chain, .work = flops}};
+    bench_measure(bench, jobs, 2, chain->unit->core);
+    bench_report(bench, name, "GFLOP/s", &jobs[1], "FMA peak", &jobs[0], bar);
+}
+
+/* A memory row: `arrays` arrays of `count` floats are touched with `passes` reads and writes of all elements. */
+static void row_memory(struct bench *bench, struct chain *chain, const char *what, int64_t count, int arrays,
+                       int passes, double bar)
+{
+    char name[96];
+    row_name(name, chain->unit, what);
+    struct bench_job jobs[] = {peak_copy_job(&chain->unit->peak, (size_t)count * 4 * (size_t)arrays),
+                               {.run = chain_run, .context = chain, .work = 4.0 * (double)count * passes}};
+    bench_measure(bench, jobs, 2, chain->unit->core);
+    bench_report(bench, name, "GB/s", &jobs[1], "memcpy, same footprint", &jobs[0], bar);
+}
+
+static bool wanted(const struct bench *bench, const struct unit *unit, const char *what)
+{
+    char name[96];
+    row_name(name, unit, what);
+    return bench_wanted(bench, name);
+}
+
+/* ---- matrix multiply ---- */
+
+static const struct {
+    int64_t k, n;
+} products[] = {{192, 576}, {576, 768}, {768, 192}};
+
+enum form { FORWARD, TO_INPUT, TO_WEIGHT, FORMS };
+static const char *const form_names[] = {"", " dX", " dW"};
+
+/* X [rows, k], W [k, n], Y [rows, n], or what their gradients need. */
+static struct mx_matmul_args product_args(struct unit *unit, int64_t k, int64_t n, enum form form)
+{
+    const struct mx_slice x = noise(unit, ROWS * k), w = noise(unit, k * n), y = noise(unit, ROWS * n);
+    if (form == TO_INPUT)
+        return (struct mx_matmul_args){.a = y, .b = w, .c = x, .m = ROWS, .n = k, .k = n, .transpose_b = true};
+    if (form == TO_WEIGHT)
+        return (struct mx_matmul_args){.a = x, .b = y, .c = w, .m = k, .n = n, .k = ROWS, .transpose_a = true};
+    return (struct mx_matmul_args){.a = x, .b = w, .c = y, .m = ROWS, .n = n, .k = k};
+}
+
+/* The same product by a peer, on the calling thread and the same memory. */
+struct rival {
+    const struct openblas_peer *peer;
+    const struct mx_matmul_args *args;
+};
+
+static void rival_run(void *context, int64_t repeats)
+{
+    const struct rival *rival = context;
+    for (int64_t i = 0; i < repeats; i++) openblas_multiply(rival->peer, rival->args);
+}
+
+static void bench_product(struct bench *bench, struct unit *unit, int64_t k, int64_t n, enum form form)
+{
+    char what[64], name[96];
+    snprintf(what, sizeof what, "matmul %d×%lld×%lld%s", ROWS, (long long)k, (long long)n, form_names[form]);
+    if (!wanted(bench, unit, what)) return;
+    row_name(name, unit, what);
+    struct mx_matmul_args args = product_args(unit, k, n, form);
+    struct chain chain = chain_of(unit, MX_OP_matmul, &args);
+    const double flops = 2.0 * ROWS * (double)k * (double)n;
+    struct rival rivals[OPENBLAS_PEERS_MAX];
+    struct bench_job jobs[2 + OPENBLAS_PEERS_MAX] = {peak_fma_job(&unit->peak),
+                                                     {.run = chain_run, .context = &chain, .work = flops}};
+    for (int i = 0; i < unit->peer_count; i++) {
+        rivals[i] = (struct rival){&unit->peers[i], &args};
+        jobs[2 + i] = (struct bench_job){.run = rival_run, .context = &rivals[i], .work = flops};
+    }
+    bench_measure(bench, jobs, 2 + unit->peer_count, unit->core);
+    bench_report(bench, name, "GFLOP/s", &jobs[1], "FMA peak", &jobs[0], unit->cores == 1 ? 0.85 : 0.80);
+    for (int i = 0; i < unit->peer_count; i++)
+        bench_report(bench, name, "GFLOP/s", &jobs[1], unit->peers[i].name, &jobs[2 + i], 0);
+    unit_clear(unit);
+}
+
+/* What the feed-forward layer really runs: bias, GELU and the values before it, in the product's own pass. */
+static void bench_fused(struct bench *bench, struct unit *unit)
+{
+    const int64_t k = 192, n = 768;
+    const char *what = "matmul 4000×192×768 bias GELU pre";
+    if (!wanted(bench, unit, what)) return;
+    struct mx_matmul_args args = product_args(unit, k, n, FORWARD);
+    args.epilogue = (struct mx_epilogue){.bias = noise(unit, n), .act = MX_ACT_GELU, .pre = noise(unit, ROWS * n)};
+    struct chain chain = chain_of(unit, MX_OP_matmul, &args);
+    row_compute(bench, &chain, what, 2.0 * ROWS * (double)(k * n), 0);
+    unit_clear(unit);
+}
+
+/* ---- convolution and attention ---- */
+
+#define SEQUENCES 8
+#define LENGTH    (ROWS / SEQUENCES)
+
+static struct mx_packed packed(struct unit *unit)
+{
+    int32_t ends[SEQUENCES + 1];
+    for (int i = 0; i <= SEQUENCES; i++) ends[i] = i * LENGTH;
+    const struct mx_slice slice = floats(unit, SEQUENCES + 1, 0);
+    if (mx_copy_upload(unit->stream, slice, ends, sizeof ends) < 0 || mx_stream_sync(unit->stream) < 0)
+        bench_die("cannot upload the offsets");
+    return (struct mx_packed){.offsets = slice, .count = SEQUENCES, .rows = ROWS, .max_rows = LENGTH};
+}
+
+static void bench_conv(struct bench *bench, struct unit *unit, int64_t in, int64_t out)
+{
+    char what[64];
+    const struct mx_slice x = noise(unit, ROWS * in), w = noise(unit, 3 * in * out), y = noise(unit, ROWS * out);
+    const struct mx_packed rows = packed(unit);
+    const struct mx_conv1d_args forward = {
+        .x = x, .w = w, .y = y, .rows = rows, .in_width = in, .out_width = out, .taps = 3};
+    const struct mx_conv1d_grad_input_args to_input = {
+        .dy = y, .w = w, .dx = x, .rows = rows, .in_width = in, .out_width = out, .taps = 3};
+    const struct mx_conv1d_grad_weight_args to_weight = {
+        .x = x, .dy = y, .dw = w, .rows = rows, .in_width = in, .out_width = out, .taps = 3};
+    struct chain chains[] = {chain_of(unit, MX_OP_conv1d, &forward), chain_of(unit, MX_OP_conv1d_grad_input, &to_input),
+                             chain_of(unit, MX_OP_conv1d_grad_weight, &to_weight)};
+    for (int form = 0; form < FORMS; form++) {
+        snprintf(what, sizeof what, "conv1d 3×%lld→%lld%s", (long long)in, (long long)out, form_names[form]);
+        if (wanted(bench, unit, what)) row_compute(bench, &chains[form], what, 6.0 * ROWS * (double)(in * out), 0);
+    }
+    unit_clear(unit);
+}
+
+static void bench_attention(struct bench *bench, struct unit *unit)
+{
+    static const char *const names[] = {"attention 8×500, 2×96, forward+backward", "attention 8×500, 2×96, forward",
+                                        "attention 8×500, 2×96, backward"};
+    const int64_t heads = 2, width = 96, all = heads * width;
+    const struct mx_slice qkv = noise(unit, ROWS * 3 * all), out = noise(unit, ROWS * all);
+    const struct mx_slice lse = floats(unit, heads * ROWS, 0), delta = floats(unit, heads * ROWS, 0);
+    const struct mx_slice dout = noise(unit, ROWS * all), dqkv = floats(unit, ROWS * 3 * all, 0);
+    const size_t part = (size_t)all * 4;
+    const struct mx_attention_args forward = {.q = qkv,
+                                              .k = mx_slice_at(qkv.buffer, part),
+                                              .v = mx_slice_at(qkv.buffer, 2 * part),
+                                              .out = out,
+                                              .lse = lse,
+                                              .rows = packed(unit),
+                                              .heads = heads,
+                                              .head_width = width,
+                                              .stride = 3 * all,
+                                              .out_stride = all,
+                                              .factor = 0.10206207f};
+    const struct mx_attention_grad_args backward = {.q = forward.q,
+                                                    .k = forward.k,
+                                                    .v = forward.v,
+                                                    .out = out,
+                                                    .lse = lse,
+                                                    .dout = dout,
+                                                    .dq = dqkv,
+                                                    .dk = mx_slice_at(dqkv.buffer, part),
+                                                    .dv = mx_slice_at(dqkv.buffer, 2 * part),
+                                                    .delta = delta,
+                                                    .rows = forward.rows,
+                                                    .heads = heads,
+                                                    .head_width = width,
+                                                    .stride = 3 * all,
+                                                    .out_stride = all,
+                                                    .grad_stride = 3 * all,
+                                                    .factor = forward.factor};
+    const double pairs = (double)SEQUENCES * LENGTH * LENGTH * (double)all;
+    struct chain chains[] = {
+        {.unit = unit, .links = {{MX_OP_attention, &forward}, {MX_OP_attention_grad, &backward}}, .count = 2},
+        chain_of(unit, MX_OP_attention, &forward),
+        chain_of(unit, MX_OP_attention_grad, &backward)};
+    static const double flops[] = {12, 4, 8};
+    chain_run(&chains[1], 1); /* lse for a backward pass that is asked for alone */
+    for (int i = 0; i < (bench->quick ? 1 : 3); i++)
+        if (wanted(bench, unit, names[i]))
+            row_compute(bench, &chains[i], names[i], flops[i] * pairs, i == 0 ? 0.45 : 0);
+    unit_clear(unit);
+}
+
+/* ---- memory ---- */
+
+enum memory_op { NORM, NORM_GRAD, GELU, GELU_GRAD, ADD, ADAMW, MEMORY_OPS };
+static const struct {
+    const char *name;
+    int arrays, passes; /* arrays of rows·n floats; full reads plus writes of them */
+} memory_ops[] = {[NORM] = {"layer_norm", 2, 2},      [NORM_GRAD] = {"layer_norm_grad", 3, 3},
+                  [GELU] = {"activation GELU", 2, 2}, [GELU_GRAD] = {"activation_grad GELU", 3, 3},
+                  [ADD] = {"residual_add", 3, 3},     [ADAMW] = {"adamw", 4, 7}};
+
+static void bench_memory(struct bench *bench, struct unit *unit, enum memory_op which, int64_t rows, int64_t n)
+{
+    char what[64];
+    const int64_t count = rows * n;
+    snprintf(what, sizeof what, "%s %lld×%lld", memory_ops[which].name, (long long)rows, (long long)n);
+    if (!wanted(bench, unit, what)) return;
+    struct mx_slice v[4] = {{0}};
+    for (int i = 0; i < memory_ops[which].arrays; i++) v[i] = floats(unit, count, 0.01f * (float)(i + 1));
+    const struct mx_slice gamma = noise(unit, n), beta = noise(unit, n), sums = floats(unit, n, 0);
+    const struct mx_slice stats = floats(unit, 2 * rows, 0.5f), norm = floats(unit, 4, 1);
+    const struct mx_layer_norm_args layer = {
+        .x = v[0], .gamma = gamma, .beta = beta, .y = v[1], .stats = stats, .rows = rows, .n = n, .eps = 1e-5f};
+    const struct mx_layer_norm_grad_args layer_grad = {.dy = v[0],
+                                                       .x = v[1],
+                                                       .gamma = gamma,
+                                                       .stats = stats,
+                                                       .dx = v[2],
+                                                       .dgamma = sums,
+                                                       .dbeta = beta,
+                                                       .rows = rows,
+                                                       .n = n};
+    const struct mx_activation_args gelu = {.x = v[0], .y = v[1], .count = count, .act = MX_ACT_GELU};
+    const struct mx_activation_grad_args gelu_grad = {
+        .dy = v[0], .x = v[1], .dx = v[2], .count = count, .act = MX_ACT_GELU};
+    const struct mx_residual_add_args add = {.a = v[0], .b = v[1], .y = v[2], .count = count, .factor = 0.5f};
+    const struct mx_adamw_args adamw = {.parameter = v[0],
+                                        .gradient = v[1],
+                                        .moment1 = v[2],
+                                        .moment2 = v[3],
+                                        .norm = norm,
+                                        .count = count,
+                                        .decayed = count,
+                                        .lr = 1e-6f,
+                                        .beta1 = 0.9f,
+                                        .beta2 = 0.98f,
+                                        .eps = 1e-8f,
+                                        .weight_decay = 0.01f,
+                                        .step = 100};
+    const struct chain chains[] = {[NORM] = chain_of(unit, MX_OP_layer_norm, &layer),
+                                   [NORM_GRAD] = chain_of(unit, MX_OP_layer_norm_grad, &layer_grad),
+                                   [GELU] = chain_of(unit, MX_OP_activation, &gelu),
+                                   [GELU_GRAD] = chain_of(unit, MX_OP_activation_grad, &gelu_grad),
+                                   [ADD] = chain_of(unit, MX_OP_residual_add, &add),
+                                   [ADAMW] = chain_of(unit, MX_OP_adamw, &adamw)};
+    struct chain chain = chains[which];
+    row_memory(bench, &chain, what, count, memory_ops[which].arrays, memory_ops[which].passes, 0.70);
+    unit_clear(unit);
+}
+
+static void bench_memories(struct bench *bench, struct unit *unit)
+{
+    for (int op = 0; op < MEMORY_OPS; op++) {
+        bench_memory(bench, unit, (enum memory_op)op, ROWS, 192);
+        if (bench->quick) continue;
+        bench_memory(bench, unit, (enum memory_op)op, ROWS, 768);
+        bench_memory(bench, unit, (enum memory_op)op, BIG_BYTES / 4 / 768 / memory_ops[op].arrays, 768);
+    }
+}
+
+/* ---- two devices ---- */
+
+struct both {
+    struct chain *chains[2];
+};
+
+static void both_run(void *context, int64_t repeats)
+{
+    const struct both *both = context;
+    for (int64_t i = 0; i < repeats; i++)
+        for (int d = 0; d < 2; d++) {
+            const struct chain *chain = both->chains[d];
+            if (mx_op_submit(chain->unit->stream, chain->links[0].op, chain->links[0].args) < 0)
+                bench_die("cannot submit an operation");
+        }
+    for (int d = 0; d < 2; d++)
+        if (mx_stream_sync(both->chains[d]->unit->stream) < 0) bench_die("an operation failed");
+}
+
+static void bench_two_devices(struct bench *bench, struct unit units[2])
+{
+    const char *name = "matmul 4000×576×768 on two devices of 1 core";
+    if (!bench_wanted(bench, name)) return;
+    const struct mx_matmul_args args[2] = {product_args(&units[0], 576, 768, FORWARD),
+                                           product_args(&units[1], 576, 768, FORWARD)};
+    struct chain chains[2] = {chain_of(&units[0], MX_OP_matmul, &args[0]), chain_of(&units[1], MX_OP_matmul, &args[1])};
+    struct both both = {{&chains[0], &chains[1]}};
+    const double flops = 2.0 * ROWS * 576 * 768;
+    struct bench_job jobs[] = {{.run = chain_run, .context = &chains[0], .work = flops},
+                               {.run = both_run, .context = &both, .work = 2 * flops}};
+    bench_measure(bench, jobs, 2, -1);
+    bench_report(bench, name, "GFLOP/s", &jobs[1], "one device", &jobs[0], 1.9);
+    for (int d = 0; d < 2; d++) unit_clear(&units[d]);
+}
+
+/* ---- the program ---- */
+
+static void bench_unit(struct bench *bench, struct unit *unit)
+{
+    char title[160];
+    snprintf(title, sizeof title, "%s, %s", mx_device_info(unit->device)->name, peak_vectors());
+    bench_section(bench, title);
+    for (size_t p = 0; p < sizeof products / sizeof *products; p++)
+        for (int form = 0; form < (bench->quick ? 1 : FORMS); form++)
+            bench_product(bench, unit, products[p].k, products[p].n, (enum form)form);
+    bench_fused(bench, unit);
+    bench_attention(bench, unit);
+    if (!bench->quick) {
+        bench_conv(bench, unit, 192, 768);
+        bench_conv(bench, unit, 768, 192);
+    }
+    bench_memories(bench, unit);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench bench;
+    struct unit one[2] = {{0}}, two = {0};
+    bench_start(&bench, "ops", "speed of the operations as a share of this machine's peak", argc, argv);
+    const int cores = mx_thread_cores(NULL, 0);
+    unit_open(&one[0], cores, 0);
+    one[0].peer_count = openblas_peers(one[0].peers);
+    bench_unit(&bench, &one[0]);
+    if (cores > 1) {
+        unit_open(&one[1], cores, 1);
+        bench_section(&bench, "two devices at once");
+        bench_two_devices(&bench, one);
+        unit_open(&two, cores / 2, 0);
+        bench_unit(&bench, &two);
+    }
+    unit_close(&one[0]);
+    unit_close(&one[1]);
+    unit_close(&two);
+    return bench_finish(&bench);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Loading OpenBLAS once as it is and once more, in a namespace of its own, for the vectors of this machine.
+ */
+#include "openblas.h"
+
+#ifdef MX_HAVE_OPENBLAS
+
+#include <cblas.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The kernels that use the widest vectors of this machine, NULL when `chosen` already are such. */
+static const char *better_core(const char *chosen)
+{
+#if defined(__x86_64__)
+    static const char *const wide[] = {"SkylakeX", "Cooperlake", "SapphireRapids"};
+    static const char *const half[] = {"Haswell", "Zen", "Excavator"};
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        if (strcasecmp(chosen, wide[i]) == 0) return NULL;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) return "SkylakeX";
+    for (size_t i = 0; i < sizeof half / sizeof *half; i++)
+        if (strcasecmp(chosen, half[i]) == 0) return NULL;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
+#else
+    (void)chosen;
+#endif
+    return NULL;
+}
+
+int openblas_peers(struct openblas_peer peers[OPENBLAS_PEERS_MAX])
+{
+    const char *chosen = openblas_get_corename(), *better = better_core(chosen);
+    snprintf(peers[0].name, sizeof peers[0].name, "OpenBLAS %s", chosen);
+    *(__typeof__(&cblas_sgemm) *)&peers[0].sgemm = cblas_sgemm;
+    Dl_info where;
+    if (!better || dladdr(peers[0].sgemm, &where) == 0 || getenv("OPENBLAS_CORETYPE")) return 1;
+    setenv("OPENBLAS_CORETYPE", better, 1);
+    void *copy = dlmopen(LM_ID_NEWLM, where.dli_fname, RTLD_NOW | RTLD_LOCAL);
+    unsetenv("OPENBLAS_CORETYPE");
+    if (!copy) return 1;
+    snprintf(peers[1].name, sizeof peers[1].name, "OpenBLAS %s (told)", better);
+    peers[1].sgemm = dlsym(copy, "cblas_sgemm");
+    return peers[1].sgemm ? 2 : 1;
+}
+
+void openblas_multiply(const struct openblas_peer *peer, const struct mx_matmul_args *args)
+{
+    const __typeof__(&cblas_sgemm) sgemm = *(__typeof__(&cblas_sgemm) const *)&peer->sgemm;
+    const struct mx_matmul_args *a = args;
+    const int lda = (int)(a->transpose_a ? a->m : a->k), ldb = (int)(a->transpose_b ? a->k : a->n);
+    sgemm(CblasRowMajor, a->transpose_a ? CblasTrans : CblasNoTrans, a->transpose_b ? CblasTrans : CblasNoTrans,
+          (int)a->m, (int)a->n, (int)a->k, 1, mx_buffer_host(a->a.buffer), lda, mx_buffer_host(a->b.buffer), ldb, 0,
+          mx_buffer_host(a->c.buffer), (int)a->n);
+}
+
+#else
+
+int openblas_peers(struct openblas_peer peers[OPENBLAS_PEERS_MAX])
+{
+    (void)peers;
+    return 0;
+}
+
+void openblas_multiply(const struct openblas_peer *peer, const struct mx_matmul_args *args)
+{
+    (void)peer; /* there are none */
+    (void)args;
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What this machine can do at most on some of its cores: multiply-adds per second, and bytes copied per second.
+ *
+ * A peak runs on one pinned thread per core, the calling thread being the first (bench_measure pins it). Memory:
+ * peak_close releases the threads and the copy's arrays.
+ */
+#ifndef MX_BENCH_PEAK_H
+#define MX_BENCH_PEAK_H
+
+#include "base/pool.h"
+#include "bench.h"
+
+struct peak {
+    struct mx_pool *pool;
+    int workers;
+    int64_t repeats;
+    char *from, *to; /* the copy's arrays, `bytes` each */
+    size_t bytes;
+};
+
+void peak_open(struct peak *peak, const int *cores, int workers);
+void peak_close(struct peak *peak);
+
+/* Independent multiply-adds in registers, in the widest vectors of this machine. Work: floating-point operations. */
+struct bench_job peak_fma_job(struct peak *peak);
+/* memcpy between two arrays that together are as large as `footprint_bytes`, so that they lie in the same caches as
+ * what is compared. Work: bytes read plus bytes written. */
+struct bench_job peak_copy_job(struct peak *peak, size_t footprint_bytes);
+const char *peak_vectors(void); /* "AVX-512" */
+
+#endif
