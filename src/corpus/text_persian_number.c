@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Persian number words: cardinals joined by «و», ordinals, decimals with «ممیز», digits.
+ *
+ * 10^12 is «هزار میلیارد», as it is said in Iran, where «بیلیون» and «تریلیون» mean different things to different
+ * people.
+ *
+ * Memory: words are built in buffers on the stack; the longest (eighteen nines) needs 369 bytes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "corpus/text_persian.h"
+
+#define WORDS_BYTES 512
+
+static const char *const below_twenty[] = {"صفر",    "یک",     "دو",     "سه",   "چهار",  "پنج",    "شش",
+                                           "هفت",    "هشت",    "نه",     "ده",   "یازده", "دوازده", "سیزده",
+                                           "چهارده", "پانزده", "شانزده", "هفده", "هجده",  "نوزده"};
+static const char *const tens[] = {"", "", "بیست", "سی", "چهل", "پنجاه", "شصت", "هفتاد", "هشتاد", "نود"};
+static const char *const hundreds[] = {"", "صد", "دویست", "سیصد", "چهارصد", "پانصد", "ششصد", "هفتصد", "هشتصد", "نهصد"};
+
+struct words {
+    char text[WORDS_BYTES];
+    size_t length;
+};
+
+static void add(struct words *words, const char *separator, const char *word)
+{
+    const int written = snprintf(words->text + words->length, sizeof words->text - words->length, "%s%s",
+                                 words->length ? separator : "", word);
+    if (written > 0 && (size_t)written < sizeof words->text - words->length) words->length += (size_t)written;
+}
+
+static void add_below_thousand(struct words *words, unsigned value)
+{
+    if (value >= 100) add(words, " و ", hundreds[value / 100]);
+    value %= 100;
+    if (value >= 20) {
+        add(words, " و ", tens[value / 10]);
+        value %= 10;
+    }
+    if (value > 0) add(words, " و ", below_twenty[value]);
+}
+
+/* Below 10^9; `alone` is false if «میلیارد» follows. */
+static void add_below_milliard(struct words *words, uint64_t value)
+{
+    const unsigned millions = (unsigned)(value / 1000000), thousands = (unsigned)(value / 1000 % 1000);
+    if (millions > 0) {
+        add_below_thousand(words, millions);
+        add(words, " ", "میلیون");
+    }
+    if (thousands == 1) {
+        add(words, " و ", "هزار"); /* not "one thousand" */
+    } else if (thousands > 1) {
+        add_below_thousand(words, thousands);
+        add(words, " ", "هزار");
+    }
+    add_below_thousand(words, (unsigned)(value % 1000));
+}
+
+static void add_cardinal(struct words *words, uint64_t value)
+{
+    if (value == 0) add(words, "", below_twenty[0]);
+    if (value >= 1000000000u) {
+        add_below_milliard(words, value / 1000000000u);
+        add(words, " ", "میلیارد");
+    }
+    add_below_milliard(words, value % 1000000000u);
+}
+
+void mx_persian_cardinal(struct mx_text_sink *sink, uint64_t value)
+{
+    struct words words = {.length = 0};
+    add_cardinal(&words, value);
+    mx_text_sink_word(sink, words.text);
+}
+
+static bool ends_in(const struct words *words, const char *ending)
+{
+    const size_t length = strlen(ending);
+    return words->length >= length && !strcmp(words->text + words->length - length, ending);
+}
+
+void mx_persian_ordinal(struct mx_text_sink *sink, uint64_t value, const char *ending)
+{
+    struct words words = {.length = 0};
+    add_cardinal(&words, value);
+    if (ends_in(&words, "سه")) {
+        words.length -= strlen("ه");
+        add(&words, "", "وم");
+    } else if (ends_in(&words, "سی")) {
+        add(&words, "", "\u200cاُم"); /* the vowel, because without it this would be "I am thirty" */
+    } else {
+        add(&words, "", "م");
+    }
+    add(&words, "", ending);
+    mx_text_sink_word(sink, words.text);
+}
+
+void mx_persian_digits(struct mx_text_sink *sink, const char *digits)
+{
+    for (; *digits; digits++) mx_text_sink_word(sink, below_twenty[*digits - '0']);
+}
+
+void mx_persian_numeral(struct mx_text_sink *sink, const struct mx_text_numeral *numeral)
+{
+    if (numeral->whole[0] == '0' && numeral->whole[1]) {
+        mx_persian_digits(sink, numeral->whole);
+    } else {
+        mx_persian_cardinal(sink, mx_text_numeral_value(numeral->whole));
+    }
+    if (!numeral->fraction[0]) return;
+    mx_text_sink_word(sink, "ممیز");
+    const char *fraction = numeral->fraction;
+    for (; *fraction == '0'; fraction++) mx_text_sink_word(sink, below_twenty[0]);
+    if (strlen(fraction) > 3) {
+        mx_persian_digits(sink, fraction);
+    } else if (*fraction) {
+        mx_persian_cardinal(sink, mx_text_numeral_value(fraction));
+    }
+}
