@@ -49,6 +49,12 @@ static void usage(FILE *to, const char *name, const char *about)
             name, about, name);
 }
 
+static void __attribute__((noreturn)) cannot_write(const struct bench *bench)
+{
+    fprintf(stderr, "cannot write %s; give another place with --json\n", bench->json);
+    exit(2);
+}
+
 static void default_json(struct bench *bench)
 {
     char folder[3072];
@@ -90,6 +96,9 @@ void bench_start(struct bench *bench, const char *name, const char *about, int a
             exit(1);
         }
     }
+    FILE *file = fopen(bench->json, "a"); /* not after minutes of measuring */
+    if (!file) cannot_write(bench);
+    fclose(file);
     setvbuf(stdout, NULL, _IOLBF, 0);
     printf(LINE, NAME_WIDTH, "", "best", "", "median", "peer", "", "ratio", "bar", "");
 }
@@ -144,8 +153,8 @@ void bench_measure(const struct bench *bench, struct bench_job *jobs, int count,
     enum { JOBS_MAX = 4 };
     static double rates[JOBS_MAX][ROUNDS_MAX];
     int64_t repeats[JOBS_MAX];
-    double sample_ns = bench->quick ? 4e6 : 10e6;
-    const int rounds = bench->quick ? 6 : 16;
+    double sample_ns = bench->quick ? 3e6 : 10e6;
+    const int rounds = bench->quick ? 5 : 16;
     cpu_set_t allowed;
     sched_getaffinity(0, sizeof allowed, &allowed);
     if (count > JOBS_MAX || mx_thread_pin(core) < 0) bench_die("cannot measure");
@@ -180,7 +189,9 @@ static int hidden_bytes(const char *text)
 
 static void row_print(const struct bench_row *row)
 {
-    char value[24], median[24], peer[24] = "", ratio[16] = "", bar[16] = "";
+    char value[24], median[24], peer[24] = "", ratio[16] = "", bar[16] = "", verdict[24];
+    snprintf(verdict, sizeof verdict, "%s%s", row->bar > 0 ? row_holds(row) ? "ok" : "BELOW" : "",
+             row->noisy ? " (noisy)" : "");
     snprintf(value, sizeof value, "%.1f", row->value);
     snprintf(median, sizeof median, "%.1f", row->median);
     if (row->peer_value > 0) {
@@ -189,7 +200,12 @@ static void row_print(const struct bench_row *row)
     }
     if (row->bar > 0) snprintf(bar, sizeof bar, "%.2f", row->bar);
     printf(LINE, NAME_WIDTH + hidden_bytes(row->name), row->name, value, row->unit, median, row->peer, peer, ratio, bar,
-           row->bar > 0 ? (row_holds(row) ? "ok" : "BELOW") : "");
+           verdict);
+}
+
+static bool noisy(const struct bench_job *job)
+{
+    return job->median < 0.8 * job->best;
 }
 
 void bench_report(struct bench *bench, const char *name, const char *unit, const struct bench_job *job,
@@ -203,6 +219,7 @@ void bench_report(struct bench *bench, const char *name, const char *unit, const
                               .value = job->best,
                               .median = job->median,
                               .peer_value = peer ? peer->best : 0,
+                              .noisy = noisy(job) || (peer && noisy(peer)),
                               .bar = peer ? bar : 0};
     snprintf(row->name, sizeof row->name, "%s", name);
     snprintf(row->peer, sizeof row->peer, "%s", peer ? peer_name : "");
@@ -240,10 +257,7 @@ static void write_json(const struct bench *bench)
     for (int i = 0; i < bench->count; i++) cJSON_AddItemToArray(list, row_json(&bench->rows[i]));
     char *text = cJSON_Print(list);
     FILE *file = fopen(bench->json, "w");
-    if (!text || !file || fprintf(file, "%s\n", text) < 0 || fclose(file) != 0) {
-        fprintf(stderr, "cannot write %s; give another place with --json\n", bench->json);
-        exit(2);
-    }
+    if (!text || !file || fprintf(file, "%s\n", text) < 0 || fclose(file) != 0) cannot_write(bench);
     cJSON_free(text);
     cJSON_Delete(list);
 }

@@ -23,6 +23,7 @@ struct bench_row {
     const char *unit;
     double value, median;
     double peer_value; /* 0: no peer */
+    bool noisy;        /* a median far below its best: the machine was busy with something else */
     double bar;        /* least ratio; 0: no bar */
 };
 

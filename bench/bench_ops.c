@@ -30,9 +30,8 @@ struct unit {
     struct mx_stream *stream;
     struct peak peak;
     int core, cores;
-    struct openblas_peer peers[OPENBLAS_PEERS_MAX]; /* of a device of one core */
-    int peer_count;
-    char label[16]; /* "1 core" */
+    struct openblas blas; /* of the device of one core */
+    char label[16];       /* "1 core" */
     struct mx_buffer *buffers[BUFFERS_MAX];
     int buffer_count;
 };
@@ -178,16 +177,16 @@ static struct mx_matmul_args product_args(struct unit *unit, int64_t k, int64_t 
     return (struct mx_matmul_args){.a = x, .b = w, .c = y, .m = ROWS, .n = n, .k = k};
 }
 
-/* The same product by a peer, on the calling thread and the same memory. */
+/* The same product by OpenBLAS, on the calling thread and the same memory. */
 struct rival {
-    const struct openblas_peer *peer;
+    const struct openblas *blas;
     const struct mx_matmul_args *args;
 };
 
 static void rival_run(void *context, int64_t repeats)
 {
     const struct rival *rival = context;
-    for (int64_t i = 0; i < repeats; i++) openblas_multiply(rival->peer, rival->args);
+    for (int64_t i = 0; i < repeats; i++) openblas_multiply(rival->blas, rival->args);
 }
 
 static void bench_product(struct bench *bench, struct unit *unit, int64_t k, int64_t n, enum form form)
@@ -199,17 +198,14 @@ static void bench_product(struct bench *bench, struct unit *unit, int64_t k, int
     struct mx_matmul_args args = product_args(unit, k, n, form);
     struct chain chain = chain_of(unit, MX_OP_matmul, &args);
     const double flops = 2.0 * ROWS * (double)k * (double)n;
-    struct rival rivals[OPENBLAS_PEERS_MAX];
-    struct bench_job jobs[2 + OPENBLAS_PEERS_MAX] = {peak_fma_job(&unit->peak),
-                                                     {.run = chain_run, .context = &chain, .work = flops}};
-    for (int i = 0; i < unit->peer_count; i++) {
-        rivals[i] = (struct rival){&unit->peers[i], &args};
-        jobs[2 + i] = (struct bench_job){.run = rival_run, .context = &rivals[i], .work = flops};
-    }
-    bench_measure(bench, jobs, 2 + unit->peer_count, unit->core);
+    struct rival rival = {&unit->blas, &args};
+    struct bench_job jobs[] = {peak_fma_job(&unit->peak),
+                               {.run = chain_run, .context = &chain, .work = flops},
+                               {.run = rival_run, .context = &rival, .work = flops}};
+    bench_measure(bench, jobs, unit->blas.sgemm ? 3 : 2, unit->core);
     bench_report(bench, name, "GFLOP/s", &jobs[1], "FMA peak", &jobs[0], unit->cores == 1 ? 0.85 : 0.80);
-    for (int i = 0; i < unit->peer_count; i++)
-        bench_report(bench, name, "GFLOP/s", &jobs[1], unit->peers[i].name, &jobs[2 + i], 0);
+    strcat(name, " vs OpenBLAS");
+    if (unit->blas.sgemm) bench_report(bench, name, "GFLOP/s", &jobs[1], unit->blas.name, &jobs[2], 0);
     unit_clear(unit);
 }
 
@@ -422,7 +418,7 @@ static void bench_unit(struct bench *bench, struct unit *unit)
     char title[160];
     snprintf(title, sizeof title, "%s, %s", mx_device_info(unit->device)->name, peak_vectors());
     bench_section(bench, title);
-    for (size_t p = 0; p < sizeof products / sizeof *products; p++)
+    for (size_t p = 0; p < (bench->quick ? 1 : sizeof products / sizeof *products); p++)
         for (int form = 0; form < (bench->quick ? 1 : FORMS); form++)
             bench_product(bench, unit, products[p].k, products[p].n, (enum form)form);
     bench_fused(bench, unit);
@@ -441,7 +437,8 @@ int main(int argc, char **argv)
     bench_start(&bench, "ops", "speed of the operations as a share of this machine's peak", argc, argv);
     const int cores = mx_thread_cores(NULL, 0);
     unit_open(&one[0], cores, 0);
-    one[0].peer_count = openblas_peers(one[0].peers);
+    openblas_open(&one[0].blas);
+    if (one[0].blas.note[0]) bench_section(&bench, one[0].blas.note);
     bench_unit(&bench, &one[0]);
     if (cores > 1) {
         unit_open(&one[1], cores, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Loading OpenBLAS once as it is and once more, in a namespace of its own, for the vectors of this machine.
+ * Loading OpenBLAS: as it is linked, or once more, in a namespace of its own, for the vectors of this machine.
  */
 #include "openblas.h"
 
@@ -30,25 +30,28 @@ static const char *better_core(const char *chosen)
     return NULL;
 }
 
-int openblas_peers(struct openblas_peer peers[OPENBLAS_PEERS_MAX])
+void openblas_open(struct openblas *blas)
 {
     const char *chosen = openblas_get_corename(), *better = better_core(chosen);
-    snprintf(peers[0].name, sizeof peers[0].name, "OpenBLAS %s", chosen);
-    *(__typeof__(&cblas_sgemm) *)&peers[0].sgemm = cblas_sgemm;
     Dl_info where;
-    if (!better || dladdr(peers[0].sgemm, &where) == 0 || getenv("OPENBLAS_CORETYPE")) return 1;
+    *blas = (struct openblas){.note = ""};
+    snprintf(blas->name, sizeof blas->name, "OpenBLAS %s", chosen);
+    *(__typeof__(&cblas_sgemm) *)&blas->sgemm = cblas_sgemm;
+    if (!better || dladdr(blas->sgemm, &where) == 0 || getenv("OPENBLAS_CORETYPE")) return;
     setenv("OPENBLAS_CORETYPE", better, 1);
     void *copy = dlmopen(LM_ID_NEWLM, where.dli_fname, RTLD_NOW | RTLD_LOCAL);
     unsetenv("OPENBLAS_CORETYPE");
-    if (!copy) return 1;
-    snprintf(peers[1].name, sizeof peers[1].name, "OpenBLAS %s (told)", better);
-    peers[1].sgemm = dlsym(copy, "cblas_sgemm");
-    return peers[1].sgemm ? 2 : 1;
+    void *sgemm = copy ? dlsym(copy, "cblas_sgemm") : NULL;
+    if (!sgemm) return;
+    blas->sgemm = sgemm;
+    snprintf(blas->name, sizeof blas->name, "OpenBLAS %s", better);
+    snprintf(blas->note, sizeof blas->note, "OpenBLAS chose its %s kernels for this machine; it was told to use %s",
+             chosen, better);
 }
 
-void openblas_multiply(const struct openblas_peer *peer, const struct mx_matmul_args *args)
+void openblas_multiply(const struct openblas *blas, const struct mx_matmul_args *args)
 {
-    const __typeof__(&cblas_sgemm) sgemm = *(__typeof__(&cblas_sgemm) const *)&peer->sgemm;
+    const __typeof__(&cblas_sgemm) sgemm = *(__typeof__(&cblas_sgemm) const *)&blas->sgemm;
     const struct mx_matmul_args *a = args;
     const int lda = (int)(a->transpose_a ? a->m : a->k), ldb = (int)(a->transpose_b ? a->k : a->n);
     sgemm(CblasRowMajor, a->transpose_a ? CblasTrans : CblasNoTrans, a->transpose_b ? CblasTrans : CblasNoTrans,
@@ -58,15 +61,14 @@ void openblas_multiply(const struct openblas_peer *peer, const struct mx_matmul_
 
 #else
 
-int openblas_peers(struct openblas_peer peers[OPENBLAS_PEERS_MAX])
+void openblas_open(struct openblas *blas)
 {
-    (void)peers;
-    return 0;
+    *blas = (struct openblas){.sgemm = NULL};
 }
 
-void openblas_multiply(const struct openblas_peer *peer, const struct mx_matmul_args *args)
+void openblas_multiply(const struct openblas *blas, const struct mx_matmul_args *args)
 {
-    (void)peer; /* there are none */
+    (void)blas; /* there is none */
     (void)args;
 }
 

@@ -202,8 +202,10 @@ static void test_watch_steady(void **state)
     struct mx_budget *const budget = create(LIMIT);
     for (int step = 0; step < 300; step++) {
         const bool up = step % 2 == 0;
-        if (up) assert_int_equal(mx_budget_charge(budget, "swing", 1000, false), 0);
-        else mx_budget_credit(budget, "swing", 1000, false);
+        if (up)
+            assert_int_equal(mx_budget_charge(budget, "swing", 1000, false), 0);
+        else
+            mx_budget_credit(budget, "swing", 1000, false);
         assert_false(mx_budget_watch(budget, 0, owner, &growth));
     }
     mx_budget_destroy(budget);
@@ -248,8 +250,10 @@ static void test_watch_halves(void **state)
         struct mx_budget *const budget = create(LIMIT);
         for (int step = 0; step < 256; step++) {
             if (step % 16 == 0) assert_int_equal(mx_budget_charge(budget, "jumps", 1000, false), 0);
-            if (step % 2 == 0) assert_int_equal(mx_budget_charge(budget, "swing", 300, false), 0);
-            else mx_budget_credit(budget, "swing", 300, false);
+            if (step % 2 == 0)
+                assert_int_equal(mx_budget_charge(budget, "swing", 300, false), 0);
+            else
+                mx_budget_credit(budget, "swing", 300, false);
             told += mx_budget_watch(budget, slack ? 4000 : 500, owner, &growth);
         }
         assert_int_equal(told, slack ? 0 : 1);

@@ -181,6 +181,15 @@ SPOIL(max_rows, attention, a->rows.max_rows = a->rows.rows + 1)
 SPOIL(decayed, adamw, a->decayed = a->count + 1)
 SPOIL(step, adamw, a->step = 0)
 SPOIL(limit, grad_norm, a->limit = -1)
+SPOIL(fft_size, mel, a->fft_size = 48)
+SPOIL(hop, mel, a->hop = a->fft_size + 1)
+SPOIL(frame_count, mel, (a->frames.count--, a->frames.max_rows = a->frames.rows))
+SPOIL(floor, mel, a->floor = 0)
+SPOIL(mean, mel, a->mean = NAN)
+SPOIL(low_hz, pitch, a->low_hz = a->rate / (float)a->fft_size)
+SPOIL(high_hz, pitch, a->high_hz = a->rate)
+SPOIL(low_high, pitch, a->high_hz = a->low_hz)
+SPOIL(change, pitch, a->change = -1)
 
 static void refuse_ranges(void **state)
 {
@@ -213,6 +222,15 @@ static void refuse_ranges(void **state)
         {MX_OP_adamw, spoil_decayed, "more decayed than there are"},
         {MX_OP_adamw, spoil_step, "step 0"},
         {MX_OP_grad_norm, spoil_limit, "a negative limit"},
+        {MX_OP_mel, spoil_fft_size, "a transform of no power of two"},
+        {MX_OP_mel, spoil_hop, "frames that leave samples out"},
+        {MX_OP_mel, spoil_frame_count, "fewer utterances of frames than of samples"},
+        {MX_OP_mel, spoil_floor, "a logarithm of 0"},
+        {MX_OP_mel, spoil_mean, "a mean that is no number"},
+        {MX_OP_pitch, spoil_low_hz, "a period longer than a frame"},
+        {MX_OP_pitch, spoil_high_hz, "a period of one sample"},
+        {MX_OP_pitch, spoil_low_high, "an empty range of pitch"},
+        {MX_OP_pitch, spoil_change, "a negative cost"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuse_spoiled(*state, cases[i].op, cases[i].spoil, cases[i].what);
@@ -263,6 +281,40 @@ static void bad_durations(void **state)
     op_case_release(&c);
 }
 
+/* One offset or one entry of a table changed by one: frames that do not fit the samples, samples or rows left out, bins
+ * that do not exist. None may be read or written. */
+static void bad_audio(void **state)
+{
+    static const char *const frames[] = {"the frames do not fit the samples", ""};
+    static const char *const table[] = {"mel", "bins or weights that do not exist"};
+    static const char *const rows[] = {"the sequences do not cover the rows", ""};
+    static const struct {
+        enum mx_op op;
+        const char *tensor, *const *words;
+    } cases[] = {{MX_OP_mel, "offsets", frames},   {MX_OP_mel, "sample_offsets", frames},
+                 {MX_OP_pitch, "offsets", frames}, {MX_OP_pitch, "sample_offsets", frames},
+                 {MX_OP_noise, "offsets", rows},   {MX_OP_mask, "offsets", rows}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int last = 0; last < 2; last++) {
+            struct op_case c;
+            op_case_make(&c, cases[i].op, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
+            ((int32_t *)op_case_data(&c, cases[i].tensor))[last ? c.sequences : 0] += 1 << 20;
+            fails(*state, &c, cases[i].words);
+            op_case_release(&c);
+        }
+    for (int entry = 0; entry < 4; entry++) {
+        struct op_case c;
+        op_case_make(&c, MX_OP_mel, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
+        const struct mx_mel_args *a = (const void *)c.args;
+        int32_t *first = (int32_t *)op_case_data(&c, "tables") + 3 * a->fft_size, *ends = first + a->bands;
+        int32_t *const places[] = {&first[1], &first[1], &ends[0], &ends[a->bands]};
+        const int32_t values[] = {-1, a->fft_size, -1, a->weights + 1};
+        *places[entry] = values[entry];
+        fails(*state, &c, table);
+        op_case_release(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +326,7 @@ int main(void)
             cmocka_unit_test(refuse_ranges),
         cmocka_unit_test(bad_ids),
         cmocka_unit_test(bad_durations),
+        cmocka_unit_test(bad_audio),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "ops/case.h"
 
-#define USUAL_CASES 25
-#define LARGE_CASES 4
+#define USUAL_CASES 15
+#define LARGE_CASES 2
 
 /* All cores in one device, and as many devices as cores (of which one is used). */
 struct layouts {
@@ -48,10 +48,11 @@ static void run(struct op_cpu *cpu, const struct op_case *c, struct op_result *r
 
 static void same_bits(struct layouts *layouts, enum mx_op op)
 {
-    for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++) {
+    for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES + (op_can_be_wide(op) ? 1 : 0); seed++) {
         struct op_case c;
         struct op_result first, again, alone;
-        op_case_make(&c, op, 1000 + seed, (struct op_plan){.size = seed < USUAL_CASES ? OP_USUAL : OP_LARGE});
+        const enum op_size size = seed < USUAL_CASES ? OP_USUAL : seed < USUAL_CASES + LARGE_CASES ? OP_LARGE : OP_WIDE;
+        op_case_make(&c, op, 1000 + seed, (struct op_plan){.size = size});
         run(&layouts->all, &c, &first);
         run(&layouts->all, &c, &again);
         run(&layouts->one, &c, &alone);

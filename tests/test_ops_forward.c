@@ -51,8 +51,9 @@ static void check_case(struct op_cpu *cpu, const struct op_case *c, double slack
 static void forward(struct op_cpu *cpu, enum mx_op op)
 {
     struct op_case c;
-    for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++) {
-        op_case_make(&c, op, seed, (struct op_plan){.size = seed < USUAL_CASES ? OP_USUAL : OP_LARGE});
+    for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES + (op_can_be_wide(op) ? 1 : 0); seed++) {
+        const enum op_size size = seed < USUAL_CASES ? OP_USUAL : seed < USUAL_CASES + LARGE_CASES ? OP_LARGE : OP_WIDE;
+        op_case_make(&c, op, seed, (struct op_plan){.size = size});
         check_case(cpu, &c, 1);
         op_case_release(&c);
     }

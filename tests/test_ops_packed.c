@@ -100,6 +100,7 @@ static void poison_sequence(struct op_case *c, int s)
             const int64_t row = k / storage->stride, column = k % storage->stride;
             bool own = false;
             if (storage->layout == OP_ROWS) own = row >= first && row < last && column < storage->width;
+            if (storage->layout == OP_SAMPLES) own = row >= c->samples[s] && row < c->samples[s + 1];
             if (storage->layout == OP_SEGMENTS) own = row == s;
             if (storage->layout == OP_HEAD_ROWS) {
                 const int64_t at = k % (storage->count / storage->width);

@@ -46,7 +46,11 @@
     SOLO(adamw)                                                                                                        \
     SOLO(scale)                                                                                                        \
     SOLO(fill)                                                                                                         \
-    SOLO(cast)
+    SOLO(cast)                                                                                                         \
+    SOLO(mel)                                                                                                          \
+    SOLO(pitch)                                                                                                        \
+    SOLO(noise)                                                                                                        \
+    SOLO(mask)
 
 enum mx_op {
 #define MX_PAIR(name) MX_OP_##name, MX_OP_##name##_grad,
@@ -174,6 +178,8 @@ struct mx_rotary_args {
     int64_t positions; /* of the table; ≥ rows.max_rows */
     bool inverse;
 };
+
+#define MX_ATTENTION_WIDTH_MAX 256 /* widest head */
 
 /* For each sequence and head: out = softmax(q kᵀ · factor) v, every row sees every row of its own sequence and no
  * other. q, k, v: row r of head h starts at r · stride + h · head_width (so they may lie in one [rows, 3·width]
@@ -344,6 +350,85 @@ struct mx_cast_args {
     struct mx_slice x, y;
     int64_t count;
     enum mx_cast kind;
+};
+
+/* ---- features of packed audio ----
+ * Audio is packed like everything else, with one sample a row. An utterance of n > 0 samples has 1 + n/hop frames, an
+ * empty one has none; `frames` tells where they lie, and must say the same as `samples` (else the stream fails). Frame
+ * f is centred: it is made of the fft_size samples from f · hop - fft_size/2 on, and samples beyond either end are
+ * reflections about the first and the last sample (x[-i] = x[i]), repeated as often as a short utterance needs; a
+ * single sample stands for all. Each frame is a function of its own samples alone.
+ *
+ * tables, made by features/recipe.h; floats and int32 side by side, fft_size = n:
+ *   float window [n]
+ *   float circle [n, 2]        cos and sin of 2πk/n
+ *   int32 first  [bands]       of each band: its first bin
+ *   int32 ends   [bands + 1]   its weights are number ends[band] … ends[band + 1] - 1
+ *   float weight [weights]     of bins first, first + 1, …
+ * A table that names bins or weights that do not exist fails the stream. */
+
+/* With X[k] = Σ_i window[i] x[i] e^(-2πjki/n), k = 0 … n/2:
+ *   mel [frames, bands] = (ln(max(Σ_k weight · |X[k]|, floor)) - mean) · inverse_deviation
+ *   energy [frames]     = ln(max(√(Σ_k |X[k]|²), floor)) */
+struct mx_mel_args {
+    struct mx_slice audio; /* [samples.rows] */
+    struct mx_packed samples, frames;
+    struct mx_slice tables;
+    struct mx_slice mel;
+    struct mx_slice energy;        /* (optional) */
+    int32_t fft_size, hop;         /* fft_size: a power of two, 32 … 4096; hop: 1 … fft_size */
+    int32_t bands, weights;        /* bands: 1 … 1024; weights: at most bands · (fft_size/2 + 1) */
+    float floor;                   /* ≥ 1e-37 */
+    float mean, inverse_deviation; /* 0 and 1: as it is */
+};
+
+#define MX_PITCH_CANDIDATES 4
+#define MX_PITCH_WORK       (2 * MX_PITCH_CANDIDATES + 1) /* floats of scratch a frame */
+
+/* pitch [frames]: F0 in Hz, 0 where unvoiced. Of the YIN family: with L = ⌈rate/low_hz⌉ + 1 and W = fft_size - L,
+ *   d[t]  = Σ_{i<W} (x[i] - x[i + t])²,  t = 0 … L, the products by FFT
+ *   d'[t] = t · d[t]/Σ_{0<s≤t} d[s]      (1 where the sum is 0)
+ * A local minimum of d' at a whole t from ⌊rate/high_hz⌋ to ⌈rate/low_hz⌉ is a candidate; a parabola through its two
+ * neighbours refines its place, then held within low_hz and high_hz, and its value, not less than 0. A candidate costs
+ * its value plus `octave` for each octave that it lies below high_hz; being unvoiced costs `threshold`. Candidates of
+ * more than threshold + 2 · change are dropped (no path below could want them), and the MX_PITCH_CANDIDATES cheapest of
+ * a frame are kept, of equals the first. A frame whose first W samples have a root mean square below `silence` has
+ * none. Between neighbouring frames a change of pitch costs `jump` for each octave, a change of voicing costs `change`;
+ * the result is the cheapest path through each utterance, which repairs single octave errors and stray voiced frames.
+ */
+struct mx_pitch_args {
+    struct mx_slice audio;
+    struct mx_packed samples, frames;
+    struct mx_slice tables; /* window and circle are enough */
+    struct mx_slice pitch;
+    struct mx_slice work;                  /* [frames.rows, MX_PITCH_WORK]: scratch */
+    int32_t fft_size, hop;                 /* as above; W must be at least 8 */
+    float rate;                            /* samples a second */
+    float low_hz, high_hz;                 /* rate/high_hz ≥ 2, low_hz < high_hz */
+    float silence;                         /* ≥ 0 */
+    float threshold, octave, jump, change; /* ≥ 0 */
+};
+
+/* y = gain · (x + ratio · rms(x) · noise) per utterance: white noise of deviation 1, uniformly distributed, at the
+ * signal-to-noise ratio 1/ratio². noise[i] = √3 (2u - 1), u = (upper 24 bits of the random word (seed, stream of the
+ * utterance, i) + ½)/2²⁴. rms is taken in double. In place allowed. */
+struct mx_noise_args {
+    struct mx_slice x, y; /* [samples.rows] */
+    struct mx_packed samples;
+    struct mx_slice levels;  /* [samples.count, 2]: gain, ratio */
+    struct mx_slice streams; /* int32 [samples.count, 2]: lower and upper half of the stream's number */
+    uint64_t seed;
+};
+
+/* x [rows, n] = value inside rectangles, `spans` of them for each sequence: spans int32 [rows.count, count, 4] = first
+ * row (of the sequence), rows, first column, columns. What lies outside the sequence does not count; a length of 0 or
+ * less is empty. */
+struct mx_mask_args {
+    struct mx_slice x;
+    struct mx_packed rows;
+    struct mx_slice spans;
+    int64_t n, count;
+    float value;
 };
 
 const char *mx_op_name(enum mx_op op);

@@ -3,204 +3,13 @@
  * What every operation's arguments must look like: names, sizes, ranges, slices.
  *
  * Each operation is described once, by a function that walks over its arguments: parameters with their ranges first,
- * then every slice with its size. The same walk checks arguments before they are queued (mx_op_check) and lists the
- * memory that an operation touches (mx_op_slices). Nothing is allocated; the walk lives on the caller's stack.
- *
- * All sizes are computed with saturation, so that absurd dimensions end as "too large", never as a small number.
+ * then every slice with its size (the words for that are in ops_walk.h). The same walk checks arguments before they are
+ * queued (mx_op_check) and lists the memory that an operation touches (mx_op_slices). Nothing is allocated; the walk
+ * lives on the caller's stack.
  */
 #include <assert.h>
-#include <inttypes.h>
-#include <math.h>
 
-#include "base/error.h"
-#include "device/backend.h"
-#include "device/ops.h"
-
-#define ELEMENTS_MAX ((int64_t)1 << 40) /* of any tensor */
-#define BYTES_MAX    (ELEMENTS_MAX * 4)
-
-struct walk {
-    const char *op;
-    const struct mx_device *device; /* the check; NULL: only listing */
-    int rc;                         /* of the check: 0, or the first thing found wrong; nothing is looked at after it */
-    void (*visit)(void *context, const char *name, struct mx_slice slice, size_t bytes, bool written);
-    void *context;
-};
-
-enum use { READ, READ_OPTIONAL, WRITTEN, WRITTEN_OPTIONAL };
-
-/* ---- parameters ---- */
-static bool checking(const struct walk *walk)
-{
-    return walk->device && walk->rc == 0;
-}
-
-static void refuse_integer(struct walk *walk, const char *name, int64_t value, int64_t low, int64_t high)
-{
-    MX_FAIL(MX_ERR_ARGUMENT, NULL, "%s: argument '%s' is out of range", walk->op, name);
-    walk->rc = mx_error_hint("expected %" PRId64 " to %" PRId64 ", got %" PRId64, low, high, value);
-}
-
-static void integer(struct walk *walk, const char *name, int64_t value, int64_t low, int64_t high)
-{
-    if (checking(walk) && (value < low || value > high)) refuse_integer(walk, name, value, low, high);
-}
-
-/* Rows, widths, sequences: whatever is indexed with 32 bits on some device. */
-static void dimension(struct walk *walk, const char *name, int64_t value)
-{
-    integer(walk, name, value, 0, INT32_MAX);
-}
-
-/* The length of a flat array. */
-static void length(struct walk *walk, const char *name, int64_t value)
-{
-    integer(walk, name, value, 0, ELEMENTS_MAX);
-}
-
-/* low ≤ value ≤ high, with `open` value < high; NaN is refused. */
-static void real(struct walk *walk, const char *name, float value, double low, double high, bool open)
-{
-    const double v = (double)value;
-    if (!checking(walk) || (v >= low && (open ? v < high : v <= high))) return;
-    MX_FAIL(MX_ERR_ARGUMENT, NULL, "%s: argument '%s' is out of range", walk->op, name);
-    walk->rc = mx_error_hint("expected %g to %g%s, got %g", low, high, open ? " (exclusive)" : "", v);
-}
-
-static void finite_number(struct walk *walk, const char *name, float value)
-{
-    if (!checking(walk) || isfinite(value)) return;
-    MX_FAIL(MX_ERR_ARGUMENT, NULL, "%s: argument '%s' is not a finite number", walk->op, name);
-    walk->rc = mx_error_hint("expected a finite number, got %g", (double)value);
-}
-
-static void positive(struct walk *walk, const char *name, float value)
-{
-    if (!checking(walk) || (isfinite(value) && value > 0)) return;
-    MX_FAIL(MX_ERR_ARGUMENT, NULL, "%s: argument '%s' is out of range", walk->op, name);
-    walk->rc = mx_error_hint("expected a finite number above 0, got %g", (double)value);
-}
-
-/* Anything else that must hold; `expected` completes "expected …". */
-static void require(struct walk *walk, bool holds, const char *name, const char *expected)
-{
-    if (!checking(walk) || holds) return;
-    MX_FAIL(MX_ERR_ARGUMENT, NULL, "%s: argument '%s' does not fit the others", walk->op, name);
-    walk->rc = mx_error_hint("expected %s", expected);
-}
-
-static void activation(struct walk *walk, const char *name, enum mx_activation act)
-{
-    integer(walk, name, (int64_t)act, MX_ACT_NONE, MX_ACT_GELU);
-}
-
-/* ---- sizes ---- */
-/* a · b for a, b ≥ 0, at most INT64_MAX. */
-static int64_t times(int64_t a, int64_t b)
-{
-    int64_t product;
-    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-}
-
-static int64_t plus(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
-/* Elements from the first to the last of `rows` rows of `width`, `stride` apart. */
-static int64_t strided(int64_t rows, int64_t width, int64_t stride)
-{
-    return rows > 0 && width > 0 ? plus(times(rows - 1, stride), width) : 0;
-}
-
-/* ---- slices ---- */
-static void check_slice(struct walk *walk, const char *name, struct mx_slice slice, int64_t bytes, bool optional)
-{
-    const struct mx_buffer *buffer = slice.buffer;
-    if (!buffer) {
-        if (optional) return;
-        walk->rc = MX_FAIL(MX_ERR_ARGUMENT, "expected a slice of a buffer, got none", "%s: argument '%s' is missing",
-                           walk->op, name);
-    } else if (buffer->device != walk->device) {
-        MX_FAIL(MX_ERR_ARGUMENT, NULL, "%s: argument '%s' lies on another device", walk->op, name);
-        walk->rc = mx_error_hint("expected a buffer of %s, got '%s' of %s: copy it over first", walk->device->name,
-                                 buffer->owner, buffer->device->name);
-    } else if (slice.offset_bytes % 4) {
-        MX_FAIL(MX_ERR_ARGUMENT, NULL, "%s: argument '%s' is not aligned", walk->op, name);
-        walk->rc = mx_error_hint("expected an offset that is a multiple of 4 bytes, got %zu", slice.offset_bytes);
-    } else if (bytes > BYTES_MAX) {
-        MX_FAIL(MX_ERR_ARGUMENT, NULL, "%s: argument '%s' is too large", walk->op, name);
-        walk->rc =
-            mx_error_hint("expected at most 2^40 elements, got %s%" PRId64 " bytes of them: look at the dimensions",
-                          bytes == INT64_MAX ? "at least " : "", bytes);
-    } else if (slice.offset_bytes > buffer->bytes || (size_t)bytes > buffer->bytes - slice.offset_bytes) {
-        MX_FAIL(MX_ERR_ARGUMENT, NULL, "%s: argument '%s' reaches outside its buffer", walk->op, name);
-        walk->rc = mx_error_hint("expected %" PRId64 " bytes from offset %zu on, got buffer '%s' of %zu bytes", bytes,
-                                 slice.offset_bytes, buffer->owner, buffer->bytes);
-    }
-}
-
-static void slice_bytes(struct walk *walk, const char *name, struct mx_slice slice, int64_t bytes, enum use use)
-{
-    if (checking(walk)) check_slice(walk, name, slice, bytes, use == READ_OPTIONAL || use == WRITTEN_OPTIONAL);
-    if (walk->visit && slice.buffer)
-        walk->visit(walk->context, name, slice, (size_t)bytes, use == WRITTEN || use == WRITTEN_OPTIONAL);
-}
-
-/* float32 or int32 elements. */
-static void tensor(struct walk *walk, const char *name, struct mx_slice slice, int64_t elements, enum use use)
-{
-    slice_bytes(walk, name, slice, times(elements, 4), use);
-}
-
-/* ---- parts that several operations have ---- */
-static void packed(struct walk *walk, const struct mx_packed *rows)
-{
-    dimension(walk, "rows.count", rows->count);
-    dimension(walk, "rows.rows", rows->rows);
-    integer(walk, "rows.max_rows", rows->max_rows, 0, rows->rows);
-    require(walk, times(rows->count, rows->max_rows) >= rows->rows, "rows.max_rows",
-            "rows.count · rows.max_rows to be at least rows.rows");
-    tensor(walk, "rows.offsets", rows->offsets, plus(rows->count, 1), READ);
-}
-
-/* For a result of m rows of n, `stride` apart. */
-static void epilogue(struct walk *walk, const struct mx_epilogue *e, int64_t m, int64_t n, int64_t stride)
-{
-    const int64_t elements = strided(m, n, stride);
-    activation(walk, "epilogue.act", e->act);
-    require(walk, !e->act_grad || !e->bias.buffer, "epilogue.bias", "no bias together with act_grad");
-    require(walk, !e->act_grad || e->pre.buffer, "epilogue.pre", "pre to be given together with act_grad");
-    tensor(walk, "epilogue.bias", e->bias, n, READ_OPTIONAL);
-    tensor(walk, "epilogue.pre", e->pre, elements, e->act_grad ? READ_OPTIONAL : WRITTEN_OPTIONAL);
-    tensor(walk, "epilogue.residual", e->residual, elements, READ_OPTIONAL);
-}
-
-static void taps(struct walk *walk, int32_t count)
-{
-    require(walk, count == 1 || count == 3 || count == 5, "taps", "1, 3 or 5");
-}
-
-static void segments(struct walk *walk, int64_t count, int64_t rows, int64_t n)
-{
-    integer(walk, "segments", count, 0, INT32_MAX - 1);
-    dimension(walk, "rows", rows);
-    dimension(walk, "n", n);
-    require(walk, count > 0 || rows == 0, "segments", "at least one segment for the rows");
-}
-
-static void heads(struct walk *walk, int64_t count, int64_t head_width)
-{
-    dimension(walk, "heads", count);
-    dimension(walk, "head_width", head_width);
-}
-
-/* Floats from row to row, of which `width` are used. */
-static void row_stride(struct walk *walk, const char *name, int64_t stride, int64_t width)
-{
-    if (checking(walk) && (stride < width || stride > INT32_MAX)) refuse_integer(walk, name, stride, width, INT32_MAX);
-}
+#include "device/ops_walk.h"
 
 /* ---- the operations, in the order of ops.h ---- */
 #define DESCRIBE(name) static void describe_##name(struct walk *walk, const struct mx_##name##_args *a)
@@ -332,6 +141,7 @@ DESCRIBE(attention)
     const int64_t width = times(a->heads, a->head_width), inputs = strided(a->rows.rows, width, a->stride);
     packed(walk, &a->rows);
     heads(walk, a->heads, a->head_width);
+    integer(walk, "head_width", a->head_width, 0, MX_ATTENTION_WIDTH_MAX);
     row_stride(walk, "stride", a->stride, width);
     row_stride(walk, "out_stride", a->out_stride, width);
     finite_number(walk, "factor", a->factor);
@@ -349,6 +159,7 @@ DESCRIBE(attention_grad)
     const int64_t gradients = strided(a->rows.rows, width, a->grad_stride);
     packed(walk, &a->rows);
     heads(walk, a->heads, a->head_width);
+    integer(walk, "head_width", a->head_width, 0, MX_ATTENTION_WIDTH_MAX);
     row_stride(walk, "stride", a->stride, width);
     row_stride(walk, "out_stride", a->out_stride, width);
     row_stride(walk, "grad_stride", a->grad_stride, width);
@@ -532,6 +343,76 @@ DESCRIBE(cast)
     integer(walk, "kind", (int64_t)a->kind, MX_CAST_F32_BF16, MX_CAST_I32_F32);
     slice_bytes(walk, "x", a->x, times(a->count, a->kind == MX_CAST_BF16_F32 ? 2 : 4), READ);
     slice_bytes(walk, "y", a->y, times(a->count, a->kind == MX_CAST_F32_BF16 ? 2 : 4), WRITTEN);
+}
+
+/* ---- features of packed audio ---- */
+
+static const char *const samples_names[] = {"samples.count", "samples.rows", "samples.max_rows", "samples.offsets"};
+static const char *const frames_names[] = {"frames.count", "frames.rows", "frames.max_rows", "frames.offsets"};
+
+/* Samples and their frames, for transforms of fft_size samples every hop. */
+static void frames(struct walk *walk, const struct mx_packed *samples, const struct mx_packed *rows, int32_t fft_size,
+                   int32_t hop)
+{
+    integer(walk, "fft_size", fft_size, 32, 4096);
+    require(walk, fft_size > 0 && (fft_size & (fft_size - 1)) == 0, "fft_size", "a power of two");
+    integer(walk, "hop", hop, 1, fft_size);
+    packed_parts(walk, samples, samples_names);
+    packed_parts(walk, rows, frames_names);
+    require(walk, rows->count == samples->count, "frames.count", "as many utterances as samples.count says");
+}
+
+DESCRIBE(mel)
+{
+    frames(walk, &a->samples, &a->frames, a->fft_size, a->hop);
+    integer(walk, "bands", a->bands, 1, 1024);
+    integer(walk, "weights", a->weights, 0, times(a->bands, a->fft_size / 2 + 1));
+    real(walk, "floor", a->floor, 1e-37, INFINITY, true);
+    finite_number(walk, "mean", a->mean);
+    finite_number(walk, "inverse_deviation", a->inverse_deviation);
+    tensor(walk, "audio", a->audio, a->samples.rows, READ);
+    tensor(walk, "tables", a->tables, 3 * (int64_t)a->fft_size + 2 * (int64_t)a->bands + 1 + a->weights, READ);
+    tensor(walk, "mel", a->mel, times(a->frames.rows, a->bands), WRITTEN);
+    tensor(walk, "energy", a->energy, a->frames.rows, WRITTEN_OPTIONAL);
+}
+
+DESCRIBE(pitch)
+{
+    frames(walk, &a->samples, &a->frames, a->fft_size, a->hop);
+    positive(walk, "rate", a->rate);
+    positive(walk, "low_hz", a->low_hz);
+    positive(walk, "high_hz", a->high_hz);
+    require(walk, a->low_hz < a->high_hz, "high_hz", "more than low_hz");
+    require(walk, a->rate / a->high_hz >= 2, "high_hz", "at most half the rate");
+    require(walk, a->rate / a->low_hz <= (float)a->fft_size - 16, "low_hz",
+            "a period of less than fft_size - 16 samples");
+    real(walk, "silence", a->silence, 0, INFINITY, true);
+    real(walk, "threshold", a->threshold, 0, INFINITY, true);
+    real(walk, "octave", a->octave, 0, INFINITY, true);
+    real(walk, "jump", a->jump, 0, INFINITY, true);
+    real(walk, "change", a->change, 0, INFINITY, true);
+    tensor(walk, "audio", a->audio, a->samples.rows, READ);
+    tensor(walk, "tables", a->tables, 3 * (int64_t)a->fft_size, READ);
+    tensor(walk, "pitch", a->pitch, a->frames.rows, WRITTEN);
+    tensor(walk, "work", a->work, times(a->frames.rows, MX_PITCH_WORK), WRITTEN);
+}
+
+DESCRIBE(noise)
+{
+    packed_parts(walk, &a->samples, samples_names);
+    tensor(walk, "x", a->x, a->samples.rows, READ);
+    tensor(walk, "levels", a->levels, times(a->samples.count, 2), READ);
+    tensor(walk, "streams", a->streams, times(a->samples.count, 2), READ);
+    tensor(walk, "y", a->y, a->samples.rows, WRITTEN);
+}
+
+DESCRIBE(mask)
+{
+    packed(walk, &a->rows);
+    dimension(walk, "n", a->n);
+    dimension(walk, "count", a->count);
+    tensor(walk, "spans", a->spans, times(times(a->rows.count, a->count), 4), READ);
+    tensor(walk, "x", a->x, times(a->rows.rows, a->n), WRITTEN);
 }
 
 /* ---- one table from the one list ---- */

@@ -79,6 +79,26 @@ void op_case_make(struct op_case *c, enum mx_op op, uint64_t seed, struct op_pla
     if (forwards[op] != op) derive(c, forwards[op]);
 }
 
+bool op_can_be_wide(enum mx_op op)
+{
+    switch (op) {
+    case MX_OP_bias_grad:
+    case MX_OP_layer_norm:
+    case MX_OP_layer_norm_grad:
+    case MX_OP_expand:
+    case MX_OP_expand_grad:
+    case MX_OP_segment_mean:
+    case MX_OP_segment_mean_grad:
+    case MX_OP_attentive_pool:
+    case MX_OP_attentive_pool_grad:
+    case MX_OP_loss:
+    case MX_OP_grad_norm:
+        return true;
+    default:
+        return false;
+    }
+}
+
 void op_case_release(struct op_case *c)
 {
     mx_arena_release(&c->arena);
@@ -130,7 +150,7 @@ int64_t op_draw_width(struct op_case *c)
 
 int64_t op_draw_rows(struct op_case *c)
 {
-    static const int64_t usual[] = {0, 1, 2, 3, 4, 5, 7, 9, 15, 16, 17, 30, 33, 49, 64, 71};
+    static const int64_t usual[] = {0, 1, 2, 3, 4, 5, 7, 9, 15, 16, 17, 30, 33, 49, 64, 71, 150, 257};
     const int64_t first = c->plan.plain ? 1 : 0;
     switch (c->plan.size) {
     case OP_TINY:
@@ -160,6 +180,24 @@ int64_t op_draw_sequences(struct op_case *c, int64_t rows)
     c->sequences = count;
     c->ends = ends;
     return rows;
+}
+
+int64_t op_draw_audio(struct op_case *c, int64_t fft_size, int64_t hop)
+{
+    const int count = (int)op_draw(c, 1, c->plan.size == OP_TINY ? 3 : 6);
+    int32_t *samples = take(c, count + 1, sizeof *samples), *ends = take(c, count + 1, sizeof *ends);
+    for (int i = 0; i < count; i++) {
+        int64_t most = (c->plan.size == OP_LARGE ? 12 : 3) * fft_size;
+        if (op_draw(c, 0, 3) == 0) most = fft_size / 2; /* all of it reflected, perhaps more than once */
+        if (op_draw(c, 0, 9) == 0) most = 2;
+        const int64_t n = op_draw(c, c->plan.plain && i == 0, most);
+        samples[i + 1] = samples[i] + (int32_t)n;
+        ends[i + 1] = ends[i] + (int32_t)(n > 0 ? 1 + n / hop : 0);
+    }
+    c->sequences = count;
+    c->ends = ends;
+    c->samples = samples;
+    return samples[count];
 }
 
 /* ---- operands ---- */
@@ -268,38 +306,54 @@ void op_dim_add(struct op_case *c, const char *name, size_t at, size_t bytes, en
     c->dims[c->dim_count++] = (struct op_dim){.name = name, .at = at, .bytes = bytes, .kind = kind, .unit = unit};
 }
 
-static void ends_add(struct op_case *c, const char *name, size_t slice_at)
+static void ends_add(struct op_case *c, const char *name, size_t slice_at, const int32_t *ends)
 {
-    const struct op_shape shape = {.type = OP_I32, .layout = OP_ENDS, .rows = c->sequences + 1, .width = 1};
+    const enum op_layout layout = ends == c->ends ? OP_ENDS : OP_SAMPLE_ENDS;
+    const struct op_shape shape = {.type = OP_I32, .layout = layout, .rows = c->sequences + 1, .width = 1};
     const int number = op_add(c, name, slice_at, OP_IN, shape, 0);
-    memcpy(c->storages[number].data, c->ends, (size_t)(c->sequences + 1) * sizeof *c->ends);
+    memcpy(c->storages[number].data, ends, (size_t)(c->sequences + 1) * sizeof *ends);
+}
+
+static void packed_add(struct op_case *c, const char *name, size_t at, const int32_t *ends)
+{
+    struct mx_packed *packed = (void *)(c->args + at);
+    packed->count = c->sequences;
+    packed->rows = ends[c->sequences];
+    for (int i = 0; i < c->sequences; i++) {
+        const int32_t rows = ends[i + 1] - ends[i];
+        if (rows > packed->max_rows) packed->max_rows = rows;
+    }
+    const bool rows = ends == c->ends;
+    ends_add(c, name, at + offsetof(struct mx_packed, offsets), ends);
+    op_dim_add(c, "count", at + offsetof(struct mx_packed, count), 4, OP_DIM_SEGMENTS, 1);
+    op_dim_add(c, "rows", at + offsetof(struct mx_packed, rows), 4, rows ? OP_DIM_ROWS : OP_DIM_SAMPLES, 1);
+    op_dim_add(c, "max_rows", at + offsetof(struct mx_packed, max_rows), 4, rows ? OP_DIM_MAX_ROWS : OP_DIM_MAX_SAMPLES,
+               1);
 }
 
 void op_add_packed(struct op_case *c, size_t at)
 {
-    struct mx_packed *packed = (void *)(c->args + at);
-    packed->count = c->sequences;
-    packed->rows = c->ends[c->sequences];
-    for (int i = 0; i < c->sequences; i++) {
-        const int32_t rows = c->ends[i + 1] - c->ends[i];
-        if (rows > packed->max_rows) packed->max_rows = rows;
-    }
-    ends_add(c, "offsets", at + offsetof(struct mx_packed, offsets));
-    op_dim_add(c, "count", at + offsetof(struct mx_packed, count), 4, OP_DIM_SEGMENTS, 1);
-    op_dim_add(c, "rows", at + offsetof(struct mx_packed, rows), 4, OP_DIM_ROWS, 1);
-    op_dim_add(c, "max_rows", at + offsetof(struct mx_packed, max_rows), 4, OP_DIM_MAX_ROWS, 1);
+    packed_add(c, "offsets", at, c->ends);
+}
+
+void op_add_audio(struct op_case *c, size_t samples_at, size_t frames_at)
+{
+    packed_add(c, "sample_offsets", samples_at, c->samples);
+    packed_add(c, "offsets", frames_at, c->ends);
 }
 
 void op_add_ends(struct op_case *c, size_t at)
 {
-    ends_add(c, "ends", at);
+    ends_add(c, "ends", at, c->ends);
 }
 
 /* ---- parts ---- */
 
-static void part_storage(struct op_case *part, const struct op_storage *from, int sequence, const int32_t *ends)
+static void part_storage(struct op_case *part, const struct op_storage *from, int sequence, const struct op_case *whole)
 {
     struct op_storage *to = &part->storages[part->storage_count++];
+    const bool samples = from->layout == OP_SAMPLES || from->layout == OP_SAMPLE_ENDS;
+    const int32_t *ends = samples ? whole->samples : whole->ends;
     const int64_t first = ends[sequence], rows = ends[sequence + 1] - first;
     const size_t size = type_bytes(from->type);
     const char *source = from->data;
@@ -309,6 +363,7 @@ static void part_storage(struct op_case *part, const struct op_storage *from, in
     case OP_SUM:
         break;
     case OP_ROWS:
+    case OP_SAMPLES:
         to->count = rows ? (rows - 1) * from->stride + from->width : 0;
         source += (size_t)(first * from->stride) * size;
         break;
@@ -317,6 +372,7 @@ static void part_storage(struct op_case *part, const struct op_storage *from, in
         source += (size_t)(sequence * from->width) * size;
         break;
     case OP_ENDS:
+    case OP_SAMPLE_ENDS:
         to->count = 2;
         break;
     case OP_HEAD_ROWS:
@@ -333,7 +389,7 @@ static void part_storage(struct op_case *part, const struct op_storage *from, in
         return;
     }
     to->data = take(part, to->count, size);
-    if (from->layout == OP_ENDS)
+    if (from->layout == OP_ENDS || from->layout == OP_SAMPLE_ENDS)
         ((int32_t *)to->data)[1] = (int32_t)rows;
     else if (to->count)
         memcpy(to->data, source, (size_t)to->count * size);
@@ -347,7 +403,12 @@ void op_case_part(const struct op_case *whole, int sequence, struct op_case *par
     part->storage_count = 0;
     int32_t *ends = take(part, 2, sizeof *ends);
     ends[1] = (int32_t)rows;
-    for (int i = 0; i < whole->storage_count; i++) part_storage(part, &whole->storages[i], sequence, whole->ends);
+    if (whole->samples) {
+        int32_t *samples = take(part, 2, sizeof *samples);
+        samples[1] = whole->samples[sequence + 1] - whole->samples[sequence];
+        part->samples = samples;
+    }
+    for (int i = 0; i < whole->storage_count; i++) part_storage(part, &whole->storages[i], sequence, whole);
     part->sequences = 1;
     part->ends = ends;
     for (int i = 0; i < part->tensor_count; i++) {
@@ -361,6 +422,7 @@ void op_case_part(const struct op_case *whole, int sequence, struct op_case *par
         if (dim->kind == OP_DIM_FIXED) continue;
         if (dim->kind == OP_DIM_SEGMENTS) value = 1;
         if (dim->kind == OP_DIM_ELEMENTS) value = rows * dim->unit;
+        if (dim->kind == OP_DIM_SAMPLES || dim->kind == OP_DIM_MAX_SAMPLES) value = part->samples[1];
         const int32_t narrow = (int32_t)value;
         if (dim->bytes == 4)
             memcpy(part->args + dim->at, &narrow, 4);

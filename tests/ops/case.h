@@ -45,6 +45,8 @@ enum op_layout {
     OP_HEAD_ROWS, /* [width, rows] */
     OP_SEGMENTS,  /* one row of `width` per sequence */
     OP_ENDS,      /* the int32 offsets themselves */
+    OP_SAMPLES,   /* the samples whose frames the rows are: one row each, cut by c->samples */
+    OP_SAMPLE_ENDS,
 };
 
 struct op_storage {
@@ -68,7 +70,15 @@ struct op_tensor {
 };
 
 /* An integer argument that tells a size. */
-enum op_dim_kind { OP_DIM_FIXED, OP_DIM_ROWS, OP_DIM_SEGMENTS, OP_DIM_ELEMENTS, OP_DIM_MAX_ROWS };
+enum op_dim_kind {
+    OP_DIM_FIXED,
+    OP_DIM_ROWS,
+    OP_DIM_SEGMENTS,
+    OP_DIM_ELEMENTS,
+    OP_DIM_MAX_ROWS,
+    OP_DIM_SAMPLES,
+    OP_DIM_MAX_SAMPLES
+};
 struct op_dim {
     const char *name;
     size_t at, bytes; /* where in the arguments; 4 or 8 bytes */
@@ -80,6 +90,7 @@ enum op_size {
     OP_TINY,  /* for differences element by element */
     OP_USUAL, /* all the odd sizes */
     OP_LARGE, /* beyond the blocks and shares of any kernel */
+    OP_WIDE,  /* a few rows that outgrow any scratch; only for what op_can_be_wide allows */
 };
 
 struct op_plan {
@@ -96,13 +107,15 @@ struct op_case {
     struct op_tensor tensors[OP_TENSORS_MAX];
     struct op_dim dims[OP_DIMS_MAX];
     int storage_count, tensor_count, dim_count;
-    int sequences;       /* 0: rows are not independent */
-    const int32_t *ends; /* [sequences + 1] */
-    uint64_t draws;      /* random numbers drawn so far */
+    int sequences;          /* 0: rows are not independent */
+    const int32_t *ends;    /* [sequences + 1] */
+    const int32_t *samples; /* [sequences + 1], where rows are frames of audio; else NULL */
+    uint64_t draws;         /* random numbers drawn so far */
     struct mx_arena arena;
 };
 
 void op_case_make(struct op_case *c, enum mx_op op, uint64_t seed, struct op_plan plan);
+bool op_can_be_wide(enum mx_op op); /* its work grows only linearly with the width of a row */
 void op_case_part(const struct op_case *whole, int sequence, struct op_case *part);
 void op_case_release(struct op_case *c);
 
@@ -186,6 +199,10 @@ int64_t op_draw_rows(struct op_case *c);  /* an awkward row count; 0 too unless 
 /* Cuts `rows` (-1: draws them) into sequences, some of them empty; sets c->sequences and c->ends. */
 int64_t op_draw_sequences(struct op_case *c, int64_t rows);
 
+/* Draws utterances of samples (some of them empty, some shorter than a frame); sets c->samples, and c->sequences and
+ * c->ends to their frames. Returns the number of samples. */
+int64_t op_draw_audio(struct op_case *c, int64_t fft_size, int64_t hop);
+
 struct op_shape {
     enum op_type type;
     enum op_layout layout;
@@ -202,6 +219,8 @@ void op_optional(struct op_case *c); /* the tensor added last may be left out */
 void op_dim_add(struct op_case *c, const char *name, size_t at, size_t bytes, enum op_dim_kind kind, int64_t unit);
 /* Registers the sequences drawn before as `rows` (struct mx_packed at `at` in the arguments). */
 void op_add_packed(struct op_case *c, size_t at);
+/* Registers the samples and frames of op_draw_audio (struct mx_packed at both places). */
+void op_add_audio(struct op_case *c, size_t samples_at, size_t frames_at);
 /* Registers them as int32 `ends`. */
 void op_add_ends(struct op_case *c, size_t at);
 

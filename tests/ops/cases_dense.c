@@ -93,9 +93,9 @@ void op_make_matmul(struct op_case *c)
     if (a->transpose_a) {
         a->k = op_draw_rows(c); /* the gradient of the weights: sums over rows, of which there may be none */
         c->sequences = 0;
-    } else if (c->plan.size == OP_LARGE) {
-        a->k = op_draw(c, 200, 1100);
     }
+    /* Sums longer than any kernel's block, with every epilogue. */
+    if (c->plan.size != OP_TINY && op_draw(c, 0, 3) == 0) a->k = op_draw(c, 300, 1100);
     a->lda = draw_stride(c, a->transpose_a ? a->m : a->k);
     a->ldb = draw_stride(c, a->transpose_b ? a->k : a->n);
     a->ldc = draw_stride(c, a->n);
@@ -329,12 +329,12 @@ void op_make_adamw(struct op_case *c)
     static const int64_t steps[] = {1, 2, 7, 1000, 100000};
     a->count = op_draw_rows(c) * op_draw_width(c);
     a->decayed = op_draw(c, 0, a->count);
-    a->lr = 1e-2f;
+    a->lr = 0.3f; /* so large that a wrong step shows */
     a->beta1 = 0.9f;
     a->beta2 = 0.98f;
     a->eps = 1e-8f;
     a->weight_decay = 0.1f;
-    a->ema_decay = 0.99f;
+    a->ema_decay = 0.7f;
     a->step = steps[op_draw(c, 0, 4)];
     op_add(c, "parameter", OP_AT(adamw, parameter), OP_INOUT, FLAT(a->count), 1);
     op_add(c, "gradient", OP_AT(adamw, gradient), OP_IN, FLAT(a->count), 1);

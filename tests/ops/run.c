@@ -273,6 +273,7 @@ double op_bound(enum mx_op op)
     case MX_OP_fill:
     case MX_OP_scale:
     case MX_OP_cast:
+    case MX_OP_mask:
         return 0; /* one rounding, or none */
     case MX_OP_embedding:
     case MX_OP_activation:
@@ -281,6 +282,7 @@ double op_bound(enum mx_op op)
     case MX_OP_dropout:
     case MX_OP_rotary:
     case MX_OP_rotary_table:
+    case MX_OP_noise:
         return 1e-6; /* a few roundings */
     case MX_OP_layer_norm:
     case MX_OP_expand:

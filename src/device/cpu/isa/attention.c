@@ -11,9 +11,8 @@
 
 #define KEYS      512                      /* keys in a block */
 #define QUERIES   (16 * MX_GEMM_MR)        /* query rows in a forward block */
-#define QUERIES_B (9 * MX_GEMM_MR)         /* query rows in a backward block: long enough a sum for dk and dv */
+#define QUERIES_B (11 * MX_GEMM_MR)        /* query rows in a backward block: long enough a sum for dk and dv */
 #define SCORE_LD  (KEYS + MX_GEMM_NR + 16) /* floats from row to row of a score block */
-#define WIDTH_MAX 256                      /* head width, see mx_op_check */
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -155,7 +154,7 @@ static void attend(const struct mx_attention_args *x, float *scratch, int64_t st
     float *keys = take(&scratch, panels(KEYS) * MX_GEMM_NR * width),
           *values = take(&scratch, panels(width) * MX_GEMM_NR * KEYS);
     float *score = take(&scratch, MX_GEMM_MR * SCORE_LD), *tile = take(&scratch, MX_GEMM_MR * MX_GEMM_NR);
-    float *out = take(&scratch, QUERIES * out_ld), *copy = take(&scratch, QUERIES * WIDTH_MAX);
+    float *out = take(&scratch, QUERIES * out_ld), *copy = take(&scratch, QUERIES * MX_ATTENTION_WIDTH_MAX);
     float maximum[QUERIES], total[QUERIES];
     for (int64_t i = 0; i < rows; i++) {
         maximum[i] = -INFINITY;
@@ -263,7 +262,8 @@ static void attend_grad(const struct mx_attention_grad_args *x, const struct gra
     float *queries = take(&scratch, panel_floats * QUERIES_B), *douts = take(&scratch, panel_floats * QUERIES_B);
     float *p = take(&scratch, QUERIES_B * SCORE_LD), *ds = take(&scratch, QUERIES_B * SCORE_LD);
     float *tile = take(&scratch, MX_GEMM_MR * MX_GEMM_NR);
-    float *q_copy = take(&scratch, QUERIES_B * WIDTH_MAX), *dout_copy = take(&scratch, QUERIES_B * WIDTH_MAX);
+    float *q_copy = take(&scratch, QUERIES_B * MX_ATTENTION_WIDTH_MAX),
+          *dout_copy = take(&scratch, QUERIES_B * MX_ATTENTION_WIDTH_MAX);
     row_products(x, t);
     for (int64_t key = 0; key < t->length; key += KEYS) {
         const int64_t count = least(t->length - key, KEYS), columns = panels(count) * MX_GEMM_NR;

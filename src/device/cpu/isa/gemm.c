@@ -8,7 +8,10 @@
 #include "device/cpu/isa/gemm.h"
 
 #define TILE_FLOATS (MX_GEMM_MR * MX_GEMM_NR)
-#define PACK_B_ROWS 512 /* with fewer rows of C, copying B costs more than reading it with a stride */
+/* With fewer rows of C, copying B costs more than reading it with a stride, unless the stride (in floats) makes its
+ * rows fight for the same lines of the cache. */
+#define PACK_B_ROWS   1024
+#define PACK_B_STRIDE 256
 
 typedef float mx_vf4_any __attribute__((vector_size(16), aligned(4), may_alias));
 
@@ -25,13 +28,18 @@ struct scratch {
 #define BASES                                                                                                          \
     ((MX_GEMM_MR + 2) / 3) /* one address for three rows: base, base + row, base + 2 row; so they fit the registers */
 
-/* sum += the step of k that base and b point at. */
-MX_VEC_INLINE void tile_step(mx_vf sum[MX_GEMM_MR][2], const float *const base[BASES], int64_t row, const float *b)
+/* The compiler may not move work on the next step of k before this point: mixing steps costs it more registers than
+ * there are, and the spills cost several per cent. */
+#define KEEP_ORDER(pointer) __asm__ volatile("" : "+r"(pointer)::"memory")
+
+/* sum += the step of k that base + offset and b point at. */
+MX_VEC_INLINE void tile_step(mx_vf sum[MX_GEMM_MR][2], const float *const base[BASES], int64_t row, const int offset,
+                             const float *b)
 {
     const mx_vf b0 = *(const mx_vf *)b, b1 = *(const mx_vf *)(b + MX_VEC_FLOATS);
-#pragma GCC unroll 14
+#pragma GCC unroll 12
     for (int i = 0; i < MX_GEMM_MR; i++) {
-        const float a = base[i / 3][i % 3 * row];
+        const float a = base[i / 3][i % 3 * row + offset];
         sum[i][0] += a * b0;
         sum[i][1] += a * b1;
     }
@@ -42,11 +50,11 @@ MX_VEC_INLINE void run_tile(const struct mx_gemm_operands *x, const bool by_rows
                             struct mx_gemm_ahead *ahead)
 {
     mx_vf sum[MX_GEMM_MR][2];
-#pragma GCC unroll 14
+#pragma GCC unroll 12
     for (int i = 0; i < MX_GEMM_MR; i++) sum[i][0] = sum[i][1] = (mx_vf){0};
     const int64_t row = by_rows ? x->a_row : 1, a_step = by_rows ? 1 : x->a_step, b_step = x->b_step;
     const float *base[BASES], *b = x->b;
-#pragma GCC unroll 5
+#pragma GCC unroll 4
     for (int i = 0; i < BASES; i++) base[i] = x->a + 3 * i * row;
     const char *at = ahead->at;
     int32_t left = ahead->left;
@@ -60,30 +68,33 @@ MX_VEC_INLINE void run_tile(const struct mx_gemm_operands *x, const bool by_rows
         }
 #pragma GCC unroll 4
         for (int step = 0; step < MX_GEMM_STEP; step++) {
-            tile_step(sum, base, row, b);
+            tile_step(sum, base, row, by_rows ? step : 0, b);
             b += b_step;
-#pragma GCC unroll 5
-            for (int i = 0; i < BASES; i++) base[i] += a_step;
+#pragma GCC unroll 4
+            for (int i = 0; i < BASES && !by_rows; i++) base[i] += a_step;
+            KEEP_ORDER(b);
         }
+#pragma GCC unroll 4
+        for (int i = 0; i < BASES && by_rows; i++) base[i] += MX_GEMM_STEP;
     }
     ahead->at = at;
     ahead->left = left;
     ahead->remaining -= x->kc / MX_GEMM_STEP;
     for (; k < x->kc; k++) {
-        tile_step(sum, base, row, b);
+        tile_step(sum, base, row, 0, b);
         b += b_step;
-#pragma GCC unroll 5
+#pragma GCC unroll 4
         for (int i = 0; i < BASES; i++) base[i] += a_step;
     }
     /* What was there is added last: the caller has asked for it, and it had the whole loop to arrive. */
     if (add) {
-#pragma GCC unroll 14
+#pragma GCC unroll 12
         for (int i = 0; i < MX_GEMM_MR; i++) {
             sum[i][0] += mx_vf_load(tile + i * ld);
             sum[i][1] += mx_vf_load(tile + i * ld + MX_VEC_FLOATS);
         }
     }
-#pragma GCC unroll 14
+#pragma GCC unroll 12
     for (int i = 0; i < MX_GEMM_MR; i++) {
         mx_vf_store(tile + i * ld, sum[i][0]);
         mx_vf_store(tile + i * ld + MX_VEC_FLOATS, sum[i][1]);
@@ -404,8 +415,8 @@ static void run_block(struct plan *plan, int64_t m0, int64_t m1, int64_t n0, int
     const struct mx_gemm_b *b = &job->b;
     const int64_t blocks = blocks_of_k(job);
     const int64_t depth = ((job->k + blocks - 1) / blocks + MX_GEMM_STEP - 1) / MX_GEMM_STEP * MX_GEMM_STEP;
-    plan->pack_b = b->transpose || b->block || m1 - m0 >= PACK_B_ROWS || b->ld % MX_VEC_FLOATS != 0 ||
-                   (uintptr_t)(b->data + n0) % MX_VEC_BYTES != 0;
+    plan->pack_b = b->transpose || b->block || m1 - m0 >= PACK_B_ROWS || b->ld % PACK_B_STRIDE == 0 ||
+                   b->ld % MX_VEC_FLOATS != 0 || (uintptr_t)(b->data + n0) % MX_VEC_BYTES != 0;
     for (int64_t k0 = 0; k0 < job->k; k0 += depth) {
         const int64_t kc = least(job->k - k0, depth);
         const int64_t packed = plan->pack_b ? n0 : n1 - (n1 - n0) % MX_GEMM_NR;

@@ -19,23 +19,24 @@
 #include "device/cpu/isa/vec.h"
 #include "device/cpu/kernels.h"
 
+/* MR and NR: rows and columns of a tile. KC: most steps of k in one block; KC_COLUMNS: the same for a transposed A,
+ * which is read in place and must stay in the first-level cache. NC: most columns of B packed at a time. ROW: floats
+ * from row to row of an A panel, so that no two rows start on the same cache set. */
 #if MX_VEC_BYTES == 64
-#define MX_GEMM_MR 14
+#define MX_GEMM_MR 12
 #define MX_GEMM_NC 768
 #else
 #define MX_GEMM_MR 6
 #define MX_GEMM_NC 256
 #endif
-#define MX_GEMM_NR (2 * MX_VEC_FLOATS)
-#define MX_GEMM_KC 384 /* most steps of k in one block */
-#define MX_GEMM_KC_COLUMNS                                                                                             \
-    256 /* the same for a transposed A, which is read in place: its lines must stay in the cache */
-#define MX_GEMM_ROW                                                                                                    \
-    (MX_GEMM_KC + 16) /* floats from row to row of an A panel: no two rows start on the same cache set */
+#define MX_GEMM_NR         (2 * MX_VEC_FLOATS)
+#define MX_GEMM_KC         384
+#define MX_GEMM_KC_COLUMNS 256
+#define MX_GEMM_ROW        (MX_GEMM_KC + 16)
 
-/* A panel of A: [MR][MX_GEMM_ROW] (by rows), or [kc][a vector, of which MR lanes count] (by columns of A). */
+/* A panel of A: [MR][ROW] (by rows), or [kc][a vector, of which MR lanes count] (by columns of A). */
 #define MX_GEMM_PANEL_FLOATS                                                                                           \
-    (MX_GEMM_MR * MX_GEMM_ROW > MX_GEMM_KC * MX_VEC_FLOATS ? MX_GEMM_MR * MX_GEMM_ROW : MX_GEMM_KC * MX_VEC_FLOATS + 16)
+    (MX_GEMM_MR * MX_GEMM_ROW > MX_GEMM_KC * MX_VEC_FLOATS ? MX_GEMM_MR * MX_GEMM_ROW : MX_GEMM_KC * MX_VEC_FLOATS)
 
 /* Where op(A) [m, k] comes from. taps 0: a stored matrix. taps > 0: the rows of packed sequences seen through a
  * convolution, k (or m, transposed) runs over [taps][width]: element (row, tap, c) is data[row + tap - taps/2][c], 0

@@ -115,12 +115,12 @@ MX_VEC_INLINE void grad_rows(const struct norm_rows *job, const int rows)
             const mx_vf dy = mx_vf_load_n(job->dy + at, lanes), centred = mx_vf_load_n(job->x + at, lanes) - mean[r];
             mx_vf dx = dy * gamma * scale[r] - shift[r] - centred * slope[r];
             if (job->residual) {
-                mx_vec_ahead(job->residual + at);
+                __builtin_prefetch(job->residual + at + rows * n);
                 dx += mx_vf_load_n(job->residual + at, lanes);
             }
             if (job->accumulate) dx += mx_vf_load_n(job->dx + at, lanes);
-            mx_vec_ahead(job->dy + at);
-            mx_vec_ahead(job->x + at);
+            __builtin_prefetch(job->dy + at + rows * n); /* of the next rows: too many streams for the hardware */
+            __builtin_prefetch(job->x + at + rows * n);
             mx_vf_put_n(job->dx + at, dx, lanes, job->around);
             dgamma += dy * centred * scale[r];
             dbeta += dy;

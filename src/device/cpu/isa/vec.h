@@ -41,13 +41,11 @@ typedef uint32_t mx_vu __attribute__((vector_size(MX_VEC_BYTES)));
 typedef uint64_t mx_vul __attribute__((vector_size(MX_VEC_BYTES)));
 typedef double mx_vd __attribute__((vector_size(MX_VEC_BYTES)));
 typedef uint16_t mx_vh __attribute__((vector_size(MX_VEC_BYTES / 2))); /* as many as mx_vf has lanes */
-typedef float mx_vf_half __attribute__((vector_size(MX_VEC_BYTES / 2)));
 
 /* The same for memory of any alignment and any declared type. */
 typedef float mx_vf_any __attribute__((vector_size(MX_VEC_BYTES), aligned(4), may_alias));
 typedef int32_t mx_vi_any __attribute__((vector_size(MX_VEC_BYTES), aligned(4), may_alias));
 typedef uint16_t mx_vh_any __attribute__((vector_size(MX_VEC_BYTES / 2), aligned(2), may_alias));
-typedef float mx_vf_half_any __attribute__((vector_size(MX_VEC_BYTES / 2), aligned(4), may_alias));
 
 /* ---- memory ---- */
 MX_VEC_INLINE mx_vf mx_vf_load(const float *p)
@@ -106,8 +104,8 @@ MX_VEC_INLINE void mx_vf_store_n(float *p, mx_vf v, int n)
 }
 
 /* Results so large that they will have left the caches before anybody reads them go around the caches: a written line
- * is then not fetched first, which is a third of the traffic of a copy (measured: 19 GB/s instead of 12). */
-#define MX_VEC_AROUND_BYTES ((int64_t)32 << 20)
+ * is then not fetched first, which is a third of the traffic of a copy (SPEED.md). */
+#define MX_VEC_AROUND_BYTES ((int64_t)8 << 20)
 
 /* Whether to write `count` floats at p that way; every vector written must then be aligned. Not for updates in place.
  */
@@ -170,14 +168,6 @@ MX_VEC_INLINE void mx_vec_ahead(const float *p)
 MX_VEC_INLINE mx_vf mx_vf_set(float s)
 {
     return s - (mx_vf){0};
-}
-
-/* 0, 1, 2, … */
-MX_VEC_INLINE mx_vi mx_vi_lanes(void)
-{
-    mx_vi v;
-    for (int i = 0; i < MX_VEC_FLOATS; i++) v[i] = i;
-    return v;
 }
 
 /* yes where `where` is -1, no where it is 0. */
@@ -358,24 +348,34 @@ MX_VEC_INLINE double mx_vd_sum(mx_vd v)
 }
 
 /* ---- functions ---- */
-/* p · 2^n for whole n in [-152, 130]: rounds to denormals and overflows as it should. */
-MX_VEC_INLINE mx_vf mx_vf_scale2(mx_vf p, mx_vf n)
+/* Adding this leaves no bits for a fraction: the sum is a whole number, its low bits are that number as an integer. */
+#define MX_VEC_ROUND 0x1.8p23f
+
+/* n of n + MX_VEC_ROUND. (A conversion would be undefined where n is NaN.) */
+MX_VEC_INLINE mx_vi mx_vi_of_shifted(mx_vf shifted)
+{
+    return (mx_vi)shifted - 0x4b400000;
+}
+
+/* p · 2^n for whole n in [-152, 130], given as n + MX_VEC_ROUND: rounds to denormals and overflows as it should. */
+MX_VEC_INLINE mx_vf mx_vf_scale2(mx_vf p, mx_vf shifted)
 {
 #if MX_VEC_AVX512
-    return (mx_vf)_mm512_scalef_ps((__m512)p, (__m512)n);
+    return (mx_vf)_mm512_scalef_ps((__m512)p, (__m512)(shifted - MX_VEC_ROUND));
 #else
     /* Two factors, each a normal number, since 2^n itself may be neither. */
-    const mx_vi whole = __builtin_convertvector(n, mx_vi), half = whole >> 1;
+    const mx_vi whole = mx_vi_of_shifted(shifted), half = whole >> 1;
     return p * (mx_vf)((half + 127) << 23) * (mx_vf)((whole - half + 127) << 23);
 #endif
 }
 
-/* x = n ln 2 + r with |r| ≤ ln 2/2; yields e^r - 1 and n. Relative error of 1 + (e^r - 1) before rounding: 1e-8. */
-MX_VEC_INLINE mx_vf mx_vf_exp_reduced(mx_vf x, mx_vf *n)
+/* x = n ln 2 + r with |r| ≤ ln 2/2; yields e^r - 1, and n + MX_VEC_ROUND. Relative error of 1 + (e^r - 1) before
+ * rounding: 1e-8. */
+MX_VEC_INLINE mx_vf mx_vf_exp_reduced(mx_vf x, mx_vf *shifted)
 {
-    const float round = 0x1.8p23f; /* adding it leaves no bits for the fraction */
-    *n = (x * 0x1.715476p+0f + round) - round;
-    const mx_vf r = (x - *n * 0x1.62ep-1f) - *n * 0x1.0bfbe8p-15f; /* the first product is exact */
+    *shifted = x * 0x1.715476p+0f + MX_VEC_ROUND;
+    const mx_vf n = *shifted - MX_VEC_ROUND;
+    const mx_vf r = (x - n * 0x1.62ep-1f) - n * 0x1.0bfbe8p-15f; /* the first product is exact */
     mx_vf q = r * 0x1.6d113cp-10f + 0x1.120ba2p-7f;
     q = q * r + 0x1.55551ap-5f;
     q = q * r + 0x1.5554dcp-3f;
@@ -386,17 +386,47 @@ MX_VEC_INLINE mx_vf mx_vf_exp_reduced(mx_vf x, mx_vf *n)
 /* e^x within 2 units in the last place; 0 and infinity beyond the range, NaN stays NaN. */
 MX_VEC_INLINE mx_vf mx_vf_exp(mx_vf x)
 {
-    mx_vf n;
-    const mx_vf p = mx_vf_exp_reduced(mx_vf_clamp(x, -105.0f, 90.0f), &n);
-    return mx_vf_scale2(p + 1.0f, n);
+    mx_vf shifted;
+    const mx_vf p = mx_vf_exp_reduced(mx_vf_clamp(x, -105.0f, 90.0f), &shifted);
+    return mx_vf_scale2(p + 1.0f, shifted);
+}
+
+/* ln x within 2 units in the last place for x from 2^-126 on; infinity and NaN stay. Nothing else is looked after.
+ * x = 2^e m with √½ ≤ m < √2, ln m by a polynomial in m - 1. */
+MX_VEC_INLINE mx_vf mx_vf_log(mx_vf x)
+{
+    const mx_vi e = ((mx_vi)x - 0x3f3504f3) >> 23;
+    const mx_vf n = __builtin_convertvector(e, mx_vf), f = (mx_vf)((mx_vi)x - (e << 23)) - 1.0f;
+    mx_vf p = f * -0x1.38b58p-4f + 0x1.055b6ap-3f;
+    p = p * f - 0x1.0d8542p-3f;
+    p = p * f + 0x1.22da1cp-3f;
+    p = p * f - 0x1.547244p-3f;
+    p = p * f + 0x1.99a008p-3f;
+    p = p * f - 0x1.000226p-2f;
+    p = p * f + 0x1.555554p-2f;
+    p = (p * f - 0.5f) * (f * f) + n * 0x1.0bfbe8p-15f;
+    return mx_vf_select(x < INFINITY, (f + p) + n * 0x1.62ep-1f, x);
+}
+
+/* √x for x ≥ 0 within 2 units in the last place, 0 below 2^-100. */
+MX_VEC_INLINE mx_vf mx_vf_sqrt_near(mx_vf x)
+{
+#if MX_VEC_AVX512
+    /* The root takes 19 cycles for a vector of this width; an estimate of 14 bits and one Newton step take 4. */
+    const __mmask16 large = _mm512_cmp_ps_mask((__m512)x, _mm512_set1_ps(0x1p-100f), _CMP_NLT_UQ);
+    const mx_vf y = (mx_vf)_mm512_maskz_rsqrt14_ps(large, (__m512)x), root = x * y;
+    return root + (x - root * root) * (0.5f * y);
+#else
+    return mx_vf_sqrt(mx_vf_zero_to(0x1p-100f, x, x));
+#endif
 }
 
 /* From e^2x - 1, so that small x keep all their digits. */
 MX_VEC_INLINE mx_vf mx_vf_tanh(mx_vf x)
 {
-    mx_vf n;
-    const mx_vf p = mx_vf_exp_reduced(2.0f * mx_vf_clamp(x, -10.0f, 10.0f), &n);
-    const mx_vf power = (mx_vf)((__builtin_convertvector(n, mx_vi) + 127) << 23);
+    mx_vf shifted;
+    const mx_vf p = mx_vf_exp_reduced(2.0f * mx_vf_clamp(x, -10.0f, 10.0f), &shifted);
+    const mx_vf power = (mx_vf)((mx_vi_of_shifted(shifted) + 127) << 23);
     const mx_vf e = p * power + (power - 1.0f);
     return e / (e + 2.0f);
 }
@@ -404,8 +434,7 @@ MX_VEC_INLINE mx_vf mx_vf_tanh(mx_vf x)
 /* 2^t for |t| ≤ 126, relative error 1e-8 before rounding; nothing else is looked after. */
 MX_VEC_INLINE mx_vf mx_vf_exp2_bounded(mx_vf t)
 {
-    const float round = 0x1.8p23f;
-    const mx_vf shifted = t + round, n = shifted - round, f = t - n;
+    const mx_vf shifted = t + MX_VEC_ROUND, n = shifted - MX_VEC_ROUND, f = t - n;
     mx_vf p = f * 0x1.4413cp-13f + 0x1.5f08ep-10f;
     p = p * f + 0x1.3b2a52p-7f;
     p = p * f + 0x1.c6af6cp-5f;
@@ -415,7 +444,7 @@ MX_VEC_INLINE mx_vf mx_vf_exp2_bounded(mx_vf t)
 #if MX_VEC_AVX512
     return (mx_vf)_mm512_scalef_ps((__m512)p, (__m512)n);
 #else
-    return (mx_vf)((mx_vi)p + ((mx_vi)shifted << 23)); /* the low bits of `shifted` are n */
+    return (mx_vf)((mx_vi)p + ((mx_vi)shifted << 23)); /* its low bits are n's */
 #endif
 }
 

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Fourier transforms of one signal per lane: element i of MX_VEC_FLOATS signals is one vector, so that a transform of
+ * any structure is plain vector arithmetic without a shuffle, and no lane knows of another.
+ *
+ * A complex array z of n elements is 2n vectors, real and imaginary parts in turns; n is a power of two from 2 on. The
+ * transform works in place, by decimation in frequency with radix 8 (and one pass of 4 or 2 at the end where 8 does not
+ * divide), and leaves element k at place mx_fft_place(k): whoever reads the result reads it there, which costs
+ * nothing where elements are whole vectors.
+ *
+ * `circle` holds cos and sin of 2πk/points, k < points, for a multiple of n points. All memory is the caller's.
+ */
+#ifndef MX_DEVICE_CPU_ISA_FFT_H
+#define MX_DEVICE_CPU_ISA_FFT_H
+
+#include "device/cpu/isa/vec.h"
+
+struct mx_vc {
+    mx_vf re, im;
+};
+
+MX_VEC_INLINE struct mx_vc mx_vc_load(const mx_vf *z, int64_t i)
+{
+    return (struct mx_vc){z[2 * i], z[2 * i + 1]};
+}
+
+MX_VEC_INLINE void mx_vc_store(mx_vf *z, int64_t i, struct mx_vc v)
+{
+    z[2 * i] = v.re;
+    z[2 * i + 1] = v.im;
+}
+
+MX_VEC_INLINE struct mx_vc mx_vc_add(struct mx_vc a, struct mx_vc b)
+{
+    return (struct mx_vc){a.re + b.re, a.im + b.im};
+}
+
+MX_VEC_INLINE struct mx_vc mx_vc_sub(struct mx_vc a, struct mx_vc b)
+{
+    return (struct mx_vc){a.re - b.re, a.im - b.im};
+}
+
+/* -j a */
+MX_VEC_INLINE struct mx_vc mx_vc_down(struct mx_vc a)
+{
+    return (struct mx_vc){a.im, -a.re};
+}
+
+/* a (cos - j sin) */
+MX_VEC_INLINE struct mx_vc mx_vc_turn(struct mx_vc a, const float *cos_sin)
+{
+    const float c = cos_sin[0], s = cos_sin[1];
+    return (struct mx_vc){a.re * c + a.im * s, a.im * c - a.re * s};
+}
+
+/* In place: v[q] = Σ_m v[m] e^(-2πjmq/radix), outputs 0, 1, 2, … in order. */
+MX_VEC_INLINE void mx_fft_two(struct mx_vc v[2])
+{
+    const struct mx_vc sum = mx_vc_add(v[0], v[1]);
+    v[1] = mx_vc_sub(v[0], v[1]);
+    v[0] = sum;
+}
+
+MX_VEC_INLINE void mx_fft_four(struct mx_vc v[4])
+{
+    const struct mx_vc a = mx_vc_add(v[0], v[2]), b = mx_vc_add(v[1], v[3]);
+    const struct mx_vc c = mx_vc_sub(v[0], v[2]), d = mx_vc_down(mx_vc_sub(v[1], v[3]));
+    v[0] = mx_vc_add(a, b);
+    v[1] = mx_vc_add(c, d);
+    v[2] = mx_vc_sub(a, b);
+    v[3] = mx_vc_sub(c, d);
+}
+
+MX_VEC_INLINE void mx_fft_eight(struct mx_vc v[8])
+{
+    const float half = 0x1.6a09e6p-1f; /* √½ */
+    struct mx_vc even[4], odd[4];
+#pragma GCC unroll 4
+    for (int m = 0; m < 4; m++) {
+        even[m] = mx_vc_add(v[m], v[m + 4]);
+        odd[m] = mx_vc_sub(v[m], v[m + 4]);
+    }
+    odd[1] = (struct mx_vc){half * (odd[1].re + odd[1].im), half * (odd[1].im - odd[1].re)};
+    odd[2] = mx_vc_down(odd[2]);
+    odd[3] = (struct mx_vc){half * (odd[3].im - odd[3].re), -half * (odd[3].re + odd[3].im)};
+    mx_fft_four(even);
+    mx_fft_four(odd);
+#pragma GCC unroll 4
+    for (int m = 0; m < 4; m++) {
+        v[2 * m] = even[m];
+        v[2 * m + 1] = odd[m];
+    }
+}
+
+/* One pass over blocks of `span` elements, each of which becomes `radix` blocks of span/radix. */
+#define MX_FFT_PASS(name, radix)                                                                                       \
+    static inline void mx_fft_pass_##name(mx_vf *z, int64_t n, int64_t span, const float *circle, int64_t points)      \
+    {                                                                                                                  \
+        const int64_t part = span / (radix), step = points / span;                                                     \
+        for (int64_t base = 0; base < n; base += span)                                                                 \
+            for (int64_t j = 0; j < part; j++) {                                                                       \
+                struct mx_vc v[radix];                                                                                 \
+                _Pragma("GCC unroll 8") for (int m = 0; m < (radix); m++) v[m] = mx_vc_load(z, base + j + m * part);   \
+                mx_fft_##name(v);                                                                                      \
+                if (j > 0) {                                                                                           \
+                    _Pragma("GCC unroll 8") for (int m = 1; m < (radix); m++) v[m] =                                   \
+                        mx_vc_turn(v[m], circle + 2 * (j * m * step));                                                 \
+                }                                                                                                      \
+                _Pragma("GCC unroll 8") for (int m = 0; m < (radix); m++) mx_vc_store(z, base + j + m * part, v[m]);   \
+            }                                                                                                          \
+    }
+MX_FFT_PASS(two, 2)
+MX_FFT_PASS(four, 4)
+MX_FFT_PASS(eight, 8)
+#undef MX_FFT_PASS
+
+/* Z[k] = Σ_i z[i] e^(-2πjki/n), left at mx_fft_place(n, k). */
+static inline void mx_fft_run(mx_vf *z, int64_t n, const float *circle, int64_t points)
+{
+    int64_t span = n;
+    for (; span >= 8; span /= 8) mx_fft_pass_eight(z, n, span, circle, points);
+    if (span == 4) mx_fft_pass_four(z, n, 4, circle, points);
+    if (span == 2) mx_fft_pass_two(z, n, 2, circle, points);
+}
+
+static inline int64_t mx_fft_place(int64_t n, int64_t k)
+{
+    int64_t place = 0;
+    for (int64_t span = n; span > 1;) {
+        const int64_t radix = span >= 8 ? 8 : span;
+        span /= radix;
+        place += k % radix * span;
+        k /= radix;
+    }
+    return place;
+}
+
+/* ---- a square of vectors: v[i][j] becomes v[j][i] ---- */
+#define MX_FFT_MIX __builtin_shufflevector
+MX_VEC_INLINE void mx_vf_transpose(mx_vf v[MX_VEC_FLOATS])
+{
+#if MX_VEC_BYTES == 64
+#define MX_LOW(a, b)   MX_FFT_MIX(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define MX_HIGH(a, b)  MX_FFT_MIX(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+#define MX_FIRST(a, b) MX_FFT_MIX(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
+#define MX_LAST(a, b)  MX_FFT_MIX(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
+#elif MX_VEC_BYTES == 32
+#define MX_LOW(a, b)   MX_FFT_MIX(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define MX_HIGH(a, b)  MX_FFT_MIX(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define MX_FIRST(a, b) MX_FFT_MIX(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define MX_LAST(a, b)  MX_FFT_MIX(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#else
+#define MX_LOW(a, b)   MX_FFT_MIX(a, b, 0, 4, 1, 5)
+#define MX_HIGH(a, b)  MX_FFT_MIX(a, b, 2, 6, 3, 7)
+#define MX_FIRST(a, b) MX_FFT_MIX(a, b, 0, 1, 4, 5)
+#define MX_LAST(a, b)  MX_FFT_MIX(a, b, 2, 3, 6, 7)
+#endif
+    /* Squares of 4 within each 16 bytes … */
+#pragma GCC unroll 4
+    for (int i = 0; i < MX_VEC_FLOATS; i += 4) {
+        const mx_vf a = MX_LOW(v[i], v[i + 1]), b = MX_HIGH(v[i], v[i + 1]);
+        const mx_vf c = MX_LOW(v[i + 2], v[i + 3]), d = MX_HIGH(v[i + 2], v[i + 3]);
+        v[i] = MX_FIRST(a, c);
+        v[i + 1] = MX_LAST(a, c);
+        v[i + 2] = MX_FIRST(b, d);
+        v[i + 3] = MX_LAST(b, d);
+    }
+#undef MX_LOW
+#undef MX_HIGH
+#undef MX_FIRST
+#undef MX_LAST
+    /* … then those squares as wholes. */
+#if MX_VEC_BYTES == 32
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        const mx_vf a = v[i], b = v[i + 4];
+        v[i] = MX_FFT_MIX(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
+        v[i + 4] = MX_FFT_MIX(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+#elif MX_VEC_BYTES == 64
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        const mx_vf a = MX_FFT_MIX(v[i], v[i + 4], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+        const mx_vf b = MX_FFT_MIX(v[i], v[i + 4], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+        const mx_vf c = MX_FFT_MIX(v[i + 8], v[i + 12], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+        const mx_vf d = MX_FFT_MIX(v[i + 8], v[i + 12], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+        v[i] = MX_FFT_MIX(a, c, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+        v[i + 4] = MX_FFT_MIX(a, c, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+        v[i + 8] = MX_FFT_MIX(b, d, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+        v[i + 12] = MX_FFT_MIX(b, d, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    }
+#endif
+}
+#undef MX_FFT_MIX
+
+#endif

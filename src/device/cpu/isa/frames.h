@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Frames of packed audio as ops.h defines them, MX_VEC_FLOATS at a time, one per lane.
+ *
+ * The lanes of a block are neighbouring frames of the batch, of whatever utterances, so that all lanes work; what a
+ * lane computes is a function of its own samples, so a frame comes out the same in any block. Where the samples of
+ * a frame lie whole in the audio they are read there; where they are reflected they are laid out in the worker's
+ * scratch first.
+ *
+ * Offsets come from the device's memory, where nobody could check them before: mx_frames_open does, and fails the
+ * stream. All workers must call it and return together when it refuses.
+ */
+#ifndef MX_DEVICE_CPU_ISA_FRAMES_H
+#define MX_DEVICE_CPU_ISA_FRAMES_H
+
+#include "device/cpu/isa/vec.h"
+#include "device/cpu/kernels.h"
+
+struct mx_frames {
+    const float *audio;
+    const int32_t *samples, *frames; /* offsets [count + 1] */
+    int64_t count, rows;             /* utterances; frames of all of them */
+    int64_t size, hop;
+};
+
+static inline bool mx_frames_agree(const struct mx_frames *f, int64_t sample_rows)
+{
+    if (f->samples[0] != 0 || f->frames[0] != 0) return false;
+    if (f->samples[f->count] != sample_rows || f->frames[f->count] != f->rows) return false;
+    for (int64_t s = 0; s < f->count; s++) {
+        const int64_t samples = (int64_t)f->samples[s + 1] - f->samples[s];
+        const int64_t frames = (int64_t)f->frames[s + 1] - f->frames[s];
+        if (samples < 0 || frames != (samples > 0 ? 1 + samples / f->hop : 0)) return false;
+    }
+    return true;
+}
+
+/* False when the offsets are refused; worker 0 then has failed the stream. */
+static inline bool mx_frames_open(struct mx_frames *f, const struct mx_gang *gang, const char *op,
+                                  struct mx_slice audio, const struct mx_packed *samples,
+                                  const struct mx_packed *frames, int32_t size, int32_t hop)
+{
+    *f = (struct mx_frames){.audio = mx_cpu_ptr(audio),
+                            .samples = mx_cpu_ptr(samples->offsets),
+                            .frames = mx_cpu_ptr(frames->offsets),
+                            .count = samples->count,
+                            .rows = frames->rows,
+                            .size = size,
+                            .hop = hop};
+    if (mx_frames_agree(f, samples->rows)) return true;
+    if (gang->worker == 0) {
+        MX_FAIL(MX_ERR_DATA, "expected offsets that begin with 0 and do not decrease, and 1 + samples/hop frames each",
+                "%s: the frames do not fit the samples", op);
+        mx_stream_fail(gang->stream);
+    }
+    return false;
+}
+
+/* Writes `count` samples from place `at` on (which may lie outside 0 … n-1) by walking to and fro over x[0 … n). */
+static inline void mx_frames_reflect(const float *x, int64_t n, int64_t at, int64_t count, float *out)
+{
+    if (n == 1) {
+        for (int64_t i = 0; i < count; i++) out[i] = x[0];
+        return;
+    }
+    const int64_t period = 2 * (n - 1);
+    int64_t place = at % period;
+    if (place < 0) place += period;
+    int64_t step = 1;
+    if (place >= n - 1) {
+        place = period - place;
+        step = -1;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        out[i] = x[place];
+        if (place == 0)
+            step = 1;
+        else if (place == n - 1)
+            step = -1;
+        place += step;
+    }
+}
+
+/* source[lane] = the samples of frame row + lane of the batch, for `lanes` frames; lanes beyond them repeat the last.
+ * `stage`: MX_VEC_FLOATS · size floats. */
+static inline void mx_frames_block(const struct mx_frames *f, int64_t row, int lanes, float *stage,
+                                   const float *source[MX_VEC_FLOATS])
+{
+    int64_t low = 0, high = f->count; /* the utterance of the first frame: the first that ends behind it */
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (f->frames[middle + 1] <= row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    int64_t s = low;
+    for (int lane = 0; lane < lanes; lane++, row++) {
+        while (f->frames[s + 1] <= row) s++;
+        const float *x = f->audio + f->samples[s];
+        const int64_t n = f->samples[s + 1] - f->samples[s];
+        const int64_t begin = (row - f->frames[s]) * f->hop - f->size / 2;
+        if (begin >= 0 && begin + f->size <= n) {
+            source[lane] = x + begin;
+            continue;
+        }
+        float *out = stage + lane * f->size;
+        const int64_t head = begin < 0 ? (-begin < f->size ? -begin : f->size) : 0;
+        const int64_t inside = n - (begin + head), left = f->size - head;
+        const int64_t whole = inside < left ? inside : left;
+        mx_frames_reflect(x, n, begin, head, out);
+        if (whole > 0) memcpy(out + head, x + begin + head, (size_t)whole * sizeof *out);
+        mx_frames_reflect(x, n, begin + head + whole, left - whole, out + head + whole);
+        source[lane] = out;
+    }
+    for (int lane = lanes; lane < MX_VEC_FLOATS; lane++) source[lane] = source[lanes - 1];
+}
+
+#endif

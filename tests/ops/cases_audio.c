@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Random cases of the operations on audio: spectra with random bands, voices with random pitch, noise, masks.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "ops/case.h"
+
+static int32_t draw_fft_size(struct op_case *c)
+{
+    if (c->plan.size == OP_LARGE) return 1024;
+    return 32 << op_draw(c, 0, c->plan.size == OP_TINY ? 0 : 4);
+}
+
+/* A random window, so that nobody can rely on its shape, and the points of the circle. */
+static void fill_circle(float *tables, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++) {
+        tables[n + 2 * k] = (float)cos(2 * M_PI * (double)k / (double)n);
+        tables[n + 2 * k + 1] = (float)sin(2 * M_PI * (double)k / (double)n);
+    }
+}
+
+/* ---- mel ---- */
+
+/* Bands anywhere, of any width, some empty; every third weight is unused by any band. Returns the weights. */
+static int32_t draw_bands(struct op_case *c, int64_t bands, int64_t bins, int32_t *first, int32_t *ends)
+{
+    ends[0] = (int32_t)op_draw(c, 0, 3);
+    for (int64_t band = 0; band < bands; band++) {
+        first[band] = (int32_t)op_draw(c, 0, bins - 1);
+        const int64_t most = bins - first[band];
+        const int64_t count = op_draw(c, 0, 5) == 0 ? 0 : op_draw(c, 1, most < 20 ? most : 20);
+        ends[band + 1] = ends[band] + (int32_t)count;
+    }
+    return ends[bands] + (int32_t)op_draw(c, 0, 2);
+}
+
+void op_make_mel(struct op_case *c)
+{
+    OP_ARGS(mel);
+    enum { BANDS_MAX = 96 };
+    int32_t first[BANDS_MAX], ends[BANDS_MAX + 1];
+    a->fft_size = draw_fft_size(c);
+    a->hop = (int32_t)op_draw(c, a->fft_size / 8, a->fft_size);
+    a->bands = (int32_t)op_draw(c, 1, c->plan.size == OP_TINY ? 4 : BANDS_MAX);
+    a->weights = draw_bands(c, a->bands, a->fft_size / 2 + 1, first, ends);
+    while (a->weights > a->bands * (a->fft_size / 2 + 1)) /* three unused ones may be too many for very few bands */
+        a->weights = draw_bands(c, a->bands, a->fft_size / 2 + 1, first, ends);
+    a->floor = 1e-5f;
+    a->mean = c->plan.plain ? 0 : (float)op_draw(c, -5, 5);
+    a->inverse_deviation = c->plan.plain ? 1 : 1 / (float)op_draw(c, 1, 4);
+    const int64_t n = a->fft_size, samples = op_draw_audio(c, n, a->hop), rows = c->ends[c->sequences];
+    op_add(c, "audio", OP_AT(mel, audio), OP_IN, (struct op_shape){.layout = OP_SAMPLES, .rows = samples, .width = 1},
+           0.1);
+    op_add(c, "tables", OP_AT(mel, tables), OP_IN,
+           (struct op_shape){.rows = 1, .width = 3 * n + 2 * a->bands + 1 + a->weights}, 1);
+    op_add(c, "mel", OP_AT(mel, mel), OP_OUT, (struct op_shape){.layout = OP_ROWS, .rows = rows, .width = a->bands}, 0);
+    if (op_flip(c) && !c->plan.plain) {
+        op_add(c, "energy", OP_AT(mel, energy), OP_OUT, (struct op_shape){.layout = OP_ROWS, .rows = rows, .width = 1},
+               0);
+        op_optional(c);
+    }
+    op_add_audio(c, OP_AT(mel, samples), OP_AT(mel, frames));
+    float *tables = op_case_data(c, "tables");
+    fill_circle(tables, n);
+    memcpy(tables + 3 * n, first, (size_t)a->bands * sizeof *first);
+    memcpy(tables + 3 * n + a->bands, ends, (size_t)(a->bands + 1) * sizeof *ends);
+    float *weight = tables + 3 * n + 2 * a->bands + 1;
+    for (int32_t i = 0; i < a->weights; i++) weight[i] = 0.1f + fabsf(weight[i]);
+    OP_DIM(mel, fft_size, OP_DIM_FIXED);
+    OP_DIM(mel, hop, OP_DIM_FIXED);
+    OP_DIM(mel, bands, OP_DIM_FIXED);
+    OP_DIM(mel, weights, OP_DIM_FIXED);
+}
+
+/* ---- pitch ---- */
+
+/* A voice of a few harmonics whose pitch glides a little, with pauses of faint noise; or noise alone. */
+static void fill_voice(struct op_case *c, const struct mx_pitch_args *a, float *audio)
+{
+    for (int s = 0; s < c->sequences; s++) {
+        const int64_t n = c->samples[s + 1] - c->samples[s];
+        float *x = audio + c->samples[s];
+        const bool voiced = op_draw(c, 0, 3) > 0;
+        const double octaves = log2((double)(a->high_hz / a->low_hz)) - 0.6;
+        const double hz = (double)a->low_hz * exp2(0.3 + octaves * (double)op_draw(c, 0, 1000) / 1000);
+        const double glide = (double)op_draw(c, -5, 5) / 100 / (double)a->fft_size;
+        double phase = 0;
+        for (int64_t i = 0; i < n; i++) {
+            phase += hz * (1 + glide * (double)i) / (double)a->rate;
+            double sum = 0;
+            for (int h = 1; h <= 4; h++) sum += sin(2 * M_PI * h * phase) / h;
+            const bool pause = i / (4 * a->fft_size) % 2 == 1;
+            x[i] = voiced ? (pause ? 1e-4f * x[i] : (float)(0.3 * sum) + 0.01f * x[i]) : 0.2f * x[i];
+        }
+    }
+}
+
+void op_make_pitch(struct op_case *c)
+{
+    OP_ARGS(pitch);
+    a->fft_size = c->plan.size == OP_LARGE ? 1024 : c->plan.size == OP_TINY ? 128 : 128 << op_draw(c, 0, 2);
+    a->hop = (int32_t)op_draw(c, a->fft_size / 8, a->fft_size / 3);
+    a->rate = c->plan.size == OP_LARGE ? 22050 : (float)(a->fft_size * 20);
+    a->low_hz = a->rate / (float)a->fft_size * 3.02f;
+    a->high_hz = a->low_hz * (float)op_draw(c, 4, 6);
+    a->silence = 1e-3f;
+    a->threshold = 0.2f;
+    a->octave = 0.03f;
+    a->jump = 0.5f;
+    a->change = 0.1f;
+    const int64_t n = a->fft_size, samples = op_draw_audio(c, n, a->hop), rows = c->ends[c->sequences];
+    op_add(c, "audio", OP_AT(pitch, audio), OP_IN, (struct op_shape){.layout = OP_SAMPLES, .rows = samples, .width = 1},
+           1);
+    op_add(c, "tables", OP_AT(pitch, tables), OP_IN, (struct op_shape){.rows = 1, .width = 3 * n}, 1);
+    op_add(c, "pitch", OP_AT(pitch, pitch), OP_OUT, (struct op_shape){.layout = OP_ROWS, .rows = rows, .width = 1}, 0);
+    op_add(c, "work", OP_AT(pitch, work), OP_SCRATCH,
+           (struct op_shape){.layout = OP_ROWS, .rows = rows, .width = MX_PITCH_WORK}, 0);
+    op_add_audio(c, OP_AT(pitch, samples), OP_AT(pitch, frames));
+    fill_circle(op_case_data(c, "tables"), n);
+    fill_voice(c, a, op_case_data(c, "audio"));
+    OP_DIM(pitch, fft_size, OP_DIM_FIXED);
+    OP_DIM(pitch, hop, OP_DIM_FIXED);
+}
+
+/* ---- augmentation ---- */
+
+void op_make_noise(struct op_case *c)
+{
+    OP_ARGS(noise);
+    const int64_t rows = op_draw_sequences(c, c->plan.size == OP_LARGE ? 9000 : -1);
+    const struct op_shape samples = {.layout = OP_ROWS, .rows = rows, .width = 1};
+    const struct op_shape pairs = {.layout = OP_SEGMENTS, .rows = c->sequences, .width = 2};
+    const bool in_place = !c->plan.plain && op_flip(c);
+    const int x = op_add(c, "x", OP_AT(noise, x), in_place ? OP_INOUT : OP_IN, samples, 1);
+    if (in_place)
+        op_share(c, "y", OP_AT(noise, y), OP_OUT, x, 0, 1);
+    else
+        op_add(c, "y", OP_AT(noise, y), OP_OUT, samples, 0);
+    if (in_place) c->tensors[0].role = OP_IN;
+    op_add(c, "levels", OP_AT(noise, levels), OP_IN, pairs, 0.3);
+    op_add(c, "streams", OP_AT(noise, streams), OP_IN,
+           (struct op_shape){.type = OP_I32, .layout = OP_SEGMENTS, .rows = c->sequences, .width = 2}, 1e9);
+    op_add_packed(c, OP_AT(noise, samples));
+    float *levels = op_case_data(c, "levels");
+    for (int s = 0; s < c->sequences; s++) {
+        levels[2 * s] += 1;
+        levels[2 * s + 1] = op_flip(c) ? 0 : fabsf(levels[2 * s + 1]);
+    }
+    a->seed = c->seed * 0x9E3779B97F4A7C15u;
+}
+
+void op_make_mask(struct op_case *c)
+{
+    OP_ARGS(mask);
+    const int64_t rows = op_draw_sequences(c, -1);
+    a->n = op_draw_width(c);
+    a->count = op_draw(c, c->plan.plain, 3);
+    a->value = 0.25f;
+    op_add(c, "x", OP_AT(mask, x), OP_INOUT, (struct op_shape){.layout = OP_ROWS, .rows = rows, .width = a->n}, 1);
+    op_add(c, "spans", OP_AT(mask, spans), OP_IN,
+           (struct op_shape){.type = OP_I32, .layout = OP_SEGMENTS, .rows = c->sequences, .width = 4 * a->count}, 0);
+    op_add_packed(c, OP_AT(mask, rows));
+    int32_t *spans = op_case_data(c, "spans");
+    for (int64_t i = 0; i < 2 * c->sequences * a->count; i++) {
+        const int64_t all = i % 2 == 0 ? rows : a->n;
+        spans[2 * i] = (int32_t)op_draw(c, -3, all);
+        spans[2 * i + 1] = (int32_t)op_draw(c, -2, all);
+    }
+    OP_DIM(mask, n, OP_DIM_FIXED);
+    OP_DIM(mask, count, OP_DIM_FIXED);
+}
