@@ -6,10 +6,11 @@ BUILD      ?= build#      where everything is built
 PORTABLE   ?= 0#          1: one binary for all x86-64 machines, kernels picked at run time
 NO_INSTALL ?= 0#          1: never install packages, print the line to run
 WERROR     ?= 0#          1: warnings are errors
+FUZZ       ?= 20#         seconds for each fuzz target
 PREFIX     ?= /usr/local# where `make install` puts things; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo bench bench-ops install portable asan tsan clang fmt fmt-check tidy coverage info clean
+.PHONY: help build test demo bench bench-ops install portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -77,6 +78,11 @@ tsan: ## tests with threads under ThreadSanitizer, in build/tsan
 	$(call compile,$(BUILD)/tsan,-DMX_SANITIZE=thread)
 	$(call check,$(BUILD)/tsan,-L threads)
 
+fuzz: ## feeds random bytes to the parsers for FUZZ seconds each, in build/fuzz
+	$(DEPS) build clang
+	$(call compile,$(BUILD)/fuzz,-DCMAKE_C_COMPILER=clang -DMX_SANITIZE=address$(comma)undefined -DMX_FUZZ=1)
+	@scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ)
+
 clang: ## build with clang, warnings are errors, in build/clang
 	$(DEPS) build test bench clang
 	$(call compile,$(BUILD)/clang,-DCMAKE_C_COMPILER=clang -DMX_WERROR=1)
@@ -107,5 +113,6 @@ info: ## optional parts: what was found, what would add the rest
 	@cat $(BUILD)/parts.txt
 
 clean: ## removes the build folder
-	@if ls $(BUILD)/CMakeCache.txt $(BUILD)/*/CMakeCache.txt >/dev/null 2>&1; then rm -rf $(BUILD); \
-	elif [ -e $(BUILD) ]; then echo "$(BUILD) is no build folder; not removed" >&2; exit 1; fi
+	@if [ ! -e $(BUILD) ]; then :; \
+	elif [ -n "$$(find $(BUILD) -maxdepth 2 -name CMakeCache.txt)" ]; then rm -rf $(BUILD); \
+	else echo "$(BUILD) is no build folder; not removed" >&2; exit 1; fi

@@ -2,13 +2,13 @@
 #
 # Tests and benches. A test is tests/test_<module>.c (cmocka) or tests/<name>.sh (bash, the path of the program is $1);
 # each is a process of its own with a time limit. A bench is bench/bench_<name>.c, one program each.
-# All other .c files below the two folders are helpers of the tests or the benches.
+# All other .c files below the two folders are helpers of the tests or the benches, except fuzz targets (see the end).
 
 # Tests that start threads or use devices, whose work runs in threads (regular expressions):
 # `ctest -L threads` runs them, `make tsan` under ThreadSanitizer.
 set(MX_THREAD_TESTS
     test_alloc test_error test_log test_pool test_progress test_queue
-    test_budget test_cpu.* test_device.* test_fake.* test_registry.* test_ops_deterministic)
+    test_budget test_cpu.* test_device.* test_fake.* test_registry.* test_ops_deterministic test_tokens)
 
 set(MX_TEST_SECONDS 120)
 if(MX_SANITIZE)
@@ -23,6 +23,7 @@ function(mx_programs folder prefix out)
   if(mains)
     list(REMOVE_ITEM helpers ${mains})
   endif()
+  list(FILTER helpers EXCLUDE REGEX "/tests/fuzz/")
 
   add_library(${prefix}_common INTERFACE)
   target_include_directories(${prefix}_common INTERFACE ${CMAKE_SOURCE_DIR}/${folder})
@@ -93,4 +94,15 @@ endfunction()
 
 function(mx_add_benches)
   mx_programs(bench bench names)
+endfunction()
+
+# A fuzz target is tests/fuzz/fuzz_<name>.c with LLVMFuzzerTestOneInput; `make fuzz` runs each for a while.
+function(mx_add_fuzzers)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
+  foreach(source ${sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    target_link_libraries(${name} PRIVATE libmyxtts)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  endforeach()
 endfunction()

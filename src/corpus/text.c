@@ -357,8 +357,8 @@ int mx_text_normalise(enum mx_language language, const char *text, size_t length
         break;
     }
     mx_text_sink_finish(&sink);
-    MX_TRY(sink.failure);
-    *out = mx_arena_strndup(arena, sink.length ? sink.data : "", sink.length);
+    const char *spoken = mx_text_sink_text(&sink);
+    if (spoken) *out = mx_arena_strndup(arena, spoken, sink.length);
     if (!*out) rc = MX_ERR_NO_MEMORY;
 out:
     mx_text_sink_release(&sink);

@@ -193,8 +193,8 @@ static void read_next(struct mx_english *english)
         scan->at++;
         return;
     case ')':
-        mx_text_sink_mark(scan->sink, ',');
         scan->at++;
+        if (scan->at < scan->count) mx_text_sink_mark(scan->sink, ',');
         return;
     case '+':
         if (!mx_english_try_phone(english)) read_sign(english);

@@ -272,6 +272,7 @@ bool mx_english_try_fraction(struct mx_english *english)
     const struct mx_text_scan *scan = english->scan;
     struct mx_text_sink *sink = scan->sink;
     unsigned whole, above, below;
+    if (mx_text_before(scan) == '/') return false;
     size_t length = fraction_at(scan, 0, &above, &below);
     if (length > 0) {
         if ((above == 24 && below == 7) || (above == 9 && below == 11)) { /* sayings, not fractions */

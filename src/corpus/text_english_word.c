@@ -77,14 +77,13 @@ static bool needs_capital(const char *text)
     return false;
 }
 
-/* Acronyms that have a vowel and are spelled all the same; those without one are spelled by rule. In alphabetical
- * order. */
+/* Acronyms that have a vowel and are spelled all the same; those without one are spelled by rule. */
 static const char *const spelled[] = {
-    "aaa", "abc", "aclu", "ad",  "ai",  "aka",  "aol", "api",  "atm",  "ba",  "bmi", "ceo", "cfo", "cia", "cio",
-    "cpu", "cto", "diy",  "dna", "eeg", "ekg",  "epa", "esa",  "eu",   "faq", "fbi", "fda", "gop", "gpa", "gpu",
-    "hiv", "ibm", "icu",  "id",  "ip",  "ipo",  "iq",  "irs",  "isbn", "isp", "it",  "iou", "la",  "led", "ma",
-    "mba", "mia", "mit",  "mri", "nba", "ncaa", "nsa", "ocd",  "pda",  "rna", "suv", "tba", "uae", "ufo", "ui",
-    "uk",  "un",  "ups",  "url", "us",  "usa",  "usb", "ussr", "uv",   "vat", "via", "vip", "wto", "ymca"};
+    "aaa", "abc", "aclu", "ad",  "ai",  "aka",  "aol", "api", "atm",  "ba",  "bmi", "ceo", "cfo", "cia", "cio",
+    "cpu", "cto", "diy",  "dna", "eeg", "ekg",  "epa", "esa", "eu",   "faq", "fbi", "fda", "gop", "gpa", "gpu",
+    "hiv", "ibm", "icu",  "id",  "ip",  "ipo",  "iq",  "irs", "isbn", "isp", "it",  "iou", "la",  "led", "ma",
+    "mba", "mia", "mit",  "mri", "nba", "ncaa", "nsa", "ocd", "pda",  "rna", "suv", "tba", "uae", "ufo", "ui",
+    "uk",  "un",  "ups",  "url", "us",  "usa",  "usb", "usd", "ussr", "uv",  "vat", "via", "vip", "wto", "ymca"};
 /* Of these, the ones that are also words; in a text all in capitals they are taken as words. */
 static const char *const spelled_or_word[] = {"ad", "id", "it", "la", "led", "ma", "ups", "us", "via", "vat"};
 
@@ -201,15 +200,21 @@ static bool try_abbreviation(struct mx_english *english, const char *text, size_
     }
     const char *words = abbreviations[i].words;
     const size_t after = length + stop;
+    const bool name = capital_follows(scan, after);
     bool may_end = false;
     switch (abbreviations[i].kind) {
     case TITLE:
-        if (!capital || !capital_follows(scan, after)) return false;
-        if (!stop && strcmp(text, "mr") && strcmp(text, "mrs") && strcmp(text, "ms")) return false;
+        if (!capital) return false;
+        if (!strcmp(text, "mr") || !strcmp(text, "mrs") || !strcmp(text, "ms")) {
+            if (!stop && !name) return false;
+        } else if (!stop || !name) {
+            return false;
+        }
         break;
     case PLACE:
-        if (!capital || (!stop && !capital_follows(scan, after))) return false;
-        if (!capital_follows(scan, after) || (stop && english->previous_capital && !english->previous_first)) {
+        if (!capital || (!stop && !name)) return false;
+        if (name ? stop && english->previous_capital && !english->previous_first
+                 : english->previous_capital || !strcmp(text, "st")) {
             words = abbreviations[i].after_name;
             may_end = stop;
         }

@@ -142,9 +142,9 @@ static void read_next(struct mx_text_scan *scan)
         scan->at++;
         return;
     case '(':
-    case ')':
-        mx_text_sink_mark(scan->sink, ','); /* an aside */
+    case ')': /* an aside */
         scan->at++;
+        if (scan->at < scan->count) mx_text_sink_mark(scan->sink, ',');
         return;
     case '-':
     case MX_EN_DASH:

@@ -245,9 +245,14 @@ static bool try_slash(struct mx_text_scan *scan)
             return true;
         }
         struct mx_text_numeral decimal = {.length = length};
-        size_t used = 0, i = 0;
-        for (; mx_text_peek(scan, i) != '/'; i++) decimal.whole[used++] = (char)mx_text_peek(scan, i);
-        for (used = 0, i++; i < length; i++) decimal.fraction[used++] = (char)mx_text_peek(scan, i);
+        size_t slash = 0;
+        while (slash < 6 && mx_text_peek(scan, slash) != '/') {
+            decimal.whole[slash] = (char)mx_text_peek(scan, slash);
+            slash++;
+        }
+        for (size_t i = 0; i < 4 && slash + 1 + i < length; i++) {
+            decimal.fraction[i] = (char)mx_text_peek(scan, slash + 1 + i);
+        }
         mx_persian_numeral(sink, &decimal);
         scan->at += length;
         return true;

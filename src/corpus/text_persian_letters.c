@@ -17,6 +17,7 @@
 #define TE         0x062au
 #define LAM        0x0644u
 #define SMALL_ALEF 0x0670u
+#define TANWIN     0x064bu
 
 size_t mx_persian_word_length(const uint32_t *points, size_t count)
 {
@@ -134,6 +135,11 @@ static void fold(const struct mx_text_points *in, struct mx_text_points *out, st
             } else if (!final_ye) {
                 report->symbols_dropped++;
             }
+            continue;
+        }
+        if (point == ALEF && last == TANWIN && !half_space) { /* واقعًا is واقعاً */
+            out->data[out->count - 1] = ALEF;
+            mx_text_points_push(out, TANWIN);
             continue;
         }
         if (mx_text_is_arabic(point)) {

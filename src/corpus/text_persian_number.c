@@ -43,7 +43,7 @@ static void add_below_thousand(struct words *words, unsigned value)
     if (value > 0) add(words, " و ", below_twenty[value]);
 }
 
-/* Below 10^9; `alone` is false if «میلیارد» follows. */
+/* Below 10^9; 0 adds nothing. */
 static void add_below_milliard(struct words *words, uint64_t value)
 {
     const unsigned millions = (unsigned)(value / 1000000), thousands = (unsigned)(value / 1000 % 1000);

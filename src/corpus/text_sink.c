@@ -148,6 +148,14 @@ void mx_text_sink_finish(struct mx_text_sink *sink)
     sink->blank = false;
 }
 
+const char *mx_text_sink_text(struct mx_text_sink *sink)
+{
+    append(sink, "", 1);
+    if (sink->failure) return NULL;
+    sink->length--;
+    return sink->data;
+}
+
 void mx_text_sink_release(struct mx_text_sink *sink)
 {
     mx_free(sink->data);

@@ -59,6 +59,8 @@ void mx_text_sink_word(struct mx_text_sink *sink, const char *utf8); /* words, s
 void mx_text_sink_blank(struct mx_text_sink *sink);
 void mx_text_sink_mark(struct mx_text_sink *sink, char mark);
 void mx_text_sink_finish(struct mx_text_sink *sink); /* writes a mark that is still held back */
+/* What was written, zero-terminated, until the next call; NULL after a failure. */
+const char *mx_text_sink_text(struct mx_text_sink *sink);
 void mx_text_sink_release(struct mx_text_sink *sink);
 
 /* ---- input ---- */

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * libFuzzer target for text: any bytes through detection, both cleaners and the symbols of characters; what comes out
+ * must be clean. Built with clang -fsanitize=fuzzer,address,undefined.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "corpus/text.h"
+#include "corpus/vocabulary.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool holds)
+{
+    if (!holds) abort();
+}
+
+/* UTF-8, single spaces between words, no blank at the ends, nothing of ASCII but letters and the kept punctuation. */
+static void check_clean(const char *text, size_t input_bytes)
+{
+    const size_t length = strlen(text);
+    check(mx_text_utf8_check(text, length) == length);
+    check(length <= 64 * input_bytes + 64); /* the longest words for one digit or sign are shorter than that */
+    check(length == 0 || (text[0] != ' ' && text[length - 1] != ' '));
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char byte = (unsigned char)text[i];
+        const bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+        check(byte >= 0x80 || letter || strchr(" ,.!?;:-'", byte));
+        check(byte != ' ' || text[i + 1] != ' ');
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *text = (const char *)data;
+    struct mx_arena arena;
+    enum mx_language language;
+    struct mx_vocabulary *vocabulary = NULL;
+    mx_arena_init(&arena, 0);
+    (void)mx_text_detect(text, size, &language);
+    for (int i = 0; i < MX_LANGUAGE_COUNT; i++) {
+        char *spoken;
+        uint32_t *symbols;
+        int32_t *tokens;
+        size_t count, token_count;
+        if (mx_text_normalise((enum mx_language)i, text, size, &arena, &spoken, NULL) < 0) break;
+        check_clean(spoken, size);
+        check(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, (enum mx_language)i, spoken, &arena, &symbols, &count) == 0);
+        check(mx_vocabulary_create(MX_TOKENS_CHARS, &vocabulary) == 0);
+        check(mx_vocabulary_add(vocabulary, symbols, count) == 0);
+        check(mx_vocabulary_encode(vocabulary, symbols, count, MX_UNKNOWN_REFUSE, &arena, &tokens, &token_count,
+                                   NULL) == 0);
+        check(token_count == count + 2);
+        mx_vocabulary_destroy(vocabulary);
+    }
+    if (mx_vocabulary_read(text, size, &vocabulary) == 0) mx_vocabulary_destroy(vocabulary);
+    mx_arena_release(&arena);
+    return 0;
+}
