@@ -275,27 +275,30 @@ static inline mx_vf activation_slope(enum mx_activation act, mx_vf z)
     return mx_vf_set(1.0f);
 }
 
+/* One vector of products z, at C + at, column n; `lanes` of it count. */
+MX_VEC_INLINE void finish_vector(const struct mx_gemm *job, mx_vf z, int64_t at, int64_t n, const int lanes)
+{
+    const struct mx_gemm_epilogue *e = &job->epilogue;
+    if (e->act_grad) {
+        z *= activation_slope(e->act, mx_vf_load_n(e->pre + at, lanes));
+    } else {
+        if (e->bias) z += mx_vf_load_n(e->bias + n, lanes);
+        if (e->pre) mx_vf_store_n(e->pre + at, z, lanes);
+        z = activate(e->act, z);
+    }
+    if (e->residual) z += mx_vf_load_n(e->residual + at, lanes);
+    if (e->accumulate) z += mx_vf_load_n(job->c + at, lanes);
+    mx_vf_store_n(job->c + at, z, lanes);
+}
+
 /* Stores a tile of products [rows][columns] at C(m0, n0). `tile` may be C's own memory. */
 static void finish_tile(const struct mx_gemm *job, int64_t m0, int64_t rows, int64_t n0, int64_t columns,
                         const float *tile, int64_t ld)
 {
-    const struct mx_gemm_epilogue *e = &job->epilogue;
     for (int64_t i = 0; i < rows; i++) {
-        const int64_t row = (m0 + i) * job->ldc + n0;
-        for (int64_t j = 0; j < columns; j += MX_VEC_FLOATS) {
-            const int lanes = (int)least(columns - j, MX_VEC_FLOATS);
-            mx_vf z = mx_vf_load_n(tile + i * ld + j, lanes);
-            if (e->act_grad) {
-                z *= activation_slope(e->act, mx_vf_load_n(e->pre + row + j, lanes));
-            } else {
-                if (e->bias) z += mx_vf_load_n(e->bias + n0 + j, lanes);
-                if (e->pre) mx_vf_store_n(e->pre + row + j, z, lanes);
-                z = activate(e->act, z);
-            }
-            if (e->residual) z += mx_vf_load_n(e->residual + row + j, lanes);
-            if (e->accumulate) z += mx_vf_load_n(job->c + row + j, lanes);
-            mx_vf_store_n(job->c + row + j, z, lanes);
-        }
+        const int64_t at = (m0 + i) * job->ldc + n0;
+        MX_VEC_EACH(j, lanes, 0, columns,
+                    { finish_vector(job, mx_vf_load_n(tile + i * ld + j, lanes), at + j, n0 + j, lanes); });
     }
 }
 
