@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The matrix product: packing, the loop over blocks, the epilogue. See gemm.h.
+ * The matrix product: the tile, the epilogue, the loop over blocks. See gemm.h.
  *
- * Scratch of a worker, in this order: packed B (MX_GEMM_KC × MX_GEMM_NC), one panel of A, one tile, partial sums (the
- * rest).
+ * Scratch of a worker, in this order: packed B (MX_GEMM_KC × MX_GEMM_NC), one panel of A, one tile, partial sums
+ * (the rest).
  */
 #include "device/cpu/isa/gemm.h"
 
 #define TILE_FLOATS (MX_GEMM_MR * MX_GEMM_NR)
-/* With fewer rows of C, copying B costs more than reading it with a stride, unless the stride (in floats) makes its
- * rows fight for the same lines of the cache. */
-#define PACK_B_ROWS   1024
-#define PACK_B_STRIDE 256
-
-typedef float mx_vf4_any __attribute__((vector_size(16), aligned(4), may_alias));
+/* When copies pay (measured, SPEED.md). With fewer rows of C, copying B costs more than reading it with a stride; with
+ * more columns of C, copying a transposed A costs less than reading it with one. Strides (in floats) that are a
+ * multiple of CONFLICT_STRIDE or of a page make rows fight for the same lines of the cache. */
+#define PACK_B_ROWS     1024
+#define PACK_A_COLUMNS  512
+#define CONFLICT_STRIDE 256
+#define PAGE_STRIDE     1024
 
 struct scratch {
     float *b;       /* [panels][KC][NR] */
@@ -116,147 +117,6 @@ void MX_CPU_FN(gemm_tile_columns)(const struct mx_gemm_operands *x, float *tile,
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
-}
-
-/* ---- packing B ---- */
-
-/* dst[k][j] = src[j][k] for a 4 × 4 block. */
-static inline void transpose_4x4(const float *src, int64_t ld, float *dst)
-{
-    const mx_vf4 r0 = *(const mx_vf4_any *)src, r1 = *(const mx_vf4_any *)(src + ld);
-    const mx_vf4 r2 = *(const mx_vf4_any *)(src + 2 * ld), r3 = *(const mx_vf4_any *)(src + 3 * ld);
-    const mx_vf4 a = __builtin_shufflevector(r0, r1, 0, 4, 1, 5), b = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
-    const mx_vf4 c = __builtin_shufflevector(r0, r1, 2, 6, 3, 7), d = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
-    *(mx_vf4_any *)dst = __builtin_shufflevector(a, b, 0, 1, 4, 5);
-    *(mx_vf4_any *)(dst + MX_GEMM_NR) = __builtin_shufflevector(a, b, 2, 3, 6, 7);
-    *(mx_vf4_any *)(dst + 2 * MX_GEMM_NR) = __builtin_shufflevector(c, d, 0, 1, 4, 5);
-    *(mx_vf4_any *)(dst + 3 * MX_GEMM_NR) = __builtin_shufflevector(c, d, 2, 3, 6, 7);
-}
-
-/* Rows k0 … k0+kc-1 of one block, columns n0 … n1-1, into the panels dst, each [.][NR] and panel_floats apart. */
-static void pack_b_rows(const float *src, int64_t ld, int64_t kc, int64_t width, float *dst, int64_t panel_floats)
-{
-    for (int64_t k = 0; k < kc; k++, src += ld, dst += MX_GEMM_NR) {
-        float *to = dst;
-        int64_t j = 0;
-        for (; j + MX_GEMM_NR <= width; j += MX_GEMM_NR, to += panel_floats) {
-            const mx_vf v0 = mx_vf_load(src + j), v1 = mx_vf_load(src + j + MX_VEC_FLOATS);
-            mx_vf_store(to, v0);
-            mx_vf_store(to + MX_VEC_FLOATS, v1);
-        }
-        if (j < width)
-            for (int64_t i = 0; i < MX_GEMM_NR; i++) to[i] = j + i < width ? src[j + i] : 0.0f;
-    }
-}
-
-/* The same from a block stored [n, k]: one panel of `width` ≤ NR columns. */
-static void pack_b_columns(const float *src, int64_t ld, int64_t kc, int64_t width, float *dst)
-{
-    int64_t k = 0;
-    for (; k + 4 <= kc; k += 4) {
-        int64_t j = 0;
-        for (; j + 4 <= width; j += 4) transpose_4x4(src + j * ld + k, ld, dst + k * MX_GEMM_NR + j);
-        for (; j < MX_GEMM_NR; j++)
-            for (int64_t i = 0; i < 4; i++) dst[(k + i) * MX_GEMM_NR + j] = j < width ? src[j * ld + k + i] : 0.0f;
-    }
-    for (; k < kc; k++)
-        for (int64_t j = 0; j < MX_GEMM_NR; j++) dst[k * MX_GEMM_NR + j] = j < width ? src[j * ld + k] : 0.0f;
-}
-
-void MX_CPU_FN(gemm_pack_b)(const struct mx_gemm_b *b, int64_t k0, int64_t kc, int64_t n0, int64_t n1, float *dst,
-                            int64_t panel_floats)
-{
-    while (kc > 0) {
-        const int64_t block = b->block ? k0 / b->block : 0;
-        const int64_t inner = b->block ? k0 % b->block : k0;
-        const int64_t count = b->block ? least(kc, b->block - inner) : kc;
-        const float *src = b->data + block * b->block_stride;
-        if (!b->transpose)
-            pack_b_rows(src + inner * b->ld + n0, b->ld, count, n1 - n0, dst, panel_floats);
-        else
-            for (int64_t n = n0; n < n1; n += MX_GEMM_NR)
-                pack_b_columns(src + n * b->ld + inner, b->ld, count, least(n1 - n, MX_GEMM_NR),
-                               dst + (n - n0) / MX_GEMM_NR * panel_floats);
-        dst += count * MX_GEMM_NR;
-        k0 += count;
-        kc -= count;
-    }
-}
-
-/* ---- packing A ---- */
-
-/* The sequence that holds `row`: the last one that begins at or before it. */
-static int32_t find_sequence(const int32_t *offsets, int32_t count, int64_t row)
-{
-    int32_t low = 0, high = count;
-    while (high - low > 1) {
-        const int32_t middle = low + (high - low) / 2;
-        if (offsets[middle] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* panel [MR][MX_GEMM_ROW]: rows m0 … of A through the taps, columns k0 … k0+kc-1 of [taps][width]. */
-static void pack_a_taps(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc, float *panel)
-{
-    int32_t sequence = find_sequence(a->offsets, a->sequences, m0);
-    for (int64_t i = 0; i < rows; i++, panel += MX_GEMM_ROW) {
-        const int64_t row = m0 + i;
-        while (sequence + 1 < a->sequences && a->offsets[sequence + 1] <= row) sequence++;
-        const int64_t first = a->offsets[sequence], end = a->offsets[sequence + 1];
-        for (int64_t done = 0; done < kc;) {
-            const int64_t tap = (k0 + done) / a->width, column = (k0 + done) % a->width;
-            const int64_t count = least(kc - done, a->width - column);
-            const int64_t from = row + tap - a->taps / 2;
-            if (from >= first && from < end)
-                memcpy(panel + done, a->data + from * a->ld + column, (size_t)count * sizeof(float));
-            else
-                memset(panel + done, 0, (size_t)count * sizeof(float));
-            done += count;
-        }
-    }
-}
-
-/* panel [kc][vector]: columns m0 … of [taps][width] at rows k0 … of the packed sequences (weight gradient of a
- * convolution). */
-static void pack_a_taps_transposed(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc,
-                                   float *panel)
-{
-    for (int64_t done = 0; done < rows;) { /* once for each tap that the panel touches */
-        const int64_t shift = (m0 + done) / a->width - a->taps / 2, column = (m0 + done) % a->width;
-        const int count = (int)least(rows - done, a->width - column);
-        int32_t sequence = find_sequence(a->offsets, a->sequences, k0);
-        for (int64_t k = 0; k < kc; k++) {
-            const int64_t row = k0 + k, from = row + shift;
-            while (sequence + 1 < a->sequences && a->offsets[sequence + 1] <= row) sequence++;
-            const bool inside = from >= a->offsets[sequence] && from < a->offsets[sequence + 1];
-            const mx_vf v = inside ? mx_vf_load_n(a->data + from * a->ld + column, count) : (mx_vf){0};
-            mx_vf_store_n(panel + k * MX_VEC_FLOATS + done, v, (int)least(MX_GEMM_MR - done, MX_VEC_FLOATS));
-        }
-        done += count;
-    }
-}
-
-/* One panel of op(A) for rows m0 … m0+rows-1 (what is missing of MR is 0) and columns k0 … k0+kc-1. */
-static void pack_a(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc, float *panel)
-{
-    if (a->taps && a->transpose) {
-        pack_a_taps_transposed(a, m0, rows, k0, kc, panel);
-    } else if (a->transpose) {
-        const float *src = a->data + k0 * a->ld + m0;
-        for (int64_t k = 0; k < kc; k++, src += a->ld, panel += MX_VEC_FLOATS)
-            mx_vf_store(panel, mx_vf_load_n(src, (int)rows));
-    } else {
-        if (a->taps)
-            pack_a_taps(a, m0, rows, k0, kc, panel);
-        else
-            for (int64_t i = 0; i < rows; i++)
-                memcpy(panel + i * MX_GEMM_ROW, a->data + (m0 + i) * a->ld + k0, (size_t)kc * sizeof(float));
-        for (int64_t i = rows; i < MX_GEMM_MR; i++) memset(panel + i * MX_GEMM_ROW, 0, (size_t)kc * sizeof(float));
-    }
 }
 
 /* ---- epilogue ---- */
@@ -382,32 +242,32 @@ static int64_t blocks_of_k(const struct mx_gemm *job)
     return (job->k + most - 1) / most;
 }
 
-/* Where panel m0 … m0+rows-1, k0 … of A lies: in place if it can be read there, otherwise copied. */
-static void place_panel(const struct plan *plan, int64_t m0, int64_t rows, int64_t k0, int64_t kc,
-                        struct mx_gemm_operands *x)
+/* Whether the panel m0 … m0+rows-1 of A is read where it lies, for n columns of C. */
+static bool panel_in_place(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t n)
+{
+    if (rows < MX_GEMM_MR) return false;
+    if (a->transpose) return !a->taps && n < PACK_A_COLUMNS;
+    if (a->ld % PAGE_STRIDE == 0) return false;
+    if (!a->taps) return true;
+    /* Rows end to end: what the taps see of one row is contiguous, unless the sequence ends there. */
+    const int32_t sequence = MX_CPU_FN(gemm_sequence)(a->offsets, a->sequences, m0), reach = a->taps / 2;
+    return a->ld == a->width && m0 - reach >= a->offsets[sequence] && m0 + rows + reach <= a->offsets[sequence + 1];
+}
+
+/* The panel of A for rows m0 … m0+rows-1 and the block k0 … k0+kc, in place or copied. */
+static struct mx_gemm_operands place_panel(const struct plan *plan, int64_t m0, int64_t rows, int64_t n, int64_t k0,
+                                           int64_t kc)
 {
     const struct mx_gemm_a *a = &plan->job->a;
-    bool in_place = rows == MX_GEMM_MR;
-    const float *at = NULL;
-    if (a->transpose) {
-        in_place = in_place && !a->taps;
-        at = a->data + k0 * a->ld + m0;
-    } else if (a->taps) {
-        /* Rows end to end: what the taps see of one row is contiguous, unless the sequence ends there. */
-        const int32_t sequence = find_sequence(a->offsets, a->sequences, m0);
-        const int32_t reach = a->taps / 2;
-        in_place = in_place && a->ld == a->width && m0 - reach >= a->offsets[sequence] &&
-                   m0 + rows + reach <= a->offsets[sequence + 1];
-        at = a->data + (m0 - reach) * a->ld + k0;
-    } else {
-        at = a->data + m0 * a->ld + k0;
-    }
-    /* Rows a multiple of a page apart would fight for the same lines of the cache. */
-    if (!a->transpose && a->ld % 1024 == 0) in_place = false;
-    if (!in_place) pack_a(a, m0, rows, k0, kc, plan->scratch->a);
-    x->a = in_place ? at : plan->scratch->a;
-    x->a_row = a->transpose ? 1 : in_place ? a->ld : MX_GEMM_ROW;
-    x->a_step = !a->transpose ? 1 : in_place ? a->ld : MX_VEC_FLOATS;
+    const bool in_place = panel_in_place(a, m0, rows, n);
+    if (!in_place) MX_CPU_FN(gemm_pack_a)(a, m0, rows, k0, kc, plan->scratch->a);
+    if (a->transpose)
+        return (struct mx_gemm_operands){.a = in_place ? a->data + k0 * a->ld + m0 : plan->scratch->a,
+                                         .a_row = 1,
+                                         .a_step = in_place ? a->ld : MX_VEC_FLOATS};
+    return (struct mx_gemm_operands){.a = in_place ? a->data + (m0 - a->taps / 2) * a->ld + k0 : plan->scratch->a,
+                                     .a_row = in_place ? a->ld : MX_GEMM_ROW,
+                                     .a_step = 1};
 }
 
 /* C(m0 … m1, n0 … n1), at most NC columns: for each block of k pack B once, then go down the rows. */
@@ -418,7 +278,7 @@ static void run_block(struct plan *plan, int64_t m0, int64_t m1, int64_t n0, int
     const struct mx_gemm_b *b = &job->b;
     const int64_t blocks = blocks_of_k(job);
     const int64_t depth = ((job->k + blocks - 1) / blocks + MX_GEMM_STEP - 1) / MX_GEMM_STEP * MX_GEMM_STEP;
-    plan->pack_b = b->transpose || b->block || m1 - m0 >= PACK_B_ROWS || b->ld % PACK_B_STRIDE == 0 ||
+    plan->pack_b = b->transpose || b->block || m1 - m0 >= PACK_B_ROWS || b->ld % CONFLICT_STRIDE == 0 ||
                    b->ld % MX_VEC_FLOATS != 0 || (uintptr_t)(b->data + n0) % MX_VEC_BYTES != 0;
     for (int64_t k0 = 0; k0 < job->k; k0 += depth) {
         const int64_t kc = least(job->k - k0, depth);
@@ -436,8 +296,7 @@ static void run_block(struct plan *plan, int64_t m0, int64_t m1, int64_t n0, int
         }
         for (int64_t m = m0; m < m1; m += MX_GEMM_MR) {
             const int64_t rows = least(m1 - m, MX_GEMM_MR), next = m + MX_GEMM_MR;
-            struct mx_gemm_operands x;
-            place_panel(plan, m, rows, k0, kc, &x);
+            struct mx_gemm_operands x = place_panel(plan, m, rows, n1 - n0, k0, kc);
             if (!a->transpose && next < m1)
                 plan->ahead = a->taps ? fetch(a->data + next * a->ld, least(m1 - next, MX_GEMM_MR), a->width, a->ld)
                                       : fetch(a->data + next * a->ld + k0, least(m1 - next, MX_GEMM_MR), kc, a->ld);
@@ -503,103 +362,4 @@ void MX_CPU_FN(gemm)(const struct mx_gang *gang, const struct mx_gemm *job)
             }
             run_block(&plan, m, least(m + height, m1), n, least(n + width, n1));
         }
-}
-
-static struct mx_gemm_epilogue epilogue_of(const struct mx_epilogue *e)
-{
-    return (struct mx_gemm_epilogue){.bias = mx_cpu_ptr(e->bias),
-                                     .residual = mx_cpu_ptr(e->residual),
-                                     .pre = mx_cpu_ptr(e->pre),
-                                     .act = e->act,
-                                     .act_grad = e->act_grad,
-                                     .accumulate = e->accumulate};
-}
-
-/* C [m, n] = epilogue(op(A) [m, k] · op(B) [k, n]) */
-MX_KERNEL(matmul)
-{
-    const struct mx_matmul_args *x = args;
-    const struct mx_gemm job = {.a = {.data = mx_cpu_ptr(x->a),
-                                      .ld = x->lda           ? x->lda
-                                            : x->transpose_a ? x->m
-                                                             : x->k,
-                                      .transpose = x->transpose_a},
-                                .b = {.data = mx_cpu_ptr(x->b),
-                                      .ld = x->ldb           ? x->ldb
-                                            : x->transpose_b ? x->k
-                                                             : x->n,
-                                      .transpose = x->transpose_b},
-                                .c = mx_cpu_ptr(x->c),
-                                .ldc = x->ldc ? x->ldc : x->n,
-                                .m = x->m,
-                                .n = x->n,
-                                .k = x->k,
-                                .epilogue = epilogue_of(&x->epilogue)};
-    MX_CPU_FN(gemm)(gang, &job);
-}
-
-/* y [rows, out] = epilogue(im2col(x) [rows, taps·in] · w [taps·in, out]) */
-MX_KERNEL(conv1d)
-{
-    const struct mx_conv1d_args *x = args;
-    const struct mx_gemm job = {.a = {.data = mx_cpu_ptr(x->x),
-                                      .ld = x->in_width,
-                                      .taps = x->taps,
-                                      .width = x->in_width,
-                                      .offsets = mx_cpu_ptr(x->rows.offsets),
-                                      .sequences = x->rows.count},
-                                .b = {.data = mx_cpu_ptr(x->w), .ld = x->out_width},
-                                .c = mx_cpu_ptr(x->y),
-                                .ldc = x->out_width,
-                                .m = x->rows.rows,
-                                .n = x->out_width,
-                                .k = x->taps * x->in_width,
-                                .epilogue = epilogue_of(&x->epilogue)};
-    MX_CPU_FN(gemm)(gang, &job);
-}
-
-/* dx [rows, in] = epilogue(im2col(dy) [rows, taps·out] · wᵀ [taps·out, in]), the taps turned round */
-MX_KERNEL(conv1d_grad_input)
-{
-    const struct mx_conv1d_grad_input_args *x = args;
-    const struct mx_gemm job = {
-        .a = {.data = mx_cpu_ptr(x->dy),
-              .ld = x->out_width,
-              .taps = x->taps,
-              .width = x->out_width,
-              .offsets = mx_cpu_ptr(x->rows.offsets),
-              .sequences = x->rows.count},
-        .b = {.data = (const float *)mx_cpu_ptr(x->w) + (x->taps - 1) * x->in_width * x->out_width,
-              .ld = x->out_width,
-              .transpose = true,
-              .block = x->out_width,
-              .block_stride = -x->in_width * x->out_width},
-        .c = mx_cpu_ptr(x->dx),
-        .ldc = x->in_width,
-        .m = x->rows.rows,
-        .n = x->in_width,
-        .k = x->taps * x->out_width,
-        .epilogue = epilogue_of(&x->epilogue)};
-    MX_CPU_FN(gemm)(gang, &job);
-}
-
-/* dw [taps·in, out] = (+=) im2col(x)ᵀ [taps·in, rows] · dy [rows, out] */
-MX_KERNEL(conv1d_grad_weight)
-{
-    const struct mx_conv1d_grad_weight_args *x = args;
-    const struct mx_gemm job = {.a = {.data = mx_cpu_ptr(x->x),
-                                      .ld = x->in_width,
-                                      .transpose = true,
-                                      .taps = x->taps,
-                                      .width = x->in_width,
-                                      .offsets = mx_cpu_ptr(x->rows.offsets),
-                                      .sequences = x->rows.count},
-                                .b = {.data = mx_cpu_ptr(x->dy), .ld = x->out_width},
-                                .c = mx_cpu_ptr(x->dw),
-                                .ldc = x->out_width,
-                                .m = x->taps * x->in_width,
-                                .n = x->out_width,
-                                .k = x->rows.rows,
-                                .epilogue = {.accumulate = x->accumulate}};
-    MX_CPU_FN(gemm)(gang, &job);
 }

@@ -105,6 +105,10 @@ void MX_CPU_FN(gemm_tile_rows)(const struct mx_gemm_operands *x, float *tile, in
 void MX_CPU_FN(gemm_tile_columns)(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
                                   struct mx_gemm_ahead *ahead);
 
+/* One panel of op(A) for rows m0 … m0+rows-1 (what is missing of MR is 0) and columns k0 … k0+kc-1. */
+void MX_CPU_FN(gemm_pack_a)(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc, float *panel);
+/* The sequence that holds `row`. */
+int32_t MX_CPU_FN(gemm_sequence)(const int32_t *offsets, int32_t count, int64_t row);
 /* The panels of op(B) for columns n0 … n1-1 and rows k0 … k0+kc-1: dst [panels][kc][NR], panels panel_floats apart;
  * columns beyond n1 are 0. */
 void MX_CPU_FN(gemm_pack_b)(const struct mx_gemm_b *b, int64_t k0, int64_t kc, int64_t n0, int64_t n1, float *dst,
