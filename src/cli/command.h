@@ -19,8 +19,10 @@ struct mx_command {
     int (*run)(const void *values, const struct mx_option_list *operands);
 };
 
+extern const struct mx_command mx_command_check;
 extern const struct mx_command mx_command_config;
 extern const struct mx_command mx_command_corpus;
 extern const struct mx_command mx_command_devices;
+extern const struct mx_command mx_command_prepare;
 
 #endif

@@ -14,7 +14,8 @@
 #include "base/log.h"
 #include "cli/command.h"
 
-static const struct mx_command *const commands[] = {&mx_command_config, &mx_command_corpus, &mx_command_devices};
+static const struct mx_command *const commands[] = {&mx_command_check, &mx_command_config, &mx_command_corpus,
+                                                    &mx_command_devices, &mx_command_prepare};
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
 /* Options that may stand before or after the subcommand. */
@@ -89,7 +90,8 @@ static const struct mx_command *command_find(const char *name)
     MX_FAIL(MX_ERR_USAGE, NULL, "unknown command %s", mx_text_quote(quoted, sizeof quoted, name));
     if (mx_text_nearest_best(&nearest) != NULL)
         mx_error_hint("did you mean '%s'? 'myxtts --help' lists all commands", mx_text_nearest_best(&nearest));
-    else mx_error_hint("'myxtts --help' lists all commands");
+    else
+        mx_error_hint("'myxtts --help' lists all commands");
     return NULL;
 }
 
@@ -121,9 +123,12 @@ static int command_run(const struct mx_command *command, struct globals *globals
     const struct mx_error bad_argument = *mx_error_last();
     MX_TRY(log_apply(globals));
     if (parsed < 0) MX_TRY(mx_error_restore(&bad_argument));
-    if (globals->help) rc = help_print(&command->page, groups);
-    else if (globals->version) puts("myxtts " MX_VERSION);
-    else rc = command->run(values, &operands);
+    if (globals->help)
+        rc = help_print(&command->page, groups);
+    else if (globals->version)
+        puts("myxtts " MX_VERSION);
+    else
+        rc = command->run(values, &operands);
 out:
     mx_free(values);
     return rc;

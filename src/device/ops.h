@@ -41,7 +41,9 @@
     PAIR(expand)                                                                                                       \
     PAIR(segment_mean)                                                                                                 \
     PAIR(attentive_pool)                                                                                               \
+    SOLO(align)                                                                                                        \
     SOLO(loss)                                                                                                         \
+    SOLO(sequence_loss)                                                                                                \
     SOLO(grad_norm)                                                                                                    \
     SOLO(adamw)                                                                                                        \
     SOLO(scale)                                                                                                        \
@@ -290,6 +292,26 @@ struct mx_attentive_pool_grad_args {
     int64_t n;
 };
 
+/* The monotonic alignment of each sequence's tokens with its frames. Every frame belongs to one token, in order, and
+ * every token has at least one frame; of all such alignments the one with the largest Σ_frame -½ |mel[frame] -
+ * mean[its token]|², with all totals in double; of two equal ways into a frame the one that stays with the token. Where
+ * a sequence has fewer frames than tokens that cannot be, and the frames are spread evenly: the first t of T tokens
+ * share the first ⌊t · frames/T⌋ frames. Frames without any token fail the stream. Never differentiated: durations are
+ * whole numbers.
+ *
+ * The time is O(tokens · frames · n) of each sequence, the memory one bit for each token and frame: */
+#define MX_ALIGN_WORK(token_rows, token_max_rows, frame_rows)                                                          \
+    (2 * (int64_t)(token_rows) + (int64_t)(frame_rows) * (((int64_t)(token_max_rows) + 31) / 32))
+
+struct mx_align_args {
+    struct mx_slice mean, mel; /* [tokens.rows, n], [frames.rows, n] */
+    struct mx_packed tokens, frames;
+    struct mx_slice durations; /* int32 [tokens.rows]: frames of each token */
+    struct mx_slice logs;      /* (optional) [tokens.rows]: ln(1 + duration) */
+    struct mx_slice work;      /* [MX_ALIGN_WORK(tokens.rows, tokens.max_rows, frames.rows)]: scratch */
+    int64_t n;
+};
+
 enum mx_loss_kind { MX_LOSS_L1, MX_LOSS_L2 }; /* |p - t| and (p - t)² */
 
 /* value[0] = (+=) factor · Σ_r mask[r] Σ_i loss(p[r,i], t[r,i]);  dp [rows, n] = factor · mask[r] · loss'. The sum is
@@ -303,6 +325,20 @@ struct mx_loss_args {
     float factor;
     enum mx_loss_kind kind;
     bool accumulate;    /* value += */
+    bool accumulate_dp; /* dprediction += */
+};
+
+/* values[s] = scale · Σ over the rows r of sequence s, Σ_i loss(p[r,i], t[r,i]);  dp = factor · loss'. Each sum is made
+ * in double, in a fixed order that depends on the sequence alone, so that what an utterance costs can be told whatever
+ * stands beside it in the batch. */
+struct mx_sequence_loss_args {
+    struct mx_slice prediction, target; /* [rows.rows, n] */
+    struct mx_slice values;             /* [rows.count] */
+    struct mx_slice dprediction;        /* (optional) [rows.rows, n] */
+    struct mx_packed rows;
+    int64_t n;
+    float scale, factor;
+    enum mx_loss_kind kind;
     bool accumulate_dp; /* dprediction += */
 };
 

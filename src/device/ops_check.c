@@ -282,6 +282,22 @@ DESCRIBE(attentive_pool_grad)
     tensor(walk, "dscore", a->dscore, a->rows.rows, WRITTEN);
 }
 
+DESCRIBE(align)
+{
+    static const char *const of_tokens[] = {"tokens.count", "tokens.rows", "tokens.max_rows", "tokens.offsets"};
+    static const char *const of_frames[] = {"frames.count", "frames.rows", "frames.max_rows", "frames.offsets"};
+    const int64_t bits = times(a->frames.rows, ((int64_t)a->tokens.max_rows + 31) / 32);
+    packed_parts(walk, &a->tokens, of_tokens);
+    packed_parts(walk, &a->frames, of_frames);
+    require(walk, a->frames.count == a->tokens.count, "frames.count", "as many sequences as tokens.count says");
+    dimension(walk, "n", a->n);
+    tensor(walk, "mean", a->mean, times(a->tokens.rows, a->n), READ);
+    tensor(walk, "mel", a->mel, times(a->frames.rows, a->n), READ);
+    tensor(walk, "durations", a->durations, a->tokens.rows, WRITTEN);
+    tensor(walk, "logs", a->logs, a->tokens.rows, WRITTEN_OPTIONAL);
+    tensor(walk, "work", a->work, plus(times(a->tokens.rows, 2), bits), WRITTEN);
+}
+
 DESCRIBE(loss)
 {
     const int64_t elements = times(a->rows, a->n);
@@ -293,6 +309,20 @@ DESCRIBE(loss)
     tensor(walk, "target", a->target, elements, READ);
     tensor(walk, "mask", a->mask, a->rows, READ_OPTIONAL);
     tensor(walk, "value", a->value, 1, WRITTEN);
+    tensor(walk, "dprediction", a->dprediction, elements, WRITTEN_OPTIONAL);
+}
+
+DESCRIBE(sequence_loss)
+{
+    const int64_t elements = times(a->rows.rows, a->n);
+    packed(walk, &a->rows);
+    dimension(walk, "n", a->n);
+    finite_number(walk, "scale", a->scale);
+    finite_number(walk, "factor", a->factor);
+    integer(walk, "kind", (int64_t)a->kind, MX_LOSS_L1, MX_LOSS_L2);
+    tensor(walk, "prediction", a->prediction, elements, READ);
+    tensor(walk, "target", a->target, elements, READ);
+    tensor(walk, "values", a->values, a->rows.count, WRITTEN);
     tensor(walk, "dprediction", a->dprediction, elements, WRITTEN_OPTIONAL);
 }
 

@@ -122,6 +122,33 @@ MX_KERNEL(loss)
     *value = (float)((a->accumulate ? (double)*value : 0.0) + (double)a->factor * sum);
 }
 
+/* ---- sequence_loss: prediction, target [rows, n] → values [sequences], dprediction [rows, n] ---- */
+MX_KERNEL(sequence_loss)
+{
+    const struct mx_sequence_loss_args *a = args;
+    const struct loss_span span = {
+        .prediction = mx_cpu_ptr(a->prediction),
+        .target = mx_cpu_ptr(a->target),
+        .gradient = mx_cpu_ptr(a->dprediction),
+        .kind = a->kind,
+        .factor = a->factor,
+        .accumulate = a->accumulate_dp,
+    };
+    const int32_t *offsets = mx_cpu_ptr(a->rows.offsets);
+    float *values = mx_cpu_ptr(a->values);
+    for (int64_t s; (s = mx_gang_ticket(gang, 0)) < a->rows.count;) {
+        const int64_t begin = offsets[s], end = offsets[s + 1];
+        if (offsets[0] != 0 || begin < 0 || end < begin || end > a->rows.rows ||
+            offsets[a->rows.count] != a->rows.rows) {
+            MX_FAIL(MX_ERR_DATA, "expected offsets that begin with 0, do not decrease and stop at the number of rows",
+                    "sequence_loss: the sequences do not cover the rows");
+            mx_stream_fail(gang->stream);
+            return;
+        }
+        values[s] = (float)((double)a->scale * loss_rows(&span, NULL, a->n, begin, end));
+    }
+}
+
 /* ---- grad_norm: gradient [count] → result [4] ---- */
 static double squares(const float *x, int64_t count)
 {
