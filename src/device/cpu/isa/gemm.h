@@ -25,8 +25,11 @@
 #if MX_VEC_BYTES == 64
 #define MX_GEMM_MR 12
 #define MX_GEMM_NC 768
-#else
+#elif MX_VEC_BYTES == 32
 #define MX_GEMM_MR 6
+#define MX_GEMM_NC 256
+#else
+#define MX_GEMM_MR 4
 #define MX_GEMM_NC 256
 #endif
 #define MX_GEMM_NR         (2 * MX_VEC_FLOATS)
@@ -35,6 +38,7 @@
 #define MX_GEMM_ROW        (MX_GEMM_KC + 16)
 
 /* A panel of A: [MR][ROW] (by rows), or [kc][a vector, of which MR lanes count] (by columns of A). */
+_Static_assert(MX_GEMM_MR <= MX_VEC_FLOATS, "a column of a tile fits a vector");
 #define MX_GEMM_PANEL_FLOATS                                                                                           \
     (MX_GEMM_MR * MX_GEMM_ROW > MX_GEMM_KC * MX_VEC_FLOATS ? MX_GEMM_MR * MX_GEMM_ROW : MX_GEMM_KC * MX_VEC_FLOATS)
 
