@@ -11,8 +11,12 @@
 /* When copies pay (measured, SPEED.md). With fewer rows of C, copying B costs more than reading it with a stride; with
  * more columns of C, copying a transposed A costs less than reading it with one. Strides (in floats) that are a
  * multiple of CONFLICT_STRIDE or of a page make rows fight for the same lines of the cache. */
-#define PACK_B_ROWS     1024
-#define PACK_A_COLUMNS  512
+#define PACK_B_ROWS 1024
+#if MX_VEC_BYTES == 64
+#define PACK_A_COLUMNS 512
+#else
+#define PACK_A_COLUMNS 0
+#endif
 #define CONFLICT_STRIDE 256
 #define PAGE_STRIDE     1024
 
