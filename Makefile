@@ -10,7 +10,7 @@ FUZZ       ?= 20#         seconds for each fuzz target
 PREFIX     ?= /usr/local# where `make install` puts things; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo bench bench-ops install portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help build test demo bench bench-data bench-ops install portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -53,6 +53,12 @@ bench: ## all benches; tables here, numbers in build/bench/*.json
 	$(call compile,--report $(BUILD))
 	@set -e; for bench in $(BUILD)/bench_*; do $$bench; done
 
+bench-data: ## only decoding and features, beside FFTW, DALI and torchaudio (installed in build/venv)
+	$(DEPS) build bench
+	$(call compile,--report $(BUILD))
+	@scripts/peers.sh $(BUILD)/venv
+	@$(BUILD)/bench_data
+
 bench-ops: ## only the operations: speed and share of this machine's peak
 	$(DEPS) build bench
 	$(call compile,--report $(BUILD))
@@ -63,10 +69,10 @@ install: ## program, library, headers and licence below PREFIX
 	$(call compile,--report $(BUILD))
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
-portable: ## PORTABLE=1 build with its tests, in build/portable
+portable: ## PORTABLE=1 build, its kernels and program tested, in build/portable
 	$(DEPS) build test bench
 	$(call compile,$(BUILD)/portable,-DMX_PORTABLE=1)
-	$(call check,$(BUILD)/portable)
+	$(call check,$(BUILD)/portable,-R '^(test_(ops|cpu|vec|device)|cli)')
 
 asan: ## tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build/asan
 	$(DEPS) build test bench

@@ -93,7 +93,17 @@ function(mx_add_tests)
 endfunction()
 
 function(mx_add_benches)
-  mx_programs(bench bench names)
+  set(fftw "")
+  if(FFTW_FOUND)
+    add_library(bench_fftw INTERFACE)
+    target_link_libraries(bench_fftw INTERFACE PkgConfig::FFTW)
+    target_compile_definitions(bench_fftw INTERFACE MX_HAVE_FFTW)
+    set(fftw bench_fftw)
+  endif()
+  mx_programs(bench bench names ${fftw})
+  # A fair peer: with these its square roots and logarithms are vectorised.
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/bench/plain_mel.c PROPERTIES COMPILE_OPTIONS -ffast-math)
+  target_compile_definitions(bench_support PRIVATE MX_PEERS_FOLDER="${CMAKE_SOURCE_DIR}/bench/peers")
 endfunction()
 
 # A fuzz target is tests/fuzz/fuzz_<name>.c with LLVMFuzzerTestOneInput; `make fuzz` runs each for a while.

@@ -23,6 +23,7 @@ extern const struct mx_command mx_command_check;
 extern const struct mx_command mx_command_config;
 extern const struct mx_command mx_command_corpus;
 extern const struct mx_command mx_command_devices;
+extern const struct mx_command mx_command_features;
 extern const struct mx_command mx_command_prepare;
 
 #endif

@@ -14,8 +14,8 @@
 #include "base/log.h"
 #include "cli/command.h"
 
-static const struct mx_command *const commands[] = {&mx_command_check, &mx_command_config, &mx_command_corpus,
-                                                    &mx_command_devices, &mx_command_prepare};
+static const struct mx_command *const commands[] = {&mx_command_check,   &mx_command_config,   &mx_command_corpus,
+                                                    &mx_command_devices, &mx_command_features, &mx_command_prepare};
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
 /* Options that may stand before or after the subcommand. */

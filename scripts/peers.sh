@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Makes the Python environment for the peers of `make bench-data` (DALI, torchaudio) in the folder given.
+#
+#     scripts/peers.sh build/venv
+#
+# Each peer is installed by itself; one that cannot be (no network, no Python, no wheel for this machine) is named and
+# left out, and the bench runs without it. Never fails, and only the bench calls it.
+
+set -uo pipefail
+
+venv="${1:?usage: scripts/peers.sh FOLDER}"
+log="$venv.log"
+
+# peer_add module packages…: installs the packages unless the module can be imported already.
+peer_add()
+{
+    local module="$1"
+    shift
+    "$venv/bin/python" -c "import $module" 2>/dev/null && return
+    printf 'peers: installing %s (once)\n' "$module"
+    if ! "$venv/bin/pip" install --quiet --disable-pip-version-check "$@" >"$log" 2>&1 ||
+        ! "$venv/bin/python" -c "import $module" >>"$log" 2>&1; then
+        printf 'peers: %s is left out: %s\n' "$module" "$(tail -n 1 "$log")"
+    fi
+}
+
+mkdir -p "$(dirname "$venv")"
+if ! [[ -x $venv/bin/python ]] && ! python3 -m venv "$venv" >"$log" 2>&1; then
+    printf 'peers: left out, no Python environment could be made: %s\n' "$(tail -n 1 "$log")"
+    exit 0
+fi
+peer_add nvidia.dali nvidia-dali-cuda120
+peer_add torchaudio torch torchaudio
+exit 0

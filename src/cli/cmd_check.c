@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * myxtts check DIR: reads every row of a corpus and tells what is in it and which rows cannot be used, and why.
+ *
+ * An interrupt loses nothing: rejects.tsv is written at the end, in one piece.
+ */
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <utf8proc.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "corpus/check.h"
+
+#define REJECTED_SHARE_MAX     0.05
+#define SHOWN                  10 /* rows that are named in messages; rejects.tsv has all */
+#define SPEAKERS_SHOWN         20
+#define BAR_COLUMNS            40
+#define SYMBOL_COLUMNS         5
+#define VOCABULARY_LIMIT_BYTES ((size_t)16 << 20)
+
+struct values {
+    const char *format, *language, *tokens, *vocabulary, *min_seconds, *max_seconds, *validation, *rejects;
+    int64_t workers;
+    bool allow_rejects, json;
+};
+
+static const char *const format_names[] = {
+#define X(identifier, name) name,
+    MX_MANIFEST_FORMAT_LIST(X)
+#undef X
+        NULL};
+static const char *const token_names[] = {
+#define X(identifier, name) name,
+    MX_TOKENS_LIST(X)
+#undef X
+        NULL};
+
+static const struct mx_option options[] = {
+    {MX_OPTION_FLAG(struct values, allow_rejects, "allow-rejects",
+                    "Do not fail when more than 5 % of the rows are rejected.")},
+    {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "by the script of each text",
+                      "Language of all texts: en or fa.")},
+    {MX_OPTION_CHOICE(struct values, tokens, "tokens", "KIND", token_names, "phonemes",
+                      "What the symbols are: phonemes by espeak-ng, or the characters themselves.")},
+    {MX_OPTION_STRING(struct values, vocabulary, "vocabulary", "FILE", NULL,
+                      "Reject rows with symbols that this vocabulary does not have.")},
+    {MX_OPTION_STRING(struct values, min_seconds, "min-seconds", "S", "0.4",
+                      "Reject recordings that are shorter without the silence at their ends.")},
+    {MX_OPTION_STRING(struct values, max_seconds, "max-seconds", "S", "20",
+                      "Reject recordings that are longer without the silence at their ends.")},
+    {MX_OPTION_CHOICE(struct values, format, "format", "FORMAT", format_names, "auto",
+                      "Form of the manifest; auto finds it by its content.")},
+    {MX_OPTION_STRING(struct values, validation, "val-data", "PATH", "5 % of the rows",
+                      "Folder or manifest file of the validation rows.")},
+    {MX_OPTION_STRING(struct values, rejects, "rejects", "FILE", "rejects.tsv in the corpus folder",
+                      "Where the list of rejected rows is written.")},
+    {MX_OPTION_INT(struct values, workers, "workers", "N", 1, 256, "one for each core", "Rows read at a time.")},
+    {MX_OPTION_FLAG(struct values, json, "json", "Print the report as one JSON object.")},
+};
+
+static const struct mx_example examples[] = {
+    {"myxtts check my-corpus", "reads all recordings, prints the report, writes my-corpus/rejects.tsv"},
+    {"myxtts check my-corpus --max-seconds 12 --allow-rejects", "is stricter, and content with what is left"},
+    {"myxtts check list.txt --tokens chars --json", "checks a file list, for a machine to read"},
+};
+
+/* ---- the report in words ---- */
+
+static void histogram_print(const char *title, const char *unit, const struct mx_histogram *histogram, int digits)
+{
+    uint64_t most = 1;
+    uint32_t first = 0;
+    while (first + 1 < histogram->bins && histogram->counts[first] == 0) first++;
+    for (uint32_t i = 0; i < histogram->bins; i++)
+        if (histogram->counts[i] > most) most = histogram->counts[i];
+    printf("\n%s, %s: from %.*f to %.*f, mean %.1f\n", title, unit, digits, histogram->least, digits, histogram->most,
+           histogram->mean);
+    for (uint32_t i = first; i < histogram->bins; i++) {
+        const uint64_t count = histogram->counts[i];
+        const int columns = (int)((count * BAR_COLUMNS + most - 1) / most); /* a single row is seen too */
+        printf("  %6.*f … %-6.*f %8" PRIu64 " %.*s\n", histogram->width < 1 ? 1 : 0, i * histogram->width,
+               histogram->width < 1 ? 1 : 0, (i + 1) * histogram->width, count, columns,
+               "########################################");
+    }
+}
+
+static void reasons_print(const struct mx_check_report *report)
+{
+    printf("\nRejected rows by reason\n");
+    for (int i = 1; i < MX_REJECT_COUNT; i++)
+        if (report->reasons[i] > 0)
+            printf("  %8" PRIu32 "  %-16s %s\n", report->reasons[i], mx_reject_name((enum mx_reject)i),
+                   mx_reject_text((enum mx_reject)i));
+}
+
+static void speakers_print(const struct mx_check_report *report)
+{
+    printf("\nSpeakers: %" PRIu32 "\n", report->speaker_count);
+    for (uint32_t i = 0; i < report->speaker_count && i < SPEAKERS_SHOWN; i++)
+        printf("  %8" PRIu32 " rows %8.1f min  %s\n", report->speakers[i].rows, report->speakers[i].seconds / 60,
+               report->speakers[i].name);
+    if (report->speaker_count > SPEAKERS_SHOWN)
+        printf("  … and %" PRIu32 " more; --json lists all\n", report->speaker_count - SPEAKERS_SHOWN);
+}
+
+static void report_print(const char *path, const struct mx_check_report *report)
+{
+    char name[MX_SYMBOL_NAME_BYTES];
+    printf("%s\n", path);
+    for (uint32_t i = 0; i < report->manifest->source_count; i++) {
+        const struct mx_manifest_source *const source = &report->manifest->sources[i];
+        printf("  manifest   %s: %s (%s), %" PRIu32 " rows\n", source->path, mx_manifest_format_name(source->format),
+               source->columns, source->rows);
+    }
+    printf("  rows       %" PRIu32 ": %" PRIu32 " good, %" PRIu32 " rejected (%.1f %%)\n", report->rows, report->good,
+           report->rejected, 100.0 * report->rejected / (report->rows == 0 ? 1 : report->rows));
+    printf("  audio      %.2f h, %.2f h without the silence at the ends\n", report->seconds / 3600,
+           report->seconds_used / 3600);
+    printf("  split      %" PRIu32 " rows for training, %" PRIu32 " for validation\n", report->training,
+           report->validation);
+    printf("  languages ");
+    for (int i = 0; i < MX_LANGUAGE_COUNT; i++)
+        if (report->languages[i] > 0)
+            printf(" %s %" PRIu32, mx_language_get((enum mx_language)i)->name, report->languages[i]);
+    printf("%s\n", report->good == 0 ? " none" : "");
+    if (report->rejected > 0) reasons_print(report);
+    if (report->good > 0) {
+        histogram_print("Duration", "seconds", &report->durations, 1);
+        histogram_print("Text", "characters", &report->lengths, 0);
+        speakers_print(report);
+        printf("\nSymbols: %" PRIu32 "\n", report->symbol_count);
+        for (uint32_t i = 0; i < report->symbol_count; i++) {
+            printf("  %s %-8" PRIu64, mx_symbol_name(report->symbols[i].code, name), report->symbols[i].count);
+            if (i % SYMBOL_COLUMNS == SYMBOL_COLUMNS - 1 || i + 1 == report->symbol_count) printf("\n");
+        }
+    }
+}
+
+/* The first rejected rows and notes by name, on the log. */
+static void rows_tell(const struct mx_check_report *report, const char *rejects)
+{
+    uint32_t notes = 0;
+    const struct mx_manifest *const manifest = report->manifest;
+    for (uint32_t i = 0; i < report->rejected && i < SHOWN; i++) {
+        const struct mx_check_reject *const reject = &report->rejects[i];
+        mx_warn("%s:%" PRIu32 ": %s%s%s: %s", manifest->sources[reject->source].path, reject->line,
+                mx_reject_name(reject->reason), reject->id[0] == '\0' ? "" : ", ", reject->id, reject->detail);
+    }
+    if (report->rejected > SHOWN)
+        mx_warn("… and %" PRIu32 " more rejected rows, all in %s", report->rejected - SHOWN, rejects);
+    for (uint32_t i = 0; i < manifest->problem_count; i++) {
+        const struct mx_manifest_problem *const note = &manifest->problems[i];
+        if (note->reject == MX_REJECT_NONE && notes++ < SHOWN)
+            mx_warn("%s:%" PRIu32 ": %s: %s", manifest->sources[note->source].path, note->line, note->id,
+                    note->message);
+    }
+    if (notes > SHOWN) mx_warn("… and %" PRIu32 " more notes; --json lists all", notes - SHOWN);
+}
+
+/* ---- the report as JSON ---- */
+
+/* cJSON takes NULL without harm, so the failures are counted and looked at once. */
+static void json_check(const cJSON *item, int *failures)
+{
+    if (item == NULL) ++*failures;
+}
+
+static cJSON *json_element(cJSON *array, int *failures)
+{
+    cJSON *const object = cJSON_CreateObject();
+    if (object != NULL && cJSON_AddItemToArray(array, object)) return object;
+    cJSON_Delete(object);
+    ++*failures;
+    return NULL;
+}
+
+static void histogram_json(cJSON *root, const char *name, const struct mx_histogram *histogram, int *failures)
+{
+    cJSON *const object = cJSON_AddObjectToObject(root, name);
+    json_check(cJSON_AddNumberToObject(object, "least", histogram->least), failures);
+    json_check(cJSON_AddNumberToObject(object, "most", histogram->most), failures);
+    json_check(cJSON_AddNumberToObject(object, "mean", histogram->mean), failures);
+    json_check(cJSON_AddNumberToObject(object, "width", histogram->width), failures);
+    cJSON *const counts = cJSON_AddArrayToObject(object, "counts");
+    json_check(counts, failures);
+    for (uint32_t i = 0; i < histogram->bins; i++) {
+        cJSON *const number = cJSON_CreateNumber((double)histogram->counts[i]);
+        if (number != NULL && cJSON_AddItemToArray(counts, number)) continue;
+        cJSON_Delete(number);
+        ++*failures;
+    }
+}
+
+static void manifest_json(cJSON *root, const struct mx_manifest *manifest, int *failures)
+{
+    cJSON *const sources = cJSON_AddArrayToObject(root, "manifests"), *const notes =
+                                                                          cJSON_AddArrayToObject(root, "notes");
+    for (uint32_t i = 0; i < manifest->source_count; i++) {
+        cJSON *const object = json_element(sources, failures);
+        json_check(cJSON_AddStringToObject(object, "path", manifest->sources[i].path), failures);
+        json_check(cJSON_AddStringToObject(object, "format", mx_manifest_format_name(manifest->sources[i].format)),
+                   failures);
+        json_check(cJSON_AddStringToObject(object, "columns", manifest->sources[i].columns), failures);
+        json_check(cJSON_AddNumberToObject(object, "rows", manifest->sources[i].rows), failures);
+    }
+    for (uint32_t i = 0; i < manifest->problem_count; i++) {
+        const struct mx_manifest_problem *const note = &manifest->problems[i];
+        if (note->reject != MX_REJECT_NONE) continue;
+        cJSON *const object = json_element(notes, failures);
+        json_check(cJSON_AddStringToObject(object, "manifest", manifest->sources[note->source].path), failures);
+        json_check(cJSON_AddNumberToObject(object, "line", note->line), failures);
+        json_check(cJSON_AddStringToObject(object, "id", note->id), failures);
+        json_check(cJSON_AddStringToObject(object, "message", note->message), failures);
+    }
+}
+
+static void tables_json(cJSON *root, const struct mx_check_report *report, int *failures)
+{
+    char code[16];
+    utf8proc_uint8_t symbol[5];
+    cJSON *const reasons = cJSON_AddObjectToObject(root, "reasons");
+    for (int i = 1; i < MX_REJECT_COUNT; i++)
+        json_check(cJSON_AddNumberToObject(reasons, mx_reject_name((enum mx_reject)i), report->reasons[i]), failures);
+    cJSON *const languages = cJSON_AddObjectToObject(root, "languages");
+    for (int i = 0; i < MX_LANGUAGE_COUNT; i++)
+        json_check(cJSON_AddNumberToObject(languages, mx_language_get((enum mx_language)i)->code, report->languages[i]),
+                   failures);
+    cJSON *const speakers = cJSON_AddArrayToObject(root, "speakers");
+    for (uint32_t i = 0; i < report->speaker_count; i++) {
+        cJSON *const object = json_element(speakers, failures);
+        json_check(cJSON_AddStringToObject(object, "name", report->speakers[i].name), failures);
+        json_check(cJSON_AddNumberToObject(object, "rows", report->speakers[i].rows), failures);
+        json_check(cJSON_AddNumberToObject(object, "seconds", report->speakers[i].seconds), failures);
+    }
+    cJSON *const symbols = cJSON_AddArrayToObject(root, "symbols");
+    for (uint32_t i = 0; i < report->symbol_count; i++) {
+        cJSON *const object = json_element(symbols, failures);
+        symbol[utf8proc_encode_char((utf8proc_int32_t)report->symbols[i].code, symbol)] = 0;
+        snprintf(code, sizeof code, "U+%04" PRIX32, report->symbols[i].code);
+        json_check(cJSON_AddStringToObject(object, "symbol", (const char *)symbol), failures);
+        json_check(cJSON_AddStringToObject(object, "code", code), failures);
+        json_check(cJSON_AddNumberToObject(object, "count", (double)report->symbols[i].count), failures);
+    }
+}
+
+static int report_json(const char *path, const struct mx_check_report *report, const char *rejects)
+{
+    int rc = 0, failures = 0;
+    char *text = NULL;
+    cJSON *const root = cJSON_CreateObject();
+    json_check(cJSON_AddStringToObject(root, "corpus", path), &failures);
+    manifest_json(root, report->manifest, &failures);
+    json_check(cJSON_AddNumberToObject(root, "rows", report->rows), &failures);
+    json_check(cJSON_AddNumberToObject(root, "good", report->good), &failures);
+    json_check(cJSON_AddNumberToObject(root, "rejected", report->rejected), &failures);
+    json_check(cJSON_AddStringToObject(root, "rejects_file", rejects), &failures);
+    json_check(cJSON_AddNumberToObject(root, "training", report->training), &failures);
+    json_check(cJSON_AddNumberToObject(root, "validation", report->validation), &failures);
+    json_check(cJSON_AddNumberToObject(root, "seconds", report->seconds), &failures);
+    json_check(cJSON_AddNumberToObject(root, "seconds_used", report->seconds_used), &failures);
+    histogram_json(root, "durations", &report->durations, &failures);
+    histogram_json(root, "lengths", &report->lengths, &failures);
+    tables_json(root, report, &failures);
+    text = failures == 0 ? cJSON_Print(root) : NULL;
+    if (text == NULL) MX_RAISE(MX_ERR_NO_MEMORY, "free some memory", "out of memory for the report");
+    puts(text);
+out:
+    cJSON_free(text);
+    cJSON_Delete(root);
+    return rc;
+}
+
+/* ---- running ---- */
+
+static int seconds_parse(const char *option, const char *text, double *out)
+{
+    char quoted[96];
+    if (text == NULL || mx_text_parse_double(text, out) == MX_TEXT_NUMBER) return 0;
+    return MX_FAIL(MX_ERR_USAGE, "give seconds, for example 0.5", "option '--%s' has the value %s, which is no number",
+                   option, mx_text_quote(quoted, sizeof quoted, text));
+}
+
+static int vocabulary_open(const char *path, struct mx_vocabulary **out)
+{
+    int rc = 0;
+    char *data = NULL;
+    size_t bytes = 0;
+    MX_TRY(mx_file_read(path, VOCABULARY_LIMIT_BYTES, &data, &bytes));
+    rc = mx_vocabulary_read(data, bytes, out);
+    if (rc < 0) mx_error_wrap("%s", path);
+out:
+    mx_free(data);
+    return rc;
+}
+
+static int wanted_read(const struct values *values, struct mx_check_options *wanted, struct mx_vocabulary **vocabulary)
+{
+    int rc = 0;
+    enum mx_language language;
+    MX_TRY(seconds_parse("min-seconds", values->min_seconds, &wanted->row.audio.seconds_min));
+    MX_TRY(seconds_parse("max-seconds", values->max_seconds, &wanted->row.audio.seconds_max));
+    MX_TRY(mx_audio_options_check(&wanted->row.audio));
+    if (values->language != NULL) {
+        MX_TRY(mx_language_parse(values->language, &language));
+        wanted->row.language = (int)language;
+    }
+    if (values->tokens != NULL) MX_TRY(mx_tokens_mode_parse(values->tokens, &wanted->row.tokens));
+    if (values->format != NULL) MX_TRY(mx_manifest_format_parse(values->format, &wanted->manifest.format));
+    if (values->vocabulary != NULL) {
+        MX_TRY(vocabulary_open(values->vocabulary, vocabulary));
+        if (mx_vocabulary_mode(*vocabulary) != wanted->row.tokens)
+            MX_RAISE(MX_ERR_CONFIG, "give '--tokens' the kind of the vocabulary", "%s is a vocabulary of %s, not of %s",
+                     values->vocabulary, mx_tokens_mode_name(mx_vocabulary_mode(*vocabulary)),
+                     mx_tokens_mode_name(wanted->row.tokens));
+        wanted->row.vocabulary = *vocabulary;
+    }
+    wanted->manifest.validation = values->validation;
+    wanted->workers = (int)values->workers;
+out:
+    return rc;
+}
+
+/* Whether what was found is good enough. */
+static int verdict(const struct values *values, const struct mx_check_report *report, const char *rejects)
+{
+    if (report->good == 0) {
+        MX_FAIL(MX_ERR_DATA, NULL, "none of the %" PRIu32 " rows can be used", report->rows);
+        return mx_error_hint("%s tells why, row by row", rejects);
+    }
+    if (values->allow_rejects || report->rejected <= REJECTED_SHARE_MAX * report->rows) return 0;
+    MX_FAIL(MX_ERR_DATA, NULL, "%" PRIu32 " of %" PRIu32 " rows are rejected, which is more than %.0f %%",
+            report->rejected, report->rows, 100 * REJECTED_SHARE_MAX);
+    return mx_error_hint("look at %s and repair or remove the rows; --allow-rejects goes on without them", rejects);
+}
+
+static int run(const void *given, const struct mx_option_list *operands)
+{
+    int rc = 0;
+    const struct values *const values = given;
+    char *rejects = NULL;
+    struct mx_vocabulary *vocabulary = NULL;
+    struct mx_check_report report = {0};
+    struct mx_check_options wanted = MX_CHECK_OPTIONS_DEFAULT;
+    if (operands->count == 0)
+        return MX_FAIL(MX_ERR_USAGE, "see 'myxtts check --help'", "name the corpus folder, or its manifest file");
+    const char *const path = operands->items[0];
+    MX_TRY(wanted_read(values, &wanted, &vocabulary));
+    MX_TRY(mx_check_run(path, &wanted, &report));
+    rejects = values->rejects != NULL ? mx_strdup(values->rejects)
+                                      : mx_format("%s/rejects.tsv", report.manifest->sources[0].root);
+    if (rejects == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    rows_tell(&report, rejects);
+    /* The report is worth having even if the list cannot be written. */
+    if (values->json)
+        MX_TRY(report_json(path, &report, rejects));
+    else
+        report_print(path, &report);
+    rc = mx_check_write_rejects(&report, rejects);
+    if (rc < 0 && values->rejects == NULL) mx_error_hint("name another place with '--rejects FILE'");
+    if (rc < 0) goto out;
+    if (report.rejected > 0 && !values->json) printf("\nThe rejected rows are listed in %s\n", rejects);
+    rc = verdict(values, &report, rejects);
+out:
+    mx_check_release(&report);
+    mx_vocabulary_destroy(vocabulary);
+    mx_free(rejects);
+    return rc;
+}
+
+const struct mx_command mx_command_check = {
+    .name = "check",
+    .page =
+        {
+            .command = "myxtts check",
+            .operands = "DIR",
+            .operand_max = 1,
+            .summary = "read every row of a corpus and tell what cannot be used",
+            .description =
+                "DIR is a corpus folder or its manifest file: LJSpeech (metadata.csv, id|text or id|raw|normalised, "
+                "recordings in wavs/), Piper (id|speaker|text), Coqui (a header audio_file|text|speaker_name) or a "
+                "file list (path|text|speaker). Recordings may be WAV, FLAC, Ogg, Opus or MP3 at any rate.\n"
+                "All rows are read as training would read them. The rejected ones are counted by reason and listed "
+                "in rejects.tsv; the others are described: durations, lengths, speakers, languages, symbols. "
+                "Nothing in the corpus is changed.\nThe exit code is 2 when more than 5 % of the rows are rejected, "
+                "unless '--allow-rejects' is given, and when no row is left.",
+            .examples = examples,
+            .example_count = sizeof examples / sizeof examples[0],
+        },
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .values_bytes = sizeof(struct values),
+    .run = run,
+};

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Recordings: whatever libsndfile reads (WAV, FLAC, Ogg Vorbis, Opus, MP3 …) as mono samples at 22,050 Hz.
+ *
+ * In this order: channels are averaged; samples are checked (finite, clipping) and resampled by soxr (HQ); the mean is
+ * removed; silence at both ends is trimmed; the level is set. Windows of 10 ms with a level (RMS) of at least
+ * `trim_db` below the loudest one are sound; what lies outside the first and the last of them is silence, of which
+ * `margin_seconds` stay. The gain brings the RMS over the sounding windows to `level_db`, but never the highest sample
+ * above `peak_db`.
+ *
+ * A recording is used whole or refused: nothing is ever cut to a limit. Headers are not believed: files are read in
+ * blocks, memory grows with what was really decoded, and reading ends as soon as it is clear that the file is too long
+ * (more than twice `seconds_max` before trimming).
+ *
+ * Memory: a reader owns its buffers, which only grow; with files of similar lengths it soon allocates nothing. One
+ * thread uses a reader at a time. Samples handed out are the reader's, until its next load.
+ */
+#ifndef MX_CORPUS_AUDIO_H
+#define MX_CORPUS_AUDIO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "corpus/reject.h"
+
+#define MX_AUDIO_RATE     22050  /* Hz, of everything after the reader */
+#define MX_AUDIO_RATE_MIN 4000   /* of files */
+#define MX_AUDIO_RATE_MAX 384000 /* of files */
+
+/* Part of the hash of every corpus: raise it whenever the same file gives other samples. */
+#define MX_AUDIO_VERSION 1
+
+struct mx_audio_options {
+    double seconds_min, seconds_max; /* after trimming */
+    double trim_db;                  /* how far below the loudest window silence begins; 0: no trimming */
+    double margin_seconds;           /* silence that stays at each end, where there is as much */
+    double level_db;                 /* RMS of the sounding windows, re full scale; 0: the level is not changed */
+    double peak_db;                  /* highest sample after levelling, re full scale */
+    double silent_db;                /* a peak below this is a silent recording */
+    double clipped_share;            /* refused when more samples than this share are clipped (runs of 3 or more) */
+};
+
+#define MX_AUDIO_OPTIONS_DEFAULT                                                                                       \
+    ((struct mx_audio_options){.seconds_min = 0.4,                                                                     \
+                               .seconds_max = 20.0,                                                                    \
+                               .trim_db = 45.0,                                                                        \
+                               .margin_seconds = 0.05,                                                                 \
+                               .level_db = -23.0,                                                                      \
+                               .peak_db = -1.0,                                                                        \
+                               .silent_db = -54.0,                                                                     \
+                               .clipped_share = 0.001})
+
+/* What was found; filled as far as the reading came, also when the file is refused. */
+struct mx_audio_report {
+    enum mx_reject reject;
+    char detail[192];                  /* why, in words with numbers; "" when the file is good */
+    char format[48];                   /* "WAV (Microsoft), Signed 16 bit PCM" */
+    int rate, channels;                /* of the file */
+    int64_t frames;                    /* of the file, really decoded */
+    double seconds;                    /* of the file, really decoded */
+    double seconds_used;               /* after trimming */
+    double trimmed_begin, trimmed_end; /* seconds of silence taken away */
+    double peak;                       /* highest sample of the file, 1: full scale */
+    double rms;                        /* of the sounding windows, before levelling */
+    double gain;                       /* factor of the levelling */
+    int64_t clipped;                   /* samples in runs of 3 or more at full scale, all channels */
+};
+
+struct mx_audio_reader;
+
+int mx_audio_reader_create(struct mx_audio_reader **out);
+void mx_audio_reader_destroy(struct mx_audio_reader *reader); /* NULL is fine */
+
+/* MX_ERR_ARGUMENT, with a message for a user, unless the options make sense together. */
+int mx_audio_options_check(const struct mx_audio_options *options);
+
+/* Reads `path`. *samples and *count are the result, valid until the next call with this reader. A refused file is
+ * MX_ERR_DATA, with report->reject and report->detail set; any other failure (MX_ERR_NO_MEMORY …) is not the file's
+ * fault and leaves report->reject NONE. */
+int mx_audio_load(struct mx_audio_reader *reader, const char *path, const struct mx_audio_options *options,
+                  const float **samples, size_t *count, struct mx_audio_report *report);
+
+#endif

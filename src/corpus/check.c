@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Checking a corpus on all cores; see check.h.
+ */
+#include "corpus/check.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/pool.h"
+#include "base/progress.h"
+#include "base/text.h"
+
+#define GRAIN       4 /* rows that a worker takes at a time */
+#define WORKERS_MAX 256
+#define PAGE_CODES  256u
+#define PAGES       (0x110000u / PAGE_CODES)
+
+/* ---- counting symbols ---- */
+
+/* Counts by code point, in pages that are taken when they are first needed. */
+struct symbol_counts {
+    uint64_t *pages[PAGES];
+};
+
+static int symbols_add(struct symbol_counts *counts, uint32_t code, uint64_t amount)
+{
+    uint64_t **const page = &counts->pages[code / PAGE_CODES];
+    if (*page == NULL) *page = mx_alloc(PAGE_CODES, sizeof **page);
+    if (*page == NULL) return MX_ERR_NO_MEMORY;
+    (*page)[code % PAGE_CODES] += amount;
+    return 0;
+}
+
+static void symbols_release(struct symbol_counts *counts)
+{
+    if (counts == NULL) return;
+    for (size_t i = 0; i < PAGES; i++) mx_free(counts->pages[i]);
+    mx_free(counts);
+}
+
+static int symbol_compare(const void *left, const void *right)
+{
+    const struct mx_check_symbol *const a = left, *const b = right;
+    if (a->count != b->count) return a->count > b->count ? -1 : 1;
+    return (a->code > b->code) - (a->code < b->code);
+}
+
+/* ---- reading ---- */
+
+/* What is kept of a row; written by the one worker that reads it. */
+struct result {
+    enum mx_reject reject;
+    enum mx_language language;
+    uint32_t characters;
+    float seconds, seconds_used;
+    char *detail; /* NULL for a good row */
+};
+
+struct worker {
+    struct mx_row_reader *reader;
+    struct symbol_counts *symbols;
+};
+
+struct check {
+    const struct mx_manifest *manifest;
+    struct result *results;
+    struct worker *workers;
+    int worker_count;
+    struct mx_progress *progress;
+    atomic_bool failed;
+    /* Lock invariant: `lock` is held whenever `error` is read or written while workers run; the first failure stays. No
+     * other lock is taken while it is held. */
+    pthread_mutex_t lock;
+    struct mx_error error;
+};
+
+static void check_fail(struct check *check)
+{
+    pthread_mutex_lock(&check->lock);
+    if (!atomic_exchange(&check->failed, true)) check->error = *mx_error_last();
+    pthread_mutex_unlock(&check->lock);
+}
+
+static int row_check(struct check *check, struct worker *worker, int64_t index)
+{
+    int rc = 0;
+    struct mx_row row;
+    struct result *const result = &check->results[index];
+    MX_TRY(mx_row_load(worker->reader, &check->manifest->utterances[index], &row));
+    result->reject = row.reject;
+    result->language = row.language;
+    result->characters = (uint32_t)row.characters;
+    result->seconds = (float)row.audio.seconds;
+    result->seconds_used = (float)row.audio.seconds_used;
+    if (row.reject != MX_REJECT_NONE) {
+        result->detail = mx_strdup(row.detail);
+        if (result->detail == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    }
+    for (size_t i = 0; row.reject == MX_REJECT_NONE && i < row.symbol_count; i++)
+        MX_TRY(symbols_add(worker->symbols, row.symbols[i], 1));
+out:
+    return rc;
+}
+
+static void rows_check(void *context, int64_t begin, int64_t end, int worker)
+{
+    struct check *const check = context;
+    for (int64_t i = begin; i < end && !atomic_load_explicit(&check->failed, memory_order_relaxed); i++) {
+        if (row_check(check, &check->workers[worker], i) < 0) check_fail(check);
+        mx_progress_add(check->progress, 1);
+    }
+}
+
+static int workers_start(struct check *check, const struct mx_check_options *options)
+{
+    int rc = 0;
+    for (int i = 0; i < check->worker_count; i++) {
+        MX_TRY(mx_row_reader_create(&options->row, &check->workers[i].reader));
+        check->workers[i].symbols = mx_alloc(1, sizeof *check->workers[i].symbols);
+        if (check->workers[i].symbols == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    }
+out:
+    return rc;
+}
+
+/* ---- the report ---- */
+
+void mx_histogram_fill(struct mx_histogram *histogram, const double *values, uint32_t count)
+{
+    static const double steps[] = {1, 2, 5};
+    double sum = 0;
+    *histogram = (struct mx_histogram){.width = 1, .bins = 0};
+    if (count == 0) return;
+    histogram->least = values[0];
+    for (uint32_t i = 0; i < count; i++) {
+        sum += values[i];
+        if (values[i] < histogram->least) histogram->least = values[i];
+        if (values[i] > histogram->most) histogram->most = values[i];
+    }
+    histogram->mean = sum / count;
+    double scale = 0.1;
+    for (size_t step = 0;; step++) {
+        if (step == 3) {
+            step = 0;
+            scale *= 10;
+        }
+        histogram->width = steps[step] * scale;
+        if (histogram->most < histogram->width * MX_HISTOGRAM_BINS) break;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t bin = (uint32_t)(values[i] / histogram->width);
+        if (bin >= MX_HISTOGRAM_BINS) bin = MX_HISTOGRAM_BINS - 1; /* rounding at the upper edge */
+        histogram->counts[bin]++;
+        if (bin + 1 > histogram->bins) histogram->bins = bin + 1;
+    }
+}
+
+static int report_histograms(const struct check *check, struct mx_check_report *report)
+{
+    int rc = 0;
+    uint32_t count = 0;
+    double *const seconds = mx_alloc(report->good, sizeof seconds[0]);
+    double *const characters = mx_alloc(report->good, sizeof characters[0]);
+    if (seconds == NULL || characters == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t i = 0; i < check->manifest->utterance_count; i++) {
+        const struct result *const result = &check->results[i];
+        if (result->reject != MX_REJECT_NONE) continue;
+        seconds[count] = (double)result->seconds_used;
+        characters[count++] = result->characters;
+    }
+    mx_histogram_fill(&report->durations, seconds, count);
+    mx_histogram_fill(&report->lengths, characters, count);
+out:
+    mx_free(seconds);
+    mx_free(characters);
+    return rc;
+}
+
+static int report_symbols(const struct check *check, struct mx_check_report *report)
+{
+    int rc = 0;
+    struct symbol_counts *const all = check->workers[0].symbols;
+    for (int i = 1; i < check->worker_count; i++)
+        for (uint32_t code = 0; code < PAGES * PAGE_CODES; code++) {
+            const uint64_t *const page = check->workers[i].symbols->pages[code / PAGE_CODES];
+            if (page == NULL)
+                code |= PAGE_CODES - 1; /* on to the next page */
+            else if (page[code % PAGE_CODES] > 0)
+                MX_TRY(symbols_add(all, code, page[code % PAGE_CODES]));
+        }
+    for (int pass = 0; pass < 2; pass++) { /* counts, then fills */
+        uint32_t used = 0;
+        for (uint32_t code = 0; code < PAGES * PAGE_CODES; code++) {
+            const uint64_t *const page = all->pages[code / PAGE_CODES];
+            if (page == NULL || page[code % PAGE_CODES] == 0) continue;
+            if (pass == 1) report->symbols[used] = (struct mx_check_symbol){code, page[code % PAGE_CODES]};
+            used++;
+        }
+        report->symbol_count = used;
+        if (pass == 1) break;
+        report->symbols = mx_alloc(used, sizeof report->symbols[0]);
+        if (report->symbols == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    }
+    qsort(report->symbols, report->symbol_count, sizeof report->symbols[0], symbol_compare);
+out:
+    return rc;
+}
+
+/* Good rows that are left for training and for validation: a split by seed is made again without the rejected ones. */
+static int report_split(const struct check *check, const struct mx_check_options *options,
+                        struct mx_check_report *report)
+{
+    int rc = 0;
+    uint32_t count = 0;
+    const struct mx_manifest *const manifest = check->manifest;
+    const char **const ids = mx_alloc(report->good, sizeof ids[0]);
+    bool *const chosen = mx_alloc(report->good, sizeof chosen[0]);
+    if (ids == NULL || chosen == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t i = 0; i < manifest->utterance_count; i++) {
+        if (check->results[i].reject != MX_REJECT_NONE) continue;
+        chosen[count] = manifest->utterances[i].validation;
+        ids[count++] = manifest->utterances[i].id;
+    }
+    if (manifest->source_count == 1)
+        MX_TRY(mx_manifest_split(options->manifest.seed, options->manifest.validation_fraction, ids, count, chosen));
+    for (uint32_t i = 0; i < count; i++) report->validation += chosen[i];
+    report->training = count - report->validation;
+out:
+    mx_free(ids);
+    mx_free(chosen);
+    return rc;
+}
+
+static int reject_compare(const void *left, const void *right)
+{
+    const struct mx_check_reject *const a = left, *const b = right;
+    if (a->source != b->source) return a->source < b->source ? -1 : 1;
+    return (a->line > b->line) - (a->line < b->line);
+}
+
+/* The rows that the manifest rejected and those that were read, by line. */
+static int report_rejects(struct check *check, struct mx_check_report *report)
+{
+    int rc = 0;
+    uint32_t used = 0;
+    const struct mx_manifest *const manifest = check->manifest;
+    report->rejects = mx_alloc(report->rejected, sizeof report->rejects[0]);
+    if (report->rejects == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t i = 0; i < manifest->problem_count; i++) {
+        const struct mx_manifest_problem *const problem = &manifest->problems[i];
+        if (problem->reject == MX_REJECT_NONE) continue;
+        char *const detail = mx_strdup(problem->message);
+        if (detail == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+        report->rejects[used++] =
+            (struct mx_check_reject){problem->source, problem->line, problem->reject, problem->id, "", detail};
+    }
+    for (uint32_t i = 0; i < manifest->utterance_count; i++) {
+        const struct mx_utterance *const utterance = &manifest->utterances[i];
+        struct result *const result = &check->results[i];
+        if (result->reject == MX_REJECT_NONE) continue;
+        report->rejects[used++] = (struct mx_check_reject){utterance->source, utterance->line,  result->reject,
+                                                           utterance->id,     utterance->audio, result->detail};
+        result->detail = NULL; /* the report's now */
+    }
+    qsort(report->rejects, used, sizeof report->rejects[0], reject_compare);
+    for (uint32_t i = 0; i < used; i++) report->reasons[report->rejects[i].reason]++;
+out:
+    return rc;
+}
+
+static int report_make(struct check *check, const struct mx_check_options *options, struct mx_check_report *report)
+{
+    int rc = 0;
+    const struct mx_manifest *const manifest = check->manifest;
+    report->rows = manifest->rows;
+    report->speaker_count = manifest->speaker_count;
+    report->speakers = mx_alloc(manifest->speaker_count, sizeof report->speakers[0]);
+    if (report->speakers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t i = 0; i < manifest->speaker_count; i++) report->speakers[i].name = manifest->speakers[i];
+    for (uint32_t i = 0; i < manifest->utterance_count; i++) {
+        const struct result *const result = &check->results[i];
+        if (result->reject != MX_REJECT_NONE) continue;
+        struct mx_check_speaker *const speaker = &report->speakers[manifest->utterances[i].speaker];
+        report->good++;
+        report->seconds += (double)result->seconds;
+        report->seconds_used += (double)result->seconds_used;
+        report->languages[result->language]++;
+        speaker->rows++;
+        speaker->seconds += (double)result->seconds_used;
+    }
+    report->rejected = report->rows - report->good;
+    MX_TRY(report_rejects(check, report));
+    MX_TRY(report_split(check, options, report));
+    MX_TRY(report_histograms(check, report));
+    MX_TRY(report_symbols(check, report));
+out:
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+static int workers_wanted(const struct mx_check_options *options, uint32_t rows)
+{
+    int wanted = options->workers > 0 ? options->workers : mx_thread_cores(NULL, 0);
+    if (wanted > WORKERS_MAX) wanted = WORKERS_MAX;
+    if (wanted > 1 && (uint32_t)wanted * GRAIN > rows) wanted = (int)(rows / GRAIN);
+    return wanted < 1 ? 1 : wanted;
+}
+
+int mx_check_run(const char *path, const struct mx_check_options *options, struct mx_check_report *report)
+{
+    int rc = 0;
+    struct mx_pool *pool = NULL;
+    struct mx_manifest *manifest = NULL;
+    struct check check = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    memset(report, 0, sizeof *report);
+    MX_TRY(mx_manifest_open(path, &options->manifest, &manifest));
+    const uint32_t count = manifest->utterance_count;
+    check.manifest = manifest;
+    check.worker_count = workers_wanted(options, count);
+    check.results = mx_alloc(count, sizeof check.results[0]);
+    check.workers = mx_alloc((size_t)check.worker_count, sizeof check.workers[0]);
+    if (check.results == NULL || check.workers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(workers_start(&check, options));
+    MX_TRY(mx_pool_create(&(struct mx_pool_options){.name = "check", .workers = check.worker_count}, &pool));
+    MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Checking", .unit = "rows", .total = count},
+                             &check.progress));
+    mx_pool_for(pool, count, GRAIN, rows_check, &check);
+    mx_progress_finish(check.progress);
+    if (atomic_load(&check.failed)) MX_TRY(mx_error_restore(&check.error));
+    MX_TRY(report_make(&check, options, report));
+    report->manifest = manifest;
+    manifest = NULL;
+out:
+    mx_pool_destroy(pool);
+    for (int i = 0; check.workers != NULL && i < check.worker_count; i++) {
+        mx_row_reader_destroy(check.workers[i].reader);
+        symbols_release(check.workers[i].symbols);
+    }
+    for (uint32_t i = 0; check.results != NULL && i < check.manifest->utterance_count; i++)
+        mx_free(check.results[i].detail);
+    mx_free(check.workers);
+    mx_free(check.results);
+    if (rc < 0) mx_check_release(report);
+    mx_manifest_close(manifest);
+    return rc;
+}
+
+void mx_check_release(struct mx_check_report *report)
+{
+    for (uint32_t i = 0; report->rejects != NULL && i < report->rejected; i++) mx_free(report->rejects[i].detail);
+    mx_free(report->rejects);
+    mx_free(report->speakers);
+    mx_free(report->symbols);
+    mx_manifest_close(report->manifest);
+    memset(report, 0, sizeof *report);
+}
+
+/* Text as one field: what would end it becomes a blank. */
+static void field_append(struct mx_text *out, const char *text, char end)
+{
+    const size_t length = strlen(text);
+    mx_text_append(out, "%s%c", text, end);
+    if (out->failure != 0) return;
+    char *const field = out->data + out->length - 1 - length;
+    for (size_t i = 0; i < length; i++)
+        if (field[i] == '\t' || field[i] == '\n' || field[i] == '\r') field[i] = ' ';
+}
+
+int mx_check_write_rejects(const struct mx_check_report *report, const char *path)
+{
+    int rc = 0;
+    struct mx_text text = {0};
+    mx_text_append(&text, "manifest\tline\tid\treason\tfile\tdetail\n");
+    for (uint32_t i = 0; i < report->rejected; i++) {
+        const struct mx_check_reject *const reject = &report->rejects[i];
+        field_append(&text, report->manifest->sources[reject->source].path, '\t');
+        mx_text_append(&text, "%u\t", reject->line);
+        field_append(&text, reject->id, '\t');
+        field_append(&text, mx_reject_name(reject->reason), '\t');
+        field_append(&text, reject->audio, '\t');
+        field_append(&text, reject->detail, '\n');
+    }
+    if (text.failure != 0) MX_TRY(text.failure);
+    MX_TRY(mx_file_write_atomic(path, text.data, text.length));
+out:
+    mx_text_release(&text);
+    return rc;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Checking a corpus: every row is read and judged (row.h) on all cores; the report counts and lists.
+ *
+ * The report does not depend on the number of workers: rows stand in the order of the manifest, sums are made in that
+ * order.
+ *
+ * rejects.tsv: UTF-8, one header line, one line for each rejected row in the order of the manifest, fields separated by
+ * a tab, tabs and line ends inside a field replaced by a blank:
+ *
+ *     manifest  line  id  reason  file  detail
+ *
+ * where reason is a short name of reject.h and file is "" for rows whose line was already bad.
+ *
+ * Memory: everything belongs to the report; mx_check_release frees it.
+ */
+#ifndef MX_CORPUS_CHECK_H
+#define MX_CORPUS_CHECK_H
+
+#include <stdint.h>
+
+#include "corpus/manifest.h"
+#include "corpus/row.h"
+
+struct mx_check_options {
+    struct mx_manifest_options manifest;
+    struct mx_row_options row;
+    int workers; /* 0: one for each core */
+};
+
+#define MX_CHECK_OPTIONS_DEFAULT                                                                                       \
+    ((struct mx_check_options){.manifest = MX_MANIFEST_OPTIONS_DEFAULT, .row = MX_ROW_OPTIONS_DEFAULT})
+
+/* Bin i counts values from i * width on, below (i + 1) * width; the last bin holds the largest value too. */
+#define MX_HISTOGRAM_BINS 20
+struct mx_histogram {
+    double width; /* 1, 2 or 5 times a power of ten */
+    uint32_t bins;
+    uint64_t counts[MX_HISTOGRAM_BINS];
+    double least, most, mean; /* of the values; 0 without any */
+};
+
+/* One rejected row. */
+struct mx_check_reject {
+    uint32_t source, line; /* as in the manifest */
+    enum mx_reject reason;
+    const char *id, *audio; /* the manifest's; audio "" if the line was bad */
+    char *detail;
+};
+
+struct mx_check_speaker {
+    const char *name; /* the manifest's */
+    uint32_t rows;    /* good ones */
+    double seconds;   /* of them, trimmed */
+};
+
+struct mx_check_symbol {
+    uint32_t code;
+    uint64_t count; /* in good rows */
+};
+
+struct mx_check_report {
+    struct mx_manifest *manifest;
+    uint32_t rows, good, rejected; /* rows = good + rejected */
+    uint32_t reasons[MX_REJECT_COUNT];
+    struct mx_check_reject *rejects;
+    uint32_t training, validation; /* good rows of each */
+    double seconds;                /* good recordings, as they are … */
+    double seconds_used;           /* … and trimmed */
+    struct mx_histogram durations; /* good rows, seconds trimmed */
+    struct mx_histogram lengths;   /* good rows, characters of the normalised text without blanks */
+    struct mx_check_speaker *speakers;
+    uint32_t speaker_count;
+    uint32_t languages[MX_LANGUAGE_COUNT]; /* good rows of each */
+    struct mx_check_symbol *symbols;       /* most frequent first */
+    uint32_t symbol_count;
+};
+
+/* Opens the corpus and reads every row. Bad rows are no failure. *report needs no release after a failure. */
+int mx_check_run(const char *path, const struct mx_check_options *options, struct mx_check_report *report);
+void mx_check_release(struct mx_check_report *report);
+
+/* Writes rejects.tsv, atomically; also when nothing is rejected, so that an older one does not mislead. */
+int mx_check_write_rejects(const struct mx_check_report *report, const char *path);
+
+/* Fills a histogram from `count` values ≥ 0. */
+void mx_histogram_fill(struct mx_histogram *histogram, const double *values, uint32_t count);
+
+#endif

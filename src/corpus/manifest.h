@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Manifests: the list of recordings and texts that a corpus folder holds, in the forms people have.
+ *
+ *     ljspeech  id|text or id|raw|normalised (the normalised column is used), audio in wavs/ or wav/
+ *     piper     id|speaker|text, audio in wav/ or wavs/
+ *     coqui     a header line names the columns: audio_file|text[|speaker_name][|…]; other columns are ignored
+ *     filelist  path|text[|speaker], path|speaker|text or path|raw|normalised; paths are absolute or relative to the
+ *               list or to the folder above it
+ *
+ * One row a line, UTF-8, no quoting: '"' is an ordinary character, '|' always separates. A byte order mark, CRLF and
+ * blank lines are tolerated. Which form it is shows in the content (header, columns, what they hold) and is logged.
+ * In a folder these files are looked for: metadata_train.csv with metadata_eval.csv (the validation rows),
+ * metadata.csv, metadata_train.csv alone, train.txt with val.txt, and last the only other *.csv or *.txt that looks
+ * like a manifest.
+ *
+ * Audio is found by id or path with the extension it has, or else one of wav flac ogg opus mp3; where and with which
+ * extension the last one was found is tried first.
+ *
+ * A bad row never ends the reading: it becomes a problem with its line and its reason.
+ *
+ * Memory: everything belongs to the manifest; mx_manifest_close releases it. After opening it is only read, so any
+ * thread may use it.
+ */
+#ifndef MX_CORPUS_MANIFEST_H
+#define MX_CORPUS_MANIFEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "corpus/reject.h"
+
+#define MX_MANIFEST_LIMIT_BYTES ((size_t)256 << 20) /* of one manifest file */
+#define MX_MANIFEST_SOURCES     2                   /* the rows of training and those of validation */
+
+/* X(identifier, name); AUTO is an option only, an open manifest has one of the others. */
+#define MX_MANIFEST_FORMAT_LIST(X)                                                                                     \
+    X(AUTO, "auto")                                                                                                    \
+    X(LJSPEECH, "ljspeech")                                                                                            \
+    X(PIPER, "piper")                                                                                                  \
+    X(COQUI, "coqui")                                                                                                  \
+    X(FILELIST, "filelist")
+
+enum mx_manifest_format {
+#define X(identifier, name) MX_MANIFEST_##identifier,
+    MX_MANIFEST_FORMAT_LIST(X)
+#undef X
+        MX_MANIFEST_FORMAT_COUNT
+};
+
+struct mx_manifest_options {
+    enum mx_manifest_format format; /* AUTO: by content */
+    uint64_t seed;                  /* of the split */
+    double validation_fraction;     /* 0 … 0.5 of the rows; used when no file names the validation rows */
+    const char *validation;         /* NULL, or the folder or file that holds the validation rows (--val-data) */
+};
+
+#define MX_MANIFEST_OPTIONS_DEFAULT ((struct mx_manifest_options){.validation_fraction = 0.05})
+
+/* One usable row: its line was read and its audio file exists (nothing more is known of the audio here). */
+struct mx_utterance {
+    const char *id;    /* unique within a source; of filelists and coqui the path without its extension */
+    const char *audio; /* path that can be opened */
+    const char *text;  /* as written, not normalised; not blank, valid UTF-8 */
+    const char *speaker_name;
+    uint32_t speaker;       /* index in speakers[] */
+    uint32_t source, line;  /* index in sources[], line from 1 */
+    bool validation;        /* belongs to the validation rows */
+    uint64_t audio_bytes;   /* size of the file … */
+    int64_t audio_mtime_ns; /* … and the time of its last change, when the manifest was opened */
+};
+
+/* Something about a line that must be told. */
+struct mx_manifest_problem {
+    uint32_t source, line;
+    enum mx_reject reject; /* NONE: a note, the row is used all the same */
+    const char *id;        /* "" where the line has none */
+    const char *message;   /* one line */
+};
+
+struct mx_manifest_source {
+    const char *path;               /* the file */
+    const char *root;               /* its folder: audio is looked for below it */
+    enum mx_manifest_format format; /* never AUTO */
+    const char *columns;            /* "id|raw|normalised" */
+    uint64_t bytes;
+    int64_t mtime_ns;
+    uint32_t rows; /* lines that are neither blank nor a header: used ones and rejected ones */
+};
+
+struct mx_manifest {
+    struct mx_manifest_source sources[MX_MANIFEST_SOURCES];
+    uint32_t source_count;
+    struct mx_utterance *utterances; /* in the order of the lines; sources one after the other */
+    uint32_t utterance_count;
+    const char **speakers; /* names in byte order, so that the indices do not depend on the order of rows */
+    uint32_t speaker_count;
+    struct mx_manifest_problem *problems; /* in the order of the lines */
+    uint32_t problem_count;
+    uint32_t rejected; /* problems with a reason other than NONE */
+    uint32_t rows;     /* utterance_count + rejected */
+    struct mx_arena arena;
+};
+
+/* Name of the speaker where the manifest has no column for it. */
+#define MX_MANIFEST_SPEAKER "default"
+
+/* Opens a folder or a manifest file; options NULL: the defaults. MX_ERR_NOT_FOUND if there is no manifest, MX_ERR_DATA
+ * if the file holds nothing of the kind. With broken rows only it is open, with no utterances: the caller decides. */
+int mx_manifest_open(const char *path, const struct mx_manifest_options *options, struct mx_manifest **out);
+/* The same from memory, as if it were the file `root`/`name`; the bytes are copied. For tests and fuzzing. */
+int mx_manifest_parse(const char *root, const char *name, const char *data, size_t bytes,
+                      const struct mx_manifest_options *options, struct mx_manifest **out);
+void mx_manifest_close(struct mx_manifest *manifest); /* NULL is fine */
+
+const char *mx_manifest_format_name(enum mx_manifest_format format);
+int mx_manifest_format_parse(const char *text, enum mx_manifest_format *out); /* MX_ERR_CONFIG with the list */
+
+/* The seeded split: out[i] tells whether id i is for validation. A pure function of the seed, the fraction and the set
+ * of ids (their order does not matter): each id gets a number from (seed, id), and the smallest are chosen, round(count
+ * × fraction) but at least 1 of two or more. A fraction of 0 chooses none. mx_manifest_open applies it to all its
+ * utterances; whoever drops rows afterwards calls it again for those that are left. */
+int mx_manifest_split(uint64_t seed, double fraction, const char *const *ids, uint32_t count, bool *out);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One row of a corpus: text, recording and judgement; see row.h.
+ */
+#include "corpus/row.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+struct mx_row_reader {
+    struct mx_row_options options;
+    struct mx_audio_reader *audio;
+    struct mx_phonemizer *phonemizer; /* NULL in mode chars */
+    struct mx_arena arena;
+};
+
+int mx_row_reader_create(const struct mx_row_options *options, struct mx_row_reader **out)
+{
+    int rc = 0;
+    struct mx_row_reader *reader = NULL;
+    *out = NULL;
+    MX_TRY(mx_audio_options_check(&options->audio));
+    if (!(options->characters_min >= 0 && options->characters_max > options->characters_min))
+        MX_RAISE(MX_ERR_ARGUMENT, "the minimum must be below the maximum",
+                 "characters per second from %g to %g is no range", options->characters_min, options->characters_max);
+    reader = mx_alloc(1, sizeof *reader);
+    if (reader == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    reader->options = *options;
+    mx_arena_init(&reader->arena, 0);
+    MX_TRY(mx_audio_reader_create(&reader->audio));
+    if (options->tokens == MX_TOKENS_PHONEMES) MX_TRY(mx_phonemizer_get(&reader->phonemizer));
+    *out = reader;
+    reader = NULL;
+out:
+    mx_row_reader_destroy(reader);
+    return rc;
+}
+
+void mx_row_reader_destroy(struct mx_row_reader *reader)
+{
+    if (reader == NULL) return;
+    mx_audio_reader_destroy(reader->audio);
+    mx_arena_release(&reader->arena);
+    mx_free(reader);
+}
+
+/* ---- known symbols ---- */
+
+struct range {
+    uint32_t first, last;
+};
+
+/* Latin and Arabic letters with their marks, the half-space, and what stays of the punctuation. */
+static const struct range letters[] = {
+    {' ', ' '},       {'\'', '\''},     {',', '.'},       {':', ';'},       {'!', '!'},       {'?', '?'},
+    {'A', 'Z'},       {'a', 'z'},       {0x00C0, 0x024F}, {0x0300, 0x036F}, {0x0610, 0x061A}, {0x0620, 0x065F},
+    {0x066E, 0x06D3}, {0x06D5, 0x06D5}, {0x06EE, 0x06EF}, {0x06FA, 0x06FF}, {0x0750, 0x077F}, {0x1E00, 0x1EFF},
+    {0x200C, 0x200D}, {0x2019, 0x2019}, {0xFB50, 0xFDFF}, {0xFE70, 0xFEFC}};
+/* Letters and marks of the IPA, and the same punctuation. */
+static const struct range phonemes[] = {
+    {' ', ' '},       {',', '.'},       {':', ';'},       {'!', '!'},       {'?', '?'},       {'a', 'z'},
+    {0x00E6, 0x00E6}, {0x00E7, 0x00E7}, {0x00F0, 0x00F0}, {0x00F8, 0x00F8}, {0x0127, 0x0127}, {0x014B, 0x014B},
+    {0x0153, 0x0153}, {0x0250, 0x02FF}, {0x0300, 0x036F}, {0x03B2, 0x03B2}, {0x03B8, 0x03B8}, {0x03C7, 0x03C7},
+    {0x1D00, 0x1DBF}, {0x203F, 0x203F}, {0x2191, 0x2193}, {0x207F, 0x207F}, {0x2C71, 0x2C71}};
+
+static bool in_ranges(const struct range *ranges, size_t count, uint32_t code)
+{
+    for (size_t i = 0; i < count; i++)
+        if (code >= ranges[i].first && code <= ranges[i].last) return true;
+    return false;
+}
+
+/* ---- the judgement ---- */
+
+static void __attribute__((format(printf, 3, 4)))
+row_refuse(struct mx_row *row, enum mx_reject reject, const char *fmt, ...)
+{
+    va_list list;
+    va_start(list, fmt);
+    vsnprintf(row->detail, sizeof row->detail, fmt, list);
+    va_end(list);
+    mx_utf8_trim(row->detail);
+    row->reject = reject;
+}
+
+/* Nothing but ASCII signs: it is not the language that is unknown. */
+static bool is_mute(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text >= 0x80 || isalnum((unsigned char)*text)) return false;
+    return true;
+}
+
+static int row_text(struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row)
+{
+    int rc = 0;
+    char *spoken = NULL, name[MX_SYMBOL_NAME_BYTES];
+    const size_t length = strlen(utterance->text);
+    if (reader->options.language != MX_ROW_LANGUAGE_DETECT) {
+        row->language = (enum mx_language)reader->options.language;
+    } else {
+        rc = mx_text_detect(utterance->text, length, &row->language);
+        if (rc == MX_ERR_DATA) {
+            if (is_mute(utterance->text))
+                row_refuse(row, MX_REJECT_EMPTY_TEXT, "nothing of the text can be spoken");
+            else
+                row_refuse(row, MX_REJECT_UNKNOWN_LANGUAGE, "%s", mx_error_last()->message);
+            return 0;
+        }
+        if (rc < 0) return rc;
+    }
+    rc = mx_text_normalise(row->language, utterance->text, length, &reader->arena, &spoken, NULL);
+    if (rc == MX_ERR_DATA) {
+        row_refuse(row, MX_REJECT_INVALID_UTF8, "%s", mx_error_last()->message);
+        return 0;
+    }
+    if (rc < 0) return rc;
+    row->spoken = spoken;
+    for (const char *at = spoken; *at != '\0';) {
+        uint32_t code;
+        at += mx_text_utf8_decode(at, &code);
+        row->characters += code != ' ';
+        if (row->reject == MX_REJECT_NONE && !in_ranges(letters, sizeof letters / sizeof letters[0], code))
+            row_refuse(row, MX_REJECT_UNKNOWN_SYMBOL, "the text holds %s, which is no letter of a known language",
+                       mx_symbol_name(code, name));
+    }
+    if (row->characters == 0) row_refuse(row, MX_REJECT_EMPTY_TEXT, "nothing of the text can be spoken");
+    return 0;
+}
+
+static void row_speaking_rate(const struct mx_row_options *options, struct mx_row *row)
+{
+    const double rate = (double)row->characters / row->audio.seconds_used;
+    if (rate >= options->characters_min && rate <= options->characters_max) return;
+    row_refuse(row, MX_REJECT_SPEAKING_RATE, "%zu characters in %.2f s are %.1f a second; from %g to %g are believable",
+               row->characters, row->audio.seconds_used, rate, options->characters_min, options->characters_max);
+}
+
+static int row_symbols(struct mx_row_reader *reader, struct mx_row *row)
+{
+    char name[MX_SYMBOL_NAME_BYTES];
+    uint32_t *symbols = NULL;
+    const struct mx_row_options *const options = &reader->options;
+    const int rc = mx_tokens_from_text(options->tokens, reader->phonemizer, row->language, row->spoken, &reader->arena,
+                                       &symbols, &row->symbol_count);
+    if (rc < 0) return rc;
+    if (row->symbol_count == 0) {
+        row_refuse(row, MX_REJECT_EMPTY_TEXT, "the text has no sounds");
+        return 0;
+    }
+    for (size_t i = 0; i < row->symbol_count; i++) {
+        const bool known = options->vocabulary != NULL ? mx_vocabulary_find(options->vocabulary, symbols[i]) >= 0
+                           : options->tokens == MX_TOKENS_PHONEMES
+                               ? in_ranges(phonemes, sizeof phonemes / sizeof phonemes[0], symbols[i])
+                               : true; /* a letter, which was looked at with the text */
+        if (known) continue;
+        row_refuse(row, MX_REJECT_UNKNOWN_SYMBOL, "%s %s", mx_symbol_name(symbols[i], name),
+                   options->vocabulary != NULL ? "is not in the vocabulary" : "is no phoneme");
+        return 0;
+    }
+    row->symbols = symbols;
+    return 0;
+}
+
+static void row_start(struct mx_row_reader *reader, struct mx_row *row)
+{
+    memset(row, 0, sizeof *row);
+    row->spoken = "";
+    mx_arena_reset(&reader->arena);
+}
+
+int mx_row_load_text(struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row)
+{
+    int rc = 0;
+    row_start(reader, row);
+    MX_TRY(row_text(reader, utterance, row));
+    if (row->reject == MX_REJECT_NONE) MX_TRY(row_symbols(reader, row));
+out:
+    return rc;
+}
+
+int mx_row_load_audio(struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row)
+{
+    const float *samples = NULL;
+    size_t count = 0;
+    const int rc =
+        mx_audio_load(reader->audio, utterance->audio, &reader->options.audio, &samples, &count, &row->audio);
+    if (row->audio.reject != MX_REJECT_NONE) {
+        row_refuse(row, row->audio.reject, "%s", row->audio.detail);
+        return 0;
+    }
+    if (rc < 0) return rc;
+    row_speaking_rate(&reader->options, row);
+    if (row->reject != MX_REJECT_NONE) return 0;
+    row->samples = samples;
+    row->sample_count = count;
+    return 0;
+}
+
+int mx_row_load(struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row)
+{
+    int rc = 0;
+    row_start(reader, row);
+    MX_TRY(row_text(reader, utterance, row));
+    if (row->reject == MX_REJECT_NONE) MX_TRY(mx_row_load_audio(reader, utterance, row));
+    if (row->reject == MX_REJECT_NONE) MX_TRY(row_symbols(reader, row));
+    if (row->reject != MX_REJECT_NONE) row->samples = NULL;
+out:
+    return rc;
+}

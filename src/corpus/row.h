@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One row of a corpus, whole: its recording (audio.h), its text as spoken (text.h) and its symbols (tokens.h), and the
+ * judgement whether it can be used. `check` and `prepare` both ask here, so that they agree on every row.
+ *
+ * Besides what the audio reader refuses, a row is rejected when its text belongs to no known language, when nothing of
+ * it can be spoken, when it holds a symbol that is not known, and when the number of characters per second says that
+ * text and recording do not belong together. Characters are those of the normalised text, blanks not counted; seconds
+ * are those after trimming.
+ *
+ * Known symbols: those of `vocabulary`, where one is given. Without one the normalised text may hold Latin and Arabic
+ * letters and their marks, and phonemes must be letters and marks of the IPA; in both, the punctuation that text.h
+ * leaves.
+ *
+ * Memory: a reader owns all buffers, which only grow. One thread uses a reader at a time. What mx_row_load hands out is
+ * the reader's, until its next load.
+ */
+#ifndef MX_CORPUS_ROW_H
+#define MX_CORPUS_ROW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "corpus/audio.h"
+#include "corpus/manifest.h"
+#include "corpus/reject.h"
+#include "corpus/text.h"
+#include "corpus/tokens.h"
+#include "corpus/vocabulary.h"
+
+#define MX_ROW_LANGUAGE_DETECT (-1)
+
+struct mx_row_options {
+    struct mx_audio_options audio;
+    int language; /* one of enum mx_language, or MX_ROW_LANGUAGE_DETECT: by the script of each text */
+    enum mx_tokens_mode tokens;
+    double characters_min, characters_max;  /* per second */
+    const struct mx_vocabulary *vocabulary; /* NULL: see above; borrowed */
+};
+
+#define MX_ROW_OPTIONS_DEFAULT                                                                                         \
+    ((struct mx_row_options){.audio = MX_AUDIO_OPTIONS_DEFAULT,                                                        \
+                             .language = MX_ROW_LANGUAGE_DETECT,                                                       \
+                             .tokens = MX_TOKENS_PHONEMES,                                                             \
+                             .characters_min = 2.0,                                                                    \
+                             .characters_max = 30.0})
+
+struct mx_row {
+    enum mx_reject reject;
+    char detail[192]; /* why, in words with numbers; "" for a good row */
+    struct mx_audio_report audio;
+    const float *samples; /* at MX_AUDIO_RATE, trimmed and levelled; NULL unless the row is good */
+    size_t sample_count;
+    enum mx_language language;
+    const char *spoken;      /* the normalised text; "" when it was not reached */
+    size_t characters;       /* of it, blanks not counted */
+    const uint32_t *symbols; /* of the spoken text; NULL unless the row is good */
+    size_t symbol_count;
+};
+
+struct mx_row_reader;
+
+/* Starts libespeak-ng if the options need it; its failures are reported here. The options are copied. */
+int mx_row_reader_create(const struct mx_row_options *options, struct mx_row_reader **out);
+void mx_row_reader_destroy(struct mx_row_reader *reader); /* NULL is fine */
+
+/* 0 for good rows and for rejected ones (row->reject tells). Negative: not the row's fault (out of memory, phonemes
+ * cannot be made at all). */
+int mx_row_load(struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row);
+
+/* The halves of mx_row_load, for whoever needs the texts of all rows before their recordings (a vocabulary) and no
+ * phonemes later. The first opens no recording; symbols are set if the text is good. The second needs of `row` only
+ * `characters` and a `reject` of NONE; it adds the recording and its judgement and leaves the rest as it is. */
+int mx_row_load_text(struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row);
+int mx_row_load_audio(struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row);
+
+#endif
