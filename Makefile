@@ -104,7 +104,7 @@ fmt-check: ## fails if a source is not formatted
 tidy: ## clang-tidy over all sources
 	$(DEPS) build test bench clang tidy
 	$(call compile,$(BUILD)/clang,-DCMAKE_C_COMPILER=clang -DMX_WERROR=1)
-	@printf '%s\n' $(filter %.c,$(SOURCES)) | xargs -P "$$(nproc)" -n 1 clang-tidy -p $(BUILD)/clang --quiet
+	@printf '%s\n' $(filter %.c,$(SOURCES)) | xargs -P "$$(nproc)" -n 1 scripts/tidy.sh $(BUILD)/clang
 
 coverage: ## executed lines per source file after the tests, in build/coverage
 	$(DEPS) build test bench

@@ -8,7 +8,8 @@
 # `ctest -L threads` runs them, `make tsan` under ThreadSanitizer.
 set(MX_THREAD_TESTS
     test_alloc test_error test_log test_pool test_progress test_queue
-    test_budget test_cpu.* test_device.* test_fake.* test_registry.* test_ops_deterministic test_tokens test_check)
+    test_budget test_cpu.* test_device.* test_fake.* test_registry.* test_ops_deterministic test_tokens test_check
+    test_dataset test_prepare test_extract)
 
 set(MX_TEST_SECONDS 120)
 if(MX_SANITIZE)
@@ -28,6 +29,7 @@ function(mx_programs folder prefix out)
   add_library(${prefix}_common INTERFACE)
   target_include_directories(${prefix}_common INTERFACE ${CMAKE_SOURCE_DIR}/${folder})
   target_link_libraries(${prefix}_common INTERFACE libmyxtts ${ARGN})
+  target_compile_definitions(${prefix}_common INTERFACE MX_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}") # golden files, scripts
   if(MX_OPENBLAS)
     target_include_directories(${prefix}_common SYSTEM INTERFACE ${OPENBLAS_INCLUDE})
     target_link_libraries(${prefix}_common INTERFACE ${OPENBLAS_LIBRARY})
@@ -103,7 +105,6 @@ function(mx_add_benches)
   mx_programs(bench bench names ${fftw})
   # A fair peer: with these its square roots and logarithms are vectorised.
   set_source_files_properties(${CMAKE_SOURCE_DIR}/bench/plain_mel.c PROPERTIES COMPILE_OPTIONS -ffast-math)
-  target_compile_definitions(bench_support PRIVATE MX_PEERS_FOLDER="${CMAKE_SOURCE_DIR}/bench/peers")
 endfunction()
 
 # A fuzz target is tests/fuzz/fuzz_<name>.c with LLVMFuzzerTestOneInput; `make fuzz` runs each for a while.

@@ -340,8 +340,10 @@ static void roots_equal(const struct root *a, const struct root *b)
 {
     assert_true(a->train.batch_size == b->train.batch_size && a->train.big == b->train.big);
     assert_memory_equal(&a->train.learning_rate, &b->train.learning_rate, sizeof(double));
-    if (isnan(a->train.any)) assert_true(isnan(b->train.any));
-    else assert_memory_equal(&a->train.any, &b->train.any, sizeof(double));
+    if (isnan(a->train.any))
+        assert_true(isnan(b->train.any));
+    else
+        assert_memory_equal(&a->train.any, &b->train.any, sizeof(double));
     assert_int_equal(a->train.shuffle, b->train.shuffle);
     assert_int_equal(a->train.precision, b->train.precision);
     assert_memory_equal(a->paths.name, b->paths.name, sizeof a->paths.name);

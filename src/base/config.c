@@ -180,7 +180,8 @@ int mx_config_key_fail(const struct mx_config_schema *schema, const struct mx_co
         return mx_error_hint("did you mean '%s'?", mx_text_nearest_best(&nearest));
     if (section == NULL || section->count == 0)
         names_join(known, sizeof known, schema->sections, schema->count, sizeof schema->sections[0]);
-    else names_join(known, sizeof known, section->fields, section->count, sizeof section->fields[0]);
+    else
+        names_join(known, sizeof known, section->fields, section->count, sizeof section->fields[0]);
     return mx_error_hint("known %s: %s", section == NULL || section->count == 0 ? "sections" : "keys", known);
 }
 
@@ -206,8 +207,10 @@ void mx_config_expects(const struct mx_config_field *field, char out[MX_CONFIG_E
     case MX_CONFIG_TYPE_DOUBLE:
         mx_text_from_double(field->double_min, low);
         mx_text_from_double(field->double_max, high);
-        if (field->ranged) snprintf(out, MX_CONFIG_EXPECTS_BYTES, "a number from %s to %s%s%s", low, high, gap, unit);
-        else snprintf(out, MX_CONFIG_EXPECTS_BYTES, "a number%s%s", gap, unit);
+        if (field->ranged)
+            snprintf(out, MX_CONFIG_EXPECTS_BYTES, "a number from %s to %s%s%s", low, high, gap, unit);
+        else
+            snprintf(out, MX_CONFIG_EXPECTS_BYTES, "a number%s%s", gap, unit);
         return;
     case MX_CONFIG_TYPE_STRING:
         snprintf(out, MX_CONFIG_EXPECTS_BYTES, "text of at most %zu bytes", field->size - 1);

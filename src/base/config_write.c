@@ -46,11 +46,16 @@ static int string_append(struct mx_text *out, const char *text, const struct mx_
     for (size_t at = 0; at < length;) {
         uint32_t code = 0;
         const size_t step = mx_text_utf8_decode(text + at, &code);
-        if (code == '"' || code == '\\') mx_text_append(out, "\\%c", (int)code);
-        else if (code == '\n') mx_text_append(out, "\\n");
-        else if (code == '\t') mx_text_append(out, "\\t");
-        else if (stands_plain(code)) mx_text_append(out, "%.*s", (int)step, text + at);
-        else mx_text_append(out, code < 0x100 ? "\\x%02" PRIX32 : "\\u%04" PRIX32, code);
+        if (code == '"' || code == '\\')
+            mx_text_append(out, "\\%c", (int)code);
+        else if (code == '\n')
+            mx_text_append(out, "\\n");
+        else if (code == '\t')
+            mx_text_append(out, "\\t");
+        else if (stands_plain(code))
+            mx_text_append(out, "%.*s", (int)step, text + at);
+        else
+            mx_text_append(out, code < 0x100 ? "\\x%02" PRIX32 : "\\u%04" PRIX32, code);
         at += step;
     }
     return mx_text_append(out, "\"");

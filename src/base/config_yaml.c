@@ -77,10 +77,12 @@ static int syntax_fail(const struct reader *r)
         const size_t offset = r->parser.problem_offset < r->length ? r->parser.problem_offset : r->length;
         return fail_at(r, line_at_offset(r->text, offset), problem, "remove the control character; save as plain text");
     }
-    if (line_has_leading_tab(r, r->parser.problem_mark.line)) hint = "indent with spaces, not tabs";
+    if (line_has_leading_tab(r, r->parser.problem_mark.line))
+        hint = "indent with spaces, not tabs";
     else if (strstr(reason, "mapping values") != NULL)
         hint = "check the indentation, and put quotes around a value that contains ': '";
-    else if (strstr(reason, "expected ':'") != NULL) hint = "write 'key: value', with a space after the colon";
+    else if (strstr(reason, "expected ':'") != NULL)
+        hint = "write 'key: value', with a space after the colon";
     return fail_at(r, line_of(r->parser.problem_mark.line), problem, hint);
 }
 

@@ -122,6 +122,11 @@ static int temporary_open(const char *path, char **name, int *fd)
 
 int mx_file_write_atomic(const char *path, const void *data, size_t bytes)
 {
+    return mx_file_write_parts(path, &(struct mx_file_part){data, bytes}, 1);
+}
+
+int mx_file_write_parts(const char *path, const struct mx_file_part *parts, size_t count)
+{
     int rc = 0, fd = -1;
     bool created = false;
     char quoted[QUOTED_BYTES];
@@ -136,7 +141,9 @@ int mx_file_write_atomic(const char *path, const void *data, size_t bytes)
     if (exists && fchmod(fd, status.st_mode & 07777) != 0)
         MX_RAISE(MX_ERR_IO, "check the owner of the file", "cannot keep the permissions of %s: %s", quoted,
                  strerror(errno));
-    if (write_whole(fd, data, bytes) != 0 || fsync(fd) != 0)
+    bool written = true;
+    for (size_t i = 0; i < count && written; i++) written = write_whole(fd, parts[i].data, parts[i].bytes) == 0;
+    if (!written || fsync(fd) != 0)
         MX_RAISE(MX_ERR_IO, "check the free space of the disk", "cannot write %s: %s", quoted, strerror(errno));
     const int closed = close(fd);
     fd = -1;

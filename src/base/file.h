@@ -18,4 +18,11 @@ int mx_file_read(const char *path, size_t limit_bytes, char **data, size_t *byte
  * existing file keeps its permissions. */
 int mx_file_write_atomic(const char *path, const void *data, size_t bytes);
 
+/* The same for a file of several pieces, one after the other: a large file need not lie in one piece in memory. */
+struct mx_file_part {
+    const void *data;
+    size_t bytes;
+};
+int mx_file_write_parts(const char *path, const struct mx_file_part *parts, size_t count);
+
 #endif

@@ -39,14 +39,19 @@ static enum mx_text_number digits_parse(const char *digits, unsigned base, uint6
     if (digits[0] == '\0') return MX_TEXT_SYNTAX;
     for (const char *at = digits; *at != '\0'; at++) {
         unsigned digit;
-        if (*at >= '0' && *at <= '9') digit = (unsigned)(*at - '0');
-        else if (*at >= 'a' && *at <= 'f') digit = (unsigned)(*at - 'a') + 10;
-        else if (*at >= 'A' && *at <= 'F') digit = (unsigned)(*at - 'A') + 10;
-        else return MX_TEXT_SYNTAX;
+        if (*at >= '0' && *at <= '9')
+            digit = (unsigned)(*at - '0');
+        else if (*at >= 'a' && *at <= 'f')
+            digit = (unsigned)(*at - 'a') + 10;
+        else if (*at >= 'A' && *at <= 'F')
+            digit = (unsigned)(*at - 'A') + 10;
+        else
+            return MX_TEXT_SYNTAX;
         if (digit >= base) return MX_TEXT_SYNTAX;
         if (value > (limit - digit) / base)
             too_big = true; /* keep reading: bad syntax further on is the better report */
-        else value = value * base + digit;
+        else
+            value = value * base + digit;
     }
     *out = value;
     return too_big ? MX_TEXT_TOO_BIG : MX_TEXT_NUMBER;
@@ -66,8 +71,10 @@ enum mx_text_number mx_text_parse_int64(const char *text, int64_t *out)
     if (negative || text[0] == '+') text++;
     result = digits_parse(text, 10, negative ? most + 1 : most, &magnitude);
     if (result != MX_TEXT_NUMBER) return result;
-    if (!negative) *out = (int64_t)magnitude;
-    else *out = magnitude == most + 1 ? INT64_MIN : -(int64_t)magnitude;
+    if (!negative)
+        *out = (int64_t)magnitude;
+    else
+        *out = magnitude == most + 1 ? INT64_MIN : -(int64_t)magnitude;
     return result;
 }
 
@@ -263,8 +270,10 @@ char *mx_text_quote(char *out, size_t size, const char *text)
     for (size_t at = 0; at < total;) {
         const size_t step = quotable(text + at, total - at);
         if (used + (step == 0 ? 4 : step) > end) break;
-        if (step == 0) snprintf(out + used, 5, "\\x%02x", (unsigned)(unsigned char)text[at]);
-        else memcpy(out + used, text + at, step);
+        if (step == 0)
+            snprintf(out + used, 5, "\\x%02x", (unsigned)(unsigned char)text[at]);
+        else
+            memcpy(out + used, text + at, step);
         used += step == 0 ? 4 : step;
         at += step == 0 ? 1 : step;
     }

@@ -228,8 +228,10 @@ static int option_help(const struct mx_option *option, struct mx_text *out)
     const int rc = words.failure;
     if (rc == 0) {
         const size_t indent = strlen(HELP_INDENT);
-        if (strlen(left) + 2 > indent) mx_text_append(out, "%s\n%s", left, HELP_INDENT);
-        else mx_text_append(out, "%-*s", (int)indent, left);
+        if (strlen(left) + 2 > indent)
+            mx_text_append(out, "%s\n%s", left, HELP_INDENT);
+        else
+            mx_text_append(out, "%-*s", (int)indent, left);
         mx_text_append_wrapped(out, words.data, indent, HELP_COLUMNS, HELP_INDENT);
         mx_text_append(out, "\n");
     }

@@ -293,11 +293,12 @@ struct mx_attentive_pool_grad_args {
 };
 
 /* The monotonic alignment of each sequence's tokens with its frames. Every frame belongs to one token, in order, and
- * every token has at least one frame; of all such alignments the one with the largest Σ_frame -½ |mel[frame] -
- * mean[its token]|², with all totals in double; of two equal ways into a frame the one that stays with the token. Where
- * a sequence has fewer frames than tokens that cannot be, and the frames are spread evenly: the first t of T tokens
- * share the first ⌊t · frames/T⌋ frames. Frames without any token fail the stream. Never differentiated: durations are
- * whole numbers.
+ * every token has at least one frame; of all such alignments the one with the largest
+ *   Σ_f -½ |mel[f] - mean[t]|² - diagonal · ((f + ½) tokens/frames - (t + ½))²,   t: the token of frame f
+ * with f and t counted in the sequence and all totals in double; of two equal ways into a frame the one that stays with
+ * the token. Where a sequence has fewer frames than tokens that cannot be, and the frames are spread evenly: the first
+ * t of T tokens share the first ⌊t · frames/T⌋ frames. Frames without any token fail the stream. Never differentiated:
+ * durations are whole numbers.
  *
  * The time is O(tokens · frames · n) of each sequence, the memory one bit for each token and frame: */
 #define MX_ALIGN_WORK(token_rows, token_max_rows, frame_rows)                                                          \
@@ -310,6 +311,7 @@ struct mx_align_args {
     struct mx_slice logs;      /* (optional) [tokens.rows]: ln(1 + duration) */
     struct mx_slice work;      /* [MX_ALIGN_WORK(tokens.rows, tokens.max_rows, frames.rows)]: scratch */
     int64_t n;
+    float diagonal; /* ≥ 0 */
 };
 
 enum mx_loss_kind { MX_LOSS_L1, MX_LOSS_L2 }; /* |p - t| and (p - t)² */

@@ -291,6 +291,7 @@ DESCRIBE(align)
     packed_parts(walk, &a->frames, of_frames);
     require(walk, a->frames.count == a->tokens.count, "frames.count", "as many sequences as tokens.count says");
     dimension(walk, "n", a->n);
+    real(walk, "diagonal", a->diagonal, 0, INFINITY, true);
     tensor(walk, "mean", a->mean, times(a->tokens.rows, a->n), READ);
     tensor(walk, "mel", a->mel, times(a->frames.rows, a->n), READ);
     tensor(walk, "durations", a->durations, a->tokens.rows, WRITTEN);
