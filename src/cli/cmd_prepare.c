@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * myxtts prepare DIR --out FILE: makes a packed corpus, which training opens at once.
+ *
+ * An interrupt (Ctrl-C) or SIGTERM ends the work with exit code 4 and all finished rows kept; so does, without the exit
+ * code, a kill. The same command goes on.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/prepare_stage.h"
+#include "corpus/prepare.h"
+
+struct values {
+    const char *out, *language, *tokens, *format, *validation, *min_seconds, *max_seconds;
+    int64_t workers;
+    bool features, allow_rejects, force;
+};
+
+static const char *const format_names[] = {
+#define X(identifier, name) name,
+    MX_MANIFEST_FORMAT_LIST(X)
+#undef X
+        NULL};
+static const char *const token_names[] = {
+#define X(identifier, name) name,
+    MX_TOKENS_LIST(X)
+#undef X
+        NULL};
+
+static const struct mx_option options[] = {
+    {MX_OPTION_STRING(struct values, out, "out", "FILE", NULL, "The packed corpus to make. Must be given."),
+     .letter = 'o'},
+    {MX_OPTION_FLAG(struct values, features, "features",
+                    "Store mel, energy and pitch instead of the audio. Training then cannot augment the sound.")},
+    {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "by the script of each text",
+                      "Language of all texts: en or fa.")},
+    {MX_OPTION_CHOICE(struct values, tokens, "tokens", "KIND", token_names, "phonemes",
+                      "What the symbols are: phonemes by espeak-ng, or the characters themselves.")},
+    {MX_OPTION_STRING(struct values, min_seconds, "min-seconds", "S", "0.4",
+                      "Reject recordings that are shorter without the silence at their ends.")},
+    {MX_OPTION_STRING(struct values, max_seconds, "max-seconds", "S", "20",
+                      "Reject recordings that are longer without the silence at their ends.")},
+    {MX_OPTION_CHOICE(struct values, format, "format", "FORMAT", format_names, "auto",
+                      "Form of the manifest; auto finds it by its content.")},
+    {MX_OPTION_STRING(struct values, validation, "val-data", "PATH", "5 % of the rows",
+                      "Folder or manifest file of the validation rows.")},
+    {MX_OPTION_INT(struct values, workers, "workers", "N", 1, 256, "one for each core", "Rows read at a time.")},
+    {MX_OPTION_FLAG(struct values, allow_rejects, "allow-rejects",
+                    "Go on when more than 5 % of the rows are rejected.")},
+    {MX_OPTION_FLAG(struct values, force, "force", "Start anew, also if the file is up to date or half done.")},
+};
+
+static const struct mx_example examples[] = {
+    {"myxtts prepare my-corpus --out my-corpus.pack", "decodes and resamples all recordings into one file"},
+    {"myxtts prepare my-corpus --out my-corpus.pack", "once more: says that the file is up to date"},
+    {"myxtts prepare my-corpus --out my-features.pack --features", "stores what the network sees of the recordings"},
+};
+
+/* ---- interrupts ---- */
+
+static atomic_bool stop;
+
+static void on_signal(int number)
+{
+    (void)number;
+    atomic_store(&stop, true);
+}
+
+/* The former actions are restored by signals_leave. A second signal ends the program at once. */
+static void signals_watch(struct sigaction before[2])
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, &before[0]);
+    sigaction(SIGTERM, &action, &before[1]);
+}
+
+static void signals_leave(const struct sigaction before[2])
+{
+    sigaction(SIGINT, &before[0], NULL);
+    sigaction(SIGTERM, &before[1], NULL);
+}
+
+/* ---- the report ---- */
+
+static void report_print(const char *file, const struct mx_prepare_report *report)
+{
+    const double elapsed = (double)report->elapsed_ns * 1e-9;
+    printf("%s%s\n", file, report->up_to_date ? " is up to date" : "");
+    printf("  rows       %" PRIu32 ": %" PRIu32 " good, %" PRIu32 " rejected\n", report->rows, report->good,
+           report->rejected);
+    for (int i = 1; i < MX_REJECT_COUNT; i++)
+        if (report->reasons[i] > 0)
+            printf("  %8" PRIu32 " %-16s %s\n", report->reasons[i], mx_reject_name((enum mx_reject)i),
+                   mx_reject_text((enum mx_reject)i));
+    printf("  audio      %.2f h, %" PRIu32 " speaker%s, %zu tokens in the vocabulary\n", report->seconds / 3600,
+           report->speakers, report->speakers == 1 ? "" : "s", report->tokens);
+    printf("  file       %.1f MB\n", (double)report->bytes / 1e6);
+    if (report->up_to_date) return;
+    printf("  time       %.1f s with %d worker%s", elapsed, report->workers, report->workers == 1 ? "" : "s");
+    if (report->kept > 0) printf("; %" PRIu32 " rows were there from before", report->kept);
+    printf("\n");
+    if (report->rejected > 0) printf("The rejected rows are listed in %s" MX_PREPARE_REJECTS_SUFFIX "\n", file);
+}
+
+/* Why a file that was there is not used, line by line. */
+static void changes_tell(const char *file, const struct mx_prepare_report *report)
+{
+    if (report->changes == 0 || report->changed.data == NULL) return;
+    mx_info("%s was not up to date and had to be made again:", file);
+    for (const char *line = report->changed.data; *line != '\0';) {
+        int length = 0;
+        while (line[length] != '\n' && line[length] != '\0') length++;
+        mx_info("  %.*s", length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+/* ---- running ---- */
+
+static int seconds_parse(const char *option, const char *text, double *out)
+{
+    char quoted[96];
+    if (text == NULL || mx_text_parse_double(text, out) == MX_TEXT_NUMBER) return 0;
+    return MX_FAIL(MX_ERR_USAGE, "give seconds, for example 0.5", "option '--%s' has the value %s, which is no number",
+                   option, mx_text_quote(quoted, sizeof quoted, text));
+}
+
+static int wanted_read(const struct values *values, struct mx_prepare_options *wanted)
+{
+    int rc = 0;
+    enum mx_language language;
+    MX_TRY(seconds_parse("min-seconds", values->min_seconds, &wanted->row.audio.seconds_min));
+    MX_TRY(seconds_parse("max-seconds", values->max_seconds, &wanted->row.audio.seconds_max));
+    MX_TRY(mx_audio_options_check(&wanted->row.audio));
+    if (values->language != NULL) {
+        MX_TRY(mx_language_parse(values->language, &language));
+        wanted->row.language = (int)language;
+    }
+    if (values->tokens != NULL) MX_TRY(mx_tokens_mode_parse(values->tokens, &wanted->row.tokens));
+    if (values->format != NULL) MX_TRY(mx_manifest_format_parse(values->format, &wanted->manifest.format));
+    wanted->manifest.validation = values->validation;
+    wanted->workers = (int)values->workers;
+    wanted->force = values->force;
+    if (values->allow_rejects) wanted->rejects_max = 1.0;
+out:
+    return rc;
+}
+
+static int run(const void *given, const struct mx_option_list *operands)
+{
+    int rc = 0;
+    const struct values *const values = given;
+    const char *const hint = "see 'myxtts prepare --help'";
+    struct sigaction before[2];
+    struct mx_prepare_report report = {0};
+    struct mx_feature_stage *stage = NULL;
+    struct mx_prepare_options wanted = MX_PREPARE_OPTIONS_DEFAULT;
+    if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "name the corpus folder, or its manifest file");
+    if (values->out == NULL || values->out[0] == '\0') return MX_FAIL(MX_ERR_USAGE, hint, "'--out FILE' is missing");
+    wanted.corpus = operands->items[0];
+    wanted.file = values->out;
+    wanted.stop = &stop;
+    MX_TRY(wanted_read(values, &wanted));
+    if (values->features) {
+        MX_TRY(mx_feature_stage_create(wanted.workers, wanted.row.audio.seconds_max, &stage));
+        wanted.stage = mx_feature_stage_get(stage);
+    }
+    signals_watch(before);
+    rc = mx_prepare_run(&wanted, &report);
+    signals_leave(before);
+    changes_tell(values->out, &report);
+    if (rc >= 0) report_print(values->out, &report);
+out:
+    mx_prepare_release(&report);
+    mx_feature_stage_destroy(stage);
+    return rc;
+}
+
+const struct mx_command mx_command_prepare = {
+    .name = "prepare",
+    .page =
+        {
+            .command = "myxtts prepare",
+            .operands = "DIR",
+            .operand_max = 1,
+            .summary = "make one packed file of a corpus, which training opens at once",
+            .description =
+                "DIR is a corpus folder or its manifest file, in the forms that 'myxtts check' knows. All recordings "
+                "are decoded, resampled to 22,050 Hz, trimmed and levelled, all texts are turned into tokens, on all "
+                "cores. Rows that cannot be used are counted by reason and listed in FILE.rejects.tsv.\n"
+                "The work goes to FILE.part and gets its name at the end, so FILE is always whole. Whatever interrupts "
+                "it, the same command goes on where it stopped. A file that is up to date is left as it is: what "
+                "counts are the manifest, sizes and times of the recordings, and the options.\nThe exit code is 2 when "
+                "more than 5 % of the rows are rejected, unless '--allow-rejects' is given.",
+            .examples = examples,
+            .example_count = sizeof examples / sizeof examples[0],
+        },
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .values_bytes = sizeof(struct values),
+    .run = run,
+};

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The list of utterances and its loading; see dataset.h. What is special about folders is in dataset_folder.c.
+ */
+#include "corpus/dataset.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "corpus/dataset_work.h"
+
+/* ---- the list ---- */
+
+/* The split by seed over the whole list, or the one that the manifest named. */
+static int list_split(struct mx_dataset *dataset, const struct mx_manifest_options *options)
+{
+    int rc = 0;
+    const char **const ids = mx_alloc(dataset->count, sizeof *ids);
+    bool *const chosen = mx_alloc(dataset->count, sizeof *chosen);
+    if (ids == NULL || chosen == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t i = 0; i < dataset->count; i++) ids[i] = dataset->list[i].id;
+    MX_TRY(mx_manifest_split(options->seed, options->validation_fraction, ids, dataset->count, chosen));
+    for (uint32_t i = 0; i < dataset->count; i++) dataset->list[i].validation = chosen[i];
+out:
+    mx_free(ids);
+    mx_free(chosen);
+    return rc;
+}
+
+/* The list from the index of a packed file: of its good rows, or (from_folder) of all that a folder would list. */
+static int list_packed(struct mx_dataset *dataset, const struct mx_dataset_options *options, bool from_folder)
+{
+    int rc = 0;
+    const struct mx_packed_header *const header = mx_packed_header(dataset->packed);
+    dataset->list = mx_alloc(header->record_count, sizeof *dataset->list);
+    if (dataset->list == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t row = 0; row < header->record_count; row++) {
+        const struct mx_packed_record *const record = mx_packed_record(dataset->packed, row);
+        if (from_folder ? record->samples_bound == 0 : record->reject != 0) continue;
+        dataset->list[dataset->count++] =
+            (struct mx_dataset_utterance){.id = mx_packed_id(dataset->packed, row),
+                                          .row = row,
+                                          .samples = from_folder ? record->samples_bound : record->samples,
+                                          .frames = record->frames,
+                                          .tokens = record->token_count,
+                                          .speaker = record->speaker,
+                                          .language = record->language,
+                                          .validation = (record->flags & MX_PACKED_VALIDATION) != 0};
+    }
+    if (!dataset->listed) MX_TRY(list_split(dataset, &options->manifest));
+out:
+    return rc;
+}
+
+/* Recipe and kind of split, from the metadata. */
+static int metadata_read(struct mx_dataset *dataset)
+{
+    int rc = 0;
+    size_t bytes = 0;
+    const char *const text = mx_packed_metadata(dataset->packed, &bytes);
+    cJSON *const root = cJSON_ParseWithLength(text, bytes);
+    const cJSON *const options = cJSON_GetObjectItemCaseSensitive(root, "options");
+    const cJSON *const validation = cJSON_GetObjectItemCaseSensitive(root, "validation");
+    const char *const recipe = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, "recipe"));
+    const char *const hash = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, "recipe_hash"));
+    if (recipe == NULL || hash == NULL || !cJSON_IsString(validation))
+        MX_RAISE(MX_ERR_FORMAT, "make it again with 'myxtts prepare'",
+                 "the metadata of the packed corpus is not whole");
+    dataset->listed = strcmp(validation->valuestring, "listed") == 0;
+    dataset->recipe = mx_strdup(recipe);
+    dataset->recipe_hash = mx_strdup(hash);
+    if (dataset->recipe == NULL || dataset->recipe_hash == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+out:
+    cJSON_Delete(root);
+    return rc;
+}
+
+/* ---- a vocabulary of the caller ---- */
+
+/* The numbers of the packed file in those of the vocabulary that was asked for. */
+static int tokens_map(struct mx_dataset *dataset, const struct mx_vocabulary *wanted)
+{
+    int rc = 0;
+    char name[MX_SYMBOL_NAME_BYTES];
+    const struct mx_vocabulary *const own = mx_packed_vocabulary(dataset->packed);
+    const size_t size = mx_vocabulary_size(own);
+    if (mx_vocabulary_mode(own) != mx_vocabulary_mode(wanted))
+        MX_RAISE(MX_ERR_DATA, "prepare the corpus with '--tokens' as the model has it",
+                 "the packed corpus holds %s, the vocabulary is one of %s",
+                 mx_tokens_mode_name(mx_vocabulary_mode(own)), mx_tokens_mode_name(mx_vocabulary_mode(wanted)));
+    if (mx_vocabulary_cleaner(own) != mx_vocabulary_cleaner(wanted))
+        MX_RAISE(MX_ERR_DATA, "prepare the corpus again with this version",
+                 "the packed corpus has texts of version %d, the vocabulary those of version %d",
+                 mx_vocabulary_cleaner(own), mx_vocabulary_cleaner(wanted));
+    dataset->token_map = mx_alloc(size, sizeof *dataset->token_map);
+    if (dataset->token_map == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (size_t token = 0; token < size; token++) {
+        const uint32_t symbol = mx_vocabulary_symbol(own, (int32_t)token);
+        dataset->token_map[token] = token < MX_TOKEN_FIRST ? (int32_t)token : mx_vocabulary_find(wanted, symbol);
+        if (dataset->token_map[token] < 0)
+            MX_RAISE(MX_ERR_DATA, "use a corpus of the same language, or train anew",
+                     "the packed corpus has the symbol %s, which is not in the vocabulary",
+                     mx_symbol_name(symbol, name));
+    }
+    for (int language = 0; language < MX_LANGUAGE_COUNT; language++) {
+        const int from = mx_vocabulary_language(own, (enum mx_language)language);
+        const int to = mx_vocabulary_language(wanted, (enum mx_language)language);
+        if (from < 0) continue;
+        if (to < 0)
+            MX_RAISE(MX_ERR_DATA, "use a corpus of the same language, or train anew",
+                     "the packed corpus has texts in %s, which is not in the vocabulary",
+                     mx_language_get((enum mx_language)language)->name);
+        dataset->language_map[from] = (uint32_t)to;
+    }
+    for (uint32_t i = 0; i < dataset->count; i++)
+        dataset->list[i].language = dataset->language_map[dataset->list[i].language];
+out:
+    return rc;
+}
+
+static int vocabulary_take(struct mx_dataset *dataset, const struct mx_vocabulary *source)
+{
+    char *json = NULL;
+    int rc = mx_vocabulary_write(source, &json);
+    if (rc >= 0) rc = mx_vocabulary_read(json, strlen(json), &dataset->vocabulary);
+    mx_free(json);
+    return rc;
+}
+
+/* ---- opening ---- */
+
+/* What comes from a packed file, whether it is the corpus itself or the cache of a folder. */
+static int packed_use(struct mx_dataset *dataset, const struct mx_dataset_options *options, bool from_folder)
+{
+    int rc = 0;
+    const struct mx_vocabulary *const wanted = options->row.vocabulary;
+    dataset->header = *mx_packed_header(dataset->packed);
+    MX_TRY(metadata_read(dataset));
+    MX_TRY(list_packed(dataset, options, from_folder));
+    if (wanted != NULL && !from_folder) MX_TRY(tokens_map(dataset, wanted));
+    MX_TRY(vocabulary_take(dataset, wanted != NULL && !from_folder ? wanted : mx_packed_vocabulary(dataset->packed)));
+out:
+    return rc;
+}
+
+static int folder_use(struct mx_dataset *dataset, const struct mx_dataset_options *options)
+{
+    int rc = 0;
+    MX_TRY(mx_dataset_folder_open(dataset, options));
+    if (dataset->packed != NULL) {
+        MX_TRY(packed_use(dataset, options, true));
+        goto out;
+    }
+    dataset->recipe = mx_strdup("none");
+    dataset->recipe_hash = mx_strdup("none");
+    if (dataset->recipe == NULL || dataset->recipe_hash == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (!dataset->listed) MX_TRY(list_split(dataset, &options->manifest));
+    MX_TRY(vocabulary_take(dataset, mx_plan_vocabulary(dataset->plan)));
+out:
+    return rc;
+}
+
+int mx_dataset_open(const struct mx_dataset_options *options, struct mx_dataset **out)
+{
+    int rc = 0;
+    char quoted[300];
+    struct mx_dataset *dataset = mx_alloc(1, sizeof *dataset);
+    *out = NULL;
+    if (dataset == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (mx_packed_detect(options->path)) {
+        MX_TRY(mx_packed_open(options->path, &dataset->packed));
+        MX_TRY(packed_use(dataset, options, false));
+    } else {
+        MX_TRY(folder_use(dataset, options));
+    }
+    if (dataset->count == 0)
+        MX_RAISE(MX_ERR_DATA, "'myxtts check' tells why", "no row of the corpus %s can be used",
+                 mx_text_quote(quoted, sizeof quoted, options->path));
+    *out = dataset;
+    dataset = NULL;
+out:
+    mx_dataset_close(dataset);
+    return rc;
+}
+
+void mx_dataset_close(struct mx_dataset *dataset)
+{
+    if (dataset == NULL) return;
+    mx_dataset_folder_close(dataset);
+    mx_packed_close(dataset->packed);
+    mx_vocabulary_destroy(dataset->vocabulary);
+    mx_free(dataset->list);
+    mx_free(dataset->token_map);
+    mx_free(dataset->recipe);
+    mx_free(dataset->recipe_hash);
+    mx_free(dataset);
+}
+
+/* ---- asking ---- */
+
+uint32_t mx_dataset_count(const struct mx_dataset *dataset)
+{
+    return dataset->count;
+}
+
+const struct mx_dataset_utterance *mx_dataset_utterance(const struct mx_dataset *dataset, uint32_t index)
+{
+    return &dataset->list[index];
+}
+
+const struct mx_vocabulary *mx_dataset_vocabulary(const struct mx_dataset *dataset)
+{
+    return dataset->vocabulary;
+}
+
+uint32_t mx_dataset_speaker_count(const struct mx_dataset *dataset)
+{
+    return dataset->packed != NULL ? mx_packed_speaker_count(dataset->packed) : dataset->manifest->speaker_count;
+}
+
+const char *mx_dataset_speaker(const struct mx_dataset *dataset, uint32_t speaker)
+{
+    return dataset->packed != NULL ? mx_packed_speaker(dataset->packed, speaker) : dataset->manifest->speakers[speaker];
+}
+
+enum mx_packed_kind mx_dataset_kind(const struct mx_dataset *dataset)
+{
+    return (enum mx_packed_kind)dataset->header.kind;
+}
+
+const struct mx_packed_tensor *mx_dataset_tensor(const struct mx_dataset *dataset, uint32_t i)
+{
+    return i < dataset->header.tensor_count ? &dataset->header.tensors[i] : NULL;
+}
+
+const char *mx_dataset_recipe(const struct mx_dataset *dataset)
+{
+    return dataset->recipe;
+}
+
+const char *mx_dataset_recipe_hash(const struct mx_dataset *dataset)
+{
+    return dataset->recipe_hash;
+}
+
+uint64_t mx_dataset_fingerprint(const struct mx_dataset *dataset)
+{
+    uint64_t hash = dataset->count;
+    for (uint32_t i = 0; i < dataset->count; i++) {
+        const struct mx_dataset_utterance *const one = &dataset->list[i];
+        const uint32_t numbers[] = {one->samples, one->frames,   one->tokens,
+                                    one->speaker, one->language, one->validation ? 1 : 0};
+        hash = XXH3_64bits_withSeed(one->id, strlen(one->id), hash);
+        hash = XXH3_64bits_withSeed(numbers, sizeof numbers, hash);
+    }
+    return hash;
+}
+
+/* ---- loading ---- */
+
+int mx_dataset_reader_create(struct mx_dataset *dataset, struct mx_dataset_reader **out)
+{
+    int rc = 0;
+    struct mx_dataset_reader *reader = mx_alloc(1, sizeof *reader);
+    *out = NULL;
+    if (reader == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    reader->dataset = dataset;
+    if (dataset->plan != NULL && dataset->packed == NULL)
+        MX_TRY(mx_plan_worker_create(dataset->plan, 0, &reader->worker));
+    *out = reader;
+    reader = NULL;
+out:
+    mx_dataset_reader_destroy(reader);
+    return rc;
+}
+
+void mx_dataset_reader_destroy(struct mx_dataset_reader *reader)
+{
+    if (reader == NULL) return;
+    mx_plan_worker_destroy(reader->worker);
+    mx_packed_buffer_release(&reader->buffer);
+    mx_packed_buffer_release(&reader->floats);
+    mx_packed_buffer_release(&reader->numbers);
+    mx_free(reader);
+}
+
+/* The item from a record that is known to be good. */
+static int item_fill(struct mx_dataset_reader *reader, const struct mx_packed_record *record,
+                     const struct mx_packed_view *view, struct mx_dataset_item *item)
+{
+    int rc = 0;
+    const struct mx_dataset *const dataset = reader->dataset;
+    *item = (struct mx_dataset_item){.frames = record->frames,
+                                     .tokens = view->tokens,
+                                     .token_count = record->token_count,
+                                     .speaker = record->speaker,
+                                     .language = record->language,
+                                     .id = view->id,
+                                     .text = view->text,
+                                     .spoken = view->spoken,
+                                     .reject = (enum mx_reject)record->reject};
+    if (record->reject != 0) {
+        char id[96];
+        return MX_FAIL(MX_ERR_DATA, "'myxtts check' lists all rows of the corpus that cannot be used",
+                       "row %s cannot be used (%s): %s", mx_text_quote(id, sizeof id, view->id),
+                       mx_reject_name(item->reject), view->detail);
+    }
+    if (dataset->token_map != NULL) {
+        MX_TRY(mx_packed_buffer_reserve(&reader->numbers, record->token_count * sizeof(int32_t)));
+        int32_t *const numbers = (int32_t *)(void *)reader->numbers.data;
+        for (uint32_t i = 0; i < record->token_count; i++) numbers[i] = dataset->token_map[view->tokens[i]];
+        item->tokens = numbers;
+        item->language = dataset->language_map[record->language];
+    }
+    if (dataset->header.kind == MX_PACKED_AUDIO) {
+        MX_TRY(mx_packed_buffer_reserve(&reader->floats, record->samples * sizeof(float)));
+        float *const samples = (float *)(void *)reader->floats.data;
+        mx_packed_samples(record, view, samples);
+        item->samples = samples;
+        item->sample_count = record->samples;
+    }
+    memcpy(item->tensors, view->tensors, sizeof item->tensors);
+out:
+    return rc;
+}
+
+int mx_dataset_load(struct mx_dataset_reader *reader, uint32_t index, struct mx_dataset_item *item)
+{
+    int rc = 0;
+    struct mx_dataset *const dataset = reader->dataset;
+    struct mx_packed_record record;
+    struct mx_packed_view view;
+    *item = (struct mx_dataset_item){0};
+    if (index >= dataset->count)
+        MX_RAISE(MX_ERR_ARGUMENT, NULL, "utterance %u was asked for, there are %u", index, dataset->count);
+    const uint32_t row = dataset->list[index].row;
+    if (dataset->packed != NULL) {
+        MX_TRY(mx_packed_get(dataset->packed, row, &view));
+        record = *mx_packed_record(dataset->packed, row);
+    } else {
+        MX_TRY(mx_dataset_folder_load(reader, index, &record, &view));
+    }
+    MX_TRY(item_fill(reader, &record, &view, item));
+out:
+    return rc;
+}

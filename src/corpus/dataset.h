@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What training sees of a corpus: a list of utterances, and loading one of them, from any thread. The same for a packed
+ * file and for the folder itself.
+ *
+ * From a packed file (packed.h) the list holds the good rows, with exact lengths; opening reads the index only, and
+ * loading is a copy out of the mapping, or none at all for features.
+ *
+ * From a folder nothing needs to be prepared. Opening reads the manifest, all texts and the headers of all recordings.
+ * A recording is decoded when it is first loaded and then kept in a packed cache (`cache`, the journal of packed.h
+ * while it is growing), from which it comes in later epochs and later runs; when the last row is there, closing makes
+ * it a finished packed file, the same that `prepare` makes but for the order of the records. The next opening needs
+ * neither texts nor headers. Samples always are those of the cache, also the first time, so it makes no difference to
+ * results whether a row was in it. Lengths are upper bounds (audio_probe.h), and a row whose recording turns out to be
+ * unusable stays in the list: loading it fails each time with its reason, and the caller leaves it out. Thus the list,
+ * and with it the order of training, does not depend on the state of the cache, and a resumed run sees what it would
+ * have seen. A cache that cannot be written (full disk, another program has it) is a warning, not the end of training.
+ *
+ * Memory: a dataset owns its list and its names. A reader belongs to one thread at a time and owns what it handed out
+ * last; a dataset must outlive its readers. Buffers only grow, so that a loop soon allocates nothing.
+ */
+#ifndef MX_CORPUS_DATASET_H
+#define MX_CORPUS_DATASET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "corpus/manifest.h"
+#include "corpus/packed.h"
+#include "corpus/row.h"
+
+struct mx_dataset_options {
+    const char *path;                    /* packed file, corpus folder or manifest file */
+    const char *cache;                   /* of a folder; NULL: none, every load decodes */
+    struct mx_manifest_options manifest; /* seed and fraction of the split hold for packed files too */
+    /* Of a folder. For both: with a vocabulary, tokens and languages are numbered by it, and a corpus with a symbol or
+     * a language that it does not have is refused (a folder: such rows are left out). */
+    struct mx_row_options row;
+    int workers; /* threads that read texts and headers of a folder; 0: one for each core */
+};
+
+#define MX_DATASET_OPTIONS_DEFAULT                                                                                     \
+    ((struct mx_dataset_options){.manifest = MX_MANIFEST_OPTIONS_DEFAULT, .row = MX_ROW_OPTIONS_DEFAULT})
+
+struct mx_dataset_utterance {
+    const char *id;
+    uint32_t row;      /* of the manifest */
+    uint32_t samples;  /* at 22,050 Hz: exact from a packed file, an upper bound from a folder */
+    uint32_t frames;   /* of features; 0 for audio */
+    uint32_t tokens;   /* BOS and EOS included */
+    uint32_t speaker;  /* index of mx_dataset_speaker */
+    uint32_t language; /* number in the vocabulary */
+    bool validation;
+};
+
+/* One utterance, loaded. Pointers are the reader's, until its next load. */
+struct mx_dataset_item {
+    const float *samples; /* kind audio */
+    uint32_t sample_count;
+    const float *tensors[MX_PACKED_TENSORS]; /* kind features; tensor i is that of mx_dataset_tensor */
+    uint32_t frames;
+    const int32_t *tokens;
+    uint32_t token_count;
+    uint32_t speaker, language;
+    const char *id, *text, *spoken; /* name, as written, as spoken */
+    enum mx_reject reject;          /* other than NONE: loading failed for this reason */
+};
+
+struct mx_dataset;
+struct mx_dataset_reader;
+
+int mx_dataset_open(const struct mx_dataset_options *options, struct mx_dataset **out);
+/* Completes the cache of a folder if every utterance has been loaded. NULL is fine. */
+void mx_dataset_close(struct mx_dataset *dataset);
+
+uint32_t mx_dataset_count(const struct mx_dataset *dataset);
+const struct mx_dataset_utterance *mx_dataset_utterance(const struct mx_dataset *dataset, uint32_t index);
+const struct mx_vocabulary *mx_dataset_vocabulary(const struct mx_dataset *dataset);
+uint32_t mx_dataset_speaker_count(const struct mx_dataset *dataset);
+const char *mx_dataset_speaker(const struct mx_dataset *dataset, uint32_t speaker);
+enum mx_packed_kind mx_dataset_kind(const struct mx_dataset *dataset);
+/* Tensor i of the kind features; NULL if there are not so many. */
+const struct mx_packed_tensor *mx_dataset_tensor(const struct mx_dataset *dataset, uint32_t i);
+/* Name and hash of the recipe of the features ("none" for audio). */
+const char *mx_dataset_recipe(const struct mx_dataset *dataset);
+const char *mx_dataset_recipe_hash(const struct mx_dataset *dataset);
+/* A hash of the list: ids, lengths, speakers, languages, split. Equal means the same order of training. */
+uint64_t mx_dataset_fingerprint(const struct mx_dataset *dataset);
+/* Utterances that need not be decoded any more. */
+uint32_t mx_dataset_cached(struct mx_dataset *dataset);
+
+int mx_dataset_reader_create(struct mx_dataset *dataset, struct mx_dataset_reader **out);
+void mx_dataset_reader_destroy(struct mx_dataset_reader *reader); /* NULL is fine */
+/* Utterance `index` of the list. MX_ERR_DATA with item->reject set for a row that cannot be used (from a folder only);
+ * MX_ERR_FORMAT for a damaged record of a packed file, naming it. */
+int mx_dataset_load(struct mx_dataset_reader *reader, uint32_t index, struct mx_dataset_item *item);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Reading packed corpora, see packed.h.
+ *
+ * Nothing in the file is believed: sizes and places are checked against the mapping when it is opened, whether the
+ * hashes are right or not (whoever makes a hostile file computes them too), and what a payload says of itself when it
+ * is first used.
+ */
+#include "corpus/packed.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+
+#define QUOTED_BYTES 300
+
+static const char hint_again[] = "make it again with 'myxtts prepare'";
+
+struct mx_packed_file {
+    char name[QUOTED_BYTES]; /* quoted, for messages */
+    const unsigned char *data;
+    size_t bytes;
+    void *mapping; /* NULL: the memory is borrowed */
+    const struct mx_packed_header *header;
+    const struct mx_packed_record *index;
+    const char *ids;
+    uint32_t *id_offsets;
+    cJSON *metadata;
+    const char **speakers; /* names in `metadata` */
+    uint32_t speaker_count;
+    struct mx_vocabulary *vocabulary;
+    /* One bit a row: its record has been checked. A bit only ever becomes 1, and means nothing but that; two threads
+     * that check the same record at once come to the same result, so relaxed order is enough. */
+    _Atomic uint64_t *checked;
+};
+
+static int damaged(const struct mx_packed_file *packed, const char *fault)
+{
+    return MX_FAIL(MX_ERR_FORMAT, hint_again, "the packed corpus %s cannot be used: %s", packed->name, fault);
+}
+
+/* ---- opening ---- */
+
+/* Sections follow each other without gaps other than alignment, in their order, and end with the file. */
+static const char *sections_fault(const struct mx_packed_file *packed)
+{
+    const struct mx_packed_header *const header = packed->header;
+    uint64_t at = sizeof *header;
+    for (int i = 0; i < MX_PACKED_SECTIONS; i++) {
+        const struct mx_packed_section *const section = &header->sections[i];
+        if (section->offset != at || section->zero != 0) return "a section stands at a strange place";
+        if (section->bytes > packed->bytes - at) return "a section is larger than the file";
+        at += section->bytes;
+        const uint64_t end = mx_packed_align(at);
+        if (end > packed->bytes) return "a section is larger than the file";
+        for (; at < end; at++)
+            if (packed->data[at] != 0) return "a gap between sections is damaged";
+    }
+    if (at != packed->bytes) return "its size does not fit its sections";
+    if (header->sections[MX_PACKED_META].bytes > MX_PACKED_METADATA_MAX) return "its metadata is too large";
+    if (header->sections[MX_PACKED_INDEX].bytes != (uint64_t)header->record_count * sizeof(struct mx_packed_record))
+        return "its index does not fit the number of rows";
+    if (header->sections[MX_PACKED_RECORDS].hash != 0) return "unused bytes are not zero";
+    for (int i = 0; i < MX_PACKED_SECTIONS; i++) {
+        static const char *const faults[] = {"its metadata is damaged (the hash does not match)", "",
+                                             "its index is damaged (the hash does not match)",
+                                             "its list of ids is damaged (the hash does not match)"};
+        const struct mx_packed_section *const section = &header->sections[i];
+        if (i != MX_PACKED_RECORDS &&
+            section->hash != mx_packed_hash(packed->data + section->offset, (size_t)section->bytes))
+            return faults[i];
+    }
+    return NULL;
+}
+
+static int header_check(struct mx_packed_file *packed)
+{
+    const struct mx_packed_header *const header = (const struct mx_packed_header *)(const void *)packed->data;
+    char fault[160];
+    if (packed->bytes < sizeof *header) {
+        snprintf(fault, sizeof fault, "%zu bytes are too few for one", packed->bytes);
+        return damaged(packed, fault);
+    }
+    packed->header = header;
+    const char *const wrong = mx_packed_header_fault(header);
+    if (wrong != NULL) return damaged(packed, wrong);
+    if (header->state != MX_PACKED_FINISHED) {
+        damaged(packed, "its preparation did not come to an end");
+        return mx_error_hint("the same 'myxtts prepare' goes on where it stopped");
+    }
+    if (header->file_bytes != packed->bytes) {
+        snprintf(fault, sizeof fault, "it has %zu bytes and should have %llu: it was %s", packed->bytes,
+                 (unsigned long long)header->file_bytes, header->file_bytes > packed->bytes ? "truncated" : "added to");
+        return damaged(packed, fault);
+    }
+    const char *const section = sections_fault(packed);
+    return section == NULL ? 0 : damaged(packed, section);
+}
+
+/* Speakers and vocabulary; the rest of the metadata is for plan.h. */
+static int metadata_read(struct mx_packed_file *packed)
+{
+    int rc = 0;
+    char *json = NULL;
+    size_t bytes = 0;
+    const char *const text = mx_packed_metadata(packed, &bytes);
+    packed->metadata = cJSON_ParseWithLength(text, bytes);
+    const cJSON *const speakers = cJSON_GetObjectItemCaseSensitive(packed->metadata, "speakers");
+    const cJSON *const vocabulary = cJSON_GetObjectItemCaseSensitive(packed->metadata, "vocabulary");
+    if (!cJSON_IsArray(speakers) || !cJSON_IsObject(vocabulary))
+        MX_TRY(damaged(packed, "its metadata has no speakers or no vocabulary"));
+    packed->speakers = mx_alloc((size_t)cJSON_GetArraySize(speakers), sizeof *packed->speakers);
+    if (packed->speakers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    const cJSON *speaker = NULL;
+    cJSON_ArrayForEach(speaker, speakers)
+    {
+        if (!cJSON_IsString(speaker)) MX_TRY(damaged(packed, "a speaker in its metadata is no text"));
+        packed->speakers[packed->speaker_count++] = speaker->valuestring;
+    }
+    json = cJSON_PrintUnformatted(vocabulary);
+    if (json == NULL) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "out of memory for the vocabulary");
+    rc = mx_vocabulary_read(json, strlen(json), &packed->vocabulary);
+    if (rc < 0) rc = mx_error_wrap("the packed corpus %s", packed->name);
+out:
+    cJSON_free(json);
+    return rc;
+}
+
+/* What is wrong with the entry of a row, or NULL. */
+static const char *entry_fault(const struct mx_packed_file *packed, uint32_t row)
+{
+    const struct mx_packed_record *const record = &packed->index[row];
+    const struct mx_packed_section *const records = &packed->header->sections[MX_PACKED_RECORDS];
+    const char *const fault = mx_packed_record_fault(packed->header, record);
+    if (fault != NULL) return fault;
+    if (record->row != row) return "it is another row";
+    /* record_fault: the offset is at least that of the first possible payload, and the size below 2^32. */
+    const uint64_t end = records->offset + records->bytes;
+    if (record->payload_offset > end || record->payload_bytes > end - record->payload_offset ||
+        record->payload_offset - sizeof *record < records->offset)
+        return "it stands outside of the records";
+    if (record->speaker >= packed->speaker_count) return "its speaker does not exist";
+    if (record->token_count > 0 && record->language >= mx_vocabulary_languages(packed->vocabulary))
+        return "its language does not exist";
+    return NULL;
+}
+
+static int index_check(struct mx_packed_file *packed)
+{
+    char fault[160];
+    const struct mx_packed_header *const header = packed->header;
+    const uint64_t ids_bytes = header->sections[MX_PACKED_IDS].bytes;
+    uint64_t at = 0;
+    uint32_t good = 0;
+    packed->id_offsets = mx_alloc(header->record_count, sizeof *packed->id_offsets);
+    packed->checked = mx_alloc((size_t)header->record_count / 64 + 1, sizeof *packed->checked);
+    if (packed->id_offsets == NULL || packed->checked == NULL) return MX_ERR_NO_MEMORY;
+    if (ids_bytes > UINT32_MAX) return damaged(packed, "its list of ids is too large");
+    for (uint32_t row = 0; row < header->record_count; row++) {
+        const char *wrong = entry_fault(packed, row);
+        const uint32_t bytes = packed->index[row].id_bytes;
+        if (wrong == NULL && (bytes > ids_bytes - at || packed->ids[at + bytes - 1] != '\0'))
+            wrong = "its id does not fit the list of ids";
+        if (wrong != NULL) {
+            snprintf(fault, sizeof fault, "row %u of the index: %s", row, wrong);
+            return damaged(packed, fault);
+        }
+        packed->id_offsets[row] = (uint32_t)at;
+        at += bytes;
+        good += packed->index[row].reject == 0;
+    }
+    if (at != ids_bytes) return damaged(packed, "its list of ids does not fit the index");
+    return good == header->good_count ? 0 : damaged(packed, "its number of good rows is wrong");
+}
+
+/* The rest of opening, once `data` and `bytes` are set. */
+static int contents_check(struct mx_packed_file *packed)
+{
+    int rc = 0;
+    MX_TRY(header_check(packed));
+    const struct mx_packed_section *const sections = packed->header->sections;
+    packed->index = (const struct mx_packed_record *)(const void *)(packed->data + sections[MX_PACKED_INDEX].offset);
+    packed->ids = (const char *)packed->data + sections[MX_PACKED_IDS].offset;
+    MX_TRY(metadata_read(packed));
+    MX_TRY(index_check(packed));
+out:
+    return rc;
+}
+
+static int file_map(const char *path, struct mx_packed_file *packed)
+{
+    int rc = 0;
+    struct stat status;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        if (errno == ENOENT || errno == ENOTDIR)
+            MX_RAISE(MX_ERR_NOT_FOUND, "make it with 'myxtts prepare'", "there is no packed corpus %s", packed->name);
+        MX_RAISE(MX_ERR_IO, "check that the file may be read", "cannot open %s: %s", packed->name, strerror(errno));
+    }
+    if (fstat(fd, &status) != 0)
+        MX_RAISE(MX_ERR_IO, "check the disk", "cannot read %s: %s", packed->name, strerror(errno));
+    if (!S_ISREG(status.st_mode))
+        MX_RAISE(MX_ERR_FORMAT, "name an ordinary file", "%s is not an ordinary file", packed->name);
+    packed->bytes = (size_t)status.st_size;
+    if (packed->bytes == 0) goto out; /* nothing to map; the check of the header refuses it */
+    void *const mapping = mmap(NULL, packed->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (mapping == MAP_FAILED)
+        MX_RAISE(MX_ERR_IO, "check the limits of this process (ulimit -v)", "cannot map %s: %s", packed->name,
+                 strerror(errno));
+    packed->mapping = mapping;
+    packed->data = mapping;
+out:
+    if (fd >= 0) close(fd);
+    return rc;
+}
+
+int mx_packed_open(const char *path, struct mx_packed_file **out)
+{
+    int rc = 0;
+    struct mx_packed_file *packed = mx_alloc(1, sizeof *packed);
+    *out = NULL;
+    if (packed == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    mx_text_quote(packed->name, sizeof packed->name, path);
+    MX_TRY(file_map(path, packed));
+    MX_TRY(contents_check(packed));
+    *out = packed;
+    packed = NULL;
+out:
+    mx_packed_close(packed);
+    return rc;
+}
+
+int mx_packed_open_memory(const void *data, size_t bytes, struct mx_packed_file **out)
+{
+    int rc = 0;
+    struct mx_packed_file *packed = mx_alloc(1, sizeof *packed);
+    *out = NULL;
+    if (packed == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    snprintf(packed->name, sizeof packed->name, "in memory");
+    packed->data = data;
+    packed->bytes = bytes;
+    MX_TRY(contents_check(packed));
+    *out = packed;
+    packed = NULL;
+out:
+    mx_packed_close(packed);
+    return rc;
+}
+
+void mx_packed_close(struct mx_packed_file *packed)
+{
+    if (packed == NULL) return;
+    mx_vocabulary_destroy(packed->vocabulary);
+    cJSON_Delete(packed->metadata);
+    mx_free(packed->speakers);
+    mx_free(packed->id_offsets);
+    mx_free(packed->checked);
+    if (packed->mapping != NULL) munmap(packed->mapping, packed->bytes);
+    mx_free(packed);
+}
+
+bool mx_packed_detect(const char *path)
+{
+    char magic[8];
+    struct stat status;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return false;
+    const bool found = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                       pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
+                       memcmp(magic, MX_PACKED_MAGIC, sizeof magic) == 0;
+    close(fd);
+    return found;
+}
+
+/* ---- asking ---- */
+
+const struct mx_packed_header *mx_packed_header(const struct mx_packed_file *packed)
+{
+    return packed->header;
+}
+
+const struct mx_packed_record *mx_packed_record(const struct mx_packed_file *packed, uint32_t row)
+{
+    return &packed->index[row];
+}
+
+const char *mx_packed_id(const struct mx_packed_file *packed, uint32_t row)
+{
+    return packed->ids + packed->id_offsets[row];
+}
+
+const char *mx_packed_metadata(const struct mx_packed_file *packed, size_t *bytes)
+{
+    const struct mx_packed_section *const section = &packed->header->sections[MX_PACKED_META];
+    *bytes = (size_t)section->bytes;
+    return (const char *)packed->data + section->offset;
+}
+
+const struct mx_vocabulary *mx_packed_vocabulary(const struct mx_packed_file *packed)
+{
+    return packed->vocabulary;
+}
+
+uint32_t mx_packed_speaker_count(const struct mx_packed_file *packed)
+{
+    return packed->speaker_count;
+}
+
+const char *mx_packed_speaker(const struct mx_packed_file *packed, uint32_t speaker)
+{
+    return packed->speakers[speaker];
+}
+
+int mx_packed_get(struct mx_packed_file *packed, uint32_t row, struct mx_packed_view *view)
+{
+    if (row >= packed->header->record_count)
+        return MX_FAIL(MX_ERR_ARGUMENT, NULL, "the packed corpus %s has %u rows; row %u was asked for", packed->name,
+                       packed->header->record_count, row);
+    const struct mx_packed_record *const record = &packed->index[row];
+    const unsigned char *const payload = packed->data + record->payload_offset;
+    _Atomic uint64_t *const word = &packed->checked[row / 64];
+    const uint64_t bit = UINT64_C(1) << row % 64;
+    const bool known = (atomic_load_explicit(word, memory_order_relaxed) & bit) != 0;
+    const char *fault = NULL;
+    const unsigned char *const entry = (const unsigned char *)record; /* the struct has no padding */
+    if (!known && memcmp(payload - sizeof *record, entry, sizeof *record) != 0)
+        fault = "its head is not that of the index";
+    if (fault == NULL)
+        fault = mx_packed_payload_fault(packed->header, record, payload,
+                                        (uint32_t)mx_vocabulary_size(packed->vocabulary), !known, view);
+    if (fault == NULL && !known && strcmp(view->id, mx_packed_id(packed, row)) != 0)
+        fault = "its id is not that of the index";
+    if (fault != NULL) {
+        char id[96];
+        return MX_FAIL(MX_ERR_FORMAT, hint_again, "record %u (%s) of the packed corpus %s cannot be used: %s", row,
+                       mx_text_quote(id, sizeof id, mx_packed_id(packed, row)), packed->name, fault);
+    }
+    if (!known) atomic_fetch_or_explicit(word, bit, memory_order_relaxed);
+    return 0;
+}
+
+int mx_packed_verify(struct mx_packed_file *packed)
+{
+    int rc = 0;
+    struct mx_packed_view view;
+    for (uint32_t row = 0; row < packed->header->record_count; row++) MX_TRY(mx_packed_get(packed, row, &view));
+out:
+    return rc;
+}

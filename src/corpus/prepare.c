@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Preparing a corpus on all cores; see prepare.h.
+ */
+#include "corpus/prepare.h"
+
+#include <pthread.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/pool.h"
+#include "base/progress.h"
+#include "base/text.h"
+#include "corpus/check.h"
+
+#define WORKERS_MAX 256
+#define WINDOW      4 /* records in memory for each worker: how far a fast one may run ahead of a slow one */
+
+/* A record on its way to the file. */
+struct slot {
+    struct mx_packed_buffer buffer;
+    bool ready;
+};
+
+struct work {
+    const struct mx_prepare_options *options;
+    const struct mx_plan *plan;
+    struct mx_packed_writer *writer;
+    struct mx_progress *progress;
+    struct mx_plan_worker **workers;
+    uint32_t rows;
+    /* Rows are taken in order (`taken`) and written in order (`written`); row r uses slots[r % slot_count], which is
+     * free once row r - slot_count is written. `lock` protects all that is below, and `ready` of the slots; a buffer
+     * belongs to the worker that took its row until `ready` is set, then to whoever is `writing`. Only one worker
+     * writes at a time, without the lock. `moved` tells of any change. */
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    struct slot *slots;
+    uint32_t slot_count;
+    uint32_t taken, written;
+    bool writing, failed;
+    struct mx_error error; /* of the first failure */
+};
+
+/* ---- the workers ---- */
+
+/* With the lock held. */
+static void work_fail(struct work *work)
+{
+    if (!work->failed) work->error = *mx_error_last();
+    work->failed = true;
+    pthread_cond_broadcast(&work->moved);
+}
+
+/* The next row, or false when there are none or the work is to end. */
+static bool row_take(struct work *work, uint32_t *row)
+{
+    bool taken = false;
+    pthread_mutex_lock(&work->lock);
+    while (!work->failed && work->taken < work->rows && work->taken - work->written >= work->slot_count)
+        pthread_cond_wait(&work->moved, &work->lock);
+    if (!work->failed && work->options->stop != NULL && atomic_load(work->options->stop)) {
+        MX_FAIL(MX_ERR_INTERRUPTED, "the same command goes on where it stopped",
+                "interrupted after %u of %u rows; they are kept", work->written, work->rows);
+        work_fail(work);
+    }
+    if (!work->failed && work->taken < work->rows) {
+        *row = work->taken++;
+        taken = true;
+    }
+    pthread_mutex_unlock(&work->lock);
+    return taken;
+}
+
+/* Hands a finished row over; whoever finds the next row in turn ready, and nobody writing, writes. */
+static void row_finish(struct work *work, uint32_t row)
+{
+    pthread_mutex_lock(&work->lock);
+    work->slots[row % work->slot_count].ready = true;
+    while (!work->failed && !work->writing) {
+        struct slot *const slot = &work->slots[work->written % work->slot_count];
+        if (!slot->ready) break;
+        work->writing = true;
+        pthread_mutex_unlock(&work->lock);
+        const int rc = mx_packed_writer_append(work->writer, &slot->buffer);
+        mx_progress_add(work->progress, 1);
+        pthread_mutex_lock(&work->lock);
+        work->writing = false;
+        if (rc < 0) {
+            work_fail(work);
+            break;
+        }
+        slot->ready = false;
+        work->written++;
+        pthread_cond_broadcast(&work->moved);
+    }
+    pthread_mutex_unlock(&work->lock);
+}
+
+static void worker_run(void *context, int worker)
+{
+    struct work *const work = context;
+    uint32_t row = 0;
+    while (row_take(work, &row)) {
+        const int rc = mx_plan_record(work->workers[worker], row, NULL, mx_packed_writer_header(work->writer),
+                                      &work->slots[row % work->slot_count].buffer);
+        if (rc >= 0) {
+            row_finish(work, row);
+            continue;
+        }
+        pthread_mutex_lock(&work->lock);
+        work_fail(work);
+        pthread_mutex_unlock(&work->lock);
+    }
+}
+
+static int rows_pack(const struct mx_prepare_options *options, const struct mx_plan *plan,
+                     struct mx_packed_writer *writer, int workers, uint32_t rows)
+{
+    int rc = 0;
+    struct mx_pool *pool = NULL;
+    const uint32_t begin = mx_packed_writer_count(writer);
+    struct work work = {.options = options,
+                        .plan = plan,
+                        .writer = writer,
+                        .rows = rows,
+                        .lock = PTHREAD_MUTEX_INITIALIZER,
+                        .moved = PTHREAD_COND_INITIALIZER,
+                        .slot_count = (uint32_t)workers * WINDOW,
+                        .taken = begin,
+                        .written = begin};
+    if (begin == rows) goto out;
+    work.slots = mx_alloc(work.slot_count, sizeof *work.slots);
+    work.workers = mx_alloc((size_t)workers, sizeof(struct mx_plan_worker *));
+    if (work.slots == NULL || work.workers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (int i = 0; i < workers; i++) MX_TRY(mx_plan_worker_create(plan, i, &work.workers[i]));
+    MX_TRY(mx_pool_create(&(struct mx_pool_options){.name = "prepare", .workers = workers}, &pool));
+    MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Preparing", .unit = "rows", .total = rows - begin},
+                             &work.progress));
+    mx_pool_run(pool, worker_run, &work);
+    if (work.failed) MX_TRY(mx_error_restore(&work.error));
+out:
+    mx_progress_finish(work.progress);
+    mx_pool_destroy(pool);
+    for (int i = 0; work.workers != NULL && i < workers; i++) mx_plan_worker_destroy(work.workers[i]);
+    for (uint32_t i = 0; work.slots != NULL && i < work.slot_count; i++)
+        mx_packed_buffer_release(&work.slots[i].buffer);
+    mx_free(work.workers);
+    mx_free(work.slots);
+    return rc;
+}
+
+/* ---- what came of it ---- */
+
+/* The rejected rows of manifest and journal, merged by line, in the form that check.h writes. */
+static int rejects_write(const struct mx_manifest *manifest, struct mx_packed_writer *writer, uint32_t rejected,
+                         const char *file)
+{
+    int rc = 0;
+    uint32_t problem = 0;
+    struct mx_packed_buffer buffer = {0};
+    struct mx_packed_record head;
+    struct mx_packed_view view;
+    struct mx_check_report list = {.manifest = (struct mx_manifest *)manifest};
+    char *const path = mx_format("%s" MX_PREPARE_REJECTS_SUFFIX, file);
+    list.rejects = mx_alloc(rejected, sizeof *list.rejects);
+    if (path == NULL || list.rejects == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t row = 0; row <= manifest->utterance_count; row++) {
+        const struct mx_utterance *const next = row < manifest->utterance_count ? &manifest->utterances[row] : NULL;
+        for (; problem < manifest->problem_count; problem++) {
+            const struct mx_manifest_problem *const found = &manifest->problems[problem];
+            if (next != NULL &&
+                (found->source > next->source || (found->source == next->source && found->line > next->line)))
+                break;
+            if (found->reject == MX_REJECT_NONE || list.rejected == rejected) continue;
+            list.rejects[list.rejected++] = (struct mx_check_reject){.source = found->source,
+                                                                     .line = found->line,
+                                                                     .reason = found->reject,
+                                                                     .id = found->id,
+                                                                     .audio = "",
+                                                                     .detail = mx_strdup(found->message)};
+            if (list.rejects[list.rejected - 1].detail == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+        }
+        if (next == NULL || !mx_packed_writer_head(writer, row, &head) || head.reject == 0) continue;
+        MX_TRY(mx_packed_writer_read(writer, row, &buffer, &head, &view));
+        list.rejects[list.rejected++] = (struct mx_check_reject){.source = next->source,
+                                                                 .line = next->line,
+                                                                 .reason = (enum mx_reject)head.reject,
+                                                                 .id = next->id,
+                                                                 .audio = next->audio,
+                                                                 .detail = mx_strdup(view.detail)};
+        if (list.rejects[list.rejected - 1].detail == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    }
+    MX_TRY(mx_check_write_rejects(&list, path));
+out:
+    for (uint32_t i = 0; i < list.rejected; i++) mx_free(list.rejects[i].detail);
+    mx_free(list.rejects);
+    mx_packed_buffer_release(&buffer);
+    mx_free(path);
+    return rc;
+}
+
+/* Counts the rows that the manifest rejected; those that were read are added by record_count. */
+static void report_start(const struct mx_manifest *manifest, struct mx_prepare_report *report)
+{
+    report->rows = manifest->rows;
+    report->speakers = manifest->speaker_count;
+    report->rejected = 0;
+    for (uint32_t i = 0; i < manifest->problem_count; i++) {
+        if (manifest->problems[i].reject == MX_REJECT_NONE) continue;
+        report->reasons[manifest->problems[i].reject]++;
+        report->rejected++;
+    }
+}
+
+static void record_count(const struct mx_packed_record *record, struct mx_prepare_report *report)
+{
+    if (record->reject == 0) {
+        report->good++;
+        report->seconds += (double)record->samples / MX_AUDIO_RATE;
+        return;
+    }
+    report->rejected++;
+    if (record->reject < MX_REJECT_COUNT) report->reasons[record->reject]++;
+}
+
+/* Are there too many rejected rows to go on? */
+static int rejects_judge(const struct mx_prepare_options *options, const struct mx_prepare_report *report)
+{
+    const double share = report->rows == 0 ? 0.0 : (double)report->rejected / report->rows;
+    if (report->good == 0)
+        MX_FAIL(MX_ERR_DATA, NULL, "no row of %u can be used", report->rows);
+    else if (share > options->rejects_max)
+        MX_FAIL(MX_ERR_DATA, NULL, "%u of %u rows (%.1f %%) are rejected; at most %.0f %% may be", report->rejected,
+                report->rows, share * 100, options->rejects_max * 100);
+    else
+        return 0;
+    return mx_error_hint("the reasons are in '%.200s" MX_PREPARE_REJECTS_SUFFIX "'%s", options->file,
+                         report->good == 0 ? "" : "; --allow-rejects goes on without these rows");
+}
+
+/* ---- the whole ---- */
+
+/* Is the file there, and valid? A file that is not, whatever the reason, is made again. */
+static int existing_compare(const struct mx_prepare_options *options, const struct mx_plan *plan,
+                            struct mx_prepare_report *report)
+{
+    int rc = 0;
+    struct mx_packed_file *packed = NULL;
+    rc = mx_packed_open(options->file, &packed);
+    if (rc == MX_ERR_NOT_FOUND || rc == MX_ERR_FORMAT) {
+        if (rc == MX_ERR_FORMAT) {
+            report->changes = 1;
+            mx_text_append(&report->changed, "%s\n", mx_error_last()->message);
+        }
+        mx_error_clear();
+        rc = report->changed.failure;
+        goto out;
+    }
+    MX_TRY(rc);
+    report->changes = mx_plan_compare(plan, packed, &report->changed);
+    MX_TRY(report->changed.failure);
+    if (report->changes > 0) goto out;
+    report->up_to_date = true;
+    report->tokens = mx_vocabulary_size(mx_packed_vocabulary(packed));
+    report->bytes = mx_packed_header(packed)->file_bytes;
+    for (uint32_t row = 0; row < mx_packed_header(packed)->record_count; row++)
+        record_count(mx_packed_record(packed, row), report);
+out:
+    mx_packed_close(packed);
+    return rc;
+}
+
+static int workers_wanted(const struct mx_prepare_options *options, uint32_t rows)
+{
+    int wanted = options->workers > 0 ? options->workers : mx_thread_cores(NULL, 0);
+    if (wanted > WORKERS_MAX) wanted = WORKERS_MAX;
+    if ((uint32_t)wanted > rows) wanted = (int)rows;
+    return wanted < 1 ? 1 : wanted;
+}
+
+int mx_prepare_run(const struct mx_prepare_options *options, struct mx_prepare_report *report)
+{
+    int rc = 0;
+    struct mx_manifest *manifest = NULL;
+    struct mx_plan *plan = NULL;
+    struct mx_packed_writer *writer = NULL;
+    const uint64_t start_ns = mx_clock_ns();
+    *report = (struct mx_prepare_report){0};
+    MX_TRY(mx_manifest_open(options->corpus, &options->manifest, &manifest));
+    report_start(manifest, report);
+    MX_TRY(mx_plan_create(manifest, &options->row, options->stage, &plan));
+    if (!options->force) MX_TRY(existing_compare(options, plan, report));
+    if (report->up_to_date) goto out;
+    const uint32_t rows = manifest->utterance_count;
+    report->workers = workers_wanted(options, rows);
+    MX_TRY(mx_plan_texts(plan, report->workers));
+    MX_TRY(mx_packed_writer_open(options->file, mx_plan_packed(plan),
+                                 options->force ? MX_PACKED_FRESH : MX_PACKED_IN_ORDER, &writer));
+    report->tokens = mx_vocabulary_size(mx_plan_vocabulary(plan));
+    report->kept = mx_packed_writer_count(writer);
+    if (report->kept > 0) mx_info("going on after row %u of %u", report->kept, rows);
+    MX_TRY(rows_pack(options, plan, writer, report->workers, rows));
+    for (uint32_t row = 0; row < rows; row++) {
+        struct mx_packed_record head;
+        if (mx_packed_writer_head(writer, row, &head)) record_count(&head, report);
+    }
+    MX_TRY(rejects_write(manifest, writer, report->rejected, options->file));
+    MX_TRY(rejects_judge(options, report));
+    MX_TRY(mx_packed_writer_finish(writer));
+    report->bytes = mx_packed_writer_header(writer)->file_bytes;
+out:
+    mx_packed_writer_close(writer);
+    mx_plan_destroy(plan);
+    mx_manifest_close(manifest);
+    report->elapsed_ns = mx_clock_ns() - start_ns;
+    return rc;
+}
+
+void mx_prepare_release(struct mx_prepare_report *report)
+{
+    mx_text_release(&report->changed);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The order of training, see sampler.h.
+ *
+ * The table of an epoch is `items`, in the order (step, rank), with the bounds of each batch in `bounds`, so that batch
+ * (step, rank) is items[bounds[step * world + rank] … bounds[step * world + rank + 1]). Cutting comes first, by the
+ * sorted order, into `cuts`; then the steps are dealt out in a shuffled order.
+ */
+#include "corpus/sampler.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/rng.h"
+
+/* Streams of the generator: the upper half tells the use, the lower half is the epoch. */
+#define STREAM_LENGTHS (UINT64_C(0x53414D50) << 32)
+#define STREAM_STEPS   (UINT64_C(0x53414D51) << 32)
+#define STREAM_DEAL    (UINT64_C(0x53414D52) << 32)
+
+/* Lengths vary by a factor of 0.9 … 1.1, in units of 2^-20. */
+#define SPREAD_LEAST UINT64_C(943718)
+#define SPREAD_RANGE UINT64_C(209716)
+
+/* Sorted by `key`; equal ones, which equal lengths with equal factors can give, by a second random number. */
+struct ticket {
+    uint64_t key;
+    uint32_t tie;
+    uint32_t item; /* position in the caller's list */
+};
+
+struct mx_sampler {
+    struct mx_sampler_options options;
+    uint32_t count, epoch, steps;
+    uint32_t *names, *frames;         /* as the caller gave them */
+    struct ticket *tickets, *scratch; /* the sort needs both */
+    uint32_t *cuts;                   /* of the sorted order: step s is cuts[s] … cuts[s + 1] */
+    uint32_t *shuffle;                /* step number → number of the cut */
+    uint32_t *items, *bounds;         /* the table, see above */
+    uint64_t *sums;                   /* frames of each batch; while cutting, of each rank */
+    uint64_t *step_sums;              /* frames of each step */
+};
+
+static bool before(const struct ticket *a, const struct ticket *b)
+{
+    if (a->key != b->key) return a->key < b->key;
+    return a->tie != b->tie ? a->tie < b->tie : a->item < b->item;
+}
+
+/* Merge sort from the bottom up; not qsort, which takes memory. The result is in sampler->tickets. */
+static void tickets_sort(struct mx_sampler *sampler)
+{
+    const size_t count = sampler->count;
+    for (size_t width = 1; width < count; width *= 2) {
+        const struct ticket *const from = sampler->tickets;
+        struct ticket *const to = sampler->scratch;
+        for (size_t begin = 0; begin < count; begin += 2 * width) {
+            const size_t middle = begin + width < count ? begin + width : count;
+            const size_t end = middle + width < count ? middle + width : count;
+            size_t left = begin, right = middle;
+            for (size_t at = begin; at < end; at++) {
+                const bool take_left = left < middle && (right == end || !before(&from[right], &from[left]));
+                to[at] = take_left ? from[left++] : from[right++];
+            }
+        }
+        sampler->scratch = sampler->tickets;
+        sampler->tickets = to;
+    }
+}
+
+static void tickets_draw(struct mx_sampler *sampler)
+{
+    for (uint32_t i = 0; i < sampler->count; i++) {
+        uint32_t random[4];
+        mx_philox(sampler->options.seed, STREAM_LENGTHS | sampler->epoch, i, random);
+        const uint64_t factor = SPREAD_LEAST + ((uint64_t)random[0] * SPREAD_RANGE >> 32);
+        sampler->tickets[i] = (struct ticket){.key = sampler->frames[i] * factor, .tie = random[1], .item = i};
+    }
+    tickets_sort(sampler);
+}
+
+/* Which of `world` hands gets card number `card`: 0, 1, 2, 2, 1, 0, 0, 1, 2 … */
+static uint32_t deal(uint32_t card, uint32_t world)
+{
+    const uint32_t round = card / world, place = card % world;
+    return round % 2 == 0 ? place : world - 1 - place;
+}
+
+/* Steps of equal size. */
+static void cut_evenly(struct mx_sampler *sampler)
+{
+    const uint64_t most = (uint64_t)sampler->options.batch_size * sampler->options.world, count = sampler->count;
+    const uint64_t steps = (count + most - 1) / most;
+    for (uint64_t step = 0; step <= steps; step++) sampler->cuts[step] = (uint32_t)(count * step / steps);
+    sampler->steps = (uint32_t)steps;
+}
+
+/* Steps as long as the limits allow. A step ends when the next utterance does not fit into the batch that it would be
+ * dealt to; no single one is longer than the budget, so every step but the last has one for each rank at least. */
+static void cut_by_budget(struct mx_sampler *sampler)
+{
+    const uint32_t world = sampler->options.world, size = sampler->options.batch_size;
+    uint32_t step = 0, card = 0;
+    for (uint32_t i = 0; i < sampler->count; i++) {
+        const uint64_t frames = sampler->frames[sampler->tickets[i].item];
+        uint32_t hand = deal(card, world);
+        const bool begins = i == 0 || (size > 0 && card / world >= size) ||
+                            (card >= world && sampler->sums[hand] + frames > sampler->options.frame_budget);
+        if (begins) {
+            sampler->cuts[step++] = i;
+            card = 0;
+            hand = 0;
+        }
+        sampler->sums[hand] = frames + (card < world ? 0 : sampler->sums[hand]);
+        card++;
+    }
+    sampler->cuts[step] = sampler->count;
+    /* The last step takes what it lacks from the one before, if that can spare it. */
+    if (step >= 2 && card < world && sampler->count - sampler->cuts[step - 2] >= 2 * world)
+        sampler->cuts[step - 1] = sampler->count - world;
+    sampler->steps = step;
+}
+
+void mx_sampler_select(struct mx_sampler *sampler, uint32_t epoch)
+{
+    const uint32_t world = sampler->options.world;
+    const uint64_t seed = sampler->options.seed;
+    size_t used = 0, batch = 0;
+    sampler->epoch = epoch;
+    tickets_draw(sampler);
+    if (sampler->options.frame_budget > 0)
+        cut_by_budget(sampler);
+    else
+        cut_evenly(sampler);
+    for (uint32_t step = 0; step < sampler->steps; step++) sampler->shuffle[step] = step;
+    mx_rng_shuffle_u32(seed, STREAM_STEPS | epoch, sampler->shuffle, sampler->steps);
+    for (uint32_t step = 0; step < sampler->steps; step++) {
+        const uint32_t cut = sampler->shuffle[step];
+        const struct ticket *const cards = sampler->tickets + sampler->cuts[cut];
+        const uint32_t count = sampler->cuts[cut + 1] - sampler->cuts[cut];
+        /* The first hand has the shortest utterances and, if one is left over, one more: it is another rank each time.
+         */
+        const uint32_t turn = (uint32_t)mx_rng_below(seed, STREAM_DEAL | epoch, step, world);
+        sampler->step_sums[step] = 0;
+        for (uint32_t rank = 0; rank < world; rank++, batch++) {
+            const uint32_t hand = rank >= turn ? rank - turn : rank + world - turn;
+            sampler->bounds[batch] = (uint32_t)used;
+            sampler->sums[batch] = 0;
+            for (uint64_t round = 0; round * world < count; round++) {
+                const uint64_t card = round * world + (round % 2 == 0 ? hand : world - 1 - hand);
+                if (card >= count) break;
+                const uint32_t item = cards[card].item;
+                sampler->sums[batch] += sampler->frames[item];
+                sampler->items[used++] = sampler->names[item];
+            }
+            sampler->step_sums[step] += sampler->sums[batch];
+        }
+    }
+    sampler->bounds[batch] = (uint32_t)used;
+}
+
+static int options_check(const struct mx_sampler_options *options, const uint32_t *items, const uint32_t *frames,
+                         uint32_t count)
+{
+    if (count == 0 || count > MX_SAMPLER_COUNT_MAX)
+        return MX_FAIL(MX_ERR_ARGUMENT, "check that the corpus has usable rows: 'myxtts check'",
+                       "cannot make batches of %u utterances", count);
+    if (options->world == 0 || options->world > MX_SAMPLER_WORLD_MAX || options->rank >= options->world)
+        return MX_FAIL(MX_ERR_ARGUMENT, "ranks are numbered from 0", "rank %u of %u does not exist", options->rank,
+                       options->world);
+    if (options->batch_size == 0 && options->frame_budget == 0)
+        return MX_FAIL(MX_ERR_ARGUMENT, "give a batch size or a frame budget", "a batch has no limit");
+    for (uint32_t i = 0; options->frame_budget > 0 && i < count; i++)
+        if (frames[i] > options->frame_budget)
+            return MX_FAIL(MX_ERR_DATA, "raise the frame budget, or lower the longest duration of the corpus",
+                           "utterance %u has %u frames, more than the %llu of a batch", items[i], frames[i],
+                           (unsigned long long)options->frame_budget);
+    return 0;
+}
+
+int mx_sampler_create(const struct mx_sampler_options *options, const uint32_t *items, const uint32_t *frames,
+                      uint32_t count, struct mx_sampler **out)
+{
+    int rc = 0;
+    struct mx_sampler *sampler = NULL;
+    *out = NULL;
+    MX_TRY(options_check(options, items, frames, count));
+    sampler = mx_alloc(1, sizeof *sampler);
+    if (sampler == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    sampler->options = *options;
+    sampler->count = count;
+    /* Every step but the last has at least one utterance a rank (see cut_by_budget), so this many batches are enough.
+     */
+    const size_t steps = (size_t)count / options->world + 1, batches = steps * options->world;
+    sampler->names = mx_alloc(count, sizeof *sampler->names);
+    sampler->frames = mx_alloc(count, sizeof *sampler->frames);
+    sampler->tickets = mx_alloc(count, sizeof *sampler->tickets);
+    sampler->scratch = mx_alloc(count, sizeof *sampler->scratch);
+    sampler->cuts = mx_alloc(steps + 1, sizeof *sampler->cuts);
+    sampler->shuffle = mx_alloc(steps, sizeof *sampler->shuffle);
+    sampler->items = mx_alloc(count, sizeof *sampler->items);
+    sampler->bounds = mx_alloc(batches + 1, sizeof *sampler->bounds);
+    sampler->sums = mx_alloc(batches, sizeof *sampler->sums);
+    sampler->step_sums = mx_alloc(steps, sizeof *sampler->step_sums);
+    if (sampler->names == NULL || sampler->frames == NULL || sampler->tickets == NULL || sampler->scratch == NULL ||
+        sampler->cuts == NULL || sampler->shuffle == NULL || sampler->items == NULL || sampler->bounds == NULL ||
+        sampler->sums == NULL || sampler->step_sums == NULL)
+        MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t i = 0; i < count; i++) {
+        sampler->names[i] = items[i];
+        sampler->frames[i] = frames[i];
+    }
+    mx_sampler_select(sampler, 0);
+    *out = sampler;
+    sampler = NULL;
+out:
+    mx_sampler_destroy(sampler);
+    return rc;
+}
+
+void mx_sampler_destroy(struct mx_sampler *sampler)
+{
+    if (sampler == NULL) return;
+    mx_free(sampler->names);
+    mx_free(sampler->frames);
+    mx_free(sampler->tickets);
+    mx_free(sampler->scratch);
+    mx_free(sampler->cuts);
+    mx_free(sampler->shuffle);
+    mx_free(sampler->items);
+    mx_free(sampler->bounds);
+    mx_free(sampler->sums);
+    mx_free(sampler->step_sums);
+    mx_free(sampler);
+}
+
+uint32_t mx_sampler_epoch(const struct mx_sampler *sampler)
+{
+    return sampler->epoch;
+}
+
+uint32_t mx_sampler_steps(const struct mx_sampler *sampler)
+{
+    return sampler->steps;
+}
+
+struct mx_sampler_batch mx_sampler_get(const struct mx_sampler *sampler, uint32_t step)
+{
+    const uint32_t world = sampler->options.world;
+    const size_t first = (size_t)step * world, own = first + sampler->options.rank;
+    return (struct mx_sampler_batch){.items = sampler->items + sampler->bounds[own],
+                                     .count = sampler->bounds[own + 1] - sampler->bounds[own],
+                                     .step_count = sampler->bounds[first + world] - sampler->bounds[first],
+                                     .frames = sampler->sums[own],
+                                     .step_frames = sampler->step_sums[step]};
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The order of training: which utterances form which batch of which epoch.
+ *
+ * A batch holds at most `batch_size` utterances, or at most `frame_budget` frames, or both. Utterances of similar
+ * length stand together: each length is multiplied by a random factor between 0.9 and 1.1, the utterances are sorted by
+ * the products, cut into steps, and the steps are shuffled. One step has one batch for each rank; the utterances of a
+ * step are dealt to the ranks to and fro, so that the ranks of one step get equal counts (± 1) and almost equal frames.
+ *
+ * Everything is a pure function of (seed, epoch, rank, world) and the list of utterances: no state is carried from
+ * batch to batch or from epoch to epoch, so a run that resumes at (epoch, step) sees what it would have seen.
+ *
+ * Over all ranks every utterance comes exactly once in an epoch, and all ranks have the same number of steps. With a
+ * batch size alone the steps are of equal size (± 1 utterance), so that no batch is a small rest. With a frame budget
+ * the number of steps changes a little from epoch to epoch. A batch is empty only where that cannot be helped: when
+ * the last step cannot be filled up to one utterance a rank (batches of one utterance, fewer utterances than ranks).
+ * `step_count` tells how many utterances the step has in all ranks together: the weight for averages over them.
+ *
+ * Memory: all is taken by mx_sampler_create; selecting an epoch and asking for batches allocate nothing. One thread
+ * uses a sampler at a time.
+ */
+#ifndef MX_CORPUS_SAMPLER_H
+#define MX_CORPUS_SAMPLER_H
+
+#include <stdint.h>
+
+#define MX_SAMPLER_COUNT_MAX (UINT32_C(1) << 30) /* utterances */
+#define MX_SAMPLER_WORLD_MAX (UINT32_C(1) << 20)
+
+struct mx_sampler_options {
+    uint64_t seed;
+    uint32_t rank, world;  /* rank < world; one process: 0 and 1 */
+    uint32_t batch_size;   /* utterances of a batch, at most; 0: no such limit */
+    uint64_t frame_budget; /* frames of a batch, at most; 0: no such limit */
+};
+
+/* One batch, of the sampler's rank. */
+struct mx_sampler_batch {
+    const uint32_t *items; /* the sampler's, until the next epoch is selected; by rising length, roughly */
+    uint32_t count;        /* may be 0, see above */
+    uint32_t step_count;   /* utterances of this step in all ranks */
+    uint64_t frames;       /* of this batch */
+    uint64_t step_frames;  /* of this step in all ranks */
+};
+
+struct mx_sampler;
+
+/* items[i] is the name of utterance i for the caller (an index in the dataset), frames[i] its length. Both are copied.
+ * MX_ERR_ARGUMENT for limits that make no sense, MX_ERR_DATA for an utterance that is longer than the budget. */
+int mx_sampler_create(const struct mx_sampler_options *options, const uint32_t *items, const uint32_t *frames,
+                      uint32_t count, struct mx_sampler **out);
+void mx_sampler_destroy(struct mx_sampler *sampler); /* NULL is fine */
+
+/* Builds the table of an epoch: O(n log n), some milliseconds for 13,000 utterances. Epoch 0 is selected at first. */
+void mx_sampler_select(struct mx_sampler *sampler, uint32_t epoch);
+uint32_t mx_sampler_epoch(const struct mx_sampler *sampler);
+uint32_t mx_sampler_steps(const struct mx_sampler *sampler); /* of the selected epoch; the same in all ranks */
+/* Any step in any order, in constant time; step < mx_sampler_steps. */
+struct mx_sampler_batch mx_sampler_get(const struct mx_sampler *sampler, uint32_t step);
+
+#endif

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Datasets: a packed file and the folder give the same utterances bit by bit, whatever the state of the cache; rows
+ * that cannot be used, damaged records, other vocabularies, many threads.
+ */
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/pool.h"
+#include "corpus/dataset.h"
+#include "corpus/prepare.h"
+#include "support/recording.h"
+#include "support/small_corpus.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ROWS   20
+#define SILENT 2 /* the row with nothing to hear */
+#define LIMIT  ((size_t)1 << 24)
+
+struct fixture {
+    char *folder, *corpus, *file, *cache, *part;
+};
+
+static int setup(void **state)
+{
+    struct fixture *const fixture = mx_alloc(1, sizeof *fixture);
+    fixture->folder = folder_make();
+    folder_add(fixture->folder, "corpus");
+    fixture->corpus = mx_format("%s/corpus", fixture->folder);
+    fixture->file = mx_format("%s/made.pack", fixture->folder);
+    fixture->cache = mx_format("%s/cache.pack", fixture->folder);
+    fixture->part = mx_format("%s/cache.pack.part", fixture->folder);
+    small_corpus_make(fixture->corpus, ROWS, SMALL_SILENT);
+    struct mx_prepare_report report;
+    struct mx_prepare_options options = MX_PREPARE_OPTIONS_DEFAULT;
+    options.corpus = fixture->corpus;
+    options.file = fixture->file;
+    options.row.tokens = MX_TOKENS_CHARS;
+    const int rc = mx_prepare_run(&options, &report);
+    mx_prepare_release(&report);
+    *state = fixture;
+    return rc;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *const fixture = *state;
+    folder_remove(fixture->folder);
+    mx_free(fixture->corpus);
+    mx_free(fixture->file);
+    mx_free(fixture->cache);
+    mx_free(fixture->part);
+    mx_free(fixture);
+    return 0;
+}
+
+static struct mx_dataset_options options_of(const char *path, const char *cache)
+{
+    struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
+    options.path = path;
+    options.cache = cache;
+    options.row.tokens = MX_TOKENS_CHARS;
+    options.workers = 2;
+    return options;
+}
+
+static struct mx_dataset *dataset_open(const char *path, const char *cache)
+{
+    struct mx_dataset *dataset;
+    const struct mx_dataset_options options = options_of(path, cache);
+    assert_int_equal(mx_dataset_open(&options, &dataset), 0);
+    return dataset;
+}
+
+static struct mx_dataset_reader *reader_of(struct mx_dataset *dataset)
+{
+    struct mx_dataset_reader *reader;
+    assert_int_equal(mx_dataset_reader_create(dataset, &reader), 0);
+    return reader;
+}
+
+/* The utterance of the packed file with this id; it must be there. */
+static uint32_t find(const struct mx_dataset *dataset, const char *id)
+{
+    for (uint32_t i = 0; i < mx_dataset_count(dataset); i++)
+        if (strcmp(mx_dataset_utterance(dataset, i)->id, id) == 0) return i;
+    fail_msg("no utterance %s", id);
+    return 0;
+}
+
+/* Loads utterance `index` of `dataset` and compares it with that of the packed file. */
+static void load_and_compare(struct mx_dataset_reader *reader, const struct mx_dataset *dataset, uint32_t index,
+                             struct mx_dataset_reader *packed_reader, const struct mx_dataset *packed)
+{
+    struct mx_dataset_item item, wanted;
+    const struct mx_dataset_utterance *const utterance = mx_dataset_utterance(dataset, index);
+    const int rc = mx_dataset_load(reader, index, &item);
+    if (utterance->row == SILENT) {
+        assert_int_equal(rc, MX_ERR_DATA);
+        assert_int_equal(item.reject, MX_REJECT_SILENT);
+        assert_non_null(strstr(mx_error_last()->message, "'row-02' cannot be used (silent)"));
+        return;
+    }
+    assert_int_equal(rc, 0);
+    assert_int_equal(mx_dataset_load(packed_reader, find(packed, utterance->id), &wanted), 0);
+    assert_string_equal(item.id, utterance->id);
+    assert_int_equal(item.sample_count, wanted.sample_count);
+    assert_true(item.sample_count <= utterance->samples);
+    assert_memory_equal(item.samples, wanted.samples, item.sample_count * sizeof(float));
+    assert_int_equal(item.token_count, wanted.token_count);
+    assert_int_equal(item.token_count, utterance->tokens);
+    assert_memory_equal(item.tokens, wanted.tokens, item.token_count * sizeof(int32_t));
+    assert_int_equal(item.tokens[0], MX_TOKEN_BOS);
+    assert_int_equal(item.tokens[item.token_count - 1], MX_TOKEN_EOS);
+    assert_string_equal(item.text, wanted.text);
+    assert_string_equal(item.spoken, wanted.spoken);
+}
+
+/* ---- the states of a folder ---- */
+
+static void test_folder_and_packed_agree(void **state)
+{
+    const struct fixture *const fixture = *state;
+    struct mx_dataset *const packed = dataset_open(fixture->file, NULL);
+    struct mx_dataset_reader *const packed_reader = reader_of(packed);
+    assert_int_equal(mx_dataset_count(packed), ROWS - 1);
+    assert_int_equal(mx_dataset_cached(packed), ROWS - 1);
+    assert_int_equal(mx_dataset_kind(packed), MX_PACKED_AUDIO);
+    assert_null(mx_dataset_tensor(packed, 0));
+    assert_string_equal(mx_dataset_recipe(packed), "none");
+    assert_int_equal(mx_dataset_speaker_count(packed), 1);
+    assert_string_equal(mx_dataset_speaker(packed, 0), MX_MANIFEST_SPEAKER);
+
+    struct mx_dataset *dataset = dataset_open(fixture->corpus, NULL); /* no cache */
+    struct mx_dataset_reader *reader = reader_of(dataset);
+    const uint64_t fingerprint = mx_dataset_fingerprint(dataset);
+    assert_int_equal(mx_dataset_count(dataset), ROWS);
+    assert_true(fingerprint != mx_dataset_fingerprint(packed));
+    assert_int_equal(mx_vocabulary_size(mx_dataset_vocabulary(dataset)),
+                     mx_vocabulary_size(mx_dataset_vocabulary(packed)));
+    for (uint32_t i = 0; i < ROWS; i++) load_and_compare(reader, dataset, i, packed_reader, packed);
+    assert_int_equal(mx_dataset_cached(dataset), 0);
+    mx_dataset_reader_destroy(reader);
+    mx_dataset_close(dataset);
+
+    /* A cache that fills in two runs; the list is the same at all times. */
+    for (int run = 0; run < 4; run++) {
+        static const uint32_t before[] = {0, ROWS / 2, ROWS, ROWS};
+        dataset = dataset_open(fixture->corpus, fixture->cache);
+        reader = reader_of(dataset);
+        assert_int_equal(mx_dataset_cached(dataset), before[run]);
+        assert_true(mx_dataset_fingerprint(dataset) == fingerprint);
+        const uint32_t count = run == 0 ? ROWS / 2 : ROWS;
+        for (int epoch = 0; epoch < 2; epoch++) /* backwards: the order of the records is another one */
+            for (uint32_t i = count; i-- > 0;) load_and_compare(reader, dataset, i, packed_reader, packed);
+        mx_dataset_reader_destroy(reader);
+        mx_dataset_close(dataset);
+        assert_int_equal(access(fixture->cache, F_OK), run == 0 ? -1 : 0);
+        assert_int_equal(access(fixture->part, F_OK), run == 0 ? 0 : -1);
+    }
+    /* A finished cache can be trained from like any packed file. */
+    dataset = dataset_open(fixture->cache, NULL);
+    assert_true(mx_dataset_fingerprint(dataset) == mx_dataset_fingerprint(packed));
+    mx_dataset_close(dataset);
+    mx_dataset_reader_destroy(packed_reader);
+    mx_dataset_close(packed);
+}
+
+/* A file that `prepare` made serves as the cache; one that is out of date does not. */
+static void test_prepared_file_as_cache(void **state)
+{
+    const struct fixture *const fixture = *state;
+    struct mx_dataset *dataset = dataset_open(fixture->corpus, fixture->file);
+    assert_int_equal(mx_dataset_cached(dataset), ROWS);
+    mx_dataset_close(dataset);
+    char *const wav = mx_format("%s/wavs/row-05.wav", fixture->corpus);
+    const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    assert_int_equal(utimensat(AT_FDCWD, wav, times, 0), 0);
+    mx_free(wav);
+    dataset = dataset_open(fixture->corpus, fixture->file);
+    assert_int_equal(mx_dataset_cached(dataset), 0);
+    mx_dataset_close(dataset);
+}
+
+static void test_damaged_journal(void **state)
+{
+    const struct fixture *const fixture = *state;
+    struct mx_dataset *const packed = dataset_open(fixture->file, NULL);
+    struct mx_dataset_reader *const packed_reader = reader_of(packed);
+    struct mx_dataset *dataset = dataset_open(fixture->corpus, fixture->cache);
+    struct mx_dataset_reader *reader = reader_of(dataset);
+    for (uint32_t i = 0; i < 8; i++) load_and_compare(reader, dataset, i, packed_reader, packed);
+    mx_dataset_reader_destroy(reader);
+    mx_dataset_close(dataset);
+    char *data;
+    size_t bytes;
+    assert_int_equal(mx_file_read(fixture->part, LIMIT, &data, &bytes), 0);
+    data[bytes - 300] ^= 1; /* in the samples of the last record */
+    file_put(fixture->folder, "cache.pack.part", data, bytes);
+    mx_free(data);
+    dataset = dataset_open(fixture->corpus, fixture->cache);
+    reader = reader_of(dataset);
+    assert_int_equal(mx_dataset_cached(dataset), 8);
+    for (uint32_t i = 0; i < ROWS; i++) load_and_compare(reader, dataset, i, packed_reader, packed);
+    assert_int_equal(mx_dataset_cached(dataset), ROWS);
+    mx_dataset_reader_destroy(reader);
+    mx_dataset_close(dataset);
+    mx_dataset_reader_destroy(packed_reader);
+    mx_dataset_close(packed);
+}
+
+static void test_cache_that_cannot_be_written(void **state)
+{
+    const struct fixture *const fixture = *state;
+    struct mx_dataset_item item;
+    char *const nowhere = mx_format("%s/missing/cache.pack", fixture->folder);
+    struct mx_dataset *const dataset = dataset_open(fixture->corpus, nowhere);
+    struct mx_dataset_reader *const reader = reader_of(dataset);
+    for (int epoch = 0; epoch < 2; epoch++) assert_int_equal(mx_dataset_load(reader, 0, &item), 0);
+    assert_int_equal(mx_dataset_cached(dataset), 0);
+    mx_dataset_reader_destroy(reader);
+    mx_dataset_close(dataset);
+    mx_free(nowhere);
+}
+
+static void test_changed_while_open(void **state)
+{
+    const struct fixture *const fixture = *state;
+    struct mx_dataset_item item;
+    struct mx_dataset *const dataset = dataset_open(fixture->corpus, fixture->cache);
+    struct mx_dataset_reader *const reader = reader_of(dataset);
+    const struct tone tone = {22050, 1, 0x10002, 200, 0.2, 0.9, 0, 0};
+    tone_write(fixture->corpus, "wavs/row-07.wav", &tone);
+    assert_int_equal(mx_dataset_load(reader, 7, &item), MX_ERR_DATA);
+    assert_int_equal(item.reject, MX_REJECT_NONE);
+    assert_non_null(strstr(mx_error_last()->message, "was changed while"));
+    mx_dataset_reader_destroy(reader);
+    mx_dataset_close(dataset);
+}
+
+/* ---- packed files ---- */
+
+static void test_damaged_record(void **state)
+{
+    const struct fixture *const fixture = *state;
+    struct mx_packed_file *packed;
+    struct mx_dataset_item item;
+    char *data;
+    size_t bytes;
+    assert_int_equal(mx_packed_open(fixture->file, &packed), 0);
+    const uint64_t offset = mx_packed_record(packed, 9)->payload_offset;
+    mx_packed_close(packed);
+    assert_int_equal(mx_file_read(fixture->file, LIMIT, &data, &bytes), 0);
+    data[offset + 2000] ^= 8;
+    file_put(fixture->folder, "made.pack", data, bytes);
+    mx_free(data);
+    struct mx_dataset *const dataset = dataset_open(fixture->file, NULL);
+    struct mx_dataset_reader *const reader = reader_of(dataset);
+    const uint32_t index = find(dataset, "row-09");
+    for (uint32_t i = 0; i < mx_dataset_count(dataset); i++)
+        assert_int_equal(mx_dataset_load(reader, i, &item), i == index ? MX_ERR_FORMAT : 0);
+    assert_int_equal(mx_dataset_load(reader, index, &item), MX_ERR_FORMAT);
+    assert_non_null(strstr(mx_error_last()->message, "record 9 ('row-09')"));
+    assert_int_equal(mx_dataset_load(reader, ROWS, &item), MX_ERR_ARGUMENT);
+    mx_dataset_reader_destroy(reader);
+    mx_dataset_close(dataset);
+}
+
+static struct mx_vocabulary *vocabulary_of(const char *json)
+{
+    struct mx_vocabulary *vocabulary;
+    assert_int_equal(mx_vocabulary_read(json, strlen(json), &vocabulary), 0);
+    return vocabulary;
+}
+
+/* Numbers of another vocabulary, by which a model was trained. */
+static void test_vocabularies(void **state)
+{
+    const struct fixture *const fixture = *state;
+    struct mx_dataset *dataset;
+    struct mx_dataset_item item, own_item;
+    char json[1024], symbols[512] = "";
+    struct mx_dataset *const own = dataset_open(fixture->file, NULL);
+    struct mx_dataset_reader *const own_reader = reader_of(own);
+    for (int letter = 'z'; letter >= 'a'; letter--)
+        snprintf(symbols + strlen(symbols), sizeof symbols - strlen(symbols), "\"%c\",", letter);
+    static const char head[] = "{\"format\":\"myxtts-vocabulary\",\"version\":1,\"mode\":\"chars\",\"cleaner\":1,";
+    snprintf(json, sizeof json, "%s\"languages\":[\"fa\",\"en\"],\"symbols\":[%s\" \",\",\",\".\"]}", head, symbols);
+    struct mx_dataset_options options = options_of(fixture->file, NULL);
+    struct mx_vocabulary *vocabulary = vocabulary_of(json);
+    options.row.vocabulary = vocabulary;
+    assert_int_equal(mx_dataset_open(&options, &dataset), 0);
+    struct mx_dataset_reader *reader = reader_of(dataset);
+    for (uint32_t i = 0; i < mx_dataset_count(dataset); i++) {
+        assert_int_equal(mx_dataset_load(reader, i, &item), 0);
+        assert_int_equal(mx_dataset_load(own_reader, i, &own_item), 0);
+        assert_int_equal(item.language, 1);
+        assert_int_equal(mx_dataset_utterance(dataset, i)->language, 1);
+        assert_int_equal(item.token_count, own_item.token_count);
+        assert_int_equal(item.tokens[0], MX_TOKEN_BOS);
+        assert_int_equal(item.tokens[item.token_count - 1], MX_TOKEN_EOS);
+        for (uint32_t k = 1; k + 1 < item.token_count; k++)
+            assert_int_equal(mx_vocabulary_symbol(vocabulary, item.tokens[k]),
+                             mx_vocabulary_symbol(mx_dataset_vocabulary(own), own_item.tokens[k]));
+    }
+    assert_int_equal(mx_vocabulary_size(mx_dataset_vocabulary(dataset)), mx_vocabulary_size(vocabulary));
+    mx_dataset_reader_destroy(reader);
+    mx_dataset_close(dataset);
+    mx_vocabulary_destroy(vocabulary);
+
+    static const struct {
+        const char *rest, *words;
+    } cases[] = {
+        {"\"languages\":[\"en\"],\"symbols\":[\"t\",\"o\"]}", "has the symbol"},
+        {"\"languages\":[\"fa\"],\"symbols\":[%s\" \",\",\",\".\"]}", "has texts in English"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(json, sizeof json, "%s", head);
+        const size_t used = strlen(json);
+        const char *const place = strstr(cases[i].rest, "%s");
+        if (place == NULL)
+            snprintf(json + used, sizeof json - used, "%s", cases[i].rest);
+        else
+            snprintf(json + used, sizeof json - used, "%.*s%s%s", (int)(place - cases[i].rest), cases[i].rest, symbols,
+                     place + 2);
+        vocabulary = vocabulary_of(json);
+        options.row.vocabulary = vocabulary;
+        assert_int_equal(mx_dataset_open(&options, &dataset), MX_ERR_DATA);
+        assert_non_null(strstr(mx_error_last()->message, cases[i].words));
+        mx_vocabulary_destroy(vocabulary);
+    }
+    mx_dataset_reader_destroy(own_reader);
+    mx_dataset_close(own);
+}
+
+static void test_split(void **state)
+{
+    const struct fixture *const fixture = *state;
+    struct mx_dataset *dataset, *other;
+    struct mx_dataset_options options = options_of(fixture->file, NULL);
+    options.manifest.validation_fraction = 0.2;
+    uint32_t chosen = 0, same = 0;
+    assert_int_equal(mx_dataset_open(&options, &dataset), 0);
+    options.manifest.seed = 99;
+    assert_int_equal(mx_dataset_open(&options, &other), 0);
+    for (uint32_t i = 0; i < ROWS - 1; i++) {
+        chosen += mx_dataset_utterance(dataset, i)->validation;
+        same += mx_dataset_utterance(dataset, i)->validation == mx_dataset_utterance(other, i)->validation;
+    }
+    assert_int_equal(chosen, 4); /* of 19, rounded */
+    assert_true(same < ROWS - 1);
+    mx_dataset_close(dataset);
+    mx_dataset_close(other);
+}
+
+/* ---- threads ---- */
+
+#define THREADS 4
+struct crowd {
+    struct mx_dataset *dataset, *packed;
+    atomic_int wrong;
+};
+
+static void crowd_load(void *context, int worker)
+{
+    struct crowd *const crowd = context;
+    struct mx_dataset_reader *reader = NULL, *wanted_reader = NULL;
+    struct mx_dataset_item item, wanted;
+    if (mx_dataset_reader_create(crowd->dataset, &reader) < 0 ||
+        mx_dataset_reader_create(crowd->packed, &wanted_reader) < 0) {
+        atomic_fetch_add(&crowd->wrong, 1);
+        return;
+    }
+    for (uint32_t turn = 0; turn < 3 * ROWS; turn++) {
+        const uint32_t i = (turn * 7 + (uint32_t)worker * 5) % ROWS;
+        const uint32_t row = mx_dataset_utterance(crowd->dataset, i)->row;
+        const int rc = mx_dataset_load(reader, i, &item);
+        if (row == SILENT) {
+            if (rc != MX_ERR_DATA) atomic_fetch_add(&crowd->wrong, 1);
+            continue;
+        }
+        const uint32_t packed_index = row > SILENT ? i - 1 : i;
+        if (rc != 0 || mx_dataset_load(wanted_reader, packed_index, &wanted) != 0 ||
+            item.sample_count != wanted.sample_count ||
+            memcmp(item.samples, wanted.samples, item.sample_count * sizeof(float)) != 0)
+            atomic_fetch_add(&crowd->wrong, 1);
+    }
+    mx_dataset_reader_destroy(reader);
+    mx_dataset_reader_destroy(wanted_reader);
+}
+
+static void test_threads(void **state)
+{
+    const struct fixture *const fixture = *state;
+    struct mx_pool *pool;
+    struct crowd crowd = {.dataset = dataset_open(fixture->corpus, fixture->cache),
+                          .packed = dataset_open(fixture->file, NULL)};
+    assert_int_equal(mx_pool_create(&(struct mx_pool_options){.name = "crowd", .workers = THREADS}, &pool), 0);
+    mx_pool_run(pool, crowd_load, &crowd);
+    mx_pool_destroy(pool);
+    assert_int_equal(atomic_load(&crowd.wrong), 0);
+    assert_int_equal(mx_dataset_cached(crowd.dataset), ROWS);
+    mx_dataset_close(crowd.dataset);
+    mx_dataset_close(crowd.packed);
+    struct mx_packed_file *packed;
+    assert_int_equal(mx_packed_open(fixture->cache, &packed), 0);
+    assert_int_equal(mx_packed_verify(packed), 0);
+    mx_packed_close(packed);
+}
+
+static void test_loop_takes_no_memory(void **state)
+{
+    const struct fixture *const fixture = *state;
+    struct mx_dataset_item item;
+    struct mx_dataset *const dataset = dataset_open(fixture->file, NULL);
+    struct mx_dataset_reader *const reader = reader_of(dataset);
+    for (uint32_t i = 0; i < mx_dataset_count(dataset); i++) assert_int_equal(mx_dataset_load(reader, i, &item), 0);
+    const uint64_t before = mx_alloc_count();
+    for (uint32_t i = 0; i < mx_dataset_count(dataset); i++) assert_int_equal(mx_dataset_load(reader, i, &item), 0);
+    assert_int_equal(mx_alloc_count(), before);
+    mx_dataset_reader_destroy(reader);
+    mx_dataset_close(dataset);
+}
+
+int main(void)
+{
+    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_folder_and_packed_agree),
+        TEST(test_prepared_file_as_cache),
+        TEST(test_damaged_journal),
+        TEST(test_cache_that_cannot_be_written),
+        TEST(test_changed_while_open),
+        TEST(test_damaged_record),
+        TEST(test_vocabularies),
+        TEST(test_split),
+        TEST(test_threads),
+        TEST(test_loop_takes_no_memory),
+    };
+#undef TEST
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Packed corpora: what is written is read back, a file that is cut off, damaged or hostile is refused and named, and a
+ * journal survives whatever ends it.
+ */
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/rng.h"
+#include "corpus/packed.h"
+#include "support/recording.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ROWS   6
+#define LIMIT  ((size_t)1 << 24)
+#define BROKEN 3 /* a rejected row */
+
+static const char metadata[] =
+    "{\"format\":\"myxtts-packed\",\"options\":{\"kind\":\"audio\"},\"speakers\":[\"ann\",\"bob\"],"
+    "\"validation\":\"seeded\",\"vocabulary\":{\"format\":\"myxtts-vocabulary\",\"version\":1,\"mode\":\"chars\","
+    "\"cleaner\":1,\"languages\":[\"en\"],\"symbols\":[\" \",\"a\",\"b\",\"c\"]}}";
+static const uint64_t keys[ROWS] = {11, 22, 33, 44, 55, 66};
+static const struct mx_packed_tensor tensors[] = {{.name = "mel", .columns = 5}, {.name = "pitch", .columns = 1}};
+
+struct fixture {
+    char *folder, *path, *part;
+};
+
+static int setup(void **state)
+{
+    struct fixture *const fixture = mx_alloc(1, sizeof *fixture);
+    fixture->folder = folder_make();
+    fixture->path = mx_format("%s/corpus.pack", fixture->folder);
+    fixture->part = mx_format("%s/corpus.pack.part", fixture->folder);
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *const fixture = *state;
+    folder_remove(fixture->folder);
+    mx_free(fixture->path);
+    mx_free(fixture->part);
+    mx_free(fixture);
+    return 0;
+}
+
+/* ---- rows to write ---- */
+
+static struct mx_packed_plan plan_of(enum mx_packed_kind kind)
+{
+    return (struct mx_packed_plan){.kind = kind,
+                                   .tensors = kind == MX_PACKED_FEATURES ? tensors : NULL,
+                                   .tensor_count = kind == MX_PACKED_FEATURES ? 2 : 0,
+                                   .metadata = metadata,
+                                   .record_count = ROWS,
+                                   .vocabulary_size = 6,
+                                   .keys = keys,
+                                   .options_hash = 5,
+                                   .source_hash = 6};
+}
+
+#define SAMPLES_MAX 4000
+static uint32_t samples_of(uint32_t row)
+{
+    return 100 + row * 37;
+}
+
+static float sample_of(uint32_t row, uint32_t i)
+{
+    return 0.3f * (float)(row + 1) * mx_rng_normal(1, row, i) / 4.0f;
+}
+
+static uint32_t frames_of(uint32_t row)
+{
+    return 3 + row;
+}
+
+static void row_append(struct mx_packed_writer *writer, uint32_t row)
+{
+    static float samples[SAMPLES_MAX], mel[100], pitch[20];
+    char id[16];
+    struct mx_packed_buffer buffer = {0};
+    const int32_t tokens[] = {0, 2, 3, (int32_t)(2 + row % 4), 1};
+    const bool good = row != BROKEN;
+    snprintf(id, sizeof id, "row-%u", row);
+    for (uint32_t i = 0; i < samples_of(row); i++) samples[i] = sample_of(row, i);
+    for (uint32_t i = 0; i < frames_of(row) * 5; i++) mel[i] = (float)(row * 1000 + i) / 3.0f;
+    for (uint32_t i = 0; i < frames_of(row); i++) pitch[i] = (float)(row * 1000 + i) / 7.0f;
+    const struct mx_packed_record head = {.row = row,
+                                          .key = keys[row],
+                                          .source_bytes = 1000 + row,
+                                          .source_mtime_ns = -5,
+                                          .reject = good ? 0 : MX_REJECT_SILENT,
+                                          .line = row + 1,
+                                          .speaker = row % 2,
+                                          .samples = samples_of(row),
+                                          .samples_bound = samples_of(row) + 9,
+                                          .frames = frames_of(row),
+                                          .token_count = good ? 5 : 0};
+    const struct mx_packed_view view = {.id = id,
+                                        .text = "As written",
+                                        .spoken = "a b c",
+                                        .detail = good ? "" : "nothing to hear",
+                                        .tokens = tokens,
+                                        .samples = samples,
+                                        .tensors = {mel, pitch}};
+    assert_int_equal(mx_packed_encode(mx_packed_writer_header(writer), &head, &view, &buffer), 0);
+    assert_int_equal(mx_packed_writer_append(writer, &buffer), 0);
+    mx_packed_buffer_release(&buffer);
+}
+
+static struct mx_packed_writer *writer_open(const struct fixture *fixture, enum mx_packed_kind kind,
+                                            enum mx_packed_resume resume)
+{
+    struct mx_packed_writer *writer;
+    const struct mx_packed_plan plan = plan_of(kind);
+    assert_int_equal(mx_packed_writer_open(fixture->path, &plan, resume, &writer), 0);
+    return writer;
+}
+
+/* Writes the missing rows, finishes and hands out the bytes. */
+static char *file_make(const struct fixture *fixture, enum mx_packed_kind kind, enum mx_packed_resume resume,
+                       size_t *bytes)
+{
+    char *data;
+    struct mx_packed_writer *const writer = writer_open(fixture, kind, resume);
+    for (uint32_t row = mx_packed_writer_count(writer); row < ROWS; row++) row_append(writer, row);
+    assert_int_equal(mx_packed_writer_finish(writer), 0);
+    mx_packed_writer_close(writer);
+    assert_int_equal(mx_file_read(fixture->path, LIMIT, &data, bytes), 0);
+    return data;
+}
+
+/* A copy that is aligned as a mapping is. */
+static void *aligned(const void *data, size_t bytes)
+{
+    void *const copy = mx_alloc_aligned(bytes, 64);
+    memcpy(copy, data, bytes);
+    return copy;
+}
+
+/* ---- round trips ---- */
+
+static void test_audio(void **state)
+{
+    const struct fixture *const fixture = *state;
+    size_t bytes;
+    struct mx_packed_file *packed;
+    struct mx_packed_view view;
+    static float samples[SAMPLES_MAX];
+    mx_free(file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes));
+    assert_int_not_equal(access(fixture->part, F_OK), 0);
+    assert_true(mx_packed_detect(fixture->path));
+    assert_int_equal(mx_packed_open(fixture->path, &packed), 0);
+    assert_int_equal(mx_packed_header(packed)->record_count, ROWS);
+    assert_int_equal(mx_packed_header(packed)->good_count, ROWS - 1);
+    assert_int_equal(mx_packed_header(packed)->file_bytes, bytes);
+    assert_int_equal(mx_packed_speaker_count(packed), 2);
+    assert_string_equal(mx_packed_speaker(packed, 1), "bob");
+    assert_int_equal(mx_vocabulary_size(mx_packed_vocabulary(packed)), 6);
+    double noise = 0, signal = 0;
+    for (uint32_t row = 0; row < ROWS; row++) {
+        char id[16];
+        const struct mx_packed_record *const record = mx_packed_record(packed, row);
+        snprintf(id, sizeof id, "row-%u", row);
+        assert_string_equal(mx_packed_id(packed, row), id);
+        assert_int_equal(mx_packed_get(packed, row, &view), 0);
+        assert_string_equal(view.id, id);
+        assert_string_equal(view.text, "As written");
+        assert_string_equal(view.spoken, "a b c");
+        assert_string_equal(view.detail, row == BROKEN ? "nothing to hear" : "");
+        assert_int_equal(record->line, row + 1);
+        assert_int_equal(record->source_bytes, 1000 + row);
+        assert_int_equal(record->samples_bound, samples_of(row) + 9);
+        if (row == BROKEN) {
+            assert_int_equal(record->reject, MX_REJECT_SILENT);
+            assert_int_equal(record->samples, 0);
+            assert_null(view.audio);
+            continue;
+        }
+        assert_int_equal(record->samples, samples_of(row));
+        assert_int_equal(record->token_count, 5);
+        assert_int_equal(view.tokens[3], 2 + row % 4);
+        assert_int_equal((uintptr_t)view.audio % 64, 0);
+        mx_packed_samples(record, &view, samples);
+        float peak = 0;
+        for (uint32_t i = 0; i < record->samples; i++) {
+            const float error = fabsf(samples[i] - sample_of(row, i));
+            assert_true(error <= 0.501f * record->scale);
+            peak = fmaxf(peak, fabsf(samples[i]));
+            noise += (double)error * (double)error;
+            signal += (double)(samples[i] * samples[i]);
+        }
+        assert_true(fabsf(peak - 32767.0f * record->scale) <= 1e-6f * peak); /* the full range is used */
+    }
+    assert_true(10 * log10(signal / noise) > 85.0);
+    assert_int_equal(mx_packed_get(packed, ROWS, &view), MX_ERR_ARGUMENT);
+    mx_packed_close(packed);
+}
+
+/* Silence and the faintest sounds must not divide by nothing. */
+static void test_faint_audio(void **state)
+{
+    (void)state;
+    const struct mx_packed_header header = {.kind = MX_PACKED_AUDIO};
+    static const float heights[] = {0.0f, 1e-38f, 1e-45f, 1e-20f, 1.0f, 1e30f};
+    for (size_t i = 0; i < sizeof heights / sizeof *heights; i++) {
+        const float samples[] = {heights[i], -heights[i], heights[i] / 2};
+        float back[3];
+        struct mx_packed_buffer buffer = {0};
+        const int32_t tokens[] = {0, 1};
+        const struct mx_packed_record head = {.samples = 3, .token_count = 2};
+        const struct mx_packed_view made = {.id = "x", .tokens = tokens, .samples = samples};
+        struct mx_packed_view view;
+        assert_int_equal(mx_packed_encode(&header, &head, &made, &buffer), 0);
+        struct mx_packed_record record;
+        memcpy(&record, buffer.data, sizeof record);
+        assert_true(isfinite(record.scale) && record.scale > 0.0f);
+        assert_null(mx_packed_payload_fault(&header, &record, buffer.data + sizeof record, 2, true, &view));
+        mx_packed_samples(&record, &view, back);
+        for (int k = 0; k < 3; k++) assert_true(fabsf(back[k] - samples[k]) <= 0.501f * record.scale);
+        mx_packed_buffer_release(&buffer);
+    }
+}
+
+static void test_features(void **state)
+{
+    const struct fixture *const fixture = *state;
+    size_t bytes;
+    struct mx_packed_file *packed;
+    struct mx_packed_view view;
+    mx_free(file_make(fixture, MX_PACKED_FEATURES, MX_PACKED_FRESH, &bytes));
+    assert_int_equal(mx_packed_open(fixture->path, &packed), 0);
+    assert_string_equal(mx_packed_header(packed)->tensors[0].name, "mel");
+    for (uint32_t row = 0; row < ROWS; row++) {
+        const struct mx_packed_record *const record = mx_packed_record(packed, row);
+        assert_int_equal(mx_packed_get(packed, row, &view), 0);
+        assert_null(view.audio);
+        if (row == BROKEN) continue;
+        assert_int_equal(record->frames, frames_of(row));
+        assert_int_equal(record->samples, samples_of(row));
+        for (uint32_t i = 0; i < record->frames * 5; i++)
+            assert_true(view.tensors[0][i] == (float)(row * 1000 + i) / 3.0f);
+        for (uint32_t i = 0; i < record->frames; i++) assert_true(view.tensors[1][i] == (float)(row * 1000 + i) / 7.0f);
+        assert_int_equal((uintptr_t)view.tensors[1] % 64, 0);
+    }
+    mx_packed_close(packed);
+}
+
+/* ---- damage ---- */
+
+static void test_every_length(void **state)
+{
+    const struct fixture *const fixture = *state;
+    size_t bytes;
+    struct mx_packed_file *packed;
+    char *const data = file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes);
+    for (size_t length = 0; length < bytes; length += length < 1024 || length + 1024 > bytes ? 1 : 61) {
+        void *const copy = aligned(data, length);
+        assert_int_equal(mx_packed_open_memory(copy, length, &packed), MX_ERR_FORMAT);
+        assert_null(packed);
+        assert_true(mx_error_last()->hint[0] != '\0');
+        mx_free(copy);
+    }
+    /* And as a file, with its name in the message. */
+    assert_int_equal(truncate(fixture->path, (off_t)bytes - 64), 0);
+    assert_int_equal(mx_packed_open(fixture->path, &packed), MX_ERR_FORMAT);
+    assert_non_null(strstr(mx_error_last()->message, "truncated"));
+    assert_non_null(strstr(mx_error_last()->message, "corpus.pack"));
+    assert_int_equal(truncate(fixture->path, 0), 0);
+    assert_int_equal(mx_packed_open(fixture->path, &packed), MX_ERR_FORMAT);
+    mx_free(data);
+}
+
+static void test_every_byte(void **state)
+{
+    const struct fixture *const fixture = *state;
+    size_t bytes, opened = 0, refused = 0;
+    struct mx_packed_file *packed;
+    char *const data = file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes);
+    unsigned char *const copy = aligned(data, bytes);
+    for (size_t at = 0; at < bytes; at++) {
+        const unsigned char bit = (unsigned char)(1u << (at * 5 + at / 8) % 8);
+        copy[at] ^= bit;
+        if (mx_packed_open_memory(copy, bytes, &packed) == 0) {
+            opened++;
+            /* The records name their damage; a second look is no more trusting than the first. */
+            assert_int_equal(mx_packed_verify(packed), MX_ERR_FORMAT);
+            assert_int_equal(mx_packed_verify(packed), MX_ERR_FORMAT);
+            assert_non_null(strstr(mx_error_last()->message, "record "));
+            assert_non_null(strstr(mx_error_last()->message, "row-"));
+            mx_packed_close(packed);
+        } else {
+            refused++;
+            assert_int_equal(mx_error_last()->code, MX_ERR_FORMAT);
+        }
+        copy[at] ^= bit;
+    }
+    assert_true(opened > ROWS * 128 && refused > 512 + ROWS * 128);
+    assert_int_equal(mx_packed_open_memory(copy, bytes, &packed), 0);
+    assert_int_equal(mx_packed_verify(packed), 0);
+    mx_packed_close(packed);
+    mx_free(copy);
+    mx_free(data);
+}
+
+/* Makes all hashes right again, and the heads of the records those of the index, as one who means harm would. */
+static void reseal(unsigned char *data, size_t bytes)
+{
+    struct mx_packed_header *const header = (struct mx_packed_header *)(void *)data;
+    struct mx_packed_record *const index =
+        (struct mx_packed_record *)(void *)(data + header->sections[MX_PACKED_INDEX].offset);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        const uint64_t at = index[i].payload_offset;
+        const bool inside = at >= 640 && at % 64 == 0 && at < bytes && index[i].payload_bytes <= bytes - at;
+        if (inside) index[i].payload_hash = mx_packed_hash(data + at, (size_t)index[i].payload_bytes);
+        index[i].head_hash = mx_packed_hash(&index[i], offsetof(struct mx_packed_record, head_hash));
+        if (inside && at <= header->sections[MX_PACKED_INDEX].offset)
+            memcpy(data + at - sizeof *index, &index[i], sizeof *index);
+    }
+    for (int i = 0; i < MX_PACKED_SECTIONS; i++) {
+        struct mx_packed_section *const section = &header->sections[i];
+        if (i != MX_PACKED_RECORDS) section->hash = mx_packed_hash(data + section->offset, (size_t)section->bytes);
+    }
+    header->hash = mx_packed_hash(header, offsetof(struct mx_packed_header, hash));
+}
+
+/* Every number of header and index becomes something else, with all hashes right: nothing may be read that is not
+ * there (the sanitizers tell), whatever is said. */
+static void test_hostile_numbers(void **state)
+{
+    const struct fixture *const fixture = *state;
+    static const uint32_t values[] = {0, 1, 63, 64, 0x7FFFFFFF, 0x80000000, 0xFFFFFFC0, 0xFFFFFFFF};
+    size_t bytes, refused = 0, opened = 0;
+    struct mx_packed_file *packed;
+    char *const data = file_make(fixture, MX_PACKED_FEATURES, MX_PACKED_FRESH, &bytes);
+    const struct mx_packed_header *const header = (const struct mx_packed_header *)(const void *)data;
+    const size_t index = (size_t)header->sections[MX_PACKED_INDEX].offset;
+    for (size_t at = 8; at + 4 <= bytes; at += 4) {
+        if (at == 504) at = index; /* from the header on to the index; the hashes are made again */
+        if (at >= index + ROWS * sizeof(struct mx_packed_record)) break;
+        for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+            unsigned char *const copy = aligned(data, bytes);
+            memcpy(copy + at, &values[v], 4);
+            const struct mx_packed_header *const changed = (const struct mx_packed_header *)(const void *)copy;
+            const bool same = memcmp(changed->sections, header->sections, sizeof header->sections) == 0;
+            if (same)
+                reseal(copy, bytes);
+            else
+                ((struct mx_packed_header *)(void *)copy)->hash =
+                    mx_packed_hash(copy, offsetof(struct mx_packed_header, hash));
+            if (mx_packed_open_memory(copy, bytes, &packed) == 0) {
+                opened++;
+                mx_packed_verify(packed);
+                mx_packed_close(packed);
+            } else {
+                refused++;
+            }
+            mx_free(copy);
+        }
+    }
+    assert_true(refused > opened);
+    mx_free(data);
+}
+
+static void test_other_files(void **state)
+{
+    const struct fixture *const fixture = *state;
+    struct mx_packed_file *packed;
+    assert_int_equal(mx_packed_open(fixture->path, &packed), MX_ERR_NOT_FOUND);
+    assert_false(mx_packed_detect(fixture->path));
+    assert_int_equal(mx_packed_open(fixture->folder, &packed), MX_ERR_FORMAT);
+    assert_false(mx_packed_detect(fixture->folder));
+    file_put_text(fixture->folder, "corpus.pack", "id|text\n");
+    assert_int_equal(mx_packed_open(fixture->path, &packed), MX_ERR_FORMAT);
+    assert_false(mx_packed_detect(fixture->path));
+    assert_null(packed);
+}
+
+/* ---- the journal ---- */
+
+static void test_resume_at_every_length(void **state)
+{
+    const struct fixture *const fixture = *state;
+    size_t bytes, journal_bytes, again_bytes;
+    char *journal;
+    char *const whole = file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes);
+    struct mx_packed_writer *const writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH);
+    for (uint32_t row = 0; row < ROWS; row++) row_append(writer, row);
+    mx_packed_writer_close(writer);
+    assert_int_equal(mx_file_read(fixture->part, LIMIT, &journal, &journal_bytes), 0);
+    for (size_t length = 0; length <= journal_bytes; length += 97) {
+        file_put(fixture->folder, "corpus.pack.part", journal, length);
+        char *const again = file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_IN_ORDER, &again_bytes);
+        assert_int_equal(again_bytes, bytes);
+        assert_memory_equal(again, whole, bytes);
+        mx_free(again);
+    }
+    /* A kill between the last header and the rename. */
+    file_put(fixture->folder, "corpus.pack.part", whole, bytes);
+    struct mx_packed_writer *const last = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_IN_ORDER);
+    assert_int_equal(mx_packed_writer_count(last), ROWS);
+    mx_packed_writer_close(last);
+    mx_free(journal);
+    mx_free(whole);
+}
+
+static void test_resume_with_damage(void **state)
+{
+    const struct fixture *const fixture = *state;
+    size_t bytes;
+    char *journal;
+    struct mx_packed_record head;
+    struct mx_packed_view view;
+    struct mx_packed_buffer buffer = {0};
+    struct mx_packed_writer *writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH);
+    for (uint32_t row = 0; row < 5; row++) row_append(writer, row);
+    assert_true(mx_packed_writer_head(writer, 2, &head));
+    mx_packed_writer_close(writer);
+    assert_int_equal(mx_file_read(fixture->part, LIMIT, &journal, &bytes), 0);
+    journal[head.payload_offset + 200] ^= 4;
+    /* In order: what stands before the damaged record is kept. */
+    file_put(fixture->folder, "corpus.pack.part", journal, bytes);
+    writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_IN_ORDER);
+    assert_int_equal(mx_packed_writer_count(writer), 2);
+    mx_packed_writer_close(writer);
+    /* In any order: all but the damaged one, which is found when it is read, and can be written again. */
+    file_put(fixture->folder, "corpus.pack.part", journal, bytes);
+    writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_ANY_ORDER);
+    assert_int_equal(mx_packed_writer_count(writer), 5);
+    assert_int_equal(mx_packed_writer_read(writer, 1, &buffer, &head, &view), 0);
+    assert_string_equal(view.id, "row-1");
+    assert_int_equal(mx_packed_writer_read(writer, 2, &buffer, &head, &view), MX_ERR_FORMAT);
+    assert_int_equal(mx_packed_writer_read(writer, 2, &buffer, &head, &view), MX_ERR_NOT_FOUND);
+    assert_int_equal(mx_packed_writer_count(writer), 4);
+    assert_int_equal(mx_packed_writer_finish(writer), MX_ERR_INTERNAL);
+    row_append(writer, 5);
+    row_append(writer, 2);
+    assert_int_equal(mx_packed_writer_read(writer, 2, &buffer, &head, &view), 0);
+    assert_int_equal(mx_packed_writer_finish(writer), 0);
+    mx_packed_writer_close(writer);
+    struct mx_packed_file *packed;
+    assert_int_equal(mx_packed_open(fixture->path, &packed), 0);
+    assert_int_equal(mx_packed_verify(packed), 0);
+    mx_packed_close(packed);
+    mx_packed_buffer_release(&buffer);
+    mx_free(journal);
+}
+
+/* A journal of other options is not used; rows that changed are not kept, whatever the order. */
+static void test_resume_of_another_plan(void **state)
+{
+    const struct fixture *const fixture = *state;
+    static const uint64_t other_keys[ROWS] = {11, 22, 99, 44, 55, 66};
+    struct mx_packed_writer *writer;
+    for (int kind = 0; kind < 4; kind++) {
+        struct mx_packed_plan plan = plan_of(MX_PACKED_AUDIO);
+        writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH);
+        for (uint32_t row = 0; row < 5; row++) row_append(writer, row);
+        mx_packed_writer_close(writer);
+        if (kind < 2) plan.keys = other_keys;
+        if (kind == 2) plan.options_hash++;
+        if (kind == 3) plan.metadata = "{\"speakers\":[]}";
+        const enum mx_packed_resume resume = kind == 0 ? MX_PACKED_IN_ORDER : MX_PACKED_ANY_ORDER;
+        static const uint32_t kept[] = {2, 4, 0, 0};
+        assert_int_equal(mx_packed_writer_open(fixture->path, &plan, resume, &writer), 0);
+        assert_int_equal(mx_packed_writer_count(writer), kept[kind]);
+        mx_packed_writer_close(writer);
+    }
+}
+
+static void test_one_writer_at_a_time(void **state)
+{
+    const struct fixture *const fixture = *state;
+    struct mx_packed_writer *other;
+    const struct mx_packed_plan plan = plan_of(MX_PACKED_AUDIO);
+    struct mx_packed_writer *const writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH);
+    assert_int_equal(mx_packed_writer_open(fixture->path, &plan, MX_PACKED_IN_ORDER, &other), MX_ERR_IO);
+    assert_null(other);
+    assert_non_null(strstr(mx_error_last()->message, "another program"));
+    mx_packed_writer_close(writer);
+    assert_int_equal(mx_packed_writer_open(fixture->folder, &plan, MX_PACKED_IN_ORDER, &other), MX_ERR_IO);
+    assert_non_null(strstr(mx_error_last()->message, "not an ordinary file"));
+}
+
+/* A limit on the size of files stands in for a full disk: the write that does not fit fails, nothing before is lost. */
+static void test_full_disk(void **state)
+{
+    const struct fixture *const fixture = *state;
+    size_t bytes, again_bytes;
+    struct rlimit before, small;
+    char *const whole = file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes);
+    struct mx_packed_writer *writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH);
+    row_append(writer, 0);
+    row_append(writer, 1);
+    const uint64_t end = mx_packed_writer_bytes(writer);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = (rlim_t)end + 300;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    struct mx_packed_buffer buffer = {0};
+    const int32_t tokens[] = {0, 1};
+    const struct mx_packed_record head = {.row = 2, .key = keys[2], .samples = 2000, .token_count = 2};
+    static const float samples[2000];
+    const struct mx_packed_view view = {.id = "x", .tokens = tokens, .samples = samples};
+    assert_int_equal(mx_packed_encode(mx_packed_writer_header(writer), &head, &view, &buffer), 0);
+    const int rc = mx_packed_writer_append(writer, &buffer);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(rc, MX_ERR_IO);
+    assert_non_null(strstr(mx_error_last()->hint, "nothing is lost"));
+    assert_int_equal(mx_packed_writer_bytes(writer), end);
+    mx_packed_writer_close(writer);
+    mx_packed_buffer_release(&buffer);
+    struct stat status;
+    assert_int_equal(stat(fixture->part, &status), 0);
+    assert_int_equal(status.st_size, end);
+    writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_IN_ORDER);
+    assert_int_equal(mx_packed_writer_count(writer), 2);
+    mx_packed_writer_close(writer);
+    char *const again = file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_IN_ORDER, &again_bytes);
+    assert_int_equal(again_bytes, bytes);
+    assert_memory_equal(again, whole, bytes);
+    mx_free(again);
+    mx_free(whole);
+}
+
+/* Every allocation fails once, in opening and in going on; nothing is left behind (the sanitizers tell). */
+static void test_no_memory(void **state)
+{
+    const struct fixture *const fixture = *state;
+    size_t bytes;
+    struct mx_packed_file *packed = NULL;
+    struct mx_packed_writer *writer = NULL;
+    const struct mx_packed_plan plan = plan_of(MX_PACKED_AUDIO);
+    mx_free(file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes));
+    for (int which = 0; which < 2; which++) {
+        for (uint64_t nth = 1;; nth++) {
+            assert_true(nth < 100);
+            mx_alloc_fail_at(nth);
+            const int rc = which == 0 ? mx_packed_open(fixture->path, &packed)
+                                      : mx_packed_writer_open(fixture->path, &plan, MX_PACKED_IN_ORDER, &writer);
+            mx_alloc_fail_at(0);
+            if (rc == 0) break;
+            assert_int_equal(rc, MX_ERR_NO_MEMORY);
+        }
+    }
+    mx_packed_close(packed);
+    mx_packed_writer_close(writer);
+}
+
+int main(void)
+{
+    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_audio),
+        TEST(test_faint_audio),
+        TEST(test_features),
+        TEST(test_every_length),
+        TEST(test_every_byte),
+        TEST(test_hostile_numbers),
+        TEST(test_other_files),
+        TEST(test_resume_at_every_length),
+        TEST(test_resume_with_damage),
+        TEST(test_resume_of_another_plan),
+        TEST(test_one_writer_at_a_time),
+        TEST(test_full_disk),
+        TEST(test_no_memory),
+    };
+#undef TEST
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

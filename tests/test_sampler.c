@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The sampler, by properties over many random corpora, worlds and limits: every utterance exactly once an epoch over
+ * all ranks, equal steps, limits kept, batches that depend on nothing but (seed, epoch, rank, world), similar lengths
+ * together, another order in every epoch.
+ */
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/rng.h"
+#include "corpus/sampler.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CASES     300
+#define COUNT_MAX 700
+#define WORLD_MAX 9
+#define LONGEST   2000
+
+/* A random corpus with random limits. Names are not the positions, to see that they are kept apart. */
+struct setting {
+    struct mx_sampler_options options; /* rank 0 */
+    uint32_t count;
+    uint32_t items[COUNT_MAX], frames[COUNT_MAX];
+};
+
+static uint32_t draw(uint32_t number, uint32_t index, uint32_t bound)
+{
+    return (uint32_t)mx_rng_below(77, number, index, bound);
+}
+
+static void setting_draw(struct setting *setting, uint32_t number)
+{
+    setting->count = 1 + draw(number, 0, number % 5 == 0 ? 20 : COUNT_MAX);
+    setting->options = (struct mx_sampler_options){.seed = number * 31ull, .world = 1 + draw(number, 1, WORLD_MAX)};
+    const uint32_t kind = draw(number, 2, 3);
+    if (kind != 1) setting->options.batch_size = 1 + draw(number, 3, 40);
+    if (kind != 0) setting->options.frame_budget = LONGEST + draw(number, 4, 30000);
+    for (uint32_t i = 0; i < setting->count; i++) {
+        setting->items[i] = 1000 + i * 3;
+        setting->frames[i] = 1 + draw(number, 10 + i, number % 7 == 0 ? 2 : LONGEST);
+    }
+}
+
+static struct mx_sampler *open_rank(const struct setting *setting, uint32_t rank)
+{
+    struct mx_sampler *sampler;
+    struct mx_sampler_options options = setting->options;
+    options.rank = rank;
+    assert_int_equal(mx_sampler_create(&options, setting->items, setting->frames, setting->count, &sampler), 0);
+    return sampler;
+}
+
+static uint64_t frames_of(const struct setting *setting, const struct mx_sampler_batch *batch)
+{
+    uint64_t frames = 0;
+    for (uint32_t i = 0; i < batch->count; i++) frames += setting->frames[(batch->items[i] - 1000) / 3];
+    return frames;
+}
+
+/* ---- exactly once, equal steps, limits ---- */
+
+static void epoch_check(const struct setting *setting, struct mx_sampler *const *ranks, uint32_t epoch)
+{
+    uint32_t seen[COUNT_MAX] = {0};
+    const uint32_t world = setting->options.world;
+    for (uint32_t rank = 0; rank < world; rank++) mx_sampler_select(ranks[rank], epoch);
+    const uint32_t steps = mx_sampler_steps(ranks[0]);
+    assert_true(steps > 0);
+    uint32_t empty = 0;
+    for (uint32_t step = 0; step < steps; step++) {
+        uint32_t least = UINT32_MAX, most = 0, total = 0;
+        uint64_t frames = 0;
+        for (uint32_t rank = 0; rank < world; rank++) {
+            assert_int_equal(mx_sampler_steps(ranks[rank]), steps);
+            const struct mx_sampler_batch batch = mx_sampler_get(ranks[rank], step);
+            if (setting->options.batch_size > 0) assert_true(batch.count <= setting->options.batch_size);
+            if (setting->options.frame_budget > 0) assert_true(batch.frames <= setting->options.frame_budget);
+            assert_true(batch.frames == frames_of(setting, &batch));
+            for (uint32_t i = 0; i < batch.count; i++) seen[(batch.items[i] - 1000) / 3]++;
+            least = batch.count < least ? batch.count : least;
+            most = batch.count > most ? batch.count : most;
+            total += batch.count;
+            frames += batch.frames;
+        }
+        for (uint32_t rank = 0; rank < world; rank++) {
+            assert_int_equal(mx_sampler_get(ranks[rank], step).step_count, total);
+            assert_true(mx_sampler_get(ranks[rank], step).step_frames == frames);
+        }
+        assert_true(total > 0);
+        assert_true(most - least <= 1);
+        empty += least == 0;
+    }
+    for (uint32_t i = 0; i < setting->count; i++) assert_int_equal(seen[i], 1);
+    /* Empty batches in one step at most, and only where it cannot be helped. */
+    assert_true(empty <= 1 || setting->options.batch_size == 1);
+    if (setting->options.frame_budget == 0 && setting->options.batch_size > 1 && setting->count >= world)
+        assert_int_equal(empty, 0);
+}
+
+static void test_exactly_once(void **state)
+{
+    (void)state;
+    static struct setting setting;
+    for (uint32_t number = 0; number < CASES; number++) {
+        struct mx_sampler *ranks[WORLD_MAX] = {NULL};
+        setting_draw(&setting, number);
+        for (uint32_t rank = 0; rank < setting.options.world; rank++) ranks[rank] = open_rank(&setting, rank);
+        for (uint32_t epoch = 0; epoch < 3; epoch++) epoch_check(&setting, ranks, epoch * 1000003u);
+        for (uint32_t rank = 0; rank < setting.options.world; rank++) mx_sampler_destroy(ranks[rank]);
+    }
+}
+
+/* ---- purity ---- */
+
+/* Whatever was asked before, in whatever order: (epoch, step) has one answer. */
+static void test_pure(void **state)
+{
+    (void)state;
+    static struct setting setting;
+    for (uint32_t number = 0; number < CASES; number += 5) {
+        setting_draw(&setting, number);
+        const uint32_t rank = draw(number, 5, setting.options.world), epoch = draw(number, 6, 100);
+        struct mx_sampler *const walker = open_rank(&setting, rank), *const jumper = open_rank(&setting, rank);
+        for (uint32_t before = 0; before <= epoch % 4; before++) mx_sampler_select(walker, before);
+        mx_sampler_select(walker, epoch);
+        mx_sampler_select(jumper, epoch);
+        assert_int_equal(mx_sampler_epoch(jumper), epoch);
+        const uint32_t steps = mx_sampler_steps(walker);
+        assert_int_equal(mx_sampler_steps(jumper), steps);
+        for (uint32_t i = 0; i < steps; i++) mx_sampler_get(walker, i);
+        for (uint32_t i = steps; i-- > 0;) {
+            const struct mx_sampler_batch a = mx_sampler_get(walker, i), b = mx_sampler_get(jumper, i);
+            assert_int_equal(a.count, b.count);
+            assert_memory_equal(a.items, b.items, a.count * sizeof *a.items);
+        }
+        mx_sampler_destroy(walker);
+        mx_sampler_destroy(jumper);
+    }
+}
+
+/* How many of the utterances stand at the same place in two epochs or with two seeds. */
+static uint32_t same_places(struct mx_sampler *a, struct mx_sampler *b)
+{
+    uint32_t same = 0;
+    for (uint32_t step = 0; step < mx_sampler_steps(a) && step < mx_sampler_steps(b); step++) {
+        const struct mx_sampler_batch one = mx_sampler_get(a, step), two = mx_sampler_get(b, step);
+        for (uint32_t i = 0; i < one.count && i < two.count; i++) same += one.items[i] == two.items[i];
+    }
+    return same;
+}
+
+static void test_epochs_and_seeds_differ(void **state)
+{
+    (void)state;
+    static struct setting setting;
+    setting_draw(&setting, 1);
+    setting.count = COUNT_MAX;
+    setting.options = (struct mx_sampler_options){.seed = 5, .world = 1, .batch_size = 16};
+    for (uint32_t i = 0; i < COUNT_MAX; i++) {
+        setting.items[i] = 1000 + i * 3;
+        setting.frames[i] = 100 + draw(9, i, 900);
+    }
+    struct mx_sampler *const first = open_rank(&setting, 0), *const second = open_rank(&setting, 0);
+    assert_int_equal(same_places(first, second), COUNT_MAX);
+    mx_sampler_select(second, 1);
+    assert_true(same_places(first, second) < COUNT_MAX / 20);
+    mx_sampler_destroy(second);
+    setting.options.seed = 6;
+    struct mx_sampler *const other = open_rank(&setting, 0);
+    assert_true(same_places(first, other) < COUNT_MAX / 20);
+    mx_sampler_destroy(first);
+    mx_sampler_destroy(other);
+}
+
+/* ---- similar lengths ---- */
+
+/* Frames that padding every batch to its longest utterance would waste, as a share. */
+static double padding(const struct setting *setting, struct mx_sampler *sampler)
+{
+    uint64_t used = 0, padded = 0;
+    for (uint32_t step = 0; step < mx_sampler_steps(sampler); step++) {
+        const struct mx_sampler_batch batch = mx_sampler_get(sampler, step);
+        uint64_t longest = 0;
+        for (uint32_t i = 0; i < batch.count; i++) {
+            const uint64_t frames = setting->frames[(batch.items[i] - 1000) / 3];
+            longest = frames > longest ? frames : longest;
+        }
+        used += batch.frames;
+        padded += longest * batch.count;
+    }
+    return 1.0 - (double)used / (double)padded;
+}
+
+static void test_similar_lengths(void **state)
+{
+    (void)state;
+    static struct setting setting;
+    setting.count = COUNT_MAX;
+    for (uint32_t i = 0; i < COUNT_MAX; i++) {
+        setting.items[i] = 1000 + i * 3;
+        setting.frames[i] = 100 + draw(3, i, 900); /* batches at random would waste 43 % */
+    }
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        setting.options = (struct mx_sampler_options){
+            .world = 2, .batch_size = kind == 0 ? 16 : 0, .frame_budget = kind == 0 ? 0 : 16 * 550};
+        for (uint32_t epoch = 0; epoch < 5; epoch++) {
+            uint64_t apart = 0, total = 0;
+            struct mx_sampler *const ranks[] = {open_rank(&setting, 0), open_rank(&setting, 1)};
+            for (int rank = 0; rank < 2; rank++) {
+                mx_sampler_select(ranks[rank], epoch);
+                assert_true(padding(&setting, ranks[rank]) < 0.15);
+            }
+            /* The ranks of one step have nearly equal work, so that they do not wait for each other. */
+            for (uint32_t step = 0; step < mx_sampler_steps(ranks[0]); step++) {
+                const uint64_t a = mx_sampler_get(ranks[0], step).frames, b = mx_sampler_get(ranks[1], step).frames;
+                apart += a > b ? a - b : b - a;
+                total += a + b;
+            }
+            assert_true((double)apart < 0.05 * (double)total);
+            mx_sampler_destroy(ranks[0]);
+            mx_sampler_destroy(ranks[1]);
+        }
+    }
+}
+
+/* Short utterances must not all come first: the order of steps is shuffled. */
+static void test_steps_are_shuffled(void **state)
+{
+    (void)state;
+    static struct setting setting;
+    setting.count = COUNT_MAX;
+    setting.options = (struct mx_sampler_options){.world = 1, .batch_size = 10};
+    for (uint32_t i = 0; i < COUNT_MAX; i++) {
+        setting.items[i] = 1000 + i * 3;
+        setting.frames[i] = 100 + i;
+    }
+    struct mx_sampler *const sampler = open_rank(&setting, 0);
+    uint32_t rising = 0;
+    const uint32_t steps = mx_sampler_steps(sampler);
+    assert_int_equal(steps, COUNT_MAX / 10);
+    for (uint32_t step = 1; step < steps; step++)
+        rising += mx_sampler_get(sampler, step).frames > mx_sampler_get(sampler, step - 1).frames;
+    assert_in_range(rising, steps / 4, steps * 3 / 4);
+    mx_sampler_destroy(sampler);
+}
+
+/* ---- refusals and memory ---- */
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        struct mx_sampler_options options;
+        uint32_t count;
+        int code;
+        const char *words;
+    } cases[] = {
+        {{.world = 1, .batch_size = 4}, 0, MX_ERR_ARGUMENT, "0 utterances"},
+        {{.world = 0, .batch_size = 4}, 3, MX_ERR_ARGUMENT, "rank 0 of 0"},
+        {{.world = 2, .rank = 2, .batch_size = 4}, 3, MX_ERR_ARGUMENT, "rank 2 of 2"},
+        {{.world = 1}, 3, MX_ERR_ARGUMENT, "no limit"},
+        {{.world = 1, .frame_budget = 29}, 3, MX_ERR_DATA, "utterance 9 has 30 frames, more than the 29"},
+    };
+    const uint32_t items[] = {7, 8, 9}, frames[] = {10, 20, 30};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct mx_sampler *sampler = (struct mx_sampler *)state;
+        assert_int_equal(mx_sampler_create(&cases[i].options, items, frames, cases[i].count, &sampler), cases[i].code);
+        assert_null(sampler);
+        assert_non_null(strstr(mx_error_last()->message, cases[i].words));
+        assert_true(mx_error_last()->hint[0] != '\0');
+    }
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    static struct setting setting;
+    setting_draw(&setting, 42);
+    struct mx_sampler *sampler = NULL;
+    for (uint64_t nth = 1;; nth++) {
+        assert_true(nth < 100);
+        mx_alloc_fail_at(nth);
+        const int rc = mx_sampler_create(&setting.options, setting.items, setting.frames, setting.count, &sampler);
+        mx_alloc_fail_at(0);
+        if (rc == 0) break;
+        assert_int_equal(rc, MX_ERR_NO_MEMORY);
+        assert_null(sampler);
+    }
+    const uint64_t before = mx_alloc_count();
+    for (uint32_t epoch = 0; epoch < 5; epoch++) {
+        mx_sampler_select(sampler, epoch);
+        for (uint32_t step = 0; step < mx_sampler_steps(sampler); step++) mx_sampler_get(sampler, step);
+    }
+    assert_int_equal(mx_alloc_count(), before);
+    mx_sampler_destroy(sampler);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exactly_once),
+        cmocka_unit_test(test_pure),
+        cmocka_unit_test(test_epochs_and_seeds_differ),
+        cmocka_unit_test(test_similar_lengths),
+        cmocka_unit_test(test_steps_are_shuffled),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
