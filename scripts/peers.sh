@@ -32,5 +32,8 @@ if ! [[ -x $venv/bin/python ]] && ! python3 -m venv "$venv" >"$log" 2>&1; then
     exit 0
 fi
 peer_add nvidia.dali nvidia-dali-cuda120
-peer_add torchaudio torch torchaudio
+# torchaudio does not say which torch it was built with; it is the one of the same number.
+peer_add torchaudio torchaudio torch
+audio="$("$venv/bin/python" -c 'import importlib.metadata as m; print(m.version("torchaudio"))' 2>/dev/null)"
+[[ -z $audio ]] || peer_add torchaudio "torch==${audio%%+*}"
 exit 0

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * From packed audio to mel, energy and pitch on a device.
+ *
+ * An extractor has a fixed capacity and owns all buffers that a batch needs, taken once and charged to the budget owner
+ * "features"; a batch then allocates nothing. It holds one batch at a time: whoever wants several in flight has
+ * several extractors (a slot of the pipeline has one each).
+ *
+ * A batch is submitted to a stream of the device: upload, noise (with augmentation), mel and energy, pitch, masks. The
+ * features stay on the device, packed, until the next batch; mx_extract_read copies them to the host. Features of an
+ * utterance do not depend on what else is in the batch.
+ *
+ * Threads: one at a time, the one that uses the stream.
+ */
+#ifndef MX_FEATURES_EXTRACT_H
+#define MX_FEATURES_EXTRACT_H
+
+#include <stdbool.h>
+
+#include "device/device.h"
+#include "device/ops.h"
+#include "features/augment.h"
+#include "features/recipe.h"
+
+struct mx_extract;
+
+struct mx_extract_options {
+    const struct mx_recipe *recipe; /* NULL: mx_recipe_default; copied */
+    int64_t samples_max;            /* of all utterances of a batch together */
+    int32_t utterances_max;
+    bool no_pitch; /* leaves pitch out: no time and no memory for it */
+    int span_max;  /* masks of an utterance (mx_augment_span_count); 0: no augmentation on the device */
+};
+
+/* What the device holds of a batch after mx_extract_submit. */
+struct mx_extract_features {
+    struct mx_packed frames;
+    struct mx_slice mel;    /* [frames.rows, bands] */
+    struct mx_slice energy; /* [frames.rows] */
+    struct mx_slice pitch;  /* [frames.rows]; {0} without pitch */
+};
+
+/* A batch on the host; everything must stay as it is until the stream has done the work. */
+struct mx_extract_batch {
+    const float *audio;                  /* packed samples */
+    const int32_t *offsets;              /* [count + 1] into audio, first 0 */
+    int32_t count;                       /* utterances */
+    const struct mx_augment_draw *draws; /* [count], or NULL: no augmentation */
+    uint64_t seed;                       /* of the noise */
+};
+
+int mx_extract_create(struct mx_device *device, const struct mx_extract_options *options, struct mx_extract **out);
+/* Waits for nothing: the stream must be done with the last batch. NULL is fine. */
+void mx_extract_destroy(struct mx_extract *extract);
+
+/* Bytes of device memory that an extractor of these options takes, for plans. */
+uint64_t mx_extract_bytes(const struct mx_extract_options *options);
+
+/* mel becomes (ln … - mean)/deviation from the next batch on; 0 and 1 at first. Masked places get 0 after that. */
+int mx_extract_normalise(struct mx_extract *extract, double mean, double deviation);
+
+/* MX_ERR_ARGUMENT when the batch is larger than the capacity. The last batch must be done. */
+int mx_extract_submit(struct mx_extract *extract, struct mx_stream *stream, const struct mx_extract_batch *batch,
+                      struct mx_extract_features *features);
+
+/* Copies what is wanted (not NULL) of the last batch to the host and waits for it: mel [frames, bands], energy and
+ * pitch [frames]. */
+int mx_extract_read(struct mx_extract *extract, struct mx_stream *stream, float *mel, float *energy, float *pitch);
+/* Frame offsets of the last batch, [count + 1]. */
+const int32_t *mx_extract_frames(const struct mx_extract *extract);
+
+#endif
