@@ -193,6 +193,9 @@ SPOIL(low_hz, pitch, a->low_hz = a->rate / (float)a->fft_size)
 SPOIL(high_hz, pitch, a->high_hz = a->rate)
 SPOIL(low_high, pitch, a->high_hz = a->low_hz)
 SPOIL(change, pitch, a->change = -1)
+SPOIL(iterations, mel_inverse, a->iterations = -1)
+SPOIL(momentum, griffin_step, a->momentum = NAN)
+SPOIL(least, overlap_add, a->least = 0)
 
 static void refuse_ranges(void **state)
 {
@@ -237,6 +240,9 @@ static void refuse_ranges(void **state)
         {MX_OP_pitch, spoil_high_hz, "a period of one sample"},
         {MX_OP_pitch, spoil_low_high, "an empty range of pitch"},
         {MX_OP_pitch, spoil_change, "a negative cost"},
+        {MX_OP_mel_inverse, spoil_iterations, "a negative number of iterations"},
+        {MX_OP_griffin_step, spoil_momentum, "a momentum that is no number"},
+        {MX_OP_overlap_add, spoil_least, "a division by 0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuse_spoiled(*state, cases[i].op, cases[i].spoil, cases[i].what);
@@ -297,9 +303,11 @@ static void bad_audio(void **state)
     static const struct {
         enum mx_op op;
         const char *tensor, *const *words;
-    } cases[] = {{MX_OP_mel, "offsets", frames},        {MX_OP_mel, "sample_offsets", frames},
-                 {MX_OP_pitch, "offsets", frames},      {MX_OP_pitch, "sample_offsets", frames},
-                 {MX_OP_noise, "offsets", rows},        {MX_OP_mask, "offsets", rows},
+    } cases[] = {{MX_OP_spectrum, "offsets", frames},    {MX_OP_spectrum, "sample_offsets", frames},
+                 {MX_OP_overlap_add, "offsets", frames}, {MX_OP_overlap_add, "sample_offsets", frames},
+                 {MX_OP_mel, "offsets", frames},         {MX_OP_mel, "sample_offsets", frames},
+                 {MX_OP_pitch, "offsets", frames},       {MX_OP_pitch, "sample_offsets", frames},
+                 {MX_OP_noise, "offsets", rows},         {MX_OP_mask, "offsets", rows},
                  {MX_OP_sequence_loss, "offsets", rows}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int last = 0; last < 2; last++) {
@@ -309,6 +317,17 @@ static void bad_audio(void **state)
             fails(*state, &c, cases[i].words);
             op_case_release(&c);
         }
+    for (int entry = 0; entry < 4; entry++) { /* the way back */
+        struct op_case c;
+        op_case_make(&c, MX_OP_mel_inverse, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
+        const struct mx_mel_inverse_args *a = (const void *)c.args;
+        int32_t *first = (int32_t *)op_case_data(&c, "tables") + 3 * a->fft_size, *ends = first + a->bands;
+        int32_t *const places[] = {&first[0], &first[0], &ends[0], &ends[a->bands]};
+        const int32_t values[] = {-1, a->fft_size, -1, a->weights + 1};
+        *places[entry] = values[entry];
+        fails(*state, &c, table);
+        op_case_release(&c);
+    }
     for (int entry = 0; entry < 4; entry++) {
         struct op_case c;
         op_case_make(&c, MX_OP_mel, 4, (struct op_plan){.size = OP_LARGE, .plain = true});

@@ -52,7 +52,11 @@
     SOLO(mel)                                                                                                          \
     SOLO(pitch)                                                                                                        \
     SOLO(noise)                                                                                                        \
-    SOLO(mask)
+    SOLO(mask)                                                                                                         \
+    SOLO(mel_inverse)                                                                                                  \
+    SOLO(spectrum)                                                                                                     \
+    SOLO(griffin_step)                                                                                                 \
+    SOLO(overlap_add)
 
 enum mx_op {
 #define MX_PAIR(name) MX_OP_##name, MX_OP_##name##_grad,
@@ -467,6 +471,57 @@ struct mx_mask_args {
     struct mx_slice spans;
     int64_t n, count;
     float value;
+};
+
+/* ---- from features back to audio ----
+ * A complex spectrum is [frames, fft_size/2 + 1, 2]: real and imaginary part of each bin. Samples, frames and tables
+ * are those of the features above. */
+
+/* magnitude [rows, fft_size/2 + 1] ≥ 0, whose bands are those of mel [rows, bands]: an approximate inverse of the bands
+ * of `mel`. With m = e^(mel · deviation + mean), not beyond e^±80, and w the weights, from
+ *   a[k] = Σ_b w[b,k] (m[b]/Σ_i w[b,i])/Σ_b w[b,k],
+ * a band's level spread over its bins, `iterations` times
+ *   a[k] *= Σ_b w[b,k] (m[b]/Σ_i w[b,i] a[i])/Σ_b w[b,k].
+ * These steps (of Richardson and Lucy) keep a positive and never increase the Kullback–Leibler divergence of the bands
+ * from m, which like the logarithm weighs ratios and not differences. Bins of no band get 0. All weights must be ≥ 0,
+ * and > 0 in sum in each band that has any. */
+struct mx_mel_inverse_args {
+    struct mx_slice mel, tables, magnitude;
+    int64_t rows;
+    int32_t fft_size, bands, weights; /* as above */
+    int32_t iterations;               /* 0 … 1000 */
+    float mean, deviation;
+};
+
+/* spectrum [frames, fft_size/2 + 1, 2] = X of `mel` above. */
+struct mx_spectrum_args {
+    struct mx_slice audio; /* [samples.rows] */
+    struct mx_packed samples, frames;
+    struct mx_slice tables;   /* window and circle are enough */
+    struct mx_slice spectrum; /* [frames.rows, fft_size/2 + 1, 2] */
+    int32_t fft_size, hop;    /* as above */
+};
+
+/* A step of Griffin and Lim's algorithm with momentum: with u = now + momentum · (now - before), complex numbers,
+ *   y = magnitude · u/|u|,
+ * or magnitude itself where |u|² < 2^-100. Without `before`: u = now. y may be `now` or `before`. */
+struct mx_griffin_step_args {
+    struct mx_slice now, before, y; /* [count, 2]; before (optional) */
+    struct mx_slice magnitude;      /* [count] */
+    int64_t count;
+    float momentum;
+};
+
+/* audio [samples.rows]: the inverse of `spectrum`. With v the inverse transform of each frame (the imaginary parts of
+ * bins 0 and fft_size/2 do not count), the weighted mean over the frames of the utterance that cover sample i,
+ *   audio[i] = Σ_f window[j] v[f, j]/max(Σ_f window[j]², least),  j = i - f · hop + fft_size/2,
+ * which is exact for the spectrum of any audio, and the nearest audio for all others but for what is reflected. */
+struct mx_overlap_add_args {
+    struct mx_slice spectrum, tables, audio;
+    struct mx_packed samples, frames;
+    struct mx_slice work;  /* [frames.rows, fft_size]: scratch */
+    int32_t fft_size, hop; /* as above */
+    float least;           /* ≥ 1e-30 */
 };
 
 const char *mx_op_name(enum mx_op op);

@@ -446,6 +446,49 @@ DESCRIBE(mask)
     tensor(walk, "x", a->x, times(a->rows.rows, a->n), WRITTEN);
 }
 
+DESCRIBE(mel_inverse)
+{
+    integer(walk, "fft_size", a->fft_size, 32, 4096);
+    require(walk, a->fft_size > 0 && (a->fft_size & (a->fft_size - 1)) == 0, "fft_size", "a power of two");
+    integer(walk, "bands", a->bands, 1, 1024);
+    integer(walk, "weights", a->weights, 0, times(a->bands, a->fft_size / 2 + 1));
+    integer(walk, "iterations", a->iterations, 0, 1000);
+    dimension(walk, "rows", a->rows);
+    finite_number(walk, "mean", a->mean);
+    finite_number(walk, "deviation", a->deviation);
+    tensor(walk, "mel", a->mel, times(a->rows, a->bands), READ);
+    tensor(walk, "tables", a->tables, 3 * (int64_t)a->fft_size + 2 * (int64_t)a->bands + 1 + a->weights, READ);
+    tensor(walk, "magnitude", a->magnitude, times(a->rows, a->fft_size / 2 + 1), WRITTEN);
+}
+
+DESCRIBE(spectrum)
+{
+    frames(walk, &a->samples, &a->frames, a->fft_size, a->hop);
+    tensor(walk, "audio", a->audio, a->samples.rows, READ);
+    tensor(walk, "tables", a->tables, 3 * (int64_t)a->fft_size, READ);
+    tensor(walk, "spectrum", a->spectrum, times(a->frames.rows, (int64_t)a->fft_size + 2), WRITTEN);
+}
+
+DESCRIBE(griffin_step)
+{
+    length(walk, "count", a->count);
+    finite_number(walk, "momentum", a->momentum);
+    tensor(walk, "now", a->now, times(a->count, 2), READ);
+    tensor(walk, "before", a->before, times(a->count, 2), READ_OPTIONAL);
+    tensor(walk, "magnitude", a->magnitude, a->count, READ);
+    tensor(walk, "y", a->y, times(a->count, 2), WRITTEN);
+}
+
+DESCRIBE(overlap_add)
+{
+    frames(walk, &a->samples, &a->frames, a->fft_size, a->hop);
+    real(walk, "least", a->least, 1e-30, INFINITY, true);
+    tensor(walk, "spectrum", a->spectrum, times(a->frames.rows, (int64_t)a->fft_size + 2), READ);
+    tensor(walk, "tables", a->tables, 3 * (int64_t)a->fft_size, READ);
+    tensor(walk, "work", a->work, times(a->frames.rows, a->fft_size), WRITTEN);
+    tensor(walk, "audio", a->audio, a->samples.rows, WRITTEN);
+}
+
 /* ---- one table from the one list ---- */
 #define MX_ONE(name)                                                                                                   \
     static_assert(sizeof(struct mx_##name##_args) <= MX_OP_ARGS_MAX, "MX_OP_ARGS_MAX is too small for " #name);        \

@@ -283,6 +283,7 @@ double op_bound(enum mx_op op)
     case MX_OP_rotary:
     case MX_OP_rotary_table:
     case MX_OP_noise:
+    case MX_OP_griffin_step:
         return 1e-6; /* a few roundings */
     case MX_OP_layer_norm:
     case MX_OP_expand:

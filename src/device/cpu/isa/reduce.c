@@ -136,17 +136,16 @@ MX_KERNEL(sequence_loss)
     };
     const int32_t *offsets = mx_cpu_ptr(a->rows.offsets);
     float *values = mx_cpu_ptr(a->values);
-    for (int64_t s; (s = mx_gang_ticket(gang, 0)) < a->rows.count;) {
-        const int64_t begin = offsets[s], end = offsets[s + 1];
-        if (offsets[0] != 0 || begin < 0 || end < begin || end > a->rows.rows ||
-            offsets[a->rows.count] != a->rows.rows) {
-            MX_FAIL(MX_ERR_DATA, "expected offsets that begin with 0, do not decrease and stop at the number of rows",
-                    "sequence_loss: the sequences do not cover the rows");
-            mx_stream_fail(gang->stream);
-            return;
-        }
-        values[s] = (float)((double)a->scale * loss_rows(&span, NULL, a->n, begin, end));
+    bool covered = offsets[0] == 0 && offsets[a->rows.count] == a->rows.rows;
+    for (int64_t s = 0; s < a->rows.count; s++) covered = covered && offsets[s + 1] >= offsets[s];
+    if (!covered) { /* nobody writes anything: of sequences that overlap, two workers would write the same place */
+        MX_FAIL(MX_ERR_DATA, "expected offsets that begin with 0, do not decrease and stop at the number of rows",
+                "sequence_loss: the sequences do not cover the rows");
+        mx_stream_fail(gang->stream);
+        return;
     }
+    for (int64_t s; (s = mx_gang_ticket(gang, 0)) < a->rows.count;)
+        values[s] = (float)((double)a->scale * loss_rows(&span, NULL, a->n, offsets[s], offsets[s + 1]));
 }
 
 /* ---- grad_norm: gradient [count] → result [4] ---- */

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The life of a model, the check of a batch, and the passes of training. (Synthesis: synthesize.c.)
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "model/work.h"
+
+/* ---- life ---- */
+
+/* Host memory of synthesis, in one piece. */
+static int staging_take(struct mx_model *model)
+{
+    const size_t tokens = (size_t)model->capacity.tokens, ends = (size_t)model->capacity.sequences + 1;
+    const int rc = mx_host_alloc(model->device, "synthesis", (2 * tokens + 2 * ends) * 4, &model->staging);
+    if (rc < 0) return rc;
+    model->logs = model->staging;
+    model->durations = (int32_t *)(void *)(model->logs + tokens);
+    model->token_offsets = model->durations + tokens;
+    model->frame_offsets = model->token_offsets + ends;
+    return 0;
+}
+
+/* Angles of the rotary positions, once and for all. */
+static int rotary_fill(const struct mx_model *model, struct mx_stream *stream)
+{
+    const struct mx_model_capacity *c = &model->capacity;
+    int rc = 0;
+    MX_TRY(mx_rotary_table(
+        stream, &(struct mx_rotary_table_args){.table = model->memory.rotary,
+                                               .positions = c->longest_frames > c->longest_tokens ? c->longest_frames
+                                                                                                  : c->longest_tokens,
+                                               .head_width = model->config.size.width / model->config.size.heads,
+                                               .base = 10000}));
+    MX_TRY(mx_stream_sync(stream));
+out:
+    return rc;
+}
+
+int mx_model_create(struct mx_device *device, struct mx_stream *stream, const struct mx_model_config *config,
+                    const struct mx_model_capacity *capacity, enum mx_model_purpose purpose, struct mx_model **out)
+{
+    int rc = 0;
+    struct mx_layout layout = {0};
+    struct mx_model *model = mx_alloc(1, sizeof *model);
+    *out = NULL;
+    if (!model) return MX_ERR_NO_MEMORY;
+    model->config = *config;
+    model->purpose = purpose;
+    model->device = device;
+    MX_TRY(mx_model_capacity_check(capacity, &model->capacity));
+    MX_TRY(mx_parameters_create(config, &model->parameters));
+    mx_memory_place(&model->memory, &layout, config, &model->capacity, purpose);
+    MX_TRY(mx_buffer_create(device, "activations", layout.offset_bytes, &model->activations));
+    layout = (struct mx_layout){.buffer = model->activations};
+    mx_memory_place(&model->memory, &layout, config, &model->capacity, purpose);
+    MX_TRY(staging_take(model));
+    MX_TRY(rotary_fill(model, stream));
+    *out = model;
+    model = NULL;
+out:
+    mx_model_destroy(model);
+    return rc;
+}
+
+void mx_model_destroy(struct mx_model *model)
+{
+    if (!model) return;
+    mx_host_release(model->device, model->staging);
+    mx_buffer_release(model->activations);
+    mx_parameters_destroy(model->parameters);
+    mx_free(model);
+}
+
+const struct mx_model_config *mx_model_config(const struct mx_model *model)
+{
+    return &model->config;
+}
+
+const struct mx_model_capacity *mx_model_capacity(const struct mx_model *model)
+{
+    return &model->capacity;
+}
+
+const struct mx_parameters *mx_model_parameters(const struct mx_model *model)
+{
+    return model->parameters;
+}
+
+struct mx_model_view mx_model_view(const struct mx_model *model)
+{
+    const struct mx_memory *m = &model->memory;
+    struct mx_model_view view = {
+        .mel = m->mel, .durations = m->durations, .voices = m->speaker.vector, .means = m->means};
+    for (int i = 0; i < MX_PREDICTORS; i++) view.predicted[i] = m->predictors[i].out;
+    return view;
+}
+
+/* ---- batches ---- */
+
+static int rows_check(const char *name, const struct mx_packed *rows, int32_t sequences, int32_t all, int32_t longest)
+{
+    if (rows->count != sequences)
+        return MX_FAIL(MX_ERR_ARGUMENT, "tokens, frames and references must have the same sequences",
+                       "model: the batch has %d sequences of tokens and %d of %s", sequences, rows->count, name);
+    if (rows->rows <= all && rows->max_rows <= longest) return 0;
+    MX_FAIL(MX_ERR_ARGUMENT, NULL, "model: the batch has %d %s, and %d in one sequence", rows->rows, name,
+            rows->max_rows);
+    return mx_error_hint("this model was made for at most %d, and %d in one sequence: make smaller batches, or a model "
+                         "with more capacity",
+                         all, longest);
+}
+
+int mx_model_batch_check(const struct mx_model *model, const struct mx_model_batch *batch, bool speaking)
+{
+    const struct mx_model_capacity *c = &model->capacity;
+    const int32_t sequences = batch->tokens.count;
+    int rc = 0;
+    if (sequences < 1 || sequences > c->sequences) {
+        MX_FAIL(MX_ERR_ARGUMENT, NULL, "model: the batch has %d sequences", sequences);
+        MX_TRY(mx_error_hint("this model was made for 1 to %d", c->sequences));
+    }
+    MX_TRY(rows_check("tokens", &batch->tokens, sequences, c->tokens, c->longest_tokens));
+    MX_TRY(rows_check("references", &batch->references, sequences, c->references, c->references));
+    if (!speaking) MX_TRY(rows_check("frames", &batch->frames, sequences, c->frames, c->longest_frames));
+out:
+    return rc;
+}
+
+/* ---- passes ---- */
+
+static int teach_forward(const struct mx_pass *pass, bool backward)
+{
+    const struct mx_memory *m = &pass->model->memory;
+    int rc = 0;
+    MX_TRY(mx_speaker_forward(pass));
+    MX_TRY(mx_encoder_forward(pass));
+    MX_TRY(mx_aligner_forward(pass));
+    for (int i = 0; i < MX_PREDICTORS; i++) MX_TRY(mx_predictor_forward(pass, (enum mx_predictor)i));
+    MX_TRY(mx_variance_forward(pass, m->targets[MX_PREDICT_PITCH], m->targets[MX_PREDICT_ENERGY]));
+    MX_TRY(mx_decoder_forward(pass));
+    MX_TRY(mx_losses_forward(pass, backward));
+out:
+    return rc;
+}
+
+/* The decoder first: it replaces dstates and the speaker's gradient, all others add to them. */
+static int teach_backward(const struct mx_pass *pass)
+{
+    const struct mx_memory *m = &pass->model->memory;
+    int rc = 0;
+    MX_TRY(mx_decoder_backward(pass));
+    MX_TRY(mx_variance_backward(pass, m->targets[MX_PREDICT_PITCH], m->targets[MX_PREDICT_ENERGY]));
+    for (int i = 0; i < MX_PREDICTORS; i++) MX_TRY(mx_predictor_backward(pass, (enum mx_predictor)i));
+    MX_TRY(mx_aligner_backward(pass));
+    MX_TRY(mx_encoder_backward(pass));
+    MX_TRY(mx_speaker_backward(pass));
+out:
+    return rc;
+}
+
+/* Forward, losses, and with gradients the backward pass; then the losses to the host. */
+static int teach(const struct mx_pass *pass, float *losses)
+{
+    const struct mx_model *model = pass->model;
+    const bool backward = pass->gradients.buffer != NULL;
+    int rc = 0;
+    if (model->purpose != MX_MODEL_TRAIN)
+        MX_RAISE(MX_ERR_ARGUMENT, "create it for MX_MODEL_TRAIN", "model: it was made for speaking, not for training");
+    MX_TRY(mx_model_batch_check(model, pass->batch, false));
+    MX_TRY(teach_forward(pass, backward));
+    if (backward) MX_TRY(teach_backward(pass));
+    if (losses)
+        MX_TRY(mx_copy_download(pass->stream, losses, model->memory.losses,
+                                (size_t)MX_MODEL_LOSSES * (size_t)pass->batch->tokens.count * sizeof *losses));
+out:
+    return rc;
+}
+
+int mx_model_forward_backward(struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters,
+                              struct mx_slice gradients, const struct mx_model_batch *batch,
+                              const struct mx_model_step *step, float *losses)
+{
+    const struct mx_pass pass = {.model = model,
+                                 .stream = stream,
+                                 .parameters = parameters,
+                                 .gradients = gradients,
+                                 .batch = batch,
+                                 .dropout = model->config.dropout,
+                                 .seed = step->seed,
+                                 .step = step->step};
+    if (!gradients.buffer)
+        return MX_FAIL(MX_ERR_ARGUMENT, "give a slice of mx_model_parameters()->floats floats",
+                       "model: there is no place for the gradients");
+    return teach(&pass, losses);
+}
+
+int mx_model_evaluate(struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters,
+                      const struct mx_model_batch *batch, float *losses)
+{
+    const struct mx_pass pass = {.model = model, .stream = stream, .parameters = parameters, .batch = batch};
+    return teach(&pass, losses);
+}

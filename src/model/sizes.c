@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The one table of sizes, and what a configuration must fulfil.
+ */
+#include "model/sizes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "device/ops.h"
+
+/* Parameters (80 symbols, one language): a block has 20 width² and a little, nearly all there is. `myxtts train
+ * --dry-run` prints the exact count of the model at hand. */
+static const struct mx_model_size sizes[] = {
+    {"tiny", 192, 2, 4, 4, 768},    /*   7.0 M: learns to speak on two CPU cores */
+    {"small", 256, 4, 6, 6, 1024},  /*  17.6 M */
+    {"normal", 384, 6, 6, 6, 1536}, /*  39.5 M */
+    {"base", 512, 8, 8, 8, 2048},   /*  91.1 M */
+    {"big", 768, 12, 10, 10, 3072}, /* 251.9 M */
+};
+
+int mx_model_size_count(void)
+{
+    return (int)(sizeof sizes / sizeof *sizes);
+}
+
+const struct mx_model_size *mx_model_size_at(int index)
+{
+    return &sizes[index];
+}
+
+const struct mx_model_size *mx_model_size_find(const char *name)
+{
+    char names[128] = "";
+    size_t length = 0;
+    for (int i = 0; i < mx_model_size_count(); i++) {
+        if (strcmp(name, sizes[i].name) == 0) return &sizes[i];
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", sizes[i].name);
+    }
+    MX_FAIL(MX_ERR_USAGE, NULL, "there is no model size \"%.32s\"", name);
+    mx_error_hint("choose from: %s", names);
+    return NULL;
+}
+
+struct mx_model_config mx_model_config_default(const struct mx_model_size *size, int32_t vocabulary, int32_t languages)
+{
+    return (struct mx_model_config){
+        .size = *size,
+        .vocabulary = vocabulary,
+        .languages = languages,
+        .bands = MX_MODEL_BANDS,
+        .dropout = MX_MODEL_DROPOUT,
+        .weights = {.mel = 1, .prior = 1, .duration = 1, .pitch = 1, .energy = 1},
+        .diagonal = MX_MODEL_DIAGONAL,
+    };
+}
+
+static int range_check(const char *name, int64_t value, int64_t low, int64_t high)
+{
+    if (value >= low && value <= high) return 0;
+    MX_FAIL(MX_ERR_CONFIG, NULL, "model: %s is %lld", name, (long long)value);
+    return mx_error_hint("expected %lld to %lld", (long long)low, (long long)high);
+}
+
+static int weight_check(const char *name, float value)
+{
+    if (isfinite(value) && value >= 0) return 0;
+    return MX_FAIL(MX_ERR_CONFIG, "expected a finite number, 0 or more", "model: the weight of the %s loss is %g", name,
+                   (double)value);
+}
+
+int mx_model_config_check(const struct mx_model_config *config)
+{
+    const struct mx_model_size *size = &config->size;
+    int rc = 0;
+    MX_TRY(range_check("width", size->width, 2, 1 << 16));
+    MX_TRY(range_check("heads", size->heads, 1, size->width / 2));
+    if (size->width % (2 * size->heads) != 0)
+        MX_RAISE(MX_ERR_CONFIG, "expected a width that is a multiple of twice the heads",
+                 "model: %d heads do not share a width of %d", size->heads, size->width);
+    MX_TRY(range_check("width of a head", size->width / size->heads, 2, MX_ATTENTION_WIDTH_MAX));
+    MX_TRY(range_check("hidden", size->hidden, 1, 1 << 20));
+    MX_TRY(range_check("encoder_blocks", size->encoder_blocks, 1, MX_MODEL_BLOCKS_MAX));
+    MX_TRY(range_check("decoder_blocks", size->decoder_blocks, 1, MX_MODEL_BLOCKS_MAX));
+    MX_TRY(range_check("vocabulary", config->vocabulary, 1, 1 << 20));
+    MX_TRY(range_check("languages", config->languages, 1, 1 << 16));
+    MX_TRY(range_check("bands", config->bands, 1, 1024));
+    if (!(config->dropout >= 0 && config->dropout < 1))
+        MX_RAISE(MX_ERR_CONFIG, "expected 0 or more and less than 1", "model: dropout is %g", (double)config->dropout);
+    if (!isfinite(config->diagonal) || config->diagonal < 0)
+        MX_RAISE(MX_ERR_CONFIG, "expected a finite number, 0 or more", "model: diagonal is %g",
+                 (double)config->diagonal);
+    MX_TRY(weight_check("mel", config->weights.mel));
+    MX_TRY(weight_check("prior", config->weights.prior));
+    MX_TRY(weight_check("duration", config->weights.duration));
+    MX_TRY(weight_check("pitch", config->weights.pitch));
+    MX_TRY(weight_check("energy", config->weights.energy));
+out:
+    return rc;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Synthesis: the same encoder, predictors and decoder as in training, with predicted durations, pitch and energy.
+ *
+ * How many frames there will be is only known when the durations are: that is the one place where the host reads
+ * something back and waits. Durations are made whole so that a sequence lasts as long as its predictions add up to:
+ * what one token is cut by, the next ones get.
+ */
+#include "base/error.h"
+#include "model/work.h"
+
+#include <math.h>
+
+static int options_check(const struct mx_speech_options *o)
+{
+    if (!(o->speed > 0) || !isfinite(o->speed))
+        return MX_FAIL(MX_ERR_ARGUMENT, "1 is the speed of the recordings, 2 twice as fast", "speech: the speed is %g",
+                       (double)o->speed);
+    if (!isfinite(o->pitch_scale) || !isfinite(o->pitch_shift) || !isfinite(o->energy_scale) ||
+        !isfinite(o->energy_shift))
+        return MX_FAIL(MX_ERR_ARGUMENT, "1 and 0 leave pitch and energy as predicted",
+                       "speech: scale and shift of pitch and energy must be finite numbers");
+    return 0;
+}
+
+/* values [T] = values · scale + shift, in place */
+static int values_move(const struct mx_pass *pass, struct mx_slice values, float scale, float shift)
+{
+    const int64_t count = pass->batch->tokens.rows;
+    const struct mx_slice ones = pass->model->memory.shift;
+    int rc = 0;
+    if (scale != 1)
+        MX_TRY(mx_scale(pass->stream, &(struct mx_scale_args){.x = values, .count = count, .factor = scale}));
+    if (shift != 0) {
+        MX_TRY(mx_fill(pass->stream, &(struct mx_fill_args){.x = ones, .count = count, .value = 1}));
+        MX_TRY(mx_residual_add(
+            pass->stream,
+            &(struct mx_residual_add_args){.a = values, .b = ones, .y = values, .count = count, .factor = shift}));
+    }
+out:
+    return rc;
+}
+
+/* Everything that does not need to know the number of frames; the predicted durations come to the host. Waits. */
+static int speak_encode(const struct mx_pass *pass, const struct mx_speech_options *options)
+{
+    const struct mx_model *model = pass->model;
+    const struct mx_packed *tokens = &pass->batch->tokens;
+    const struct mx_predictor_memory *p = model->memory.predictors;
+    int rc = 0;
+    MX_TRY(mx_speaker_forward(pass));
+    MX_TRY(mx_encoder_forward(pass));
+    for (int i = 0; i < MX_PREDICTORS; i++) MX_TRY(mx_predictor_forward(pass, (enum mx_predictor)i));
+    MX_TRY(mx_copy_download(pass->stream, model->logs, p[MX_PREDICT_DURATION].out, (size_t)tokens->rows * 4));
+    MX_TRY(mx_copy_download(pass->stream, model->token_offsets, tokens->offsets, ((size_t)tokens->count + 1) * 4));
+    MX_TRY(values_move(pass, p[MX_PREDICT_PITCH].out, options->pitch_scale, options->pitch_shift));
+    MX_TRY(values_move(pass, p[MX_PREDICT_ENERGY].out, options->energy_scale, options->energy_shift));
+    MX_TRY(mx_variance_forward(pass, p[MX_PREDICT_PITCH].out, p[MX_PREDICT_ENERGY].out));
+    MX_TRY(mx_stream_sync(pass->stream));
+out:
+    return rc;
+}
+
+#define FRAMES_MAX 1e6 /* of one token: a prediction beyond is no duration */
+
+/* ln(1 + duration) [tokens] → whole durations, at least 1 each; returns their sum, or an error for predictions that are
+ * no numbers. */
+static int64_t durations_round(const float *logs, int32_t tokens, float speed, int32_t *durations)
+{
+    double wanted = 0;
+    int64_t given = 0;
+    for (int32_t t = 0; t < tokens; t++) {
+        if (!isfinite(logs[t]))
+            return MX_FAIL(MX_ERR_DATA, "the weights are damaged or were never trained: try an earlier checkpoint",
+                           "speech: the predicted duration of token %d is not a number", t);
+        wanted += fmin(fmax(expm1((double)logs[t]), 0), FRAMES_MAX) / (double)speed;
+        const double rest = fmin(wanted - (double)given, FRAMES_MAX);
+        durations[t] = rest < 1.5 ? 1 : (int32_t)lround(rest);
+        given += durations[t];
+    }
+    return given;
+}
+
+/* Fills durations and frame offsets on the host and sends them; `frames` becomes what will be spoken. */
+static int speak_measure(const struct mx_pass *pass, const struct mx_speech_options *options, struct mx_packed *frames)
+{
+    const struct mx_model *model = pass->model;
+    const struct mx_memory *m = &model->memory;
+    const struct mx_packed *tokens = &pass->batch->tokens;
+    int64_t all = 0, longest = 0;
+    int rc = 0;
+    model->frame_offsets[0] = 0;
+    for (int32_t s = 0; s < tokens->count; s++) {
+        const int32_t first = model->token_offsets[s], count = model->token_offsets[s + 1] - first;
+        const int64_t own = durations_round(model->logs + first, count, options->speed, model->durations + first);
+        if (own < 0) MX_TRY((int)own);
+        all += own;
+        longest = own > longest ? own : longest;
+        if (all > model->capacity.frames || longest > model->capacity.longest_frames) {
+            MX_FAIL(MX_ERR_ARGUMENT, NULL, "speech: sequence %d of the batch makes it longer than the model's memory",
+                    s);
+            MX_TRY(mx_error_hint("room is for %d frames, and %d in one sequence: speak less at once, or make a model "
+                                 "with more capacity",
+                                 model->capacity.frames, model->capacity.longest_frames));
+        }
+        model->frame_offsets[s + 1] = (int32_t)all;
+    }
+    *frames = (struct mx_packed){
+        .offsets = m->frame_offsets, .count = tokens->count, .rows = (int32_t)all, .max_rows = (int32_t)longest};
+    MX_TRY(mx_copy_upload(pass->stream, m->durations, model->durations, (size_t)tokens->rows * 4));
+    MX_TRY(mx_copy_upload(pass->stream, m->frame_offsets, model->frame_offsets, ((size_t)tokens->count + 1) * 4));
+    MX_TRY(mx_durations_scan(pass->stream, &(struct mx_durations_scan_args){
+                                               .durations = m->durations, .ends = m->ends, .count = tokens->rows}));
+out:
+    return rc;
+}
+
+int mx_model_synthesize(struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters,
+                        const struct mx_model_batch *batch, const struct mx_speech_options *options,
+                        struct mx_speech *out)
+{
+    struct mx_model_batch own = *batch;
+    const struct mx_pass pass = {.model = model, .stream = stream, .parameters = parameters, .batch = &own};
+    int rc = 0;
+    MX_TRY(options_check(options));
+    MX_TRY(mx_model_batch_check(model, batch, true));
+    MX_TRY(speak_encode(&pass, options));
+    MX_TRY(speak_measure(&pass, options, &own.frames));
+    MX_TRY(mx_decoder_forward(&pass));
+    *out = (struct mx_speech){.frames = own.frames,
+                              .mel = model->memory.mel,
+                              .frame_offsets = model->frame_offsets,
+                              .durations = model->durations};
+out:
+    return rc;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The references of the way back from features to audio: plain sums over all bins, all bands and all frames.
+ */
+#include <math.h>
+
+#include "base/alloc.h"
+#include "ops/reference.h"
+
+/* cos and sin of 2πk/n, k < n. */
+static void circle_fill(int64_t n, double *cosine, double *sine)
+{
+    for (int64_t k = 0; k < n; k++) {
+        cosine[k] = cos(2 * M_PI * (double)k / (double)n);
+        sine[k] = sin(2 * M_PI * (double)k / (double)n);
+    }
+}
+
+/* ---- mel_inverse ---- */
+
+/* a[k] = (or *=) Σ_b w[b,k] (m[b]/Σ_i w[b,i] x[i])/Σ_b w[b,k] with x = a, or 1 at the start. */
+static void move(const double *dense, int64_t bands, int64_t bins, const double *m, bool start, double *a)
+{
+    double *next = reference_take(bins);
+    for (int64_t k = 0; k < bins; k++) {
+        double top = 0, bottom = 0;
+        for (int64_t b = 0; b < bands; b++) {
+            double sum = 0;
+            if (dense[b * bins + k] <= 0) continue;
+            for (int64_t i = 0; i < bins; i++) sum += dense[b * bins + i] * (start ? 1 : a[i]);
+            top += dense[b * bins + k] * m[b] / sum;
+            bottom += dense[b * bins + k];
+        }
+        next[k] = bottom > 0 ? top / bottom * (start ? 1 : a[k]) : 0;
+    }
+    for (int64_t k = 0; k < bins; k++) a[k] = next[k];
+    mx_free(next);
+}
+
+REFERENCE(mel_inverse)
+{
+    REFERENCE_ARGS(mel_inverse);
+    REFERENCE_TENSOR(mel);
+    REFERENCE_TENSOR(magnitude);
+    REFERENCE_TENSOR(tables);
+    const int64_t n = a->fft_size, bins = n / 2 + 1, bands = a->bands;
+    const int32_t *first = (const int32_t *)(const void *)((const float *)op_case_data(c, "tables") + 3 * n);
+    const int32_t *ends = first + bands;
+    const double *weight = tables + 3 * n + 2 * bands + 1;
+    double *dense = reference_take(bands * bins), *m = reference_take(bands);
+    for (int64_t b = 0; b < bands; b++)
+        for (int32_t i = ends[b]; i < ends[b + 1]; i++) dense[b * bins + first[b] + i - ends[b]] = weight[i];
+    for (int64_t row = 0; row < a->rows; row++) {
+        for (int64_t b = 0; b < bands; b++)
+            m[b] = exp(fmax(-80, fmin(80, mel[row * bands + b] * (double)a->deviation + (double)a->mean)));
+        for (int32_t i = 0; i <= a->iterations; i++) move(dense, bands, bins, m, i == 0, magnitude + row * bins);
+    }
+    mx_free(m);
+    mx_free(dense);
+}
+
+/* ---- spectrum and overlap_add ---- */
+
+REFERENCE(spectrum)
+{
+    REFERENCE_ARGS(spectrum);
+    REFERENCE_TENSOR(audio);
+    REFERENCE_TENSOR(spectrum);
+    REFERENCE_TENSOR(tables);
+    const int64_t n = a->fft_size, bins = n / 2 + 1;
+    double *frame = reference_take(n), *cosine = reference_take(n), *sine = reference_take(n);
+    circle_fill(n, cosine, sine);
+    for (int s = 0; s < c->sequences; s++) {
+        const double *x = audio + c->samples[s];
+        const int64_t length = c->samples[s + 1] - c->samples[s];
+        for (int64_t row = c->ends[s]; row < c->ends[s + 1]; row++) {
+            for (int64_t i = 0; i < n; i++) {
+                int64_t at = (row - c->ends[s]) * a->hop - n / 2 + i;
+                while (length > 1 && (at < 0 || at >= length)) at = at < 0 ? -at : 2 * (length - 1) - at;
+                frame[i] = tables[i] * x[length > 1 ? at : 0];
+            }
+            for (int64_t k = 0; k < bins; k++) {
+                double re = 0, im = 0;
+                for (int64_t i = 0; i < n; i++) {
+                    re += frame[i] * cosine[k * i % n];
+                    im -= frame[i] * sine[k * i % n];
+                }
+                spectrum[2 * (row * bins + k)] = re;
+                spectrum[2 * (row * bins + k) + 1] = im;
+            }
+        }
+    }
+    mx_free(sine);
+    mx_free(cosine);
+    mx_free(frame);
+}
+
+REFERENCE(overlap_add)
+{
+    REFERENCE_ARGS(overlap_add);
+    REFERENCE_TENSOR(spectrum);
+    REFERENCE_TENSOR(audio);
+    REFERENCE_TENSOR(tables);
+    const int64_t n = a->fft_size, bins = n / 2 + 1, rows = c->ends[c->sequences];
+    double *frames = reference_take(rows * n), *cosine = reference_take(n), *sine = reference_take(n);
+    circle_fill(n, cosine, sine);
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t i = 0; i < n; i++) {
+            double sum = 0;
+            for (int64_t k = 0; k < bins; k++) {
+                const double *x = spectrum + 2 * (row * bins + k);
+                const bool alone = k == 0 || k == n / 2; /* its own mirror image */
+                sum += alone ? x[0] * cosine[k * i % n] : 2 * (x[0] * cosine[k * i % n] - x[1] * sine[k * i % n]);
+            }
+            frames[row * n + i] = sum / (double)n;
+        }
+    for (int s = 0; s < c->sequences; s++)
+        for (int64_t i = 0; i < c->samples[s + 1] - c->samples[s]; i++) {
+            double sum = 0, squares = 0;
+            for (int64_t row = c->ends[s]; row < c->ends[s + 1]; row++) {
+                const int64_t j = i - (row - c->ends[s]) * a->hop + n / 2;
+                if (j < 0 || j >= n) continue;
+                sum += tables[j] * frames[row * n + j];
+                squares += tables[j] * tables[j];
+            }
+            audio[c->samples[s] + i] = sum / fmax(squares, (double)a->least);
+        }
+    mx_free(sine);
+    mx_free(cosine);
+    mx_free(frames);
+}
+
+/* ---- griffin_step ---- */
+
+REFERENCE(griffin_step)
+{
+    REFERENCE_ARGS(griffin_step);
+    REFERENCE_TENSOR(now);
+    REFERENCE_TENSOR(before);
+    REFERENCE_TENSOR(magnitude);
+    REFERENCE_TENSOR(y);
+    for (int64_t i = 0; i < a->count; i++) {
+        double u[2];
+        for (int part = 0; part < 2; part++) {
+            u[part] = now[2 * i + part];
+            if (before) u[part] += (double)a->momentum * (u[part] - before[2 * i + part]);
+        }
+        const double square = u[0] * u[0] + u[1] * u[1];
+        y[2 * i] = square < 0x1p-100 ? magnitude[i] : magnitude[i] * u[0] / sqrt(square);
+        y[2 * i + 1] = square < 0x1p-100 ? 0 : magnitude[i] * u[1] / sqrt(square);
+    }
+}
