@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Checkpoints: everything a run needs to go on as if nothing had happened, or a voice needs to speak, in one file, so
+ * that no two parts can ever belong to different steps.
+ *
+ * RUN/checkpoints/step-00001234.safetensors (base/safetensors.h). Tensors, all F32, NAME as in the parameter table:
+ *
+ *     NAME            weights as they are trained
+ *     ema.NAME        their running average, for speaking
+ *     moment1.NAME    the optimizer's moments
+ *     moment2.NAME
+ *
+ * Metadata, all text. Fractions are the shortest decimal numbers that read back to the same bits:
+ *
+ *     format          "myxtts-checkpoint"
+ *     version         "1"
+ *     program         version of the program that wrote it
+ *     step …          the members of struct mx_checkpoint_state under their names; see the list in state.c
+ *     model.*         struct mx_model_config
+ *     vocabulary      JSON (corpus/vocabulary.h), with the languages
+ *     speakers        JSON list of names
+ *     metric.NAME     numbers of the last evaluation
+ *     state.NAME      what else the trainer wants to find again
+ *     hash            XXH3 (64 bits, seed 0) of all other metadata and all tensors, in 16 digits: any damage shows
+ *
+ * A folder of checkpoints is written by one process at a time (it holds a lock on the folder while it saves); any
+ * number of others may read. A checkpoint is written under a temporary name, flushed and renamed, and the folder is
+ * flushed; only then are older ones deleted. So whenever the process is killed, the last one that was saved is there.
+ *
+ *     step-*.safetensors             the last ones and those of every n-th step
+ *     best.safetensors               one more name (or a copy) of the best one
+ *     step-*.safetensors.abandoned   was newer than the checkpoint that the run went on from; never looked at again
+ *
+ * Memory: an open checkpoint owns its state and its mapping of the file. Arrays are the caller's, on the host, laid out
+ * as the parameter table says. Threads: one at a time for each open checkpoint.
+ */
+#ifndef MX_CHECKPOINT_CHECKPOINT_H
+#define MX_CHECKPOINT_CHECKPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/safetensors.h"
+#include "model/parameters.h"
+#include "train/normaliser.h"
+
+#define MX_CHECKPOINT_FORMAT  "myxtts-checkpoint"
+#define MX_CHECKPOINT_VERSION 1
+#define MX_CHECKPOINT_FOLDER  "checkpoints" /* of a run folder */
+#define MX_CHECKPOINT_BEST    "best.safetensors"
+#define MX_CHECKPOINT_LIST    1024 /* metrics, and texts of the trainer, at most */
+
+struct mx_checkpoint_metric {
+    const char *name;
+    double value;
+};
+
+/* All strings are zero-terminated UTF-8. To save, they are borrowed from the caller for the length of the call and none
+ * is NULL; of an open checkpoint, they live as long as it. */
+struct mx_checkpoint_state {
+    /* where the run is */
+    uint64_t step;          /* updates made; also the number in the file's name */
+    uint64_t epoch;         /* of the batch that comes next … */
+    uint64_t step_in_epoch; /* … and its place there (corpus/sampler.h) */
+    uint64_t pass;          /* micro-batches so far: what mx_model_step counts */
+    uint64_t seed;
+    uint64_t data_fingerprint;                  /* mx_dataset_fingerprint of the training data */
+    bool has_best;                              /* an evaluation was made … */
+    double best;                                /* … and this is the best value … */
+    uint64_t best_step;                         /* … from this step; both 0 if not */
+    const struct mx_checkpoint_metric *metrics; /* of the last evaluation */
+    size_t metric_count;
+    const struct mx_metadata *extras; /* the trainer's own words: guard, schedule … (keys without "state.") */
+    size_t extra_count;
+    /* what it works with */
+    const char *config;           /* resolved configuration, YAML */
+    struct mx_model_config model; /* with size.name */
+    const char *vocabulary;       /* JSON by mx_vocabulary_write */
+    const char *const *speakers;  /* in the order of their numbers */
+    size_t speaker_count;
+    struct mx_normaliser normaliser;
+    const char *recipe, *recipe_hash;        /* mx_recipe: name, 16 digits */
+    uint64_t cleaner_version, audio_version; /* MX_TEXT_CLEANER_VERSION, MX_AUDIO_VERSION */
+};
+
+enum mx_checkpoint_group {
+    MX_CHECKPOINT_WEIGHTS,
+    MX_CHECKPOINT_AVERAGE,
+    MX_CHECKPOINT_MOMENT1,
+    MX_CHECKPOINT_MOMENT2,
+    MX_CHECKPOINT_GROUPS
+};
+
+const char *mx_checkpoint_group_prefix(enum mx_checkpoint_group group); /* "", "ema.", "moment1.", "moment2." */
+/* The group that the name of a tensor belongs to; *name gets the rest of it. */
+enum mx_checkpoint_group mx_checkpoint_group_of(const char *tensor, const char **name);
+
+/* ---- saving (save.c) ---- */
+
+/* Flat host arrays [table->floats] by enum mx_checkpoint_group; NULL: that group is not written. Weights must be. */
+struct mx_checkpoint_source {
+    const float *groups[MX_CHECKPOINT_GROUPS];
+};
+
+/* What stays besides the one that is saved. */
+struct mx_checkpoint_keep {
+    int64_t last;   /* how many of the newest, the new one included; 0: all */
+    uint64_t every; /* those whose step is a multiple of this stay for ever; 0: none */
+    bool best;      /* this is the best so far: best.safetensors becomes it */
+};
+
+/* Writes FOLDER/step-<step>.safetensors (FOLDER must exist; it is RUN/checkpoints), replacing one of the same step, and
+ * before it, if it is the best, best.safetensors; then deletes what need not be kept and what killed processes left.
+ * When it returns 0 the checkpoint is on the disk. When it fails, all that was there before still is, but best may be
+ * the new one already. (If only deleting fails, that is logged and is no failure.) Checkpoints of later steps are
+ * renamed to *.abandoned, with a warning. MX_ERR_IO when another process saves in the folder; MX_ERR_ARGUMENT for a
+ * state that could not be read back. */
+int mx_checkpoint_save(const char *folder, const struct mx_checkpoint_state *state, const struct mx_parameters *table,
+                       const struct mx_checkpoint_source *source, const struct mx_checkpoint_keep *keep);
+
+/* ---- loading (load.c) ---- */
+
+struct mx_checkpoint;
+
+struct mx_checkpoint_options {
+    bool previous; /* of a folder: if the newest is damaged, warn and take the newest whole one before it */
+    bool foreign;  /* any safetensors file will do: mx_checkpoint_state may then be NULL. Not of a folder */
+};
+
+/* `path` is a checkpoint, or a run folder, or its folder of checkpoints: then the newest is taken. The whole file is
+ * checked. MX_ERR_NOT_FOUND if there is none; MX_ERR_FORMAT, naming the file and what is wrong, if it is damaged, cut
+ * off, no checkpoint or of a newer version; the hint names the whole one before it, if there is one.
+ * `options` may be NULL. */
+int mx_checkpoint_open(const char *path, const struct mx_checkpoint_options *options, struct mx_checkpoint **out);
+void mx_checkpoint_close(struct mx_checkpoint *checkpoint);             /* NULL is fine */
+const char *mx_checkpoint_path(const struct mx_checkpoint *checkpoint); /* of the file */
+const struct mx_checkpoint_state *mx_checkpoint_state(const struct mx_checkpoint *checkpoint);
+const struct mx_safetensors *mx_checkpoint_tensors(const struct mx_checkpoint *checkpoint);
+/* Has it any tensor of that group? */
+bool mx_checkpoint_has(const struct mx_checkpoint *checkpoint, enum mx_checkpoint_group group);
+
+/* Flat host arrays to fill; NULL: not wanted. To resume, all four; to speak, the average (into any array); for
+ * --init-from, the weights. */
+struct mx_checkpoint_target {
+    float *groups[MX_CHECKPOINT_GROUPS];
+};
+
+struct mx_checkpoint_report {
+    size_t loaded;
+    size_t missing; /* in the table, not in the file */
+    size_t extra;   /* in the file, not in the table */
+    size_t misfits; /* of another shape or type */
+};
+
+/* Copies the tensors of the wanted groups. Each of the table must be there in its shape, and the file may have none
+ * that the table does not know (groups that are not wanted do not matter, unknown names in them do). Otherwise all
+ * differences are logged by name, as warnings, and
+ *   - strictly: MX_ERR_DATA, and the arrays are as they were;
+ *   - with `partial`: what fits is copied, the rest of the arrays stays as it is; MX_ERR_DATA if nothing fits.
+ * `report` may be NULL. */
+int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table,
+                       const struct mx_checkpoint_target *target, bool partial, struct mx_checkpoint_report *report);
+
+/* The trainer's text under `key`, or NULL. */
+const char *mx_checkpoint_extra(const struct mx_checkpoint_state *state, const char *key);
+
+#endif

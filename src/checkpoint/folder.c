@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A folder of checkpoints: which steps it has, and which of them go.
+ *
+ * Only names that this program writes are ever touched; whatever else lies in the folder stays.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "checkpoint/work.h"
+
+#define QUOTED_BYTES 192
+#define SUFFIX       ".safetensors"
+#define TEMPORARY    ".tmp" /* what base/file.c ends its names with */
+
+/* ---- names ---- */
+
+void mx_checkpoint_name(uint64_t step, char out[MX_CHECKPOINT_NAME_BYTES])
+{
+    snprintf(out, MX_CHECKPOINT_NAME_BYTES, "step-%08" PRIu64 SUFFIX, step);
+}
+
+char *mx_checkpoint_file(const char *folder, uint64_t step)
+{
+    char name[MX_CHECKPOINT_NAME_BYTES];
+    mx_checkpoint_name(step, name);
+    return mx_format("%s/%s", folder, name);
+}
+
+/* Is it a name that mx_checkpoint_name makes, and of which step? */
+static bool name_parse(const char *name, uint64_t *step)
+{
+    char again[MX_CHECKPOINT_NAME_BYTES];
+    if (strncmp(name, "step-", 5) != 0) return false;
+    errno = 0;
+    *step = strtoull(name + 5, NULL, 10);
+    if (errno != 0) return false;
+    mx_checkpoint_name(*step, again);
+    return strcmp(again, name) == 0;
+}
+
+/* Was it being written when a process was killed? NAME.PID-SERIAL.tmp, where NAME is one of ours. */
+static bool is_leftover(const char *name)
+{
+    uint64_t step;
+    char before[MX_CHECKPOINT_NAME_BYTES];
+    const char *const end = strstr(name, SUFFIX ".");
+    const size_t length = strlen(name);
+    if (end == NULL || length < strlen(TEMPORARY) || strcmp(name + length - strlen(TEMPORARY), TEMPORARY) != 0)
+        return false;
+    const size_t whole = (size_t)(end - name) + strlen(SUFFIX);
+    if (whole >= sizeof before) return false;
+    memcpy(before, name, whole);
+    before[whole] = '\0';
+    return strcmp(before, MX_CHECKPOINT_BEST) == 0 || name_parse(before, &step);
+}
+
+/* ---- listing ---- */
+
+static int step_compare(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int folder_open(const char *folder, DIR **out)
+{
+    char quoted[QUOTED_BYTES];
+    *out = opendir(folder);
+    if (*out != NULL) return 0;
+    return MX_FAIL(errno == ENOENT ? MX_ERR_NOT_FOUND : MX_ERR_IO, "check the path and its permissions",
+                   "cannot read folder %s: %s", mx_text_quote(quoted, sizeof quoted, folder), strerror(errno));
+}
+
+int mx_checkpoint_steps_list(const char *folder, struct mx_checkpoint_steps *steps)
+{
+    int rc = 0;
+    size_t room = 0;
+    uint64_t step;
+    DIR *stream = NULL;
+    *steps = (struct mx_checkpoint_steps){0};
+    MX_TRY(folder_open(folder, &stream));
+    for (const struct dirent *entry; (entry = readdir(stream)) != NULL;) {
+        if (!name_parse(entry->d_name, &step)) continue;
+        if (steps->count == room) {
+            room = room == 0 ? 16 : 2 * room;
+            uint64_t *const grown = mx_realloc(steps->items, room, sizeof *grown);
+            if (grown == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+            steps->items = grown;
+        }
+        steps->items[steps->count++] = step;
+    }
+    if (steps->count > 0) qsort(steps->items, steps->count, sizeof *steps->items, step_compare);
+out:
+    if (stream != NULL) closedir(stream);
+    if (rc < 0) mx_checkpoint_steps_release(steps);
+    return rc;
+}
+
+void mx_checkpoint_steps_release(struct mx_checkpoint_steps *steps)
+{
+    mx_free(steps->items);
+    *steps = (struct mx_checkpoint_steps){0};
+}
+
+/* ---- tidying ---- */
+
+static void file_delete(const char *path)
+{
+    char quoted[QUOTED_BYTES];
+    if (unlink(path) != 0 && errno != ENOENT)
+        mx_warn("cannot delete the old checkpoint %s: %s", mx_text_quote(quoted, sizeof quoted, path), strerror(errno));
+}
+
+/* The run went on from an earlier step: what it is now is the new file, not this one. */
+static void file_abandon(const char *path)
+{
+    char quoted[QUOTED_BYTES];
+    char *const name = mx_format("%s.abandoned", path);
+    mx_text_quote(quoted, sizeof quoted, path);
+    if (name != NULL && rename(path, name) == 0)
+        mx_warn("%s is newer than what this run went on from: it is now called *.abandoned", quoted);
+    else
+        mx_warn("%s is newer than what this run went on from, but cannot be renamed: %s", quoted,
+                name != NULL ? strerror(errno) : "no memory");
+    mx_free(name);
+}
+
+static void leftovers_delete(const char *folder)
+{
+    DIR *stream = NULL;
+    if (folder_open(folder, &stream) < 0) {
+        mx_warn("%s", mx_error_last()->message);
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(stream)) != NULL;) {
+        if (!is_leftover(entry->d_name)) continue;
+        char *const path = mx_format("%s/%s", folder, entry->d_name);
+        if (path != NULL) file_delete(path);
+        mx_free(path);
+    }
+    closedir(stream);
+}
+
+void mx_checkpoint_folder_tidy(const char *folder, uint64_t saved, const struct mx_checkpoint_keep *keep,
+                               bool leftovers)
+{
+    struct mx_checkpoint_steps steps;
+    size_t upto = 0; /* how many there are up to the one that was saved */
+    if (mx_checkpoint_steps_list(folder, &steps) < 0) {
+        mx_warn("old checkpoints stay: %s", mx_error_last()->message);
+        return;
+    }
+    while (upto < steps.count && steps.items[upto] <= saved) upto++;
+    for (size_t i = 0; i < steps.count; i++) {
+        const uint64_t step = steps.items[i];
+        const bool of_the_last = keep->last == 0 || upto - i <= (size_t)keep->last;
+        const bool for_ever = keep->every != 0 && step % keep->every == 0;
+        if (i < upto && (step == saved || of_the_last || for_ever)) continue;
+        char *const path = mx_checkpoint_file(folder, step);
+        if (path == NULL) break; /* the next save tries again */
+        if (i < upto)
+            file_delete(path);
+        else
+            file_abandon(path);
+        mx_free(path);
+    }
+    mx_checkpoint_steps_release(&steps);
+    if (leftovers) leftovers_delete(folder);
+}

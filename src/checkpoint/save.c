@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Saving a checkpoint.
+ *
+ * The tensors are written from the caller's arrays, where they lie; only the header is made here.
+ *
+ * Lock: flock on the folder, from before the file is written until after the old ones are deleted. Whoever holds it is
+ * the only one to write names of ours there, so temporary files that it finds are nobody's. A process that is killed
+ * loses it. Where the file system has no such lock, saving goes on without, and leftovers stay.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "checkpoint/work.h"
+
+#define QUOTED_BYTES 192
+
+static const char *const prefixes[MX_CHECKPOINT_GROUPS] = {
+    [MX_CHECKPOINT_WEIGHTS] = "",
+    [MX_CHECKPOINT_AVERAGE] = "ema.",
+    [MX_CHECKPOINT_MOMENT1] = "moment1.",
+    [MX_CHECKPOINT_MOMENT2] = "moment2.",
+};
+
+const char *mx_checkpoint_group_prefix(enum mx_checkpoint_group group)
+{
+    return prefixes[group];
+}
+
+enum mx_checkpoint_group mx_checkpoint_group_of(const char *tensor, const char **name)
+{
+    for (int group = MX_CHECKPOINT_AVERAGE; group < MX_CHECKPOINT_GROUPS; group++)
+        if (strncmp(tensor, prefixes[group], strlen(prefixes[group])) == 0) {
+            *name = tensor + strlen(prefixes[group]);
+            return (enum mx_checkpoint_group)group;
+        }
+    *name = tensor;
+    return MX_CHECKPOINT_WEIGHTS;
+}
+
+/* ---- what is written ---- */
+
+struct writing {
+    struct mx_arena arena;
+    struct mx_tensor *tensors;
+    size_t tensor_count;
+    struct mx_metadata *metadata;
+    size_t metadata_count;
+};
+
+static int tensors_make(struct writing *w, const struct mx_parameters *table, const struct mx_checkpoint_source *source)
+{
+    w->tensors = mx_arena_alloc(&w->arena, (size_t)table->count * MX_CHECKPOINT_GROUPS, sizeof *w->tensors);
+    if (w->tensors == NULL) return MX_ERR_NO_MEMORY;
+    for (int group = 0; group < MX_CHECKPOINT_GROUPS; group++) {
+        if (source->groups[group] == NULL) continue;
+        for (int i = 0; i < table->count; i++) {
+            const struct mx_parameter *const parameter = &table->entries[i];
+            const size_t room = strlen(prefixes[group]) + strlen(parameter->name) + 1;
+            char *const name = mx_arena_alloc(&w->arena, room, 1);
+            if (name == NULL) return MX_ERR_NO_MEMORY;
+            snprintf(name, room, "%s%s", prefixes[group], parameter->name);
+            struct mx_tensor *const tensor = &w->tensors[w->tensor_count++];
+            *tensor = (struct mx_tensor){.name = name, .dtype = MX_DTYPE_F32, .rank = parameter->rank};
+            for (int k = 0; k < parameter->rank; k++) tensor->shape[k] = (uint64_t)parameter->shape[k];
+            tensor->data = source->groups[group] + parameter->at;
+        }
+    }
+    return 0;
+}
+
+static int hash_add(struct writing *w)
+{
+    uint64_t sum = 0;
+    char *const text = mx_arena_alloc(&w->arena, MX_CHECKPOINT_HASH_BYTES, 1);
+    if (text == NULL) return MX_ERR_NO_MEMORY;
+    for (size_t i = 0; i < w->tensor_count; i++) sum += mx_checkpoint_hash(&w->tensors[i]);
+    for (size_t i = 0; i < w->metadata_count; i++) sum += mx_checkpoint_hash_text(&w->metadata[i]);
+    mx_checkpoint_hash_format(sum, text);
+    w->metadata[w->metadata_count++] = (struct mx_metadata){"hash", text};
+    return 0;
+}
+
+static int file_write(const struct writing *w, const char *path)
+{
+    return mx_safetensors_write(path, w->tensors, w->tensor_count, w->metadata, w->metadata_count);
+}
+
+/* ---- the folder ---- */
+
+/* *fd: the folder, whose lock goes with it. *locked: whether there is one. */
+static int folder_lock(const char *folder, int *fd, bool *locked)
+{
+    char quoted[QUOTED_BYTES];
+    mx_text_quote(quoted, sizeof quoted, folder);
+    *fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*fd < 0)
+        return MX_FAIL(errno == ENOENT ? MX_ERR_NOT_FOUND : MX_ERR_IO, "make the folder first, and check the path",
+                       "cannot open the folder of checkpoints %s: %s", quoted, strerror(errno));
+    *locked = flock(*fd, LOCK_EX | LOCK_NB) == 0;
+    if (!*locked && errno == EWOULDBLOCK)
+        return MX_FAIL(MX_ERR_IO, "end the other one, or give this run another folder",
+                       "another process is saving checkpoints in %s", quoted);
+    return 0;
+}
+
+/* Gives the file `from` the name `path` too, replacing what has it; where a file cannot have two names, writes it once
+ * more. */
+static int file_share(const struct writing *w, int folder_fd, const char *from, const char *path)
+{
+    int rc = 0;
+    char quoted[QUOTED_BYTES];
+    char *const temporary = mx_format("%s.link.tmp", path);
+    if (temporary == NULL) return MX_ERR_NO_MEMORY;
+    (void)unlink(temporary); /* of a process that was killed right here */
+    if (link(from, temporary) != 0) {
+        rc = file_write(w, path);
+    } else if (rename(temporary, path) != 0 || (fsync(folder_fd) != 0 && errno != EINVAL)) {
+        rc = MX_FAIL(MX_ERR_IO, "check that the folder may be written to", "cannot replace %s: %s",
+                     mx_text_quote(quoted, sizeof quoted, path), strerror(errno));
+        (void)unlink(temporary);
+    }
+    mx_free(temporary);
+    return rc;
+}
+
+/* The best one gets that name first. Killed in between, the run goes on from the checkpoint before and comes here
+ * again; the other way round it would go on from this one, believing that the best is kept. */
+static int files_write(const struct writing *w, const char *folder, int folder_fd, const char *path, bool is_best)
+{
+    int rc = 0;
+    char *best = NULL;
+    if (!is_best) return file_write(w, path);
+    best = mx_format("%s/" MX_CHECKPOINT_BEST, folder);
+    if (best == NULL) return MX_ERR_NO_MEMORY;
+    MX_TRY(file_write(w, best));
+    MX_TRY(file_share(w, folder_fd, best, path));
+out:
+    mx_free(best);
+    return rc;
+}
+
+int mx_checkpoint_save(const char *folder, const struct mx_checkpoint_state *state, const struct mx_parameters *table,
+                       const struct mx_checkpoint_source *source, const struct mx_checkpoint_keep *keep)
+{
+    int rc = 0, fd = -1;
+    bool locked = false;
+    char *path = NULL;
+    struct writing w = {0};
+    mx_arena_init(&w.arena, 0);
+    if (source->groups[MX_CHECKPOINT_WEIGHTS] == NULL || keep->last < 0)
+        MX_RAISE(MX_ERR_ARGUMENT, "hand over the weights, and keep at least 0",
+                 "a checkpoint needs weights, and cannot keep %lld others", (long long)keep->last);
+    MX_TRY(mx_checkpoint_state_write(state, &w.arena, &w.metadata, &w.metadata_count));
+    MX_TRY(tensors_make(&w, table, source));
+    MX_TRY(hash_add(&w));
+    path = mx_checkpoint_file(folder, state->step);
+    if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(folder_lock(folder, &fd, &locked));
+    MX_TRY(files_write(&w, folder, fd, path, keep->best));
+    mx_checkpoint_folder_tidy(folder, state->step, keep, locked);
+out:
+    if (fd >= 0) close(fd);
+    mx_free(path);
+    mx_arena_release(&w.arena);
+    if (rc < 0) mx_error_wrap("checkpoint of step %llu", (unsigned long long)state->step);
+    return rc;
+}
