@@ -1,30 +1,52 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# What this version can show: the devices of the machine and the speed of the operations that training is made of.
+# From nothing to a spoken sentence: makes a small corpus with a synthetic teacher, looks at it, trains a voice on this
+# machine's CPU and lets it say something it has never heard.
 #
 #     scripts/demo.sh build
+#
+# DEMO_MINUTES (6) bounds the training, DEMO_COUNT (500) is the number of recordings, DEMO_TEXT what is said.
 
 set -euo pipefail
 
-folder="$1"
+program="$1/myxtts" folder="$1/demo"
+minutes="${DEMO_MINUTES:-6}" count="${DEMO_COUNT:-500}"
+text="${DEMO_TEXT:-The morning train was late, so we walked along the river.}"
 
 title()
 {
     printf '\n── %s\n\n' "$1"
 }
 
-title "The devices of this machine ($folder/myxtts devices)"
-"$folder/myxtts" devices
+# Shows the command as one could type it, and runs it.
+run()
+{
+    printf '$'
+    printf ' %q' "$@"
+    printf '\n'
+    "$@"
+}
 
-title "The same cores as two devices, one to prepare data and one to train ($folder/myxtts devices --cpu-devices 2)"
-"$folder/myxtts" devices --cpu-devices 2
+mkdir -p "$folder"
+title "The devices of this machine"
+run "$program" devices
 
-title "How fast the operations of the model run here ($folder/bench_ops --quick)"
-"$folder/bench_ops" --quick
+title "Recordings: $count sentences, read by a synthetic teacher (flite)"
+run "$program" corpus demo "$folder/corpus" --language en --count "$count"
+run "$program" prepare "$folder/corpus" --out "$folder/corpus.pack"
 
-title "Not there yet"
-cat <<'TEXT'
-This version has the ground floor only: devices, memory budgets and the operations with their gradients on
-the CPU. It does not read recordings, train or speak yet.
-TEXT
+title "Training the smallest network for at most $minutes minutes"
+rm -rf "$folder/run"
+run "$program" train --train-data "$folder/corpus.pack" --output "$folder/run" --steps "${DEMO_STEPS:-800}" \
+    --max-minutes "$minutes" --save-every 200 --eval-every 0
+
+title "Speaking a sentence that was not among the recordings"
+run "$program" synth --checkpoint "$folder/run" --text "$text" --output "$folder/spoken.wav"
+run "$program" features "$folder/spoken.wav" --output "$folder/spoken.safetensors" --png "$folder/spoken.png"
+
+title "Done"
+printf 'the sentence       %s\n' "$folder/spoken.wav"
+printf 'its mel picture    %s\n' "$folder/spoken.png"
+printf 'the trained voice  %s\n' "$folder/run"
+printf '\nThe teacher is a synthetic voice itself; with recordings of a person: %s check YOUR_FOLDER\n' "$program"
