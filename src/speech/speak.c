@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The speaker: items of tokens are laid out as a batch of the network, as many as fit; their mel goes straight to the
+ * waveform maker on the same device; the sounds are joined on the host. How long speech will be is only known when it
+ * is spoken: a batch that turns out too long is halved and spoken again.
+ */
+#include "speech/speak.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "features/extract.h"
+#include "speech/speak_work.h"
+#include "speech/split.h"
+#include "speech/waveform.h"
+
+#define OWNER   "speech"
+#define FADE_MS 5.0 /* at both ends of a piece: no click where sound meets silence */
+
+struct mx_speak {
+    struct mx_speak_voice voice;
+    struct mx_recipe recipe;
+    struct mx_model_capacity capacity;
+    int32_t bands;
+    struct mx_waveform *waveform;
+    struct mx_buffer *buffer;
+    struct mx_model_batch batch; /* its slices lie in the buffer */
+    /* what is uploaded: pieces of `block`, from mx_host_alloc */
+    void *block;
+    float *references;                          /* [capacity.references, bands] */
+    int32_t *ids, *languages;                   /* [capacity.tokens], [capacity.sequences] */
+    int32_t *token_offsets, *reference_offsets; /* [capacity.sequences + 1] */
+};
+
+static int voice_check(const struct mx_speak_voice *voice, const struct mx_recipe *recipe)
+{
+    const struct mx_model_config *const config = mx_model_config(voice->model);
+    if (config->bands != recipe->bands)
+        return MX_FAIL(MX_ERR_CONFIG, "take recipe and network from the same checkpoint",
+                       "the network makes %d bands, the recipe has %d", (int)config->bands, (int)recipe->bands);
+    if ((size_t)config->vocabulary != mx_vocabulary_size(voice->vocabulary) ||
+        (size_t)config->languages < mx_vocabulary_languages(voice->vocabulary))
+        return MX_FAIL(MX_ERR_CONFIG, "take vocabulary and network from the same checkpoint",
+                       "the network knows %d tokens and %d languages, the vocabulary has %zu and %zu",
+                       (int)config->vocabulary, (int)config->languages, mx_vocabulary_size(voice->vocabulary),
+                       mx_vocabulary_languages(voice->vocabulary));
+    if (!isfinite(voice->normaliser.pitch_mean) || !(voice->normaliser.pitch_deviation > 0))
+        return MX_FAIL(MX_ERR_CONFIG, "take the normaliser from the checkpoint",
+                       "mean %g and deviation %g of the pitch are not possible", voice->normaliser.pitch_mean,
+                       voice->normaliser.pitch_deviation);
+    return 0;
+}
+
+static int host_open(struct mx_speak *s)
+{
+    const size_t sequences = (size_t)s->capacity.sequences, tokens = (size_t)s->capacity.tokens;
+    const size_t mel = (size_t)s->capacity.references * (size_t)s->bands;
+    const int rc = mx_host_alloc(s->voice.device, OWNER, (mel + tokens + 3 * sequences + 2) * 4, &s->block);
+    if (rc < 0) return rc;
+    s->references = s->block;
+    s->ids = (int32_t *)(void *)(s->references + mel);
+    s->languages = s->ids + tokens;
+    s->token_offsets = s->languages + sequences;
+    s->reference_offsets = s->token_offsets + sequences + 1;
+    return 0;
+}
+
+static int batch_open(struct mx_speak *s)
+{
+    struct mx_model_capacity small = s->capacity;
+    struct mx_layout layout = {0};
+    small.frames = small.longest_frames = 1; /* speaking needs no frames of the batch */
+    mx_model_batch_place(&layout, mx_model_config(s->voice.model), &small, &s->batch);
+    const int rc = mx_buffer_create(s->voice.device, OWNER, layout.offset_bytes, &s->buffer);
+    if (rc < 0) return rc;
+    layout = (struct mx_layout){.buffer = s->buffer};
+    mx_model_batch_place(&layout, mx_model_config(s->voice.model), &small, &s->batch);
+    return 0;
+}
+
+int mx_speak_create(const struct mx_speak_voice *voice, int iterations, uint64_t seed, struct mx_speak **out)
+{
+    struct mx_waveform_options waveform = MX_WAVEFORM_OPTIONS_DEFAULT;
+    int rc = 0;
+    *out = NULL;
+    struct mx_speak *s = mx_alloc(1, sizeof *s);
+    if (s == NULL) return MX_ERR_NO_MEMORY;
+    s->voice = *voice;
+    s->recipe = voice->recipe != NULL ? *voice->recipe : mx_recipe_default;
+    s->voice.recipe = &s->recipe;
+    s->capacity = *mx_model_capacity(voice->model);
+    s->bands = s->recipe.bands;
+    MX_TRY(voice_check(voice, &s->recipe));
+    waveform.recipe = &s->recipe;
+    waveform.mean = voice->normaliser.mel_mean;
+    waveform.deviation = voice->normaliser.mel_deviation;
+    waveform.seed = seed;
+    waveform.frames_max = s->capacity.frames;
+    waveform.utterances_max = s->capacity.sequences;
+    if (iterations != 0) waveform.iterations = iterations;
+    MX_TRY(mx_waveform_create(voice->device, &waveform, &s->waveform));
+    MX_TRY(host_open(s));
+    MX_TRY(batch_open(s));
+    *out = s;
+    s = NULL;
+out:
+    mx_speak_destroy(s);
+    return rc;
+}
+
+void mx_speak_destroy(struct mx_speak *s)
+{
+    if (s == NULL) return;
+    mx_waveform_destroy(s->waveform);
+    mx_buffer_release(s->buffer);
+    if (s->block != NULL) mx_host_release(s->voice.device, s->block);
+    mx_free(s);
+}
+
+/* ---- references ---- */
+
+/* Every sequence of a batch has the reference of its own. */
+static int32_t reference_room(const struct mx_speak *s)
+{
+    return s->capacity.references / s->capacity.sequences;
+}
+
+int mx_speak_reference(struct mx_speak *s, const float *samples, size_t count, float **mel, int32_t *frames)
+{
+    const int32_t offsets[] = {0, (int32_t)count}, room = reference_room(s);
+    const struct mx_extract_batch batch = {.audio = samples, .offsets = offsets, .count = 1};
+    const struct mx_extract_options options = {
+        .recipe = &s->recipe, .samples_max = (int64_t)count, .utterances_max = 1, .no_pitch = true};
+    struct mx_extract_features features;
+    struct mx_extract *extract = NULL;
+    int rc = 0;
+    *mel = NULL;
+    *frames = 0;
+    if (count == 0 || count > INT32_MAX)
+        return MX_FAIL(MX_ERR_ARGUMENT, "a few seconds of one person's speech are enough",
+                       "a reference of %zu samples cannot be used", count);
+    if (room == 0)
+        return MX_FAIL(MX_ERR_ARGUMENT, "make the network with a capacity for references",
+                       "the network has no room for a reference");
+    MX_TRY(mx_extract_create(s->voice.device, &options, &extract));
+    MX_TRY(mx_extract_normalise(extract, s->voice.normaliser.mel_mean, s->voice.normaliser.mel_deviation));
+    MX_TRY(mx_extract_submit(extract, s->voice.stream, &batch, &features));
+    *mel = mx_alloc((size_t)features.frames.rows * (size_t)s->bands, sizeof **mel);
+    if (*mel == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_extract_read(extract, s->voice.stream, *mel, NULL, NULL));
+    *frames = features.frames.rows;
+    if (*frames > room) { /* speech is in the middle */
+        memmove(*mel, *mel + (size_t)((*frames - room) / 2) * (size_t)s->bands,
+                (size_t)room * (size_t)s->bands * sizeof **mel);
+        *frames = room;
+    }
+out:
+    mx_extract_destroy(extract);
+    if (rc < 0) {
+        mx_free(*mel);
+        *mel = NULL;
+    }
+    return rc;
+}
+
+/* ---- a batch of items ---- */
+
+static int options_check(const struct mx_speak *s, const struct mx_speak_options *o)
+{
+    if (o->language != MX_SPEAK_DETECT && (o->language < 0 || o->language >= MX_LANGUAGE_COUNT))
+        return MX_FAIL(MX_ERR_ARGUMENT, "take one that mx_language_parse yields", "there is no language number %d",
+                       o->language);
+    if (!(o->speed >= 0.25 && o->speed <= 4))
+        return MX_FAIL(MX_ERR_ARGUMENT, "0.25 to 4; 1 is the speed of the recordings", "a speed of %g is not possible",
+                       o->speed);
+    if (!(fabs(o->pitch_semitones) <= 24))
+        return MX_FAIL(MX_ERR_ARGUMENT, "-24 to 24; 0 is the pitch of the voice",
+                       "a pitch moved by %g semitones is not possible", o->pitch_semitones);
+    if (o->reference != NULL && (o->reference_frames < 1 || o->reference_frames > reference_room(s))) {
+        MX_FAIL(MX_ERR_ARGUMENT, NULL, "a reference of %d frames cannot be used", (int)o->reference_frames);
+        return mx_error_hint("1 to %d; mx_speak_reference makes one that fits", (int)reference_room(s));
+    }
+    return 0;
+}
+
+/* How many items from the first on go into one batch. */
+static int32_t items_fit(const struct mx_speak *s, const struct mx_speak_item *items, size_t count)
+{
+    int64_t tokens = 0;
+    int32_t n = 0;
+    while ((size_t)n < count && n < s->capacity.sequences && tokens + items[n].count <= s->capacity.tokens)
+        tokens += items[n++].count;
+    return n;
+}
+
+/* Lays `count` items out as the batch and sends it. The host's arrays stay until the network has waited. */
+static int batch_send(struct mx_speak *s, const struct mx_speak_item *items, int32_t count,
+                      const struct mx_speak_options *options)
+{
+    struct mx_model_batch *const b = &s->batch;
+    struct mx_stream *const stream = s->voice.stream;
+    const int32_t rows = options->reference != NULL ? options->reference_frames : 0;
+    const size_t row_bytes = (size_t)s->bands * sizeof *s->references;
+    int32_t longest = 0;
+    int rc = 0;
+    s->token_offsets[0] = s->reference_offsets[0] = 0;
+    for (int32_t i = 0; i < count; i++) {
+        memcpy(s->ids + s->token_offsets[i], items[i].tokens, (size_t)items[i].count * sizeof *s->ids);
+        if (rows > 0)
+            memcpy(s->references + (size_t)(i * rows) * (size_t)s->bands, options->reference, (size_t)rows * row_bytes);
+        s->token_offsets[i + 1] = s->token_offsets[i] + items[i].count;
+        s->reference_offsets[i + 1] = s->reference_offsets[i] + rows;
+        s->languages[i] = items[i].language;
+        if (items[i].count > longest) longest = items[i].count;
+    }
+    b->tokens.count = b->frames.count = b->references.count = count;
+    b->tokens.rows = s->token_offsets[count];
+    b->tokens.max_rows = longest;
+    b->references.rows = s->reference_offsets[count];
+    b->references.max_rows = rows;
+    const size_t offsets_bytes = ((size_t)count + 1) * 4;
+    MX_TRY(mx_copy_upload(stream, b->tokens.offsets, s->token_offsets, offsets_bytes));
+    MX_TRY(mx_copy_upload(stream, b->references.offsets, s->reference_offsets, offsets_bytes));
+    MX_TRY(mx_copy_upload(stream, b->token_ids, s->ids, (size_t)b->tokens.rows * 4));
+    MX_TRY(mx_copy_upload(stream, b->languages, s->languages, (size_t)count * 4));
+    if (b->references.rows > 0)
+        MX_TRY(mx_copy_upload(stream, b->reference_mel, s->references, (size_t)b->references.rows * row_bytes));
+out:
+    return rc;
+}
+
+/* Mel of the first *count items, or of fewer where they turn out too long together; *count tells. */
+static int items_synthesize(struct mx_speak *s, const struct mx_speak_item *items, int32_t *count,
+                            const struct mx_speak_options *options, struct mx_speech *speech)
+{
+    struct mx_speech_options how = MX_SPEECH_OPTIONS_DEFAULT;
+    const double ratio = exp2(options->pitch_semitones / 12);
+    /* (ratio · (p · deviation + mean) - mean)/deviation */
+    how.speed = (float)options->speed;
+    how.pitch_scale = (float)ratio;
+    how.pitch_shift = (float)((ratio - 1) * s->voice.normaliser.pitch_mean / s->voice.normaliser.pitch_deviation);
+    for (;; *count /= 2) {
+        int rc = batch_send(s, items, *count, options);
+        if (rc == 0)
+            rc = mx_model_synthesize(s->voice.model, s->voice.stream, s->voice.parameters, &s->batch, &how, speech);
+        if (rc < 0) (void)mx_stream_sync(s->voice.stream); /* the uploads must be done with the host's arrays */
+        if (rc != MX_ERR_ARGUMENT || *count == 1) return rc;
+    }
+}
+
+/* ---- joining ---- */
+
+struct joined {
+    float *audio;
+    size_t count, capacity;
+};
+
+/* Room for `more` samples behind the others, which are counted in. */
+static float *joined_grow(struct joined *j, size_t more)
+{
+    if (j->count + more > j->capacity) {
+        const size_t capacity = j->count + more > 2 * j->capacity ? j->count + more : 2 * j->capacity;
+        float *const grown = mx_realloc(j->audio, capacity, sizeof *grown);
+        if (grown == NULL) return NULL;
+        j->audio = grown;
+        j->capacity = capacity;
+    }
+    j->count += more;
+    return j->audio + j->count - more;
+}
+
+/* A sound, faded at both ends, and the pause after it. */
+static int joined_add(struct joined *j, const float *sound, size_t count, int rate, double pause_ms)
+{
+    const size_t pause = (size_t)llround(pause_ms * rate / 1000), whole = (size_t)llround(FADE_MS * rate / 1000);
+    const size_t fade = whole < count / 2 ? whole : count / 2;
+    float *const to = joined_grow(j, count + pause);
+    if (to == NULL) return MX_ERR_NO_MEMORY;
+    if (count > 0) memcpy(to, sound, count * sizeof *to);
+    for (size_t i = 0; i < fade; i++) {
+        const float gain = ((float)i + 0.5f) / (float)fade;
+        to[i] *= gain;
+        to[count - 1 - i] *= gain;
+    }
+    for (size_t i = 0; i < pause; i++) to[count + i] = 0;
+    return 0;
+}
+
+static double seconds_since(uint64_t start_ns)
+{
+    return (double)(mx_clock_ns() - start_ns) * 1e-9;
+}
+
+/* Speaks all items of the script into `joined`. */
+static int script_speak(struct mx_speak *s, const struct mx_speak_script *script,
+                        const struct mx_speak_options *options, struct joined *joined, struct mx_speak_result *result)
+{
+    int rc = 0;
+    for (size_t at = 0; at < script->count;) {
+        const struct mx_speak_item *const items = script->items + at;
+        int32_t count = items_fit(s, items, script->count - at);
+        struct mx_waveform_sound sound = {0};
+        struct mx_speech speech = {0};
+        uint64_t start = mx_clock_ns();
+        MX_TRY(items_synthesize(s, items, &count, options, &speech));
+        MX_TRY(mx_stream_sync(s->voice.stream));
+        result->model_seconds += seconds_since(start);
+        start = mx_clock_ns();
+        MX_TRY(mx_waveform_make(s->waveform, s->voice.stream, speech.mel, speech.frame_offsets, count, &sound));
+        for (int32_t i = 0; i < count; i++)
+            MX_TRY(joined_add(joined, sound.audio + sound.offsets[i], (size_t)(sound.offsets[i + 1] - sound.offsets[i]),
+                              s->recipe.rate, items[i].pause_ms / options->speed));
+        result->waveform_seconds += seconds_since(start);
+        at += (size_t)count;
+    }
+out:
+    return rc;
+}
+
+static void unknown_warn(const struct mx_unknown_count *unknown)
+{
+    char name[MX_SYMBOL_NAME_BYTES];
+    if (unknown->count == 0) return;
+    mx_warn("%zu symbol%s of the text left out, which the voice never learned; the first is %s", unknown->count,
+            unknown->count == 1 ? " is" : "s are", mx_symbol_name(unknown->first, name));
+}
+
+int mx_speak_text(struct mx_speak *s, const char *text, size_t length, const struct mx_speak_options *options,
+                  struct mx_speak_result *result)
+{
+    const struct mx_speak_scribe scribe = {.vocabulary = s->voice.vocabulary,
+                                           .language = options->language,
+                                           .limit_characters = options->piece_characters ? options->piece_characters
+                                                                                         : MX_SPLIT_CHARACTERS,
+                                           .longest_tokens = (size_t)s->capacity.longest_tokens};
+    const uint64_t start = mx_clock_ns();
+    struct mx_speak_script script = {0};
+    struct joined joined = {0};
+    int rc = 0;
+    *result = (struct mx_speak_result){0};
+    MX_TRY(options_check(s, options));
+    MX_TRY(mx_speak_script_make(&scribe, text, length, &script));
+    unknown_warn(&script.unknown);
+    result->text_seconds = seconds_since(start);
+    MX_TRY(script_speak(s, &script, options, &joined, result));
+    result->audio = joined.audio;
+    result->count = joined.count;
+    joined = (struct joined){0};
+    result->paragraphs = script.paragraphs;
+    result->pieces = script.count;
+    result->tokens = script.tokens;
+    result->unknown = script.unknown;
+    result->seconds = (double)result->count / s->recipe.rate;
+    if (result->count > 0) result->real_time_factor = seconds_since(start) / result->seconds;
+out:
+    if (rc < 0) *result = (struct mx_speak_result){0};
+    mx_free(joined.audio);
+    mx_speak_script_release(&script);
+    return rc;
+}
+
+void mx_speak_result_release(struct mx_speak_result *result)
+{
+    mx_free(result->audio);
+    *result = (struct mx_speak_result){0};
+}

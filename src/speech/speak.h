@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Text to sound, from one end to the other: paragraphs → normalised text → pieces (split.h) → symbols → tokens →
+ * network → waveform (waveform.h) → one sound with pauses between the pieces.
+ *
+ * Pieces are spoken many at a time, as many as the network has room for; what a piece sounds like does not depend on
+ * the others. The same text, options and seed give the same samples, bit for bit.
+ *
+ * Memory: a speaker owns its device buffers (budget owners "speech" and "waveform") and borrows the voice, whose parts
+ * must outlive it. A result owns its samples. Threads: one at a time, the one that uses the voice's stream.
+ */
+#ifndef MX_SPEECH_SPEAK_H
+#define MX_SPEECH_SPEAK_H
+
+#include "corpus/vocabulary.h"
+#include "device/device.h"
+#include "features/recipe.h"
+#include "model/model.h"
+#include "train/normaliser.h"
+
+/* Who speaks; borrowed, and all of it from one checkpoint. */
+struct mx_speak_voice {
+    struct mx_device *device;
+    struct mx_stream *stream;   /* of the device */
+    struct mx_model *model;     /* on the device; its capacity bounds what is spoken at once */
+    struct mx_slice parameters; /* the weights to speak with */
+    const struct mx_vocabulary *vocabulary;
+    const struct mx_recipe *recipe; /* NULL: mx_recipe_default */
+    struct mx_normaliser normaliser;
+};
+
+struct mx_speak;
+
+/* iterations of the waveform (0: MX_WAVEFORM_ITERATIONS); seed of its first phases. MX_ERR_CONFIG when the parts of the
+ * voice do not fit each other. */
+int mx_speak_create(const struct mx_speak_voice *voice, int iterations, uint64_t seed, struct mx_speak **out);
+void mx_speak_destroy(struct mx_speak *speak); /* NULL is fine */
+
+/* The voice of a recording: samples at the recipe's rate (as corpus/audio.h yields them) → normalised mel, of which the
+ * middle is taken where there is more than the network has room for. *mel is the caller's, to be freed with mx_free. */
+int mx_speak_reference(struct mx_speak *speak, const float *samples, size_t count, float **mel, int32_t *frames);
+
+#define MX_SPEAK_DETECT (-1)
+
+struct mx_speak_options {
+    int language;           /* an enum mx_language; MX_SPEAK_DETECT: by the script of each paragraph */
+    double speed;           /* 0.25 … 4: 2 speaks twice as fast, pauses too */
+    double pitch_semitones; /* -24 … 24: higher or lower than the voice */
+    const float *reference; /* [reference_frames, bands] by mx_speak_reference; NULL: no voice in particular */
+    int32_t reference_frames;
+    size_t piece_characters; /* the longest piece; 0: MX_SPLIT_CHARACTERS */
+};
+
+#define MX_SPEAK_OPTIONS_DEFAULT ((struct mx_speak_options){.language = MX_SPEAK_DETECT, .speed = 1})
+
+struct mx_speak_result {
+    float *audio; /* [count] at the recipe's rate; NULL when nothing of the text can be spoken */
+    size_t count;
+    size_t paragraphs, pieces, tokens;
+    struct mx_unknown_count unknown; /* symbols that the voice never learned; left out, with one warning */
+    double seconds;                  /* of sound */
+    double text_seconds;             /* of work: text to tokens … */
+    double model_seconds;            /* … tokens to mel … */
+    double waveform_seconds;         /* … mel to sound */
+    double real_time_factor;         /* all work/seconds of sound; 0 without sound */
+};
+
+/* MX_ERR_CONFIG for a language that the voice never learned, MX_ERR_ARGUMENT for options out of range and for a piece
+ * that the network has no room for. On failure the result is empty. */
+int mx_speak_text(struct mx_speak *speak, const char *text, size_t length, const struct mx_speak_options *options,
+                  struct mx_speak_result *result);
+void mx_speak_result_release(struct mx_speak_result *result);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * From log-mel to sound, on a device.
+ *
+ * Log-mel (normalised as the network has it) → magnitudes of all bins (operation mel_inverse) → Griffin and Lim's
+ * algorithm with momentum ("fast Griffin–Lim", Perraudin, Balazs, Søndergaard 2013): again and again the magnitudes get
+ * the phases of the sound that they themselves make, and a step overshoots by `momentum` in the direction it had. The
+ * transforms are those of the features (the same frames, window and kernels), so what is spoken is measured the way it
+ * was learned. The first phases are those of white noise from the counter-based generator: the same seed gives the same
+ * sound, bit for bit, and so does every utterance whatever else is in the batch.
+ *
+ * An utterance of f frames becomes (f - 1) · hop samples, since the first and the last frame are centred on its ends; a
+ * single frame becomes hop/2. Their frames are again f. Sound has the level that the mel says and is never clipped
+ * here: whoever stores whole numbers looks after that (wav.h).
+ *
+ * Memory: a waveform maker has a fixed capacity and owns all buffers, charged to the budget owner "waveform"; nothing
+ * is allocated after mx_waveform_create. Results are its own until the next call. Threads: one at a time, the one that
+ * uses the stream.
+ */
+#ifndef MX_SPEECH_WAVEFORM_H
+#define MX_SPEECH_WAVEFORM_H
+
+#include "device/device.h"
+#include "features/recipe.h"
+
+#define MX_WAVEFORM_ITERATIONS 48
+#define MX_WAVEFORM_MOMENTUM   0.99
+
+struct mx_waveform;
+
+struct mx_waveform_options {
+    const struct mx_recipe *recipe; /* NULL: mx_recipe_default; copied */
+    double mean, deviation;         /* of the checkpoint; 0 and 1: mel is not normalised */
+    int iterations;                 /* 1 … 10,000 */
+    double momentum;                /* 0 … 1.5; 0: Griffin and Lim's own */
+    uint64_t seed;                  /* of the first phases */
+    int64_t frames_max;             /* of all utterances of a batch together */
+    int32_t utterances_max;
+};
+
+/* Without capacity: frames_max and utterances_max are the caller's. */
+#define MX_WAVEFORM_OPTIONS_DEFAULT                                                                                    \
+    ((struct mx_waveform_options){                                                                                     \
+        .deviation = 1, .iterations = MX_WAVEFORM_ITERATIONS, .momentum = MX_WAVEFORM_MOMENTUM})
+
+int mx_waveform_create(struct mx_device *device, const struct mx_waveform_options *options, struct mx_waveform **out);
+void mx_waveform_destroy(struct mx_waveform *waveform); /* NULL is fine */
+/* Bytes of device memory that a maker of these options takes; 0 when they are wrong (mx_error_last tells). */
+uint64_t mx_waveform_bytes(const struct mx_waveform_options *options);
+/* Samples of an utterance of so many frames. */
+int64_t mx_waveform_samples(const struct mx_recipe *recipe, int64_t frames);
+
+struct mx_waveform_sound {
+    const float *audio;     /* packed samples, on the host */
+    const int32_t *offsets; /* [count + 1] into audio */
+    int32_t count;          /* utterances */
+};
+
+/* mel [frame_offsets[count], bands] lies on the device, frame_offsets [count + 1] on the host. Waits for the result.
+ * MX_ERR_ARGUMENT when the batch is larger than the capacity, MX_ERR_DATA when the sound is not finite (a mel that
+ * holds NaN). */
+int mx_waveform_make(struct mx_waveform *waveform, struct mx_stream *stream, struct mx_slice mel,
+                     const int32_t *frame_offsets, int32_t count, struct mx_waveform_sound *sound);
+
+#endif
