@@ -6,13 +6,12 @@
  * program at once, which loses nothing but the sentences being read.
  */
 #include <inttypes.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "corpus/demo.h"
 
 #define COUNT_MAX 100000 /* more than there are sentences; the library knows the real bound */
@@ -40,29 +39,6 @@ static const struct mx_example examples[] = {
     {"myxtts corpus demo my-persian --language fa --count 600", "makes half an hour of Persian speech"},
 };
 
-static atomic_bool stop;
-
-static void on_signal(int number)
-{
-    (void)number;
-    atomic_store(&stop, true);
-}
-
-/* The former actions are restored by signals_leave. */
-static void signals_watch(struct sigaction before[2])
-{
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, &before[0]);
-    sigaction(SIGTERM, &action, &before[1]);
-}
-
-static void signals_leave(const struct sigaction before[2])
-{
-    sigaction(SIGINT, &before[0], NULL);
-    sigaction(SIGTERM, &before[1], NULL);
-}
-
 static void report_print(const struct mx_demo_options *wanted, const struct mx_demo_report *report)
 {
     const char *const program = mx_teacher_program(wanted->language);
@@ -79,7 +55,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     const struct values *const values = given;
     const char *const hint = "see 'myxtts corpus --help'";
     char quoted[96];
-    struct sigaction before[2];
+    struct mx_interrupt interrupt;
     struct mx_demo_report report;
     if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "say which corpus to make: 'demo'");
     if (strcmp(operands->items[0], "demo") != 0)
@@ -91,13 +67,12 @@ static int run(const void *given, const struct mx_option_list *operands)
     struct mx_demo_options wanted = {.folder = operands->items[1],
                                      .count = (uint32_t)values->count,
                                      .speakers = values->speakers == 0 ? 1 : (uint32_t)values->speakers,
-                                     .seed = (uint64_t)values->seed,
-                                     .stop = &stop};
+                                     .seed = (uint64_t)values->seed};
     int rc = mx_language_parse(values->language, &wanted.language);
     if (rc < 0) return rc;
-    signals_watch(before);
+    wanted.stop = mx_interrupt_watch(&interrupt);
     rc = mx_demo_make(&wanted, &report);
-    signals_leave(before);
+    mx_interrupt_leave(&interrupt);
     if (rc >= 0) report_print(&wanted, &report);
     return rc;
 }

@@ -6,14 +6,13 @@
  * code, a kill. The same command goes on.
  */
 #include <inttypes.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/prepare_stage.h"
 #include "corpus/prepare.h"
 
@@ -62,31 +61,6 @@ static const struct mx_example examples[] = {
     {"myxtts prepare my-corpus --out my-corpus.pack", "once more: says that the file is up to date"},
     {"myxtts prepare my-corpus --out my-features.pack --features", "stores what the network sees of the recordings"},
 };
-
-/* ---- interrupts ---- */
-
-static atomic_bool stop;
-
-static void on_signal(int number)
-{
-    (void)number;
-    atomic_store(&stop, true);
-}
-
-/* The former actions are restored by signals_leave. A second signal ends the program at once. */
-static void signals_watch(struct sigaction before[2])
-{
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, &before[0]);
-    sigaction(SIGTERM, &action, &before[1]);
-}
-
-static void signals_leave(const struct sigaction before[2])
-{
-    sigaction(SIGINT, &before[0], NULL);
-    sigaction(SIGTERM, &before[1], NULL);
-}
 
 /* ---- the report ---- */
 
@@ -159,7 +133,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     int rc = 0;
     const struct values *const values = given;
     const char *const hint = "see 'myxtts prepare --help'";
-    struct sigaction before[2];
+    struct mx_interrupt interrupt;
     struct mx_prepare_report report = {0};
     struct mx_feature_stage *stage = NULL;
     struct mx_prepare_options wanted = MX_PREPARE_OPTIONS_DEFAULT;
@@ -167,15 +141,14 @@ static int run(const void *given, const struct mx_option_list *operands)
     if (values->out == NULL || values->out[0] == '\0') return MX_FAIL(MX_ERR_USAGE, hint, "'--out FILE' is missing");
     wanted.corpus = operands->items[0];
     wanted.file = values->out;
-    wanted.stop = &stop;
     MX_TRY(wanted_read(values, &wanted));
     if (values->features) {
         MX_TRY(mx_feature_stage_create(wanted.workers, wanted.row.audio.seconds_max, &stage));
         wanted.stage = mx_feature_stage_get(stage);
     }
-    signals_watch(before);
+    wanted.stop = mx_interrupt_watch(&interrupt);
     rc = mx_prepare_run(&wanted, &report);
-    signals_leave(before);
+    mx_interrupt_leave(&interrupt);
     changes_tell(values->out, &report);
     if (rc >= 0) report_print(values->out, &report);
 out:
