@@ -9,7 +9,7 @@
 set(MX_THREAD_TESTS
     test_alloc test_error test_log test_pool test_progress test_queue
     test_budget test_cpu.* test_device.* test_fake.* test_registry.* test_ops_deterministic test_tokens test_check
-    test_dataset test_prepare test_extract test_align)
+    test_dataset test_prepare test_extract test_align test_trainer)
 
 set(MX_TEST_SECONDS 120)
 if(MX_SANITIZE)

@@ -24,6 +24,12 @@ extern const struct mx_command mx_command_config;
 extern const struct mx_command mx_command_corpus;
 extern const struct mx_command mx_command_devices;
 extern const struct mx_command mx_command_features;
+extern const struct mx_command mx_command_inspect;
 extern const struct mx_command mx_command_prepare;
+extern const struct mx_command mx_command_synth;
+extern const struct mx_command mx_command_train;
+
+/* From now on messages from info on also go to this file, unless the user named another with --log-file. */
+int mx_command_log_file(const char *path);
 
 #endif

@@ -15,7 +15,8 @@
 #include "cli/command.h"
 
 static const struct mx_command *const commands[] = {&mx_command_check,   &mx_command_config,   &mx_command_corpus,
-                                                    &mx_command_devices, &mx_command_features, &mx_command_prepare};
+                                                    &mx_command_devices, &mx_command_features, &mx_command_inspect,
+                                                    &mx_command_prepare, &mx_command_synth,    &mx_command_train};
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
 /* Options that may stand before or after the subcommand. */
@@ -95,6 +96,16 @@ static const struct mx_command *command_find(const char *name)
     return NULL;
 }
 
+/* What the log was told, for commands that add a file. */
+static struct mx_log_options log_now;
+
+int mx_command_log_file(const char *path)
+{
+    struct mx_log_options options = log_now;
+    if (options.file == NULL) options.file = path;
+    return mx_log_configure(&options);
+}
+
 static int log_apply(const struct globals *globals)
 {
     struct mx_log_options options = {.level = globals->quiet ? MX_LOG_ERROR : MX_LOG_INFO, .file = globals->log_file};
@@ -105,6 +116,7 @@ static int log_apply(const struct globals *globals)
         const int rc = mx_log_level_parse(globals->log_level, &options.level);
         if (rc < 0) return rc;
     }
+    log_now = options;
     return mx_log_configure(&options);
 }
 

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * myxtts synth: speaks a text with a trained voice.
+ *
+ * Whose voice: a recording that the user names, or the one that the run folder of the checkpoint keeps of each speaker
+ * (train_job.h), or no voice in particular.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "checkpoint/checkpoint.h"
+#include "cli/command.h"
+#include "cli/train_job.h"
+#include "corpus/audio.h"
+#include "device/registry.h"
+#include "speech/speak.h"
+#include "speech/wav.h"
+
+#define TEXT_MAX ((size_t)16 << 20)
+
+/* Room of the network: what is spoken at once. */
+static const struct mx_model_capacity room = {.sequences = 4,
+                                              .tokens = 2400,
+                                              .frames = 9600,
+                                              .references = 4 * 1040, /* 12 seconds each */
+                                              .longest_tokens = 1200,
+                                              .longest_frames = 4800};
+
+struct values {
+    const char *checkpoint, *text, *text_file, *output, *speaker_wav, *speaker, *speed, *pitch, *language, *device;
+    int64_t seed;
+};
+
+static const struct mx_option options[] = {
+    {MX_OPTION_STRING(struct values, checkpoint, "checkpoint", "RUN_OR_FILE", NULL,
+                      "Run folder (its newest checkpoint) or checkpoint file. Must be given."),
+     .letter = 'c'},
+    {MX_OPTION_STRING(struct values, text, "text", "TEXT", "standard input", "What to say."), .letter = 't'},
+    {MX_OPTION_STRING(struct values, text_file, "text-file", "FILE", NULL, "Say what stands in this file.")},
+    {MX_OPTION_STRING(struct values, output, "output", "FILE", NULL,
+                      "The WAV file to write; '-' is standard output. Must be given."),
+     .letter = 'o'},
+    {MX_OPTION_STRING(struct values, speaker_wav, "speaker-wav", "FILE", "a recording that the run keeps",
+                      "Speak with the voice of this recording.")},
+    {MX_OPTION_STRING(struct values, speaker, "speaker", "NAME", "the first one",
+                      "Speaker of the training data whose kept recording tells the voice.")},
+    {MX_OPTION_STRING(struct values, speed, "speed", "FACTOR", "1", "2 speaks twice as fast; 0.25 to 4.")},
+    {MX_OPTION_STRING(struct values, pitch, "pitch", "SEMITONES", "0", "Higher or lower than the voice; -24 to 24.")},
+    {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "by the script of each paragraph",
+                      "Language of the text: en or fa.")},
+    {MX_OPTION_STRING(struct values, device, "device", "NAME", "cpu:0", "The device that speaks.")},
+    {MX_OPTION_INT(struct values, seed, "seed", "N", 0, INT64_MAX, "0",
+                   "The same text, voice and seed give the same samples.")},
+};
+
+static const struct mx_example examples[] = {
+    {"myxtts synth --checkpoint my-run --text 'Good morning.' --output morning.wav", "speaks a sentence"},
+    {"myxtts synth -c my-run --text-file story.txt --speed 1.2 -o story.wav", "reads a file aloud, a little faster"},
+    {"myxtts synth -c my-run --text 'Hello' --speaker-wav friend.wav -o - | aplay", "in another voice, at once"},
+};
+
+/* Everything that speaks. */
+struct voice {
+    struct mx_registry *registry;
+    struct mx_device *device;
+    struct mx_stream *stream;
+    struct mx_checkpoint *checkpoint;
+    struct mx_vocabulary *vocabulary;
+    struct mx_model *model;
+    struct mx_buffer *weights;
+    struct mx_speak *speak;
+    float *reference;
+    int32_t reference_frames;
+};
+
+static void voice_close(struct voice *v)
+{
+    if (v->stream != NULL) (void)mx_stream_sync(v->stream); /* after a failure something may be under way */
+    mx_free(v->reference);
+    mx_speak_destroy(v->speak);
+    mx_buffer_release(v->weights);
+    mx_model_destroy(v->model);
+    mx_vocabulary_destroy(v->vocabulary);
+    mx_checkpoint_close(v->checkpoint);
+    mx_stream_release(v->stream);
+    mx_device_close(v->device);
+    mx_registry_close(v->registry);
+}
+
+/* The averaged weights, if the checkpoint has them. */
+static int weights_load(struct voice *v)
+{
+    int rc = 0;
+    const struct mx_parameters *const table = mx_model_parameters(v->model);
+    const size_t bytes = (size_t)table->floats * sizeof(float);
+    const enum mx_checkpoint_group group =
+        mx_checkpoint_has(v->checkpoint, MX_CHECKPOINT_AVERAGE) ? MX_CHECKPOINT_AVERAGE : MX_CHECKPOINT_WEIGHTS;
+    struct mx_checkpoint_target target = {{NULL}};
+    float *const host = mx_alloc(1, bytes);
+    if (host == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    target.groups[group] = host;
+    MX_TRY(mx_checkpoint_load(v->checkpoint, table, &target, false, NULL));
+    MX_TRY(mx_buffer_create(v->device, "parameters", bytes, &v->weights));
+    MX_TRY(mx_copy_upload(v->stream, mx_slice_at(v->weights, 0), host, bytes));
+    MX_TRY(mx_stream_sync(v->stream));
+out:
+    mx_free(host);
+    return rc;
+}
+
+static int voice_open(struct voice *v, const struct values *values)
+{
+    int rc = 0;
+    char hash[MX_RECIPE_HASH_BYTES];
+    const struct mx_registry_options wanted = {.devices = {values->device != NULL ? values->device : "cpu:0"},
+                                               .device_count = 1};
+    MX_TRY(mx_checkpoint_open(values->checkpoint, NULL, &v->checkpoint));
+    const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
+    if (strcmp(state->recipe_hash, mx_recipe_hash_text(&mx_recipe_default, hash)) != 0)
+        MX_RAISE(MX_ERR_DATA, "use the version of the program that made it",
+                 "%s was trained on features of another recipe (%s)", mx_checkpoint_path(v->checkpoint), state->recipe);
+    MX_TRY(mx_vocabulary_read(state->vocabulary, strlen(state->vocabulary), &v->vocabulary));
+    MX_TRY(mx_registry_open(NULL, &wanted, &v->registry));
+    MX_TRY(mx_registry_device_open(v->registry, 0, 0, &v->device));
+    MX_TRY(mx_stream_create(v->device, "speak", &v->stream));
+    MX_TRY(mx_model_create(v->device, v->stream, &state->model, &room, MX_MODEL_SPEAK, &v->model));
+    MX_TRY(weights_load(v));
+    const struct mx_speak_voice parts = {.device = v->device,
+                                         .stream = v->stream,
+                                         .model = v->model,
+                                         .parameters = mx_slice_at(v->weights, 0),
+                                         .vocabulary = v->vocabulary,
+                                         .normaliser = state->normaliser};
+    MX_TRY(mx_speak_create(&parts, 0, (uint64_t)values->seed, &v->speak));
+out:
+    return rc;
+}
+
+/* ---- whose voice ---- */
+
+/* The recording that the run keeps of the wanted speaker; *path stays NULL if there is none. */
+static int kept_find(const struct voice *v, const char *speaker, char **path)
+{
+    const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
+    const char *const file = mx_checkpoint_path(v->checkpoint);
+    size_t number = 0;
+    while (speaker != NULL && number < state->speaker_count && strcmp(state->speakers[number], speaker) != 0) number++;
+    if (number >= state->speaker_count && speaker != NULL) {
+        char quoted[96];
+        MX_FAIL(MX_ERR_USAGE, NULL, "the voice knows no speaker %s", mx_text_quote(quoted, sizeof quoted, speaker));
+        return mx_error_hint("it learned from %zu, the first is '%s'; 'myxtts inspect' lists them",
+                             state->speaker_count, state->speaker_count > 0 ? state->speakers[0] : "");
+    }
+    /* RUN/checkpoints/step-….safetensors → RUN */
+    const char *slash = strrchr(file, '/');
+    if (slash == NULL) return 0;
+    do slash--;
+    while (slash > file && *slash != '/');
+    const int length = *slash == '/' ? (int)(slash - file) : 0;
+    *path = length > 0 ? mx_format("%.*s/" MX_TRAIN_VOICE, length, file, number) : mx_format(MX_TRAIN_VOICE, number);
+    if (*path == NULL) return MX_ERR_NO_MEMORY;
+    if (access(*path, R_OK) == 0) return 0;
+    mx_free(*path);
+    *path = NULL;
+    if (speaker == NULL) return 0;
+    return MX_FAIL(MX_ERR_NOT_FOUND, "give a recording of the speaker with '--speaker-wav'",
+                   "the run keeps no recording of '%s'", speaker);
+}
+
+static int reference_load(struct voice *v, const struct values *values)
+{
+    int rc = 0;
+    char *kept = NULL;
+    const char *path = values->speaker_wav;
+    const float *samples;
+    size_t count;
+    struct mx_audio_reader *reader = NULL;
+    struct mx_audio_report report;
+    const struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
+    if (path == NULL) {
+        MX_TRY(kept_find(v, values->speaker, &kept));
+        path = kept;
+    }
+    if (path == NULL) {
+        mx_warn("there is no recording that tells the voice: '--speaker-wav' names one");
+        goto out;
+    }
+    MX_TRY(mx_audio_reader_create(&reader));
+    MX_TRY(mx_audio_load(reader, path, &reading, &samples, &count, &report));
+    MX_TRY(mx_speak_reference(v->speak, samples, count, &v->reference, &v->reference_frames));
+out:
+    mx_audio_reader_destroy(reader);
+    mx_free(kept);
+    return rc;
+}
+
+/* ---- running ---- */
+
+static int number_parse(const char *option, const char *text, double *out)
+{
+    char quoted[96];
+    if (text == NULL || mx_text_parse_double(text, out) == MX_TEXT_NUMBER) return 0;
+    return MX_FAIL(MX_ERR_USAGE, "give a number, for example 1.2", "option '--%s' has the value %s, which is no number",
+                   option, mx_text_quote(quoted, sizeof quoted, text));
+}
+
+static int usage_check(const struct values *v)
+{
+    const char *const hint = "see 'myxtts synth --help'";
+    if (v->checkpoint == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--checkpoint RUN_OR_FILE' is missing");
+    if (v->output == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--output FILE' is missing");
+    if (v->text != NULL && v->text_file != NULL)
+        return MX_FAIL(MX_ERR_USAGE, hint, "'--text' and '--text-file' contradict each other");
+    if (v->speaker != NULL && v->speaker_wav != NULL)
+        return MX_FAIL(MX_ERR_USAGE, hint, "'--speaker' and '--speaker-wav' contradict each other");
+    return 0;
+}
+
+static int text_read(const struct values *v, char **text, size_t *length)
+{
+    if (v->text == NULL)
+        return mx_file_read(v->text_file != NULL ? v->text_file : "/dev/stdin", TEXT_MAX, text, length);
+    *text = mx_strdup(v->text);
+    *length = strlen(v->text);
+    return *text == NULL ? MX_ERR_NO_MEMORY : 0;
+}
+
+static int run(const void *given, const struct mx_option_list *operands)
+{
+    const struct values *const values = given;
+    struct voice voice = {0};
+    struct mx_speak_options how = MX_SPEAK_OPTIONS_DEFAULT;
+    struct mx_speak_result result = {0};
+    enum mx_language language;
+    char *text = NULL;
+    size_t length = 0;
+    (void)operands; /* the page takes none, so the parser refused them */
+    int rc = usage_check(values);
+    if (rc < 0) return rc;
+    MX_TRY(number_parse("speed", values->speed, &how.speed));
+    MX_TRY(number_parse("pitch", values->pitch, &how.pitch_semitones));
+    if (values->language != NULL) {
+        MX_TRY(mx_language_parse(values->language, &language));
+        how.language = (int)language;
+    }
+    MX_TRY(voice_open(&voice, values));
+    MX_TRY(reference_load(&voice, values));
+    MX_TRY(text_read(values, &text, &length));
+    how.reference = voice.reference;
+    how.reference_frames = voice.reference_frames;
+    MX_TRY(mx_speak_text(voice.speak, text, length, &how, &result));
+    if (result.count == 0)
+        MX_RAISE(MX_ERR_DATA, "give a text with words or numbers", "nothing of the text can be spoken");
+    MX_TRY(mx_wav_write(values->output, result.audio, result.count, mx_recipe_default.rate, MX_WAV_PCM16));
+    mx_info("%s: %.2f s of speech in %zu pieces; real-time factor %.3f (network %.2f s, waveform %.2f s)",
+            values->output, result.seconds, result.pieces, result.real_time_factor, result.model_seconds,
+            result.waveform_seconds);
+out:
+    mx_speak_result_release(&result);
+    mx_free(text);
+    voice_close(&voice);
+    return rc;
+}
+
+const struct mx_command mx_command_synth = {
+    .name = "synth",
+    .page =
+        {
+            .command = "myxtts synth",
+            .summary = "speak a text with a trained voice",
+            .description =
+                "Long text is split at sentences and spoken piece by piece into one file, 22,050 Hz, 16 bits, mono. "
+                "The voice is that of the recording given by '--speaker-wav', or of one that the run folder keeps of "
+                "each speaker. The real-time factor (time of work by time of speech) is told at the end.",
+            .examples = examples,
+            .example_count = sizeof examples / sizeof examples[0],
+        },
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .values_bytes = sizeof(struct values),
+    .run = run,
+};

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * myxtts train: trains a voice, or goes on training one, or tells what that would take.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/train_job.h"
+#include "device/budget.h"
+
+struct values {
+    /* of struct mx_train_request */
+    const char *device, *output, *resume, *init_from;
+    bool partial;
+    /* settings under shorter names: see flags[] */
+    const char *train_data, *val_data, *model_size, *batch_size, *epochs, *steps, *max_minutes, *lr, *grad_accum;
+    const char *grad_clip, *level, *seed, *save_every, *eval_every, *num_workers, *cpu_devices;
+    const char *config;
+    struct mx_option_list set;
+    bool dry_run, mixed_precision;
+};
+
+static const char *const level_names[] = {
+#define X(identifier, name, ...) name,
+    MX_LEVEL_LIST(X)
+#undef X
+        NULL};
+
+#define STRING(member, label, what, text, sentence)                                                                    \
+    {                                                                                                                  \
+        MX_OPTION_STRING(struct values, member, label, what, text, sentence)                                           \
+    }
+
+static const struct mx_option options[] = {
+    STRING(train_data, "train-data", "DIR", NULL,
+           "Corpus folder, manifest file or packed corpus to train on. Must be given for a new run."),
+    STRING(val_data, "val-data", "DIR", "5 % of the rows", "Folder or manifest file of the validation rows."),
+    {MX_OPTION_STRING(struct values, output, "output", "DIR", NULL, "Folder of the new run. Must be given for one."),
+     .letter = 'o'},
+    STRING(resume, "resume", "RUN", NULL,
+           "Go on with the run in this folder exactly where its newest checkpoint was: weights, optimizer, order of "
+           "the data, settings. Settings given here as well replace those of the run."),
+    STRING(init_from, "init-from", "FILE", NULL,
+           "Begin a new run with the weights of this checkpoint (or run folder); everything else is new."),
+    {MX_OPTION_FLAG(struct values, partial, "partial",
+                    "With --init-from: take the tensors that fit and begin anew with the others.")},
+    STRING(model_size, "model-size", "NAME", "tiny", "tiny, small, normal, base or big; see --dry-run."),
+    STRING(batch_size, "batch-size", "N", "16", "Utterances of a batch."),
+    STRING(grad_accum, "grad-accum", "N", "1", "Batches whose gradients are added up for one step."),
+    STRING(epochs, "epochs", "N", "100", "How often every recording is used."),
+    STRING(steps, "steps", "N", "by the epochs", "End after so many steps."),
+    STRING(max_minutes, "max-minutes", "M", "no limit", "End after so much time, saved."),
+    STRING(lr, "lr", "RATE", "of the level", "Highest learning rate."),
+    STRING(grad_clip, "grad-clip", "NORM", "of the level", "Longer gradients are shortened to this; 0: never."),
+    {MX_OPTION_CHOICE(struct values, level, "optimization-level", "NAME", level_names, "enhanced",
+                      "A name for learning rate, warm-up, cycles, clipping, decay and dropout together.")},
+    STRING(seed, "seed", "N", "1", "Everything random follows from it."),
+    STRING(save_every, "save-every", "N", "500", "Steps between checkpoints."),
+    STRING(eval_every, "eval-every", "N", "500", "Steps between evaluations; 0: only at the end."),
+    STRING(num_workers, "num-workers", "N", "one for each two cores", "Threads that load batches."),
+    STRING(device, "device", "NAME", "cpu:0", "The device that trains."),
+    STRING(cpu_devices, "cpu-devices", "N", "1", "Logical CPU devices that the cores are split into."),
+    {MX_OPTION_FLAG(struct values, mixed_precision, "mixed-precision",
+                    "bf16 multiplication. Refused: see the message for what is missing.")},
+    {MX_OPTION_FLAG(struct values, dry_run, "dry-run",
+                    "Print the sizes of the network and the memory that training would take, and end.")},
+    {MX_SETTINGS_OPTION_CONFIG(struct values)},
+    {MX_SETTINGS_OPTION_SET(struct values)},
+};
+
+/* Flags that are settings under a shorter name. */
+static const struct {
+    const char *flag, *key;
+    size_t offset;
+} flags[] = {
+    {"train-data", "data.train_data", offsetof(struct values, train_data)},
+    {"val-data", "data.val_data", offsetof(struct values, val_data)},
+    {"model-size", "model.size", offsetof(struct values, model_size)},
+    {"batch-size", "training.batch_size", offsetof(struct values, batch_size)},
+    {"grad-accum", "training.grad_accum", offsetof(struct values, grad_accum)},
+    {"epochs", "training.epochs", offsetof(struct values, epochs)},
+    {"steps", "training.steps", offsetof(struct values, steps)},
+    {"max-minutes", "training.max_minutes", offsetof(struct values, max_minutes)},
+    {"lr", "training.learning_rate", offsetof(struct values, lr)},
+    {"grad-clip", "training.grad_clip", offsetof(struct values, grad_clip)},
+    {"optimization-level", "training.optimization_level", offsetof(struct values, level)},
+    {"seed", "training.seed", offsetof(struct values, seed)},
+    {"save-every", "training.save_every", offsetof(struct values, save_every)},
+    {"eval-every", "training.eval_every", offsetof(struct values, eval_every)},
+    {"num-workers", "data.num_workers", offsetof(struct values, num_workers)},
+    {"cpu-devices", "device.cpu_devices", offsetof(struct values, cpu_devices)},
+};
+
+static const struct mx_example examples[] = {
+    {"myxtts train --train-data my-corpus --output my-run", "trains the smallest network for 100 epochs"},
+    {"myxtts train --train-data my-corpus --model-size small --dry-run", "shows what that would take"},
+    {"myxtts train --resume my-run", "goes on after an interruption, exactly where it was"},
+    {"myxtts train --train-data other-corpus --init-from my-run --lr 2e-4 --output other-run",
+     "teaches a trained voice something new"},
+};
+
+/* ---- settings ---- */
+
+static int flags_apply(const struct values *values, struct mx_settings *settings)
+{
+    int rc = 0;
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        const char *const text = *(const char *const *)(const void *)((const char *)values + flags[i].offset);
+        if (text == NULL) continue;
+        char *const assignment = mx_format("%s=%s", flags[i].key, text);
+        rc = assignment == NULL ? MX_ERR_NO_MEMORY : mx_config_set(&mx_settings_schema, settings, assignment);
+        mx_free(assignment);
+        if (rc < 0) return mx_error_wrap("option '--%s'", flags[i].flag);
+    }
+    return 0;
+}
+
+/* A path that still names the same thing from another folder. What does not exist stays as it is. */
+static int path_settle(char **path)
+{
+    if ((*path)[0] == '\0') return 0;
+    char *const whole = realpath(*path, NULL);
+    if (whole == NULL) return 0;
+    char *const copy = mx_strdup(whole);
+    free(whole);
+    if (copy == NULL) return MX_ERR_NO_MEMORY;
+    mx_free(*path);
+    *path = copy;
+    return 0;
+}
+
+static int settings_read(const struct values *values, struct mx_settings *settings)
+{
+    char *kept = NULL;
+    if (values->resume != NULL) {
+        kept = mx_format("%s/config.yaml", values->resume);
+        if (kept == NULL) return MX_ERR_NO_MEMORY;
+    }
+    int rc = mx_settings_read(kept != NULL ? kept : values->config, &values->set, settings);
+    mx_free(kept);
+    if (rc < 0) return rc;
+    MX_TRY(flags_apply(values, settings));
+    MX_TRY(path_settle(&settings->data.train_data));
+    MX_TRY(path_settle(&settings->data.val_data));
+    mx_settings_resolve(settings);
+out:
+    if (rc < 0) mx_config_release(&mx_settings_schema, settings);
+    return rc;
+}
+
+static int usage_check(const struct values *v)
+{
+    const char *const hint = "see 'myxtts train --help'";
+    if (v->mixed_precision)
+        return MX_FAIL(MX_ERR_UNSUPPORTED, "train without '--mixed-precision': all numbers are then fp32",
+                       "'--mixed-precision' needs bf16 kernels of the network's operations, which no backend of this "
+                       "version has");
+    if (v->resume != NULL && v->output != NULL)
+        return MX_FAIL(MX_ERR_USAGE, hint, "'--resume' goes on in its own folder: '--output' contradicts it");
+    if (v->resume != NULL && v->init_from != NULL)
+        return MX_FAIL(MX_ERR_USAGE, "'--resume' restores everything, '--init-from' begins anew with old weights",
+                       "'--resume' and '--init-from' contradict each other");
+    if (v->resume != NULL && v->config != NULL)
+        return MX_FAIL(MX_ERR_USAGE, "change single settings with '--set'",
+                       "'--resume' takes the settings of the run: '--config' contradicts it");
+    if (v->partial && v->init_from == NULL)
+        return MX_FAIL(MX_ERR_USAGE, hint, "'--partial' belongs to '--init-from', which is not given");
+    if (v->resume == NULL && v->output == NULL && !v->dry_run)
+        return MX_FAIL(MX_ERR_USAGE, hint, "'--output DIR' is missing");
+    return 0;
+}
+
+/* ---- the dry run ---- */
+
+static int sizes_print(const struct mx_train_job *job)
+{
+    int rc = 0;
+    const struct mx_model_config *const chosen = &job->options.model;
+    printf("Sizes, with %d tokens and %d language%s:\n", (int)chosen->vocabulary, (int)chosen->languages,
+           chosen->languages == 1 ? "" : "s");
+    printf("    %-8s %6s %6s %8s %8s %7s %12s\n", "", "width", "heads", "encoder", "decoder", "hidden", "parameters");
+    for (int i = 0; i <= mx_model_size_count(); i++) {
+        struct mx_model_config config = *chosen;
+        struct mx_parameters *table;
+        const bool own = i == mx_model_size_count();
+        if (!own) config.size = *mx_model_size_at(i);
+        MX_TRY(mx_parameters_create(&config, &table));
+        printf("%s %-8s %6d %6d %8d %8d %7d %12" PRId64 "\n", own ? "-->" : "   ", own ? "chosen" : config.size.name,
+               (int)config.size.width, (int)config.size.heads, (int)config.size.encoder_blocks,
+               (int)config.size.decoder_blocks, (int)config.size.hidden, table->elements);
+        mx_parameters_destroy(table);
+    }
+out:
+    return rc;
+}
+
+static void bytes_print(const char *what, uint64_t bytes)
+{
+    char text[MX_BYTES_TEXT_BYTES];
+    printf("    %-22s %12s\n", what, mx_bytes_text(bytes, text));
+}
+
+static int plan_print(const struct mx_train_job *job)
+{
+    const struct mx_trainer_plan *const p = &job->plan;
+    const struct mx_model_capacity *const c = &p->capacity.model;
+    const int rc = sizes_print(job);
+    if (rc < 0) return rc;
+    printf("\nData: %" PRIu32 " utterances to train on, %" PRIu32 " for validation\n", p->utterances, p->validation);
+    printf("    %" PRIu32 " batches of at most %d utterances an epoch, %" PRId64 " steps in all\n", p->epoch_batches,
+           (int)c->sequences, job->steps);
+    printf("    the largest batch: %d tokens, %d mel frames, %d reference frames\n", (int)c->tokens, (int)c->frames,
+           (int)c->references);
+    printf("\nMemory of %s:\n", mx_device_name(job->device));
+    bytes_print("parameters", p->model.parameters_bytes);
+    bytes_print("gradients", p->model.gradients_bytes);
+    bytes_print("moments", p->model.moments_bytes);
+    bytes_print("averaged weights", p->model.ema_bytes);
+    bytes_print("activations", p->model.activations_bytes);
+    bytes_print("batch and features", p->batch_bytes);
+    bytes_print("spoken samples", mx_train_job_samples_bytes(job));
+    bytes_print("all together", p->device_bytes + mx_train_job_samples_bytes(job));
+    bytes_print("limit", job->limit_bytes);
+    printf("Memory of the host:\n");
+    bytes_print("batches in waiting", p->slots_bytes);
+    return 0;
+}
+
+/* ---- running ---- */
+
+static int run(const void *given, const struct mx_option_list *operands)
+{
+    const struct values *const values = given;
+    struct mx_train_job job = {.request = {.device = values->device != NULL ? values->device : "cpu:0",
+                                           .output = values->output,
+                                           .resume = values->resume,
+                                           .init_from = values->init_from,
+                                           .partial = values->partial}};
+    (void)operands; /* the page takes none, so the parser refused them */
+    int rc = usage_check(values);
+    if (rc < 0) return rc;
+    rc = settings_read(values, &job.settings);
+    if (rc < 0) return rc;
+    MX_TRY(mx_train_job_open(&job, values->dry_run));
+    if (values->dry_run) {
+        MX_TRY(plan_print(&job));
+        goto out;
+    }
+    MX_TRY(mx_train_job_start(&job));
+    MX_TRY(mx_train_job_run(&job));
+    printf("%s: step %" PRId64 " of %" PRId64 "\n", job.run, mx_trainer_state(job.trainer)->step, job.steps);
+out:
+    mx_train_job_close(&job);
+    mx_config_release(&mx_settings_schema, &job.settings);
+    return rc;
+}
+
+const struct mx_command mx_command_train = {
+    .name = "train",
+    .page =
+        {
+            .command = "myxtts train",
+            .summary = "train a voice from recordings",
+            .description =
+                "Learns to speak as the recordings of a corpus do. The run folder gets the settings (config.yaml), "
+                "log.txt, metrics.jsonl with one object a step, and checkpoints/.\nCtrl-C or SIGTERM ends it after "
+                "the step that is under way, saved, with exit code 4; '--resume' then goes on as if nothing had "
+                "happened, bit for bit. A step whose loss or gradient is not finite never reaches the weights.",
+            .examples = examples,
+            .example_count = sizeof examples / sizeof examples[0],
+        },
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .values_bytes = sizeof(struct values),
+    .run = run,
+};

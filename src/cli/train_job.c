@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * From settings to a trainer that is ready, see train_job.h.
+ */
+#include "cli/train_job.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/pool.h"
+#include "cli/command.h"
+#include "corpus/packed.h"
+#include "device/budget.h"
+#include "features/recipe.h"
+
+/* ---- the run folder ---- */
+
+int mx_train_folder_make(const char *path)
+{
+    int rc = 0;
+    char *const copy = mx_strdup(path);
+    if (copy == NULL) return MX_ERR_NO_MEMORY;
+    for (char *at = copy + 1;; at++) {
+        if (*at != '/' && *at != '\0') continue;
+        const char end = *at;
+        *at = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+            MX_RAISE(MX_ERR_IO, "choose a folder that can be written to", "cannot make the folder %s: %s", copy,
+                     strerror(errno));
+        *at = end;
+        if (end == '\0') break;
+    }
+out:
+    mx_free(copy);
+    return rc;
+}
+
+/* Has the folder a checkpoint? What a run left that ended before its first one does not count. */
+static bool run_exists(const char *checkpoints)
+{
+    bool found = false;
+    DIR *const list = opendir(checkpoints);
+    if (list == NULL) return false;
+    for (const struct dirent *entry = readdir(list); entry != NULL && !found; entry = readdir(list))
+        found = strncmp(entry->d_name, "step-", 5) == 0;
+    closedir(list);
+    return found;
+}
+
+/* The folder of this run, with what belongs into it. */
+static int run_open(struct mx_train_job *job)
+{
+    int rc = 0;
+    char *checkpoints = NULL, *log = NULL;
+    const bool resumed = job->request.resume != NULL;
+    job->run = mx_strdup(resumed ? job->request.resume : job->request.output);
+    checkpoints = job->run == NULL ? NULL : mx_format("%s/" MX_CHECKPOINT_FOLDER, job->run);
+    log = checkpoints == NULL ? NULL : mx_format("%s/log.txt", job->run);
+    if (log == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (!resumed && run_exists(checkpoints)) {
+        MX_FAIL(MX_ERR_USAGE, NULL, "%s holds a run already", job->run);
+        MX_TRY(mx_error_hint("go on with '--resume %s', or choose another '--output'", job->run));
+    }
+    MX_TRY(mx_train_folder_make(checkpoints));
+    MX_TRY(mx_command_log_file(log));
+out:
+    mx_free(checkpoints);
+    mx_free(log);
+    return rc;
+}
+
+/* ---- device, origin, corpus ---- */
+
+static int device_open(struct mx_train_job *job)
+{
+    int rc = 0;
+    const struct mx_settings_device *const d = &job->settings.device;
+    const struct mx_registry_options wanted = {
+        .cpu_devices = (int)d->cpu_devices, .devices = {job->request.device}, .device_count = 1};
+    MX_TRY(mx_registry_open(NULL, &wanted, &job->registry));
+    const struct mx_device_info *const info = mx_registry_device(job->registry, 0);
+    job->limit_bytes = d->model_memory_mb > 0 ? (uint64_t)d->model_memory_mb << 20
+                                              : mx_budget_recommended(info->memory_bytes, MX_ROLE_MODEL);
+    MX_TRY(mx_registry_device_open(job->registry, 0, job->limit_bytes, &job->device));
+out:
+    return rc;
+}
+
+/* The checkpoint that the run goes on from or begins with; its vocabulary numbers the tokens of the corpus. */
+static int origin_open(struct mx_train_job *job)
+{
+    int rc = 0;
+    const bool resumed = job->request.resume != NULL;
+    const struct mx_checkpoint_options options = {.previous = resumed, .foreign = !resumed};
+    const char *const path = resumed ? job->request.resume : job->request.init_from;
+    if (path == NULL) return 0;
+    MX_TRY(mx_checkpoint_open(path, &options, &job->origin));
+    const struct mx_checkpoint_state *const state = mx_checkpoint_state(job->origin);
+    if (state == NULL) return 0;
+    char hash[MX_RECIPE_HASH_BYTES];
+    if (strcmp(state->recipe_hash, mx_recipe_hash_text(&mx_recipe_default, hash)) != 0)
+        MX_RAISE(MX_ERR_DATA, "use the version of the program that made it",
+                 "%s was trained on features of another recipe (%s)", mx_checkpoint_path(job->origin), state->recipe);
+    MX_TRY(mx_vocabulary_read(state->vocabulary, strlen(state->vocabulary), &job->vocabulary));
+out:
+    return rc;
+}
+
+static int dataset_open(struct mx_train_job *job)
+{
+    int rc = 0;
+    char *cache = NULL;
+    const struct mx_settings_data *const d = &job->settings.data;
+    struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
+    enum mx_language language;
+    options.path = d->train_data;
+    options.manifest.seed = (uint64_t)job->settings.training.seed;
+    options.manifest.validation_fraction = d->validation_fraction;
+    if (d->val_data[0] != '\0') options.manifest.validation = d->val_data;
+    options.row.audio.seconds_min = d->min_seconds;
+    options.row.audio.seconds_max = d->max_seconds;
+    MX_TRY(mx_audio_options_check(&options.row.audio));
+    if (strcmp(d->language, "auto") != 0) {
+        MX_TRY(mx_language_parse(d->language, &language));
+        options.row.language = (int)language;
+    }
+    options.row.tokens = job->vocabulary != NULL ? mx_vocabulary_mode(job->vocabulary) : d->tokens;
+    options.row.vocabulary = job->vocabulary;
+    if (job->run != NULL && d->caching && !mx_packed_detect(d->train_data)) {
+        cache = mx_format("%s/corpus.pack", job->run);
+        if (cache == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+        options.cache = cache;
+    }
+    MX_TRY(mx_dataset_open(&options, &job->dataset));
+out:
+    mx_free(cache);
+    return rc;
+}
+
+/* ---- the trainer's options ---- */
+
+static int model_choose(const struct mx_train_job *job, struct mx_model_config *out)
+{
+    const struct mx_settings_model *const m = &job->settings.model;
+    const struct mx_checkpoint_state *const from = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
+    const struct mx_vocabulary *const words = mx_dataset_vocabulary(job->dataset);
+    const struct mx_model_size *const named = mx_model_size_find(m->size);
+    if (named == NULL) return mx_error_last()->code;
+    *out = mx_model_config_default(named, (int32_t)mx_vocabulary_size(words), (int32_t)mx_vocabulary_languages(words));
+    if (m->width > 0) out->size.width = (int32_t)m->width;
+    if (m->heads > 0) out->size.heads = (int32_t)m->heads;
+    if (m->encoder_blocks > 0) out->size.encoder_blocks = (int32_t)m->encoder_blocks;
+    if (m->decoder_blocks > 0) out->size.decoder_blocks = (int32_t)m->decoder_blocks;
+    if (m->hidden > 0) out->size.hidden = (int32_t)m->hidden;
+    if (from != NULL) { /* the network is what it was; how it is trained may change */
+        out->size = from->model.size;
+        out->vocabulary = from->model.vocabulary;
+        out->languages = from->model.languages;
+    }
+    out->dropout = (float)m->dropout;
+    out->checkpoint = m->gradient_checkpointing;
+    out->weights = (struct mx_model_loss_weights){.mel = (float)m->mel_weight,
+                                                  .prior = (float)m->prior_weight,
+                                                  .duration = (float)m->duration_weight,
+                                                  .pitch = (float)m->pitch_weight,
+                                                  .energy = (float)m->energy_weight};
+    return mx_model_config_check(out);
+}
+
+static int options_choose(struct mx_train_job *job)
+{
+    const struct mx_settings_training *const t = &job->settings.training;
+    const struct mx_settings_data *const d = &job->settings.data;
+    const int cores = mx_thread_cores(NULL, 0);
+    const int64_t workers = d->num_workers > 0 ? d->num_workers : cores > 3 ? cores / 2 : 1;
+    job->options = (struct mx_trainer_options){.device = job->device,
+                                               .dataset = job->dataset,
+                                               .schedule = {.peak = t->learning_rate,
+                                                            .floor = t->learning_rate_floor,
+                                                            .steps = 1,
+                                                            .cycles = (int32_t)t->cycles,
+                                                            .cycle_decay = t->cycle_decay},
+                                               .guard = {.skips_max = t->skips_max, .spike = t->spike},
+                                               .seed = (uint64_t)t->seed,
+                                               .batch_size = (uint32_t)t->batch_size,
+                                               .batch_frames = (uint64_t)t->batch_frames,
+                                               .grad_accum = (int32_t)t->grad_accum,
+                                               .workers = (int32_t)workers,
+                                               .prefetch = (int32_t)d->prefetch,
+                                               .reference_seconds = d->reference_seconds,
+                                               .grad_clip = t->grad_clip,
+                                               .beta1 = t->beta1,
+                                               .beta2 = t->beta2,
+                                               .epsilon = t->epsilon,
+                                               .weight_decay = t->weight_decay,
+                                               .ema_decay = t->ema_decay,
+                                               .validation_limit = (uint32_t)t->eval_utterances};
+    return model_choose(job, &job->options.model);
+}
+
+/* How long the run is, and the schedule that follows from it. */
+static void steps_choose(struct mx_train_job *job)
+{
+    const struct mx_settings_training *const t = &job->settings.training;
+    struct mx_schedule *const s = &job->options.schedule;
+    const double batches = (double)t->epochs * (double)job->plan.epoch_batches;
+    job->steps = (int64_t)(batches / (double)t->grad_accum);
+    if (t->steps > 0 && t->steps < job->steps) job->steps = t->steps;
+    if (job->steps < 1) job->steps = 1;
+    s->steps = job->steps;
+    s->warmup = t->warmup_steps < job->steps / 10 ? t->warmup_steps : job->steps / 10;
+}
+
+/* What can be told wrong without looking at the corpus, so that no folder is made in vain. */
+static int settings_check(const struct mx_train_job *job)
+{
+    const struct mx_settings_training *const t = &job->settings.training;
+    const char *const path = job->settings.data.train_data;
+    struct stat info;
+    const struct mx_schedule schedule = {.peak = t->learning_rate,
+                                         .floor = t->learning_rate_floor,
+                                         .steps = 1,
+                                         .cycles = (int32_t)t->cycles,
+                                         .cycle_decay = t->cycle_decay};
+    if (path[0] == '\0') return MX_FAIL(MX_ERR_USAGE, "give '--train-data DIR'", "there is nothing to train on");
+    if (stat(path, &info) != 0)
+        return MX_FAIL(MX_ERR_NOT_FOUND, "give '--train-data' a corpus folder, a manifest or a packed corpus",
+                       "cannot find %s: %s", path, strerror(errno));
+    if (mx_model_size_find(job->settings.model.size) == NULL) return mx_error_last()->code;
+    return mx_schedule_check(&schedule);
+}
+
+int mx_train_job_open(struct mx_train_job *job, bool dry)
+{
+    int rc = 0;
+    MX_TRY(settings_check(job));
+    MX_TRY(device_open(job));
+    MX_TRY(origin_open(job));
+    if (!dry) MX_TRY(run_open(job));
+    MX_TRY(dataset_open(job));
+    MX_TRY(options_choose(job));
+    MX_TRY(mx_trainer_plan(&job->options, &job->plan));
+    steps_choose(job);
+    const uint64_t free_bytes = mx_budget_available(mx_device_budget(job->device));
+    const uint64_t need_bytes = job->plan.device_bytes + mx_train_job_samples_bytes(job);
+    if (!dry && need_bytes > free_bytes) {
+        char need[MX_BYTES_TEXT_BYTES], have[MX_BYTES_TEXT_BYTES];
+        MX_RAISE(MX_ERR_BUDGET,
+                 "make '--batch-size' smaller and '--grad-accum' larger, bound 'training.batch_frames', or set "
+                 "'model.gradient_checkpointing=true'; '--dry-run' shows what takes how much",
+                 "training would take %s of %s, which has %s left", mx_bytes_text(need_bytes, need),
+                 mx_device_name(job->device), mx_bytes_text(free_bytes, have));
+    }
+out:
+    return rc;
+}
+
+/* ---- start ---- */
+
+static int settings_keep(struct mx_train_job *job)
+{
+    char *const path = mx_format("%s/config.yaml", job->run);
+    const int rc = path == NULL ? MX_ERR_NO_MEMORY : mx_config_write(&mx_settings_schema, &job->settings, path);
+    mx_free(path);
+    return rc;
+}
+
+/* What every checkpoint says about the corpus. */
+static int words_make(struct mx_train_job *job)
+{
+    const uint32_t speakers = mx_dataset_speaker_count(job->dataset);
+    const struct mx_vocabulary *const words =
+        job->vocabulary != NULL ? job->vocabulary : mx_dataset_vocabulary(job->dataset);
+    job->speakers = mx_alloc(speakers, sizeof(const char *));
+    if (job->speakers == NULL) return MX_ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < speakers; i++) job->speakers[i] = mx_dataset_speaker(job->dataset, i);
+    return mx_vocabulary_write(words, &job->words);
+}
+
+static int normaliser_choose(struct mx_train_job *job)
+{
+    const struct mx_checkpoint_state *const from = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
+    if (from == NULL) return mx_normaliser_measure(job->dataset, job->device, &job->options.normaliser);
+    job->options.normaliser = from->normaliser;
+    return 0;
+}
+
+int mx_train_job_start(struct mx_train_job *job)
+{
+    int rc = 0;
+    char *metrics = NULL, need[MX_BYTES_TEXT_BYTES];
+    struct mx_trainer_state state;
+    MX_TRY(settings_keep(job));
+    MX_TRY(words_make(job));
+    MX_TRY(normaliser_choose(job));
+    if (job->request.resume == NULL) MX_TRY(mx_train_job_voices(job));
+    mx_info("%s: %" PRIu32 " utterances to train on, %" PRIu32 " for validation; %.1f M parameters, %s on %s (%s)",
+            job->run, job->plan.utterances, job->plan.validation, (double)job->plan.model.parameters * 1e-6,
+            mx_bytes_text(job->plan.device_bytes, need), mx_device_name(job->device),
+            mx_device_info(job->device)->name);
+    MX_TRY(mx_trainer_create(&job->options, &job->trainer));
+    job->host = mx_alloc(4 * (size_t)mx_trainer_parameters(job->trainer)->floats, sizeof *job->host);
+    metrics = mx_format("%s/metrics.jsonl", job->run);
+    if (job->host == NULL || metrics == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_train_job_restore(job, &state));
+    MX_TRY(mx_train_job_samples_open(job));
+    MX_TRY(mx_metrics_open(metrics, state.step, &job->metrics));
+    MX_TRY(mx_trainer_start(job->trainer, &state));
+    if (job->request.resume != NULL)
+        mx_info("going on after step %" PRId64 " of %" PRId64 ", epoch %" PRIu32, state.step, job->steps, state.epoch);
+out:
+    mx_free(metrics);
+    return rc;
+}
+
+void mx_train_job_close(struct mx_train_job *job)
+{
+    mx_metrics_close(job->metrics);
+    mx_speak_destroy(job->speak);
+    mx_dataset_reader_destroy(job->listener);
+    mx_trainer_destroy(job->trainer);
+    mx_dataset_close(job->dataset);
+    mx_vocabulary_destroy(job->vocabulary);
+    mx_checkpoint_close(job->origin);
+    mx_device_close(job->device);
+    mx_registry_close(job->registry);
+    mx_free(job->host);
+    mx_free(job->words);
+    mx_free(job->speakers);
+    mx_free(job->run);
+}

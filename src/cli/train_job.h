@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A training run as `myxtts train` has it: settings, run folder, device, corpus, trainer and checkpoints together.
+ *
+ * Run folder:
+ *
+ *     config.yaml      the resolved settings
+ *     log.txt          everything from info on, with times
+ *     metrics.jsonl    train/metrics.h
+ *     checkpoints/     checkpoint/checkpoint.h
+ *     samples/         step-N/000.wav …: what the voice says at an evaluation, and 000.png … its mel
+ *     voices/          one recording of each speaker, by number, that tells `myxtts synth` whose voice it is
+ *     corpus.pack      decoded recordings of a folder (corpus/dataset.h), unless caching is off
+ *
+ * Memory: a job owns everything that it opened; mx_train_job_close releases it, also after a failure.
+ */
+#ifndef MX_CLI_TRAIN_JOB_H
+#define MX_CLI_TRAIN_JOB_H
+
+#include "checkpoint/checkpoint.h"
+#include "cli/settings.h"
+#include "device/registry.h"
+#include "speech/speak.h"
+#include "train/metrics.h"
+#include "train/trainer.h"
+
+#define MX_TRAIN_VOICE "voices/%03zu.wav" /* of a run folder */
+
+/* What the command line says besides settings; strings are borrowed. */
+struct mx_train_request {
+    const char *device;    /* "cpu:0" */
+    const char *output;    /* run folder of a new run */
+    const char *resume;    /* run folder to go on with */
+    const char *init_from; /* checkpoint or any safetensors file: its weights only */
+    bool partial;          /* of init_from: what fits */
+};
+
+struct mx_train_job {
+    struct mx_train_request request;
+    struct mx_settings settings; /* resolved; the caller's to release */
+    char *run;                   /* the folder; NULL: none (dry run) */
+    struct mx_registry *registry;
+    struct mx_device *device;
+    uint64_t limit_bytes;             /* of the device */
+    struct mx_checkpoint *origin;     /* of resume and init_from */
+    struct mx_vocabulary *vocabulary; /* of the origin; NULL: the corpus has its own */
+    struct mx_dataset *dataset;
+    struct mx_trainer_options options;
+    struct mx_trainer_plan plan;
+    int64_t steps; /* the last one of the run */
+    struct mx_trainer *trainer;
+    struct mx_metrics *metrics;
+    struct mx_speak *speak;             /* of samples; NULL: none are spoken */
+    struct mx_dataset_reader *listener; /* of their recordings */
+    float *host;                        /* [4, floats]: arrays on their way to or from a checkpoint */
+    char *words;                        /* vocabulary as JSON */
+    const char **speakers;
+    /* The best evaluation so far, and the last one. */
+    bool has_best, evaluated;
+    double best;
+    uint64_t best_step;
+    struct mx_trainer_evaluation evaluation;
+};
+
+/* Opens device, origin and corpus and makes the plan; takes no large memory. job->settings and job->request are set.
+ * A run folder is made or found unless `dry`. */
+int mx_train_job_open(struct mx_train_job *job, bool dry);
+/* Takes the memory and gets everything ready for the next step. */
+int mx_train_job_start(struct mx_train_job *job);
+void mx_train_job_close(struct mx_train_job *job);
+int mx_train_folder_make(const char *path); /* with all folders above it */
+
+/* Steps until the end, a signal or the time limit, saving and evaluating on the way. MX_ERR_INTERRUPTED after a signal,
+ * when everything is saved. */
+int mx_train_job_run(struct mx_train_job *job);
+
+/* ---- train_samples.c ---- */
+/* Device memory that speaking samples takes besides the trainer's: that of the waveform; 0: none will be spoken. After
+ * the plan was made. */
+uint64_t mx_train_job_samples_bytes(const struct mx_train_job *job);
+/* Gets ready to speak samples, if there will be any. After the trainer was made. */
+int mx_train_job_samples_open(struct mx_train_job *job);
+/* Speaks them into samples/step-N. */
+int mx_train_job_samples(struct mx_train_job *job);
+
+/* ---- train_voices.c ---- */
+/* Writes voices/ of a new run. Corpora of features have no sound: then there is nothing to write. */
+int mx_train_job_voices(struct mx_train_job *job);
+
+/* ---- train_state.c ---- */
+int mx_train_job_save(struct mx_train_job *job, bool best);
+/* Weights, and in a resumed run everything else, from the origin; *state gets where the run was. */
+int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *state);
+
+#endif

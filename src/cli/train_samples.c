@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Samples of a run: the texts of the first validation utterances, spoken with the averaged weights and the voice of
+ * their own recordings, as WAV and as a picture of its mel. See train_job.h.
+ *
+ * The trainer's network speaks, so what fits into a batch of training can be spoken; a text that the network, early in
+ * training, wants to make longer than that is passed over.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/canvas.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/train_job.h"
+#include "features/extract.h"
+#include "speech/wav.h"
+#include "speech/waveform.h"
+
+#define PIXELS     4     /* of a mel band */
+#define QUIETEST   -8.0f /* natural logarithms: black … */
+#define LOUDEST    2.0f  /* … and pale yellow, the same in all pictures so that they can be compared */
+#define BACKGROUND 0x14141C
+
+static bool samples_wanted(const struct mx_train_job *job)
+{
+    return mx_dataset_kind(job->dataset) == MX_PACKED_AUDIO && job->settings.training.samples > 0 &&
+           job->plan.validation > 0;
+}
+
+uint64_t mx_train_job_samples_bytes(const struct mx_train_job *job)
+{
+    struct mx_waveform_options options = MX_WAVEFORM_OPTIONS_DEFAULT;
+    options.frames_max = job->plan.capacity.model.frames;
+    options.utterances_max = job->plan.capacity.model.sequences;
+    return samples_wanted(job) ? mx_waveform_bytes(&options) : 0;
+}
+
+int mx_train_job_samples_open(struct mx_train_job *job)
+{
+    int rc = 0;
+    const struct mx_trainer_voice voice = mx_trainer_voice(job->trainer);
+    if (!samples_wanted(job)) return 0;
+    const struct mx_speak_voice parts = {.device = job->device,
+                                         .stream = voice.stream,
+                                         .model = voice.model,
+                                         .parameters = voice.average,
+                                         .vocabulary = job->vocabulary != NULL ? job->vocabulary
+                                                                               : mx_dataset_vocabulary(job->dataset),
+                                         .normaliser = job->options.normaliser};
+    MX_TRY(mx_speak_create(&parts, 0, job->options.seed, &job->speak));
+    MX_TRY(mx_dataset_reader_create(job->dataset, &job->listener));
+out:
+    return rc;
+}
+
+/* The mel of a sound as a picture. */
+static int picture_write(struct mx_train_job *job, const struct mx_speak_result *sound, const char *path)
+{
+    int rc = 0;
+    float *mel = NULL;
+    struct mx_canvas canvas = {0};
+    struct mx_extract *extract = NULL;
+    struct mx_extract_features features;
+    const struct mx_trainer_voice voice = mx_trainer_voice(job->trainer);
+    const int32_t offsets[] = {0, (int32_t)sound->count};
+    const struct mx_extract_options options = {
+        .samples_max = (int64_t)sound->count, .utterances_max = 1, .no_pitch = true};
+    const struct mx_extract_batch batch = {.audio = sound->audio, .offsets = offsets, .count = 1};
+    const int bands = mx_recipe_default.bands, frames = (int)mx_recipe_frames(&mx_recipe_default, offsets[1]);
+    const int width = frames < MX_CANVAS_SIDE_MAX ? frames : MX_CANVAS_SIDE_MAX;
+    mel = mx_alloc((size_t)frames * (size_t)bands, sizeof *mel);
+    if (mel == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_extract_create(job->device, &options, &extract));
+    MX_TRY(mx_extract_submit(extract, voice.stream, &batch, &features));
+    MX_TRY(mx_extract_read(extract, voice.stream, mel, NULL, NULL));
+    MX_TRY(mx_canvas_create(&canvas, width, PIXELS * bands, BACKGROUND));
+    mx_canvas_matrix(&canvas, (struct mx_rectangle){0, 0, width, PIXELS * bands}, mel, frames, bands, QUIETEST,
+                     LOUDEST);
+    MX_TRY(mx_canvas_write_png(&canvas, path));
+out:
+    if (extract != NULL) (void)mx_stream_sync(voice.stream); /* after a failure it may be in use */
+    mx_extract_destroy(extract);
+    mx_canvas_release(&canvas);
+    mx_free(mel);
+    return rc;
+}
+
+static int sound_write(struct mx_train_job *job, const struct mx_speak_result *sound, const char *folder,
+                       uint32_t number)
+{
+    int rc = 0;
+    char *const wav = mx_format("%s/%03" PRIu32 ".wav", folder, number);
+    char *const png = mx_format("%s/%03" PRIu32 ".png", folder, number);
+    if (wav == NULL || png == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_wav_write(wav, sound->audio, sound->count, mx_recipe_default.rate, MX_WAV_PCM16));
+    MX_TRY(picture_write(job, sound, png));
+out:
+    mx_free(wav);
+    mx_free(png);
+    return rc;
+}
+
+static int sample_speak(struct mx_train_job *job, uint32_t utterance, const char *folder, uint32_t number)
+{
+    int rc = 0;
+    struct mx_dataset_item item;
+    struct mx_speak_options how = MX_SPEAK_OPTIONS_DEFAULT;
+    struct mx_speak_result sound = {0};
+    float *reference = NULL;
+    rc = mx_dataset_load(job->listener, utterance, &item);
+    if (rc < 0 && item.reject != MX_REJECT_NONE) {
+        mx_error_clear();
+        return 0;
+    }
+    MX_TRY(rc);
+    MX_TRY(mx_speak_reference(job->speak, item.samples, item.sample_count, &reference, &how.reference_frames));
+    how.reference = reference;
+    rc = mx_speak_text(job->speak, item.text, strlen(item.text), &how, &sound);
+    if (rc == MX_ERR_ARGUMENT) {
+        mx_info("sample %s could not be spoken: %s", item.id, mx_error_last()->message);
+        mx_error_clear();
+        rc = 0;
+        goto out;
+    }
+    MX_TRY(rc);
+    if (sound.count > 0) MX_TRY(sound_write(job, &sound, folder, number));
+out:
+    mx_speak_result_release(&sound);
+    mx_free(reference);
+    return rc;
+}
+
+int mx_train_job_samples(struct mx_train_job *job)
+{
+    int rc = 0;
+    const uint32_t all = mx_trainer_validation_count(job->trainer);
+    const int64_t wanted = job->settings.training.samples;
+    char *folder = NULL;
+    if (job->speak == NULL) return 0;
+    folder = mx_format("%s/samples/step-%08" PRId64, job->run, mx_trainer_state(job->trainer)->step);
+    if (folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_train_folder_make(folder));
+    for (uint32_t i = 0; i < all && i < wanted; i++)
+        MX_TRY(sample_speak(job, mx_trainer_validation(job->trainer)[i], folder, i));
+out:
+    mx_free(folder);
+    return rc;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Between the trainer and its checkpoints: what is written, and how a run finds itself again. See train_job.h.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/train_job.h"
+#include "corpus/audio.h"
+#include "features/recipe.h"
+
+/* ---- the trainer's own words ---- */
+
+/* X(key, member): whole numbers, then fractions, of struct mx_trainer_state. */
+#define COUNTS(X)                                                                                                      \
+    X("updates", updates)                                                                                              \
+    X("guard.seen", guard.seen)                                                                                        \
+    X("guard.skipped", guard.skipped)                                                                                  \
+    X("guard.in_row", guard.in_row)                                                                                    \
+    X("guard.spikes", guard.spikes)
+#define FRACTIONS(X)                                                                                                   \
+    X("guard.loss_mean", guard.loss.mean)                                                                              \
+    X("guard.loss_variance", guard.loss.variance)                                                                      \
+    X("guard.norm_mean", guard.norm.mean)                                                                              \
+    X("guard.norm_variance", guard.norm.variance)
+#define EXTRAS 9
+
+struct extras {
+    struct mx_metadata list[EXTRAS];
+    char texts[EXTRAS][MX_TEXT_DOUBLE_BYTES];
+};
+
+static size_t extras_write(const struct mx_trainer_state *state, struct extras *extras)
+{
+    size_t n = 0;
+#define X(word, member)                                                                                                \
+    snprintf(extras->texts[n], sizeof extras->texts[n], "%" PRId64, state->member);                                    \
+    extras->list[n] = (struct mx_metadata){word, extras->texts[n]};                                                    \
+    n++;
+    COUNTS(X)
+#undef X
+#define X(word, member)                                                                                                \
+    mx_text_from_double(state->member, extras->texts[n]);                                                              \
+    extras->list[n] = (struct mx_metadata){word, extras->texts[n]};                                                    \
+    n++;
+    FRACTIONS(X)
+#undef X
+    return n;
+}
+
+static int extra_missing(const char *key)
+{
+    return MX_FAIL(MX_ERR_FORMAT, "--init-from takes the weights alone",
+                   "the checkpoint does not tell '%s', which a run needs to go on", key);
+}
+
+static int extras_read(const struct mx_checkpoint_state *from, struct mx_trainer_state *state)
+{
+    const char *text;
+#define X(word, member)                                                                                                \
+    text = mx_checkpoint_extra(from, word);                                                                            \
+    if (text == NULL || mx_text_parse_int64(text, &state->member) != MX_TEXT_NUMBER) return extra_missing(word);
+    COUNTS(X)
+#undef X
+#define X(word, member)                                                                                                \
+    text = mx_checkpoint_extra(from, word);                                                                            \
+    if (text == NULL || mx_text_parse_double(text, &state->member) != MX_TEXT_NUMBER) return extra_missing(word);
+    FRACTIONS(X)
+#undef X
+    return 0;
+}
+
+/* ---- saving ---- */
+
+static struct mx_trainer_arrays arrays_of(const struct mx_train_job *job)
+{
+    const int64_t floats = mx_trainer_parameters(job->trainer)->floats;
+    return (struct mx_trainer_arrays){job->host, job->host + floats, job->host + 2 * floats, job->host + 3 * floats};
+}
+
+/* Numbers of the last evaluation, by name. */
+#define METRICS (MX_MODEL_LOSSES + 4)
+
+static size_t metrics_write(const struct mx_train_job *job, struct mx_checkpoint_metric metrics[METRICS])
+{
+    const struct mx_trainer_evaluation *const e = &job->evaluation;
+    size_t n = 0;
+    if (!job->evaluated || e->utterances == 0) return 0;
+    metrics[n++] = (struct mx_checkpoint_metric){"loss", e->losses.total};
+    for (int k = 0; k < MX_MODEL_LOSSES; k++)
+        metrics[n++] = (struct mx_checkpoint_metric){mx_loss_names[k], e->losses.values[k]};
+    if (e->spoken == 0) return n;
+    metrics[n++] = (struct mx_checkpoint_metric){"mel_db", e->mel_db};
+    metrics[n++] = (struct mx_checkpoint_metric){"duration_error", e->duration_error};
+    metrics[n++] = (struct mx_checkpoint_metric){"pitch_semitones", e->pitch_error};
+    return n;
+}
+
+int mx_train_job_save(struct mx_train_job *job, bool best)
+{
+    int rc = 0;
+    const struct mx_trainer_state *const at = mx_trainer_state(job->trainer);
+    const struct mx_settings_training *const t = &job->settings.training;
+    const struct mx_trainer_arrays arrays = arrays_of(job);
+    struct mx_checkpoint_metric metrics[METRICS];
+    struct extras extras;
+    char hash[MX_RECIPE_HASH_BYTES], *folder = NULL, *config = NULL;
+    config = mx_config_format(&mx_settings_schema, &job->settings);
+    folder = mx_format("%s/" MX_CHECKPOINT_FOLDER, job->run);
+    if (config == NULL || folder == NULL) MX_TRY(mx_error_last()->code);
+    const struct mx_checkpoint_state state = {
+        .step = (uint64_t)at->step,
+        .epoch = at->epoch,
+        .step_in_epoch = at->batch,
+        .pass = at->passes,
+        .seed = job->options.seed,
+        .data_fingerprint = mx_dataset_fingerprint(job->dataset),
+        .has_best = job->has_best,
+        .best = job->best,
+        .best_step = job->best_step,
+        .metrics = metrics,
+        .metric_count = metrics_write(job, metrics),
+        .extras = extras.list,
+        .extra_count = extras_write(at, &extras),
+        .config = config,
+        .model = job->options.model,
+        .vocabulary = job->words,
+        .speakers = job->speakers,
+        .speaker_count = mx_dataset_speaker_count(job->dataset),
+        .normaliser = job->options.normaliser,
+        .recipe = mx_recipe_default.name,
+        .recipe_hash = mx_recipe_hash_text(&mx_recipe_default, hash),
+        .cleaner_version = MX_TEXT_CLEANER_VERSION,
+        .audio_version = MX_AUDIO_VERSION,
+    };
+    MX_TRY(mx_trainer_read(job->trainer, &arrays));
+    MX_TRY(mx_checkpoint_save(
+        folder, &state, mx_trainer_parameters(job->trainer),
+        &(struct mx_checkpoint_source){{arrays.weights, arrays.average, arrays.moment1, arrays.moment2}},
+        &(struct mx_checkpoint_keep){.last = t->keep_last, .every = (uint64_t)t->keep_every, .best = best}));
+    mx_debug("saved step %" PRId64, at->step);
+out:
+    mx_free(folder);
+    mx_free(config);
+    return rc;
+}
+
+/* ---- restoring ---- */
+
+static int weights_restore(struct mx_train_job *job)
+{
+    int rc = 0;
+    const struct mx_trainer_arrays arrays = arrays_of(job);
+    const size_t bytes = (size_t)mx_trainer_parameters(job->trainer)->floats * sizeof(float);
+    struct mx_checkpoint_report report;
+    MX_TRY(mx_trainer_read(job->trainer, &arrays)); /* what does not come from the file is as in a new run */
+    MX_TRY(mx_checkpoint_load(job->origin, mx_trainer_parameters(job->trainer),
+                              &(struct mx_checkpoint_target){{[MX_CHECKPOINT_WEIGHTS] = arrays.weights}},
+                              job->request.partial, &report));
+    memcpy(arrays.average, arrays.weights, bytes);
+    MX_TRY(mx_trainer_write(job->trainer, &arrays));
+    mx_info("weights from %s: %zu tensors", mx_checkpoint_path(job->origin), report.loaded);
+out:
+    return rc;
+}
+
+int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *state)
+{
+    int rc = 0;
+    const struct mx_trainer_arrays arrays = arrays_of(job);
+    *state = (struct mx_trainer_state){0};
+    if (job->origin == NULL) return 0;
+    if (job->request.resume == NULL) return weights_restore(job);
+    const struct mx_checkpoint_state *const from = mx_checkpoint_state(job->origin);
+    if (from->data_fingerprint != mx_dataset_fingerprint(job->dataset))
+        MX_RAISE(MX_ERR_DATA, "put the corpus back as it was, or begin a new run with '--init-from' and these weights",
+                 "the training data is not that of the run: rows, lengths or their split have changed");
+    MX_TRY(mx_checkpoint_load(
+        job->origin, mx_trainer_parameters(job->trainer),
+        &(struct mx_checkpoint_target){{arrays.weights, arrays.average, arrays.moment1, arrays.moment2}}, false, NULL));
+    MX_TRY(mx_trainer_write(job->trainer, &arrays));
+    state->step = (int64_t)from->step;
+    state->epoch = (uint32_t)from->epoch;
+    state->batch = (uint32_t)from->step_in_epoch;
+    state->passes = from->pass;
+    MX_TRY(extras_read(from, state));
+    job->has_best = from->has_best;
+    job->best = from->best;
+    job->best_step = from->best_step;
+out:
+    return rc;
+}

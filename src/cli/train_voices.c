@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One recording of each speaker for the run folder, see train_job.h: the training utterance whose length is nearest to
+ * five seconds, enough to tell a voice by.
+ */
+#include <math.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cli/train_job.h"
+#include "corpus/audio.h"
+#include "speech/wav.h"
+
+#define SECONDS 5.0
+
+/* The best utterance of a speaker that comes after `worse` in the order of preference; false if there is none. */
+static bool candidate_next(const struct mx_dataset *dataset, uint32_t speaker, double worse, uint32_t *out,
+                           double *distance)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < mx_dataset_count(dataset); i++) {
+        const struct mx_dataset_utterance *const u = mx_dataset_utterance(dataset, i);
+        const double off = fabs(u->samples / (double)MX_AUDIO_RATE - SECONDS);
+        if (u->speaker != speaker || u->validation || off <= worse || (found && off >= *distance)) continue;
+        found = true;
+        *out = i;
+        *distance = off;
+    }
+    return found;
+}
+
+/* The first candidate that can be loaded. */
+static int voice_write(const struct mx_train_job *job, struct mx_dataset_reader *reader, uint32_t speaker)
+{
+    double distance = -1;
+    uint32_t utterance;
+    while (candidate_next(job->dataset, speaker, distance, &utterance, &distance)) {
+        struct mx_dataset_item item;
+        int rc = mx_dataset_load(reader, utterance, &item);
+        if (rc < 0 && item.reject != MX_REJECT_NONE) continue;
+        if (rc < 0) return rc;
+        char *const path = mx_format("%s/" MX_TRAIN_VOICE, job->run, (size_t)speaker);
+        if (path == NULL) return MX_ERR_NO_MEMORY;
+        rc = mx_wav_write(path, item.samples, item.sample_count, MX_AUDIO_RATE, MX_WAV_PCM16);
+        mx_free(path);
+        return rc;
+    }
+    return 0;
+}
+
+int mx_train_job_voices(struct mx_train_job *job)
+{
+    int rc = 0;
+    struct mx_dataset_reader *reader = NULL;
+    char *folder = NULL;
+    if (mx_dataset_kind(job->dataset) != MX_PACKED_AUDIO) return 0;
+    folder = mx_format("%s/voices", job->run);
+    if (folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_train_folder_make(folder));
+    MX_TRY(mx_dataset_reader_create(job->dataset, &reader));
+    for (uint32_t i = 0; i < mx_dataset_speaker_count(job->dataset); i++) MX_TRY(voice_write(job, reader, i));
+out:
+    mx_dataset_reader_destroy(reader);
+    mx_free(folder);
+    return rc;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * metrics.jsonl of a run: one JSON object a line, the first key is always "step".
+ *
+ *     {"step":12,"epoch":0,"loss":3.1,"mel":…,"prior":…,"duration":…,"pitch":…,"energy":…,"lr":…,"grad_norm":…,
+ *      "utterances":16,"left_out":0,"tokens":…,"frames":…,"skipped":false,"loss_z":…,"grad_z":…,
+ *      "step_ms":…,"data_wait_ms":…,"frames_per_s":…}
+ *     {"step":500,"evaluation":{"utterances":16,"loss":…,…,"spoken":16,"mel_db":…,"duration_error":…,
+ *      "pitch_semitones":…}}
+ *
+ * Numbers are the shortest that read back to the same bits; what is not finite is null. All but the last three of a
+ * step are the same in a run that was interrupted and in one that was not. Each line is written whole and at once, so
+ * a killed run has lost at most the line it was writing.
+ *
+ * Memory: the writer owns its file and one line of text, which is reused.
+ */
+#ifndef MX_TRAIN_METRICS_H
+#define MX_TRAIN_METRICS_H
+
+#include "train/trainer.h"
+
+struct mx_metrics;
+
+/* Opens `path` to go on after step `step`: lines of later steps, and one that was cut off, are removed. */
+int mx_metrics_open(const char *path, int64_t step, struct mx_metrics **out);
+void mx_metrics_close(struct mx_metrics *metrics); /* NULL is fine */
+
+/* MX_ERR_IO when the disk is full. */
+int mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report *report);
+int mx_metrics_evaluation(struct mx_metrics *metrics, int64_t step, const struct mx_trainer_evaluation *evaluation);
+
+extern const char *const mx_loss_names[MX_MODEL_LOSSES]; /* "mel", "prior" … */
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The learning rate, see schedule.h.
+ */
+#include "train/schedule.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+#define PI 3.14159265358979323846
+
+static const struct mx_level_settings levels[] = {
+#define X(id, title, top, warm, low, turns, down, clip, decay, ema, drop, words)                                       \
+    {.name = (title),                                                                                                  \
+     .help = (words),                                                                                                  \
+     .peak = (top),                                                                                                    \
+     .floor = (low),                                                                                                   \
+     .cycle_decay = (down),                                                                                            \
+     .warmup = (warm),                                                                                                 \
+     .cycles = (turns),                                                                                                \
+     .grad_clip = (clip),                                                                                              \
+     .weight_decay = (decay),                                                                                          \
+     .ema_decay = (ema),                                                                                               \
+     .dropout = (drop)},
+    MX_LEVEL_LIST(X)
+#undef X
+};
+
+const struct mx_level_settings *mx_level_settings(enum mx_level level)
+{
+    return &levels[level];
+}
+
+/* Is the value in (0, most]? Says no to NaN. */
+static bool within(double value, double most)
+{
+    return value > 0 && value <= most;
+}
+
+int mx_schedule_check(const struct mx_schedule *s)
+{
+    if (!within(s->peak, 1))
+        return MX_FAIL(MX_ERR_CONFIG, "1e-3 is a good beginning", "the learning rate %g is not in 0 … 1", s->peak);
+    if (!within(s->floor, 1) || !within(s->cycle_decay, 1))
+        return MX_FAIL(MX_ERR_CONFIG, "both are shares of a rate: more than 0 and at most 1",
+                       "the floor %g or the decay of the cycles %g of the learning rate cannot be", s->floor,
+                       s->cycle_decay);
+    if (s->peak * s->floor < 1e-30)
+        return MX_FAIL(MX_ERR_CONFIG, "raise one of the two", "a learning rate of %g with a floor of %g comes to rest",
+                       s->peak, s->floor);
+    if (s->warmup < 0 || s->steps < 1 || s->cycles < 1)
+        return MX_FAIL(MX_ERR_CONFIG, "there must be at least one step and one cycle",
+                       "a schedule of %lld steps, %lld of them warm-up, in %d cycles cannot be", (long long)s->steps,
+                       (long long)s->warmup, (int)s->cycles);
+    return 0;
+}
+
+double mx_schedule_rate(const struct mx_schedule *s, int64_t step)
+{
+    const double low = s->peak * s->floor;
+    if (step < 0) step = 0;
+    if (step < s->warmup) return s->peak * ((double)step + 1) / (double)s->warmup;
+    if (step >= s->steps) return low;
+    /* Here warmup ≤ step < steps, so the length is at least 1. */
+    const double cycle = (double)(s->steps - s->warmup) / s->cycles;
+    const double done = (double)(step - s->warmup) / cycle;
+    const double turn = fmin(floor(done), s->cycles - 1);
+    const double top = fmax(s->peak * pow(s->cycle_decay, turn), low);
+    return low + (top - low) * 0.5 * (1 + cos(PI * fmin(done - turn, 1)));
+}

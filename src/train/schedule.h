@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The learning rate of each step: a warm-up, then a cosine down to a floor, where it stays for ever.
+ *
+ * The rate is a pure function of the step, so that a resumed run goes on exactly. It is finite and positive for every
+ * step that an int64_t can name; after the last planned step it is the floor. With several cycles the cosine begins
+ * anew that many times, each time from a lower top, which helps a run that has come to rest too early.
+ *
+ * Everything here is plain values: nothing is allocated.
+ */
+#ifndef MX_TRAIN_SCHEDULE_H
+#define MX_TRAIN_SCHEDULE_H
+
+#include <stdint.h>
+
+struct mx_schedule {
+    double peak;        /* highest rate; > 0 */
+    double floor;       /* lowest rate after the warm-up, as a share of the peak; > 0 … 1 */
+    int64_t warmup;     /* steps; 0: none */
+    int64_t steps;      /* planned, warm-up included; ≥ 1 */
+    int32_t cycles;     /* ≥ 1 */
+    double cycle_decay; /* top of each cycle as a share of the one before it; > 0 … 1 */
+};
+
+/* MX_ERR_CONFIG naming the first thing that cannot be. */
+int mx_schedule_check(const struct mx_schedule *schedule);
+/* Of step 0, 1, 2 … */
+double mx_schedule_rate(const struct mx_schedule *schedule, int64_t step);
+
+/* ---- named settings ---- */
+
+/* X(identifier, name, peak, warm-up, floor, cycles, cycle decay, gradient clip, weight decay, EMA decay, dropout, help)
+ */
+#define MX_LEVEL_LIST(X)                                                                                               \
+    X(BASIC, "basic", 5e-4, 500, 0.1, 1, 1.0, 1.0, 0.01, 0.999, 0.1,                                                   \
+      "half the usual rate and a high floor: slow and safe")                                                           \
+    X(ENHANCED, "enhanced", 1e-3, 200, 0.02, 1, 1.0, 1.0, 0.01, 0.999, 0.1,                                            \
+      "one long cosine from the full rate: what to begin with")                                                        \
+    X(PLATEAU_BREAKER, "plateau_breaker", 1e-3, 200, 0.02, 4, 0.7, 0.5, 0.05, 0.9995, 0.15,                            \
+      "four cosines, each from 70 % of the top before it, with tighter clipping and stronger regularisation")
+
+enum mx_level {
+#define X(identifier, ...) MX_LEVEL_##identifier,
+    MX_LEVEL_LIST(X)
+#undef X
+        MX_LEVEL_COUNT
+};
+
+/* What a name stands for. */
+struct mx_level_settings {
+    const char *name, *help;
+    double peak, floor, cycle_decay;
+    int64_t warmup;
+    int32_t cycles;
+    double grad_clip, weight_decay, ema_decay, dropout;
+};
+
+const struct mx_level_settings *mx_level_settings(enum mx_level level);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Batches on the host, see slot.h.
+ */
+#include "train/slot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/rng.h"
+#include "features/recipe.h"
+
+/* Streams of the generator: the upper half tells the use, the lower half is the epoch. */
+#define STREAM_REFERENCE (UINT64_C(0x52454630) << 32)
+#define STREAM_CROP      (UINT64_C(0x52454631) << 32)
+#define ATTEMPTS         4 /* references that are tried before an utterance must be its own */
+
+/* Utterances of one speaker: list[first … first + train) of the training data, then validation ones up to `all`. */
+struct voice {
+    uint32_t first, train, all;
+};
+
+struct mx_assembly {
+    struct mx_assembly_options options;
+    bool features;
+    struct mx_feature_tensors tensors;
+    int64_t crop_samples, crop_frames;
+    struct voice *voices; /* [speakers] */
+    uint32_t *list;       /* [utterances] */
+    uint32_t *place;      /* [utterances]: where in list */
+};
+
+/* ---- assembly ---- */
+
+static void voices_fill(struct mx_assembly *a)
+{
+    const struct mx_dataset *const dataset = a->options.dataset;
+    const uint32_t count = mx_dataset_count(dataset), speakers = mx_dataset_speaker_count(dataset);
+    for (uint32_t i = 0; i < count; i++) a->voices[mx_dataset_utterance(dataset, i)->speaker].all++;
+    for (uint32_t s = 1; s < speakers; s++) a->voices[s].first = a->voices[s - 1].first + a->voices[s - 1].all;
+    for (uint32_t s = 0; s < speakers; s++) a->voices[s].all = 0;
+    for (int validation = 0; validation < 2; validation++)
+        for (uint32_t i = 0; i < count; i++) {
+            const struct mx_dataset_utterance *const u = mx_dataset_utterance(dataset, i);
+            struct voice *const voice = &a->voices[u->speaker];
+            if (u->validation != (validation == 1)) continue;
+            a->place[i] = voice->first + voice->all;
+            a->list[a->place[i]] = i;
+            voice->all++;
+            if (validation == 0) voice->train++;
+        }
+}
+
+int mx_assembly_create(const struct mx_assembly_options *options, struct mx_assembly **out)
+{
+    int rc = 0;
+    const uint32_t count = mx_dataset_count(options->dataset);
+    struct mx_assembly *a = mx_alloc(1, sizeof *a);
+    *out = NULL;
+    if (a == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    a->options = *options;
+    a->features = mx_dataset_kind(options->dataset) == MX_PACKED_FEATURES;
+    if (a->features) MX_TRY(mx_feature_tensors_find(options->dataset, &a->tensors));
+    a->crop_samples = (int64_t)ceil(options->reference_seconds * mx_recipe_default.rate);
+    if (a->crop_samples < 1)
+        MX_RAISE(MX_ERR_CONFIG, "2 to 3 seconds tell a voice", "a reference of %g seconds is empty",
+                 options->reference_seconds);
+    a->crop_frames = mx_recipe_frames(&mx_recipe_default, a->crop_samples);
+    a->voices = mx_alloc(mx_dataset_speaker_count(options->dataset), sizeof *a->voices);
+    a->list = mx_alloc(count, sizeof *a->list);
+    a->place = mx_alloc(count, sizeof *a->place);
+    if (a->voices == NULL || a->list == NULL || a->place == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    voices_fill(a);
+    *out = a;
+    a = NULL;
+out:
+    mx_assembly_destroy(a);
+    return rc;
+}
+
+void mx_assembly_destroy(struct mx_assembly *a)
+{
+    if (a == NULL) return;
+    mx_free(a->voices);
+    mx_free(a->list);
+    mx_free(a->place);
+    mx_free(a);
+}
+
+struct mx_dataset *mx_assembly_dataset(const struct mx_assembly *a)
+{
+    return a->options.dataset;
+}
+
+const struct mx_normaliser *mx_assembly_normaliser(const struct mx_assembly *a)
+{
+    return &a->options.normaliser;
+}
+
+uint32_t mx_assembly_frames(const struct mx_assembly *a, uint32_t utterance)
+{
+    const struct mx_dataset_utterance *const u = mx_dataset_utterance(a->options.dataset, utterance);
+    return a->features ? u->frames : (uint32_t)mx_recipe_frames(&mx_recipe_default, u->samples);
+}
+
+uint32_t mx_assembly_reference(const struct mx_assembly *a, uint32_t epoch, uint32_t utterance, uint32_t attempt)
+{
+    const struct voice *const voice = &a->voices[mx_dataset_utterance(a->options.dataset, utterance)->speaker];
+    const uint32_t own = a->place[utterance] - voice->first;
+    uint32_t count = voice->train;
+    if (count == 0 || (count == 1 && own == 0)) count = voice->all;
+    const uint32_t others = count - (own < count); /* without the utterance itself */
+    if (others == 0) return utterance;
+    uint32_t pick = (uint32_t)mx_rng_below(a->options.seed, STREAM_REFERENCE | epoch,
+                                           (uint64_t)utterance * ATTEMPTS + attempt, others);
+    if (own < count && pick >= own) pick++;
+    return a->list[voice->first + pick];
+}
+
+/* ---- capacity ---- */
+
+static int larger_first(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x < y) - (x > y);
+}
+
+/* The sum of the `most` largest, and the largest. */
+static int64_t largest_sum(uint32_t *values, uint32_t count, uint32_t most, uint32_t *largest)
+{
+    int64_t sum = 0;
+    qsort(values, count, sizeof *values, larger_first);
+    for (uint32_t i = 0; i < most && i < count; i++) sum += values[i];
+    *largest = count > 0 ? values[0] : 0;
+    return sum;
+}
+
+int mx_assembly_capacity(const struct mx_assembly *a, const uint32_t *utterances, uint32_t count, uint32_t batch_size,
+                         uint64_t frame_budget, struct mx_slot_capacity *out)
+{
+    int rc = 0;
+    uint32_t longest_tokens, longest_frames, longest_samples;
+    const uint32_t most = batch_size > 0 && batch_size < count ? batch_size : count;
+    uint32_t *const values = mx_alloc(count, sizeof *values);
+    if (values == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t i = 0; i < count; i++) values[i] = mx_dataset_utterance(a->options.dataset, utterances[i])->tokens;
+    const int64_t tokens = largest_sum(values, count, most, &longest_tokens);
+    for (uint32_t i = 0; i < count; i++) values[i] = mx_assembly_frames(a, utterances[i]);
+    int64_t frames = largest_sum(values, count, most, &longest_frames);
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = a->features ? 0 : mx_dataset_utterance(a->options.dataset, utterances[i])->samples;
+    int64_t samples = largest_sum(values, count, most, &longest_samples);
+    if (frame_budget > 0 && (uint64_t)frames > frame_budget) {
+        frames = (int64_t)frame_budget;
+        if (!a->features) samples = frames * mx_recipe_default.hop; /* a frame begins at each hop */
+    }
+    if (count == 0 || tokens > INT32_MAX || frames > INT32_MAX || samples > INT32_MAX)
+        MX_RAISE(MX_ERR_DATA, "make the batches smaller", "batches of %u out of %u utterances cannot be made",
+                 (unsigned)most, (unsigned)count);
+    *out = (struct mx_slot_capacity){.model = {.sequences = (int32_t)most,
+                                               .tokens = (int32_t)tokens,
+                                               .frames = (int32_t)frames,
+                                               .references = (int32_t)((int64_t)most * a->crop_frames),
+                                               .longest_tokens = (int32_t)longest_tokens,
+                                               .longest_frames = (int32_t)longest_frames},
+                                     .samples = samples,
+                                     .reference_samples = a->features ? 0 : (int64_t)most * a->crop_samples};
+out:
+    mx_free(values);
+    return rc;
+}
+
+/* ---- slots ---- */
+
+/* Hands out pieces of a block, or only counts while there is none. */
+struct carver {
+    unsigned char *block;
+    size_t at;
+};
+
+static void *carve(struct carver *carver, int64_t words)
+{
+    void *const piece = carver->block != NULL && words > 0 ? carver->block + carver->at : NULL;
+    carver->at += ((size_t)words * 4 + 63) & ~(size_t)63;
+    return piece;
+}
+
+static void slot_place(struct mx_slot *slot, struct carver *carver, bool features)
+{
+    const struct mx_model_capacity *const c = &slot->capacity.model;
+    const int64_t ends = c->sequences + 1, bands = mx_recipe_default.bands;
+    slot->utterances = carve(carver, c->sequences);
+    slot->languages = carve(carver, c->sequences);
+    slot->token_offsets = carve(carver, ends);
+    slot->frame_offsets = carve(carver, ends);
+    slot->reference_offsets = carve(carver, ends);
+    slot->sample_offsets = carve(carver, ends);
+    slot->reference_sample_offsets = carve(carver, ends);
+    slot->token_ids = carve(carver, c->tokens);
+    slot->audio = carve(carver, slot->capacity.samples);
+    slot->reference_audio = carve(carver, slot->capacity.reference_samples);
+    slot->mel = carve(carver, features ? c->frames * bands : 0);
+    slot->energy = carve(carver, features ? c->frames : 0);
+    slot->pitch = carve(carver, features ? c->frames : 0);
+    slot->reference_mel = carve(carver, features ? c->references * bands : 0);
+}
+
+uint64_t mx_slot_bytes(const struct mx_assembly *assembly, const struct mx_slot_capacity *capacity)
+{
+    struct mx_slot slot = {.capacity = *capacity};
+    struct carver carver = {0};
+    slot_place(&slot, &carver, assembly->features);
+    return carver.at;
+}
+
+int mx_slot_create(const struct mx_assembly *assembly, struct mx_device *device,
+                   const struct mx_slot_capacity *capacity, struct mx_slot **out)
+{
+    int rc = 0;
+    struct carver carver = {0};
+    struct mx_slot *slot = mx_alloc(1, sizeof *slot);
+    *out = NULL;
+    if (slot == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    slot->capacity = *capacity;
+    slot->device = device;
+    slot->assembly = assembly;
+    MX_TRY(mx_host_alloc(device, "slots", (size_t)mx_slot_bytes(assembly, capacity), &slot->block));
+    carver.block = slot->block;
+    slot_place(slot, &carver, assembly->features);
+    *out = slot;
+    slot = NULL;
+out:
+    mx_slot_destroy(slot);
+    return rc;
+}
+
+void mx_slot_destroy(struct mx_slot *slot)
+{
+    if (slot == NULL) return;
+    mx_host_release(slot->device, slot->block);
+    mx_free(slot);
+}
+
+/* ---- filling ---- */
+
+static int32_t larger(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The tensors or samples of `item` behind what is there already. False if there is no room or it cannot be aligned. */
+static bool utterance_append(struct mx_slot *slot, const struct mx_dataset_item *item)
+{
+    const struct mx_assembly *const a = slot->assembly;
+    const struct mx_model_capacity *const c = &slot->capacity.model;
+    const int32_t n = slot->count;
+    const int64_t frames = a->features ? item->frames : mx_recipe_frames(&mx_recipe_default, item->sample_count);
+    const int64_t tokens = item->token_count;
+    if (frames < tokens || tokens < 1) return false;
+    if (n >= c->sequences || slot->tokens + tokens > c->tokens || slot->frames + frames > c->frames) return false;
+    if (a->features) {
+        const size_t bands = (size_t)mx_recipe_default.bands, at = (size_t)slot->frames, rows = (size_t)frames;
+        memcpy(slot->mel + at * bands, item->tensors[a->tensors.mel], rows * bands * sizeof(float));
+        memcpy(slot->energy + at, item->tensors[a->tensors.energy], rows * sizeof(float));
+        memcpy(slot->pitch + at, item->tensors[a->tensors.pitch], rows * sizeof(float));
+        mx_normaliser_mel(&a->options.normaliser, slot->mel + at * bands, rows * bands);
+        mx_normaliser_energy(&a->options.normaliser, slot->energy + at, rows);
+        mx_normaliser_pitch(&a->options.normaliser, slot->pitch + at, rows);
+    } else {
+        const int64_t at = slot->sample_offsets[n];
+        if (at + item->sample_count > slot->capacity.samples) return false;
+        memcpy(slot->audio + at, item->samples, item->sample_count * sizeof(float));
+        slot->sample_offsets[n + 1] = (int32_t)(at + item->sample_count);
+    }
+    memcpy(slot->token_ids + slot->tokens, item->tokens, (size_t)tokens * sizeof(int32_t));
+    slot->languages[n] = (int32_t)item->language;
+    slot->tokens += (int32_t)tokens;
+    slot->frames += (int32_t)frames;
+    slot->token_offsets[n + 1] = slot->tokens;
+    slot->frame_offsets[n + 1] = slot->frames;
+    slot->longest_tokens = larger(slot->longest_tokens, (int32_t)tokens);
+    slot->longest_frames = larger(slot->longest_frames, (int32_t)frames);
+    return true;
+}
+
+/* A crop of `item` as the reference of utterance number `count`. */
+static void reference_append(struct mx_slot *slot, const struct mx_dataset_item *item, uint32_t utterance)
+{
+    const struct mx_assembly *const a = slot->assembly;
+    const int32_t n = slot->count;
+    const int64_t have = a->features ? item->frames : item->sample_count;
+    const int64_t most = a->features ? a->crop_frames : a->crop_samples, take = have < most ? have : most;
+    const size_t from =
+        (size_t)mx_rng_below(a->options.seed, STREAM_CROP | slot->epoch, utterance, (uint64_t)(have - take) + 1);
+    int64_t frames = take;
+    if (a->features) {
+        const size_t bands = (size_t)mx_recipe_default.bands;
+        float *const to = slot->reference_mel + (size_t)slot->references * bands;
+        memcpy(to, item->tensors[a->tensors.mel] + from * bands, (size_t)take * bands * sizeof(float));
+        mx_normaliser_mel(&a->options.normaliser, to, (size_t)take * bands);
+    } else {
+        const int64_t at = slot->reference_sample_offsets[n];
+        memcpy(slot->reference_audio + at, item->samples + from, (size_t)take * sizeof(float));
+        slot->reference_sample_offsets[n + 1] = (int32_t)(at + take);
+        frames = mx_recipe_frames(&mx_recipe_default, take);
+    }
+    slot->references += (int32_t)frames;
+    slot->reference_offsets[n + 1] = slot->references;
+    slot->longest_reference = larger(slot->longest_reference, (int32_t)frames);
+}
+
+/* 1: loaded; 0: the row cannot be used; negative: not the row's fault. */
+static int item_load(struct mx_dataset_reader *reader, uint32_t utterance, struct mx_dataset_item *item)
+{
+    const int rc = mx_dataset_load(reader, utterance, item);
+    if (rc >= 0) return 1;
+    if (item->reject == MX_REJECT_NONE) return rc;
+    mx_error_clear();
+    return 0;
+}
+
+static int pair_append(struct mx_slot *slot, struct mx_dataset_reader *reader, uint32_t utterance)
+{
+    struct mx_dataset_item item;
+    int rc = item_load(reader, utterance, &item);
+    if (rc < 0) return rc;
+    if (rc == 0 || !utterance_append(slot, &item)) {
+        slot->left_out++;
+        if (slot->epoch == 0)
+            mx_warn("%s is left out: %s", mx_dataset_utterance(slot->assembly->options.dataset, utterance)->id,
+                    rc == 0 ? mx_reject_text(item.reject) : "it has fewer frames than symbols");
+        return 0;
+    }
+    rc = 0;
+    for (uint32_t attempt = 0; rc == 0 && attempt < ATTEMPTS; attempt++) {
+        const uint32_t other = mx_assembly_reference(slot->assembly, slot->epoch, utterance, attempt);
+        rc = item_load(reader, other, &item);
+    }
+    if (rc == 0) rc = item_load(reader, utterance, &item);
+    if (rc < 0) return rc;
+    reference_append(slot, &item, utterance);
+    slot->utterances[slot->count++] = utterance;
+    return 0;
+}
+
+int mx_slot_fill(struct mx_slot *slot, struct mx_dataset_reader *reader, uint32_t epoch, uint32_t step,
+                 const uint32_t *utterances, uint32_t count)
+{
+    int rc = 0;
+    const uint64_t begin = mx_clock_ns();
+    slot->epoch = epoch;
+    slot->step = step;
+    slot->count = slot->left_out = 0;
+    slot->tokens = slot->frames = slot->references = 0;
+    slot->longest_tokens = slot->longest_frames = slot->longest_reference = 0;
+    slot->token_offsets[0] = slot->frame_offsets[0] = slot->reference_offsets[0] = 0;
+    slot->sample_offsets[0] = slot->reference_sample_offsets[0] = 0;
+    for (uint32_t i = 0; i < count; i++) MX_TRY(pair_append(slot, reader, utterances[i]));
+out:
+    slot->fill_ns = mx_clock_ns() - begin;
+    return rc;
+}

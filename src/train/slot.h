@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One batch on the host: from a list of utterances to packed arrays that can be sent to a device.
+ *
+ * An assembly knows how: where utterances come from, which others of the same speaker may serve as reference, how
+ * features are normalised. A slot has room for one batch; filling it takes nothing. Any number of threads may fill
+ * slots of one assembly at a time, each with a reader of its own.
+ *
+ * The reference of an utterance is a crop of another utterance of the same speaker: of the training data, where there
+ * is one; otherwise any other; otherwise of itself. Which one, and where it is cut, is a pure function of (seed, epoch,
+ * utterance), so neither threads nor a resumed run change it.
+ *
+ * Rows that turn out to be unusable (corpus/dataset.h) are left out and counted; with fewer frames than tokens an
+ * utterance cannot be aligned and is left out, too.
+ *
+ * Memory: a slot owns one block of host memory from which copies to the device are fast. The dataset is borrowed and
+ * must outlive the assembly, the assembly its slots.
+ */
+#ifndef MX_TRAIN_SLOT_H
+#define MX_TRAIN_SLOT_H
+
+#include "corpus/dataset.h"
+#include "device/device.h"
+#include "model/plan.h"
+#include "train/normaliser.h"
+
+struct mx_assembly;
+
+struct mx_assembly_options {
+    struct mx_dataset *dataset;
+    struct mx_normaliser normaliser; /* of features; audio is normalised on the device */
+    uint64_t seed;
+    double reference_seconds; /* of a crop, at most */
+};
+
+int mx_assembly_create(const struct mx_assembly_options *options, struct mx_assembly **out);
+void mx_assembly_destroy(struct mx_assembly *assembly); /* NULL is fine */
+struct mx_dataset *mx_assembly_dataset(const struct mx_assembly *assembly);
+const struct mx_normaliser *mx_assembly_normaliser(const struct mx_assembly *assembly);
+/* Frames of an utterance, exact or an upper bound: see dataset.h. */
+uint32_t mx_assembly_frames(const struct mx_assembly *assembly, uint32_t utterance);
+/* The utterance that serves as reference; `attempt` 0, 1, … where earlier ones could not be used. */
+uint32_t mx_assembly_reference(const struct mx_assembly *assembly, uint32_t epoch, uint32_t utterance,
+                               uint32_t attempt);
+
+/* The most that a batch of at most `batch_size` (0: no limit) of these utterances and `frame_budget` (0: none) frames
+ * can hold. */
+struct mx_slot_capacity {
+    struct mx_model_capacity model;
+    int64_t samples, reference_samples; /* of all utterances together; 0 where features come ready */
+};
+
+int mx_assembly_capacity(const struct mx_assembly *assembly, const uint32_t *utterances, uint32_t count,
+                         uint32_t batch_size, uint64_t frame_budget, struct mx_slot_capacity *out);
+
+struct mx_slot {
+    /* which batch it is: the sampler's words */
+    uint32_t epoch, step;
+    /* what is in it */
+    int32_t count;        /* utterances; 0 if none could be used */
+    int32_t left_out;     /* utterances of the batch that could not be used */
+    uint32_t *utterances; /* [count] */
+    int32_t tokens, frames, references, longest_tokens, longest_frames, longest_reference;
+    int32_t *token_offsets, *frame_offsets, *reference_offsets; /* [count + 1] */
+    int32_t *token_ids;                                         /* [tokens] */
+    int32_t *languages;                                         /* [count] */
+    float *audio, *reference_audio;                             /* packed samples; NULL for features */
+    int32_t *sample_offsets, *reference_sample_offsets;         /* [count + 1] */
+    float *mel, *energy, *pitch, *reference_mel;                /* normalised; NULL for audio */
+    uint64_t fill_ns;                                           /* time that filling took */
+    /* its own */
+    struct mx_slot_capacity capacity;
+    struct mx_device *device;
+    void *block;
+    const struct mx_assembly *assembly;
+};
+
+/* Host memory for batches to be sent to `device`. */
+int mx_slot_create(const struct mx_assembly *assembly, struct mx_device *device,
+                   const struct mx_slot_capacity *capacity, struct mx_slot **out);
+void mx_slot_destroy(struct mx_slot *slot); /* NULL is fine */
+uint64_t mx_slot_bytes(const struct mx_assembly *assembly, const struct mx_slot_capacity *capacity);
+
+/* Loads a batch. Rows that are unusable are no failure; damage of a packed file is. */
+int mx_slot_fill(struct mx_slot *slot, struct mx_dataset_reader *reader, uint32_t epoch, uint32_t step,
+                 const uint32_t *utterances, uint32_t count);
+
+#endif

@@ -1,0 +1,216 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# myxtts train, with the program given as $1, end to end on a small corpus of tones that is made here: a whole run, the
+# same run killed and resumed (bit for bit), interrupts, time limits, old weights in a new run, and every refusal.
+# Tokens are characters, so that libespeak-ng is not needed.
+set -u
+
+program=$(realpath "${1:?usage: cli_train.sh PROGRAM}")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+passed=0
+failed=0
+
+# check "what" COMMAND...: the command must succeed.
+check() {
+    local what=$1
+    shift
+    if "$@" >"$folder/check.out" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'FAILED: %s\n' "$what"
+        sed 's/^/    said: /' "$folder/check.out" "$folder/stdout" "$folder/stderr" 2>/dev/null
+    fi
+}
+
+# run ARGUMENTS...: runs the program; its exit code is in $code.
+run() {
+    "$program" "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null
+    code=$?
+}
+
+# done_with ARGUMENTS...: must succeed.
+done_with() {
+    run "$@"
+    check "$*: exit code $code" test "$code" -eq 0
+}
+
+# refused EXIT-CODE "words of the error" "words of the hint" ARGUMENTS...
+refused() {
+    local wanted=$1 words=$2 hint=$3
+    shift 3
+    run "$@"
+    check "$*: exit code $code instead of $wanted" test "$code" -eq "$wanted"
+    check "$*: says '$words'" grep -qF -- "$words" "$folder/stderr"
+    check "$*: hints '$hint'" grep -q -- "^  hint: .*$hint" "$folder/stderr"
+    check "$*: nothing on standard output" test ! -s "$folder/stdout"
+}
+
+# corpus DIR ROWS: tones of 1 to 2 s at 16 kHz, with texts that fit.
+corpus() {
+    mkdir -p "$1/wavs"
+    perl -e '
+        my ($dir, $rows) = @ARGV;
+        open(my $list, ">", "$dir/metadata.csv");
+        for my $row (0 .. $rows - 1) {
+            my $id = sprintf("row-%03d", $row);
+            my $count = 16000 + 2000 * ($row * 7 % 9);
+            my $step = 0.06 + 0.002 * ($row % 40);
+            my $data = pack("s<*", map { int(9000 * sin($_ * $step)) } 0 .. $count - 1);
+            open(my $wav, ">:raw", "$dir/wavs/$id.wav");
+            print $wav pack("a4Va4a4VvvVVvva4V", "RIFF", 36 + length($data), "WAVE", "fmt ", 16, 1, 1, 16000, 32000, 2,
+                            16, "data", length($data)), $data;
+            close($wav);
+            print $list "$id|Tone number ", chr(97 + $row % 26), "|tone number ", chr(97 + $row % 26), "\n";
+        }' "$1" "$2"
+}
+
+# Settings of a network that is small but takes some milliseconds a step.
+small=(--set model.width=32 --set model.heads=2 --set model.hidden=64 --set model.encoder_blocks=1
+    --set model.decoder_blocks=2 --set data.tokens=chars --batch-size 4)
+
+# wait_for FILE: up to 60 s
+wait_for() {
+    for _ in $(seq 1 3000); do
+        [ -e "$1" ] && return 0
+        sleep 0.02
+    done
+    return 1
+}
+
+# The metrics of a run without the times.
+metrics() {
+    sed 's/,"step_ms":.*/}/' "$1/metrics.jsonl"
+}
+
+corpus tones 16
+
+# ---- refusals ----
+refused 1 "'--output DIR' is missing" 'help' train --train-data tones
+refused 1 'there is nothing to train on' 'train-data' train --output none
+refused 1 'no model size' 'tiny, small' train --train-data tones --output r0 --model-size huge
+refused 2 'none' '.' train --train-data none --output r1
+refused 1 "option '--lr'" '.' train --train-data tones --output r2 --lr fast
+refused 1 "option '--batch-size'" '.' train --train-data tones --output r2 --batch-size -3
+refused 1 'learning rate' '1e-3' train --train-data tones --output r3 --lr 0 --set data.tokens=chars
+refused 1 'contradicts' 'help' train --resume r4 --output r5
+refused 1 'contradict' 'anew' train --resume r4 --init-from r5
+refused 1 'contradicts' 'set' train --resume r4 --config my.yaml
+refused 1 '--init-from' 'help' train --train-data tones --output r6 --partial
+refused 2 'r4' '.' train --resume r4
+refused 3 'bf16' 'without' train --train-data tones --output r7 --mixed-precision
+refused 3 'cuda:3' '.' train --train-data tones --output r8 --device cuda:3
+refused 1 'training.batchsize' 'batch_size' train --train-data tones --output r9 --set training.batchsize=2
+cores=$(nproc)
+refused 3 'which has ' 'batch-size' train --train-data tones --output r10 "${small[@]}" \
+    --set device.model_memory_mb=$((4 * cores + 3))
+refused 1 "one of: basic, enhanced, plateau_breaker" '.' train --train-data tones --output r11 \
+    --set training.optimization_level=turbo
+
+# ---- the dry run ----
+listing=$(find .)
+done_with train --train-data tones "${small[@]}" --dry-run
+check "the table of sizes" grep -q '^ *big  *768 .* 25[0-9]\{7\}$' stdout
+check "the chosen size" grep -q '^--> chosen *32 ' stdout
+check "the memory plan" grep -q 'all together .* MiB' stdout
+check "a dry run leaves nothing behind" test "$(find .)" = "$listing"
+check "a wrong setting leaves nothing behind" test ! -e r0 -a ! -e r1 -a ! -e r3
+
+# ---- a whole run ----
+args=("${small[@]}" --steps 20 --save-every 5 --eval-every 10 --seed 3)
+done_with train --train-data tones --output whole "${args[@]}"
+check "config.yaml" grep -q 'batch_size: 4' whole/config.yaml
+check "presets are resolved" grep -q 'learning_rate: 0.001' whole/config.yaml
+check "log.txt" grep -q 'INFO' whole/log.txt
+check "20 steps in the metrics" test "$(grep -c '"loss_z"' whole/metrics.jsonl)" -eq 20
+check "2 evaluations in the metrics" test "$(grep -c '"evaluation"' whole/metrics.jsonl)" -eq 2
+check "samples are spoken" test -s whole/samples/step-00000010/000.wav -a -s whole/samples/step-00000020/000.png
+check "a recording tells the voice" test -s whole/voices/000.wav
+check "the last checkpoint" test -e whole/checkpoints/step-00000020.safetensors
+check "the first one is gone" test ! -e whole/checkpoints/step-00000005.safetensors
+check "what is told at the end" grep -q '^whole: step 20 of 20$' stdout
+refused 1 'holds a run already' 'resume' train --train-data tones --output whole "${args[@]}"
+done_with train --resume whole
+check "a finished run has nothing left" grep -q 'nothing is left' stderr
+
+# ---- the same run, killed twice and resumed ----
+for stop in 5 10; do
+    before=(train --train-data tones --output killed "${args[@]}")
+    [ -e killed ] && before=(train --resume killed)
+    "$program" "${before[@]}" >stdout 2>stderr </dev/null &
+    child=$!
+    check "a checkpoint before the kill" wait_for "$(printf 'killed/checkpoints/step-%08d.safetensors' $stop)"
+    kill -9 $child 2>/dev/null
+    wait $child 2>/dev/null
+done
+done_with train --resume killed
+check "weights, optimizer and state are the same bit for bit" \
+    cmp whole/checkpoints/step-00000020.safetensors killed/checkpoints/step-00000020.safetensors
+check "metrics are the same" cmp <(metrics whole) <(metrics killed)
+
+# ---- interrupts ----
+for signal in INT TERM; do
+    "$program" train --train-data tones --output "stopped-$signal" "${small[@]}" --steps 100000 --save-every 100000 \
+        >stdout 2>stderr </dev/null &
+    child=$!
+    check "steps before SIG$signal" wait_for "stopped-$signal/metrics.jsonl"
+    sleep 0.5
+    kill -$signal $child
+    wait $child
+    code=$?
+    check "SIG$signal: exit code $code instead of 4" test $code -eq 4
+    check "SIG$signal: says that it is saved" grep -q 'everything is saved' stderr
+    check "SIG$signal: says how to go on" grep -q "hint: .*--resume stopped-$signal" stderr
+    last=$(grep -o '^{"step":[0-9]*' "stopped-$signal/metrics.jsonl" | tail -1 | grep -o '[0-9]*$')
+    check "SIG$signal: the last step is saved" \
+        test -e "$(printf 'stopped-%s/checkpoints/step-%08d.safetensors' $signal "$last")"
+    done_with train --resume "stopped-$signal" --steps $((last + 2))
+    check "SIG$signal: it goes on" grep -q "^{\"step\":$((last + 2))," "stopped-$signal/metrics.jsonl"
+done
+
+# ---- packed corpora: the sound, and finished features ----
+first_loss() {
+    sed -n '1s/.*"loss":\([0-9.e-]*\),.*/\1/p' "$1/metrics.jsonl"
+}
+done_with prepare tones --tokens chars --out sound.pack
+done_with prepare tones --tokens chars --features --out features.pack
+for kind in sound features; do
+    done_with train --train-data $kind.pack --output from-$kind "${small[@]}" --batch-size 16 --steps 3 --seed 3
+    check "$kind: 3 steps" test "$(grep -c '"loss_z"' from-$kind/metrics.jsonl)" -eq 3
+done
+check "both see the same: the first losses are within 2 %" awk -v a="$(first_loss from-sound)" \
+    -v b="$(first_loss from-features)" 'BEGIN { exit !(a > 0 && b > 0 && a/b < 1.02 && b/a < 1.02) }'
+check "sound tells the voice" test -s from-sound/voices/000.wav
+check "features do not" test ! -e from-features/voices -a ! -e from-features/samples
+
+# ---- gradient accumulation and checkpointing ----
+done_with train --train-data tones --output accumulated "${small[@]}" --batch-size 5 --grad-accum 3 --steps 2
+check "a step has the utterances of three batches" grep -q '^{"step":1,.*"utterances":15,' accumulated/metrics.jsonl
+together() {
+    "$program" train --train-data tones "${small[@]}" --set model.decoder_blocks=8 --dry-run "$@" 2>/dev/null |
+        awk '/activations/ { print $3 == "KiB" ? $2 / 1024 : $2 }'
+}
+check "checkpointing takes less memory" awk -v a="$(together)" \
+    -v b="$(together --set model.gradient_checkpointing=true)" 'BEGIN { exit !(b > 0 && b < 0.7 * a) }'
+
+# ---- limits, old weights, changed data ----
+done_with train --train-data tones --output short "${small[@]}" --max-minutes 0.0001 --steps 100000
+check "ends at its time limit" grep -q 'time limit' stderr
+check "saved at its time limit" test -n "$(find short/checkpoints -name 'step-*')"
+done_with train --train-data tones --output patient "${small[@]}" --lr 1e-12 --steps 50 --eval-every 2 \
+    --set training.early_stopping=2
+check "ends early when nothing gets better" grep -q '^patient: step 6 of 50$' stdout
+check "says so" grep -q 'nothing better since step 2' stderr
+done_with train --train-data tones --output tuned "${small[@]}" --init-from whole --steps 2
+check "begins with the old weights" grep -q 'weights from whole' stderr
+check "begins at step 1" grep -q '^{"step":1,' tuned/metrics.jsonl
+printf 'not a checkpoint' >broken.safetensors
+refused 2 'broken.safetensors' '.' train --train-data tones --output r12 "${small[@]}" --init-from broken.safetensors
+sed -i '1d' tones/metadata.csv
+refused 2 'the training data is not that of the run' 'init-from' train --resume whole --steps 30
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]
