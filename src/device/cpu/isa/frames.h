@@ -116,4 +116,18 @@ static inline void mx_frames_block(const struct mx_frames *f, int64_t row, int l
     for (int lane = lanes; lane < MX_VEC_FLOATS; lane++) source[lane] = source[lanes - 1];
 }
 
+/* The samples of all lanes, windowed: [size] vectors with one frame in each lane. */
+static inline void mx_frames_window(const float *window, int64_t size, const float *const source[MX_VEC_FLOATS],
+                                    mx_vf *samples)
+{
+    for (int64_t i = 0; i < size; i += MX_VEC_FLOATS) {
+        mx_vf square[MX_VEC_FLOATS];
+#pragma GCC unroll 16
+        for (int lane = 0; lane < MX_VEC_FLOATS; lane++) square[lane] = mx_vf_load(source[lane] + i);
+        mx_vf_transpose(square);
+#pragma GCC unroll 16
+        for (int j = 0; j < MX_VEC_FLOATS; j++) samples[i + j] = square[j] * window[i + j];
+    }
+}
+
 #endif

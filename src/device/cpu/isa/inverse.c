@@ -6,16 +6,15 @@
  * lane knows of another. What the bins divide by, the sum of their weights over all bands, is the same for all frames
  * and computed once. The tables come from the device's memory and are checked before they are used as indices.
  */
+#include "device/cpu/isa/bands.h"
 #include "device/cpu/isa/fft.h"
-#include "device/cpu/kernels.h"
 
 #define LANES MX_VEC_FLOATS
 #define LEAST 1e-37f /* of what is divided by */
 
 struct inverse {
-    const float *weight;
-    const int32_t *first, *ends;
-    int64_t bands, bins;
+    struct mx_bands bands;
+    int64_t bins;
     /* scratch */
     mx_vf *level;     /* [bands, rounded up to whole squares]: what the bands should be */
     mx_vf *magnitude; /* [bins, rounded up] */
@@ -28,44 +27,27 @@ static int64_t up(int64_t value, int64_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* False when the bands name bins or weights that do not exist. */
-static bool tables_open(struct inverse *v, const struct mx_mel_inverse_args *a)
-{
-    const float *tables = mx_cpu_ptr(a->tables);
-    v->bands = a->bands;
-    v->bins = a->fft_size / 2 + 1;
-    v->first = (const int32_t *)(const void *)(tables + 3 * (int64_t)a->fft_size);
-    v->ends = v->first + v->bands;
-    v->weight = tables + 3 * (int64_t)a->fft_size + 2 * v->bands + 1;
-    if (v->ends[0] < 0 || v->ends[v->bands] > a->weights) return false;
-    for (int64_t band = 0; band < v->bands; band++) {
-        const int64_t count = (int64_t)v->ends[band + 1] - v->ends[band];
-        if (count < 0 || v->first[band] < 0 || v->first[band] + count > v->bins) return false;
-    }
-    return true;
-}
-
 static void scratch_open(struct inverse *v, void *scratch)
 {
     v->level = scratch;
-    v->magnitude = v->level + up(v->bands, LANES);
+    v->magnitude = v->level + up(v->bands.count, LANES);
     v->spread = v->magnitude + up(v->bins, LANES);
     v->share = (float *)(void *)(v->spread + v->bins);
     for (int64_t k = 0; k < v->bins; k++) v->share[k] = 0;
-    for (int64_t band = 0; band < v->bands; band++)
-        for (int64_t i = v->ends[band]; i < v->ends[band + 1]; i++)
-            v->share[v->first[band] + i - v->ends[band]] += v->weight[i];
+    for (int64_t band = 0; band < v->bands.count; band++)
+        for (int64_t i = v->bands.ends[band]; i < v->bands.ends[band + 1]; i++)
+            v->share[v->bands.first[band] + i - v->bands.ends[band]] += v->bands.weight[i];
     for (int64_t k = 0; k < v->bins; k++) v->share[k] = v->share[k] > 0 ? 1 / v->share[k] : 0;
 }
 
 /* level = e^(mel · deviation + mean) of all lanes; lanes beyond `lanes` repeat the last frame. */
 static void levels_load(const struct inverse *v, const struct mx_mel_inverse_args *a, const float *mel, int lanes)
 {
-    for (int64_t band = 0; band < v->bands; band += LANES) {
-        const int count = v->bands - band < LANES ? (int)(v->bands - band) : LANES;
+    for (int64_t band = 0; band < v->bands.count; band += LANES) {
+        const int count = v->bands.count - band < LANES ? (int)(v->bands.count - band) : LANES;
         mx_vf square[LANES];
         for (int lane = 0; lane < LANES; lane++)
-            square[lane] = mx_vf_load_n(mel + (lane < lanes ? lane : lanes - 1) * v->bands + band, count);
+            square[lane] = mx_vf_load_n(mel + (lane < lanes ? lane : lanes - 1) * v->bands.count + band, count);
         mx_vf_transpose(square);
         for (int i = 0; i < LANES; i++)
             v->level[band + i] = mx_vf_exp(mx_vf_clamp(square[i] * a->deviation + a->mean, -80.0f, 80.0f));
@@ -76,11 +58,11 @@ static void levels_load(const struct inverse *v, const struct mx_mel_inverse_arg
 static void bins_move(const struct inverse *v, bool start)
 {
     for (int64_t k = 0; k < v->bins; k++) v->spread[k] = (mx_vf){0};
-    for (int64_t band = 0; band < v->bands; band++) {
-        const float *weight = v->weight + v->ends[band];
-        const mx_vf *bin = v->magnitude + v->first[band];
-        mx_vf *to = v->spread + v->first[band];
-        const int64_t count = v->ends[band + 1] - v->ends[band];
+    for (int64_t band = 0; band < v->bands.count; band++) {
+        const float *weight = v->bands.weight + v->bands.ends[band];
+        const mx_vf *bin = v->magnitude + v->bands.first[band];
+        mx_vf *to = v->spread + v->bands.first[band];
+        const int64_t count = v->bands.ends[band + 1] - v->bands.ends[band];
         mx_vf sum = {0};
         for (int64_t i = 0; i < count; i++) sum += start ? mx_vf_set(weight[i]) : weight[i] * bin[i];
         const mx_vf ratio = v->level[band] / mx_vf_max(mx_vf_set(LEAST), sum);
@@ -111,7 +93,7 @@ MX_KERNEL(mel_inverse)
     float *magnitude = mx_cpu_ptr(a->magnitude);
     struct inverse v;
     int64_t begin, end;
-    if (!tables_open(&v, a)) {
+    if (!mx_bands_open(&v.bands, a->tables, a->fft_size, a->bands, a->weights)) {
         if (gang->worker != 0) return;
         MX_FAIL(MX_ERR_DATA,
                 "expected bands within 0 … fft_size/2 and weights in order, as features/recipe.h makes them",
@@ -119,11 +101,12 @@ MX_KERNEL(mel_inverse)
         mx_stream_fail(gang->stream);
         return;
     }
+    v.bins = a->fft_size / 2 + 1;
     scratch_open(&v, gang->scratch);
     mx_gang_share(gang, a->rows, LANES, &begin, &end);
     for (int64_t row = begin; row < end; row += LANES) {
         const int lanes = end - row < LANES ? (int)(end - row) : LANES;
-        levels_load(&v, a, mel + row * v.bands, lanes);
+        levels_load(&v, a, mel + row * v.bands.count, lanes);
         bins_move(&v, true);
         for (int32_t i = 0; i < a->iterations; i++) bins_move(&v, false);
         bins_store(&v, magnitude + row * v.bins, lanes);

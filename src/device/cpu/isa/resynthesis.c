@@ -40,18 +40,6 @@ static void transform_open(struct transform *t, struct mx_slice tables, int32_t 
 
 /* ---- spectrum ---- */
 
-static void frames_window(const struct transform *t, const float *const source[LANES])
-{
-    for (int64_t i = 0; i < t->size; i += LANES) {
-        mx_vf square[LANES];
-#pragma GCC unroll 16
-        for (int lane = 0; lane < LANES; lane++) square[lane] = mx_vf_load(source[lane] + i);
-        mx_vf_transpose(square);
-#pragma GCC unroll 16
-        for (int j = 0; j < LANES; j++) t->samples[i + j] = square[j] * t->window[i + j];
-    }
-}
-
 /* With Z the transform, a = Z[k], b = conj Z[n/2 - k] and w = e^(-2πjk/n):
  * 2 X[k] = (a + b) - j w (a - b) and 2 conj X[n/2 - k] = (a + b) + j w (a - b). */
 static void bins_from_transform(const struct transform *t)
@@ -99,7 +87,7 @@ MX_KERNEL(spectrum)
     for (int64_t row = begin; row < end; row += LANES) {
         const int lanes = end - row < LANES ? (int)(end - row) : LANES;
         mx_frames_block(&frames, row, lanes, t.stage, source);
-        frames_window(&t, source);
+        mx_frames_window(t.window, t.size, source, t.samples);
         mx_fft_run(t.samples, t.size / 2, t.circle, t.size);
         bins_from_transform(&t);
         bins_store(&t, spectrum + row * (t.size + 2), lanes);

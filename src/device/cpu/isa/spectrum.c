@@ -8,16 +8,15 @@
  *
  * The tables come from the device's memory and are checked before they are used as indices.
  */
+#include "device/cpu/isa/bands.h"
 #include "device/cpu/isa/fft.h"
 #include "device/cpu/isa/frames.h"
 
 #define LANES MX_VEC_FLOATS
 
-/* The tables of ops.h, and what a block needs. */
+/* What a block needs. */
 struct spectrum {
-    const float *window, *circle, *weight;
-    const int32_t *first, *ends;
-    int64_t size, bands, bins; /* bins that the bands use, counted from 0 */
+    struct mx_bands bands;
     /* scratch */
     mx_vf *samples;   /* [size], windowed; then the transform of size/2 complex elements */
     mx_vf *magnitude; /* [size/2 + 1] */
@@ -31,53 +30,19 @@ static int64_t up(int64_t value, int64_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* False when the bands name bins or weights that do not exist. */
-static bool tables_open(struct spectrum *s, const struct mx_mel_args *a)
-{
-    const float *tables = mx_cpu_ptr(a->tables);
-    s->size = a->fft_size;
-    s->bands = a->bands;
-    s->window = tables;
-    s->circle = tables + s->size;
-    s->first = (const int32_t *)(const void *)(tables + 3 * s->size);
-    s->ends = s->first + s->bands;
-    s->weight = tables + 3 * s->size + 2 * s->bands + 1;
-    s->bins = 0;
-    if (s->ends[0] < 0 || s->ends[s->bands] > a->weights) return false;
-    for (int64_t band = 0; band < s->bands; band++) {
-        const int64_t count = (int64_t)s->ends[band + 1] - s->ends[band], last = s->first[band] + count;
-        if (count < 0 || s->first[band] < 0 || last > s->size / 2 + 1) return false;
-        if (last > s->bins) s->bins = last;
-    }
-    return true;
-}
-
 static void scratch_open(struct spectrum *s, void *scratch)
 {
     char *at = scratch;
     s->samples = (void *)at;
-    at += (size_t)s->size * sizeof(mx_vf);
+    at += (size_t)s->bands.size * sizeof(mx_vf);
     s->magnitude = (void *)at;
-    at += (size_t)(s->size / 2 + 1) * sizeof(mx_vf);
+    at += (size_t)(s->bands.size / 2 + 1) * sizeof(mx_vf);
     s->out = (void *)at;
-    at += (size_t)up(s->bands, LANES) * sizeof(mx_vf);
+    at += (size_t)up(s->bands.count, LANES) * sizeof(mx_vf);
     s->stage = (void *)at;
-    at += (size_t)(LANES * s->size) * sizeof(float);
+    at += (size_t)(LANES * s->bands.size) * sizeof(float);
     s->place = (void *)at;
-    for (int64_t k = 0; k < s->size / 2; k++) s->place[k] = (int32_t)mx_fft_place(s->size / 2, k);
-}
-
-/* Samples of all lanes, windowed. */
-static void gather(const struct spectrum *s, const float *const source[LANES])
-{
-    for (int64_t i = 0; i < s->size; i += LANES) {
-        mx_vf square[LANES];
-#pragma GCC unroll 16
-        for (int lane = 0; lane < LANES; lane++) square[lane] = mx_vf_load(source[lane] + i);
-        mx_vf_transpose(square);
-#pragma GCC unroll 16
-        for (int j = 0; j < LANES; j++) s->samples[i + j] = square[j] * s->window[i + j];
-    }
+    for (int64_t k = 0; k < s->bands.size / 2; k++) s->place[k] = (int32_t)mx_fft_place(s->bands.size / 2, k);
 }
 
 /* The magnitudes of the bins in use; returns Σ |X|² over all of them. The even samples are the real, the odd ones the
@@ -85,7 +50,7 @@ static void gather(const struct spectrum *s, const float *const source[LANES])
  * 2 X[k] = (a + b) - j w (a - b) and 2 conj X[n/2 - k] = (a + b) + j w (a - b). */
 static mx_vf magnitudes(const struct spectrum *s)
 {
-    const int64_t half = s->size / 2;
+    const int64_t half = s->bands.size / 2;
     const struct mx_vc zero = mx_vc_load(s->samples, 0);
     const mx_vf lowest = zero.re + zero.im, highest = zero.re - zero.im;
     mx_vf sum = lowest * lowest + highest * highest;
@@ -95,14 +60,14 @@ static mx_vf magnitudes(const struct spectrum *s)
         const struct mx_vc a = mx_vc_load(s->samples, s->place[k]);
         const struct mx_vc other = mx_vc_load(s->samples, s->place[half - k]), b = {other.re, -other.im};
         const struct mx_vc even = mx_vc_add(a, b);
-        const struct mx_vc odd = mx_vc_turn(mx_vc_down(mx_vc_sub(a, b)), s->circle + 2 * k);
+        const struct mx_vc odd = mx_vc_turn(mx_vc_down(mx_vc_sub(a, b)), s->bands.circle + 2 * k);
         const struct mx_vc x = mx_vc_add(even, odd), y = mx_vc_sub(even, odd);
         const mx_vf low = 0.25f * (x.re * x.re + x.im * x.im), high = 0.25f * (y.re * y.re + y.im * y.im);
         sum += low;
-        if (k < s->bins) s->magnitude[k] = mx_vf_sqrt_near(low);
+        if (k < s->bands.used) s->magnitude[k] = mx_vf_sqrt_near(low);
         if (k == half - k) break;
         sum += high;
-        if (half - k < s->bins) s->magnitude[half - k] = mx_vf_sqrt_near(high);
+        if (half - k < s->bands.used) s->magnitude[half - k] = mx_vf_sqrt_near(high);
     }
     return sum;
 }
@@ -111,10 +76,10 @@ static mx_vf magnitudes(const struct spectrum *s)
 static void bands_sum(const struct spectrum *s, const struct mx_mel_args *a)
 {
     const mx_vf least = mx_vf_set(a->floor);
-    for (int64_t band = 0; band < s->bands; band++) {
-        const float *weight = s->weight + s->ends[band];
-        const mx_vf *bin = s->magnitude + s->first[band];
-        const int64_t count = s->ends[band + 1] - s->ends[band];
+    for (int64_t band = 0; band < s->bands.count; band++) {
+        const float *weight = s->bands.weight + s->bands.ends[band];
+        const mx_vf *bin = s->magnitude + s->bands.first[band];
+        const int64_t count = s->bands.ends[band + 1] - s->bands.ends[band];
         mx_vf sum = {0}, second = {0};
         int64_t i = 0;
         for (; i + 2 <= count; i += 2) {
@@ -128,12 +93,12 @@ static void bands_sum(const struct spectrum *s, const struct mx_mel_args *a)
 
 static void bands_store(const struct spectrum *s, float *mel, int lanes)
 {
-    for (int64_t band = 0; band < s->bands; band += LANES) {
-        const int count = s->bands - band < LANES ? (int)(s->bands - band) : LANES;
+    for (int64_t band = 0; band < s->bands.count; band += LANES) {
+        const int count = s->bands.count - band < LANES ? (int)(s->bands.count - band) : LANES;
         mx_vf square[LANES];
         memcpy(square, s->out + band, sizeof square);
         mx_vf_transpose(square);
-        for (int lane = 0; lane < lanes; lane++) mx_vf_store_n(mel + lane * s->bands + band, square[lane], count);
+        for (int lane = 0; lane < lanes; lane++) mx_vf_store_n(mel + lane * s->bands.count + band, square[lane], count);
     }
 }
 
@@ -147,7 +112,7 @@ MX_KERNEL(mel)
     struct spectrum s;
     int64_t begin, end;
     if (!mx_frames_open(&frames, gang, "mel", a->audio, &a->samples, &a->frames, a->fft_size, a->hop)) return;
-    if (!tables_open(&s, a)) {
+    if (!mx_bands_open(&s.bands, a->tables, a->fft_size, a->bands, a->weights)) {
         if (gang->worker != 0) return;
         MX_FAIL(MX_ERR_DATA,
                 "expected bands within 0 … fft_size/2 and weights in order, as features/recipe.h makes them",
@@ -160,11 +125,11 @@ MX_KERNEL(mel)
     for (int64_t row = begin; row < end; row += LANES) {
         const int lanes = end - row < LANES ? (int)(end - row) : LANES;
         mx_frames_block(&frames, row, lanes, s.stage, source);
-        gather(&s, source);
-        mx_fft_run(s.samples, s.size / 2, s.circle, s.size);
+        mx_frames_window(s.bands.window, s.bands.size, source, s.samples);
+        mx_fft_run(s.samples, s.bands.size / 2, s.bands.circle, s.bands.size);
         const mx_vf power = magnitudes(&s);
         bands_sum(&s, a);
-        bands_store(&s, mel + row * s.bands, lanes);
+        bands_store(&s, mel + row * s.bands.count, lanes);
         if (energy)
             mx_vf_store_n(energy + row, mx_vf_log(mx_vf_max(mx_vf_set(a->floor), mx_vf_sqrt_near(power))), lanes);
     }
