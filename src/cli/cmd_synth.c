@@ -258,9 +258,9 @@ static int run(const void *given, const struct mx_option_list *operands)
     if (result.count == 0)
         MX_RAISE(MX_ERR_DATA, "give a text with words or numbers", "nothing of the text can be spoken");
     MX_TRY(mx_wav_write(values->output, result.audio, result.count, mx_recipe_default.rate, MX_WAV_PCM16));
-    mx_info("%s: %.2f s of speech in %zu pieces; real-time factor %.3f (network %.2f s, waveform %.2f s)",
-            values->output, result.seconds, result.pieces, result.real_time_factor, result.model_seconds,
-            result.waveform_seconds);
+    mx_info("%s: %.2f s of speech in %zu piece%s; real-time factor %.3f (network %.2f s, waveform %.2f s)",
+            values->output, result.seconds, result.pieces, result.pieces == 1 ? "" : "s", result.real_time_factor,
+            result.model_seconds, result.waveform_seconds);
 out:
     mx_speak_result_release(&result);
     mx_free(text);
