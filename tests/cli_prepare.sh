@@ -4,50 +4,7 @@
 # myxtts prepare, with the program given as $1, end to end on small corpora that are made here: the same bytes with any
 # number of workers and after any number of kills, files that are up to date, out of date or damaged, rejected rows, a
 # full disk, no write permission. Tokens are characters, so that libespeak-ng is not needed.
-set -u
-
-program=$(realpath "${1:?usage: cli_prepare.sh PROGRAM}")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-passed=0
-failed=0
-
-# check "what" COMMAND...: the command must succeed.
-check() {
-    local what=$1
-    shift
-    if "$@" >"$folder/check.out" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s\n' "$what"
-        sed 's/^/    said: /' "$folder/check.out" "$folder/stdout" "$folder/stderr" 2>/dev/null
-    fi
-}
-
-# run ARGUMENTS...: runs the program; its exit code is in $code.
-run() {
-    "$program" "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null
-    code=$?
-}
-
-# done_with ARGUMENTS...: must succeed.
-done_with() {
-    run "$@"
-    check "$*: exit code $code" test "$code" -eq 0
-}
-
-# refused EXIT-CODE "words of the error" "words of the hint" ARGUMENTS...
-refused() {
-    local wanted=$1 words=$2 hint=$3
-    shift 3
-    run "$@"
-    check "$*: exit code $code instead of $wanted" test "$code" -eq "$wanted"
-    check "$*: says '$words'" grep -qF -- "$words" "$folder/stderr"
-    check "$*: hints '$hint'" grep -q -- "^  hint: .*$hint" "$folder/stderr"
-    check "$*: nothing on standard output" test ! -s "$folder/stdout"
-}
+. "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
 
 # corpus DIR ROWS: tones of 2 to 4 s at 16 kHz, with texts that fit.
 corpus() {
@@ -241,5 +198,4 @@ else
     echo "skipped: full and read-only disks (no user namespaces here)"
 fi
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

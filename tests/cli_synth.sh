@@ -3,50 +3,7 @@
 #
 # myxtts synth, with the program given as $1, with a voice that is hardly trained, on a corpus of tones made here: what
 # is tested is the way from text to file, not the sound. Tokens are characters, so that libespeak-ng is not needed.
-set -u
-
-program=$(realpath "${1:?usage: cli_synth.sh PROGRAM}")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-passed=0
-failed=0
-
-# check "what" COMMAND...: the command must succeed.
-check() {
-    local what=$1
-    shift
-    if "$@" >"$folder/check.out" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s\n' "$what"
-        sed 's/^/    said: /' "$folder/check.out" "$folder/stderr" 2>/dev/null
-    fi
-}
-
-# run ARGUMENTS...: runs the program; its exit code is in $code.
-run() {
-    "$program" "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null
-    code=$?
-}
-
-# done_with ARGUMENTS...: must succeed.
-done_with() {
-    run "$@"
-    check "$*: exit code $code" test "$code" -eq 0
-}
-
-# refused EXIT-CODE "words of the error" "words of the hint" ARGUMENTS...
-refused() {
-    local wanted=$1 words=$2 hint=$3
-    shift 3
-    run "$@"
-    check "$*: exit code $code instead of $wanted" test "$code" -eq "$wanted"
-    check "$*: says '$words'" grep -qF -- "$words" "$folder/stderr"
-    check "$*: hints '$hint'" grep -q -- "^  hint: .*$hint" "$folder/stderr"
-    check "$*: nothing on standard output" test ! -s "$folder/stdout"
-}
+. "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
 
 # corpus DIR ROWS: tones of 1 to 2 s at 16 kHz, of two speakers, with texts that fit.
 corpus() {
@@ -100,5 +57,4 @@ check "a file says the same" cmp one.wav three.wav
 "$program" synth --checkpoint run --output - <text.txt >four.wav 2>stderr
 check "standard input and output" cmp one.wav four.wav
 
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ]
+finish

@@ -4,50 +4,7 @@
 # myxtts train, with the program given as $1, end to end on a small corpus of tones that is made here: a whole run, the
 # same run killed and resumed (bit for bit), interrupts, time limits, old weights in a new run, and every refusal.
 # Tokens are characters, so that libespeak-ng is not needed.
-set -u
-
-program=$(realpath "${1:?usage: cli_train.sh PROGRAM}")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-passed=0
-failed=0
-
-# check "what" COMMAND...: the command must succeed.
-check() {
-    local what=$1
-    shift
-    if "$@" >"$folder/check.out" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s\n' "$what"
-        sed 's/^/    said: /' "$folder/check.out" "$folder/stdout" "$folder/stderr" 2>/dev/null
-    fi
-}
-
-# run ARGUMENTS...: runs the program; its exit code is in $code.
-run() {
-    "$program" "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null
-    code=$?
-}
-
-# done_with ARGUMENTS...: must succeed.
-done_with() {
-    run "$@"
-    check "$*: exit code $code" test "$code" -eq 0
-}
-
-# refused EXIT-CODE "words of the error" "words of the hint" ARGUMENTS...
-refused() {
-    local wanted=$1 words=$2 hint=$3
-    shift 3
-    run "$@"
-    check "$*: exit code $code instead of $wanted" test "$code" -eq "$wanted"
-    check "$*: says '$words'" grep -qF -- "$words" "$folder/stderr"
-    check "$*: hints '$hint'" grep -q -- "^  hint: .*$hint" "$folder/stderr"
-    check "$*: nothing on standard output" test ! -s "$folder/stdout"
-}
+. "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
 
 # corpus DIR ROWS: tones of 1 to 2 s at 16 kHz, with texts that fit.
 corpus() {
@@ -212,5 +169,4 @@ refused 2 'broken.safetensors' '.' train --train-data tones --output r12 "${smal
 sed -i '1d' tones/metadata.csv
 refused 2 'the training data is not that of the run' 'init-from' train --resume whole --steps 30
 
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ]
+finish

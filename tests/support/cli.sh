@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=bash
+#
+# What the tests of commands share; a test begins with
+#
+#     . "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
+#
+# It takes the path of the program from $1 and works in a folder of its own, which is removed at the end.
+set -u
+
+program=$(realpath "${1:?usage: bash TEST.sh PROGRAM}")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+passed=0
+failed=0
+
+# check "what" COMMAND...: the command must succeed.
+check() {
+    local what=$1
+    shift
+    if "$@" >"$folder/check.out" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'FAILED: %s\n' "$what"
+        sed 's/^/    said: /' "$folder/check.out" "$folder/stdout" "$folder/stderr" 2>/dev/null
+    fi
+}
+
+# run ARGUMENTS...: runs the program; its exit code is in $code.
+run() {
+    "$program" "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null
+    code=$?
+}
+
+# done_with ARGUMENTS...: must succeed.
+done_with() {
+    run "$@"
+    check "$*: exit code $code" test "$code" -eq 0
+}
+
+# refused EXIT-CODE "words of the error" "words of the hint" ARGUMENTS...
+refused() {
+    local wanted=$1 words=$2 hint=$3
+    shift 3
+    run "$@"
+    check "$*: exit code $code instead of $wanted" test "$code" -eq "$wanted"
+    check "$*: says '$words'" grep -qF -- "$words" "$folder/stderr"
+    check "$*: hints '$hint'" grep -q -- "^  hint: .*$hint" "$folder/stderr"
+    check "$*: nothing on standard output" test ! -s "$folder/stdout"
+}
+
+# The closing line and the exit code of a test.
+finish() {
+    printf '%d passed, %d failed\n' "$passed" "$failed"
+    [ "$failed" -eq 0 ]
+}
