@@ -3,34 +3,17 @@
 #
 # Bad input to the program, given as $1: every case must end with the right exit code, nothing on standard output, and
 # on standard error exactly one error line and one hint line. A few good cases keep the script honest.
-set -u
-
-program=${1:?usage: cli_bad_input.sh PROGRAM}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-passed=0
-failed=0
+. "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
 unset NO_COLOR
-
-pass() {
-    passed=$((passed + 1))
-}
-
-fail() {
-    failed=$((failed + 1))
-    printf 'FAILED: %s\n' "$1"
-    sed 's/^/    stderr: /' "$folder/stderr"
-}
 
 # bad EXIT-CODE "words of the error" "words of the hint" ARGUMENTS...
 bad() {
-    local code=$1 words=$2 hint=$3 got
+    local wanted=$1 words=$2 hint=$3
     shift 3
-    "$program" "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null
-    got=$?
+    run "$@"
     local label="$* -> $words"
-    if [ "$got" -ne "$code" ]; then
-        fail "$label: exit code $got instead of $code"
+    if [ "$code" -ne "$wanted" ]; then
+        fail "$label: exit code $code instead of $wanted"
     elif [ -s "$folder/stdout" ]; then
         fail "$label: something on standard output"
     elif [ "$(wc -l <"$folder/stderr")" -ne 2 ]; then
@@ -46,12 +29,11 @@ bad() {
 
 # good "words of the output" ARGUMENTS...
 good() {
-    local words=$1 got
+    local words=$1
     shift
-    "$program" "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null
-    got=$?
-    if [ "$got" -ne 0 ]; then
-        fail "$*: exit code $got"
+    run "$@"
+    if [ "$code" -ne 0 ]; then
+        fail "$*: exit code $code"
     elif [ -s "$folder/stderr" ]; then
         fail "$*: something on standard error"
     elif ! grep -qF -- "$words" "$folder/stdout"; then
@@ -167,5 +149,4 @@ else
     fail "an error as JSON"
 fi
 
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ]
+finish

@@ -4,33 +4,10 @@
 # myxtts check, the program given as $1: every kind of bad input must be reported with its reason and its line, with the
 # right exit code. Recordings are square waves, made here. Symbols are characters but in one case, so that the script
 # does not depend on espeak-ng.
-set -u
-
-program=${1:?usage: cli_check.sh PROGRAM}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-passed=0
-failed=0
+. "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
 export LC_ALL=C
 
-pass() {
-    passed=$((passed + 1))
-}
-
-# check "what is expected" COMMAND...: the command must succeed.
-check() {
-    local label=$1
-    shift
-    if "$@" >/dev/null 2>&1; then
-        pass
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s\n' "$label"
-        sed 's/^/    stderr: /' "$folder/stderr" | head -15
-    fi
-}
-
-# run ARGUMENTS...: sets code; the output is in stdout and stderr.
+# run ARGUMENTS...: as the harness's, of this one command.
 run() {
     "$program" check "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null
     code=$?
@@ -276,5 +253,4 @@ if "${as[@]}" "$program" --version >/dev/null 2>&1; then
     check "no permission to read the manifest: exit code 2" test $? -eq 2
 fi
 
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ]
+finish

@@ -4,44 +4,13 @@
 # myxtts corpus demo, with the program given as $1: whole corpora of both languages, going on after an early end, and
 # every refusal. Programs that fail, hang or lie stand in for the teacher where needed; the cases that need the real
 # flite and espeak-ng are skipped, and say so, where those are not installed.
-set -u
-
-program=$(realpath "${1:?usage: cli_corpus_demo.sh PROGRAM}")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-passed=0
-failed=0
+. "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
 teachers=$PATH
 
-# check "what" COMMAND...: the command must succeed.
-check() {
-    local what=$1
-    shift
-    if "$@" >"$folder/check.out" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s\n' "$what"
-        sed 's/^/    said: /' "$folder/check.out" "$folder/stdout" "$folder/stderr" 2>/dev/null
-    fi
-}
-
-# run ARGUMENTS...: runs the program with $teachers as its path; its exit code is in $code.
+# run ARGUMENTS...: as the harness's, with $teachers as the program's path.
 run() {
     PATH=$teachers "$program" "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null
     code=$?
-}
-
-# refused EXIT-CODE "words of the error" "words of the hint" ARGUMENTS...
-refused() {
-    local wanted=$1 words=$2 hint=$3
-    shift 3
-    run "$@"
-    check "$*: exit code $code instead of $wanted" test "$code" -eq "$wanted"
-    check "$*: says '$words'" grep -qF -- "$words" "$folder/stderr"
-    check "$*: hints '$hint'" grep -q -- "^  hint: .*$hint" "$folder/stderr"
-    check "$*: nothing on standard output" test ! -s "$folder/stdout"
 }
 
 # wav_is FILE RATE: 16-bit mono of this rate, a header that tells the truth, between 1 and 12 seconds.
@@ -264,5 +233,4 @@ else
     echo "skipped: Persian corpora (espeak-ng is not installed: apt install espeak-ng)"
 fi
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

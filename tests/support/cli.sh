@@ -15,17 +15,22 @@ cd "$folder" || exit 1
 passed=0
 failed=0
 
+pass() {
+    passed=$((passed + 1))
+}
+
+# fail "what": with everything that the last commands said.
+fail() {
+    failed=$((failed + 1))
+    printf 'FAILED: %s\n' "$1"
+    sed 's/^/    said: /' "$folder/check.out" "$folder/stdout" "$folder/stderr" 2>/dev/null
+}
+
 # check "what" COMMAND...: the command must succeed.
 check() {
     local what=$1
     shift
-    if "$@" >"$folder/check.out" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s\n' "$what"
-        sed 's/^/    said: /' "$folder/check.out" "$folder/stdout" "$folder/stderr" 2>/dev/null
-    fi
+    if "$@" >"$folder/check.out" 2>&1; then pass; else fail "$what"; fi
 }
 
 # run ARGUMENTS...: runs the program; its exit code is in $code.
