@@ -5,7 +5,7 @@
  * Scratch of a worker, in this order: packed B (MX_GEMM_KC × MX_GEMM_NC), one panel of A, one tile, partial sums
  * (the rest).
  */
-#include "device/cpu/isa/gemm.h"
+#include "device/cpu/isa/epilogue.h"
 
 #define TILE_FLOATS (MX_GEMM_MR * MX_GEMM_NR)
 /* When copies pay (measured, SPEED.md). With fewer rows of C, copying B costs more than reading it with a stride; with
@@ -125,44 +125,18 @@ static int64_t least(int64_t a, int64_t b)
 
 /* ---- epilogue ---- */
 
-static inline mx_vf activate(enum mx_activation act, mx_vf z)
+/* Stores a tile of products [rows][columns] at C(m0, n0). `tile` may be C's own memory. Not inlined, and with a copy of
+ * the epilogue that no store can change: so that it stays in registers. */
+static __attribute__((noinline)) void finish_tile(const struct mx_gemm *job, int64_t m0, int64_t rows, int64_t n0,
+                                                  int64_t columns, const float *tile, int64_t ld)
 {
-    if (act == MX_ACT_GELU) return mx_vf_gelu(z);
-    if (act == MX_ACT_RELU) return mx_vf_max(z, (mx_vf){0});
-    return z;
-}
-
-static inline mx_vf activation_slope(enum mx_activation act, mx_vf z)
-{
-    if (act == MX_ACT_GELU) return mx_vf_gelu_grad(z);
-    if (act == MX_ACT_RELU) return mx_vf_select(z > (mx_vf){0}, mx_vf_set(1.0f), (mx_vf){0});
-    return mx_vf_set(1.0f);
-}
-
-/* One vector of products z, at C + at, column n; `lanes` of it count. */
-MX_VEC_INLINE void finish_vector(const struct mx_gemm *job, mx_vf z, int64_t at, int64_t n, const int lanes)
-{
-    const struct mx_gemm_epilogue *e = &job->epilogue;
-    if (e->act_grad) {
-        z *= activation_slope(e->act, mx_vf_load_n(e->pre + at, lanes));
-    } else {
-        if (e->bias) z += mx_vf_load_n(e->bias + n, lanes);
-        if (e->pre) mx_vf_store_n(e->pre + at, z, lanes);
-        z = activate(e->act, z);
-    }
-    if (e->residual) z += mx_vf_load_n(e->residual + at, lanes);
-    if (e->accumulate) z += mx_vf_load_n(job->c + at, lanes);
-    mx_vf_store_n(job->c + at, z, lanes);
-}
-
-/* Stores a tile of products [rows][columns] at C(m0, n0). `tile` may be C's own memory. */
-static void finish_tile(const struct mx_gemm *job, int64_t m0, int64_t rows, int64_t n0, int64_t columns,
-                        const float *tile, int64_t ld)
-{
+    const struct mx_gemm_epilogue e = job->epilogue;
+    float *c = job->c;
+    const int64_t ldc = job->ldc;
     for (int64_t i = 0; i < rows; i++) {
-        const int64_t at = (m0 + i) * job->ldc + n0;
+        const int64_t at = (m0 + i) * ldc + n0;
         MX_VEC_EACH(j, lanes, 0, columns,
-                    { finish_vector(job, mx_vf_load_n(tile + i * ld + j, lanes), at + j, n0 + j, lanes); });
+                    { mx_epilogue_finish(&e, c, mx_vf_load_n(tile + i * ld + j, lanes), at + j, n0 + j, lanes); });
     }
 }
 
@@ -180,21 +154,13 @@ struct plan {
     struct mx_gemm_ahead ahead, then; /* memory to fetch while computing: now, and when that is done */
 };
 
-/* rows × floats at `from`, rows ld floats apart. */
-static struct mx_gemm_ahead fetch(const float *from, int64_t rows, int64_t floats, int64_t ld)
+/* Asks for a tile of C, or of something laid out as C. */
+static void expect(const float *c, int64_t ldc, int64_t m0, int64_t rows, int64_t n, int64_t columns)
 {
-    const int32_t lines = (int32_t)((floats + 15) / 16);
-    return (struct mx_gemm_ahead){.at = (const char *)from,
-                                  .wrap = (ld - 16 * lines) * 4,
-                                  .lines = lines,
-                                  .left = lines,
-                                  .remaining = rows * lines};
-}
-
-/* Nothing to fetch: one line of our own again and again. */
-static struct mx_gemm_ahead fetch_nothing(const float *own)
-{
-    return (struct mx_gemm_ahead){.at = (const char *)own, .wrap = -64, .lines = 1, .left = 1, .remaining = INT64_MAX};
+    for (int64_t i = 0; i < rows; i++) {
+        __builtin_prefetch(c + (m0 + i) * ldc + n, 1);
+        __builtin_prefetch(c + (m0 + i) * ldc + n + columns - 1, 1);
+    }
 }
 
 /* One panel of A, rows m0 … m0+rows-1, times the columns n0 … n1 for the block k0 … k0+kc; x has A's part filled in. */
@@ -220,17 +186,17 @@ static void run_panel(struct plan *plan, struct mx_gemm_operands *x, int64_t m0,
         if (aside && add)
             for (int64_t i = 0; i < rows; i++)
                 memcpy(tile + i * ld, sums + i * plan->sums_ld, (size_t)columns * sizeof(float));
-        for (int64_t i = 0; i < rows; i++) {
-            __builtin_prefetch(job->c + (m0 + i) * job->ldc + n, 1);
-            __builtin_prefetch(job->c + (m0 + i) * job->ldc + n + columns - 1, 1);
-        }
+        expect(job->c, job->ldc, m0, rows, n, columns);
+        if (last && job->epilogue.pre) expect(job->epilogue.pre, job->ldc, m0, rows, n, columns);
+        if (last && job->epilogue.residual && job->epilogue.residual != job->c)
+            expect(job->epilogue.residual, job->ldc, m0, rows, n, columns);
         if (job->a.transpose)
             MX_CPU_FN(gemm_tile_columns)(x, tile, ld, add, &plan->ahead);
         else
             MX_CPU_FN(gemm_tile_rows)(x, tile, ld, add, &plan->ahead);
         if (plan->ahead.remaining <= 0) {
             plan->ahead = plan->then;
-            plan->then = fetch_nothing(scratch->tile);
+            plan->then = mx_gemm_fetch_nothing(scratch->tile);
         }
         if (last && !plan->plain)
             finish_tile(job, m0, rows, n, columns, tile, ld);
@@ -290,20 +256,21 @@ static void run_block(struct plan *plan, int64_t m0, int64_t m1, int64_t n0, int
         if (packed < n1) MX_CPU_FN(gemm_pack_b)
         (b, k0, kc, packed, n1, plan->scratch->b + (packed - n0) / MX_GEMM_NR * MX_GEMM_KC * MX_GEMM_NR,
          MX_GEMM_KC * MX_GEMM_NR);
-        plan->ahead = plan->then = fetch_nothing(plan->scratch->tile);
+        plan->ahead = plan->then = mx_gemm_fetch_nothing(plan->scratch->tile);
         if (a->transpose && k0 + kc < job->k) {
             /* A long inner dimension: both operands of the next block of k are read once, and come from far away. */
             const int64_t next = k0 + kc, rows = least(job->k - next, depth);
             const int64_t columns = a->taps ? least(m1 - m0, a->width) : m1 - m0, column = a->taps ? m0 % a->width : m0;
-            plan->ahead = fetch(b->data + next * b->ld + n0, rows, n1 - n0, b->ld);
-            plan->then = fetch(a->data + next * a->ld + column, rows, columns, a->ld);
+            plan->ahead = mx_gemm_fetch(b->data + next * b->ld + n0, rows, n1 - n0, b->ld);
+            plan->then = mx_gemm_fetch(a->data + next * a->ld + column, rows, columns, a->ld);
         }
         for (int64_t m = m0; m < m1; m += MX_GEMM_MR) {
             const int64_t rows = least(m1 - m, MX_GEMM_MR), next = m + MX_GEMM_MR;
             struct mx_gemm_operands x = place_panel(plan, m, rows, n1 - n0, k0, kc);
             if (!a->transpose && next < m1)
-                plan->ahead = a->taps ? fetch(a->data + next * a->ld, least(m1 - next, MX_GEMM_MR), a->width, a->ld)
-                                      : fetch(a->data + next * a->ld + k0, least(m1 - next, MX_GEMM_MR), kc, a->ld);
+                plan->ahead = a->taps
+                                  ? mx_gemm_fetch(a->data + next * a->ld, least(m1 - next, MX_GEMM_MR), a->width, a->ld)
+                                  : mx_gemm_fetch(a->data + next * a->ld + k0, least(m1 - next, MX_GEMM_MR), kc, a->ld);
             run_panel(plan, &x, m, rows, n0, n1, k0, kc);
         }
     }
@@ -319,18 +286,9 @@ static void run_empty(const struct mx_gemm *job, struct scratch *scratch, int64_
             finish_tile(job, m, least(m1 - m, MX_GEMM_MR), n, least(n1 - n, MX_GEMM_NR), scratch->tile, MX_GEMM_NR);
 }
 
-/* The grid of workers over C that packs least: every worker packs its rows of A and its columns of B. */
-static int grid_rows(int64_t m, int64_t n, int workers)
-{
-    int best = workers;
-    for (int rows = 1; rows <= workers; rows++)
-        if (workers % rows == 0 && m / rows + n / (workers / rows) < m / best + n / (workers / best)) best = rows;
-    return best;
-}
-
 void MX_CPU_FN(gemm)(const struct mx_gang *gang, const struct mx_gemm *job)
 {
-    const int rows = grid_rows(job->m, job->n, gang->workers), columns = gang->workers / rows;
+    const int rows = mx_gemm_grid_rows(job->m, job->n, gang->workers), columns = gang->workers / rows;
     int64_t m0, m1, n0, n1;
     const struct mx_gang by_row = {.worker = gang->worker % rows, .workers = rows};
     const struct mx_gang by_column = {.worker = gang->worker / rows, .workers = columns};

@@ -53,6 +53,7 @@ struct mx_gemm_a {
     int64_t width;
     const int32_t *offsets; /* of the sequences */
     int32_t sequences;
+    bool bf16; /* data is really uint16_t: for gemm_bf16.h alone */
 };
 
 /* Where op(B) [k, n] comes from: k in blocks of `block` (0: one block), each stored [block, n], or [n, block] with
@@ -62,6 +63,7 @@ struct mx_gemm_b {
     int64_t ld;
     bool transpose;
     int64_t block, block_stride;
+    bool bf16; /* as in struct mx_gemm_a */
 };
 
 /* struct mx_epilogue with pointers; bias by column, the others laid out as C. */
@@ -70,6 +72,7 @@ struct mx_gemm_epilogue {
     float *pre;
     enum mx_activation act;
     bool act_grad, accumulate;
+    bool c_bf16, pre_bf16; /* C, pre are really uint16_t: for gemm_bf16.h alone */
 };
 
 struct mx_gemm {
@@ -79,10 +82,20 @@ struct mx_gemm {
     int64_t ldc;
     int64_t m, n, k;
     struct mx_gemm_epilogue epilogue;
+    enum mx_precision precision;
 };
 
 /* Called by the whole gang; each worker does its share of C. Uses the worker's scratch. */
 void MX_CPU_FN(gemm)(const struct mx_gang *gang, const struct mx_gemm *job);
+
+/* The grid of workers over C that packs least: every worker packs its rows of A and its columns of B. */
+static inline int mx_gemm_grid_rows(int64_t m, int64_t n, int workers)
+{
+    int best = workers;
+    for (int rows = 1; rows <= workers; rows++)
+        if (workers % rows == 0 && m / rows + n / (workers / rows) < m / best + n / (workers / best)) best = rows;
+    return best;
+}
 
 /* Lines of memory that will be needed soon, fetched a few at a time while tiles are computed: rows of `lines` cache
  * lines, `wrap` bytes from the end of one row to the start of the next. */
@@ -92,6 +105,23 @@ struct mx_gemm_ahead {
     int32_t lines, left; /* in a row; in this row */
     int64_t remaining;   /* lines altogether */
 };
+
+/* rows × floats at `from`, rows ld floats apart. */
+static inline struct mx_gemm_ahead mx_gemm_fetch(const float *from, int64_t rows, int64_t floats, int64_t ld)
+{
+    const int32_t lines = (int32_t)((floats + 15) / 16);
+    return (struct mx_gemm_ahead){.at = (const char *)from,
+                                  .wrap = (ld - 16 * lines) * 4,
+                                  .lines = lines,
+                                  .left = lines,
+                                  .remaining = rows * lines};
+}
+
+/* Nothing to fetch: one line of our own again and again. */
+static inline struct mx_gemm_ahead mx_gemm_fetch_nothing(const float *own)
+{
+    return (struct mx_gemm_ahead){.at = (const char *)own, .wrap = -64, .lines = 1, .left = 1, .remaining = INT64_MAX};
+}
 
 #define MX_GEMM_STEP 4 /* k steps for each line fetched ahead */
 
