@@ -122,8 +122,6 @@ struct mx_backend {
 
 /* For backends: records the first failure of asynchronous work; the error is the calling thread's current one. */
 void mx_stream_fail(struct mx_stream *stream);
-/* For the core: 0, or the stream's sticky error, which then is the calling thread's. */
-int mx_stream_status(const struct mx_stream *stream);
 
 /* For the registry: makes the device that `info` describes and opens it. `state` is the backend's. */
 int mx_device_create(const struct mx_backend *backend, void *state, const struct mx_device_info *info,

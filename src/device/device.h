@@ -55,6 +55,8 @@ struct mx_device_info {
     int numa_node;         /* -1: unknown */
     int cores[64];         /* CPU devices: the operating system's numbers of the first cores */
     struct mx_device_caps caps;
+    char bf16_missing[96]; /* without caps.bf16_multiply: what it would take ("the processor has no avx512_bf16"), or ""
+                            */
 };
 
 /* ---- devices: opened by registry.h ---- */
@@ -97,7 +99,8 @@ static inline struct mx_slice mx_slice_at(struct mx_buffer *buffer, size_t offse
 /* ---- streams ---- */
 int mx_stream_create(struct mx_device *device, const char *name, struct mx_stream **out);
 int mx_stream_sync(struct mx_stream *stream); /* waits for everything submitted; returns the stream's error, if any */
-void mx_stream_release(struct mx_stream *stream); /* waits first; NULL is fine */
+int mx_stream_status(const struct mx_stream *stream); /* 0, or the stream's error so far; does not wait */
+void mx_stream_release(struct mx_stream *stream);     /* waits first; NULL is fine */
 struct mx_device *mx_stream_device(const struct mx_stream *stream);
 /* Later work on `stream` starts after the event's latest record (before this call) is complete. The event may
  * belong to another device; across backends the calling thread waits instead. An event never recorded is complete. */

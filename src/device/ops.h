@@ -82,6 +82,16 @@ enum mx_activation {
     MX_ACT_GELU, /* x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))) */
 };
 
+/* In which numbers the factors of a product are. */
+enum mx_precision {
+    MX_PRECISION_F32,
+    /* Every element of both operands is rounded to bf16 (to nearest even) before it is multiplied; sums are fp32, and
+     * so is the epilogue. What is smaller than 2^-126 may count as 0. Only on devices with caps.bf16_multiply; only
+     * then may slices that the arguments mark as "_bf16" be stored as bf16, two bytes an element (strides count
+     * elements). */
+    MX_PRECISION_BF16,
+};
+
 /* What happens to a product P before it is stored, in this order; every part is optional.
  *   z = P + bias;  pre = z;  y = act(z);  [grad: y = P · act'(pre), pre is read];  y += residual;  C = y, or C += y. */
 struct mx_epilogue {
@@ -91,6 +101,7 @@ struct mx_epilogue {
     struct mx_slice pre;      /* [m, n]: written (z, what a backward pass needs) or, with act_grad, read */
     struct mx_slice residual; /* [m, n]: added after the activation; may be C itself */
     bool accumulate;          /* C += */
+    bool c_bf16, pre_bf16;    /* C, pre are stored as bf16; with c_bf16 no accumulate, and the residual is not C */
 };
 
 /* C[m,n] = epilogue(op(A) · op(B)); op(A) is [m,k], op(B) is [k,n].
@@ -104,6 +115,8 @@ struct mx_matmul_args {
     int64_t lda, ldb, ldc; /* 0: dense */
     bool transpose_a, transpose_b;
     struct mx_epilogue epilogue;
+    enum mx_precision precision;
+    bool a_bf16, b_bf16;
 };
 
 /* db[n] = (+=) Σ over rows of dy[rows, n]. */
@@ -111,6 +124,7 @@ struct mx_bias_grad_args {
     struct mx_slice dy, db;
     int64_t rows, n;
     bool accumulate;
+    bool dy_bf16; /* dy is stored as bf16 */
 };
 
 /* y = (x - mean)/√(var + eps) · gamma + beta, per row of [rows, n]. stats: [rows, 2] mean and 1/√(var + eps), for the
@@ -119,6 +133,7 @@ struct mx_layer_norm_args {
     struct mx_slice x, gamma, beta, y, stats;
     int64_t rows, n;
     float eps;
+    bool y_bf16; /* y is stored as bf16 */
 };
 
 /* dx [rows, n] = (+= with accumulate_dx; in place of dy allowed without it), dgamma and dbeta [n] += always.
@@ -214,6 +229,8 @@ struct mx_conv1d_args {
     int64_t in_width, out_width;
     int32_t taps;
     struct mx_epilogue epilogue;
+    enum mx_precision precision;
+    bool x_bf16;
 };
 
 /* dx[rows, in_width] = epilogue(Σ_tap dy[row - tap + taps/2, :] · w[tap]ᵀ). */
@@ -223,6 +240,8 @@ struct mx_conv1d_grad_input_args {
     int64_t in_width, out_width;
     int32_t taps;
     struct mx_epilogue epilogue;
+    enum mx_precision precision;
+    bool dy_bf16;
 };
 
 /* dw[tap] = (+=) Σ_row x[row + tap - taps/2, :]ᵀ · dy[row, :]. */
@@ -232,6 +251,8 @@ struct mx_conv1d_grad_weight_args {
     int64_t in_width, out_width;
     int32_t taps;
     bool accumulate;
+    enum mx_precision precision;
+    bool x_bf16, dy_bf16;
 };
 
 /* y[i] = x[i]/(1 - rate) where the random word of (seed, stream, index + i) ≥ rate · 2³², else 0; then + residual[i].

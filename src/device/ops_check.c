@@ -25,17 +25,19 @@ DESCRIBE(matmul)
     row_stride(walk, "lda", lda, a_width);
     row_stride(walk, "ldb", ldb, b_width);
     row_stride(walk, "ldc", ldc, a->n);
-    tensor(walk, "a", a->a, strided(a_rows, a_width, lda), READ);
-    tensor(walk, "b", a->b, strided(b_rows, b_width, ldb), READ);
+    precision(walk, a->precision, a->a_bf16 || a->b_bf16 || a->epilogue.c_bf16 || a->epilogue.pre_bf16);
+    tensor_of(walk, "a", a->a, strided(a_rows, a_width, lda), a->a_bf16, READ);
+    tensor_of(walk, "b", a->b, strided(b_rows, b_width, ldb), a->b_bf16, READ);
     epilogue(walk, &a->epilogue, a->m, a->n, ldc);
-    tensor(walk, "c", a->c, strided(a->m, a->n, ldc), WRITTEN);
+    tensor_of(walk, "c", a->c, strided(a->m, a->n, ldc), a->epilogue.c_bf16, WRITTEN);
 }
 
 DESCRIBE(bias_grad)
 {
     dimension(walk, "rows", a->rows);
     dimension(walk, "n", a->n);
-    tensor(walk, "dy", a->dy, times(a->rows, a->n), READ);
+    bf16(walk, a->dy_bf16);
+    tensor_of(walk, "dy", a->dy, times(a->rows, a->n), a->dy_bf16, READ);
     tensor(walk, "db", a->db, a->n, WRITTEN);
 }
 
@@ -45,10 +47,11 @@ DESCRIBE(layer_norm)
     dimension(walk, "rows", a->rows);
     dimension(walk, "n", a->n);
     positive(walk, "eps", a->eps);
+    bf16(walk, a->y_bf16);
     tensor(walk, "x", a->x, elements, READ);
     tensor(walk, "gamma", a->gamma, a->n, READ);
     tensor(walk, "beta", a->beta, a->n, READ);
-    tensor(walk, "y", a->y, elements, WRITTEN);
+    tensor_of(walk, "y", a->y, elements, a->y_bf16, WRITTEN);
     tensor(walk, "stats", a->stats, times(a->rows, 2), WRITTEN);
 }
 
@@ -182,10 +185,11 @@ DESCRIBE(conv1d)
     dimension(walk, "in_width", a->in_width);
     dimension(walk, "out_width", a->out_width);
     taps(walk, a->taps);
-    tensor(walk, "x", a->x, times(a->rows.rows, a->in_width), READ);
+    precision(walk, a->precision, a->x_bf16 || a->epilogue.c_bf16 || a->epilogue.pre_bf16);
+    tensor_of(walk, "x", a->x, times(a->rows.rows, a->in_width), a->x_bf16, READ);
     tensor(walk, "w", a->w, times(a->taps, times(a->in_width, a->out_width)), READ);
     epilogue(walk, &a->epilogue, a->rows.rows, a->out_width, a->out_width);
-    tensor(walk, "y", a->y, times(a->rows.rows, a->out_width), WRITTEN);
+    tensor_of(walk, "y", a->y, times(a->rows.rows, a->out_width), a->epilogue.c_bf16, WRITTEN);
 }
 
 DESCRIBE(conv1d_grad_input)
@@ -194,10 +198,11 @@ DESCRIBE(conv1d_grad_input)
     dimension(walk, "in_width", a->in_width);
     dimension(walk, "out_width", a->out_width);
     taps(walk, a->taps);
-    tensor(walk, "dy", a->dy, times(a->rows.rows, a->out_width), READ);
+    precision(walk, a->precision, a->dy_bf16 || a->epilogue.c_bf16 || a->epilogue.pre_bf16);
+    tensor_of(walk, "dy", a->dy, times(a->rows.rows, a->out_width), a->dy_bf16, READ);
     tensor(walk, "w", a->w, times(a->taps, times(a->in_width, a->out_width)), READ);
     epilogue(walk, &a->epilogue, a->rows.rows, a->in_width, a->in_width);
-    tensor(walk, "dx", a->dx, times(a->rows.rows, a->in_width), WRITTEN);
+    tensor_of(walk, "dx", a->dx, times(a->rows.rows, a->in_width), a->epilogue.c_bf16, WRITTEN);
 }
 
 DESCRIBE(conv1d_grad_weight)
@@ -206,8 +211,9 @@ DESCRIBE(conv1d_grad_weight)
     dimension(walk, "in_width", a->in_width);
     dimension(walk, "out_width", a->out_width);
     taps(walk, a->taps);
-    tensor(walk, "x", a->x, times(a->rows.rows, a->in_width), READ);
-    tensor(walk, "dy", a->dy, times(a->rows.rows, a->out_width), READ);
+    precision(walk, a->precision, a->x_bf16 || a->dy_bf16);
+    tensor_of(walk, "x", a->x, times(a->rows.rows, a->in_width), a->x_bf16, READ);
+    tensor_of(walk, "dy", a->dy, times(a->rows.rows, a->out_width), a->dy_bf16, READ);
     tensor(walk, "dw", a->dw, times(a->taps, times(a->in_width, a->out_width)), WRITTEN);
 }
 

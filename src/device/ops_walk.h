@@ -153,7 +153,31 @@ static inline void tensor(struct walk *walk, const char *name, struct mx_slice s
     slice_bytes(walk, name, slice, times(elements, 4), use);
 }
 
+/* The same, or bf16 elements where `narrow`. */
+static inline void tensor_of(struct walk *walk, const char *name, struct mx_slice slice, int64_t elements, bool narrow,
+                             enum use use)
+{
+    slice_bytes(walk, name, slice, times(elements, narrow ? 2 : 4), use);
+}
+
 /* ---- parts that several operations have ---- */
+/* `asked`: the operation is to multiply or to store bf16, which not every device does. */
+static inline void bf16(struct walk *walk, bool asked)
+{
+    if (!checking(walk) || !asked || walk->device->info.caps.bf16_multiply) return;
+    const char *const missing = walk->device->info.bf16_missing;
+    MX_FAIL(MX_ERR_UNSUPPORTED, NULL, "%s: %s does not multiply bf16 numbers: %s", walk->op, walk->device->name,
+            missing[0] ? missing : "its backend has no kernels for them");
+    walk->rc = mx_error_hint("compute in fp32 there, or choose a device that 'myxtts devices' shows with bf16");
+}
+
+static inline void precision(struct walk *walk, enum mx_precision value, bool narrow)
+{
+    integer(walk, "precision", (int64_t)value, MX_PRECISION_F32, MX_PRECISION_BF16);
+    require(walk, !narrow || value == MX_PRECISION_BF16, "precision", "bf16 where slices are stored as bf16");
+    bf16(walk, value == MX_PRECISION_BF16);
+}
+
 /* Messages say "rows.count" whatever the argument is called, unless it has a name of its own. */
 static inline void packed_parts(struct walk *walk, const struct mx_packed *rows, const char *const names[4])
 {
@@ -178,8 +202,9 @@ static inline void epilogue(struct walk *walk, const struct mx_epilogue *e, int6
     activation(walk, "epilogue.act", e->act);
     require(walk, !e->act_grad || !e->bias.buffer, "epilogue.bias", "no bias together with act_grad");
     require(walk, !e->act_grad || e->pre.buffer, "epilogue.pre", "pre to be given together with act_grad");
+    require(walk, !e->c_bf16 || !e->accumulate, "epilogue.accumulate", "no accumulation in bf16");
     tensor(walk, "epilogue.bias", e->bias, n, READ_OPTIONAL);
-    tensor(walk, "epilogue.pre", e->pre, elements, e->act_grad ? READ_OPTIONAL : WRITTEN_OPTIONAL);
+    tensor_of(walk, "epilogue.pre", e->pre, elements, e->pre_bf16, e->act_grad ? READ_OPTIONAL : WRITTEN_OPTIONAL);
     tensor(walk, "epilogue.residual", e->residual, elements, READ_OPTIONAL);
 }
 

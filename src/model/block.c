@@ -12,6 +12,9 @@
  * With checkpointing all blocks share the memory of one: only what goes into each is kept, and the backward pass
  * computes a block again before it goes back through it. The operations and their inputs are the same, so are
  * the bits.
+ *
+ * In mixed precision the products of a block multiply bf16 numbers. What is only ever read by them is stored as such:
+ * norm1's and norm2's outputs, `hidden` and its gradient; and so is what GELU's derivative is taken at.
  */
 #include "base/error.h"
 #include "model/work.h"
@@ -34,6 +37,7 @@ static struct block block_of(const struct mx_pass *pass, const struct mx_stack *
     const struct mx_model_size *size = &pass->model->config.size;
     const struct mx_block_at *at = &stack->at[index];
     const int64_t w = size->width, h = size->hidden, rows = stack->rows.rows;
+    const bool mixed = pass->model->mixed;
     return (struct block){
         .m = &stack->memory->blocks[index],
         .rows = &stack->rows,
@@ -44,12 +48,18 @@ static struct block block_of(const struct mx_pass *pass, const struct mx_stack *
         .heads = size->heads,
         .head_width = w / size->heads,
         .hidden = h,
-        .norm1 = {.gain = at->norm1_gain, .bias = at->norm1_bias, .rows = rows},
-        .norm2 = {.gain = at->norm2_gain, .bias = at->norm2_bias, .rows = rows},
-        .qkv = {.weight = at->qkv_weight, .bias = at->qkv_bias, .in = w, .out = 3 * w},
+        .norm1 = {.gain = at->norm1_gain, .bias = at->norm1_bias, .rows = rows, .y_bf16 = mixed},
+        .norm2 = {.gain = at->norm2_gain, .bias = at->norm2_bias, .rows = rows, .y_bf16 = mixed},
+        .qkv = {.weight = at->qkv_weight, .bias = at->qkv_bias, .in = w, .out = 3 * w, .x_bf16 = mixed},
         .out = {.weight = at->out_weight, .bias = at->out_bias, .in = w, .out = w},
-        .up = {.weight = at->up_weight, .bias = at->up_bias, .in = w, .out = h, .taps = 3},
-        .down = {.weight = at->down_weight, .bias = at->down_bias, .in = h, .out = w},
+        .up = {.weight = at->up_weight,
+               .bias = at->up_bias,
+               .in = w,
+               .out = h,
+               .taps = 3,
+               .x_bf16 = mixed,
+               .dy_bf16 = mixed},
+        .down = {.weight = at->down_weight, .bias = at->down_bias, .in = h, .out = w, .x_bf16 = mixed},
     };
 }
 
@@ -138,15 +148,17 @@ static int block_forward(const struct mx_pass *pass, const struct block *b, bool
     MX_TRY(attend_forward(pass, b));
     MX_TRY(join_forward(pass, b, &b->out, b->site, m->attended, b->x, m->middle));
     MX_TRY(mx_norm_forward(pass, &b->norm2, m->middle, m->normed2, m->stats2));
-    MX_TRY(mx_product_forward(pass, &b->up, b->rows, m->normed2, m->hidden,
-                              &(struct mx_epilogue){.act = MX_ACT_GELU, .pre = m->pre}));
+    MX_TRY(mx_product_forward(
+        pass, &b->up, b->rows, m->normed2, m->hidden,
+        &(struct mx_epilogue){
+            .act = MX_ACT_GELU, .pre = m->pre, .c_bf16 = pass->model->mixed, .pre_bf16 = pass->model->mixed}));
     if (whole) MX_TRY(join_forward(pass, b, &b->down, b->site + 1, m->hidden, m->middle, b->y));
 out:
     return rc;
 }
 
-/* dy in memory.d becomes dx. The four gradients d, e [rows, W], dhidden [rows, H] and dqkv [rows, 3W] with dattended
- * [rows, W] behind it take turns: none is read after it was overwritten. */
+/* dy in memory.d becomes dx. The four gradients d, e [rows, W], dhidden [rows, H] (bf16 in mixed precision) and dqkv
+ * [rows, 3W] with dattended [rows, W] behind it take turns: none is read after it was overwritten. */
 static int block_backward(const struct mx_pass *pass, const struct block *b)
 {
     const struct mx_block_memory *m = b->m;
@@ -154,7 +166,9 @@ static int block_backward(const struct mx_pass *pass, const struct block *b)
     const struct mx_slice d = memory->d, e = memory->e, none = {0};
     const struct mx_slice dhidden = memory->wide, dqkv = memory->wide;
     const struct mx_slice dattended = mx_slice_on(memory->wide, 3 * b->width * b->rows->rows);
-    const struct mx_epilogue slope = {.act = MX_ACT_GELU, .act_grad = true, .pre = m->pre};
+    const bool mixed = pass->model->mixed;
+    const struct mx_epilogue slope = {
+        .act = MX_ACT_GELU, .act_grad = true, .pre = m->pre, .c_bf16 = mixed, .pre_bf16 = mixed};
     struct mx_slice dout = d; /* the gradient of what was dropped from */
     int rc = 0;
     if (pass->dropout > 0) {

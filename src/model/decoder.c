@@ -20,7 +20,8 @@ static struct mx_stack stack_of(const struct mx_pass *pass)
 static struct mx_norm norm_of(const struct mx_pass *pass)
 {
     const struct mx_decoder_at *at = &pass->model->parameters->decoder;
-    return (struct mx_norm){.gain = at->norm_gain, .bias = at->norm_bias, .rows = pass->batch->frames.rows};
+    return (struct mx_norm){
+        .gain = at->norm_gain, .bias = at->norm_bias, .rows = pass->batch->frames.rows, .y_bf16 = pass->model->mixed};
 }
 
 static struct mx_product mel_of(const struct mx_pass *pass)
@@ -29,7 +30,8 @@ static struct mx_product mel_of(const struct mx_pass *pass)
     return (struct mx_product){.weight = at->mel_weight,
                                .bias = at->mel_bias,
                                .in = pass->model->config.size.width,
-                               .out = pass->model->config.bands};
+                               .out = pass->model->config.bands,
+                               .x_bf16 = pass->model->mixed};
 }
 
 /* tokens [T, W], decoder_row [S, W] → x[0] [F, W] */

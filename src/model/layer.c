@@ -10,6 +10,11 @@
 
 /* ---- y [rows, out] = epilogue(x [rows, in] · W + b) ---- */
 
+static enum mx_precision precision_of(const struct mx_pass *pass, const struct mx_product *p)
+{
+    return pass->model->mixed && !p->fp32 ? MX_PRECISION_BF16 : MX_PRECISION_F32;
+}
+
 int mx_product_forward(const struct mx_pass *pass, const struct mx_product *p, const struct mx_packed *rows,
                        struct mx_slice x, struct mx_slice y, const struct mx_epilogue *epilogue)
 {
@@ -22,7 +27,9 @@ int mx_product_forward(const struct mx_pass *pass, const struct mx_product *p, c
                                                                 .m = rows->rows,
                                                                 .n = p->out,
                                                                 .k = p->in,
-                                                                .epilogue = e});
+                                                                .epilogue = e,
+                                                                .precision = precision_of(pass, p),
+                                                                .a_bf16 = p->x_bf16});
     return mx_conv1d(pass->stream, &(struct mx_conv1d_args){.x = x,
                                                             .w = mx_pass_weight(pass, p->weight),
                                                             .y = y,
@@ -30,7 +37,9 @@ int mx_product_forward(const struct mx_pass *pass, const struct mx_product *p, c
                                                             .in_width = p->in,
                                                             .out_width = p->out,
                                                             .taps = p->taps,
-                                                            .epilogue = e});
+                                                            .epilogue = e,
+                                                            .precision = precision_of(pass, p),
+                                                            .x_bf16 = p->x_bf16});
 }
 
 /* dW += xᵀ·dy */
@@ -46,7 +55,10 @@ static int weight_backward(const struct mx_pass *pass, const struct mx_product *
                                                                 .n = p->out,
                                                                 .k = rows->rows,
                                                                 .transpose_a = true,
-                                                                .epilogue = {.accumulate = true}});
+                                                                .epilogue = {.accumulate = true},
+                                                                .precision = precision_of(pass, p),
+                                                                .a_bf16 = p->x_bf16,
+                                                                .b_bf16 = p->dy_bf16});
     return mx_conv1d_grad_weight(pass->stream, &(struct mx_conv1d_grad_weight_args){.x = x,
                                                                                     .dy = dy,
                                                                                     .dw = dw,
@@ -54,7 +66,10 @@ static int weight_backward(const struct mx_pass *pass, const struct mx_product *
                                                                                     .in_width = p->in,
                                                                                     .out_width = p->out,
                                                                                     .taps = p->taps,
-                                                                                    .accumulate = true});
+                                                                                    .accumulate = true,
+                                                                                    .precision = precision_of(pass, p),
+                                                                                    .x_bf16 = p->x_bf16,
+                                                                                    .dy_bf16 = p->dy_bf16});
 }
 
 /* dx = epilogue(dy·Wᵀ) */
@@ -70,7 +85,9 @@ static int input_backward(const struct mx_pass *pass, const struct mx_product *p
                                                                 .n = p->in,
                                                                 .k = p->out,
                                                                 .transpose_b = true,
-                                                                .epilogue = e});
+                                                                .epilogue = e,
+                                                                .precision = precision_of(pass, p),
+                                                                .a_bf16 = p->dy_bf16});
     return mx_conv1d_grad_input(pass->stream, &(struct mx_conv1d_grad_input_args){.dy = dy,
                                                                                   .w = mx_pass_weight(pass, p->weight),
                                                                                   .dx = dx,
@@ -78,7 +95,9 @@ static int input_backward(const struct mx_pass *pass, const struct mx_product *p
                                                                                   .in_width = p->in,
                                                                                   .out_width = p->out,
                                                                                   .taps = p->taps,
-                                                                                  .epilogue = e});
+                                                                                  .epilogue = e,
+                                                                                  .precision = precision_of(pass, p),
+                                                                                  .dy_bf16 = p->dy_bf16});
 }
 
 int mx_product_backward(const struct mx_pass *pass, const struct mx_product *p, const struct mx_packed *rows,
@@ -86,10 +105,12 @@ int mx_product_backward(const struct mx_pass *pass, const struct mx_product *p, 
 {
     int rc = 0;
     if (p->bias >= 0)
-        MX_TRY(mx_bias_grad(
-            pass->stream,
-            &(struct mx_bias_grad_args){
-                .dy = dy, .db = mx_pass_gradient(pass, p->bias), .rows = rows->rows, .n = p->out, .accumulate = true}));
+        MX_TRY(mx_bias_grad(pass->stream, &(struct mx_bias_grad_args){.dy = dy,
+                                                                      .db = mx_pass_gradient(pass, p->bias),
+                                                                      .rows = rows->rows,
+                                                                      .n = p->out,
+                                                                      .accumulate = true,
+                                                                      .dy_bf16 = p->dy_bf16}));
     MX_TRY(weight_backward(pass, p, rows, x, dy));
     if (dx.buffer) MX_TRY(input_backward(pass, p, rows, dy, dx, epilogue));
 out:
@@ -108,7 +129,8 @@ int mx_norm_forward(const struct mx_pass *pass, const struct mx_norm *n, struct 
                                                                     .stats = stats,
                                                                     .rows = n->rows,
                                                                     .n = pass->model->config.size.width,
-                                                                    .eps = NORM_EPS});
+                                                                    .eps = NORM_EPS,
+                                                                    .y_bf16 = n->y_bf16});
 }
 
 int mx_norm_backward(const struct mx_pass *pass, const struct mx_norm *n, struct mx_slice x, struct mx_slice stats,

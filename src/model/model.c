@@ -8,11 +8,17 @@
 
 /* ---- life ---- */
 
+uint64_t mx_model_host_bytes(const struct mx_model_capacity *capacity)
+{
+    return 4 * (2 * (uint64_t)capacity->tokens + 2 * ((uint64_t)capacity->sequences + 1));
+}
+
 /* Host memory of synthesis, in one piece. */
 static int staging_take(struct mx_model *model)
 {
     const size_t tokens = (size_t)model->capacity.tokens, ends = (size_t)model->capacity.sequences + 1;
-    const int rc = mx_host_alloc(model->device, "synthesis", (2 * tokens + 2 * ends) * 4, &model->staging);
+    const int rc =
+        mx_host_alloc(model->device, "synthesis", (size_t)mx_model_host_bytes(&model->capacity), &model->staging);
     if (rc < 0) return rc;
     model->logs = model->staging;
     model->durations = (int32_t *)(void *)(model->logs + tokens);
@@ -37,6 +43,18 @@ out:
     return rc;
 }
 
+int mx_model_device_check(const struct mx_device *device, const struct mx_model_config *config)
+{
+    const struct mx_device_info *const info = mx_device_info(device);
+    if (!config->mixed || info->caps.bf16_multiply) return 0;
+    return MX_FAIL(MX_ERR_UNSUPPORTED,
+                   "train without mixed precision (all numbers are then fp32), or on a device that 'myxtts devices' "
+                   "shows with bf16",
+                   "mixed precision needs a device that multiplies bf16 numbers, and %s does not: %s",
+                   mx_device_name(device),
+                   info->bf16_missing[0] ? info->bf16_missing : "its backend has no kernels for them");
+}
+
 int mx_model_create(struct mx_device *device, struct mx_stream *stream, const struct mx_model_config *config,
                     const struct mx_model_capacity *capacity, enum mx_model_purpose purpose, struct mx_model **out)
 {
@@ -47,9 +65,11 @@ int mx_model_create(struct mx_device *device, struct mx_stream *stream, const st
     if (!model) return MX_ERR_NO_MEMORY;
     model->config = *config;
     model->purpose = purpose;
+    model->mixed = config->mixed && purpose == MX_MODEL_TRAIN;
     model->device = device;
     MX_TRY(mx_model_capacity_check(capacity, &model->capacity));
     MX_TRY(mx_parameters_create(config, &model->parameters));
+    if (model->mixed) MX_TRY(mx_model_device_check(device, config));
     mx_memory_place(&model->memory, &layout, config, &model->capacity, purpose);
     MX_TRY(mx_buffer_create(device, "activations", layout.offset_bytes, &model->activations));
     layout = (struct mx_layout){.buffer = model->activations};

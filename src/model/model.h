@@ -20,9 +20,14 @@
 
 struct mx_model;
 
+/* 0, or MX_ERR_UNSUPPORTED naming what the device lacks that the configuration asks for (mixed precision). */
+int mx_model_device_check(const struct mx_device *device, const struct mx_model_config *config);
+
 /* Takes the activations from `device` and prepares them on `stream` (waits). */
 int mx_model_create(struct mx_device *device, struct mx_stream *stream, const struct mx_model_config *config,
                     const struct mx_model_capacity *capacity, enum mx_model_purpose purpose, struct mx_model **out);
+/* Bytes of the host that it takes, for synthesis (owner "synthesis"); of the device: mx_model_plan. */
+uint64_t mx_model_host_bytes(const struct mx_model_capacity *capacity);
 void mx_model_destroy(struct mx_model *model); /* its work must be complete; NULL is fine */
 const struct mx_model_config *mx_model_config(const struct mx_model *model);
 const struct mx_model_capacity *mx_model_capacity(const struct mx_model *model);

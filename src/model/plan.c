@@ -64,12 +64,18 @@ struct placing {
     struct mx_layout *layout;
     const struct mx_model_config *config;
     const struct mx_model_capacity *capacity;
-    bool backward;
+    bool backward, mixed;
 };
 
 static struct mx_slice take(const struct placing *p, int64_t rows, int64_t width)
 {
     return mx_layout_take(p->layout, rows * width);
+}
+
+/* What is bf16 in mixed precision. */
+static struct mx_slice take_narrow(const struct placing *p, int64_t rows, int64_t width)
+{
+    return mx_layout_take(p->layout, p->mixed ? (rows * width + 1) / 2 : rows * width);
 }
 
 /* Only what the backward pass needs. */
@@ -81,16 +87,16 @@ static struct mx_slice keep(const struct placing *p, int64_t rows, int64_t width
 static void block_place(const struct placing *p, struct mx_block_memory *m, int64_t rows)
 {
     const int64_t w = p->config->size.width, h = p->config->size.hidden;
-    m->normed1 = take(p, rows, w);
+    m->normed1 = take_narrow(p, rows, w);
     m->stats1 = take(p, rows, 2);
     m->qkv = take(p, rows, 3 * w);
     m->attended = take(p, rows, w);
     m->lse = take(p, p->config->size.heads, rows);
     m->middle = take(p, rows, w);
-    m->normed2 = take(p, rows, w);
+    m->normed2 = take_narrow(p, rows, w);
     m->stats2 = take(p, rows, 2);
-    m->pre = keep(p, rows, h);
-    m->hidden = take(p, rows, h);
+    m->pre = p->backward ? take_narrow(p, rows, h) : (struct mx_slice){0};
+    m->hidden = take_narrow(p, rows, h);
 }
 
 /* With a backward pass every block keeps its own memory, or with checkpointing only its input. Without one even the
@@ -146,7 +152,8 @@ static int64_t most(int64_t a, int64_t b)
 void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const struct mx_model_config *config,
                      const struct mx_model_capacity *capacity, enum mx_model_purpose purpose)
 {
-    const struct placing place = {layout, config, capacity, purpose == MX_MODEL_TRAIN}, *p = &place;
+    const bool train = purpose == MX_MODEL_TRAIN;
+    const struct placing place = {layout, config, capacity, train, train && config->mixed}, *p = &place;
     const struct mx_model_size *size = &config->size;
     const int64_t w = size->width, b = config->bands, tokens = capacity->tokens, frames = capacity->frames;
     const int64_t rows = most(tokens, most(frames, capacity->references));
@@ -171,7 +178,7 @@ void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const s
     memory->shift = take(p, tokens, 1);
     memory->tokens = take(p, tokens, w);
     stack_place(p, &memory->decoder, size->decoder_blocks, frames);
-    memory->normed = take(p, frames, w);
+    memory->normed = take_narrow(p, frames, w);
     memory->normed_stats = take(p, frames, 2);
     memory->mel = take(p, frames, b);
     memory->dmel = keep(p, frames, b);

@@ -37,6 +37,7 @@ struct mx_model_config {
     int32_t bands;      /* of a mel frame */
     float dropout;      /* rate in [0, 1), while training */
     bool checkpoint; /* gradient checkpointing: blocks are computed again in the backward pass instead of remembered */
+    bool mixed; /* training multiplies bf16 numbers and keeps some activations as such (MODEL.md); speaking does not */
     struct mx_model_loss_weights weights;
     float diagonal; /* of the alignment (struct mx_align_args): what it costs to leave the even one, in nats */
 };
@@ -45,7 +46,7 @@ struct mx_model_config {
 #define MX_MODEL_DROPOUT  0.1f
 #define MX_MODEL_DIAGONAL 0.01f
 
-/* 80 bands, dropout 0.1, no checkpointing, all weights 1, diagonal 0.01. */
+/* 80 bands, dropout 0.1, no checkpointing, fp32 alone, all weights 1, diagonal 0.01. */
 struct mx_model_config mx_model_config_default(const struct mx_model_size *size, int32_t vocabulary, int32_t languages);
 /* MX_ERR_CONFIG naming the first thing that cannot be. */
 int mx_model_config_check(const struct mx_model_config *config);

@@ -16,6 +16,7 @@
 
 /* What one block remembers for its backward pass. */
 struct mx_block_memory {
+    /* bf16 in mixed precision: normed1, normed2, pre, hidden. */
     struct mx_slice normed1, stats1; /* [rows, W], [rows, 2] */
     struct mx_slice qkv;             /* [rows, 3W]: queries and keys after rotation, values */
     struct mx_slice attended, lse;   /* [rows, W], [heads, rows] */
@@ -56,7 +57,7 @@ struct mx_memory {
     struct mx_predictor_memory predictors[MX_PREDICTORS];
     struct mx_slice shift;                /* [T]: for moving pitch and energy in synthesis */
     struct mx_slice tokens;               /* [T, W]: states with pitch and energy, ready to be expanded */
-    struct mx_slice normed, normed_stats; /* [F, W], [F, 2] */
+    struct mx_slice normed, normed_stats; /* [F, W] (bf16 in mixed precision), [F, 2] */
     struct mx_slice mel, dmel;            /* [F, B] */
     struct mx_slice frame_offsets;        /* int32 [S + 1]: of what is being spoken */
     struct mx_slice losses;               /* [MX_MODEL_LOSSES, S] */
@@ -74,6 +75,7 @@ struct mx_model {
     struct mx_model_config config;
     struct mx_model_capacity capacity;
     enum mx_model_purpose purpose;
+    bool mixed; /* products in bf16: the configuration asks for it, and the model is for training */
     struct mx_device *device;
     struct mx_parameters *parameters;
     struct mx_buffer *activations;
@@ -123,6 +125,9 @@ struct mx_product {
     int64_t weight, bias; /* places of the parameters; bias -1: none */
     int64_t in, out;
     int32_t taps; /* 0: a matrix product */
+    bool fp32;    /* in mixed precision too */
+    bool x_bf16;  /* how x, in both passes, and dy are stored: only in mixed precision */
+    bool dy_bf16;
 };
 
 int mx_product_forward(const struct mx_pass *pass, const struct mx_product *p, const struct mx_packed *rows,
@@ -134,6 +139,7 @@ int mx_product_backward(const struct mx_pass *pass, const struct mx_product *p, 
 struct mx_norm {
     int64_t gain, bias;
     int64_t rows;
+    bool y_bf16; /* how y is stored: only in mixed precision */
 };
 
 int mx_norm_forward(const struct mx_pass *pass, const struct mx_norm *n, struct mx_slice x, struct mx_slice y,

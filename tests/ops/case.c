@@ -200,6 +200,28 @@ int64_t op_draw_audio(struct op_case *c, int64_t fft_size, int64_t hop)
     return samples[count];
 }
 
+bool op_knows_bf16(enum mx_op op)
+{
+    switch (op) {
+    case MX_OP_matmul:
+    case MX_OP_bias_grad:
+    case MX_OP_layer_norm:
+    case MX_OP_conv1d:
+    case MX_OP_conv1d_grad_input:
+    case MX_OP_conv1d_grad_weight:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool op_flip_bf16(struct op_case *c, struct op_shape *shape)
+{
+    if (!c->plan.bf16 || !op_flip(c)) return false;
+    shape->type = OP_BF16;
+    return true;
+}
+
 /* ---- operands ---- */
 
 static uint64_t name_stream(const char *name)

@@ -96,6 +96,7 @@ enum op_size {
 struct op_plan {
     enum op_size size;
     bool plain; /* no accumulation, nothing in place, no optional operands, at least one row */
+    bool bf16;  /* products multiply bf16 numbers, and operands are stored as such here and there (op_knows_bf16) */
 };
 
 struct op_case {
@@ -116,6 +117,7 @@ struct op_case {
 
 void op_case_make(struct op_case *c, enum mx_op op, uint64_t seed, struct op_plan plan);
 bool op_can_be_wide(enum mx_op op); /* its work grows only linearly with the width of a row */
+bool op_knows_bf16(enum mx_op op);  /* its cases differ with plan.bf16 */
 void op_case_part(const struct op_case *whole, int sequence, struct op_case *part);
 void op_case_release(struct op_case *c);
 
@@ -208,6 +210,8 @@ struct op_shape {
     enum op_layout layout;
     int64_t rows, width, stride; /* stride 0: width */
 };
+/* With plan.bf16, now and then: makes the shape one of bf16 numbers. Returns whether. */
+bool op_flip_bf16(struct op_case *c, struct op_shape *shape);
 /* Adds a storage with one tensor on it. Inputs are normal with deviation `scale`; outputs hold OP_POISON, gaps too.
  * Returns the storage's number. */
 int op_add(struct op_case *c, const char *name, size_t slice_at, enum op_role role, struct op_shape shape,

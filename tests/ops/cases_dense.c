@@ -52,14 +52,21 @@ void op_add_epilogue(struct op_case *c, const char *name, size_t slice_at, size_
         residual = (unsigned)op_draw(c, RESIDUAL_NONE, RESIDUAL_OUTPUT);
         e->accumulate = residual != RESIDUAL_OUTPUT && op_flip(c);
     }
+    struct op_shape result = shape, before = shape;
+    e->c_bf16 = op_flip_bf16(c, &result);
+    e->pre_bf16 = pre && op_flip_bf16(c, &before);
+    if (e->c_bf16) {
+        e->accumulate = false;
+        if (residual == RESIDUAL_OUTPUT) residual = RESIDUAL_OWN;
+    }
     const bool read = e->accumulate || residual == RESIDUAL_OUTPUT;
-    const int output = op_add(c, name, slice_at, read ? OP_INOUT : OP_OUT, shape, 1);
+    const int output = op_add(c, name, slice_at, read ? OP_INOUT : OP_OUT, result, 1);
     if (bias) {
         op_add(c, "bias", epilogue_at + offsetof(struct mx_epilogue, bias), OP_IN, FLAT(n), 1);
         op_optional(c);
     }
     if (pre) {
-        op_add(c, "pre", epilogue_at + offsetof(struct mx_epilogue, pre), e->act_grad ? OP_IN : OP_OUT, shape, 1);
+        op_add(c, "pre", epilogue_at + offsetof(struct mx_epilogue, pre), e->act_grad ? OP_IN : OP_OUT, before, 1);
         if (!e->act_grad) op_optional(c);
     }
     const size_t residual_at = epilogue_at + offsetof(struct mx_epilogue, residual);
@@ -103,6 +110,9 @@ void op_make_matmul(struct op_case *c)
     left.stride = a->lda;
     if (a->transpose_a) left = (struct op_shape){.rows = a->k, .width = a->m, .stride = a->lda};
     if (a->transpose_b) right = (struct op_shape){.rows = a->n, .width = a->k, .stride = a->ldb};
+    if (c->plan.bf16) a->precision = MX_PRECISION_BF16;
+    a->a_bf16 = op_flip_bf16(c, &left);
+    a->b_bf16 = op_flip_bf16(c, &right);
     op_add(c, "a", OP_AT(matmul, a), OP_IN, left, 1);
     op_add(c, "b", OP_AT(matmul, b), OP_IN, right, 1 / sqrt((double)(a->k ? a->k : 1)));
     op_add_epilogue(c, "c", OP_AT(matmul, c), OP_AT(matmul, epilogue), a->m, a->n, a->ldc);
@@ -120,7 +130,9 @@ void op_make_bias_grad(struct op_case *c)
     a->rows = op_draw_rows(c);
     a->n = op_draw_width(c);
     a->accumulate = !c->plan.plain && op_flip(c);
-    op_add(c, "dy", OP_AT(bias_grad, dy), OP_IN, ROWS(a->rows, a->n), 1);
+    struct op_shape rows = ROWS(a->rows, a->n);
+    a->dy_bf16 = op_flip_bf16(c, &rows);
+    op_add(c, "dy", OP_AT(bias_grad, dy), OP_IN, rows, 1);
     op_add(c, "db", OP_AT(bias_grad, db), a->accumulate ? OP_INOUT : OP_OUT, SUM(a->n), 1);
     OP_DIM(bias_grad, rows, OP_DIM_FIXED);
     OP_DIM(bias_grad, n, OP_DIM_FIXED);
@@ -144,7 +156,9 @@ void op_make_layer_norm(struct op_case *c)
     op_add(c, "x", OP_AT(layer_norm, x), OP_IN, ROWS(a->rows, a->n), 2);
     op_add(c, "gamma", OP_AT(layer_norm, gamma), OP_IN, FLAT(a->n), 1);
     op_add(c, "beta", OP_AT(layer_norm, beta), OP_IN, FLAT(a->n), 1);
-    op_add(c, "y", OP_AT(layer_norm, y), OP_OUT, ROWS(a->rows, a->n), 0);
+    struct op_shape y = ROWS(a->rows, a->n);
+    a->y_bf16 = op_flip_bf16(c, &y);
+    op_add(c, "y", OP_AT(layer_norm, y), OP_OUT, y, 0);
     op_add(c, "stats", OP_AT(layer_norm, stats), OP_OUT, ROWS(a->rows, 2), 0);
     OP_DIM(layer_norm, rows, OP_DIM_ROWS);
     OP_DIM(layer_norm, n, OP_DIM_FIXED);

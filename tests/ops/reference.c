@@ -77,6 +77,7 @@ static bool value_fits(const struct op_storage *storage, const struct op_output 
     const double value =
         storage->type == OP_I32 ? (double)((const int32_t *)output->bits)[i] : (double)output->values[i];
     if (isnan(exact)) return isnan(value);
+    if (allowed > 0 && storage->type == OP_BF16) allowed += fabs(exact) * 0x1p-8 * 1.01;
     if (allowed == 0 || isinf(exact)) return value == (storage->type == OP_I32 ? exact : (double)(float)exact);
     return fabs(value - exact) <= allowed;
 }
@@ -105,6 +106,27 @@ const char *reference_far(const struct op_case *c, const struct op_result *resul
     }
     reference_unload(c, values);
     return far;
+}
+
+/* ---- bf16 ---- */
+
+/* The nearest number with 8 significant bits (fewer below 2^-126), ties to even. */
+static double bf16_nearest(double x)
+{
+    int exponent;
+    if (!isfinite(x) || x == 0) return x;
+    frexp(x, &exponent);
+    const double step = ldexp(1, exponent - 8 > -133 ? exponent - 8 : -133);
+    const double near = nearbyint(x / step) * step;
+    return fabs(near) >= ldexp(1, 128) ? copysign((double)INFINITY, x) : near;
+}
+
+void reference_round(const struct op_case *c, double *const values[OP_TENSORS_MAX], enum mx_precision precision,
+                     const char *name)
+{
+    const struct op_tensor *tensor = op_case_tensor(c, name);
+    double *value = reference_tensor(c, values, name);
+    for (int64_t i = 0; precision == MX_PRECISION_BF16 && i < tensor->need; i++) value[i] = bf16_nearest(value[i]);
 }
 
 /* ---- activations and epilogue ---- */
@@ -153,6 +175,8 @@ REFERENCE(matmul)
     REFERENCE_TENSOR(bias);
     REFERENCE_TENSOR(pre);
     REFERENCE_TENSOR(residual);
+    reference_round(c, values, a->precision, "a");
+    reference_round(c, values, a->precision, "b");
     const int64_t lda = a->lda ? a->lda : a->transpose_a ? a->m : a->k;
     const int64_t ldb = a->ldb ? a->ldb : a->transpose_b ? a->k : a->n;
     const int64_t ldc = a->ldc ? a->ldc : a->n;
@@ -368,17 +392,6 @@ REFERENCE(fill)
     REFERENCE_TENSOR(x);
     const bool whole = c->storages[op_case_tensor(c, "x")->storage].type == OP_I32;
     for (int64_t i = 0; i < a->count; i++) x[i] = whole ? (double)(int32_t)a->bits : (double)a->value;
-}
-
-/* The nearest number with 8 significant bits (fewer below 2^-126), ties to even. */
-static double bf16_nearest(double x)
-{
-    int exponent;
-    if (!isfinite(x) || x == 0) return x;
-    frexp(x, &exponent);
-    const double step = ldexp(1, exponent - 8 > -133 ? exponent - 8 : -133);
-    const double near = nearbyint(x / step) * step;
-    return fabs(near) >= ldexp(1, 128) ? copysign((double)INFINITY, x) : near;
 }
 
 REFERENCE(cast)

@@ -19,7 +19,7 @@ void reference_unload(const struct op_case *c, double *values[OP_TENSORS_MAX]);
 void reference_run(const struct op_case *c, double *const values[OP_TENSORS_MAX]);
 
 /* NULL if every output of the device is within slack · op_bound of the reference, else where it is not (static text).
- * What the reference leaves NaN must be NaN. */
+ * What is stored as bf16 may be the next bf16 number to any of those. What the reference leaves NaN must be NaN. */
 const char *reference_far(const struct op_case *c, const struct op_result *result, double slack);
 
 /* The values of one tensor; NULL when the case has none of that name. */
@@ -37,6 +37,9 @@ MX_OP_LIST(OP_PAIR, OP_SOLO)
 #define REFERENCE_TENSOR(who) double *who = reference_tensor(c, values, #who)
 
 double *reference_take(int64_t count); /* zeroed; free with mx_free */
+/* Makes every value of a product's operand the nearest bf16 number if the product multiplies those. */
+void reference_round(const struct op_case *c, double *const values[OP_TENSORS_MAX], enum mx_precision precision,
+                     const char *name);
 double reference_act(enum mx_activation act, double x);
 double reference_act_slope(enum mx_activation act, double x);
 /* Puts row `row` of a product (n values) through the epilogue into c_row; pre and residual (may be NULL) stand at the

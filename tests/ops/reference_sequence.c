@@ -151,6 +151,8 @@ REFERENCE(conv1d)
     REFERENCE_TENSOR(pre);
     REFERENCE_TENSOR(residual);
     REFERENCE_TENSOR(offsets);
+    reference_round(c, values, a->precision, "x");
+    reference_round(c, values, a->precision, "w");
     const int64_t in = a->in_width, out = a->out_width;
     double *sum = reference_take(out);
     for (int64_t r = 0; r < a->rows.rows; r++) {
@@ -176,6 +178,8 @@ REFERENCE(conv1d_grad_input)
     REFERENCE_TENSOR(pre);
     REFERENCE_TENSOR(residual);
     REFERENCE_TENSOR(offsets);
+    reference_round(c, values, a->precision, "dy");
+    reference_round(c, values, a->precision, "w");
     const int64_t in = a->in_width, out = a->out_width;
     double *sum = reference_take(in);
     for (int64_t r = 0; r < a->rows.rows; r++) {
@@ -197,6 +201,8 @@ REFERENCE(conv1d_grad_weight)
     REFERENCE_TENSOR(dy);
     REFERENCE_TENSOR(dw);
     REFERENCE_TENSOR(offsets);
+    reference_round(c, values, a->precision, "x");
+    reference_round(c, values, a->precision, "dy");
     const int64_t in = a->in_width, out = a->out_width;
     if (!a->accumulate) memset(dw, 0, (size_t)(a->taps * in * out) * sizeof *dw);
     for (int64_t tap = 0; tap < a->taps; tap++) {

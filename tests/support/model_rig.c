@@ -83,13 +83,20 @@ struct mx_model_config rig_config(void)
 void rig_open(struct rig *rig, const struct mx_model_config *config, enum mx_model_purpose purpose, int devices,
               bool stirred)
 {
+    struct op_cpu cpu;
+    must(op_cpu_open(&cpu, devices, 0));
+    rig_open_on(rig, cpu, config, purpose, stirred);
+}
+
+void rig_open_on(struct rig *rig, struct op_cpu opened, const struct mx_model_config *config,
+                 enum mx_model_purpose purpose, bool stirred)
+{
     const struct mx_model_capacity capacity = {.sequences = RIG_BATCH_MAX,
                                                .tokens = RIG_BATCH_MAX * RIG_TOKENS_MAX,
                                                .frames = RIG_BATCH_MAX * RIG_FRAMES_MAX,
                                                .references = RIG_BATCH_MAX * RIG_REFERENCES};
     struct mx_layout layout = {0};
-    *rig = (struct rig){0};
-    must(op_cpu_open(&rig->cpu, devices, 0));
+    *rig = (struct rig){.cpu = opened};
     must(mx_stream_create(rig->cpu.device, "model", &rig->stream));
     must(mx_model_create(rig->cpu.device, rig->stream, config, &capacity, purpose, &rig->model));
     rig->table = mx_model_parameters(rig->model);

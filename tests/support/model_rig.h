@@ -52,6 +52,9 @@ struct mx_model_config rig_config(void);
  * with seed 1 and, with `stirred`, moved so that no gain is 1 and no bias is 0. */
 void rig_open(struct rig *rig, const struct mx_model_config *config, enum mx_model_purpose purpose, int devices,
               bool stirred);
+/* The same on a device that is open already, of whatever backend; the rig closes it. */
+void rig_open_on(struct rig *rig, struct op_cpu opened, const struct mx_model_config *config,
+                 enum mx_model_purpose purpose, bool stirred);
 void rig_close(struct rig *rig);
 /* Uploads the utterances as the rig's batch; waits. */
 void rig_load(struct rig *rig, const struct utterance *utterances, int count);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Which kernels run: one table per instruction set is compiled in (mx_isa_list.h, written by the build, best last), and
- * the best one that the processor has is taken. MYXTTS_ISA names another, to compare them or to work around one.
+ * the best one that the processor has is taken. MYXTTS_ISA names another, to compare them or to work around one. The
+ * same for bf16 products, which need more than the rest: AMX, AVX512-BF16 or none; MYXTTS_BF16 names another.
  */
 #include "base/error.h"
 #include "device/cpu/cpu.h"
@@ -9,6 +10,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #define X(isa) extern const struct mx_cpu_kernels MX_CPU_TABLE(isa);
 MX_ISA_LIST(X)
@@ -71,4 +77,58 @@ int mx_cpu_kernels_choose(const char *forced, const struct mx_cpu_kernels **out)
     MX_FAIL(MX_ERR_UNSUPPORTED, "build MyXTTS on this machine, or with PORTABLE=1",
             "this processor runs none of the kernels of this build (%s)", list);
     return MX_ERR_UNSUPPORTED;
+}
+
+/* ---- bf16 ---- */
+
+static const char *const bf16_names[] = {
+    [MX_CPU_BF16_NONE] = "off", [MX_CPU_BF16_AVX512] = "avx512", [MX_CPU_BF16_AMX] = "amx"};
+
+#if defined(__x86_64__)
+/* The kernel switches AMX on for a process that asks (Linux 5.16 and later); its threads have it too. */
+static bool tiles_permitted(void)
+{
+    enum { REQUEST_COMPONENT = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, REQUEST_COMPONENT, TILE_DATA) == 0;
+}
+
+/* The best that processor and operating system have, and what is missing if that is nothing. */
+static enum mx_cpu_bf16 bf16_best(const char **missing)
+{
+    unsigned a, b, c, d;
+    enum { AVX512_BF16 = 1u << 5, AMX_BF16 = 1u << 22, AMX_TILE = 1u << 24 };
+    *missing = "the processor has no avx512_bf16";
+    if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & AVX512_BF16)) return MX_CPU_BF16_NONE;
+    const bool tiles = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & AMX_BF16) && (d & AMX_TILE);
+    return tiles && tiles_permitted() ? MX_CPU_BF16_AMX : MX_CPU_BF16_AVX512;
+}
+#else
+static enum mx_cpu_bf16 bf16_best(const char **missing)
+{
+    *missing = "the kernels for it are written for x86-64";
+    return MX_CPU_BF16_NONE;
+}
+#endif
+
+int mx_cpu_bf16_choose(const struct mx_cpu_kernels *kernels, const char *forced, enum mx_cpu_bf16 *out, char *missing,
+                       size_t size)
+{
+    const char *reason = "the kernels in use are not for AVX-512";
+    enum mx_cpu_bf16 best = kernels->bf16 ? bf16_best(&reason) : MX_CPU_BF16_NONE;
+    if (forced && *forced) {
+        int wanted = MX_CPU_BF16_NONE;
+        while (wanted <= MX_CPU_BF16_AMX && strcmp(forced, bf16_names[wanted]) != 0) wanted++;
+        if (wanted > MX_CPU_BF16_AMX)
+            return MX_FAIL(MX_ERR_USAGE, "unset MYXTTS_BF16, or choose from: off, avx512, amx",
+                           "MYXTTS_BF16 is \"%.32s\", and there is no such way to multiply", forced);
+        if (wanted > (int)best)
+            return MX_FAIL(MX_ERR_USAGE, "unset MYXTTS_BF16 to let the program choose",
+                           "MYXTTS_BF16 asks for %s, which processor or operating system do not have",
+                           bf16_names[wanted]);
+        if (wanted == MX_CPU_BF16_NONE) reason = "MYXTTS_BF16 has switched it off";
+        best = (enum mx_cpu_bf16)wanted;
+    }
+    snprintf(missing, size, "%s", best == MX_CPU_BF16_NONE ? reason : "");
+    *out = best;
+    return 0;
 }

@@ -109,6 +109,7 @@ static void gang_run(void *context, int worker)
         .tickets = device->tickets,
         .pool = device->pool,
         .stream = job->stream,
+        .bf16 = device->state->bf16,
     };
     device->state->kernels->run[job->command->op](&gang, job->command->args);
 }

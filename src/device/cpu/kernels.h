@@ -21,6 +21,9 @@
 #define MX_CPU_SHARED_BYTES ((size_t)1 << 20) /* scratch shared by the gang (partial sums), 64-byte aligned */
 #define MX_CPU_TICKETS      4
 
+/* What the processor multiplies bf16 numbers with, and the operating system permits; better ones last. */
+enum mx_cpu_bf16 { MX_CPU_BF16_NONE, MX_CPU_BF16_AVX512, MX_CPU_BF16_AMX };
+
 /* What one worker knows while it runs a kernel. */
 struct mx_gang {
     int worker, workers;
@@ -29,6 +32,7 @@ struct mx_gang {
     atomic_llong *tickets; /* MX_CPU_TICKETS counters, 0 at the start of each operation: dynamic shares */
     struct mx_pool *pool;
     struct mx_stream *stream; /* where failures go: MX_FAIL, then mx_stream_fail */
+    enum mx_cpu_bf16 bf16;    /* of the device; no operation that needs it comes here where there is none */
 };
 
 /* All workers wait for each other. */
@@ -59,6 +63,7 @@ static inline void *mx_cpu_ptr(struct mx_slice slice)
 
 struct mx_cpu_kernels {
     const char *isa; /* "avx512" */
+    bool bf16;       /* its products know MX_PRECISION_BF16, given a processor that does */
     void (*run[MX_OP_COUNT])(const struct mx_gang *gang, const void *args);
 };
 

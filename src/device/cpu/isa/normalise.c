@@ -5,6 +5,7 @@
  *
  * The gradients of gamma and beta are sums over all rows: one partial sum per chunk of rows (chunks.h).
  */
+#include "device/cpu/isa/bf16.h"
 #include "device/cpu/isa/chunks.h"
 
 #define GRAIN      8  /* rows */
@@ -49,12 +50,13 @@ MX_KERNEL(layer_norm)
     const struct mx_layer_norm_args *a = args;
     const float *gamma = mx_cpu_ptr(a->gamma), *beta = mx_cpu_ptr(a->beta);
     const int64_t n = a->n;
-    const bool around = n % MX_VEC_FLOATS == 0 && mx_vec_around(mx_cpu_ptr(a->y), a->rows * n);
+    const bool around = !a->y_bf16 && n % MX_VEC_FLOATS == 0 && mx_vec_around(mx_cpu_ptr(a->y), a->rows * n);
     int64_t begin, end;
     mx_gang_share(gang, a->rows, GRAIN, &begin, &end);
     const float *x = (const float *)mx_cpu_ptr(a->x) + begin * n;
     float *y = (float *)mx_cpu_ptr(a->y) + begin * n, *stats = (float *)mx_cpu_ptr(a->stats) + begin * 2;
-    for (int64_t r = begin; r < end; r++, x += n, y += n, stats += 2) {
+    uint16_t *narrow = (uint16_t *)mx_cpu_ptr(a->y) + begin * n;
+    for (int64_t r = begin; r < end; r++, x += n, y += n, narrow += n, stats += 2) {
         const float mean = row_sum(x, n) / (float)n;
         const float scale = 1.0f / sqrtf(row_spread(x, n, mean) / (float)n + a->eps);
         stats[0] = mean;
@@ -62,7 +64,11 @@ MX_KERNEL(layer_norm)
         MX_VEC_EACH(i, lanes, 0, n, {
             const mx_vf unit = (mx_vf_load_n(x + i, lanes) - mean) * scale;
             mx_vec_ahead(x + i);
-            mx_vf_put_n(y + i, unit * mx_vf_load_n(gamma + i, lanes) + mx_vf_load_n(beta + i, lanes), lanes, around);
+            const mx_vf value = unit * mx_vf_load_n(gamma + i, lanes) + mx_vf_load_n(beta + i, lanes);
+            if (a->y_bf16)
+                mx_bf16_store_n(narrow + i, value, lanes);
+            else
+                mx_vf_put_n(y + i, value, lanes, around);
         });
     }
     mx_vec_fence(around);

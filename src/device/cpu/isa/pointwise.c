@@ -5,6 +5,7 @@
  * All of them are one pass over memory; each worker takes a contiguous share, so the result cannot depend on their
  * number. The meaning of every operation stands in device/ops.h.
  */
+#include "device/cpu/isa/bf16.h"
 #include "device/cpu/isa/vec.h"
 #include "device/cpu/kernels.h"
 
@@ -206,32 +207,14 @@ MX_KERNEL(fill)
 }
 
 /* ---- cast: y[count] = x[count] in another type ---- */
-static uint16_t bf16_from_bits(uint32_t bits)
+static void cast_to_bf16(const float *x, uint16_t *y, int64_t begin, int64_t end)
 {
-    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40u); /* NaN, made quiet */
-    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+    MX_VEC_EACH(i, n, begin, end, mx_bf16_store_n(y + i, mx_vf_load_n(x + i, n), n););
 }
 
-static void cast_to_bf16(const uint32_t *x, uint16_t *y, int64_t begin, int64_t end)
+static void cast_from_bf16(const uint16_t *x, float *y, int64_t begin, int64_t end)
 {
-    int64_t i = begin;
-    for (; i + MX_VEC_FLOATS <= end; i += MX_VEC_FLOATS) {
-        const mx_vu bits = (mx_vu)mx_vi_load((const int32_t *)x + i);
-        const mx_vu nan = (mx_vu)((bits & 0x7fffffffu) > 0x7f800000u);
-        const mx_vu rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16, quiet = bits >> 16 | 0x40u;
-        *(mx_vh_any *)(y + i) = __builtin_convertvector((nan & quiet) | (~nan & rounded), mx_vh);
-    }
-    for (; i < end; i++) y[i] = bf16_from_bits(x[i]);
-}
-
-static void cast_from_bf16(const uint16_t *x, uint32_t *y, int64_t begin, int64_t end)
-{
-    int64_t i = begin;
-    for (; i + MX_VEC_FLOATS <= end; i += MX_VEC_FLOATS) {
-        const mx_vh half = *(const mx_vh_any *)(x + i);
-        mx_vf_store((float *)y + i, (mx_vf)(__builtin_convertvector(half, mx_vu) << 16));
-    }
-    for (; i < end; i++) y[i] = (uint32_t)x[i] << 16;
+    MX_VEC_EACH(i, n, begin, end, mx_vf_store_n(y + i, mx_bf16_load_n(x + i, n), n););
 }
 
 static void cast_from_int(const int32_t *x, float *y, int64_t begin, int64_t end)

@@ -2,8 +2,10 @@
  *
  * The operations that are matrix products: matmul, and the convolution over packed rows with its two gradients. A
  * convolution is the product of the rows seen through its taps with the weights of all taps; gemm.c fetches the rows.
+ * Three taps and enough width: winograd.c, with half of the multiplications.
  */
-#include "device/cpu/isa/gemm.h"
+#include "device/cpu/isa/gemm_bf16.h"
+#include "device/cpu/isa/winograd.h"
 
 static struct mx_gemm_epilogue epilogue_of(const struct mx_epilogue *e)
 {
@@ -12,7 +14,9 @@ static struct mx_gemm_epilogue epilogue_of(const struct mx_epilogue *e)
                                      .pre = mx_cpu_ptr(e->pre),
                                      .act = e->act,
                                      .act_grad = e->act_grad,
-                                     .accumulate = e->accumulate};
+                                     .accumulate = e->accumulate,
+                                     .c_bf16 = e->c_bf16,
+                                     .pre_bf16 = e->pre_bf16};
 }
 
 /* C [m, n] = epilogue(op(A) [m, k] · op(B) [k, n]) */
@@ -23,19 +27,22 @@ MX_KERNEL(matmul)
                                       .ld = x->lda           ? x->lda
                                             : x->transpose_a ? x->m
                                                              : x->k,
-                                      .transpose = x->transpose_a},
+                                      .transpose = x->transpose_a,
+                                      .bf16 = x->a_bf16},
                                 .b = {.data = mx_cpu_ptr(x->b),
                                       .ld = x->ldb           ? x->ldb
                                             : x->transpose_b ? x->k
                                                              : x->n,
-                                      .transpose = x->transpose_b},
+                                      .transpose = x->transpose_b,
+                                      .bf16 = x->b_bf16},
                                 .c = mx_cpu_ptr(x->c),
                                 .ldc = x->ldc ? x->ldc : x->n,
                                 .m = x->m,
                                 .n = x->n,
                                 .k = x->k,
-                                .epilogue = epilogue_of(&x->epilogue)};
-    MX_CPU_FN(gemm)(gang, &job);
+                                .epilogue = epilogue_of(&x->epilogue),
+                                .precision = x->precision};
+    if (!MX_CPU_FN(gemm_bf16)(gang, &job)) MX_CPU_FN(gemm)(gang, &job);
 }
 
 /* y [rows, out] = epilogue(im2col(x) [rows, taps·in] · w [taps·in, out]) */
@@ -47,15 +54,17 @@ MX_KERNEL(conv1d)
                                       .taps = x->taps,
                                       .width = x->in_width,
                                       .offsets = mx_cpu_ptr(x->rows.offsets),
-                                      .sequences = x->rows.count},
+                                      .sequences = x->rows.count,
+                                      .bf16 = x->x_bf16},
                                 .b = {.data = mx_cpu_ptr(x->w), .ld = x->out_width},
                                 .c = mx_cpu_ptr(x->y),
                                 .ldc = x->out_width,
                                 .m = x->rows.rows,
                                 .n = x->out_width,
                                 .k = x->taps * x->in_width,
-                                .epilogue = epilogue_of(&x->epilogue)};
-    MX_CPU_FN(gemm)(gang, &job);
+                                .epilogue = epilogue_of(&x->epilogue),
+                                .precision = x->precision};
+    if (!MX_CPU_FN(gemm_bf16)(gang, &job) && !MX_CPU_FN(winograd)(gang, &job)) MX_CPU_FN(gemm)(gang, &job);
 }
 
 /* dx [rows, in] = epilogue(im2col(dy) [rows, taps·out] · wᵀ [taps·out, in]), the taps turned round */
@@ -68,7 +77,8 @@ MX_KERNEL(conv1d_grad_input)
               .taps = x->taps,
               .width = x->out_width,
               .offsets = mx_cpu_ptr(x->rows.offsets),
-              .sequences = x->rows.count},
+              .sequences = x->rows.count,
+              .bf16 = x->dy_bf16},
         .b = {.data = (const float *)mx_cpu_ptr(x->w) + (x->taps - 1) * x->in_width * x->out_width,
               .ld = x->out_width,
               .transpose = true,
@@ -79,8 +89,9 @@ MX_KERNEL(conv1d_grad_input)
         .m = x->rows.rows,
         .n = x->in_width,
         .k = x->taps * x->out_width,
-        .epilogue = epilogue_of(&x->epilogue)};
-    MX_CPU_FN(gemm)(gang, &job);
+        .epilogue = epilogue_of(&x->epilogue),
+        .precision = x->precision};
+    if (!MX_CPU_FN(gemm_bf16)(gang, &job) && !MX_CPU_FN(winograd)(gang, &job)) MX_CPU_FN(gemm)(gang, &job);
 }
 
 /* dw [taps·in, out] = (+=) im2col(x)ᵀ [taps·in, rows] · dy [rows, out] */
@@ -93,13 +104,15 @@ MX_KERNEL(conv1d_grad_weight)
                                       .taps = x->taps,
                                       .width = x->in_width,
                                       .offsets = mx_cpu_ptr(x->rows.offsets),
-                                      .sequences = x->rows.count},
-                                .b = {.data = mx_cpu_ptr(x->dy), .ld = x->out_width},
+                                      .sequences = x->rows.count,
+                                      .bf16 = x->x_bf16},
+                                .b = {.data = mx_cpu_ptr(x->dy), .ld = x->out_width, .bf16 = x->dy_bf16},
                                 .c = mx_cpu_ptr(x->dw),
                                 .ldc = x->out_width,
                                 .m = x->taps * x->in_width,
                                 .n = x->out_width,
                                 .k = x->rows.rows,
-                                .epilogue = {.accumulate = x->accumulate}};
-    MX_CPU_FN(gemm)(gang, &job);
+                                .epilogue = {.accumulate = x->accumulate},
+                                .precision = x->precision};
+    if (!MX_CPU_FN(gemm_bf16)(gang, &job) && !MX_CPU_FN(winograd)(gang, &job)) MX_CPU_FN(gemm)(gang, &job);
 }

@@ -4,6 +4,7 @@
  *
  * Every sum is made per chunk, chunks that follow from the shape alone (chunks.h), and then in the order of the chunks.
  */
+#include "device/cpu/isa/bf16.h"
 #include "device/cpu/isa/chunks.h"
 
 #define BIAS_ROWS     64    /* rows per partial sum of a bias gradient */
@@ -12,40 +13,55 @@
 #define NORM_ELEMENTS 16384 /* per partial sum of a norm */
 
 /* ---- bias_grad: dy [rows, n] → db [n] ---- */
-/* sums[n] = Σ of the rows at dy. */
-static void add_rows(const float *dy, int64_t rows, int64_t n, float *sums)
+/* Elements at … of dy, which is float32 or, if `narrow`, bf16. */
+MX_VEC_INLINE mx_vf load_dy(const void *dy, const bool narrow, int64_t at, int lanes)
+{
+    return narrow ? mx_bf16_load_n((const uint16_t *)dy + at, lanes) : mx_vf_load_n((const float *)dy + at, lanes);
+}
+
+/* sums[n] = Σ of rows begin … end-1 of dy. */
+MX_VEC_INLINE void add_rows(const void *dy, const bool narrow, int64_t begin, int64_t end, int64_t n, float *sums)
 {
     memset(sums, 0, (size_t)n * sizeof *sums);
-    int64_t r = 0;
-    for (; r + BIAS_TOGETHER <= rows; r += BIAS_TOGETHER, dy += BIAS_TOGETHER * n)
+    int64_t r = begin;
+    for (; r + BIAS_TOGETHER <= end; r += BIAS_TOGETHER)
         MX_VEC_EACH(i, lanes, 0, n, {
-            const mx_vf front = mx_vf_load_n(dy + i, lanes) + mx_vf_load_n(dy + n + i, lanes);
-            const mx_vf back = mx_vf_load_n(dy + 2 * n + i, lanes) + mx_vf_load_n(dy + 3 * n + i, lanes);
+            const mx_vf front = load_dy(dy, narrow, r * n + i, lanes) + load_dy(dy, narrow, (r + 1) * n + i, lanes);
+            const mx_vf back =
+                load_dy(dy, narrow, (r + 2) * n + i, lanes) + load_dy(dy, narrow, (r + 3) * n + i, lanes);
             mx_vf_store_n(sums + i, mx_vf_load_n(sums + i, lanes) + (front + back), lanes);
         });
-    for (; r < rows; r++, dy += n)
-        MX_VEC_EACH(i, lanes, 0, n,
-                    mx_vf_store_n(sums + i, mx_vf_load_n(sums + i, lanes) + mx_vf_load_n(dy + i, lanes), lanes););
+    for (; r < end; r++)
+        MX_VEC_EACH(
+            i, lanes, 0, n,
+            mx_vf_store_n(sums + i, mx_vf_load_n(sums + i, lanes) + load_dy(dy, narrow, r * n + i, lanes), lanes););
 }
 
 MX_KERNEL(bias_grad)
 {
     const struct mx_bias_grad_args *a = args;
-    const float *dy = mx_cpu_ptr(a->dy);
+    const void *dy = mx_cpu_ptr(a->dy);
     float *db = mx_cpu_ptr(a->db);
     const int64_t n = a->n;
     const struct mx_chunks chunks = mx_chunks_plan(a->rows, BIAS_ROWS, n * (int64_t)sizeof(float));
     int64_t begin, end;
     if (chunks.count == 0 && a->rows > 0) { /* rows longer than the scratch: by columns, rows in order */
         mx_gang_share(gang, n, MX_VEC_FLOATS, &begin, &end);
-        const struct mx_chunks rows = {.rows = 1, .count = a->rows};
-        mx_chunks_add(&rows, dy, n, db, a->accumulate, begin, end);
+        MX_VEC_EACH(i, lanes, begin, end, {
+            mx_vf sum = {0};
+            for (int64_t r = 0; r < a->rows; r++) sum += load_dy(dy, a->dy_bf16, r * n + i, lanes);
+            if (a->accumulate) sum += mx_vf_load_n(db + i, lanes);
+            mx_vf_store_n(db + i, sum, lanes);
+        });
         return;
     }
     float *partial = gang->shared; /* [chunk][n] */
     for (int64_t c; (c = mx_gang_ticket(gang, 0)) < chunks.count;) {
         mx_chunks_rows(&chunks, c, a->rows, &begin, &end);
-        add_rows(dy + begin * n, end - begin, n, partial + c * n);
+        if (a->dy_bf16)
+            add_rows(dy, true, begin, end, n, partial + c * n);
+        else
+            add_rows(dy, false, begin, end, n, partial + c * n);
     }
     mx_gang_barrier(gang);
     mx_gang_share(gang, n, MX_VEC_FLOATS, &begin, &end);

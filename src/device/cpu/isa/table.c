@@ -3,7 +3,7 @@
  * The table of this variant's kernels, made from the one list of operations in device/ops.h: an operation without a
  * kernel does not link.
  */
-#include "device/cpu/kernels.h"
+#include "device/cpu/isa/gemm_bf16.h"
 
 #define MX_ONE(name)  MX_KERNEL(name);
 #define MX_PAIR(name) MX_ONE(name) MX_ONE(name##_grad)
@@ -18,6 +18,7 @@ extern const struct mx_cpu_kernels MX_CPU_TABLE(MX_ISA);
 
 const struct mx_cpu_kernels MX_CPU_TABLE(MX_ISA) = {
     .isa = TEXT(MX_ISA),
+    .bf16 = MX_BF16_KERNELS,
     .run =
         {
 #define MX_ONE(name)  [MX_OP_##name] = MX_CPU_FN(name),
