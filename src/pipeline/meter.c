@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Tallies and sums over spans, see meter.h.
+ *
+ * The sums are those of a sweep: the edges of all pending spans in the order of time, a count of open spans per stage,
+ * and between two edges it is known who was at work. So time that two load workers share counts once.
+ *
+ * Memory: mx_meter_create takes three blocks; nothing is allocated after it.
+ */
+#include "pipeline/meter.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+struct mx_edge {
+    uint64_t time_ns;
+    int32_t stage, change; /* +1: begins, -1: ends */
+};
+
+const char *mx_stage_name(enum mx_stage stage)
+{
+    static const char *const names[MX_STAGES] = {"load", "process", "transfer", "train"};
+    return stage >= 0 && stage < MX_STAGES ? names[stage] : "unknown";
+}
+
+void mx_tally_add(struct mx_tally *tally, double value)
+{
+    const double delta = value - tally->mean;
+    if (tally->count == 0 || value < tally->least) tally->least = value;
+    if (tally->count == 0 || value > tally->most) tally->most = value;
+    tally->count++;
+    tally->mean += delta / (double)tally->count;
+    tally->m2 += delta * (value - tally->mean);
+}
+
+double mx_tally_deviation(const struct mx_tally *tally)
+{
+    return tally->count > 1 ? sqrt(tally->m2 / (double)(tally->count - 1)) : 0;
+}
+
+double mx_tally_variation(const struct mx_tally *tally)
+{
+    return tally->mean > 0 ? mx_tally_deviation(tally) / tally->mean : 0;
+}
+
+/* ---- spans ---- */
+
+int mx_meter_create(struct mx_meter *meter, uint32_t pending_limit, uint32_t ring_size)
+{
+    int rc = 0;
+    *meter = (struct mx_meter){.pending_limit = pending_limit, .ring_size = ring_size};
+    meter->pending = mx_alloc(pending_limit, sizeof *meter->pending);
+    meter->edges = mx_alloc((size_t)pending_limit * 2, sizeof *meter->edges);
+    meter->ring = mx_alloc(ring_size, sizeof *meter->ring);
+    if (meter->pending == NULL || meter->edges == NULL || meter->ring == NULL) rc = MX_ERR_NO_MEMORY;
+    if (rc < 0) mx_meter_release(meter);
+    mx_meter_reset(meter, mx_clock_ns());
+    return rc;
+}
+
+void mx_meter_release(struct mx_meter *meter)
+{
+    mx_free(meter->ring);
+    mx_free(meter->edges);
+    mx_free(meter->pending);
+    *meter = (struct mx_meter){0};
+}
+
+void mx_meter_add(struct mx_meter *meter, const struct mx_span *span)
+{
+    if (meter->ring_size > 0) meter->ring[meter->ring_total++ % meter->ring_size] = *span;
+    if (span->end_ns <= meter->swept_ns) return;
+    if (meter->pending_count == meter->pending_limit) {
+        uint64_t first_end_ns = UINT64_MAX;
+        for (uint32_t i = 0; i < meter->pending_count; i++)
+            if (meter->pending[i].end_ns < first_end_ns) first_end_ns = meter->pending[i].end_ns;
+        mx_meter_sweep(meter, first_end_ns); /* makes room for one at least */
+    }
+    meter->pending[meter->pending_count++] = *span;
+}
+
+/* Edges are nearly in order already: spans are added soon after their end. */
+static void edges_sort(struct mx_edge *edges, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        const struct mx_edge edge = edges[i];
+        uint32_t at = i;
+        for (; at > 0 && edges[at - 1].time_ns > edge.time_ns; at--) edges[at] = edges[at - 1];
+        edges[at] = edge;
+    }
+}
+
+/* `ns` in which the stages of `open` were at work. */
+static void time_add(struct mx_meter *meter, const int32_t open[MX_STAGES], uint64_t ns)
+{
+    struct mx_pipeline_stats *const s = &meter->stats;
+    const bool load = open[MX_STAGE_LOAD] > 0, process = open[MX_STAGE_PROCESS] > 0;
+    const bool transfer = open[MX_STAGE_TRANSFER] > 0, train = open[MX_STAGE_TRAIN] > 0;
+    bool data = process || (load && meter->load_on_data) || (transfer && meter->copy_on_data);
+    bool model = train;
+    if (meter->one_device) data = model = data || model;
+    if (data) s->data_busy_ns += ns;
+    if (model) s->model_busy_ns += ns;
+    if (transfer) s->transfer_ns += ns;
+    if (transfer && train) s->transfer_hidden_ns += ns;
+    if (train && (load || process || transfer)) s->stage_overlap_ns += ns;
+}
+
+void mx_meter_sweep(struct mx_meter *meter, uint64_t horizon_ns)
+{
+    uint32_t edge_count = 0, kept = 0;
+    int32_t open[MX_STAGES] = {0};
+    if (horizon_ns <= meter->swept_ns) return;
+    for (uint32_t i = 0; i < meter->pending_count; i++) {
+        const struct mx_span span = meter->pending[i];
+        const uint64_t begin_ns = span.begin_ns > meter->swept_ns ? span.begin_ns : meter->swept_ns;
+        const uint64_t end_ns = span.end_ns < horizon_ns ? span.end_ns : horizon_ns;
+        if (begin_ns < end_ns) {
+            meter->edges[edge_count++] = (struct mx_edge){begin_ns, (int32_t)span.stage, 1};
+            meter->edges[edge_count++] = (struct mx_edge){end_ns, (int32_t)span.stage, -1};
+        }
+        if (span.end_ns > horizon_ns) meter->pending[kept++] = span;
+    }
+    meter->pending_count = kept;
+    meter->swept_ns = horizon_ns;
+    edges_sort(meter->edges, edge_count);
+    for (uint32_t i = 0; i < edge_count; i++) {
+        if (i > 0) time_add(meter, open, meter->edges[i].time_ns - meter->edges[i - 1].time_ns);
+        open[meter->edges[i].stage] += meter->edges[i].change;
+    }
+}
+
+void mx_meter_reset(struct mx_meter *meter, uint64_t now_ns)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < meter->pending_count; i++)
+        if (meter->pending[i].end_ns > now_ns) meter->pending[kept++] = meter->pending[i];
+    meter->pending_count = kept;
+    meter->stats = (struct mx_pipeline_stats){0};
+    meter->since_ns = meter->swept_ns = now_ns;
+}
+
+uint32_t mx_meter_spans(const struct mx_meter *meter, struct mx_span *out, uint32_t count)
+{
+    uint64_t there = meter->ring_total < meter->ring_size ? meter->ring_total : meter->ring_size;
+    if (there > count) there = count;
+    for (uint64_t i = 0; i < there; i++) out[i] = meter->ring[(meter->ring_total - there + i) % meter->ring_size];
+    return (uint32_t)there;
+}

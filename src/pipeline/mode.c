@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The choice of devices and mode, see mode.h.
+ */
+#include "pipeline/mode.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define BACKEND_BYTES 16
+
+const char *mx_mode_name(enum mx_mode mode)
+{
+    return mode == MX_MODE_MULTI ? "Multi-GPU Mode" : "Single-GPU Buffered Mode";
+}
+
+/* ---- what was said ---- */
+
+static bool said(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
+static bool backend_said(const struct mx_mode_request *r)
+{
+    return said(r->backend) && strcmp(r->backend, "auto") != 0;
+}
+
+static bool by_index(const struct mx_mode_request *r)
+{
+    return r->data_gpu >= 0 || r->model_gpu >= 0;
+}
+
+static bool by_name(const struct mx_mode_request *r)
+{
+    return said(r->data_device) || said(r->model_device);
+}
+
+/* The words with which a role was given: "--data-gpu 0", "--model-device cpu:1"; or only the option, if it was not. */
+static const char *words_of(const struct mx_mode_request *r, enum mx_device_role role, char out[64])
+{
+    const char *const who = role == MX_ROLE_DATA ? "data" : "model";
+    const char *const name = role == MX_ROLE_DATA ? r->data_device : r->model_device;
+    const int index = role == MX_ROLE_DATA ? r->data_gpu : r->model_gpu;
+    if (by_name(r))
+        snprintf(out, 64, "--%s-device%s%.40s", who, said(name) ? " " : "", said(name) ? name : "");
+    else if (index >= 0)
+        snprintf(out, 64, "--%s-gpu %d", who, index);
+    else
+        snprintf(out, 64, "--%s-gpu", who);
+    return out;
+}
+
+static bool role_said(const struct mx_mode_request *r, enum mx_device_role role)
+{
+    return role == MX_ROLE_DATA ? r->data_gpu >= 0 || said(r->data_device) : r->model_gpu >= 0 || said(r->model_device);
+}
+
+/* ---- hints: the devices there are, and a command line that would work ---- */
+
+struct list {
+    char text[512];
+    size_t length;
+};
+
+__attribute__((format(printf, 2, 3))) static void list_add(struct list *list, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int more = vsnprintf(list->text + list->length, sizeof list->text - list->length, format, arguments);
+    va_end(arguments);
+    if (more > 0) list->length += (size_t)more;
+    if (list->length >= sizeof list->text) list->length = sizeof list->text - 1;
+}
+
+static bool of_backend(const struct mx_device_info *info, const char *backend, bool gpu)
+{
+    return strcmp(info->backend, backend) == 0 && (!gpu || info->kind == MX_DEVICE_GPU);
+}
+
+static int backend_count(const struct mx_registry *all, const char *backend, bool gpu)
+{
+    int count = 0;
+    for (int i = 0; i < mx_registry_device_count(all); i++)
+        count += of_backend(mx_registry_device(all, i), backend, gpu);
+    return count;
+}
+
+static bool has(const struct mx_registry *all, const char *backend, int index, bool gpu)
+{
+    for (int i = 0; i < mx_registry_device_count(all); i++) {
+        const struct mx_device_info *const info = mx_registry_device(all, i);
+        if (of_backend(info, backend, gpu) && info->index == index) return true;
+    }
+    return false;
+}
+
+static int cores_count(const struct mx_registry *all)
+{
+    int cores = 0;
+    for (int i = 0; i < mx_registry_device_count(all); i++) {
+        const struct mx_device_info *const info = mx_registry_device(all, i);
+        if (info->kind == MX_DEVICE_CPU && strcmp(info->backend, "cpu") == 0) cores += info->compute_units;
+    }
+    return cores;
+}
+
+/* The best device there is, of the backend asked for if one was; false: there is none. */
+static bool best_find(const struct mx_mode_request *r, const struct mx_registry *all, char out[MX_MODE_NAME_BYTES])
+{
+    static const struct {
+        const char *backend;
+        bool gpu;
+    } order[] = {{"cuda", false}, {"opencl", true}, {"cpu", false}};
+    for (size_t k = 0; k < sizeof order / sizeof order[0]; k++) {
+        const char *const backend = backend_said(r) ? r->backend : order[k].backend;
+        const bool gpu = !backend_said(r) && order[k].gpu;
+        for (int i = 0; i < mx_registry_device_count(all); i++) {
+            const struct mx_device_info *const info = mx_registry_device(all, i);
+            if (!of_backend(info, backend, gpu)) continue;
+            snprintf(out, MX_MODE_NAME_BYTES, "%s:%d", info->backend, info->index);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Two devices of `backend` for a command line: what the user said where it is right, otherwise the first ones. */
+static bool pair_find(const struct mx_mode_request *r, const struct mx_registry *all, const char *backend, bool gpu,
+                      int pair[2])
+{
+    pair[0] = r->data_gpu >= 0 && has(all, backend, r->data_gpu, gpu) ? r->data_gpu : -1;
+    pair[1] = r->model_gpu >= 0 && r->model_gpu != pair[0] && has(all, backend, r->model_gpu, gpu) ? r->model_gpu : -1;
+    for (int role = 0; role < 2; role++)
+        for (int i = 0; pair[role] < 0 && i < mx_registry_device_count(all); i++) {
+            const struct mx_device_info *const info = mx_registry_device(all, i);
+            if (of_backend(info, backend, gpu) && info->index != pair[1 - role]) pair[role] = info->index;
+        }
+    return pair[0] >= 0 && pair[1] >= 0;
+}
+
+static void pair_add(struct list *list, const struct mx_mode_request *r, const char *backend, const int pair[2],
+                     int cpu_devices)
+{
+    list_add(list, "'%s", said(r->command) ? r->command : "myxtts train");
+    if (!by_name(r)) list_add(list, " --backend %s", backend);
+    if (strcmp(backend, "cpu") == 0) list_add(list, " --cpu-devices %d", cpu_devices);
+    if (by_name(r))
+        list_add(list, " --data-device %s:%d --model-device %s:%d'", backend, pair[0], backend, pair[1]);
+    else
+        list_add(list, " --data-gpu %d --model-gpu %d'", pair[0], pair[1]);
+}
+
+/* A command line that trains on two devices here; false: no two can be had. */
+static bool command_add(struct list *list, const struct mx_mode_request *r, const struct mx_registry *all)
+{
+    static const char *const others[] = {"cuda", "opencl"};
+    int pair[2];
+    const int now = backend_count(all, "cpu", false), cores = cores_count(all);
+    if (backend_said(r) && pair_find(r, all, r->backend, false, pair)) {
+        pair_add(list, r, r->backend, pair, now);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (pair_find(r, all, others[i], true, pair)) {
+            pair_add(list, r, others[i], pair, now);
+            return true;
+        }
+    if (cores < 2) return false;
+    if (!pair_find(r, all, "cpu", false, pair)) pair[0] = 0, pair[1] = 1;
+    pair_add(list, r, "cpu", pair, now > 2 ? now : 2);
+    return true;
+}
+
+static void devices_add(struct list *list, const struct mx_registry *all)
+{
+    const int count = mx_registry_device_count(all), most = 12;
+    list_add(list, count == 0 ? "there are no devices here" : "devices here: ");
+    for (int i = 0; i < count && i < most; i++) {
+        const struct mx_device_info *const info = mx_registry_device(all, i);
+        list_add(list, "%s%s:%d", i > 0 ? ", " : "", info->backend, info->index);
+    }
+    if (count > most) list_add(list, " and %d more", count - most);
+}
+
+/* The device that '--allow-single' would choose; false: it would be of no use. The current error stays. */
+static bool single_find(const struct mx_mode_request *r, const struct mx_registry *all, char out[MX_MODE_NAME_BYTES])
+{
+    const struct mx_error kept = *mx_error_last();
+    struct mx_mode_choice choice;
+    struct mx_mode_request allowed = *r;
+    allowed.allow_single = true;
+    const bool found = mx_mode_find(&allowed, all, &choice) == 0;
+    if (found) memcpy(out, choice.names[0], sizeof choice.names[0]);
+    mx_error_restore(&kept);
+    return found;
+}
+
+/* Replaces the hint of the current error: devices, `advice` (may be NULL), and what would work, on two devices or (in
+ * questions of one) on one. */
+static int hint_make(const struct mx_mode_request *r, const struct mx_registry *all, bool multi, const char *advice)
+{
+    struct list list = {.length = 0};
+    char best[MX_MODE_NAME_BYTES];
+    const struct mx_mode_request anything = {.backend = NULL};
+    devices_add(&list, all);
+    if (said(advice)) list_add(&list, "; %s", advice);
+    if (multi) {
+        list_add(&list, "; this would work: ");
+        if (!command_add(&list, r, all))
+            list_add(&list, "'%s' without a data and a model device", said(r->command) ? r->command : "myxtts train");
+        if (!r->allow_single && single_find(r, all, best))
+            list_add(&list, "; '--allow-single' would do everything on %s", best);
+    } else if (best_find(&anything, all, best)) {
+        list_add(&list, "; this would work: '%s --device %s'", said(r->command) ? r->command : "myxtts train", best);
+    }
+    return mx_error_hint("%s", list.text);
+}
+
+/* ---- from the command line alone ---- */
+
+static int contradictions_check(const struct mx_mode_request *r)
+{
+    char backend[BACKEND_BYTES], data[64], model[64];
+    int rc = 0, index;
+    const char *const names[] = {r->device, r->data_device, r->model_device};
+    const char *const advice = "choose one way to name the devices";
+    if (said(r->device) && (by_index(r) || by_name(r)))
+        MX_RAISE(MX_ERR_USAGE, advice, "'--device %s' does everything on one device: '%s' contradicts it", r->device,
+                 words_of(r, role_said(r, MX_ROLE_DATA) ? MX_ROLE_DATA : MX_ROLE_MODEL, data));
+    if (by_index(r) && by_name(r))
+        MX_RAISE(MX_ERR_USAGE, advice,
+                 "'--data-gpu' and '--model-gpu' (numbers) cannot be mixed with '--data-device' and '--model-device' "
+                 "(names)");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!said(names[i])) continue;
+        MX_TRY(mx_device_name_parse(names[i], backend, &index));
+        if (backend_said(r) && strcmp(backend, r->backend) != 0)
+            MX_RAISE(MX_ERR_USAGE, advice, "'--backend %s' contradicts the device %s", r->backend, names[i]);
+    }
+    const bool both = role_said(r, MX_ROLE_DATA) && role_said(r, MX_ROLE_MODEL);
+    if ((by_index(r) || by_name(r)) && !both && !r->allow_single) {
+        const enum mx_device_role given = role_said(r, MX_ROLE_DATA) ? MX_ROLE_DATA : MX_ROLE_MODEL;
+        const enum mx_device_role missing = given == MX_ROLE_DATA ? MX_ROLE_MODEL : MX_ROLE_DATA;
+        MX_RAISE(MX_ERR_USAGE, advice, "❌ Multi-GPU Mode needs a data and a model device: '%s' is given, '%s' is not",
+                 words_of(r, given, data), words_of(r, missing, model));
+    }
+    const bool same = by_index(r) ? r->data_gpu == r->model_gpu : both && strcmp(r->data_device, r->model_device) == 0;
+    if (both && same && !r->allow_single)
+        MX_RAISE(MX_ERR_USAGE, advice, "❌ Multi-GPU Mode needs two different devices: '%s' and '%s' are the same",
+                 words_of(r, MX_ROLE_DATA, data), words_of(r, MX_ROLE_MODEL, model));
+out:
+    return rc;
+}
+
+/* The name of a role's device; "" if it was not said or its backend is not. */
+static void name_of(const struct mx_mode_request *r, enum mx_device_role role, const char *backend,
+                    char out[MX_MODE_NAME_BYTES])
+{
+    const char *const name = role == MX_ROLE_DATA ? r->data_device : r->model_device;
+    const int index = role == MX_ROLE_DATA ? r->data_gpu : r->model_gpu;
+    out[0] = '\0';
+    if (said(name))
+        snprintf(out, MX_MODE_NAME_BYTES, "%s", name);
+    else if (index >= 0 && backend != NULL)
+        snprintf(out, MX_MODE_NAME_BYTES, "%.15s:%d", backend, index);
+}
+
+int mx_mode_select(const struct mx_mode_request *r, struct mx_mode_choice *out)
+{
+    *out = (struct mx_mode_choice){.mode = MX_MODE_SINGLE};
+    const int rc = contradictions_check(r);
+    if (rc < 0) return rc;
+    if (said(r->device)) {
+        snprintf(out->names[0], sizeof out->names[0], "%s", r->device);
+        out->count = 1;
+        return 0;
+    }
+    if (!by_index(r) && !by_name(r)) {
+        out->best = true;
+        return 0;
+    }
+    const char *const backend = backend_said(r) ? r->backend : NULL;
+    name_of(r, MX_ROLE_DATA, backend, out->names[0]);
+    name_of(r, MX_ROLE_MODEL, backend, out->names[1]);
+    if (out->names[0][0] == '\0' || out->names[1][0] == '\0' || strcmp(out->names[0], out->names[1]) == 0) return 0;
+    out->mode = MX_MODE_MULTI;
+    out->count = 2;
+    return 0;
+}
+
+/* ---- with the devices in view ---- */
+
+/* MX_ERR_NO_DEVICE if the backend asked for cannot be used. */
+static int backend_check(const struct mx_mode_request *r, const struct mx_registry *all)
+{
+    struct mx_backend_status status;
+    const bool multi = by_index(r);
+    if (!backend_said(r)) return 0;
+    for (int i = 0; i < mx_registry_backend_count(all); i++) {
+        mx_registry_backend(all, i, &status);
+        if (strcmp(status.name, r->backend) != 0) continue;
+        if (status.available) return 0;
+        MX_FAIL(MX_ERR_NO_DEVICE, NULL, "backend %s is not available: %s", r->backend, status.reason);
+        return hint_make(r, all, multi, status.hint);
+    }
+    MX_FAIL(MX_ERR_NO_DEVICE, NULL, "there is no backend '%s'", r->backend);
+    return hint_make(r, all, multi, NULL);
+}
+
+/* The backend that indices mean: that asked for, or the first with a GPU. NULL: there is no GPU. */
+static const char *backend_of_indices(const struct mx_mode_request *r, const struct mx_registry *all)
+{
+    if (backend_said(r)) return r->backend;
+    if (backend_count(all, "cuda", true) > 0) return "cuda";
+    return backend_count(all, "opencl", true) > 0 ? "opencl" : NULL;
+}
+
+/* Why the pair cannot be had, into `why`: an empty text means that it can. */
+static void pair_check(const struct mx_mode_request *r, const struct mx_registry *all, const char *backend,
+                       const struct mx_mode_choice *c, char why[256])
+{
+    char words[64];
+    why[0] = '\0';
+    const bool gpu = !backend_said(r);
+    const char *const kind = gpu ? "GPU" : "device";
+    const int count = backend == NULL ? 0 : backend_count(all, backend, gpu);
+    if (by_index(r) && count < 2) {
+        if (backend == NULL)
+            snprintf(why, 256, "❌ Multi-GPU requires at least 2 GPUs: there is none here");
+        else
+            snprintf(why, 256, "❌ Multi-GPU requires at least 2 GPUs: backend %s has %d %s%s", backend, count, kind,
+                     count == 1 ? "" : "s");
+        return;
+    }
+    for (int role = 0; role < 2; role++) {
+        char of[BACKEND_BYTES];
+        int index = 0;
+        if (c->names[role][0] == '\0' || mx_device_name_parse(c->names[role], of, &index) < 0) continue;
+        if (has(all, of, index, by_index(r) && gpu)) continue;
+        words_of(r, role == 0 ? MX_ROLE_DATA : MX_ROLE_MODEL, words);
+        const int there = backend_count(all, of, by_index(r) && gpu);
+        if (mx_registry_device_count(all) < 2)
+            snprintf(why, 256, "❌ Multi-GPU requires at least 2 GPUs: there is 1 device here, and '%s' is not it",
+                     words);
+        else
+            snprintf(why, 256, "❌ Insufficient GPUs for Multi-GPU Mode: '%s' does not exist, %s has %d %s%s", words, of,
+                     there, by_index(r) ? kind : "device", there == 1 ? "" : "s");
+        return;
+    }
+    if (c->names[0][0] == '\0' || c->names[1][0] == '\0')
+        snprintf(why, 256, "only '%s' is given",
+                 words_of(r, role_said(r, MX_ROLE_DATA) ? MX_ROLE_DATA : MX_ROLE_MODEL, words));
+    else if (strcmp(c->names[0], c->names[1]) == 0)
+        snprintf(why, 256, "data and model device are both %s", c->names[0]);
+}
+
+/* Of the two devices asked for, the one that is there, the model device first; otherwise the best. */
+static bool one_find(const struct mx_mode_request *r, const struct mx_registry *all, const struct mx_mode_choice *asked,
+                     char out[MX_MODE_NAME_BYTES])
+{
+    const bool gpu = by_index(r) && !backend_said(r);
+    for (int role = 1; role >= 0; role--) {
+        char of[BACKEND_BYTES];
+        int index = 0;
+        if (asked->names[role][0] == '\0' || mx_device_name_parse(asked->names[role], of, &index) < 0) continue;
+        if (!has(all, of, index, gpu)) continue;
+        snprintf(out, MX_MODE_NAME_BYTES, "%s", asked->names[role]);
+        return true;
+    }
+    return best_find(r, all, out);
+}
+
+static int none_fail(const struct mx_mode_request *r, const struct mx_registry *all)
+{
+    MX_FAIL(MX_ERR_NO_DEVICE, NULL, "there is no device to train on");
+    return hint_make(r, all, false, NULL);
+}
+
+int mx_mode_find(const struct mx_mode_request *r, const struct mx_registry *all, struct mx_mode_choice *out)
+{
+    int rc = 0;
+    const char *backend = NULL;
+    char why[256], one[MX_MODE_NAME_BYTES];
+    rc = mx_mode_select(r, out);
+    if (rc < 0) {
+        const bool multi = by_index(r) || by_name(r);
+        return hint_make(r, all, multi, NULL);
+    }
+    if (said(r->device)) {
+        rc = mx_registry_find(all, r->device);
+        return rc < 0 ? hint_make(r, all, false, NULL) : 0;
+    }
+    MX_TRY(backend_check(r, all));
+    if (out->best) {
+        out->count = 1;
+        if (!best_find(r, all, out->names[0])) rc = none_fail(r, all);
+        goto out;
+    }
+    backend = by_index(r) ? backend_of_indices(r, all) : NULL;
+    name_of(r, MX_ROLE_DATA, backend, out->names[0]);
+    name_of(r, MX_ROLE_MODEL, backend, out->names[1]);
+    pair_check(r, all, backend, out, why);
+    if (why[0] == '\0') {
+        out->mode = MX_MODE_MULTI;
+        out->count = 2;
+        goto out;
+    }
+    if (!r->allow_single) {
+        MX_FAIL(MX_ERR_NO_DEVICE, NULL, "%s", why);
+        rc = hint_make(r, all, true, NULL);
+        goto out;
+    }
+    out->mode = MX_MODE_SINGLE;
+    out->count = 1;
+    const char *const words = strncmp(why, "❌ ", strlen("❌ ")) == 0 ? why + strlen("❌ ") : why;
+    memmove(out->fallback, words, strlen(words) + 1);
+    if (!one_find(r, all, out, one)) {
+        rc = none_fail(r, all);
+        goto out;
+    }
+    memcpy(out->names[0], one, sizeof one);
+    out->names[1][0] = '\0';
+out:
+    return rc;
+}
+
+int mx_mode_open(const struct mx_backend *const *backends, const struct mx_mode_request *request,
+                 struct mx_mode_choice *choice, struct mx_registry **out)
+{
+    int rc;
+    struct mx_registry *all = NULL;
+    struct mx_registry_options wanted = {.cpu_devices = request->cpu_devices};
+    const struct mx_registry_options everything = wanted;
+    *out = NULL;
+    rc = mx_mode_select(request, choice);
+    if (rc == 0 && choice->count > 0) {
+        wanted.device_count = choice->count;
+        for (int i = 0; i < choice->count; i++) wanted.devices[i] = choice->names[i];
+        rc = mx_registry_open(backends, &wanted, out);
+        if (rc != MX_ERR_NO_DEVICE) return rc;
+    }
+    /* Something is not there, contradicts itself or was left to us: only now everything is looked at. */
+    const struct mx_error first = *mx_error_last();
+    const bool refused = rc < 0;
+    rc = mx_registry_open(backends, &everything, &all);
+    if (rc < 0) return refused && first.code == MX_ERR_USAGE ? mx_error_restore(&first) : rc;
+    rc = mx_mode_find(request, all, choice);
+    mx_registry_close(all);
+    if (rc < 0) return rc;
+    wanted.device_count = choice->count;
+    for (int i = 0; i < choice->count; i++) wanted.devices[i] = choice->names[i];
+    return mx_registry_open(backends, &wanted, out);
+}

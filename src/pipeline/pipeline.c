@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The pipeline's life, its levels, tuning and statistics; see pipeline.h and pipeline_work.h.
+ *
+ * Memory: everything is taken by mx_pipeline_create: one block per array below, events and two streams of the devices.
+ */
+#include "pipeline/pipeline.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/pool.h"
+#include "pipeline/pipeline_work.h"
+
+/* ---- life ---- */
+
+static int options_check(const struct mx_pipeline_options *o)
+{
+    const bool two = o->data != o->model;
+    const int32_t last = two ? o->model_count : o->data_count;
+    if (o->data == NULL || o->model == NULL || o->work.draw == NULL || o->work.load == NULL ||
+        o->work.process == NULL || (two && o->work.transfer == NULL))
+        return MX_FAIL(MX_ERR_ARGUMENT, "name both devices and a function for each stage",
+                       "a pipeline without a device or without a stage");
+    if (o->host_count < 1 || o->data_count < 1 || (two ? o->model_count < 1 : o->model_count != 0))
+        return MX_FAIL(MX_ERR_ARGUMENT, "each ring needs a slot; on one device there is no ring of the model",
+                       "a pipeline of %d host, %d data and %d model slots on %s", (int)o->host_count,
+                       (int)o->data_count, (int)o->model_count, two ? "two devices" : "one device");
+    if (o->workers < 1 || o->workers > MX_PIPELINE_WORKERS || o->workers_active < 0 || o->workers_active > o->workers)
+        return MX_FAIL(MX_ERR_ARGUMENT, "between 1 and 64 threads can load, and as many of them be active",
+                       "a pipeline of %d load workers, %d of them active", (int)o->workers, (int)o->workers_active);
+    if (o->held < 1 || o->held >= last)
+        return MX_FAIL(MX_ERR_ARGUMENT, "the last ring needs at least one slot more than are held",
+                       "a pipeline of which %d batches are held, with %d slots to train on", (int)o->held, (int)last);
+    return 0;
+}
+
+static int stage_create(struct mx_pipeline *p, struct mx_pipeline_stage *stage, int32_t count)
+{
+    int rc = 0;
+    struct mx_device *const device = p->options.data;
+    stage->count = count;
+    stage->places = mx_alloc((size_t)count, sizeof *stage->places);
+    if (stage->places == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_stream_create(device, mx_stage_name(stage->kind), &stage->stream));
+    for (int32_t i = 0; i < count; i++) {
+        MX_TRY(mx_event_create(device, &stage->places[i].begin));
+        MX_TRY(mx_event_create(device, &stage->places[i].end));
+    }
+out:
+    return rc;
+}
+
+static void stage_destroy(struct mx_pipeline_stage *stage)
+{
+    mx_stream_release(stage->stream); /* waits for what is in flight */
+    for (int32_t i = 0; stage->places != NULL && i < stage->count; i++) {
+        mx_event_release(stage->places[i].begin);
+        mx_event_release(stage->places[i].end);
+    }
+    mx_free(stage->places);
+    pthread_cond_destroy(&stage->changed);
+}
+
+static int train_create(struct mx_pipeline *p)
+{
+    int rc = 0;
+    p->train = mx_alloc((size_t)p->last_count, sizeof *p->train);
+    if (p->train == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_event_create(p->options.model, &p->dry));
+    for (int32_t i = 0; i < p->last_count; i++) {
+        MX_TRY(mx_event_create(p->options.model, &p->train[i].begin));
+        MX_TRY(mx_event_create(p->options.model, &p->train[i].end));
+    }
+out:
+    return rc;
+}
+
+/* All slots, or with tuning what is enough for stages of even length: it adds the rest if they are not. */
+static void tuning_begin(struct mx_pipeline *p)
+{
+    const struct mx_pipeline_options *const o = &p->options;
+    const int32_t active = o->workers_active > 0 ? o->workers_active : o->workers;
+    struct mx_pipeline_tuning first = {active, o->host_count, o->data_count};
+    p->tune.limits = (struct mx_pipeline_tuning){o->workers, o->host_count, o->data_count};
+    if (o->auto_tune && !o->sequential) {
+        first.host_slots = active + MX_PIPELINE_DEPTH;
+        first.data_slots = MX_PIPELINE_BUFFERS + (p->two_devices ? 0 : o->held);
+    }
+    p->tuning = p->tune.limits;
+    mx_pipeline_tune(p, &first);
+}
+
+static void locks_create(struct mx_pipeline *p)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->room, NULL);
+    pthread_cond_init(&p->arrived, &monotonic);
+    pthread_cond_init(&p->process.changed, NULL);
+    pthread_cond_init(&p->transfer.changed, NULL);
+    pthread_condattr_destroy(&monotonic);
+}
+
+int mx_pipeline_create(const struct mx_pipeline_options *options, struct mx_pipeline **out)
+{
+    int rc = 0;
+    struct mx_pipeline *p = NULL;
+    *out = NULL;
+    MX_TRY(options_check(options));
+    p = mx_alloc(1, sizeof *p);
+    if (p == NULL) return MX_ERR_NO_MEMORY;
+    locks_create(p);
+    p->options = *options;
+    p->two_devices = options->data != options->model;
+    p->last_slots = p->two_devices ? options->model_slots : options->data_slots;
+    p->last_count = p->two_devices ? options->model_count : options->data_count;
+    const struct mx_device_info *const info = mx_device_info(options->data);
+    p->pinned = info->kind == MX_DEVICE_CPU && !options->sequential &&
+                (p->two_devices || info->compute_units < mx_thread_cores(NULL, 0));
+    p->end = p->failed_at = UINT64_MAX;
+    p->process.pipeline = p->transfer.pipeline = p;
+    p->process.kind = MX_STAGE_PROCESS;
+    p->transfer.kind = MX_STAGE_TRANSFER;
+    /* A batch is one span per stage, and training has one more for each later batch that its stream ran dry for. */
+    const uint32_t slots = (uint32_t)(options->host_count + options->data_count + options->model_count);
+    const uint32_t pieces = MX_STAGES + (uint32_t)options->held;
+    MX_TRY(mx_meter_create(&p->meter, pieces * slots + 2 * MX_PIPELINE_WORKERS, options->spans));
+    p->meter.load_on_data = p->pinned;
+    p->meter.copy_on_data = !info->caps.async_copy;
+    p->meter.one_device = !p->two_devices;
+    p->loaded = mx_alloc((size_t)options->host_count, sizeof *p->loaded);
+    p->workers = mx_alloc((size_t)options->workers, sizeof *p->workers);
+    if (p->loaded == NULL || p->workers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (int32_t i = 0; i < options->workers; i++) {
+        p->workers[i].pipeline = p;
+        p->workers[i].index = i;
+    }
+    MX_TRY(stage_create(p, &p->process, options->data_count));
+    if (p->two_devices) MX_TRY(stage_create(p, &p->transfer, options->model_count));
+    MX_TRY(train_create(p));
+    tuning_begin(p);
+    if (!options->sequential) MX_TRY(mx_pipeline_threads_start(p));
+    *out = p;
+    p = NULL;
+out:
+    mx_pipeline_destroy(p);
+    return rc;
+}
+
+void mx_pipeline_destroy(struct mx_pipeline *p)
+{
+    if (p == NULL) return;
+    const struct mx_error error = *mx_error_last(); /* destroying is often what follows a failure */
+    pthread_mutex_lock(&p->lock);
+    atomic_store(&p->cancel, true);
+    mx_pipeline_wake(p);
+    pthread_mutex_unlock(&p->lock);
+    mx_pipeline_threads_join(p);
+    if (p->taken > p->given) mx_stream_sync(p->stream);
+    for (int32_t i = 0; p->train != NULL && i < p->last_count; i++)
+        if (p->train[i].end != NULL) mx_event_sync(p->train[i].end);
+    stage_destroy(&p->transfer); /* before process, whose events it waits for */
+    stage_destroy(&p->process);
+    for (int32_t i = 0; p->train != NULL && i < p->last_count; i++) {
+        mx_event_release(p->train[i].begin);
+        mx_event_release(p->train[i].end);
+    }
+    mx_event_release(p->dry);
+    mx_free(p->train);
+    mx_free(p->workers);
+    mx_free(p->loaded);
+    mx_meter_release(&p->meter);
+    pthread_cond_destroy(&p->arrived);
+    pthread_cond_destroy(&p->room);
+    pthread_mutex_destroy(&p->lock);
+    mx_free(p);
+    mx_error_restore(&error);
+}
+
+/* ---- levels and tuning ---- */
+
+static int32_t waiting(uint64_t there, uint64_t gone)
+{
+    return there > gone ? (int32_t)(there - gone) : 0;
+}
+
+void mx_pipeline_levels(struct mx_pipeline *p, struct mx_pipeline_levels *out)
+{
+    pthread_mutex_lock(&p->lock);
+    *out = (struct mx_pipeline_levels){
+        .loaded_limit = p->tuning.host_slots,
+        .prepared = waiting(p->process.done, p->two_devices ? p->transfer.done : p->taken),
+        .prepared_limit = p->tuning.data_slots,
+        .arrived = p->two_devices ? waiting(mx_pipeline_ready(p), p->taken) : 0,
+        .arrived_limit = p->options.model_count,
+        .workers_active = p->tuning.workers,
+        .workers = p->options.workers,
+    };
+    for (int32_t i = 0; i < p->options.host_count; i++) out->loaded += p->loaded[i];
+    pthread_mutex_unlock(&p->lock);
+}
+
+static int32_t clamp(int32_t value, int32_t least, int32_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+void mx_pipeline_tune(struct mx_pipeline *p, const struct mx_pipeline_tuning *tuning)
+{
+    const struct mx_pipeline_tuning *const limits = &p->tune.limits;
+    pthread_mutex_lock(&p->lock);
+    p->tuning.workers = clamp(tuning->workers, 1, limits->workers);
+    p->tuning.host_slots = clamp(tuning->host_slots, 1, limits->host_slots);
+    p->tuning.data_slots = clamp(tuning->data_slots, p->two_devices ? 1 : p->options.held + 1, limits->data_slots);
+    mx_pipeline_wake(p);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void mx_pipeline_tuning(struct mx_pipeline *p, struct mx_pipeline_tuning *out)
+{
+    pthread_mutex_lock(&p->lock);
+    *out = p->tuning;
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- statistics ---- */
+
+static void wait_peek(struct mx_stage_stats *stats, const struct mx_pipeline_wait *wait, uint64_t now_ns)
+{
+    if (wait->since_ns == 0 || now_ns < wait->since_ns) return;
+    *(wait->output ? &stats->wait_output_ns : &stats->wait_input_ns) += now_ns - wait->since_ns;
+}
+
+static void wait_restart(struct mx_pipeline_wait *wait, uint64_t now_ns)
+{
+    if (wait->since_ns != 0) wait->since_ns = now_ns;
+}
+
+void mx_pipeline_stats_now(struct mx_pipeline *p, struct mx_pipeline_stats *out)
+{
+    const uint64_t now_ns = mx_clock_ns();
+    mx_pipeline_harvest(p);
+    mx_meter_sweep(&p->meter, mx_pipeline_horizon(p));
+    *out = p->meter.stats;
+    for (int32_t i = 0; i < p->options.workers; i++)
+        wait_peek(&out->stages[MX_STAGE_LOAD], &p->workers[i].wait, now_ns);
+    wait_peek(&out->stages[MX_STAGE_PROCESS], &p->process.wait, now_ns);
+    wait_peek(&out->stages[MX_STAGE_TRANSFER], &p->transfer.wait, now_ns);
+    out->stages[MX_STAGE_TRAIN].wait_input_ns += mx_pipeline_dry_ns(p, now_ns);
+    out->data_wait_ns = out->stages[MX_STAGE_TRAIN].wait_input_ns;
+    out->wall_ns = now_ns - p->meter.since_ns;
+}
+
+void mx_pipeline_stats(struct mx_pipeline *p, struct mx_pipeline_stats *out)
+{
+    pthread_mutex_lock(&p->lock);
+    mx_pipeline_stats_now(p, out);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void mx_pipeline_stats_reset(struct mx_pipeline *p)
+{
+    pthread_mutex_lock(&p->lock);
+    const uint64_t now_ns = mx_clock_ns();
+    mx_pipeline_harvest(p);
+    mx_meter_reset(&p->meter, now_ns);
+    memset(&p->tune_stats, 0, sizeof p->tune_stats);
+    for (int32_t i = 0; i < p->options.workers; i++) wait_restart(&p->workers[i].wait, now_ns);
+    wait_restart(&p->process.wait, now_ns);
+    wait_restart(&p->transfer.wait, now_ns);
+    wait_restart(&p->wait, now_ns);
+    pthread_mutex_unlock(&p->lock);
+}
+
+uint32_t mx_pipeline_spans(struct mx_pipeline *p, struct mx_span *out, uint32_t count)
+{
+    pthread_mutex_lock(&p->lock);
+    mx_pipeline_harvest(p);
+    const uint32_t there = mx_meter_spans(&p->meter, out, count);
+    pthread_mutex_unlock(&p->lock);
+    return there;
+}

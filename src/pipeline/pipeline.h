@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The pipeline: load → process → transfer → train, on one device or two, with all stages at work at the same time.
+ *
+ *     draw ─► load (N host threads) ─► process (data device) ─► transfer ─► train (the caller, model device)
+ *               host slots                data slots             model slots
+ *
+ * It knows nothing of speech. What is loaded, how it is processed and how it is copied is the caller's: four functions
+ * and three rings of slots that the caller made before (so that all memory is planned and taken before step 1; the
+ * pipeline itself allocates nothing after mx_pipeline_create). A slot is whatever the functions make of it. On one
+ * device there is no transfer: the train stage gets data slots, and `model_slots` is empty.
+ *
+ * Order: batch n is the n-th draw; batches are trained on in this order, each exactly once, whatever the number of
+ * threads and their luck. Batch n lies in slot n modulo the ring's size of each ring.
+ *
+ * A slot's life, and who may touch it:
+ *
+ *     host   FREE → LOADING (its worker) → LOADED → PROCESSING (data stream reads it) → FREE
+ *     data   FREE → PROCESSING (data stream writes it) → PROCESSED → MOVING (copy stream reads it) → FREE
+ *     model  FREE → MOVING (copy stream writes it) → READY → TRAINING (the caller) → FREE, when the work that was
+ *            submitted to the caller's stream until it was given back is done
+ *
+ * Work on devices is only submitted by the stage threads, at most MX_PIPELINE_DEPTH batches ahead in each stage, and
+ * ordered by events; a stage hands its batch on when it is submitted (process → transfer) or complete (→ train), and
+ * frees what it read when it is complete.
+ *
+ * Failures: the first failure of a stage at batch n ends the flow there. Batches before n are still delivered;
+ * mx_pipeline_take returns the failure, with its message, when n is due, and again on each later call. Nothing is lost,
+ * repeated or reordered silently. What fails while it runs on a device is noticed with the oldest batch that the stage
+ * has in flight: then n may be up to MX_PIPELINE_DEPTH - 1 before the batch that really failed.
+ *
+ * Spans: the work of a stage on a device lasts from when its stream reached it until it was done. Training of a batch
+ * lasts from the take (or the end of the batch before, if that is later) until the work is done that was submitted up
+ * to its give. So if the caller dawdles between take and submit, that counts as busy. Waiting in take counts as waiting
+ * for data only from when the caller's stream has nothing left to do, and that time is not busy.
+ *
+ * Memory: slots, devices, work and the caller's stream are borrowed and must outlive the pipeline. One thread takes and
+ * gives.
+ */
+#ifndef MX_PIPELINE_PIPELINE_H
+#define MX_PIPELINE_PIPELINE_H
+
+#include <stdatomic.h>
+
+#include "device/device.h"
+#include "pipeline/meter.h"
+
+#define MX_PIPELINE_DEPTH   2 /* batches that a device stage works ahead */
+#define MX_PIPELINE_BUFFERS 3 /* slots between two devices: filled, in transfer, trained on */
+#define MX_PIPELINE_WORKERS 64
+
+struct mx_pipeline;
+
+/* What the stages do. All return 0 or a negative code with its message set (base/error.h). */
+struct mx_pipeline_work {
+    void *context;
+    /* What batch `number` is, into its host slot. Called in order, one at a time. 1: there are no more batches. */
+    int (*draw)(void *context, uint64_t number, void *host_slot);
+    /* Fills the host slot; the slow part. Called by `worker` (0 …), several at a time with different slots. Looks at
+     * *cancel at least once per file and ends early when it is set: then its result does not matter. */
+    int (*load)(void *context, int worker, uint64_t number, void *host_slot, const atomic_bool *cancel);
+    /* Submits the work that turns a host slot into a data slot; does not wait. Whatever the train stage has to know on
+     * the host is copied to the data slot here. */
+    int (*process)(void *context, struct mx_stream *stream, uint64_t number, const void *host_slot, void *data_slot);
+    /* Submits the copies from a data slot to a model slot; does not wait. NULL on one device. */
+    int (*transfer)(void *context, struct mx_stream *stream, uint64_t number, const void *data_slot, void *model_slot);
+    /* (optional) What a worker is at, for messages about a stall: "wavs/LJ001-0002.wav". Called from another thread. */
+    void (*describe)(void *context, int worker, char *out, size_t bytes);
+    /* (optional) Asked a few times a second while mx_pipeline_take waits: true ends it with MX_ERR_INTERRUPTED. */
+    bool (*interrupted)(void *context);
+};
+
+struct mx_pipeline_options {
+    struct mx_device *data, *model; /* the same one: single-device mode */
+    struct mx_pipeline_work work;
+    void *const *host_slots, *const *data_slots, *const *model_slots;
+    int32_t host_count, data_count, model_count; /* model_count 0 exactly if on one device */
+    int32_t workers;                             /* threads that load: started; 1 … MX_PIPELINE_WORKERS */
+    int32_t workers_active; /* of them at work at first; 0: all. The others wait until mx_pipeline_tune wants them */
+    int32_t held;       /* batches that the caller holds at a time, at most; ≥ 1, less than the last ring's size */
+    bool sequential;    /* no overlap: everything happens in mx_pipeline_take, one after the other, in its thread, when
+                           what the caller submitted before is done */
+    bool auto_tune;     /* tune.h decides about workers and depths in the first steps */
+    double start_delay; /* seconds that the first take waits before it says what is missing, and goes on waiting; 0:
+                           stall_seconds */
+    double stall_seconds; /* the same for later ones, and for saying it again; 0: 10 s */
+    uint32_t spans;       /* newest spans that are remembered for traces; 0: none */
+};
+
+/* Starts the threads: the data device is at work when this returns. With auto_tune it begins with part of the slots. */
+int mx_pipeline_create(const struct mx_pipeline_options *options, struct mx_pipeline **out);
+/* Ends all stages in order, whatever they are at; waits for work on devices that uses the slots. NULL is fine. */
+void mx_pipeline_destroy(struct mx_pipeline *pipeline);
+
+struct mx_pipeline_batch {
+    uint64_t number;
+    void *slot;         /* of the model ring, or of the data ring on one device */
+    uint64_t waited_ns; /* for it, while the stream had nothing to do */
+};
+
+/* The next batch; waits for it. Work that the caller submits to `stream` (of the model device) from now on runs after
+ * the batch has arrived. 1: there are no more batches. The same stream each time. */
+int mx_pipeline_take(struct mx_pipeline *pipeline, struct mx_stream *stream, struct mx_pipeline_batch *batch);
+/* Gives the batch that was taken first back: its slot is used again when everything submitted to the stream so far is
+ * done. Does not wait. */
+int mx_pipeline_give(struct mx_pipeline *pipeline, struct mx_stream *stream);
+/* The caller ends a step (of one or more batches), after it gave back the last of them: its time is that from the end
+ * of the last step's work to the end of this one's, on the device. */
+void mx_pipeline_step(struct mx_pipeline *pipeline);
+/* The caller does something else for a while (evaluates, saves): the next step counts from its first take. */
+void mx_pipeline_rest(struct mx_pipeline *pipeline);
+
+/* How far each stage is; for status lines and messages. */
+struct mx_pipeline_levels {
+    int32_t loaded, loaded_limit;     /* batches that wait for the data device, of how many */
+    int32_t prepared, prepared_limit; /* that wait on the data device */
+    int32_t arrived, arrived_limit;   /* that wait on the model device; 0 of 0 on one device */
+    int32_t workers_active, workers;
+};
+void mx_pipeline_levels(struct mx_pipeline *pipeline, struct mx_pipeline_levels *out);
+
+/* Workers at work, host slots and data slots in use: at most those there are, at least 1 (and more than `held` where
+ * the train stage takes data slots). From any thread. */
+struct mx_pipeline_tuning {
+    int32_t workers, host_slots, data_slots;
+};
+void mx_pipeline_tune(struct mx_pipeline *pipeline, const struct mx_pipeline_tuning *tuning);
+void mx_pipeline_tuning(struct mx_pipeline *pipeline, struct mx_pipeline_tuning *out);
+
+/* Everything measured since the start or the last reset. From any thread. */
+void mx_pipeline_stats(struct mx_pipeline *pipeline, struct mx_pipeline_stats *out);
+void mx_pipeline_stats_reset(struct mx_pipeline *pipeline);
+/* The newest spans, oldest first; at most `count`. Returns how many. */
+uint32_t mx_pipeline_spans(struct mx_pipeline *pipeline, struct mx_span *out, uint32_t count);
+
+/* ---- memory (memory.c) ---- */
+
+#define MX_PIPELINE_OWNERS 24
+
+struct mx_pipeline_owner {
+    char name[32];
+    uint64_t used_bytes, peak_bytes;
+};
+
+struct mx_pipeline_memory {
+    struct mx_pipeline_memory_device {
+        char name[32], logical[16];      /* "cpu:1", "GPU:1" */
+        uint64_t limit_bytes;            /* 0: none but the device's own */
+        uint64_t used_bytes, peak_bytes; /* on the device */
+        uint64_t host_bytes;             /* of the host, for copies to and from it */
+        struct mx_pipeline_owner owners[MX_PIPELINE_OWNERS];
+        int32_t owner_count;
+    } devices[2];
+    int32_t device_count; /* 1 or 2: data device, model device */
+};
+
+/* Who uses how much of both devices now. */
+void mx_pipeline_memory_stats(struct mx_pipeline *pipeline, struct mx_pipeline_memory *out);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The stages before training: the steps of a batch through load, process and transfer, and the threads that make them.
+ *
+ * See pipeline_work.h for when a stage may go on, and why none waits for ever. Threads "load/0" …, "process" and
+ * "transfer" end when their flow has ended or the pipeline is destroyed. Where the data device is made of some of the
+ * cores, all of them live on these: the others are the model's, or nobody gave them to this pipeline.
+ *
+ * Failures of work on devices belong to a stream, not to a batch: they are noticed when the oldest batch in flight is
+ * complete, and end the flow there. So up to MX_PIPELINE_DEPTH - 1 batches before the one that really failed may end
+ * with it; none after it, and none that is doubtful, is delivered.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/pool.h"
+#include "pipeline/pipeline_work.h"
+
+/* ---- flow ---- */
+
+uint64_t mx_pipeline_limit(const struct mx_pipeline *p)
+{
+    return p->end < p->failed_at ? p->end : p->failed_at;
+}
+
+uint64_t mx_pipeline_ready(const struct mx_pipeline *p)
+{
+    /* A transfer may be complete before it is known that what it copied was processed without failure. */
+    return p->two_devices && p->transfer.done < p->process.done ? p->transfer.done : p->process.done;
+}
+
+void mx_pipeline_wake(struct mx_pipeline *p)
+{
+    pthread_cond_broadcast(&p->room);
+    pthread_cond_broadcast(&p->process.changed);
+    pthread_cond_broadcast(&p->transfer.changed);
+    pthread_cond_broadcast(&p->arrived);
+}
+
+void mx_pipeline_fail(struct mx_pipeline *p, uint64_t number)
+{
+    if (number < p->failed_at) {
+        p->failed_at = number;
+        if (mx_error_last()->code == 0)
+            MX_FAIL(MX_ERR_INTERNAL, NULL, "batch %" PRIu64 " failed without a reason", number);
+        p->error = *mx_error_last();
+    }
+    mx_pipeline_wake(p);
+}
+
+void mx_pipeline_wait_begin(struct mx_pipeline_wait *wait, bool output)
+{
+    wait->since_ns = mx_clock_ns();
+    wait->output = output;
+}
+
+void mx_pipeline_wait_end(struct mx_pipeline *p, enum mx_stage stage, struct mx_pipeline_wait *wait)
+{
+    struct mx_stage_stats *const stats = &p->meter.stats.stages[stage];
+    if (wait->since_ns == 0) return;
+    *(wait->output ? &stats->wait_output_ns : &stats->wait_input_ns) += mx_clock_ns() - wait->since_ns;
+    wait->since_ns = 0;
+}
+
+static void horizon_lower(uint64_t *horizon_ns, uint64_t open_ns)
+{
+    if (open_ns < *horizon_ns) *horizon_ns = open_ns;
+}
+
+uint64_t mx_pipeline_horizon(const struct mx_pipeline *p)
+{
+    uint64_t horizon_ns = mx_clock_ns();
+    for (int32_t i = 0; i < p->options.workers; i++)
+        if (p->workers[i].loading) horizon_lower(&horizon_ns, p->workers[i].begin_ns);
+    const struct mx_pipeline_stage *const stages[] = {&p->process, &p->transfer};
+    for (int i = 0; i < 2; i++)
+        if (stages[i]->opened > stages[i]->done)
+            horizon_lower(&horizon_ns, stages[i]->open_ns[stages[i]->done % MX_PIPELINE_DEPTH]);
+    if (p->train_opened > p->harvested)
+        horizon_lower(&horizon_ns, p->train[p->harvested % (uint64_t)p->last_count].open_ns);
+    return horizon_ns;
+}
+
+void mx_pipeline_span(struct mx_pipeline *p, enum mx_stage stage, int32_t lane, uint64_t number, uint64_t begin_ns,
+                      uint64_t end_ns)
+{
+    const struct mx_span span = {
+        .stage = stage, .lane = lane, .number = number, .begin_ns = begin_ns, .end_ns = end_ns};
+    if (p->meter.pending_count > p->meter.pending_limit / 2) mx_meter_sweep(&p->meter, mx_pipeline_horizon(p));
+    mx_meter_add(&p->meter, &span);
+}
+
+void mx_pipeline_busy(struct mx_pipeline *p, enum mx_stage stage, uint64_t begin_ns, uint64_t end_ns)
+{
+    mx_tally_add(&p->meter.stats.stages[stage].busy_ns, end_ns > begin_ns ? (double)(end_ns - begin_ns) : 0);
+}
+
+/* ---- the steps of a batch ---- */
+
+bool mx_pipeline_draw(struct mx_pipeline *p, struct mx_pipeline_worker *worker)
+{
+    const struct mx_pipeline_work *const work = &p->options.work;
+    const uint64_t number = p->drawn;
+    p->drawing = true;
+    pthread_mutex_unlock(&p->lock);
+    mx_error_clear();
+    const int rc = work->draw(work->context, number, p->options.host_slots[number % (uint64_t)p->options.host_count]);
+    pthread_mutex_lock(&p->lock);
+    p->drawing = false;
+    if (rc < 0) {
+        mx_pipeline_fail(p, number);
+    } else if (rc > 0) {
+        p->end = number;
+        mx_pipeline_wake(p);
+    } else {
+        p->drawn++;
+        worker->number = number;
+        worker->begin_ns = mx_clock_ns();
+        worker->loading = true;
+        pthread_cond_broadcast(&p->room);
+    }
+    return rc == 0;
+}
+
+void mx_pipeline_load(struct mx_pipeline *p, struct mx_pipeline_worker *worker)
+{
+    const struct mx_pipeline_work *const work = &p->options.work;
+    const uint64_t number = worker->number, slot = number % (uint64_t)p->options.host_count;
+    pthread_mutex_unlock(&p->lock);
+    mx_error_clear();
+    const int rc = work->load(work->context, worker->index, number, p->options.host_slots[slot], &p->cancel);
+    const uint64_t end_ns = mx_clock_ns();
+    pthread_mutex_lock(&p->lock);
+    if (!atomic_load(&p->cancel)) {
+        if (rc < 0) {
+            mx_pipeline_fail(p, number);
+        } else {
+            p->loaded[slot] = true;
+            pthread_cond_signal(&p->process.changed);
+        }
+        mx_pipeline_span(p, MX_STAGE_LOAD, worker->index, number, worker->begin_ns, end_ns);
+        mx_pipeline_busy(p, MX_STAGE_LOAD, worker->begin_ns, end_ns);
+    }
+    worker->loading = false;
+}
+
+/* Everything of batch n on the stage's stream; the lock is open. */
+static int stage_queue(struct mx_pipeline_stage *stage, uint64_t number)
+{
+    int rc = 0;
+    struct mx_pipeline *const p = stage->pipeline;
+    const struct mx_pipeline_options *const o = &p->options;
+    struct mx_pipeline_place *const place = &stage->places[number % (uint64_t)stage->count];
+    void *const data_slot = o->data_slots[number % (uint64_t)o->data_count];
+    mx_error_clear();
+    if (stage->kind == MX_STAGE_TRANSFER)
+        MX_TRY(mx_stream_wait(stage->stream, p->process.places[number % (uint64_t)p->process.count].end));
+    /* The slot may still be read by what the caller had submitted when it gave the batch before back. */
+    if (stage->kind == MX_STAGE_TRANSFER || !p->two_devices)
+        MX_TRY(mx_stream_wait(stage->stream, p->train[number % (uint64_t)p->last_count].end));
+    MX_TRY(mx_event_record(place->begin, stage->stream));
+    if (stage->kind == MX_STAGE_PROCESS)
+        MX_TRY(o->work.process(o->work.context, stage->stream, number, o->host_slots[number % (uint64_t)o->host_count],
+                               data_slot));
+    else
+        MX_TRY(o->work.transfer(o->work.context, stage->stream, number, data_slot,
+                                o->model_slots[number % (uint64_t)o->model_count]));
+    MX_TRY(mx_event_record(place->end, stage->stream));
+out:
+    return rc;
+}
+
+bool mx_pipeline_stage_submit(struct mx_pipeline_stage *stage)
+{
+    struct mx_pipeline *const p = stage->pipeline;
+    const uint64_t number = stage->submitted;
+    stage->open_ns[number % MX_PIPELINE_DEPTH] = mx_clock_ns();
+    stage->opened = number + 1;
+    pthread_mutex_unlock(&p->lock);
+    const int rc = stage_queue(stage, number);
+    pthread_mutex_lock(&p->lock);
+    if (rc < 0) {
+        stage->opened = number;
+        mx_pipeline_fail(p, number);
+        return false;
+    }
+    stage->submitted = number + 1;
+    if (stage->kind == MX_STAGE_PROCESS) {
+        p->loaded[number % (uint64_t)p->options.host_count] = false;
+        pthread_cond_signal(&p->transfer.changed);
+    }
+    return true;
+}
+
+void mx_pipeline_stage_finish(struct mx_pipeline_stage *stage)
+{
+    struct mx_pipeline *const p = stage->pipeline;
+    const uint64_t number = stage->done;
+    const struct mx_pipeline_place *const place = &stage->places[number % (uint64_t)stage->count];
+    pthread_mutex_unlock(&p->lock);
+    mx_error_clear();
+    int rc = mx_event_sync(place->end);
+    if (rc == 0) rc = mx_stream_status(stage->stream);
+    const uint64_t begin_ns = mx_event_time_ns(place->begin), end_ns = mx_event_time_ns(place->end);
+    pthread_mutex_lock(&p->lock);
+    if (rc < 0) {
+        mx_pipeline_fail(p, number);
+    } else {
+        mx_pipeline_span(p, stage->kind, 0, number, begin_ns, end_ns);
+        mx_pipeline_busy(p, stage->kind, begin_ns, end_ns);
+    }
+    stage->done = number + 1;
+    if (stage->kind == MX_STAGE_PROCESS) pthread_cond_broadcast(&p->room);
+    if (stage->kind == MX_STAGE_TRANSFER) pthread_cond_signal(&p->process.changed);
+    pthread_cond_signal(&p->arrived);
+}
+
+/* ---- threads ---- */
+
+static bool host_room(const struct mx_pipeline *p)
+{
+    return p->drawn < p->process.done + (uint64_t)p->tuning.host_slots;
+}
+
+static void *worker_run(void *context)
+{
+    struct mx_pipeline_worker *const worker = context;
+    struct mx_pipeline *const p = worker->pipeline;
+    pthread_mutex_lock(&p->lock);
+    while (!atomic_load(&p->cancel) && p->drawn < mx_pipeline_limit(p)) {
+        const bool active = worker->index < p->tuning.workers;
+        if (active && !p->drawing && host_room(p)) {
+            if (mx_pipeline_draw(p, worker)) mx_pipeline_load(p, worker);
+            continue;
+        }
+        if (active && !host_room(p)) mx_pipeline_wait_begin(&worker->wait, true);
+        pthread_cond_wait(&p->room, &p->lock);
+        mx_pipeline_wait_end(p, MX_STAGE_LOAD, &worker->wait);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+static bool stage_has_input(const struct mx_pipeline_stage *stage)
+{
+    const struct mx_pipeline *const p = stage->pipeline;
+    if (stage->kind == MX_STAGE_TRANSFER) return p->process.submitted > stage->submitted;
+    return p->drawn > stage->submitted && p->loaded[stage->submitted % (uint64_t)p->options.host_count];
+}
+
+static bool stage_has_output(const struct mx_pipeline_stage *stage)
+{
+    const struct mx_pipeline *const p = stage->pipeline;
+    if (stage->kind == MX_STAGE_TRANSFER) return stage->submitted < p->given + (uint64_t)stage->count;
+    return stage->submitted < (p->two_devices ? p->transfer.done : p->given) + (uint64_t)p->tuning.data_slots;
+}
+
+static void *stage_run(void *context)
+{
+    struct mx_pipeline_stage *const stage = context;
+    struct mx_pipeline *const p = stage->pipeline;
+    pthread_mutex_lock(&p->lock);
+    while (!atomic_load(&p->cancel)) {
+        const uint64_t in_flight = stage->submitted - stage->done;
+        const bool more = stage->submitted < mx_pipeline_limit(p);
+        const bool input = stage_has_input(stage);
+        if (more && input && in_flight < MX_PIPELINE_DEPTH && stage_has_output(stage)) {
+            mx_pipeline_stage_submit(stage);
+        } else if (in_flight > 0) {
+            mx_pipeline_stage_finish(stage);
+        } else if (more) {
+            mx_pipeline_wait_begin(&stage->wait, input);
+            pthread_cond_wait(&stage->changed, &p->lock);
+            mx_pipeline_wait_end(p, stage->kind, &stage->wait);
+        } else {
+            break;
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+/* The core for thread `index` of the data side, or -1. */
+static int core_of(const struct mx_pipeline *p, int32_t index)
+{
+    const struct mx_device_info *const info = mx_device_info(p->options.data);
+    const int known = (int)(sizeof info->cores / sizeof *info->cores);
+    const int count = info->compute_units < known ? info->compute_units : known;
+    return p->pinned && count > 0 ? info->cores[index % count] : -1;
+}
+
+static int stage_start(struct mx_pipeline_stage *stage)
+{
+    const int rc =
+        mx_thread_start(&stage->thread, mx_stage_name(stage->kind), core_of(stage->pipeline, 0), stage_run, stage);
+    stage->started = rc == 0;
+    return rc;
+}
+
+int mx_pipeline_threads_start(struct mx_pipeline *p)
+{
+    int rc = 0;
+    for (int32_t i = 0; i < p->options.workers; i++) {
+        struct mx_pipeline_worker *const worker = &p->workers[i];
+        char name[16];
+        snprintf(name, sizeof name, "load/%d", (int)i);
+        MX_TRY(mx_thread_start(&worker->thread, name, core_of(p, i), worker_run, worker));
+        worker->started = true;
+    }
+    MX_TRY(stage_start(&p->process));
+    if (p->two_devices) MX_TRY(stage_start(&p->transfer));
+out:
+    return rc;
+}
+
+void mx_pipeline_threads_join(struct mx_pipeline *p)
+{
+    for (int32_t i = 0; p->workers != NULL && i < p->options.workers; i++)
+        if (p->workers[i].started) pthread_join(p->workers[i].thread, NULL);
+    if (p->process.started) pthread_join(p->process.thread, NULL);
+    if (p->transfer.started) pthread_join(p->transfer.thread, NULL);
+}

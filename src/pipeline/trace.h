@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Traces: the spans of a pipeline as a file for chrome://tracing or ui.perfetto.dev.
+ *
+ * Format (JSON): {"displayTimeUnit":"ms","traceEvents":[…]}. The groups are the host (pid 1), the data device (2) and
+ * the model device (3), each with an "M" event process_name; rows are load/0 … (pid 1), process and transfer (pid 2)
+ * and train (pid 3; on one device pid 2), each with an "M" event thread_name. A span is an "X" event: name ("load 17"),
+ * cat (the stage), pid, tid, ts and dur in microseconds with three decimals from the first span on, args.batch.
+ *
+ * Memory: the text is built in one piece and freed before the call returns; not for the training loop.
+ */
+#ifndef MX_PIPELINE_TRACE_H
+#define MX_PIPELINE_TRACE_H
+
+#include "device/device.h"
+#include "pipeline/meter.h"
+
+/* The JSON text (free with mx_free) and its length. The same device twice: one device. */
+int mx_trace_json(const struct mx_span *spans, uint32_t count, const struct mx_device *data,
+                  const struct mx_device *model, char **out, size_t *bytes);
+/* The same into a file, which is replaced as a whole. */
+int mx_trace_write(const char *path, const struct mx_span *spans, uint32_t count, const struct mx_device *data,
+                   const struct mx_device *model);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Tuning: from what the stages measured in a while, how many workers and slots should be in use next, and why.
+ *
+ * A pure function of its figures and of what it decided before; the pipeline asks it a few times in the first steps
+ * (mx_tune_steps) and does what it says. What it may use was taken before, so it never needs more memory.
+ *
+ *     the model hardly waits                     → nothing to gain
+ *     process waits for loading                  → as many workers as would hide a load behind the slowest other stage;
+ *                                                  if that is not faster next time, back again, and no more of that
+ *     the model waits, the data device has time  → more batches ahead: the waits come from uneven stage times
+ *     otherwise                                  → the limit is named
+ */
+#ifndef MX_PIPELINE_TUNE_H
+#define MX_PIPELINE_TUNE_H
+
+#include "pipeline/pipeline.h"
+
+#define MX_TUNE_WAIT_LOW  0.01 /* share of time that the model may wait */
+#define MX_TUNE_LOAD_WAIT 0.05 /* share of time that process may wait for loading */
+#define MX_TUNE_BUSY      0.90 /* a device that is busier is the limit */
+#define MX_TUNE_GAIN      0.02 /* what more workers must gain, of the time per batch */
+
+/* After so many steps it is asked; the last one settles. What happened in the first MX_TUNE_WARM does not count. */
+#define MX_TUNE_WARM   1
+#define MX_TUNE_ROUNDS 4
+extern const uint64_t mx_tune_steps[MX_TUNE_ROUNDS];
+
+/* Of the time since it was last asked. Shares are of wall time. */
+struct mx_tune_figures {
+    double period_ns; /* wall time per batch */
+    double data_wait, process_wait_input, data_busy, transfer_busy;
+    double load_ns, process_ns, transfer_ns, train_ns; /* per batch */
+};
+
+struct mx_tune {
+    struct mx_pipeline_tuning limits, now; /* the most there are; what is in use */
+    int32_t round;
+    bool settled;
+    /* its own: */
+    struct mx_pipeline_tuning before; /* the last change, if `raised` */
+    double before_period_ns;
+    bool raised, workers_final;
+};
+
+/* Figures between two readings of a pipeline's statistics. */
+void mx_tune_measure(const struct mx_pipeline_stats *from, const struct mx_pipeline_stats *to,
+                     struct mx_tune_figures *out);
+/* Decides: tune->now is what to use from now on; `why` is the sentence to say (without a full stop; "" if there is
+ * nothing to say). True: something changed. tune->settled: it need not be asked again. */
+bool mx_tune_decide(struct mx_tune *tune, const struct mx_tune_figures *figures, char *why, size_t bytes);
+
+#endif

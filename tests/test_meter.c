@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Meters: tallies, busy and overlap against brute force, what tuning and advice make of given figures, and traces as a
+ * JSON parser reads them.
+ */
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/rng.h"
+#include "device/registry.h"
+#include "pipeline/advice.h"
+#include "pipeline/trace.h"
+#include "pipeline/tune.h"
+
+#define TIME  400 /* ns of the brute force */
+#define SPANS 60
+
+static void test_tally(void **state)
+{
+    (void)state;
+    struct mx_tally tally = {0};
+    double sum = 0, squares = 0;
+    assert_true(mx_tally_deviation(&tally) == 0 && mx_tally_variation(&tally) == 0);
+    for (int i = 0; i < 100; i++) {
+        const double value = 1e9 + (double)(i * 37 % 100);
+        mx_tally_add(&tally, value);
+        sum += value;
+    }
+    const double mean = sum / 100;
+    for (int i = 0; i < 100; i++) squares += (1e9 + (double)i - mean) * (1e9 + (double)i - mean);
+    assert_int_equal(tally.count, 100);
+    assert_true(fabs(tally.mean - mean) < 1e-3);
+    assert_true(fabs(mx_tally_deviation(&tally) - sqrt(squares / 99)) < 1e-3);
+    assert_true(fabs(mx_tally_variation(&tally) - sqrt(squares / 99) / mean) < 1e-9);
+    assert_true(tally.least == 1e9 && tally.most == 1e9 + 99);
+}
+
+/* ---- sums against brute force ---- */
+
+struct brute {
+    bool open[MX_STAGES][TIME];
+};
+
+static void sums_check(const struct mx_meter *meter, const struct brute *brute, uint64_t from)
+{
+    struct mx_pipeline_stats s = {0};
+    for (uint64_t t = from; t < TIME; t++) {
+        const bool load = brute->open[MX_STAGE_LOAD][t], process = brute->open[MX_STAGE_PROCESS][t];
+        const bool transfer = brute->open[MX_STAGE_TRANSFER][t], train = brute->open[MX_STAGE_TRAIN][t];
+        const bool data = process || (load && meter->load_on_data) || (transfer && meter->copy_on_data);
+        s.data_busy_ns += data || (meter->one_device && train);
+        s.model_busy_ns += train || (meter->one_device && data);
+        s.transfer_ns += transfer;
+        s.transfer_hidden_ns += transfer && train;
+        s.stage_overlap_ns += train && (load || process || transfer);
+    }
+    assert_int_equal(meter->stats.data_busy_ns, s.data_busy_ns);
+    assert_int_equal(meter->stats.model_busy_ns, s.model_busy_ns);
+    assert_int_equal(meter->stats.transfer_ns, s.transfer_ns);
+    assert_int_equal(meter->stats.transfer_hidden_ns, s.transfer_hidden_ns);
+    assert_int_equal(meter->stats.stage_overlap_ns, s.stage_overlap_ns);
+}
+
+/* Random spans in random order, with sweeps at a horizon behind which nothing comes any more. */
+static void test_sums(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct mx_meter meter;
+        struct brute brute = {0};
+        struct mx_span spans[SPANS];
+        assert_int_equal(mx_meter_create(&meter, SPANS, 8), 0);
+        meter.load_on_data = seed % 2 == 0;
+        meter.copy_on_data = seed % 3 == 0;
+        meter.one_device = seed % 5 == 0;
+        mx_meter_reset(&meter, 0);
+        for (uint32_t i = 0; i < SPANS; i++) {
+            const uint64_t begin = mx_rng_below(seed, 1, i, TIME - 20), length = mx_rng_below(seed, 2, i, 20);
+            const enum mx_stage stage = (enum mx_stage)mx_rng_below(seed, 3, i, MX_STAGES);
+            spans[i] = (struct mx_span){.stage = stage, .number = i, .begin_ns = begin, .end_ns = begin + length};
+            for (uint64_t t = begin; t < begin + length; t++) brute.open[stage][t] = true;
+        }
+        for (uint32_t i = 0; i < SPANS; i++) {
+            mx_meter_add(&meter, &spans[i]);
+            uint64_t horizon = TIME;
+            for (uint32_t j = i + 1; j < SPANS; j++)
+                if (spans[j].begin_ns < horizon) horizon = spans[j].begin_ns;
+            if (mx_rng_below(seed, 4, i, 3) == 0) mx_meter_sweep(&meter, horizon);
+        }
+        mx_meter_sweep(&meter, TIME);
+        sums_check(&meter, &brute, 0);
+        assert_int_equal(meter.pending_count, 0);
+        mx_meter_release(&meter);
+    }
+}
+
+/* More than fit, all in order: nothing is lost, as all that is swept early is complete. */
+static void test_full(void **state)
+{
+    (void)state;
+    struct mx_meter meter;
+    struct mx_span newest[4];
+    assert_int_equal(mx_meter_create(&meter, 4, 3), 0);
+    mx_meter_reset(&meter, 0);
+    for (uint64_t i = 0; i < 100; i++)
+        mx_meter_add(&meter,
+                     &(struct mx_span){.stage = MX_STAGE_TRAIN, .number = i, .begin_ns = 10 * i, .end_ns = 10 * i + 5});
+    mx_meter_sweep(&meter, 2000);
+    assert_int_equal(meter.stats.model_busy_ns, 500);
+    assert_int_equal(mx_meter_spans(&meter, newest, 4), 3);
+    for (uint64_t i = 0; i < 3; i++) assert_int_equal(newest[i].number, 97 + i);
+    assert_int_equal(mx_meter_spans(&meter, newest, 1), 1);
+    assert_int_equal(newest[0].number, 99);
+    mx_meter_reset(&meter, 2500);
+    mx_meter_add(&meter, &(struct mx_span){.stage = MX_STAGE_TRAIN, .begin_ns = 2400, .end_ns = 2600});
+    mx_meter_sweep(&meter, 3000);
+    assert_int_equal(meter.stats.model_busy_ns, 100); /* from the reset on */
+    mx_meter_release(&meter);
+}
+
+/* ---- tuning ---- */
+
+static struct mx_tune tune_begin(int32_t workers, int32_t host, int32_t data)
+{
+    return (struct mx_tune){.limits = {workers, host, data}, .now = {1, 3, 3}};
+}
+
+static void test_tune_workers(void **state)
+{
+    (void)state;
+    char why[256];
+    struct mx_tune tune = tune_begin(8, 16, 16);
+    struct mx_tune_figures f = {.period_ns = 50e6,
+                                .data_wait = 0.4,
+                                .process_wait_input = 0.31,
+                                .load_ns = 50e6,
+                                .process_ns = 10e6,
+                                .train_ns = 20e6};
+    assert_true(mx_tune_decide(&tune, &f, why, sizeof why)); /* 50 ms of loading behind 20 ms of training: three */
+    assert_string_equal(why, "1 → 3 load workers: process waited 31 % of the time for loading");
+    assert_int_equal(tune.now.workers, 3);
+    assert_int_equal(tune.now.host_slots, 5);
+    f.period_ns = 20e6;
+    f.data_wait = f.process_wait_input = 0;
+    for (int round = 2; round <= MX_TUNE_ROUNDS; round++) {
+        assert_false(tune.settled);
+        assert_false(mx_tune_decide(&tune, &f, why, sizeof why));
+    }
+    assert_true(tune.settled);
+    assert_string_equal(why, "the model waited 0.0 % of the time for data: nothing to gain");
+    assert_int_equal(tune.now.workers, 3);
+}
+
+static void test_tune_back(void **state)
+{
+    (void)state;
+    char why[256];
+    struct mx_tune tune = tune_begin(2, 3, 3);
+    const struct mx_tune_figures f = {.period_ns = 50e6,
+                                      .data_wait = 0.4,
+                                      .process_wait_input = 0.5,
+                                      .data_busy = 0.99,
+                                      .load_ns = 40e6,
+                                      .process_ns = 10e6,
+                                      .train_ns = 20e6};
+    assert_true(mx_tune_decide(&tune, &f, why, sizeof why));
+    assert_int_equal(tune.now.workers, 2);                   /* never beyond what there is */
+    assert_true(mx_tune_decide(&tune, &f, why, sizeof why)); /* one core: no faster */
+    assert_int_equal(tune.now.workers, 1);
+    assert_non_null(strstr(why, "2 → 1 load workers: more were no faster (50.0 ms a batch before"));
+    assert_false(mx_tune_decide(&tune, &f, why, sizeof why));
+    assert_true(tune.settled);
+    assert_non_null(strstr(why, "the data device is the limit: 99 % busy"));
+}
+
+static void test_tune_depth(void **state)
+{
+    (void)state;
+    char why[256];
+    struct mx_tune tune = tune_begin(1, 3, 8);
+    const struct mx_tune_figures f = {
+        .period_ns = 20e6, .data_wait = 0.05, .data_busy = 0.6, .load_ns = 5e6, .process_ns = 9e6, .train_ns = 19e6};
+    assert_true(mx_tune_decide(&tune, &f, why, sizeof why));
+    assert_string_equal(why,
+                        "3 → 3 batches loaded ahead, 3 → 6 prepared: the model waited 5.0 % of the time, though the "
+                        "data device was only 60 % busy");
+    assert_true(mx_tune_decide(&tune, &f, why, sizeof why));
+    assert_int_equal(tune.now.data_slots, 8);
+    assert_false(mx_tune_decide(&tune, &f, why, sizeof why));
+    assert_true(tune.settled);
+    assert_non_null(strstr(why, "no setting is left"));
+}
+
+static void test_tune_measure(void **state)
+{
+    (void)state;
+    struct mx_pipeline_stats from = {.wall_ns = 100, .batches = 10, .data_wait_ns = 10, .data_busy_ns = 20};
+    struct mx_pipeline_stats to = {.wall_ns = 300, .batches = 14, .data_wait_ns = 60, .data_busy_ns = 120};
+    struct mx_tune_figures f;
+    for (int i = 0; i < 10; i++) mx_tally_add(&from.stages[MX_STAGE_LOAD].busy_ns, 5);
+    to.stages[MX_STAGE_LOAD] = from.stages[MX_STAGE_LOAD];
+    for (int i = 0; i < 4; i++) mx_tally_add(&to.stages[MX_STAGE_LOAD].busy_ns, 9);
+    to.stages[MX_STAGE_PROCESS].wait_input_ns = 20;
+    mx_tune_measure(&from, &to, &f);
+    assert_true(fabs(f.period_ns - 50) < 1e-9 && fabs(f.data_wait - 0.25) < 1e-9 && fabs(f.data_busy - 0.5) < 1e-9);
+    assert_true(fabs(f.process_wait_input - 0.1) < 1e-9 && fabs(f.load_ns - 9) < 1e-9);
+}
+
+/* ---- advice ---- */
+
+/* A second of figures; stage times in ms. */
+static struct mx_advice_input figures(double load, double process, double transfer, double train)
+{
+    const double ms[MX_STAGES] = {load, process, transfer, train};
+    struct mx_advice_input in = {.two_devices = true, .peer = true};
+    in.stats.wall_ns = 1000000000;
+    in.levels.workers_active = 4;
+    in.levels.loaded_limit = 6;
+    in.levels.prepared_limit = 3;
+    for (int s = 0; s < MX_STAGES; s++)
+        for (int i = 0; i < 10; i++) mx_tally_add(&in.stats.stages[s].busy_ns, ms[s] * 1e6);
+    for (int i = 0; i < 10; i++) mx_tally_add(&in.stats.step_ns, 100e6);
+    return in;
+}
+
+static void test_advice_none(void **state)
+{
+    (void)state;
+    struct mx_advice out[MX_ADVICE_KINDS];
+    struct mx_advice_input in = figures(12.3, 5.1, 8.7, 123.4); /* the documents' example of a balanced run */
+    in.stats.data_busy_ns = 452000000;
+    assert_int_equal(mx_advice_find(&in, out), 0);
+}
+
+static void test_advice_load(void **state)
+{
+    (void)state;
+    struct mx_advice out[MX_ADVICE_KINDS];
+    struct mx_advice_input in = figures(130, 10, 1, 20);
+    in.stats.stages[MX_STAGE_PROCESS].wait_input_ns = 600000000;
+    in.stats.data_wait_ns = 400000000;
+    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(out[0].kind, MX_ADVICE_LOAD);
+    assert_false(out[0].hidden);
+    assert_string_equal(out[0].finding,
+                        "loading is 81 % of the work of a batch (130.0 of 161.0 ms): process waited 60 % "
+                        "of the time for it, and the model 40 %");
+    assert_string_equal(out[0].remedy, "4 load workers → 7 would hide it (--num-workers 7)");
+    in.load_on_data = true;
+    in.data_cores = 1;
+    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_non_null(strstr(out[0].remedy, "share the 1 core of the data device"));
+    in.levels.workers_active = 8;
+    mx_tally_add(&in.stats.stages[MX_STAGE_LOAD].busy_ns, 200e6);
+    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_non_null(strstr(out[0].remedy, "--prefetch-buffer-size 12"));
+    in.stats.data_wait_ns = 1000000;
+    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_true(out[0].hidden);
+    assert_string_equal(out[0].remedy, "");
+}
+
+static void test_advice_transfer(void **state)
+{
+    (void)state;
+    struct mx_advice out[MX_ADVICE_KINDS];
+    struct mx_advice_input in = figures(1, 10, 30, 20);
+    in.stats.transfer_ns = 900000000;
+    in.stats.transfer_hidden_ns = 600000000;
+    in.stats.data_wait_ns = 300000000;
+    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(out[0].kind, MX_ADVICE_TRANSFER);
+    assert_non_null(strstr(out[0].finding, "67 % of it while the model trains"));
+    assert_non_null(strstr(out[0].remedy, "a copy takes 1.5x as long as training"));
+    in.peer = false;
+    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_non_null(strstr(out[0].remedy, "no direct path"));
+    in.two_devices = false;
+    assert_int_equal(mx_advice_find(&in, out), 0);
+}
+
+static void test_advice_data(void **state)
+{
+    (void)state;
+    struct mx_advice out[MX_ADVICE_KINDS];
+    struct mx_advice_input in = figures(1, 95, 1, 60);
+    in.stats.data_busy_ns = 960000000;
+    in.stats.data_wait_ns = 370000000;
+    in.data_cores = 2;
+    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(out[0].kind, MX_ADVICE_DATA_DEVICE);
+    assert_non_null(strstr(out[0].finding, "the data device is 96 % busy"));
+    assert_non_null(strstr(out[0].remedy, "2 cores → 4 for the data device would keep up (1.6x the work)"));
+    in.data_cores = 0;
+    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_non_null(strstr(out[0].remedy, "1.6x as fast would keep up"));
+}
+
+static void test_advice_variation(void **state)
+{
+    (void)state;
+    struct mx_advice out[MX_ADVICE_KINDS];
+    struct mx_advice_input in = figures(1, 10, 1, 90);
+    for (int i = 0; i < 10; i++) mx_tally_add(&in.stats.step_ns, 250e6);
+    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(out[0].kind, MX_ADVICE_VARIATION);
+    assert_int_equal(out[0].cause, MX_CAUSE_COMPUTE);
+    assert_non_null(strstr(out[0].remedy, "the time goes between steps"));
+    in.memory[1] = 0.99;
+    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(out[0].cause, MX_CAUSE_MEMORY);
+    assert_non_null(strstr(out[0].remedy, "--model-gpu-memory"));
+    in.memory[1] = 0;
+    for (int i = 0; i < 10; i++) mx_tally_add(&in.stats.stages[MX_STAGE_TRAIN].busy_ns, 240e6);
+    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_non_null(strstr(out[0].remedy, "batches differ in size"));
+    in.stats.data_wait_ns = 300000000;
+    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(out[0].cause, MX_CAUSE_DATA);
+    in.stats.transfer_ns = 300000000;
+    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(out[0].cause, MX_CAUSE_TRANSFER);
+    assert_string_equal(mx_advice_cause_name(out[0].cause), "transfer");
+    assert_string_equal(mx_advice_kind_name(out[0].kind), "variation");
+}
+
+/* ---- traces ---- */
+
+static void test_trace(void **state)
+{
+    (void)state;
+    static const struct mx_span spans[] = {
+        {.stage = MX_STAGE_LOAD, .lane = 1, .number = 17, .begin_ns = 5001000, .end_ns = 5002500},
+        {.stage = MX_STAGE_LOAD, .lane = 0, .number = 16, .begin_ns = 5000000, .end_ns = 5001000},
+        {.stage = MX_STAGE_PROCESS, .number = 16, .begin_ns = 5001000, .end_ns = 5004000},
+        {.stage = MX_STAGE_TRANSFER, .number = 16, .begin_ns = 5004000, .end_ns = 5004100},
+        {.stage = MX_STAGE_TRAIN, .number = 16, .begin_ns = 5004100, .end_ns = 6004100},
+    };
+    struct mx_registry *registry;
+    struct mx_device *devices[2];
+    char path[] = "/tmp/mx_trace_XXXXXX", *json;
+    size_t bytes;
+    assert_int_equal(mx_registry_open(NULL, &(struct mx_registry_options){.cpu_devices = 2}, &registry), 0);
+    for (int d = 0; d < 2; d++) assert_int_equal(mx_registry_device_open(registry, d, 0, &devices[d]), 0);
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    for (int two = 0; two < 2; two++) {
+        assert_int_equal(mx_trace_write(path, spans, 5, devices[0], devices[two]), 0);
+        assert_int_equal(mx_file_read(path, 1 << 20, &json, &bytes), 0);
+        cJSON *const root = cJSON_ParseWithLength(json, bytes);
+        const cJSON *const events = cJSON_GetObjectItem(root, "traceEvents"), *event;
+        int found = 0, rows = 0, groups = 0;
+        cJSON_ArrayForEach(event, events)
+        {
+            const char *const kind = cJSON_GetStringValue(cJSON_GetObjectItem(event, "ph"));
+            const char *const name = cJSON_GetStringValue(cJSON_GetObjectItem(event, "name"));
+            rows += strcmp(name, "thread_name") == 0;
+            groups += strcmp(name, "process_name") == 0;
+            found += strcmp(kind, "X") == 0;
+            if (strcmp(name, "load 17") == 0) {
+                assert_true(fabs(cJSON_GetNumberValue(cJSON_GetObjectItem(event, "ts")) - 1) < 1e-9);
+                assert_true(fabs(cJSON_GetNumberValue(cJSON_GetObjectItem(event, "dur")) - 1.5) < 1e-9);
+                assert_int_equal(cJSON_GetObjectItem(cJSON_GetObjectItem(event, "args"), "batch")->valueint, 17);
+                assert_int_equal(cJSON_GetObjectItem(event, "tid")->valueint, 2);
+            }
+            if (strcmp(name, "train 16") == 0)
+                assert_int_equal(cJSON_GetObjectItem(event, "pid")->valueint, two ? 3 : 2);
+        }
+        assert_int_equal(found, 5);
+        assert_int_equal(rows, 5);
+        assert_int_equal(groups, two ? 3 : 2);
+        assert_true((strstr(json, "model device (GPU:1 = cpu:1)") != NULL) == (two == 1));
+        cJSON_Delete(root);
+        mx_free(json);
+    }
+    assert_int_equal(mx_trace_json(NULL, 0, devices[0], devices[1], &json, &bytes), 0); /* nothing yet */
+    cJSON *const empty = cJSON_ParseWithLength(json, bytes);
+    assert_non_null(empty);
+    cJSON_Delete(empty);
+    mx_free(json);
+    assert_true(mx_trace_write("/nowhere/at/all.json", spans, 5, devices[0], devices[1]) < 0);
+    unlink(path);
+    for (int d = 0; d < 2; d++) mx_device_close(devices[d]);
+    mx_registry_close(registry);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tally),        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_full),         cmocka_unit_test(test_tune_workers),
+        cmocka_unit_test(test_tune_back),    cmocka_unit_test(test_tune_depth),
+        cmocka_unit_test(test_tune_measure), cmocka_unit_test(test_advice_none),
+        cmocka_unit_test(test_advice_load),  cmocka_unit_test(test_advice_transfer),
+        cmocka_unit_test(test_advice_data),  cmocka_unit_test(test_advice_variation),
+        cmocka_unit_test(test_trace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
