@@ -349,6 +349,31 @@ static void test_vocabularies(void **state)
     mx_dataset_close(own);
 }
 
+static void test_names_rows_that_are_not_in_the_list(void **state)
+{
+    const struct fixture *const fixture = *state;
+    const char *id;
+    enum mx_reject reject;
+    uint32_t row = 0;
+    struct mx_dataset *dataset = dataset_open(fixture->file, NULL);
+    assert_true(mx_dataset_left_out(dataset, &row, &id, &reject));
+    assert_string_equal(id, "row-02");
+    assert_int_equal(reject, MX_REJECT_SILENT);
+    assert_false(mx_dataset_left_out(dataset, &row, &id, &reject));
+    mx_dataset_close(dataset);
+    /* A folder tells what texts and headers tell: that a recording is silent comes out later. */
+    char *const recording = mx_format("%s/wavs/row-%02d.wav", fixture->corpus, ROWS - 1);
+    assert_int_equal(unlink(recording), 0);
+    mx_free(recording);
+    dataset = dataset_open(fixture->corpus, NULL);
+    row = 0;
+    assert_true(mx_dataset_left_out(dataset, &row, &id, &reject));
+    assert_string_equal(id, "row-19");
+    assert_int_equal(reject, MX_REJECT_MISSING_FILE);
+    assert_false(mx_dataset_left_out(dataset, &row, &id, &reject));
+    mx_dataset_close(dataset);
+}
+
 static void test_split(void **state)
 {
     const struct fixture *const fixture = *state;
@@ -450,6 +475,7 @@ int main(void)
         TEST(test_changed_while_open),
         TEST(test_damaged_record),
         TEST(test_vocabularies),
+        TEST(test_names_rows_that_are_not_in_the_list),
         TEST(test_split),
         TEST(test_threads),
         TEST(test_loop_takes_no_memory),

@@ -20,7 +20,6 @@
 #include "support/recording.h"
 #include "support/small_corpus.h"
 #include "train/dtw.h"
-#include "train/loader.h"
 #include "train/trainer.h"
 
 #define ROWS 14
@@ -300,47 +299,6 @@ static void test_references_are_others_of_the_speaker(void **state)
     mx_assembly_destroy(assembly);
 }
 
-static void test_batches_come_in_order_whatever_the_threads(void **state)
-{
-    (void)state;
-    struct mx_assembly *assembly;
-    uint32_t items[ROWS], frames[ROWS], seen[2][16][4];
-    const uint32_t count = mx_dataset_count(it.dataset);
-    const struct mx_assembly_options o = {
-        .dataset = it.dataset, .normaliser = it.normaliser, .seed = 3, .reference_seconds = 0.5};
-    const struct mx_sampler_options order = {.seed = 3, .world = 1, .batch_size = 4};
-    assert_int_equal(mx_assembly_create(&o, &assembly), 0);
-    for (uint32_t i = 0; i < count; i++) {
-        items[i] = i;
-        frames[i] = mx_assembly_frames(assembly, i);
-    }
-    for (int run = 0; run < 2; run++) {
-        struct mx_sampler *sampler;
-        struct mx_loader *loader;
-        struct mx_loader_options l = {
-            .assembly = assembly, .device = it.device, .workers = run == 0 ? 1 : 4, .depth = run == 0 ? 1 : 3};
-        assert_int_equal(mx_sampler_create(&order, items, frames, count, &sampler), 0);
-        assert_int_equal(mx_assembly_capacity(assembly, items, count, 4, 0, &l.capacity), 0);
-        l.sampler = sampler;
-        assert_int_equal(mx_loader_create(&l, &loader), 0);
-        for (int i = 0; i < 16; i++) {
-            struct mx_slot *slot;
-            uint64_t waited = 0;
-            assert_int_equal(mx_loader_take(loader, &slot, &waited), 0);
-            assert_true(slot->count > 0 && slot->count <= 4);
-            seen[run][i][0] = slot->epoch;
-            seen[run][i][1] = slot->step;
-            seen[run][i][2] = slot->utterances[0];
-            memcpy(&seen[run][i][3], &slot->reference_audio[100], sizeof(uint32_t));
-            mx_loader_give(loader);
-        }
-        mx_loader_destroy(loader);
-        mx_sampler_destroy(sampler);
-    }
-    assert_memory_equal(seen[0], seen[1], sizeof seen[0]);
-    mx_assembly_destroy(assembly);
-}
-
 static void test_plan_is_what_is_taken(void **state)
 {
     (void)state;
@@ -393,7 +351,6 @@ int main(void)
                                        cmocka_unit_test(test_steps_take_no_memory),
                                        cmocka_unit_test(test_bad_steps_change_nothing_and_end_the_run),
                                        cmocka_unit_test(test_references_are_others_of_the_speaker),
-                                       cmocka_unit_test(test_batches_come_in_order_whatever_the_threads),
                                        cmocka_unit_test(test_plan_is_what_is_taken),
                                        cmocka_unit_test(test_warping_finds_the_same_in_another_time)};
     return cmocka_run_group_tests(tests, group_open, group_close);

@@ -261,6 +261,32 @@ uint64_t mx_dataset_fingerprint(const struct mx_dataset *dataset)
     return hash;
 }
 
+bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const char **id, enum mx_reject *reject)
+{
+    const bool packed = dataset->packed != NULL;
+    const struct mx_manifest *const manifest = dataset->manifest;
+    const uint32_t rows = packed ? mx_packed_header(dataset->packed)->record_count : manifest->utterance_count;
+    uint32_t at = 0; /* the list stands in the order of the rows */
+    while (at < dataset->count && dataset->list[at].row < *row) at++;
+    for (; *row < rows && at < dataset->count && dataset->list[at].row == *row; at++) (*row)++;
+    if (*row < rows) {
+        *id = packed ? mx_packed_id(dataset->packed, *row) : manifest->utterances[*row].id;
+        *reject = (enum mx_reject)(packed ? mx_packed_record(dataset->packed, *row)->reject : dataset->rejects[*row]);
+        (*row)++;
+        return true;
+    }
+    /* Behind the rows come the lines of the manifest that did not become one. */
+    for (; manifest != NULL && *row - rows < manifest->problem_count; (*row)++) {
+        const struct mx_manifest_problem *const problem = &manifest->problems[*row - rows];
+        if (problem->reject == MX_REJECT_NONE) continue;
+        *id = problem->id;
+        *reject = problem->reject;
+        (*row)++;
+        return true;
+    }
+    return false;
+}
+
 /* ---- loading ---- */
 
 int mx_dataset_reader_create(struct mx_dataset *dataset, struct mx_dataset_reader **out)

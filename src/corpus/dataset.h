@@ -87,6 +87,9 @@ const char *mx_dataset_recipe(const struct mx_dataset *dataset);
 const char *mx_dataset_recipe_hash(const struct mx_dataset *dataset);
 /* A hash of the list: ids, lengths, speakers, languages, split. Equal means the same order of training. */
 uint64_t mx_dataset_fingerprint(const struct mx_dataset *dataset);
+/* The first row from *row on that is not in the list, since it can be told without decoding that it cannot be used:
+ * its id, and why. *row becomes the place after it; false: there is none. Begin with 0. */
+bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const char **id, enum mx_reject *reject);
 /* Utterances that need not be decoded any more. */
 uint32_t mx_dataset_cached(struct mx_dataset *dataset);
 

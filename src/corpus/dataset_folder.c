@@ -38,13 +38,17 @@ static int row_survey(struct survey *survey, uint32_t row, int worker)
     struct mx_dataset *const dataset = survey->dataset;
     struct mx_packed_record head;
     struct mx_audio_report report;
-    if (mx_plan_text(dataset->plan, row)->reject != MX_REJECT_NONE) return 0;
+    dataset->rejects[row] = (uint8_t)mx_plan_text(dataset->plan, row)->reject;
+    if (dataset->rejects[row] != MX_REJECT_NONE) return 0;
     if (dataset->writer != NULL && mx_packed_writer_head(dataset->writer, row, &head)) {
         survey->bounds[row] = head.samples_bound;
+        dataset->rejects[row] = (uint8_t)head.reject;
         return 0;
     }
-    return mx_audio_probe(survey->readers[worker], dataset->manifest->utterances[row].audio, survey->audio,
-                          &survey->bounds[row], &report);
+    const int rc = mx_audio_probe(survey->readers[worker], dataset->manifest->utterances[row].audio, survey->audio,
+                                  &survey->bounds[row], &report);
+    dataset->rejects[row] = (uint8_t)report.reject;
+    return rc;
 }
 
 static void rows_survey(void *context, int64_t begin, int64_t end, int worker)
@@ -90,7 +94,8 @@ static int list_make(struct mx_dataset *dataset, const struct mx_dataset_options
     const struct mx_manifest *const manifest = dataset->manifest;
     uint32_t *bounds = NULL;
     dataset->list = mx_alloc(manifest->utterance_count, sizeof *dataset->list);
-    if (dataset->list == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    dataset->rejects = mx_alloc(manifest->utterance_count, sizeof *dataset->rejects);
+    if (dataset->list == NULL || dataset->rejects == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(lengths_survey(dataset, options, workers, &bounds));
     for (uint32_t row = 0; row < manifest->utterance_count; row++) {
         const struct mx_utterance *const utterance = &manifest->utterances[row];
@@ -196,6 +201,7 @@ void mx_dataset_folder_close(struct mx_dataset *dataset)
         cache_complete(dataset) < 0)
         cache_warn(dataset);
     mx_packed_writer_close(dataset->writer);
+    mx_free(dataset->rejects);
     mx_plan_destroy(dataset->plan);
     mx_manifest_close(dataset->manifest);
 }

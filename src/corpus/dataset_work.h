@@ -24,6 +24,7 @@ struct mx_dataset {
     /* Folders only. */
     struct mx_manifest *manifest;
     struct mx_plan *plan;
+    uint8_t *rejects; /* [rows of the manifest]: enum mx_reject of those not in the list; NULL with a finished cache */
     struct mx_packed_writer *writer; /* the growing cache, or NULL; has its own lock */
     atomic_bool writer_failed;       /* the warning was given; nothing is appended any more */
 };

@@ -338,6 +338,13 @@ bool mx_budget_watch(struct mx_budget *budget, uint64_t slack_bytes, char *owner
     return tell;
 }
 
+void mx_budget_watch_restart(struct mx_budget *budget)
+{
+    pthread_mutex_lock(&budget->lock);
+    budget->steps = budget->growing_until = 0;
+    pthread_mutex_unlock(&budget->lock);
+}
+
 uint64_t mx_budget_recommended(uint64_t total_bytes, enum mx_device_role role)
 {
     const double fraction = role == MX_ROLE_DATA ? MX_BUDGET_DATA_FRACTION : MX_BUDGET_MODEL_FRACTION;

@@ -59,6 +59,8 @@ char *mx_budget_json(struct mx_budget *budget);
  * (MX_BUDGET_OWNER_BYTES) and by how much that owner grew over the window. Device and host memory count together; the
  * first window must have passed. An episode ends when a window has passed without such growth. */
 bool mx_budget_watch(struct mx_budget *budget, uint64_t slack_bytes, char *owner, uint64_t *growth_bytes);
+/* Forgets the steps so far: other work begins, and may need more. */
+void mx_budget_watch_restart(struct mx_budget *budget);
 
 #define MX_BUDGET_WINDOW 64
 

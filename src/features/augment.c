@@ -101,27 +101,35 @@ size_t mx_augment_resampled(size_t count, double speed)
     return (size_t)llround((double)count / speed);
 }
 
-int mx_augment_resample(const float *samples, size_t count, double speed, float **out, size_t *out_count)
+int mx_augment_resample_to(const float *samples, size_t count, double speed, float *out)
 {
-    int rc = 0;
     size_t used = 0, made = 0;
-    *out = NULL;
-    *out_count = 0;
     if (!(speed >= 0.5 && speed <= 2))
-        MX_RAISE(MX_ERR_ARGUMENT, "speeds go from 0.5 to 2", "a speed of %g is not possible", speed);
+        return MX_FAIL(MX_ERR_ARGUMENT, "speeds go from 0.5 to 2", "a speed of %g is not possible", speed);
     const size_t wanted = mx_augment_resampled(count, speed);
-    float *const result = mx_alloc(wanted + 1, sizeof *result);
-    if (result == NULL) return MX_ERR_NO_MEMORY;
     const soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, 0);
     const soxr_runtime_spec_t threads = soxr_runtime_spec(1);
     const soxr_error_t failed =
-        soxr_oneshot(speed, 1, 1, samples, count, &used, result, wanted, &made, NULL, &quality, &threads);
-    if (failed != NULL) {
+        soxr_oneshot(speed, 1, 1, samples, count, &used, out, wanted, &made, NULL, &quality, &threads);
+    if (failed != NULL)
+        return MX_FAIL(MX_ERR_NO_MEMORY, "close other programs", "cannot resample %zu samples: %s", count, failed);
+    for (; made < wanted; made++) out[made] = 0; /* what soxr did not fill, a sample at most, is silence */
+    return 0;
+}
+
+int mx_augment_resample(const float *samples, size_t count, double speed, float **out, size_t *out_count)
+{
+    const size_t wanted = speed > 0 ? mx_augment_resampled(count, speed) : 0;
+    *out = NULL;
+    *out_count = 0;
+    float *const result = mx_alloc(wanted + 1, sizeof *result);
+    if (result == NULL) return MX_ERR_NO_MEMORY;
+    const int rc = mx_augment_resample_to(samples, count, speed, result);
+    if (rc < 0) {
         mx_free(result);
-        MX_RAISE(MX_ERR_NO_MEMORY, "close other programs", "cannot resample %zu samples: %s", count, failed);
+        return rc;
     }
-    *out = result; /* what soxr did not fill, a sample at most, is silence */
+    *out = result;
     *out_count = wanted;
-out:
-    return rc;
+    return 0;
 }

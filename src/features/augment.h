@@ -57,7 +57,9 @@ int mx_augment_span_count(const struct mx_augment_options *options);
 
 /* Samples that `count` samples become at that speed. */
 size_t mx_augment_resampled(size_t count, double speed);
-/* Resamples (soxr HQ) to exactly so many; *out is the caller's, to be freed with mx_free. */
+/* Resamples (soxr HQ) to exactly so many; `out` has room for them. */
+int mx_augment_resample_to(const float *samples, size_t count, double speed, float *out);
+/* The same; *out is the caller's, to be freed with mx_free. */
 int mx_augment_resample(const float *samples, size_t count, double speed, float **out, size_t *out_count);
 
 #endif

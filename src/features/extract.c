@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-#define OWNER     "features"
 #define ALIGNMENT 64
 
 /* The pieces of the device buffer. */
@@ -69,7 +68,7 @@ static struct layout layout_of(const struct mx_extract_options *o, uint64_t tabl
                                     [LEVELS] = 2 * utterances,
                                     [STREAMS] = 2 * utterances,
                                     [SPANS] = 4 * utterances * (uint64_t)o->span_max,
-                                    [MEL] = frames * (uint64_t)recipe->bands,
+                                    [MEL] = o->no_mel ? 0 : frames * (uint64_t)recipe->bands,
                                     [ENERGY] = frames,
                                     [PITCH] = o->no_pitch ? 0 : frames,
                                     [WORK] = o->no_pitch ? 0 : frames * MX_PITCH_WORK};
@@ -91,11 +90,22 @@ uint64_t mx_extract_bytes(const struct mx_extract_options *options)
     return layout.bytes;
 }
 
+uint64_t mx_extract_host_bytes(const struct mx_extract_options *options)
+{
+    const uint64_t utterances = (uint64_t)options->utterances_max, spans = (uint64_t)options->span_max;
+    return 4 * (utterances + 1 + 2 * utterances + 2 * utterances + 4 * utterances * spans);
+}
+
+static const char *owner_of(const struct mx_extract_options *options)
+{
+    return options->owner != NULL ? options->owner : "features";
+}
+
 static int host_open(struct mx_extract *e)
 {
-    const size_t utterances = (size_t)e->options.utterances_max, spans = (size_t)e->options.span_max;
-    const size_t words = utterances + 1 + 2 * utterances + 2 * utterances + 4 * utterances * spans;
-    const int rc = mx_host_alloc(e->device, OWNER, words * 4, &e->block);
+    const size_t utterances = (size_t)e->options.utterances_max;
+    const int rc =
+        mx_host_alloc(e->device, owner_of(&e->options), (size_t)mx_extract_host_bytes(&e->options), &e->block);
     if (rc < 0) return rc;
     e->host.frames = e->block;
     e->host.levels = (float *)e->block + utterances + 1;
@@ -119,7 +129,7 @@ int mx_extract_create(struct mx_device *device, const struct mx_extract_options 
     MX_TRY(mx_recipe_tables_make(&e->recipe, &e->tables));
     e->layout = layout_of(&e->options, e->tables.count);
     MX_TRY(host_open(e));
-    MX_TRY(mx_buffer_create(device, OWNER, (size_t)e->layout.bytes, &e->buffer));
+    MX_TRY(mx_buffer_create(device, owner_of(options), (size_t)e->layout.bytes, &e->buffer));
     *out = e;
     e = NULL;
 out:
@@ -160,6 +170,9 @@ static int batch_measure(struct mx_extract *e, const struct mx_extract_batch *ba
     int64_t rows = 0;
     *samples = (struct mx_packed){.offsets = piece(e, SAMPLES), .count = batch->count};
     *frames = (struct mx_packed){.offsets = piece(e, FRAMES), .count = batch->count};
+    if ((batch->mel.buffer != NULL) != e->options.no_mel)
+        return MX_FAIL(MX_ERR_ARGUMENT, "a batch names a place for its mel exactly if the extractor has none",
+                       "it is not clear where the mel goes");
     if (batch->count < 0 || batch->count > e->options.utterances_max)
         return MX_FAIL(MX_ERR_ARGUMENT, "make the extractor larger, or the batch smaller",
                        "a batch of %d utterances is more than the %d there is room for", (int)batch->count,
@@ -217,7 +230,7 @@ out:
 }
 
 static int mask_submit(struct mx_extract *e, struct mx_stream *stream, const struct mx_extract_batch *batch,
-                       const struct mx_packed *frames)
+                       const struct mx_packed *frames, struct mx_slice mel)
 {
     int rc = 0;
     const int spans = e->options.span_max;
@@ -226,12 +239,8 @@ static int mask_submit(struct mx_extract *e, struct mx_stream *stream, const str
                          e->host.spans + (ptrdiff_t)i * spans);
     MX_TRY(upload(e, stream, SPANS, e->host.spans, 4 * (uint64_t)batch->count * (uint64_t)spans));
     /* The mean of all features says least. */
-    const struct mx_mask_args args = {.x = piece(e, MEL),
-                                      .rows = *frames,
-                                      .spans = piece(e, SPANS),
-                                      .n = e->recipe.bands,
-                                      .count = spans,
-                                      .value = 0};
+    const struct mx_mask_args args = {
+        .x = mel, .rows = *frames, .spans = piece(e, SPANS), .n = e->recipe.bands, .count = spans, .value = 0};
     MX_TRY(mx_mask(stream, &args));
 out:
     return rc;
@@ -268,6 +277,7 @@ int mx_extract_submit(struct mx_extract *e, struct mx_stream *stream, const stru
     MX_TRY(batch_measure(e, batch, &samples, &frames));
     if (!e->tables_sent) MX_TRY(upload(e, stream, TABLES, e->tables.data, e->tables.count));
     e->tables_sent = true;
+    const struct mx_slice mel = e->options.no_mel ? batch->mel : piece(e, MEL);
     MX_TRY(upload(e, stream, AUDIO, batch->audio, (uint64_t)samples.rows));
     MX_TRY(upload(e, stream, SAMPLES, batch->offsets, (uint64_t)batch->count + 1));
     MX_TRY(upload(e, stream, FRAMES, e->host.frames, (uint64_t)batch->count + 1));
@@ -276,7 +286,7 @@ int mx_extract_submit(struct mx_extract *e, struct mx_stream *stream, const stru
                                      .samples = samples,
                                      .frames = frames,
                                      .tables = piece(e, TABLES),
-                                     .mel = piece(e, MEL),
+                                     .mel = mel,
                                      .energy = piece(e, ENERGY),
                                      .fft_size = e->recipe.fft_size,
                                      .hop = e->recipe.hop,
@@ -287,9 +297,9 @@ int mx_extract_submit(struct mx_extract *e, struct mx_stream *stream, const stru
                                      .inverse_deviation = e->inverse_deviation};
     MX_TRY(mx_mel(stream, &args));
     if (!e->options.no_pitch) MX_TRY(pitch_submit(e, stream, &samples, &frames));
-    if (batch->draws != NULL && e->options.span_max > 0) MX_TRY(mask_submit(e, stream, batch, &frames));
+    if (batch->draws != NULL && e->options.span_max > 0) MX_TRY(mask_submit(e, stream, batch, &frames, mel));
     e->last = (struct mx_extract_features){
-        .frames = frames, .mel = piece(e, MEL), .energy = piece(e, ENERGY), .pitch = piece(e, PITCH)};
+        .frames = frames, .mel = mel, .energy = piece(e, ENERGY), .pitch = piece(e, PITCH)};
     *features = e->last;
 out:
     return rc;

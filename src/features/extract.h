@@ -2,9 +2,9 @@
  *
  * From packed audio to mel, energy and pitch on a device.
  *
- * An extractor has a fixed capacity and owns all buffers that a batch needs, taken once and charged to the budget owner
- * "features"; a batch then allocates nothing. It holds one batch at a time: whoever wants several in flight has
- * several extractors (a slot of the pipeline has one each).
+ * An extractor has a fixed capacity and owns all buffers that a batch needs, taken once and charged to one budget
+ * owner; a batch then allocates nothing. It holds one batch at a time: whoever wants several in flight has several
+ * extractors (a slot of the pipeline has one each).
  *
  * A batch is submitted to a stream of the device: upload, noise (with augmentation), mel and energy, pitch, masks. The
  * features stay on the device, packed, until the next batch; mx_extract_read copies them to the host. Features of an
@@ -28,8 +28,10 @@ struct mx_extract_options {
     const struct mx_recipe *recipe; /* NULL: mx_recipe_default; copied */
     int64_t samples_max;            /* of all utterances of a batch together */
     int32_t utterances_max;
-    bool no_pitch; /* leaves pitch out: no time and no memory for it */
-    int span_max;  /* masks of an utterance (mx_augment_span_count); 0: no augmentation on the device */
+    bool no_pitch;     /* leaves pitch out: no time and no memory for it */
+    bool no_mel;       /* each batch says where its mel goes: no memory for it */
+    int span_max;      /* masks of an utterance (mx_augment_span_count); 0: no masks */
+    const char *owner; /* in the budget; NULL: "features". Borrowed */
 };
 
 /* What the device holds of a batch after mx_extract_submit. */
@@ -47,6 +49,7 @@ struct mx_extract_batch {
     int32_t count;                       /* utterances */
     const struct mx_augment_draw *draws; /* [count], or NULL: no augmentation */
     uint64_t seed;                       /* of the noise */
+    struct mx_slice mel;                 /* where mel goes, with no_mel: room for [frames, bands] */
 };
 
 int mx_extract_create(struct mx_device *device, const struct mx_extract_options *options, struct mx_extract **out);
@@ -55,6 +58,8 @@ void mx_extract_destroy(struct mx_extract *extract);
 
 /* Bytes of device memory that an extractor of these options takes, for plans. */
 uint64_t mx_extract_bytes(const struct mx_extract_options *options);
+/* … and of the host's, for what is uploaded besides the audio. */
+uint64_t mx_extract_host_bytes(const struct mx_extract_options *options);
 
 /* mel becomes (ln … - mean)/deviation from the next batch on; 0 and 1 at first. Masked places get 0 after that. */
 int mx_extract_normalise(struct mx_extract *extract, double mean, double deviation);

@@ -1,33 +1,59 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One batch on the device: from a slot on the host to what the model takes.
+ * From a slot on the host to a parcel on a device: what the model takes.
  *
- * Audio becomes mel, energy and pitch there (features/extract.h) and is normalised (normaliser.h); features that come
- * ready are sent as they are. Nothing here knows what the batch is for, so that the device that makes batches may be
- * another one than the one that trains on them.
+ * Audio becomes mel, energy and pitch there (features/extract.h), with the augmentation that was drawn for it, and is
+ * normalised (normaliser.h); features that come ready are sent as they are, and masked if that was drawn. Nothing here
+ * knows what the batch is for, so that the device that makes batches may be another one than the one that trains on
+ * them.
  *
- * Memory: a batch owns its device memory, all of it taken at the start; assembling takes nothing. It holds one batch at
- * a time; slot and results must stay as they are until the stream has done the work that uses them.
+ * A maker has the memory that making needs besides the parcel. It is at work on one batch at a time; whoever wants
+ * several in flight has several makers. A batch is a maker with one parcel: for whoever makes one at a time.
+ *
+ * Memory: makers and batches own their device memory, all of it taken at the start; making takes nothing. Slot and
+ * results must stay as they are until the stream has done the work that uses them.
  */
 #ifndef MX_TRAIN_BATCH_H
 #define MX_TRAIN_BATCH_H
 
 #include "features/extract.h"
 #include "model/plan.h"
+#include "train/parcel.h"
 #include "train/slot.h"
-
-struct mx_batch;
 
 struct mx_batch_options {
     struct mx_slot_capacity capacity;
     struct mx_normaliser normaliser;
-    bool features; /* they come ready */
+    bool features;     /* they come ready */
+    int span_max;      /* masks of an utterance, at most */
+    uint64_t seed;     /* of noise */
+    const char *owner; /* in the budget; NULL: "batch" */
 };
+
+/* ---- makers ---- */
+
+struct mx_maker;
+
+/* Prepares its tables on `stream` (waits). */
+int mx_maker_create(struct mx_device *device, struct mx_stream *stream, const struct mx_batch_options *options,
+                    struct mx_maker **out);
+void mx_maker_destroy(struct mx_maker *maker); /* its work must be complete; NULL is fine */
+/* Bytes of device and host memory that it takes. */
+uint64_t mx_maker_bytes(const struct mx_batch_options *options);
+uint64_t mx_maker_host_bytes(const struct mx_batch_options *options);
+
+/* Queues everything on `stream`. The work of the last call must be complete. An empty slot makes an empty parcel. */
+int mx_maker_run(struct mx_maker *maker, struct mx_stream *stream, const struct mx_slot *slot,
+                 struct mx_parcel *parcel);
+
+/* ---- batches ---- */
+
+struct mx_batch;
 
 int mx_batch_create(struct mx_device *device, struct mx_stream *stream, const struct mx_batch_options *options,
                     struct mx_batch **out);
 void mx_batch_destroy(struct mx_batch *batch); /* its work must be complete; NULL is fine */
-/* Bytes of device memory that it takes. */
+/* Bytes of device memory that it takes. (Of the host: those of its maker.) */
 uint64_t mx_batch_bytes(const struct mx_batch_options *options);
 
 /* Queues everything on `stream`; *out is what the model takes, until the next call. The work of the last call must be

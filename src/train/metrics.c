@@ -124,6 +124,28 @@ static void losses_put(struct mx_metrics *metrics, const struct mx_model_losses 
     for (int k = 0; k < MX_MODEL_LOSSES; k++) number_put(metrics, mx_loss_names[k], losses->values[k]);
 }
 
+/* Three digits are enough for shares. */
+static void share_put(struct mx_metrics *metrics, const char *name, double value)
+{
+    number_put(metrics, name, round(value * 1000) / 1000);
+}
+
+static void flow_put(struct mx_metrics *metrics, const struct mx_monitor_report *flow)
+{
+    share_put(metrics, "data_busy", flow->data_busy);
+    share_put(metrics, "model_busy", flow->model_busy);
+    share_put(metrics, "data_wait", flow->data_wait);
+    count_put(metrics, "loaded", flow->levels.loaded);
+    count_put(metrics, "prepared", flow->levels.prepared);
+    count_put(metrics, "arrived", flow->levels.arrived);
+    count_put(metrics, "data_bytes", (int64_t)flow->data_bytes);
+    count_put(metrics, "model_bytes", (int64_t)flow->model_bytes);
+    share_put(metrics, "variation", flow->variation);
+    if (flow->leak[0] == '\0') return;
+    mx_text_append(&metrics->line, ",\"leak\":\"%s\"", flow->leak); /* owners are our own words: nothing to escape */
+    count_put(metrics, "leak_bytes", (int64_t)flow->leak_bytes);
+}
+
 int mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report *r)
 {
     line_begin(metrics, r->step);
@@ -141,6 +163,7 @@ int mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report *
     number_put(metrics, "step_ms", (double)(r->step_ns / 1000) / 1000);
     number_put(metrics, "data_wait_ms", (double)(r->wait_ns / 1000) / 1000);
     number_put(metrics, "frames_per_s", round((double)r->frames * 1e9 / (double)(r->step_ns > 0 ? r->step_ns : 1)));
+    flow_put(metrics, &r->flow);
     return line_end(metrics);
 }
 

@@ -4,13 +4,18 @@
  *
  *     {"step":12,"epoch":0,"loss":3.1,"mel":…,"prior":…,"duration":…,"pitch":…,"energy":…,"lr":…,"grad_norm":…,
  *      "utterances":16,"left_out":0,"tokens":…,"frames":…,"skipped":false,"loss_z":…,"grad_z":…,
- *      "step_ms":…,"data_wait_ms":…,"frames_per_s":…}
+ *      "step_ms":…,"data_wait_ms":…,"frames_per_s":…,"data_busy":…,"model_busy":…,"data_wait":…,
+ *      "loaded":…,"prepared":…,"arrived":…,"data_bytes":…,"model_bytes":…,"variation":…}
  *     {"step":500,"evaluation":{"utterances":16,"loss":…,…,"spoken":16,"mel_db":…,"duration_error":…,
  *      "pitch_semitones":…}}
  *
- * Numbers are the shortest that read back to the same bits; what is not finite is null. All but the last three of a
- * step are the same in a run that was interrupted and in one that was not. Each line is written whole and at once, so
- * a killed run has lost at most the line it was writing.
+ * Busy and wait are shares (0 to 1) of the last steps, loaded, prepared and arrived the batches that wait at each
+ * stage, bytes what both devices use (train/monitor.h). A step in which memory is found to grow has "leak":"owner" and
+ * "leak_bytes", too.
+ *
+ * Numbers are the shortest that read back to the same bits; what is not finite is null. All of a step from "step_ms" on
+ * are its times; what stands before is the same in a run that was interrupted and in one that was not. Each line is
+ * written whole and at once, so a killed run has lost at most the line it was writing.
  *
  * Memory: the writer owns its file and one line of text, which is reused.
  */

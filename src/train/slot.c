@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/rng.h"
@@ -175,6 +174,49 @@ out:
     return rc;
 }
 
+static int capacity_set(struct mx_slot_capacity *c, int64_t frames, int64_t longest_frames, int64_t tokens,
+                        int64_t longest_tokens, int64_t references)
+{
+    if (frames > INT32_MAX || longest_frames > INT32_MAX || tokens > INT32_MAX || longest_tokens > INT32_MAX ||
+        references > INT32_MAX || c->samples > INT32_MAX || c->reference_samples > INT32_MAX)
+        return MX_FAIL(MX_ERR_DATA, "make the batches smaller",
+                       "batches of %lld frames and %lld samples cannot be made", (long long)frames,
+                       (long long)c->samples);
+    c->model.frames = (int32_t)frames;
+    c->model.longest_frames = (int32_t)longest_frames;
+    c->model.tokens = (int32_t)tokens;
+    c->model.longest_tokens = (int32_t)longest_tokens;
+    c->model.references = (int32_t)references;
+    return 0;
+}
+
+int mx_slot_capacity_stretch(struct mx_slot_capacity *c, double speed)
+{
+    const struct mx_model_capacity *const m = &c->model;
+    const double factor = 1 + speed;
+    if (!(speed > 0)) return 0;
+    c->samples = (int64_t)ceil((double)c->samples * factor) + m->sequences; /* each is rounded */
+    return capacity_set(c, (int64_t)ceil(m->frames * factor) + m->sequences,
+                        (int64_t)ceil(m->longest_frames * factor) + 1, m->tokens, m->longest_tokens, m->references);
+}
+
+static int64_t round_up(int64_t value, int64_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+int mx_slot_capacity_round(struct mx_slot_capacity *c)
+{
+    enum { FRAMES = 64, TOKENS = 16 };
+    const struct mx_model_capacity *const m = &c->model;
+    const int64_t samples = (int64_t)FRAMES * mx_recipe_default.hop;
+    c->samples = round_up(c->samples, samples);
+    c->reference_samples = round_up(c->reference_samples, samples);
+    return capacity_set(c, round_up(m->frames, FRAMES), round_up(m->longest_frames, FRAMES),
+                        round_up(m->tokens, TOKENS), round_up(m->longest_tokens, TOKENS),
+                        round_up(m->references, FRAMES));
+}
+
 /* ---- slots ---- */
 
 /* Hands out pieces of a block, or only counts while there is none. */
@@ -229,7 +271,7 @@ int mx_slot_create(const struct mx_assembly *assembly, struct mx_device *device,
     slot->capacity = *capacity;
     slot->device = device;
     slot->assembly = assembly;
-    MX_TRY(mx_host_alloc(device, "slots", (size_t)mx_slot_bytes(assembly, capacity), &slot->block));
+    MX_TRY(mx_host_alloc(device, "host slots", (size_t)mx_slot_bytes(assembly, capacity), &slot->block));
     carver.block = slot->block;
     slot_place(slot, &carver, assembly->features);
     *out = slot;
@@ -243,7 +285,15 @@ void mx_slot_destroy(struct mx_slot *slot)
 {
     if (slot == NULL) return;
     mx_host_release(slot->device, slot->block);
+    mx_free(slot->draws);
     mx_free(slot);
+}
+
+int mx_slot_augment(struct mx_slot *slot, const struct mx_augment_options *how)
+{
+    slot->augment = how;
+    if (slot->draws == NULL) slot->draws = mx_alloc((size_t)slot->capacity.model.sequences, sizeof *slot->draws);
+    return slot->draws == NULL ? MX_ERR_NO_MEMORY : 0;
 }
 
 /* ---- filling ---- */
@@ -253,16 +303,43 @@ static int32_t larger(int32_t a, int32_t b)
     return a > b ? a : b;
 }
 
-/* The tensors or samples of `item` behind what is there already. False if there is no room or it cannot be aligned. */
-static bool utterance_append(struct mx_slot *slot, const struct mx_dataset_item *item)
+/* Draws what happens to utterance number `count`; its speed is settled here. */
+static void utterance_draw(struct mx_slot *slot, const struct mx_dataset_item *item, uint32_t utterance)
+{
+    const struct mx_assembly *const a = slot->assembly;
+    struct mx_augment_draw *const draw = &slot->draws[slot->count];
+    mx_augment_draw(slot->augment, a->options.seed, slot->epoch, utterance, mx_recipe_default.bands, draw);
+    const int64_t samples = a->features ? 0 : (int64_t)mx_augment_resampled(item->sample_count, draw->speed);
+    if (mx_recipe_frames(&mx_recipe_default, samples) < item->token_count) draw->speed = 1;
+}
+
+/* Of utterance number `count`. */
+static double speed_of(const struct mx_slot *slot)
+{
+    return slot->augment != NULL ? slot->draws[slot->count].speed : 1;
+}
+
+/* Samples at that speed; `to` has room for them. */
+static int samples_put(const float *samples, size_t count, double speed, float *to)
+{
+    if (speed != 1) return mx_augment_resample_to(samples, count, speed, to);
+    memcpy(to, samples, count * sizeof *to);
+    return 0;
+}
+
+/* The tensors or samples of `item` behind what is there already. 0 if there is no room or it cannot be aligned. */
+static int utterance_append(struct mx_slot *slot, const struct mx_dataset_item *item, uint32_t utterance)
 {
     const struct mx_assembly *const a = slot->assembly;
     const struct mx_model_capacity *const c = &slot->capacity.model;
     const int32_t n = slot->count;
-    const int64_t frames = a->features ? item->frames : mx_recipe_frames(&mx_recipe_default, item->sample_count);
+    if (n >= c->sequences) return 0;
+    if (slot->augment != NULL) utterance_draw(slot, item, utterance);
+    const int64_t samples = a->features ? 0 : (int64_t)mx_augment_resampled(item->sample_count, speed_of(slot));
+    const int64_t frames = a->features ? item->frames : mx_recipe_frames(&mx_recipe_default, samples);
     const int64_t tokens = item->token_count;
-    if (frames < tokens || tokens < 1) return false;
-    if (n >= c->sequences || slot->tokens + tokens > c->tokens || slot->frames + frames > c->frames) return false;
+    if (frames < tokens || tokens < 1) return 0;
+    if (slot->tokens + tokens > c->tokens || slot->frames + frames > c->frames) return 0;
     if (a->features) {
         const size_t bands = (size_t)mx_recipe_default.bands, at = (size_t)slot->frames, rows = (size_t)frames;
         memcpy(slot->mel + at * bands, item->tensors[a->tensors.mel], rows * bands * sizeof(float));
@@ -273,9 +350,10 @@ static bool utterance_append(struct mx_slot *slot, const struct mx_dataset_item 
         mx_normaliser_pitch(&a->options.normaliser, slot->pitch + at, rows);
     } else {
         const int64_t at = slot->sample_offsets[n];
-        if (at + item->sample_count > slot->capacity.samples) return false;
-        memcpy(slot->audio + at, item->samples, item->sample_count * sizeof(float));
-        slot->sample_offsets[n + 1] = (int32_t)(at + item->sample_count);
+        if (at + samples > slot->capacity.samples) return 0;
+        const int rc = samples_put(item->samples, item->sample_count, speed_of(slot), slot->audio + at);
+        if (rc < 0) return rc;
+        slot->sample_offsets[n + 1] = (int32_t)(at + samples);
     }
     memcpy(slot->token_ids + slot->tokens, item->tokens, (size_t)tokens * sizeof(int32_t));
     slot->languages[n] = (int32_t)item->language;
@@ -285,16 +363,17 @@ static bool utterance_append(struct mx_slot *slot, const struct mx_dataset_item 
     slot->frame_offsets[n + 1] = slot->frames;
     slot->longest_tokens = larger(slot->longest_tokens, (int32_t)tokens);
     slot->longest_frames = larger(slot->longest_frames, (int32_t)frames);
-    return true;
+    return 1;
 }
 
-/* A crop of `item` as the reference of utterance number `count`. */
-static void reference_append(struct mx_slot *slot, const struct mx_dataset_item *item, uint32_t utterance)
+/* A crop of `item` as the reference of utterance number `count`, at the same speed. */
+static int reference_append(struct mx_slot *slot, const struct mx_dataset_item *item, uint32_t utterance)
 {
     const struct mx_assembly *const a = slot->assembly;
     const int32_t n = slot->count;
     const int64_t have = a->features ? item->frames : item->sample_count;
-    const int64_t most = a->features ? a->crop_frames : a->crop_samples, take = have < most ? have : most;
+    const int64_t most = a->features ? a->crop_frames : (int64_t)((double)a->crop_samples * speed_of(slot));
+    const int64_t take = have < most ? have : most;
     const size_t from =
         (size_t)mx_rng_below(a->options.seed, STREAM_CROP | slot->epoch, utterance, (uint64_t)(have - take) + 1);
     int64_t frames = take;
@@ -305,18 +384,25 @@ static void reference_append(struct mx_slot *slot, const struct mx_dataset_item 
         mx_normaliser_mel(&a->options.normaliser, to, (size_t)take * bands);
     } else {
         const int64_t at = slot->reference_sample_offsets[n];
-        memcpy(slot->reference_audio + at, item->samples + from, (size_t)take * sizeof(float));
-        slot->reference_sample_offsets[n + 1] = (int32_t)(at + take);
-        frames = mx_recipe_frames(&mx_recipe_default, take);
+        const int64_t samples = (int64_t)mx_augment_resampled((size_t)take, speed_of(slot));
+        const int rc = samples_put(item->samples + from, (size_t)take, speed_of(slot), slot->reference_audio + at);
+        if (rc < 0) return rc;
+        slot->reference_sample_offsets[n + 1] = (int32_t)(at + samples);
+        frames = mx_recipe_frames(&mx_recipe_default, samples);
     }
     slot->references += (int32_t)frames;
     slot->reference_offsets[n + 1] = slot->references;
     slot->longest_reference = larger(slot->longest_reference, (int32_t)frames);
+    return 0;
 }
 
 /* 1: loaded; 0: the row cannot be used; negative: not the row's fault. */
-static int item_load(struct mx_dataset_reader *reader, uint32_t utterance, struct mx_dataset_item *item)
+static int item_load(const struct mx_slot *slot, struct mx_dataset_reader *reader, uint32_t utterance,
+                     struct mx_dataset_item *item)
 {
+    if (slot->cancel != NULL && atomic_load(slot->cancel))
+        return MX_FAIL(MX_ERR_INTERRUPTED, "nothing is wrong", "loading was cancelled");
+    if (slot->at != NULL) atomic_store(slot->at, utterance);
     const int rc = mx_dataset_load(reader, utterance, item);
     if (rc >= 0) return 1;
     if (item->reject == MX_REJECT_NONE) return rc;
@@ -327,23 +413,24 @@ static int item_load(struct mx_dataset_reader *reader, uint32_t utterance, struc
 static int pair_append(struct mx_slot *slot, struct mx_dataset_reader *reader, uint32_t utterance)
 {
     struct mx_dataset_item item;
-    int rc = item_load(reader, utterance, &item);
+    const int usable = item_load(slot, reader, utterance, &item);
+    int rc = usable > 0 ? utterance_append(slot, &item, utterance) : usable;
     if (rc < 0) return rc;
-    if (rc == 0 || !utterance_append(slot, &item)) {
+    if (rc == 0) {
         slot->left_out++;
         if (slot->epoch == 0)
             mx_warn("%s is left out: %s", mx_dataset_utterance(slot->assembly->options.dataset, utterance)->id,
-                    rc == 0 ? mx_reject_text(item.reject) : "it has fewer frames than symbols");
+                    usable == 0 ? mx_reject_text(item.reject) : "it has fewer frames than symbols");
         return 0;
     }
     rc = 0;
     for (uint32_t attempt = 0; rc == 0 && attempt < ATTEMPTS; attempt++) {
         const uint32_t other = mx_assembly_reference(slot->assembly, slot->epoch, utterance, attempt);
-        rc = item_load(reader, other, &item);
+        rc = item_load(slot, reader, other, &item);
     }
-    if (rc == 0) rc = item_load(reader, utterance, &item);
+    if (rc == 0) rc = item_load(slot, reader, utterance, &item);
+    if (rc >= 0) rc = reference_append(slot, &item, utterance);
     if (rc < 0) return rc;
-    reference_append(slot, &item, utterance);
     slot->utterances[slot->count++] = utterance;
     return 0;
 }
@@ -352,7 +439,6 @@ int mx_slot_fill(struct mx_slot *slot, struct mx_dataset_reader *reader, uint32_
                  const uint32_t *utterances, uint32_t count)
 {
     int rc = 0;
-    const uint64_t begin = mx_clock_ns();
     slot->epoch = epoch;
     slot->step = step;
     slot->count = slot->left_out = 0;
@@ -362,6 +448,5 @@ int mx_slot_fill(struct mx_slot *slot, struct mx_dataset_reader *reader, uint32_
     slot->sample_offsets[0] = slot->reference_sample_offsets[0] = 0;
     for (uint32_t i = 0; i < count; i++) MX_TRY(pair_append(slot, reader, utterances[i]));
 out:
-    slot->fill_ns = mx_clock_ns() - begin;
     return rc;
 }

@@ -10,6 +10,10 @@
  * is one; otherwise any other; otherwise of itself. Which one, and where it is cut, is a pure function of (seed, epoch,
  * utterance), so neither threads nor a resumed run change it.
  *
+ * With augmentation (features/augment.h) the speed changes here, of the utterance and of its reference alike, since it
+ * changes the voice; the rest of the draw lies beside the audio for the device. An utterance that would get fewer
+ * frames than tokens keeps its speed.
+ *
  * Rows that turn out to be unusable (corpus/dataset.h) are left out and counted; with fewer frames than tokens an
  * utterance cannot be aligned and is left out, too.
  *
@@ -19,8 +23,11 @@
 #ifndef MX_TRAIN_SLOT_H
 #define MX_TRAIN_SLOT_H
 
+#include <stdatomic.h>
+
 #include "corpus/dataset.h"
 #include "device/device.h"
+#include "features/augment.h"
 #include "model/plan.h"
 #include "train/normaliser.h"
 
@@ -52,6 +59,10 @@ struct mx_slot_capacity {
 
 int mx_assembly_capacity(const struct mx_assembly *assembly, const uint32_t *utterances, uint32_t count,
                          uint32_t batch_size, uint64_t frame_budget, struct mx_slot_capacity *out);
+/* Room for the same batches when each utterance may become longer by the factor 1 + `speed`. */
+int mx_slot_capacity_stretch(struct mx_slot_capacity *capacity, double speed);
+/* Rounds up to fixed sizes: 64 frames, 16 tokens, the samples of 64 frames. */
+int mx_slot_capacity_round(struct mx_slot_capacity *capacity);
 
 struct mx_slot {
     /* which batch it is: the sampler's words */
@@ -67,8 +78,13 @@ struct mx_slot {
     float *audio, *reference_audio;                             /* packed samples; NULL for features */
     int32_t *sample_offsets, *reference_sample_offsets;         /* [count + 1] */
     float *mel, *energy, *pitch, *reference_mel;                /* normalised; NULL for audio */
-    uint64_t fill_ns;                                           /* time that filling took */
+    struct mx_augment_draw *draws;                              /* [count]; NULL: no augmentation */
+    /* For whoever watches while it is filled; NULL: nobody. Filling looks at `cancel` before each recording, and leaves
+     * the utterance that it is at in `at`. */
+    const atomic_bool *cancel;
+    atomic_uint *at;
     /* its own */
+    const struct mx_augment_options *augment;
     struct mx_slot_capacity capacity;
     struct mx_device *device;
     void *block;
@@ -80,8 +96,11 @@ int mx_slot_create(const struct mx_assembly *assembly, struct mx_device *device,
                    const struct mx_slot_capacity *capacity, struct mx_slot **out);
 void mx_slot_destroy(struct mx_slot *slot); /* NULL is fine */
 uint64_t mx_slot_bytes(const struct mx_assembly *assembly, const struct mx_slot_capacity *capacity);
+/* Batches are changed as `how` (borrowed) says from now on: a pure function of seed, epoch and utterance. */
+int mx_slot_augment(struct mx_slot *slot, const struct mx_augment_options *how);
 
-/* Loads a batch. Rows that are unusable are no failure; damage of a packed file is. */
+/* Loads a batch. Rows that are unusable are no failure; damage of a packed file is. MX_ERR_INTERRUPTED when it was
+ * cancelled: the slot holds a part then. */
 int mx_slot_fill(struct mx_slot *slot, struct mx_dataset_reader *reader, uint32_t epoch, uint32_t step,
                  const uint32_t *utterances, uint32_t count);
 

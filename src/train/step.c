@@ -3,8 +3,9 @@
  * One step of training, see trainer.h.
  *
  * The batches of a step are taken first, since the gradient of each needs to know how many frames and tokens the whole
- * step has. The host looks at the losses before it lets the optimizer run: a gradient can be finite where the loss is
- * not (that of |x| is).
+ * step has. They are given back when nothing needs them any more, their names included. The host waits twice: for the
+ * losses, which it looks at before it lets the optimizer run (a gradient can be finite where the loss is not: that of
+ * |x| is), and for the update.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,53 +22,69 @@ static double ema_decay_at(double decay, int64_t updates)
     return fmin(decay, ((double)updates + 1) / ((double)updates + 10));
 }
 
-/* Takes the batches of the step and counts what is in them. */
-static int batches_take(struct mx_trainer *t, struct mx_trainer_report *report)
+/* Takes the batches of the step and counts what is in them; *held of them are held in any case. */
+static int batches_take(struct mx_trainer *t, struct mx_trainer_report *report, int32_t *held)
 {
     int rc = 0;
     for (int32_t i = 0; i < t->options.grad_accum; i++) {
-        struct mx_slot *slot;
-        MX_TRY(mx_loader_take(t->loader, &slot, &report->wait_ns));
-        t->held[i] = slot;
-        if (i == 0) report->epoch = slot->epoch;
-        report->utterances += slot->count;
-        report->left_out += slot->left_out;
-        report->tokens += slot->tokens;
-        report->frames += slot->frames;
-        t->state.epoch = slot->epoch;
-        t->state.batch = slot->step + 1;
+        struct mx_pipeline_batch batch;
+        MX_TRY(mx_pipeline_take(t->pipeline, t->stream, &batch)); /* never 1: training data begins anew */
+        const struct mx_parcel *const parcel = t->held[(*held)++] = batch.slot;
+        if (i == 0) report->epoch = parcel->epoch;
+        report->utterances += parcel->count;
+        report->left_out += parcel->left_out;
+        report->tokens += parcel->batch.tokens.rows;
+        report->frames += parcel->batch.frames.rows;
+        report->wait_ns += batch.waited_ns;
     }
+    t->state.epoch = t->held[*held - 1]->epoch;
+    t->state.batch = t->held[*held - 1]->step + 1;
 out:
     return rc;
 }
 
-/* Forward and backward of one batch; waits. Losses that are not finite name their utterances in `bad`. */
-static int batch_run(struct mx_trainer *t, const struct mx_slot *slot, struct mx_trainer_report *report, char *bad,
-                     size_t bad_bytes)
+static float *losses_at(const struct mx_trainer *t, int32_t number)
+{
+    return t->losses + (ptrdiff_t)number * MX_MODEL_LOSSES * t->shape.capacity.model.sequences;
+}
+
+/* Queues forward and backward of all batches, and waits for them. */
+static int batches_run(struct mx_trainer *t, const struct mx_trainer_report *report)
 {
     int rc = 0;
-    struct mx_model_batch batch;
-    const struct mx_model_step pass = {.seed = t->options.seed, .step = t->state.passes++};
-    if (slot->count == 0) return 0;
-    MX_TRY(mx_batch_assemble(t->batch, t->stream, slot, &batch));
-    batch.loss_tokens = report->tokens;
-    batch.loss_frames = report->frames;
-    MX_TRY(mx_model_forward_backward(t->model, t->stream, mx_slice_at(t->weights, 0), mx_slice_at(t->gradients, 0),
-                                     &batch, &pass, t->losses));
-    MX_TRY(mx_stream_sync(t->stream));
-    const struct mx_model_losses losses =
-        mx_model_losses_of(&t->options.model, t->losses, slot->count, -1, report->tokens, report->frames);
-    for (int k = 0; k < MX_MODEL_LOSSES; k++) report->losses.values[k] += losses.values[k];
-    report->losses.total += losses.total;
-    if (isfinite(losses.total)) return 0;
-    for (int32_t i = 0; i < slot->count; i++) {
-        const size_t length = strlen(bad);
-        if (isfinite(mx_model_losses_of(&t->options.model, t->losses, slot->count, i, 1, 1).total)) continue;
-        snprintf(bad + length, bad_bytes - length, "%s%s", length > 0 ? ", " : "",
-                 mx_dataset_utterance(t->options.dataset, slot->utterances[i])->id);
+    for (int32_t i = 0; i < t->options.grad_accum; i++) {
+        struct mx_model_batch batch = t->held[i]->batch;
+        const struct mx_model_step pass = {.seed = t->options.seed, .step = t->state.passes++};
+        if (t->held[i]->count == 0) continue;
+        batch.loss_tokens = report->tokens;
+        batch.loss_frames = report->frames;
+        MX_TRY(mx_model_forward_backward(t->model, t->stream, mx_slice_at(t->weights, 0), mx_slice_at(t->gradients, 0),
+                                         &batch, &pass, losses_at(t, i)));
     }
+    MX_TRY(mx_stream_sync(t->stream));
 out:
     return rc;
+}
+
+/* Adds up the losses; those that are not finite name their utterances in `bad`. */
+static void losses_sum(const struct mx_trainer *t, struct mx_trainer_report *report, char *bad, size_t bad_bytes)
+{
+    for (int32_t i = 0; i < t->options.grad_accum; i++) {
+        const struct mx_parcel *const parcel = t->held[i];
+        if (parcel->count == 0) continue;
+        const struct mx_model_losses losses =
+            mx_model_losses_of(&t->options.model, losses_at(t, i), parcel->count, -1, report->tokens, report->frames);
+        for (int k = 0; k < MX_MODEL_LOSSES; k++) report->losses.values[k] += losses.values[k];
+        report->losses.total += losses.total;
+        if (isfinite(losses.total)) continue;
+        for (int32_t u = 0; u < parcel->count; u++) {
+            const size_t length = strlen(bad);
+            if (isfinite(mx_model_losses_of(&t->options.model, losses_at(t, i), parcel->count, u, 1, 1).total))
+                continue;
+            snprintf(bad + length, bad_bytes - length, "%s%s", length > 0 ? ", " : "",
+                     mx_dataset_utterance(t->options.dataset, parcel->utterances[u])->id);
+        }
+    }
 }
 
 /* Measures the gradient and, if `good`, changes the weights by it; waits. */
@@ -143,15 +160,15 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
     int32_t held = 0;
     *report = (struct mx_trainer_report){.step = t->state.step + 1,
                                          .rate = mx_schedule_rate(&t->options.schedule, t->state.step)};
-    if (t->loader == NULL) MX_RAISE(MX_ERR_ARGUMENT, "call mx_trainer_start", "the trainer has not been started");
-    MX_TRY(batches_take(t, report));
-    held = t->options.grad_accum;
+    if (t->pipeline == NULL) MX_RAISE(MX_ERR_ARGUMENT, "call mx_trainer_start", "the trainer has not been started");
+    MX_TRY(batches_take(t, report, &held));
     if (report->utterances == 0)
         MX_RAISE(MX_ERR_DATA, "'myxtts check' tells what is wrong with the recordings",
                  "no utterance of a whole step can be used");
     MX_TRY(mx_fill(t->stream, &(struct mx_fill_args){.x = mx_slice_at(t->gradients, 0),
                                                      .count = mx_model_parameters(t->model)->floats}));
-    for (int32_t i = 0; i < held; i++) MX_TRY(batch_run(t, t->held[i], report, bad, sizeof bad));
+    MX_TRY(batches_run(t, report));
+    losses_sum(t, report, bad, sizeof bad);
     MX_TRY(update_run(t, isfinite(report->losses.total), report->rate));
     const bool finite = t->norm[2] == 1;
     report->grad_norm = finite ? (double)t->norm[0] : (double)NAN;
@@ -159,9 +176,15 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
         mx_guard_observe(&t->options.guard, &t->state.guard, report->losses.total, report->grad_norm, finite);
     if (report->guard.verdict <= MX_GUARD_SPIKE) t->state.updates++;
     t->state.step++;
+    rc = verdict_tell(t, report, bad, sizeof bad);
+    for (; held > 0; held--) {
+        const int given = mx_pipeline_give(t->pipeline, t->stream);
+        if (rc == 0) rc = given;
+    }
+    mx_pipeline_step(t->pipeline);
     report->step_ns = mx_clock_ns() - begin;
-    MX_TRY(verdict_tell(t, report, bad, sizeof bad));
+    mx_monitor_step(&t->monitor, report->step, report->step_ns, report->frames, &report->flow);
 out:
-    for (; held > 0; held--) mx_loader_give(t->loader);
+    for (; held > 0; held--) (void)mx_pipeline_give(t->pipeline, t->stream); /* after a failure */
     return rc;
 }

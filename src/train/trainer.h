@@ -1,40 +1,59 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The trainer: one device, one set of weights, step after step.
+ * The trainer: one device that trains one set of weights, step after step, and the pipeline that feeds it, on the same
+ * device or on another one (feed.h).
  *
- * A step takes grad_accum batches from the loader, runs each forward and backward (the gradients add up to those of one
- * batch that holds them all), measures and clips the gradient, and updates weights, moments and averaged weights. A
+ * A step takes grad_accum batches from the pipeline, runs each forward and backward (the gradients add up to those of
+ * one batch that holds them all), measures and clips the gradient, and updates weights, moments and averaged weights. A
  * loss or gradient that is not finite changes nothing: see guard.h. Everything is a function of the options and the
- * state alone, so a run that goes on from a state is the run that never stopped, bit for bit on the same device layout.
+ * state alone, so a run that goes on from a state is the run that never stopped, bit for bit on the same device layout;
+ * how the batches flow (one device or two, threads, buffers, with or without overlap) makes no difference to it.
  *
  * Memory: planned by mx_trainer_plan, all of it taken by mx_trainer_create and mx_trainer_start; a step takes nothing.
- * The device and the dataset are borrowed.
+ * The devices and the dataset are borrowed.
  *
- * Threads: one at a time; the loader's own threads are inside.
+ * Threads: one at a time; the pipeline's own threads are inside.
  */
 #ifndef MX_TRAIN_TRAINER_H
 #define MX_TRAIN_TRAINER_H
 
 #include "corpus/dataset.h"
+#include "features/augment.h"
 #include "model/model.h"
+#include "pipeline/pipeline.h"
 #include "train/guard.h"
+#include "train/monitor.h"
 #include "train/normaliser.h"
 #include "train/schedule.h"
 #include "train/slot.h"
 
+/* How batches flow to the model (pipeline/pipeline.h). All zero: one device, with the buffer of its default size. */
+struct mx_trainer_flow {
+    struct mx_device *data_device;     /* makes the batches; NULL: the device that trains */
+    int32_t workers_max;               /* threads that tuning may put to work; 0: `workers` of them */
+    int32_t buffer;                    /* prepared batches that wait on the data device; 0: 2 */
+    bool sequential;                   /* no overlap: load, process, transfer and train one after the other */
+    bool auto_tune;                    /* workers and depths follow the measured stage times */
+    bool static_shapes;                /* capacities are rounded up to fixed sizes: the same for all batches of a run */
+    double start_delay;                /* seconds after which the first step says what it waits for */
+    uint32_t spans;                    /* that are remembered for traces */
+    struct mx_augment_options augment; /* of training batches; all zero: none */
+};
+
 struct mx_trainer_options {
-    struct mx_device *device;
+    struct mx_device *device;   /* that holds the model and trains */
     struct mx_dataset *dataset; /* rows for validation are not trained on */
     struct mx_model_config model;
     struct mx_normaliser normaliser;
     struct mx_schedule schedule;
     struct mx_guard_options guard;
     uint64_t seed;
-    uint32_t batch_size;      /* utterances of a batch, at most; 0: no such limit */
-    uint64_t batch_frames;    /* mel frames of a batch, at most; 0: no such limit */
-    int32_t grad_accum;       /* batches of a step; ≥ 1 */
-    int32_t workers;          /* threads that load; ≥ 1 */
-    int32_t prefetch;         /* batches that are kept ready; ≥ 1 */
+    uint32_t batch_size;   /* utterances of a batch, at most; 0: no such limit */
+    uint64_t batch_frames; /* mel frames of a batch, at most; 0: no such limit */
+    int32_t grad_accum;    /* batches of a step; ≥ 1 */
+    int32_t workers;       /* threads that load at first; ≥ 1 */
+    int32_t prefetch;      /* loaded batches that are kept ready for the data device; ≥ 1 */
+    struct mx_trainer_flow flow;
     double reference_seconds; /* of the crop that tells the voice */
     double grad_clip;         /* limit of the gradient's norm; 0: none */
     double beta1, beta2, epsilon, weight_decay;
@@ -54,12 +73,26 @@ struct mx_trainer_state {
 
 /* ---- planning ---- */
 
+/* Whose memory it is. On one device data and model share it. */
+enum mx_trainer_place { MX_PLACE_DATA, MX_PLACE_MODEL, MX_PLACE_HOST };
+
+/* What one owner takes: its name in the budget (device/budget.h) and its bytes, all together. */
+struct mx_trainer_memory {
+    const char *owner; /* "parameters"; static */
+    enum mx_trainer_place place;
+    uint64_t bytes;
+};
+
+#define MX_TRAINER_OWNERS 16
+
 struct mx_trainer_plan {
-    struct mx_slot_capacity capacity;
+    struct mx_slot_capacity capacity; /* the largest batch */
     struct mx_model_plan model;
-    uint64_t batch_bytes;  /* on the device, with the extraction of features */
-    uint64_t slots_bytes;  /* on the host */
-    uint64_t device_bytes; /* all of the device together */
+    struct mx_trainer_memory memory[MX_TRAINER_OWNERS]; /* every byte that is taken, by place */
+    int32_t memory_count;
+    uint64_t data_bytes, model_bytes, host_bytes; /* sums by place */
+    uint64_t device_bytes;                        /* of the device that trains: on one device, data and model */
+    int32_t host_slots, data_slots, model_slots;  /* of the pipeline; model_slots 0 on one device */
     uint32_t utterances, validation;
     uint32_t epoch_batches; /* of epoch 0 */
     int64_t epoch_steps;    /* that many, rounded up */
@@ -83,8 +116,12 @@ struct mx_trainer_arrays {
 int mx_trainer_read(struct mx_trainer *trainer, const struct mx_trainer_arrays *arrays);  /* device → host */
 int mx_trainer_write(struct mx_trainer *trainer, const struct mx_trainer_arrays *arrays); /* host → device */
 
-/* Starts loading; `state` NULL: a new run. Once. */
+/* Starts the pipeline; `state` NULL: a new run. Once. */
 int mx_trainer_start(struct mx_trainer *trainer, const struct mx_trainer_state *state);
+/* What feeds the trainer, for its levels, times and memory; NULL before the start. Not to be taken from. */
+struct mx_pipeline *mx_trainer_pipeline(const struct mx_trainer *trainer);
+/* A step that waits for data ends with MX_ERR_INTERRUPTED when *stop is set: as if it had not begun. NULL: never. */
+void mx_trainer_watch(struct mx_trainer *trainer, const atomic_bool *stop);
 
 const struct mx_trainer_options *mx_trainer_options(const struct mx_trainer *trainer);
 const struct mx_trainer_state *mx_trainer_state(const struct mx_trainer *trainer);
@@ -110,6 +147,7 @@ struct mx_trainer_report {
     int64_t utterances, left_out, tokens, frames;
     uint64_t step_ns, wait_ns; /* all of it, and the part that waited for data */
     struct mx_guard_report guard;
+    struct mx_monitor_report flow; /* how busy the devices are, what waits, what memory is used */
 };
 
 /* One step. MX_ERR_DATA when too many steps in a row were left out: the weights are those of the last good one. The

@@ -6,8 +6,7 @@
 #define MX_TRAIN_TRAINER_WORK_H
 
 #include "corpus/sampler.h"
-#include "train/batch.h"
-#include "train/loader.h"
+#include "train/feed.h"
 #include "train/trainer.h"
 
 /* What the options and the corpus decide before any memory is taken. */
@@ -26,17 +25,20 @@ struct mx_trainer {
     struct mx_trainer_shape shape;
     struct mx_stream *stream;
     struct mx_model *model;
-    struct mx_batch *batch;
-    struct mx_loader *loader;
+    struct mx_batch *batch; /* of evaluations; NULL: there are none */
+    struct mx_feed *feed;
+    struct mx_pipeline *pipeline; /* from the start on */
+    struct mx_monitor monitor;
     /* Flat; moments: first and second, one after the other; behind the gradients lies the result of grad_norm. */
     struct mx_buffer *weights, *gradients, *moments, *average;
-    struct mx_slot **held; /* [grad_accum]: the batches of a step */
-    float *losses;         /* host: [MX_MODEL_LOSSES, sequences] of one batch */
-    float *norm;           /* host: [4] of grad_norm, behind the losses */
-    /* Of evaluations; taken by the first one. */
-    struct mx_evaluator *evaluator;
+    const struct mx_parcel **held;  /* [grad_accum]: the batches of a step */
+    float *losses;                  /* host: [grad_accum, MX_MODEL_LOSSES, sequences] */
+    float *norm;                    /* host: [4] of grad_norm, behind the losses */
+    struct mx_evaluator *evaluator; /* NULL: nothing to evaluate */
 };
 
+/* What evaluations need besides the trainer's batch: evaluate.c. */
+int mx_evaluator_create(struct mx_trainer *trainer, struct mx_evaluator **out);
 void mx_evaluator_destroy(struct mx_evaluator *evaluator); /* NULL is fine */
 
 #define MX_TRAINER_NORM_BYTES 64

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The feed, see feed.h.
+ *
+ * Who may touch what follows from the pipeline: a place of the host ring is drawn, loaded and processed one after the
+ * other; makers and parcels are used by the stages alone, and maker n modulo MX_PIPELINE_DEPTH is free when batch n is
+ * submitted, since at most so many are in flight.
+ */
+#include "train/feed.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+/* A slot of the host ring: the batch as the sampler gave it, and as it was loaded. */
+struct place {
+    uint32_t epoch, step, count;
+    uint32_t *utterances; /* [sequences] */
+    struct mx_slot *slot;
+};
+
+struct worker {
+    struct mx_dataset_reader *reader;
+    atomic_uint at; /* the utterance that it is loading */
+};
+
+struct mx_feed {
+    struct mx_feed_options options;
+    uint32_t epoch, step; /* of the next draw */
+    const atomic_bool *stop;
+    struct worker *workers; /* [options.workers] */
+    struct place *places;   /* [options.host_slots] */
+    struct mx_maker *makers[MX_PIPELINE_DEPTH];
+    /* The rings as the pipeline takes them: places, parcels on the data device, parcels on the model device. */
+    void **host, **data, **model;
+};
+
+/* ---- plan ---- */
+
+static struct mx_batch_options maker_options(const struct mx_feed_options *o)
+{
+    return (struct mx_batch_options){.capacity = o->capacity,
+                                     .normaliser = o->normaliser,
+                                     .features = o->features,
+                                     .span_max = mx_augment_span_count(&o->augment),
+                                     .seed = o->seed,
+                                     .owner = "features"};
+}
+
+static struct mx_parcel_options parcel_options(const struct mx_feed_options *o, bool model)
+{
+    return (struct mx_parcel_options){
+        .capacity = o->capacity.model, .fixed = o->fixed, .owner = model ? "model slots" : "data slots"};
+}
+
+void mx_feed_plan(const struct mx_feed_options *o, struct mx_feed_plan *out)
+{
+    const struct mx_batch_options maker = maker_options(o);
+    const struct mx_parcel_options parcel = parcel_options(o, false);
+    *out = (struct mx_feed_plan){.host_slots = (uint64_t)o->host_slots * mx_slot_bytes(o->assembly, &o->capacity),
+                                 .data_slots = (uint64_t)o->data_slots * mx_parcel_bytes(&parcel),
+                                 .features = MX_PIPELINE_DEPTH * mx_maker_bytes(&maker),
+                                 .features_host = MX_PIPELINE_DEPTH * mx_maker_host_bytes(&maker),
+                                 .model_slots = (uint64_t)o->model_slots * mx_parcel_bytes(&parcel)};
+}
+
+/* ---- life ---- */
+
+static int places_take(struct mx_feed *feed)
+{
+    int rc = 0;
+    const struct mx_feed_options *const o = &feed->options;
+    feed->places = mx_alloc((size_t)o->host_slots, sizeof *feed->places);
+    feed->host = mx_alloc((size_t)o->host_slots, sizeof *feed->host);
+    if (feed->places == NULL || feed->host == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (int32_t i = 0; i < o->host_slots; i++) {
+        struct place *const place = &feed->places[i];
+        feed->host[i] = place;
+        place->utterances = mx_alloc((size_t)o->capacity.model.sequences, sizeof *place->utterances);
+        if (place->utterances == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+        MX_TRY(mx_slot_create(o->assembly, o->data, &o->capacity, &place->slot));
+        if (mx_augment_active(&o->augment)) MX_TRY(mx_slot_augment(place->slot, &o->augment));
+    }
+out:
+    return rc;
+}
+
+static int parcels_take(struct mx_device *device, const struct mx_parcel_options *options, int32_t count, void ***out)
+{
+    int rc = 0;
+    void **const ring = *out = mx_alloc((size_t)count, sizeof *ring);
+    if (ring == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (int32_t i = 0; i < count; i++) {
+        struct mx_parcel *parcel;
+        MX_TRY(mx_parcel_create(device, options, &parcel));
+        ring[i] = parcel;
+    }
+out:
+    return rc;
+}
+
+static int makers_take(struct mx_feed *feed)
+{
+    int rc = 0;
+    struct mx_stream *stream = NULL;
+    const struct mx_batch_options options = maker_options(&feed->options);
+    MX_TRY(mx_stream_create(feed->options.data, "tables", &stream));
+    for (int i = 0; i < MX_PIPELINE_DEPTH; i++)
+        MX_TRY(mx_maker_create(feed->options.data, stream, &options, &feed->makers[i]));
+out:
+    mx_stream_release(stream);
+    return rc;
+}
+
+static int workers_take(struct mx_feed *feed)
+{
+    int rc = 0;
+    feed->workers = mx_alloc((size_t)feed->options.workers, sizeof *feed->workers);
+    if (feed->workers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (int32_t i = 0; i < feed->options.workers; i++)
+        MX_TRY(mx_dataset_reader_create(mx_assembly_dataset(feed->options.assembly), &feed->workers[i].reader));
+out:
+    return rc;
+}
+
+int mx_feed_create(const struct mx_feed_options *options, struct mx_feed **out)
+{
+    int rc = 0;
+    const struct mx_parcel_options data = parcel_options(options, false), model = parcel_options(options, true);
+    struct mx_feed *feed = mx_alloc(1, sizeof *feed);
+    *out = NULL;
+    if (feed == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    feed->options = *options;
+    MX_TRY(mx_augment_check(&options->augment));
+    MX_TRY(workers_take(feed));
+    MX_TRY(places_take(feed));
+    MX_TRY(makers_take(feed));
+    MX_TRY(parcels_take(options->data, &data, options->data_slots, &feed->data));
+    MX_TRY(parcels_take(options->model, &model, options->model_slots, &feed->model));
+    *out = feed;
+    feed = NULL;
+out:
+    mx_feed_destroy(feed);
+    return rc;
+}
+
+static void parcels_release(void **ring, int32_t count)
+{
+    for (int32_t i = 0; ring != NULL && i < count; i++) mx_parcel_destroy(ring[i]);
+    mx_free(ring);
+}
+
+void mx_feed_destroy(struct mx_feed *feed)
+{
+    if (feed == NULL) return;
+    const struct mx_feed_options *const o = &feed->options;
+    parcels_release(feed->model, o->model_slots);
+    parcels_release(feed->data, o->data_slots);
+    for (int i = 0; i < MX_PIPELINE_DEPTH; i++) mx_maker_destroy(feed->makers[i]);
+    for (int32_t i = 0; feed->places != NULL && i < o->host_slots; i++) {
+        mx_slot_destroy(feed->places[i].slot);
+        mx_free(feed->places[i].utterances);
+    }
+    for (int32_t i = 0; feed->workers != NULL && i < o->workers; i++)
+        mx_dataset_reader_destroy(feed->workers[i].reader);
+    mx_free(feed->places);
+    mx_free(feed->host);
+    mx_free(feed->workers);
+    mx_free(feed);
+}
+
+/* ---- the stages ---- */
+
+static int stage_draw(void *context, uint64_t number, void *host_slot)
+{
+    struct mx_feed *const feed = context;
+    struct place *const place = host_slot;
+    struct mx_sampler *const sampler = feed->options.sampler;
+    (void)number; /* they come in order */
+    if (mx_sampler_epoch(sampler) != feed->epoch) mx_sampler_select(sampler, feed->epoch);
+    if (feed->step >= mx_sampler_steps(sampler)) {
+        mx_sampler_select(sampler, ++feed->epoch);
+        feed->step = 0;
+    }
+    const struct mx_sampler_batch batch = mx_sampler_get(sampler, feed->step);
+    memcpy(place->utterances, batch.items, batch.count * sizeof *place->utterances);
+    place->count = batch.count;
+    place->epoch = feed->epoch;
+    place->step = feed->step++;
+    return 0;
+}
+
+static int stage_load(void *context, int worker, uint64_t number, void *host_slot, const atomic_bool *cancel)
+{
+    struct mx_feed *const feed = context;
+    const struct place *const place = host_slot;
+    struct worker *const own = &feed->workers[worker];
+    (void)number;
+    place->slot->cancel = cancel;
+    place->slot->at = &own->at;
+    return mx_slot_fill(place->slot, own->reader, place->epoch, place->step, place->utterances, place->count);
+}
+
+static int stage_process(void *context, struct mx_stream *stream, uint64_t number, const void *host_slot,
+                         void *data_slot)
+{
+    struct mx_feed *const feed = context;
+    const struct place *const place = host_slot;
+    return mx_maker_run(feed->makers[number % MX_PIPELINE_DEPTH], stream, place->slot, data_slot);
+}
+
+static int stage_transfer(void *context, struct mx_stream *stream, uint64_t number, const void *data_slot,
+                          void *model_slot)
+{
+    (void)context;
+    (void)number;
+    return mx_parcel_move(stream, data_slot, model_slot);
+}
+
+static void stage_describe(void *context, int worker, char *out, size_t bytes)
+{
+    struct mx_feed *const feed = context;
+    const struct mx_dataset *const dataset = mx_assembly_dataset(feed->options.assembly);
+    snprintf(out, bytes, "the recording '%s'",
+             mx_dataset_utterance(dataset, atomic_load(&feed->workers[worker].at))->id);
+}
+
+static bool stage_interrupted(void *context)
+{
+    const struct mx_feed *const feed = context;
+    return feed->stop != NULL && atomic_load(feed->stop);
+}
+
+void mx_feed_begin(struct mx_feed *feed, uint32_t epoch, uint32_t step)
+{
+    feed->epoch = epoch;
+    feed->step = step;
+}
+
+void mx_feed_watch(struct mx_feed *feed, const atomic_bool *stop)
+{
+    feed->stop = stop;
+}
+
+void mx_feed_connect(struct mx_feed *feed, struct mx_pipeline_options *pipeline)
+{
+    const struct mx_feed_options *const o = &feed->options;
+    pipeline->data = o->data;
+    pipeline->model = o->model;
+    pipeline->work = (struct mx_pipeline_work){.context = feed,
+                                               .draw = stage_draw,
+                                               .load = stage_load,
+                                               .process = stage_process,
+                                               .transfer = o->data != o->model ? stage_transfer : NULL,
+                                               .describe = stage_describe,
+                                               .interrupted = stage_interrupted};
+    pipeline->host_slots = feed->host;
+    pipeline->data_slots = feed->data;
+    pipeline->model_slots = feed->model;
+    pipeline->host_count = o->host_slots;
+    pipeline->data_count = o->data_slots;
+    pipeline->model_count = o->model_slots;
+    pipeline->workers = o->workers;
+}

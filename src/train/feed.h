@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The feed: what the stages of the pipeline (pipeline/pipeline.h) do to make training batches, and the slots they do it
+ * in.
+ *
+ *     draw       the sampler's next batch                                → a list of utterances
+ *     load       recordings or features from the corpus (slot.h)          → a host slot
+ *     process    features, augmentation, normalisation (batch.h)          → a parcel on the data device
+ *     transfer   one copy (parcel.h)                                      → a parcel on the model device
+ *
+ * Batch number 0, 1, 2 … of a run is the sampler's (epoch, step), one after the other, from where it was told to begin.
+ * What is in a batch is a function of seed, epoch and step alone. The train stage gets struct mx_parcel.
+ *
+ * Memory: everything is taken by mx_feed_create, and mx_feed_plan tells how much. Extraction of features needs more
+ * memory than its results: it exists once for each batch that the data device works ahead (MX_PIPELINE_DEPTH), not once
+ * for each slot. Sampler, assembly, options and devices are borrowed and must outlive the feed, the feed its pipeline;
+ * the sampler may not be used by anyone else meanwhile.
+ */
+#ifndef MX_TRAIN_FEED_H
+#define MX_TRAIN_FEED_H
+
+#include "corpus/sampler.h"
+#include "pipeline/pipeline.h"
+#include "train/batch.h"
+
+struct mx_feed;
+
+struct mx_feed_options {
+    const struct mx_assembly *assembly;
+    struct mx_sampler *sampler;
+    struct mx_device *data, *model; /* the same one: there are no model slots */
+    struct mx_slot_capacity capacity;
+    struct mx_normaliser normaliser;
+    uint64_t seed;
+    bool features; /* they come ready from the corpus */
+    bool fixed;    /* sizes and addresses do not depend on the batch */
+    struct mx_augment_options augment;
+    int32_t workers;                             /* threads that load, at most */
+    int32_t host_slots, data_slots, model_slots; /* of each ring; model_slots 0 on one device */
+};
+
+/* Bytes of each kind of memory, all of the kind together. */
+struct mx_feed_plan {
+    uint64_t host_slots;    /* owner "host slots", of the host */
+    uint64_t data_slots;    /* "data slots", of the data device */
+    uint64_t features;      /* "features", of the data device … */
+    uint64_t features_host; /* … and of the host */
+    uint64_t model_slots;   /* "model slots", of the model device */
+};
+
+void mx_feed_plan(const struct mx_feed_options *options, struct mx_feed_plan *out);
+int mx_feed_create(const struct mx_feed_options *options, struct mx_feed **out);
+void mx_feed_destroy(struct mx_feed *feed); /* NULL is fine */
+
+/* Batch 0 will be this step of this epoch; the step may be the number of steps of the epoch: then the next one begins.
+ * Before the pipeline is made. */
+void mx_feed_begin(struct mx_feed *feed, uint32_t epoch, uint32_t step);
+/* Whoever waits for a batch gives up when *stop is set; NULL: nobody does. Used by the thread that takes. */
+void mx_feed_watch(struct mx_feed *feed, const atomic_bool *stop);
+/* Devices, work, slots and workers of the pipeline; everything else in it stays as it is. */
+void mx_feed_connect(struct mx_feed *feed, struct mx_pipeline_options *pipeline);
+
+#endif

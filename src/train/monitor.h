@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The monitor: looks at the pipeline after every step and says when something is wrong.
+ *
+ * How busy both devices are and how long training waited for data are shares of the last MX_MONITOR_WINDOW steps. The
+ * step time is judged by equal work, as time per mel frame: if it varies by more than MX_VARIATION_LIMIT over a window,
+ * a warning names the cause that was measured and what helps against it (pipeline/advice.h). Memory that grows step
+ * after step is a warning with its owner (mx_budget_watch).
+ *
+ * Memory: a plain value. The pipeline and the devices are borrowed. One thread.
+ */
+#ifndef MX_TRAIN_MONITOR_H
+#define MX_TRAIN_MONITOR_H
+
+#include "device/budget.h"
+#include "pipeline/pipeline.h"
+
+#define MX_MONITOR_WINDOW 50 /* steps */
+
+struct mx_monitor_report {
+    double data_busy, model_busy, data_wait; /* 0 … 1 of the time of the window */
+    struct mx_pipeline_levels levels;
+    uint64_t data_bytes, data_limit_bytes;   /* used and allowed on the device that makes the batches … */
+    uint64_t model_bytes, model_limit_bytes; /* … and on the one that trains; on one device the same */
+    double variation;                        /* of the time per frame in the last whole window; 0: there was none */
+    char leak[MX_BUDGET_OWNER_BYTES];        /* owner of memory that grows, told once an episode; "": none */
+    uint64_t leak_bytes;                     /* by how much over the window of the budget */
+};
+
+struct mx_monitor {
+    struct mx_pipeline *pipeline;
+    struct mx_device *data, *model;
+    struct mx_monitor_mark {
+        uint64_t wall_ns, data_busy_ns, model_busy_ns, data_wait_ns;
+    } marks[MX_MONITOR_WINDOW]; /* after the newest steps, by step modulo the window */
+    uint64_t steps;
+    /* Of this window: time per frame, frames of a step, and the statistics when it began. */
+    struct mx_tally frame_ns, frames;
+    struct mx_pipeline_stats begin;
+    double variation; /* of the last one */
+    int told;         /* the cause that was warned of last, until a window is calm; -1: none */
+};
+
+void mx_monitor_start(struct mx_monitor *monitor, struct mx_pipeline *pipeline, struct mx_device *data,
+                      struct mx_device *model);
+/* After each step: it took so long for so many frames. Warns. */
+void mx_monitor_step(struct mx_monitor *monitor, int64_t step, uint64_t step_ns, int64_t frames,
+                     struct mx_monitor_report *out);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A parcel: one batch on a device, as the model takes it, in one piece.
+ *
+ * All arrays of the batch lie end to end in one buffer, each as long as the batch needs it, so that it moves to another
+ * device as one copy of the bytes that are used. With `fixed` every array has the room of the largest batch and the
+ * whole buffer moves: then no address and no size depends on the batch. What the host has to know of the batch (which
+ * one it is, who is in it) moves along beside the buffer.
+ *
+ * Memory: a parcel owns its buffer and a list of utterances, taken at the start.
+ */
+#ifndef MX_TRAIN_PARCEL_H
+#define MX_TRAIN_PARCEL_H
+
+#include "model/plan.h"
+#include "train/slot.h"
+
+struct mx_parcel_options {
+    struct mx_model_capacity capacity;
+    bool fixed;
+    const char *owner; /* in the budget */
+};
+
+struct mx_parcel {
+    /* which batch it is: the sampler's words */
+    uint32_t epoch, step;
+    /* what is in it */
+    int32_t count;        /* utterances; 0 if none could be used: then nothing is on the device */
+    int32_t left_out;     /* utterances of the batch that could not be used */
+    uint32_t *utterances; /* [count] */
+    struct mx_model_batch batch;
+    size_t used_bytes; /* of the buffer */
+    /* its own */
+    struct mx_parcel_options options;
+    struct mx_buffer *buffer;
+};
+
+int mx_parcel_create(struct mx_device *device, const struct mx_parcel_options *options, struct mx_parcel **out);
+void mx_parcel_destroy(struct mx_parcel *parcel); /* its work must be complete; NULL is fine */
+/* Bytes of device memory that it takes. */
+uint64_t mx_parcel_bytes(const struct mx_parcel_options *options);
+
+/* Makes it the parcel of the slot's batch: everything but the contents of the arrays. */
+void mx_parcel_lay(struct mx_parcel *parcel, const struct mx_slot *slot);
+/* Queues the copy of the whole batch, to a parcel of the same options; waits for nothing. */
+int mx_parcel_move(struct mx_stream *stream, const struct mx_parcel *from, struct mx_parcel *to);
+
+#endif
