@@ -58,7 +58,9 @@ refused 1 'contradict' 'anew' train --resume r4 --init-from r5
 refused 1 'contradicts' 'set' train --resume r4 --config my.yaml
 refused 1 '--init-from' 'help' train --train-data tones --output r6 --partial
 refused 2 'r4' '.' train --resume r4
-refused 3 'bf16' 'without' train --train-data tones --output r7 --mixed-precision
+MYXTTS_BF16=off refused 3 'cpu:0 does not: MYXTTS_BF16' 'without mixed precision' train --train-data tones --output r7 \
+    --mixed-precision
+check "a refusal leaves no folder" test ! -e r7
 refused 3 'cuda:3' '.' train --train-data tones --output r8 --device cuda:3
 refused 1 'training.batchsize' 'batch_size' train --train-data tones --output r9 --set training.batchsize=2
 cores=$(nproc)
@@ -152,6 +154,24 @@ together() {
 }
 check "checkpointing takes less memory" awk -v a="$(together)" \
     -v b="$(together --set model.gradient_checkpointing=true)" 'BEGIN { exit !(b > 0 && b < 0.7 * a) }'
+
+# ---- mixed precision ----
+if "$program" devices --json | grep -q '"bf16":[[:space:]]*true'; then
+    done_with train --train-data tones --output mixed "${small[@]}" --mixed-precision --steps 8 --save-every 4
+    check "the setting is the run's" grep -q '^  mixed_precision: true$' mixed/config.yaml
+    done_with train --train-data tones --output half "${small[@]}" --mixed-precision --steps 8 --save-every 4
+    rm half/checkpoints/step-00000008.safetensors
+    done_with train --resume half
+    check "a resumed run is the same bit for bit" \
+        cmp mixed/checkpoints/step-00000008.safetensors half/checkpoints/step-00000008.safetensors
+    done_with train --train-data tones --output plain "${small[@]}" --steps 8
+    check "without it the bits are others" \
+        test "$(cmp mixed/checkpoints/step-00000008.safetensors plain/checkpoints/step-00000008.safetensors | wc -l)" -eq 1
+    done_with train --train-data tones --output widened "${small[@]}" --init-from mixed --steps 2
+    done_with train --train-data tones --output narrowed "${small[@]}" --init-from plain --mixed-precision --steps 2
+    check "it takes less memory" awk -v a="$(together)" -v b="$(together --mixed-precision)" \
+        'BEGIN { exit !(b > 0 && b < 0.9 * a) }'
+fi
 
 # ---- limits, old weights, changed data ----
 done_with train --train-data tones --output short "${small[@]}" --max-minutes 0.0001 --steps 100000

@@ -70,7 +70,17 @@ static const struct mx_config_section sections[] = {
     {"paths", "Where things are.", path_fields, sizeof path_fields / sizeof path_fields[0],
      offsetof(struct root, paths)},
 };
-static const struct mx_config_schema schema = {"A test.", sections, sizeof sections / sizeof sections[0]};
+static const struct mx_config_answer answers[] = {
+    {"fused", "true", "all passes are always fused"},
+    {"train.depth", "3", "the depth is always 3"},
+    {"paths.engine", "native", "there is one engine"},
+    {"train.magic", NULL, "there is no magic here"},
+};
+static const struct mx_config_schema schema = {.title = "A test.",
+                                               .sections = sections,
+                                               .count = sizeof sections / sizeof sections[0],
+                                               .answers = answers,
+                                               .answer_count = sizeof answers / sizeof answers[0]};
 
 static int root_make(void **state)
 {
@@ -124,7 +134,7 @@ static void test_bad_default(void **state)
         {MX_CONFIG_STRING(struct paths, name, "longer than eight", "Wrong.")},
     };
     static const struct mx_config_section one[] = {{"paths", "Wrong.", fields, 2, offsetof(struct root, paths)}};
-    const struct mx_config_schema wrong = {"Wrong.", one, 1};
+    const struct mx_config_schema wrong = {.title = "Wrong.", .sections = one, .count = 1};
     struct root root;
     assert_error(mx_config_defaults(&wrong, &root), MX_ERR_INTERNAL, "paths.name", "report");
 }
@@ -294,6 +304,48 @@ static void test_former_names(void **state)
     assert_ptr_equal(mx_config_find(&schema, "paths.note", NULL), &path_fields[2]);
     assert_null(mx_config_find(&schema, "paths.bs", NULL));
     assert_null(mx_config_find(&schema, "paths", NULL));
+}
+
+/* Names that set nothing: accepted with a note, or refused with the reason, in files and in overrides. */
+static void test_answers(void **state)
+{
+    struct root *const root = *state;
+    FILE *const log = tmpfile();
+    assert_non_null(log);
+    const struct mx_log_options options = {.level = MX_LOG_INFO, .stream = log, .no_color = true};
+    mx_log_configure(&options);
+    assert_int_equal(load(root, "train:\n  fused: true\n  depth: 0x3\n  big: 7\npaths:\n  fused: True\n"), 0);
+    assert_true(root->train.big == 7); /* what stands behind such a name is read, too */
+    assert_int_equal(load(root, "paths:\n  engine: \"native\"\n"), 0);
+    assert_int_equal(mx_config_set(&schema, root, "paths.engine=native"), 0);
+    assert_int_equal(mx_config_set(&schema, root, "train.depth=3.0"), 0);
+    mx_log_configure(NULL);
+    char said[2048];
+    rewind(log);
+    said[fread(said, 1, sizeof said - 1, log)] = '\0';
+    fclose(log);
+    assert_non_null(strstr(said, "a.yaml:2: 'train.fused' changes nothing: all passes are always fused\n"));
+    assert_non_null(strstr(said, "a.yaml:6: 'paths.fused' changes nothing"));
+    assert_non_null(strstr(said, "--set paths.engine=native: 'paths.engine' changes nothing: there is one engine\n"));
+
+    static const struct {
+        const char *text, *message, *hint;
+    } wrong[] = {
+        {"train:\n  fused: false\n", "a.yaml:2: 'train.fused' cannot be 'false': all passes", "out, or write 'true'"},
+        {"train:\n  fused: 1\n", "'train.fused' cannot be '1'", "write 'true'"},
+        {"train:\n  depth: 4\n", "'train.depth' cannot be '4': the depth is always 3", "write '3'"},
+        {"train:\n  depth: [3]\n", "'train.depth' cannot be 'a list'", "write '3'"},
+        {"train:\n  depth: {a: 3}\n", "'train.depth' cannot be 'a mapping'", "write '3'"},
+        {"train:\n  magic: true\n", "'train.magic' cannot be 'true': there is no magic here", "leave 'magic' out"},
+        {"paths:\n  engine: other\n", "'paths.engine' cannot be 'other'", "write 'native'"},
+        {"paths:\n  depth: 3\n", "unknown key 'depth' in section 'paths'", "known keys"},
+        {"train:\n  fused: &a true\n", "anchors", "write the value out"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_error(load(root, wrong[i].text), MX_ERR_CONFIG, wrong[i].message, wrong[i].hint);
+    assert_error(mx_config_set(&schema, root, "train.magic=1"), MX_ERR_CONFIG, "there is no magic", "leave");
+    assert_error(mx_config_set(&schema, root, "nowhere.fused=true"), MX_ERR_CONFIG, "unknown section",
+                 "known sections");
 }
 
 static void test_set(void **state)
@@ -504,7 +556,7 @@ static void test_each(void **state)
 static void test_no_memory(void **state)
 {
     (void)state;
-    static const char text[] = "train:\n  big: 3\npaths:\n  folder: abc\n  note: def\n";
+    static const char text[] = "train:\n  big: 3\n  fused: true\npaths:\n  folder: abc\n  note: def\n";
     bool done = false;
     for (uint64_t nth = 1; !done && nth < 100; nth++) {
         struct root root;
@@ -532,10 +584,19 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ROOT(test_defaults), cmocka_unit_test(test_bad_default), WITH_ROOT(test_load),
-        WITH_ROOT(test_empty),    WITH_ROOT(test_wrong_files),        WITH_ROOT(test_former_names),
-        WITH_ROOT(test_set),      WITH_ROOT(test_round_trip),         WITH_ROOT(test_write),
-        WITH_ROOT(test_files),    cmocka_unit_test(test_each),        cmocka_unit_test(test_no_memory),
+        WITH_ROOT(test_defaults),
+        cmocka_unit_test(test_bad_default),
+        WITH_ROOT(test_load),
+        WITH_ROOT(test_empty),
+        WITH_ROOT(test_wrong_files),
+        WITH_ROOT(test_former_names),
+        WITH_ROOT(test_answers),
+        WITH_ROOT(test_set),
+        WITH_ROOT(test_round_trip),
+        WITH_ROOT(test_write),
+        WITH_ROOT(test_files),
+        cmocka_unit_test(test_each),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

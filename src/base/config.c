@@ -185,6 +185,50 @@ int mx_config_key_fail(const struct mx_config_schema *schema, const struct mx_co
     return mx_error_hint("known %s: %s", section == NULL || section->count == 0 ? "sections" : "keys", known);
 }
 
+/* ---- names with an answer ---- */
+
+const struct mx_config_answer *mx_config_answer_find(const struct mx_config_schema *schema, const char *section_name,
+                                                     const char *key)
+{
+    for (size_t i = 0; i < schema->answer_count; i++) {
+        const char *const name = schema->answers[i].name, *const dot = strchr(name, '.');
+        const size_t length = dot == NULL ? 0 : (size_t)(dot - name);
+        if (dot == NULL ? strcmp(name, key) == 0
+                        : strlen(section_name) == length && strncmp(name, section_name, length) == 0 &&
+                              strcmp(dot + 1, key) == 0)
+            return &schema->answers[i];
+    }
+    return NULL;
+}
+
+/* Is `text` the value `accepted`, however it is written? */
+static bool answer_accepts(const char *accepted, const char *text)
+{
+    bool wanted, given;
+    double number, real;
+    if (mx_text_parse_bool(accepted, &wanted)) return mx_text_parse_bool(text, &given) && given == wanted;
+    if (mx_text_parse_double(accepted, &number) == MX_TEXT_NUMBER)
+        return mx_text_parse_double(text, &real) == MX_TEXT_NUMBER && real == number;
+    return strcmp(accepted, text) == 0;
+}
+
+int mx_config_answer_give(const struct mx_config_where *where, const struct mx_config_answer *answer,
+                          const char *section_name, const char *key, const char *text)
+{
+    char place[MX_CONFIG_WHERE_BYTES], quoted[MX_CONFIG_QUOTED_BYTES];
+    mx_config_where_text(where, place);
+    if (answer->accepted != NULL && answer_accepts(answer->accepted, text)) {
+        mx_info("%s: '%s.%s' changes nothing: %s", place, section_name, key, answer->reason);
+        return 0;
+    }
+    MX_FAIL(MX_ERR_CONFIG, NULL, "%s: '%s.%s' cannot be %s: %s", place, section_name, key,
+            mx_text_quote(quoted, sizeof quoted, text), answer->reason);
+    if (answer->accepted == NULL) return mx_error_hint("leave '%s' out", key);
+    return mx_error_hint("leave '%s' out, or write '%s'", key, answer->accepted);
+}
+
+/* ---- what a field takes ---- */
+
 static size_t choice_count(const struct mx_config_choice *choices)
 {
     size_t count = 0;
@@ -419,7 +463,9 @@ int mx_config_set(const struct mx_config_schema *schema, void *root, const char 
     if (!mx_config_section_known(schema, names)) MX_TRY(mx_config_section_fail(schema, &where, names));
     field = mx_config_lookup(schema, &where, names, key, &section);
     if (field == NULL) {
-        rc = mx_config_key_fail(schema, &where, names, key);
+        const struct mx_config_answer *const answer = mx_config_answer_find(schema, names, key);
+        rc = answer != NULL ? mx_config_answer_give(&where, answer, names, key, equals + 1)
+                            : mx_config_key_fail(schema, &where, names, key);
         goto out;
     }
     MX_TRY(mx_config_bind(&where, section, field, root, equals + 1, MX_CONFIG_LITERAL));

@@ -69,10 +69,21 @@ struct mx_config_section {
     size_t offset; /* of the section's struct in the root struct */
 };
 
+/* A name that sets nothing but has an answer: what it asks for is always so here, or never. The value that asks for
+ * what is so anyway is accepted, and the log says so; any other is refused with the reason. A field's own name goes
+ * first. */
+struct mx_config_answer {
+    const char *name;     /* "section.key", or "key" in any section */
+    const char *accepted; /* the value that changes nothing, such as "true"; NULL: there is none */
+    const char *reason;   /* a sentence without a full stop that holds for both: "batches are always …" */
+};
+
 struct mx_config_schema {
     const char *title; /* first comment of written files */
     const struct mx_config_section *sections;
     size_t count;
+    const struct mx_config_answer *answers; /* may be NULL */
+    size_t answer_count;
 };
 
 /* The members of a field, to be put in braces: {MX_CONFIG_INT(...), .aliases = old_names}. A struct member of another

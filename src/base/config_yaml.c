@@ -183,6 +183,28 @@ static int value_read(struct reader *r, const struct mx_config_section *section,
                           scalar_is_plain(r) ? MX_CONFIG_PLAIN : MX_CONFIG_QUOTED);
 }
 
+/* Current event: a key that no field has, at `where`. Ends on its value. */
+static int unknown_read(struct reader *r, const struct mx_config_where *where, const char *name, const char *key)
+{
+    int rc = 0;
+    const char *text = NULL;
+    const struct mx_config_answer *const answer = mx_config_answer_find(r->schema, name, key);
+    if (answer == NULL) return mx_config_key_fail(r->schema, where, name, key);
+    char *const copy = mx_strdup(key); /* the next event takes the key away */
+    if (copy == NULL) return MX_ERR_NO_MEMORY;
+    MX_TRY(advance(r));
+    if (r->event.type != YAML_SCALAR_EVENT) {
+        rc = mx_config_answer_give(where, answer, name, copy,
+                                   r->event.type == YAML_SEQUENCE_START_EVENT ? "a list" : "a mapping");
+        goto out;
+    }
+    MX_TRY(scalar_text(r, &text));
+    MX_TRY(mx_config_answer_give(where, answer, name, copy, text));
+out:
+    mx_free(copy);
+    return rc;
+}
+
 /* Current event: start of a section's mapping. Ends on the end of that mapping. `name` outlives the events. */
 static int section_read(struct reader *r, const char *name)
 {
@@ -201,8 +223,8 @@ static int section_read(struct reader *r, const char *name)
         const struct mx_config_where where = where_here(r);
         field = mx_config_lookup(r->schema, &where, name, key, &section);
         if (field == NULL) {
-            rc = mx_config_key_fail(r->schema, &where, name, key);
-            goto out;
+            MX_TRY(unknown_read(r, &where, name, key));
+            continue;
         }
         MX_TRY(seen_once(r, field_slot(r, section, field), "key", section->name, field->key));
         MX_TRY(advance(r));

@@ -11,18 +11,18 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/train_job.h"
-#include "device/budget.h"
 
 struct values {
     /* of struct mx_train_request */
-    const char *device, *output, *resume, *init_from;
+    const char *output, *resume, *init_from;
     bool partial;
     /* settings under shorter names: see flags[] */
     const char *train_data, *val_data, *model_size, *batch_size, *epochs, *steps, *max_minutes, *lr, *grad_accum;
-    const char *grad_clip, *level, *seed, *save_every, *eval_every, *num_workers, *cpu_devices;
+    const char *grad_clip, *level, *seed, *save_every, *eval_every;
+    struct mx_pipeline_flags pipeline;
     const char *config;
     struct mx_option_list set;
-    bool dry_run, mixed_precision;
+    bool dry_run, mixed_precision, augment;
 };
 
 static const char *const level_names[] = {
@@ -62,11 +62,12 @@ static const struct mx_option options[] = {
     STRING(seed, "seed", "N", "1", "Everything random follows from it."),
     STRING(save_every, "save-every", "N", "500", "Steps between checkpoints."),
     STRING(eval_every, "eval-every", "N", "500", "Steps between evaluations; 0: only at the end."),
-    STRING(num_workers, "num-workers", "N", "one for each two cores", "Threads that load batches."),
-    STRING(device, "device", "NAME", "cpu:0", "The device that trains."),
-    STRING(cpu_devices, "cpu-devices", "N", "1", "Logical CPU devices that the cores are split into."),
+    {MX_OPTION_FLAG(struct values, augment, "augment",
+                    "Change each recording a little in each epoch; 'myxtts config' shows how, under data.augment.")},
+    MX_PIPELINE_OPTIONS(struct values),
     {MX_OPTION_FLAG(struct values, mixed_precision, "mixed-precision",
-                    "bf16 multiplication. Refused: see the message for what is missing.")},
+                    "Multiply bf16 numbers with fp32 sums and weights: faster and smaller, on devices that 'myxtts "
+                    "devices' shows with bf16; refused on others.")},
     {MX_OPTION_FLAG(struct values, dry_run, "dry-run",
                     "Print the sizes of the network and the memory that training would take, and end.")},
     {MX_SETTINGS_OPTION_CONFIG(struct values)},
@@ -92,13 +93,15 @@ static const struct {
     {"seed", "training.seed", offsetof(struct values, seed)},
     {"save-every", "training.save_every", offsetof(struct values, save_every)},
     {"eval-every", "training.eval_every", offsetof(struct values, eval_every)},
-    {"num-workers", "data.num_workers", offsetof(struct values, num_workers)},
-    {"cpu-devices", "device.cpu_devices", offsetof(struct values, cpu_devices)},
 };
 
 static const struct mx_example examples[] = {
     {"myxtts train --train-data my-corpus --output my-run", "trains the smallest network for 100 epochs"},
     {"myxtts train --train-data my-corpus --model-size small --dry-run", "shows what that would take"},
+    {"myxtts train --train-data my-corpus --output my-run --data-gpu 0 --model-gpu 1",
+     "one GPU prepares the batches, the other one trains"},
+    {"myxtts train --train-data my-corpus --output my-run --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1",
+     "the same with two halves of the CPU's cores"},
     {"myxtts train --resume my-run", "goes on after an interruption, exactly where it was"},
     {"myxtts train --train-data other-corpus --init-from my-run --lr 2e-4 --output other-run",
      "teaches a trained voice something new"},
@@ -112,12 +115,14 @@ static int flags_apply(const struct values *values, struct mx_settings *settings
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         const char *const text = *(const char *const *)(const void *)((const char *)values + flags[i].offset);
         if (text == NULL) continue;
-        char *const assignment = mx_format("%s=%s", flags[i].key, text);
-        rc = assignment == NULL ? MX_ERR_NO_MEMORY : mx_config_set(&mx_settings_schema, settings, assignment);
-        mx_free(assignment);
-        if (rc < 0) return mx_error_wrap("option '--%s'", flags[i].flag);
+        MX_TRY(mx_settings_flag(settings, flags[i].flag, flags[i].key, text));
     }
-    return 0;
+    if (values->augment) MX_TRY(mx_settings_flag(settings, "augment", "data.augment", "true"));
+    if (values->mixed_precision)
+        MX_TRY(mx_settings_flag(settings, "mixed-precision", "training.mixed_precision", "true"));
+    MX_TRY(mx_pipeline_flags_apply(&values->pipeline, settings));
+out:
+    return rc;
 }
 
 /* A path that still names the same thing from another folder. What does not exist stays as it is. */
@@ -156,10 +161,6 @@ out:
 static int usage_check(const struct values *v)
 {
     const char *const hint = "see 'myxtts train --help'";
-    if (v->mixed_precision)
-        return MX_FAIL(MX_ERR_UNSUPPORTED, "train without '--mixed-precision': all numbers are then fp32",
-                       "'--mixed-precision' needs bf16 kernels of the network's operations, which no backend of this "
-                       "version has");
     if (v->resume != NULL && v->output != NULL)
         return MX_FAIL(MX_ERR_USAGE, hint, "'--resume' goes on in its own folder: '--output' contradicts it");
     if (v->resume != NULL && v->init_from != NULL)
@@ -199,36 +200,23 @@ out:
     return rc;
 }
 
-static void bytes_print(const char *what, uint64_t bytes)
-{
-    char text[MX_BYTES_TEXT_BYTES];
-    printf("    %-22s %12s\n", what, mx_bytes_text(bytes, text));
-}
-
 static int plan_print(const struct mx_train_job *job)
 {
+    struct mx_text table = {0};
     const struct mx_trainer_plan *const p = &job->plan;
     const struct mx_model_capacity *const c = &p->capacity.model;
-    const int rc = sizes_print(job);
-    if (rc < 0) return rc;
+    int rc = 0;
+    MX_TRY(sizes_print(job));
     printf("\nData: %" PRIu32 " utterances to train on, %" PRIu32 " for validation\n", p->utterances, p->validation);
     printf("    %" PRIu32 " batches of at most %d utterances an epoch, %" PRId64 " steps in all\n", p->epoch_batches,
            (int)c->sequences, job->steps);
     printf("    the largest batch: %d tokens, %d mel frames, %d reference frames\n", (int)c->tokens, (int)c->frames,
            (int)c->references);
-    printf("\nMemory of %s:\n", mx_device_name(job->device));
-    bytes_print("parameters", p->model.parameters_bytes);
-    bytes_print("gradients", p->model.gradients_bytes);
-    bytes_print("moments", p->model.moments_bytes);
-    bytes_print("averaged weights", p->model.ema_bytes);
-    bytes_print("activations", p->model.activations_bytes);
-    bytes_print("batch and features", p->batch_bytes);
-    bytes_print("spoken samples", mx_train_job_samples_bytes(job));
-    bytes_print("all together", p->device_bytes + mx_train_job_samples_bytes(job));
-    bytes_print("limit", job->limit_bytes);
-    printf("Memory of the host:\n");
-    bytes_print("batches in waiting", p->slots_bytes);
-    return 0;
+    MX_TRY(mx_train_plan_text(job, &table));
+    printf("\n%s", table.data);
+out:
+    mx_text_release(&table);
+    return rc;
 }
 
 /* ---- running ---- */
@@ -236,8 +224,7 @@ static int plan_print(const struct mx_train_job *job)
 static int run(const void *given, const struct mx_option_list *operands)
 {
     const struct values *const values = given;
-    struct mx_train_job job = {.request = {.device = values->device != NULL ? values->device : "cpu:0",
-                                           .output = values->output,
+    struct mx_train_job job = {.request = {.output = values->output,
                                            .resume = values->resume,
                                            .init_from = values->init_from,
                                            .partial = values->partial}};

@@ -4,11 +4,17 @@
  */
 #include "cli/settings.h"
 
+#include "base/alloc.h"
 #include "base/error.h"
+#include "pipeline/pipeline.h"
 
 /* The names of these limits on the command line of the program that this one succeeds. */
-static const char *const data_memory_names[] = {"data_gpu_memory", NULL};
-static const char *const model_memory_names[] = {"model_gpu_memory", NULL};
+static const char *const data_memory_names[] = {"data_gpu_memory",         "data_gpu_memory_limit",
+                                                "data.data_gpu_memory",    "pipeline.data_gpu_memory",
+                                                "pipeline.data_memory_mb", NULL};
+static const char *const model_memory_names[] = {"model_gpu_memory",         "model_gpu_memory_limit",
+                                                 "data.model_gpu_memory",    "pipeline.model_gpu_memory",
+                                                 "pipeline.model_memory_mb", NULL};
 
 #define MEMORY_MOST_MB (INT64_C(1) << 30) /* a pebibyte: more is a slip of the keyboard */
 
@@ -17,11 +23,16 @@ static const struct mx_config_field device_fields[] = {
         struct mx_settings_device, cpu_devices, 1, MX_SETTINGS_CPU_DEVICES_MAX, "1", NULL,
         "Logical CPU devices that the cores are split into. Two let the data and the model device work side by "
         "side on a machine without a GPU.")},
-    {MX_CONFIG_INT(struct mx_settings_device, data_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
-                   "Memory limit of the data device. 0 takes the recommended share of the device's memory."),
+    {MX_CONFIG_INT(
+         struct mx_settings_device, data_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
+         "Memory limit of the data device. 0: with pipeline.memory_isolation 8192 or what the device has, without it "
+         "the recommended share of the device's memory. In Single-GPU Buffered Mode both limits together hold "
+         "for the one device."),
      .aliases = data_memory_names},
-    {MX_CONFIG_INT(struct mx_settings_device, model_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
-                   "Memory limit of the model device. 0 takes the recommended share of the device's memory."),
+    {MX_CONFIG_INT(
+         struct mx_settings_device, model_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
+         "Memory limit of the model device. 0: with pipeline.memory_isolation 16384 or what the device has, without "
+         "it the recommended share of the device's memory."),
      .aliases = model_memory_names},
 };
 
@@ -66,12 +77,12 @@ static const struct mx_config_choice token_choices[] = {
     MX_TOKENS_LIST(X)
 #undef X
         {NULL, 0, NULL}};
-static const char *const worker_names[] = {"training.num_workers", NULL};
-static const char *const prefetch_names[] = {"prefetch_buffer_size", "prefetch_size", NULL};
+static const char *const worker_names[] = {"training.num_workers", "pipeline.num_workers", NULL};
 static const char *const caching_names[] = {"enable_caching", NULL};
 static const char *const train_names[] = {"dataset_path", NULL};
 
-#define DATA struct mx_settings_data
+#define DATA       struct mx_settings_data
+#define OF_AUGMENT " -1: as 'augment' says; 0: never."
 static const struct mx_config_field data_fields[] = {
     {MX_CONFIG_TEXT(DATA, train_data, "", "Corpus folder, manifest file or packed corpus to train on."),
      .aliases = train_names},
@@ -86,13 +97,122 @@ static const struct mx_config_field data_fields[] = {
     {MX_CONFIG_BOOL(DATA, caching, "true",
                     "Keep decoded recordings of a folder in the run folder, so that each is decoded once."),
      .aliases = caching_names},
-    {MX_CONFIG_INT(DATA, num_workers, 0, 256, "0", NULL, "Threads that load batches. 0: one for each two cores."),
+    {MX_CONFIG_INT(
+         DATA, num_workers, 0, MX_PIPELINE_WORKERS, "0", NULL,
+         "Threads that load batches. 0: one for each two cores at first, then as many as auto-tuning finds best."),
      .aliases = worker_names},
-    {MX_CONFIG_INT(DATA, prefetch, 1, 64, "2", "batches", "Batches that are kept ready."), .aliases = prefetch_names},
     {MX_CONFIG_DOUBLE(DATA, reference_seconds, 0.1, 60, "2", "seconds",
                       "Length of the crop of another recording that tells the network whose voice it is.")},
+    {MX_CONFIG_BOOL(
+        DATA, augment, "false",
+        "Change each recording a little in each epoch, by values that suit most voices: level by up to 3 dB, "
+        "speed and pitch by up to 5 %, noise in 3 of 10 recordings, no masks. Each can be set by itself, with "
+        "this on or off.")},
+    {MX_CONFIG_DOUBLE(DATA, augment_gain_db, -1, 24, "-1", "dB", "The level changes by at most this much." OF_AUGMENT)},
+    {MX_CONFIG_DOUBLE(DATA, augment_noise_share, -1, 1, "-1", NULL,
+                      "Share of the recordings that get white noise." OF_AUGMENT)},
+    {MX_CONFIG_DOUBLE(DATA, augment_snr_min_db, -10, 100, "20", "dB", "The noise is at most this loud …")},
+    {MX_CONFIG_DOUBLE(DATA, augment_snr_max_db, -10, 100, "40", "dB", "… and at least this loud, below the voice.")},
+    {MX_CONFIG_DOUBLE(DATA, augment_speed, -1, 0.5, "-1", NULL,
+                      "Speed and pitch change together, by at most this share." OF_AUGMENT)},
+    {MX_CONFIG_INT(DATA, augment_band_masks, -1, MX_AUGMENT_MASKS, "-1", "masks",
+                   "Stripes of mel bands that are blanked out." OF_AUGMENT)},
+    {MX_CONFIG_INT(DATA, augment_band_width, -1, 64, "-1", "bands", "Width of the widest of them." OF_AUGMENT)},
+    {MX_CONFIG_INT(DATA, augment_time_masks, -1, MX_AUGMENT_MASKS, "-1", "masks",
+                   "Stretches of time that are blanked out." OF_AUGMENT)},
+    {MX_CONFIG_DOUBLE(DATA, augment_time_share, -1, 0.5, "-1", NULL,
+                      "Length of the longest of them, as a share of the recording." OF_AUGMENT)},
 };
 #undef DATA
+
+/* ---- pipeline ---- */
+
+static const struct mx_config_choice backend_choices[] = {
+    {"auto", MX_SETTINGS_BACKEND_AUTO, "the first of the next three that has a device (of OpenCL: a GPU)"},
+    {"cuda", MX_SETTINGS_BACKEND_CUDA, NULL},
+    {"opencl", MX_SETTINGS_BACKEND_OPENCL, NULL},
+    {"cpu", MX_SETTINGS_BACKEND_CPU, NULL},
+    {NULL, 0, NULL}};
+static const char *const data_gpu_names[] = {"data_gpu_id", "data.data_gpu", "training.data_gpu", NULL};
+static const char *const model_gpu_names[] = {"model_gpu_id", "data.model_gpu", "training.model_gpu", NULL};
+static const char *const buffer_names[] = {"pipeline_buffer_size", "data.pipeline_buffer_size", "data.buffer_size",
+                                           NULL};
+static const char *const prefetch_names[] = {"data.prefetch_buffer_size", "data.prefetch", "data.prefetch_size", NULL};
+static const char *const delay_names[] = {"data.model_start_delay", "training.model_start_delay", NULL};
+static const char *const isolation_names[] = {"enable_memory_isolation", "data.enable_memory_isolation",
+                                              "training.enable_memory_isolation", NULL};
+static const char *const shape_names[] = {"enable_static_shapes", "data.enable_static_shapes",
+                                          "training.enable_static_shapes", "data.pad_to_fixed_length", NULL};
+static const char *const tune_names[] = {"autotune", "data.auto_tune", "data.autotune", NULL};
+
+#define PIPELINE struct mx_settings_pipeline
+static const struct mx_config_field pipeline_fields[] = {
+    {MX_CONFIG_ENUM(PIPELINE, backend, enum mx_settings_backend, backend_choices, "auto",
+                    "Kind of devices that 'data_gpu' and 'model_gpu' count, or that the best one is taken from.")},
+    {MX_CONFIG_STRING(PIPELINE, device, "",
+                      "The device that does everything, by name: cuda:0, cpu:0. Empty: by the next four.")},
+    {MX_CONFIG_INT(
+         PIPELINE, data_gpu, -1, 9999, "-1", NULL,
+         "Number, in the backend, of the device that prepares batches. With 'model_gpu' this is Multi-GPU Mode; "
+         "without either, Single-GPU Buffered Mode. -1: none."),
+     .aliases = data_gpu_names},
+    {MX_CONFIG_INT(PIPELINE, model_gpu, -1, 9999, "-1", NULL, "Number of the device that trains. -1: none."),
+     .aliases = model_gpu_names},
+    {MX_CONFIG_STRING(PIPELINE, data_device, "", "The same by name, such as cuda:2 or cpu:0, for any two backends.")},
+    {MX_CONFIG_STRING(PIPELINE, model_device, "", "The device that trains, by name.")},
+    {MX_CONFIG_BOOL(
+        PIPELINE, allow_single, "false",
+        "Do everything on one device where the two that were asked for are not there, and say so. Otherwise "
+        "that is an error.")},
+    {MX_CONFIG_INT(PIPELINE, buffer_size, 1, 1000, "50", "batches",
+                   "Prepared batches that wait on the data device, ready to be trained on. 25: little memory; 50: the "
+                   "default; 100: much memory and a disk or a corpus of uneven speed. With auto_tune fewer are taken "
+                   "where the memory limit allows no more."),
+     .aliases = buffer_names},
+    {MX_CONFIG_INT(PIPELINE, prefetch_buffer_size, 0, 64, "0", "batches",
+                   "Loaded batches that wait for the data device. 0: max(2, min(8, 64/batch size))."),
+     .aliases = prefetch_names},
+    {MX_CONFIG_DOUBLE(
+         PIPELINE, model_start_delay, 0, 86400, "2", "seconds",
+         "The model starts as soon as its first batch is there. After this time without one it says what is "
+         "missing, and goes on waiting."),
+     .aliases = delay_names},
+    {MX_CONFIG_BOOL(
+         PIPELINE, memory_isolation, "false",
+         "Each device gets a hard memory limit: device.data_memory_mb and device.model_memory_mb, or 8192 and "
+         "16384 MiB (less where a device has less)."),
+     .aliases = isolation_names},
+    {MX_CONFIG_BOOL(
+         PIPELINE, static_shapes, "false",
+         "Round the room for a batch up to fixed sizes. Batches are never padded, so this only helps devices "
+         "that record their work once (graphs)."),
+     .aliases = shape_names},
+    {MX_CONFIG_BOOL(
+         PIPELINE, auto_tune, "true",
+         "Workers and batches in flight follow the stage times measured in the first steps, within the memory "
+         "limits; the log says what was chosen and why."),
+     .aliases = tune_names},
+    {MX_CONFIG_BOOL(
+        PIPELINE, overlap, "true",
+        "Load, process, transfer and train at the same time. false: one after the other, to compare with.")},
+};
+#undef PIPELINE
+
+/* Names of the program that this one succeeds for what is always so here. */
+static const struct mx_config_answer answers[] = {
+    {"prefetch_to_gpu", "true", "a batch always lies on the device before it is trained on"},
+    {"enable_parallel_batch", "true",
+     "batches are always put together by 'data.num_workers' threads; for one after the other set that to 1"},
+    {"enable_map_fusion", "true", "the steps that make features always run as fused operations"},
+    {"enable_map_parallelization", "true",
+     "recordings are always decoded by 'data.num_workers' threads at the same time"},
+    {"use_native_loading", "true", "recordings are always read by native code"},
+    {"use_tf_native_loading", "true", "recordings are always read by native code; there is no TensorFlow here"},
+    {"pin_memory", "true", "host memory for copies is always page-locked where the device gains from that"},
+    {"deterministic", "true", "order and results are always a function of the seed, and that costs no speed"},
+    {"enable_monitoring", "true", "step times, devices and memory are always watched"},
+    {"pipeline_depth", "2", "each stage on a device always works two batches ahead"},
+};
 
 /* ---- training ---- */
 
@@ -107,6 +227,7 @@ static const char *const clip_names[] = {"gradient_clip_norm", NULL};
 static const char *const rate_names[] = {"lr", NULL};
 static const char *const save_names[] = {"save_step", NULL};
 static const char *const eval_names[] = {"val_step", NULL};
+static const char *const mixed_names[] = {"mixed_precision", NULL};
 
 #define TRAINING struct mx_settings_training
 #define OF_LEVEL " Negative: that of the optimization level."
@@ -146,6 +267,11 @@ static const struct mx_config_field training_fields[] = {
     {MX_CONFIG_DOUBLE(TRAINING, beta1, 0, 0.9999, "0.9", NULL, "Memory of AdamW's first moment.")},
     {MX_CONFIG_DOUBLE(TRAINING, beta2, 0, 0.99999, "0.98", NULL, "Memory of AdamW's second moment.")},
     {MX_CONFIG_DOUBLE(TRAINING, epsilon, 1e-20, 1, "1e-9", NULL, "AdamW's epsilon.")},
+    {MX_CONFIG_BOOL(
+         TRAINING, mixed_precision, "false",
+         "Multiply bf16 numbers with fp32 sums, and keep part of the activations as such; weights, optimizer "
+         "and checkpoints stay fp32. Only on devices that 'myxtts devices' shows with bf16."),
+     .aliases = mixed_names},
     {MX_CONFIG_INT(TRAINING, save_every, 1, INT64_C(1) << 40, "500", "steps", "How often a checkpoint is saved."),
      .aliases = save_names},
     {MX_CONFIG_INT(TRAINING, keep_last, 1, 100000, "3", "checkpoints", "How many of the newest stay.")},
@@ -172,6 +298,11 @@ static const struct mx_config_section sections[] = {
      .fields = device_fields,
      .count = sizeof device_fields / sizeof device_fields[0],
      .offset = offsetof(struct mx_settings, device)},
+    {.name = "pipeline",
+     .help = "How the batches get to the model: which devices, how many at a time.",
+     .fields = pipeline_fields,
+     .count = sizeof pipeline_fields / sizeof pipeline_fields[0],
+     .offset = offsetof(struct mx_settings, pipeline)},
     {.name = "model",
      .help = "The network.",
      .fields = model_fields,
@@ -193,6 +324,8 @@ const struct mx_config_schema mx_settings_schema = {
     .title = "MyXTTS settings. Every key is written out here; a line that is removed takes its default.",
     .sections = sections,
     .count = sizeof sections / sizeof sections[0],
+    .answers = answers,
+    .answer_count = sizeof answers / sizeof answers[0],
 };
 
 static void decide(double *value, double of_level)
@@ -218,6 +351,46 @@ void mx_settings_resolve(struct mx_settings *settings)
     decide(&t->weight_decay, level->weight_decay);
     decide(&t->ema_decay, level->ema_decay);
     decide(&settings->model.dropout, level->dropout);
+}
+
+const char *mx_settings_backend_name(enum mx_settings_backend backend)
+{
+    return backend_choices[backend].name;
+}
+
+int32_t mx_settings_prefetch(const struct mx_settings *settings)
+{
+    const int64_t given = settings->pipeline.prefetch_buffer_size, batch = settings->training.batch_size;
+    if (given > 0) return (int32_t)given;
+    const int64_t share = 64 / (batch > 0 ? batch : 64); /* batches that frames limit are large ones */
+    return (int32_t)(share < 2 ? 2 : share > 8 ? 8 : share);
+}
+
+struct mx_augment_options mx_settings_augment(const struct mx_settings *settings)
+{
+    const struct mx_settings_data *const d = &settings->data;
+    struct mx_augment_options o = {.snr_min_db = d->augment_snr_min_db, .snr_max_db = d->augment_snr_max_db};
+    if (d->augment) {
+        o.gain_db = 3;
+        o.noise_share = 0.3;
+        o.speed = 0.05;
+    }
+    if (d->augment_gain_db >= 0) o.gain_db = d->augment_gain_db;
+    if (d->augment_noise_share >= 0) o.noise_share = d->augment_noise_share;
+    if (d->augment_speed >= 0) o.speed = d->augment_speed;
+    if (d->augment_band_masks >= 0) o.band_masks = (int)d->augment_band_masks;
+    if (d->augment_band_width >= 0) o.band_width_max = (int)d->augment_band_width;
+    if (d->augment_time_masks >= 0) o.time_masks = (int)d->augment_time_masks;
+    if (d->augment_time_share >= 0) o.time_share_max = d->augment_time_share;
+    return o;
+}
+
+int mx_settings_flag(struct mx_settings *settings, const char *flag, const char *key, const char *value)
+{
+    char *const assignment = mx_format("%s=%s", key, value);
+    const int rc = assignment == NULL ? MX_ERR_NO_MEMORY : mx_config_set(&mx_settings_schema, settings, assignment);
+    mx_free(assignment);
+    return rc < 0 ? mx_error_wrap("option '--%s'", flag) : 0;
 }
 
 int mx_settings_read(const char *config, const struct mx_option_list *set, struct mx_settings *out)

@@ -12,9 +12,14 @@
 #include "base/config.h"
 #include "cli/options.h"
 #include "corpus/tokens.h"
+#include "features/augment.h"
 #include "train/schedule.h"
 
 #define MX_SETTINGS_CPU_DEVICES_MAX 1024
+
+/* Limits of memory isolation where none are given: those of the program that this one succeeds. */
+#define MX_SETTINGS_DATA_MEMORY_MB  8192
+#define MX_SETTINGS_MODEL_MEMORY_MB 16384
 
 /* Section device. */
 struct mx_settings_device {
@@ -41,8 +46,12 @@ struct mx_settings_data {
     double min_seconds, max_seconds;
     bool caching;
     int64_t num_workers; /* 0: by the machine */
-    int64_t prefetch;
     double reference_seconds;
+    bool augment; /* where the next ones are negative, those of the preset hold, otherwise none */
+    double augment_gain_db, augment_noise_share, augment_speed;
+    int64_t augment_band_masks, augment_band_width, augment_time_masks;
+    double augment_time_share;
+    double augment_snr_min_db, augment_snr_max_db;
 };
 
 /* Section training. */
@@ -57,13 +66,34 @@ struct mx_settings_training {
     int64_t warmup_steps, cycles;
     double grad_clip, weight_decay, ema_decay;
     double beta1, beta2, epsilon;
+    bool mixed_precision;
     int64_t save_every, keep_last, keep_every, eval_every, eval_utterances, early_stopping, samples;
     int64_t skips_max;
     double spike;
 };
 
+enum mx_settings_backend {
+    MX_SETTINGS_BACKEND_AUTO,
+    MX_SETTINGS_BACKEND_CUDA,
+    MX_SETTINGS_BACKEND_OPENCL,
+    MX_SETTINGS_BACKEND_CPU,
+};
+
+/* Section pipeline. */
+struct mx_settings_pipeline {
+    enum mx_settings_backend backend;
+    char device[32], data_device[32], model_device[32]; /* "": not said */
+    int64_t data_gpu, model_gpu;                        /* negative: not said */
+    bool allow_single;
+    int64_t buffer_size;          /* prepared batches */
+    int64_t prefetch_buffer_size; /* loaded batches; 0: by the batch size, see mx_settings_prefetch */
+    double model_start_delay;
+    bool memory_isolation, static_shapes, auto_tune, overlap;
+};
+
 struct mx_settings {
     struct mx_settings_device device;
+    struct mx_settings_pipeline pipeline;
     struct mx_settings_model model;
     struct mx_settings_data data;
     struct mx_settings_training training;
@@ -80,6 +110,15 @@ extern const struct mx_config_schema mx_settings_schema;
 
 /* Everything that the optimization level decides becomes its number, where the user gave none. */
 void mx_settings_resolve(struct mx_settings *settings);
+
+const char *mx_settings_backend_name(enum mx_settings_backend backend); /* "auto" */
+/* Batches that are loaded ahead: the setting, or max(2, min(8, 64/batch size)). */
+int32_t mx_settings_prefetch(const struct mx_settings *settings);
+/* What happens to training recordings: the preset where `augment` is on, and whatever is set by itself. */
+struct mx_augment_options mx_settings_augment(const struct mx_settings *settings);
+
+/* One setting from an option of the command line: errors name the option. */
+int mx_settings_flag(struct mx_settings *settings, const char *flag, const char *key, const char *value);
 
 /* Defaults, then the file (NULL: none), then the overrides. On failure there is nothing to release. */
 int mx_settings_read(const char *config, const struct mx_option_list *set, struct mx_settings *out);

@@ -77,22 +77,7 @@ out:
     return rc;
 }
 
-/* ---- device, origin, corpus ---- */
-
-static int device_open(struct mx_train_job *job)
-{
-    int rc = 0;
-    const struct mx_settings_device *const d = &job->settings.device;
-    const struct mx_registry_options wanted = {
-        .cpu_devices = (int)d->cpu_devices, .devices = {job->request.device}, .device_count = 1};
-    MX_TRY(mx_registry_open(NULL, &wanted, &job->registry));
-    const struct mx_device_info *const info = mx_registry_device(job->registry, 0);
-    job->limit_bytes = d->model_memory_mb > 0 ? (uint64_t)d->model_memory_mb << 20
-                                              : mx_budget_recommended(info->memory_bytes, MX_ROLE_MODEL);
-    MX_TRY(mx_registry_device_open(job->registry, 0, job->limit_bytes, &job->device));
-out:
-    return rc;
-}
+/* ---- origin, corpus ---- */
 
 /* The checkpoint that the run goes on from or begins with; its vocabulary numbers the tokens of the corpus. */
 static int origin_open(struct mx_train_job *job)
@@ -167,6 +152,7 @@ static int model_choose(const struct mx_train_job *job, struct mx_model_config *
     }
     out->dropout = (float)m->dropout;
     out->checkpoint = m->gradient_checkpointing;
+    out->mixed = job->settings.training.mixed_precision;
     out->weights = (struct mx_model_loss_weights){.mel = (float)m->mel_weight,
                                                   .prior = (float)m->prior_weight,
                                                   .duration = (float)m->duration_weight,
@@ -180,7 +166,21 @@ static int options_choose(struct mx_train_job *job)
     const struct mx_settings_training *const t = &job->settings.training;
     const struct mx_settings_data *const d = &job->settings.data;
     const int cores = mx_thread_cores(NULL, 0);
+    const struct mx_settings_pipeline *const p = &job->settings.pipeline;
     const int64_t workers = d->num_workers > 0 ? d->num_workers : cores > 3 ? cores / 2 : 1;
+    const int most = cores < MX_PIPELINE_WORKERS ? cores : MX_PIPELINE_WORKERS;
+    const bool tuned = p->auto_tune && d->num_workers == 0;
+    /* In Multi-GPU Mode the run itself waits so long for the first batch (train_run.c): then the trainer tells at once
+     * what is missing. */
+    const double delay = mx_device_pair_multi(&job->devices) && p->overlap ? 0 : p->model_start_delay;
+    const struct mx_trainer_flow flow = {.data_device = job->devices.data,
+                                         .workers_max = tuned && most > workers ? most : (int32_t)workers,
+                                         .buffer = (int32_t)p->buffer_size,
+                                         .sequential = !p->overlap,
+                                         .auto_tune = p->auto_tune,
+                                         .static_shapes = p->static_shapes,
+                                         .start_delay = delay > 0 ? delay : 1e-3,
+                                         .augment = mx_settings_augment(&job->settings)};
     job->options = (struct mx_trainer_options){.device = job->device,
                                                .dataset = job->dataset,
                                                .schedule = {.peak = t->learning_rate,
@@ -194,7 +194,8 @@ static int options_choose(struct mx_train_job *job)
                                                .batch_frames = (uint64_t)t->batch_frames,
                                                .grad_accum = (int32_t)t->grad_accum,
                                                .workers = (int32_t)workers,
-                                               .prefetch = (int32_t)d->prefetch,
+                                               .prefetch = mx_settings_prefetch(&job->settings),
+                                               .flow = flow,
                                                .reference_seconds = d->reference_seconds,
                                                .grad_clip = t->grad_clip,
                                                .beta1 = t->beta1,
@@ -242,23 +243,17 @@ int mx_train_job_open(struct mx_train_job *job, bool dry)
 {
     int rc = 0;
     MX_TRY(settings_check(job));
-    MX_TRY(device_open(job));
+    const char *const command = job->request.command != NULL ? job->request.command : "myxtts train";
+    if (job->devices.registry == NULL) MX_TRY(mx_device_pair_open(&job->settings, command, &job->devices));
+    job->device = job->devices.model;
+    const struct mx_model_config asked = {.mixed = job->settings.training.mixed_precision};
+    MX_TRY(mx_model_device_check(job->device, &asked));
     MX_TRY(origin_open(job));
     if (!dry) MX_TRY(run_open(job));
     MX_TRY(dataset_open(job));
     MX_TRY(options_choose(job));
-    MX_TRY(mx_trainer_plan(&job->options, &job->plan));
+    MX_TRY(mx_train_plan_make(job, dry));
     steps_choose(job);
-    const uint64_t free_bytes = mx_budget_available(mx_device_budget(job->device));
-    const uint64_t need_bytes = job->plan.device_bytes + mx_train_job_samples_bytes(job);
-    if (!dry && need_bytes > free_bytes) {
-        char need[MX_BYTES_TEXT_BYTES], have[MX_BYTES_TEXT_BYTES];
-        MX_RAISE(MX_ERR_BUDGET,
-                 "make '--batch-size' smaller and '--grad-accum' larger, bound 'training.batch_frames', or set "
-                 "'model.gradient_checkpointing=true'; '--dry-run' shows what takes how much",
-                 "training would take %s of %s, which has %s left", mx_bytes_text(need_bytes, need),
-                 mx_device_name(job->device), mx_bytes_text(free_bytes, have));
-    }
 out:
     return rc;
 }
@@ -288,9 +283,20 @@ static int words_make(struct mx_train_job *job)
 static int normaliser_choose(struct mx_train_job *job)
 {
     const struct mx_checkpoint_state *const from = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
-    if (from == NULL) return mx_normaliser_measure(job->dataset, job->device, &job->options.normaliser);
+    if (from == NULL) return mx_normaliser_measure(job->dataset, job->devices.data, &job->options.normaliser);
     job->options.normaliser = from->normaliser;
     return 0;
+}
+
+/* What happens to the recordings, in numbers. */
+static void augment_say(const struct mx_augment_options *a)
+{
+    if (!mx_augment_active(a)) return;
+    mx_info(
+        "augmentation: level ±%g dB, speed ±%g %%, noise in %g %% of the recordings (%g to %g dB below), %d band and "
+        "%d time masks",
+        a->gain_db, 100 * a->speed, 100 * a->noise_share, a->snr_min_db, a->snr_max_db,
+        a->band_width_max > 0 ? a->band_masks : 0, a->time_share_max > 0 ? a->time_masks : 0);
 }
 
 int mx_train_job_start(struct mx_train_job *job)
@@ -306,6 +312,10 @@ int mx_train_job_start(struct mx_train_job *job)
             job->run, job->plan.utterances, job->plan.validation, (double)job->plan.model.parameters * 1e-6,
             mx_bytes_text(job->plan.device_bytes, need), mx_device_name(job->device),
             mx_device_info(job->device)->name);
+    augment_say(&job->options.flow.augment);
+    mx_device_pair_announce(&job->devices, &job->settings, job->options.flow.buffer);
+    MX_TRY(mx_train_plan_say(job));
+    mx_info("Creating model on device: /%s", mx_device_logical(job->device));
     MX_TRY(mx_trainer_create(&job->options, &job->trainer));
     job->host = mx_alloc(4 * (size_t)mx_trainer_parameters(job->trainer)->floats, sizeof *job->host);
     metrics = mx_format("%s/metrics.jsonl", job->run);
@@ -330,8 +340,7 @@ void mx_train_job_close(struct mx_train_job *job)
     mx_dataset_close(job->dataset);
     mx_vocabulary_destroy(job->vocabulary);
     mx_checkpoint_close(job->origin);
-    mx_device_close(job->device);
-    mx_registry_close(job->registry);
+    mx_device_pair_close(&job->devices);
     mx_free(job->host);
     mx_free(job->words);
     mx_free(job->speakers);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A training run as `myxtts train` has it: settings, run folder, device, corpus, trainer and checkpoints together.
+ * A training run as `myxtts train` has it: settings, run folder, devices, corpus, trainer and checkpoints together.
  *
  * Run folder:
  *
@@ -17,9 +17,10 @@
 #ifndef MX_CLI_TRAIN_JOB_H
 #define MX_CLI_TRAIN_JOB_H
 
+#include "base/text.h"
 #include "checkpoint/checkpoint.h"
+#include "cli/pipeline_options.h"
 #include "cli/settings.h"
-#include "device/registry.h"
 #include "speech/speak.h"
 #include "train/metrics.h"
 #include "train/trainer.h"
@@ -28,26 +29,26 @@
 
 /* What the command line says besides settings; strings are borrowed. */
 struct mx_train_request {
-    const char *device;    /* "cpu:0" */
     const char *output;    /* run folder of a new run */
     const char *resume;    /* run folder to go on with */
     const char *init_from; /* checkpoint or any safetensors file: its weights only */
     bool partial;          /* of init_from: what fits */
+    const char *command;   /* how command lines in hints begin; NULL: "myxtts train" */
 };
 
 struct mx_train_job {
     struct mx_train_request request;
     struct mx_settings settings; /* resolved; the caller's to release */
     char *run;                   /* the folder; NULL: none (dry run) */
-    struct mx_registry *registry;
-    struct mx_device *device;
-    uint64_t limit_bytes;             /* of the device */
+    struct mx_device_pair devices;
+    struct mx_device *device;         /* of the pair, the one that trains */
     struct mx_checkpoint *origin;     /* of resume and init_from */
     struct mx_vocabulary *vocabulary; /* of the origin; NULL: the corpus has its own */
     struct mx_dataset *dataset;
     struct mx_trainer_options options;
     struct mx_trainer_plan plan;
-    int64_t steps; /* the last one of the run */
+    int64_t batch_fits; /* the plan does not fit: the largest batch that would; 0: none */
+    int64_t steps;      /* the last one of the run */
     struct mx_trainer *trainer;
     struct mx_metrics *metrics;
     struct mx_speak *speak;             /* of samples; NULL: none are spoken */
@@ -62,8 +63,8 @@ struct mx_train_job {
     struct mx_trainer_evaluation evaluation;
 };
 
-/* Opens device, origin and corpus and makes the plan; takes no large memory. job->settings and job->request are set.
- * A run folder is made or found unless `dry`. */
+/* Opens devices, origin and corpus and makes the plan; takes no large memory. job->settings and job->request are set.
+ * Devices that are open already stay. A run folder is made or found unless `dry`. */
 int mx_train_job_open(struct mx_train_job *job, bool dry);
 /* Takes the memory and gets everything ready for the next step. */
 int mx_train_job_start(struct mx_train_job *job);
@@ -74,10 +75,18 @@ int mx_train_folder_make(const char *path); /* with all folders above it */
  * when everything is saved. */
 int mx_train_job_run(struct mx_train_job *job);
 
+/* ---- train_plan.c ---- */
+/* Plans the memory of job->options. Where it does not fit, auto-tuning takes a smaller buffer; otherwise, and unless
+ * `dry`, it is MX_ERR_BUDGET with the largest batch that would. */
+int mx_train_plan_make(struct mx_train_job *job, bool dry);
+/* The table: every owner on each device, against its limit. */
+int mx_train_plan_text(const struct mx_train_job *job, struct mx_text *out);
+int mx_train_plan_say(const struct mx_train_job *job); /* the same, into the log */
+
 /* ---- train_samples.c ---- */
-/* Device memory that speaking samples takes besides the trainer's: that of the waveform; 0: none will be spoken. After
- * the plan was made. */
-uint64_t mx_train_job_samples_bytes(const struct mx_train_job *job);
+/* Device memory that speaking samples takes besides that of the trainer's plan: that of the waveform; 0: none will be
+ * spoken. After job->plan was made. */
+uint64_t mx_train_job_samples_bytes(const struct mx_train_job *job, const struct mx_trainer_plan *plan);
 /* Gets ready to speak samples, if there will be any. After the trainer was made. */
 int mx_train_job_samples_open(struct mx_train_job *job);
 /* Speaks them into samples/step-N. */

@@ -6,6 +6,8 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -13,6 +15,7 @@
 #include "base/progress.h"
 #include "cli/interrupt.h"
 #include "cli/train_job.h"
+#include "device/budget.h"
 
 /* Evaluates, tells, and remembers the best by the free-running distance, where every text could be spoken. */
 static int evaluation_run(struct mx_train_job *job, bool *best)
@@ -45,12 +48,58 @@ out:
     return rc;
 }
 
+/* ---- the start ---- */
+
+/* In Multi-GPU Mode: gives the data device the start delay to bring its first batch to the model device, and goes on as
+ * soon as it is there. False: it is not there yet; the first step says what is missing and waits on. */
+static bool warm_up(const struct mx_train_job *job, const atomic_bool *stop)
+{
+    const char *const mode = mx_mode_name(job->devices.choice.mode);
+    const double delay = job->settings.pipeline.model_start_delay;
+    const uint64_t begin = mx_clock_ns(), end = begin + (uint64_t)(delay * 1e9);
+    const struct timespec moment = {.tv_nsec = 1000000};
+    struct mx_pipeline_levels levels = {0};
+    if (!mx_device_pair_multi(&job->devices)) return true;
+    if (!job->settings.pipeline.overlap) {
+        mx_info("✅ Model training starting now");
+        return true;
+    }
+    mx_info("🕐 %s: Waiting up to %.1fs for data pipeline to warm up...", mode, delay);
+    for (;;) {
+        mx_pipeline_levels(mx_trainer_pipeline(job->trainer), &levels);
+        if (levels.arrived > 0 || mx_clock_ns() >= end || atomic_load(stop)) break;
+        nanosleep(&moment, NULL);
+    }
+    if (levels.arrived == 0) return false;
+    mx_info("✅ Model training starting now: the first batch is on /%s after %.2fs", mx_device_logical(job->device),
+            (double)(mx_clock_ns() - begin) * 1e-9);
+    return true;
+}
+
+/* ---- steps ---- */
+
 /* Has it been too long since the best evaluation? Steps count, not evaluations, so that resuming changes nothing. */
 static bool patience_over(const struct mx_train_job *job, int64_t step)
 {
     const struct mx_settings_training *const t = &job->settings.training;
     if (t->early_stopping == 0 || t->eval_every == 0 || !job->has_best) return false;
     return step - (int64_t)job->best_step >= t->early_stopping * t->eval_every;
+}
+
+/* The status line: loss, speed, how busy both devices are, how much of the time data was missing, memory. */
+static void status_note(const struct mx_train_job *job, const struct mx_trainer_report *report,
+                        struct mx_progress *progress)
+{
+    const struct mx_monitor_report *const flow = &report->flow;
+    char devices[96], used[MX_BYTES_TEXT_BYTES], limit[MX_BYTES_TEXT_BYTES];
+    if (mx_device_pair_multi(&job->devices))
+        snprintf(devices, sizeof devices, "GPU:0 %.0f %%  GPU:1 %.0f %%", 100 * flow->data_busy,
+                 100 * flow->model_busy);
+    else
+        snprintf(devices, sizeof devices, "GPU:0 %.0f %%", 100 * flow->model_busy);
+    mx_progress_note(progress, "loss %.3f  %.0f frames/s  %s  data wait %.1f %%  %s of %s", report->losses.total,
+                     (double)report->frames * 1e9 / (double)report->step_ns, devices, 100 * flow->data_wait,
+                     mx_bytes_text(flow->model_bytes, used), mx_bytes_text(flow->model_limit_bytes, limit));
 }
 
 /* One step and what is due after it. *saved tells whether the state of now is on the disk. */
@@ -61,15 +110,14 @@ static int step_run(struct mx_train_job *job, struct mx_progress *progress, bool
     struct mx_trainer_report report;
     const struct mx_settings_training *const t = &job->settings.training;
     rc = mx_trainer_step(job->trainer, &report);
+    if (rc == MX_ERR_INTERRUPTED) return 0; /* it waited for data: as if it had not begun */
     if (rc < 0) {
         const struct mx_error failure = *mx_error_last();
         if (report.step_ns > 0) (void)mx_metrics_step(job->metrics, &report);
         return mx_error_restore(&failure);
     }
     MX_TRY(mx_metrics_step(job->metrics, &report));
-    mx_progress_note(progress, "loss %.3f  mel %.3f  lr %.1e  %.0f frames/s", report.losses.total,
-                     report.losses.values[MX_LOSS_MEL], report.rate,
-                     (double)report.frames * 1e9 / (double)report.step_ns);
+    status_note(job, &report, progress);
     mx_progress_add(progress, 1);
     const bool end = report.step >= job->steps;
     if (end || (t->eval_every > 0 && report.step % t->eval_every == 0)) {
@@ -85,7 +133,8 @@ out:
 int mx_train_job_run(struct mx_train_job *job)
 {
     int rc = 0;
-    bool saved = true, enough = false;
+    /* A new run that is interrupted before its first step is saved, too, so that it can be resumed. */
+    bool saved = job->request.resume != NULL, enough = false, started = false;
     struct mx_interrupt interrupt;
     struct mx_progress *progress = NULL;
     const uint64_t begin = mx_clock_ns();
@@ -96,6 +145,8 @@ int mx_train_job_run(struct mx_train_job *job)
         return 0;
     }
     const atomic_bool *const stop = mx_interrupt_watch(&interrupt);
+    mx_trainer_watch(job->trainer, stop);
+    started = warm_up(job, stop);
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Training",
                                                            .unit = "steps",
                                                            .total = (uint64_t)(job->steps - state->step)},
@@ -104,12 +155,16 @@ int mx_train_job_run(struct mx_train_job *job)
         if (limit > 0 && (double)(mx_clock_ns() - begin) >= limit) {
             mx_info("the time limit of %g minutes is reached", job->settings.training.max_minutes);
             bool best = false;
-            if (!saved) MX_TRY(evaluation_run(job, &best));
+            if (!saved && state->step > 0) MX_TRY(evaluation_run(job, &best));
             if (!saved) MX_TRY(mx_train_job_save(job, best));
             saved = true;
             break;
         }
         MX_TRY(step_run(job, progress, &saved, &enough));
+        if (!started && !atomic_load(stop)) {
+            mx_info("✅ Model training has started");
+            started = true;
+        }
     }
     if (!saved) MX_TRY(mx_train_job_save(job, false));
     if (enough)
@@ -121,6 +176,7 @@ int mx_train_job_run(struct mx_train_job *job)
     }
 out:
     mx_progress_finish(progress);
+    mx_trainer_watch(job->trainer, NULL);
     mx_interrupt_leave(&interrupt);
     return rc;
 }

@@ -29,11 +29,11 @@ static bool samples_wanted(const struct mx_train_job *job)
            job->plan.validation > 0;
 }
 
-uint64_t mx_train_job_samples_bytes(const struct mx_train_job *job)
+uint64_t mx_train_job_samples_bytes(const struct mx_train_job *job, const struct mx_trainer_plan *plan)
 {
     struct mx_waveform_options options = MX_WAVEFORM_OPTIONS_DEFAULT;
-    options.frames_max = job->plan.capacity.model.frames;
-    options.utterances_max = job->plan.capacity.model.sequences;
+    options.frames_max = plan->capacity.model.frames;
+    options.utterances_max = plan->capacity.model.sequences;
     return samples_wanted(job) ? mx_waveform_bytes(&options) : 0;
 }
 

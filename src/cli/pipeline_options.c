@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * From flags to devices that are open, see pipeline_options.h.
+ */
+#include "cli/pipeline_options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "device/budget.h"
+
+const char *const mx_pipeline_backends[] = {"auto", "cuda", "opencl", "cpu", NULL};
+const char *const mx_pipeline_switch[] = {"on", "off", NULL};
+
+/* ---- flags ---- */
+
+/* A way to name devices on the command line leaves nothing of another one that a file (or a run) had. Two ways on one
+ * command line stay both, to be refused together. */
+static void ways_clear(const struct mx_pipeline_flags *f, struct mx_settings_pipeline *p)
+{
+    const bool one = f->device != NULL, numbers = f->data_gpu != NULL || f->model_gpu != NULL;
+    const bool names = f->data_device != NULL || f->model_device != NULL;
+    if (!one && !numbers && !names) return;
+    if (!one) p->device[0] = '\0';
+    if (!numbers) p->data_gpu = p->model_gpu = -1;
+    if (!names) p->data_device[0] = p->model_device[0] = '\0';
+}
+
+int mx_pipeline_flags_apply(const struct mx_pipeline_flags *f, struct mx_settings *settings)
+{
+    const char *const tune = f->auto_tune == NULL ? NULL : strcmp(f->auto_tune, "on") == 0 ? "true" : "false";
+    const struct {
+        const char *flag, *key, *value;
+    } list[] = {
+        {"backend", "pipeline.backend", f->backend},
+        {"device", "pipeline.device", f->device},
+        {"data-gpu", "pipeline.data_gpu", f->data_gpu},
+        {"model-gpu", "pipeline.model_gpu", f->model_gpu},
+        {"data-device", "pipeline.data_device", f->data_device},
+        {"model-device", "pipeline.model_device", f->model_device},
+        {"cpu-devices", "device.cpu_devices", f->cpu_devices},
+        {"allow-single", "pipeline.allow_single", f->allow_single ? "true" : NULL},
+        {"buffer-size", "pipeline.buffer_size", f->buffer_size},
+        {"prefetch-buffer-size", "pipeline.prefetch_buffer_size", f->prefetch_buffer_size},
+        {"num-workers", "data.num_workers", f->num_workers},
+        {"model-start-delay", "pipeline.model_start_delay", f->model_start_delay},
+        {"auto-tune", "pipeline.auto_tune", tune},
+        {"enable-memory-isolation", "pipeline.memory_isolation", f->memory_isolation ? "true" : NULL},
+        {"data-gpu-memory", "device.data_memory_mb", f->data_gpu_memory},
+        {"model-gpu-memory", "device.model_memory_mb", f->model_gpu_memory},
+        {"enable-static-shapes", "pipeline.static_shapes", f->static_shapes ? "true" : NULL},
+    };
+    ways_clear(f, &settings->pipeline);
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        if (list[i].value == NULL) continue;
+        const int rc = mx_settings_flag(settings, list[i].flag, list[i].key, list[i].value);
+        if (rc < 0) return rc;
+    }
+    return 0;
+}
+
+/* ---- limits ---- */
+
+/* What one device may take, and why. */
+struct limit {
+    uint64_t bytes;
+    char why[160];
+};
+
+/* The limit of a device that has the given roles (a third and two thirds where both are CPU devices: those share the
+ * memory of the machine, so that each has its share). */
+static int limit_choose(const struct mx_settings *s, const struct mx_device_info *info, bool data, bool model,
+                        bool shared, struct limit *out)
+{
+    int rc = 0;
+    char has[MX_BYTES_TEXT_BYTES];
+    const struct mx_settings_device *const d = &s->device;
+    const enum mx_device_role role = model ? MX_ROLE_MODEL : MX_ROLE_DATA;
+    const int64_t given = (data ? d->data_memory_mb : 0) + (model ? d->model_memory_mb : 0);
+    const uint64_t share = shared ? mx_budget_recommended(info->memory_bytes, role) : info->memory_bytes;
+    mx_bytes_text(info->memory_bytes, has);
+    if (given > 0) {
+        out->bytes = (uint64_t)given << 20;
+        snprintf(out->why, sizeof out->why, "as given");
+        if (out->bytes > info->memory_bytes) {
+            MX_FAIL(MX_ERR_BUDGET, NULL, "a limit of %" PRId64 " MB is more than %s:%d has, which is %s", given,
+                    info->backend, info->index, has);
+            MX_TRY(mx_error_hint("give '%s' at most %" PRIu64,
+                                 data && !model ? "--data-gpu-memory" : "--model-gpu-memory",
+                                 info->memory_bytes >> 20));
+        }
+    } else if (s->pipeline.memory_isolation) {
+        const uint64_t megabytes =
+            (data ? (uint64_t)MX_SETTINGS_DATA_MEMORY_MB : 0) + (model ? (uint64_t)MX_SETTINGS_MODEL_MEMORY_MB : 0);
+        out->bytes = megabytes << 20 < share ? megabytes << 20 : share;
+        if (out->bytes < megabytes << 20)
+            snprintf(out->why, sizeof out->why, "instead of %" PRIu64 " MB: %s:%d has %s%s", megabytes, info->backend,
+                     info->index, has, shared ? ", which both share" : "");
+        else
+            snprintf(out->why, sizeof out->why, "%" PRIu64 " MB, the default of memory isolation", megabytes);
+    } else {
+        out->bytes = mx_budget_recommended(info->memory_bytes, role);
+        snprintf(out->why, sizeof out->why, "the recommended share of %s", has);
+    }
+out:
+    return rc;
+}
+
+/* ---- devices ---- */
+
+static void device_say(const char *role, const struct mx_device_info *info)
+{
+    mx_info("   %s GPU: %d (%s:%d, %s)", role, info->index, info->backend, info->index, info->name);
+}
+
+static void limit_say(const char *what, const struct limit *limit)
+{
+    char text[MX_BYTES_TEXT_BYTES];
+    mx_info("   %s memory limit: %s (%s)", what, mx_bytes_text(limit->bytes, text), limit->why);
+}
+
+static int pair_open(const struct mx_settings *s, struct mx_device_pair *pair)
+{
+    int rc = 0;
+    struct limit data, model;
+    const struct mx_device_info *const first = mx_registry_device(pair->registry, 0);
+    const struct mx_device_info *const second = mx_registry_device(pair->registry, 1);
+    const bool shared = first->kind == MX_DEVICE_CPU && second->kind == MX_DEVICE_CPU;
+    mx_info("🎯 Configuring Multi-GPU Mode...");
+    device_say("Data Processing", first);
+    device_say("Model Training", second);
+    MX_TRY(limit_choose(s, first, true, false, shared, &data));
+    MX_TRY(limit_choose(s, second, false, true, shared, &model));
+    MX_TRY(mx_registry_device_open(pair->registry, 0, data.bytes, &pair->data));
+    MX_TRY(mx_registry_device_open(pair->registry, 1, model.bytes, &pair->model));
+    mx_info("   Set visible devices: GPU %d and GPU %d (%s is %s, %s is %s)", first->index, second->index,
+            mx_device_name(pair->data), mx_device_logical(pair->data), mx_device_name(pair->model),
+            mx_device_logical(pair->model));
+    limit_say("Data GPU", &data);
+    limit_say("Model GPU", &model);
+    mx_info("✅ Multi-GPU configuration completed successfully");
+out:
+    return rc;
+}
+
+static int single_open(const struct mx_settings *s, struct mx_device_pair *pair)
+{
+    int rc = 0;
+    struct limit limit;
+    const struct mx_device_info *const info = mx_registry_device(pair->registry, 0);
+    if (pair->choice.fallback[0] != '\0')
+        mx_warn("one device instead of two, as '--allow-single' permits: %s", pair->choice.fallback);
+    MX_TRY(limit_choose(s, info, true, true, false, &limit));
+    MX_TRY(mx_registry_device_open(pair->registry, 0, limit.bytes, &pair->model));
+    pair->data = pair->model;
+    if (s->pipeline.memory_isolation) limit_say(pair->choice.names[0], &limit);
+out:
+    return rc;
+}
+
+int mx_device_pair_open(const struct mx_settings *settings, const char *command, struct mx_device_pair *out)
+{
+    int rc = 0;
+    const struct mx_settings_pipeline *const p = &settings->pipeline;
+    const struct mx_mode_request request = {.command = command,
+                                            .backend = mx_settings_backend_name(p->backend),
+                                            .device = p->device,
+                                            .data_device = p->data_device,
+                                            .model_device = p->model_device,
+                                            .data_gpu = (int)p->data_gpu,
+                                            .model_gpu = (int)p->model_gpu,
+                                            .cpu_devices = (int)settings->device.cpu_devices,
+                                            .allow_single = p->allow_single};
+    *out = (struct mx_device_pair){0};
+    MX_TRY(mx_mode_open(NULL, &request, &out->choice, &out->registry));
+    MX_TRY(mx_device_pair_multi(out) ? pair_open(settings, out) : single_open(settings, out));
+out:
+    if (rc < 0) mx_device_pair_close(out);
+    return rc;
+}
+
+void mx_device_pair_close(struct mx_device_pair *pair)
+{
+    if (pair->data != pair->model) mx_device_close(pair->data);
+    mx_device_close(pair->model);
+    mx_registry_close(pair->registry);
+    *pair = (struct mx_device_pair){0};
+}
+
+void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer)
+{
+    const char *const mode = mx_mode_name(pair->choice.mode);
+    const struct mx_device_info *const model = mx_device_info(pair->model);
+    mx_info("🚀 Intelligent GPU Pipeline: %s", mode);
+    if (mx_device_pair_multi(pair)) {
+        mx_info("   - Data Processing GPU: %d", mx_device_info(pair->data)->index);
+        mx_info("   - Model Training GPU: %d", model->index);
+    } else {
+        mx_info("   - Device: %s (%s)%s", mx_device_name(pair->model), model->name,
+                pair->choice.best ? ", the best there is" : "");
+        mx_info("   - Buffer Size: %d", (int)buffer);
+        mx_info("   - Smart Prefetching: %s", settings->pipeline.overlap ? "Enabled" : "Disabled");
+    }
+    if (settings->pipeline.overlap)
+        mx_info("   - Prefetching to /%s with buffer_size=%d", mx_device_logical(pair->data), (int)buffer);
+    else
+        mx_info("   - No overlap: each batch is loaded, processed and trained on before the next");
+    if (!mx_device_pair_multi(pair)) return;
+    mx_info("🎯 %s: Model will be placed on /%s", mode, mx_device_logical(pair->model));
+    mx_info("   (Original GPU %d is now mapped to %s)", model->index, mx_device_logical(pair->model));
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Devices and the flow of batches on the command line: what the commands that train share. The flags are settings of
+ * the sections pipeline, device and data under the names that users know; the devices are chosen by pipeline/mode.h and
+ * opened under their memory limits here.
+ *
+ * Memory: flags point into argv. A pair of devices owns its registry and both devices; mx_device_pair_close releases
+ * them, after everything that uses them.
+ */
+#ifndef MX_CLI_PIPELINE_OPTIONS_H
+#define MX_CLI_PIPELINE_OPTIONS_H
+
+#include "cli/options.h"
+#include "cli/settings.h"
+#include "pipeline/mode.h"
+
+/* What the options below fill. */
+struct mx_pipeline_flags {
+    const char *backend, *device, *data_gpu, *model_gpu, *data_device, *model_device, *cpu_devices;
+    const char *buffer_size, *prefetch_buffer_size, *model_start_delay, *num_workers, *auto_tune;
+    const char *data_gpu_memory, *model_gpu_memory;
+    bool memory_isolation, static_shapes, allow_single;
+};
+
+extern const char *const mx_pipeline_backends[]; /* choices, NULL-terminated */
+extern const char *const mx_pipeline_switch[];   /* on, off */
+
+/* The options of a command whose struct has a `struct mx_pipeline_flags pipeline`: elements of its table. */
+#define MX_PIPELINE_OPTIONS(object)                                                                                    \
+    {MX_OPTION_STRING(object, pipeline.data_gpu, "data-gpu", "N", "none",                                              \
+                      "Number of the device that prepares batches. With '--model-gpu': Multi-GPU Mode. Without "       \
+                      "either: Single-GPU Buffered Mode.")},                                                           \
+        {MX_OPTION_STRING(object, pipeline.model_gpu, "model-gpu", "N", "none", "Number of the device that trains.")}, \
+        {MX_OPTION_CHOICE(object, pipeline.backend, "backend", "NAME", mx_pipeline_backends, "auto",                   \
+                          "Which devices the numbers count. auto: GPUs of CUDA, or of OpenCL where CUDA has none.")},  \
+        {MX_OPTION_STRING(object, pipeline.data_device, "data-device", "NAME", "none",                                 \
+                          "The device that prepares batches, by name: cuda:2, opencl:0, cpu:1.")},                     \
+        {MX_OPTION_STRING(object, pipeline.model_device, "model-device", "NAME", "none",                               \
+                          "The device that trains, by name.")},                                                        \
+        {MX_OPTION_STRING(object, pipeline.device, "device", "NAME", "the best there is",                              \
+                          "One device for everything, by name.")},                                                     \
+        {MX_OPTION_STRING(object, pipeline.cpu_devices, "cpu-devices", "N", "1",                                       \
+                          "Logical CPU devices that the cores are split into.")},                                      \
+        {MX_OPTION_FLAG(object, pipeline.allow_single, "allow-single",                                                 \
+                        "Do everything on one device where the two asked for are not there. Otherwise that is an "     \
+                        "error.")},                                                                                    \
+        {MX_OPTION_STRING(object, pipeline.buffer_size, "buffer-size", "N", "50",                                      \
+                          "Prepared batches that wait for the model: 25 for little memory, 50, or 100 for much "       \
+                          "memory and sources of uneven speed.")},                                                     \
+        {MX_OPTION_STRING(object, pipeline.prefetch_buffer_size, "prefetch-buffer-size", "N",                          \
+                          "max(2, min(8, 64/batch size))", "Loaded batches that wait for the data device.")},          \
+        {MX_OPTION_STRING(object, pipeline.num_workers, "num-workers", "N", "one for each two cores, then tuned",      \
+                          "Threads that load batches.")},                                                              \
+        {MX_OPTION_STRING(object, pipeline.model_start_delay, "model-start-delay", "SECONDS", "2.0",                   \
+                          "The model starts when its first batch is there; after this time it says what is missing, "  \
+                          "and goes on waiting.")},                                                                    \
+        {MX_OPTION_CHOICE(object, pipeline.auto_tune, "auto-tune", "on|off", mx_pipeline_switch, "on",                 \
+                          "Workers and batches in flight follow the stage times measured in the first steps.")},       \
+        {MX_OPTION_FLAG(object, pipeline.memory_isolation, "enable-memory-isolation",                                  \
+                        "A hard memory limit for each device: the next two, or 8192 and 16384 MB.")},                  \
+        {MX_OPTION_STRING(object, pipeline.data_gpu_memory, "data-gpu-memory", "MB", "a third of the device",          \
+                          "Memory limit of the data device.")},                                                        \
+        {MX_OPTION_STRING(object, pipeline.model_gpu_memory, "model-gpu-memory", "MB", "two thirds of the device",     \
+                          "Memory limit of the model device.")},                                                       \
+    {                                                                                                                  \
+        MX_OPTION_FLAG(object, pipeline.static_shapes, "enable-static-shapes",                                         \
+                       "Round the room for a batch up to fixed sizes.")                                                \
+    }
+
+/* Writes what was given into the settings. A way to name devices replaces the others that the settings came with. */
+int mx_pipeline_flags_apply(const struct mx_pipeline_flags *flags, struct mx_settings *settings);
+
+struct mx_device_pair {
+    struct mx_registry *registry;
+    struct mx_mode_choice choice;
+    struct mx_device *data, *model; /* the same one in Single-GPU Buffered Mode */
+};
+
+/* Chooses and opens the devices that the settings ask for, each under its limit, and says which; `command` is how
+ * command lines in hints begin. On failure there is nothing to close. */
+int mx_device_pair_open(const struct mx_settings *settings, const char *command, struct mx_device_pair *out);
+void mx_device_pair_close(struct mx_device_pair *pair); /* all zero is fine */
+
+static inline bool mx_device_pair_multi(const struct mx_device_pair *pair)
+{
+    return pair->choice.mode == MX_MODE_MULTI;
+}
+
+/* Says how batches will flow: mode, devices, buffer of so many batches, where the model will be. */
+void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer);
+
+#endif

@@ -1,0 +1,245 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Devices and modes of myxtts train, with the program given as $1: every way to name devices, every refusal with the
+# command line that would work, the messages of both modes, memory limits, the plan, and the names of settings that users
+# bring along. Two CPU devices stand for two GPUs. Everything runs on a small corpus of tones that is made here.
+. "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
+
+# corpus DIR ROWS: tones of 1 to 2 s at 16 kHz, with texts that fit.
+corpus() {
+    mkdir -p "$1/wavs"
+    perl -e '
+        my ($dir, $rows) = @ARGV;
+        open(my $list, ">", "$dir/metadata.csv");
+        for my $row (0 .. $rows - 1) {
+            my $id = sprintf("row-%03d", $row);
+            my $count = 16000 + 2000 * ($row * 7 % 9);
+            my ($step, $loud) = (0.06 + 0.002 * ($row % 40), 5000 + 400 * ($row % 10));
+            my $data = pack("s<*", map { int($loud * sin($_ * $step)) } 0 .. $count - 1);
+            open(my $wav, ">:raw", "$dir/wavs/$id.wav");
+            print $wav pack("a4Va4a4VvvVVvva4V", "RIFF", 36 + length($data), "WAVE", "fmt ", 16, 1, 1, 16000, 32000, 2,
+                            16, "data", length($data)), $data;
+            close($wav);
+            print $list "$id|Tone number ", chr(97 + $row % 26), "|tone number ", chr(97 + $row % 26), "\n";
+        }' "$1" "$2"
+}
+
+corpus tones 16
+base=(train --train-data tones --set model.width=32 --set model.heads=2 --set model.hidden=64
+    --set model.encoder_blocks=1 --set model.decoder_blocks=2 --set data.tokens=chars --set training.samples=0)
+dry=("${base[@]}" --batch-size 4 --dry-run)
+short=("${base[@]}" --batch-size 4 --steps 3 --seed 3 --eval-every 0)
+halves=(--backend cpu --cpu-devices 2)
+pair=("${halves[@]}" --data-gpu 0 --model-gpu 1)
+cores=$(nproc)
+# One device, which is half of the cores where there are two: no run needs both cores at the same moment.
+one=(--backend cpu --cpu-devices $((cores < 2 ? 1 : 2)))
+
+# said "what" WORDS: on standard error
+said() {
+    check "$1: says '$2'" grep -qF -- "$2" stderr
+}
+# The two lines of a refusal and no more: nothing was begun.
+alone() {
+    check "$1: only the error and its hint" test "$(wc -l <stderr)" -eq 2
+}
+# Weights and moments of a checkpoint, without its words.
+tensors() {
+    perl -e 'local $/; open(my $f, "<:raw", $ARGV[0]); my $b = <$f>; print substr($b, 8 + unpack("Q<", $b))' "$1"
+}
+
+# ---- contradictions: refused before anything begins ----
+works='this would work: .myxtts train --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1'
+refused 1 "❌ Multi-GPU Mode needs a data and a model device: '--data-gpu 0' is given, '--model-gpu' is not" \
+    'devices here: cpu:0' "${dry[@]}" --data-gpu 0
+alone 'one of the two'
+refused 1 "'--model-gpu 1' is given, '--data-gpu' is not" 'devices here: cpu:0' "${dry[@]}" --model-gpu 1
+refused 1 "'--data-device cpu:0' is given, '--model-device' is not" 'devices here: cpu:0' "${dry[@]}" \
+    --data-device cpu:0
+refused 1 "❌ Multi-GPU Mode needs two different devices: '--data-gpu 1' and '--model-gpu 1' are the same" \
+    'devices here: cpu:0' "${dry[@]}" --data-gpu 1 --model-gpu 1
+refused 1 "'--data-device cpu:0' and '--model-device cpu:0' are the same" 'cpu:0' "${dry[@]}" --data-device cpu:0 \
+    --model-device cpu:0
+refused 1 'cannot be mixed' 'devices here: cpu:0' "${dry[@]}" --data-gpu 0 --model-device cpu:1
+refused 1 "'--device cpu:0' does everything on one device: '--data-gpu 0' contradicts it" 'cpu:0' "${dry[@]}" \
+    --device cpu:0 --data-gpu 0 --model-gpu 1
+refused 1 "'--backend cuda' contradicts the device cpu:0" 'cpu:0' "${dry[@]}" --backend cuda --device cpu:0
+refused 1 "option '--backend' is 'rocm'" 'auto, cuda, opencl, cpu' "${dry[@]}" --backend rocm
+refused 1 "option '--data-gpu'" 'from -1 to 9999' "${dry[@]}" --data-gpu two
+refused 1 "'gpu1' is not the name of a device" 'devices here' "${dry[@]}" --device gpu1
+
+# ---- devices that are not there ----
+refused 3 '❌ Multi-GPU requires at least 2 GPUs: backend cpu has 1 device' 'devices here: cpu:0' "${dry[@]}" \
+    --backend cpu --data-gpu 0 --model-gpu 1
+if [ "$cores" -ge 2 ]; then
+    check "the command that would work" grep -q -- "$works" stderr
+    said 'the fallback that could be allowed' "'--allow-single' would do everything on cpu:0"
+    alone 'too few devices'
+    refused 3 "❌ Insufficient GPUs for Multi-GPU Mode: '--model-gpu 5' does not exist, cpu has 2 devices" "$works" \
+        "${dry[@]}" "${halves[@]}" --data-gpu 0 --model-gpu 5
+    refused 3 "'--data-device cpu:7' does not exist" 'cpu-devices 2 --data-device cpu:0 --model-device cpu:1' \
+        "${dry[@]}" --cpu-devices 2 --data-device cpu:7 --model-device cpu:1
+fi
+refused 3 "'--model-device cpu:1' is not it" 'devices here: cpu:0' "${dry[@]}" --backend cpu --data-device cpu:0 \
+    --model-device cpu:1
+refused 3 'cpu:9' 'myxtts train --device cpu:0' "${dry[@]}" --device cpu:9
+refused 1 '1024 CPU devices' 'core' "${dry[@]}" --cpu-devices 1024
+# Without a driver these are refused; with one there may be a device.
+for backend in cuda opencl; do
+    if ! "$program" devices --json 2>/dev/null | grep -q "\"$backend:0\""; then
+        refused 3 "backend $backend is not available" 'devices here: cpu:0' "${dry[@]}" --backend $backend
+    fi
+done
+
+# ---- Single-GPU Buffered Mode ----
+done_with "${dry[@]}" --backend cpu
+check "one table" test "$(grep -c '^Memory of GPU' stdout)" -eq 1
+check "one device" grep -q '^Memory of GPU:0 (cpu:0):$' stdout
+check "a buffer of 50" grep -q ' 51 prepared$' stdout
+done_with "${short[@]}" "${one[@]}" --output single
+said 'single' '🚀 Intelligent GPU Pipeline: Single-GPU Buffered Mode'
+said 'single' '   - Device: cpu:0 ('
+said 'single' ', the best there is'
+said 'single' '   - Buffer Size: 50'
+said 'single' '   - Smart Prefetching: Enabled'
+said 'single' '   - Prefetching to /GPU:0 with buffer_size=50'
+said 'single' 'Creating model on device: /GPU:0'
+check "the plan before step 1" grep -q '^    activations .* [KM]iB$' stderr
+check "the messages are in the log" grep -q 'INFO 🚀 Intelligent GPU Pipeline' single/log.txt
+check "the prefetch of batches of 4 is 8" grep -q '^Batches: \(9\|[1-9][0-9]\) loaded' stderr
+done_with "${short[@]}" "${one[@]}" --device cpu:0 --buffer-size 25 --output named
+said 'named' '   - Prefetching to /GPU:0 with buffer_size=25'
+check "a device that was named is not the best there is" test "$(grep -c 'the best there is' stderr)" -eq 0
+done_with "${short[@]}" "${one[@]}" --set pipeline.overlap=false --output plain
+said 'plain' '   - Smart Prefetching: Disabled'
+said 'plain' '   - No overlap'
+
+# ---- the fallback ----
+done_with "${short[@]}" --backend cpu --data-gpu 0 --model-gpu 1 --allow-single --output fallback
+said 'fallback' "warning: one device instead of two, as '--allow-single' permits: Multi-GPU requires at least 2 GPUs"
+said 'fallback' '🚀 Intelligent GPU Pipeline: Single-GPU Buffered Mode'
+refused 1 'cannot be mixed' 'devices here' "${dry[@]}" --data-gpu 0 --model-device cpu:1 --allow-single
+
+# ---- memory limits ----
+tight=(--set data.num_workers=1 --model-gpu-memory $((9 * cores + 16)))
+done_with "${short[@]}" --backend cpu "${tight[@]}" --output tuned
+said 'tuned' 'auto-tune: a buffer of '
+refused 3 'which has ' 'the largest batch that fits is [0-9]*: .--batch-size' "${base[@]}" --batch-size 16 \
+    --backend cpu --output r1 "${tight[@]}"
+fits=$(grep -o 'batch-size [0-9]* --grad-accum [0-9]*' stderr | head -1)
+# shellcheck disable=SC2086 # two options with their values
+done_with "${base[@]}" --backend cpu --output fitting --steps 1 "${tight[@]}" --$fits
+done_with "${base[@]}" --batch-size 16 --backend cpu --dry-run "${tight[@]}"
+check "a dry run tells that it does not fit" grep -q 'does not fit; the largest batch that does is' stdout
+refused 3 'which has ' "not even '--batch-size 1' fits" "${base[@]}" --batch-size 16 --backend cpu --output r2 \
+    --model-gpu-memory $((4 * cores + 2))
+refused 3 'a limit of 1000000000 MB is more than cpu:0 has' 'give .--model-gpu-memory. at most' "${base[@]}" \
+    --backend cpu --output r3 --model-gpu-memory 1000000000
+
+# ---- Multi-GPU Mode ----
+if [ "$cores" -ge 2 ]; then
+    done_with "${dry[@]}" "${pair[@]}" --enable-memory-isolation
+    said 'isolation' '   Data GPU memory limit: '
+    said 'isolation' '   Model GPU memory limit: '
+    check "isolation: where the limits come from" grep -q 'limit: .*\(instead of 8192 MB\|default of memory isolation\)' stderr
+    check "the table of the data device" grep -q '^Memory of GPU:0 (cpu:0), the data device:$' stdout
+    check "the table of the model device" grep -q '^Memory of GPU:1 (cpu:1), the model device:$' stdout
+    check "three slots between the devices" grep -q ' 3 on the model device$' stdout
+
+    done_with "${short[@]}" "${pair[@]}" --output multi
+    for words in '🎯 Configuring Multi-GPU Mode...' '   Data Processing GPU: 0 (cpu:0' '   Model Training GPU: 1 (cpu:1' \
+        '   Set visible devices: GPU 0 and GPU 1' '✅ Multi-GPU configuration completed successfully' \
+        '🚀 Intelligent GPU Pipeline: Multi-GPU Mode' '   - Data Processing GPU: 0' '   - Model Training GPU: 1' \
+        '   - Prefetching to /GPU:0 with buffer_size=50' '🎯 Multi-GPU Mode: Model will be placed on /GPU:1' \
+        '   (Original GPU 1 is now mapped to GPU:1)' 'Creating model on device: /GPU:1' \
+        '🕐 Multi-GPU Mode: Waiting up to 2.0s for data pipeline to warm up...' '✅ Model training '; do
+        said 'multi' "$words"
+    done
+    check "the messages come in the order of what happens" awk '
+        /Configuring Multi-GPU/ { at[++n] = 1 } /configuration completed/ { at[++n] = 2 } /Intelligent GPU/ { at[++n] = 3 }
+        /Creating model/ { at[++n] = 4 } /warm up/ { at[++n] = 5 } /✅ Model training/ { at[++n] = 6 }
+        END { for (i = 1; i <= 6; i++) if (at[i] != i) exit 1; exit n != 6 }' stderr
+
+    # The other way round, and by name: what was physical 1 is GPU:0 now.
+    done_with "${short[@]}" --cpu-devices 2 --data-device cpu:1 --model-device cpu:0 --output turned \
+        --model-start-delay 30 --num-workers 1 --prefetch-buffer-size 3 --auto-tune off
+    said 'turned' '   Data Processing GPU: 1 (cpu:1'
+    said 'turned' '(cpu:1 is GPU:0, cpu:0 is GPU:1)'
+    said 'turned' '   (Original GPU 0 is now mapped to GPU:1)'
+    said 'turned' 'Waiting up to 30.0s'
+    check "one worker and three batches that wait" grep -q '^Batches: 4 loaded' stderr
+    done_with "${short[@]}" "${pair[@]}" --enable-static-shapes --set pipeline.overlap=false --output static
+    said 'static' '✅ Model training starting now'
+
+    # The mode changes nothing in the weights.
+    for run in single named plain multi turned static; do
+        check "$run: the same weights and moments, bit for bit" cmp <(tensors single/checkpoints/step-00000003.safetensors) \
+            <(tensors $run/checkpoints/step-00000003.safetensors)
+    done
+
+    # A run goes on as it was; another choice of devices on the command line replaces that of the run.
+    done_with train --resume multi --steps 4
+    said 'resumed' '🚀 Intelligent GPU Pipeline: Multi-GPU Mode'
+    done_with train --resume multi --steps 5 --device cpu:0
+    said 'resumed on one' '🚀 Intelligent GPU Pipeline: Single-GPU Buffered Mode'
+    done_with train --resume multi --steps 6 --data-device cpu:0 --model-device cpu:1
+    said 'resumed by name' '🚀 Intelligent GPU Pipeline: Multi-GPU Mode'
+
+    refused 3 'a limit of 1000000000 MB is more than cpu:0 has' 'give .--data-gpu-memory. at most' "${base[@]}" \
+        "${pair[@]}" --output r4 --data-gpu-memory 1000000000
+    refused 3 'of cpu:0 (GPU:0), which has ' 'batch-size' "${base[@]}" "${pair[@]}" --batch-size 16 --output r5 \
+        --data-gpu-memory $((5 * ((cores + 1) / 2) + 2))
+fi
+
+# ---- augmentation ----
+done_with "${short[@]}" "${one[@]}" --augment --output augmented
+said 'augmented' 'augmentation: level ±3 dB, speed ±5 %, noise in 30 % of the recordings (20 to 40 dB below)'
+check "augmentation changes the data" test \
+    "$(tensors augmented/checkpoints/step-00000003.safetensors | cksum)" != \
+    "$(tensors single/checkpoints/step-00000003.safetensors | cksum)"
+done_with "${short[@]}" "${one[@]}" --set data.augment_band_masks=2 --set data.augment_band_width=8 --output masked
+said 'masked' 'augmentation: level ±0 dB, speed ±0 %, noise in 0 % of the recordings (20 to 40 dB below), 2 band and 0 time'
+done_with "${short[@]}" "${one[@]}" --augment --set data.augment_gain_db=0 --set data.augment_noise_share=0 \
+    --set data.augment_speed=0 --output unchanged
+check "all off is nothing at all" cmp <(tensors single/checkpoints/step-00000003.safetensors) \
+    <(tensors unchanged/checkpoints/step-00000003.safetensors)
+refused 1 'signal-to-noise' '.' "${base[@]}" --output r6 --augment --set data.augment_snr_min_db=50
+
+# ---- settings that users bring along ----
+cat >theirs.yaml <<'YAML'
+data:
+  batch_size: 4
+  num_workers: 2
+  prefetch_buffer_size: 4
+  use_tf_native_loading: true
+  use_native_loading: true
+  prefetch_to_gpu: true
+  enable_parallel_batch: true
+  enable_map_fusion: true
+  enable_caching: true
+  pipeline_buffer_size: 25
+  model_start_delay: 5.0
+  enable_memory_isolation: true
+  enable_static_shapes: true
+  data_gpu_memory: 8192
+  model_gpu_memory: 16384
+model:
+  enable_gradient_checkpointing: true
+YAML
+done_with config --config theirs.yaml
+for line in 'batch_size: 4' 'num_workers: 2' 'prefetch_buffer_size: 4' 'buffer_size: 25' 'model_start_delay: 5.0' \
+    'memory_isolation: true' 'static_shapes: true' 'data_memory_mb: 8192' 'model_memory_mb: 16384' \
+    'gradient_checkpointing: true' 'caching: true'; do
+    check "theirs: $line" grep -q "^  $line\$" stdout
+done
+check "theirs: notes for what is always so" test "$(grep -c 'changes nothing: ' stderr)" -eq 5
+for key in data.prefetch_to_gpu data.enable_parallel_batch data.enable_map_fusion data.use_native_loading \
+    data.use_tf_native_loading; do
+    refused 1 "'$key' cannot be 'false': " 'or write .true.' config --set $key=false
+done
+refused 1 "'pipeline.pipeline_depth' cannot be '7'" 'write .2.' config --set pipeline.pipeline_depth=7
+done_with config --set data.prefetch=3
+check "the former name of the prefetch" grep -q '^  prefetch_buffer_size: 3$' stdout
+
+finish
