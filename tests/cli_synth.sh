@@ -1,32 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# myxtts synth, with the program given as $1, with a voice that is hardly trained, on a corpus of tones made here: what
-# is tested is the way from text to file, not the sound. Tokens are characters, so that libespeak-ng is not needed.
-. "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
+# myxtts synth, with the program given as $1, with a voice that is hardly trained (support/tones.sh): what is tested is
+# the way from text to file, not the sound.
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+. "$here/support/cli.sh"
+# shellcheck source=tests/support/tones.sh
+. "$here/support/tones.sh"
 
-# corpus DIR ROWS: tones of 1 to 2 s at 16 kHz, of two speakers, with texts that fit.
-corpus() {
-    mkdir -p "$1/wavs"
-    perl -e '
-        my ($dir, $rows) = @ARGV;
-        open(my $list, ">", "$dir/metadata.csv");
-        for my $row (0 .. $rows - 1) {
-            my $id = sprintf("row-%03d", $row);
-            my $count = 16000 + 2000 * ($row * 7 % 9);
-            my $step = ($row % 2 ? 0.04 : 0.09) + 0.002 * ($row % 10);
-            my $data = pack("s<*", map { int(9000 * sin($_ * $step)) } 0 .. $count - 1);
-            open(my $wav, ">:raw", "$dir/wavs/$id.wav");
-            print $wav pack("a4Va4a4VvvVVvva4V", "RIFF", 36 + length($data), "WAVE", "fmt ", 16, 1, 1, 16000, 32000, 2,
-                            16, "data", length($data)), $data;
-            close($wav);
-            print $list "$id|", ($row % 2 ? "low" : "high"), "|The tone number ", chr(97 + $row % 26), ".\n";
-        }' "$1" "$2"
-}
-
-corpus tones 12
-done_with train --train-data tones --output run --set model.width=32 --set model.heads=2 --set model.hidden=64 \
-    --set model.encoder_blocks=1 --set model.decoder_blocks=1 --set data.tokens=chars --batch-size 4 --steps 8
+tones tones 12
+done_with train --train-data tones --output run "${small[@]}" --steps 8
 
 # ---- refusals ----
 refused 1 "'--checkpoint RUN_OR_FILE' is missing" 'help' synth --text a --output a.wav
@@ -56,5 +39,32 @@ done_with synth --checkpoint run --text-file text.txt --output three.wav
 check "a file says the same" cmp one.wav three.wav
 "$program" synth --checkpoint run --output - <text.txt >four.wav 2>stderr
 check "standard input and output" cmp one.wav four.wav
+
+# ---- a file for each line ----
+refused 1 'contradict' 'help' synth --checkpoint run --text a --output a.wav --output-dir out
+printf 'a|The tone number a.\nThe tone.\na|The tone number b.\n' >twice.txt
+refused 2 'lines 1 and 3 of the text both become a.wav' 'name' synth --checkpoint run --text-file twice.txt --output-dir out
+printf '\n \nname|\n' >blank.txt
+refused 2 'no line that could be spoken' 'words' synth --checkpoint run --text-file blank.txt --output-dir out
+check "a refusal makes no folder" test ! -e out
+
+printf 'The tone number a.\n\nmy-tone|The tone number a.\r\n...\nTone | line\tand more.' >lines.txt
+done_with synth --checkpoint run --text-file lines.txt --output-dir out/deep
+check "three files and the list" test "$(ls out/deep | tr '\n' ' ')" = "001.wav 005.wav list.tsv my-tone.wav "
+check "a line says what the same text says alone" cmp one.wav out/deep/001.wav
+check "a name is not spoken, nor the end of a line" cmp one.wav out/deep/my-tone.wav
+check "what is left out is counted" grep -q '3 files.* 1 blank line skipped, 1 with nothing to say' stderr
+check "and named" grep -q 'line 4: nothing of it' stderr
+cut -f 1,3 out/deep/list.tsv >list
+printf 'file\ttext\n001.wav\tThe tone number a.\nmy-tone.wav\tThe tone number a.\n005.wav\tTone | line and more.\n' >wanted
+check "the list has file and text" cmp list wanted
+seconds=$(awk -F '\t' '$1 == "001.wav" { print $2 }' out/deep/list.tsv)
+check "and seconds" perl -e 'exit(abs($ARGV[0] - (-s "one.wav") / 44100) > 0.01)' "$seconds"
+done_with synth --checkpoint run --text 'my-tone|The tone number a.' --output-dir out/deep --speed 2
+check "files that are there are replaced" cmp fast.wav out/deep/my-tone.wav
+check "others stay" test -e out/deep/001.wav
+printf 'x|The tone.\ny|\xd8\xb3\xd9\x84\xd8\xa7\xd9\x85\n' >mixed.txt
+refused 1 'line 2: ' 'English' synth --checkpoint run --text-file mixed.txt --output-dir mixed
+check "what was spoken before is there" test -e mixed/x.wav
 
 finish

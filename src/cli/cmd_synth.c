@@ -14,11 +14,13 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "checkpoint/checkpoint.h"
+#include "base/progress.h"
 #include "cli/command.h"
+#include "cli/settings.h"
+#include "cli/synth_lines.h"
 #include "cli/train_job.h"
+#include "cli/voice.h"
 #include "corpus/audio.h"
-#include "device/registry.h"
 #include "speech/speak.h"
 #include "speech/wav.h"
 
@@ -33,8 +35,9 @@ static const struct mx_model_capacity room = {.sequences = 4,
                                               .longest_frames = 4800};
 
 struct values {
-    const char *checkpoint, *text, *text_file, *output, *speaker_wav, *speaker, *speed, *pitch, *language, *device;
-    int64_t seed;
+    const char *checkpoint, *text, *text_file, *output, *output_dir, *speaker_wav, *speaker, *speed, *pitch;
+    const char *language, *device;
+    int64_t cpu_devices, seed;
 };
 
 static const struct mx_option options[] = {
@@ -44,8 +47,10 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, text, "text", "TEXT", "standard input", "What to say."), .letter = 't'},
     {MX_OPTION_STRING(struct values, text_file, "text-file", "FILE", NULL, "Say what stands in this file.")},
     {MX_OPTION_STRING(struct values, output, "output", "FILE", NULL,
-                      "The WAV file to write; '-' is standard output. Must be given."),
+                      "The WAV file to write; '-' is standard output. This or '--output-dir' must be given."),
      .letter = 'o'},
+    {MX_OPTION_STRING(struct values, output_dir, "output-dir", "DIR", NULL,
+                      "Make a WAV file of each line of the text in this folder, and a list of them.")},
     {MX_OPTION_STRING(struct values, speaker_wav, "speaker-wav", "FILE", "a recording that the run keeps",
                       "Speak with the voice of this recording.")},
     {MX_OPTION_STRING(struct values, speaker, "speaker", "NAME", "the first one",
@@ -55,6 +60,8 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "by the script of each paragraph",
                       "Language of the text: en or fa.")},
     {MX_OPTION_STRING(struct values, device, "device", "NAME", "cpu:0", "The device that speaks.")},
+    {MX_OPTION_INT(struct values, cpu_devices, "cpu-devices", "N", 1, MX_SETTINGS_CPU_DEVICES_MAX, "1",
+                   "Logical CPU devices that the cores are split into.")},
     {MX_OPTION_INT(struct values, seed, "seed", "N", 0, INT64_MAX, "0",
                    "The same text, voice and seed give the same samples.")},
 };
@@ -62,82 +69,39 @@ static const struct mx_option options[] = {
 static const struct mx_example examples[] = {
     {"myxtts synth --checkpoint my-run --text 'Good morning.' --output morning.wav", "speaks a sentence"},
     {"myxtts synth -c my-run --text-file story.txt --speed 1.2 -o story.wav", "reads a file aloud, a little faster"},
+    {"myxtts synth -c my-run --text-file lines.txt --output-dir spoken", "makes spoken/001.wav, spoken/002.wav …"},
     {"myxtts synth -c my-run --text 'Hello' --speaker-wav friend.wav -o - | aplay", "in another voice, at once"},
 };
 
 /* Everything that speaks. */
-struct voice {
-    struct mx_registry *registry;
-    struct mx_device *device;
-    struct mx_stream *stream;
-    struct mx_checkpoint *checkpoint;
-    struct mx_vocabulary *vocabulary;
-    struct mx_model *model;
-    struct mx_buffer *weights;
+struct speaker {
+    struct mx_voice voice;
     struct mx_speak *speak;
     float *reference;
     int32_t reference_frames;
 };
 
-static void voice_close(struct voice *v)
+static void speaker_close(struct speaker *s)
 {
-    if (v->stream != NULL) (void)mx_stream_sync(v->stream); /* after a failure something may be under way */
-    mx_free(v->reference);
-    mx_speak_destroy(v->speak);
-    mx_buffer_release(v->weights);
-    mx_model_destroy(v->model);
-    mx_vocabulary_destroy(v->vocabulary);
-    mx_checkpoint_close(v->checkpoint);
-    mx_stream_release(v->stream);
-    mx_device_close(v->device);
-    mx_registry_close(v->registry);
+    if (s->voice.stream != NULL) (void)mx_stream_sync(s->voice.stream); /* something may be under way */
+    mx_free(s->reference);
+    mx_speak_destroy(s->speak);
+    mx_voice_close(&s->voice);
 }
 
-/* The averaged weights, if the checkpoint has them. */
-static int weights_load(struct voice *v)
+static int speaker_open(struct speaker *s, const struct values *values)
 {
     int rc = 0;
-    const struct mx_parameters *const table = mx_model_parameters(v->model);
-    const size_t bytes = (size_t)table->floats * sizeof(float);
-    const enum mx_checkpoint_group group =
-        mx_checkpoint_has(v->checkpoint, MX_CHECKPOINT_AVERAGE) ? MX_CHECKPOINT_AVERAGE : MX_CHECKPOINT_WEIGHTS;
-    struct mx_checkpoint_target target = {{NULL}};
-    float *const host = mx_alloc(1, bytes);
-    if (host == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    target.groups[group] = host;
-    MX_TRY(mx_checkpoint_load(v->checkpoint, table, &target, false, NULL));
-    MX_TRY(mx_buffer_create(v->device, "parameters", bytes, &v->weights));
-    MX_TRY(mx_copy_upload(v->stream, mx_slice_at(v->weights, 0), host, bytes));
-    MX_TRY(mx_stream_sync(v->stream));
-out:
-    mx_free(host);
-    return rc;
-}
-
-static int voice_open(struct voice *v, const struct values *values)
-{
-    int rc = 0;
-    char hash[MX_RECIPE_HASH_BYTES];
-    const struct mx_registry_options wanted = {.devices = {values->device != NULL ? values->device : "cpu:0"},
-                                               .device_count = 1};
-    MX_TRY(mx_checkpoint_open(values->checkpoint, NULL, &v->checkpoint));
-    const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
-    if (strcmp(state->recipe_hash, mx_recipe_hash_text(&mx_recipe_default, hash)) != 0)
-        MX_RAISE(MX_ERR_DATA, "use the version of the program that made it",
-                 "%s was trained on features of another recipe (%s)", mx_checkpoint_path(v->checkpoint), state->recipe);
-    MX_TRY(mx_vocabulary_read(state->vocabulary, strlen(state->vocabulary), &v->vocabulary));
-    MX_TRY(mx_registry_open(NULL, &wanted, &v->registry));
-    MX_TRY(mx_registry_device_open(v->registry, 0, 0, &v->device));
-    MX_TRY(mx_stream_create(v->device, "speak", &v->stream));
-    MX_TRY(mx_model_create(v->device, v->stream, &state->model, &room, MX_MODEL_SPEAK, &v->model));
-    MX_TRY(weights_load(v));
+    struct mx_voice *const v = &s->voice;
+    MX_TRY(mx_voice_open(v, values->checkpoint, values->device, values->cpu_devices));
+    MX_TRY(mx_voice_load(v, &room));
     const struct mx_speak_voice parts = {.device = v->device,
                                          .stream = v->stream,
                                          .model = v->model,
                                          .parameters = mx_slice_at(v->weights, 0),
                                          .vocabulary = v->vocabulary,
-                                         .normaliser = state->normaliser};
-    MX_TRY(mx_speak_create(&parts, 0, (uint64_t)values->seed, &v->speak));
+                                         .normaliser = mx_checkpoint_state(v->checkpoint)->normaliser};
+    MX_TRY(mx_speak_create(&parts, 0, (uint64_t)values->seed, &s->speak));
 out:
     return rc;
 }
@@ -145,7 +109,7 @@ out:
 /* ---- whose voice ---- */
 
 /* The recording that the run keeps of the wanted speaker; *path stays NULL if there is none. */
-static int kept_find(const struct voice *v, const char *speaker, char **path)
+static int kept_find(const struct mx_voice *v, const char *speaker, char **path)
 {
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
     const char *const file = mx_checkpoint_path(v->checkpoint);
@@ -173,7 +137,7 @@ static int kept_find(const struct voice *v, const char *speaker, char **path)
                    "the run keeps no recording of '%s'", speaker);
 }
 
-static int reference_load(struct voice *v, const struct values *values)
+static int reference_load(struct speaker *s, const struct values *values)
 {
     int rc = 0;
     char *kept = NULL;
@@ -184,7 +148,7 @@ static int reference_load(struct voice *v, const struct values *values)
     struct mx_audio_report report;
     const struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
     if (path == NULL) {
-        MX_TRY(kept_find(v, values->speaker, &kept));
+        MX_TRY(kept_find(&s->voice, values->speaker, &kept));
         path = kept;
     }
     if (path == NULL) {
@@ -193,7 +157,7 @@ static int reference_load(struct voice *v, const struct values *values)
     }
     MX_TRY(mx_audio_reader_create(&reader));
     MX_TRY(mx_audio_load(reader, path, &reading, &samples, &count, &report));
-    MX_TRY(mx_speak_reference(v->speak, samples, count, &v->reference, &v->reference_frames));
+    MX_TRY(mx_speak_reference(s->speak, samples, count, &s->reference, &s->reference_frames));
 out:
     mx_audio_reader_destroy(reader);
     mx_free(kept);
@@ -214,7 +178,9 @@ static int usage_check(const struct values *v)
 {
     const char *const hint = "see 'myxtts synth --help'";
     if (v->checkpoint == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--checkpoint RUN_OR_FILE' is missing");
-    if (v->output == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--output FILE' is missing");
+    if (v->output == NULL && v->output_dir == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--output FILE' is missing");
+    if (v->output != NULL && v->output_dir != NULL)
+        return MX_FAIL(MX_ERR_USAGE, hint, "'--output' and '--output-dir' contradict each other");
     if (v->text != NULL && v->text_file != NULL)
         return MX_FAIL(MX_ERR_USAGE, hint, "'--text' and '--text-file' contradict each other");
     if (v->speaker != NULL && v->speaker_wav != NULL)
@@ -231,12 +197,91 @@ static int text_read(const struct values *v, char **text, size_t *length)
     return *text == NULL ? MX_ERR_NO_MEMORY : 0;
 }
 
+/* The whole text into one file. */
+static int text_speak(struct speaker *s, const struct mx_speak_options *how, const char *text, size_t length,
+                      const char *output)
+{
+    int rc = 0;
+    struct mx_speak_result result = {0};
+    MX_TRY(mx_speak_text(s->speak, text, length, how, &result));
+    if (result.count == 0)
+        MX_RAISE(MX_ERR_DATA, "give a text with words or numbers", "nothing of the text can be spoken");
+    MX_TRY(mx_wav_write(output, result.audio, result.count, mx_recipe_default.rate, MX_WAV_PCM16));
+    mx_info("%s: %.2f s of speech in %zu piece%s; real-time factor %.3f (network %.2f s, waveform %.2f s)", output,
+            result.seconds, result.pieces, result.pieces == 1 ? "" : "s", result.real_time_factor, result.model_seconds,
+            result.waveform_seconds);
+out:
+    mx_speak_result_release(&result);
+    return rc;
+}
+
+/* Sums over the lines. */
+struct totals {
+    size_t files, silent;
+    double seconds, work_seconds;
+};
+
+static int line_speak(struct speaker *s, const struct mx_speak_options *how, struct mx_synth_line *line,
+                      const char *folder, struct totals *totals)
+{
+    int rc = 0;
+    struct mx_speak_result result = {0};
+    char *const path = mx_format("%s/%s", folder, line->name);
+    if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    rc = mx_speak_text(s->speak, line->text, line->length, how, &result);
+    if (rc < 0) MX_TRY(mx_error_wrap("line %zu", line->number));
+    if (result.count == 0) {
+        mx_warn("line %zu: nothing of it can be spoken", line->number);
+        totals->silent++;
+        goto out;
+    }
+    MX_TRY(mx_wav_write(path, result.audio, result.count, mx_recipe_default.rate, MX_WAV_PCM16));
+    line->seconds = result.seconds;
+    totals->files++;
+    totals->seconds += result.seconds;
+    totals->work_seconds += result.real_time_factor * result.seconds;
+out:
+    mx_speak_result_release(&result);
+    mx_free(path);
+    return rc;
+}
+
+/* Each line of the text into a file of its own. */
+static int lines_speak(struct speaker *s, const struct mx_speak_options *how, const char *text, size_t length,
+                       const char *folder)
+{
+    int rc = 0;
+    struct mx_synth_lines lines = {0};
+    struct totals totals = {0};
+    struct mx_progress *progress = NULL;
+    MX_TRY(mx_synth_lines_read(text, length, &lines));
+    MX_TRY(mx_train_folder_make(folder));
+    MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Speaking", .unit = "lines", .total = lines.count},
+                             &progress));
+    for (size_t i = 0; i < lines.count; i++) {
+        MX_TRY(line_speak(s, how, &lines.lines[i], folder, &totals));
+        mx_progress_add(progress, 1);
+    }
+    mx_progress_finish(progress);
+    progress = NULL;
+    if (totals.files == 0)
+        MX_RAISE(MX_ERR_DATA, "give a text with words or numbers", "nothing of the text can be spoken");
+    MX_TRY(mx_synth_lines_list(&lines, folder));
+    mx_info("%s: %zu file%s, %.2f s of speech, listed in " MX_SYNTH_LIST "; real-time factor %.3f; %zu blank line%s "
+            "skipped, %zu with nothing to say",
+            folder, totals.files, totals.files == 1 ? "" : "s", totals.seconds, totals.work_seconds / totals.seconds,
+            lines.blank, lines.blank == 1 ? "" : "s", totals.silent);
+out:
+    mx_progress_finish(progress);
+    mx_synth_lines_release(&lines);
+    return rc;
+}
+
 static int run(const void *given, const struct mx_option_list *operands)
 {
     const struct values *const values = given;
-    struct voice voice = {0};
+    struct speaker speaker = {0};
     struct mx_speak_options how = MX_SPEAK_OPTIONS_DEFAULT;
-    struct mx_speak_result result = {0};
     enum mx_language language;
     char *text = NULL;
     size_t length = 0;
@@ -249,22 +294,18 @@ static int run(const void *given, const struct mx_option_list *operands)
         MX_TRY(mx_language_parse(values->language, &language));
         how.language = (int)language;
     }
-    MX_TRY(voice_open(&voice, values));
-    MX_TRY(reference_load(&voice, values));
+    MX_TRY(speaker_open(&speaker, values));
+    MX_TRY(reference_load(&speaker, values));
     MX_TRY(text_read(values, &text, &length));
-    how.reference = voice.reference;
-    how.reference_frames = voice.reference_frames;
-    MX_TRY(mx_speak_text(voice.speak, text, length, &how, &result));
-    if (result.count == 0)
-        MX_RAISE(MX_ERR_DATA, "give a text with words or numbers", "nothing of the text can be spoken");
-    MX_TRY(mx_wav_write(values->output, result.audio, result.count, mx_recipe_default.rate, MX_WAV_PCM16));
-    mx_info("%s: %.2f s of speech in %zu piece%s; real-time factor %.3f (network %.2f s, waveform %.2f s)",
-            values->output, result.seconds, result.pieces, result.pieces == 1 ? "" : "s", result.real_time_factor,
-            result.model_seconds, result.waveform_seconds);
+    how.reference = speaker.reference;
+    how.reference_frames = speaker.reference_frames;
+    if (values->output_dir != NULL)
+        MX_TRY(lines_speak(&speaker, &how, text, length, values->output_dir));
+    else
+        MX_TRY(text_speak(&speaker, &how, text, length, values->output));
 out:
-    mx_speak_result_release(&result);
     mx_free(text);
-    voice_close(&voice);
+    speaker_close(&speaker);
     return rc;
 }
 
@@ -277,7 +318,10 @@ const struct mx_command mx_command_synth = {
             .description =
                 "Long text is split at sentences and spoken piece by piece into one file, 22,050 Hz, 16 bits, mono. "
                 "The voice is that of the recording given by '--speaker-wav', or of one that the run folder keeps of "
-                "each speaker. The real-time factor (time of work by time of speech) is told at the end.",
+                "each speaker. The real-time factor (time of work by time of speech) is told at the end.\n"
+                "With '--output-dir' each line becomes a file of its own: a line 'NAME|TEXT' NAME.wav (letters, "
+                "digits, '_', '-' and '.'), any other the number of the line, 001.wav and so on; blank lines are "
+                "skipped. list.tsv in the folder lists file, seconds and text. Files that are there are replaced.",
             .examples = examples,
             .example_count = sizeof examples / sizeof examples[0],
         },

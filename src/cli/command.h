@@ -23,13 +23,18 @@ extern const struct mx_command mx_command_check;
 extern const struct mx_command mx_command_config;
 extern const struct mx_command mx_command_corpus;
 extern const struct mx_command mx_command_devices;
+extern const struct mx_command mx_command_eval;
 extern const struct mx_command mx_command_features;
 extern const struct mx_command mx_command_inspect;
 extern const struct mx_command mx_command_prepare;
+extern const struct mx_command mx_command_profile;
 extern const struct mx_command mx_command_synth;
 extern const struct mx_command mx_command_train;
+extern const struct mx_command mx_command_validate;
 
 /* From now on messages from info on also go to this file, unless the user named another with --log-file. */
 int mx_command_log_file(const char *path);
+/* From now on only warnings and errors are shown, unless the user asked for debug messages. A log file gets all. */
+int mx_command_log_calm(void);
 
 #endif

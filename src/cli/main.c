@@ -14,9 +14,10 @@
 #include "base/log.h"
 #include "cli/command.h"
 
-static const struct mx_command *const commands[] = {&mx_command_check,   &mx_command_config,   &mx_command_corpus,
-                                                    &mx_command_devices, &mx_command_features, &mx_command_inspect,
-                                                    &mx_command_prepare, &mx_command_synth,    &mx_command_train};
+static const struct mx_command *const commands[] = {&mx_command_check,   &mx_command_config,  &mx_command_corpus,
+                                                    &mx_command_devices, &mx_command_eval,    &mx_command_features,
+                                                    &mx_command_inspect, &mx_command_prepare, &mx_command_profile,
+                                                    &mx_command_synth,   &mx_command_train,   &mx_command_validate};
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
 /* Options that may stand before or after the subcommand. */
@@ -104,6 +105,12 @@ int mx_command_log_file(const char *path)
     struct mx_log_options options = log_now;
     if (options.file == NULL) options.file = path;
     return mx_log_configure(&options);
+}
+
+int mx_command_log_calm(void)
+{
+    if (log_now.level == MX_LOG_INFO) log_now.level = MX_LOG_WARN;
+    return mx_log_configure(&log_now);
 }
 
 static int log_apply(const struct globals *globals)

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * myxtts eval: how near a trained voice comes to the recordings of a corpus when it really speaks their texts.
+ *
+ * The judgement is that of training (train/listen.h); here are the corpus, the sums and the loop. What is told of them:
+ * eval_report.c.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/progress.h"
+#include "cli/command.h"
+#include "cli/eval_report.h"
+#include "cli/settings.h"
+#include "cli/voice.h"
+#include "corpus/packed.h"
+#include "train/listen.h"
+
+#define FRAMES_FACTOR 2 /* speech may become so much longer than the longest recording */
+
+struct values {
+    const char *checkpoint, *data, *json, *language, *device;
+    int64_t limit, cpu_devices, seed;
+    bool held_out;
+};
+
+static const struct mx_option options[] = {
+    {MX_OPTION_STRING(struct values, checkpoint, "checkpoint", "RUN_OR_FILE", NULL,
+                      "Run folder (its newest checkpoint) or checkpoint file. Must be given."),
+     .letter = 'c'},
+    {MX_OPTION_STRING(struct values, data, "data", "CORPUS", NULL,
+                      "Corpus folder, manifest file or packed corpus. Must be given."),
+     .letter = 'd'},
+    {MX_OPTION_INT(struct values, limit, "limit", "N", 1, UINT32_MAX, "all",
+                   "Look at so many utterances, evenly spread over the corpus.")},
+    {MX_OPTION_FLAG(struct values, held_out, "held-out",
+                    "Only rows that the training kept for validation, if the corpus is the one it had.")},
+    {MX_OPTION_STRING(struct values, json, "json", "FILE", NULL,
+                      "Write the report, with every utterance, as one JSON object; '-' is standard output, instead of "
+                      "the table.")},
+    {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "by the script of each text",
+                      "Language of all texts of a folder: en or fa.")},
+    {MX_OPTION_STRING(struct values, device, "device", "NAME", "cpu:0", "The device that speaks.")},
+    {MX_OPTION_INT(struct values, cpu_devices, "cpu-devices", "N", 1, MX_SETTINGS_CPU_DEVICES_MAX, "1",
+                   "Logical CPU devices that the cores are split into.")},
+    {MX_OPTION_INT(struct values, seed, "seed", "N", 1, INT64_MAX, "that of the training",
+                   "Decides which other recording of the speaker tells the voice, and which part of it.")},
+};
+
+static const struct mx_example examples[] = {
+    {"myxtts eval --checkpoint my-run --data held-out", "speaks all texts of a corpus and compares"},
+    {"myxtts eval -c my-run -d my-corpus.pack --limit 50 --json -", "50 of them, for a machine to read"},
+};
+
+/* Everything that is opened; see eval_close. */
+struct eval {
+    struct mx_voice voice;
+    struct mx_settings settings; /* of the training */
+    struct mx_dataset *dataset;
+    struct mx_assembly *assembly;
+    struct mx_dataset_reader *reader;
+    struct mx_slot *slot;
+    struct mx_batch *batch;
+    struct mx_listener *listener;
+    uint32_t *list; /* utterances to look at */
+    uint32_t count;
+};
+
+static void eval_close(struct eval *e)
+{
+    if (e->voice.stream != NULL) (void)mx_stream_sync(e->voice.stream); /* something may be under way */
+    mx_listener_destroy(e->listener);
+    mx_batch_destroy(e->batch);
+    mx_slot_destroy(e->slot);
+    mx_dataset_reader_destroy(e->reader);
+    mx_assembly_destroy(e->assembly);
+    mx_dataset_close(e->dataset);
+    mx_free(e->list);
+    mx_config_release(&mx_settings_schema, &e->settings);
+    mx_voice_close(&e->voice);
+}
+
+/* The settings of the training: how long references were, and which recordings could be used. */
+static int settings_find(struct eval *e)
+{
+    const char *const text = mx_checkpoint_state(e->voice.checkpoint)->config;
+    int rc = mx_config_defaults(&mx_settings_schema, &e->settings);
+    if (rc >= 0) rc = mx_config_load_text(&mx_settings_schema, &e->settings, "config", text, strlen(text));
+    if (rc < 0) mx_error_wrap("%s", mx_checkpoint_path(e->voice.checkpoint));
+    return rc;
+}
+
+/* Which utterances of the corpus are looked at. */
+static int list_make(struct eval *e, const struct values *values)
+{
+    const uint32_t all = mx_dataset_count(e->dataset);
+    uint32_t count = 0;
+    e->list = mx_alloc(all, sizeof *e->list);
+    if (e->list == NULL) return MX_ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < all; i++)
+        if (!values->held_out || mx_dataset_utterance(e->dataset, i)->validation) e->list[count++] = i;
+    if (count == 0)
+        return MX_FAIL(MX_ERR_DATA, "leave '--held-out' out, or give the corpus that the voice was trained on",
+                       "no row of %s was kept for validation", values->data);
+    e->count = values->limit > 0 && values->limit < count ? (uint32_t)values->limit : count;
+    for (uint32_t i = 0; i < e->count; i++) e->list[i] = e->list[(uint64_t)i * count / e->count];
+    return 0;
+}
+
+/* The corpus in the tokens of the voice. */
+static int corpus_open(struct eval *e, const struct values *values)
+{
+    int rc = 0;
+    enum mx_language language;
+    struct mx_dataset_options wanted = MX_DATASET_OPTIONS_DEFAULT;
+    const struct mx_settings_data *const d = &e->settings.data;
+    wanted.path = values->data;
+    wanted.manifest.seed = (uint64_t)e->settings.training.seed;
+    wanted.manifest.validation_fraction = d->validation_fraction;
+    if (values->held_out && d->val_data[0] != '\0') wanted.manifest.validation = d->val_data;
+    wanted.row.audio.seconds_min = d->min_seconds;
+    wanted.row.audio.seconds_max = d->max_seconds;
+    wanted.row.tokens = mx_vocabulary_mode(e->voice.vocabulary);
+    wanted.row.vocabulary = e->voice.vocabulary;
+    if (values->language != NULL) {
+        MX_TRY(mx_language_parse(values->language, &language));
+        wanted.row.language = (int)language;
+    }
+    const bool packed = mx_packed_detect(values->data);
+    if (packed && values->language != NULL)
+        MX_RAISE(MX_ERR_USAGE, "leave '--language' out",
+                 "the texts of the packed corpus %s have their language already", values->data);
+    rc = mx_dataset_open(&wanted, &e->dataset);
+    if (rc == MX_ERR_DATA && !packed)
+        mx_error_hint(
+            "the voice must know the languages and symbols of the corpus ('myxtts inspect %s'); 'myxtts check "
+            "%s' tells what else may be wrong",
+            values->checkpoint, values->data);
+    MX_TRY(rc);
+    MX_TRY(list_make(e, values));
+out:
+    return rc;
+}
+
+/* Everything between corpus and numbers. */
+static int listener_open(struct eval *e, const struct values *values)
+{
+    int rc = 0;
+    struct mx_slot_capacity one;
+    const struct mx_checkpoint_state *const state = mx_checkpoint_state(e->voice.checkpoint);
+    const struct mx_assembly_options how = {.dataset = e->dataset,
+                                            .normaliser = state->normaliser,
+                                            .seed = values->seed > 0 ? (uint64_t)values->seed : state->seed,
+                                            .reference_seconds = e->settings.data.reference_seconds};
+    MX_TRY(mx_assembly_create(&how, &e->assembly));
+    MX_TRY(mx_assembly_capacity(e->assembly, e->list, e->count, 1, 0, &one));
+    const struct mx_batch_options batch = {.capacity = one,
+                                           .normaliser = state->normaliser,
+                                           .features = mx_dataset_kind(e->dataset) == MX_PACKED_FEATURES};
+    struct mx_model_capacity room = one.model;
+    room.frames = room.longest_frames = FRAMES_FACTOR * one.model.longest_frames;
+    MX_TRY(mx_voice_load(&e->voice, &room));
+    MX_TRY(mx_dataset_reader_create(e->dataset, &e->reader));
+    MX_TRY(mx_slot_create(e->assembly, e->voice.device, &one, &e->slot));
+    MX_TRY(mx_batch_create(e->voice.device, e->voice.stream, &batch, &e->batch));
+    const struct mx_listener_options parts = {.assembly = e->assembly,
+                                              .reader = e->reader,
+                                              .slot = e->slot,
+                                              .batch = e->batch,
+                                              .stream = e->voice.stream,
+                                              .model = e->voice.model,
+                                              .weights = mx_slice_at(e->voice.weights, 0)};
+    MX_TRY(mx_listener_create(&parts, &e->listener));
+out:
+    return rc;
+}
+
+/* Speaks all utterances of the list. */
+static int list_speak(struct eval *e, struct mx_eval_report *report)
+{
+    int rc = 0;
+    struct mx_progress *progress = NULL;
+    const uint64_t begin = mx_clock_ns();
+    MX_TRY(mx_progress_start(
+        &(struct mx_progress_options){.title = "Speaking", .unit = "utterances", .total = e->count}, &progress));
+    for (uint32_t i = 0; i < e->count; i++) {
+        struct mx_spoken one;
+        MX_TRY(mx_listener_speak(e->listener, e->list[i], &one));
+        MX_TRY(mx_eval_report_add(report, e->list[i], &one));
+        mx_progress_note(progress, "mel %.2f dB", mx_spoken_mel_db(&report->all));
+        mx_progress_add(progress, 1);
+    }
+    report->elapsed_seconds = (double)(mx_clock_ns() - begin) * 1e-9;
+out:
+    mx_progress_finish(progress);
+    return rc;
+}
+
+/* ---- running ---- */
+
+static int usage_check(const struct values *v)
+{
+    const char *const hint = "see 'myxtts eval --help'";
+    if (v->checkpoint == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--checkpoint RUN_OR_FILE' is missing");
+    if (v->data == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--data CORPUS' is missing");
+    return 0;
+}
+
+static int run(const void *given, const struct mx_option_list *operands)
+{
+    const struct values *const values = given;
+    struct eval e = {0};
+    struct mx_eval_report report = {0};
+    (void)operands; /* the page takes none, so the parser refused them */
+    int rc = usage_check(values);
+    if (rc < 0) return rc;
+    MX_TRY(mx_voice_open(&e.voice, values->checkpoint, values->device, values->cpu_devices));
+    MX_TRY(settings_find(&e));
+    MX_TRY(corpus_open(&e, values));
+    MX_TRY(listener_open(&e, values));
+    MX_TRY(mx_eval_report_open(&report, &e.voice, e.dataset, values->data, e.count));
+    MX_TRY(list_speak(&e, &report));
+    const bool machine = values->json != NULL && strcmp(values->json, "-") == 0;
+    if (values->json != NULL) MX_TRY(mx_eval_report_json(&report, values->json));
+    if (!machine) mx_eval_report_print(&report);
+    if (report.all.spoken == 0)
+        MX_RAISE(MX_ERR_DATA, report.all.too_long > 0 ? "train the voice for longer" : "'myxtts check' tells why",
+                 "none of the %" PRIu32 " utterances could be spoken and compared", e.count);
+out:
+    mx_eval_report_release(&report);
+    eval_close(&e);
+    return rc;
+}
+
+const struct mx_command mx_command_eval = {
+    .name = "eval",
+    .page =
+        {
+            .command = "myxtts eval",
+            .summary = "speak the texts of a corpus and compare with its recordings",
+            .description =
+                "Each text is spoken as 'myxtts synth' would speak it, with the voice of another recording of its "
+                "speaker, and compared with its recording after the best time alignment: distance of the mel bands in "
+                "decibels, error of the duration, error of the pitch in semitones. These are the free-running numbers "
+                "that training reports of its validation rows.\nThe corpus must have the languages and symbols of the "
+                "voice. Rows that cannot be used are counted and named. The exit code is 2 when nothing is left.",
+            .examples = examples,
+            .example_count = sizeof examples / sizeof examples[0],
+        },
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .values_bytes = sizeof(struct values),
+    .run = run,
+};

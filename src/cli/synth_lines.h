@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A text as lines that become a file each, for `myxtts synth --output-dir`.
+ *
+ * A line "NAME|TEXT", where NAME consists of ASCII letters, digits, '_', '-' and '.' and begins with none of the last
+ * two, becomes NAME.wav; any other line becomes NNN.wav, its own number in the text with at least three digits, and as
+ * many in all of them. Blank lines are counted and skipped, and keep their numbers.
+ *
+ * The folder gets a list of the files, list.tsv: a header, then one line each, in the order of the text:
+ *
+ *     file    seconds    text
+ *     001.wav 2.531      Good morning.
+ *
+ * with single tabs between; tabs in the text become blanks.
+ *
+ * Memory: the lines own their names and point into the text, which is borrowed.
+ */
+#ifndef MX_CLI_SYNTH_LINES_H
+#define MX_CLI_SYNTH_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/alloc.h"
+
+#define MX_SYNTH_LIST "list.tsv"
+
+struct mx_synth_line {
+    const char *name; /* of the file, with ".wav" */
+    const char *text; /* not terminated */
+    size_t length;
+    size_t number;  /* of the line, from 1 */
+    double seconds; /* of speech; the caller's to fill. 0: nothing was spoken */
+};
+
+struct mx_synth_lines {
+    struct mx_synth_line *lines;
+    size_t count;
+    size_t blank; /* lines skipped */
+    struct mx_arena arena;
+};
+
+/* MX_ERR_DATA when two lines have the same name, or there is no line at all. */
+int mx_synth_lines_read(const char *text, size_t length, struct mx_synth_lines *out);
+void mx_synth_lines_release(struct mx_synth_lines *lines);
+
+/* Writes FOLDER/list.tsv of all lines that have been spoken. */
+int mx_synth_lines_list(const struct mx_synth_lines *lines, const char *folder);
+
+#endif
