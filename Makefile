@@ -10,7 +10,7 @@ FUZZ       ?= 20#         seconds for each fuzz target
 PREFIX     ?= /usr/local# where `make install` puts things; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo bench bench-data bench-ops install portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help build test demo bench bench-data bench-ops bench-pipeline bench-speech bench-train install portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -30,7 +30,7 @@ comma  := ,
 
 help: ## this page
 	@printf 'MyXTTS: trains a text-to-speech voice. Targets:\n\n'
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 	@printf '\nVariables (make test PORTABLE=1):\n\n'
 	@awk -F ' *[?]= *|# +' '/^[A-Z_]+ +[?]=/ { printf "  %-11s %s (now: %s)\n", $$1, $$3, $$2 }' Makefile
 
@@ -56,13 +56,29 @@ bench: ## all benches; tables here, numbers in build/bench/*.json
 bench-data: ## only decoding and features, beside FFTW, DALI and torchaudio (installed in build/venv)
 	$(DEPS) build bench
 	$(call compile,--report $(BUILD))
-	@scripts/peers.sh $(BUILD)/venv
+	@scripts/peers.sh $(BUILD)/venv data
 	@$(BUILD)/bench_data
 
 bench-ops: ## only the operations: speed and share of this machine's peak
 	$(DEPS) build bench
 	$(call compile,--report $(BUILD))
 	@$(BUILD)/bench_ops
+
+bench-pipeline: ## only the two-device pipeline: overlap, utilisation and speed beside one device
+	$(DEPS) build bench
+	$(call compile,--report $(BUILD))
+	@$(BUILD)/bench_pipeline
+
+bench-speech: ## trains an English and a Persian voice and tells how well they speak, in about half an hour
+	$(DEPS) build speech
+	$(call compile,--report $(BUILD))
+	@scripts/bench_speech.sh $(BUILD)
+
+bench-train: ## only training: frames per second beside PyTorch (installed in build/venv), share of the peak, memory
+	$(DEPS) build bench
+	$(call compile,--report $(BUILD))
+	@scripts/peers.sh $(BUILD)/venv train
+	@$(BUILD)/bench_train
 
 install: ## program, library, headers and licence below PREFIX
 	$(DEPS) build

@@ -174,9 +174,14 @@ void bench_measure(const struct bench *bench, struct bench_job *jobs, int count,
 
 /* ---- table and file ---- */
 
+static bool row_barred(const struct bench_row *row)
+{
+    return row->limited || row->bar > 0;
+}
+
 static bool row_holds(const struct bench_row *row)
 {
-    return row->value >= row->bar * row->peer_value;
+    return row->limited ? row->value <= row->most : row->value >= row->bar * row->peer_value;
 }
 
 /* Bytes of UTF-8 that take no column of their own; printf counts bytes. */
@@ -189,16 +194,21 @@ static int hidden_bytes(const char *text)
 
 static void row_print(const struct bench_row *row)
 {
-    char value[24], median[24], peer[24] = "", ratio[16] = "", bar[16] = "", verdict[24];
-    snprintf(verdict, sizeof verdict, "%s%s", row->bar > 0 ? row_holds(row) ? "ok" : "BELOW" : "",
+    char value[24], median[24] = "", peer[24] = "", ratio[16] = "", bar[24] = "", verdict[24];
+    snprintf(verdict, sizeof verdict, "%s%s",
+             !row_barred(row) ? ""
+             : row_holds(row) ? "ok"
+             : row->limited   ? "ABOVE"
+                              : "BELOW",
              row->noisy ? " (noisy)" : "");
-    snprintf(value, sizeof value, "%.1f", row->value);
-    snprintf(median, sizeof median, "%.1f", row->median);
+    snprintf(value, sizeof value, row->limited ? "%.2g" : "%.1f", row->best);
+    if (!row->limited) snprintf(median, sizeof median, "%.1f", row->median);
     if (row->peer_value > 0) {
         snprintf(peer, sizeof peer, "%.1f", row->peer_value);
         snprintf(ratio, sizeof ratio, "%.2f", row->value / row->peer_value);
     }
     if (row->bar > 0) snprintf(bar, sizeof bar, "%.2f", row->bar);
+    if (row->limited) snprintf(bar, sizeof bar, "<= %g", row->most);
     printf(LINE, NAME_WIDTH + hidden_bytes(row->name), row->name, value, row->unit, median, row->peer, peer, ratio, bar,
            verdict);
 }
@@ -208,22 +218,40 @@ static bool noisy(const struct bench_job *job)
     return job->median < 0.8 * job->best;
 }
 
+static void row_add(struct bench *bench, const char *name, const char *peer, const struct bench_row *row)
+{
+    struct bench_row *const rows = mx_realloc(bench->rows, (size_t)bench->count + 1, sizeof *rows);
+    if (!rows) bench_die("no memory for the table");
+    bench->rows = rows;
+    struct bench_row *const added = &rows[bench->count++];
+    *added = *row;
+    snprintf(added->name, sizeof added->name, "%s", name);
+    snprintf(added->peer, sizeof added->peer, "%s", peer);
+    row_print(added);
+}
+
+static double rate_of(const struct bench *bench, const struct bench_job *job)
+{
+    return bench->medians ? job->median : job->best;
+}
+
 void bench_report(struct bench *bench, const char *name, const char *unit, const struct bench_job *job,
                   const char *peer_name, const struct bench_job *peer, double bar)
 {
-    struct bench_row *rows = mx_realloc(bench->rows, (size_t)bench->count + 1, sizeof *rows);
-    if (!rows) bench_die("no memory for the table");
-    bench->rows = rows;
-    struct bench_row *row = &rows[bench->count++];
-    *row = (struct bench_row){.unit = unit,
-                              .value = job->best,
-                              .median = job->median,
-                              .peer_value = peer ? peer->best : 0,
-                              .noisy = noisy(job) || (peer && noisy(peer)),
-                              .bar = peer ? bar : 0};
-    snprintf(row->name, sizeof row->name, "%s", name);
-    snprintf(row->peer, sizeof row->peer, "%s", peer ? peer_name : "");
-    row_print(row);
+    const struct bench_row row = {.unit = unit,
+                                  .value = rate_of(bench, job),
+                                  .best = job->best,
+                                  .median = job->median,
+                                  .peer_value = peer ? rate_of(bench, peer) : 0,
+                                  .noisy = noisy(job) || (peer && noisy(peer)),
+                                  .bar = peer ? bar : 0};
+    row_add(bench, name, peer ? peer_name : "", &row);
+}
+
+void bench_limit(struct bench *bench, const char *name, const char *unit, double value, double most)
+{
+    const struct bench_row row = {.unit = unit, .value = value, .best = value, .limited = true, .most = most};
+    row_add(bench, name, "", &row);
 }
 
 static cJSON *row_json(const struct bench_row *row)
@@ -241,13 +269,18 @@ static cJSON *row_json(const struct bench_row *row)
         cJSON_AddNullToObject(item, "peer_value");
         cJSON_AddNullToObject(item, "ratio");
     }
-    if (row->bar > 0) {
+    if (row->bar > 0)
         cJSON_AddNumberToObject(item, "bar", row->bar);
-        cJSON_AddBoolToObject(item, "holds", row_holds(row));
-    } else {
+    else
         cJSON_AddNullToObject(item, "bar");
+    if (row->limited)
+        cJSON_AddNumberToObject(item, "most", row->most);
+    else
+        cJSON_AddNullToObject(item, "most");
+    if (row_barred(row))
+        cJSON_AddBoolToObject(item, "holds", row_holds(row));
+    else
         cJSON_AddNullToObject(item, "holds");
-    }
     return item;
 }
 
@@ -266,8 +299,8 @@ int bench_finish(struct bench *bench)
 {
     int bars = 0, held = 0;
     for (int i = 0; i < bench->count; i++) {
-        bars += bench->rows[i].bar > 0;
-        held += bench->rows[i].bar > 0 && row_holds(&bench->rows[i]);
+        bars += row_barred(&bench->rows[i]);
+        held += row_barred(&bench->rows[i]) && row_holds(&bench->rows[i]);
     }
     write_json(bench);
     printf("%d rows, %d of %d bars hold; %s\n", bench->count, held, bars, bench->json);

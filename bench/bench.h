@@ -3,11 +3,13 @@
  * What all benches share: options, measuring several things side by side, the table and the JSON file.
  *
  * Clocks drift on shared machines, so things that are compared are measured in turns: every round runs one sample of
- * each job, and each job's best sample is its rate. Each job also has its median, printed so that a noisy run shows.
+ * each job, and each job's best sample is its rate. Each job also has its median, printed so that a noisy run shows;
+ * a bench of few long samples compares the medians instead (`medians`).
  *
  * The JSON file (<folder of the program>/bench/NAME.json, or --json PATH) is a list of
- *   {"name", "value", "unit", "peer", "peer_value", "ratio", "bar", "holds"};
- * ratio is value/peer_value; peer… and ratio are null without a peer, bar and holds are null without a bar.
+ *   {"name", "value", "unit", "peer", "peer_value", "ratio", "bar", "most", "holds"};
+ * ratio is value/peer_value; peer… and ratio are null without a peer; bar is the least ratio, most the largest value
+ * that is allowed, both null where there is none, and then holds is null, too.
  *
  * Memory: a struct bench belongs to main; bench_finish releases it. Running out of memory ends the program.
  */
@@ -21,16 +23,19 @@
 struct bench_row {
     char name[96], peer[40];
     const char *unit;
-    double value, median;
+    double value, best, median;
     double peer_value; /* 0: no peer */
     bool noisy;        /* a median far below its best: the machine was busy with something else */
     double bar;        /* least ratio; 0: no bar */
+    bool limited;      /* the bar is `most` instead */
+    double most;       /* largest value */
 };
 
 struct bench {
     const char *name;
-    bool quick;  /* --quick: few rows, short samples */
-    bool strict; /* --strict: a bar that does not hold makes the exit code 1 */
+    bool quick;   /* --quick: few rows, short samples */
+    bool strict;  /* --strict: a bar that does not hold makes the exit code 1 */
+    bool medians; /* rows compare medians, not best samples; set after bench_start */
     const char *filter;
     char json[4096];
     struct bench_row *rows;
@@ -57,6 +62,8 @@ void bench_measure(const struct bench *bench, struct bench_job *jobs, int count,
 /* Adds and prints a row: `job` next to `peer` (NULL: none) with a bar for their ratio (0: none). */
 void bench_report(struct bench *bench, const char *name, const char *unit, const struct bench_job *job,
                   const char *peer_name, const struct bench_job *peer, double bar);
+/* Adds and prints a row whose value may be `most` at most. */
+void bench_limit(struct bench *bench, const char *name, const char *unit, double value, double most);
 void bench_section(const struct bench *bench, const char *title);
 
 /* Writes the JSON file, prints the verdict, releases, and returns the exit code. */

@@ -2,160 +2,23 @@
  *
  * The speed of the operations at the model's shapes, as a share of what this machine can do.
  *
- * Operations that compute are compared with the multiply-add peak, operations that move memory with memcpy over the
- * same footprint, on the same number of pinned threads, sample by sample in turns (bench.h). Flops are the nominal ones
- * (recomputation inside attention is not counted); bytes are what must be read plus what must be written.
+ * Operations that compute are compared with the multiply-add peak (of bf16 numbers, where they multiply those),
+ * operations that move memory with memcpy over the same footprint, on the same number of pinned threads, sample by
+ * sample in turns (bench.h). Flops are the nominal ones (recomputation inside attention is not counted); bytes are what
+ * must be read plus what must be written.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/error.h"
 #include "base/pool.h"
 #include "bench.h"
 #include "device/ops.h"
-#include "device/registry.h"
 #include "openblas.h"
+#include "ops_sequence.h"
+#include "ops_unit.h"
 #include "peak.h"
 
-#define ROWS        4000         /* packed rows of a batch */
-#define BIG_BYTES   (512l << 20) /* footprint of the out-of-cache rows */
-#define BUFFERS_MAX 12
-
-/* One CPU device with its stream, its peaks and the buffers of the row being measured. */
-struct unit {
-    struct mx_registry *registry;
-    struct mx_device *device;
-    struct mx_stream *stream;
-    struct peak peak;
-    int core, cores;
-    struct openblas blas; /* of the device of one core */
-    char label[16];       /* "1 core" */
-    struct mx_buffer *buffers[BUFFERS_MAX];
-    int buffer_count;
-};
-
-/* A list of operations that are submitted one after the other; the job of a row. */
-struct chain {
-    struct unit *unit;
-    struct {
-        enum mx_op op;
-        const void *args;
-    } links[4];
-    int count;
-};
-
-/* ---- devices ---- */
-
-static void unit_open(struct unit *unit, int devices, int index)
-{
-    const struct mx_registry_options options = {.cpu_devices = devices};
-    char name[32];
-    *unit = (struct unit){0};
-    snprintf(name, sizeof name, "cpu:%d", index);
-    if (mx_registry_open(NULL, &options, &unit->registry) < 0) bench_die("cannot open the registry");
-    const int found = mx_registry_find(unit->registry, name);
-    if (found < 0 || mx_registry_device_open(unit->registry, found, 0, &unit->device) < 0 ||
-        mx_stream_create(unit->device, "bench", &unit->stream) < 0)
-        bench_die("cannot open a CPU device");
-    const struct mx_device_info *info = mx_device_info(unit->device);
-    unit->core = info->cores[0];
-    unit->cores = info->compute_units;
-    snprintf(unit->label, sizeof unit->label, "%d core%s", unit->cores, unit->cores > 1 ? "s" : "");
-    peak_open(&unit->peak, info->cores, unit->cores);
-}
-
-static void unit_clear(struct unit *unit)
-{
-    if (mx_stream_sync(unit->stream) < 0) bench_die("an operation failed");
-    while (unit->buffer_count > 0) mx_buffer_release(unit->buffers[--unit->buffer_count]);
-}
-
-static void unit_close(struct unit *unit)
-{
-    if (!unit->registry) return;
-    unit_clear(unit);
-    mx_stream_release(unit->stream);
-    mx_device_close(unit->device);
-    mx_registry_close(unit->registry);
-    peak_close(&unit->peak);
-}
-
-/* `count` floats, all `value`; released by unit_clear. */
-static struct mx_slice floats(struct unit *unit, int64_t count, float value)
-{
-    struct mx_buffer *buffer = NULL;
-    if (unit->buffer_count == BUFFERS_MAX || mx_buffer_create(unit->device, "bench", (size_t)count * 4, &buffer) < 0)
-        bench_die("no device memory for the bench");
-    unit->buffers[unit->buffer_count++] = buffer;
-    const struct mx_fill_args fill = {.x = {buffer, 0}, .count = count, .value = value};
-    if (mx_fill(unit->stream, &fill) < 0 || mx_stream_sync(unit->stream) < 0) bench_die("cannot fill a buffer");
-    return mx_slice_at(buffer, 0);
-}
-
-/* Numbers of both signs, so that no sum runs away. */
-static struct mx_slice noise(struct unit *unit, int64_t count)
-{
-    const struct mx_slice slice = floats(unit, count, 0);
-    float *host = bench_alloc((size_t)count * sizeof *host);
-    for (int64_t i = 0; i < count; i++) host[i] = (float)((i * 2654435761 >> 8) % 2001 - 1000) * 1e-3f;
-    if (mx_copy_upload(unit->stream, slice, host, (size_t)count * sizeof *host) < 0 || mx_stream_sync(unit->stream) < 0)
-        bench_die("cannot fill a buffer");
-    mx_free(host);
-    return slice;
-}
-
-static void chain_run(void *context, int64_t repeats)
-{
-    const struct chain *chain = context;
-    for (int64_t i = 0; i < repeats; i++)
-        for (int k = 0; k < chain->count; k++)
-            if (mx_op_submit(chain->unit->stream, chain->links[k].op, chain->links[k].args) < 0)
-                bench_die("cannot submit an operation");
-    if (mx_stream_sync(chain->unit->stream) < 0) bench_die("an operation failed");
-}
-
-static struct chain chain_of(struct unit *unit, enum mx_op op, const void *args)
-{
-    return (struct chain){.unit = unit, .links = {{op, args}}, .count = 1};
-}
-
-/* ---- two kinds of rows ---- */
-
-static void row_name(char name[96], const struct unit *unit, const char *what)
-{
-    snprintf(name, 96, "%s, %s", what, unit->label);
-}
-
-/* A computing row: `flops` of one pass through the chain, against the multiply-add peak. */
-static void row_compute(struct bench *bench, struct chain *chain, const char *what, double flops, double bar)
-{
-    char name[96];
-    row_name(name, chain->unit, what);
-    struct bench_job jobs[] = {peak_fma_job(&chain->unit->peak), {.run = chain_run, .context = chain, .work = flops}};
-    bench_measure(bench, jobs, 2, chain->unit->core);
-    bench_report(bench, name, "GFLOP/s", &jobs[1], "FMA peak", &jobs[0], bar);
-}
-
-/* A memory row: `arrays` arrays of `count` floats are touched with `passes` reads and writes of all elements. */
-static void row_memory(struct bench *bench, struct chain *chain, const char *what, int64_t count, int arrays,
-                       int passes, double bar)
-{
-    char name[96];
-    row_name(name, chain->unit, what);
-    struct bench_job jobs[] = {peak_copy_job(&chain->unit->peak, (size_t)count * 4 * (size_t)arrays),
-                               {.run = chain_run, .context = chain, .work = 4.0 * (double)count * passes}};
-    bench_measure(bench, jobs, 2, chain->unit->core);
-    bench_report(bench, name, "GB/s", &jobs[1], "memcpy, same footprint", &jobs[0], bar);
-}
-
-static bool wanted(const struct bench *bench, const struct unit *unit, const char *what)
-{
-    char name[96];
-    row_name(name, unit, what);
-    return bench_wanted(bench, name);
-}
+#define BIG_BYTES (512l << 20) /* footprint of the out-of-cache rows */
 
 /* ---- matrix multiply ---- */
 
@@ -222,20 +85,45 @@ static void bench_fused(struct bench *bench, struct unit *unit)
     unit_clear(unit);
 }
 
-/* ---- convolution and attention ---- */
+/* ---- bf16 ---- */
 
-#define SEQUENCES 8
-#define LENGTH    (ROWS / SEQUENCES)
-
-static struct mx_packed packed(struct unit *unit)
+/* A computing row against the peak of bf16 multiply-adds. */
+static void row_bf16(struct bench *bench, struct chain *chain, const char *what, double flops)
 {
-    int32_t ends[SEQUENCES + 1];
-    for (int i = 0; i <= SEQUENCES; i++) ends[i] = i * LENGTH;
-    const struct mx_slice slice = floats(unit, SEQUENCES + 1, 0);
-    if (mx_copy_upload(unit->stream, slice, ends, sizeof ends) < 0 || mx_stream_sync(unit->stream) < 0)
-        bench_die("cannot upload the offsets");
-    return (struct mx_packed){.offsets = slice, .count = SEQUENCES, .rows = ROWS, .max_rows = LENGTH};
+    char name[96];
+    struct bench_job jobs[2];
+    row_name(name, chain->unit, what);
+    if (!bench_wanted(bench, name) || !peak_bf16_job(&chain->unit->peak, &jobs[0])) return;
+    jobs[1] = (struct bench_job){.run = chain_run, .context = chain, .work = flops};
+    bench_measure(bench, jobs, 2, chain->unit->core);
+    bench_report(bench, name, "GFLOP/s", &jobs[1], peak_bf16_name(), &jobs[0], 0);
 }
+
+/* `count` numbers as bf16. */
+static struct mx_slice narrow(struct unit *unit, int64_t count)
+{
+    const struct mx_slice wide = noise(unit, count), slice = floats(unit, (count + 1) / 2, 0);
+    const struct mx_cast_args cast = {.x = wide, .y = slice, .count = count, .kind = MX_CAST_F32_BF16};
+    if (mx_cast(unit->stream, &cast) < 0 || mx_stream_sync(unit->stream) < 0) bench_die("cannot fill a buffer");
+    return slice;
+}
+
+/* The rows of matmul with bf16 factors: activations are stored as bf16, weights and results as fp32. */
+static void bench_bf16_product(struct bench *bench, struct unit *unit, int64_t k, int64_t n, enum form form)
+{
+    char what[64];
+    snprintf(what, sizeof what, "bf16 matmul %d×%lld×%lld%s", ROWS, (long long)k, (long long)n, form_names[form]);
+    if (!wanted(bench, unit, what)) return;
+    struct mx_matmul_args args = product_args(unit, k, n, form);
+    args.precision = MX_PRECISION_BF16;
+    args.a_bf16 = form != TO_INPUT;
+    if (args.a_bf16) args.a = narrow(unit, ROWS * k);
+    struct chain chain = chain_of(unit, MX_OP_matmul, &args);
+    row_bf16(bench, &chain, what, 2.0 * ROWS * (double)k * (double)n);
+    unit_clear(unit);
+}
+
+/* ---- convolution and attention ---- */
 
 static void bench_conv(struct bench *bench, struct unit *unit, int64_t in, int64_t out)
 {
@@ -255,6 +143,60 @@ static void bench_conv(struct bench *bench, struct unit *unit, int64_t in, int64
         if (wanted(bench, unit, what)) row_compute(bench, &chains[form], what, 6.0 * ROWS * (double)(in * out), 0);
     }
     unit_clear(unit);
+}
+
+/* The feed-forward layer's convolution in mixed precision: what it reads and writes is bf16, but for the weights. */
+static void bench_bf16_conv(struct bench *bench, struct unit *unit, int64_t in, int64_t out)
+{
+    char what[64];
+    const struct mx_slice w = noise(unit, 3 * in * out), x = narrow(unit, ROWS * in), y = narrow(unit, ROWS * out);
+    const struct mx_slice dx = floats(unit, ROWS * in, 0);
+    const struct mx_packed rows = packed(unit);
+    const struct mx_conv1d_args forward = {.x = x,
+                                           .w = w,
+                                           .y = y,
+                                           .rows = rows,
+                                           .in_width = in,
+                                           .out_width = out,
+                                           .taps = 3,
+                                           .epilogue = {.c_bf16 = true},
+                                           .precision = MX_PRECISION_BF16,
+                                           .x_bf16 = true};
+    const struct mx_conv1d_grad_input_args to_input = {.dy = y,
+                                                       .w = w,
+                                                       .dx = dx,
+                                                       .rows = rows,
+                                                       .in_width = in,
+                                                       .out_width = out,
+                                                       .taps = 3,
+                                                       .precision = MX_PRECISION_BF16,
+                                                       .dy_bf16 = true};
+    const struct mx_conv1d_grad_weight_args to_weight = {.x = x,
+                                                         .dy = y,
+                                                         .dw = w,
+                                                         .rows = rows,
+                                                         .in_width = in,
+                                                         .out_width = out,
+                                                         .taps = 3,
+                                                         .precision = MX_PRECISION_BF16,
+                                                         .x_bf16 = true,
+                                                         .dy_bf16 = true};
+    struct chain chains[] = {chain_of(unit, MX_OP_conv1d, &forward), chain_of(unit, MX_OP_conv1d_grad_input, &to_input),
+                             chain_of(unit, MX_OP_conv1d_grad_weight, &to_weight)};
+    for (int form = 0; form < FORMS; form++) {
+        snprintf(what, sizeof what, "bf16 conv1d 3×%lld→%lld%s", (long long)in, (long long)out, form_names[form]);
+        row_bf16(bench, &chains[form], what, 6.0 * ROWS * (double)(in * out));
+    }
+    unit_clear(unit);
+}
+
+static void bench_bf16(struct bench *bench, struct unit *unit)
+{
+    if (!mx_device_info(unit->device)->caps.bf16_multiply) return;
+    for (size_t p = 0; p < (bench->quick ? 1 : sizeof products / sizeof *products); p++)
+        for (int form = 0; form < (bench->quick ? 1 : FORMS); form++)
+            bench_bf16_product(bench, unit, products[p].k, products[p].n, (enum form)form);
+    if (!bench->quick) bench_bf16_conv(bench, unit, 192, 768);
 }
 
 static void bench_attention(struct bench *bench, struct unit *unit)
@@ -427,7 +369,9 @@ static void bench_unit(struct bench *bench, struct unit *unit)
         bench_conv(bench, unit, 192, 768);
         bench_conv(bench, unit, 768, 192);
     }
+    bench_bf16(bench, unit);
     bench_memories(bench, unit);
+    if (!bench->quick) ops_sequence_rows(bench, unit);
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The multiply-add loops and the copy. The loops are written for each vector width with its own target attribute and
- * picked at run time, so that a portable build measures the same machine as a native one. Twelve sums hide the latency
- * of four cycles on two units with room to spare and fit into sixteen registers.
+ * The multiply-add loops and the copy. The fp32 loops are written for each vector width with its own target attribute
+ * and picked at run time, so that a portable build measures the same machine as a native one. Twelve sums hide the
+ * latency of four cycles on two units with room to spare and fit into sixteen registers.
  */
 #include "peak.h"
 
@@ -11,7 +11,10 @@
 #include "base/alloc.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 #define ROUNDS_PER_REPEAT 2000
@@ -70,16 +73,17 @@ static float fma_quad(int64_t rounds)
 struct variant {
     const char *name;
     float (*run)(int64_t rounds);
-    int lanes;
+    int step; /* multiply-adds of a round */
 };
 
 static struct variant widest(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) return (struct variant){"AVX-512", fma_avx512, 16};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return (struct variant){"AVX2", fma_avx2, 8};
+    if (__builtin_cpu_supports("avx512f")) return (struct variant){"AVX-512", fma_avx512, 16 * SUMS};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return (struct variant){"AVX2", fma_avx2, 8 * SUMS};
 #endif
-    return (struct variant){"128-bit", fma_quad, 4};
+    return (struct variant){"128-bit", fma_quad, 4 * SUMS};
 }
 
 const char *peak_vectors(void)
@@ -119,7 +123,93 @@ static void fma_run(void *context, int64_t repeats)
 struct bench_job peak_fma_job(struct peak *peak)
 {
     return (struct bench_job){
-        .run = fma_run, .context = peak, .work = 2.0 * SUMS * widest().lanes * ROUNDS_PER_REPEAT * peak->workers};
+        .run = fma_run, .context = peak, .work = 2.0 * widest().step * ROUNDS_PER_REPEAT * peak->workers};
+}
+
+/* ---- bf16 ---- */
+
+#if defined(__x86_64__)
+/* Four tiles of sums, as many as have room beside their operands. */
+__attribute__((target("amx-tile,amx-bf16"))) static float bf16_amx(int64_t rounds)
+{
+    static const struct {
+        uint8_t palette, reserved[15];
+        uint16_t row_bytes[16];
+        uint8_t rows[16];
+    } config
+        __attribute__((aligned(64))) = {1, {0}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};
+    _tile_loadconfig(&config);
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    uint16_t numbers[16 * 32]; /* not all 0: power is a limit, too */
+    for (int i = 0; i < 16 * 32; i++) numbers[i] = (uint16_t)(0x3f00 + i % 255 + (i % 2 << 15));
+    __asm__ volatile("" ::: "memory"); /* the compiler does not know that the tiles read them */
+    _tile_loadd(4, numbers, 64);
+    _tile_loadd(5, numbers, 64);
+    _tile_loadd(6, numbers, 64);
+    _tile_loadd(7, numbers, 64);
+    for (int64_t i = 0; i < rounds; i++) {
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_release();
+    return 0;
+}
+
+__attribute__((target("avx512bf16"))) static float bf16_avx512(int64_t rounds)
+{
+#define BF16_SET(x)       _mm512_set1_ps(x)
+#define BF16_FMA(s, f, a) _mm512_dpbf16_ps(s, (__m512bh)(f), (__m512bh)(a))
+    FMA_LOOP(__m512, BF16_SET, BF16_FMA, _mm512_add_ps)
+    return _mm512_cvtss_f32(all);
+}
+#endif
+
+static struct variant widest_bf16(void)
+{
+#if defined(__x86_64__)
+    enum { AVX512_BF16 = 1u << 5, AMX_BF16 = 1u << 22, REQUEST_COMPONENT = 0x1023, TILE_DATA = 18 };
+    unsigned a, b, c, d;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & AMX_BF16) &&
+        syscall(SYS_arch_prctl, REQUEST_COMPONENT, TILE_DATA) == 0)
+        return (struct variant){"AMX peak", bf16_amx, 4 * 16 * 16 * 32};
+    if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AVX512_BF16))
+        return (struct variant){"AVX512-BF16 peak", bf16_avx512, 32 * SUMS};
+#endif
+    return (struct variant){0};
+}
+
+const char *peak_bf16_name(void)
+{
+    return widest_bf16().name;
+}
+
+static void bf16_worker(void *context, int worker)
+{
+    const struct peak *peak = context;
+    (void)worker;
+    sink = peak->bf16(peak->repeats * ROUNDS_PER_REPEAT);
+}
+
+static void bf16_run(void *context, int64_t repeats)
+{
+    struct peak *peak = context;
+    peak->repeats = repeats;
+    mx_pool_run(peak->pool, bf16_worker, peak);
+}
+
+bool peak_bf16_job(struct peak *peak, struct bench_job *job)
+{
+    const struct variant variant = widest_bf16();
+    if (!variant.run) return false;
+    peak->bf16 = variant.run;
+    *job = (struct bench_job){
+        .run = bf16_run, .context = peak, .work = 2.0 * variant.step * ROUNDS_PER_REPEAT * peak->workers};
+    return true;
 }
 
 static void copy_worker(void *context, int worker)

@@ -15,7 +15,8 @@ struct peak {
     struct mx_pool *pool;
     int workers;
     int64_t repeats;
-    char *from, *to; /* the copy's arrays, `bytes` each */
+    float (*bf16)(int64_t rounds); /* the loop of peak_bf16_job */
+    char *from, *to;               /* the copy's arrays, `bytes` each */
     size_t bytes;
 };
 
@@ -27,6 +28,9 @@ struct bench_job peak_fma_job(struct peak *peak);
 /* memcpy between two arrays that together are as large as `footprint_bytes`, so that they lie in the same caches as
  * what is compared. Work: bytes read plus bytes written. */
 struct bench_job peak_copy_job(struct peak *peak, size_t footprint_bytes);
-const char *peak_vectors(void); /* "AVX-512" */
+/* The same of bf16 numbers with fp32 sums, in AMX tiles or AVX512-BF16 vectors; false where there are neither. */
+bool peak_bf16_job(struct peak *peak, struct bench_job *job);
+const char *peak_bf16_name(void); /* "AMX peak" */
+const char *peak_vectors(void);   /* "AVX-512" */
 
 #endif

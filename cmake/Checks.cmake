@@ -2,14 +2,15 @@
 #
 # Tests and benches. A test is tests/test_<module>.c (cmocka) or tests/<name>.sh (bash, the path of the program is $1);
 # each is a process of its own with a time limit. A bench is bench/bench_<name>.c, one program each.
+# bench/speech/*.c are programs, too: what scripts/bench_speech.sh needs besides the program itself.
 # All other .c files below the two folders are helpers of the tests or the benches, except fuzz targets (see the end).
 
 # Tests that start threads or use devices, whose work runs in threads (regular expressions):
 # `ctest -L threads` runs them, `make tsan` under ThreadSanitizer.
 set(MX_THREAD_TESTS
     test_alloc test_error test_log test_pool test_progress test_queue
-    test_budget test_cpu.* test_device.* test_fake.* test_registry.* test_ops_deterministic test_tokens test_check
-    test_dataset test_prepare test_extract test_align test_trainer)
+    test_budget test_cpu.* test_device.* test_fake.* test_registry.* test_ops_deterministic test_ops_bf16
+    test_tokens test_check test_dataset test_prepare test_extract test_align test_trainer test_feed.* test_pipeline.*)
 
 set(MX_TEST_SECONDS 120)
 if(MX_SANITIZE)
@@ -24,7 +25,7 @@ function(mx_programs folder prefix out)
   if(mains)
     list(REMOVE_ITEM helpers ${mains})
   endif()
-  list(FILTER helpers EXCLUDE REGEX "/tests/fuzz/")
+  list(FILTER helpers EXCLUDE REGEX "/(tests/fuzz|bench/speech)/")
 
   add_library(${prefix}_common INTERFACE)
   target_include_directories(${prefix}_common INTERFACE ${CMAKE_SOURCE_DIR}/${folder})
@@ -105,6 +106,12 @@ function(mx_add_benches)
   mx_programs(bench bench names ${fftw})
   # A fair peer: with these its square roots and logarithms are vectorised.
   set_source_files_properties(${CMAKE_SOURCE_DIR}/bench/plain_mel.c PROPERTIES COMPILE_OPTIONS -ffast-math)
+  file(GLOB tools CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/speech/*.c)
+  foreach(tool ${tools})
+    get_filename_component(name ${tool} NAME_WE)
+    add_executable(${name} ${tool})
+    target_link_libraries(${name} PRIVATE libmyxtts)
+  endforeach()
 endfunction()
 
 # A fuzz target is tests/fuzz/fuzz_<name>.c with LLVMFuzzerTestOneInput; `make fuzz` runs each for a while.

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Makes the Python environment for the peers of `make bench-data` (DALI, torchaudio) in the folder given.
+# Makes the Python environment for the peers of `make bench-data` (DALI, torchaudio) or `make bench-train` (PyTorch) in
+# the folder given.
 #
-#     scripts/peers.sh build/venv
+#     scripts/peers.sh build/venv data|train
 #
 # Each peer is installed by itself; one that cannot be (no network, no Python, no wheel for this machine) is named and
-# left out, and the bench runs without it. Never fails, and only the bench calls it.
+# left out, and the bench runs without it. Nothing that cannot be installed makes it fail, and only the benches call it.
 
 set -uo pipefail
 
-venv="${1:?usage: scripts/peers.sh FOLDER}"
+venv="${1:?usage: scripts/peers.sh FOLDER data|train}"
+bench="${2:?usage: scripts/peers.sh FOLDER data|train}"
 log="$venv.log"
 
 # peer_add module packages…: installs the packages unless the module can be imported already.
@@ -31,9 +33,21 @@ if ! [[ -x $venv/bin/python ]] && ! python3 -m venv "$venv" >"$log" 2>&1; then
     printf 'peers: left out, no Python environment could be made: %s\n' "$(tail -n 1 "$log")"
     exit 0
 fi
-peer_add nvidia.dali nvidia-dali-cuda120
-# torchaudio does not say which torch it was built with; it is the one of the same number.
-peer_add torchaudio torchaudio torch
-audio="$("$venv/bin/python" -c 'import importlib.metadata as m; print(m.version("torchaudio"))' 2>/dev/null)"
-[[ -z $audio ]] || peer_add torchaudio "torch==${audio%%+*}"
+case $bench in
+data)
+    peer_add nvidia.dali nvidia-dali-cuda120
+    # torchaudio does not say which torch it was built with; it is the one of the same number.
+    peer_add torchaudio torchaudio torch
+    audio="$("$venv/bin/python" -c 'import importlib.metadata as m; print(m.version("torchaudio"))' 2>/dev/null)"
+    [[ -z $audio ]] || peer_add torchaudio "torch==${audio%%+*}"
+    ;;
+train)
+    peer_add torch torch
+    peer_add numpy numpy
+    ;;
+*)
+    printf 'usage: scripts/peers.sh FOLDER data|train\n' >&2
+    exit 2
+    ;;
+esac
 exit 0

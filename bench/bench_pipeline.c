@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The two-device pipeline on two CPU devices of one core each, measured by `myxtts profile --json`: what it gains, and
+ * how near it comes to what is possible.
+ *
+ * Two workloads, both on corpora that are made up:
+ *
+ *     balanced   augmentation on, nothing cached, and a network whose training takes about as long as loading and
+ *                processing a batch: its hidden width is found by measuring. `--compare` runs it in all modes.
+ *     fast data  no augmentation, equally long recordings and a larger network: the data side has time to spare.
+ *
+ * "One device" is one of the two: so ratios are per core. Costs of stages alone are those of a run without overlap,
+ * between the others (profile_compare.c). The figures of each run are kept as JSON next to the bench's own.
+ *
+ * Memory: results of the program are cJSON trees, released by main.
+ */
+#include <cjson/cJSON.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/pool.h"
+#include "bench.h"
+
+#define PATH_BYTES   4096
+#define JSON_LIMIT   (1 << 20)
+#define ARGUMENTS    48
+#define HIDDEN_FIRST 128
+#define HIDDEN_UNIT  16 /* widths are multiples of this, as those of real networks are */
+#define HIDDEN_LEAST 16
+#define HIDDEN_MOST  2048
+#define DATA_SHARE   0.97 /* of the time of training that the data side should need */
+
+extern char **environ;
+
+/* A program and a folder for its results. */
+struct profiler {
+    char program[PATH_BYTES], folder[PATH_BYTES];
+};
+
+static void profiler_find(struct profiler *out, const char *json)
+{
+    char self[PATH_BYTES], copy[PATH_BYTES];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0) bench_die("cannot tell where this program is");
+    self[length] = '\0';
+    snprintf(copy, sizeof copy, "%s", json);
+    if (snprintf(out->program, sizeof out->program, "%s/myxtts", dirname(self)) >= PATH_BYTES ||
+        snprintf(out->folder, sizeof out->folder, "%s", dirname(copy)) >= PATH_BYTES)
+        bench_die("the path of this program is too long");
+    if (access(out->program, X_OK) != 0) bench_die("there is no program 'myxtts' next to this one; run 'make build'");
+}
+
+/* Runs `myxtts profile` with these arguments (words, separated by single spaces) and reads what it measured. */
+static cJSON *profile(const struct profiler *profiler, const char *name, const char *arguments)
+{
+    char path[PATH_BYTES + 64], words[1024], option[] = "--json", *argv[ARGUMENTS], *text, *rest;
+    int count = 0, status = 0;
+    size_t bytes;
+    pid_t child;
+    snprintf(path, sizeof path, "%s/profile-%s.json", profiler->folder, name);
+    snprintf(words, sizeof words, "myxtts -q profile --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1 %s",
+             arguments);
+    for (char *word = strtok_r(words, " ", &rest); word != NULL && count < ARGUMENTS - 3;
+         word = strtok_r(NULL, " ", &rest))
+        argv[count++] = word;
+    argv[count++] = option;
+    argv[count++] = path;
+    argv[count] = NULL;
+    posix_spawn_file_actions_t quiet;
+    posix_spawn_file_actions_init(&quiet);
+    posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (posix_spawn(&child, profiler->program, &quiet, NULL, argv, environ) != 0 || waitpid(child, &status, 0) < 0 ||
+        !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        bench_die("'myxtts profile' failed");
+    posix_spawn_file_actions_destroy(&quiet);
+    if (mx_file_read(path, JSON_LIMIT, &text, &bytes) < 0) bench_die("cannot read what was measured");
+    cJSON *const json = cJSON_ParseWithLength(text, bytes);
+    if (json == NULL) bench_die("what was measured is no JSON");
+    mx_free(text);
+    return json;
+}
+
+/* The number at a path of names: "step.variation". */
+static double number_at(const cJSON *json, const char *path)
+{
+    char copy[128], *rest;
+    snprintf(copy, sizeof copy, "%s", path);
+    for (const char *name = strtok_r(copy, ".", &rest); name != NULL; name = strtok_r(NULL, ".", &rest))
+        json = cJSON_GetObjectItemCaseSensitive(json, name);
+    if (!cJSON_IsNumber(json)) bench_die("a figure is missing in what was measured");
+    return json->valuedouble;
+}
+
+/* ---- the balanced workload ---- */
+
+static void balanced_arguments(char *out, size_t bytes, int hidden, const char *more)
+{
+    snprintf(out, bytes,
+             "--batch-size 8 --augment --set model.width=96 --set model.heads=2 --set model.encoder_blocks=1 --set "
+             "model.decoder_blocks=1 --set model.hidden=%d %s",
+             hidden, more);
+}
+
+/* Times of the data side and of training, each alone, for a hidden width. */
+static void costs_measure(const struct profiler *profiler, int hidden, const char *steps, double *data, double *train)
+{
+    char arguments[512], more[128];
+    snprintf(more, sizeof more, "--num-steps %s --warmup-steps 4 --set pipeline.overlap=false", steps);
+    balanced_arguments(arguments, sizeof arguments, hidden, more);
+    cJSON *const json = profile(profiler, "costs", arguments);
+    *data = number_at(json, "stages.load.mean") + number_at(json, "stages.process.mean") +
+            number_at(json, "stages.transfer.mean");
+    *train = number_at(json, "stages.train.mean");
+    cJSON_Delete(json);
+}
+
+static int hidden_round(double hidden)
+{
+    const double units = ceil(hidden / HIDDEN_UNIT) * HIDDEN_UNIT;
+    return units < HIDDEN_LEAST ? HIDDEN_LEAST : units > HIDDEN_MOST ? HIDDEN_MOST : (int)units;
+}
+
+/* The hidden width with which training takes 1/DATA_SHARE of the data side's time: it grows evenly with the width. */
+static int hidden_find(const struct profiler *profiler, const char *steps)
+{
+    double data[2], train[2];
+    const int first = HIDDEN_FIRST, second = 4 * HIDDEN_FIRST;
+    costs_measure(profiler, first, steps, &data[0], &train[0]);
+    costs_measure(profiler, second, steps, &data[1], &train[1]);
+    const double slope = (train[1] - train[0]) / (second - first), wanted = (data[0] + data[1]) / 2 / DATA_SHARE;
+    return slope > 0 ? hidden_round(first + (wanted - train[0]) / slope) : first;
+}
+
+/* Steps per second of a mode, as a job of the table; the best and the median of its rounds. */
+static struct bench_job mode_job(const cJSON *mode)
+{
+    const cJSON *round;
+    struct bench_job job = {.median = 1e3 / number_at(mode, "step_ms")};
+    cJSON_ArrayForEach(round, cJSON_GetObjectItemCaseSensitive(mode, "step_ms_rounds"))
+    {
+        if (1e3 / round->valuedouble > job.best) job.best = 1e3 / round->valuedouble;
+    }
+    return job;
+}
+
+static void bench_balanced(struct bench *bench, const struct profiler *profiler)
+{
+    char arguments[512], name[96];
+    const int hidden = hidden_find(profiler, bench->quick ? "8" : "24");
+    balanced_arguments(arguments, sizeof arguments, hidden,
+                       bench->quick ? "--compare --num-steps 12 --warmup-steps 4" : "--compare --num-steps 96");
+    cJSON *const json = profile(profiler, "balanced", arguments);
+    const cJSON *const compare = cJSON_GetObjectItemCaseSensitive(json, "compare");
+    const cJSON *const modes = cJSON_GetObjectItemCaseSensitive(compare, "modes"), *mode;
+    snprintf(name, sizeof name, "balanced: load %.1f, process %.1f, transfer %.1f, train %.1f ms",
+             number_at(compare, "stages.load"), number_at(compare, "stages.process"),
+             number_at(compare, "stages.transfer"), number_at(compare, "stages.train"));
+    bench_section(bench, name);
+    const struct bench_job plain = mode_job(cJSON_GetArrayItem(modes, 0));
+    cJSON_ArrayForEach(mode, modes)
+    {
+        const bool two = number_at(mode, "devices") > 1, overlap = number_at(mode, "buffer") > 0;
+        struct bench_job job = mode_job(mode), peer = plain;
+        if (mode == cJSON_GetArrayItem(modes, 0)) continue;
+        peer.median = job.median / number_at(mode, "speed"); /* within each round, then the median */
+        bench_report(bench, cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(mode, "name")), "steps/s", &job,
+                     "one device, unbuffered", &peer,
+                     !overlap ? 0
+                     : two    ? 1.85
+                              : 1.0);
+    }
+    bench_limit(bench, "two devices: step above the largest stage alone", "%",
+                100 * (number_at(compare, "pipelined_ratio") - 1), 5);
+    cJSON_ArrayForEach(mode, modes)
+    {
+        if (number_at(mode, "devices") > 1 || number_at(mode, "buffer") == 0) continue;
+        snprintf(name, sizeof name, "%s: step above the compute limit",
+                 cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(mode, "name")));
+        bench_limit(bench, name, "%", 100 * (number_at(mode, "compute_ratio") - 1), 3);
+    }
+    cJSON_Delete(json);
+}
+
+/* ---- fast data ---- */
+
+static void bench_fast_data(struct bench *bench, const struct profiler *profiler)
+{
+    char arguments[512], name[96];
+    snprintf(arguments, sizeof arguments,
+             "--batch-size 8 --equal-lengths --set model.width=128 --set model.heads=2 --set model.hidden=512 --set "
+             "model.encoder_blocks=1 --set model.decoder_blocks=2 --num-steps %s",
+             bench->quick ? "20" : "120");
+    cJSON *const json = profile(profiler, "fast-data", arguments);
+    snprintf(name, sizeof name, "fast data: load %.1f, process %.1f, transfer %.1f, train %.1f ms",
+             number_at(json, "stages.load.mean"), number_at(json, "stages.process.mean"),
+             number_at(json, "stages.transfer.mean"), number_at(json, "stages.train.mean"));
+    bench_section(bench, name);
+    bench_limit(bench, "model device idle", "%", 100 * number_at(json, "idle.model"), 3);
+    bench_limit(bench, "model device waits for data", "%", 100 * number_at(json, "idle.model_waits_for_data"), 1);
+    bench_limit(bench, "variation of the step time, equal batches", "%", 100 * number_at(json, "step.variation"), 5);
+    cJSON_Delete(json);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench bench;
+    struct profiler profiler;
+    bench_start(&bench, "pipeline", "two devices of one core each beside one, by 'myxtts profile'", argc, argv);
+    bench.medians = true;
+    if (mx_thread_cores(NULL, 0) < 2) bench_die("two devices need two cores");
+    profiler_find(&profiler, bench.json);
+    if (bench_wanted(&bench, "balanced")) bench_balanced(&bench, &profiler);
+    if (bench_wanted(&bench, "fast data")) bench_fast_data(&bench, &profiler);
+    return bench_finish(&bench);
+}

@@ -1,0 +1,183 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# How well a voice is understood that was trained on this machine in a quarter of an hour, beside its teacher.
+#
+#     scripts/bench_speech.sh build
+#
+# English: a voice learns from the recordings of a synthetic teacher (flite). Sentences that it never heard are spoken by
+# the teacher, by the teacher through mel and Griffin–Lim (what no network could improve on), and by the voice; a speech
+# recogniser (pocketsphinx with its own English model) writes down what it hears, and word errors are counted.
+# Bar: the voice is within 5 points of the teacher.
+#
+# Persian: the same with a Persian teacher (espeak-ng). There is no recogniser for it, so `myxtts eval` compares with the
+# teacher's recordings of unseen sentences, in both languages. Bar: the mel distance is at most 1.25 times the English.
+#
+# Corpora are kept in BUILD/speech and made once. Everything is said on the terminal; the numbers are in
+# BUILD/bench/speech.json. Environment, with defaults:
+#
+#     MINUTES=15            of training, English
+#     PERSIAN_MINUTES=10    of training, Persian; 0: without Persian
+#     COUNT=1250            sentences to learn from (a validation share of them is not)
+#     PERSIAN_COUNT=1000
+#     UNSEEN=40             sentences to be spoken
+#     SPEED_STEPS=75        steps that measure the speed, from which the length of the training follows
+#     TRAIN_FLAGS=          further flags of 'myxtts train', for example "--batch-size 8"
+
+set -euo pipefail
+
+program="$1/myxtts" tools="$1" folder="$1/speech" result="$1/bench/speech.json"
+minutes="${MINUTES:-15}" persian_minutes="${PERSIAN_MINUTES:-10}"
+count="${COUNT:-1250}" persian_count="${PERSIAN_COUNT:-1000}" unseen="${UNSEEN:-40}" speed_steps="${SPEED_STEPS:-75}"
+read -ra flags <<<"${TRAIN_FLAGS:-}"
+persian_text='صبح امروز باران آرامی روی باغ کوچک ما بارید.'
+word_bar=5 mel_bar=1.25
+
+title()
+{
+    printf '\n── %s\n\n' "$1"
+}
+
+# Shows the command as one could type it, and runs it.
+run()
+{
+    printf '$'
+    printf ' %q' "$@"
+    printf '\n'
+    "$@"
+}
+
+# corpus LANGUAGE COUNT: LANGUAGE/seen and LANGUAGE/unseen, two parts of one demo corpus, and LANGUAGE/seen.pack
+corpus()
+{
+    local language="$1" all="$folder/$1/corpus" part
+    run "$program" corpus demo "$all" --language "$language" --count "$(($2 + unseen))"
+    for part in seen unseen; do
+        mkdir -p "$folder/$language/$part"
+        ln -sfn ../corpus/wavs "$folder/$language/$part/wavs"
+    done
+    head -n "$2" "$all/metadata.csv" >"$folder/$language/seen/metadata.csv"
+    tail -n "$unseen" "$all/metadata.csv" >"$folder/$language/unseen/metadata.csv"
+    run "$program" prepare "$folder/$language/seen" --out "$folder/$language/seen.pack"
+}
+
+# train LANGUAGE MINUTES: LANGUAGE/run. The learning rate follows the number of steps, so they are chosen to fill the
+# time: a few steps tell how long one takes. Sets steps and step_seconds.
+train()
+{
+    local language="$1" data="$folder/$1/seen.pack"
+    rm -rf "$folder/$language/speed" "$folder/$language/run"
+    run "$program" train --train-data "$data" --output "$folder/$language/speed" --steps "$speed_steps" --eval-every 0 \
+        --set training.eval_utterances=1 --set training.samples=0 "${flags[@]}"
+    # The first steps touch memory for the first time; all others are of an epoch, so long and short batches are there.
+    step_seconds=$(sed -n 's/.*"step_ms":\([0-9.e+-]*\),.*/\1/p' "$folder/$language/speed/metrics.jsonl" |
+        awk 'NR > 3 { sum += $1; n++ } END { printf "%.4f", sum / n / 1000 }')
+    steps=$(awk -v minutes="$2" -v seconds="$step_seconds" 'BEGIN { n = int(0.97 * 60 * minutes / seconds); print n < 1 ? 1 : n }')
+    printf '%s s a step: %s steps for %s minutes\n' "$step_seconds" "$steps" "$2"
+    run "$program" train --train-data "$data" --output "$folder/$language/run" --steps "$steps" --max-minutes "$2" \
+        --epochs 1000000 --eval-every 0 --save-every 1000 --set training.samples=0 "${flags[@]}"
+    steps=$(grep -o '^{"step":[0-9]*' "$folder/$language/run/metrics.jsonl" | tail -n 1 | grep -o '[0-9]*$')
+}
+
+# number NAME FILE: of the report of eval, over all utterances
+number()
+{
+    sed -n "s/^\t\"$1\":\t\([0-9.e+-]*\),\?$/\1/p" "$2" | head -n 1
+}
+
+# evaluate LANGUAGE: sets mel_db, duration_error and pitch_error
+evaluate()
+{
+    local report="$folder/$1/eval.json"
+    run "$program" eval --checkpoint "$folder/$1/run" --data "$folder/$1/unseen" --json "$report"
+    mel_db=$(number mel_db "$report")
+    duration_error=$(number duration_error "$report")
+    pitch_error=$(number pitch_error_semitones "$report")
+}
+
+# recognise NAME FOLDER: what is heard in the recordings of the unseen sentences; sets `found` to "errors words rate".
+recognise()
+{
+    local id heard="$folder/heard-$1.txt" sound="$folder/16k.wav"
+    : >"$heard"
+    while IFS='|' read -r id _; do
+        sox "$2/$id.wav" -r 16000 -c 1 -b 16 "$sound"
+        pocketsphinx_continuous -infile "$sound" -logfn /dev/null </dev/null | tr '\n' ' ' >>"$heard"
+        printf '\n' >>"$heard"
+    done <"$folder/en/unseen/metadata.csv"
+    rm -f "$sound"
+    found=$("$tools/word_errors" "$folder/said.txt" "$heard")
+}
+
+# table_row NAME ERRORS WORDS RATE
+table_row()
+{
+    printf '  %-32s %6s of %-6s %7s %%\n' "$@"
+}
+
+verdict()
+{
+    if awk "BEGIN { exit !($1) }"; then printf 'held'; else printf 'missed'; fi
+}
+
+mkdir -p "$folder/en/ceiling" "$folder/en/ours" "$(dirname "$result")"
+
+title "English: $count sentences of a synthetic teacher, $unseen more that are never trained on"
+corpus en "$count"
+cut -d '|' -f 2 "$folder/en/unseen/metadata.csv" >"$folder/said.txt"
+
+title "Training for $minutes minutes"
+train en "$minutes"
+en_steps=$steps en_step_seconds=$step_seconds
+
+title "Speaking the unseen sentences"
+cut -d '|' -f 1,2 "$folder/en/unseen/metadata.csv" >"$folder/en/lines.txt"
+run "$program" synth --checkpoint "$folder/en/run" --text-file "$folder/en/lines.txt" --output-dir "$folder/en/ours"
+files=()
+while IFS='|' read -r id _; do files+=("$folder/en/corpus/wavs/$id.wav"); done <"$folder/en/unseen/metadata.csv"
+"$tools/resynth" 0 "$folder/en/ceiling" "${files[@]}"
+evaluate en
+en_mel=$mel_db en_duration=$duration_error en_pitch=$pitch_error
+
+title "What the recogniser hears"
+recognise teacher "$folder/en/corpus/wavs"
+read -r teacher_errors words teacher_rate <<<"$found"
+recognise ceiling "$folder/en/ceiling"
+read -r ceiling_errors _ ceiling_rate <<<"$found"
+recognise ours "$folder/en/ours"
+read -r our_errors _ our_rate <<<"$found"
+word_verdict=$(verdict "$our_rate - $teacher_rate <= $word_bar")
+printf '  %-32s %16s %9s\n' '' 'word errors' 'rate'
+table_row 'teacher' "$teacher_errors" "$words" "$teacher_rate"
+table_row 'teacher through Griffin-Lim' "$ceiling_errors" "$words" "$ceiling_rate"
+table_row "ours, $en_steps steps in $minutes minutes" "$our_errors" "$words" "$our_rate"
+printf 'Bar: within %s points of the teacher: %s\n' "$word_bar" "$word_verdict"
+
+persian=null
+if [[ $persian_minutes != 0 ]]; then
+    title "Persian: $persian_count sentences of a synthetic teacher, trained for $persian_minutes minutes"
+    corpus fa "$persian_count"
+    train fa "$persian_minutes"
+    run "$program" synth --checkpoint "$folder/fa/run" --text "$persian_text" --output "$folder/fa/spoken.wav"
+    evaluate fa
+    mel_verdict=$(verdict "$mel_db <= $mel_bar * $en_mel")
+    printf '\n  %-10s %8s %8s %10s %10s\n' 'unseen' 'steps' 'mel dB' 'duration' 'semitones'
+    printf '  %-10s %8s %8.2f %8.1f %% %10.2f\n' English "$en_steps" "$en_mel" "$(awk "BEGIN { print 100 * $en_duration }")" "$en_pitch"
+    printf '  %-10s %8s %8.2f %8.1f %% %10.2f\n' Persian "$steps" "$mel_db" "$(awk "BEGIN { print 100 * $duration_error }")" "$pitch_error"
+    printf 'Bar: Persian mel distance at most %s times the English: %s\n' "$mel_bar" "$mel_verdict"
+    persian=$(printf '{"minutes": %s, "sentences": %s, "steps": %s, "step_seconds": %s, "mel_db": %s, "duration_error": %s, "pitch_error_semitones": %s, "bar_ratio": %s, "verdict": "%s"}' \
+        "$persian_minutes" "$persian_count" "$steps" "$step_seconds" "$mel_db" "$duration_error" "$pitch_error" "$mel_bar" "$mel_verdict")
+fi
+
+cat >"$result" <<JSON
+{
+  "bench": "speech",
+  "flags": "${TRAIN_FLAGS:-}",
+  "english": {"minutes": $minutes, "sentences": $count, "unseen": $unseen, "steps": $en_steps, "step_seconds": $en_step_seconds,
+              "mel_db": $en_mel, "duration_error": $en_duration, "pitch_error_semitones": $en_pitch},
+  "word_error_percent": {"teacher": $teacher_rate, "griffin_lim": $ceiling_rate, "ours": $our_rate, "words": $words,
+                         "bar_points": $word_bar, "verdict": "$word_verdict"},
+  "persian": $persian
+}
+JSON
+printf '\nNumbers: %s\n' "$result"
