@@ -10,7 +10,7 @@ FUZZ       ?= 20#         seconds for each fuzz target
 PREFIX     ?= /usr/local# where `make install` puts things; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo bench bench-data bench-ops bench-pipeline bench-speech bench-train install portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind build test demo bench bench-data bench-ops bench-pipeline bench-speech bench-train install portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -94,6 +94,11 @@ asan: ## tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build/a
 	$(DEPS) build test bench
 	$(call compile,$(BUILD)/asan,-DMX_SANITIZE=address$(comma)undefined)
 	$(call check,$(BUILD)/asan)
+
+oclgrind: ## all OpenCL kernels under Oclgrind's checks of memory and data races, on small sizes (slow)
+	$(DEPS) build test oclgrind
+	$(call compile,--report $(BUILD))
+	@scripts/oclgrind.sh $(BUILD)
 
 tsan: ## tests with threads under ThreadSanitizer, in build/tsan
 	$(DEPS) build test bench

@@ -115,7 +115,7 @@ static void unit_open(struct unit *unit, int cores, int index)
     const struct mx_extract_options room = {.samples_max = UTTERANCES * SAMPLES, .utterances_max = UTTERANCES};
     char name[32];
     snprintf(name, sizeof name, "cpu:%d", index);
-    if (mx_registry_open(NULL, &wanted, &unit->registry) < 0) bench_die("cannot open the registry");
+    if (mx_registry_open(mx_backends_cpu, &wanted, &unit->registry) < 0) bench_die("cannot open the registry");
     const int found = mx_registry_find(unit->registry, name);
     if (found < 0 || mx_registry_device_open(unit->registry, found, 0, &unit->device) < 0 ||
         mx_stream_create(unit->device, "bench", &unit->stream) < 0 ||

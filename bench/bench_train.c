@@ -85,7 +85,7 @@ static void unit_open(struct unit *unit, int all, int cores)
 {
     const struct mx_registry_options options = {.cpu_devices = all / cores};
     *unit = (struct unit){.count = cores};
-    if (mx_registry_open(NULL, &options, &unit->registry) < 0) bench_die("cannot open the registry");
+    if (mx_registry_open(mx_backends_cpu, &options, &unit->registry) < 0) bench_die("cannot open the registry");
     const int found = mx_registry_find(unit->registry, "cpu:0");
     if (found < 0 || mx_registry_device_open(unit->registry, found, 0, &unit->device) < 0)
         bench_die("cannot open a CPU device");

@@ -16,7 +16,7 @@ void unit_open(struct unit *unit, int devices, int index)
     char name[32];
     *unit = (struct unit){0};
     snprintf(name, sizeof name, "cpu:%d", index);
-    if (mx_registry_open(NULL, &options, &unit->registry) < 0) bench_die("cannot open the registry");
+    if (mx_registry_open(mx_backends_cpu, &options, &unit->registry) < 0) bench_die("cannot open the registry");
     const int found = mx_registry_find(unit->registry, name);
     if (found < 0 || mx_registry_device_open(unit->registry, found, 0, &unit->device) < 0 ||
         mx_stream_create(unit->device, "bench", &unit->stream) < 0)

@@ -81,7 +81,8 @@ if [ "$cores" -ge 2 ]; then
     refused 3 "'--data-device cpu:7' does not exist" 'cpu-devices 2 --data-device cpu:0 --model-device cpu:1' \
         "${dry[@]}" --cpu-devices 2 --data-device cpu:7 --model-device cpu:1
 fi
-refused 3 "'--model-device cpu:1' is not it" 'devices here: cpu:0' "${dry[@]}" --backend cpu --data-device cpu:0 \
+# What it says besides depends on whether the machine has other devices than its cores.
+refused 3 "'--model-device cpu:1'" 'devices here: cpu:0' "${dry[@]}" --backend cpu --data-device cpu:0 \
     --model-device cpu:1
 refused 3 'cpu:9' 'myxtts train --device cpu:0' "${dry[@]}" --device cpu:9
 refused 1 '1024 CPU devices' 'core' "${dry[@]}" --cpu-devices 1024

@@ -239,6 +239,26 @@ static void test_watch_every_step(void **state)
     mx_budget_destroy(budget);
 }
 
+/* Other work on the same device that needs more is no leak, if the watch is told that it begins. */
+static void test_watch_restart(void **state)
+{
+    (void)state;
+    for (int told_so = 0; told_so < 2; told_so++) {
+        char owner[MX_BUDGET_OWNER_BYTES];
+        uint64_t growth;
+        int told = 0;
+        struct mx_budget *const budget = create(LIMIT);
+        for (int work = 0; work < 2; work++) {
+            assert_int_equal(mx_budget_charge(budget, "slots", 10000, false), 0);
+            if (told_so) mx_budget_watch_restart(budget);
+            for (int step = 0; step < 2 * MX_BUDGET_WINDOW; step++)
+                told += mx_budget_watch(budget, 500, owner, &growth);
+        }
+        assert_int_equal(told, told_so ? 0 : 1);
+        mx_budget_destroy(budget);
+    }
+}
+
 /* Growth in jumps, with ups and downs: seen by halves of the window, and only beyond the slack. */
 static void test_watch_halves(void **state)
 {
@@ -303,8 +323,8 @@ int main(void)
         cmocka_unit_test(test_limit),        cmocka_unit_test(test_owners),
         cmocka_unit_test(test_wrong_credit), cmocka_unit_test(test_json),
         cmocka_unit_test(test_watch_steady), cmocka_unit_test(test_watch_every_step),
-        cmocka_unit_test(test_watch_halves), cmocka_unit_test(test_recommended),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_watch_halves), cmocka_unit_test(test_watch_restart),
+        cmocka_unit_test(test_recommended),  cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

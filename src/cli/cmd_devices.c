@@ -4,8 +4,8 @@
  * missing.
  *
  * JSON (--json), one object:
- *   devices   [{device, backend, index, name, kind, memory_bytes, compute_units, pci_bus, numa_node, cores,
- *               data_limit_bytes, data_limit_set, model_limit_bytes, model_limit_set}]
+ *   devices   [{device, backend, index, name, kind, memory_bytes, compute_units, bf16, bf16_missing, pci_bus,
+ *               numa_node, cores, data_limit_bytes, data_limit_set, model_limit_bytes, model_limit_set}]
  *   topology  {matrix: [[word, …], …] in the order of devices, words: {word: meaning}}
  *   backends  [{name, compiled, available, device_count, reason, hint}]
  *
@@ -28,7 +28,8 @@
 
 struct values {
     bool json;
-    int64_t cpu_devices; /* 0: as the settings say */
+    int64_t cpu_devices;  /* 0: as the settings say */
+    int64_t opencl_split; /* 0: as the settings say */
     const char *config;
     struct mx_option_list set;
 };
@@ -38,6 +39,9 @@ static const struct mx_option options[] = {
     {MX_OPTION_INT(struct values, cpu_devices, "cpu-devices", "N", 1, MX_SETTINGS_CPU_DEVICES_MAX,
                    "device.cpu_devices of the settings",
                    "Split the cores into this many logical CPU devices, at most one for each core.")},
+    {MX_OPTION_INT(struct values, opencl_split, "opencl-split", "N", 1, MX_SETTINGS_CPU_DEVICES_MAX,
+                   "device.opencl_split of the settings",
+                   "Split each OpenCL device of CPU type into this many parts, at most one for each compute unit.")},
     {MX_SETTINGS_OPTION_CONFIG(struct values)},
     {MX_SETTINGS_OPTION_SET(struct values)},
 };
@@ -82,7 +86,8 @@ static int listing_open(const struct values *values, const struct mx_option_list
     int rc = 0;
     /* Everything is opened even if names are given, so that an error can tell what there is. */
     const struct mx_registry_options wanted = {
-        .cpu_devices = (int)(values->cpu_devices != 0 ? values->cpu_devices : settings->cpu_devices)};
+        .cpu_devices = (int)(values->cpu_devices != 0 ? values->cpu_devices : settings->cpu_devices),
+        .opencl_split = (int)(values->opencl_split != 0 ? values->opencl_split : settings->opencl_split)};
     *listing = (struct listing){.settings = settings, .chosen = names->count > 0};
     MX_TRY(mx_registry_open(NULL, &wanted, &listing->registry));
     MX_TRY(mx_topology_open(&listing->topology));
@@ -126,7 +131,7 @@ static void limits_check(const struct listing *listing)
 
 /* ---- text ---- */
 
-#define TABLE_COLUMNS 6
+#define TABLE_COLUMNS 7
 
 /* Columns of a text on the screen, counting each character as one. */
 static size_t text_columns(const char *text)
@@ -155,10 +160,11 @@ static void row_fill(const struct listing *listing, const struct mx_device_info 
     bytes_text(info->memory_bytes, false, row->cells[2], size);
     snprintf(row->cells[3], size, "%d %s%s", info->compute_units, info->kind == MX_DEVICE_CPU ? "core" : "unit",
              info->compute_units == 1 ? "" : "s");
+    snprintf(row->cells[4], size, "%s", info->caps.bf16_multiply ? "fp32, bf16" : "fp32");
     bytes = limit_bytes(listing, info, MX_ROLE_DATA, &set);
-    bytes_text(bytes, set, row->cells[4], size);
-    bytes = limit_bytes(listing, info, MX_ROLE_MODEL, &set);
     bytes_text(bytes, set, row->cells[5], size);
+    bytes = limit_bytes(listing, info, MX_ROLE_MODEL, &set);
+    bytes_text(bytes, set, row->cells[6], size);
 }
 
 static int devices_append(const struct listing *listing, struct mx_text *out)
@@ -167,7 +173,8 @@ static int devices_append(const struct listing *listing, struct mx_text *out)
     size_t width[TABLE_COLUMNS] = {0};
     struct table_row *const rows = mx_alloc(listing->count + 1, sizeof *rows);
     if (rows == NULL) return MX_ERR_NO_MEMORY;
-    static const char *const titles[TABLE_COLUMNS] = {"device", "name", "memory", "size", "data limit", "model limit"};
+    static const char *const titles[TABLE_COLUMNS] = {"device",     "name",       "memory",     "size",
+                                                      "multiplies", "data limit", "model limit"};
     for (int c = 0; c < TABLE_COLUMNS; c++) snprintf(rows[0].cells[c], sizeof rows[0].cells[c], "%s", titles[c]);
     for (size_t i = 0; i < listing->count; i++) row_fill(listing, listing->devices[i], &rows[i + 1]);
     for (size_t i = 0; i <= listing->count; i++)
@@ -295,6 +302,8 @@ static void device_json(const struct listing *listing, const struct mx_device_in
     json_check(cJSON_AddStringToObject(object, "kind", kinds[info->kind]), failures);
     json_check(cJSON_AddNumberToObject(object, "memory_bytes", (double)info->memory_bytes), failures);
     json_check(cJSON_AddNumberToObject(object, "compute_units", info->compute_units), failures);
+    json_check(cJSON_AddBoolToObject(object, "bf16", info->caps.bf16_multiply), failures);
+    json_check(cJSON_AddStringToObject(object, "bf16_missing", info->bf16_missing), failures);
     json_check(cJSON_AddStringToObject(object, "pci_bus", info->pci_bus), failures);
     json_check(cJSON_AddNumberToObject(object, "numa_node", info->numa_node), failures);
     cJSON *const cores = array_add(object, "cores", failures);

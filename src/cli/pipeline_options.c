@@ -43,6 +43,7 @@ int mx_pipeline_flags_apply(const struct mx_pipeline_flags *f, struct mx_setting
         {"data-device", "pipeline.data_device", f->data_device},
         {"model-device", "pipeline.model_device", f->model_device},
         {"cpu-devices", "device.cpu_devices", f->cpu_devices},
+        {"opencl-split", "device.opencl_split", f->opencl_split},
         {"allow-single", "pipeline.allow_single", f->allow_single ? "true" : NULL},
         {"buffer-size", "pipeline.buffer_size", f->buffer_size},
         {"prefetch-buffer-size", "pipeline.prefetch_buffer_size", f->prefetch_buffer_size},
@@ -174,6 +175,7 @@ int mx_device_pair_open(const struct mx_settings *settings, const char *command,
                                             .data_gpu = (int)p->data_gpu,
                                             .model_gpu = (int)p->model_gpu,
                                             .cpu_devices = (int)settings->device.cpu_devices,
+                                            .opencl_split = (int)settings->device.opencl_split,
                                             .allow_single = p->allow_single};
     *out = (struct mx_device_pair){0};
     MX_TRY(mx_mode_open(NULL, &request, &out->choice, &out->registry));

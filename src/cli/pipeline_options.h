@@ -17,6 +17,7 @@
 /* What the options below fill. */
 struct mx_pipeline_flags {
     const char *backend, *device, *data_gpu, *model_gpu, *data_device, *model_device, *cpu_devices;
+    const char *opencl_split;
     const char *buffer_size, *prefetch_buffer_size, *model_start_delay, *num_workers, *auto_tune;
     const char *data_gpu_memory, *model_gpu_memory;
     bool memory_isolation, static_shapes, allow_single;
@@ -41,6 +42,8 @@ extern const char *const mx_pipeline_switch[];   /* on, off */
                           "One device for everything, by name.")},                                                     \
         {MX_OPTION_STRING(object, pipeline.cpu_devices, "cpu-devices", "N", "1",                                       \
                           "Logical CPU devices that the cores are split into.")},                                      \
+        {MX_OPTION_STRING(object, pipeline.opencl_split, "opencl-split", "N", "as many as are chosen",                 \
+                          "Parts that each OpenCL device of CPU type is split into.")},                                \
         {MX_OPTION_FLAG(object, pipeline.allow_single, "allow-single",                                                 \
                         "Do everything on one device where the two asked for are not there. Otherwise that is an "     \
                         "error.")},                                                                                    \

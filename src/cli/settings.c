@@ -23,6 +23,9 @@ static const struct mx_config_field device_fields[] = {
         struct mx_settings_device, cpu_devices, 1, MX_SETTINGS_CPU_DEVICES_MAX, "1", NULL,
         "Logical CPU devices that the cores are split into. Two let the data and the model device work side by "
         "side on a machine without a GPU.")},
+    {MX_CONFIG_INT(struct mx_settings_device, opencl_split, 0, MX_SETTINGS_CPU_DEVICES_MAX, "0", NULL,
+                   "Parts that each OpenCL device of CPU type is split into. 0: as many as devices are chosen, where "
+                   "there is only one.")},
     {MX_CONFIG_INT(
          struct mx_settings_device, data_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
          "Memory limit of the data device. 0: with pipeline.memory_isolation 8192 or what the device has, without it "

@@ -4,18 +4,25 @@
  *
  * See pipeline_work.h for when a stage may go on, and why none waits for ever. Threads "load/0" …, "process" and
  * "transfer" end when their flow has ended or the pipeline is destroyed. Where the data device is made of some of the
- * cores, all of them live on these: the others are the model's, or nobody gave them to this pipeline.
+ * cores, all of them live on these: the others are the model's, or nobody gave them to this pipeline. There the load
+ * workers stand behind: what is loaded goes on to the model, which may be waiting for it, before more is loaded. (If
+ * they did not, a transfer of a tenth of a millisecond could wait for whole loads, once for each thread on its way.)
  *
  * Failures of work on devices belong to a stream, not to a batch: they are noticed when the oldest batch in flight is
  * complete, and end the flow there. So up to MX_PIPELINE_DEPTH - 1 batches before the one that really failed may end
  * with it; none after it, and none that is doubtful, is delivered.
  */
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/pool.h"
 #include "pipeline/pipeline_work.h"
+
+#define LOAD_NICENESS 5 /* a third of the weight of a thread that has none */
 
 /* ---- flow ---- */
 
@@ -223,10 +230,28 @@ static bool host_room(const struct mx_pipeline *p)
     return p->drawn < p->process.done + (uint64_t)p->tuning.host_slots;
 }
 
+/* Lets the other threads of the data side go first: by one step of a real-time priority, otherwise by niceness. If the
+ * system refuses, the order of threads is its own, and only that. */
+static void worker_step_back(void)
+{
+    struct sched_param param;
+    int policy;
+    if (pthread_getschedparam(pthread_self(), &policy, &param) != 0) return;
+    if (policy == SCHED_FIFO || policy == SCHED_RR) {
+        if (param.sched_priority <= sched_get_priority_min(policy)) return;
+        param.sched_priority--;
+        pthread_setschedparam(pthread_self(), policy, &param);
+    } else {
+        const id_t self = (id_t)gettid();
+        setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + LOAD_NICENESS);
+    }
+}
+
 static void *worker_run(void *context)
 {
     struct mx_pipeline_worker *const worker = context;
     struct mx_pipeline *const p = worker->pipeline;
+    if (p->pinned && p->two_devices) worker_step_back();
     pthread_mutex_lock(&p->lock);
     while (!atomic_load(&p->cancel) && p->drawn < mx_pipeline_limit(p)) {
         const bool active = worker->index < p->tuning.workers;

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * myxtts profile: where the time of training steps goes, which stage holds the others up, and what would change it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/profile.h"
+#include "pipeline/tune.h"
+
+#define STEPS_DEFAULT   100
+#define STEPS_MOST      100000
+#define WARMUP_PLAIN    8 /* steps that do not count where nothing is tuned: caches and rings fill */
+#define CORPUS_BATCHES  8
+#define COMMAND_PROFILE "myxtts profile"
+
+struct values {
+    const char *train_data, *model_size, *batch_size, *seed;
+    int64_t num_steps, warmup_steps;
+    const char *json, *trace;
+    struct mx_pipeline_flags pipeline;
+    const char *config;
+    struct mx_option_list set;
+    bool mixed_precision, augment, equal_lengths, compare;
+};
+
+static const struct mx_option options[] = {
+    {MX_OPTION_STRING(struct values, train_data, "train-data", "DIR", "made up, and removed again",
+                      "Corpus folder, manifest file or packed corpus to train on.")},
+    {MX_OPTION_FLAG(struct values, equal_lengths, "equal-lengths",
+                    "Make all recordings of the made-up corpus equally long: every batch is the same work.")},
+    {MX_OPTION_STRING(struct values, model_size, "model-size", "NAME", "tiny", "tiny, small, normal, base or big.")},
+    {MX_OPTION_STRING(struct values, batch_size, "batch-size", "N", "16", "Utterances of a batch.")},
+    {MX_OPTION_INT(struct values, num_steps, "num-steps", "N", 1, STEPS_MOST, "100",
+                   "Steps that are measured. With --compare: of each mode, in five rounds.")},
+    {MX_OPTION_INT(struct values, warmup_steps, "warmup-steps", "N", 1, STEPS_MOST,
+                   "32 while workers and buffers are tuned, otherwise 8", "Steps before, which do not count.")},
+    {MX_OPTION_STRING(struct values, seed, "seed", "N", "1", "Everything random follows from it.")},
+    {MX_OPTION_FLAG(struct values, augment, "augment",
+                    "Change each recording a little in each epoch; 'myxtts config' shows how, under data.augment.")},
+    {MX_OPTION_FLAG(struct values, compare, "compare",
+                    "Do the same work on one device (unbuffered; buffers of 25, 50 and 100) and on two (without and "
+                    "with overlap), in turns, and print the table.")},
+    {MX_OPTION_STRING(struct values, json, "json", "FILE", NULL, "Write all figures to this file as JSON.")},
+    {MX_OPTION_STRING(struct values, trace, "trace", "FILE", NULL,
+                      "Write what every stage did when to this file, for chrome://tracing or ui.perfetto.dev.")},
+    MX_PIPELINE_OPTIONS(struct values),
+    {MX_OPTION_FLAG(struct values, mixed_precision, "mixed-precision",
+                    "Multiply bf16 numbers with fp32 sums and weights, on devices that can.")},
+    {MX_SETTINGS_OPTION_CONFIG(struct values)},
+    {MX_SETTINGS_OPTION_SET(struct values)},
+};
+
+static const struct mx_example examples[] = {
+    {"myxtts profile --batch-size 16 --num-steps 100 --data-gpu 0 --model-gpu 1",
+     "measures both devices on a corpus that is made up for it"},
+    {"myxtts profile --train-data my-corpus --augment --json profile.json --trace trace.json",
+     "measures your corpus on the best device there is, and writes everything down"},
+    {"myxtts profile --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1 --compare",
+     "compares all modes on two halves of the CPU's cores"},
+};
+
+/* ---- settings ---- */
+
+static int flags_apply(const struct values *values, struct mx_settings *settings)
+{
+    int rc = 0;
+    const struct {
+        const char *flag, *key, *value;
+    } flags[] = {
+        {"train-data", "data.train_data", values->train_data},
+        {"model-size", "model.size", values->model_size},
+        {"batch-size", "training.batch_size", values->batch_size},
+        {"seed", "training.seed", values->seed},
+        {"augment", "data.augment", values->augment ? "true" : NULL},
+        {"mixed-precision", "training.mixed_precision", values->mixed_precision ? "true" : NULL},
+    };
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        if (flags[i].value != NULL) MX_TRY(mx_settings_flag(settings, flags[i].flag, flags[i].key, flags[i].value));
+    MX_TRY(mx_pipeline_flags_apply(&values->pipeline, settings));
+    mx_settings_resolve(settings);
+    settings->training.samples = 0; /* nothing is spoken, evaluated or saved: steps are all there is */
+    settings->training.epochs = STEPS_MOST * 4;
+    settings->training.steps = 0;
+out:
+    return rc;
+}
+
+/* Where there is no corpus, makes one; it counts as read like any other. */
+static int corpus_make(const struct values *values, struct mx_settings *settings, struct mx_profile_corpus *corpus)
+{
+    int rc = 0;
+    const int64_t batch = settings->training.batch_size > 0 ? settings->training.batch_size : 16;
+    const int64_t rows = CORPUS_BATCHES * batch * settings->training.grad_accum;
+    if (settings->data.train_data[0] != '\0') {
+        if (values->equal_lengths)
+            MX_RAISE(MX_ERR_USAGE, "leave '--train-data' out, or '--equal-lengths'",
+                     "the lengths of a corpus that is given are what they are");
+        return 0;
+    }
+    mx_info("no '--train-data': making up a corpus of %lld recordings, which is removed at the end", (long long)rows);
+    MX_TRY(mx_profile_corpus_make(corpus, rows, values->equal_lengths, (uint64_t)settings->training.seed));
+    MX_TRY(mx_settings_flag(settings, "train-data", "data.train_data", corpus->folder));
+    settings->data.tokens = MX_TOKENS_CHARS; /* syllables need no dictionary */
+    settings->data.validation_fraction = 0;  /* all of them are trained on: whole batches only */
+out:
+    return rc;
+}
+
+/* ---- running ---- */
+
+static int job_open(struct mx_train_job *job)
+{
+    int rc = 0;
+    MX_TRY(mx_train_job_open(job, true));
+    MX_TRY(mx_train_plan_make(job, false)); /* what does not fit is refused */
+    /* The model waits for its first batch as train does, and that is not measured. */
+    job->options.flow.start_delay = job->settings.pipeline.model_start_delay;
+out:
+    return rc;
+}
+
+/* The other job of a comparison: the same, on the model device of the pair alone. */
+static int single_open(const struct mx_train_job *pair, struct mx_train_job *single)
+{
+    int rc = 0;
+    struct mx_settings_pipeline *const p = &single->settings.pipeline;
+    single->settings = pair->settings; /* texts are borrowed */
+    single->request = pair->request;
+    p->data_gpu = p->model_gpu = -1;
+    p->data_device[0] = p->model_device[0] = '\0';
+    snprintf(p->device, sizeof p->device, "%s", pair->devices.choice.names[1]);
+    p->backend = MX_SETTINGS_BACKEND_AUTO;
+    MX_TRY(job_open(single));
+    single->options.normaliser = pair->options.normaliser;
+out:
+    return rc;
+}
+
+static int report_write(const struct values *values, const struct mx_profile_work *work,
+                        const struct mx_profile *profile, const struct mx_profile_comparison *comparison)
+{
+    int rc = 0;
+    struct mx_text text = {0}, json = {0};
+    MX_TRY(mx_profile_text(work, profile, &text));
+    if (comparison != NULL) MX_TRY(mx_profile_compare_text(comparison, &text));
+    fputs(text.data, stdout);
+    if (values->json != NULL) {
+        MX_TRY(mx_profile_json(work, profile, comparison, &json));
+        MX_TRY(mx_file_write_atomic(values->json, json.data, json.length));
+    }
+    if (values->json != NULL) printf("\nall figures: %s\n", values->json);
+    if (values->trace != NULL) printf("%strace: %s\n", values->json != NULL ? "" : "\n", values->trace);
+out:
+    mx_text_release(&text);
+    mx_text_release(&json);
+    return rc;
+}
+
+/* Settings are read: opens, measures, tells. */
+static int profile(const struct values *values, struct mx_train_job *job, bool synthetic, const atomic_bool *stop)
+{
+    int rc = 0;
+    struct mx_profile result;
+    struct mx_profile_comparison comparison;
+    struct mx_train_job single = {0};
+    struct mx_profile_request request = {.warmup = values->warmup_steps,
+                                         .steps = values->num_steps > 0 ? values->num_steps : STEPS_DEFAULT,
+                                         .trace = values->trace,
+                                         .stop = stop};
+    const struct mx_profile_work work = {.job = job, .synthetic = synthetic};
+    MX_TRY(job_open(job));
+    MX_TRY(mx_normaliser_measure(job->dataset, job->devices.data, &job->options.normaliser));
+    const bool tuned = job->options.flow.auto_tune && !job->options.flow.sequential && !values->compare;
+    if (request.warmup == 0) request.warmup = tuned ? (int64_t)mx_tune_steps[MX_TUNE_ROUNDS - 1] : WARMUP_PLAIN;
+    if (values->compare && !mx_device_pair_multi(&job->devices))
+        MX_RAISE(MX_ERR_USAGE, "name two: '--data-gpu 0 --model-gpu 1', with '--backend cpu --cpu-devices 2' on a CPU",
+                 "'--compare' compares one device with two, and there is only %s", mx_device_name(job->devices.model));
+    mx_device_pair_announce(&job->devices, &job->settings, job->options.flow.buffer);
+    if (values->compare) request.steps = (request.steps + MX_PROFILE_ROUNDS - 1) / MX_PROFILE_ROUNDS;
+    const int64_t runs = values->compare ? MX_PROFILE_MODES * MX_PROFILE_ROUNDS : 1;
+    MX_TRY(mx_progress_start(
+        &(struct mx_progress_options){
+            .title = "Profiling", .unit = "steps", .total = (uint64_t)(runs * (request.warmup + request.steps))},
+        &request.progress));
+    if (values->compare) {
+        MX_TRY(single_open(job, &single));
+        MX_TRY(mx_profile_compare(&single, job, &request, &comparison, &result));
+    } else {
+        MX_TRY(mx_profile_run(job, &request, &result));
+    }
+    mx_progress_finish(request.progress);
+    request.progress = NULL;
+    MX_TRY(report_write(values, &work, &result, values->compare ? &comparison : NULL));
+out:
+    mx_progress_finish(request.progress);
+    mx_train_job_close(&single);
+    return rc;
+}
+
+static int run(const void *given, const struct mx_option_list *operands)
+{
+    const struct values *const values = given;
+    struct mx_train_job job = {.request = {.command = COMMAND_PROFILE}};
+    struct mx_profile_corpus corpus = {0};
+    struct mx_interrupt interrupt;
+    (void)operands; /* the page takes none, so the parser refused them */
+    int rc = mx_settings_read(values->config, &values->set, &job.settings);
+    if (rc < 0) return rc;
+    const atomic_bool *const stop = mx_interrupt_watch(&interrupt); /* the made-up corpus must be removed */
+    MX_TRY(flags_apply(values, &job.settings));
+    MX_TRY(corpus_make(values, &job.settings, &corpus));
+    MX_TRY(profile(values, &job, corpus.folder[0] != '\0', stop));
+out:
+    mx_train_job_close(&job);
+    mx_profile_corpus_remove(&corpus);
+    mx_interrupt_leave(&interrupt);
+    mx_config_release(&mx_settings_schema, &job.settings);
+    return rc;
+}
+
+const struct mx_command mx_command_profile = {
+    .name = "profile",
+    .page =
+        {
+            .command = COMMAND_PROFILE,
+            .summary = "measure where the time of training goes, and what would change it",
+            .description =
+                "Trains a new network for some steps through the pipeline of 'myxtts train', without a run folder, and "
+                "tells the time of each stage, gaps, how busy both devices are, memory, queues and bottlenecks, with "
+                "recommendations that follow from the figures.\nRecordings are decoded each time: nothing is cached. "
+                "Without '--train-data' a corpus of hums of realistic lengths is made up.",
+            .examples = examples,
+            .example_count = sizeof examples / sizeof examples[0],
+        },
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .values_bytes = sizeof(struct values),
+    .run = run,
+};

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * `myxtts profile`: real training steps through the real pipeline, measured; one mode (profile_run.c), or the same work
+ * in several modes, round after round (profile_compare.c); what it prints (profile_report.c) and writes
+ * (profile_json.c); and the corpus it makes up where none is given (profile_corpus.c).
+ *
+ * JSON of --json, one object. Times are milliseconds, shares 0 … 1, sizes bytes; a "tally" is {"mean", "deviation",
+ * "least", "most", "count"}:
+ *
+ *     "format": "myxtts profile", "version": 1
+ *     "work": {"model", "parameters", "batch_size", "grad_accum", "augment", "mixed_precision", "synthetic",
+ *              "utterances"}
+ *     "mode": "Multi-GPU Mode", "data_device": "cpu:0", "model_device": "cpu:1", "overlap": bool
+ *     "warmup_steps", "steps", "batches", "frames", "wall_ms"
+ *     "stages": {"load", "process", "transfer", "train": {"tally" per batch, "share" of the work of a batch,
+ *                "wait_input_ms", "wait_output_ms" altogether}}
+ *     "total": tally of the work of a batch in all stages
+ *     "step": {tally, "variation", "frame_variation" (of the time per mel frame: equal work)}
+ *     "steps_per_s", "frames_per_s"
+ *     "idle": {"model", "model_waits_for_data", "data"}: shares of the time
+ *     "utilisation": {"data", "model"}: tally over windows, and "whole" of the whole time
+ *     "transfer_overlap": share of the time of transfers in which training went on; "stage_overlap": share of all time
+ *     "levels": {"loaded", "prepared", "arrived": {tally after each step, "limit"}, "workers", "workers_active"}
+ *     "memory": [{"device", "logical", "limit", "used", "peak", "host", "owners": {name: bytes}}]
+ *     "bottlenecks": [{"kind", "cause", "hidden", "share", "finding", "remedy"}]
+ *     "compare" (with --compare): {"rounds", "round_steps", "stages": {"load", "process", "transfer", "train"} (ms,
+ * each alone: medians of the sequential run on two devices), "largest", "pipelined_step", "pipelined_ratio",
+ *              "compute_limit" (process + train, and load where it needs the device's cores), "modes": [{"name",
+ * "devices", "overlap", "buffer", "step_ms", "step_ms_rounds": [...], "speed" (of the first mode's step, by the median
+ * of the rounds), "data_busy", "model_busy", "data_wait", "compute_ratio" (step / compute limit; one device alone)}]}
+ *     With --compare everything before "compare" is about the last round of the last mode.
+ *
+ * Memory: results are plain values. A profile borrows its job, which the caller opened and closes.
+ */
+#ifndef MX_CLI_PROFILE_H
+#define MX_CLI_PROFILE_H
+
+#include "base/progress.h"
+#include "base/text.h"
+#include "cli/train_job.h"
+#include "pipeline/advice.h"
+
+/* ---- one mode ---- */
+
+struct mx_profile_request {
+    int64_t warmup, steps;
+    struct mx_progress *progress; /* counts steps */
+    const char *trace;            /* file; NULL: none */
+    const atomic_bool *stop;      /* set by a signal */
+};
+
+struct mx_profile {
+    int64_t warmup, steps, frames;
+    bool two_devices, overlap;
+    bool load_on_data; /* load workers live on the cores of the data device */
+    char data_device[32], model_device[32];
+    uint64_t wall_ns; /* of the measured steps. One device: until as much is prepared again as at the beginning */
+    struct mx_pipeline_stats stats;
+    struct mx_tally total_ns; /* work of a batch in all stages */
+    struct mx_tally step_ns, frame_ns;
+    struct mx_tally data_busy, model_busy; /* shares of the time, by windows of some steps … */
+    double data_share, model_share;        /* … and of all of them */
+    struct mx_tally loaded, prepared, arrived;
+    struct mx_pipeline_levels levels;
+    struct mx_pipeline_memory memory;
+    struct mx_advice advice[MX_ADVICE_KINDS];
+    int32_t advice_count;
+};
+
+/* Runs job->options, planned and with a normaliser, on new weights. MX_ERR_INTERRUPTED after a signal. */
+int mx_profile_run(const struct mx_train_job *job, const struct mx_profile_request *request, struct mx_profile *out);
+
+/* ---- several modes ---- */
+
+#define MX_PROFILE_MODES  6
+#define MX_PROFILE_ROUNDS 5
+
+struct mx_profile_mode {
+    const char *name;
+    bool two_devices, overlap;
+    int32_t buffer;                                                             /* prepared batches; 0: none */
+    double step_ms[MX_PROFILE_ROUNDS], speed, data_busy, model_busy, data_wait; /* medians but for step_ms */
+    double median_ms, compute_ratio;
+};
+
+struct mx_profile_comparison {
+    int64_t round_steps;
+    struct mx_profile_mode modes[MX_PROFILE_MODES];
+    double stage_ms[MX_STAGES], largest_ms, pipelined_ratio, compute_limit_ms;
+    enum mx_stage largest;
+    bool load_on_device; /* the one device's cores also load: part of its compute limit */
+};
+
+/* `single` is open on one of the devices of `pair`. *last gets the last round of two devices, overlapped. */
+int mx_profile_compare(struct mx_train_job *single, struct mx_train_job *pair, const struct mx_profile_request *request,
+                       struct mx_profile_comparison *out, struct mx_profile *last);
+
+/* ---- what is told ---- */
+
+/* What was done, for both kinds of report. */
+struct mx_profile_work {
+    const struct mx_train_job *job;
+    bool synthetic;
+};
+
+int mx_profile_text(const struct mx_profile_work *work, const struct mx_profile *profile, struct mx_text *out);
+int mx_profile_compare_text(const struct mx_profile_comparison *comparison, struct mx_text *out);
+/* `comparison` NULL: none was made. */
+int mx_profile_json(const struct mx_profile_work *work, const struct mx_profile *profile,
+                    const struct mx_profile_comparison *comparison, struct mx_text *out);
+
+/* ---- a corpus that is made up ---- */
+
+struct mx_profile_corpus {
+    char folder[256]; /* "": there is none */
+};
+
+/* `rows` recordings of 1.5 to 4.4 s (or all of the same length) with texts that fit, in a temporary folder. */
+int mx_profile_corpus_make(struct mx_profile_corpus *corpus, int64_t rows, bool equal, uint64_t seed);
+void mx_profile_corpus_remove(struct mx_profile_corpus *corpus);
+
+#endif
