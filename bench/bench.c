@@ -14,8 +14,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/pool.h"
+#include "myxtts/error.h"
 
 #define ROUNDS_MAX 32
 #define NAME_WIDTH 48

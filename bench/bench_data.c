@@ -21,8 +21,8 @@
 #include "base/rng.h"
 #include "bench.h"
 #include "corpus/audio.h"
-#include "device/registry.h"
 #include "features/extract.h"
+#include "myxtts/registry.h"
 #include "peer.h"
 #include "plain_mel.h"
 

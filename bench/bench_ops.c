@@ -12,7 +12,7 @@
 
 #include "base/pool.h"
 #include "bench.h"
-#include "device/ops.h"
+#include "myxtts/ops.h"
 #include "openblas.h"
 #include "ops_sequence.h"
 #include "ops_unit.h"

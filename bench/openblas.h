@@ -9,7 +9,7 @@
 #ifndef MX_BENCH_OPENBLAS_H
 #define MX_BENCH_OPENBLAS_H
 
-#include "device/ops.h"
+#include "myxtts/ops.h"
 
 struct openblas {
     char name[40];  /* "OpenBLAS SkylakeX" */

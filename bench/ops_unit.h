@@ -9,8 +9,8 @@
 #define MX_BENCH_OPS_UNIT_H
 
 #include "bench.h"
-#include "device/ops.h"
-#include "device/registry.h"
+#include "myxtts/ops.h"
+#include "myxtts/registry.h"
 #include "openblas.h"
 #include "peak.h"
 

@@ -97,7 +97,8 @@ function(mx_isa_kernels target)
   endif()
   foreach(name ${MX_ISA_NAMES})
     add_library(isa_${name} OBJECT ${kernels})
-    target_include_directories(isa_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
+    target_include_directories(isa_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
+                               ${CMAKE_BINARY_DIR}/generated)
     target_compile_definitions(isa_${name} PRIVATE MX_ISA=${name})
     # errno and floating-point traps are never looked at; without them square roots and selects vectorise.
     target_compile_options(isa_${name} PRIVATE ${MX_ISA_OPTIONS_${name}} -fno-math-errno -fno-trapping-math)

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "base/error.h"
 #include "base/rng.h"
+#include "myxtts/error.h"
 #include "ops/case.h"
 
 #define N 3 /* bands */

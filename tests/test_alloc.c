@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/error.h"
+#include "myxtts/error.h"
 
 #include <stdbool.h>
 #include <stdio.h>

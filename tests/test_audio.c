@@ -11,8 +11,8 @@
 // clang-format on
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "corpus/audio.h"
+#include "myxtts/error.h"
 #include "support/recording.h"
 
 #include <math.h>

@@ -11,9 +11,9 @@
 // clang-format on
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
-#include "device/budget.h"
+#include "myxtts/budget.h"
+#include "myxtts/error.h"
 
 #include <cjson/cJSON.h>
 #include <pthread.h>

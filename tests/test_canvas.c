@@ -17,7 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/canvas.h"
-#include "base/error.h"
+#include "myxtts/error.h"
 
 static uint32_t pixel(const struct mx_canvas *canvas, int x, int y)
 {

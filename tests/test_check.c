@@ -12,10 +12,10 @@
 // clang-format on
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "corpus/check.h"
+#include "myxtts/error.h"
 #include "support/recording.h"
 
 #include <math.h>

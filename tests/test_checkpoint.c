@@ -12,11 +12,11 @@
 // clang-format on
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
 #include "checkpoint/work.h"
+#include "myxtts/error.h"
 #include "support/checkpoint_rig.h"
 #include "support/recording.h"
 

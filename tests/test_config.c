@@ -15,11 +15,11 @@
 
 #include "base/alloc.h"
 #include "base/config.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 enum precision { PRECISION_FP32 = 5, PRECISION_BF16 = 9, PRECISION_OFF = -1 };
 

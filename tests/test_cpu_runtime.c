@@ -15,10 +15,10 @@
 // clang-format on
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/pool.h"
 #include "device/cpu/cpu.h"
-#include "device/registry.h"
+#include "myxtts/error.h"
+#include "myxtts/registry.h"
 #include "support/graph.h"
 
 #include <pthread.h>
@@ -38,7 +38,8 @@ struct rig {
 static struct rig rig_open(int devices)
 {
     struct rig rig = {.count = devices};
-    assert_int_equal(mx_registry_open(NULL, &(struct mx_registry_options){.cpu_devices = devices}, &rig.registry), 0);
+    assert_int_equal(
+        mx_registry_open(mx_backends_cpu, &(struct mx_registry_options){.cpu_devices = devices}, &rig.registry), 0);
     for (int d = 0; d < devices; d++) {
         assert_int_equal(mx_registry_device_open(rig.registry, d, 0, &rig.devices[d]), 0);
     }
@@ -339,7 +340,8 @@ static void test_one_core(void **state)
     CPU_SET((size_t)core, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     struct mx_registry *registry;
-    assert_int_equal(mx_registry_open(NULL, &(struct mx_registry_options){.cpu_devices = 2}, &registry), MX_ERR_USAGE);
+    assert_int_equal(mx_registry_open(mx_backends_cpu, &(struct mx_registry_options){.cpu_devices = 2}, &registry),
+                     MX_ERR_USAGE);
     struct rig rig = rig_open(1);
     assert_int_equal(mx_device_info(rig.devices[0])->compute_units, 1);
     const int rc = graph_run(rig.devices, 1, 1, 300);

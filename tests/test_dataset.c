@@ -12,12 +12,12 @@
 // clang-format on
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/pool.h"
 #include "corpus/dataset.h"
 #include "corpus/prepare.h"
+#include "myxtts/error.h"
 #include "support/recording.h"
 #include "support/small_corpus.h"
 

@@ -12,12 +12,12 @@
 // clang-format on
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
-#include "device/budget.h"
-#include "device/device.h"
-#include "device/ops.h"
-#include "device/registry.h"
+#include "myxtts/budget.h"
+#include "myxtts/device.h"
+#include "myxtts/error.h"
+#include "myxtts/ops.h"
+#include "myxtts/registry.h"
 #include "support/fake_backend.h"
 
 #include <stdio.h>

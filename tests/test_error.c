@@ -11,8 +11,8 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "base/error.h"
 #include "base/utf8.h"
+#include "myxtts/error.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -14,10 +14,10 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/rng.h"
-#include "device/budget.h"
 #include "features/statistics.h"
+#include "myxtts/budget.h"
+#include "myxtts/error.h"
 #include "support/sound.h"
 
 #define BANDS      80

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "base/error.h"
-#include "device/registry.h"
+#include "myxtts/error.h"
+#include "myxtts/registry.h"
 #include "support/fake_backend.h"
 #include "support/graph.h"
 

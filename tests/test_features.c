@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/rng.h"
 #include "base/safetensors.h"
+#include "myxtts/error.h"
 #include "support/sound.h"
 
 #define N     1024

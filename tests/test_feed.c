@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
-#include "device/budget.h"
+#include "myxtts/budget.h"
+#include "myxtts/error.h"
 #include "support/training_rig.h"
 
 /* ---- the same bits, however the batches flow ---- */

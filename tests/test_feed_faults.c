@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
+#include "myxtts/error.h"
 #include "support/fake_backend.h"
 #include "support/recording.h"
 #include "support/small_corpus.h"

@@ -12,9 +12,9 @@
 // clang-format on
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "myxtts/error.h"
 
 #include <cJSON.h>
 #include <errno.h>

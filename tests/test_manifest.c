@@ -11,9 +11,9 @@
 // clang-format on
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "corpus/manifest.h"
+#include "myxtts/error.h"
 #include "support/recording.h"
 
 #include <stdio.h>

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "base/error.h"
 #include "device/backend.h"
+#include "myxtts/error.h"
 #include "pipeline/mode.h"
 #include "support/fake_backend.h"
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "base/error.h"
+#include "myxtts/error.h"
 #include "support/model_rig.h"
 
 #define BATCH 4

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "base/error.h"
+#include "myxtts/error.h"
 #include "ops/case.h"
 
 #define CASES 20

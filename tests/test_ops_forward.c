@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "base/error.h"
+#include "myxtts/error.h"
 #include "ops/case.h"
 #include "ops/reference.h"
 

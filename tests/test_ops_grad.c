@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
-#include "base/error.h"
 #include "base/rng.h"
+#include "myxtts/error.h"
 #include "ops/case.h"
 #include "ops/reference.h"
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "base/error.h"
+#include "myxtts/error.h"
 #include "ops/case.h"
 
 #define USUAL_CASES 25

@@ -19,7 +19,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "device/cpu/cpu.h"
-#include "device/ops.h"
+#include "myxtts/ops.h"
 
 /* Every length up to two tiles and a row, empty ones at the ends and between, and some that fill panels. */
 static const int32_t lengths[] = {0, 5, 0, 1, 2, 3, 4, 0, 6, 7, 8, 9, 1, 1, 250, 2, 131, 3, 0};

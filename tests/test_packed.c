@@ -12,11 +12,11 @@
 // clang-format on
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
 #include "corpus/packed.h"
+#include "myxtts/error.h"
 #include "support/recording.h"
 
 #include <math.h>

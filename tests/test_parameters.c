@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "model/parameters.h"
 #include "model/plan.h"
+#include "myxtts/error.h"
 
 static struct mx_parameters *table_of(const char *size)
 {

@@ -13,8 +13,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/pool.h"
+#include "myxtts/error.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -11,8 +11,8 @@
 // clang-format on
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/queue.h"
+#include "myxtts/error.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

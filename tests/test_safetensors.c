@@ -16,9 +16,9 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/safetensors.h"
+#include "myxtts/error.h"
 
 static char folder[64], path[96];
 

@@ -13,9 +13,9 @@
 // clang-format on
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/rng.h"
 #include "corpus/sampler.h"
+#include "myxtts/error.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/error.h"
+#include "myxtts/error.h"
 #include "train/schedule.h"
 
 static const struct mx_schedule plain = {

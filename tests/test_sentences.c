@@ -16,9 +16,9 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/text.h"
 #include "corpus/sentences.h"
+#include "myxtts/error.h"
 
 #define ZWNJ  0x200Cu
 #define KASRA 0x0650u

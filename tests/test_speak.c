@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "base/rng.h"
+#include "myxtts/error.h"
 #include "ops/case.h"
 #include "speech/speak.h"
 #include "speech/split.h"

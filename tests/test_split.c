@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "base/error.h"
 #include "base/rng.h"
 #include "base/text.h"
 #include "corpus/text.h"
+#include "myxtts/error.h"
 #include "speech/split.h"
 
 #define PIECES_MAX 8

@@ -15,10 +15,10 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 static void test_bool(void **state)
 {

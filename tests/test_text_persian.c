@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "base/error.h"
 #include "corpus/text.h"
+#include "myxtts/error.h"
 
 /* clang-format off: one case per line */
 static const struct {

@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "base/error.h"
 #include "base/pool.h"
 #include "corpus/tokens.h"
 #include "corpus/vocabulary.h"
+#include "myxtts/error.h"
 
 /* ---- phonemes ---- */
 

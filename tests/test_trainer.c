@@ -13,10 +13,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
-#include "device/budget.h"
-#include "device/registry.h"
+#include "myxtts/budget.h"
+#include "myxtts/error.h"
+#include "myxtts/registry.h"
 #include "support/recording.h"
 #include "support/small_corpus.h"
 #include "train/dtw.h"

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
-#include "device/budget.h"
+#include "myxtts/budget.h"
+#include "myxtts/error.h"
 #include "support/training_rig.h"
 
 #define STEPS 1000

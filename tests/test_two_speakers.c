@@ -16,10 +16,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "device/registry.h"
+#include "myxtts/error.h"
+#include "myxtts/registry.h"
 #include "support/recording.h"
 #include "train/batch.h"
 #include "train/dtw.h"

@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
+#include "myxtts/error.h"
 #include "speech/wav.h"
 #include "support/recording.h"
 

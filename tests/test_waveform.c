@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/rng.h"
 #include "features/extract.h"
+#include "myxtts/error.h"
 #include "ops/case.h"
 #include "speech/waveform.h"
 

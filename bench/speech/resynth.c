@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "corpus/audio.h"
-#include "device/registry.h"
 #include "features/extract.h"
+#include "myxtts/error.h"
+#include "myxtts/registry.h"
 #include "speech/wav.h"
 #include "speech/waveform.h"
 

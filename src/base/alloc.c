@@ -7,7 +7,7 @@
  */
 #include "base/alloc.h"
 
-#include "base/error.h"
+#include "myxtts/error.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>

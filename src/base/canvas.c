@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
+#include "myxtts/error.h"
 
 int mx_canvas_create(struct mx_canvas *canvas, int width, int height, uint32_t colour)
 {

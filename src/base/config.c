@@ -14,9 +14,9 @@
 
 #include "base/alloc.h"
 #include "base/config_bind.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 /* ---- walking ---- */
 

@@ -13,9 +13,9 @@
 
 #include "base/alloc.h"
 #include "base/config.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 #define LINE_COLUMNS 100
 

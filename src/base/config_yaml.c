@@ -14,9 +14,9 @@
 
 #include "base/alloc.h"
 #include "base/config_bind.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 struct reader {
     const struct mx_config_schema *schema;

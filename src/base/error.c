@@ -5,7 +5,7 @@
  * Memory: one struct mx_error per thread, in thread-local storage. Nothing here allocates, so an error can be
  * recorded when memory has run out.
  */
-#include "base/error.h"
+#include "myxtts/error.h"
 
 #include "base/utf8.h"
 

@@ -8,8 +8,8 @@
 #include "base/log.h"
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/utf8.h"
+#include "myxtts/error.h"
 
 #include <errno.h>
 #include <pthread.h>

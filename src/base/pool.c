@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/error.h"
+#include "myxtts/error.h"
 
 #include <errno.h>
 #include <limits.h>

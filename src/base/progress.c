@@ -11,9 +11,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "myxtts/error.h"
 
 #include <errno.h>
 #include <math.h>

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/error.h"
+#include "myxtts/error.h"
 
 #include <errno.h>
 #include <pthread.h>

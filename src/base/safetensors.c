@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 #define ALIGNMENT    64
 #define QUOTED_BYTES 96

@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/safetensors.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 #define QUOTED_BYTES 96
 #define WHOLE_MAX    0x1p53 /* up to here every whole number has its own double */

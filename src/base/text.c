@@ -14,8 +14,8 @@
 #include <strings.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/utf8.h"
+#include "myxtts/error.h"
 
 /* ---- numbers ---- */
 

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "checkpoint/work.h"
+#include "myxtts/error.h"
 
 #define QUOTED_BYTES 192
 #define SUFFIX       ".safetensors"

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "checkpoint/work.h"
+#include "myxtts/error.h"
 
 #define QUOTED_BYTES 192
 #define SHAPE_BYTES  96

@@ -15,9 +15,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "checkpoint/work.h"
+#include "myxtts/error.h"
 
 #define QUOTED_BYTES 192
 

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "checkpoint/work.h"
 #include "corpus/vocabulary.h"
+#include "myxtts/error.h"
 
 #define QUOTED_BYTES  96
 #define METRIC_PREFIX "metric."

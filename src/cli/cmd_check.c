@@ -10,12 +10,12 @@
 #include <utf8proc.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "corpus/check.h"
+#include "myxtts/error.h"
 
 #define REJECTED_SHARE_MAX     0.05
 #define SHOWN                  10 /* rows that are named in messages; rejects.tsv has all */

@@ -5,10 +5,10 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/settings.h"
+#include "myxtts/error.h"
 
 struct values {
     const char *config;

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "corpus/demo.h"
+#include "myxtts/error.h"
 
 #define COUNT_MAX 100000 /* more than there are sentences; the library knows the real bound */
 

@@ -16,13 +16,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/settings.h"
-#include "device/budget.h"
-#include "device/registry.h"
 #include "device/topology.h"
+#include "myxtts/budget.h"
+#include "myxtts/error.h"
+#include "myxtts/registry.h"
 
 #define LINK_COUNT (MX_LINK_UNKNOWN + 1)
 

@@ -11,13 +11,13 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/eval_report.h"
 #include "cli/settings.h"
 #include "cli/voice.h"
 #include "corpus/packed.h"
+#include "myxtts/error.h"
 #include "train/listen.h"
 
 #define FRAMES_FACTOR 2 /* speech may become so much longer than the longest recording */

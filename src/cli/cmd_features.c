@@ -18,14 +18,14 @@
 
 #include "base/alloc.h"
 #include "base/canvas.h"
-#include "base/error.h"
 #include "base/safetensors.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "corpus/audio.h"
-#include "device/registry.h"
 #include "features/extract.h"
 #include "features/statistics.h"
+#include "myxtts/error.h"
+#include "myxtts/registry.h"
 
 struct values {
     const char *output, *png, *device;

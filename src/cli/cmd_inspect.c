@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "corpus/vocabulary.h"
+#include "myxtts/error.h"
 
 #define SPEAKERS_SHOWN 8
 #define SHAPE_BYTES    96

@@ -8,13 +8,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/prepare_stage.h"
 #include "corpus/prepare.h"
+#include "myxtts/error.h"
 
 struct values {
     const char *out, *language, *tokens, *format, *validation, *min_seconds, *max_seconds;

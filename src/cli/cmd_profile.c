@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/profile.h"
+#include "myxtts/error.h"
 #include "pipeline/tune.h"
 
 #define STEPS_DEFAULT   100

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/progress.h"
@@ -21,6 +20,7 @@
 #include "cli/train_job.h"
 #include "cli/voice.h"
 #include "corpus/audio.h"
+#include "myxtts/error.h"
 #include "speech/speak.h"
 #include "speech/wav.h"
 

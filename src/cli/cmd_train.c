@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/train_job.h"
+#include "myxtts/error.h"
 
 struct values {
     /* of struct mx_train_request */

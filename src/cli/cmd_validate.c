@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/validate.h"
+#include "myxtts/error.h"
 
 #define BATCH_SIZE "4" /* enough to see that a step works */
 

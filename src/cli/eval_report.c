@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "features/recipe.h"
+#include "myxtts/error.h"
 
 #define SHOWN 5 /* worst utterances, and rows that were not used, in the table; JSON has all */
 

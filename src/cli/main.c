@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "myxtts/error.h"
 
 static const struct mx_command *const commands[] = {&mx_command_check,   &mx_command_config,  &mx_command_corpus,
                                                     &mx_command_devices, &mx_command_eval,    &mx_command_features,

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
+#include "myxtts/error.h"
 
 #define HELP_COLUMNS 96
 #define HELP_INDENT  "                           " /* where the text of an option begins */

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
-#include "device/budget.h"
+#include "myxtts/budget.h"
+#include "myxtts/error.h"
 
 const char *const mx_pipeline_backends[] = {"auto", "cuda", "opencl", "cpu", NULL};
 const char *const mx_pipeline_switch[] = {"on", "off", NULL};

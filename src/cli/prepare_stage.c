@@ -8,11 +8,11 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/pool.h"
 #include "corpus/audio.h"
-#include "device/registry.h"
 #include "features/extract.h"
+#include "myxtts/error.h"
+#include "myxtts/registry.h"
 
 enum { MEL, ENERGY, PITCH, TENSORS };
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "cli/profile.h"
+#include "myxtts/error.h"
 
 static const struct mx_profile_mode modes[MX_PROFILE_MODES] = {
     {.name = "One device, unbuffered"},

@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/rng.h"
 #include "cli/profile.h"
 #include "features/recipe.h"
+#include "myxtts/error.h"
 #include "speech/wav.h"
 
 #define FRAMES_MIDDLE    250

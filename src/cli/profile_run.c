@@ -15,8 +15,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "cli/profile.h"
+#include "myxtts/error.h"
 #include "pipeline/trace.h"
 
 #define WINDOWS 20               /* in which utilisation is measured */

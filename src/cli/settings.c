@@ -5,8 +5,8 @@
 #include "cli/settings.h"
 
 #include "base/alloc.h"
-#include "base/error.h"
-#include "pipeline/pipeline.h"
+#include "myxtts/error.h"
+#include "myxtts/pipeline.h"
 
 /* The names of these limits on the command line of the program that this one succeeds. */
 static const char *const data_memory_names[] = {"data_gpu_memory",         "data_gpu_memory_limit",

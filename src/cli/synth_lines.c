@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 #define NAME_MAX_BYTES 200 /* of a file without its ending; file systems take 255, temporary names are longer */
 

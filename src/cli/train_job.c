@@ -13,13 +13,13 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/pool.h"
 #include "cli/command.h"
 #include "corpus/packed.h"
-#include "device/budget.h"
 #include "features/recipe.h"
+#include "myxtts/budget.h"
+#include "myxtts/error.h"
 
 /* ---- the run folder ---- */
 

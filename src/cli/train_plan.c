@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/train_job.h"
-#include "device/budget.h"
+#include "myxtts/budget.h"
+#include "myxtts/error.h"
 
 #define BUFFER_LEAST 2 /* prepared batches: one is trained on while the next one is made */
 
@@ -80,13 +80,14 @@ static int refuse(struct mx_train_job *job, const struct mx_device *device)
     if (job->batch_fits > 0)
         return mx_error_hint("the largest batch that fits is %" PRId64 ": '--batch-size %" PRId64
                              " --grad-accum %" PRId64
-                             "' makes steps of that size; '--dry-run' shows what takes how much",
+                             "' makes steps of that size; 'myxtts train --dry-run' shows what takes how much",
                              job->batch_fits, job->batch_fits, accum_for(job, job->batch_fits));
     if (job->settings.training.batch_size == 0)
-        return mx_error_hint("bound 'training.batch_frames' or '--batch-size'; '--dry-run' shows what takes how much");
+        return mx_error_hint(
+            "bound 'training.batch_frames' or '--batch-size'; 'myxtts train --dry-run' shows what takes how much");
     return mx_error_hint("not even '--batch-size 1' fits: a higher limit, a smaller '--model-size', '--set "
                          "model.gradient_checkpointing=true'%s or no samples ('--set training.samples=0') would help; "
-                         "'--dry-run' shows what takes how much",
+                         "'myxtts train --dry-run' shows what takes how much",
                          job->options.flow.buffer > BUFFER_LEAST ? ", a smaller '--buffer-size'" : "");
 }
 

@@ -10,12 +10,12 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/interrupt.h"
 #include "cli/train_job.h"
-#include "device/budget.h"
+#include "myxtts/budget.h"
+#include "myxtts/error.h"
 
 /* Evaluates, tells, and remembers the best by the free-running distance, where every text could be spoken. */
 static int evaluation_run(struct mx_train_job *job, bool *best)

@@ -11,10 +11,10 @@
 
 #include "base/alloc.h"
 #include "base/canvas.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "cli/train_job.h"
 #include "features/extract.h"
+#include "myxtts/error.h"
 #include "speech/wav.h"
 #include "speech/waveform.h"
 

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "cli/train_job.h"
 #include "corpus/audio.h"
 #include "features/recipe.h"
+#include "myxtts/error.h"
 
 /* ---- the trainer's own words ---- */
 

@@ -6,9 +6,9 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "cli/train_job.h"
 #include "corpus/audio.h"
+#include "myxtts/error.h"
 #include "speech/wav.h"
 
 #define SECONDS 5.0

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "cli/validate.h"
-#include "device/budget.h"
-#include "device/registry.h"
 #include "device/topology.h"
+#include "myxtts/budget.h"
+#include "myxtts/error.h"
+#include "myxtts/registry.h"
 
 #define TAKEN_BYTES ((uint64_t)1 << 20) /* of an allocation that must go through */
 

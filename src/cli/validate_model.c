@@ -18,9 +18,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "cli/validate.h"
-#include "device/budget.h"
+#include "myxtts/budget.h"
+#include "myxtts/error.h"
 
 #define LOSS_BOUND 1e-4
 #define MOVE_BOUND 0.02

@@ -16,10 +16,10 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/rng.h"
 #include "cli/validate.h"
-#include "device/ops.h"
+#include "myxtts/error.h"
+#include "myxtts/ops.h"
 
 #define WIDTH               192 /* of a matrix */
 #define FLOATS              ((size_t)WIDTH * WIDTH)

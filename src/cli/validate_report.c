@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "cli/validate.h"
+#include "myxtts/error.h"
 
 #define RULE       "============================================================"
 #define LINE_BYTES 1200 /* a message and a hint fit (base/error.h) */

@@ -14,10 +14,10 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/rng.h"
 #include "cli/validate.h"
-#include "device/budget.h"
+#include "myxtts/budget.h"
+#include "myxtts/error.h"
 
 #define TAIL         64 /* bytes behind a copy that must stay as they are */
 #define BULK_REPEATS 9  /* of the largest copy */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "features/recipe.h"
+#include "myxtts/error.h"
 
 int mx_voice_open(struct mx_voice *v, const char *checkpoint, const char *device, int64_t cpu_devices)
 {

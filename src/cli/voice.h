@@ -10,8 +10,8 @@
 
 #include "checkpoint/checkpoint.h"
 #include "corpus/vocabulary.h"
-#include "device/registry.h"
 #include "model/model.h"
+#include "myxtts/registry.h"
 
 struct mx_voice {
     struct mx_registry *registry;

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/text.h"
 #include "corpus/audio_work.h"
+#include "myxtts/error.h"
 
 #define BLOCK_SAMPLES 16384 /* of all channels together; at least one frame */
 #define CHANNELS_MAX  1024  /* of libsndfile */

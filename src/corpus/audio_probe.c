@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "corpus/audio_work.h"
+#include "myxtts/error.h"
 
 /* The resampler rounds, and the number of its samples may differ from the quotient by a few. */
 #define MARGIN 64

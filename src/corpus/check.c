@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 #define GRAIN       4 /* rows that a worker takes at a time */
 #define WORKERS_MAX 256

@@ -10,9 +10,9 @@
 #include <xxhash.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/text.h"
 #include "corpus/dataset_work.h"
+#include "myxtts/error.h"
 
 /* ---- the list ---- */
 

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "corpus/audio_probe.h"
 #include "corpus/dataset_work.h"
+#include "myxtts/error.h"
 
 #define GRAIN       8
 #define WORKERS_MAX 256

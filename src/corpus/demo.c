@@ -17,13 +17,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "corpus/demo_folder.h"
+#include "myxtts/error.h"
 
 #define SPEAK_LIMIT_NS (UINT64_C(60) * 1000 * 1000 * 1000)
 #define FULL_BYTES     (1u << 20) /* with less free space than this, a bad file is put down to a full disk */

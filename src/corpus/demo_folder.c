@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 #define MARKER             "demo.json"
 #define MARKER_FORMAT      "myxtts demo corpus"

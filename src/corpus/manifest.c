@@ -16,12 +16,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
 #include "base/text.h"
 #include "corpus/manifest_work.h"
+#include "myxtts/error.h"
 
 #define QUOTED_BYTES  300
 #define PEEK_BYTES    65536u                 /* of a file whose name tells nothing */

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "corpus/manifest_work.h"
+#include "myxtts/error.h"
 
 #define SAMPLE_LINES 2000 /* that are looked at */
 #define QUOTED_BYTES 300

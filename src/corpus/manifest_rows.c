@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "corpus/manifest_work.h"
+#include "myxtts/error.h"
 
 #define ROWS_MAX     10000000u
 #define QUOTED_BYTES 200

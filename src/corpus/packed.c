@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 #define QUOTED_BYTES 300
 

@@ -9,8 +9,8 @@
 #include <xxhash.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "corpus/packed.h"
+#include "myxtts/error.h"
 
 #define STRING_MAX  (UINT32_C(1) << 27) /* bytes of one string */
 #define COLUMNS_MAX (UINT32_C(1) << 16)

@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 #define QUOTED_BYTES 300
 

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/error.h"
 #include "corpus/plan_work.h"
+#include "myxtts/error.h"
 
 #define CHANGES_SHOWN 8 /* more are only counted */
 

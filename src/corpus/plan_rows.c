@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/error.h"
 #include "base/pool.h"
 #include "base/text.h"
 #include "corpus/audio_probe.h"
 #include "corpus/plan_work.h"
+#include "myxtts/error.h"
 
 #define GRAIN 16 /* rows that a worker takes at a time */
 #define CODES UINT32_C(0x110000)

@@ -7,12 +7,12 @@
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "corpus/check.h"
+#include "myxtts/error.h"
 
 #define WORKERS_MAX 256
 #define WINDOW      4 /* records in memory for each worker: how far a fast one may run ahead of a slow one */

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "myxtts/error.h"
 
 struct mx_row_reader {
     struct mx_row_options options;

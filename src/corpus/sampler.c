@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/rng.h"
+#include "myxtts/error.h"
 
 /* Streams of the generator: the upper half tells the use, the lower half is the epoch. */
 #define STREAM_LENGTHS (UINT64_C(0x53414D50) << 32)

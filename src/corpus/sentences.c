@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/rng.h"
 #include "corpus/sentences_data.h"
+#include "myxtts/error.h"
 
 #define SLOTS_MAX 8
 

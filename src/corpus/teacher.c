@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 #define OUTPUT_BYTES   32768 /* the list of variants of espeak-ng is 6 KB */
 #define CHECK_LIMIT_NS (UINT64_C(20) * 1000 * 1000 * 1000)

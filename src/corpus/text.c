@@ -13,9 +13,9 @@
 #include <strings.h>
 #include <utf8proc.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "corpus/text_work.h"
+#include "myxtts/error.h"
 
 /* Combining marks that are kept on one letter. Unicode's own limit for text that is safe to stream is 30; no language
  * here has more than 4, and the canonical order of a run is found by insertion. */

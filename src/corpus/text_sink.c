@@ -7,8 +7,8 @@
 #include <utf8proc.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "corpus/text_work.h"
+#include "myxtts/error.h"
 
 /* ---- code points ---- */
 

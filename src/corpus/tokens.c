@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 static const char *const modes[] = {
 #define X(identifier, name) name,

@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 #ifdef MX_HAVE_ESPEAK
 

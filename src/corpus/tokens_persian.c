@@ -19,10 +19,10 @@
  */
 #include <string.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "corpus/text_persian.h"
 #include "corpus/tokens_work.h"
+#include "myxtts/error.h"
 
 #define POINTS_MOST MX_WORD_BYTES /* rewriting never makes a word longer */
 

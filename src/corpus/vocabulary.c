@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "myxtts/error.h"
 
 #define FORMAT_NAME    "myxtts-vocabulary"
 #define FORMAT_VERSION 1

@@ -14,10 +14,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/error.h"
-#include "device/device.h"
-#include "device/ops.h"
-#include "device/registry.h"
+#include "myxtts/device.h"
+#include "myxtts/error.h"
+#include "myxtts/ops.h"
+#include "myxtts/registry.h"
 
 struct mx_device {
     const struct mx_backend *backend;

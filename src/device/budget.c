@@ -5,12 +5,12 @@
  * Everything lies in one block of fixed size: the owner table and the history of the leak detector. Nothing is
  * allocated after mx_budget_create.
  */
-#include "device/budget.h"
+#include "myxtts/budget.h"
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "device/backend.h"
-#include "device/budget.h"
+#include "myxtts/budget.h"
 
 #include <inttypes.h>
 #include <stdio.h>

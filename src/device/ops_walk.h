@@ -11,9 +11,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/error.h"
 #include "device/backend.h"
-#include "device/ops.h"
+#include "myxtts/error.h"
+#include "myxtts/ops.h"
 
 #define ELEMENTS_MAX ((int64_t)1 << 40) /* of any tensor */
 #define BYTES_MAX    (ELEMENTS_MAX * 4)

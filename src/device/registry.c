@@ -5,7 +5,7 @@
  * Memory: the registry owns the states of the backends it has opened and one array of device descriptions. Devices
  * opened from it are the caller's and must be closed before it.
  */
-#include "device/registry.h"
+#include "myxtts/registry.h"
 
 #include "base/alloc.h"
 #include "base/text.h"
@@ -18,15 +18,24 @@
 #define INDEX_MAX    9999
 
 extern const struct mx_backend mx_cpu_backend;
+#if defined(MX_HAVE_OPENCL)
+extern const struct mx_backend mx_opencl_backend;
+#endif
 
-const struct mx_backend *const mx_backends[] = {&mx_cpu_backend, NULL};
+const struct mx_backend *const mx_backends[] = {
+    &mx_cpu_backend,
+#if defined(MX_HAVE_OPENCL)
+    &mx_opencl_backend,
+#endif
+    NULL,
+};
+const struct mx_backend *const mx_backends_cpu[] = {&mx_cpu_backend, NULL};
 
 /* Backends that people ask for; those that are not in the table at hand are told with these words. */
 static const struct {
     const char *name, *reason, *hint;
 } known[] = {
-    {"opencl", "OpenCL is not part of this build",
-     "a version of MyXTTS that has OpenCL would add it; this one runs on CPU devices"},
+    {"opencl", "OpenCL is not part of this build", "install opencl-headers and build again"},
     {"cuda", "CUDA is not part of this build",
      "a version of MyXTTS that has CUDA would add it; this one runs on CPU devices"},
 };

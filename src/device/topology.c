@@ -10,7 +10,7 @@
 #include "device/topology.h"
 
 #include "base/alloc.h"
-#include "base/error.h"
+#include "myxtts/error.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef MX_DEVICE_TOPOLOGY_H
 #define MX_DEVICE_TOPOLOGY_H
 
-#include "device/device.h"
+#include "myxtts/device.h"
 
 enum mx_topology_link {
     MX_LINK_SELF,    /* X    the same device */

@@ -12,8 +12,8 @@
 #include <soxr.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/rng.h"
+#include "myxtts/error.h"
 
 #define AUGMENT UINT64_C(0x6175676D656E7400) /* "augment" */
 

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
+#include "myxtts/error.h"
 
 #define ALIGNMENT 64
 

@@ -17,10 +17,10 @@
 
 #include <stdbool.h>
 
-#include "device/device.h"
-#include "device/ops.h"
 #include "features/augment.h"
 #include "features/recipe.h"
+#include "myxtts/device.h"
+#include "myxtts/ops.h"
 
 struct mx_extract;
 

@@ -12,8 +12,8 @@
 #include <xxhash.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 #define LINEAR_HZ    (200.0 / 3) /* a step below the bend */
 #define BEND_HZ      1000.0

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "base/error.h"
+#include "myxtts/error.h"
 
 #define UNIT 0x1p24
 

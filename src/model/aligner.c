@@ -19,8 +19,8 @@
  * No gradient flows through the search: the durations are whole numbers. What teaches the means is the prior loss, with
  * the alignment that was found held fixed.
  */
-#include "base/error.h"
 #include "model/work.h"
+#include "myxtts/error.h"
 
 static struct mx_product mean_of(const struct mx_pass *pass)
 {

@@ -16,8 +16,8 @@
  * In mixed precision the products of a block multiply bf16 numbers. What is only ever read by them is stored as such:
  * norm1's and norm2's outputs, `hidden` and its gradient; and so is what GELU's derivative is taken at.
  */
-#include "base/error.h"
 #include "model/work.h"
+#include "myxtts/error.h"
 
 #include <math.h>
 

@@ -5,8 +5,8 @@
  *     x0[f] = tokens[the token of f] + decoder_row[the sequence of f]      [F, W]
  *     mel = norm(blocks(x0))·W + b                                         [F, B]
  */
-#include "base/error.h"
 #include "model/work.h"
+#include "myxtts/error.h"
 
 static struct mx_stack stack_of(const struct mx_pass *pass)
 {

@@ -10,8 +10,8 @@
  * far; each row of the table is seen in few batches only. Language and speaker are the same for all rows of a sequence;
  * they are added up once per sequence and then spread.
  */
-#include "base/error.h"
 #include "model/work.h"
+#include "myxtts/error.h"
 
 #include <math.h>
 

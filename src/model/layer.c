@@ -3,8 +3,8 @@
  * The smallest layers, forward and backward side by side: matrix products and convolutions with a bias, layer norm,
  * dropout. They only queue operations; all memory is the caller's.
  */
-#include "base/error.h"
 #include "model/work.h"
+#include "myxtts/error.h"
 
 #define NORM_EPS 1e-5f
 

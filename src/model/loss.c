@@ -12,8 +12,8 @@
  * bands) or tokens, which does not depend on what else is in the batch. Means are taken on the host, for reports; the
  * gradient does not need them.
  */
-#include "base/error.h"
 #include "model/work.h"
+#include "myxtts/error.h"
 
 struct term {
     struct mx_slice prediction, target, gradient;

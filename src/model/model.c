@@ -3,8 +3,8 @@
  * The life of a model, the check of a batch, and the passes of training. (Synthesis: synthesize.c.)
  */
 #include "base/alloc.h"
-#include "base/error.h"
 #include "model/work.h"
+#include "myxtts/error.h"
 
 /* ---- life ---- */
 

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/rng.h"
+#include "myxtts/error.h"
 
 /* One line of a list with its dimensions worked out. */
 struct line {

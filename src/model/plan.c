@@ -3,8 +3,8 @@
  * Where everything lies in the activations' buffer, and how much that is.
  */
 #include "base/alloc.h"
-#include "base/error.h"
 #include "model/work.h"
+#include "myxtts/error.h"
 
 /* ---- capacity ---- */
 

@@ -12,9 +12,9 @@
 #ifndef MX_MODEL_PLAN_H
 #define MX_MODEL_PLAN_H
 
-#include "device/device.h"
-#include "device/ops.h"
 #include "model/sizes.h"
+#include "myxtts/device.h"
+#include "myxtts/ops.h"
 
 /* The most that one batch may hold. */
 struct mx_model_capacity {

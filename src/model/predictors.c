@@ -11,8 +11,8 @@
  * towards what is easy to predict. Pitch and energy are measured on the recording, so their gradients go on into
  * the encoder. While training, `tokens` is made of the measured pitch and energy, in synthesis of the predicted ones.
  */
-#include "base/error.h"
 #include "model/work.h"
+#include "myxtts/error.h"
 
 struct predictor {
     const struct mx_predictor_memory *m;

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "device/ops.h"
+#include "myxtts/error.h"
+#include "myxtts/ops.h"
 
 /* Parameters (80 symbols, one language): a block has 20 width² and a little, nearly all there is. `myxtts train
  * --dry-run` prints the exact count of the model at hand. */

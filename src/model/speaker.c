@@ -9,8 +9,8 @@
  * The scores' weights begin at 0, so pooling begins as the mean over the reference and learns what to listen to. A
  * sequence without reference rows has the vector 0.
  */
-#include "base/error.h"
 #include "model/work.h"
+#include "myxtts/error.h"
 
 /* Layer i of the three, and the pooling's product. */
 static struct mx_product conv_of(const struct mx_pass *pass, int i)

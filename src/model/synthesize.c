@@ -6,8 +6,8 @@
  * something back and waits. Durations are made whole so that a sequence lasts as long as its predictions add up to:
  * what one token is cut by, the next ones get.
  */
-#include "base/error.h"
 #include "model/work.h"
+#include "myxtts/error.h"
 
 #include <math.h>
 

@@ -211,8 +211,8 @@ static void variation_cause(const struct figures *f, struct mx_advice *out)
     } else if (mx_tally_variation(train) > MX_VARIATION_LIMIT / 2) {
         out->cause = MX_CAUSE_COMPUTE;
         snprintf(to, bytes,
-                 "training itself varies by %.0f %% (%.1f to %.1f ms a batch): batches differ in size; limit them by "
-                 "frames (--batch-frames)",
+                 "training itself varies by %.0f %% (%.1f to %.1f ms a batch): bound the batches by frames (--set "
+                 "training.batch_frames=N), or see what else this machine does",
                  100 * mx_tally_variation(train), MS(train->least), MS(train->most));
     } else {
         out->cause = MX_CAUSE_COMPUTE;

@@ -9,7 +9,7 @@
 #ifndef MX_PIPELINE_ADVICE_H
 #define MX_PIPELINE_ADVICE_H
 
-#include "pipeline/pipeline.h"
+#include "myxtts/pipeline.h"
 
 #define MX_ADVICE_LOAD_LIMIT     0.20
 #define MX_ADVICE_TRANSFER_LIMIT 0.15

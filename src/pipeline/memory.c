@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "device/budget.h"
+#include "myxtts/budget.h"
 #include "pipeline/pipeline_work.h"
 
 static void device_fill(const struct mx_device *device, struct mx_pipeline_memory_device *out)

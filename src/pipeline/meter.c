@@ -14,7 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/error.h"
+#include "myxtts/error.h"
 
 struct mx_edge {
     uint64_t time_ns;

@@ -14,44 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum mx_stage { MX_STAGE_LOAD, MX_STAGE_PROCESS, MX_STAGE_TRANSFER, MX_STAGE_TRAIN, MX_STAGES };
-
-const char *mx_stage_name(enum mx_stage stage); /* "load" … */
-
-struct mx_span {
-    enum mx_stage stage;
-    int32_t lane;              /* the worker of a load; 0 elsewhere */
-    uint64_t number;           /* of the batch */
-    uint64_t begin_ns, end_ns; /* mx_clock_ns */
-};
-
-/* Count, mean and deviation of values, one after the other (Welford). */
-struct mx_tally {
-    uint64_t count;
-    double mean, m2, least, most;
-};
-void mx_tally_add(struct mx_tally *tally, double value);
-double mx_tally_deviation(const struct mx_tally *tally);
-double mx_tally_variation(const struct mx_tally *tally); /* deviation/mean; 0 if there is none */
-
-struct mx_stage_stats {
-    struct mx_tally busy_ns;                /* per batch */
-    uint64_t wait_input_ns, wait_output_ns; /* altogether: nothing to do; nowhere to put it. Load: of all workers */
-};
-
-struct mx_pipeline_stats {
-    struct mx_stage_stats stages[MX_STAGES];
-    struct mx_tally step_ns;     /* from end to end of steps */
-    uint64_t wall_ns;            /* since the start or reset */
-    uint64_t batches;            /* given back, and the work on them done */
-    uint64_t data_wait_ns;       /* of the train stage: in mx_pipeline_take, while its stream had nothing to do */
-    uint64_t data_busy_ns;       /* of the data device: process, load where its workers live on its cores, and transfer
-                                    where copies need them, too. On one device: of that device */
-    uint64_t model_busy_ns;      /* of the model device. On one device the same as data_busy_ns */
-    uint64_t transfer_ns;        /* time in which a transfer was under way … */
-    uint64_t transfer_hidden_ns; /* … and training, too */
-    uint64_t stage_overlap_ns;   /* time in which training and any other stage were at work together */
-};
+#include "myxtts/pipeline.h"
 
 /* What spans add up to. Spans come in any order, some of them late, so they are kept until the horizon has passed them:
  * the time from which on a span may still begin that is not known yet. What lies before it is summed up and forgotten.
@@ -75,7 +38,5 @@ void mx_meter_add(struct mx_meter *meter, const struct mx_span *span); /* leaves
 void mx_meter_sweep(struct mx_meter *meter, uint64_t horizon_ns);
 void mx_meter_reset(struct mx_meter *meter, uint64_t now_ns);
 uint32_t mx_meter_spans(const struct mx_meter *meter, struct mx_span *out, uint32_t count); /* newest, oldest first */
-
-#define MX_VARIATION_LIMIT 0.3 /* of step times; above it there is a bottleneck */
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
+#include "myxtts/error.h"
 
 #define BACKEND_BYTES 16
 
@@ -433,7 +433,7 @@ int mx_mode_open(const struct mx_backend *const *backends, const struct mx_mode_
 {
     int rc;
     struct mx_registry *all = NULL;
-    struct mx_registry_options wanted = {.cpu_devices = request->cpu_devices};
+    struct mx_registry_options wanted = {.cpu_devices = request->cpu_devices, .opencl_split = request->opencl_split};
     const struct mx_registry_options everything = wanted;
     *out = NULL;
     rc = mx_mode_select(request, choice);

@@ -19,8 +19,8 @@
 
 #include <stdbool.h>
 
-#include "device/budget.h"
-#include "device/registry.h"
+#include "myxtts/budget.h"
+#include "myxtts/registry.h"
 
 enum mx_mode { MX_MODE_SINGLE, MX_MODE_MULTI };
 
@@ -34,6 +34,7 @@ struct mx_mode_request {
     const char *data_device, *model_device; /* "cuda:2"; NULL: not said */
     int data_gpu, model_gpu;                /* indices in the backend; negative: not said */
     int cpu_devices;                        /* logical CPU devices */
+    int opencl_split;                       /* parts of OpenCL devices of CPU type; 0: as the choice needs */
     bool allow_single;                      /* one device where two were asked for is no error */
 };
 

@@ -4,7 +4,7 @@
  *
  * Memory: everything is taken by mx_pipeline_create: one block per array below, events and two streams of the devices.
  */
-#include "pipeline/pipeline.h"
+#include "myxtts/pipeline.h"
 
 #include <string.h>
 #include <time.h>

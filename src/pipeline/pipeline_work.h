@@ -26,8 +26,9 @@
 
 #include <pthread.h>
 
-#include "base/error.h"
-#include "pipeline/pipeline.h"
+#include "myxtts/error.h"
+#include "myxtts/pipeline.h"
+#include "pipeline/meter.h"
 #include "pipeline/tune.h"
 
 /* A thread that waits: since when (0: it does not), and for what. */

@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
+#include "myxtts/error.h"
 
 #define FIRST_BYTES ((size_t)4096)
 #define LANES       64

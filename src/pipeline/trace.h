@@ -12,7 +12,7 @@
 #ifndef MX_PIPELINE_TRACE_H
 #define MX_PIPELINE_TRACE_H
 
-#include "device/device.h"
+#include "myxtts/device.h"
 #include "pipeline/meter.h"
 
 /* The JSON text (free with mx_free) and its length. The same device twice: one device. */

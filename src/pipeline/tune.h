@@ -14,7 +14,7 @@
 #ifndef MX_PIPELINE_TUNE_H
 #define MX_PIPELINE_TUNE_H
 
-#include "pipeline/pipeline.h"
+#include "myxtts/pipeline.h"
 
 #define MX_TUNE_WAIT_LOW  0.01 /* share of time that the model may wait */
 #define MX_TUNE_LOAD_WAIT 0.05 /* share of time that process may wait for loading */

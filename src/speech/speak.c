@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "features/extract.h"
+#include "myxtts/error.h"
 #include "speech/speak_work.h"
 #include "speech/split.h"
 #include "speech/waveform.h"

@@ -13,9 +13,9 @@
 #define MX_SPEECH_SPEAK_H
 
 #include "corpus/vocabulary.h"
-#include "device/device.h"
 #include "features/recipe.h"
 #include "model/model.h"
+#include "myxtts/device.h"
 #include "train/normaliser.h"
 
 /* Who speaks; borrowed, and all of it from one checkpoint. */

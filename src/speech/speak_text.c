@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "base/error.h"
 #include "corpus/text.h"
 #include "corpus/tokens.h"
+#include "myxtts/error.h"
 #include "speech/speak.h"
 #include "speech/speak_work.h"
 #include "speech/split.h"

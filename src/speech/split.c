@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 /* Places to cut, the better ones last. */
 enum rank { RANK_NONE, RANK_WORD, RANK_COMMA, RANK_CLAUSE, RANK_SENTENCE, RANKS };

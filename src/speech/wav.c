@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
+#include "myxtts/error.h"
 
 #define RATE_MAX   768000
 #define HEADER_MAX 4096                 /* no header is longer */

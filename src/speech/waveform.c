@@ -9,8 +9,8 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
-#include "device/ops.h"
+#include "myxtts/error.h"
+#include "myxtts/ops.h"
 
 #define OWNER            "waveform"
 #define ALIGNMENT        64

@@ -20,8 +20,8 @@
 #ifndef MX_SPEECH_WAVEFORM_H
 #define MX_SPEECH_WAVEFORM_H
 
-#include "device/device.h"
 #include "features/recipe.h"
+#include "myxtts/device.h"
 
 #define MX_WAVEFORM_ITERATIONS 48
 #define MX_WAVEFORM_MOMENTUM   0.99

@@ -9,7 +9,7 @@
 #include "train/batch.h"
 
 #include "base/alloc.h"
-#include "base/error.h"
+#include "myxtts/error.h"
 
 /* Pieces of a maker's own buffer. */
 struct pieces {

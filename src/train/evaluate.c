@@ -7,7 +7,7 @@
  * taken when the trainer is made.
  */
 #include "base/alloc.h"
-#include "base/error.h"
+#include "myxtts/error.h"
 #include "train/listen.h"
 #include "train/trainer_work.h"
 

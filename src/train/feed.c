@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
+#include "myxtts/error.h"
 
 /* A slot of the host ring: the batch as the sampler gave it, and as it was loaded. */
 struct place {

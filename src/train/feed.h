@@ -20,7 +20,7 @@
 #define MX_TRAIN_FEED_H
 
 #include "corpus/sampler.h"
-#include "pipeline/pipeline.h"
+#include "myxtts/pipeline.h"
 #include "train/batch.h"
 
 struct mx_feed;

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
+#include "myxtts/error.h"
 #include "train/dtw.h"
 
 #define DECIBELS    8.685889638065035 /* of one neper: 20/ln 10 */

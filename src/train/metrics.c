@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "myxtts/error.h"
 
 #define FILE_MAX ((size_t)4 << 30)
 

@@ -12,8 +12,8 @@
 #ifndef MX_TRAIN_MONITOR_H
 #define MX_TRAIN_MONITOR_H
 
-#include "device/budget.h"
-#include "pipeline/pipeline.h"
+#include "myxtts/budget.h"
+#include "myxtts/pipeline.h"
 
 #define MX_MONITOR_WINDOW 50 /* steps */
 

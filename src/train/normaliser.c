@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "features/extract.h"
 #include "features/statistics.h"
+#include "myxtts/error.h"
 
 /* ---- features of a packed file ---- */
 

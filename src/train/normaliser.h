@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "corpus/dataset.h"
-#include "device/device.h"
+#include "myxtts/device.h"
 
 struct mx_normaliser {
     double mel_mean, mel_deviation;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "features/recipe.h"
+#include "myxtts/error.h"
 
 static void arrays_place(struct mx_layout *layout, const struct mx_model_capacity *room, struct mx_model_batch *batch)
 {

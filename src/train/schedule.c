@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/error.h"
+#include "myxtts/error.h"
 
 #define PI 3.14159265358979323846
 

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/rng.h"
 #include "features/recipe.h"
+#include "myxtts/error.h"
 
 /* Streams of the generator: the upper half tells the use, the lower half is the epoch. */
 #define STREAM_REFERENCE (UINT64_C(0x52454630) << 32)

@@ -26,9 +26,9 @@
 #include <stdatomic.h>
 
 #include "corpus/dataset.h"
-#include "device/device.h"
 #include "features/augment.h"
 #include "model/plan.h"
+#include "myxtts/device.h"
 #include "train/normaliser.h"
 
 struct mx_assembly;

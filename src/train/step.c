@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/log.h"
+#include "myxtts/error.h"
 #include "train/trainer_work.h"
 
 /* The averaged weights follow quickly at first: after n updates they remember about the last n/10. */

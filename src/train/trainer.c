@@ -5,7 +5,7 @@
 #include "train/trainer.h"
 
 #include "base/alloc.h"
-#include "base/error.h"
+#include "myxtts/error.h"
 #include "train/trainer_work.h"
 
 /* ---- shape ---- */

@@ -20,7 +20,7 @@
 #include "corpus/dataset.h"
 #include "features/augment.h"
 #include "model/model.h"
-#include "pipeline/pipeline.h"
+#include "myxtts/pipeline.h"
 #include "train/guard.h"
 #include "train/monitor.h"
 #include "train/normaliser.h"

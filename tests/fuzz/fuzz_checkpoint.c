@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "checkpoint/work.h"
+#include "myxtts/error.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "corpus/packed.h"
+#include "myxtts/error.h"
 
 #define ROWS         3
 #define CHANGE_BYTES 7

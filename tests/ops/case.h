@@ -26,9 +26,9 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
-#include "device/device.h"
-#include "device/ops.h"
-#include "device/registry.h"
+#include "myxtts/device.h"
+#include "myxtts/ops.h"
+#include "myxtts/registry.h"
 
 #define OP_TENSORS_MAX 16
 #define OP_DIMS_MAX    12

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/pool.h"
 #include "base/rng.h"
+#include "myxtts/error.h"
 #include "ops/case.h"
 
 #define GUARD_WORDS 16
@@ -305,8 +305,8 @@ double op_bound(enum mx_op op)
 int op_cpu_open(struct op_cpu *cpu, int devices, int index)
 {
     int rc = 0;
-    const struct mx_registry_options options = {.cpu_devices = devices};
     char name[32];
+    const struct mx_registry_options options = {.cpu_devices = devices, .devices = {name}, .device_count = 1};
     snprintf(name, sizeof name, "cpu:%d", index);
     *cpu = (struct op_cpu){0};
     MX_TRY(mx_registry_open(NULL, &options, &cpu->registry));

@@ -9,9 +9,9 @@
 #include "support/graph.h"
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/rng.h"
-#include "device/ops.h"
+#include "myxtts/error.h"
+#include "myxtts/ops.h"
 
 #include <stdio.h>
 #include <string.h>

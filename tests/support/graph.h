@@ -6,7 +6,7 @@
 #ifndef MX_TESTS_SUPPORT_GRAPH_H
 #define MX_TESTS_SUPPORT_GRAPH_H
 
-#include "device/device.h"
+#include "myxtts/device.h"
 
 #define GRAPH_DEVICES_MAX 8
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/error.h"
 #include "base/rng.h"
+#include "myxtts/error.h"
 
 enum { PARAMETERS, GRADIENTS, MOMENT1, MOMENT2 };
 

@@ -8,9 +8,9 @@
 #ifndef MX_TESTS_SUPPORT_PIPELINE_RIG_H
 #define MX_TESTS_SUPPORT_PIPELINE_RIG_H
 
-#include "base/error.h"
-#include "device/registry.h"
-#include "pipeline/pipeline.h"
+#include "myxtts/error.h"
+#include "myxtts/pipeline.h"
+#include "myxtts/registry.h"
 
 #define PIPELINE_RIG_SLOTS   8
 #define PIPELINE_RIG_WORDS   16

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/rng.h"
+#include "myxtts/error.h"
 
 static float *take(int64_t count)
 {

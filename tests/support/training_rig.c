@@ -13,10 +13,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "corpus/prepare.h"
 #include "features/extract.h"
+#include "myxtts/error.h"
 #include "support/recording.h"
 #include "support/small_corpus.h"
 

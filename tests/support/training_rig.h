@@ -6,7 +6,7 @@
 #ifndef MX_TESTS_TRAINING_RIG_H
 #define MX_TESTS_TRAINING_RIG_H
 
-#include "device/registry.h"
+#include "myxtts/registry.h"
 #include "train/trainer.h"
 
 #define TRAINING_ROWS  14

@@ -4,9 +4,9 @@
  * the best one that the processor has is taken. MYXTTS_ISA names another, to compare them or to work around one. The
  * same for bf16 products, which need more than the rest: AMX, AVX512-BF16 or none; MYXTTS_BF16 names another.
  */
-#include "base/error.h"
 #include "device/cpu/cpu.h"
 #include "mx_isa_list.h"
+#include "myxtts/error.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -13,8 +13,8 @@
  */
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "device/budget.h"
 #include "device/cpu/cpu.h"
+#include "myxtts/budget.h"
 
 #include <stdalign.h>
 #include <string.h>

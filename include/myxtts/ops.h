@@ -16,10 +16,10 @@
  * copied. Wrong arguments (slices outside their buffers, another device's buffers, absurd sizes) are refused with
  * MX_ERR_ARGUMENT before anything is queued.
  */
-#ifndef MX_DEVICE_OPS_H
-#define MX_DEVICE_OPS_H
+#ifndef MYXTTS_OPS_H
+#define MYXTTS_OPS_H
 
-#include "device/device.h"
+#include "myxtts/device.h"
 
 /* PAIR: a forward operation and its gradient stand next to each other as name and name_grad.
  * SOLO: no gradient of its own (linear in itself, made of others, or never differentiated). */

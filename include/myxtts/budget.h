@@ -9,8 +9,8 @@
  * Threads: every function may be called from any thread. Lock: budget->lock protects the owner table and all counters;
  * it is a leaf (nothing else is locked, allocated or called while it is held).
  */
-#ifndef MX_DEVICE_BUDGET_H
-#define MX_DEVICE_BUDGET_H
+#ifndef MYXTTS_BUDGET_H
+#define MYXTTS_BUDGET_H
 
 #include <stdbool.h>
 #include <stddef.h>

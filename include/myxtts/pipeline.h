@@ -37,13 +37,12 @@
  * Memory: slots, devices, work and the caller's stream are borrowed and must outlive the pipeline. One thread takes and
  * gives.
  */
-#ifndef MX_PIPELINE_PIPELINE_H
-#define MX_PIPELINE_PIPELINE_H
+#ifndef MYXTTS_PIPELINE_H
+#define MYXTTS_PIPELINE_H
 
 #include <stdatomic.h>
 
-#include "device/device.h"
-#include "pipeline/meter.h"
+#include "myxtts/device.h"
 
 #define MX_PIPELINE_DEPTH   2 /* batches that a device stage works ahead */
 #define MX_PIPELINE_BUFFERS 3 /* slots between two devices: filled, in transfer, trained on */
@@ -51,7 +50,7 @@
 
 struct mx_pipeline;
 
-/* What the stages do. All return 0 or a negative code with its message set (base/error.h). */
+/* What the stages do. All return 0 or a negative code with its message set (myxtts/error.h). */
 struct mx_pipeline_work {
     void *context;
     /* What batch `number` is, into its host slot. Called in order, one at a time. 1: there are no more batches. */
@@ -126,6 +125,49 @@ struct mx_pipeline_tuning {
 };
 void mx_pipeline_tune(struct mx_pipeline *pipeline, const struct mx_pipeline_tuning *tuning);
 void mx_pipeline_tuning(struct mx_pipeline *pipeline, struct mx_pipeline_tuning *out);
+
+/* ---- what is measured: by the clock of events on devices, by the host's for loading ---- */
+
+enum mx_stage { MX_STAGE_LOAD, MX_STAGE_PROCESS, MX_STAGE_TRANSFER, MX_STAGE_TRAIN, MX_STAGES };
+
+const char *mx_stage_name(enum mx_stage stage); /* "load" … */
+
+struct mx_span {
+    enum mx_stage stage;
+    int32_t lane;              /* the worker of a load; 0 elsewhere */
+    uint64_t number;           /* of the batch */
+    uint64_t begin_ns, end_ns; /* mx_clock_ns */
+};
+
+/* Count, mean and deviation of values, one after the other (Welford). */
+struct mx_tally {
+    uint64_t count;
+    double mean, m2, least, most;
+};
+void mx_tally_add(struct mx_tally *tally, double value);
+double mx_tally_deviation(const struct mx_tally *tally);
+double mx_tally_variation(const struct mx_tally *tally); /* deviation/mean; 0 if there is none */
+
+struct mx_stage_stats {
+    struct mx_tally busy_ns;                /* per batch */
+    uint64_t wait_input_ns, wait_output_ns; /* altogether: nothing to do; nowhere to put it. Load: of all workers */
+};
+
+struct mx_pipeline_stats {
+    struct mx_stage_stats stages[MX_STAGES];
+    struct mx_tally step_ns;     /* from end to end of steps */
+    uint64_t wall_ns;            /* since the start or reset */
+    uint64_t batches;            /* given back, and the work on them done */
+    uint64_t data_wait_ns;       /* of the train stage: in mx_pipeline_take, while its stream had nothing to do */
+    uint64_t data_busy_ns;       /* of the data device: process, load where its workers live on its cores, and transfer
+                                    where copies need them, too. On one device: of that device */
+    uint64_t model_busy_ns;      /* of the model device. On one device the same as data_busy_ns */
+    uint64_t transfer_ns;        /* time in which a transfer was under way … */
+    uint64_t transfer_hidden_ns; /* … and training, too */
+    uint64_t stage_overlap_ns;   /* time in which training and any other stage were at work together */
+};
+
+#define MX_VARIATION_LIMIT 0.3 /* of step times; above it there is a bottleneck */
 
 /* Everything measured since the start or the last reset. From any thread. */
 void mx_pipeline_stats(struct mx_pipeline *pipeline, struct mx_pipeline_stats *out);

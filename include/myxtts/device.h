@@ -18,8 +18,8 @@
  * Threads: a device may be used from any thread. A stream may be used by one thread at a time. Events may be recorded
  * by one thread at a time and waited for by any number.
  */
-#ifndef MX_DEVICE_DEVICE_H
-#define MX_DEVICE_DEVICE_H
+#ifndef MYXTTS_DEVICE_H
+#define MYXTTS_DEVICE_H
 
 #include <stdbool.h>
 #include <stddef.h>

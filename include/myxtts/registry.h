@@ -9,22 +9,26 @@
  * An asked-for device that is missing is MX_ERR_NO_DEVICE, with the devices that are there in the hint. Nothing falls
  * back.
  */
-#ifndef MX_DEVICE_REGISTRY_H
-#define MX_DEVICE_REGISTRY_H
+#ifndef MYXTTS_REGISTRY_H
+#define MYXTTS_REGISTRY_H
 
-#include "device/device.h"
+#include "myxtts/device.h"
 
 struct mx_backend;
 struct mx_registry;
 
 /* The backends of this build, NULL-terminated. */
 extern const struct mx_backend *const mx_backends[];
+/* Of them the CPU alone: nothing else is looked for, and no driver is loaded. */
+extern const struct mx_backend *const mx_backends_cpu[];
 
 #define MX_SELECTION_MAX 16
 
 /* Options that shape devices before they exist. */
 struct mx_registry_options {
     int cpu_devices;                       /* logical CPU devices; 0: one of all cores */
+    int opencl_split;                      /* parts of each OpenCL device of CPU type; 0: as many as are wanted */
+    int opencl_wanted;                     /* OpenCL devices that will be chosen, where the selection does not tell */
     const char *devices[MX_SELECTION_MAX]; /* names such as "cpu:1", in logical order; none: list everything, open by
                                               name later */
     int device_count;

@@ -18,8 +18,8 @@
  *
  * Memory: all storage is thread-local and fixed in size; nothing is allocated, nothing is freed.
  */
-#ifndef MX_BASE_ERROR_H
-#define MX_BASE_ERROR_H
+#ifndef MYXTTS_ERROR_H
+#define MYXTTS_ERROR_H
 
 /* X(name, code, exit code of the program, what it means) */
 #define MX_ERROR_LIST(X)                                                                                               \
