@@ -36,8 +36,7 @@ static const struct {
     const char *name, *reason, *hint;
 } known[] = {
     {"opencl", "OpenCL is not part of this build", "install opencl-headers and build again"},
-    {"cuda", "CUDA is not part of this build",
-     "a version of MyXTTS that has CUDA would add it; this one runs on CPU devices"},
+    {"cuda", "CUDA is not part of this build", "a version of MyXTTS that has CUDA would add it; this one has none"},
 };
 
 struct entry {

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Augmentation: noise on packed audio, masks on packed rows. A group for each sequence; the offsets are checked before
+ * (mx_offsets_check).
+ */
+MX_KERNEL(MX_GROUP)
+mx_noise(MX_ARG(const float, x), MX_ARG(float, y), MX_ARG(const int, offsets), MX_ARG(const float, levels),
+         MX_ARG(const int, streams), MX_ARG(const int, status), mx_ulong seed)
+{
+    MX_LOCAL double all[MX_GROUP];
+    MX_USE(const float, x);
+    MX_USE(float, y);
+    MX_USE(const int, offsets);
+    MX_USE(const float, levels);
+    MX_USE(const int, streams);
+    MX_USE(const int, status);
+    if (status[0] != 0) return;
+    const mx_long s = MX_INDEX, begin = offsets[s];
+    const int count = offsets[s + 1] - (int)begin;
+    const float gain = levels[2 * s], ratio = levels[2 * s + 1];
+    const mx_ulong stream = (mx_ulong)(mx_uint)streams[2 * s + 1] << 32 | (mx_uint)streams[2 * s];
+    double sum = 0.0;
+    MX_EACH(i, count) sum += (double)x[begin + i] * (double)x[begin + i];
+    sum = mx_group_sum_double(all, sum);
+    const float level = count > 0 ? (float)((double)ratio * sqrt(sum / (double)count)) : 0.0f;
+    /* √3 (2 (u + ½)/2²⁴ - 1), with everything constant in two numbers */
+    const float scale = level * 0x1.bb67aep0f, step = scale * 0x1p-23f, least = scale * (0x1p-24f - 1.0f);
+    MX_EACH(block, (count + 3) / 4)
+    {
+        mx_uint word[4];
+        mx_philox(seed, stream, (mx_ulong)block, word);
+        for (int j = 0; j < 4; j++) {
+            const int i = 4 * block + j;
+            if (i < count) {
+                const float noise = ratio != 0.0f ? step * (float)(word[j] >> 8) + least : 0.0f;
+                y[begin + i] = gain * (x[begin + i] + noise);
+            }
+        }
+    }
+}
+
+MX_KERNEL(MX_GROUP)
+mx_mask(MX_ARG(float, x), MX_ARG(const int, offsets), MX_ARG(const int, spans), MX_ARG(const int, status), int n,
+        int count, float value)
+{
+    MX_USE(float, x);
+    MX_USE(const int, offsets);
+    MX_USE(const int, spans);
+    MX_USE(const int, status);
+    if (status[0] != 0) return;
+    const mx_long s = MX_INDEX, begin = offsets[s], rows = offsets[s + 1] - begin;
+    for (int k = 0; k < count; k++) {
+        MX_GLOBAL const int *const span = spans + 4 * (s * count + k);
+        const mx_long first = span[0], behind = first + span[1], left = span[2], right = left + span[3];
+        const mx_long row = first > 0 ? first : 0, last = behind < rows ? behind : rows;
+        const int column = (int)(left > 0 ? left : 0), end = (int)(right < n ? right : n);
+        for (mx_long r = row; r < last; r++)
+            for (int i = column + MX_LANE; i < end; i += MX_GROUP) x[(begin + r) * n + i] = value;
+        MX_BARRIER();
+    }
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The tables behind launch.h: kernels, plans, tuning, and what status words mean.
+ */
+#include "device/kernels/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    enum mx_kernel_lanes lanes;
+} kernels[] = {
+#define X(name, lanes) {"mx_" #name, MX_LANES_##lanes},
+    MX_KERNEL_LIST(X)
+#undef X
+};
+
+static int (*const plans[MX_OP_COUNT])(struct mx_launcher *, const void *) = {
+#define SOLO(name) [MX_OP_##name] = mx_plan_##name,
+#define PAIR(name) SOLO(name) SOLO(name##_grad)
+    MX_OP_LIST(PAIR, SOLO)
+#undef SOLO
+#undef PAIR
+};
+
+void mx_kernel_tuning_choose(struct mx_kernel_tuning *tuning, bool cpu, int vector_floats, size_t group_most)
+{
+    const char *const forced = getenv("MYXTTS_OPENCL_KERNELS");
+    tuning->cpu = cpu && !(forced && strcmp(forced, "gpu") == 0);
+    tuning->group = 64;
+    tuning->vector = vector_floats >= 16 ? 16 : 8;
+    tuning->wide = tuning->cpu ? 1024 : 256;
+    while ((size_t)tuning->wide > group_most && tuning->wide > tuning->group) tuning->wide /= 2;
+    snprintf(tuning->options, sizeof tuning->options, "-DMX_GROUP=%d -DMX_WIDE=%d%s -DMX_VECTOR=%d", tuning->group,
+             tuning->wide, tuning->cpu ? " -DMX_CPU=1" : "", tuning->vector);
+}
+
+int mx_kernel_lanes(const struct mx_kernel_tuning *tuning, enum mx_kernel_id kernel)
+{
+    switch (kernels[kernel].lanes) {
+    case MX_LANES_WIDE:
+        return tuning->wide;
+    case MX_LANES_GROUP:
+        return tuning->group;
+    case MX_LANES_TILE:
+        return MX_KERNEL_LANES_MOST;
+    default:
+        return 1;
+    }
+}
+
+size_t mx_kernel_scratch_bytes(const struct mx_kernel_tuning *tuning)
+{
+    return MX_SCRATCH_BYTES + (tuning->cpu ? MX_PACKED_BYTES : 0);
+}
+
+const char *mx_kernel_name(enum mx_kernel_id kernel)
+{
+    return kernels[kernel].name;
+}
+
+int mx_kernel_plan(struct mx_launcher *launcher, enum mx_op op, const void *args)
+{
+    return plans[op](launcher, args);
+}
+
+int mx_kernel_status_raise(const int32_t words[MX_STATUS_WORDS])
+{
+    const enum mx_op op = (enum mx_op)(words[0] - 1);
+    const char *const name = words[0] >= 1 && words[0] <= MX_OP_COUNT ? mx_op_name(op) : "an operation";
+    switch (op) {
+    case MX_OP_embedding:
+    case MX_OP_embedding_grad:
+        return MX_FAIL(MX_ERR_DATA, "the text was made into tokens with another vocabulary than the model's",
+                       "%s: id %d in row %d is outside the table", name, (int)words[1], (int)words[2]);
+    case MX_OP_rotary:
+        return MX_FAIL(MX_ERR_DATA,
+                       "expected offsets from 0 to the number of rows, and no sequence longer than the rotary table",
+                       "%s: row %d has no position in the table of %d", name, (int)words[1], (int)words[2]);
+    case MX_OP_durations_scan:
+        return MX_FAIL(MX_ERR_DATA, "expected durations of 0 or more that add up to less than 2^31",
+                       "%s: duration %d of token %d", name, (int)words[1], (int)words[2]);
+    case MX_OP_expand:
+    case MX_OP_expand_grad:
+    case MX_OP_segment_mean:
+    case MX_OP_segment_mean_grad:
+        return MX_FAIL(MX_ERR_DATA, "expected ends that begin with 0, do not decrease and stop at the number of rows",
+                       "%s: the segments do not cover the rows", name);
+    case MX_OP_align:
+        return MX_FAIL(MX_ERR_DATA,
+                       "expected offsets that begin with 0, do not decrease, stop at the number of rows, and give "
+                       "every sequence that has frames a token",
+                       "%s: tokens and frames cannot be aligned", name);
+    default:
+        break;
+    }
+    if (words[1] == 1) {
+        return MX_FAIL(MX_ERR_DATA,
+                       "expected offsets that begin with 0 and do not decrease, and 1 + samples/hop frames each",
+                       "%s: the frames do not fit the samples", name);
+    }
+    if (words[1] == 2) {
+        return MX_FAIL(MX_ERR_DATA,
+                       "expected bands within 0 … fft_size/2 and weights in order, as features/recipe.h makes them",
+                       "%s: the table names bins or weights that do not exist", name);
+    }
+    return MX_FAIL(MX_ERR_DATA, "expected offsets that begin with 0, do not decrease and stop at the number of rows",
+                   "%s: the sequences do not cover the rows", name);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Operations as launches of the kernels of this folder: the part that backends with kernels of this dialect share.
+ *
+ * mx_kernel_plan turns one checked operation into launches, in order, and hands each to the backend's launcher.
+ * Nothing is allocated; arguments live on the caller's stack while the launcher copies them. Scratch is the launcher's:
+ * its contents are nobody's between two operations.
+ */
+#ifndef MX_DEVICE_KERNELS_LAUNCH_H
+#define MX_DEVICE_KERNELS_LAUNCH_H
+
+#include "myxtts/ops.h"
+
+/* X(name, lanes): the kernel mx_<name> with MX_GROUP, MX_WIDE, MX_TILE_LANES or one lane in a group. Those with one
+ * are for devices of CPU type alone. */
+#define MX_KERNEL_LIST(X)                                                                                              \
+    X(activation, WIDE)                                                                                                \
+    X(activation_grad, WIDE)                                                                                           \
+    X(residual_add, WIDE)                                                                                              \
+    X(dropout, WIDE)                                                                                                   \
+    X(scale, WIDE)                                                                                                     \
+    X(fill, WIDE)                                                                                                      \
+    X(cast_to_bf16, WIDE)                                                                                              \
+    X(cast_from_bf16, WIDE)                                                                                            \
+    X(cast_from_int, WIDE)                                                                                             \
+    X(griffin_step, WIDE)                                                                                              \
+    X(adamw, WIDE)                                                                                                     \
+    X(rotary_table, WIDE)                                                                                              \
+    X(row_bounds, WIDE)                                                                                                \
+    X(inverse_prepare, WIDE)                                                                                           \
+    X(column_chunks, GROUP)                                                                                            \
+    X(column_sum, GROUP)                                                                                               \
+    X(layer_norm, GROUP)                                                                                               \
+    X(layer_norm_chunks, GROUP)                                                                                        \
+    X(layer_norm_rows, GROUP)                                                                                          \
+    X(loss_chunks, GROUP)                                                                                              \
+    X(loss_finish, GROUP)                                                                                              \
+    X(sequence_loss, GROUP)                                                                                            \
+    X(norm_chunks, GROUP)                                                                                              \
+    X(norm_finish, GROUP)                                                                                              \
+    X(offsets_check, GROUP)                                                                                            \
+    X(embedding, GROUP)                                                                                                \
+    X(embedding_grad, GROUP)                                                                                           \
+    X(rotary, GROUP)                                                                                                   \
+    X(durations_scan, GROUP)                                                                                           \
+    X(spread, GROUP)                                                                                                   \
+    X(collect, GROUP)                                                                                                  \
+    X(attentive_pool, GROUP)                                                                                           \
+    X(attentive_pool_grad, GROUP)                                                                                      \
+    X(noise, GROUP)                                                                                                    \
+    X(mask, GROUP)                                                                                                     \
+    X(attend, GROUP)                                                                                                   \
+    X(attention_delta, GROUP)                                                                                          \
+    X(attention_queries, GROUP)                                                                                        \
+    X(attention_keys, GROUP)                                                                                           \
+    X(align_check, GROUP)                                                                                              \
+    X(align, GROUP)                                                                                                    \
+    X(frames_check, GROUP)                                                                                             \
+    X(bands_check, GROUP)                                                                                              \
+    X(mel_bands, GROUP)                                                                                                \
+    X(spectrum, GROUP)                                                                                                 \
+    X(overlap_frames, GROUP)                                                                                           \
+    X(overlap_add, GROUP)                                                                                              \
+    X(pitch_candidates, GROUP)                                                                                         \
+    X(pitch_path, GROUP)                                                                                               \
+    X(mel_inverse, GROUP)                                                                                              \
+    X(product, TILE)                                                                                                   \
+    X(product_pack_a, ONE)                                                                                             \
+    X(product_pack_b, ONE)                                                                                             \
+    X(product_rows, ONE)                                                                                               \
+    X(product_columns, ONE)                                                                                            \
+    X(attention_forward, ONE)                                                                                          \
+    X(attention_backward, ONE)                                                                                         \
+    X(norm_forward, ONE)                                                                                               \
+    X(norm_backward, ONE)                                                                                              \
+    X(column_rows, ONE)                                                                                                \
+    X(rotary_rows, ONE)                                                                                                \
+    X(spread_rows, ONE)                                                                                                \
+    X(dropout_rows, ONE)                                                                                               \
+    X(mel_frames, ONE)                                                                                                 \
+    X(pitch_frames, ONE)
+
+enum mx_kernel_id {
+#define X(name, lanes) MX_K_##name,
+    MX_KERNEL_LIST(X)
+#undef X
+        MX_K_COUNT
+};
+
+enum mx_kernel_lanes { MX_LANES_WIDE, MX_LANES_GROUP, MX_LANES_TILE, MX_LANES_ONE };
+
+/* What the kernels are built for. */
+struct mx_kernel_tuning {
+    bool cpu;         /* a CPU behind the interface: lanes become vectors, groups run one after the other */
+    int group, wide;  /* MX_GROUP, MX_WIDE */
+    int vector;       /* floats of the CPU's vectors: 8 or 16 */
+    char options[96]; /* "-DMX_GROUP=64 …" */
+};
+
+/* What a device must have: OpenCL 1.2 promises the local memory to all but custom devices. */
+#define MX_KERNEL_LANES_MOST  256
+#define MX_KERNEL_LOCAL_BYTES 32768
+
+#define MX_STATUS_WORDS  4                  /* int32: number of the operation + 1, or 0; then what it found */
+#define MX_SCRATCH_BYTES ((size_t)4 << 20)  /* for partial sums and the bounds of rows */
+#define MX_PACKED_BYTES  ((size_t)16 << 20) /* behind it, on devices of CPU type: packed operands of products */
+
+/* MYXTTS_OPENCL_KERNELS=gpu chooses what GPUs get on a CPU, too (for tests of those kernels). */
+void mx_kernel_tuning_choose(struct mx_kernel_tuning *tuning, bool cpu, int vector_floats, size_t group_most);
+int mx_kernel_lanes(const struct mx_kernel_tuning *tuning, enum mx_kernel_id kernel);
+const char *mx_kernel_name(enum mx_kernel_id kernel); /* "mx_activation" */
+
+/* All sources in one piece, written by the build (cmake/Embed.cmake). */
+extern const unsigned char mx_kernel_source[];
+extern const size_t mx_kernel_source_bytes;
+
+enum mx_kernel_arg_kind { MX_ARG_SLICE, MX_ARG_STATUS, MX_ARG_INT, MX_ARG_LONG, MX_ARG_FLOAT };
+
+/* A slice stands for two parameters of the kernel: base and distance in bytes (-1: absent). The status words of the
+ * stream are given the same way. */
+struct mx_kernel_arg {
+    enum mx_kernel_arg_kind kind;
+    union {
+        struct mx_slice slice;
+        int32_t i;
+        int64_t l;
+        float f;
+    };
+};
+
+struct mx_launch {
+    enum mx_kernel_id kernel;
+    int64_t groups; /* > 0 */
+    const struct mx_kernel_arg *args;
+    int count;
+};
+
+struct mx_launcher {
+    const struct mx_kernel_tuning *tuning;
+    int (*launch)(struct mx_launcher *launcher, const struct mx_launch *launch);
+    int (*scratch)(struct mx_launcher *launcher, struct mx_slice *out); /* see below; 64-byte aligned */
+};
+
+/* Bytes of scratch that the plans use on such a device. */
+size_t mx_kernel_scratch_bytes(const struct mx_kernel_tuning *tuning);
+int mx_kernel_plan(struct mx_launcher *launcher, enum mx_op op, const void *args);
+/* Sets the error that status words (of which the first is not 0) tell; returns its code. */
+int mx_kernel_status_raise(const int32_t words[MX_STATUS_WORDS]);
+
+#endif

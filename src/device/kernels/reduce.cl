@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Sums over rows, columns and everything, layer norm, losses, the norm of the gradient.
+ *
+ * Sums over many rows are made in two steps: one partial sum per chunk of rows, chunks that follow from the shape
+ * alone, then the chunks in order. So no result depends on how groups are scheduled.
+ */
+
+/* ---- columns: partial[chunk, n] = Σ over the chunk's rows of x[row, column]; group: chunk and MX_GROUP columns ---- */
+MX_KERNEL(MX_GROUP)
+mx_column_chunks(MX_ARG(const float, x), MX_ARG(float, partial), mx_long rows, int n, mx_long chunk_rows)
+{
+    MX_USE(const float, x);
+    MX_USE(float, partial);
+    const int blocks = (n + MX_GROUP - 1) / MX_GROUP;
+    const mx_long chunk = MX_INDEX / blocks, begin = chunk * chunk_rows;
+    const mx_long end = begin + chunk_rows < rows ? begin + chunk_rows : rows;
+    const int column = (int)(MX_INDEX % blocks) * MX_GROUP + MX_LANE;
+    const bool mine = column < n;
+    float sum = 0.0f;
+    for (mx_long r = begin; r < end; r++)
+        if (mine) sum += x[r * n + column];
+    if (mine) partial[chunk * n + column] = sum;
+}
+
+/* out[n] = (+=) Σ over chunks of partial[chunk · stride + column] */
+MX_KERNEL(MX_GROUP)
+mx_column_sum(MX_ARG(const float, partial), MX_ARG(float, out), int chunks, mx_long stride, int n, int accumulate)
+{
+    MX_USE(const float, partial);
+    MX_USE(float, out);
+    const int column = (int)MX_INDEX * MX_GROUP + MX_LANE;
+    const bool mine = column < n;
+    float sum = 0.0f;
+    for (int c = 0; c < chunks; c++)
+        if (mine) sum += partial[c * stride + column];
+    if (mine) out[column] = accumulate ? out[column] + sum : sum;
+}
+
+/* ---- layer norm: a group for each row ---- */
+MX_KERNEL(MX_GROUP)
+mx_layer_norm(MX_ARG(const float, x), MX_ARG(const float, gamma), MX_ARG(const float, beta), MX_ARG(float, y),
+              MX_ARG(float, stats), int n, float eps)
+{
+    MX_LOCAL float all[MX_GROUP];
+    MX_USE(const float, x);
+    MX_USE(const float, gamma);
+    MX_USE(const float, beta);
+    MX_USE(float, y);
+    MX_USE(float, stats);
+    const mx_long row = MX_INDEX, at = row * n;
+    float sum = 0.0f;
+    MX_EACH(i, n) sum += x[at + i];
+    const float mean = mx_group_sum(all, sum) / (float)n;
+    float spread = 0.0f;
+    MX_EACH(i, n) spread += (x[at + i] - mean) * (x[at + i] - mean);
+    const float scale = 1.0f / MX_SQRT(mx_group_sum(all, spread) / (float)n + eps);
+    MX_EACH(i, n) y[at + i] = (x[at + i] - mean) * scale * gamma[i] + beta[i];
+    if (MX_LANE == 0) {
+        stats[2 * row] = mean;
+        stats[2 * row + 1] = scale;
+    }
+}
+
+/* partial[chunk, 2, n] = Σ dy (x - mean) scale, Σ dy; group: chunk and MX_GROUP columns */
+MX_KERNEL(MX_GROUP)
+mx_layer_norm_chunks(MX_ARG(const float, dy), MX_ARG(const float, x), MX_ARG(const float, stats),
+                     MX_ARG(float, partial), mx_long rows, int n, mx_long chunk_rows)
+{
+    MX_USE(const float, dy);
+    MX_USE(const float, x);
+    MX_USE(const float, stats);
+    MX_USE(float, partial);
+    const int blocks = (n + MX_GROUP - 1) / MX_GROUP;
+    const mx_long chunk = MX_INDEX / blocks, begin = chunk * chunk_rows;
+    const mx_long end = begin + chunk_rows < rows ? begin + chunk_rows : rows;
+    const int column = (int)(MX_INDEX % blocks) * MX_GROUP + MX_LANE;
+    const bool mine = column < n;
+    float dgamma = 0.0f, dbeta = 0.0f;
+    for (mx_long r = begin; r < end; r++) {
+        const float mean = stats[2 * r], scale = stats[2 * r + 1];
+        if (mine) {
+            const float g = dy[r * n + column];
+            dgamma += g * (x[r * n + column] - mean) * scale;
+            dbeta += g;
+        }
+    }
+    if (mine) {
+        partial[2 * chunk * n + column] = dgamma;
+        partial[(2 * chunk + 1) * n + column] = dbeta;
+    }
+}
+
+/* dx of one row per group; see cpu/isa/normalise.c for the formula. */
+MX_KERNEL(MX_GROUP)
+mx_layer_norm_rows(MX_ARG(const float, dy), MX_ARG(const float, x), MX_ARG(const float, gamma),
+                   MX_ARG(const float, stats), MX_ARG(const float, residual), MX_ARG(float, dx), int n, int accumulate)
+{
+    MX_LOCAL float all[MX_GROUP];
+    MX_USE(const float, dy);
+    MX_USE(const float, x);
+    MX_USE(const float, gamma);
+    MX_USE(const float, stats);
+    MX_USE(const float, residual);
+    MX_USE(float, dx);
+    const mx_long row = MX_INDEX, at = row * n;
+    const float mean = stats[2 * row], scale = stats[2 * row + 1];
+    float sum = 0.0f, product = 0.0f;
+    MX_EACH(i, n)
+    {
+        const float g = dy[at + i] * gamma[i];
+        sum += g;
+        product += g * (x[at + i] - mean);
+    }
+    const float shift = scale * mx_group_sum(all, sum) / (float)n;
+    const float slope = scale * scale * scale * mx_group_sum(all, product) / (float)n;
+    MX_EACH(i, n)
+    {
+        float v = dy[at + i] * gamma[i] * scale - shift - (x[at + i] - mean) * slope;
+        if (residual) v += residual[at + i];
+        dx[at + i] = accumulate ? dx[at + i] + v : v;
+    }
+}
+
+/* ---- losses: kind 0 |p - t|, 1 (p - t)² ---- */
+MX_INLINE float mx_loss_slope(int kind, float d, float factor)
+{
+    if (kind == 1) return 2.0f * factor * d;
+    return d > 0.0f ? factor : d < 0.0f ? -factor : 0.0f;
+}
+
+/* partial[group] = Σ over elements group · span … of the loss; n: elements of a row, for the mask. */
+MX_KERNEL(MX_GROUP)
+mx_loss_chunks(MX_ARG(const float, prediction), MX_ARG(const float, target), MX_ARG(const float, mask),
+               MX_ARG(float, gradient), MX_ARG(double, partial), mx_long count, int n, mx_long span, float factor,
+               int kind, int accumulate)
+{
+    MX_LOCAL double all[MX_GROUP];
+    MX_USE(const float, prediction);
+    MX_USE(const float, target);
+    MX_USE(const float, mask);
+    MX_USE(float, gradient);
+    MX_USE(double, partial);
+    const mx_long begin = MX_INDEX * span, end = begin + span < count ? begin + span : count;
+    double sum = 0.0;
+    for (mx_long first = begin; first < end; first += MX_GROUP) {
+        const mx_long i = first + MX_LANE;
+        if (i < end) {
+            const float weight = mask ? mask[i / n] : 1.0f, d = prediction[i] - target[i];
+            sum += (double)weight * (double)(kind == 1 ? d * d : MX_ABS(d));
+            if (gradient) {
+                const float g = mx_loss_slope(kind, d, factor * weight);
+                gradient[i] = accumulate ? gradient[i] + g : g;
+            }
+        }
+    }
+    sum = mx_group_sum_double(all, sum);
+    if (MX_LANE == 0) partial[MX_INDEX] = sum;
+}
+
+MX_KERNEL(MX_GROUP)
+mx_loss_finish(MX_ARG(const double, partial), MX_ARG(float, value), int chunks, float factor, int accumulate)
+{
+    MX_USE(const double, partial);
+    MX_USE(float, value);
+    if (MX_LANE != 0) return;
+    double sum = 0.0;
+    for (int c = 0; c < chunks; c++) sum += partial[c];
+    value[0] = (float)((accumulate ? (double)value[0] : 0.0) + (double)factor * sum);
+}
+
+/* A group for each sequence; the offsets are checked before (mx_offsets_check). */
+MX_KERNEL(MX_GROUP)
+mx_sequence_loss(MX_ARG(const float, prediction), MX_ARG(const float, target), MX_ARG(const int, offsets),
+                 MX_ARG(float, values), MX_ARG(float, gradient), MX_ARG(const int, status), int n, float scale,
+                 float factor, int kind, int accumulate)
+{
+    MX_LOCAL double all[MX_GROUP];
+    MX_USE(const float, prediction);
+    MX_USE(const float, target);
+    MX_USE(const int, offsets);
+    MX_USE(float, values);
+    MX_USE(float, gradient);
+    MX_USE(const int, status);
+    if (status[0] != 0) return;
+    const mx_long begin = (mx_long)offsets[MX_INDEX] * n, end = (mx_long)offsets[MX_INDEX + 1] * n;
+    double sum = 0.0;
+    for (mx_long first = begin; first < end; first += MX_GROUP) {
+        const mx_long i = first + MX_LANE;
+        if (i < end) {
+            const float d = prediction[i] - target[i];
+            sum += (double)(kind == 1 ? d * d : MX_ABS(d));
+            if (gradient) {
+                const float g = mx_loss_slope(kind, d, factor);
+                gradient[i] = accumulate ? gradient[i] + g : g;
+            }
+        }
+    }
+    sum = mx_group_sum_double(all, sum);
+    if (MX_LANE == 0) values[MX_INDEX] = (float)((double)scale * sum);
+}
+
+/* ---- the norm of the gradient ---- */
+MX_KERNEL(MX_GROUP)
+mx_norm_chunks(MX_ARG(const float, gradient), MX_ARG(double, partial), mx_long count, mx_long span)
+{
+    MX_LOCAL double all[MX_GROUP];
+    MX_USE(const float, gradient);
+    MX_USE(double, partial);
+    const mx_long begin = MX_INDEX * span, end = begin + span < count ? begin + span : count;
+    double sum = 0.0;
+    for (mx_long first = begin; first < end; first += MX_GROUP) {
+        const mx_long i = first + MX_LANE;
+        if (i < end) sum += (double)gradient[i] * (double)gradient[i];
+    }
+    sum = mx_group_sum_double(all, sum);
+    if (MX_LANE == 0) partial[MX_INDEX] = sum;
+}
+
+MX_KERNEL(MX_GROUP)
+mx_norm_finish(MX_ARG(const double, partial), MX_ARG(float, result), int chunks, float limit, float factor)
+{
+    MX_USE(const double, partial);
+    MX_USE(float, result);
+    if (MX_LANE != 0) return;
+    double sum = 0.0;
+    for (int c = 0; c < chunks; c++) sum += partial[c];
+    /* A square of a float32 cannot overflow a double: the sum is finite exactly when every gradient is. */
+    const double share = (double)factor, most = (double)limit, norm = sqrt(sum) * MX_ABS_DOUBLE(share);
+    const float single = (float)norm;
+    const bool finite = (MX_INT_BITS(single) & 0x7f800000) != 0x7f800000;
+    result[0] = single;
+    result[1] = !finite ? 0.0f : (float)(most > 0.0 && norm > most ? share * (most / norm) : share);
+    result[2] = finite ? 1.0f : 0.0f;
+    result[3] = (float)sum;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Matrix products for OpenCL devices of CPU type: both operands are packed, then tiles of MX_MR × MX_NR are held in
+ * vector registers over all of k. OpenCL alone: vector types are its own. One lane in a group; groups are cores' work.
+ *
+ * Packed B: panels of MX_NR columns, [k][MX_NR] each. Packed A: panels of MX_MR rows; of an operand that lies by rows
+ * [k/4][MX_MR][4], of a transposed one [k][MX_MR], so that packing is a copy of whole vectors either way. What is
+ * missing at the edges is 0; k is rounded up to a multiple of 4 in both.
+ */
+#if defined(MX_CPU)
+#if MX_VECTOR == 16
+typedef float16 mx_v;
+typedef int16 mx_vi;
+#define MX_AS_V(x)     as_float16(x)
+#define MX_AS_VI(x)    as_int16(x)
+#define MX_TO_V(x)     convert_float16(x)
+#define MX_LOAD(p)     vload16(0, p)
+#define MX_STORE(v, p) vstore16(v, 0, p)
+#define MX_MR          12
+#define MX_ROWS_EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+#define MX_FULL_WIDTH  __attribute__((min_vector_width(512)))
+#else
+typedef float8 mx_v;
+typedef int8 mx_vi;
+#define MX_AS_V(x)     as_float8(x)
+#define MX_AS_VI(x)    as_int8(x)
+#define MX_TO_V(x)     convert_float8(x)
+#define MX_LOAD(p)     vload8(0, p)
+#define MX_STORE(v, p) vstore8(v, 0, p)
+#define MX_MR          6
+#define MX_ROWS_EACH(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#define MX_FULL_WIDTH  __attribute__((min_vector_width(256)))
+#endif
+#define MX_NR (2 * MX_VECTOR)
+
+/* ---- squares of vectors ---- */
+
+/* r[i][j] becomes r[j][i]: perfect shuffles, as often as the width has bits. */
+MX_INLINE void mx_turn(mx_v r[MX_VECTOR])
+{
+#pragma unroll
+    for (int width = 1; width < MX_VECTOR; width *= 2) {
+        mx_v t[MX_VECTOR];
+#pragma unroll
+        for (int i = 0; i < MX_VECTOR / 2; i++) {
+            t[2 * i].even = r[i].lo;
+            t[2 * i].odd = r[i + MX_VECTOR / 2].lo;
+            t[2 * i + 1].even = r[i].hi;
+            t[2 * i + 1].odd = r[i + MX_VECTOR / 2].hi;
+        }
+#pragma unroll
+        for (int i = 0; i < MX_VECTOR; i++) r[i] = t[i];
+    }
+}
+
+/* to[j · to_step + i] = factor · from[i · from_step + j] for i, j < MX_VECTOR */
+MX_INLINE void mx_turn_square(MX_GLOBAL const float *from, mx_long from_step, MX_GLOBAL float *to, mx_long to_step,
+                              float factor)
+{
+    mx_v square[MX_VECTOR];
+#pragma unroll
+    for (int i = 0; i < MX_VECTOR; i++) square[i] = MX_LOAD(from + i * from_step);
+    mx_turn(square);
+#pragma unroll
+    for (int i = 0; i < MX_VECTOR; i++) MX_STORE(square[i] * factor, to + i * to_step);
+}
+
+/* ---- packing ---- */
+
+/* Columns at … at + count of MX_MR rows, [count/4][MX_MR][4]; count is a multiple of 4. */
+MX_INLINE void mx_pack_rows(MX_GLOBAL float *to, MX_GLOBAL const float *a, mx_long step, const bool *there, mx_long count)
+{
+    bool all = true;
+    for (int i = 0; i < MX_MR; i++) all = all && there[i];
+    if (all) {
+        for (mx_long k = 0; k < count; k += 4)
+#pragma unroll
+            for (int i = 0; i < MX_MR; i++) vstore4(vload4(0, a + i * step + k), 0, to + k * MX_MR + i * 4);
+        return;
+    }
+    for (int i = 0; i < MX_MR; i++)
+        for (mx_long k = 0; k < count; k += 4)
+            vstore4(there[i] ? vload4(0, a + i * step + k) : (float4)0.0f, 0, to + k * MX_MR + i * 4);
+}
+
+/* One panel of A for each group: rows m0 + MX_MR · group …, columns k0 … k0 + kc. `shape` as in product.cl. */
+MX_KERNEL(1)
+mx_product_pack_a(MX_ARG(const float, a), MX_ARG(const int, bounds), MX_ARG(float, packed), mx_long m, mx_long m0,
+                  mx_long k0, mx_long kc, mx_long lda, int shape, int taps, int width)
+{
+    MX_USE(const float, a);
+    MX_USE(const int, bounds);
+    MX_USE(float, packed);
+    const mx_long first = m0 + MX_INDEX * MX_MR, depth = (kc + 3) / 4 * 4;
+    MX_GLOBAL float *const to = packed + MX_INDEX * MX_MR * depth;
+    const int rows = (int)(m - first < MX_MR ? m - first : MX_MR);
+    bool there[MX_MR];
+    if (shape == 0) {
+        const mx_long even = kc / 4 * 4;
+        for (int i = 0; i < MX_MR; i++) there[i] = i < rows;
+        mx_pack_rows(to, a + first * lda + k0, lda, there, even);
+        for (mx_long k = even; k < depth; k++)
+            for (int i = 0; i < MX_MR; i++)
+                to[even * MX_MR + i * 4 + k - even] = there[i] && k < kc ? a[(first + i) * lda + k0 + k] : 0.0f;
+    } else if (shape == 2 && width % 4 == 0 && k0 == 0 && kc == (mx_long)taps * width) {
+        for (int tap = 0; tap < taps; tap++) {
+            for (int i = 0; i < MX_MR; i++) {
+                const mx_long seen = first + i + tap - taps / 2;
+                there[i] = i < rows && seen >= bounds[2 * (first + i)] && seen < bounds[2 * (first + i) + 1];
+            }
+            mx_pack_rows(to + (mx_long)tap * width * MX_MR, a + (first + tap - taps / 2) * lda, lda, there, width);
+        }
+    } else if (shape == 2) {
+        for (mx_long k = 0; k < depth; k++)
+            for (int i = 0; i < MX_MR; i++)
+                to[k / 4 * 4 * MX_MR + i * 4 + k % 4] =
+                    i < rows && k < kc ? mx_a_element(a, bounds, shape, first + i, k0 + k, lda, taps, width) : 0.0f;
+    } else {
+        const bool whole = rows == MX_MR && (shape == 1 || first / width == (first + MX_MR - 1) / width);
+        for (mx_long k = 0; k < depth; k++) {
+            MX_GLOBAL float *const out = to + k * MX_MR;
+            if (whole && k < kc) {
+                const mx_long seen = shape == 1 ? k0 + k : k0 + k + first / width - taps / 2;
+                const bool there =
+                    shape == 1 || (seen >= bounds[2 * (k0 + k)] && seen < bounds[2 * (k0 + k) + 1]);
+                MX_GLOBAL const float *const from = a + seen * lda + (shape == 1 ? first : first % width);
+                for (int i = 0; i < MX_MR; i += 2) vstore2(there ? vload2(0, from + i) : (float2)0.0f, 0, out + i);
+            } else {
+                for (int i = 0; i < MX_MR; i++)
+                    out[i] = i < rows && k < kc
+                                 ? mx_a_element(a, bounds, shape, first + i, k0 + k, lda, taps, width)
+                                 : 0.0f;
+            }
+        }
+    }
+}
+
+/* One panel of B for each group: columns n0 + MX_NR · group …, rows k0 … k0 + kc. */
+MX_KERNEL(1)
+mx_product_pack_b(MX_ARG(const float, b), MX_ARG(float, packed), mx_long n, mx_long n0, mx_long k0, mx_long kc,
+                  mx_long ldb, int shape, int width, mx_long jump)
+{
+    MX_USE(const float, b);
+    MX_USE(float, packed);
+    const mx_long first = n0 + MX_INDEX * MX_NR, depth = (kc + 3) / 4 * 4;
+    MX_GLOBAL float *const to = packed + MX_INDEX * MX_NR * depth;
+    const int columns = (int)(n - first < MX_NR ? n - first : MX_NR);
+    if (shape == 0 && columns == MX_NR) {
+        for (mx_long k = 0; k < kc; k++) {
+            MX_STORE(MX_LOAD(b + (k0 + k) * ldb + first), to + k * MX_NR);
+            MX_STORE(MX_LOAD(b + (k0 + k) * ldb + first + MX_VECTOR), to + k * MX_NR + MX_VECTOR);
+        }
+        for (mx_long k = kc; k < depth; k++) {
+            MX_STORE((mx_v)0.0f, to + k * MX_NR);
+            MX_STORE((mx_v)0.0f, to + k * MX_NR + MX_VECTOR);
+        }
+        return;
+    }
+    mx_long done = 0; /* rows of k that are packed in squares */
+    if (columns == MX_NR && shape == 1) {
+        for (; done + MX_VECTOR <= kc; done += MX_VECTOR)
+            for (int i = 0; i < MX_NR; i += MX_VECTOR)
+                mx_turn_square(b + (first + i) * ldb + k0 + done, ldb, to + done * MX_NR + i, MX_NR, 1.0f);
+    } else if (columns == MX_NR && shape == 2 && width % MX_VECTOR == 0 && k0 == 0) {
+        for (; done + MX_VECTOR <= kc; done += MX_VECTOR)
+            for (int i = 0; i < MX_NR; i += MX_VECTOR)
+                mx_turn_square(b + done / width * jump + (first + i) * ldb + done % width, ldb, to + done * MX_NR + i,
+                               MX_NR, 1.0f);
+    }
+    for (int i = 0; i < MX_NR; i++) {
+        mx_long k = done;
+        if (i < columns && shape == 2) {
+            mx_long block = (k0 + done) / width, at = (k0 + done) % width;
+            for (; k < kc; k++, at++) {
+                if (at == width) {
+                    at = 0;
+                    block++;
+                }
+                to[k * MX_NR + i] = b[block * jump + (first + i) * ldb + at];
+            }
+        } else if (i < columns) {
+            const mx_long step = shape == 0 ? ldb : 1;
+            MX_GLOBAL const float *const from = shape == 0 ? b + k0 * ldb + first + i : b + (first + i) * ldb + k0;
+            for (; k < kc; k++) to[k * MX_NR + i] = from[k * step];
+        }
+        for (; k < depth; k++) to[k * MX_NR + i] = 0.0f;
+    }
+}
+
+/* ---- activations of vectors; as in dialect.cl ---- */
+MX_INLINE mx_v mx_exp2_bounded_v(mx_v t)
+{
+    const mx_v shifted = t + 0x1.8p23f, n = shifted - 0x1.8p23f, f = t - n;
+    mx_v p = f * 0x1.4413cp-13f + 0x1.5f08ep-10f;
+    p = p * f + 0x1.3b2a52p-7f;
+    p = p * f + 0x1.c6af6cp-5f;
+    p = p * f + 0x1.ebfbep-3f;
+    p = p * f + 0x1.62e43p-1f;
+    p = p * f + 1.0f;
+    return MX_AS_V(MX_AS_VI(p) + (MX_AS_VI(shifted) << 23));
+}
+
+MX_INLINE mx_v mx_activate_v(int act, mx_v z)
+{
+    if (act == 1) return select((mx_v)0.0f, z, z > 0.0f || z != z);
+    if (act != 2) return z;
+    const mx_v x = select(z, (mx_v)-10.0f, z < -10.0f);
+    const mx_v u = x * (x * x * MX_GELU_3 + MX_GELU_1), t = select(u, (mx_v)-126.0f, u < -126.0f);
+    return select(x / (mx_exp2_bounded_v(t) + 1.0f), (mx_v)0.0f, z <= -10.0f);
+}
+
+MX_INLINE mx_v mx_slope_v(int act, mx_v z)
+{
+    if (act == 1) return select((mx_v)0.0f, (mx_v)1.0f, z > 0.0f);
+    if (act != 2) return (mx_v)1.0f;
+    const float ln2 = 0x1.62e43p-1f;
+    mx_v x = select(z, (mx_v)-10.0f, z < -10.0f);
+    x = select(x, (mx_v)10.0f, x > 10.0f);
+    const mx_v square = x * x, e = mx_exp2_bounded_v(x * (square * MX_GELU_3 + MX_GELU_1)), s = 1.0f / (e + 1.0f);
+    return s + x * (square * (-3.0f * ln2 * MX_GELU_3) - ln2 * MX_GELU_1) * (e * s) * s;
+}
+
+/* ---- tiles ---- */
+
+/* A vector of products of one row, columns first …; `columns` of them count. */
+MX_INLINE void mx_product_finish(const float *one, MX_GLOBAL float *c, MX_GLOBAL const float *bias, MX_GLOBAL float *pre,
+                                 MX_GLOBAL const float *residual, mx_long at, mx_long first, mx_long columns, int act,
+                                 int act_grad, int accumulate)
+{
+    if (columns >= MX_VECTOR) {
+        mx_v z = MX_LOAD(one);
+        if (act_grad) {
+            z *= mx_slope_v(act, MX_LOAD(pre + at));
+        } else {
+            if (bias) z += MX_LOAD(bias + first);
+            if (pre) MX_STORE(z, pre + at);
+            z = mx_activate_v(act, z);
+        }
+        if (residual) z += MX_LOAD(residual + at);
+        if (accumulate) z += MX_LOAD(c + at);
+        MX_STORE(z, c + at);
+        return;
+    }
+    for (int i = 0; i < columns; i++) {
+        float v = one[i];
+        if (act_grad) {
+            v *= mx_slope(act, pre[at + i]);
+        } else {
+            if (bias) v += bias[first + i];
+            if (pre) pre[at + i] = v;
+            v = mx_activate(act, v);
+        }
+        if (residual) v += residual[at + i];
+        c[at + i] = accumulate ? c[at + i] + v : v;
+    }
+}
+
+#define MX_ZERO(i) mx_v p##i = 0.0f, q##i = 0.0f;
+#define MX_KEEP(i)                                                                                                     \
+    MX_STORE(p##i, tile + i * MX_NR);                                                                                  \
+    MX_STORE(q##i, tile + i * MX_NR + MX_VECTOR);
+
+/* Group: a panel of B (columns n0 + …) and `tiles` panels of A (rows m0 + …). C is written whole. */
+#define MX_PRODUCT(name)                                                                                               \
+    MX_FULL_WIDTH MX_KERNEL(1)                                                                                         \
+    name(MX_ARG(const float, packed_a), MX_ARG(const float, packed_b), MX_ARG(float, c), MX_ARG(const float, bias),    \
+         MX_ARG(float, pre), MX_ARG(const float, residual), mx_long m, mx_long n, mx_long m0, mx_long m1, mx_long n0,  \
+         mx_long kc, mx_long ldc, int tiles, int act, int act_grad, int accumulate)                                    \
+    {                                                                                                                  \
+        MX_USE(const float, packed_a);                                                                                 \
+        MX_USE(const float, packed_b);                                                                                 \
+        MX_USE(float, c);                                                                                              \
+        MX_USE(const float, bias);                                                                                     \
+        MX_USE(float, pre);                                                                                            \
+        MX_USE(const float, residual);                                                                                 \
+        const mx_long panels = (m1 - m0 + MX_MR - 1) / MX_MR, parts = (panels + tiles - 1) / tiles;                    \
+        const mx_long depth = (kc + 3) / 4 * 4, panel_b = MX_INDEX / parts, column = n0 + panel_b * MX_NR;             \
+        const mx_long begin = MX_INDEX % parts * tiles, end = begin + tiles < panels ? begin + tiles : panels;         \
+        float tile[MX_MR * MX_NR];                                                                                     \
+        for (mx_long panel = begin; panel < end; panel++) {                                                            \
+            MX_GLOBAL const float *left = packed_a + panel * MX_MR * depth;                                            \
+            MX_GLOBAL const float *right = packed_b + panel_b * MX_NR * depth;                                         \
+            const mx_long first = m0 + panel * MX_MR;                                                                  \
+            const int rows = (int)(m - first < MX_MR ? m - first : MX_MR);                                             \
+            MX_ROWS_EACH(MX_ZERO)                                                                                      \
+            for (mx_long k = 0; k < depth; k += 4) {                                                                   \
+                MX_STEP(0) MX_STEP(1) MX_STEP(2) MX_STEP(3)                                                            \
+                left += 4 * MX_MR;                                                                                     \
+                right += 4 * MX_NR;                                                                                    \
+            }                                                                                                          \
+            MX_ROWS_EACH(MX_KEEP)                                                                                      \
+            for (int i = 0; i < rows; i++) {                                                                           \
+                for (int j = 0; j < MX_NR && column + j < n; j += MX_VECTOR)                                           \
+                    mx_product_finish(tile + i * MX_NR + j, c, bias, pre, residual, (first + i) * ldc + column + j,    \
+                                      column + j, n - column - j, act, act_grad, accumulate);                          \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+#define MX_STEP(j)                                                                                                     \
+    {                                                                                                                  \
+        const mx_v b0 = MX_LOAD(right + j * MX_NR), b1 = MX_LOAD(right + j * MX_NR + MX_VECTOR);                       \
+        MX_GLOBAL const float *const left_j = left + MX_LEFT(0, j);                                                    \
+        MX_ROWS_EACH(MX_ADD_J)                                                                                         \
+    }
+#define MX_ADD_J(i)                                                                                                    \
+    {                                                                                                                  \
+        const mx_v s = (mx_v)left_j[MX_LEFT(i, 0)];                                                                    \
+        p##i += s * b0;                                                                                                \
+        q##i += s * b1;                                                                                                \
+    }
+
+#define MX_LEFT(i, j) ((i)*4 + (j))
+MX_PRODUCT(mx_product_rows)
+#undef MX_LEFT
+#define MX_LEFT(i, j) ((j)*MX_MR + (i))
+MX_PRODUCT(mx_product_columns)
+#undef MX_LEFT
+#endif

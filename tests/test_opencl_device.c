@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * OpenCL devices: splitting, buffers, limits, streams, events across two parts of one device, copies in one context and
+ * across two, what wrong data do to a stream, and training that follows the CPU backend. Skipped where OpenCL has no
+ * device, and the tests of two parts where it cannot be split.
+ */
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "myxtts/budget.h"
+#include "myxtts/error.h"
+#include "myxtts/ops.h"
+#include "support/graph.h"
+#include "support/model_rig.h"
+#include "support/opencl.h"
+
+#include <math.h>
+#include <string.h>
+
+#define STEPS 40
+
+static bool available, two; /* OpenCL has a device; it can give two */
+
+static int setup(void **state)
+{
+    struct opencl_pair pair;
+    (void)state;
+    available = opencl_available();
+    two = available && opencl_open(&pair, 2) == 0;
+    if (two) opencl_close(&pair);
+    return 0;
+}
+
+static struct mx_stream *stream_make(struct mx_device *device)
+{
+    struct mx_stream *stream;
+    assert_int_equal(mx_stream_create(device, "test", &stream), 0);
+    return stream;
+}
+
+static struct mx_buffer *buffer_make(struct mx_device *device, size_t bytes)
+{
+    struct mx_buffer *buffer;
+    assert_int_equal(mx_buffer_create(device, "test", bytes, &buffer), 0);
+    return buffer;
+}
+
+static void test_info(void **state)
+{
+    (void)state;
+    struct opencl_pair pair;
+    if (!available) skip();
+    assert_int_equal(opencl_open(&pair, 1), 0);
+    const struct mx_device_info *info = mx_device_info(pair.devices[0]);
+    assert_string_equal(info->backend, "opencl");
+    assert_true(info->name[0] != '\0');
+    assert_true(info->memory_bytes > 0 && info->compute_units > 0);
+    assert_false(info->caps.host_visible);
+    assert_true(info->caps.event_times);
+    opencl_close(&pair);
+}
+
+/* Two parts of one device, in one context: each has its share of the compute units. */
+static void test_split(void **state)
+{
+    (void)state;
+    struct mx_registry *registry;
+    struct opencl_pair pair;
+    if (!two) skip();
+    const struct mx_registry_options whole = {.devices = {"opencl:0"}, .device_count = 1};
+    assert_int_equal(mx_registry_open(NULL, &whole, &registry), 0);
+    const int units = mx_registry_device(registry, 0)->compute_units;
+    mx_registry_close(registry);
+    assert_int_equal(opencl_open(&pair, 2), 0);
+    assert_int_equal(mx_device_info(pair.devices[0])->compute_units, units / 2);
+    assert_int_equal(mx_device_info(pair.devices[1])->compute_units, units / 2);
+    assert_true(mx_device_can_peer(pair.devices[0], pair.devices[1]));
+    opencl_close(&pair);
+    const struct mx_registry_options many = {.opencl_split = units + 1};
+    assert_int_equal(mx_registry_open(NULL, &many, &registry), MX_ERR_USAGE);
+    assert_non_null(strstr(mx_error_last()->hint, "--opencl-split"));
+}
+
+/* Random work on both parts, ordered by events alone, gives what the same work gives in sequence. */
+static void test_graphs(void **state)
+{
+    (void)state;
+    struct opencl_pair pair;
+    if (!two) skip();
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        assert_int_equal(opencl_open(&pair, 2), 0);
+        if (graph_run(pair.devices, 2, seed, 150) < 0) fail_msg("%s", mx_error_last()->message);
+        opencl_close(&pair);
+    }
+}
+
+static void test_events(void **state)
+{
+    (void)state;
+    struct opencl_pair pair;
+    struct mx_event *event;
+    if (!available) skip();
+    assert_int_equal(opencl_open(&pair, 1), 0);
+    struct mx_stream *const stream = stream_make(pair.devices[0]);
+    struct mx_buffer *const buffer = buffer_make(pair.devices[0], 4 << 20);
+    assert_int_equal(mx_event_create(pair.devices[0], &event), 0);
+    assert_true(mx_event_done(event));
+    assert_true(mx_event_time_ns(event) == 0);
+    assert_int_equal(mx_event_sync(event), 0);
+    const uint64_t before = mx_clock_ns();
+    const struct mx_fill_args fill = {.x = mx_slice_at(buffer, 0), .count = 1 << 20, .value = 2};
+    assert_int_equal(mx_fill(stream, &fill), 0);
+    assert_int_equal(mx_event_record(event, stream), 0);
+    assert_int_equal(mx_event_sync(event), 0);
+    const uint64_t after = mx_clock_ns(), at = mx_event_time_ns(event), slack = 1000000;
+    assert_true(mx_event_done(event));
+    assert_true(at + slack >= before && at <= after + slack); /* the two clocks were compared, not made one */
+    mx_event_release(event);
+    mx_buffer_release(buffer);
+    mx_stream_release(stream);
+    opencl_close(&pair);
+}
+
+/* Two registries have two contexts: a copy between them goes through the host. */
+static void test_copy_between_contexts(void **state)
+{
+    (void)state;
+    enum { FLOATS = 3 << 19 }; /* 6 MiB: more than one piece */
+    struct opencl_pair a, b;
+    if (!available) skip();
+    assert_int_equal(opencl_open(&a, 1), 0);
+    assert_int_equal(opencl_open(&b, 1), 0);
+    assert_false(mx_device_can_peer(a.devices[0], b.devices[0]));
+    struct mx_stream *const from = stream_make(a.devices[0]), *const to = stream_make(b.devices[0]);
+    struct mx_buffer *const here = buffer_make(a.devices[0], FLOATS * 4);
+    struct mx_buffer *const there = buffer_make(b.devices[0], FLOATS * 4 + 64);
+    struct mx_event *event;
+    void *words = NULL;
+    assert_int_equal(mx_host_alloc(a.devices[0], "words", FLOATS * 4, &words), 0);
+    uint32_t *const word = words;
+    for (uint32_t i = 0; i < FLOATS; i++) word[i] = i * 2654435761u;
+    assert_int_equal(mx_event_create(a.devices[0], &event), 0);
+    assert_int_equal(mx_copy_upload(from, mx_slice_at(here, 0), word, FLOATS * 4), 0);
+    assert_int_equal(mx_event_record(event, from), 0);
+    assert_int_equal(mx_stream_wait(to, event), 0);
+    assert_int_equal(mx_copy_slices(to, mx_slice_at(there, 64), mx_slice_at(here, 0), FLOATS * 4), 0);
+    assert_int_equal(mx_copy_slices(from, mx_slice_at(there, 0), mx_slice_at(here, 128), 64), 0); /* the other end's */
+    uint32_t *const back = mx_alloc(FLOATS + 16, 4);
+    assert_int_equal(mx_copy_download(to, back, mx_slice_at(there, 0), FLOATS * 4 + 64), 0);
+    assert_int_equal(mx_stream_sync(to), 0);
+    assert_memory_equal(back + 16, word, FLOATS * 4);
+    assert_memory_equal(back, word + 32, 64);
+    mx_free(back);
+    mx_host_release(a.devices[0], words);
+    mx_event_release(event);
+    mx_stream_release(from);
+    mx_stream_release(to);
+    mx_buffer_release(here);
+    mx_buffer_release(there);
+    opencl_close(&a);
+    opencl_close(&b);
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    const struct mx_registry_options options = {.devices = {"opencl:0"}, .device_count = 1};
+    struct mx_registry *registry;
+    struct mx_device *device;
+    struct mx_buffer *buffer;
+    if (!available) skip();
+    assert_int_equal(mx_registry_open(NULL, &options, &registry), 0);
+    assert_int_equal(mx_registry_device_open(registry, 0, 1 << 20, &device), 0);
+    assert_int_equal(mx_buffer_create(device, "large", (1 << 20) + 1, &buffer), MX_ERR_BUDGET);
+    assert_non_null(strstr(mx_error_last()->message, "large"));
+    assert_int_equal(mx_buffer_create(device, "fits", 1 << 20, &buffer), 0);
+    mx_buffer_release(buffer);
+    mx_device_close(device);
+    /* More than the driver gives in one piece, though the limit would allow it. */
+    const uint64_t more = mx_registry_device(registry, 0)->memory_bytes * 2;
+    assert_int_equal(mx_registry_device_open(registry, 0, more, &device), 0);
+    assert_int_equal(mx_buffer_create(device, "huge", more, &buffer), MX_ERR_NO_MEMORY);
+    assert_non_null(strstr(mx_error_last()->message, "huge"));
+    mx_device_close(device);
+    mx_registry_close(registry);
+}
+
+/* An id outside the table fails the stream, with the CPU backend's code, and nothing outside the table is read. */
+static void test_wrong_data(void **state)
+{
+    (void)state;
+    struct opencl_pair pair;
+    const int32_t ids[4] = {0, 1, 99, 2};
+    const float table[8] = {0};
+    if (!available) skip();
+    assert_int_equal(opencl_open(&pair, 1), 0);
+    struct mx_stream *const stream = stream_make(pair.devices[0]);
+    struct mx_buffer *const buffer = buffer_make(pair.devices[0], 256);
+    assert_int_equal(mx_copy_upload(stream, mx_slice_at(buffer, 0), ids, sizeof ids), 0);
+    assert_int_equal(mx_copy_upload(stream, mx_slice_at(buffer, 64), table, sizeof table), 0);
+    const struct mx_embedding_args args = {.ids = mx_slice_at(buffer, 0),
+                                           .table = mx_slice_at(buffer, 64),
+                                           .y = mx_slice_at(buffer, 128),
+                                           .rows = 4,
+                                           .n = 2,
+                                           .vocabulary = 4,
+                                           .factor = 1};
+    assert_int_equal(mx_embedding(stream, &args), 0);
+    assert_int_equal(mx_stream_sync(stream), MX_ERR_DATA);
+    assert_non_null(strstr(mx_error_last()->message, "id 99 in row 2"));
+    assert_int_equal(mx_embedding(stream, &args), MX_ERR_DATA); /* it stays */
+    mx_stream_release(stream);
+    mx_buffer_release(buffer);
+    opencl_close(&pair);
+}
+
+/* The losses of a small model over some steps of training, from the same parameters and batches. */
+static void losses_of(struct op_cpu opened, double losses[STEPS])
+{
+    struct rig rig;
+    struct utterance utterances[4];
+    const struct mx_model_config config = rig_config();
+    rig_open_on(&rig, opened, &config, MX_MODEL_TRAIN, true);
+    for (int i = 0; i < 4; i++) utterance_make(&utterances[i], &config, (uint64_t)i, i % 2, 0.1f);
+    rig_load(&rig, utterances, 4);
+    for (int step = 0; step < STEPS; step++) {
+        losses[step] = rig_teach(&rig, (uint64_t)step).total;
+        rig_update(&rig, 2e-3f);
+    }
+    for (int i = 0; i < 4; i++) utterance_release(&utterances[i]);
+    rig_close(&rig);
+}
+
+static void test_training_follows_the_cpu(void **state)
+{
+    (void)state;
+    struct op_cpu cpu;
+    struct opencl_pair pair;
+    double here[STEPS], there[STEPS];
+    if (!available) skip();
+    assert_int_equal(op_cpu_open(&cpu, 1, 0), 0);
+    losses_of(cpu, here);
+    assert_int_equal(opencl_open(&pair, 1), 0);
+    losses_of((struct op_cpu){.registry = pair.registry, .device = pair.devices[0]}, there);
+    assert_true(here[STEPS - 1] < 0.9 * here[0]); /* it learns */
+    for (int i = 0; i < STEPS; i++) {
+        if (fabs(there[i] - here[i]) > 1e-3 * fabs(here[i]))
+            fail_msg("step %d: the loss is %.7g on the CPU and %.7g on OpenCL", i, here[i], there[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_info),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_copy_between_contexts),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_wrong_data),
+        cmocka_unit_test(test_training_follows_the_cpu),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
