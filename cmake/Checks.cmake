@@ -56,7 +56,8 @@ endfunction()
 # mx_test_limits(name [VARIABLE=value…])
 function(mx_test_limits name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${MX_TEST_SECONDS}
-    ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=second_deadlock_stack=1;${ARGN}")
+    ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=second_deadlock_stack=1;\
+LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0;${ARGN}")
   foreach(pattern ${MX_THREAD_TESTS})
     if(name MATCHES "^${pattern}$")
       set_tests_properties(${name} PROPERTIES LABELS threads)
