@@ -7,7 +7,7 @@
  * processing computes the features on the data device, the transfer copies them to the model device, and the training
  * function below is a gradient step there. All four go on at the same time.
  *
- *     cc two_devices.c $(pkg-config --cflags --libs --static myxtts) -o two_devices
+ *     cc two_devices.c $(pkg-config --cflags --libs myxtts) -o two_devices
  *     ./two_devices cpu:0 cpu:1
  *
  * Exit code 0: the loss fell as it should. The tests run it.
