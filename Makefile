@@ -17,7 +17,7 @@ MAKEFLAGS += --no-print-directory
 export NO_INSTALL
 override BUILD := $(strip $(BUILD))
 
-SOURCES = $(shell find $(wildcard src include tests bench) -name '*.[ch]' | sort)
+SOURCES = $(shell find $(wildcard src include tests bench examples) -name '*.[ch]' | sort)
 DEPS    = @scripts/deps.sh
 OPTIONS = -DMX_PORTABLE=$(PORTABLE) -DMX_WERROR=$(WERROR)
 # $(call compile,dir,cmake options): configures and builds in dir; quiet unless it fails.
