@@ -4,25 +4,16 @@
 # Devices and modes of myxtts train, with the program given as $1: every way to name devices, every refusal with the
 # command line that would work, the messages of both modes, memory limits, the plan, and the names of settings that users
 # bring along. Two CPU devices stand for two GPUs. Everything runs on a small corpus of tones that is made here.
-. "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+. "$here/support/cli.sh"
+# shellcheck source=tests/support/tones.sh
+. "$here/support/tones.sh"
 
-# corpus DIR ROWS: tones of 1 to 2 s at 16 kHz, with texts that fit.
+# corpus DIR ROWS: tones of 1 to 2 s, with texts that fit.
 corpus() {
-    mkdir -p "$1/wavs"
-    perl -e '
-        my ($dir, $rows) = @ARGV;
-        open(my $list, ">", "$dir/metadata.csv");
-        for my $row (0 .. $rows - 1) {
-            my $id = sprintf("row-%03d", $row);
-            my $count = 16000 + 2000 * ($row * 7 % 9);
-            my ($step, $loud) = (0.06 + 0.002 * ($row % 40), 5000 + 400 * ($row % 10));
-            my $data = pack("s<*", map { int($loud * sin($_ * $step)) } 0 .. $count - 1);
-            open(my $wav, ">:raw", "$dir/wavs/$id.wav");
-            print $wav pack("a4Va4a4VvvVVvva4V", "RIFF", 36 + length($data), "WAVE", "fmt ", 16, 1, 1, 16000, 32000, 2,
-                            16, "data", length($data)), $data;
-            close($wav);
-            print $list "$id|Tone number ", chr(97 + $row % 26), "|tone number ", chr(97 + $row % 26), "\n";
-        }' "$1" "$2"
+    # shellcheck disable=SC2016
+    tone_corpus "$1" "$2" '$count = 16000 + 2000 * ($row * 7 % 9); $step = 0.06 + 0.002 * ($row % 40);
+        $loud = 5000 + 400 * ($row % 10); $text = "Tone number $letter|tone number $letter"'
 }
 
 corpus tones 16

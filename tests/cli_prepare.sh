@@ -4,25 +4,16 @@
 # myxtts prepare, with the program given as $1, end to end on small corpora that are made here: the same bytes with any
 # number of workers and after any number of kills, files that are up to date, out of date or damaged, rejected rows, a
 # full disk, no write permission. Tokens are characters, so that libespeak-ng is not needed.
-. "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+. "$here/support/cli.sh"
+# shellcheck source=tests/support/tones.sh
+. "$here/support/tones.sh"
 
-# corpus DIR ROWS: tones of 2 to 4 s at 16 kHz, with texts that fit.
+# corpus DIR ROWS: tones of 2 to 4 s, with texts that fit.
 corpus() {
-    mkdir -p "$1/wavs"
-    perl -e '
-        my ($dir, $rows) = @ARGV;
-        open(my $list, ">", "$dir/metadata.csv");
-        for my $row (0 .. $rows - 1) {
-            my $id = sprintf("row-%03d", $row);
-            my $count = 32000 + 4000 * ($row * 7 % 9);
-            my $step = 0.06 + 0.002 * ($row % 40);
-            my $data = pack("s<*", map { int(9000 * sin($_ * $step)) } 0 .. $count - 1);
-            open(my $wav, ">:raw", "$dir/wavs/$id.wav");
-            print $wav "RIFF", pack("V", 36 + length $data), "WAVEfmt ", pack("VvvVVvv", 16, 1, 1, 16000, 32000, 2, 16),
-                "data", pack("V", length $data), $data;
-            close($wav);
-            print $list "$id|Tone number $row is long.|tone number $row is long.\n";
-        }' "$1" "$2"
+    # shellcheck disable=SC2016
+    tone_corpus "$1" "$2" '$count = 32000 + 4000 * ($row * 7 % 9); $step = 0.06 + 0.002 * ($row % 40); $loud = 9000;
+        $text = "Tone number $row is long.|tone number $row is long."'
 }
 
 # bytes FILE: its size, 0 if it is not there.

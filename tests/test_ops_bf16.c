@@ -75,15 +75,9 @@ static struct layouts *layouts_of(const struct subject *subject)
     return &layouts[way];
 }
 
-static void make(struct op_case *c, enum mx_op op, uint64_t seed, int usual)
+static struct op_plan plan_of(uint64_t seed, int usual)
 {
-    op_case_make(c, op, seed, (struct op_plan){.size = seed < (uint64_t)usual ? OP_USUAL : OP_LARGE, .bf16 = true});
-}
-
-static void run(struct op_cpu *cpu, const struct op_case *c, struct op_result *result)
-{
-    if (op_case_run(c, cpu->device, result) < 0)
-        fail_msg("%s seed %llu: %s", mx_op_name(c->op), (unsigned long long)c->seed, mx_error_last()->message);
+    return (struct op_plan){.size = seed < (uint64_t)usual ? OP_USUAL : OP_LARGE, .bf16 = true};
 }
 
 static void forward(void **state)
@@ -93,8 +87,8 @@ static void forward(void **state)
     for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++) {
         struct op_case c;
         struct op_result result;
-        make(&c, subject->op, seed, USUAL_CASES);
-        run(&l->all, &c, &result);
+        op_case_make(&c, subject->op, seed, plan_of(seed, USUAL_CASES));
+        op_case_must_run(&c, l->all.device, &result);
         const char *far = reference_far(&c, &result, 1);
         if (far) fail_msg("%s", far);
         op_result_release(&result);
@@ -109,10 +103,10 @@ static void same_bits(void **state)
     for (uint64_t seed = 0; seed < PARTS_CASES + LARGE_CASES; seed++) {
         struct op_case c;
         struct op_result first, again, alone;
-        make(&c, subject->op, seed, PARTS_CASES);
-        run(&l->all, &c, &first);
-        run(&l->all, &c, &again);
-        run(&l->one, &c, &alone);
+        op_case_make(&c, subject->op, seed, plan_of(seed, PARTS_CASES));
+        op_case_must_run(&c, l->all.device, &first);
+        op_case_must_run(&c, l->all.device, &again);
+        op_case_must_run(&c, l->one.device, &alone);
         const char *text = op_result_differs(&c, &first, &again);
         if (text) fail_msg("a second run: %s", text);
         text = op_result_differs(&c, &first, &alone);
@@ -136,40 +130,9 @@ static void alone_as_in_batch(void **state)
     const struct subject *subject = *state;
     struct layouts *l = layouts_of(subject);
     int compared = 0;
-    for (uint64_t seed = 0; seed < PARTS_CASES + LARGE_CASES; seed++) {
-        struct op_case whole, part;
-        struct op_result batch, alone;
-        make(&whole, subject->op, seed, PARTS_CASES);
-        run(&l->all, &whole, &batch);
-        for (int s = 0; s < whole.sequences; s++) {
-            op_case_part(&whole, s, &part);
-            run(&l->all, &part, &alone);
-            const char *text = op_result_sequence_differs(&whole, &batch, s, &part, &alone, 0);
-            if (text) fail_msg("sequence %d alone: %s", s, text);
-            op_result_release(&alone);
-            op_case_release(&part);
-            compared++;
-        }
-        op_result_release(&batch);
-        op_case_release(&whole);
-    }
+    for (uint64_t seed = 0; seed < PARTS_CASES + LARGE_CASES; seed++)
+        compared += op_parts_alone(subject->op, seed, plan_of(seed, PARTS_CASES), l->all.device);
     assert_true(compared > PARTS_CASES / 2);
-}
-
-/* Makes every row of sequence `s` NaN. */
-static void poison_sequence(struct op_case *c, int s)
-{
-    for (int i = 0; i < c->storage_count; i++) {
-        const struct op_storage *storage = &c->storages[i];
-        for (int64_t k = 0; k < storage->count && storage->layout == OP_ROWS; k++) {
-            const int64_t row = k / storage->stride;
-            if (row < c->ends[s] || row >= c->ends[s + 1] || k % storage->stride >= storage->width) continue;
-            if (storage->type == OP_BF16)
-                ((uint16_t *)storage->data)[k] = (uint16_t)(OP_POISON >> 16);
-            else
-                ((uint32_t *)storage->data)[k] = OP_POISON;
-        }
-    }
 }
 
 static void nothing_leaks(void **state)
@@ -177,29 +140,8 @@ static void nothing_leaks(void **state)
     const struct subject *subject = *state;
     struct layouts *l = layouts_of(subject);
     int compared = 0;
-    for (uint64_t seed = 0; seed < PARTS_CASES; seed++) {
-        struct op_case clean;
-        struct op_result before, after;
-        make(&clean, subject->op, seed, PARTS_CASES);
-        run(&l->all, &clean, &before);
-        for (int s = 0; s < clean.sequences; s++) {
-            struct op_case spoiled;
-            if (clean.ends[s] == clean.ends[s + 1]) continue;
-            make(&spoiled, subject->op, seed, PARTS_CASES);
-            poison_sequence(&spoiled, s);
-            run(&l->all, &spoiled, &after);
-            for (int other = 0; other < clean.sequences; other++) {
-                if (other == s) continue;
-                const char *text = op_result_sequence_differs(&clean, &before, other, &spoiled, &after, other);
-                if (text) fail_msg("sequence %d saw sequence %d: %s", other, s, text);
-                compared++;
-            }
-            op_result_release(&after);
-            op_case_release(&spoiled);
-        }
-        op_result_release(&before);
-        op_case_release(&clean);
-    }
+    for (uint64_t seed = 0; seed < PARTS_CASES; seed++)
+        compared += op_parts_leak(subject->op, seed, plan_of(seed, PARTS_CASES), l->all.device);
     assert_true(compared > PARTS_CASES / 2);
 }
 
@@ -220,7 +162,7 @@ static void refused_without(void **state)
             struct op_case c;
             struct op_result result;
             bool any = op != MX_OP_bias_grad && op != MX_OP_layer_norm;
-            make(&c, (enum mx_op)op, seed, PARTS_CASES);
+            op_case_make(&c, (enum mx_op)op, seed, plan_of(seed, PARTS_CASES));
             for (int i = 0; i < c.storage_count; i++) any = any || c.storages[i].type == OP_BF16;
             const int rc = op_case_run(&c, cpu.device, &result);
             assert_int_equal(rc, any ? MX_ERR_UNSUPPORTED : 0);

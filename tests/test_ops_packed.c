@@ -35,12 +35,6 @@ static int teardown(void **state)
     return 0;
 }
 
-static void run(const struct op_case *c, struct op_result *result)
-{
-    if (op_case_run(c, cpu.device, result) < 0)
-        fail_msg("%s seed %llu: %s", mx_op_name(c->op), (unsigned long long)c->seed, mx_error_last()->message);
-}
-
 /* The operations whose results belong to rows or sequences; the others sum over all rows or have none. */
 static bool has_parts(enum mx_op op)
 {
@@ -68,76 +62,17 @@ static void alone_as_in_batch(void **state)
 {
     const enum mx_op op = *(const enum mx_op *)*state;
     int compared = 0;
-    for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++) {
-        struct op_case whole, part;
-        struct op_result batch, alone;
-        op_case_make(&whole, op, seed, plan_of(seed));
-        run(&whole, &batch);
-        for (int s = 0; s < whole.sequences; s++) {
-            op_case_part(&whole, s, &part);
-            run(&part, &alone);
-            const char *text = op_result_sequence_differs(&whole, &batch, s, &part, &alone, 0);
-            if (text) fail_msg("sequence %d alone: %s", s, text);
-            op_result_release(&alone);
-            op_case_release(&part);
-            compared++;
-        }
-        op_result_release(&batch);
-        op_case_release(&whole);
-    }
+    for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++)
+        compared += op_parts_alone(op, seed, plan_of(seed), cpu.device);
     assert_true(compared > USUAL_CASES / 2);
-}
-
-/* Makes everything that belongs to sequence `s` NaN. */
-static void poison_sequence(struct op_case *c, int s)
-{
-    const int64_t first = c->ends[s], last = c->ends[s + 1];
-    for (int i = 0; i < c->storage_count; i++) {
-        const struct op_storage *storage = &c->storages[i];
-        uint32_t *words = storage->data;
-        if (storage->type != OP_F32) continue;
-        for (int64_t k = 0; k < storage->count; k++) {
-            const int64_t row = k / storage->stride, column = k % storage->stride;
-            bool own = false;
-            if (storage->layout == OP_ROWS) own = row >= first && row < last && column < storage->width;
-            if (storage->layout == OP_SAMPLES) own = row >= c->samples[s] && row < c->samples[s + 1];
-            if (storage->layout == OP_SEGMENTS) own = row == s;
-            if (storage->layout == OP_HEAD_ROWS) {
-                const int64_t at = k % (storage->count / storage->width);
-                own = at >= first && at < last;
-            }
-            if (own) words[k] = OP_POISON;
-        }
-    }
 }
 
 static void nothing_leaks(void **state)
 {
     const enum mx_op op = *(const enum mx_op *)*state;
     int compared = 0;
-    for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++) {
-        struct op_case clean;
-        struct op_result before, after;
-        op_case_make(&clean, op, seed, plan_of(seed));
-        run(&clean, &before);
-        for (int s = 0; s < clean.sequences; s++) {
-            struct op_case spoiled;
-            if (clean.ends[s] == clean.ends[s + 1]) continue;
-            op_case_make(&spoiled, op, seed, plan_of(seed));
-            poison_sequence(&spoiled, s);
-            run(&spoiled, &after);
-            for (int other = 0; other < clean.sequences; other++) {
-                if (other == s) continue;
-                const char *text = op_result_sequence_differs(&clean, &before, other, &spoiled, &after, other);
-                if (text) fail_msg("sequence %d saw sequence %d: %s", other, s, text);
-                compared++;
-            }
-            op_result_release(&after);
-            op_case_release(&spoiled);
-        }
-        op_result_release(&before);
-        op_case_release(&clean);
-    }
+    for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++)
+        compared += op_parts_leak(op, seed, plan_of(seed), cpu.device);
     assert_true(compared > USUAL_CASES / 2);
 }
 
@@ -150,7 +85,7 @@ static void dropout_in_two_halves(void **state)
         struct op_result whole, half;
         op_case_make(&c, MX_OP_dropout, seed, (struct op_plan){.size = OP_USUAL, .plain = true});
         struct mx_dropout_args *a = (void *)c.args;
-        run(&c, &whole);
+        op_case_must_run(&c, cpu.device, &whole);
         const int64_t count = a->count, cut = count / 8 * 4;
         const float *x = op_case_data(&c, "x"), *expected = op_result_output(&whole, "y")->values;
         const uint64_t index = a->index;
@@ -164,7 +99,7 @@ static void dropout_in_two_halves(void **state)
                 if (piece.storages[i].written) continue;
                 piece.storages[i].data = (void *)(uintptr_t)(x + (second ? cut : 0));
             }
-            run(&piece, &half);
+            op_case_must_run(&piece, cpu.device, &half);
             assert_memory_equal(op_result_output(&half, "y")->values, expected + (second ? cut : 0),
                                 (size_t)a->count * sizeof(float));
             op_result_release(&half);

@@ -162,6 +162,14 @@ const char *op_result_far(const struct op_case *c, const struct op_result *a, co
  * scaled so that outputs are about 1. 0: must be the nearest float. */
 double op_bound(enum mx_op op);
 
+/* ---- parts (parts.c): cmocka fails the test where they differ; how many sequences were compared ---- */
+
+void op_case_must_run(const struct op_case *c, struct mx_device *device, struct op_result *result);
+/* Each sequence of a case is the same alone as in the batch. */
+int op_parts_alone(enum mx_op op, uint64_t seed, struct op_plan plan, struct mx_device *device);
+/* Each sequence of a case is the same when everything of another one is NaN. */
+int op_parts_leak(enum mx_op op, uint64_t seed, struct op_plan plan, struct mx_device *device);
+
 /* ---- buffers of a running case, for tests that need more than op_case_run ---- */
 
 struct op_placed {

@@ -1,26 +1,36 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=bash
 #
-# A small corpus for tests of commands that need a trained voice, and the network for it: hardly trained, since what is
-# tested is the way, not the sound. Tokens are characters, so that libespeak-ng is not needed.
+# Corpora of tones for tests of commands, and a network for them: hardly trained, since what is tested is the way, not the
+# sound. Tokens are characters, so that libespeak-ng is not needed.
 
-# tones DIR ROWS: tones of 1 to 2 s at 16 kHz, of the speakers "high" and "low", with texts that fit.
-tones() {
+# tone_corpus DIR ROWS PERL: tones at 16 kHz. PERL sets, for $row, how many samples there are ($count), radians from sample
+# to sample ($step), the peak ($loud) and what stands in the manifest behind the id ($text).
+tone_corpus() {
     mkdir -p "$1/wavs"
     perl -e '
-        my ($dir, $rows) = @ARGV;
+        my ($dir, $rows, $code) = @ARGV;
         open(my $list, ">", "$dir/metadata.csv");
         for my $row (0 .. $rows - 1) {
             my $id = sprintf("row-%03d", $row);
-            my $count = 16000 + 2000 * ($row * 7 % 9);
-            my $step = ($row % 2 ? 0.04 : 0.09) + 0.002 * ($row % 10);
-            my $data = pack("s<*", map { int(9000 * sin($_ * $step)) } 0 .. $count - 1);
+            our ($count, $step, $loud, $text);
+            my $letter = chr(97 + $row % 26);
+            eval "$code; 1" or die $@;
+            my $data = pack("s<*", map { int($loud * sin($_ * $step)) } 0 .. $count - 1);
             open(my $wav, ">:raw", "$dir/wavs/$id.wav");
             print $wav pack("a4Va4a4VvvVVvva4V", "RIFF", 36 + length($data), "WAVE", "fmt ", 16, 1, 1, 16000, 32000, 2,
                             16, "data", length($data)), $data;
             close($wav);
-            print $list "$id|", ($row % 2 ? "low" : "high"), "|The tone number ", chr(97 + $row % 26), ".\n";
-        }' "$1" "$2"
+            print $list "$id|$text\n";
+        }' "$1" "$2" "$3"
+}
+
+# tones DIR ROWS: tones of 1 to 2 s of the speakers "high" and "low", with texts that fit.
+tones() {
+    # shellcheck disable=SC2016
+    tone_corpus "$1" "$2" '$count = 16000 + 2000 * ($row * 7 % 9); $loud = 9000;
+        $step = ($row % 2 ? 0.04 : 0.09) + 0.002 * ($row % 10);
+        $text = ($row % 2 ? "low" : "high") . "|The tone number $letter."'
 }
 
 # Settings of the network.
