@@ -129,19 +129,12 @@ MX_INLINE float mx_loss_slope(int kind, float d, float factor)
     return d > 0.0f ? factor : d < 0.0f ? -factor : 0.0f;
 }
 
-/* partial[group] = Σ over elements group · span … of the loss; n: elements of a row, for the mask. */
-MX_KERNEL(MX_GROUP)
-mx_loss_chunks(MX_ARG(const float, prediction), MX_ARG(const float, target), MX_ARG(const float, mask),
-               MX_ARG(float, gradient), MX_ARG(double, partial), mx_long count, int n, mx_long span, float factor,
-               int kind, int accumulate)
+/* This lane's share of the loss of elements begin … end-1, and the gradient of these; mask NULL: every weight is 1.
+ * n: elements of a row, for the mask. */
+MX_INLINE double mx_loss_share(MX_GLOBAL const float *prediction, MX_GLOBAL const float *target,
+                               MX_GLOBAL const float *mask, MX_GLOBAL float *gradient, mx_long begin, mx_long end,
+                               int n, float factor, int kind, int accumulate)
 {
-    MX_LOCAL double all[MX_GROUP];
-    MX_USE(const float, prediction);
-    MX_USE(const float, target);
-    MX_USE(const float, mask);
-    MX_USE(float, gradient);
-    MX_USE(double, partial);
-    const mx_long begin = MX_INDEX * span, end = begin + span < count ? begin + span : count;
     double sum = 0.0;
     for (mx_long first = begin; first < end; first += MX_GROUP) {
         const mx_long i = first + MX_LANE;
@@ -154,7 +147,25 @@ mx_loss_chunks(MX_ARG(const float, prediction), MX_ARG(const float, target), MX_
             }
         }
     }
-    sum = mx_group_sum_double(all, sum);
+    return sum;
+}
+
+/* partial[group] = Σ over elements group · span … of the loss. */
+MX_KERNEL(MX_GROUP)
+mx_loss_chunks(MX_ARG(const float, prediction), MX_ARG(const float, target), MX_ARG(const float, mask),
+               MX_ARG(float, gradient), MX_ARG(double, partial), mx_long count, int n, mx_long span, float factor,
+               int kind, int accumulate)
+{
+    MX_LOCAL double all[MX_GROUP];
+    MX_USE(const float, prediction);
+    MX_USE(const float, target);
+    MX_USE(const float, mask);
+    MX_USE(float, gradient);
+    MX_USE(double, partial);
+    const mx_long begin = MX_INDEX * span, end = begin + span < count ? begin + span : count;
+    const double share =
+        mx_loss_share(prediction, target, mask, gradient, begin, end, n, factor, kind, accumulate);
+    const double sum = mx_group_sum_double(all, share);
     if (MX_LANE == 0) partial[MX_INDEX] = sum;
 }
 
@@ -184,19 +195,9 @@ mx_sequence_loss(MX_ARG(const float, prediction), MX_ARG(const float, target), M
     MX_USE(const int, status);
     if (status[0] != 0) return;
     const mx_long begin = (mx_long)offsets[MX_INDEX] * n, end = (mx_long)offsets[MX_INDEX + 1] * n;
-    double sum = 0.0;
-    for (mx_long first = begin; first < end; first += MX_GROUP) {
-        const mx_long i = first + MX_LANE;
-        if (i < end) {
-            const float d = prediction[i] - target[i];
-            sum += (double)(kind == 1 ? d * d : MX_ABS(d));
-            if (gradient) {
-                const float g = mx_loss_slope(kind, d, factor);
-                gradient[i] = accumulate ? gradient[i] + g : g;
-            }
-        }
-    }
-    sum = mx_group_sum_double(all, sum);
+    const double share = mx_loss_share(prediction, target, (MX_GLOBAL const float *)0, gradient, begin, end, n, factor,
+                                       kind, accumulate);
+    const double sum = mx_group_sum_double(all, share);
     if (MX_LANE == 0) values[MX_INDEX] = (float)((double)scale * sum);
 }
 
