@@ -251,8 +251,7 @@ static void tables_json(cJSON *root, const struct mx_check_report *report, int *
 
 static int report_json(const char *path, const struct mx_check_report *report, const char *rejects)
 {
-    int rc = 0, failures = 0;
-    char *text = NULL;
+    int failures = 0;
     cJSON *const root = cJSON_CreateObject();
     json_check(cJSON_AddStringToObject(root, "corpus", path), &failures);
     manifest_json(root, report->manifest, &failures);
@@ -267,11 +266,7 @@ static int report_json(const char *path, const struct mx_check_report *report, c
     histogram_json(root, "durations", &report->durations, &failures);
     histogram_json(root, "lengths", &report->lengths, &failures);
     tables_json(root, report, &failures);
-    text = failures == 0 ? cJSON_Print(root) : NULL;
-    if (text == NULL) MX_RAISE(MX_ERR_NO_MEMORY, "free some memory", "out of memory for the report");
-    puts(text);
-out:
-    cJSON_free(text);
+    const int rc = mx_command_json(root, failures, NULL);
     cJSON_Delete(root);
     return rc;
 }

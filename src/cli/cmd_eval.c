@@ -29,9 +29,7 @@ struct values {
 };
 
 static const struct mx_option options[] = {
-    {MX_OPTION_STRING(struct values, checkpoint, "checkpoint", "RUN_OR_FILE", NULL,
-                      "Run folder (its newest checkpoint) or checkpoint file. Must be given."),
-     .letter = 'c'},
+    MX_VOICE_OPTION_CHECKPOINT(struct values),
     {MX_OPTION_STRING(struct values, data, "data", "CORPUS", NULL,
                       "Corpus folder, manifest file or packed corpus. Must be given."),
      .letter = 'd'},
@@ -44,9 +42,7 @@ static const struct mx_option options[] = {
                       "the table.")},
     {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "by the script of each text",
                       "Language of all texts of a folder: en or fa.")},
-    {MX_OPTION_STRING(struct values, device, "device", "NAME", "cpu:0", "The device that speaks.")},
-    {MX_OPTION_INT(struct values, cpu_devices, "cpu-devices", "N", 1, MX_SETTINGS_CPU_DEVICES_MAX, "1",
-                   "Logical CPU devices that the cores are split into.")},
+    MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 1, INT64_MAX, "that of the training",
                    "Decides which other recording of the speaker tells the voice, and which part of it.")},
 };

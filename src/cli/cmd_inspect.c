@@ -378,19 +378,14 @@ static void tensors_json(cJSON *root, const struct inspection *in, int *failures
 
 static int inspection_json(const struct inspection *in)
 {
-    int rc = 0, failures = 0;
-    char *text = NULL;
+    int failures = 0;
     cJSON *const root = cJSON_CreateObject();
     json_text(root, "file", mx_checkpoint_path(in->checkpoint), &failures);
     json_number(root, "bytes", (double)in->bytes, &failures);
     json_check(cJSON_AddBoolToObject(root, "checkpoint", in->state != NULL), &failures);
     if (in->state != NULL) state_json(root, in, &failures);
     tensors_json(root, in, &failures);
-    text = failures == 0 ? cJSON_Print(root) : NULL;
-    if (text == NULL) MX_RAISE(MX_ERR_NO_MEMORY, "free some memory", "out of memory for the report");
-    puts(text);
-out:
-    cJSON_free(text);
+    const int rc = mx_command_json(root, failures, NULL);
     cJSON_Delete(root);
     return rc;
 }

@@ -41,9 +41,7 @@ struct values {
 };
 
 static const struct mx_option options[] = {
-    {MX_OPTION_STRING(struct values, checkpoint, "checkpoint", "RUN_OR_FILE", NULL,
-                      "Run folder (its newest checkpoint) or checkpoint file. Must be given."),
-     .letter = 'c'},
+    MX_VOICE_OPTION_CHECKPOINT(struct values),
     {MX_OPTION_STRING(struct values, text, "text", "TEXT", "standard input", "What to say."), .letter = 't'},
     {MX_OPTION_STRING(struct values, text_file, "text-file", "FILE", NULL, "Say what stands in this file.")},
     {MX_OPTION_STRING(struct values, output, "output", "FILE", NULL,
@@ -59,9 +57,7 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, pitch, "pitch", "SEMITONES", "0", "Higher or lower than the voice; -24 to 24.")},
     {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "by the script of each paragraph",
                       "Language of the text: en or fa.")},
-    {MX_OPTION_STRING(struct values, device, "device", "NAME", "cpu:0", "The device that speaks.")},
-    {MX_OPTION_INT(struct values, cpu_devices, "cpu-devices", "N", 1, MX_SETTINGS_CPU_DEVICES_MAX, "1",
-                   "Logical CPU devices that the cores are split into.")},
+    MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 0, INT64_MAX, "0",
                    "The same text, voice and seed give the same samples.")},
 };

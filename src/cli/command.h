@@ -10,6 +10,8 @@
 
 #include "cli/options.h"
 
+struct cJSON;
+
 struct mx_command {
     const char *name;
     struct mx_option_page page;
@@ -31,6 +33,10 @@ extern const struct mx_command mx_command_profile;
 extern const struct mx_command mx_command_synth;
 extern const struct mx_command mx_command_train;
 extern const struct mx_command mx_command_validate;
+
+/* Writes a report to `path`; NULL or "-": standard output. `failures`: parts of it that could not be made for want of
+ * memory. The object stays the caller's. */
+int mx_command_json(const struct cJSON *root, int failures, const char *path);
 
 /* From now on messages from info on also go to this file, unless the user named another with --log-file. */
 int mx_command_log_file(const char *path);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/file.h"
+#include "cli/command.h"
 #include "features/recipe.h"
 #include "myxtts/error.h"
 
@@ -255,8 +255,7 @@ static void left_out_json(cJSON *root, const struct mx_eval_report *r, int *fail
 
 int mx_eval_report_json(const struct mx_eval_report *r, const char *path)
 {
-    int rc = 0, failures = 0;
-    char *text = NULL;
+    int failures = 0;
     cJSON *const root = cJSON_CreateObject();
     json_check(cJSON_AddStringToObject(root, "checkpoint", mx_checkpoint_path(r->voice->checkpoint)), &failures);
     json_number(root, "step", true, (double)mx_checkpoint_state(r->voice->checkpoint)->step, &failures);
@@ -267,14 +266,7 @@ int mx_eval_report_json(const struct mx_eval_report *r, const char *path)
     groups_json(root, r, &failures);
     rows_json(root, r, &failures);
     left_out_json(root, r, &failures);
-    text = failures == 0 ? cJSON_Print(root) : NULL;
-    if (text == NULL) MX_RAISE(MX_ERR_NO_MEMORY, "free some memory", "out of memory for the report");
-    if (strcmp(path, "-") == 0)
-        puts(text);
-    else
-        MX_TRY(mx_file_write_atomic(path, text, strlen(text)));
-out:
-    cJSON_free(text);
+    const int rc = mx_command_json(root, failures, path);
     cJSON_Delete(root);
     return rc;
 }

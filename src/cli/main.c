@@ -5,11 +5,13 @@
  *
  * Exit codes: 0 done, 1 wrong usage or configuration, 2 bad data or files, 3 device or memory, 4 interrupted but saved.
  */
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "myxtts/error.h"
@@ -95,6 +97,20 @@ static const struct mx_command *command_find(const char *name)
     else
         mx_error_hint("'myxtts --help' lists all commands");
     return NULL;
+}
+
+int mx_command_json(const struct cJSON *root, int failures, const char *path)
+{
+    int rc = 0;
+    char *const text = failures == 0 ? cJSON_Print(root) : NULL;
+    if (text == NULL) MX_RAISE(MX_ERR_NO_MEMORY, "free some memory", "out of memory for the report");
+    if (path == NULL || strcmp(path, "-") == 0)
+        puts(text);
+    else
+        MX_TRY(mx_file_write_atomic(path, text, strlen(text)));
+out:
+    cJSON_free(text);
+    return rc;
 }
 
 /* What the log was told, for commands that add a file. */

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "cli/command.h"
 #include "cli/validate.h"
 #include "myxtts/error.h"
 
@@ -150,8 +150,6 @@ cJSON *mx_validate_element(struct mx_validate_report *report, cJSON *array)
 
 int mx_validate_json(struct mx_validate_report *report, const char *mode, const char *path)
 {
-    int rc = 0;
-    char *text = NULL;
     cJSON *const root = cJSON_CreateObject();
     mx_validate_text(report, root, "format", "myxtts validation");
     mx_validate_number(report, root, "version", 1);
@@ -166,14 +164,7 @@ int mx_validate_json(struct mx_validate_report *report, const char *mode, const 
         report->checks = NULL; /* the root has it now */
     else
         made(report, NULL);
-    text = report->json_failures == 0 ? cJSON_Print(root) : NULL;
-    if (text == NULL) MX_RAISE(MX_ERR_NO_MEMORY, "close other programs", "out of memory for the report");
-    if (strcmp(path, "-") == 0)
-        puts(text);
-    else
-        MX_TRY(mx_file_write_atomic(path, text, strlen(text)));
-out:
-    cJSON_free(text);
+    const int rc = mx_command_json(root, report->json_failures, path);
     cJSON_Delete(root);
     return rc;
 }

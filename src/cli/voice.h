@@ -9,9 +9,26 @@
 #define MX_CLI_VOICE_H
 
 #include "checkpoint/checkpoint.h"
+#include "cli/options.h"
+#include "cli/settings.h"
 #include "corpus/vocabulary.h"
 #include "model/model.h"
 #include "myxtts/registry.h"
+
+/* Options of a command that opens a voice, over a struct that has `checkpoint`, `device` and `cpu_devices`: elements of
+ * its table. */
+#define MX_VOICE_OPTION_CHECKPOINT(object)                                                                             \
+    {                                                                                                                  \
+        MX_OPTION_STRING(object, checkpoint, "checkpoint", "RUN_OR_FILE", NULL,                                        \
+                         "Run folder (its newest checkpoint) or checkpoint file. Must be given."),                     \
+            .letter = 'c'                                                                                              \
+    }
+#define MX_VOICE_OPTIONS_DEVICE(object)                                                                                \
+    {MX_OPTION_STRING(object, device, "device", "NAME", "cpu:0", "The device that speaks.")},                          \
+    {                                                                                                                  \
+        MX_OPTION_INT(object, cpu_devices, "cpu-devices", "N", 1, MX_SETTINGS_CPU_DEVICES_MAX, "1",                    \
+                      "Logical CPU devices that the cores are split into.")                                            \
+    }
 
 struct mx_voice {
     struct mx_registry *registry;
