@@ -25,6 +25,7 @@
 #     TRAIN_FLAGS=          further flags of 'myxtts train', for example "--batch-size 8"
 
 set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/tell.sh"
 
 program="$1/myxtts" tools="$1" folder="$1/speech" result="$1/bench/speech.json"
 minutes="${MINUTES:-15}" persian_minutes="${PERSIAN_MINUTES:-10}"
@@ -32,20 +33,6 @@ count="${COUNT:-1250}" persian_count="${PERSIAN_COUNT:-1000}" unseen="${UNSEEN:-
 read -ra flags <<<"${TRAIN_FLAGS:-}"
 persian_text='صبح امروز باران آرامی روی باغ کوچک ما بارید.'
 word_bar=5 mel_bar=1.25
-
-title()
-{
-    printf '\n── %s\n\n' "$1"
-}
-
-# Shows the command as one could type it, and runs it.
-run()
-{
-    printf '$'
-    printf ' %q' "$@"
-    printf '\n'
-    "$@"
-}
 
 # corpus LANGUAGE COUNT: LANGUAGE/seen and LANGUAGE/unseen, two parts of one demo corpus, and LANGUAGE/seen.pack
 corpus()

@@ -9,24 +9,11 @@
 # DEMO_MINUTES (6) bounds the training, DEMO_COUNT (500) is the number of recordings, DEMO_TEXT what is said.
 
 set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/tell.sh"
 
 program="$1/myxtts" folder="$1/demo"
 minutes="${DEMO_MINUTES:-6}" count="${DEMO_COUNT:-500}"
 text="${DEMO_TEXT:-The morning train was late, so we walked along the river.}"
-
-title()
-{
-    printf '\n── %s\n\n' "$1"
-}
-
-# Shows the command as one could type it, and runs it.
-run()
-{
-    printf '$'
-    printf ' %q' "$@"
-    printf '\n'
-    "$@"
-}
 
 mkdir -p "$folder"
 title "The devices of this machine"
