@@ -37,7 +37,7 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, model_size, "model-size", "NAME", "tiny", "tiny, small, normal, base or big.")},
     {MX_OPTION_STRING(struct values, batch_size, "batch-size", "N", "16", "Utterances of a batch.")},
     {MX_OPTION_INT(struct values, num_steps, "num-steps", "N", 1, STEPS_MOST, "100",
-                   "Steps that are measured. With --compare: of each mode, in five rounds.")},
+                   "Steps that are measured. With --compare: of each mode, in nine rounds.")},
     {MX_OPTION_INT(struct values, warmup_steps, "warmup-steps", "N", 1, STEPS_MOST,
                    "32 while workers and buffers are tuned, otherwise 8", "Steps before, which do not count.")},
     {MX_OPTION_STRING(struct values, seed, "seed", "N", "1", "Everything random follows from it.")},

@@ -73,7 +73,7 @@ int mx_profile_run(const struct mx_train_job *job, const struct mx_profile_reque
 /* ---- several modes ---- */
 
 #define MX_PROFILE_MODES  6
-#define MX_PROFILE_ROUNDS 5
+#define MX_PROFILE_ROUNDS 9
 
 struct mx_profile_mode {
     const char *name;
