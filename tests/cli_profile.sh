@@ -117,6 +117,7 @@ if [ "$cores" -ge 2 ]; then
 fi
 
 # ---- a signal ----
+: >stderr # the child truncates it too late for whoever waits for its words
 "$program" profile "${tiny[@]}" --backend cpu --num-steps 100000 >stdout 2>stderr </dev/null &
 child=$!
 for _ in $(seq 600); do
