@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The speed of training: mel frames per second of whole steps (batch from the loader, forward, alignment, backward,
- * clipping, AdamW, averaged weights) of the model `tiny`, by the real trainer on a packed corpus of features, on one
- * core and on two; beside the same model on the same batches with as many threads in PyTorch, and as a share of this
- * machine's multiply-add peak, counted in the model's nominal operations (train_corpus.h).
+ * The speed of training: mel frames per second of whole steps (batch from the
+ * loader, forward, alignment, backward, clipping, AdamW, averaged weights) of
+ * the model `tiny`, by the real trainer on a packed corpus of features, on one
+ * core and on two; beside the same model on the same batches with as many
+ * threads in PyTorch, and as a share of this machine's multiply-add peak,
+ * counted in the model's nominal operations (train_corpus.h).
  *
- * A round is one epoch. Rounds are run in turns: the peak, ours, the peak again, then each of the peers, and the rows
- * compare medians over the rounds. The first round of each warms up and is not counted. PyTorch is written in three
- * ways (bench/peers/torch_train.py); its alignment, which has no operation of its own there, is timed by itself and the
- * ratio given without it, too (ours always with it).
+ * A round is one epoch. Rounds are run in turns: the peak, ours, the peak
+ * again, then each of the peers, and the rows compare medians over the rounds.
+ * The first round of each warms up and is not counted. PyTorch is written in
+ * three ways (bench/peers/torch_train.py); its alignment, which has no
+ * operation of its own there, is timed by itself and the ratio given without
+ * it, too (ours always with it).
  *
- * That it is the same model is shown, not said: some steps without dropout from our initial weights must have our
- * losses.
+ * Where OpenCL has a device of CPU type with as many compute units as the CPU
+ * device has cores, both train in turns, too; OpenCL's caches of kernels are
+ * the user's own, and its first round is not counted either.
  *
- * The steps of the rounds after the first take no memory, neither from the host nor from the budget of the device; and
- * with a smaller model the resident memory of the process after 1,050 steps is that after 50.
+ * That it is the same model is shown, not said: some steps without dropout from
+ * our initial weights must have our losses.
+ *
+ * The steps of the rounds after the first take no memory, neither from the host
+ * nor from the budget of the device; and with a smaller model the resident
+ * memory of the process after 1,050 steps is that after 50.
  */
 #include <math.h>
 #include <sched.h>
@@ -42,6 +51,7 @@
 #define THREADS_MAX   2
 #define RATIO_BAR     1.5
 #define PEAK_BAR      0.6
+#define OPENCL_BAR    0.5
 #define PEAK_NS       20e6 /* of a sample, at most */
 #define PEAK_SAMPLES  4
 #define FLAT_FROM     50
@@ -111,8 +121,8 @@ static uint64_t fma_ns(const struct unit *unit)
     return mx_clock_ns() - begin;
 }
 
-/* GFLOP/s of the peak: the best of a few samples, lest a disturbed one flatters us. The first call finds out how many
- * repeats a sample takes. */
+/* GFLOP/s of the peak: the best of a few samples, lest a disturbed one flatters
+ * us. The first call finds out how many repeats a sample takes. */
 static double peak_sample(struct unit *unit)
 {
     cpu_set_t allowed;
@@ -202,7 +212,8 @@ static uint64_t taken(struct mx_device *device)
     return mx_alloc_count() + stats.total_count;
 }
 
-/* One epoch; returns its seconds. The batches must be those that the peers have. */
+/* One epoch; returns its seconds. The batches must be those that the peers
+ * have. */
 static double round_make(struct training *training, const struct unit *unit, struct mx_trainer *trainer, int round)
 {
     uint64_t ns = 0;
@@ -323,7 +334,8 @@ static void bench_steps(struct training *training, struct unit *unit)
     bench_section(training->bench, mx_device_info(unit->device)->name);
     for (int way = 0; way < WAYS && !training->bench->quick; way++)
         peer_begin(training, unit, (enum way)way, &peers[way], about, sizeof about);
-    /* One core means one core: the thread that asks for steps and the loader's share it with the device's worker. */
+    /* One core means one core: the thread that asks for steps and the loader's
+     * share it with the device's worker. */
     sched_getaffinity(0, sizeof allowed, &allowed);
     if (unit->count == 1 && mx_thread_pin(unit->cores[0]) < 0) bench_die("cannot pin a thread");
     const struct mx_trainer_options options = options_make(training, unit->device);
@@ -346,6 +358,43 @@ static void bench_steps(struct training *training, struct unit *unit)
     if (results.peers[EAGER].count == 0) bench_report(training->bench, name, FRAME_UNIT, &ours, NULL, NULL, 0);
     strcat(name, ", nominal");
     bench_report(training->bench, name, "GFLOP/s", &flops, "FMA peak", &peak, PEAK_BAR);
+}
+
+/* The same steps on OpenCL, in turns with those of the CPU device. */
+static void bench_opencl(struct training *training, const struct unit *cpu)
+{
+    const struct mx_registry_options wanted = {.devices = {"opencl:0"}, .device_count = 1};
+    struct unit opencl = {.count = cpu->count};
+    struct series rates[2] = {{.count = 0}};
+    struct mx_trainer *trainers[2];
+    char name[64];
+    snprintf(name, sizeof name, "training step, OpenCL, %d compute units", cpu->count);
+    if (!bench_wanted(training->bench, name)) return;
+    if (mx_registry_open(NULL, &wanted, &opencl.registry) < 0) return; /* no OpenCL here */
+    const struct mx_device_info *const info = mx_registry_device(opencl.registry, 0);
+    if (info->kind != MX_DEVICE_CPU || info->compute_units != cpu->count) {
+        mx_registry_close(opencl.registry);
+        return;
+    }
+    if (mx_registry_device_open(opencl.registry, 0, 0, &opencl.device) < 0) bench_die("cannot open the OpenCL device");
+    const struct unit *const units[2] = {&opencl, cpu};
+    for (int i = 0; i < 2; i++) {
+        const struct mx_trainer_options options = options_make(training, units[i]->device);
+        trainers[i] = trainer_open(&options);
+    }
+    for (int round = 0; round < training->rounds; round++) {
+        double frames = 0;
+        for (int i = 0; i < BATCHES; i++) frames += (double)training->batches[round][i].frames;
+        for (int i = 0; i < 2; i++) {
+            const double seconds = round_make(training, units[i], trainers[i], round);
+            if (round > 0) series_add(&rates[i], frames / seconds);
+        }
+    }
+    for (int i = 0; i < 2; i++) mx_trainer_destroy(trainers[i]);
+    mx_device_close(opencl.device);
+    mx_registry_close(opencl.registry);
+    const struct bench_job ours = series_job(&rates[0]), peer = series_job(&rates[1]);
+    bench_report(training->bench, name, FRAME_UNIT, &ours, "CPU backend", &peer, OPENCL_BAR);
 }
 
 /* ---- memory ---- */
@@ -403,6 +452,7 @@ int main(int argc, char **argv)
     train_weights_write(&training.corpus, &options);
     bench_same(&training, widest);
     for (int i = 0; i < most; i++) bench_steps(&training, &units[i]);
+    bench_opencl(&training, widest);
     bench_resident(&training, widest);
     if (training.steps > 0)
         bench_limit(&bench, "allocations of all steps but the first", "", (double)training.allocations, 0);

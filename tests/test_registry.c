@@ -113,11 +113,13 @@ static void test_missing(void **state)
     mx_fake_configure(NULL);
     refused(fake_only, "fake:2", NULL, MX_ERR_NO_DEVICE, "fake:2", "fake:0, fake:1");
     refused(fake_only, "fake:0", "fake:9", MX_ERR_NO_DEVICE, "fake:9", "fake:0, fake:1");
-    refused(NULL, "cuda:7", NULL, MX_ERR_NO_DEVICE, "not part of this build", "cpu:0");
+    setenv("MYXTTS_CUDA_DRIVER", "/nonexistent/libcuda.so.1", 1); /* as on a machine without one */
+    refused(NULL, "cuda:7", NULL, MX_ERR_NO_DEVICE, "cannot be loaded", "cpu:0");
     refused(NULL, "cpu:0", "cuda:0", MX_ERR_NO_DEVICE, "cuda:0", "cpu:0");
     refused(NULL, "cdua:0", NULL, MX_ERR_NO_DEVICE, "no backend \"cdua\"", "did you mean cuda?");
     refused(NULL, "cpu:1", NULL, MX_ERR_NO_DEVICE, "cpu:1", "--cpu-devices");
     refused(NULL, "gpu", NULL, MX_ERR_USAGE, "gpu", "cpu:0");
+    unsetenv("MYXTTS_CUDA_DRIVER");
     refused(fake_only, "fake:0", "fake:0", MX_ERR_USAGE, "twice", "once");
     struct mx_registry *registry;
     assert_int_equal(

@@ -29,6 +29,7 @@ struct mx_device;
 struct mx_buffer;
 struct mx_stream;
 struct mx_event;
+struct mx_graph;
 struct mx_budget;
 
 /* What a device can do. */
@@ -39,6 +40,7 @@ struct mx_device_caps {
     bool pinned_host;   /* page-locked host memory makes copies faster */
     bool bf16_multiply; /* matrix multiply takes bf16 operands */
     bool event_times;   /* events carry device time stamps; otherwise host time at completion */
+    bool graphs;        /* work can be recorded and started as one, see mx_graph_begin */
 };
 
 enum mx_device_kind { MX_DEVICE_CPU, MX_DEVICE_GPU, MX_DEVICE_OTHER };
@@ -55,6 +57,8 @@ struct mx_device_info {
     int numa_node;         /* -1: unknown */
     int cores[64];         /* CPU devices: the operating system's numbers of the first cores */
     struct mx_device_caps caps;
+    uint64_t work_bytes;   /* that a stream takes for itself when it first runs operations of all kinds: scratch and the
+                              like, charged to its budget */
     char bf16_missing[96]; /* without caps.bf16_multiply: what it would take ("the processor has no avx512_bf16"), or ""
                             */
 };
@@ -67,6 +71,13 @@ mx_device_logical(const struct mx_device *device); /* after renumbering: "GPU:0"
 int mx_device_logical_index(const struct mx_device *device);
 struct mx_budget *mx_device_budget(const struct mx_device *device);
 bool mx_device_can_peer(const struct mx_device *from, const struct mx_device *to);
+/* What the driver measures, of all programs on the device together: MX_ERR_UNSUPPORTED, without a message, where it
+ * does not tell. */
+struct mx_device_load {
+    double busy; /* share of the driver's last sample period in which kernels ran, 0 … 1 */
+    uint64_t memory_used_bytes, memory_bytes;
+};
+int mx_device_load(struct mx_device *device, struct mx_device_load *out);
 int mx_device_sync(struct mx_device *device);   /* waits for all streams of the device */
 void mx_device_close(struct mx_device *device); /* NULL is fine; leaks are logged as warnings with owner and size */
 
@@ -124,5 +135,19 @@ int mx_copy_download(struct mx_stream *stream, void *to, struct mx_slice from, s
  * where the device that does not own the stream is host_visible; elsewhere the core stages through host memory and the
  * calling thread waits. The two slices must not overlap. */
 int mx_copy_slices(struct mx_stream *stream, struct mx_slice to, struct mx_slice from, size_t bytes);
+
+/* ---- recorded work: where caps.graphs, MX_ERR_UNSUPPORTED elsewhere ---- */
+/* From begin to end, operations and copies on `stream` (within its device or to and from the host) are recorded and do
+ * not run; waiting for events, recording events and syncing the stream are refused. mx_graph_end puts what was recorded
+ * into *graph, which is made if it is NULL: a graph that holds the same sequence of operations already takes over their
+ * new arguments, which costs less than a new one. mx_graph_cancel forgets what was recorded (after a failure).
+ * mx_graph_launch runs it, on the stream that recorded it, with the arguments as recorded; host memory, which must be
+ * mx_host_alloc's, is read and written when it runs. The graph's buffers and its stream must live as long as it does.
+ * It is released when its last launch is complete. */
+int mx_graph_begin(struct mx_stream *stream);
+int mx_graph_end(struct mx_stream *stream, struct mx_graph **graph);
+void mx_graph_cancel(struct mx_stream *stream); /* nothing is being recorded: fine */
+int mx_graph_launch(struct mx_graph *graph);
+void mx_graph_release(struct mx_graph *graph); /* NULL is fine */
 
 #endif

@@ -106,6 +106,8 @@ int mx_pipeline_give(struct mx_pipeline *pipeline, struct mx_stream *stream);
 /* The caller ends a step (of one or more batches), after it gave back the last of them: its time is that from the end
  * of the last step's work to the end of this one's, on the device. */
 void mx_pipeline_step(struct mx_pipeline *pipeline);
+/* The data device trained, too, on a part of the batch `number`, which is held: it was busy from begin to end. */
+void mx_pipeline_shared(struct mx_pipeline *pipeline, uint64_t number, uint64_t begin_ns, uint64_t end_ns);
 /* The caller does something else for a while (evaluates, saves): the next step counts from its first take. */
 void mx_pipeline_rest(struct mx_pipeline *pipeline);
 
@@ -134,7 +136,7 @@ const char *mx_stage_name(enum mx_stage stage); /* "load" … */
 
 struct mx_span {
     enum mx_stage stage;
-    int32_t lane;              /* the worker of a load; 0 elsewhere */
+    int32_t lane;              /* the worker of a load; 1: training on the data device; 0 elsewhere */
     uint64_t number;           /* of the batch */
     uint64_t begin_ns, end_ns; /* mx_clock_ns */
 };
@@ -159,9 +161,11 @@ struct mx_pipeline_stats {
     uint64_t wall_ns;            /* since the start or reset */
     uint64_t batches;            /* given back, and the work on them done */
     uint64_t data_wait_ns;       /* of the train stage: in mx_pipeline_take, while its stream had nothing to do */
-    uint64_t data_busy_ns;       /* of the data device: process, load where its workers live on its cores, and transfer
-                                    where copies need them, too. On one device: of that device */
+    uint64_t data_busy_ns;       /* of the data device: process, load where its workers live on its cores, transfer
+                                    where copies need them, and training of its part of the batches. On one device: of
+                                    that device */
     uint64_t model_busy_ns;      /* of the model device. On one device the same as data_busy_ns */
+    uint64_t shared_ns;          /* of the data device: time in which it trained; part of data_busy_ns */
     uint64_t transfer_ns;        /* time in which a transfer was under way … */
     uint64_t transfer_hidden_ns; /* … and training, too */
     uint64_t stage_overlap_ns;   /* time in which training and any other stage were at work together */

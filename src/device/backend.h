@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "device/native.h"
 #include "myxtts/device.h"
 #include "myxtts/error.h"
 #include "myxtts/ops.h"
@@ -33,6 +34,7 @@ struct mx_device {
     struct mx_stream *streams;        /* alive, for mx_device_sync */
     struct mx_host_block *blocks;     /* alive, from mx_host_alloc */
     struct mx_event *events;          /* alive */
+    struct mx_graph *graphs;          /* alive */
     pthread_mutex_t staging_lock;     /* held for the length of one staged copy: protects the next two */
     struct mx_stream *staging_stream; /* the core's own, for copies from or to another backend; made at first use */
     void *staging;
@@ -63,6 +65,7 @@ struct mx_stream {
     pthread_mutex_t lock;  /* protects `error`; a leaf lock */
     struct mx_error error; /* the first failure of work on this stream */
     int pins;              /* mx_device_sync calls that wait for this stream; device->lock; release waits for 0 */
+    atomic_bool recording; /* between mx_graph_begin and mx_graph_end; of the thread that uses the stream */
     void *impl;
     struct mx_stream *prev, *next;
 };
@@ -71,6 +74,13 @@ struct mx_event {
     struct mx_device *device;
     void *impl;
     struct mx_event *prev, *next;
+};
+
+struct mx_graph {
+    struct mx_device *device;
+    struct mx_stream *stream; /* that recorded it, and runs it */
+    void *impl;               /* NULL until something was recorded */
+    struct mx_graph *prev, *next;
 };
 
 struct mx_backend {
@@ -118,10 +128,27 @@ struct mx_backend {
     int (*submit)(struct mx_stream *stream, enum mx_op op, const void *args);
     bool (*supports)(const struct mx_device *device, enum mx_op op,
                      const void *args); /* (optional) default: everything */
+
+    int (*device_load)(struct mx_device *device,
+                       struct mx_device_load *out); /* (optional) default: MX_ERR_UNSUPPORTED */
+
+    /* Recorded work (optional, all of them or none; caps.graphs tells). default: MX_ERR_UNSUPPORTED. graph_end with
+     * NULL forgets what was recorded; it ends the recording even if it fails. graph_release only with impl. */
+    int (*graph_begin)(struct mx_stream *stream);
+    int (*graph_end)(struct mx_stream *stream, struct mx_graph *graph);
+    int (*graph_launch)(struct mx_graph *graph);
+    void (*graph_release)(struct mx_graph *graph);
+
+    /* Handles for libraries of the maker (optional, see native.h). default: MX_NATIVE_NONE, MX_ERR_UNSUPPORTED */
+    enum mx_native_kind native_kind;
+    int (*native_take)(struct mx_stream *stream, struct mx_slice memory, struct mx_native *out);
 };
 
 /* For backends: records the first failure of asynchronous work; the error is the calling thread's current one. */
 void mx_stream_fail(struct mx_stream *stream);
+
+/* For the core: refuses what a stream cannot do while its work is recorded; `what`: "synced". */
+int mx_graph_refuse(const struct mx_stream *stream, const char *what);
 
 /* For the registry: makes the device that `info` describes and opens it. `state` is the backend's. */
 int mx_device_create(const struct mx_backend *backend, void *state, const struct mx_device_info *info,

@@ -86,6 +86,12 @@ bool mx_device_can_peer(const struct mx_device *from, const struct mx_device *to
     return from->backend->can_peer(from, to);
 }
 
+int mx_device_load(struct mx_device *device, struct mx_device_load *out)
+{
+    *out = (struct mx_device_load){0};
+    return device->backend->device_load ? device->backend->device_load(device, out) : MX_ERR_UNSUPPORTED;
+}
+
 int mx_device_sync(struct mx_device *device)
 {
     int rc = 0;
@@ -135,7 +141,12 @@ static void leaks_tell(const struct mx_device *device)
     for (const struct mx_stream *stream = device->streams; stream; stream = stream->next) {
         mx_warn("%s closed with a leak: stream \"%s\" was not released", device->name, stream->name);
     }
-    int events = 0;
+    int events = 0, graphs = 0;
+    for (const struct mx_graph *graph = device->graphs; graph; graph = graph->next) graphs++;
+    if (graphs > 0) {
+        mx_warn("%s closed with a leak: %d graph%s not released", device->name, graphs,
+                graphs == 1 ? " was" : "s were");
+    }
     for (const struct mx_event *event = device->events; event; event = event->next) events++;
     if (events > 0) {
         mx_warn("%s closed with a leak: %d event%s not released", device->name, events,
@@ -150,6 +161,7 @@ void mx_device_close(struct mx_device *device)
     mx_host_release(device, device->staging);
     leaks_tell(device);
     while (device->streams) mx_stream_release(device->streams); /* waits: queued work may use the buffers */
+    while (device->graphs) mx_graph_release(device->graphs);
     while (device->events) mx_event_release(device->events);
     while (device->buffers) mx_buffer_release(device->buffers);
     while (device->blocks) mx_host_release(device, device->blocks->ptr);
@@ -352,6 +364,7 @@ int mx_stream_create(struct mx_device *device, const char *name, struct mx_strea
 
 int mx_stream_sync(struct mx_stream *stream)
 {
+    if (stream->recording) return mx_graph_refuse(stream, "synced");
     const int rc = stream->device->backend->stream_sync(stream);
     return rc < 0 ? rc : mx_stream_status(stream);
 }
@@ -360,6 +373,7 @@ void mx_stream_release(struct mx_stream *stream)
 {
     if (!stream) return;
     struct mx_device *const device = stream->device;
+    mx_graph_cancel(stream);
     device->backend->stream_sync(stream);
     pthread_mutex_lock(&device->lock);
     while (stream->pins > 0) pthread_cond_wait(&device->unpinned, &device->lock);
@@ -381,8 +395,27 @@ struct mx_device *mx_stream_device(const struct mx_stream *stream)
 int mx_stream_wait(struct mx_stream *stream, struct mx_event *event)
 {
     const struct mx_backend *const backend = stream->device->backend;
+    if (stream->recording) return mx_graph_refuse(stream, "made to wait for an event");
     const int rc = event->device->backend == backend ? backend->stream_wait(stream, event) : mx_event_sync(event);
     return rc < 0 ? rc : mx_stream_status(stream);
+}
+
+/* ---- handles for libraries of the maker, see native.h ---- */
+
+enum mx_native_kind mx_native_kind(const struct mx_device *device)
+{
+    return device->backend->native_kind;
+}
+
+int mx_native_take(struct mx_stream *stream, struct mx_slice memory, struct mx_native *out)
+{
+    const struct mx_backend *const backend = stream->device->backend;
+    *out = (struct mx_native){0};
+    if (backend->native_kind == MX_NATIVE_NONE)
+        return MX_FAIL(MX_ERR_UNSUPPORTED, "choose a device of the maker of that library",
+                       "%s has no handles for a maker's library", stream->device->name);
+    const int rc = mx_stream_status(stream);
+    return rc < 0 ? rc : backend->native_take(stream, memory, out);
 }
 
 /* ---- events ---- */
@@ -427,6 +460,7 @@ int mx_event_record(struct mx_event *event, struct mx_stream *stream)
                        "an event of %s cannot be recorded on stream \"%s\" of %s", event->device->name, stream->name,
                        stream->device->name);
     }
+    if (stream->recording) return mx_graph_refuse(stream, "asked to record an event");
     const int rc = stream->device->backend->event_record(event, stream);
     return rc < 0 ? rc : mx_stream_status(stream);
 }

@@ -18,6 +18,7 @@
 #define INDEX_MAX    9999
 
 extern const struct mx_backend mx_cpu_backend;
+extern const struct mx_backend mx_cuda_backend;
 #if defined(MX_HAVE_OPENCL)
 extern const struct mx_backend mx_opencl_backend;
 #endif
@@ -27,6 +28,7 @@ const struct mx_backend *const mx_backends[] = {
 #if defined(MX_HAVE_OPENCL)
     &mx_opencl_backend,
 #endif
+    &mx_cuda_backend,
     NULL,
 };
 const struct mx_backend *const mx_backends_cpu[] = {&mx_cpu_backend, NULL};
@@ -36,7 +38,7 @@ static const struct {
     const char *name, *reason, *hint;
 } known[] = {
     {"opencl", "OpenCL is not part of this build", "install opencl-headers and build again"},
-    {"cuda", "CUDA is not part of this build", "a version of MyXTTS that has CUDA would add it; this one has none"},
+    {"cuda", "CUDA was not looked for", "leave the choice of backends to the program"},
 };
 
 struct entry {

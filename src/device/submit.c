@@ -143,6 +143,7 @@ int mx_copy_slices(struct mx_stream *stream, struct mx_slice to, struct mx_slice
                  stream->device->name, bytes, to.buffer->owner);
     }
     if (bytes == 0) goto out;
+    if (stream->recording && to_device != from_device) MX_TRY(mx_graph_refuse(stream, "asked to copy between devices"));
     if (to_device->backend == from_device->backend) {
         rc = stream->device->backend->copy_slices(stream, to, from, bytes);
     } else if (stream->device == to_device && from_device->info.caps.host_visible) {

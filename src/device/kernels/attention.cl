@@ -92,9 +92,10 @@ mx_attend(MX_ARG(const float, q), MX_ARG(const float, k), MX_ARG(const float, v)
     }
     if (first + row >= length) return;
     const mx_long at = (start + first + row) * out_stride + head * width;
+    const float part = 1.0f / total;
 #pragma unroll
     for (int n = 0; n < MX_OWN; n++)
-        if (slot + n * MX_SLOTS < width) out[at + slot + n * MX_SLOTS] = sums[n] / total;
+        if (slot + n * MX_SLOTS < width) out[at + slot + n * MX_SLOTS] = sums[n] * part;
     if (slot == 0) lse[head * rows_all + start + first + row] = most + MX_LOG(total);
 }
 
@@ -221,11 +222,8 @@ mx_attention_keys(MX_ARG(const float, q), MX_ARG(const float, k), MX_ARG(const f
             mx_rows_add(sums, 1.0f, share + row * MX_SLOTS, block, slot, width);
         }
 #pragma unroll
-        for (int n = 0; n < MX_OWN; n++) {
-            const mx_long i = at + slot + n * MX_SLOTS;
-            if (mine && slot + n * MX_SLOTS < width && pass == 0) dv[i] = sums[n];
-            if (mine && slot + n * MX_SLOTS < width && pass == 1) dk[i] = sums[n];
-        }
+        for (int n = 0; n < MX_OWN; n++)
+            if (mine && slot + n * MX_SLOTS < width) (pass == 0 ? dv : dk)[at + slot + n * MX_SLOTS] = sums[n];
     }
 }
 #endif

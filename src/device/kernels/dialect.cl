@@ -15,7 +15,8 @@
  * Data that nobody could check before (ids, offsets) are checked here: mx_fail writes what is wrong to the status words
  * of the stream, of several the first. Nothing outside the operands is read or written because of them.
  */
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#if defined(MX_DIALECT_OWN) /* somebody gives all of these words: tests/double, which compiles kernels as C */
+#elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define MX_KERNEL(lanes) extern "C" __global__ void __launch_bounds__(lanes)
 #define MX_GLOBAL
 #define MX_LOCAL         __shared__
@@ -92,6 +93,23 @@ MX_INLINE void mx_fail(MX_GLOBAL int *status, int op, int first, int second)
     if (MX_SWAP_IF(status, 0, op + 1) != 0) return;
     status[1] = first;
     status[2] = second;
+}
+
+/* ---- bf16: the upper half of a float, rounded to nearest even; NaN stays NaN ---- */
+MX_INLINE mx_ushort mx_bf16_of_bits(mx_uint bits)
+{
+    return (bits & 0x7fffffffu) > 0x7f800000u ? (mx_ushort)(bits >> 16 | 0x40u)
+                                              : (mx_ushort)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+MX_INLINE mx_ushort mx_to_bf16(float x)
+{
+    return mx_bf16_of_bits((mx_uint)MX_INT_BITS(x));
+}
+
+MX_INLINE float mx_from_bf16(mx_ushort x)
+{
+    return MX_FLOAT_BITS((int)((mx_uint)x << 16));
 }
 
 /* ---- sums over the lanes of a group, always in the same order ---- */

@@ -64,6 +64,9 @@
     X(pitch_candidates, GROUP)                                                                                         \
     X(pitch_path, GROUP)                                                                                               \
     X(mel_inverse, GROUP)                                                                                              \
+    X(product_cast, GROUP)                                                                                             \
+    X(product_taps, GROUP)                                                                                             \
+    X(product_epilogue, GROUP)                                                                                         \
     X(product, TILE)                                                                                                   \
     X(product_pack_a, ONE)                                                                                             \
     X(product_pack_b, ONE)                                                                                             \
@@ -94,6 +97,7 @@ struct mx_kernel_tuning {
     bool cpu;         /* a CPU behind the interface: lanes become vectors, groups run one after the other */
     int group, wide;  /* MX_GROUP, MX_WIDE */
     int vector;       /* floats of the CPU's vectors: 8 or 16 */
+    int units;        /* cores of that CPU; 0: not told */
     char options[96]; /* "-DMX_GROUP=64 …" */
 };
 
@@ -135,10 +139,24 @@ struct mx_launch {
     int count;
 };
 
+/* C [m, n] = (+=) op(A) · op(B), row-major with lda, ldb, ldc elements from row to row as stored; op(A) is [m, k],
+ * stored [k, m] with transpose_a; B likewise. A and B are fp32, or bf16 if `bf16`; C and all sums are fp32. Nothing is
+ * 0. */
+struct mx_gemm {
+    struct mx_slice a, b, c;
+    int64_t m, n, k, lda, ldb, ldc;
+    bool transpose_a, transpose_b, bf16, accumulate;
+};
+
 struct mx_launcher {
     const struct mx_kernel_tuning *tuning;
     int (*launch)(struct mx_launcher *launcher, const struct mx_launch *launch);
     int (*scratch)(struct mx_launcher *launcher, struct mx_slice *out); /* see below; 64-byte aligned */
+    /* (optional) The backend has a library of products; then `work` gives work_bytes for dense operands and sums,
+     * 64-byte aligned. Less of it makes more blocks of large products. */
+    int (*gemm)(struct mx_launcher *launcher, const struct mx_gemm *gemm);
+    int (*work)(struct mx_launcher *launcher, struct mx_slice *out);
+    size_t work_bytes;
 };
 
 /* Bytes of scratch that the plans use on such a device. */

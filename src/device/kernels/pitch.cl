@@ -8,17 +8,35 @@
 #define MX_PITCH_WORK (2 * MX_KEPT + 1)
 #define MX_FRAME      4096 /* longest fft_size */
 
-/* Devices of CPU type have a kernel of their own for the candidates, which keeps the difference function elsewhere. */
-#if defined(MX_CPU)
-#define MX_DIFFERENCE float
-#else
-#define MX_DIFFERENCE MX_LOCAL_POINTER float
-#endif
+/* Of a local minimum of the normalised difference function at lag t, between its neighbours: the candidate, put into its
+ * place among the kept ones unless it is too dear. They stand in the order of their costs. */
+MX_INLINE void mx_pitch_keep(float hz[MX_KEPT], float cost[MX_KEPT], int t, float before, float at, float after,
+                             float rate, float low_hz, float high_hz, float limit, float octave)
+{
+    const float slope = before - after, bend = (before - at) + (after - at);
+    const float move = 0.5f * slope / MX_MAX(bend, 1e-20f), value = MX_MAX(at - 0.25f * slope * move, 0.0f);
+    if (!(value <= limit)) return;
+    float pitch = rate / ((float)t + move);
+    pitch = pitch < low_hz ? low_hz : pitch > high_hz ? high_hz : pitch;
+    const float price = value + octave * MX_LOG2(high_hz / pitch);
+    if (price > limit) return;
+    int place = MX_KEPT;
+    while (place > 0 && (hz[place - 1] == 0.0f || price < cost[place - 1])) place--;
+    for (int i = MX_KEPT - 1; i > place; i--) {
+        hz[i] = hz[i - 1];
+        cost[i] = cost[i - 1];
+    }
+    if (place < MX_KEPT) {
+        hz[place] = pitch;
+        cost[place] = price;
+    }
+}
 
+#if !defined(MX_CPU) /* devices of CPU type have a kernel of their own */
 /* From the difference function of a frame: its normalised form, in its place, and the candidates, to the frame's work.
  * One lane. */
-MX_INLINE void mx_pitch_choose(MX_DIFFERENCE *difference, bool loud, MX_GLOBAL float *work, int lag_min, int lag_max,
-                               float rate, float low_hz, float high_hz, float limit, float octave)
+MX_INLINE void mx_pitch_choose(MX_LOCAL_POINTER float *difference, bool loud, MX_GLOBAL float *work, int lag_min,
+                               int lag_max, float rate, float low_hz, float high_hz, float limit, float octave)
 {
     float sum = 0.0f, hz[MX_KEPT], cost[MX_KEPT];
     difference[0] = 1.0f;
@@ -29,24 +47,8 @@ MX_INLINE void mx_pitch_choose(MX_DIFFERENCE *difference, bool loud, MX_GLOBAL f
     for (int i = 0; i < MX_KEPT; i++) hz[i] = cost[i] = 0.0f;
     for (int t = lag_min; t <= lag_max && loud; t++) {
         const float before = difference[t - 1], at = difference[t], after = difference[t + 1];
-        if (!(at < before && at <= after)) continue;
-        const float slope = before - after, bend = (before - at) + (after - at);
-        const float move = 0.5f * slope / MX_MAX(bend, 1e-20f), value = MX_MAX(at - 0.25f * slope * move, 0.0f);
-        if (!(value <= limit)) continue;
-        float pitch = rate / ((float)t + move);
-        pitch = pitch < low_hz ? low_hz : pitch > high_hz ? high_hz : pitch;
-        const float price = value + octave * MX_LOG2(high_hz / pitch);
-        if (price > limit) continue;
-        int place = MX_KEPT;
-        while (place > 0 && (hz[place - 1] == 0.0f || price < cost[place - 1])) place--;
-        for (int i = MX_KEPT - 1; i > place; i--) {
-            hz[i] = hz[i - 1];
-            cost[i] = cost[i - 1];
-        }
-        if (place < MX_KEPT) {
-            hz[place] = pitch;
-            cost[place] = price;
-        }
+        if (at < before && at <= after)
+            mx_pitch_keep(hz, cost, t, before, at, after, rate, low_hz, high_hz, limit, octave);
     }
     for (int i = 0; i < MX_KEPT; i++) {
         work[i] = hz[i];
@@ -54,7 +56,6 @@ MX_INLINE void mx_pitch_choose(MX_DIFFERENCE *difference, bool loud, MX_GLOBAL f
     }
 }
 
-#if !defined(MX_CPU)
 MX_KERNEL(MX_GROUP)
 mx_pitch_candidates(MX_ARG(const float, audio), MX_ARG(const int, sample_ends), MX_ARG(const int, frame_ends),
                     MX_ARG(float, work), MX_ARG(const int, status), int count, int size, int hop, int lag_min,

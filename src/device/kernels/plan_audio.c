@@ -19,21 +19,35 @@ static int bands_check(struct mx_launcher *launcher, enum mx_op op, struct mx_sl
     return LAUNCH(bands_check, 1, S(tables), STATUS, I(op), I(size), I(bands), I(weights));
 }
 
-#define FRAMES_EACH 16 /* of a group on devices of CPU type */
+/* ---- devices of CPU type: a vector of frames at a time, in a room of the scratch of packed operands ---- */
 
-/* On devices of CPU type: a vector of frames at a time, in the scratch of packed operands. */
+/* `floats` of room for each group. *each: frames of a group. Groups are so few that their rooms stay in the cores' own
+ * caches, and some more than cores, lest all wait for one that is busy with something else. */
+static int frames_share(struct mx_launcher *launcher, int64_t rows, int64_t floats, struct mx_slice *room,
+                        int64_t *each)
+{
+    struct mx_slice scratch;
+    const int64_t vector = launcher->tuning->vector, blocks = rows > 0 ? mx_plan_over(rows, vector) : 1;
+    const int64_t fit = (int64_t)(MX_PACKED_BYTES / sizeof(float)) / floats;
+    const int64_t few = 2 * (launcher->tuning->units > 0 ? launcher->tuning->units : 1);
+    const int rc = launcher->scratch(launcher, &scratch);
+    if (rc < 0) return rc;
+    *room = mx_slice_at(scratch.buffer, scratch.offset_bytes + MX_SCRATCH_BYTES);
+    *each = mx_plan_over(blocks, few < fit ? few : fit) * vector;
+    return 0;
+}
+
 static int mel_frames(struct mx_launcher *launcher, const struct mx_mel_args *a)
 {
     int rc = 0;
-    struct mx_slice scratch;
-    const int64_t vector = launcher->tuning->vector, blocks = mx_plan_over(a->frames.rows, vector);
-    const int64_t floats = (3 * a->fft_size + mx_plan_over(a->bands, vector) * vector) * vector;
-    const int64_t most = (int64_t)(MX_PACKED_BYTES / sizeof(float)) / floats, groups = blocks < most ? blocks : most;
-    MX_TRY(launcher->scratch(launcher, &scratch));
-    const struct mx_slice work = mx_slice_at(scratch.buffer, scratch.offset_bytes + MX_SCRATCH_BYTES);
-    MX_TRY(LAUNCH(mel_frames, groups, S(a->audio), S(a->samples.offsets), S(a->frames.offsets), S(a->tables), S(a->mel),
-                  S(a->energy), STATUS, S(work), I(a->samples.count), I(a->frames.rows), I(groups), I(a->fft_size),
-                  I(a->hop), I(a->bands), F(a->floor), F(a->mean), F(a->inverse_deviation)));
+    struct mx_slice room;
+    int64_t each;
+    const int64_t vector = launcher->tuning->vector, padded = mx_plan_over(a->bands, vector) * vector;
+    MX_TRY(frames_share(launcher, a->frames.rows, (3 * a->fft_size + padded) * vector, &room, &each));
+    MX_TRY(LAUNCH(mel_frames, mx_plan_over(a->frames.rows, each), S(a->audio), S(a->samples.offsets),
+                  S(a->frames.offsets), S(a->tables), S(a->mel), S(a->energy), STATUS, S(room), I(a->samples.count),
+                  I(a->frames.rows), L(each), I(a->fft_size), I(a->hop), I(a->bands), F(a->floor), F(a->mean),
+                  F(a->inverse_deviation)));
 out:
     return rc;
 }
@@ -59,10 +73,14 @@ DEFINE(pitch)
     const float quiet = a->silence * a->silence * (float)(a->fft_size - lag_max - 1);
     MX_TRY(frames_check(launcher, MX_OP_pitch, &a->samples, &a->frames, a->hop));
     if (launcher->tuning->cpu) {
-        MX_TRY(LAUNCH(pitch_frames, mx_plan_over(a->frames.rows, FRAMES_EACH), S(a->audio), S(a->samples.offsets),
-                      S(a->frames.offsets), S(a->work), STATUS, I(a->samples.count), I(a->fft_size), I(a->hop),
-                      I(lag_min), I(lag_max), F(a->rate), F(a->low_hz), F(a->high_hz), F(quiet),
-                      F(a->threshold + 2 * a->change), F(a->octave), I(a->frames.rows), L(FRAMES_EACH)));
+        struct mx_slice room;
+        int64_t each;
+        MX_TRY(
+            frames_share(launcher, a->frames.rows, 5 * (int64_t)a->fft_size * launcher->tuning->vector, &room, &each));
+        MX_TRY(LAUNCH(pitch_frames, mx_plan_over(a->frames.rows, each), S(a->audio), S(a->samples.offsets),
+                      S(a->frames.offsets), S(a->tables), S(a->work), STATUS, S(room), I(a->samples.count),
+                      I(a->frames.rows), L(each), I(a->fft_size), I(a->hop), I(lag_min), I(lag_max), F(a->rate),
+                      F(a->low_hz), F(a->high_hz), F(quiet), F(a->threshold + 2 * a->change), F(a->octave)));
     } else {
         MX_TRY(LAUNCH(pitch_candidates, a->frames.rows, S(a->audio), S(a->samples.offsets), S(a->frames.offsets),
                       S(a->work), STATUS, I(a->samples.count), I(a->fft_size), I(a->hop), I(lag_min), I(lag_max),

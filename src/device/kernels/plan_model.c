@@ -86,6 +86,10 @@ DEFINE(bias_grad)
     int rc = 0;
     struct mx_slice partial;
     const int64_t each = chunk_rows(a->rows, a->n), blocks = COLUMNS(a->n);
+    if (each == 0 && a->dy_bf16) {
+        MX_RAISE(MX_ERR_UNSUPPORTED, "use a narrower model, or another device",
+                 "bias_grad: rows of %lld are wider than this device's scratch", (long long)a->n);
+    }
     if (each == 0) { /* rows longer than the scratch: one sum over all of them */
         return LAUNCH(column_sum, blocks, S(a->dy), S(a->db), I(a->rows), L(a->n), I(a->n), I(a->accumulate));
     }
@@ -94,7 +98,8 @@ DEFINE(bias_grad)
     if (launcher->tuning->cpu) {
         MX_TRY(LAUNCH(column_rows, chunks, S(a->dy), S(partial), L(a->rows), L(each), I(a->n)));
     } else {
-        MX_TRY(LAUNCH(column_chunks, chunks * blocks, S(a->dy), S(partial), L(a->rows), I(a->n), L(each)));
+        MX_TRY(
+            LAUNCH(column_chunks, chunks * blocks, S(a->dy), S(partial), L(a->rows), I(a->n), L(each), I(a->dy_bf16)));
     }
     MX_TRY(LAUNCH(column_sum, blocks, S(partial), S(a->db), I(chunks), L(a->n), I(a->n), I(a->accumulate)));
 out:
@@ -107,7 +112,8 @@ DEFINE(layer_norm)
         return LAUNCH(norm_forward, mx_plan_over(a->rows, ROWS_EACH), S(a->x), S(a->gamma), S(a->beta), S(a->y),
                       S(a->stats), L(a->rows), L(ROWS_EACH), I(a->n), F(a->eps));
     }
-    return LAUNCH(layer_norm, a->rows, S(a->x), S(a->gamma), S(a->beta), S(a->y), S(a->stats), I(a->n), F(a->eps));
+    return LAUNCH(layer_norm, a->rows, S(a->x), S(a->gamma), S(a->beta), S(a->y), S(a->stats), I(a->n), F(a->eps),
+                  I(a->y_bf16));
 }
 
 /* The sums before dx, which may lie in place of dy; on devices of CPU type with it, row by row. */

@@ -4,21 +4,9 @@
  * of the rows seen through the taps.
  */
 #include "device/kernels/plan.h"
+#include "device/kernels/product.h"
 
 #define TILE 64 /* MX_TILE of product.cl */
-
-/* How A and B lie: the shapes of product.cl. */
-enum { A_ROWS, A_COLUMNS, A_TAPS, A_TAPS_COLUMNS };
-enum { B_ROWS, B_COLUMNS, B_BLOCKS };
-
-struct product {
-    struct mx_slice a, b, c, bounds;
-    int64_t m, n, k, lda, ldb, ldc;
-    int a_shape, b_shape;
-    int64_t taps, width;     /* A_TAPS… */
-    int64_t b_width, b_jump; /* B_BLOCKS */
-    struct mx_epilogue epilogue;
-};
 
 /* ---- devices of CPU type: packed operands ---- */
 
@@ -32,7 +20,7 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* C(m0 …, n0 …) for k0 … k0 + kc; B is packed already. */
-static int block_launch(struct mx_launcher *launcher, const struct product *p, struct mx_slice a, struct mx_slice b,
+static int block_launch(struct mx_launcher *launcher, const struct mx_product *p, struct mx_slice a, struct mx_slice b,
                         const int64_t m[2], const int64_t n[2], const int64_t k[2])
 {
     int rc = 0;
@@ -45,7 +33,7 @@ static int block_launch(struct mx_launcher *launcher, const struct product *p, s
     const int64_t groups = mx_plan_over(panels, TILES) * mx_plan_over(n[1] - n[0], columns);
     MX_TRY(LAUNCH(product_pack_a, panels, S(p->a), S(p->bounds), S(a), L(p->m), L(m[0]), L(k[0]), L(k[1] - k[0]),
                   L(p->lda), I(p->a_shape), I(p->taps), I(p->width)));
-    if (p->a_shape == A_COLUMNS || p->a_shape == A_TAPS_COLUMNS) {
+    if (p->a_shape == MX_A_COLUMNS || p->a_shape == MX_A_TAPS_COLUMNS) {
         MX_TRY(LAUNCH(product_columns, groups, S(a), S(b), S(p->c), S(e.bias), S(e.pre), S(e.residual), L(m[1]),
                       L(n[1]), L(m[0]), L(m[1]), L(n[0]), L(k[1] - k[0]), L(p->ldc), I(TILES), I(e.act), I(e.act_grad),
                       I(e.accumulate)));
@@ -60,7 +48,7 @@ out:
 
 /* Blocks of C so large that the packed operands fit. k is in one piece, unless it counts rows (which may be many) and
  * the product is stored as it is. */
-static int packed_launch(struct mx_launcher *launcher, const struct product *p)
+static int packed_launch(struct mx_launcher *launcher, const struct mx_product *p)
 {
     int rc = 0;
     struct mx_slice scratch;
@@ -68,7 +56,7 @@ static int packed_launch(struct mx_launcher *launcher, const struct product *p)
     const bool plain =
         e->act == MX_ACT_NONE && !e->act_grad && !e->bias.buffer && !e->pre.buffer && !e->residual.buffer;
     const int rows = launcher->tuning->vector == 16 ? 12 : 6, columns = 2 * launcher->tuning->vector;
-    const bool columns_a = p->a_shape == A_COLUMNS || p->a_shape == A_TAPS_COLUMNS;
+    const bool columns_a = p->a_shape == MX_A_COLUMNS || p->a_shape == MX_A_TAPS_COLUMNS;
     const int64_t pieces = plain && columns_a ? mx_plan_over(p->k, DEPTH_MOST) : 1;
     const int64_t depth = pieces > 1 ? mx_plan_over(mx_plan_over(p->k, pieces), 4) * 4 : p->k,
                   padded = mx_plan_over(depth > 0 ? depth : 1, 4) * 4;
@@ -95,10 +83,11 @@ out:
 
 /* ---- any device ---- */
 
-static int product_launch(struct mx_launcher *launcher, const struct product *p)
+static int product_launch(struct mx_launcher *launcher, const struct mx_product *p)
 {
     const struct mx_epilogue *const e = &p->epilogue;
     if (p->m == 0 || p->n == 0) return 0;
+    if (launcher->gemm) return mx_plan_gemm(launcher, p);
     if (launcher->tuning->cpu && p->k <= PACKED_FLOATS / 64) return packed_launch(launcher, p);
     return LAUNCH(product, mx_plan_over(p->m, TILE) * mx_plan_over(p->n, TILE), S(p->a), S(p->b), S(p->c), S(p->bounds),
                   S(e->bias), S(e->pre), S(e->residual), L(p->m), L(p->n), L(p->k), L(p->lda), L(p->ldb), L(p->ldc),
@@ -108,27 +97,30 @@ static int product_launch(struct mx_launcher *launcher, const struct product *p)
 
 DEFINE(matmul)
 {
-    const struct product p = {.a = a->a,
-                              .b = a->b,
-                              .c = a->c,
-                              .m = a->m,
-                              .n = a->n,
-                              .k = a->k,
-                              .lda = a->lda           ? a->lda
-                                     : a->transpose_a ? a->m
-                                                      : a->k,
-                              .ldb = a->ldb           ? a->ldb
-                                     : a->transpose_b ? a->k
-                                                      : a->n,
-                              .ldc = a->ldc ? a->ldc : a->n,
-                              .a_shape = a->transpose_a ? A_COLUMNS : A_ROWS,
-                              .b_shape = a->transpose_b ? B_COLUMNS : B_ROWS,
-                              .epilogue = a->epilogue};
+    const struct mx_product p = {.a = a->a,
+                                 .b = a->b,
+                                 .c = a->c,
+                                 .m = a->m,
+                                 .n = a->n,
+                                 .k = a->k,
+                                 .lda = a->lda           ? a->lda
+                                        : a->transpose_a ? a->m
+                                                         : a->k,
+                                 .ldb = a->ldb           ? a->ldb
+                                        : a->transpose_b ? a->k
+                                                         : a->n,
+                                 .ldc = a->ldc ? a->ldc : a->n,
+                                 .a_shape = a->transpose_a ? MX_A_COLUMNS : MX_A_ROWS,
+                                 .b_shape = a->transpose_b ? MX_B_COLUMNS : MX_B_ROWS,
+                                 .bf16 = a->precision == MX_PRECISION_BF16,
+                                 .a_bf16 = a->a_bf16,
+                                 .b_bf16 = a->b_bf16,
+                                 .epilogue = a->epilogue};
     return product_launch(launcher, &p);
 }
 
 /* A convolution: bounds of each row first, then the product. */
-static int taps_launch(struct mx_launcher *launcher, struct product *p, const struct mx_packed *rows)
+static int taps_launch(struct mx_launcher *launcher, struct mx_product *p, const struct mx_packed *rows)
 {
     int rc = 0;
     MX_TRY(launcher->scratch(launcher, &p->bounds));
@@ -145,19 +137,21 @@ out:
 /* y [rows, out] = epilogue(taps of x [rows, taps·in] · w [taps·in, out]) */
 DEFINE(conv1d)
 {
-    struct product p = {.a = a->x,
-                        .b = a->w,
-                        .c = a->y,
-                        .m = a->rows.rows,
-                        .n = a->out_width,
-                        .k = a->taps * a->in_width,
-                        .lda = a->in_width,
-                        .ldb = a->out_width,
-                        .ldc = a->out_width,
-                        .a_shape = A_TAPS,
-                        .taps = a->taps,
-                        .width = a->in_width,
-                        .epilogue = a->epilogue};
+    struct mx_product p = {.a = a->x,
+                           .b = a->w,
+                           .c = a->y,
+                           .m = a->rows.rows,
+                           .n = a->out_width,
+                           .k = a->taps * a->in_width,
+                           .lda = a->in_width,
+                           .ldb = a->out_width,
+                           .ldc = a->out_width,
+                           .a_shape = MX_A_TAPS,
+                           .taps = a->taps,
+                           .width = a->in_width,
+                           .bf16 = a->precision == MX_PRECISION_BF16,
+                           .a_bf16 = a->x_bf16,
+                           .epilogue = a->epilogue};
     return taps_launch(launcher, &p, &a->rows);
 }
 
@@ -165,40 +159,45 @@ DEFINE(conv1d)
 DEFINE(conv1d_grad_input)
 {
     const int64_t one = a->in_width * a->out_width;
-    struct product p = {.a = a->dy,
-                        .b = mx_slice_at(a->w.buffer, a->w.offset_bytes + (size_t)((a->taps - 1) * one) * 4),
-                        .c = a->dx,
-                        .m = a->rows.rows,
-                        .n = a->in_width,
-                        .k = a->taps * a->out_width,
-                        .lda = a->out_width,
-                        .ldb = a->out_width,
-                        .ldc = a->in_width,
-                        .a_shape = A_TAPS,
-                        .taps = a->taps,
-                        .width = a->out_width,
-                        .b_shape = B_BLOCKS,
-                        .b_width = a->out_width,
-                        .b_jump = -one,
-                        .epilogue = a->epilogue};
+    struct mx_product p = {.a = a->dy,
+                           .b = mx_slice_at(a->w.buffer, a->w.offset_bytes + (size_t)((a->taps - 1) * one) * 4),
+                           .c = a->dx,
+                           .m = a->rows.rows,
+                           .n = a->in_width,
+                           .k = a->taps * a->out_width,
+                           .lda = a->out_width,
+                           .ldb = a->out_width,
+                           .ldc = a->in_width,
+                           .a_shape = MX_A_TAPS,
+                           .taps = a->taps,
+                           .width = a->out_width,
+                           .b_shape = MX_B_BLOCKS,
+                           .b_width = a->out_width,
+                           .b_jump = -one,
+                           .bf16 = a->precision == MX_PRECISION_BF16,
+                           .a_bf16 = a->dy_bf16,
+                           .epilogue = a->epilogue};
     return taps_launch(launcher, &p, &a->rows);
 }
 
 /* dw [taps·in, out] = (+=) (taps of x)ᵀ [taps·in, rows] · dy [rows, out] */
 DEFINE(conv1d_grad_weight)
 {
-    struct product p = {.a = a->x,
-                        .b = a->dy,
-                        .c = a->dw,
-                        .m = a->taps * a->in_width,
-                        .n = a->out_width,
-                        .k = a->rows.rows,
-                        .lda = a->in_width,
-                        .ldb = a->out_width,
-                        .ldc = a->out_width,
-                        .a_shape = A_TAPS_COLUMNS,
-                        .taps = a->taps,
-                        .width = a->in_width,
-                        .epilogue = {.accumulate = a->accumulate}};
+    struct mx_product p = {.a = a->x,
+                           .b = a->dy,
+                           .c = a->dw,
+                           .m = a->taps * a->in_width,
+                           .n = a->out_width,
+                           .k = a->rows.rows,
+                           .lda = a->in_width,
+                           .ldb = a->out_width,
+                           .ldc = a->out_width,
+                           .a_shape = MX_A_TAPS_COLUMNS,
+                           .taps = a->taps,
+                           .width = a->in_width,
+                           .bf16 = a->precision == MX_PRECISION_BF16,
+                           .a_bf16 = a->x_bf16,
+                           .b_bf16 = a->dy_bf16,
+                           .epilogue = {.accumulate = a->accumulate}};
     return taps_launch(launcher, &p, &a->rows);
 }

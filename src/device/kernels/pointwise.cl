@@ -77,10 +77,7 @@ mx_cast_to_bf16(MX_ARG(const mx_uint, x), MX_ARG(mx_ushort, y), mx_long count)
     MX_USE(const mx_uint, x);
     MX_USE(mx_ushort, y);
     const mx_long i = MX_INDEX * MX_WIDE + MX_LANE;
-    if (i >= count) return;
-    const mx_uint bits = x[i];
-    y[i] = (bits & 0x7fffffffu) > 0x7f800000u ? (mx_ushort)(bits >> 16 | 0x40u)
-                                              : (mx_ushort)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+    if (i < count) y[i] = mx_bf16_of_bits(x[i]);
 }
 
 MX_KERNEL(MX_WIDE)

@@ -79,7 +79,9 @@ mx_product(MX_ARG(const float, a), MX_ARG(const float, b), MX_ARG(float, c), MX_
         }
         MX_BARRIER();
     }
+#pragma unroll
     for (int i = 0; i < MX_SIDE; i++)
+#pragma unroll
         for (int j = 0; j < MX_SIDE; j++) {
             const mx_long at_m = m0 + row + i, at_n = n0 + column + j;
             if (at_m >= m || at_n >= n) continue;

@@ -6,12 +6,14 @@
  * alone, then the chunks in order. So no result depends on how groups are scheduled.
  */
 
-/* ---- columns: partial[chunk, n] = Σ over the chunk's rows of x[row, column]; group: chunk and MX_GROUP columns ---- */
+/* ---- columns: partial[chunk, n] = Σ over the chunk's rows of x[row, column]; group: chunk and MX_GROUP columns.
+ * x is fp32 or bf16 ---- */
 MX_KERNEL(MX_GROUP)
-mx_column_chunks(MX_ARG(const float, x), MX_ARG(float, partial), mx_long rows, int n, mx_long chunk_rows)
+mx_column_chunks(MX_ARG(const float, x), MX_ARG(float, partial), mx_long rows, int n, mx_long chunk_rows, int x_bf16)
 {
     MX_USE(const float, x);
     MX_USE(float, partial);
+    MX_GLOBAL const mx_ushort *const x_half = (MX_GLOBAL const mx_ushort *)x;
     const int blocks = (n + MX_GROUP - 1) / MX_GROUP;
     const mx_long chunk = MX_INDEX / blocks, begin = chunk * chunk_rows;
     const mx_long end = begin + chunk_rows < rows ? begin + chunk_rows : rows;
@@ -19,7 +21,7 @@ mx_column_chunks(MX_ARG(const float, x), MX_ARG(float, partial), mx_long rows, i
     const bool mine = column < n;
     float sum = 0.0f;
     for (mx_long r = begin; r < end; r++)
-        if (mine) sum += x[r * n + column];
+        if (mine) sum += x_bf16 ? mx_from_bf16(x_half[r * n + column]) : x[r * n + column];
     if (mine) partial[chunk * n + column] = sum;
 }
 
@@ -37,10 +39,10 @@ mx_column_sum(MX_ARG(const float, partial), MX_ARG(float, out), int chunks, mx_l
     if (mine) out[column] = accumulate ? out[column] + sum : sum;
 }
 
-/* ---- layer norm: a group for each row ---- */
+/* ---- layer norm: a group for each row; y is fp32 or bf16 ---- */
 MX_KERNEL(MX_GROUP)
 mx_layer_norm(MX_ARG(const float, x), MX_ARG(const float, gamma), MX_ARG(const float, beta), MX_ARG(float, y),
-              MX_ARG(float, stats), int n, float eps)
+              MX_ARG(float, stats), int n, float eps, int y_bf16)
 {
     MX_LOCAL float all[MX_GROUP];
     MX_USE(const float, x);
@@ -48,6 +50,7 @@ mx_layer_norm(MX_ARG(const float, x), MX_ARG(const float, gamma), MX_ARG(const f
     MX_USE(const float, beta);
     MX_USE(float, y);
     MX_USE(float, stats);
+    MX_GLOBAL mx_ushort *const y_half = (MX_GLOBAL mx_ushort *)y;
     const mx_long row = MX_INDEX, at = row * n;
     float sum = 0.0f;
     MX_EACH(i, n) sum += x[at + i];
@@ -55,7 +58,14 @@ mx_layer_norm(MX_ARG(const float, x), MX_ARG(const float, gamma), MX_ARG(const f
     float spread = 0.0f;
     MX_EACH(i, n) spread += (x[at + i] - mean) * (x[at + i] - mean);
     const float scale = 1.0f / MX_SQRT(mx_group_sum(all, spread) / (float)n + eps);
-    MX_EACH(i, n) y[at + i] = (x[at + i] - mean) * scale * gamma[i] + beta[i];
+    MX_EACH(i, n)
+    {
+        const float v = (x[at + i] - mean) * scale * gamma[i] + beta[i];
+        if (y_bf16)
+            y_half[at + i] = mx_to_bf16(v);
+        else
+            y[at + i] = v;
+    }
     if (MX_LANE == 0) {
         stats[2 * row] = mean;
         stats[2 * row + 1] = scale;

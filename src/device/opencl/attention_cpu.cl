@@ -21,7 +21,7 @@ MX_INLINE void mx_square_load(MX_GLOBAL float *to, MX_GLOBAL const float *from, 
     for (int r = 0; r < rows; r++) {
         int j = 0;
         for (; j + MX_VECTOR <= columns; j += MX_VECTOR)
-            MX_STORE(MX_LOAD(from + r * stride + j), to + r * MX_SQUARE + j);
+            mx_store(mx_load(from + r * stride + j), to + r * MX_SQUARE + j);
         for (; j < columns; j++) to[r * MX_SQUARE + j] = from[r * stride + j];
     }
 }
@@ -49,8 +49,8 @@ MX_INLINE void mx_square_store(MX_GLOBAL const float *from, MX_GLOBAL float *to,
     for (int r = 0; r < rows; r++) {
         int j = 0;
         for (; j + MX_VECTOR <= columns; j += MX_VECTOR) {
-            const mx_v v = MX_LOAD(from + r * MX_SQUARE + j);
-            MX_STORE(add ? v + MX_LOAD(to + r * stride + j) : v, to + r * stride + j);
+            const mx_v v = mx_load(from + r * MX_SQUARE + j);
+            mx_store(add ? v + mx_load(to + r * stride + j) : v, to + r * stride + j);
         }
         for (; j < columns; j++)
             to[r * stride + j] = add ? from[r * MX_SQUARE + j] + to[r * stride + j] : from[r * MX_SQUARE + j];
@@ -58,8 +58,8 @@ MX_INLINE void mx_square_store(MX_GLOBAL const float *from, MX_GLOBAL float *to,
 }
 
 #define MX_START(i)                                                                                                    \
-    mx_v p##i = add ? MX_LOAD(out + i * MX_SQUARE) : (mx_v)0.0f;                                                       \
-    mx_v q##i = add ? MX_LOAD(out + i * MX_SQUARE + MX_VECTOR) : (mx_v)0.0f;
+    mx_v p##i = add ? mx_load(out + i * MX_SQUARE) : (mx_v)0.0f;                                                       \
+    mx_v q##i = add ? mx_load(out + i * MX_SQUARE + MX_VECTOR) : (mx_v)0.0f;
 #define MX_ADD_ONE(i)                                                                                                  \
     {                                                                                                                  \
         const mx_v s = (mx_v)left[MX_LEFT(i)];                                                                         \
@@ -67,8 +67,8 @@ MX_INLINE void mx_square_store(MX_GLOBAL const float *from, MX_GLOBAL float *to,
         q##i += s * b1;                                                                                                \
     }
 #define MX_END(i)                                                                                                      \
-    MX_STORE(p##i, out + i * MX_SQUARE);                                                                               \
-    MX_STORE(q##i, out + i * MX_SQUARE + MX_VECTOR);
+    mx_store(p##i, out + i * MX_SQUARE);                                                                               \
+    mx_store(q##i, out + i * MX_SQUARE + MX_VECTOR);
 
 /* out [m, n] = or += A [m, k] · B [k, n]. */
 #define MX_SQUARE_PRODUCT(name, tile_step, k_step)                                                                     \
@@ -81,7 +81,7 @@ MX_INLINE void mx_square_store(MX_GLOBAL const float *from, MX_GLOBAL float *to,
                 MX_GLOBAL float *const out = c + m0 * MX_SQUARE + n0;                                                  \
                 MX_ROWS_EACH(MX_START)                                                                                 \
                 for (int j = 0; j < k; j++) {                                                                          \
-                    const mx_v b0 = MX_LOAD(right), b1 = MX_LOAD(right + MX_VECTOR);                                   \
+                    const mx_v b0 = mx_load(right), b1 = mx_load(right + MX_VECTOR);                                   \
                     MX_ROWS_EACH(MX_ADD_ONE)                                                                           \
                     left += (k_step);                                                                                  \
                     right += MX_SQUARE;                                                                                \
@@ -146,28 +146,28 @@ mx_attention_forward(MX_ARG(const float, q), MX_ARG(const float, k), MX_ARG(cons
                 mx_square_rows(keys + c * MX_FLOATS, queries + c * MX_FLOATS, score, there, rows, columns, c > 0);
             }
             for (int i = 0; i < rows; i += MX_VECTOR) {
-                const mx_v old = MX_LOAD(most + i);
+                const mx_v old = mx_load(most + i);
                 mx_v highest = old, sum = 0.0f;
                 for (int j = 0; j < there; j++) {
-                    const mx_v x = MX_LOAD(score + j * MX_SQUARE + i);
+                    const mx_v x = mx_load(score + j * MX_SQUARE + i);
                     highest = select(highest, x, x > highest);
                 }
                 for (int j = 0; j < there; j++) {
-                    const mx_v p = mx_exp_v(MX_LOAD(score + j * MX_SQUARE + i) - highest);
-                    MX_STORE(p, score + j * MX_SQUARE + i);
+                    const mx_v p = mx_exp_v(mx_load(score + j * MX_SQUARE + i) - highest);
+                    mx_store(p, score + j * MX_SQUARE + i);
                     sum += p;
                 }
                 const mx_v share = key > 0 ? mx_exp_v(old - highest) : (mx_v)0.0f;
-                MX_STORE(MX_LOAD(total + i) * share + sum, total + i);
-                MX_STORE(highest, most + i);
-                MX_STORE(share, before + i);
+                mx_store(mx_load(total + i) * share + sum, total + i);
+                mx_store(highest, most + i);
+                mx_store(share, before + i);
             }
             for (int c = 0; c < chunks; c++) {
                 const int columns = MX_COLUMNS(width, c);
                 for (int i = 0; key > 0 && i < rows; i++)
                     for (int j = 0; j < columns; j += MX_VECTOR) {
                         MX_GLOBAL float *const at = sums + c * MX_FLOATS + i * MX_SQUARE + j;
-                        MX_STORE(MX_LOAD(at) * before[i], at);
+                        mx_store(mx_load(at) * before[i], at);
                     }
                 mx_square_columns(score, values + c * MX_FLOATS, sums + c * MX_FLOATS, rows, columns, there, key > 0);
             }
@@ -247,9 +247,9 @@ mx_attention_backward(MX_ARG(const float, q), MX_ARG(const float, k), MX_ARG(con
                     const float log_sum = lse[own], mean = delta[own];
                     for (int j = 0; j < there; j += MX_VECTOR) {
                         MX_GLOBAL float *const p_at = p + i * MX_SQUARE + j, *const ds_at = ds + i * MX_SQUARE + j;
-                        const mx_v share = mx_exp_v(MX_LOAD(p_at) * factor - log_sum);
-                        MX_STORE(share, p_at);
-                        MX_STORE(share * (MX_LOAD(ds_at) - mean) * factor, ds_at);
+                        const mx_v share = mx_exp_v(mx_load(p_at) * factor - log_sum);
+                        mx_store(share, p_at);
+                        mx_store(share * (mx_load(ds_at) - mean) * factor, ds_at);
                     }
                 }
                 for (int c = 0; c < chunks; c++) {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * mel and pitch for OpenCL devices of CPU type. One lane in a group.
+ * mel for OpenCL devices of CPU type, and transforms. One lane in a group.
  *
- * mel: MX_VECTOR neighbouring frames of the batch at a time, one in each element of a vector, so that a transform is
- * plain vector arithmetic and no frame knows of another. Rows become vectors and back by turning squares. Each group
- * has its own room in the scratch and takes every so many-th block of frames.
- *
- * pitch: the difference function straight from its definition, with neighbouring lags in a vector.
+ * MX_VECTOR neighbouring frames of the batch at a time, one in each element of a vector, so that a transform is plain
+ * vector arithmetic and no frame knows of another. Each group has its own room in the scratch and takes a share of the
+ * blocks of frames, one after the other; there are so few groups that their rooms stay in the cores' own caches.
  */
 #if defined(MX_CPU)
 
@@ -26,16 +24,19 @@ MX_INLINE mx_v mx_log_v(mx_v x)
     return select(x, (f + p) + n * 0x1.62ep-1f, x < INFINITY);
 }
 
-/* √x for x ≥ 0 within 1e-6, 0 below 2^-100: three steps of Newton from an estimate of the bits, which a CPU does faster
- * than its own root of a whole vector. */
-MX_INLINE mx_v mx_root_v(mx_v x)
+/* ½√x for x ≥ 0 within 1e-6 of it, and about 0 below 2^-100: an estimate of 1/√x (of 14 bits where the CPU has an
+ * instruction, else from the bits and a step of Newton) and a step of third order, which takes less time than the CPU's
+ * root of a whole vector. */
+MX_INLINE mx_v mx_half_root_v(mx_v x)
 {
     const mx_v half_x = 0.5f * x;
-    mx_v y = MX_AS_V(0x5f375a86 - (MX_AS_VI(x) >> 1));
-    y = y * (1.5f - half_x * y * y);
-    y = y * (1.5f - half_x * y * y);
-    y = y * (1.5f - half_x * y * y);
-    return select(x * y, (mx_v)0.0f, x < 0x1p-100f);
+#if MX_VECTOR == 16 && defined(__AVX512F__)
+    const mx_v y = __builtin_ia32_rsqrt14ps512_mask(max(x, 0x1p-126f), (mx_v)0.0f, (short)-1);
+#else
+    const mx_v first = MX_AS_V(0x5f375a86 - (MX_AS_VI(x) >> 1)), y = first * (1.5f - half_x * first * first);
+#endif
+    const mx_v near = half_x * y, left = 0.5f - near * y;
+    return near + near * (left * (1.5f * left + 1.0f));
 }
 
 /* ---- transforms: element i of z is the vectors 2i (real) and 2i + 1. In place, by decimation in frequency with radix 8
@@ -51,92 +52,153 @@ MX_INLINE int mx_fft_place(int n, int k)
     return place + k;
 }
 
-/* r, i: v[q] = Σ_m v[m] e^(-2πjmq/4), of elements at, at + step, … */
-MX_INLINE void mx_fft_fours(mx_v *r, mx_v *i, int at, int step)
+/* A complex element of every lane. */
+typedef struct {
+    mx_v r, i;
+} mx_vc;
+
+MX_INLINE mx_vc mx_vc_load(MX_GLOBAL const float *z)
 {
-    const mx_v ar = r[at] + r[at + 2 * step], ai = i[at] + i[at + 2 * step];
-    const mx_v br = r[at + step] + r[at + 3 * step], bi = i[at + step] + i[at + 3 * step];
-    const mx_v cr = r[at] - r[at + 2 * step], ci = i[at] - i[at + 2 * step];
-    const mx_v dr = i[at + step] - i[at + 3 * step], di = r[at + 3 * step] - r[at + step]; /* -j times the difference */
-    r[at] = ar + br;
-    i[at] = ai + bi;
-    r[at + step] = cr + dr;
-    i[at + step] = ci + di;
-    r[at + 2 * step] = ar - br;
-    i[at + 2 * step] = ai - bi;
-    r[at + 3 * step] = cr - dr;
-    i[at + 3 * step] = ci - di;
+    mx_vc v;
+    v.r = mx_load(z);
+    v.i = mx_load(z + MX_VECTOR);
+    return v;
+}
+
+MX_INLINE void mx_vc_store(mx_vc v, MX_GLOBAL float *z)
+{
+    mx_store(v.r, z);
+    mx_store(v.i, z + MX_VECTOR);
+}
+
+/* v (cos - j sin) */
+MX_INLINE mx_vc mx_vc_turn(mx_vc v, MX_GLOBAL const float *cos_sin)
+{
+    const float c = cos_sin[0], s = cos_sin[1];
+    mx_vc t;
+    t.r = v.r * c + v.i * s;
+    t.i = v.i * c - v.r * s;
+    return t;
+}
+
+/* a, b, c, d become Σ_m v[m] e^(-2πjmq/4) for q = 0, 1, 2, 3. */
+#define MX_FOUR(a, b, c, d)                                                                                            \
+    {                                                                                                                  \
+        const mx_v sr = a.r + c.r, si = a.i + c.i, tr = b.r + d.r, ti = b.i + d.i;                                     \
+        const mx_v dr = a.r - c.r, di = a.i - c.i, er = b.i - d.i, ei = d.r - b.r; /* e: -j times the difference */    \
+        a.r = sr + tr;                                                                                                 \
+        a.i = si + ti;                                                                                                 \
+        b.r = dr + er;                                                                                                 \
+        b.i = di + ei;                                                                                                 \
+        c.r = sr - tr;                                                                                                 \
+        c.i = si - ti;                                                                                                 \
+        d.r = dr - er;                                                                                                 \
+        d.i = di - ei;                                                                                                 \
+    }
+
+/* a + b and a - b in their places. */
+#define MX_TWO(a, b)                                                                                                   \
+    {                                                                                                                  \
+        const mx_v dr = a.r - b.r, di = a.i - b.i;                                                                     \
+        a.r += b.r;                                                                                                    \
+        a.i += b.i;                                                                                                    \
+        b.r = dr;                                                                                                      \
+        b.i = di;                                                                                                      \
+    }
+
+/* Σ_m v[m] e^(-2πjmq/8) at z[0], z[step], … (in floats), each but the first turned by the q-th of the angles at `circle`
+ * (each `turn` floats on), unless `turn` is 0. Never a call, which would pass v through memory. */
+MX_INLINE __attribute__((always_inline)) void mx_fft_eight(const mx_vc v[8], MX_GLOBAL float *z, mx_long step, MX_GLOBAL const float *circle,
+                            mx_long turn)
+{
+    const float root = 0x1.6a09e6p-1f; /* √½ */
+    mx_vc a = v[0], b = v[1], c = v[2], d = v[3], e = v[4], f = v[5], g = v[6], h = v[7];
+    MX_TWO(a, e);
+    MX_TWO(b, f);
+    MX_TWO(c, g);
+    MX_TWO(d, h);
+    const mx_v fr = root * (f.r + f.i), gr = g.i, hr = root * (h.i - h.r);
+    f.i = root * (f.i - f.r);
+    g.i = -g.r;
+    h.i = -root * (h.r + h.i);
+    f.r = fr;
+    g.r = gr;
+    h.r = hr;
+    MX_FOUR(a, b, c, d); /* the even outputs */
+    MX_FOUR(e, f, g, h); /* the odd ones */
+    mx_vc_store(a, z);
+    if (turn != 0) {
+        e = mx_vc_turn(e, circle + turn);
+        b = mx_vc_turn(b, circle + 2 * turn);
+        f = mx_vc_turn(f, circle + 3 * turn);
+        c = mx_vc_turn(c, circle + 4 * turn);
+        g = mx_vc_turn(g, circle + 5 * turn);
+        d = mx_vc_turn(d, circle + 6 * turn);
+        h = mx_vc_turn(h, circle + 7 * turn);
+    }
+    mx_vc_store(e, z + step);
+    mx_vc_store(b, z + 2 * step);
+    mx_vc_store(f, z + 3 * step);
+    mx_vc_store(c, z + 4 * step);
+    mx_vc_store(g, z + 5 * step);
+    mx_vc_store(d, z + 6 * step);
+    mx_vc_store(h, z + 7 * step);
 }
 
 /* One pass over a block of `span` elements, which becomes eight of span/8. */
-MX_INLINE void mx_fft_eight(MX_GLOBAL float *z, int span, MX_GLOBAL const float *circle, int points)
+MX_INLINE void mx_fft_pass(MX_GLOBAL float *z, int span, MX_GLOBAL const float *circle, int points)
 {
-    const int part = span / 8, step = points / span;
-    const float root = 0x1.6a09e6p-1f; /* √½ */
-    for (int j = 0; j < part; j++) {
-        mx_v r[8], i[8];
+    const mx_long part = span / 8, step = 2 * part * MX_VECTOR, turn = 2 * (points / span);
+    for (mx_long j = 0; j < part; j++) {
+        MX_GLOBAL float *const at = z + 2 * j * MX_VECTOR;
+        mx_vc v[8];
 #pragma unroll
-        for (int m = 0; m < 8; m++) {
-            r[m] = MX_LOAD(z + 2 * (j + m * part) * MX_VECTOR);
-            i[m] = MX_LOAD(z + (2 * (j + m * part) + 1) * MX_VECTOR);
-        }
-#pragma unroll
-        for (int m = 0; m < 4; m++) {
-            const mx_v dr = r[m] - r[m + 4], di = i[m] - i[m + 4];
-            r[m] += r[m + 4];
-            i[m] += i[m + 4];
-            r[m + 4] = dr;
-            i[m + 4] = di;
-        }
-        const mx_v r5 = root * (r[5] + i[5]), i5 = root * (i[5] - r[5]);
-        const mx_v r6 = i[6], i6 = -r[6], r7 = root * (i[7] - r[7]), i7 = -root * (r[7] + i[7]);
-        r[5] = r5;
-        i[5] = i5;
-        r[6] = r6;
-        i[6] = i6;
-        r[7] = r7;
-        i[7] = i7;
-        mx_fft_fours(r, i, 0, 1); /* the even outputs */
-        mx_fft_fours(r, i, 4, 1); /* the odd ones */
-#pragma unroll
-        for (int m = 0; m < 8; m++) {
-            const int from = m / 2 + m % 2 * 4;
-            const float c = circle[2 * j * m * step], s = circle[2 * j * m * step + 1];
-            MX_STORE(r[from] * c + i[from] * s, z + 2 * (j + m * part) * MX_VECTOR);
-            MX_STORE(i[from] * c - r[from] * s, z + (2 * (j + m * part) + 1) * MX_VECTOR);
-        }
+        for (int m = 0; m < 8; m++) v[m] = mx_vc_load(at + m * step);
+        mx_fft_eight(v, at, step, circle, j * turn);
     }
 }
 
-MX_INLINE void mx_fft_v(MX_GLOBAL float *z, int n, MX_GLOBAL const float *circle, int points)
+/* The last pass of blocks of 2 or 4 elements, n of them in all. */
+MX_INLINE void mx_fft_last(MX_GLOBAL float *z, int n, int span)
 {
-    int span = n;
-    for (; span >= 8; span /= 8)
-        for (int base = 0; base < n; base += span) mx_fft_eight(z + 2 * base * MX_VECTOR, span, circle, points);
-    for (int base = 0; span > 1 && base < n; base += span) {
+    for (int base = 0; base < n; base += span) {
         MX_GLOBAL float *const at = z + 2 * base * MX_VECTOR;
-        mx_v r[4], i[4];
-        for (int m = 0; m < span; m++) {
-            r[m] = MX_LOAD(at + 2 * m * MX_VECTOR);
-            i[m] = MX_LOAD(at + (2 * m + 1) * MX_VECTOR);
-        }
+        mx_vc a = mx_vc_load(at), b = mx_vc_load(at + 2 * MX_VECTOR);
         if (span == 4) {
-            mx_fft_fours(r, i, 0, 1);
+            mx_vc c = mx_vc_load(at + 4 * MX_VECTOR), d = mx_vc_load(at + 6 * MX_VECTOR);
+            MX_FOUR(a, b, c, d);
+            mx_vc_store(c, at + 4 * MX_VECTOR);
+            mx_vc_store(d, at + 6 * MX_VECTOR);
         } else {
-            const mx_v dr = r[0] - r[1], di = i[0] - i[1];
-            r[0] += r[1];
-            i[0] += i[1];
-            r[1] = dr;
-            i[1] = di;
+            MX_TWO(a, b);
         }
-        for (int m = 0; m < span; m++) {
-            MX_STORE(r[m], at + 2 * m * MX_VECTOR);
-            MX_STORE(i[m], at + (2 * m + 1) * MX_VECTOR);
-        }
+        mx_vc_store(a, at);
+        mx_vc_store(b, at + 2 * MX_VECTOR);
+    }
+}
+
+/* Z[k] = Σ_i z[i] e^(-2πjki/n), left at mx_fft_place(n, k), after the first pass. Block by block, so that the passes over
+ * one find it in the first cache. */
+MX_INLINE void mx_fft_finish(MX_GLOBAL float *z, int n, MX_GLOBAL const float *circle, int points)
+{
+    const int block = n / 8;
+    for (int base = 0; base < n; base += block) {
+        MX_GLOBAL float *const at = z + 2 * base * MX_VECTOR;
+        int span = block;
+        for (; span >= 8; span /= 8)
+            for (int part = 0; part < block; part += span)
+                mx_fft_pass(at + 2 * part * MX_VECTOR, span, circle, points);
+        if (span > 1) mx_fft_last(at, block, span);
     }
 }
 
 /* ---- mel ---- */
+
+/* These floats will be read soon. */
+MX_INLINE void mx_soon(MX_GLOBAL const float *p)
+{
+    __builtin_prefetch((const void *)(size_t)p);
+}
 
 /* Where the samples of frame `row` are: in the audio, or reflected, at `stage`. *s: the utterance of a frame before it.
  */
@@ -153,10 +215,121 @@ MX_INLINE MX_GLOBAL const float *mx_frame_samples(MX_GLOBAL const float *audio, 
     return stage;
 }
 
+/* The same for frames row … row + lanes - 1; lanes beyond them repeat the last. Returns whether all lanes are neighbours
+ * in the audio of one utterance. */
+MX_INLINE bool mx_frames_find(MX_GLOBAL const float *audio, MX_GLOBAL const int *sample_ends,
+                              MX_GLOBAL const int *frame_ends, int count, int size, int hop, mx_long row, int lanes,
+                              MX_GLOBAL float *stage, MX_GLOBAL const float *source[MX_VECTOR])
+{
+    const int first = mx_segment_of(frame_ends, count, row);
+    int s = first;
+    for (int lane = 0; lane < MX_VECTOR; lane++)
+        source[lane] = lane < lanes ? mx_frame_samples(audio, sample_ends, frame_ends, size, hop, row + lane, &s,
+                                                       stage + lane * size)
+                                    : source[lanes - 1];
+    return s == first && lanes == MX_VECTOR && source[0] != stage && source[MX_VECTOR - 1] != stage + (MX_VECTOR - 1) * size;
+}
+
+typedef float4 mx_four_anywhere __attribute__((aligned(4)));
+#define MX_FOUR_OF(lane) (*(MX_GLOBAL const mx_four_anywhere *)(source[lane] + at))
+#if MX_VECTOR == 16
+#define MX_FOURS(i)          (mx_v)(MX_FOUR_OF(i), MX_FOUR_OF((i) + 4), MX_FOUR_OF((i) + 8), MX_FOUR_OF((i) + 12))
+#define MX_LOW_TWO(a, b)     MX_MIX(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define MX_HIGH_TWO(a, b)    MX_MIX(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+#define MX_LOW_PAIRS(a, b)   MX_MIX(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
+#define MX_HIGH_PAIRS(a, b)  MX_MIX(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
+#else
+#define MX_FOURS(i)          (mx_v)(MX_FOUR_OF(i), MX_FOUR_OF((i) + 4))
+#define MX_LOW_TWO(a, b)     MX_MIX(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define MX_HIGH_TWO(a, b)    MX_MIX(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define MX_LOW_PAIRS(a, b)   MX_MIX(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define MX_HIGH_PAIRS(a, b)  MX_MIX(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#endif
+
+/* Samples at … at + 3 of all lanes, as four vectors. Loads put quarters of vectors together, which costs no shuffle;
+ * squares of 4 within the quarters do the rest. */
+typedef struct {
+    mx_v a, b, c, d;
+} mx_columns;
+
+MX_INLINE mx_columns mx_frame_columns(MX_GLOBAL const float *const source[MX_VECTOR], int at)
+{
+    const mx_v a = MX_FOURS(0), b = MX_FOURS(1), c = MX_FOURS(2), d = MX_FOURS(3);
+    const mx_v ab = MX_LOW_TWO(a, b), cd = MX_LOW_TWO(c, d), ef = MX_HIGH_TWO(a, b), gh = MX_HIGH_TWO(c, d);
+    mx_columns x;
+    x.a = MX_LOW_PAIRS(ab, cd);
+    x.b = MX_HIGH_PAIRS(ab, cd);
+    x.c = MX_LOW_PAIRS(ef, gh);
+    x.d = MX_HIGH_PAIRS(ef, gh);
+    return x;
+}
+
+/* t [hop, MX_ROW] = the samples at `at` of neighbouring hops, where lanes are neighbouring frames of one utterance and a
+ * frame is four hops or two: then a sample of all lanes is a vector somewhere in such a row, and each sample was
+ * turned once, not for every frame that has it. */
+#define MX_ROW (MX_VECTOR + 4)
+MX_INLINE void mx_hops_turn(MX_GLOBAL const float *const source[MX_VECTOR], int hop, int shifts, MX_GLOBAL float *t)
+{
+    MX_GLOBAL const float *const more[3] = {source[MX_VECTOR - 1] + min(1, shifts - 1) * hop,
+                                            source[MX_VECTOR - 1] + min(2, shifts - 1) * hop,
+                                            source[MX_VECTOR - 1] + min(3, shifts - 1) * hop};
+    for (int at = 0; at < hop; at += 4) {
+        const mx_columns x = mx_frame_columns(source, at);
+        const float4 e = *(MX_GLOBAL const mx_four_anywhere *)(more[0] + at);
+        const float4 f = *(MX_GLOBAL const mx_four_anywhere *)(more[1] + at);
+        const float4 g = *(MX_GLOBAL const mx_four_anywhere *)(more[2] + at);
+        MX_GLOBAL float *const to = t + at * MX_ROW;
+        mx_store(x.a, to);
+        mx_store(x.b, to + MX_ROW);
+        mx_store(x.c, to + 2 * MX_ROW);
+        mx_store(x.d, to + 3 * MX_ROW);
+        *(MX_GLOBAL mx_four_anywhere *)(to + MX_VECTOR) = (float4)(e.x, f.x, g.x, 0.0f);
+        *(MX_GLOBAL mx_four_anywhere *)(to + MX_ROW + MX_VECTOR) = (float4)(e.y, f.y, g.y, 0.0f);
+        *(MX_GLOBAL mx_four_anywhere *)(to + 2 * MX_ROW + MX_VECTOR) = (float4)(e.z, f.z, g.z, 0.0f);
+        *(MX_GLOBAL mx_four_anywhere *)(to + 3 * MX_ROW + MX_VECTOR) = (float4)(e.w, f.w, g.w, 0.0f);
+    }
+}
+
+/* z = the first pass of the transform of all lanes' samples, windowed; even samples are real, odd ones imaginary parts.
+ * t: room for hop rows. */
+MX_INLINE void mx_frames_begin(MX_GLOBAL const float *const source[MX_VECTOR], bool neighbours,
+                               MX_GLOBAL const float *window, MX_GLOBAL const float *circle, int size, int hop,
+                               MX_GLOBAL float *t, MX_GLOBAL float *z)
+{
+    const int part = size / 16, shifts = size / hop; /* part: of size/2 points */
+    const mx_long step = 2 * part * MX_VECTOR;
+    if (!neighbours || hop * shifts != size || (shifts != 4 && shifts != 2)) {
+        for (int i = 0; i < size; i += 4) {
+            const mx_columns x = mx_frame_columns(source, i);
+            mx_store(x.a * window[i], z + i * MX_VECTOR);
+            mx_store(x.b * window[i + 1], z + (i + 1) * MX_VECTOR);
+            mx_store(x.c * window[i + 2], z + (i + 2) * MX_VECTOR);
+            mx_store(x.d * window[i + 3], z + (i + 3) * MX_VECTOR);
+        }
+        mx_fft_pass(z, size / 2, circle, size);
+        return;
+    }
+    MX_GLOBAL const float *rows[8], *const next = source[MX_VECTOR - 1] + size; /* of the next block */
+    const mx_long ahead = MX_VECTOR * hop / part;
+    mx_hops_turn(source, hop, shifts, t);
+    for (int m = 0; m < 8; m++) rows[m] = t + m * size / 8 % hop * MX_ROW + m * shifts / 8;
+    for (mx_long j = 0; j < part; j++) {
+        mx_vc v[8];
+        for (mx_long i = 0; i < ahead; i += 16) mx_soon(next + j * ahead + i);
+#pragma unroll
+        for (int m = 0; m < 8; m++) {
+            MX_GLOBAL const float *const w = window + 2 * (j + m * part);
+            v[m].r = mx_load(rows[m] + 2 * j * MX_ROW) * w[0];
+            v[m].i = mx_load(rows[m] + (2 * j + 1) * MX_ROW) * w[1];
+        }
+        mx_fft_eight(v, z + 2 * j * MX_VECTOR, step, circle, 4 * j);
+    }
+}
+
 MX_FULL_WIDTH MX_KERNEL(1)
 mx_mel_frames(MX_ARG(const float, audio), MX_ARG(const int, sample_ends), MX_ARG(const int, frame_ends),
               MX_ARG(const float, tables), MX_ARG(float, mel), MX_ARG(float, energy), MX_ARG(const int, status),
-              MX_ARG(float, work), int count, int rows, int groups, int size, int hop, int bands, float least,
+              MX_ARG(float, work), int count, int rows, mx_long each, int size, int hop, int bands, float least,
               float mean, float inverse_deviation)
 {
     MX_USE(const float, audio);
@@ -178,40 +351,36 @@ mx_mel_frames(MX_ARG(const float, audio), MX_ARG(const int, sample_ends), MX_ARG
     int used = 0;
     for (int k = 0; k < points; k++) place[k] = 2 * mx_fft_place(points, k) * MX_VECTOR;
     for (int b = 0; b < bands; b++) used = max(used, first[b] + ends[b + 1] - ends[b]);
-    for (mx_long row = MX_INDEX * MX_VECTOR; row < rows; row += (mx_long)groups * MX_VECTOR) {
+    const mx_long begin = MX_INDEX * each, end = begin + each < rows ? begin + each : rows;
+    for (mx_long row = begin; row < end; row += MX_VECTOR) {
         MX_GLOBAL const float *source[MX_VECTOR];
-        const int lanes = (int)(rows - row < MX_VECTOR ? rows - row : MX_VECTOR);
-        int s = mx_segment_of(frame_ends, count, row);
-        for (int lane = 0; lane < MX_VECTOR; lane++)
-            source[lane] = lane < lanes ? mx_frame_samples(audio, sample_ends, frame_ends, size, hop, row + lane, &s,
-                                                           stage + lane * size)
-                                        : source[lanes - 1];
-        for (int i = 0; i < size; i += MX_VECTOR) {
-            mx_v square[MX_VECTOR];
-#pragma unroll
-            for (int lane = 0; lane < MX_VECTOR; lane++) square[lane] = MX_LOAD(source[lane] + i);
-            mx_turn(square);
-#pragma unroll
-            for (int j = 0; j < MX_VECTOR; j++) MX_STORE(square[j] * tables[i + j], z + (i + j) * MX_VECTOR);
-        }
-        mx_fft_v(z, points, circle, size);
-        const mx_v zero = MX_LOAD(z), other = MX_LOAD(z + MX_VECTOR);
-        mx_v power = (zero + other) * (zero + other) + (zero - other) * (zero - other);
-        MX_STORE(fabs(zero + other), magnitude);
-        MX_STORE(fabs(zero - other), magnitude + points * MX_VECTOR);
+        const int lanes = (int)(end - row < MX_VECTOR ? end - row : MX_VECTOR);
+        const bool neighbours =
+            mx_frames_find(audio, sample_ends, frame_ends, count, size, hop, row, lanes, stage, source);
+        mx_frames_begin(source, neighbours, tables, circle, size, hop, stage, z);
+        mx_fft_finish(z, points, circle, size);
+        const mx_v zero = mx_load(z), other = mx_load(z + MX_VECTOR);
+        mx_v power = 4.0f * ((zero + other) * (zero + other) + (zero - other) * (zero - other));
+        mx_store(fabs(zero + other), magnitude);
+        mx_store(fabs(zero - other), magnitude + points * MX_VECTOR);
         for (int k = 1; k <= points / 2; k++) { /* as mx_bin_pair of kernels/frames.cl */
             MX_GLOBAL const float *const one = z + place[k], *const two = z + place[points - k];
-            const mx_v ar = MX_LOAD(one), ai = MX_LOAD(one + MX_VECTOR);
-            const mx_v br = MX_LOAD(two), bi = -MX_LOAD(two + MX_VECTOR);
+            const int next = min(k + 6, points / 2); /* z is larger than the first cache, and this order nobody foresees */
+            mx_soon(z + place[next]);
+            mx_soon(z + place[next] + MX_VECTOR);
+            mx_soon(z + place[points - next]);
+            mx_soon(z + place[points - next] + MX_VECTOR);
+            const mx_v ar = mx_load(one), ai = mx_load(one + MX_VECTOR);
+            const mx_v br = mx_load(two), bi = -mx_load(two + MX_VECTOR);
             const float c = circle[2 * k], d = circle[2 * k + 1];
             const mx_v er = ai - bi, ei = br - ar, odd_r = er * c + ei * d, odd_i = ei * c - er * d;
             const mx_v xr = (ar + br) + odd_r, xi = (ai + bi) + odd_i, yr = (ar + br) - odd_r, yi = (ai + bi) - odd_i;
-            const mx_v low = 0.25f * (xr * xr + xi * xi), high = 0.25f * (yr * yr + yi * yi);
+            const mx_v low = xr * xr + xi * xi, high = yr * yr + yi * yi; /* four times the power */
             power += low;
-            if (k < used) MX_STORE(mx_root_v(low), magnitude + k * MX_VECTOR);
+            if (k < used) mx_store(mx_half_root_v(low), magnitude + k * MX_VECTOR);
             if (k == points - k) break;
             power += high;
-            if (points - k < used) MX_STORE(mx_root_v(high), magnitude + (points - k) * MX_VECTOR);
+            if (points - k < used) mx_store(mx_half_root_v(high), magnitude + (points - k) * MX_VECTOR);
         }
         for (int b = 0; b < bands; b++) {
             MX_GLOBAL const float *const bin = magnitude + first[b] * MX_VECTOR, *const w = weight + ends[b];
@@ -219,88 +388,37 @@ mx_mel_frames(MX_ARG(const float, audio), MX_ARG(const int, sample_ends), MX_ARG
             mx_v sum = 0.0f, second = 0.0f;
             int i = 0;
             for (; i + 2 <= width; i += 2) {
-                sum += w[i] * MX_LOAD(bin + i * MX_VECTOR);
-                second += w[i + 1] * MX_LOAD(bin + (i + 1) * MX_VECTOR);
+                sum += w[i] * mx_load(bin + i * MX_VECTOR);
+                second += w[i + 1] * mx_load(bin + (i + 1) * MX_VECTOR);
             }
-            if (i < width) sum += w[i] * MX_LOAD(bin + i * MX_VECTOR);
+            if (i < width) sum += w[i] * mx_load(bin + i * MX_VECTOR);
             sum += second;
             sum = select((mx_v)least, sum, sum > least || sum != sum);
-            MX_STORE((mx_log_v(sum) - mean) * inverse_deviation, out + b * MX_VECTOR);
+            mx_store((mx_log_v(sum) - mean) * inverse_deviation, out + b * MX_VECTOR);
         }
         for (int b = 0; b < bands; b += MX_VECTOR) {
             mx_v square[MX_VECTOR];
 #pragma unroll
-            for (int i = 0; i < MX_VECTOR; i++) square[i] = MX_LOAD(out + (b + i) * MX_VECTOR);
+            for (int i = 0; i < MX_VECTOR; i++) square[i] = mx_load(out + (b + i) * MX_VECTOR);
             mx_turn(square);
 #pragma unroll
             for (int lane = 0; lane < MX_VECTOR; lane++) {
                 MX_GLOBAL float *const to = mel + (row + lane) * bands + b;
                 if (lane < lanes && b + MX_VECTOR <= bands) {
-                    MX_STORE(square[lane], to);
+                    mx_store(square[lane], to);
                 } else if (lane < lanes) {
                     float one[MX_VECTOR];
-                    MX_STORE(square[lane], one);
+                    mx_store(square[lane], one);
                     for (int i = 0; b + i < bands; i++) to[i] = one[i];
                 }
             }
         }
         if (energy) {
             float one[MX_VECTOR];
-            const mx_v root = sqrt(power);
-            MX_STORE(mx_log_v(select((mx_v)least, root, root > least || root != root)), one);
+            const mx_v root = 0.5f * sqrt(power);
+            mx_store(mx_log_v(select((mx_v)least, root, root > least || root != root)), one);
             for (int lane = 0; lane < lanes; lane++) energy[row + lane] = one[lane];
         }
-    }
-}
-
-/* ---- pitch: the difference function of one frame; difference[t] for t = 0 … lag_max + 1 ---- */
-#define MX_LAGS (4 * MX_VECTOR) /* at once */
-
-MX_FULL_WIDTH MX_KERNEL(1)
-mx_pitch_frames(MX_ARG(const float, audio), MX_ARG(const int, sample_ends), MX_ARG(const int, frame_ends),
-                MX_ARG(float, work), MX_ARG(const int, status), int count, int size, int hop, int lag_min, int lag_max,
-                float rate, float low_hz, float high_hz, float quiet, float limit, float octave, int rows, mx_long each)
-{
-    MX_USE(const float, audio);
-    MX_USE(const int, sample_ends);
-    MX_USE(const int, frame_ends);
-    MX_USE(float, work);
-    MX_USE(const int, status);
-    if (status[0] != 0) return;
-    float x[MX_FRAME + MX_LAGS], difference[MX_FRAME + MX_LAGS];
-    const int window = size - lag_max - 1;
-    const mx_long begin = MX_INDEX * each, end = begin + each < rows ? begin + each : rows;
-    int s = mx_segment_of(frame_ends, count, begin);
-    for (int i = size; i < size + MX_LAGS; i++) x[i] = 0.0f;
-    for (mx_long row = begin; row < end; row++) {
-        while (frame_ends[s + 1] <= row) s++;
-        const int n = sample_ends[s + 1] - sample_ends[s];
-        const mx_long at = (row - frame_ends[s]) * hop - size / 2;
-        MX_GLOBAL const float *const from = audio + sample_ends[s];
-        if (at >= 0 && at + size <= n)
-            for (int i = 0; i < size; i++) x[i] = from[at + i];
-        else
-            for (int i = 0; i < size; i++) x[i] = from[mx_reflect(at + i, n)];
-        float power = 0.0f;
-        for (int i = 0; i < window; i++) power += x[i] * x[i];
-        for (int t = 0; t < lag_max + 2; t += MX_LAGS) {
-            mx_v a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f;
-            for (int i = 0; i < window; i++) {
-                const float *const lag = x + i + t;
-                const mx_v one = (mx_v)x[i], e = one - MX_LOAD(lag), f = one - MX_LOAD(lag + MX_VECTOR);
-                const mx_v g = one - MX_LOAD(lag + 2 * MX_VECTOR), h = one - MX_LOAD(lag + 3 * MX_VECTOR);
-                a += e * e;
-                b += f * f;
-                c += g * g;
-                d += h * h;
-            }
-            MX_STORE(a, difference + t);
-            MX_STORE(b, difference + t + MX_VECTOR);
-            MX_STORE(c, difference + t + 2 * MX_VECTOR);
-            MX_STORE(d, difference + t + 3 * MX_VECTOR);
-        }
-        mx_pitch_choose(difference, power >= quiet, work + row * MX_PITCH_WORK, lag_min, lag_max, rate, low_hz, high_hz,
-                        limit, octave);
     }
 }
 #endif

@@ -205,6 +205,7 @@ static int state_device_info(void *context, int index, struct mx_device_info *ou
     for (size_t i = 0; i < sizeof out->cores / sizeof *out->cores; i++) out->cores[i] = -1;
     out->caps = (struct mx_device_caps){
         .async_copy = true, .peer_copy = true, .pinned_host = out->kind == MX_DEVICE_GPU, .event_times = true};
+    out->work_bytes = MX_SCRATCH_BYTES + (out->kind == MX_DEVICE_CPU ? MX_PACKED_BYTES : 0);
     snprintf(out->bf16_missing, sizeof out->bf16_missing, "OpenCL devices multiply in fp32");
     return 0;
 }

@@ -78,6 +78,7 @@ static int tuning_read(const struct mx_device *device, struct mx_opencl_device *
     }
     impl->most_bytes = most;
     mx_kernel_tuning_choose(&impl->tuning, device->info.kind == MX_DEVICE_CPU, (int)width, group);
+    impl->tuning.units = device->info.compute_units;
     return 0;
 }
 

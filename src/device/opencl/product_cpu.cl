@@ -14,8 +14,9 @@ typedef int16 mx_vi;
 #define MX_AS_V(x)     as_float16(x)
 #define MX_AS_VI(x)    as_int16(x)
 #define MX_TO_V(x)     convert_float16(x)
-#define MX_LOAD(p)     vload16(0, p)
-#define MX_STORE(v, p) vstore16(v, 0, p)
+#define MX_MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define MX_ZIP_LOW(a, b)  MX_MIX(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define MX_ZIP_HIGH(a, b) MX_MIX(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #define MX_MR          12
 #define MX_ROWS_EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #define MX_FULL_WIDTH  __attribute__((min_vector_width(512)))
@@ -25,13 +26,30 @@ typedef int8 mx_vi;
 #define MX_AS_V(x)     as_float8(x)
 #define MX_AS_VI(x)    as_int8(x)
 #define MX_TO_V(x)     convert_float8(x)
-#define MX_LOAD(p)     vload8(0, p)
-#define MX_STORE(v, p) vstore8(v, 0, p)
+#define MX_MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define MX_ZIP_LOW(a, b)  MX_MIX(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define MX_ZIP_HIGH(a, b) MX_MIX(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #define MX_MR          6
 #define MX_ROWS_EACH(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #define MX_FULL_WIDTH  __attribute__((min_vector_width(256)))
 #endif
 #define MX_NR (2 * MX_VECTOR)
+
+/* A vector at any float. vload and vstore of whole vectors are libraries' functions, which PoCL cuts into quarters: a
+ * load that follows such a store waits for all four of them to reach the cache. */
+typedef mx_v mx_v_anywhere __attribute__((aligned(4)));
+#define MX_FOR_SPACE(space)                                                                                            \
+    MX_INLINE __attribute__((overloadable)) mx_v mx_load(space const float *p)                                         \
+    {                                                                                                                  \
+        return *(space const mx_v_anywhere *)p;                                                                        \
+    }                                                                                                                  \
+    MX_INLINE __attribute__((overloadable)) void mx_store(mx_v v, space float *p)                                      \
+    {                                                                                                                  \
+        *(space mx_v_anywhere *)p = v;                                                                                 \
+    }
+MX_FOR_SPACE(__global)
+MX_FOR_SPACE(__private)
+#undef MX_FOR_SPACE
 
 /* ---- squares of vectors ---- */
 
@@ -43,10 +61,8 @@ MX_INLINE void mx_turn(mx_v r[MX_VECTOR])
         mx_v t[MX_VECTOR];
 #pragma unroll
         for (int i = 0; i < MX_VECTOR / 2; i++) {
-            t[2 * i].even = r[i].lo;
-            t[2 * i].odd = r[i + MX_VECTOR / 2].lo;
-            t[2 * i + 1].even = r[i].hi;
-            t[2 * i + 1].odd = r[i + MX_VECTOR / 2].hi;
+            t[2 * i] = MX_ZIP_LOW(r[i], r[i + MX_VECTOR / 2]);
+            t[2 * i + 1] = MX_ZIP_HIGH(r[i], r[i + MX_VECTOR / 2]);
         }
 #pragma unroll
         for (int i = 0; i < MX_VECTOR; i++) r[i] = t[i];
@@ -59,10 +75,10 @@ MX_INLINE void mx_turn_square(MX_GLOBAL const float *from, mx_long from_step, MX
 {
     mx_v square[MX_VECTOR];
 #pragma unroll
-    for (int i = 0; i < MX_VECTOR; i++) square[i] = MX_LOAD(from + i * from_step);
+    for (int i = 0; i < MX_VECTOR; i++) square[i] = mx_load(from + i * from_step);
     mx_turn(square);
 #pragma unroll
-    for (int i = 0; i < MX_VECTOR; i++) MX_STORE(square[i] * factor, to + i * to_step);
+    for (int i = 0; i < MX_VECTOR; i++) mx_store(square[i] * factor, to + i * to_step);
 }
 
 /* ---- packing ---- */
@@ -147,12 +163,12 @@ mx_product_pack_b(MX_ARG(const float, b), MX_ARG(float, packed), mx_long n, mx_l
     const int columns = (int)(n - first < MX_NR ? n - first : MX_NR);
     if (shape == 0 && columns == MX_NR) {
         for (mx_long k = 0; k < kc; k++) {
-            MX_STORE(MX_LOAD(b + (k0 + k) * ldb + first), to + k * MX_NR);
-            MX_STORE(MX_LOAD(b + (k0 + k) * ldb + first + MX_VECTOR), to + k * MX_NR + MX_VECTOR);
+            mx_store(mx_load(b + (k0 + k) * ldb + first), to + k * MX_NR);
+            mx_store(mx_load(b + (k0 + k) * ldb + first + MX_VECTOR), to + k * MX_NR + MX_VECTOR);
         }
         for (mx_long k = kc; k < depth; k++) {
-            MX_STORE((mx_v)0.0f, to + k * MX_NR);
-            MX_STORE((mx_v)0.0f, to + k * MX_NR + MX_VECTOR);
+            mx_store((mx_v)0.0f, to + k * MX_NR);
+            mx_store((mx_v)0.0f, to + k * MX_NR + MX_VECTOR);
         }
         return;
     }
@@ -228,17 +244,17 @@ MX_INLINE void mx_product_finish(const float *one, MX_GLOBAL float *c, MX_GLOBAL
                                  int act_grad, int accumulate)
 {
     if (columns >= MX_VECTOR) {
-        mx_v z = MX_LOAD(one);
+        mx_v z = mx_load(one);
         if (act_grad) {
-            z *= mx_slope_v(act, MX_LOAD(pre + at));
+            z *= mx_slope_v(act, mx_load(pre + at));
         } else {
-            if (bias) z += MX_LOAD(bias + first);
-            if (pre) MX_STORE(z, pre + at);
+            if (bias) z += mx_load(bias + first);
+            if (pre) mx_store(z, pre + at);
             z = mx_activate_v(act, z);
         }
-        if (residual) z += MX_LOAD(residual + at);
-        if (accumulate) z += MX_LOAD(c + at);
-        MX_STORE(z, c + at);
+        if (residual) z += mx_load(residual + at);
+        if (accumulate) z += mx_load(c + at);
+        mx_store(z, c + at);
         return;
     }
     for (int i = 0; i < columns; i++) {
@@ -257,8 +273,8 @@ MX_INLINE void mx_product_finish(const float *one, MX_GLOBAL float *c, MX_GLOBAL
 
 #define MX_ZERO(i) mx_v p##i = 0.0f, q##i = 0.0f;
 #define MX_KEEP(i)                                                                                                     \
-    MX_STORE(p##i, tile + i * MX_NR);                                                                                  \
-    MX_STORE(q##i, tile + i * MX_NR + MX_VECTOR);
+    mx_store(p##i, tile + i * MX_NR);                                                                                  \
+    mx_store(q##i, tile + i * MX_NR + MX_VECTOR);
 
 /* Group: a panel of B (columns n0 + …) and `tiles` panels of A (rows m0 + …). C is written whole. */
 #define MX_PRODUCT(name)                                                                                               \
@@ -299,7 +315,7 @@ MX_INLINE void mx_product_finish(const float *one, MX_GLOBAL float *c, MX_GLOBAL
 
 #define MX_STEP(j)                                                                                                     \
     {                                                                                                                  \
-        const mx_v b0 = MX_LOAD(right + j * MX_NR), b1 = MX_LOAD(right + j * MX_NR + MX_VECTOR);                       \
+        const mx_v b0 = mx_load(right + j * MX_NR), b1 = mx_load(right + j * MX_NR + MX_VECTOR);                       \
         MX_GLOBAL const float *const left_j = left + MX_LEFT(0, j);                                                    \
         MX_ROWS_EACH(MX_ADD_J)                                                                                         \
     }

@@ -35,19 +35,19 @@ mx_norm_forward(MX_ARG(const float, x), MX_ARG(const float, gamma), MX_ARG(const
         MX_GLOBAL float *const out = y + r * n;
         mx_v sums = 0.0f;
         float rest = 0.0f;
-        for (int i = 0; i < whole; i += MX_VECTOR) sums += MX_LOAD(in + i);
+        for (int i = 0; i < whole; i += MX_VECTOR) sums += mx_load(in + i);
         for (int i = whole; i < n; i++) rest += in[i];
         const float mean = (mx_sum_v(sums) + rest) / (float)n;
         sums = 0.0f;
         rest = 0.0f;
         for (int i = 0; i < whole; i += MX_VECTOR) {
-            const mx_v d = MX_LOAD(in + i) - mean;
+            const mx_v d = mx_load(in + i) - mean;
             sums += d * d;
         }
         for (int i = whole; i < n; i++) rest += (in[i] - mean) * (in[i] - mean);
         const float scale = 1.0f / sqrt((mx_sum_v(sums) + rest) / (float)n + eps);
         for (int i = 0; i < whole; i += MX_VECTOR)
-            MX_STORE((MX_LOAD(in + i) - mean) * scale * MX_LOAD(gamma + i) + MX_LOAD(beta + i), out + i);
+            mx_store((mx_load(in + i) - mean) * scale * mx_load(gamma + i) + mx_load(beta + i), out + i);
         for (int i = whole; i < n; i++) out[i] = (in[i] - mean) * scale * gamma[i] + beta[i];
         stats[2 * r] = mean;
         stats[2 * r + 1] = scale;
@@ -78,9 +78,9 @@ mx_norm_backward(MX_ARG(const float, dy), MX_ARG(const float, x), MX_ARG(const f
         mx_v sums = 0.0f, products = 0.0f;
         float sum = 0.0f, product = 0.0f;
         for (int i = 0; i < whole; i += MX_VECTOR) {
-            const mx_v v = MX_LOAD(g + i) * MX_LOAD(gamma + i);
+            const mx_v v = mx_load(g + i) * mx_load(gamma + i);
             sums += v;
-            products += v * (MX_LOAD(in + i) - mean);
+            products += v * (mx_load(in + i) - mean);
         }
         for (int i = whole; i < n; i++) {
             sum += g[i] * gamma[i];
@@ -89,13 +89,13 @@ mx_norm_backward(MX_ARG(const float, dy), MX_ARG(const float, x), MX_ARG(const f
         const float shift = scale * (mx_sum_v(sums) + sum) / (float)n;
         const float slope = scale * scale * scale * (mx_sum_v(products) + product) / (float)n;
         for (int i = 0; i < whole; i += MX_VECTOR) {
-            const mx_v one = MX_LOAD(g + i), centred = MX_LOAD(in + i) - mean;
-            mx_v v = one * MX_LOAD(gamma + i) * scale - shift - centred * slope;
-            if (residual) v += MX_LOAD(skip + i);
-            if (accumulate) v += MX_LOAD(out + i);
-            MX_STORE(v, out + i);
-            MX_STORE(MX_LOAD(dgamma + i) + one * centred * scale, dgamma + i);
-            MX_STORE(MX_LOAD(dbeta + i) + one, dbeta + i);
+            const mx_v one = mx_load(g + i), centred = mx_load(in + i) - mean;
+            mx_v v = one * mx_load(gamma + i) * scale - shift - centred * slope;
+            if (residual) v += mx_load(skip + i);
+            if (accumulate) v += mx_load(out + i);
+            mx_store(v, out + i);
+            mx_store(mx_load(dgamma + i) + one * centred * scale, dgamma + i);
+            mx_store(mx_load(dbeta + i) + one, dbeta + i);
         }
         for (int i = whole; i < n; i++) {
             const float one = g[i], centred = in[i] - mean;
@@ -121,11 +121,11 @@ mx_column_rows(MX_ARG(const float, x), MX_ARG(float, partial), mx_long rows, mx_
     for (; i + MX_NR <= n; i += MX_NR) {
         mx_v first = 0.0f, second = 0.0f;
         for (mx_long r = begin; r < end; r++) {
-            first += MX_LOAD(x + r * n + i);
-            second += MX_LOAD(x + r * n + i + MX_VECTOR);
+            first += mx_load(x + r * n + i);
+            second += mx_load(x + r * n + i + MX_VECTOR);
         }
-        MX_STORE(first, to + i);
-        MX_STORE(second, to + i + MX_VECTOR);
+        mx_store(first, to + i);
+        mx_store(second, to + i + MX_VECTOR);
     }
     for (; i < n; i++) {
         float sum = 0.0f;
@@ -157,11 +157,11 @@ mx_rotary_rows(MX_ARG(float, x), MX_ARG(const float, table), MX_ARG(const int, o
             MX_GLOBAL float *const first = x + r * stride + h * 2 * half_width, *const second = first + half_width;
             int i = 0;
             for (; i + MX_VECTOR <= half_width; i += MX_VECTOR) {
-                const mx_v a = MX_LOAD(angles + 2 * i), b = MX_LOAD(angles + 2 * i + MX_VECTOR);
-                const mx_v u = MX_LOAD(first + i), v = MX_LOAD(second + i);
+                const mx_v a = mx_load(angles + 2 * i), b = mx_load(angles + 2 * i + MX_VECTOR);
+                const mx_v u = mx_load(first + i), v = mx_load(second + i);
                 const mx_v c = (mx_v)(a.even, b.even), d = (mx_v)(a.odd, b.odd) * sign;
-                MX_STORE(u * c - v * d, first + i);
-                MX_STORE(v * c + u * d, second + i);
+                mx_store(u * c - v * d, first + i);
+                mx_store(v * c + u * d, second + i);
             }
             for (; i < half_width; i++) {
                 const float c = angles[2 * i], d = angles[2 * i + 1] * sign, u = first[i], v = second[i];
@@ -194,8 +194,8 @@ mx_spread_rows(MX_ARG(const float, x), MX_ARG(const int, ends), MX_ARG(float, y)
         MX_GLOBAL float *const to = y + r * n;
         int i = 0;
         for (; i + MX_VECTOR <= n; i += MX_VECTOR) {
-            const mx_v v = factor * MX_LOAD(from + i);
-            MX_STORE(accumulate ? v + MX_LOAD(to + i) : v, to + i);
+            const mx_v v = factor * mx_load(from + i);
+            mx_store(accumulate ? v + mx_load(to + i) : v, to + i);
         }
         for (; i < n; i++) to[i] = accumulate ? to[i] + factor * from[i] : factor * from[i];
     }
@@ -258,9 +258,9 @@ mx_dropout_rows(MX_ARG(const float, x), MX_ARG(float, y), MX_ARG(const float, re
         mx_words_in_order(c0, c1, c2, c3, word);
         for (int j = 0; j < 4; j++) {
             const mx_long at = i + j * MX_VECTOR;
-            mx_v v = select((mx_v)0.0f, MX_LOAD(x + at) * factor, word[j] >= threshold);
-            if (residual) v += MX_LOAD(residual + at);
-            MX_STORE(v, y + at);
+            mx_v v = select((mx_v)0.0f, mx_load(x + at) * factor, word[j] >= threshold);
+            if (residual) v += mx_load(residual + at);
+            mx_store(v, y + at);
         }
     }
     for (; i < end; i += 4) {

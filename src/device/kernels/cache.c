@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Built kernels on the disk; see cache.h.
+ */
+#include "device/kernels/cache.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "device/kernels/launch.h"
+#include "myxtts/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#define LONG_SECONDS 2 /* of building, before the user is told */
+
+/* ---- files ---- */
+
+/* The folder of the cache, made if need be; false if there is none. */
+static bool cache_folder(char out[MX_KERNEL_PATH_BYTES])
+{
+    const char *const own = getenv("MYXTTS_CACHE"), *const xdg = getenv("XDG_CACHE_HOME"), *const home = getenv("HOME");
+    int length;
+    if (own && *own) {
+        length = snprintf(out, MX_KERNEL_PATH_BYTES, "%s/kernels", own);
+    } else if (xdg && *xdg) {
+        length = snprintf(out, MX_KERNEL_PATH_BYTES, "%s/myxtts/kernels", xdg);
+    } else if (home && *home) {
+        length = snprintf(out, MX_KERNEL_PATH_BYTES, "%s/.cache/myxtts/kernels", home);
+    } else {
+        return false;
+    }
+    if (length < 0 || length >= MX_KERNEL_PATH_BYTES) return false;
+    for (char *slash = strchr(out + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(out, 0777); /* it may be there; what matters shows when the file is written */
+        *slash = '/';
+    }
+    mkdir(out, 0777);
+    return true;
+}
+
+bool mx_kernel_cache_path(const char *const *texts, int count, const char *suffix, char out[MX_KERNEL_PATH_BYTES])
+{
+    char folder[MX_KERNEL_PATH_BYTES];
+    XXH3_state_t *const state = XXH3_createState();
+    if (!state) return false;
+    XXH3_128bits_reset(state);
+    XXH3_128bits_update(state, mx_kernel_source, mx_kernel_source_bytes);
+    for (int i = 0; i < count; i++) XXH3_128bits_update(state, texts[i], strlen(texts[i]) + 1);
+    const XXH128_hash_t hash = XXH3_128bits_digest(state);
+    XXH3_freeState(state);
+    if (!cache_folder(folder)) return false;
+    const int length = snprintf(out, MX_KERNEL_PATH_BYTES, "%s/%016llx%016llx.%s", folder,
+                                (unsigned long long)hash.high64, (unsigned long long)hash.low64, suffix);
+    return length > 0 && length < MX_KERNEL_PATH_BYTES;
+}
+
+bool mx_kernel_cache_read(const char *path, char **data, size_t *bytes)
+{
+    if (mx_file_read(path, MX_KERNEL_BINARY_BYTES, data, bytes) == 0) return true;
+    mx_error_clear();
+    return false;
+}
+
+void mx_kernel_cache_write(const char *path, const void *data, size_t bytes)
+{
+    if (mx_file_write_atomic(path, data, bytes) == 0) return;
+    mx_debug("the built kernels are not kept: %s", mx_error_last()->message);
+    mx_error_clear();
+}
+
+/* ---- telling the user ---- */
+
+static void *tell(void *context)
+{
+    struct mx_kernel_teller *const t = context;
+    bool late = false;
+    pthread_mutex_lock(&t->lock);
+    while (!t->done && !late) late = pthread_cond_timedwait(&t->finished, &t->lock, &t->at) == ETIMEDOUT;
+    const bool tells = !t->done;
+    pthread_mutex_unlock(&t->lock);
+    if (tells) mx_info("building the kernels for %s; later starts find them on the disk", t->device);
+    return NULL;
+}
+
+void mx_kernel_teller_start(struct mx_kernel_teller *teller, const char *device)
+{
+    *teller = (struct mx_kernel_teller){.device = device, .begin_ns = mx_clock_ns()};
+    clock_gettime(CLOCK_REALTIME, &teller->at);
+    teller->at.tv_sec += LONG_SECONDS;
+    pthread_mutex_init(&teller->lock, NULL);
+    pthread_cond_init(&teller->finished, NULL);
+    teller->runs = pthread_create(&teller->thread, NULL, tell, teller) == 0;
+}
+
+void mx_kernel_teller_stop(struct mx_kernel_teller *teller)
+{
+    pthread_mutex_lock(&teller->lock);
+    teller->done = true;
+    pthread_cond_signal(&teller->finished);
+    pthread_mutex_unlock(&teller->lock);
+    if (teller->runs) pthread_join(teller->thread, NULL);
+    pthread_cond_destroy(&teller->finished);
+    pthread_mutex_destroy(&teller->lock);
+    mx_debug("the kernels for %s were built in %.1f s", teller->device,
+             (double)(mx_clock_ns() - teller->begin_ns) / 1e9);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A product on its way to launches: what plan_product.c makes of operations, and plan_gemm.c turns into calls of a
+ * library of products where the backend has one. For them alone.
+ */
+#ifndef MX_DEVICE_KERNELS_PRODUCT_H
+#define MX_DEVICE_KERNELS_PRODUCT_H
+
+#include "device/kernels/launch.h"
+
+/* How A and B lie: the shapes of product.cl. */
+enum { MX_A_ROWS, MX_A_COLUMNS, MX_A_TAPS, MX_A_TAPS_COLUMNS };
+enum { MX_B_ROWS, MX_B_COLUMNS, MX_B_BLOCKS };
+
+struct mx_product {
+    struct mx_slice a, b, c,
+        bounds; /* bounds: int32 [rows, 2] for A_TAPS…: first row of each row's sequence, and end */
+    int64_t m, n, k, lda, ldb, ldc;
+    int a_shape, b_shape;
+    int64_t taps, width;         /* A_TAPS… */
+    int64_t b_width, b_jump;     /* B_BLOCKS */
+    bool bf16;                   /* MX_PRECISION_BF16 */
+    bool a_bf16, b_bf16;         /* stored as such; only with bf16 */
+    struct mx_epilogue epilogue; /* c_bf16, pre_bf16 only with bf16 */
+};
+
+/* With launcher->gemm and launcher->work; m and n are not 0. */
+int mx_plan_gemm(struct mx_launcher *launcher, const struct mx_product *p);
+
+#endif

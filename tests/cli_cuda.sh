@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# The program on CUDA, with the program given as $1: devices, validate and train on two devices of the double
+# (tests/double), which reach each other's memory or do not; losses as on the CPU; a run that goes from one backend to the
+# other; a device that is lost on the way. Everything runs on a small corpus of tones that is made here.
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+. "$here/support/cli.sh"
+# shellcheck source=tests/support/tones.sh
+. "$here/support/tones.sh"
+
+double=$(dirname "$program")/libcuda_double.so
+if [ ! -e "$double" ]; then
+    echo "skipped: the tests were not built ($double is not there)"
+    exit 77
+fi
+export MYXTTS_CUDA_DRIVER=$double MYXTTS_CUDA_NVRTC=$double MYXTTS_CUDA_CUBLAS=$double MYXTTS_CUDA_NVML=$double
+export MYXTTS_CACHE=$folder/cache CUDA_DOUBLE_REPORT=$folder/report
+unset CUDA_VISIBLE_DEVICES
+
+# clean "what": the double saw nothing wrong, and everything was given back.
+clean() {
+    check "$1: nothing wrong was asked of CUDA" grep -qx 'faults 0' report
+    check "$1: everything was given back" awk '
+        /^(contexts|buffers|pinned|streams|events|modules|graphs|handles) / && $2 != 0 { print; wrong = 1 }
+        END { exit wrong }' report
+}
+# total NAME: what the double counted
+total() {
+    awk -v name="$1" '$1 == name { print $2 }' report
+}
+# follows CPU RUN: its losses, step by step, are those of the run on the CPU, within 1e-3.
+follows() {
+    check "$2: the losses of $1" perl -e '
+        my ($a, $b) = map { open(my $f, "<", "$_/metrics.jsonl") or die;
+                            [map { /"loss":([-0-9.e+]+)/ ? $1 : () } <$f>] } @ARGV;
+        @$a == @$b && @$a >= 4 or die scalar(@$a), " losses and ", scalar(@$b), "\n";
+        abs($a->[$_] - $b->[$_]) <= 1e-3 * abs($a->[$_]) or die "step $_: $a->[$_] and $b->[$_]\n" for 0 .. $#$a;
+    ' "$1" "$2"
+}
+
+# shellcheck disable=SC2016
+tone_corpus tones 8 '$count = 8000 + 500 * ($row % 4); $loud = 9000; $step = ($row % 2 ? 0.04 : 0.09) + 0.002 * $row;
+    $text = ($row % 2 ? "low" : "high") . "|The tone $letter."'
+base=(train --train-data tones "${small[@]}" --set training.samples=0 --seed 3 --eval-every 0 --batch-size 2)
+pair=(--backend cuda --data-gpu 0 --model-gpu 1)
+one=(--backend cpu --cpu-devices $(($(nproc) < 2 ? 1 : 2)) --device cpu:0)
+
+# ---- what is there ----
+done_with devices
+check "both devices" grep -q 'cuda:1 *Double B' stdout
+CUDA_VISIBLE_DEVICES=1 done_with devices
+check "the chosen one is the first" grep -q 'cuda:0 *Double B' stdout
+check "there is no second" test "$(grep -c 'cuda:1' stdout)" -eq 0
+CUDA_VISIBLE_DEVICES=1,0 done_with "${base[@]}" --device cuda:0 --dry-run
+check "the log tells which is which" grep -qF 'CUDA_VISIBLE_DEVICES=1,0: cuda:0 is Double B at 0000:42:00.0' stderr
+check "of the devices in use" test "$(grep -c CUDA_VISIBLE_DEVICES stderr)" -eq 1
+MYXTTS_CUDA_CUBLAS=/nonexistent/libcublas.so.12 done_with "${base[@]}" --dry-run
+check "a library that is missing is told" grep -q 'warning: the NVIDIA devices are not used: .*libcublas' stderr
+CUDA_DOUBLE_DEVICES=0 done_with devices
+check "a driver without a device is told in one line" test "$(grep -c 'no device for it' stdout)" -eq 1
+clean devices
+CUDA_DOUBLE_DEVICES=1 refused 3 'Multi-GPU requires at least 2 GPUs: backend cuda has 1 device' 'devices here: ' \
+    "${base[@]}" "${pair[@]}" --steps 2 --output none
+
+# ---- validate ----
+done_with validate "${pair[@]}" "${small[@]}" --batch-size 1
+clean validate
+check "copies are direct" grep -q 'Copies between the devices are direct (peer)' stdout
+check "all checks" grep -q 'All validation checks passed' stdout
+
+# ---- train: two devices with and without access to each other, one device, graphs ----
+done_with "${base[@]}" "${one[@]}" --steps 4 --output cpu
+done_with "${base[@]}" "${pair[@]}" --steps 4 --output peers
+clean peers
+follows cpu peers
+check "what the driver measures is kept" grep -q '"model_driver_busy":0.37,"model_driver_bytes":[1-9]' peers/metrics.jsonl
+check "peers copy directly" test "$(total peer_copies)" -gt 0
+check "products are cuBLAS's" test "$(total gemms)" -gt 0
+check "the model is on the second" grep -q 'Memory of GPU:1 (cuda:1)' stderr
+CUDA_DOUBLE_PEER=0 done_with "${base[@]}" "${pair[@]}" --steps 4 --output staged
+clean staged
+follows cpu staged
+check "others through the host" test "$(total peer_copies)" -eq 0
+check "kernels come from the disk" test "$(total compiles)" -eq 0
+done_with "${base[@]}" --device cuda:0 --steps 4 --output single
+clean single
+follows cpu single
+done_with "${base[@]}" "${pair[@]}" --steps 4 --enable-static-shapes --output graphs
+clean graphs
+follows cpu graphs
+check "steps are launched as graphs" test "$(total graph_launches)" -ge 2
+check "graphs are updated, not made anew" test "$(total updates)" -ge 1
+done_with "${base[@]}" "${pair[@]}" --steps 4 --mixed-precision --output half
+clean half
+CUDA_DOUBLE_CAPABILITY=75 refused 3 'cuda:1 does not' 'without mixed precision' "${base[@]}" "${pair[@]}" --steps 2 \
+    --mixed-precision --output none
+
+# ---- from one backend to the other ----
+done_with "${base[@]}" "${one[@]}" --steps 2 --output begun
+cp -r begun same
+done_with train --resume same --steps 4 "${one[@]}"
+done_with train --resume begun --steps 4 "${pair[@]}"
+clean 'a run that was begun on the CPU'
+follows same begun
+
+# ---- what goes wrong ----
+CUDA_DOUBLE_FAIL_RUN=700 CUDA_DOUBLE_RUN_CODE=719 run "${base[@]}" "${pair[@]}" --steps 4 --output lost
+check "a lost device: exit code $code" test "$code" -eq 3
+check "a lost device is told" grep -q 'error: .*the device is lost (CUDA_ERROR_LAUNCH_FAILED)' stderr
+check "and how to go on" grep -q 'hint: go on from the last checkpoint with --resume' stderr
+check "a lost device: nothing wrong was asked of CUDA" grep -qx 'faults 0' report
+check "a lost device: its contexts are given back" grep -qx 'contexts 0' report
+CUDA_DOUBLE_FAIL_ALLOC=20 run "${base[@]}" "${pair[@]}" --steps 4 --output full
+check "no memory: exit code $code" test "$code" -eq 3
+check "no memory is told" grep -q 'error: cuda:[01]: .*no memory left (CUDA_ERROR_OUT_OF_MEMORY)' stderr
+clean 'no memory'
+finish

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A test double of CUDA: one shared object with the entry points of the driver, NVRTC, cuBLAS and NVML that the CUDA
+ * backend uses (src/device/cuda/cuda_api.h), and of NCCL (src/dist/nccl.h), and with what tests say to it, below.
+ * Devices are host memory; streams are threads; kernels are the sources of src/device/kernels, compiled as C. What a
+ * program does wrong is answered with the error that CUDA would give, and counted as a fault with a line of text, also
+ * where CUDA would let it pass.
+ *
+ * Settings are numbers with names. Each begins with the value of the environment variable CUDA_DOUBLE_<NAME>, or the
+ * default below, and may be changed at any time by double_set. "nth" counts from the moment of setting, and the setting
+ * is 0 again after it struck. CUDA_VISIBLE_DEVICES is obeyed as CUDA does. CUDA_DOUBLE_REPORT names a file that gets
+ * all totals and faults when the process ends.
+ *
+ * Memory: nothing of the double's is the caller's. Threads: all functions may be called from any thread.
+ */
+#ifndef MX_TESTS_DOUBLE_DOUBLE_H
+#define MX_TESTS_DOUBLE_DOUBLE_H
+
+#include <stddef.h>
+
+/* X(name, default) */
+#define DOUBLE_SETTINGS(X)                                                                                             \
+    X(devices, 2)            /* of the machine */                                                                      \
+    X(memory_mib, 1024)      /* of each device */                                                                      \
+    X(driver_version, 12080) /* 12.8 */                                                                                \
+    X(nvrtc_version, 12080)                                                                                            \
+    X(capability, 80)      /* of all devices: 8.0 */                                                                   \
+    X(compute_mode, 0)     /* of all devices; 2: prohibited */                                                         \
+    X(peer, 1)             /* whether devices reach each other's memory */                                             \
+    X(init_code, 0)        /* what cuInit returns, unless there is no device */                                        \
+    X(hold, 0)             /* 1: streams do nothing until it is 0 again */                                             \
+    X(delay_us, 0)         /* before each thing that a stream does */                                                  \
+    X(compile_ms, 0)       /* that NVRTC takes */                                                                      \
+    X(fail_alloc, 0)       /* the nth cuMemAlloc finds no memory */                                                    \
+    X(fail_pinned, 0)      /* the nth cuMemHostAlloc finds no memory */                                                \
+    X(fail_launch, 0)      /* the nth cuLaunchKernel is refused */                                                     \
+    X(launch_code, 701)    /* … with this */                                                                         \
+    X(fail_run, 0)         /* the nth thing that a stream does fails, and the context with it */                       \
+    X(run_code, 700)       /* … with this */                                                                         \
+    X(fail_gemm, 0)        /* the nth cublasGemmEx is refused */                                                       \
+    X(fail_load, 0)        /* the nth cuModuleLoadDataEx is refused */                                                 \
+    X(load_code, 222)      /* … with this */                                                                         \
+    X(fail_compile, 0)     /* the nth nvrtcCompileProgram finds an error in the source */                              \
+    X(fail_capture, 0)     /* the nth cuStreamEndCapture finds the capture invalid */                                  \
+    X(nccl_version, 22809) /* 2.28.9 */                                                                                \
+    X(fail_sum, 0)         /* the nth ncclAllReduce is refused */                                                      \
+    X(broken_sum, 0)       /* the nth sum never ends, and ncclCommGetAsyncError tells of a network that is gone */     \
+    X(lost_device, -1)     /* this device of the machine is lost from now on */                                        \
+    X(lost_code, 214)      /* … with this */                                                                         \
+    X(nvml_code, 0)        /* what nvmlInit returns */                                                                 \
+    X(utilisation, 37)     /* per cent that NVML tells */                                                              \
+    X(backwards, 0)        /* lanes of a group run from the last to the first: what kernels compute must not change */
+
+/* Totals; double_get knows them by the same names. */
+#define DOUBLE_TOTALS(X)                                                                                               \
+    X(contexts) /* alive now, as the next eight */                                                                     \
+    X(buffers)                                                                                                         \
+    X(bytes)                                                                                                           \
+    X(pinned)                                                                                                          \
+    X(streams)                                                                                                         \
+    X(events)                                                                                                          \
+    X(modules)                                                                                                         \
+    X(graphs)   /* and executable ones */                                                                              \
+    X(handles)  /* of cuBLAS, programs of NVRTC, communicators of NCCL */                                              \
+    X(launches) /* so far, as all below */                                                                             \
+    X(gemms)                                                                                                           \
+    X(sums) /* of NCCL */                                                                                              \
+    X(copies)                                                                                                          \
+    X(peer_copies)                                                                                                     \
+    X(pageable) /* copies from or to host memory that is not pinned */                                                 \
+    X(compiles)                                                                                                        \
+    X(graph_launches)                                                                                                  \
+    X(graph_nodes) /* of all graph launches */                                                                         \
+    X(updates)     /* graphs updated instead of made anew */                                                           \
+    X(leaks)       /* objects alive when their context went */                                                         \
+    X(faults)
+
+#define DOUBLE_EXPORT __attribute__((visibility("default")))
+
+/* 0, or -1 if there is no such setting. */
+DOUBLE_EXPORT int double_set(const char *name, long value);
+/* Of a setting or a total; -1 if there is no such name. */
+DOUBLE_EXPORT long double_get(const char *name);
+/* All settings as they were at first, and all totals "so far" 0. */
+DOUBLE_EXPORT void double_reset(void);
+/* What was done wrong since the last reset, a line each; "" if nothing. Valid until the next call. */
+DOUBLE_EXPORT const char *double_faults(void);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Recorded work (mx_graph_begin …) on CUDA, which is the double here: it runs when it is launched and not before, takes
+ * over new arguments, is made anew where the sequence differs, and refuses what cannot be recorded. Training of a small
+ * model on CUDA follows the CPU backend, and recorded it gives the same bits as submitted.
+ */
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+
+#include "base/alloc.h"
+#include "myxtts/error.h"
+#include "myxtts/ops.h"
+#include "support/cuda.h"
+#include "support/model_rig.h"
+
+#include <math.h>
+#include <string.h>
+
+#define STEPS      10
+#define WORDS      256
+#define UTTERANCES 4
+
+/* A device with a stream, a buffer, and host memory that recorded copies may use. */
+struct bench {
+    const struct cuda_double *cuda;
+    struct cuda_pair pair;
+    struct mx_stream *stream;
+    struct mx_buffer *buffer;
+    float *host;
+};
+
+static void bench_open(struct bench *b)
+{
+    void *host;
+    b->cuda = cuda_double_use("");
+    if (cuda_open(&b->pair, 1) < 0) fail_msg("%s (%s)", mx_error_last()->message, mx_error_last()->hint);
+    assert_int_equal(mx_stream_create(b->pair.devices[0], "test", &b->stream), 0);
+    assert_int_equal(mx_buffer_create(b->pair.devices[0], "test", 3 * WORDS * 4, &b->buffer), 0);
+    assert_int_equal(mx_host_alloc(b->pair.devices[0], "test", WORDS * 4, &host), 0);
+    b->host = memset(host, 0, WORDS * 4);
+}
+
+static void bench_close(struct bench *b)
+{
+    mx_host_release(b->pair.devices[0], b->host);
+    mx_buffer_release(b->buffer);
+    mx_stream_release(b->stream);
+    cuda_close(&b->pair);
+    cuda_assert_clean(b->cuda);
+}
+
+static struct mx_slice third(const struct bench *b, int which)
+{
+    return mx_slice_at(b->buffer, (size_t)which * WORDS * 4);
+}
+
+/* x = value; [y = x, copied;] y = y · factor; y to the host. */
+static void work_submit(const struct bench *b, float value, float factor, bool copies)
+{
+    assert_int_equal(
+        mx_fill(b->stream, &(struct mx_fill_args){.x = third(b, copies ? 0 : 1), .count = WORDS, .value = value}), 0);
+    if (copies) assert_int_equal(mx_copy_slices(b->stream, third(b, 1), third(b, 0), WORDS * 4), 0);
+    assert_int_equal(mx_scale(b->stream, &(struct mx_scale_args){.x = third(b, 1), .count = WORDS, .factor = factor}),
+                     0);
+    assert_int_equal(mx_copy_download(b->stream, b->host, third(b, 1), WORDS * 4), 0);
+}
+
+static void work_record(const struct bench *b, struct mx_graph **graph, float value, float factor, bool copies)
+{
+    assert_int_equal(mx_graph_begin(b->stream), 0);
+    work_submit(b, value, factor, copies);
+    assert_int_equal(mx_graph_end(b->stream, graph), 0);
+}
+
+static void launched(const struct bench *b, struct mx_graph *graph, float expected)
+{
+    memset(b->host, 0, WORDS * 4);
+    assert_int_equal(mx_graph_launch(graph), 0);
+    assert_int_equal(mx_stream_sync(b->stream), 0);
+    for (int i = 0; i < WORDS; i++) assert_true(b->host[i] == expected);
+}
+
+static void test_record(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct mx_graph *graph = NULL;
+    bench_open(&b);
+    work_record(&b, &graph, 3, 2, true);
+    assert_int_equal(mx_stream_sync(b.stream), 0);
+    assert_true(b.host[0] == 0); /* nothing ran */
+    launched(&b, graph, 6);
+    launched(&b, graph, 6);
+    /* The same sequence takes over new arguments. */
+    const struct mx_graph *const before = graph;
+    work_record(&b, &graph, 5, 4, true);
+    assert_ptr_equal(graph, before);
+    assert_int_equal(b.cuda->get("updates"), 1);
+    launched(&b, graph, 20);
+    /* Another one is made anew. */
+    work_record(&b, &graph, 7, 3, false);
+    assert_int_equal(b.cuda->get("updates"), 1);
+    launched(&b, graph, 21);
+    assert_int_equal(b.cuda->get("graph_launches"), 4);
+    /* A graph that runs still may take over arguments for the next time. */
+    b.cuda->set("delay_us", 2000);
+    assert_int_equal(mx_graph_launch(graph), 0);
+    work_record(&b, &graph, 2, 4, false);
+    launched(&b, graph, 8);
+    mx_graph_release(graph);
+    bench_close(&b);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct mx_graph *graph = NULL;
+    struct mx_event *event;
+    bench_open(&b);
+    assert_int_equal(mx_event_create(b.pair.devices[0], &event), 0);
+    assert_int_equal(mx_graph_end(b.stream, &graph), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_graph_begin(b.stream), 0);
+    assert_int_equal(mx_graph_begin(b.stream), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_stream_sync(b.stream), MX_ERR_ARGUMENT);
+    assert_non_null(strstr(mx_error_last()->message, "while its work is recorded"));
+    assert_int_equal(mx_stream_wait(b.stream, event), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_event_record(event, b.stream), MX_ERR_ARGUMENT);
+    work_submit(&b, 1, 1, true);
+    mx_graph_cancel(b.stream);
+    mx_graph_cancel(b.stream);
+    assert_int_equal(mx_stream_sync(b.stream), 0);
+    assert_true(b.host[0] == 0); /* forgotten */
+    /* What goes wrong while recording leaves the stream as it was. */
+    assert_int_equal(mx_graph_begin(b.stream), 0);
+    b.cuda->set("fail_capture", 1);
+    assert_true(mx_graph_end(b.stream, &graph) < 0);
+    assert_null(graph);
+    work_submit(&b, 4, 2, true);
+    assert_int_equal(mx_stream_sync(b.stream), 0);
+    assert_true(b.host[0] == 8);
+    /* A stream that is released while it records, and a graph of nothing. */
+    struct mx_stream *other;
+    assert_int_equal(mx_stream_create(b.pair.devices[0], "other", &other), 0);
+    assert_int_equal(mx_graph_begin(other), 0);
+    mx_stream_release(other);
+    assert_int_equal(mx_graph_begin(b.stream), 0);
+    assert_int_equal(mx_graph_end(b.stream, &graph), 0);
+    assert_int_equal(mx_graph_launch(graph), 0);
+    assert_int_equal(mx_stream_sync(b.stream), 0);
+    mx_graph_release(graph);
+    mx_graph_release(NULL);
+    mx_event_release(event);
+    bench_close(&b);
+}
+
+/* Wrong data in a graph fail the stream when it runs. */
+static void test_wrong_data(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct mx_graph *graph = NULL;
+    bench_open(&b);
+    const struct mx_embedding_args args = {
+        .ids = third(&b, 0), .table = third(&b, 1), .y = third(&b, 2), .rows = 4, .n = 2, .vocabulary = 4, .factor = 1};
+    assert_int_equal(mx_fill(b.stream, &(struct mx_fill_args){.x = third(&b, 0), .count = 4, .bits = 9}), 0);
+    assert_int_equal(mx_graph_begin(b.stream), 0);
+    assert_int_equal(mx_embedding(b.stream, &args), 0);
+    assert_int_equal(mx_graph_end(b.stream, &graph), 0);
+    assert_int_equal(mx_stream_sync(b.stream), 0);
+    assert_int_equal(mx_graph_launch(graph), 0);
+    assert_int_equal(mx_stream_sync(b.stream), MX_ERR_DATA);
+    assert_int_equal(mx_graph_launch(graph), MX_ERR_DATA);
+    mx_graph_release(graph);
+    bench_close(&b);
+}
+
+/* Devices of other backends say that they cannot. */
+static void test_elsewhere(void **state)
+{
+    (void)state;
+    struct op_cpu cpu;
+    struct mx_stream *stream;
+    assert_int_equal(op_cpu_open(&cpu, 1, 0), 0);
+    assert_false(mx_device_info(cpu.device)->caps.graphs);
+    assert_int_equal(mx_stream_create(cpu.device, "test", &stream), 0);
+    assert_int_equal(mx_graph_begin(stream), MX_ERR_UNSUPPORTED);
+    mx_stream_release(stream);
+    op_cpu_close(&cpu);
+}
+
+/* ---- training ---- */
+
+/* One pass, recorded and launched; losses must be pinned. */
+static struct mx_model_losses teach_recorded(struct rig *rig, struct mx_graph **graph, float *losses, uint64_t step)
+{
+    const struct mx_fill_args clear = {.x = rig_gradients(rig), .count = rig->table->floats};
+    const struct mx_model_step now = {.seed = 1, .step = step};
+    assert_int_equal(mx_graph_begin(rig->stream), 0);
+    assert_int_equal(mx_fill(rig->stream, &clear), 0);
+    assert_int_equal(mx_model_forward_backward(rig->model, rig->stream, rig_parameters(rig), rig_gradients(rig),
+                                               &rig->batch, &now, losses),
+                     0);
+    assert_int_equal(mx_graph_end(rig->stream, graph), 0);
+    assert_int_equal(mx_graph_launch(*graph), 0);
+    assert_int_equal(mx_stream_sync(rig->stream), 0);
+    return mx_model_losses_of(mx_model_config(rig->model), losses, rig->batch.tokens.count, -1, rig->batch.tokens.rows,
+                              rig->batch.frames.rows);
+}
+
+/* The losses of a small model over some steps, from the same parameters, with dropout; each step has other sequences
+ * than the one before, so that sizes change. The rig closes the device. */
+static void losses_of(struct op_cpu opened, bool recorded, double *out)
+{
+    struct rig rig;
+    struct utterance utterances[UTTERANCES];
+    struct mx_graph *graph = NULL;
+    struct mx_model_config config = rig_config();
+    void *losses;
+    config.dropout = 0.1f;
+    rig_open_on(&rig, opened, &config, MX_MODEL_TRAIN, true);
+    assert_int_equal(mx_host_alloc(rig.cpu.device, "losses", sizeof rig.losses, &losses), 0);
+    for (int i = 0; i < UTTERANCES; i++) utterance_make(&utterances[i], &config, (uint64_t)i, i % 2, 0.1f);
+    for (int step = 0; step < STEPS; step++) {
+        rig_load(&rig, utterances + step % 3, UTTERANCES - step % 3);
+        out[step] = recorded ? teach_recorded(&rig, &graph, losses, (uint64_t)step).total
+                             : rig_teach(&rig, (uint64_t)step).total;
+        rig_update(&rig, 2e-3f);
+    }
+    for (int i = 0; i < UTTERANCES; i++) utterance_release(&utterances[i]);
+    assert_int_equal(mx_stream_sync(rig.stream), 0);
+    mx_graph_release(graph);
+    mx_host_release(rig.cpu.device, losses);
+    rig_close(&rig);
+}
+
+static void test_training(void **state)
+{
+    (void)state;
+    struct op_cpu cpu;
+    struct cuda_pair pair;
+    double here[STEPS], there[STEPS], recorded[STEPS];
+    const struct cuda_double *const cuda = cuda_double_use("");
+    assert_int_equal(op_cpu_open(&cpu, 1, 0), 0);
+    losses_of(cpu, false, here);
+    assert_int_equal(cuda_open(&pair, 1), 0);
+    losses_of((struct op_cpu){.registry = pair.registry, .device = pair.devices[0]}, false, there);
+    cuda_assert_clean(cuda);
+    assert_int_equal(cuda_open(&pair, 1), 0);
+    losses_of((struct op_cpu){.registry = pair.registry, .device = pair.devices[0]}, true, recorded);
+    cuda_assert_clean(cuda);
+    assert_true(here[STEPS - 1] < here[0]); /* it learns */
+    for (int i = 0; i < STEPS; i++) {
+        if (fabs(there[i] - here[i]) > 1e-3 * fabs(here[i]))
+            fail_msg("step %d: the loss is %.7g on the CPU and %.7g on CUDA", i, here[i], there[i]);
+        if (memcmp(&there[i], &recorded[i], sizeof there[i]) != 0)
+            fail_msg("step %d: the loss is %.17g submitted and %.17g recorded", i, there[i], recorded[i]);
+    }
+    assert_int_equal(cuda->get("graph_launches"), STEPS);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_record),    cmocka_unit_test(test_refused),  cmocka_unit_test(test_wrong_data),
+        cmocka_unit_test(test_elsewhere), cmocka_unit_test(test_training),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Every operation on CUDA against the CPU backend and the double-precision reference, over random shapes and options,
+ * empty and single-row sequences among them. CUDA is the double (tests/double): the host code of the backend, the
+ * plans and the kernels are the real ones, the kernels compiled as C. So this shows that they are called rightly and
+ * compute the right numbers; what compilers for GPUs make of them is not seen here (see test_nvrtc.c).
+ *
+ * Bounds are those of test_opencl_ops.c. The double refuses any address that is not the device's, and op_case_run any
+ * write outside the outputs. A pattern as the only argument chooses tests.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "myxtts/error.h"
+#include "ops/case.h"
+#include "ops/reference.h"
+#include "support/cuda.h"
+
+#define USUAL_CASES 14
+#define LARGE_CASES 1
+
+struct pair {
+    struct op_cpu cpu;
+    struct cuda_pair cuda; /* device 0 */
+    const struct cuda_double *control;
+};
+
+static int setup(void **state)
+{
+    static struct pair pair;
+    *state = &pair;
+    pair.control = cuda_double_use("");
+    if (op_cpu_open(&pair.cpu, 1, 0) < 0) return -1;
+    const int rc = cuda_open(&pair.cuda, 1);
+    if (rc < 0) fprintf(stderr, "%s (%s)\n", mx_error_last()->message, mx_error_last()->hint);
+    return rc;
+}
+
+static int teardown(void **state)
+{
+    struct pair *pair = *state;
+    op_cpu_close(&pair->cpu);
+    cuda_close(&pair->cuda);
+    cuda_assert_clean(pair->control);
+    return 0;
+}
+
+static void compare(struct pair *pair, enum mx_op op)
+{
+    const uint64_t count = USUAL_CASES + LARGE_CASES + (op_can_be_wide(op) ? 1 : 0);
+    for (uint64_t seed = 0; seed < count; seed++) {
+        const enum op_size size = seed < USUAL_CASES ? OP_USUAL : seed < USUAL_CASES + LARGE_CASES ? OP_LARGE : OP_WIDE;
+        struct op_case c;
+        struct op_result cpu, cuda;
+        op_case_make(&c, op, seed, (struct op_plan){.size = size});
+        op_case_must_run(&c, pair->cpu.device, &cpu);
+        op_case_must_run(&c, pair->cuda.devices[0], &cuda);
+        const char *far = reference_far(&c, &cuda, 1);
+        if (!far) far = op_result_far(&c, &cpu, &cuda);
+        if (far) fail_msg("%s", far);
+        op_result_release(&cpu);
+        op_result_release(&cuda);
+        op_case_release(&c);
+    }
+    assert_string_equal(pair->control->faults(), "");
+}
+
+#define OP_SOLO(name)                                                                                                  \
+    static void compare_##name(void **state)                                                                           \
+    {                                                                                                                  \
+        compare(*state, MX_OP_##name);                                                                                 \
+    }
+#define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
+MX_OP_LIST(OP_PAIR, OP_SOLO)
+#undef OP_PAIR
+#undef OP_SOLO
+
+/* The same case with groups and lanes in the opposite order gives the same bits: nothing depends on the order in which
+ * lanes run between two barriers, and no sum on how groups are scheduled. */
+static void order_does_not_matter(void **state)
+{
+    struct pair *pair = *state;
+    for (int op = 0; op < MX_OP_COUNT; op++) {
+        for (uint64_t seed = 70; seed < 74; seed++) {
+            struct op_case c;
+            struct op_result forwards, backwards;
+            op_case_make(&c, (enum mx_op)op, seed, (struct op_plan){.size = OP_USUAL});
+            op_case_must_run(&c, pair->cuda.devices[0], &forwards);
+            pair->control->set("backwards", 1);
+            op_case_must_run(&c, pair->cuda.devices[0], &backwards);
+            pair->control->set("backwards", 0);
+            const char *differs = op_result_differs(&c, &forwards, &backwards);
+            if (differs) fail_msg("%s", differs);
+            op_result_release(&forwards);
+            op_result_release(&backwards);
+            op_case_release(&c);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+#define OP_SOLO(name) cmocka_unit_test(compare_##name),
+#define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
+        MX_OP_LIST(OP_PAIR, OP_SOLO)
+#undef OP_PAIR
+#undef OP_SOLO
+            cmocka_unit_test(order_does_not_matter),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

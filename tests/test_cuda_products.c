@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Products on CUDA (the double) beyond what test_cuda_ops.c shows: with bf16 numbers, against the double-precision
+ * reference, and of sizes that do not fit the work memory in one piece (kernels/plan_gemm.c), against the CPU backend.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "myxtts/error.h"
+#include "ops/case.h"
+#include "ops/reference.h"
+#include "support/cuda.h"
+
+#define USUAL_CASES 20
+#define LARGE_CASES 1
+#define PART_BYTES  ((16 << 20) / 3) /* of each operand: a device of 1 GiB has 16 MiB for all */
+
+struct pair {
+    struct op_cpu cpu;
+    struct cuda_pair cuda;
+    const struct cuda_double *control;
+};
+
+static int setup(void **state)
+{
+    static struct pair pair;
+    *state = &pair;
+    pair.control = cuda_double_use("");
+    if (op_cpu_open(&pair.cpu, 1, 0) < 0) return -1;
+    const int rc = cuda_open(&pair.cuda, 1);
+    if (rc < 0) fprintf(stderr, "%s (%s)\n", mx_error_last()->message, mx_error_last()->hint);
+    return rc;
+}
+
+static int teardown(void **state)
+{
+    struct pair *pair = *state;
+    op_cpu_close(&pair->cpu);
+    cuda_close(&pair->cuda);
+    cuda_assert_clean(pair->control);
+    return 0;
+}
+
+static void bf16(void **state)
+{
+    struct pair *pair = *state;
+    int ops = 0;
+    for (int op = 0; op < MX_OP_COUNT; op++) {
+        if (!op_knows_bf16((enum mx_op)op)) continue;
+        ops++;
+        for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++) {
+            struct op_case c;
+            struct op_result first, second;
+            op_case_make(&c, (enum mx_op)op, seed,
+                         (struct op_plan){.size = seed < USUAL_CASES ? OP_USUAL : OP_LARGE, .bf16 = true});
+            op_case_must_run(&c, pair->cuda.devices[0], &first);
+            op_case_must_run(&c, pair->cuda.devices[0], &second);
+            const char *wrong = reference_far(&c, &first, 1);
+            if (!wrong) wrong = op_result_differs(&c, &first, &second);
+            if (wrong) fail_msg("seed %llu: %s", (unsigned long long)seed, wrong);
+            op_result_release(&first);
+            op_result_release(&second);
+            op_case_release(&c);
+        }
+    }
+    assert_true(ops > 0);
+    assert_string_equal(pair->control->faults(), "");
+}
+
+/* ---- in blocks ---- */
+
+/* Operands and the result of one operation, on one device. */
+struct room {
+    struct mx_stream *stream;
+    struct mx_buffer *buffer;
+    size_t used;
+};
+
+static void room_open(struct room *room, struct mx_device *device, int64_t floats)
+{
+    *room = (struct room){0};
+    assert_int_equal(mx_stream_create(device, "test", &room->stream), 0);
+    assert_int_equal(mx_buffer_create(device, "test", (size_t)floats * 4 + 1024, &room->buffer), 0);
+}
+
+static void room_close(struct room *room)
+{
+    mx_stream_release(room->stream);
+    mx_buffer_release(room->buffer);
+}
+
+/* Small numbers that bf16 holds exactly, a function of their place. */
+static struct mx_slice room_put(struct room *room, int64_t count, uint64_t seed)
+{
+    const struct mx_slice slice = mx_slice_at(room->buffer, room->used);
+    float *const values = mx_alloc((size_t)count, 4);
+    for (int64_t i = 0; i < count; i++)
+        values[i] = (float)((int)((uint64_t)(i + 1) * 2654435761u % 1000003 * (seed + 7) % 17) - 8) / 8;
+    assert_int_equal(mx_copy_upload(room->stream, slice, values, (size_t)count * 4), 0);
+    assert_int_equal(mx_stream_sync(room->stream), 0);
+    mx_free(values);
+    room->used += ((size_t)count * 4 + 63) / 64 * 64;
+    return slice;
+}
+
+static float *room_get(struct room *room, struct mx_slice from, int64_t count)
+{
+    float *const values = mx_alloc((size_t)count, 4);
+    assert_int_equal(mx_copy_download(room->stream, values, from, (size_t)count * 4), 0);
+    assert_int_equal(mx_stream_sync(room->stream), 0);
+    return values;
+}
+
+static void results_compare(const char *what, float *here, float *there, int64_t count, double bound)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!(fabs((double)here[i] - (double)there[i]) <= bound))
+            fail_msg("%s: element %lld is %.8g on the CPU and %.8g on CUDA", what, (long long)i, (double)here[i],
+                     (double)there[i]);
+    mx_free(here);
+    mx_free(there);
+}
+
+/* ROWS rows through three taps take more than a third of the work memory. */
+enum { ROWS = 6000, IN = 96, OUT = 8, TAPS = 3 };
+
+static float *conv_run(struct mx_device *device, int which)
+{
+    struct room room;
+    const int32_t offsets[] = {0, 1, 777, 777, 2500, ROWS};
+    room_open(&room, device, (int64_t)ROWS * (IN + OUT) * 2);
+    struct mx_packed rows = {.offsets = mx_slice_at(room.buffer, 0), .count = 5, .rows = ROWS, .max_rows = 3500};
+    assert_int_equal(mx_copy_upload(room.stream, rows.offsets, offsets, sizeof offsets), 0);
+    room.used = 64;
+    const struct mx_slice x = room_put(&room, (int64_t)ROWS * IN, 1), w = room_put(&room, TAPS * IN * OUT, 2);
+    const struct mx_slice y = room_put(&room, (int64_t)ROWS * OUT, 3);
+    int64_t count = (int64_t)ROWS * OUT;
+    struct mx_slice result = y;
+    if (which == 0) {
+        const struct mx_conv1d_args args = {.x = x,
+                                            .w = w,
+                                            .y = y,
+                                            .rows = rows,
+                                            .in_width = IN,
+                                            .out_width = OUT,
+                                            .taps = TAPS,
+                                            .epilogue = {.residual = y, .act = MX_ACT_RELU}};
+        assert_int_equal(mx_conv1d(room.stream, &args), 0);
+    } else if (which == 1) { /* dy is wide here, so that its taps need blocks */
+        const struct mx_conv1d_grad_input_args args = {
+            .dy = x, .w = w, .dx = y, .rows = rows, .in_width = OUT, .out_width = IN, .taps = TAPS};
+        assert_int_equal(mx_conv1d_grad_input(room.stream, &args), 0);
+    } else {
+        const struct mx_conv1d_grad_weight_args args = {
+            .x = x, .dy = y, .dw = w, .rows = rows, .in_width = IN, .out_width = OUT, .taps = TAPS, .accumulate = true};
+        assert_int_equal(mx_conv1d_grad_weight(room.stream, &args), 0);
+        count = TAPS * IN * OUT;
+        result = w;
+    }
+    float *const values = room_get(&room, result, count);
+    room_close(&room);
+    return values;
+}
+
+static void convolutions(void **state)
+{
+    struct pair *pair = *state;
+    static const char *const names[] = {"conv1d", "conv1d_grad_input", "conv1d_grad_weight"};
+    assert_true(ROWS * IN * TAPS * 4 > PART_BYTES);
+    for (int which = 0; which < 3; which++) {
+        float *const here = conv_run(pair->cpu.device, which), *const there = conv_run(pair->cuda.devices[0], which);
+        /* Sums of up to ROWS exact products of numbers up to 1. */
+        results_compare(names[which], here, there, which < 2 ? (int64_t)ROWS * OUT : TAPS * IN * OUT,
+                        which < 2 ? 1e-4 : 0.05);
+    }
+}
+
+struct shape {
+    const char *name;
+    int64_t m, n, k;
+    bool transpose_a, transpose_b, sums; /* sums: stored as bf16, so that they are made elsewhere */
+};
+
+static float *matmul_run(struct mx_device *device, const struct shape *s, bool reduced)
+{
+    struct room room;
+    room_open(&room, device, s->m * s->k + s->k * s->n + s->m * s->n + 64);
+    const struct mx_slice a = room_put(&room, s->m * s->k, 1), b = room_put(&room, s->k * s->n, 2);
+    const struct mx_slice c = room_put(&room, s->m * s->n, 3);
+    const struct mx_matmul_args args = {.a = a,
+                                        .b = b,
+                                        .c = c,
+                                        .m = s->m,
+                                        .n = s->n,
+                                        .k = s->k,
+                                        .transpose_a = s->transpose_a,
+                                        .transpose_b = s->transpose_b,
+                                        .precision = reduced ? MX_PRECISION_BF16 : MX_PRECISION_F32,
+                                        .epilogue = {.c_bf16 = reduced && s->sums, .accumulate = !s->sums}};
+    assert_int_equal(mx_matmul(room.stream, &args), 0);
+    if (reduced && s->sums) {
+        const struct mx_slice wide = a; /* large enough, and done with */
+        const struct mx_cast_args cast = {.kind = MX_CAST_BF16_F32, .x = c, .y = wide, .count = s->m * s->n};
+        assert_int_equal(mx_cast(room.stream, &cast), 0);
+        float *const values = room_get(&room, wide, s->m * s->n);
+        room_close(&room);
+        return values;
+    }
+    float *const values = room_get(&room, c, s->m * s->n);
+    room_close(&room);
+    return values;
+}
+
+/* Each operand in turn is more than its part of the work memory. */
+static void blocks(void **state)
+{
+    struct pair *pair = *state;
+    static const struct shape shapes[] = {
+        {"A in blocks of rows", 12001, 4, 250, false, false, false},
+        {"B in blocks of columns", 4, 12001, 250, false, false, false},
+        {"B in blocks of rows", 4, 12001, 250, false, true, false},
+        {"both in blocks of k", 250, 4, 12001, true, false, false},
+        {"both in blocks of k, the other way round", 4, 250, 12001, true, true, false},
+        {"sums in blocks", 1501, 1001, 1001, false, false, true},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const struct shape *const s = &shapes[i];
+        float *const here = matmul_run(pair->cpu.device, s, false), *const there =
+                                                                        matmul_run(pair->cuda.devices[0], s, true);
+        results_compare(s->name, here, there, s->m * s->n, s->sums ? 1.5 : s->k > 1000 ? 0.1 : 1e-3);
+        assert_true(s->m * s->n * 4 > PART_BYTES || s->m * s->k * 2 > PART_BYTES || s->k * s->n * 2 > PART_BYTES);
+    }
+    assert_string_equal(pair->control->faults(), "");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bf16),
+        cmocka_unit_test(convolutions),
+        cmocka_unit_test(blocks),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

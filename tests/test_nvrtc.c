@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Every kernel of the dialect goes through NVRTC and ptxas for each generation of GPUs, with the options that the CUDA
+ * backend gives. What they say about registers, shared memory and spills is written to kernels.md in the working folder
+ * and printed. Architectures that this NVRTC does not know are named. Needs no GPU and nothing of CUDA to build.
+ *
+ * NVRTC: $MYXTTS_CUDA_NVRTC, or libnvrtc.so.13, .12, .11.2 where the loader looks, then in lib64 of $CUDA_HOME and
+ * /usr/local/cuda. ptxas: in bin beside that lib64, then in $PATH. Without NVRTC the test is skipped (exit code 77),
+ * without ptxas only what it would tell.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "device/cuda/cuda_api.h"
+#include "device/kernels/launch.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SKIPPED    77
+#define TEXT_BYTES 512
+#define SPILL_MOST 32 /* bytes that a kernel may keep outside of registers: no more than a few numbers */
+
+static const int archs[] = {70, 75, 80, 86, 89, 90, 100, 120};
+#define ARCHS (sizeof archs / sizeof *archs)
+
+struct figures {
+    bool compiled, assembled;
+    int registers, shared_bytes, spill_bytes;
+};
+
+struct outcome {
+    bool known;           /* to this NVRTC */
+    char log[TEXT_BYTES]; /* of the first thing that failed; "" if nothing did */
+    struct figures kernels[MX_K_COUNT];
+};
+
+struct nvrtc {
+#define MEMBER(result, symbol, parameters) result(*symbol) parameters;
+    MX_CUDA_NVRTC_LIST(MEMBER, MEMBER)
+#undef MEMBER
+    int major, minor;
+};
+
+static struct nvrtc nvrtc;
+static char ptxas[1024]; /* "": not found */
+static struct outcome outcomes[ARCHS];
+static struct mx_kernel_tuning tuning;
+
+/* ---- finding ---- */
+
+static bool nvrtc_take(void *library)
+{
+    bool whole = library != NULL;
+#define TAKE(result, symbol, parameters)                                                                               \
+    if (whole) *(void **)&nvrtc.symbol = dlsym(library, #symbol);                                                      \
+    whole = whole && nvrtc.symbol;
+    MX_CUDA_NVRTC_LIST(TAKE, TAKE)
+#undef TAKE
+    return whole && nvrtc.nvrtcVersion(&nvrtc.major, &nvrtc.minor) == NVRTC_SUCCESS;
+}
+
+static bool ptxas_at(const char *folder)
+{
+    snprintf(ptxas, sizeof ptxas, "%s/ptxas", folder);
+    if (access(ptxas, X_OK) != 0) ptxas[0] = '\0';
+    return ptxas[0] != '\0';
+}
+
+static void ptxas_find(void)
+{
+    const char *path = getenv("PATH");
+    while (path && *path && !ptxas[0]) {
+        char folder[512];
+        const size_t length = strcspn(path, ":");
+        snprintf(folder, sizeof folder, "%.*s", (int)length, path);
+        ptxas_at(folder);
+        path += length + (path[length] == ':');
+    }
+}
+
+static bool nvrtc_find(void)
+{
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
+    const char *const given = getenv("MYXTTS_CUDA_NVRTC");
+    const char *const roots[] = {"", getenv("CUDA_HOME"), "/usr/local/cuda"};
+    if (given && *given) return nvrtc_take(dlopen(given, RTLD_NOW | RTLD_LOCAL));
+    for (size_t r = 0; r < sizeof roots / sizeof *roots; r++)
+        for (size_t n = 0; roots[r] && n < sizeof names / sizeof *names; n++) {
+            char path[512], tools[512];
+            snprintf(path, sizeof path, "%s%s%s", roots[r], roots[r][0] ? "/lib64/" : "", names[n]);
+            if (!nvrtc_take(dlopen(path, RTLD_NOW | RTLD_LOCAL))) continue;
+            snprintf(tools, sizeof tools, "%s/bin", roots[r]);
+            if (roots[r][0]) ptxas_at(tools);
+            return true;
+        }
+    return false;
+}
+
+static bool arch_known(int arch)
+{
+    int count = 0, all[256];
+    if (nvrtc.nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS || count > 256) return false;
+    nvrtc.nvrtcGetSupportedArchs(all);
+    while (count > 0 && all[count - 1] != arch) count--;
+    return count > 0;
+}
+
+/* ---- one architecture, in a process of its own ---- */
+
+/* PTX for an architecture, the caller's; NULL with what the compiler says in `log`. */
+static char *compile(int arch, char log[TEXT_BYTES])
+{
+    char defines[sizeof tuning.options], target[64], *ptx = NULL;
+    const char *options[16] = {target, "--std=c++17"};
+    int count = 2;
+    size_t bytes = 0;
+    nvrtcProgram program;
+    snprintf(target, sizeof target, "--gpu-architecture=compute_%d", arch);
+    snprintf(defines, sizeof defines, "%s", tuning.options);
+    for (char *word = strtok(defines, " "); word; word = strtok(NULL, " ")) options[count++] = word;
+    if (nvrtc.nvrtcCreateProgram(&program, (const char *)mx_kernel_source, "kernels.cu", 0, NULL, NULL) != 0)
+        return NULL;
+    if (nvrtc.nvrtcCompileProgram(program, count, options) == NVRTC_SUCCESS) {
+        nvrtc.nvrtcGetPTXSize(program, &bytes);
+        ptx = calloc(bytes, 1);
+        nvrtc.nvrtcGetPTX(program, ptx);
+    } else {
+        nvrtc.nvrtcGetProgramLogSize(program, &bytes);
+        char *const whole = calloc(bytes + 1, 1);
+        nvrtc.nvrtcGetProgramLog(program, whole);
+        snprintf(log, TEXT_BYTES, "%s", whole);
+        free(whole);
+    }
+    nvrtc.nvrtcDestroyProgram(&program);
+    return ptx;
+}
+
+/* One line of ptxas -v, which tells of one kernel in three. */
+static void line_read(const char *line, struct outcome *out, int *kernel)
+{
+    const char *const entry = strstr(line, "Compiling entry function '");
+    const char *const spill = strstr(line, "bytes stack frame, "), *const used = strstr(line, ": Used ");
+    if (entry) {
+        char name[64] = "";
+        sscanf(entry, "Compiling entry function '%63[^']", name);
+        for (*kernel = MX_K_COUNT - 1; *kernel >= 0; --*kernel)
+            if (strcmp(mx_kernel_name((enum mx_kernel_id) * kernel), name) == 0) break;
+    }
+    if (*kernel < 0) return;
+    struct figures *const figures = &out->kernels[*kernel];
+    if (spill) sscanf(spill, "bytes stack frame, %d", &figures->spill_bytes);
+    if (!used) return;
+    figures->assembled = sscanf(used, ": Used %d registers", &figures->registers) == 1;
+    for (const char *at = used; (at = strchr(at, ',')); at++) {
+        int bytes;
+        char kind[8];
+        if (sscanf(at, ", %d bytes %7[a-z]", &bytes, kind) == 2 && strcmp(kind, "smem") == 0)
+            figures->shared_bytes = bytes;
+    }
+}
+
+static void assemble(int arch, const char *ptx, struct outcome *out)
+{
+    char path[] = "nvrtc-XXXXXX", command[2048], line[1024];
+    const int file = mkstemp(path);
+    const size_t bytes = strlen(ptx);
+    int kernel = -1;
+    if (file < 0 || write(file, ptx, bytes) != (ssize_t)bytes) {
+        snprintf(out->log, TEXT_BYTES, "the working folder cannot be written");
+        return;
+    }
+    close(file);
+    snprintf(command, sizeof command, "'%s' -v -arch=sm_%d -o /dev/null %s 2>&1", ptxas, arch, path);
+    FILE *const said = popen(command, "r");
+    while (said && fgets(line, sizeof line, said)) {
+        line_read(line, out, &kernel);
+        if (strstr(line, "error") && !out->log[0]) snprintf(out->log, TEXT_BYTES, "%.*s", TEXT_BYTES - 1, line);
+    }
+    if ((!said || pclose(said) != 0) && !out->log[0]) snprintf(out->log, TEXT_BYTES, "ptxas failed");
+    unlink(path);
+}
+
+static void arch_run(int arch, struct outcome *out)
+{
+    char *const ptx = compile(arch, out->log);
+    if (!ptx) return;
+    for (int k = 0; k < MX_K_COUNT; k++) {
+        char entry[80];
+        snprintf(entry, sizeof entry, ".entry %s(", mx_kernel_name((enum mx_kernel_id)k));
+        out->kernels[k].compiled = strstr(ptx, entry) != NULL;
+    }
+    if (ptxas[0]) assemble(arch, ptx, out);
+    free(ptx);
+}
+
+/* All architectures, as many at a time as there are cores. Each writes its outcome to a pipe. */
+static int setup(void **state)
+{
+    (void)state;
+    int pipes[ARCHS];
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t done = 0;
+    for (size_t i = 0; i <= ARCHS; i++) {
+        while (done < i && (i == ARCHS || (long)(i - done) >= cores)) {
+            char *to = (char *)&outcomes[done];
+            size_t left = sizeof outcomes[done];
+            for (ssize_t part; left > 0 && (part = read(pipes[done], to, left)) > 0; left -= (size_t)part) to += part;
+            close(pipes[done++]);
+            wait(NULL);
+            if (left > 0) return -1;
+        }
+        if (i == ARCHS) break;
+        int ends[2];
+        if (pipe(ends) != 0) return -1;
+        pipes[i] = ends[0];
+        const pid_t child = fork();
+        if (child == 0) {
+            outcomes[i].known = arch_known(archs[i]);
+            if (outcomes[i].known) arch_run(archs[i], &outcomes[i]);
+            const char *from = (const char *)&outcomes[i];
+            size_t left = sizeof outcomes[i];
+            for (ssize_t part; left > 0 && (part = write(ends[1], from, left)) > 0; left -= (size_t)part) from += part;
+            _exit(left > 0);
+        }
+        close(ends[1]);
+        if (child < 0) return -1;
+    }
+    return 0;
+}
+
+/* ---- what is asked of them ---- */
+
+static bool for_gpus(int kernel)
+{
+    return mx_kernel_lanes(&tuning, (enum mx_kernel_id)kernel) > 1;
+}
+
+static void test_compiles(void **state)
+{
+    (void)state;
+    int known = 0;
+    for (size_t i = 0; i < ARCHS; i++) {
+        if (!outcomes[i].known) continue;
+        known++;
+        if (outcomes[i].log[0]) fail_msg("compute_%d: %s", archs[i], outcomes[i].log);
+        for (int k = 0; k < MX_K_COUNT; k++)
+            if (for_gpus(k) && !outcomes[i].kernels[k].compiled)
+                fail_msg("compute_%d: %s is not in what NVRTC built", archs[i], mx_kernel_name((enum mx_kernel_id)k));
+    }
+    assert_true(known > 0);
+}
+
+static void test_fits(void **state)
+{
+    (void)state;
+    if (!ptxas[0]) {
+        print_message("ptxas was not found: registers and shared memory are not known\n");
+        skip();
+    }
+    for (size_t i = 0; i < ARCHS; i++)
+        for (int k = 0; k < MX_K_COUNT; k++) {
+            const struct figures *const figures = &outcomes[i].kernels[k];
+            const char *const name = mx_kernel_name((enum mx_kernel_id)k);
+            if (!outcomes[i].known || !for_gpus(k)) continue;
+            if (!figures->assembled) fail_msg("sm_%d: ptxas does not tell of %s", archs[i], name);
+            if (figures->shared_bytes > MX_KERNEL_LOCAL_BYTES)
+                fail_msg("sm_%d: %s takes %d bytes of shared memory", archs[i], name, figures->shared_bytes);
+            if (figures->spill_bytes > SPILL_MOST)
+                fail_msg("sm_%d: %s spills %d bytes", archs[i], name, figures->spill_bytes);
+        }
+}
+
+/* ---- the table ---- */
+
+static void table_write(FILE *file)
+{
+    fprintf(file,
+            "Registers of a lane for each kernel and architecture (+ bytes spilled to memory), as told by NVRTC %d.%d",
+            nvrtc.major, nvrtc.minor);
+    fprintf(file, " and `ptxas -v`. Shared memory: bytes of a group, the most of all architectures.\n\n");
+    fprintf(file, "| kernel | lanes | shared memory |");
+    for (size_t i = 0; i < ARCHS; i++)
+        if (outcomes[i].known) fprintf(file, " sm_%d |", archs[i]);
+    fprintf(file, "\n|---|--:|--:|");
+    for (size_t i = 0; i < ARCHS; i++)
+        if (outcomes[i].known) fprintf(file, "--:|");
+    fprintf(file, "\n");
+    for (int k = 0; k < MX_K_COUNT; k++) {
+        int shared = 0;
+        if (!for_gpus(k)) continue;
+        for (size_t i = 0; i < ARCHS; i++)
+            if (outcomes[i].kernels[k].shared_bytes > shared) shared = outcomes[i].kernels[k].shared_bytes;
+        fprintf(file, "| %s | %d | %d |", mx_kernel_name((enum mx_kernel_id)k),
+                mx_kernel_lanes(&tuning, (enum mx_kernel_id)k), shared);
+        for (size_t i = 0; i < ARCHS; i++) {
+            const struct figures *const figures = &outcomes[i].kernels[k];
+            if (!outcomes[i].known) continue;
+            fprintf(file, figures->spill_bytes ? " %d + %d |" : " %d |", figures->registers, figures->spill_bytes);
+        }
+        fprintf(file, "\n");
+    }
+    for (size_t i = 0; i < ARCHS; i++)
+        if (!outcomes[i].known) fprintf(file, "\nThis NVRTC does not know compute_%d.\n", archs[i]);
+}
+
+static void test_table(void **state)
+{
+    (void)state;
+    FILE *const file = fopen("kernels.md", "w");
+    assert_non_null(file);
+    if (ptxas[0]) table_write(file);
+    assert_int_equal(fclose(file), 0);
+    if (ptxas[0]) table_write(stdout);
+    for (size_t i = 0; i < ARCHS && !ptxas[0]; i++)
+        print_message("compute_%d: %s\n", archs[i], outcomes[i].known ? "compiles" : "not known to this NVRTC");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_compiles),
+        cmocka_unit_test(test_fits),
+    };
+    if (!nvrtc_find()) {
+        fprintf(stderr, "skipped: NVRTC was not found (libnvrtc.so.13, .12 or .11.2)\n");
+        return SKIPPED;
+    }
+    if (!ptxas[0]) ptxas_find();
+    mx_kernel_tuning_choose(&tuning, false, 0, 1024);
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
