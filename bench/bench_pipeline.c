@@ -3,11 +3,13 @@
  * The two-device pipeline on two CPU devices of one core each, measured by `myxtts profile --json`: what it gains, and
  * how near it comes to what is possible.
  *
- * Two workloads, both on corpora that are made up:
+ * Three workloads, all on corpora that are made up:
  *
  *     balanced   augmentation on, nothing cached, and a network whose training takes about as long as loading and
  *                processing a batch: its hidden width is found by measuring. `--compare` runs it in all modes.
  *     fast data  no augmentation, equally long recordings and a larger network: the data side has time to spare.
+ *     sharing    packed features and the same network: preparing a batch takes next to no time, and the data device
+ *                trains, too. Compared with one device by mel frames per second, in turns.
  *
  * "One device" is one of the two: so ratios are per core. Costs of stages alone are those of a run without overlap,
  * between the others (profile_compare.c). The figures of each run are kept as JSON next to the bench's own.
@@ -27,21 +29,32 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/pool.h"
 #include "bench.h"
 #include "myxtts/pipeline.h"
+#include "myxtts/registry.h"
+#include "train_corpus.h"
 
-#define PATH_BYTES   4096
-#define JSON_LIMIT   (1 << 20)
-#define ARGUMENTS    48
-#define HIDDEN_FIRST 128
-#define HIDDEN_UNIT  16 /* widths are multiples of this, as those of real networks are */
-#define HIDDEN_LEAST 16
-#define HIDDEN_MOST  2048
-#define FAST_ROUNDS  5
-#define DATA_SHARE   0.93 /* of the time of training that the data side should need: about as much, and never more */
+#define PATH_BYTES      4096
+#define JSON_LIMIT      (1 << 20)
+#define ARGUMENTS       48
+#define HIDDEN_FIRST    128
+#define HIDDEN_UNIT     16 /* widths are multiples of this, as those of real networks are */
+#define HIDDEN_LEAST    16
+#define HIDDEN_MOST     2048
+#define SHARING_ROUNDS  9
+#define SHARING_BATCH   16
+#define SHARING_BATCHES 8 /* of an epoch */
+#define FAST_ROUNDS     5
+#define DATA_SHARE      0.93 /* of the time of training that the data side should need: about as much, and never more */
 
 extern char **environ;
+
+#define PAIR "--data-gpu 0 --model-gpu 1"
+#define FAST_NETWORK                                                                                                   \
+    "--set model.width=128 --set model.heads=2 --set model.hidden=512 --set model.encoder_blocks=1 --set "             \
+    "model.decoder_blocks=2"
 
 /* A program and a folder for its results. */
 struct profiler {
@@ -61,34 +74,54 @@ static void profiler_find(struct profiler *out, const char *json)
     if (access(out->program, X_OK) != 0) bench_die("there is no program 'myxtts' next to this one; run 'make build'");
 }
 
-/* Runs `myxtts profile` with these arguments (words, separated by single spaces) and reads what it measured. */
-static cJSON *profile(const struct profiler *profiler, const char *name, const char *arguments)
-{
-    char path[PATH_BYTES + 64], words[1024], option[] = "--json", *argv[ARGUMENTS], *text, *rest;
-    int count = 0, status = 0;
-    size_t bytes;
+/* A run of `myxtts profile` that is under way, and the file of its figures. */
+struct profiling {
     pid_t child;
-    snprintf(path, sizeof path, "%s/profile-%s.json", profiler->folder, name);
-    snprintf(words, sizeof words, "myxtts -q profile --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1 %s",
-             arguments);
+    char path[PATH_BYTES + 64];
+};
+
+/* Begins `myxtts profile` on these devices with these arguments (words, separated by single spaces). */
+static void profile_begin(const struct profiler *profiler, const char *name, const char *devices, const char *arguments,
+                          struct profiling *out)
+{
+    char words[1024], option[] = "--json", *argv[ARGUMENTS], *rest;
+    int count = 0;
+    snprintf(out->path, sizeof out->path, "%s/profile-%s.json", profiler->folder, name);
+    snprintf(words, sizeof words, "myxtts -q profile --backend cpu --cpu-devices 2 %s %s", devices, arguments);
     for (char *word = strtok_r(words, " ", &rest); word != NULL && count < ARGUMENTS - 3;
          word = strtok_r(NULL, " ", &rest))
         argv[count++] = word;
     argv[count++] = option;
-    argv[count++] = path;
+    argv[count++] = out->path;
     argv[count] = NULL;
     posix_spawn_file_actions_t quiet;
     posix_spawn_file_actions_init(&quiet);
     posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (posix_spawn(&child, profiler->program, &quiet, NULL, argv, environ) != 0 || waitpid(child, &status, 0) < 0 ||
-        !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        bench_die("'myxtts profile' failed");
+    if (posix_spawn(&out->child, profiler->program, &quiet, NULL, argv, environ) != 0)
+        bench_die("'myxtts profile' cannot be started");
     posix_spawn_file_actions_destroy(&quiet);
-    if (mx_file_read(path, JSON_LIMIT, &text, &bytes) < 0) bench_die("cannot read what was measured");
+}
+
+/* Waits for its end and reads what it measured. */
+static cJSON *profile_end(const struct profiling *profiling)
+{
+    char *text;
+    int status = 0;
+    size_t bytes;
+    if (waitpid(profiling->child, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        bench_die("'myxtts profile' failed");
+    if (mx_file_read(profiling->path, JSON_LIMIT, &text, &bytes) < 0) bench_die("cannot read what was measured");
     cJSON *const json = cJSON_ParseWithLength(text, bytes);
     if (json == NULL) bench_die("what was measured is no JSON");
     mx_free(text);
     return json;
+}
+
+static cJSON *profile(const struct profiler *profiler, const char *name, const char *arguments)
+{
+    struct profiling profiling;
+    profile_begin(profiler, name, PAIR, arguments, &profiling);
+    return profile_end(&profiling);
 }
 
 /* The number at a path of names: "step.variation". */
@@ -175,14 +208,15 @@ static void bench_balanced(struct bench *bench, const struct profiler *profiler)
     cJSON_ArrayForEach(mode, modes)
     {
         const bool two = number_at(mode, "devices") > 1, overlap = number_at(mode, "buffer") > 0;
+        const bool sharing = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(mode, "sharing"));
         struct bench_job job = mode_job(mode), peer = plain;
         if (mode == cJSON_GetArrayItem(modes, 0)) continue;
         peer.median = job.median / number_at(mode, "speed"); /* within each round, then the median */
         bench_report(bench, cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(mode, "name")), "steps/s", &job,
                      "one device, unbuffered", &peer,
-                     !overlap ? 0
-                     : two    ? 1.85
-                              : 1.0);
+                     !overlap || sharing ? 0
+                     : two               ? 1.85
+                                         : 1.0);
     }
     bench_limit(bench, "two devices: step above the largest stage alone", "%",
                 100 * (number_at(compare, "pipelined_ratio") - 1), 5);
@@ -208,9 +242,7 @@ static void bench_fast_data(struct bench *bench, const struct profiler *profiler
     for (int round = 0; round < FAST_ROUNDS; round++)
         for (int overlap = 0; overlap < 2; overlap++) {
             snprintf(arguments, sizeof arguments,
-                     "--batch-size 8 --equal-lengths --set model.width=128 --set model.heads=2 --set model.hidden=512 "
-                     "--set model.encoder_blocks=1 --set model.decoder_blocks=2 --num-steps %s --set "
-                     "pipeline.overlap=%s",
+                     "--batch-size 8 --equal-lengths " FAST_NETWORK " --num-steps %s --set pipeline.overlap=%s",
                      bench->quick ? "20" : "60", overlap ? "true" : "false");
             cJSON *const json = profile(profiler, "fast-data", arguments);
             for (int k = 0; k < MX_STAGES; k++) {
@@ -234,6 +266,102 @@ static void bench_fast_data(struct bench *bench, const struct profiler *profiler
     bench_limit(bench, "the same above training with nothing else at work", "%", 100 * fmax(0, variation - alone), 1);
 }
 
+/* ---- sharing ---- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_of(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, compare_doubles);
+    return values[count / 2];
+}
+
+/* The share that is found while both devices are measured: its last point. */
+static double share_find(const struct profiler *profiler, const char *arguments)
+{
+    char words[768];
+    snprintf(words, sizeof words, "%s --share-work on --warmup-steps 15 --num-steps 14", arguments);
+    cJSON *const json = profile(profiler, "sharing-first", words);
+    const char *const list = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "shares"));
+    const char *const last = list != NULL ? strrchr(list, ':') : NULL;
+    if (last == NULL) bench_die("nothing was shared");
+    const double share = strtod(last + 1, NULL);
+    cJSON_Delete(json);
+    return share;
+}
+
+/* Mel frames per second, of all runs that were begun at the same time together. */
+static double speed_measure(const struct profiling *profilings, int count)
+{
+    double speed = 0;
+    for (int i = 0; i < count; i++) {
+        cJSON *const json = profile_end(&profilings[i]);
+        speed += number_at(json, "frames_per_s");
+        cJSON_Delete(json);
+    }
+    return speed;
+}
+
+static void sharing_report(struct bench *bench, const char *name, double *speeds, double *one, int rounds, double bar)
+{
+    double ratios[SHARING_ROUNDS], sorted[SHARING_ROUNDS];
+    for (int i = 0; i < rounds; i++) ratios[i] = speeds[i] / one[i];
+    memcpy(sorted, one, (size_t)rounds * sizeof *sorted);
+    struct bench_job job = {.median = median_of(speeds, rounds)}, peer = {.median = median_of(sorted, rounds)};
+    job.best = speeds[rounds - 1]; /* they are sorted now */
+    peer.best = sorted[rounds - 1];
+    peer.median = job.median / median_of(ratios, rounds); /* within each round, then the median */
+    bench_report(bench, name, "frames/s", &job, "one device", &peer, bar);
+}
+
+/* Besides the bar: what the two cores give to two programs that have nothing to do with each other. A machine whose
+ * memory is too slow for both, or that others use, shows there. */
+static void bench_sharing(struct bench *bench, const struct profiler *profiler)
+{
+    const struct mx_registry_options options = {.devices = {"cpu:0"}, .device_count = 1};
+    char common[512], arguments[768], shared[1024], name[96];
+    double one[SHARING_ROUNDS], apart[SHARING_ROUNDS], both[SHARING_ROUNDS];
+    const int rounds = bench->quick ? 3 : SHARING_ROUNDS;
+    struct mx_registry *registry;
+    struct mx_device *device;
+    struct train_corpus corpus;
+    struct profiling run[2];
+    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
+    if (mx_registry_open(NULL, &options, &registry) < 0 || mx_registry_device_open(registry, 0, 0, &device) < 0)
+        bench_die("there is no device to make the corpus with");
+    train_corpus_open(&corpus, device, SHARING_BATCH * SHARING_BATCHES);
+    snprintf(common, sizeof common,
+             "--train-data %s/corpus.packed --batch-size %d --auto-tune off --buffer-size 4 --set data.tokens=chars "
+             "--set data.validation_fraction=0 " FAST_NETWORK,
+             corpus.folder, SHARING_BATCH);
+    const double share = share_find(profiler, common);
+    /* Whole epochs, so that all runs have the same batches. */
+    snprintf(arguments, sizeof arguments, "%s --warmup-steps %d --num-steps %d", common, SHARING_BATCHES,
+             2 * SHARING_BATCHES);
+    snprintf(shared, sizeof shared, "%s --share-work on --shares 0:%g", arguments, share);
+    snprintf(name, sizeof name, "sharing: packed features, %d a batch, %.1f %% of it on the data device", SHARING_BATCH,
+             100 * share);
+    bench_section(bench, name);
+    for (int round = 0; round < rounds; round++) {
+        profile_begin(profiler, "sharing-one", "--device cpu:1", arguments, &run[0]);
+        one[round] = speed_measure(run, 1);
+        profile_begin(profiler, "sharing", PAIR, shared, &run[0]);
+        both[round] = speed_measure(run, 1);
+        profile_begin(profiler, "sharing-first-core", "--device cpu:0", arguments, &run[0]);
+        profile_begin(profiler, "sharing-second-core", "--device cpu:1", arguments, &run[1]);
+        apart[round] = speed_measure(run, 2);
+    }
+    sharing_report(bench, "two devices that share the work", both, one, rounds, 1.85);
+    sharing_report(bench, "two runs at the same time, one on each", apart, one, rounds, 0);
+    train_corpus_close(&corpus);
+    mx_device_close(device);
+    mx_registry_close(registry);
+}
+
 int main(int argc, char **argv)
 {
     struct bench bench;
@@ -244,5 +372,6 @@ int main(int argc, char **argv)
     profiler_find(&profiler, bench.json);
     if (bench_wanted(&bench, "balanced")) bench_balanced(&bench, &profiler);
     if (bench_wanted(&bench, "fast data")) bench_fast_data(&bench, &profiler);
+    if (bench_wanted(&bench, "sharing")) bench_sharing(&bench, &profiler);
     return bench_finish(&bench);
 }

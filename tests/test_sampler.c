@@ -305,9 +305,47 @@ static void test_memory(void **state)
     mx_sampler_destroy(sampler);
 }
 
+/* With `whole` the batches of a step, end to end, are the step of one rank alone, whatever the number of ranks. */
+static void test_whole_steps_do_not_depend_on_the_ranks(void **state)
+{
+    (void)state;
+    for (uint32_t number = 0; number < CASES; number++) {
+        struct setting setting;
+        struct mx_sampler *alone, *rank;
+        setting_draw(&setting, number);
+        const uint32_t world = setting.options.world, epoch = draw(number, 7, 50);
+        struct mx_sampler_options one = setting.options;
+        one.world = 1;
+        assert_int_equal(mx_sampler_create(&one, setting.items, setting.frames, setting.count, &alone), 0);
+        setting.options.whole = true;
+        mx_sampler_select(alone, epoch);
+        uint32_t at[COUNT_MAX] = {0}; /* of each step: utterances so far */
+        for (uint32_t r = 0; r < world; r++) {
+            rank = open_rank(&setting, r);
+            mx_sampler_select(rank, epoch);
+            assert_int_equal(mx_sampler_steps(rank), mx_sampler_steps(alone));
+            for (uint32_t step = 0; step < mx_sampler_steps(alone); step++) {
+                const struct mx_sampler_batch all = mx_sampler_get(alone, step), own = mx_sampler_get(rank, step);
+                uint64_t frames = 0;
+                assert_int_equal(own.step_count, all.count);
+                assert_int_equal(own.step_frames, all.frames);
+                assert_true(own.count >= all.count / world && own.count <= all.count / world + 1);
+                assert_memory_equal(own.items, all.items + at[step], own.count * sizeof *own.items);
+                for (uint32_t i = 0; i < own.count; i++) frames += setting.frames[(own.items[i] - 1000) / 3];
+                assert_int_equal(own.frames, frames);
+                at[step] += own.count;
+                if (r == world - 1) assert_int_equal(at[step], all.count);
+            }
+            mx_sampler_destroy(rank);
+        }
+        mx_sampler_destroy(alone);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whole_steps_do_not_depend_on_the_ranks),
         cmocka_unit_test(test_exactly_once),
         cmocka_unit_test(test_pure),
         cmocka_unit_test(test_epochs_and_seeds_differ),

@@ -4,11 +4,11 @@
  *
  * The table of an epoch is `items`, in the order (step, rank), with the bounds of each batch in `bounds`, so that batch
  * (step, rank) is items[bounds[step * world + rank] … bounds[step * world + rank + 1]). Cutting comes first, by the
- * sorted order, into `cuts`; then the steps are dealt out in a shuffled order.
+ * sorted order, into `cuts`; then the steps are dealt out in a shuffled order. With `whole` the table is that of one
+ * rank, and a rank's run of a step is found when it is asked for.
  */
 #include "corpus/sampler.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/alloc.h"
@@ -41,7 +41,14 @@ struct mx_sampler {
     uint32_t *items, *bounds;         /* the table, see above */
     uint64_t *sums;                   /* frames of each batch; while cutting, of each rank */
     uint64_t *step_sums;              /* frames of each step */
+    uint64_t *ahead;                  /* [count + 1], with `whole`: frames of all items before this one in the table */
 };
+
+/* Ranks that the table has batches for. */
+static uint32_t world_of(const struct mx_sampler *sampler)
+{
+    return sampler->options.whole ? 1 : sampler->options.world;
+}
 
 static bool before(const struct ticket *a, const struct ticket *b)
 {
@@ -91,7 +98,7 @@ static uint32_t deal(uint32_t card, uint32_t world)
 /* Steps of equal size. */
 static void cut_evenly(struct mx_sampler *sampler)
 {
-    const uint64_t most = (uint64_t)sampler->options.batch_size * sampler->options.world, count = sampler->count;
+    const uint64_t most = (uint64_t)sampler->options.batch_size * world_of(sampler), count = sampler->count;
     const uint64_t steps = (count + most - 1) / most;
     for (uint64_t step = 0; step <= steps; step++) sampler->cuts[step] = (uint32_t)(count * step / steps);
     sampler->steps = (uint32_t)steps;
@@ -101,7 +108,7 @@ static void cut_evenly(struct mx_sampler *sampler)
  * dealt to; no single one is longer than the budget, so every step but the last has one for each rank at least. */
 static void cut_by_budget(struct mx_sampler *sampler)
 {
-    const uint32_t world = sampler->options.world, size = sampler->options.batch_size;
+    const uint32_t world = world_of(sampler), size = sampler->options.batch_size;
     uint32_t step = 0, card = 0;
     for (uint32_t i = 0; i < sampler->count; i++) {
         const uint64_t frames = sampler->frames[sampler->tickets[i].item];
@@ -125,7 +132,7 @@ static void cut_by_budget(struct mx_sampler *sampler)
 
 void mx_sampler_select(struct mx_sampler *sampler, uint32_t epoch)
 {
-    const uint32_t world = sampler->options.world;
+    const uint32_t world = world_of(sampler);
     const uint64_t seed = sampler->options.seed;
     size_t used = 0, batch = 0;
     sampler->epoch = epoch;
@@ -154,6 +161,7 @@ void mx_sampler_select(struct mx_sampler *sampler, uint32_t epoch)
                 const uint32_t item = cards[card].item;
                 sampler->sums[batch] += sampler->frames[item];
                 sampler->items[used++] = sampler->names[item];
+                if (sampler->ahead != NULL) sampler->ahead[used] = sampler->ahead[used - 1] + sampler->frames[item];
             }
             sampler->step_sums[step] += sampler->sums[batch];
         }
@@ -193,7 +201,7 @@ int mx_sampler_create(const struct mx_sampler_options *options, const uint32_t *
     sampler->count = count;
     /* Every step but the last has at least one utterance a rank (see cut_by_budget), so this many batches are enough.
      */
-    const size_t steps = (size_t)count / options->world + 1, batches = steps * options->world;
+    const size_t steps = (size_t)count / world_of(sampler) + 1, batches = steps * world_of(sampler);
     sampler->names = mx_alloc(count, sizeof *sampler->names);
     sampler->frames = mx_alloc(count, sizeof *sampler->frames);
     sampler->tickets = mx_alloc(count, sizeof *sampler->tickets);
@@ -204,9 +212,10 @@ int mx_sampler_create(const struct mx_sampler_options *options, const uint32_t *
     sampler->bounds = mx_alloc(batches + 1, sizeof *sampler->bounds);
     sampler->sums = mx_alloc(batches, sizeof *sampler->sums);
     sampler->step_sums = mx_alloc(steps, sizeof *sampler->step_sums);
+    if (options->whole) sampler->ahead = mx_alloc((size_t)count + 1, sizeof *sampler->ahead);
     if (sampler->names == NULL || sampler->frames == NULL || sampler->tickets == NULL || sampler->scratch == NULL ||
         sampler->cuts == NULL || sampler->shuffle == NULL || sampler->items == NULL || sampler->bounds == NULL ||
-        sampler->sums == NULL || sampler->step_sums == NULL)
+        sampler->sums == NULL || sampler->step_sums == NULL || (options->whole && sampler->ahead == NULL))
         MX_TRY(MX_ERR_NO_MEMORY);
     for (uint32_t i = 0; i < count; i++) {
         sampler->names[i] = items[i];
@@ -233,6 +242,7 @@ void mx_sampler_destroy(struct mx_sampler *sampler)
     mx_free(sampler->bounds);
     mx_free(sampler->sums);
     mx_free(sampler->step_sums);
+    mx_free(sampler->ahead);
     mx_free(sampler);
 }
 
@@ -248,8 +258,18 @@ uint32_t mx_sampler_steps(const struct mx_sampler *sampler)
 
 struct mx_sampler_batch mx_sampler_get(const struct mx_sampler *sampler, uint32_t step)
 {
-    const uint32_t world = sampler->options.world;
-    const size_t first = (size_t)step * world, own = first + sampler->options.rank;
+    const uint32_t world = sampler->options.world, rank = sampler->options.rank;
+    if (sampler->options.whole) {
+        const uint32_t begin = sampler->bounds[step], count = sampler->bounds[step + 1] - begin;
+        const uint32_t from = begin + (uint32_t)((uint64_t)count * rank / world);
+        const uint32_t to = begin + (uint32_t)((uint64_t)count * (rank + 1) / world);
+        return (struct mx_sampler_batch){.items = sampler->items + from,
+                                         .count = to - from,
+                                         .step_count = count,
+                                         .frames = sampler->ahead[to] - sampler->ahead[from],
+                                         .step_frames = sampler->step_sums[step]};
+    }
+    const size_t first = (size_t)step * world, own = first + rank;
     return (struct mx_sampler_batch){.items = sampler->items + sampler->bounds[own],
                                      .count = sampler->bounds[own + 1] - sampler->bounds[own],
                                      .step_count = sampler->bounds[first + world] - sampler->bounds[first],

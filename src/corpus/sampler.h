@@ -7,13 +7,18 @@
  * the products, cut into steps, and the steps are shuffled. One step has one batch for each rank; the utterances of a
  * step are dealt to the ranks to and fro, so that the ranks of one step get equal counts (± 1) and almost equal frames.
  *
+ * With `whole` the limits are those of a step over all ranks, and the utterances of a step are cut into one run of
+ * equal count (± 1) for each rank, in order: put end to end, the batches of a step are the batch that one rank alone
+ * would have. So the steps do not depend on how many ranks share them.
+ *
  * Everything is a pure function of (seed, epoch, rank, world) and the list of utterances: no state is carried from
  * batch to batch or from epoch to epoch, so a run that resumes at (epoch, step) sees what it would have seen.
  *
  * Over all ranks every utterance comes exactly once in an epoch, and all ranks have the same number of steps. With a
  * batch size alone the steps are of equal size (± 1 utterance), so that no batch is a small rest. With a frame budget
  * the number of steps changes a little from epoch to epoch. A batch is empty only where that cannot be helped: when
- * the last step cannot be filled up to one utterance a rank (batches of one utterance, fewer utterances than ranks).
+ * the last step cannot be filled up to one utterance a rank (batches of one utterance, fewer utterances than ranks), or
+ * with `whole`, where a step has fewer utterances than there are ranks.
  * `step_count` tells how many utterances the step has in all ranks together: the weight for averages over them.
  *
  * Memory: all is taken by mx_sampler_create; selecting an epoch and asking for batches allocate nothing. One thread
@@ -22,6 +27,7 @@
 #ifndef MX_CORPUS_SAMPLER_H
 #define MX_CORPUS_SAMPLER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MX_SAMPLER_COUNT_MAX (UINT32_C(1) << 30) /* utterances */
@@ -32,6 +38,7 @@ struct mx_sampler_options {
     uint32_t rank, world;  /* rank < world; one process: 0 and 1 */
     uint32_t batch_size;   /* utterances of a batch, at most; 0: no such limit */
     uint64_t frame_budget; /* frames of a batch, at most; 0: no such limit */
+    bool whole;            /* both are limits of a step, see above */
 };
 
 /* One batch, of the sampler's rank. */

@@ -213,6 +213,7 @@ int mx_stack_backward(const struct mx_pass *pass, const struct mx_stack *stack)
         /* The shared memory still holds the last block. */
         if (pass->model->config.checkpoint && i < stack->blocks - 1) MX_TRY(block_forward(pass, &b, false));
         MX_TRY(block_backward(pass, &b));
+        MX_TRY(mx_pass_ready(pass, stack->at[i].qkv_weight)); /* the first of the block's that are decayed */
     }
 out:
     return rc;

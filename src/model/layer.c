@@ -156,13 +156,17 @@ int mx_norm_backward(const struct mx_pass *pass, const struct mx_norm *n, struct
 int mx_dropout_run(const struct mx_pass *pass, uint64_t site, struct mx_slice x, struct mx_slice y,
                    struct mx_slice residual, int64_t rows)
 {
+    const bool frames = site >= MX_SITE_DECODER && site < MX_SITE_PREDICTORS; /* rows of all others are tokens */
+    const int64_t before = frames ? pass->batch->first_frame : pass->batch->first_token;
+    const uint64_t index = (uint64_t)(before * pass->model->config.size.width);
     return mx_dropout(pass->stream, &(struct mx_dropout_args){.x = x,
                                                               .y = y,
                                                               .residual = residual,
                                                               .count = rows * pass->model->config.size.width,
                                                               .rate = pass->dropout,
                                                               .seed = pass->seed ^ DROPOUT_SEED,
-                                                              .stream = pass->step << 16 | site});
+                                                              .stream = pass->step << 16 | site,
+                                                              .index = (index + 3) & ~UINT64_C(3)});
 }
 
 int mx_slope_run(const struct mx_pass *pass, enum mx_activation act, struct mx_slice x, struct mx_slice at,

@@ -164,17 +164,23 @@ out:
     return rc;
 }
 
-/* The decoder first: it replaces dstates and the speaker's gradient, all others add to them. */
+/* The decoder first: it replaces dstates and the speaker's gradient, all others add to them. The parts stand in the
+ * flat buffer in the order of parameters.c: speaker, encoder, its blocks, predictors, decoder, its blocks. */
 static int teach_backward(const struct mx_pass *pass)
 {
     const struct mx_memory *m = &pass->model->memory;
+    const struct mx_parameters *table = pass->model->parameters;
     int rc = 0;
     MX_TRY(mx_decoder_backward(pass));
+    MX_TRY(mx_pass_ready(pass, table->decoder.mel_weight));
     MX_TRY(mx_variance_backward(pass, m->targets[MX_PREDICT_PITCH], m->targets[MX_PREDICT_ENERGY]));
     for (int i = 0; i < MX_PREDICTORS; i++) MX_TRY(mx_predictor_backward(pass, (enum mx_predictor)i));
+    MX_TRY(mx_pass_ready(pass, table->predictors[0].conv1_weight));
     MX_TRY(mx_aligner_backward(pass));
     MX_TRY(mx_encoder_backward(pass));
+    MX_TRY(mx_pass_ready(pass, table->encoder.mean_weight));
     MX_TRY(mx_speaker_backward(pass));
+    MX_TRY(mx_pass_ready(pass, 0));
 out:
     return rc;
 }
@@ -208,7 +214,9 @@ int mx_model_forward_backward(struct mx_model *model, struct mx_stream *stream, 
                                  .batch = batch,
                                  .dropout = model->config.dropout,
                                  .seed = step->seed,
-                                 .step = step->step};
+                                 .step = step->step,
+                                 .ready = step->ready,
+                                 .context = step->context};
     if (!gradients.buffer)
         return MX_FAIL(MX_ERR_ARGUMENT, "give a slice of mx_model_parameters()->floats floats",
                        "model: there is no place for the gradients");

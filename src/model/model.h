@@ -40,6 +40,11 @@ enum mx_model_loss { MX_LOSS_MEL, MX_LOSS_PRIOR, MX_LOSS_DURATION, MX_LOSS_PITCH
 struct mx_model_step {
     uint64_t seed; /* of the run */
     uint64_t step; /* counts passes (micro-batches too); dropout is a function of both. Less than 2^48 */
+    /* (optional) Told while the backward pass is being queued: when the stream has come to this point, the gradients of
+     * this batch are all in [from, mx_parameters.decayed), and with `from` 0 in the rest of the flat buffer, too. From
+     * call to call `from` becomes less, in the same steps for every batch; 0 comes last and always. */
+    int (*ready)(void *context, int64_t from);
+    void *context; /* of ready */
 };
 
 /* Forward, alignment, losses and backward on a model for MX_MODEL_TRAIN. Gradients (the layout of the parameters) are

@@ -53,6 +53,8 @@ struct mx_model_batch {
     struct mx_slice pitch, energy;               /* [frames], normalised */
     int64_t loss_tokens, loss_frames; /* what means are taken over in the gradient; 0: the batch's own. Micro-batches of
                                          one step say how many the whole step has, and their gradients add up to its */
+    int64_t first_token, first_frame; /* rows before it in the batch that it is a part of: dropout counts on from there,
+                                         so that it leaves out the same values however a batch is divided */
 };
 
 /* ---- layouts ---- */

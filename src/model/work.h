@@ -97,6 +97,8 @@ struct mx_pass {
     const struct mx_model_batch *batch;
     float dropout; /* 0 unless training */
     uint64_t seed, step;
+    int (*ready)(void *context, int64_t from); /* of struct mx_model_step */
+    void *context;
 };
 
 /* Numbers of the places where dropout is applied; a stack uses two for each block, a predictor one for each layer. */
@@ -116,6 +118,12 @@ static inline struct mx_slice mx_pass_weight(const struct mx_pass *pass, int64_t
 static inline struct mx_slice mx_pass_gradient(const struct mx_pass *pass, int64_t at)
 {
     return mx_slice_on(pass->gradients, at);
+}
+
+/* The backward pass is done with all decayed parameters from `at` on. */
+static inline int mx_pass_ready(const struct mx_pass *pass, int64_t at)
+{
+    return pass->ready ? pass->ready(pass->context, at) : 0;
 }
 
 /* ---- layers (layer.c) ---- */

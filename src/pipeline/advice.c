@@ -159,6 +159,7 @@ static bool data_find(const struct figures *f, struct mx_advice *out)
     const int32_t cores = f->in->data_cores;
     out->share = f->data_busy;
     if (!f->in->two_devices || out->share <= MX_ADVICE_DATA_LIMIT) return false;
+    if (f->in->stats.shared_ns > 0 && f->waited <= MX_ADVICE_WAIT_LOW) return false; /* it trains: that is no burden */
     out->cause = MX_CAUSE_DATA;
     out->hidden = f->waited <= MX_ADVICE_WAIT_LOW;
     snprintf(out->finding, sizeof out->finding,

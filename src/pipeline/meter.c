@@ -18,8 +18,11 @@
 
 struct mx_edge {
     uint64_t time_ns;
-    int32_t stage, change; /* +1: begins, -1: ends */
+    int32_t row, change; /* +1: begins, -1: ends */
 };
+
+/* What is counted as open: the stages, and training on the data device. */
+enum { SHARED = MX_STAGES, ROWS };
 
 const char *mx_stage_name(enum mx_stage stage)
 {
@@ -95,16 +98,17 @@ static void edges_sort(struct mx_edge *edges, uint32_t count)
 }
 
 /* `ns` in which the stages of `open` were at work. */
-static void time_add(struct mx_meter *meter, const int32_t open[MX_STAGES], uint64_t ns)
+static void time_add(struct mx_meter *meter, const int32_t open[ROWS], uint64_t ns)
 {
     struct mx_pipeline_stats *const s = &meter->stats;
     const bool load = open[MX_STAGE_LOAD] > 0, process = open[MX_STAGE_PROCESS] > 0;
-    const bool transfer = open[MX_STAGE_TRANSFER] > 0, train = open[MX_STAGE_TRAIN] > 0;
-    bool data = process || (load && meter->load_on_data) || (transfer && meter->copy_on_data);
+    const bool transfer = open[MX_STAGE_TRANSFER] > 0, train = open[MX_STAGE_TRAIN] > 0, shared = open[SHARED] > 0;
+    bool data = process || (load && meter->load_on_data) || (transfer && meter->copy_on_data) || shared;
     bool model = train;
     if (meter->one_device) data = model = data || model;
     if (data) s->data_busy_ns += ns;
     if (model) s->model_busy_ns += ns;
+    if (shared) s->shared_ns += ns;
     if (transfer) s->transfer_ns += ns;
     if (transfer && train) s->transfer_hidden_ns += ns;
     if (train && (load || process || transfer)) s->stage_overlap_ns += ns;
@@ -113,15 +117,16 @@ static void time_add(struct mx_meter *meter, const int32_t open[MX_STAGES], uint
 void mx_meter_sweep(struct mx_meter *meter, uint64_t horizon_ns)
 {
     uint32_t edge_count = 0, kept = 0;
-    int32_t open[MX_STAGES] = {0};
+    int32_t open[ROWS] = {0};
     if (horizon_ns <= meter->swept_ns) return;
     for (uint32_t i = 0; i < meter->pending_count; i++) {
         const struct mx_span span = meter->pending[i];
         const uint64_t begin_ns = span.begin_ns > meter->swept_ns ? span.begin_ns : meter->swept_ns;
         const uint64_t end_ns = span.end_ns < horizon_ns ? span.end_ns : horizon_ns;
         if (begin_ns < end_ns) {
-            meter->edges[edge_count++] = (struct mx_edge){begin_ns, (int32_t)span.stage, 1};
-            meter->edges[edge_count++] = (struct mx_edge){end_ns, (int32_t)span.stage, -1};
+            const int32_t row = span.stage == MX_STAGE_TRAIN && span.lane > 0 ? SHARED : (int32_t)span.stage;
+            meter->edges[edge_count++] = (struct mx_edge){begin_ns, row, 1};
+            meter->edges[edge_count++] = (struct mx_edge){end_ns, row, -1};
         }
         if (span.end_ns > horizon_ns) meter->pending[kept++] = span;
     }
@@ -130,7 +135,7 @@ void mx_meter_sweep(struct mx_meter *meter, uint64_t horizon_ns)
     edges_sort(meter->edges, edge_count);
     for (uint32_t i = 0; i < edge_count; i++) {
         if (i > 0) time_add(meter, open, meter->edges[i].time_ns - meter->edges[i - 1].time_ns);
-        open[meter->edges[i].stage] += meter->edges[i].change;
+        open[meter->edges[i].row] += meter->edges[i].change;
     }
 }
 

@@ -118,12 +118,15 @@ static bool best_find(const struct mx_mode_request *r, const struct mx_registry 
     for (size_t k = 0; k < sizeof order / sizeof order[0]; k++) {
         const char *const backend = backend_said(r) ? r->backend : order[k].backend;
         const bool gpu = !backend_said(r) && order[k].gpu;
+        int passed = 0;
         for (int i = 0; i < mx_registry_device_count(all); i++) {
             const struct mx_device_info *const info = mx_registry_device(all, i);
             if (!of_backend(info, backend, gpu)) continue;
+            if (strcmp(backend, "cpu") != 0 && passed++ < r->passed) continue;
             snprintf(out, MX_MODE_NAME_BYTES, "%s:%d", info->backend, info->index);
             return true;
         }
+        if (passed > 0) return false; /* there are some, all taken: another kind would be a silent fallback */
     }
     return false;
 }

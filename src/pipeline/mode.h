@@ -36,6 +36,7 @@ struct mx_mode_request {
     int cpu_devices;                        /* logical CPU devices */
     int opencl_split;                       /* parts of OpenCL devices of CPU type; 0: as the choice needs */
     bool allow_single;                      /* one device where two were asked for is no error */
+    int passed;                             /* GPUs that others take: "the best" is the next one after so many */
 };
 
 #define MX_MODE_NAME_BYTES 32

@@ -126,9 +126,10 @@ int mx_pipeline_create(const struct mx_pipeline_options *options, struct mx_pipe
     p->process.pipeline = p->transfer.pipeline = p;
     p->process.kind = MX_STAGE_PROCESS;
     p->transfer.kind = MX_STAGE_TRANSFER;
-    /* A batch is one span per stage, and training has one more for each later batch that its stream ran dry for. */
+    /* A batch is one span per stage, and training has one more for each later batch that its stream ran dry for, and
+     * one on the data device. */
     const uint32_t slots = (uint32_t)(options->host_count + options->data_count + options->model_count);
-    const uint32_t pieces = MX_STAGES + (uint32_t)options->held;
+    const uint32_t pieces = MX_STAGES + 1 + (uint32_t)options->held;
     MX_TRY(mx_meter_create(&p->meter, pieces * slots + 2 * MX_PIPELINE_WORKERS, options->spans));
     p->meter.load_on_data = p->pinned;
     p->meter.copy_on_data = !info->caps.async_copy;

@@ -303,6 +303,13 @@ void mx_pipeline_step(struct mx_pipeline *p)
                 changed ? "" : ": ", changed ? "" : why);
 }
 
+void mx_pipeline_shared(struct mx_pipeline *p, uint64_t number, uint64_t begin_ns, uint64_t end_ns)
+{
+    pthread_mutex_lock(&p->lock);
+    if (end_ns > begin_ns) mx_pipeline_span(p, MX_STAGE_TRAIN, 1, number, begin_ns, end_ns);
+    pthread_mutex_unlock(&p->lock);
+}
+
 void mx_pipeline_rest(struct mx_pipeline *p)
 {
     pthread_mutex_lock(&p->lock);

@@ -17,7 +17,7 @@
 #define FIRST_BYTES ((size_t)4096)
 #define LANES       64
 
-enum { PID_HOST = 1, PID_DATA, PID_MODEL };
+enum { PID_HOST = 1, PID_DATA, PID_MODEL, PID_RANKS };
 enum { TID_LOAD = 1, TID_PROCESS = 1, TID_TRANSFER, TID_TRAIN };
 
 struct text {
@@ -47,7 +47,7 @@ __attribute__((format(printf, 2, 3))) static int text_add(struct text *text, con
 static int pid_of(const struct mx_span *span, bool one_device)
 {
     if (span->stage == MX_STAGE_LOAD) return PID_HOST;
-    return span->stage == MX_STAGE_TRAIN && !one_device ? PID_MODEL : PID_DATA;
+    return span->stage == MX_STAGE_TRAIN && span->lane == 0 && !one_device ? PID_MODEL : PID_DATA;
 }
 
 static int tid_of(const struct mx_span *span)
@@ -79,20 +79,45 @@ static int row_add(struct text *text, const struct mx_span *span, bool one_devic
                     pid_of(span, one_device), tid_of(span), name);
 }
 
-static int span_add(struct text *text, const struct mx_span *span, uint64_t zero_ns, bool one_device)
+/* An "X" event. */
+static int event_add(struct text *text, const struct mx_span *span, const char *stage, int pid, int tid,
+                     uint64_t zero_ns)
 {
     const uint64_t begin = span->begin_ns - zero_ns;
     const uint64_t length = span->end_ns > span->begin_ns ? span->end_ns - span->begin_ns : 0;
     return text_add(text,
                     ",\n{\"name\":\"%s %" PRIu64 "\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%" PRIu64
                     ".%03d,\"dur\":%" PRIu64 ".%03d,\"args\":{\"batch\":%" PRIu64 "}}",
-                    mx_stage_name(span->stage), span->number, mx_stage_name(span->stage), pid_of(span, one_device),
-                    tid_of(span), begin / 1000, (int)(begin % 1000), length / 1000, (int)(length % 1000), span->number);
+                    stage, span->number, stage, pid, tid, begin / 1000, (int)(begin % 1000), length / 1000,
+                    (int)(length % 1000), span->number);
+}
+
+/* The group of the ranks with a row for each lane. */
+static int sum_rows_add(struct text *text, const struct mx_trace_sums *sums)
+{
+    int rc = 0;
+    int32_t lanes = 0;
+    for (uint32_t i = 0; i < sums->count; i++)
+        if (sums->spans[i].lane >= lanes) lanes = sums->spans[i].lane + 1;
+    if (lanes > 0) MX_TRY(group_add(text, PID_RANKS, "ranks", NULL));
+    for (int32_t lane = 0; lane < lanes; lane++)
+        MX_TRY(text_add(
+            text, "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"sum/%d\"}},\n",
+            PID_RANKS, (int)lane + 1, (int)lane));
+out:
+    return rc;
 }
 
 int mx_trace_json(const struct mx_span *spans, uint32_t count, const struct mx_device *data,
                   const struct mx_device *model, char **out, size_t *bytes)
 {
+    return mx_trace_json_sums(spans, count, NULL, data, model, out, bytes);
+}
+
+int mx_trace_json_sums(const struct mx_span *spans, uint32_t count, const struct mx_trace_sums *sums,
+                       const struct mx_device *data, const struct mx_device *model, char **out, size_t *bytes)
+{
+    const struct mx_trace_sums none = {NULL, 0}, *const more = sums != NULL ? sums : &none;
     int rc = 0;
     const bool one_device = data == model;
     bool seen[MX_STAGES][LANES] = {0};
@@ -111,8 +136,15 @@ int mx_trace_json(const struct mx_span *spans, uint32_t count, const struct mx_d
         if (!*row) MX_TRY(row_add(&text, &spans[i], one_device));
         *row = true;
     }
+    for (uint32_t i = 0; i < more->count; i++)
+        if (more->spans[i].begin_ns < zero_ns) zero_ns = more->spans[i].begin_ns;
+    MX_TRY(sum_rows_add(&text, more));
     text.used -= 2; /* the comma of the last name */
-    for (uint32_t i = 0; i < count; i++) MX_TRY(span_add(&text, &spans[i], zero_ns, one_device));
+    for (uint32_t i = 0; i < count; i++)
+        MX_TRY(event_add(&text, &spans[i], mx_stage_name(spans[i].stage), pid_of(&spans[i], one_device),
+                         tid_of(&spans[i]), zero_ns));
+    for (uint32_t i = 0; i < more->count; i++)
+        MX_TRY(event_add(&text, &more->spans[i], "sum", PID_RANKS, (int)more->spans[i].lane + 1, zero_ns));
     MX_TRY(text_add(&text, "\n]}\n"));
     *out = text.data;
     *bytes = text.used;
@@ -125,10 +157,16 @@ out:
 int mx_trace_write(const char *path, const struct mx_span *spans, uint32_t count, const struct mx_device *data,
                    const struct mx_device *model)
 {
+    return mx_trace_write_sums(path, spans, count, NULL, data, model);
+}
+
+int mx_trace_write_sums(const char *path, const struct mx_span *spans, uint32_t count, const struct mx_trace_sums *sums,
+                        const struct mx_device *data, const struct mx_device *model)
+{
     int rc = 0;
     char *json = NULL;
     size_t bytes = 0;
-    MX_TRY(mx_trace_json(spans, count, data, model, &json, &bytes));
+    MX_TRY(mx_trace_json_sums(spans, count, sums, data, model, &json, &bytes));
     MX_TRY(mx_file_write_atomic(path, json, bytes));
 out:
     mx_free(json);

@@ -4,8 +4,11 @@
  *
  * Format (JSON): {"displayTimeUnit":"ms","traceEvents":[…]}. The groups are the host (pid 1), the data device (2) and
  * the model device (3), each with an "M" event process_name; rows are load/0 … (pid 1), process and transfer (pid 2)
- * and train (pid 3; on one device pid 2), each with an "M" event thread_name. A span is an "X" event: name ("load 17"),
- * cat (the stage), pid, tid, ts and dur in microseconds with three decimals from the first span on, args.batch.
+ * and train (pid 3; on one device, and for the part that the data device trains on, pid 2), each with an "M" event
+ * thread_name. A span is an "X" event: name ("load 17"), cat (the stage), pid, tid, ts and dur in microseconds with
+ * three decimals from the first span on, args.batch.
+ *
+ * With several ranks the sums of their gradients are rows of one more group, the ranks (pid 4): sum/0 …, cat "sum".
  *
  * Memory: the text is built in one piece and freed before the call returns; not for the training loop.
  */
@@ -18,6 +21,16 @@
 /* The JSON text (free with mx_free) and its length. The same device twice: one device. */
 int mx_trace_json(const struct mx_span *spans, uint32_t count, const struct mx_device *data,
                   const struct mx_device *model, char **out, size_t *bytes);
+/* Sums as spans: their numbers, lanes and times count. */
+struct mx_trace_sums {
+    const struct mx_span *spans;
+    uint32_t count;
+};
+/* The same with the sums of ranks; NULL: none. */
+int mx_trace_json_sums(const struct mx_span *spans, uint32_t count, const struct mx_trace_sums *sums,
+                       const struct mx_device *data, const struct mx_device *model, char **out, size_t *bytes);
+int mx_trace_write_sums(const char *path, const struct mx_span *spans, uint32_t count, const struct mx_trace_sums *sums,
+                        const struct mx_device *data, const struct mx_device *model);
 /* The same into a file, which is replaced as a whole. */
 int mx_trace_write(const char *path, const struct mx_span *spans, uint32_t count, const struct mx_device *data,
                    const struct mx_device *model);

@@ -15,6 +15,8 @@ struct mx_evaluator {
     struct mx_dataset_reader *reader;
     struct mx_slot *slot;
     struct mx_listener *listener;
+    float *target, *prediction, *means; /* of a picture: [longest frames, bands] twice, [longest tokens, bands] */
+    int32_t *durations;                 /* [longest tokens] */
 };
 
 void mx_evaluator_destroy(struct mx_evaluator *e)
@@ -23,6 +25,10 @@ void mx_evaluator_destroy(struct mx_evaluator *e)
     mx_listener_destroy(e->listener);
     mx_dataset_reader_destroy(e->reader);
     mx_slot_destroy(e->slot);
+    mx_free(e->target);
+    mx_free(e->prediction);
+    mx_free(e->means);
+    mx_free(e->durations);
     mx_free(e);
 }
 
@@ -38,10 +44,18 @@ int mx_evaluator_create(struct mx_trainer *t, struct mx_evaluator **out)
                                               .reader = e->reader,
                                               .slot = e->slot,
                                               .batch = t->batch,
-                                              .stream = t->stream,
-                                              .model = t->model,
-                                              .weights = mx_slice_at(t->average, 0)};
+                                              .stream = t->replicas[0]->stream,
+                                              .model = t->replicas[0]->model,
+                                              .weights = mx_slice_at(t->replicas[0]->average, 0)};
     MX_TRY(mx_listener_create(&parts, &e->listener));
+    const struct mx_model_capacity *const c = &t->shape.capacity.model;
+    const size_t bands = (size_t)t->options.model.bands;
+    e->target = mx_alloc((size_t)c->longest_frames * bands, sizeof(float));
+    e->prediction = mx_alloc((size_t)c->longest_frames * bands, sizeof(float));
+    e->means = mx_alloc((size_t)c->longest_tokens * bands, sizeof(float));
+    e->durations = mx_alloc((size_t)c->longest_tokens, sizeof(int32_t));
+    if (e->target == NULL || e->prediction == NULL || e->means == NULL || e->durations == NULL)
+        MX_TRY(MX_ERR_NO_MEMORY);
     *out = e;
     e = NULL;
 out:
@@ -73,12 +87,13 @@ static int batch_evaluate(struct mx_trainer *t, const uint32_t *utterances, uint
     int rc = 0;
     struct mx_model_batch batch;
     struct mx_slot *const slot = t->evaluator->slot;
+    const struct mx_replica *const own = t->replicas[0];
     MX_TRY(mx_slot_fill(slot, t->evaluator->reader, MX_LISTEN_EPOCH, 0, utterances, count));
     if (slot->count == 0) return 0;
-    MX_TRY(mx_batch_assemble(t->batch, t->stream, slot, &batch));
-    MX_TRY(mx_model_evaluate(t->model, t->stream, mx_slice_at(t->average, 0), &batch, t->losses));
-    MX_TRY(mx_stream_sync(t->stream));
-    const struct mx_model_losses sums = mx_model_losses_of(&t->options.model, t->losses, slot->count, -1, 1, 1);
+    MX_TRY(mx_batch_assemble(t->batch, own->stream, slot, &batch));
+    MX_TRY(mx_model_evaluate(own->model, own->stream, mx_slice_at(own->average, 0), &batch, own->losses));
+    MX_TRY(mx_stream_sync(own->stream));
+    const struct mx_model_losses sums = mx_model_losses_of(&t->options.model, own->losses, slot->count, -1, 1, 1);
     for (int k = 0; k < MX_MODEL_LOSSES; k++) out->losses.values[k] += sums.values[k];
     *tokens += slot->tokens;
     *frames += slot->frames;
@@ -110,6 +125,7 @@ int mx_trainer_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation *out)
     *out = (struct mx_trainer_evaluation){0};
     if (count == 0) return 0;
     if (t->pipeline != NULL) mx_pipeline_rest(t->pipeline);
+    if (t->replica_count > 1) MX_TRY(mx_replica_take_average(t->replicas[0], t->replicas[1]));
     for (uint32_t at = 0; at < count;) {
         const uint32_t some = fitting(t, list + at, count - at);
         MX_TRY(batch_evaluate(t, list + at, some, out, &tokens, &frames));
@@ -126,6 +142,51 @@ int mx_trainer_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation *out)
     out->mel_db = mx_spoken_mel_db(&sums);
     out->duration_error = mx_spoken_duration_error(&sums);
     out->pitch_error = mx_spoken_pitch_error(&sums);
+out:
+    return rc;
+}
+
+/* ---- a picture ---- */
+
+static void denormalise(const struct mx_normaliser *n, float *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) values[i] = (float)(n->mel_mean + n->mel_deviation * (double)values[i]);
+}
+
+int mx_trainer_picture(struct mx_trainer *t, struct mx_trainer_picture *out)
+{
+    int rc = 0;
+    struct mx_model_batch batch;
+    struct mx_evaluator *const e = t->evaluator;
+    const struct mx_trainer_voice voice = mx_trainer_voice(t);
+    const size_t bands = (size_t)t->options.model.bands;
+    *out = (struct mx_trainer_picture){0};
+    if (e == NULL) return 0;
+    if (t->pipeline != NULL) mx_pipeline_rest(t->pipeline);
+    for (uint32_t i = 0; i < t->shape.validation_count; i++) {
+        MX_TRY(mx_slot_fill(e->slot, e->reader, MX_LISTEN_EPOCH, 0, &t->shape.validation[i], 1));
+        if (e->slot->count > 0) break;
+    }
+    if (e->slot->count == 0) return 0;
+    const size_t frames = (size_t)e->slot->frames, tokens = (size_t)e->slot->tokens;
+    MX_TRY(mx_batch_assemble(t->batch, voice.stream, e->slot, &batch));
+    MX_TRY(mx_model_evaluate(voice.model, voice.stream, voice.average, &batch, NULL));
+    const struct mx_model_view view = mx_model_view(voice.model);
+    MX_TRY(mx_copy_download(voice.stream, e->target, batch.mel, frames * bands * sizeof(float)));
+    MX_TRY(mx_copy_download(voice.stream, e->prediction, view.mel, frames * bands * sizeof(float)));
+    MX_TRY(mx_copy_download(voice.stream, e->means, view.means, tokens * bands * sizeof(float)));
+    MX_TRY(mx_copy_download(voice.stream, e->durations, view.durations, tokens * sizeof(int32_t)));
+    MX_TRY(mx_stream_sync(voice.stream));
+    denormalise(&t->options.normaliser, e->target, frames * bands);
+    denormalise(&t->options.normaliser, e->prediction, frames * bands);
+    denormalise(&t->options.normaliser, e->means, tokens * bands);
+    *out = (struct mx_trainer_picture){.frames = (int32_t)frames,
+                                       .tokens = (int32_t)tokens,
+                                       .bands = (int32_t)bands,
+                                       .target = e->target,
+                                       .prediction = e->prediction,
+                                       .means = e->means,
+                                       .durations = e->durations};
 out:
     return rc;
 }

@@ -8,6 +8,7 @@
  */
 #include "train/feed.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,6 +36,13 @@ struct mx_feed {
     struct mx_maker *makers[MX_PIPELINE_DEPTH];
     /* The rings as the pipeline takes them: places, parcels on the data device, parcels on the model device. */
     void **host, **data, **model;
+    void **twins; /* of the last ones; NULL: no work sharing */
+    /* Of work sharing. The lock protects `shares`, which the thread that takes replaces and the transfer reads; it is a
+     * leaf, held for a copy only. The rest belongs to the transfer after the start. */
+    pthread_mutex_t lock;
+    struct mx_shares shares;
+    int64_t first_step; /* of batch 0 */
+    double wanted;      /* frames that the twins should have got in this step and have not */
 };
 
 /* ---- plan ---- */
@@ -51,19 +59,32 @@ static struct mx_batch_options maker_options(const struct mx_feed_options *o)
 
 static struct mx_parcel_options parcel_options(const struct mx_feed_options *o, bool model)
 {
+    return (struct mx_parcel_options){.capacity = o->capacity.model,
+                                      .fixed = o->fixed,
+                                      .offsets = o->shared,
+                                      .owner = model ? "model slots" : "data slots"};
+}
+
+static struct mx_parcel_options twin_options(const struct mx_feed_options *o)
+{
     return (struct mx_parcel_options){
-        .capacity = o->capacity.model, .fixed = o->fixed, .owner = model ? "model slots" : "data slots"};
+        .capacity = o->twin, .fixed = o->fixed, .offsets = true, .owner = "replica slots"};
 }
 
 void mx_feed_plan(const struct mx_feed_options *o, struct mx_feed_plan *out)
 {
     const struct mx_batch_options maker = maker_options(o);
-    const struct mx_parcel_options parcel = parcel_options(o, false);
+    const struct mx_parcel_options parcel = parcel_options(o, false), twin = twin_options(o);
+    const uint64_t twins = o->shared ? (uint64_t)o->model_slots : 0;
     *out = (struct mx_feed_plan){.host_slots = (uint64_t)o->host_slots * mx_slot_bytes(o->assembly, &o->capacity),
                                  .data_slots = (uint64_t)o->data_slots * mx_parcel_bytes(&parcel),
                                  .features = MX_PIPELINE_DEPTH * mx_maker_bytes(&maker),
                                  .features_host = MX_PIPELINE_DEPTH * mx_maker_host_bytes(&maker),
-                                 .model_slots = (uint64_t)o->model_slots * mx_parcel_bytes(&parcel)};
+                                 .model_slots = (uint64_t)o->model_slots * mx_parcel_bytes(&parcel),
+                                 .replica_slots = twins * mx_parcel_bytes(&twin),
+                                 .data_slots_host = (uint64_t)o->data_slots * mx_parcel_host_bytes(&parcel),
+                                 .model_slots_host = (uint64_t)o->model_slots * mx_parcel_host_bytes(&parcel),
+                                 .replica_slots_host = twins * mx_parcel_host_bytes(&twin)};
 }
 
 /* ---- life ---- */
@@ -101,6 +122,17 @@ out:
     return rc;
 }
 
+static int twins_take(struct mx_feed *feed)
+{
+    const struct mx_parcel_options options = twin_options(&feed->options);
+    const int rc = parcels_take(feed->options.data, &options, feed->options.model_slots, &feed->twins);
+    for (int32_t i = 0; rc == 0 && i < feed->options.model_slots; i++) {
+        struct mx_parcel *const parcel = feed->model[i];
+        parcel->twin = feed->twins[i];
+    }
+    return rc;
+}
+
 static int makers_take(struct mx_feed *feed)
 {
     int rc = 0;
@@ -133,12 +165,14 @@ int mx_feed_create(const struct mx_feed_options *options, struct mx_feed **out)
     *out = NULL;
     if (feed == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     feed->options = *options;
+    pthread_mutex_init(&feed->lock, NULL);
     MX_TRY(mx_augment_check(&options->augment));
     MX_TRY(workers_take(feed));
     MX_TRY(places_take(feed));
     MX_TRY(makers_take(feed));
     MX_TRY(parcels_take(options->data, &data, options->data_slots, &feed->data));
     MX_TRY(parcels_take(options->model, &model, options->model_slots, &feed->model));
+    if (options->shared) MX_TRY(twins_take(feed));
     *out = feed;
     feed = NULL;
 out:
@@ -156,6 +190,7 @@ void mx_feed_destroy(struct mx_feed *feed)
 {
     if (feed == NULL) return;
     const struct mx_feed_options *const o = &feed->options;
+    parcels_release(feed->twins, o->model_slots);
     parcels_release(feed->model, o->model_slots);
     parcels_release(feed->data, o->data_slots);
     for (int i = 0; i < MX_PIPELINE_DEPTH; i++) mx_maker_destroy(feed->makers[i]);
@@ -168,6 +203,7 @@ void mx_feed_destroy(struct mx_feed *feed)
     mx_free(feed->places);
     mx_free(feed->host);
     mx_free(feed->workers);
+    pthread_mutex_destroy(&feed->lock);
     mx_free(feed);
 }
 
@@ -211,11 +247,31 @@ static int stage_process(void *context, struct mx_stream *stream, uint64_t numbe
     return mx_maker_run(feed->makers[number % MX_PIPELINE_DEPTH], stream, place->slot, data_slot);
 }
 
+/* A batch that cannot be divided well is made up for by the next ones of its step. */
+static int batch_divide(struct mx_feed *feed, struct mx_stream *stream, uint64_t number, const struct mx_parcel *from,
+                        struct mx_parcel *to)
+{
+    const struct mx_feed_options *const o = &feed->options;
+    const uint64_t batches = (uint64_t)o->step_batches;
+    const int32_t *const offsets = from->offsets + o->capacity.model.sequences + 1; /* of frames */
+    pthread_mutex_lock(&feed->lock);
+    const double share = mx_shares_at(&feed->shares, feed->first_step + (int64_t)(number / batches));
+    pthread_mutex_unlock(&feed->lock);
+    if (number % batches == 0) feed->wanted = 0;
+    if (from->count == 0) return mx_parcel_divide(stream, from, to, (struct mx_share_part){0});
+    feed->wanted += share * from->batch.frames.rows;
+    const struct mx_share_part part =
+        mx_share_split(offsets, from->count, share > 0 ? feed->wanted : 0, o->twin.frames);
+    const int32_t rest = from->count - part.count;
+    feed->wanted -= part.at_end ? offsets[from->count] - offsets[rest] : offsets[part.count];
+    return mx_parcel_divide(stream, from, to, part);
+}
+
 static int stage_transfer(void *context, struct mx_stream *stream, uint64_t number, const void *data_slot,
                           void *model_slot)
 {
-    (void)context;
-    (void)number;
+    struct mx_feed *const feed = context;
+    if (feed->options.shared) return batch_divide(feed, stream, number, data_slot, model_slot);
     return mx_parcel_move(stream, data_slot, model_slot);
 }
 
@@ -237,6 +293,21 @@ void mx_feed_begin(struct mx_feed *feed, uint32_t epoch, uint32_t step)
 {
     feed->epoch = epoch;
     feed->step = step;
+}
+
+void mx_feed_share(struct mx_feed *feed, int64_t step, const struct mx_shares *shares)
+{
+    pthread_mutex_lock(&feed->lock);
+    feed->shares = *shares;
+    feed->first_step = step;
+    pthread_mutex_unlock(&feed->lock);
+}
+
+int64_t mx_feed_share_step(const struct mx_feed *feed, int64_t step)
+{
+    /* The transfer has at most all model slots: those of this step and some more. */
+    const int64_t batches = feed->options.step_batches;
+    return step + (feed->options.model_slots + batches - 1) / batches;
 }
 
 void mx_feed_watch(struct mx_feed *feed, const atomic_bool *stop)

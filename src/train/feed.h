@@ -6,7 +6,7 @@
  *     draw       the sampler's next batch                                → a list of utterances
  *     load       recordings or features from the corpus (slot.h)          → a host slot
  *     process    features, augmentation, normalisation (batch.h)          → a parcel on the data device
- *     transfer   one copy (parcel.h)                                      → a parcel on the model device
+ *     transfer   one copy (parcel.h), or with work sharing both parts     → a parcel on the model device, and its twin
  *
  * Batch number 0, 1, 2 … of a run is the sampler's (epoch, step), one after the other, from where it was told to begin.
  * What is in a batch is a function of seed, epoch and step alone. The train stage gets struct mx_parcel.
@@ -37,15 +37,21 @@ struct mx_feed_options {
     struct mx_augment_options augment;
     int32_t workers;                             /* threads that load, at most */
     int32_t host_slots, data_slots, model_slots; /* of each ring; model_slots 0 on one device */
+    /* Work sharing: each model slot has a twin on the data device. Two devices only. */
+    bool shared;
+    struct mx_model_capacity twin; /* of each */
+    int32_t step_batches;          /* batches of a step */
 };
 
 /* Bytes of each kind of memory, all of the kind together. */
 struct mx_feed_plan {
-    uint64_t host_slots;    /* owner "host slots", of the host */
-    uint64_t data_slots;    /* "data slots", of the data device */
-    uint64_t features;      /* "features", of the data device … */
-    uint64_t features_host; /* … and of the host */
-    uint64_t model_slots;   /* "model slots", of the model device */
+    uint64_t host_slots;                                            /* owner "host slots", of the host */
+    uint64_t data_slots;                                            /* "data slots", of the data device */
+    uint64_t features;                                              /* "features", of the data device … */
+    uint64_t features_host;                                         /* … and of the host */
+    uint64_t model_slots;                                           /* "model slots", of the model device */
+    uint64_t replica_slots;                                         /* "replica slots": the twins, of the data device */
+    uint64_t data_slots_host, model_slots_host, replica_slots_host; /* of the host: offsets of divided batches */
 };
 
 void mx_feed_plan(const struct mx_feed_options *options, struct mx_feed_plan *out);
@@ -55,6 +61,12 @@ void mx_feed_destroy(struct mx_feed *feed); /* NULL is fine */
 /* Batch 0 will be this step of this epoch; the step may be the number of steps of the epoch: then the next one begins.
  * Before the pipeline is made. */
 void mx_feed_begin(struct mx_feed *feed, uint32_t epoch, uint32_t step);
+/* Which part of the batches is the twins': batch 0 belongs to step `step`. The list is copied; points that are added
+ * later must be of steps that no batch has been divided for (mx_feed_share_step). From the thread that takes. */
+void mx_feed_share(struct mx_feed *feed, int64_t step, const struct mx_shares *shares);
+/* The first step whose batches cannot have been divided when all batches of the steps before `step` have been given
+ * back, and none of that step's. */
+int64_t mx_feed_share_step(const struct mx_feed *feed, int64_t step);
 /* Whoever waits for a batch gives up when *stop is set; NULL: nobody does. Used by the thread that takes. */
 void mx_feed_watch(struct mx_feed *feed, const atomic_bool *stop);
 /* Devices, work, slots and workers of the pipeline; everything else in it stays as it is. */

@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -22,6 +24,7 @@ const char *const mx_loss_names[MX_MODEL_LOSSES] = {"mel", "prior", "duration", 
 
 struct mx_metrics {
     int file;
+    int64_t steps; /* 0: not known */
     struct mx_text line;
 };
 
@@ -84,6 +87,11 @@ void mx_metrics_close(struct mx_metrics *metrics)
     mx_free(metrics);
 }
 
+void mx_metrics_plan(struct mx_metrics *metrics, int64_t steps)
+{
+    metrics->steps = steps;
+}
+
 /* ---- writing ---- */
 
 static void line_begin(struct mx_metrics *metrics, int64_t step)
@@ -130,17 +138,37 @@ static void share_put(struct mx_metrics *metrics, const char *name, double value
     number_put(metrics, name, round(value * 1000) / 1000);
 }
 
+/* What the driver of a device tells, if it does. */
+static void load_put(struct mx_metrics *metrics, const char *device, const struct mx_device_load *load)
+{
+    char name[32];
+    if (load->memory_bytes == 0) return;
+    snprintf(name, sizeof name, "%s_driver_busy", device);
+    share_put(metrics, name, load->busy);
+    snprintf(name, sizeof name, "%s_driver_bytes", device);
+    count_put(metrics, name, (int64_t)load->memory_used_bytes);
+}
+
 static void flow_put(struct mx_metrics *metrics, const struct mx_monitor_report *flow)
 {
     share_put(metrics, "data_busy", flow->data_busy);
     share_put(metrics, "model_busy", flow->model_busy);
     share_put(metrics, "data_wait", flow->data_wait);
+    share_put(metrics, "transfer", flow->transfer);
+    share_put(metrics, "transfer_hidden", flow->transfer_hidden);
     count_put(metrics, "loaded", flow->levels.loaded);
     count_put(metrics, "prepared", flow->levels.prepared);
     count_put(metrics, "arrived", flow->levels.arrived);
+    count_put(metrics, "loaded_limit", flow->levels.loaded_limit);
+    count_put(metrics, "prepared_limit", flow->levels.prepared_limit);
+    count_put(metrics, "arrived_limit", flow->levels.arrived_limit);
     count_put(metrics, "data_bytes", (int64_t)flow->data_bytes);
     count_put(metrics, "model_bytes", (int64_t)flow->model_bytes);
+    count_put(metrics, "data_limit_bytes", (int64_t)flow->data_limit_bytes);
+    count_put(metrics, "model_limit_bytes", (int64_t)flow->model_limit_bytes);
     share_put(metrics, "variation", flow->variation);
+    load_put(metrics, "data", &flow->data_load);
+    load_put(metrics, "model", &flow->model_load);
     if (flow->leak[0] == '\0') return;
     mx_text_append(&metrics->line, ",\"leak\":\"%s\"", flow->leak); /* owners are our own words: nothing to escape */
     count_put(metrics, "leak_bytes", (int64_t)flow->leak_bytes);
@@ -157,6 +185,10 @@ int mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report *
     count_put(metrics, "left_out", r->left_out);
     count_put(metrics, "tokens", r->tokens);
     count_put(metrics, "frames", r->frames);
+    if (r->sharing) {
+        number_put(metrics, "share", r->share);
+        count_put(metrics, "shared_frames", r->shared_frames);
+    }
     mx_text_append(&metrics->line, ",\"skipped\":%s", r->guard.verdict >= MX_GUARD_SKIPPED ? "true" : "false");
     number_put(metrics, "loss_z", r->guard.loss_z);
     number_put(metrics, "grad_z", r->guard.norm_z);
@@ -164,6 +196,8 @@ int mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report *
     number_put(metrics, "data_wait_ms", (double)(r->wait_ns / 1000) / 1000);
     number_put(metrics, "frames_per_s", round((double)r->frames * 1e9 / (double)(r->step_ns > 0 ? r->step_ns : 1)));
     flow_put(metrics, &r->flow);
+    if (metrics->steps > 0) count_put(metrics, "steps", metrics->steps);
+    count_put(metrics, "time", (int64_t)time(NULL));
     return line_end(metrics);
 }
 

@@ -7,11 +7,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "pipeline/advice.h"
 
 #define SLACK_BYTES 4096 /* what may come and go in a budget without being called growth */
 #define FIRST_STEPS 2    /* of a run: the pipeline fills up, so they tell nothing */
+#define LOADS_NS    UINT64_C(1000000000)
 
 void mx_monitor_start(struct mx_monitor *monitor, struct mx_pipeline *pipeline, struct mx_device *data,
                       struct mx_device *model)
@@ -37,7 +39,8 @@ static void shares_take(struct mx_monitor *m, struct mx_monitor_report *out)
 {
     struct mx_pipeline_stats s;
     mx_pipeline_stats(m->pipeline, &s);
-    const struct mx_monitor_mark now = {s.wall_ns, s.data_busy_ns, s.model_busy_ns, s.data_wait_ns};
+    const struct mx_monitor_mark now = {s.wall_ns,      s.data_busy_ns, s.model_busy_ns,
+                                        s.data_wait_ns, s.transfer_ns,  s.transfer_hidden_ns};
     struct mx_monitor_mark *const place = &m->marks[m->steps % MX_MONITOR_WINDOW], before = *place;
     const bool reset = now.wall_ns < before.wall_ns; /* the statistics began anew */
     const struct mx_monitor_mark from = reset ? (struct mx_monitor_mark){0} : before;
@@ -45,6 +48,8 @@ static void shares_take(struct mx_monitor *m, struct mx_monitor_report *out)
     out->data_busy = share(between(from.data_busy_ns, now.data_busy_ns), wall);
     out->model_busy = share(between(from.model_busy_ns, now.model_busy_ns), wall);
     out->data_wait = share(between(from.data_wait_ns, now.data_wait_ns), wall);
+    out->transfer = share(between(from.transfer_ns, now.transfer_ns), wall);
+    out->transfer_hidden = share(between(from.hidden_ns, now.hidden_ns), wall);
     *place = now;
 }
 
@@ -53,6 +58,20 @@ static void memory_look(struct mx_device *device, uint64_t *used, uint64_t *limi
     struct mx_budget *const budget = mx_device_budget(device);
     *limit = mx_budget_limit(budget);
     *used = *limit - mx_budget_available(budget);
+}
+
+/* Drivers take their samples some times a second, and asking them takes time. */
+static void loads_look(struct mx_monitor *m, struct mx_monitor_report *out)
+{
+    const uint64_t now = mx_clock_ns();
+    if (m->loads_ns == 0 || now - m->loads_ns >= LOADS_NS) {
+        m->loads_ns = now;
+        (void)mx_device_load(m->model, &m->model_load); /* all 0 where it is not told */
+        m->data_load = m->model_load;
+        if (m->data != m->model) (void)mx_device_load(m->data, &m->data_load);
+    }
+    out->data_load = m->data_load;
+    out->model_load = m->model_load;
 }
 
 static void leak_watch(struct mx_device *device, int64_t step, struct mx_monitor_report *out)
@@ -146,6 +165,7 @@ void mx_monitor_step(struct mx_monitor *m, int64_t step, uint64_t step_ns, int64
     mx_pipeline_levels(m->pipeline, &out->levels);
     memory_look(m->data, &out->data_bytes, &out->data_limit_bytes);
     memory_look(m->model, &out->model_bytes, &out->model_limit_bytes);
+    loads_look(m, out);
     leak_watch(m->model, step, out);
     if (m->data != m->model) leak_watch(m->data, step, out);
     variation_watch(m, step, step_ns, frames);

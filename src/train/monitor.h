@@ -19,21 +19,26 @@
 
 struct mx_monitor_report {
     double data_busy, model_busy, data_wait; /* 0 … 1 of the time of the window */
+    double transfer, transfer_hidden;        /* the same for transfers, and for those while the model trained */
     struct mx_pipeline_levels levels;
     uint64_t data_bytes, data_limit_bytes;   /* used and allowed on the device that makes the batches … */
     uint64_t model_bytes, model_limit_bytes; /* … and on the one that trains; on one device the same */
-    double variation;                        /* of the time per frame in the last whole window; 0: there was none */
-    char leak[MX_BUDGET_OWNER_BYTES];        /* owner of memory that grows, told once an episode; "": none */
-    uint64_t leak_bytes;                     /* by how much over the window of the budget */
+    /* What the drivers measure of all programs together, at most a second old; memory_bytes 0: they do not tell. */
+    struct mx_device_load data_load, model_load;
+    double variation;                 /* of the time per frame in the last whole window; 0: there was none */
+    char leak[MX_BUDGET_OWNER_BYTES]; /* owner of memory that grows, told once an episode; "": none */
+    uint64_t leak_bytes;              /* by how much over the window of the budget */
 };
 
 struct mx_monitor {
     struct mx_pipeline *pipeline;
     struct mx_device *data, *model;
     struct mx_monitor_mark {
-        uint64_t wall_ns, data_busy_ns, model_busy_ns, data_wait_ns;
+        uint64_t wall_ns, data_busy_ns, model_busy_ns, data_wait_ns, transfer_ns, hidden_ns;
     } marks[MX_MONITOR_WINDOW]; /* after the newest steps, by step modulo the window */
     uint64_t steps;
+    struct mx_device_load data_load, model_load;
+    uint64_t loads_ns; /* mx_clock_ns when they were asked for; 0: never */
     /* Of this window: time per frame, frames of a step, and the statistics when it began. */
     struct mx_tally frame_ns, frames;
     struct mx_pipeline_stats begin;

@@ -15,24 +15,47 @@ static void arrays_place(struct mx_layout *layout, const struct mx_model_capacit
     mx_model_batch_place(layout, &(struct mx_model_config){.bands = mx_recipe_default.bands}, room, batch);
 }
 
+/* Offsets of one kind. */
+static size_t ends(const struct mx_parcel_options *options)
+{
+    return (size_t)options->capacity.sequences + 1;
+}
+
+/* Everything in the buffer, at capacity; the spare offsets are last. */
+static struct mx_slice buffer_place(const struct mx_parcel_options *options, struct mx_layout *layout)
+{
+    struct mx_model_batch batch;
+    arrays_place(layout, &options->capacity, &batch);
+    return mx_layout_take(layout, options->offsets ? 3 * (int64_t)ends(options) : 0);
+}
+
 uint64_t mx_parcel_bytes(const struct mx_parcel_options *options)
 {
     struct mx_layout layout = {0};
-    struct mx_model_batch batch;
-    arrays_place(&layout, &options->capacity, &batch);
+    buffer_place(options, &layout);
     return layout.offset_bytes;
+}
+
+uint64_t mx_parcel_host_bytes(const struct mx_parcel_options *options)
+{
+    return options->offsets ? 3 * ends(options) * sizeof(int32_t) : 0;
 }
 
 int mx_parcel_create(struct mx_device *device, const struct mx_parcel_options *options, struct mx_parcel **out)
 {
     int rc = 0;
+    void *host = NULL;
     struct mx_parcel *parcel = mx_alloc(1, sizeof *parcel);
     *out = NULL;
     if (parcel == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     parcel->options = *options;
+    parcel->device = device;
     parcel->utterances = mx_alloc((size_t)options->capacity.sequences, sizeof *parcel->utterances);
     if (parcel->utterances == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_buffer_create(device, options->owner, (size_t)mx_parcel_bytes(options), &parcel->buffer));
+    if (options->offsets) MX_TRY(mx_host_alloc(device, options->owner, (size_t)mx_parcel_host_bytes(options), &host));
+    parcel->offsets = host;
+    parcel->spare = buffer_place(options, &(struct mx_layout){.buffer = parcel->buffer});
     *out = parcel;
     parcel = NULL;
 out:
@@ -43,6 +66,7 @@ out:
 void mx_parcel_destroy(struct mx_parcel *parcel)
 {
     if (parcel == NULL) return;
+    mx_host_release(parcel->device, parcel->offsets);
     mx_buffer_release(parcel->buffer);
     mx_free(parcel->utterances);
     mx_free(parcel);
@@ -70,6 +94,9 @@ void mx_parcel_lay(struct mx_parcel *parcel, const struct mx_slot *slot)
     parcel->count = slot->count;
     parcel->left_out = slot->left_out;
     memcpy(parcel->utterances, slot->utterances, (size_t)slot->count * sizeof *parcel->utterances);
+    const int32_t *const kinds[3] = {slot->token_offsets, slot->frame_offsets, slot->reference_offsets};
+    for (size_t k = 0; k < 3 && parcel->offsets != NULL; k++)
+        memcpy(parcel->offsets + k * ends(&parcel->options), kinds[k], ((size_t)slot->count + 1) * sizeof(int32_t));
     buffer_cut(parcel, (struct mx_packed){{0}, slot->count, slot->tokens, slot->longest_tokens},
                (struct mx_packed){{0}, slot->count, slot->frames, slot->longest_frames},
                (struct mx_packed){{0}, slot->count, slot->references, slot->longest_reference});
@@ -85,4 +112,93 @@ int mx_parcel_move(struct mx_stream *stream, const struct mx_parcel *from, struc
     buffer_cut(to, from->batch.tokens, from->batch.frames, from->batch.references);
     if (from->count == 0) return 0;
     return mx_copy_slices(stream, mx_slice_at(to->buffer, 0), mx_slice_at(from->buffer, 0), from->used_bytes);
+}
+
+/* ---- dividing ---- */
+
+/* Offsets of `count` sequences from `first` on, as those of a batch of their own. */
+static struct mx_packed part_rows(const int32_t *whole, int32_t first, int32_t count, int32_t *own)
+{
+    struct mx_packed rows = {.count = count, .rows = whole[first + count] - whole[first]};
+    for (int32_t i = 0; i <= count; i++) own[i] = whole[first + i] - whole[first];
+    for (int32_t i = 0; i < count; i++)
+        if (own[i + 1] - own[i] > rows.max_rows) rows.max_rows = own[i + 1] - own[i];
+    return rows;
+}
+
+/* Rows of `words` words each, `skip` of them left out at the beginning. */
+static int rows_copy(struct mx_stream *stream, struct mx_slice to, struct mx_slice from, int64_t skip, int64_t rows,
+                     int64_t words)
+{
+    from.offset_bytes += (size_t)(skip * words) * 4;
+    return rows > 0 ? mx_copy_slices(stream, to, from, (size_t)(rows * words) * 4) : 0;
+}
+
+/* The offsets of one kind to the device of the part, by way of the whole's if that is another one. */
+static int offsets_move(struct mx_stream *stream, const struct mx_parcel *from, struct mx_parcel *to, size_t kind,
+                        struct mx_slice there)
+{
+    int rc = 0;
+    const int32_t *const own = to->offsets + kind * ends(&to->options);
+    const size_t bytes = ((size_t)to->count + 1) * sizeof(int32_t);
+    struct mx_slice spare = from->spare;
+    spare.offset_bytes += kind * ends(&from->options) * sizeof(int32_t);
+    if (to->device == from->device) return mx_copy_upload(stream, there, own, bytes);
+    MX_TRY(mx_copy_upload(stream, spare, own, bytes));
+    MX_TRY(mx_copy_slices(stream, there, spare, bytes));
+out:
+    return rc;
+}
+
+/* Sequences first … first + count - 1 of `from`. */
+static int part_move(struct mx_stream *stream, const struct mx_parcel *from, int32_t first, int32_t count,
+                     struct mx_parcel *to)
+{
+    int rc = 0;
+    const struct mx_model_batch *const a = &from->batch;
+    const size_t many = ends(&from->options), few = ends(&to->options);
+    const int64_t bands = mx_recipe_default.bands;
+    struct mx_packed rows[3];
+    int32_t skip[3];
+    to->epoch = from->epoch;
+    to->step = from->step;
+    to->count = count;
+    to->left_out = 0;
+    memcpy(to->utterances, from->utterances + first, (size_t)count * sizeof *to->utterances);
+    for (size_t k = 0; k < 3; k++) {
+        skip[k] = count > 0 ? from->offsets[k * many + (size_t)first] : 0;
+        rows[k] = count > 0 ? part_rows(from->offsets + k * many, first, count, to->offsets + k * few)
+                            : (struct mx_packed){0};
+    }
+    buffer_cut(to, rows[0], rows[1], rows[2]);
+    struct mx_model_batch *const b = &to->batch;
+    b->first_token = skip[0];
+    b->first_frame = skip[1];
+    if (count == 0) return 0;
+    MX_TRY(offsets_move(stream, from, to, 0, b->tokens.offsets));
+    MX_TRY(offsets_move(stream, from, to, 1, b->frames.offsets));
+    MX_TRY(offsets_move(stream, from, to, 2, b->references.offsets));
+    MX_TRY(rows_copy(stream, b->token_ids, a->token_ids, skip[0], b->tokens.rows, 1));
+    MX_TRY(rows_copy(stream, b->languages, a->languages, first, count, 1));
+    MX_TRY(rows_copy(stream, b->reference_mel, a->reference_mel, skip[2], b->references.rows, bands));
+    MX_TRY(rows_copy(stream, b->mel, a->mel, skip[1], b->frames.rows, bands));
+    MX_TRY(rows_copy(stream, b->pitch, a->pitch, skip[1], b->frames.rows, 1));
+    MX_TRY(rows_copy(stream, b->energy, a->energy, skip[1], b->frames.rows, 1));
+out:
+    return rc;
+}
+
+int mx_parcel_divide(struct mx_stream *stream, const struct mx_parcel *from, struct mx_parcel *to,
+                     struct mx_share_part part)
+{
+    int rc = 0;
+    const int32_t rest = from->count - part.count;
+    if (part.count == 0)
+        MX_TRY(mx_parcel_move(stream, from, to));
+    else
+        MX_TRY(part_move(stream, from, part.at_end ? 0 : part.count, rest, to));
+    MX_TRY(part_move(stream, from, part.at_end ? rest : 0, part.count, to->twin));
+    to->left_out = from->left_out;
+out:
+    return rc;
 }

@@ -7,17 +7,23 @@
  * whole buffer moves: then no address and no size depends on the batch. What the host has to know of the batch (which
  * one it is, who is in it) moves along beside the buffer.
  *
- * Memory: a parcel owns its buffer and a list of utterances, taken at the start.
+ * With work sharing (share.h) a parcel on the model device has a twin on the data device, and a batch that moves is
+ * divided between the two: some sequences at one end of it stay on the data device, as the twin's, the others go over.
+ *
+ * Memory: a parcel owns its buffer and a list of utterances, taken at the start, and if it is a part or to be divided,
+ * offsets on the host. The twin is borrowed.
  */
 #ifndef MX_TRAIN_PARCEL_H
 #define MX_TRAIN_PARCEL_H
 
 #include "model/plan.h"
+#include "train/share.h"
 #include "train/slot.h"
 
 struct mx_parcel_options {
     struct mx_model_capacity capacity;
     bool fixed;
+    bool offsets;      /* are kept on the host, too: for a batch to be divided, and for the parts */
     const char *owner; /* in the budget */
 };
 
@@ -30,19 +36,27 @@ struct mx_parcel {
     uint32_t *utterances; /* [count] */
     struct mx_model_batch batch;
     size_t used_bytes; /* of the buffer */
+    int32_t *offsets;  /* [3, sequences + 1], tokens, frames, references; NULL: not kept */
+    struct mx_parcel *twin;
     /* its own */
     struct mx_parcel_options options;
+    struct mx_device *device;
     struct mx_buffer *buffer;
+    struct mx_slice spare; /* the size of `offsets`: where those of its parts lie on their way to another device */
 };
 
 int mx_parcel_create(struct mx_device *device, const struct mx_parcel_options *options, struct mx_parcel **out);
 void mx_parcel_destroy(struct mx_parcel *parcel); /* its work must be complete; NULL is fine */
 /* Bytes of device memory that it takes. */
 uint64_t mx_parcel_bytes(const struct mx_parcel_options *options);
+uint64_t mx_parcel_host_bytes(const struct mx_parcel_options *options); /* and of the host */
 
 /* Makes it the parcel of the slot's batch: everything but the contents of the arrays. */
 void mx_parcel_lay(struct mx_parcel *parcel, const struct mx_slot *slot);
 /* Queues the copy of the whole batch, to a parcel of the same options; waits for nothing. */
 int mx_parcel_move(struct mx_stream *stream, const struct mx_parcel *from, struct mx_parcel *to);
+/* The same for a parcel with a twin: the twin gets the sequences `part`, the parcel all others. */
+int mx_parcel_divide(struct mx_stream *stream, const struct mx_parcel *from, struct mx_parcel *to,
+                     struct mx_share_part part);
 
 #endif

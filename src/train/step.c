@@ -2,10 +2,12 @@
  *
  * One step of training, see trainer.h.
  *
+ * With work sharing each batch comes in two parts, one for each replica (replica.h): both run at the same time.
+ *
  * The batches of a step are taken first, since the gradient of each needs to know how many frames and tokens the whole
  * step has. They are given back when nothing needs them any more, their names included. The host waits twice: for the
  * losses, which it looks at before it lets the optimizer run (a gradient can be finite where the loss is not: that of
- * |x| is), and for the update.
+ * |x| is), and for the update. With two replicas it also waits in between, for the norms of both halves.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,20 +24,31 @@ static double ema_decay_at(double decay, int64_t updates)
     return fmin(decay, ((double)updates + 1) / ((double)updates + 10));
 }
 
+/* Its part of micro-batch `number` for a replica. */
+static const struct mx_parcel *part_of(const struct mx_trainer *t, int32_t number, int32_t replica)
+{
+    return replica == 0 ? t->held[number] : t->held[number]->twin;
+}
+
 /* Takes the batches of the step and counts what is in them; *held of them are held in any case. */
 static int batches_take(struct mx_trainer *t, struct mx_trainer_report *report, int32_t *held)
 {
     int rc = 0;
     for (int32_t i = 0; i < t->options.grad_accum; i++) {
         struct mx_pipeline_batch batch;
-        MX_TRY(mx_pipeline_take(t->pipeline, t->stream, &batch)); /* never 1: training data begins anew */
+        MX_TRY(mx_pipeline_take(t->pipeline, t->replicas[0]->stream, &batch)); /* never 1: training data begins anew */
         const struct mx_parcel *const parcel = t->held[(*held)++] = batch.slot;
+        if (i == 0) t->first_held = batch.number;
         if (i == 0) report->epoch = parcel->epoch;
-        report->utterances += parcel->count;
         report->left_out += parcel->left_out;
-        report->tokens += parcel->batch.tokens.rows;
-        report->frames += parcel->batch.frames.rows;
         report->wait_ns += batch.waited_ns;
+        for (int32_t r = 0; r < t->replica_count; r++) {
+            const struct mx_parcel *const part = part_of(t, i, r);
+            report->utterances += part->count;
+            report->tokens += part->batch.tokens.rows;
+            report->frames += part->batch.frames.rows;
+            if (r > 0) report->shared_frames += part->batch.frames.rows;
+        }
     }
     t->state.epoch = t->held[*held - 1]->epoch;
     t->state.batch = t->held[*held - 1]->step + 1;
@@ -43,48 +56,102 @@ out:
     return rc;
 }
 
-static float *losses_at(const struct mx_trainer *t, int32_t number)
-{
-    return t->losses + (ptrdiff_t)number * MX_MODEL_LOSSES * t->shape.capacity.model.sequences;
-}
-
-/* Queues forward and backward of all batches, and waits for them. */
-static int batches_run(struct mx_trainer *t, const struct mx_trainer_report *report)
+static int replicas_wait(const struct mx_trainer *t)
 {
     int rc = 0;
-    for (int32_t i = 0; i < t->options.grad_accum; i++) {
-        struct mx_model_batch batch = t->held[i]->batch;
-        const struct mx_model_step pass = {.seed = t->options.seed, .step = t->state.passes++};
-        if (t->held[i]->count == 0) continue;
-        batch.loss_tokens = report->tokens;
-        batch.loss_frames = report->frames;
-        MX_TRY(mx_model_forward_backward(t->model, t->stream, mx_slice_at(t->weights, 0), mx_slice_at(t->gradients, 0),
-                                         &batch, &pass, losses_at(t, i)));
-    }
-    MX_TRY(mx_stream_sync(t->stream));
+    for (int32_t r = 0; r < t->replica_count; r++) MX_TRY(mx_stream_sync(t->replicas[r]->stream));
 out:
     return rc;
 }
 
-/* Adds up the losses; those that are not finite name their utterances in `bad`. */
-static void losses_sum(const struct mx_trainer *t, struct mx_trainer_report *report, char *bad, size_t bad_bytes)
+/* Queues forward and backward of all parts of all batches, and waits for them. */
+static int batches_run(struct mx_trainer *t, const struct mx_trainer_report *report)
 {
+    int rc = 0;
+    for (int32_t r = 0; r < t->replica_count; r++) MX_TRY(mx_replica_clear(t->replicas[r]));
     for (int32_t i = 0; i < t->options.grad_accum; i++) {
-        const struct mx_parcel *const parcel = t->held[i];
-        if (parcel->count == 0) continue;
-        const struct mx_model_losses losses =
-            mx_model_losses_of(&t->options.model, losses_at(t, i), parcel->count, -1, report->tokens, report->frames);
-        for (int k = 0; k < MX_MODEL_LOSSES; k++) report->losses.values[k] += losses.values[k];
-        report->losses.total += losses.total;
-        if (isfinite(losses.total)) continue;
-        for (int32_t u = 0; u < parcel->count; u++) {
-            const size_t length = strlen(bad);
-            if (isfinite(mx_model_losses_of(&t->options.model, losses_at(t, i), parcel->count, u, 1, 1).total))
-                continue;
-            snprintf(bad + length, bad_bytes - length, "%s%s", length > 0 ? ", " : "",
-                     mx_dataset_utterance(t->options.dataset, parcel->utterances[u])->id);
+        const struct mx_model_step pass = {.seed = t->options.seed, .step = t->state.passes++};
+        const bool last = i == t->options.grad_accum - 1;
+        for (int32_t r = 0; r < t->replica_count; r++) {
+            struct mx_model_batch batch = part_of(t, i, r)->batch;
+            batch.loss_tokens = report->tokens;
+            batch.loss_frames = report->frames;
+            mx_step_place(t, i, &batch);
+            if (part_of(t, i, r)->count > 0)
+                MX_TRY(mx_replica_run(t->replicas[r], i, &batch, &pass, last));
+            else if (last)
+                MX_TRY(mx_replica_pause(t->replicas[r]));
         }
     }
+    MX_TRY(mx_step_sums_begin(t));
+    MX_TRY(replicas_wait(t));
+    if (t->replica_count > 1)
+        mx_pipeline_shared(t->pipeline, t->first_held, mx_replica_begin_ns(t->replicas[1]),
+                           mx_replica_end_ns(t->replicas[1]));
+out:
+    return rc;
+}
+
+/* Adds up the losses of one part; those that are not finite name their utterances in `bad`. */
+static void losses_add(const struct mx_trainer *t, const struct mx_parcel *part, const float *values,
+                       struct mx_trainer_report *report, char *bad, size_t bad_bytes)
+{
+    const struct mx_model_losses losses =
+        mx_model_losses_of(&t->options.model, values, part->count, -1, report->tokens, report->frames);
+    for (int k = 0; k < MX_MODEL_LOSSES; k++) report->losses.values[k] += losses.values[k];
+    report->losses.total += losses.total;
+    if (isfinite(losses.total)) return;
+    for (int32_t u = 0; u < part->count; u++) {
+        const size_t length = strlen(bad);
+        if (isfinite(mx_model_losses_of(&t->options.model, values, part->count, u, 1, 1).total)) continue;
+        snprintf(bad + length, bad_bytes - length, "%s%s", length > 0 ? ", " : "",
+                 mx_dataset_utterance(t->options.dataset, part->utterances[u])->id);
+    }
+}
+
+static void losses_sum(const struct mx_trainer *t, struct mx_trainer_report *report, char *bad, size_t bad_bytes)
+{
+    for (int32_t i = 0; i < t->options.grad_accum; i++)
+        for (int32_t r = 0; r < t->replica_count; r++) {
+            const struct mx_parcel *const part = part_of(t, i, r);
+            if (part->count > 0) losses_add(t, part, mx_replica_losses(t->replicas[r], i), report, bad, bad_bytes);
+        }
+}
+
+/* The norm of the whole gradient from those of the ranges, for each replica. */
+static void norms_join(const struct mx_trainer *t)
+{
+    double squares = 0;
+    bool finite = true;
+    for (int32_t r = 0; r < t->replica_count; r++) {
+        const float *const norm = t->replicas[r]->norm;
+        if (t->replicas[r]->options.range.count == 0) continue;
+        squares += (double)norm[0] * (double)norm[0];
+        finite = finite && norm[2] == 1;
+    }
+    const double length = sqrt(squares), limit = t->options.grad_clip;
+    finite = finite && isfinite(length);
+    const double scale = limit > 0 && length > limit ? limit / length : 1;
+    const float whole[4] = {(float)length, finite ? (float)scale : 0, finite, (float)squares};
+    for (int32_t r = 0; r < t->replica_count; r++) memcpy(t->replicas[r]->norm, whole, sizeof whole);
+}
+
+/* Each replica adds up its range of the gradients and measures it; waits if there are several. */
+static int gradients_sum(struct mx_trainer *t)
+{
+    int rc = 0;
+    const bool several = t->replica_count > 1;
+    for (int32_t r = 0; r < t->replica_count; r++) {
+        struct mx_replica *const own = t->replicas[r];
+        if (own->options.range.count == 0) continue;
+        if (several) MX_TRY(mx_replica_add(own, t->replicas[1 - r]));
+        MX_TRY(mx_replica_measure(own, t->options.grad_clip));
+    }
+    if (!several) return 0;
+    MX_TRY(replicas_wait(t));
+    norms_join(t);
+out:
+    return rc;
 }
 
 /* Measures the gradient and, if `good`, changes the weights by it; waits. */
@@ -92,32 +159,20 @@ static int update_run(struct mx_trainer *t, bool good, double rate)
 {
     int rc = 0;
     const struct mx_trainer_options *const o = &t->options;
-    const struct mx_parameters *const table = mx_model_parameters(t->model);
-    const struct mx_slice norm = mx_trainer_norm(t);
-    MX_TRY(mx_grad_norm(t->stream, &(struct mx_grad_norm_args){.gradient = mx_slice_at(t->gradients, 0),
-                                                               .result = norm,
-                                                               .count = table->floats,
-                                                               .limit = (float)o->grad_clip,
-                                                               .factor = 1}));
-    MX_TRY(mx_copy_download(t->stream, t->norm, norm, 4 * sizeof(float)));
-    if (good)
-        MX_TRY(mx_adamw(t->stream,
-                        &(struct mx_adamw_args){.parameter = mx_slice_at(t->weights, 0),
-                                                .gradient = mx_slice_at(t->gradients, 0),
-                                                .moment1 = mx_trainer_moment(t, 1),
-                                                .moment2 = mx_trainer_moment(t, 2),
-                                                .norm = norm,
-                                                .ema = mx_slice_at(t->average, 0),
-                                                .count = table->floats,
-                                                .decayed = table->decayed,
-                                                .lr = (float)rate,
-                                                .beta1 = (float)o->beta1,
-                                                .beta2 = (float)o->beta2,
-                                                .eps = (float)o->epsilon,
-                                                .weight_decay = (float)o->weight_decay,
-                                                .ema_decay = (float)ema_decay_at(o->ema_decay, t->state.updates),
-                                                .step = t->state.updates + 1}));
-    MX_TRY(mx_stream_sync(t->stream));
+    const struct mx_replica_update update = {.rate = rate,
+                                             .beta1 = o->beta1,
+                                             .beta2 = o->beta2,
+                                             .epsilon = o->epsilon,
+                                             .weight_decay = o->weight_decay,
+                                             .ema_decay = ema_decay_at(o->ema_decay, t->state.updates),
+                                             .step = t->state.updates + 1,
+                                             .whole_norm = t->replica_count > 1};
+    MX_TRY(gradients_sum(t));
+    for (int32_t r = 0; good && r < t->replica_count; r++) {
+        MX_TRY(mx_replica_update(t->replicas[r], &update));
+        if (t->replica_count > 1) MX_TRY(mx_replica_give(t->replicas[r], t->replicas[1 - r]));
+    }
+    MX_TRY(replicas_wait(t));
 out:
     return rc;
 }
@@ -126,10 +181,13 @@ out:
 static void utterances_name(const struct mx_trainer *t, char *out, size_t bytes)
 {
     for (int32_t i = 0; i < t->options.grad_accum; i++)
-        for (int32_t k = 0; k < t->held[i]->count; k++) {
-            const size_t length = strlen(out);
-            snprintf(out + length, bytes - length, "%s%s", length > 0 ? ", " : "",
-                     mx_dataset_utterance(t->options.dataset, t->held[i]->utterances[k])->id);
+        for (int32_t r = 0; r < t->replica_count; r++) {
+            const struct mx_parcel *const part = part_of(t, i, r);
+            for (int32_t k = 0; k < part->count; k++) {
+                const size_t length = strlen(out);
+                snprintf(out + length, bytes - length, "%s%s", length > 0 ? ", " : "",
+                         mx_dataset_utterance(t->options.dataset, part->utterances[k])->id);
+            }
         }
 }
 
@@ -155,36 +213,46 @@ static int verdict_tell(const struct mx_trainer *t, const struct mx_trainer_repo
 int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
 {
     int rc = 0;
-    char bad[1024] = "";
+    char bad[MX_STEP_NAMES_BYTES] = "";
     const uint64_t begin = mx_clock_ns();
     int32_t held = 0;
     *report = (struct mx_trainer_report){.step = t->state.step + 1,
-                                         .rate = mx_schedule_rate(&t->options.schedule, t->state.step)};
+                                         .rate = mx_schedule_rate(&t->options.schedule, t->state.step),
+                                         .sharing = t->replica_count > 1,
+                                         .share = mx_shares_at(&t->state.shares, t->state.step)};
     if (t->pipeline == NULL) MX_RAISE(MX_ERR_ARGUMENT, "call mx_trainer_start", "the trainer has not been started");
     MX_TRY(batches_take(t, report, &held));
+    MX_TRY(mx_step_counts(t, report));
     if (report->utterances == 0)
         MX_RAISE(MX_ERR_DATA, "'myxtts check' tells what is wrong with the recordings",
                  "no utterance of a whole step can be used");
-    MX_TRY(mx_fill(t->stream, &(struct mx_fill_args){.x = mx_slice_at(t->gradients, 0),
-                                                     .count = mx_model_parameters(t->model)->floats}));
     MX_TRY(batches_run(t, report));
     losses_sum(t, report, bad, sizeof bad);
+    const uint64_t own_ns = mx_clock_ns();
+    MX_TRY(mx_step_losses(t, report, bad, sizeof bad));
+    MX_TRY(mx_step_sums_finish(t));
+    mx_step_times(t, report);
+    const uint64_t summed_ns = mx_clock_ns();
+    report->sum_wait_ns = summed_ns - own_ns;
     MX_TRY(update_run(t, isfinite(report->losses.total), report->rate));
-    const bool finite = t->norm[2] == 1;
-    report->grad_norm = finite ? (double)t->norm[0] : (double)NAN;
+    report->update_ns = mx_clock_ns() - summed_ns;
+    const float *const norm = t->replicas[0]->norm;
+    const bool finite = norm[2] == 1;
+    report->grad_norm = finite ? (double)norm[0] : (double)NAN;
     report->guard =
         mx_guard_observe(&t->options.guard, &t->state.guard, report->losses.total, report->grad_norm, finite);
     if (report->guard.verdict <= MX_GUARD_SPIKE) t->state.updates++;
     t->state.step++;
     rc = verdict_tell(t, report, bad, sizeof bad);
     for (; held > 0; held--) {
-        const int given = mx_pipeline_give(t->pipeline, t->stream);
+        const int given = mx_pipeline_give(t->pipeline, t->replicas[0]->stream);
         if (rc == 0) rc = given;
     }
     mx_pipeline_step(t->pipeline);
     report->step_ns = mx_clock_ns() - begin;
     mx_monitor_step(&t->monitor, report->step, report->step_ns, report->frames, &report->flow);
+    mx_sharing_step(t, report);
 out:
-    for (; held > 0; held--) (void)mx_pipeline_give(t->pipeline, t->stream); /* after a failure */
+    for (; held > 0; held--) (void)mx_pipeline_give(t->pipeline, t->replicas[0]->stream); /* after a failure */
     return rc;
 }

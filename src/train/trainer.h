@@ -21,10 +21,12 @@
 #include "features/augment.h"
 #include "model/model.h"
 #include "myxtts/pipeline.h"
+#include "train/group.h"
 #include "train/guard.h"
 #include "train/monitor.h"
 #include "train/normaliser.h"
 #include "train/schedule.h"
+#include "train/share.h"
 #include "train/slot.h"
 
 /* How batches flow to the model (pipeline/pipeline.h). All zero: one device, with the buffer of its default size. */
@@ -37,7 +39,11 @@ struct mx_trainer_flow {
     bool static_shapes;                /* capacities are rounded up to fixed sizes: the same for all batches of a run */
     double start_delay;                /* seconds after which the first step says what it waits for */
     uint32_t spans;                    /* that are remembered for traces */
+    bool times;                        /* the backward pass is measured, too */
     struct mx_augment_options augment; /* of training batches; all zero: none */
+    enum mx_share_mode share;          /* the data device trains, too (share.h); needs two devices */
+    double share_most;                 /* part of a batch that it has room for, at most; 0: MX_SHARE_MOST */
+    struct mx_shares shares;           /* to be held to; none: they are measured */
 };
 
 struct mx_trainer_options {
@@ -59,6 +65,7 @@ struct mx_trainer_options {
     double beta1, beta2, epsilon, weight_decay;
     double ema_decay;          /* of the averaged weights; 0: they follow the weights at once */
     uint32_t validation_limit; /* utterances that an evaluation looks at, at most */
+    struct mx_group *group;    /* that shares each step: limits of a batch hold for all members together. NULL: alone */
 };
 
 /* Where a run is. Plain values; with the four flat arrays below it is all there is to know. */
@@ -69,6 +76,7 @@ struct mx_trainer_state {
     uint32_t batch;  /* … and its place there */
     uint64_t passes; /* batches so far */
     struct mx_guard guard;
+    struct mx_shares shares; /* of work sharing, from the first step on; those to come included */
 };
 
 /* ---- planning ---- */
@@ -83,7 +91,7 @@ struct mx_trainer_memory {
     uint64_t bytes;
 };
 
-#define MX_TRAINER_OWNERS 16
+#define MX_TRAINER_OWNERS 24
 
 struct mx_trainer_plan {
     struct mx_slot_capacity capacity; /* the largest batch */
@@ -145,7 +153,13 @@ struct mx_trainer_report {
     struct mx_model_losses losses;
     double rate, grad_norm; /* the norm before clipping; not finite if it was not */
     int64_t utterances, left_out, tokens, frames;
+    bool sharing;              /* the data device has a replica … */
+    double share;              /* … which was to train on this part of the frames … */
+    int64_t shared_frames;     /* … and trained on so many */
     uint64_t step_ns, wait_ns; /* all of it, and the part that waited for data */
+    uint64_t backward_ns;      /* of the last batch, where there is a group or flow.times; 0: not measured */
+    uint64_t sum_wait_ns;      /* of a group: for the others, after this member's own gradients were there */
+    uint64_t update_ns;        /* from the sum of the gradients to new weights */
     struct mx_guard_report guard;
     struct mx_monitor_report flow; /* how busy the devices are, what waits, what memory is used */
 };
@@ -167,5 +181,16 @@ struct mx_trainer_evaluation {
 };
 
 int mx_trainer_evaluate(struct mx_trainer *trainer, struct mx_trainer_evaluation *out);
+
+/* What the network makes of one utterance, always the same one: the first for validation that can be used. With its
+ * true durations, so that frames can be compared one by one. Owned by the trainer, until the next call. */
+struct mx_trainer_picture {
+    int32_t frames, tokens, bands;    /* frames 0: there is no such utterance */
+    const float *target, *prediction; /* mel [frames, bands], natural logarithms */
+    const float *means;               /* [tokens, bands]: the frame that the alignment expects of each token */
+    const int32_t *durations;         /* [tokens]: the frames that it gave each of them */
+};
+
+int mx_trainer_picture(struct mx_trainer *trainer, struct mx_trainer_picture *out);
 
 #endif

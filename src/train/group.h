@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A group: all those that share each step of training with this process, seen from the trainer.
+ *
+ * Each member (rank 0 … size - 1) has the same weights and trains its part of the step's batch; the sum of their
+ * gradients is that of the whole batch, because every member divides its losses by the frames and tokens of all of them
+ * (struct mx_model_batch). After the sum all members make the same update. NULL stands for the group of one: the
+ * functions below then do what a single member would do, which is nothing.
+ *
+ * The gradient is summed in buckets, ranges of the flat gradient that become final in the order of their numbers while
+ * the backward pass still runs (replica.h records an event for each). All members call everything in the same order
+ * with the same counts. A call that fails, fails for good: the group must be destroyed. Failures of other members
+ * (gone, silent for too long) come back as errors of these calls, with the member's name in the message.
+ *
+ * Whoever carries the bytes (dist/) makes a struct whose first member is a struct mx_group.
+ *
+ * Threads: one at a time. What sum_begin started may go on in threads of the group's own until sum_finish.
+ */
+#ifndef MX_TRAIN_GROUP_H
+#define MX_TRAIN_GROUP_H
+
+#include "model/parameters.h"
+#include "myxtts/device.h"
+
+struct mx_group;
+
+/* All return 0 or a negative code with its message set. */
+struct mx_group_calls {
+    /* Begins to replace `count` floats on a device by their sums over all members, once `ready` is complete; does not
+     * wait. The floats may not be touched until sum_finish. Sums are made in an order that is the same in each run, and
+     * have the same bits in all members. */
+    int (*sum_begin)(struct mx_group *group, struct mx_slice floats, int64_t count, struct mx_event *ready);
+    /* All sums that were begun are there for work submitted to `stream` from now on. May wait. */
+    int (*sum_finish)(struct mx_group *group, struct mx_stream *stream);
+    /* The same for a few numbers of the host, at once: losses, counts. */
+    int (*add)(struct mx_group *group, double *values, int32_t count);
+    /* Member `root` has the bytes, all others get them. */
+    int (*broadcast)(struct mx_group *group, void *bytes, size_t count, int32_t root);
+    /* Returns when all have called it. */
+    int (*barrier)(struct mx_group *group);
+    void (*destroy)(struct mx_group *group);
+};
+
+struct mx_group {
+    const struct mx_group_calls *calls;
+    int32_t rank, size;
+};
+
+static inline int32_t mx_group_rank(const struct mx_group *group)
+{
+    return group != NULL ? group->rank : 0;
+}
+
+static inline int32_t mx_group_size(const struct mx_group *group)
+{
+    return group != NULL ? group->size : 1;
+}
+
+static inline int mx_group_add(struct mx_group *group, double *values, int32_t count)
+{
+    return group != NULL ? group->calls->add(group, values, count) : 0;
+}
+
+static inline int mx_group_broadcast(struct mx_group *group, void *bytes, size_t count, int32_t root)
+{
+    return group != NULL ? group->calls->broadcast(group, bytes, count, root) : 0;
+}
+
+static inline int mx_group_barrier(struct mx_group *group)
+{
+    return group != NULL ? group->calls->barrier(group) : 0;
+}
+
+static inline void mx_group_destroy(struct mx_group *group)
+{
+    if (group != NULL) group->calls->destroy(group);
+}
+
+/* ---- buckets ---- */
+
+#define MX_BUCKET_FLOATS (INT64_C(1) << 20) /* of a bucket: 4 MiB */
+
+/* Floats [first, first + count) of the flat gradient. */
+struct mx_bucket {
+    int64_t first, count;
+};
+
+/* The decayed parameters lie in the order of the forward pass, so their gradients become final from the end to the
+ * beginning: they are cut there, from the end on. The others, few and small, are the last bucket: some of them belong
+ * to the first layers. */
+static inline int32_t mx_bucket_count(const struct mx_parameters *table)
+{
+    return (int32_t)((table->decayed + MX_BUCKET_FLOATS - 1) / MX_BUCKET_FLOATS) + (table->floats > table->decayed);
+}
+
+static inline struct mx_bucket mx_bucket_at(const struct mx_parameters *table, int32_t number)
+{
+    const int64_t end = table->decayed - number * MX_BUCKET_FLOATS;
+    if (end <= 0) return (struct mx_bucket){table->decayed, table->floats - table->decayed};
+    const int64_t first = end > MX_BUCKET_FLOATS ? end - MX_BUCKET_FLOATS : 0;
+    return (struct mx_bucket){first, end - first};
+}
+
+#endif

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Replicas, see replica.h.
+ *
+ * Another's gradient comes over in pieces: a piece that has just been copied is still in the cache of the core that
+ * adds it, and the room for it does not grow with the model.
+ */
+#include "train/replica.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "myxtts/error.h"
+
+#define FLOAT_BYTES sizeof(float)
+
+static struct mx_slice floats_at(struct mx_buffer *buffer, int64_t floats)
+{
+    return mx_slice_at(buffer, (size_t)floats * FLOAT_BYTES);
+}
+
+static struct mx_slice norm_of(const struct mx_replica *r)
+{
+    return floats_at(r->gradients, mx_replica_floats(r));
+}
+
+/* Where the averaged weights of its range lie. */
+static struct mx_slice average_of(const struct mx_replica *r)
+{
+    return floats_at(r->average, r->options.helper ? 0 : r->options.range.first);
+}
+
+/* ---- plan ---- */
+
+static size_t result_floats(const struct mx_replica_options *o)
+{
+    return (size_t)o->passes * MX_MODEL_LOSSES * (size_t)o->capacity.sequences + 4;
+}
+
+static bool adds(const struct mx_replica_options *o)
+{
+    return o->shared && o->range.count > 0;
+}
+
+int mx_replica_plan(const struct mx_replica_options *o, struct mx_replica_plan *out)
+{
+    struct mx_model_plan model;
+    const int rc = mx_model_plan(&o->model, &o->capacity, MX_MODEL_TRAIN, &model);
+    if (rc < 0) return rc;
+    const uint64_t range = (uint64_t)o->range.count * FLOAT_BYTES;
+    *out = (struct mx_replica_plan){.parameters = model.parameters_bytes,
+                                    .gradients = model.gradients_bytes + MX_REPLICA_NORM_BYTES,
+                                    .moments = 2 * range,
+                                    .average = o->helper ? range : model.ema_bytes,
+                                    .activations = model.activations_bytes,
+                                    .stage = adds(o) ? MX_REPLICA_STAGE_BYTES : 0,
+                                    .work = mx_device_info(o->device)->work_bytes,
+                                    .results = result_floats(o) * FLOAT_BYTES,
+                                    .synthesis = mx_model_host_bytes(&o->capacity)};
+    return 0;
+}
+
+/* ---- life ---- */
+
+static int buffers_take(struct mx_replica *r, const struct mx_replica_plan *plan)
+{
+    int rc = 0;
+    struct mx_device *const device = r->options.device;
+    void *host = NULL;
+    MX_TRY(mx_buffer_create(device, "parameters", (size_t)plan->parameters, &r->weights));
+    MX_TRY(mx_buffer_create(device, "gradients", (size_t)plan->gradients, &r->gradients));
+    if (plan->moments > 0) MX_TRY(mx_buffer_create(device, "moments", (size_t)plan->moments, &r->moments));
+    if (plan->average > 0) MX_TRY(mx_buffer_create(device, "averaged weights", (size_t)plan->average, &r->average));
+    if (plan->stage > 0) MX_TRY(mx_buffer_create(device, "exchange", (size_t)plan->stage, &r->stage));
+    MX_TRY(mx_host_alloc(device, "results", (size_t)plan->results, &host));
+    r->losses = host;
+    r->norm = r->losses + result_floats(&r->options) - 4;
+out:
+    return rc;
+}
+
+static int events_take(struct mx_replica *r)
+{
+    int rc = 0;
+    struct mx_device *const device = r->options.device;
+    MX_TRY(mx_event_create(device, &r->begin));
+    MX_TRY(mx_event_create(device, &r->end));
+    if (!r->options.buckets) return 0;
+    r->bucket_count = mx_bucket_count(mx_model_parameters(r->model));
+    r->ready = mx_alloc((size_t)r->bucket_count, sizeof(struct mx_event *));
+    if (r->ready == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (int32_t i = 0; i < r->bucket_count; i++) MX_TRY(mx_event_create(device, &r->ready[i]));
+out:
+    return rc;
+}
+
+int mx_replica_create(const struct mx_replica_options *options, struct mx_replica **out)
+{
+    int rc = 0;
+    struct mx_replica_plan plan;
+    struct mx_replica *r = mx_alloc(1, sizeof *r);
+    *out = NULL;
+    if (r == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    r->options = *options;
+    r->options.recorded = options->recorded && mx_device_info(options->device)->caps.graphs;
+    MX_TRY(mx_replica_plan(options, &plan));
+    MX_TRY(mx_stream_create(options->device, "train", &r->stream));
+    MX_TRY(mx_model_create(options->device, r->stream, &options->model, &options->capacity, MX_MODEL_TRAIN, &r->model));
+    MX_TRY(buffers_take(r, &plan));
+    MX_TRY(events_take(r));
+    *out = r;
+    r = NULL;
+out:
+    mx_replica_destroy(r);
+    return rc;
+}
+
+void mx_replica_destroy(struct mx_replica *r)
+{
+    if (r == NULL) return;
+    if (r->stream != NULL) (void)mx_stream_sync(r->stream);
+    for (int32_t i = 0; r->ready != NULL && i < r->bucket_count; i++) mx_event_release(r->ready[i]);
+    mx_free(r->ready);
+    mx_event_release(r->begin);
+    mx_event_release(r->end);
+    mx_host_release(r->options.device, r->losses);
+    mx_buffer_release(r->weights);
+    mx_buffer_release(r->gradients);
+    mx_buffer_release(r->moments);
+    mx_buffer_release(r->average);
+    mx_buffer_release(r->stage);
+    mx_graph_release(r->graph);
+    mx_model_destroy(r->model);
+    mx_stream_release(r->stream);
+    mx_free(r);
+}
+
+int mx_replica_begin(struct mx_replica *r, const float *initial)
+{
+    int rc = 0;
+    const struct mx_range range = r->options.range;
+    const int64_t first = r->options.helper ? range.first : 0;
+    const int64_t averaged = r->options.helper ? range.count : mx_replica_floats(r);
+    if (range.count > 0)
+        MX_TRY(mx_fill(r->stream, &(struct mx_fill_args){.x = floats_at(r->moments, 0), .count = 2 * range.count}));
+    MX_TRY(mx_copy_upload(r->stream, floats_at(r->weights, 0), initial, (size_t)mx_replica_floats(r) * FLOAT_BYTES));
+    if (averaged > 0)
+        MX_TRY(mx_copy_upload(r->stream, floats_at(r->average, 0), initial + first, (size_t)averaged * FLOAT_BYTES));
+out:
+    if (mx_stream_sync(r->stream) < 0 && rc == 0) rc = mx_error_last()->code;
+    return rc;
+}
+
+/* ---- runs ---- */
+
+int mx_replica_clear(struct mx_replica *r)
+{
+    int rc = 0;
+    MX_TRY(mx_event_record(r->begin, r->stream));
+    MX_TRY(mx_fill(r->stream, &(struct mx_fill_args){.x = floats_at(r->gradients, 0), .count = mx_replica_floats(r)}));
+out:
+    return rc;
+}
+
+/* How far the events of a run are. */
+struct progress {
+    struct mx_replica *replica;
+    int32_t next; /* bucket */
+};
+
+static int buckets_record(void *context, int64_t from)
+{
+    struct progress *const p = context;
+    const struct mx_parameters *const table = mx_model_parameters(p->replica->model);
+    for (; p->next < p->replica->bucket_count; p->next++) {
+        const int64_t first = mx_bucket_at(table, p->next).first;
+        if (from > 0 && (first < from || first >= table->decayed)) return 0;
+        const int rc = mx_event_record(p->replica->ready[p->next], p->replica->stream);
+        if (rc < 0) return rc;
+    }
+    return 0;
+}
+
+static int run_submit(struct mx_replica *r, int32_t number, const struct mx_model_batch *batch,
+                      const struct mx_model_step *step)
+{
+    return mx_model_forward_backward(r->model, r->stream, floats_at(r->weights, 0), floats_at(r->gradients, 0), batch,
+                                     step, mx_replica_losses(r, number));
+}
+
+/* Recorded anew each time, because sizes, seeds and places of batches are arguments; so it is right whatever they are.
+ * A device that fails to record still runs what it is given. */
+static int run_recorded(struct mx_replica *r, int32_t number, const struct mx_model_batch *batch,
+                        const struct mx_model_step *step)
+{
+    int rc = mx_graph_begin(r->stream);
+    if (rc == 0) rc = run_submit(r, number, batch, step);
+    if (rc == 0) rc = mx_graph_end(r->stream, &r->graph);
+    if (rc == 0) return mx_graph_launch(r->graph);
+    mx_graph_cancel(r->stream);
+    const struct mx_error error = *mx_error_last();
+    if (mx_stream_status(r->stream) < 0) return rc;
+    mx_warn("%s cannot record the step (%s); it is submitted piece by piece instead, with the same results",
+            mx_device_name(r->options.device), error.message);
+    r->options.recorded = false;
+    return run_submit(r, number, batch, step);
+}
+
+int mx_replica_run(struct mx_replica *r, int32_t number, const struct mx_model_batch *batch,
+                   const struct mx_model_step *step, bool last)
+{
+    int rc = 0;
+    struct progress progress = {.replica = r};
+    struct mx_model_step own = *step;
+    if (last && r->bucket_count > 0) {
+        own.ready = buckets_record;
+        own.context = &progress;
+    }
+    if (r->options.recorded && r->ran && !own.ready)
+        MX_TRY(run_recorded(r, number, batch, &own));
+    else
+        MX_TRY(run_submit(r, number, batch, &own));
+    r->ran = true;
+    if (last) MX_TRY(mx_event_record(r->end, r->stream));
+out:
+    return rc;
+}
+
+int mx_replica_pause(struct mx_replica *r)
+{
+    int rc = 0;
+    struct progress progress = {.replica = r};
+    MX_TRY(buckets_record(&progress, 0));
+    MX_TRY(mx_event_record(r->end, r->stream));
+out:
+    return rc;
+}
+
+uint64_t mx_replica_begin_ns(const struct mx_replica *r)
+{
+    return mx_event_time_ns(r->begin);
+}
+
+uint64_t mx_replica_end_ns(const struct mx_replica *r)
+{
+    return mx_event_time_ns(r->end);
+}
+
+/* ---- sum and update ---- */
+
+int mx_replica_add(struct mx_replica *r, const struct mx_replica *other)
+{
+    int rc = 0;
+    const struct mx_range range = r->options.range;
+    const int64_t piece = (int64_t)(MX_REPLICA_STAGE_BYTES / FLOAT_BYTES), end = range.first + range.count;
+    for (int64_t at = range.first; at < end; at += piece) {
+        const int64_t count = end - at < piece ? end - at : piece;
+        const struct mx_slice stage = floats_at(r->stage, 0), own = floats_at(r->gradients, at);
+        MX_TRY(mx_copy_slices(r->stream, stage, floats_at(other->gradients, at), (size_t)count * FLOAT_BYTES));
+        MX_TRY(mx_residual_add(
+            r->stream, &(struct mx_residual_add_args){.a = own, .b = stage, .y = own, .count = count, .factor = 1}));
+    }
+out:
+    return rc;
+}
+
+int mx_replica_measure(struct mx_replica *r, double limit)
+{
+    int rc = 0;
+    MX_TRY(
+        mx_grad_norm(r->stream, &(struct mx_grad_norm_args){.gradient = floats_at(r->gradients, r->options.range.first),
+                                                            .result = norm_of(r),
+                                                            .count = r->options.range.count,
+                                                            .limit = (float)limit,
+                                                            .factor = 1}));
+    MX_TRY(mx_copy_download(r->stream, r->norm, norm_of(r), 4 * FLOAT_BYTES));
+out:
+    return rc;
+}
+
+int mx_replica_update(struct mx_replica *r, const struct mx_replica_update *how)
+{
+    int rc = 0;
+    const struct mx_range range = r->options.range;
+    const int64_t decayed = mx_model_parameters(r->model)->decayed - range.first;
+    if (range.count == 0) return 0;
+    if (how->whole_norm) MX_TRY(mx_copy_upload(r->stream, norm_of(r), r->norm, 4 * FLOAT_BYTES));
+    MX_TRY(mx_adamw(r->stream, &(struct mx_adamw_args){.parameter = floats_at(r->weights, range.first),
+                                                       .gradient = floats_at(r->gradients, range.first),
+                                                       .moment1 = floats_at(r->moments, 0),
+                                                       .moment2 = floats_at(r->moments, range.count),
+                                                       .norm = norm_of(r),
+                                                       .ema = average_of(r),
+                                                       .count = range.count,
+                                                       .decayed = decayed < 0             ? 0
+                                                                  : decayed > range.count ? range.count
+                                                                                          : decayed,
+                                                       .lr = (float)how->rate,
+                                                       .beta1 = (float)how->beta1,
+                                                       .beta2 = (float)how->beta2,
+                                                       .eps = (float)how->epsilon,
+                                                       .weight_decay = (float)how->weight_decay,
+                                                       .ema_decay = (float)how->ema_decay,
+                                                       .step = how->step}));
+out:
+    return rc;
+}
+
+int mx_replica_give(struct mx_replica *r, struct mx_replica *other)
+{
+    const struct mx_range range = r->options.range;
+    if (range.count == 0) return 0;
+    return mx_copy_slices(r->stream, floats_at(other->weights, range.first), floats_at(r->weights, range.first),
+                          (size_t)range.count * FLOAT_BYTES);
+}
+
+int mx_replica_take_average(struct mx_replica *r, const struct mx_replica *helper)
+{
+    const struct mx_range range = helper->options.range;
+    if (range.count == 0) return 0;
+    return mx_copy_slices(r->stream, floats_at(r->average, range.first), average_of(helper),
+                          (size_t)range.count * FLOAT_BYTES);
+}
+
+/* ---- arrays ---- */
+
+struct pair {
+    float *host;
+    struct mx_slice device;
+};
+
+static void pairs_of(const struct mx_replica *r, const struct mx_replica_arrays *arrays, struct pair pairs[3])
+{
+    pairs[0] = (struct pair){arrays->average, average_of(r)};
+    pairs[1] = (struct pair){arrays->moment1, floats_at(r->moments, 0)};
+    pairs[2] = (struct pair){arrays->moment2, floats_at(r->moments, r->options.range.count)};
+}
+
+static int arrays_copy(struct mx_replica *r, const struct mx_replica_arrays *arrays, bool read)
+{
+    int rc = 0;
+    struct pair pairs[3];
+    const struct mx_range range = r->options.range;
+    const size_t bytes = (size_t)range.count * FLOAT_BYTES;
+    if (range.count == 0) return 0;
+    pairs_of(r, arrays, pairs);
+    for (int i = 0; i < 3; i++) {
+        if (pairs[i].host == NULL) continue;
+        float *const host = pairs[i].host + range.first;
+        MX_TRY(read ? mx_copy_download(r->stream, host, pairs[i].device, bytes)
+                    : mx_copy_upload(r->stream, pairs[i].device, host, bytes));
+    }
+    MX_TRY(mx_stream_sync(r->stream));
+out:
+    return rc;
+}
+
+int mx_replica_read(struct mx_replica *r, const struct mx_replica_arrays *arrays)
+{
+    return arrays_copy(r, arrays, true);
+}
+
+int mx_replica_write(struct mx_replica *r, const struct mx_replica_arrays *arrays)
+{
+    return arrays_copy(r, arrays, false);
+}

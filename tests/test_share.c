@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Shares as plain values: lists of them as text and back, where a batch is divided, and what follows from times.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "myxtts/error.h"
+#include "train/share.h"
+
+static void test_lists_hold_from_step_to_step(void **state)
+{
+    (void)state;
+    struct mx_shares shares;
+    char text[MX_SHARES_TEXT_BYTES];
+    assert_int_equal(mx_shares_parse("2:0.5,15:0.47,100:0", &shares), 0);
+    assert_int_equal(shares.count, 3);
+    const double expected[] = {0, 0, 0.5, 0.5};
+    for (int i = 0; i < 4; i++) assert_true(mx_shares_at(&shares, i) == expected[i]);
+    assert_true(mx_shares_at(&shares, 14) == 0.5 && mx_shares_at(&shares, 15) == 0.47);
+    assert_true(mx_shares_at(&shares, 99) == 0.47 && mx_shares_at(&shares, INT64_MAX) == 0);
+    mx_shares_format(&shares, text);
+    assert_string_equal(text, "2:0.5,15:0.47,100:0.0");
+    assert_int_equal(mx_shares_parse("", &shares), 0);
+    assert_int_equal(shares.count, 0);
+    mx_shares_format(&shares, text);
+    assert_string_equal(text, "");
+    assert_true(mx_shares_at(&shares, 5) == 0);
+}
+
+static void test_any_share_reads_back_to_the_same_bits(void **state)
+{
+    (void)state;
+    struct mx_shares shares = {0}, again;
+    char text[MX_SHARES_TEXT_BYTES];
+    for (int i = 0; i < MX_SHARE_POINTS; i++)
+        assert_true(mx_shares_add(&shares, INT64_MAX - MX_SHARE_POINTS + i,
+                                  (double)mx_rng_below(1, 2, (uint64_t)i, 1u << 30) / 0x1p30));
+    assert_false(mx_shares_add(&shares, INT64_MAX, 0.5));
+    mx_shares_format(&shares, text);
+    assert_true(strlen(text) < sizeof text - 1);
+    assert_int_equal(mx_shares_parse(text, &again), 0);
+    assert_memory_equal(&shares, &again, sizeof shares);
+    /* The last point may still be replaced. */
+    assert_true(mx_shares_add(&shares, INT64_MAX - 1, 0.25));
+    assert_int_equal(shares.count, MX_SHARE_POINTS);
+}
+
+static void test_wrong_lists_are_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"0.5",    "0:",           ":0.5",        "0:1.1",        "0:-0.1",
+                                        "-1:0.5", "3:0.5,2:0.4",  "3:0.5,3:0.4", "0:nan",        "0:0.5;3:0.4",
+                                        "a:b",    "0:0.5,,3:0.4", "0.5:3",       "0:0.5 ,3:0.5", "0:.inf"};
+    struct mx_shares shares;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        if (mx_shares_parse(wrong[i], &shares) != MX_ERR_USAGE) fail_msg("'%s' was taken", wrong[i]);
+        assert_true(mx_error_last()->hint[0] != '\0');
+    }
+    mx_error_clear();
+}
+
+/* ---- dividing ---- */
+
+static int64_t frames_of(const int32_t *offsets, int32_t sequences, struct mx_share_part part)
+{
+    return part.at_end ? offsets[sequences] - offsets[sequences - part.count] : offsets[part.count];
+}
+
+static void test_the_nearest_part_is_found(void **state)
+{
+    (void)state;
+    const int32_t offsets[] = {0, 10, 30, 60, 100}; /* 10, 20, 30, 40 */
+    static const struct {
+        double wanted;
+        int64_t most;
+        int32_t count;
+        bool at_end;
+    } cases[] = {{0, 100, 0, false},   {4, 100, 0, false},   {6, 100, 1, false},  {30, 100, 2, false},
+                 {41, 100, 1, true},   {50, 100, 1, true},   {56, 100, 3, false}, {68, 100, 2, true},
+                 {100, 100, 4, false}, {500, 100, 4, false}, {68, 50, 1, true},   {100, 9, 0, false},
+                 {35, 100, 1, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct mx_share_part part = mx_share_split(offsets, 4, cases[i].wanted, cases[i].most);
+        if (part.count != cases[i].count || part.at_end != cases[i].at_end)
+            fail_msg("%g of 100 frames: %d sequences at the %s", cases[i].wanted, (int)part.count,
+                     part.at_end ? "end" : "beginning");
+    }
+    const int32_t one[] = {0, 50};
+    assert_int_equal(mx_share_split(one, 1, 24, 50).count, 0);
+    assert_int_equal(mx_share_split(one, 1, 25, 50).count, 0);
+    assert_int_equal(mx_share_split(one, 1, 26, 50).count, 1);
+}
+
+static void test_no_part_is_nearer_and_none_too_large(void **state)
+{
+    (void)state;
+    for (uint64_t round = 0; round < 2000; round++) {
+        int32_t offsets[17] = {0};
+        const int32_t count = 1 + (int32_t)mx_rng_below(3, round, 0, 16);
+        for (int32_t i = 0; i < count; i++)
+            offsets[i + 1] = offsets[i] + 1 + (int32_t)mx_rng_below(3, round, (uint64_t)i + 1, 90);
+        const double wanted = (double)mx_rng_below(3, round, 20, (uint64_t)offsets[count] + 1);
+        const int64_t most = (int64_t)mx_rng_below(3, round, 21, (uint64_t)offsets[count] + 1);
+        const struct mx_share_part part = mx_share_split(offsets, count, wanted, most);
+        const int64_t frames = frames_of(offsets, count, part);
+        assert_true(part.count >= 0 && part.count <= count && frames <= most);
+        for (int32_t k = 0; k <= count; k++)
+            for (int end = 0; end < 2; end++) {
+                const int64_t other = frames_of(offsets, count, (struct mx_share_part){k, end == 1});
+                assert_true(other > most || fabs((double)other - wanted) >= fabs((double)frames - wanted));
+            }
+    }
+}
+
+/* ---- times ---- */
+
+static void test_balance_makes_both_end_together(void **state)
+{
+    (void)state;
+    struct mx_share_meter meter = {0};
+    assert_true(mx_share_balance(&meter, 0.3, 0.75) == 0.3); /* nothing is known */
+    mx_share_meter_add(&meter, 1000, 100, 3000, 100, 4000);
+    mx_share_meter_add(&meter, 1000, 100, 3000, 100, 4000);
+    assert_true(mx_share_balance(&meter, 0.5, 0.75) == 0.25);    /* a third of the speed */
+    assert_true(mx_share_balance(&meter, 0.245, 0.75) == 0.245); /* too little of a change */
+    meter = (struct mx_share_meter){0};
+    mx_share_meter_add(&meter, 9000, 100, 1000, 100, 9000);
+    assert_true(mx_share_balance(&meter, 0.5, 0.75) == 0.75);
+    meter = (struct mx_share_meter){0};
+    for (int i = 0; i < 41; i++) /* a neighbour takes one device away now and then, and early on for long */
+        mx_share_meter_add(&meter, i % 5 == 0 || i < 9 ? 9000 : 1000, 100, 1000, 100, 9000);
+    assert_true(mx_share_balance(&meter, 0.3, 0.75) == 0.5);
+    meter = (struct mx_share_meter){0};
+    mx_share_meter_add(&meter, 1000, 100, 0, 0, 1000); /* nothing was shared */
+    assert_true(mx_share_balance(&meter, 0.4, 0.75) == 0.4);
+}
+
+static void test_points_are_few_and_known(void **state)
+{
+    (void)state;
+    int due = 0;
+    for (int64_t step = 1; step <= 2048; step++) due += mx_share_due(step);
+    assert_int_equal(due, 4 + 4);
+    assert_true(mx_share_due(4) && mx_share_due(12) && mx_share_due(28) && mx_share_due(60) && mx_share_due(512));
+    assert_false(mx_share_due(0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lists_hold_from_step_to_step),
+                                       cmocka_unit_test(test_any_share_reads_back_to_the_same_bits),
+                                       cmocka_unit_test(test_wrong_lists_are_refused),
+                                       cmocka_unit_test(test_the_nearest_part_is_found),
+                                       cmocka_unit_test(test_no_part_is_nearer_and_none_too_large),
+                                       cmocka_unit_test(test_balance_makes_both_end_together),
+                                       cmocka_unit_test(test_points_are_few_and_known)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
