@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Who sums the gradients: NCCL (nccl.h) where the model of every rank is on a CUDA device and all have the same NCCL,
+ * MPI otherwise. The ranks agree on it over MPI, which also carries NCCL's id from rank 0 to the others. Never silent:
+ * where CUDA devices are summed over MPI, one line says which rank is why.
+ *
+ * All calls of NCCL are made by the trainer's thread, because some wait for the other ranks, and the thread of MPI must
+ * go on watching them: that is who ends this process when another rank is gone. While the trainer's thread waits for
+ * others it says so (`waiting`), so that it is not taken for one that hangs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "device/native.h"
+#include "dist/mpi_work.h"
+
+#define REASON_BYTES 512 /* as of an error */
+
+/* What a rank tells the others: one of these, or the version of its NCCL, which is more. */
+enum { NOT_CUDA, NOT_WANTED, MISSING, VERSION_LEAST = 1000 };
+
+static bool way_is(const char *name)
+{
+    const char *const way = getenv("MYXTTS_SUMS");
+    return way != NULL && strcmp(way, name) == 0;
+}
+
+/* What this rank has, and the reason if that is not NCCL. */
+static int state_own(const struct mx_device *device, struct mx_nccl_library *library, char reason[REASON_BYTES])
+{
+    reason[0] = '\0';
+    if (mx_native_kind(device) != MX_NATIVE_CUDA) {
+        snprintf(reason, REASON_BYTES, "%s is no CUDA device", mx_device_name(device));
+        return NOT_CUDA;
+    }
+    if (way_is("ring") || way_is("library")) {
+        snprintf(reason, REASON_BYTES, "MYXTTS_SUMS is %s", getenv("MYXTTS_SUMS"));
+        return NOT_WANTED;
+    }
+    if (mx_nccl_load(library) < 0) {
+        snprintf(reason, REASON_BYTES, "%s", mx_error_last()->message);
+        mx_error_clear();
+        return MISSING;
+    }
+    return library->version;
+}
+
+/* The first rank because of which it cannot be NCCL, with its reason; -1: there is none. All have the same answer. */
+static int reason_find(struct mx_dist *d, const double *states, char reason[REASON_BYTES], int32_t *rank)
+{
+    char there[MX_NCCL_VERSION_BYTES], here[MX_NCCL_VERSION_BYTES];
+    *rank = -1;
+    for (int32_t i = 0; i < d->group.size && *rank < 0; i++)
+        if (states[i] < VERSION_LEAST) *rank = i;
+    for (int32_t i = 1; i < d->group.size && *rank < 0; i++) {
+        if (states[i] == states[0]) continue;
+        *rank = i;
+        snprintf(reason, REASON_BYTES, "its NCCL is %s, that of rank 0 is %s", mx_nccl_version((int)states[i], there),
+                 mx_nccl_version((int)states[0], here));
+    }
+    return *rank < 0 ? 0 : mx_group_broadcast(&d->group, reason, REASON_BYTES, *rank);
+}
+
+/* Not NCCL: refused where it was asked for, told where somebody might have expected it. */
+static int instead(const struct mx_dist *d, const double *states, int32_t rank, const char *reason)
+{
+    bool cuda = false;
+    for (int32_t i = 0; i < d->group.size; i++) cuda = cuda || states[i] != NOT_CUDA;
+    if (way_is("nccl"))
+        return MX_FAIL(MX_ERR_UNSUPPORTED,
+                       "give all ranks CUDA devices and the same NCCL (libnccl2), or unset MYXTTS_SUMS",
+                       "NCCL cannot sum the gradients, as MYXTTS_SUMS=nccl asks for, because of rank %d on %s: %s",
+                       (int)rank, d->members[rank].host, reason);
+    if (!cuda) return 0;
+    mx_log_write(states[rank] == NOT_WANTED ? MX_LOG_INFO : MX_LOG_WARN,
+                 "gradients are summed by MPI, through the host, because of rank %d on %s: %s", (int)rank,
+                 d->members[rank].host, reason);
+    return 0;
+}
+
+int mx_dist_device_use(struct mx_dist *d, struct mx_device *device)
+{
+    int rc = 0;
+    int32_t rank = -1;
+    ncclUniqueId id = {{0}};
+    struct mx_nccl_library library = {0};
+    char reason[REASON_BYTES], version[MX_NCCL_VERSION_BYTES];
+    if (d == NULL) return 0;
+    double *const states = mx_alloc((size_t)d->group.size, sizeof *states);
+    if (states == NULL) return MX_ERR_NO_MEMORY;
+    states[d->group.rank] = state_own(device, &library, reason);
+    MX_TRY(mx_group_add(&d->group, states, d->group.size)); /* all others are 0 here: now each has those of all */
+    MX_TRY(reason_find(d, states, reason, &rank));
+    if (rank >= 0) {
+        MX_TRY(instead(d, states, rank, reason));
+        goto out;
+    }
+    if (d->group.rank == 0) MX_TRY(mx_nccl_id(&library, &id));
+    MX_TRY(mx_group_broadcast(&d->group, &id, sizeof id, 0));
+    atomic_store(&d->waiting, true);
+    rc = mx_nccl_open(&library, device, &id, d->group.rank, d->group.size, &d->nccl);
+    atomic_store(&d->waiting, false);
+    if (rc == 0) mx_info("gradients are summed by NCCL %s", mx_nccl_version(library.version, version));
+out:
+    mx_free(states);
+    return rc;
+}
+
+void mx_dist_device_leave(struct mx_dist *d)
+{
+    if (d == NULL) return;
+    atomic_fetch_add(&d->ticks, 1);
+    atomic_store(&d->waiting, true);
+    mx_nccl_close(d->nccl);
+    atomic_store(&d->waiting, false);
+    d->nccl = NULL;
+    mx_mpi_sums_leave(d);
+}
+
+/* ---- sums ---- */
+
+int mx_mpi_nccl_begin(struct mx_dist *d, struct mx_slice floats, int64_t count, struct mx_event *ready)
+{
+    atomic_store(&d->waiting, true); /* the first sums connect the ranks */
+    const int rc = mx_nccl_sum(d->nccl, floats, count, ready);
+    atomic_store(&d->waiting, false);
+    return rc;
+}
+
+int mx_mpi_nccl_finish(struct mx_dist *d)
+{
+    int rc = 0;
+    MX_TRY(mx_nccl_ready(d->nccl)); /* until here it is this rank that is waited for */
+    atomic_fetch_add(&d->ticks, 1);
+    atomic_store(&d->waiting, true);
+    rc = mx_nccl_finish(d->nccl);
+    atomic_store(&d->waiting, false);
+    if (rc < 0 || d->options.spans == 0) goto out;
+    pthread_mutex_lock(&d->lock);
+    for (int32_t i = 0; i < mx_nccl_count(d->nccl); i++) {
+        const struct mx_nccl_span span = mx_nccl_span(d->nccl, i);
+        d->spans[d->span_count++ % d->options.spans] = (struct mx_dist_span){
+            .number = d->nccl_sums++, .begin_ns = span.begin_ns, .end_ns = span.end_ns, .bytes = span.bytes};
+    }
+    pthread_mutex_unlock(&d->lock);
+out:
+    atomic_fetch_add(&d->ticks, 1);
+    return rc;
+}

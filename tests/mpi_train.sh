@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# mpirun -n N myxtts train, with the program given as $1: two and three ranks follow one, a rerun is the same bit for
+# bit, each utterance is used once an epoch, another number of ranks goes on, what differs between ranks is refused, rank
+# 0 alone writes, a signal to any rank ends all, saved.
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+. "$here/support/cli.sh"
+# shellcheck source=tests/support/tones.sh
+. "$here/support/tones.sh"
+# shellcheck source=tests/support/mpi.sh
+. "$here/support/mpi.sh"
+
+tones tones 24
+# With dropout and augmentation: neither may depend on who trains an utterance. 7 utterances a step divide by neither 2 nor 3.
+common=(train --train-data tones "${small[@]}" --backend cpu --batch-size 7 --grad-accum 2 --steps 10 --save-every 4
+    --eval-every 5 --set training.samples=1 --set training.report=off --tensorboard off --augment
+    --set data.validation_fraction=0.1)
+
+# ---- as many as you like ----
+done_with "${common[@]}" --output one
+ranks_done 2 "${common[@]}" --output two
+ranks_said 'two ranks' "2 ranks on 1 machine ("
+ranks_said 'two ranks' "14 utterances a step over all ranks: '--batch-size' is that of all together"
+check 'two ranks: one line of result' test "$(cat stdout)" = 'two: step 10 of 10'
+check 'two ranks: rank 0 alone logs' test "$(grep -c 'ranks on 1 machine' two/log.txt)" -eq 1
+check 'two ranks: rank 0 alone evaluates' test "$(grep -c 'validation loss' stderr)" -eq 2
+follows 'two ranks follow one' one/metrics.jsonl two/metrics.jsonl
+ranks_done 3 "${common[@]}" --output three
+follows 'three ranks follow one' one/metrics.jsonl three/metrics.jsonl
+ranks_done 3 "${common[@]}" --output again
+identical 'a rerun is the same, bit for bit' three/metrics.jsonl again/metrics.jsonl
+# shellcheck disable=SC2016
+check 'each utterance once an epoch' perl -MJSON::PP -e 'my %n; while (<>) { my $j = decode_json($_); $n{$j->{epoch}} += $j->{utterances}
+    if exists $j->{loss} } exit(!(%n > 2 && $n{0} + $n{1} == 44 || die join(" ", %n)))' three/metrics.jsonl
+
+# ---- another number goes on ----
+ranks_done 2 "${common[@]}" --output part --steps 4 --set training.warmup_steps=0
+ranks_done 3 train --resume part --steps 8 --set training.warmup_steps=0
+ranks_said 'three go on after two' 'going on after step 4 of 8'
+done_with train --resume part --steps 10 --set training.warmup_steps=0
+check 'all steps are there' test "$(grep -c '"loss"' part/metrics.jsonl)" -ge 10
+
+# ---- the batch of each rank ----
+ranks_done 2 "${common[@]}" --output each --batch-size 3 --grad-accum 1 --batch-per-rank --steps 1
+ranks_said 'a batch for each rank' '6 utterances a step over all ranks, as many for each'
+
+# ---- fewer utterances than ranks ----
+ranks_done 3 "${common[@]}" --output few --batch-size 2 --grad-accum 1 --steps 2
+done_with "${common[@]}" --output few1 --batch-size 2 --grad-accum 1 --steps 2
+follows 'a rank may have nothing to do' few1/metrics.jsonl few/metrics.jsonl
+
+# ---- what differs ----
+# differs "what" WORDS HINT: what two different command lines said
+differs() {
+    check "$1: exit code $code" test "$code" -eq 2
+    ranks_said "$1" "error: rank 1 on $(hostname): $2 not the same as on rank 0"
+    check "$1: hints '$3'" grep -q "^  hint: .*$3" stderr
+    check "$1: one message" test "$(grep -c '^error: ' stderr)" -eq 1
+    check "$1: nothing was trained" test ! -s no/metrics.jsonl
+}
+# both PROGRAM ARGUMENTS-OF-RANK-1...
+both() {
+    local other=$1
+    shift
+    "$launcher" -n 1 "$program" "${common[@]}" --output no : -n 1 "$other" "${common[@]}" --output no "$@" >stdout 2>stderr </dev/null
+    code=$?
+}
+cp "$program" other
+echo >>other
+both ./other
+differs 'another build' 'the program is' 'one build'
+both "$program" --lr 2e-3
+differs 'other settings' 'the settings are' 'the same command line'
+tones others 23
+both "$program" --train-data others
+differs 'another corpus' 'the corpus is' 'the same corpus'
+
+# ---- a failure of one rank, told once ----
+both "$program" --train-data nowhere
+check "no corpus: exit code $code" test "$code" -eq 2
+ranks_said 'no corpus' "error: rank 1 on $(hostname): cannot find nowhere"
+ranks 2 "${common[@]}" --output two
+check "a folder with a run: exit code $code" test "$code" -eq 1
+check 'a folder with a run: one message' test "$(grep -c '^error: ' stderr)" -eq 1
+
+# ---- another launcher than the library's ----
+unset PMIX_NAMESPACE
+PMI_SIZE=2 PMI_RANK=1 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2 run "${common[@]}" --output no
+check "another launcher: exit code $code" test "$code" -eq 3
+ranks_said 'another launcher' 'started 2 processes, but'
+
+# ---- a signal to one of them ----
+"$launcher" -n 2 "$program" "${common[@]}" --output signal --steps 100000 --epochs 100000 --eval-every 0 >stdout 2>stderr </dev/null &
+child=$!
+for _ in $(seq 600); do
+    if [ "$(wc -l 2>/dev/null <signal/metrics.jsonl)" -ge 3 ] 2>/dev/null; then break; fi
+    sleep 0.05
+done
+# The newest of the two processes is not rank 0, as a rule; which one it is does not matter.
+pkill -TERM -n -x -f "$program .*--output signal .*"
+wait $child
+code=$?
+check "a signal: exit code $code" test "$code" -eq 4
+ranks_said 'a signal' 'everything is saved'
+check 'a signal: one message' test "$(grep -c '^error: ' stderr)" -eq 1
+step=$(sed -n 's/^error: interrupted after step \([0-9]*\).*/\1/p' stderr)
+check "a signal: step $step is there" test -f "$(printf 'signal/checkpoints/step-%08d.safetensors' "${step:-0}")"
+
+finish
