@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ * What must hold of the page of a run in a browser, see browser.py: complaints, in a list. */
+(async () => {
+  const wrong = [], all = selector => [...document.querySelectorAll(selector)];
+  const must = (good, what) => { if (!good) wrong.push(what); };
+  const data = JSON.parse(document.getElementById('run').textContent);
+  must(document.title === data.name + ' · MyXTTS', 'the title');
+  must(document.getElementById('head').textContent.includes(data.name), 'the name of the run is missing');
+  must(document.documentElement.dir === (data.language === 'fa' ? 'rtl' : 'ltr'), 'the direction of reading');
+  must(document.documentElement.scrollWidth <= view.width, 'it is wider than the screen: ' + document.documentElement.scrollWidth);
+  for (const id of ['loss', 'speech', 'rate', 'speed', 'devices', 'memory', 'advice', 'sounds', 'pictures', 'facts', 'resume'])
+    must(document.getElementById(id) && !document.getElementById(id).hidden, 'no section ' + id);
+  for (const id of ['loss', 'speech', 'rate', 'speed', 'devices', 'memory'])
+    must(all('#' + id + ' .curve').length > 0, 'no curve in ' + id);
+  for (const curve of all('.curve')) must(curve.getAttribute('d').length > 8 && !/NaN|undefined|Infinity/.test(curve.getAttribute('d')), 'a curve is broken');
+  must(all('#devices .block').length > 3, 'no close look at the stages');
+  must(!/undefined|NaN|null|\[object|\{0\}/.test(document.body.innerText), 'a value is missing: ' + (document.body.innerText.match(/.*(undefined|NaN|null|\[object|\{0\}).*/) || [''])[0]);
+  if (data.language === 'fa') must(/[۰-۹]/.test(document.getElementById('head').innerText), 'no Persian digits');
+  document.getElementById('log').click();
+  must(document.getElementById('log').getAttribute('aria-pressed') === 'true', 'the logarithmic scale');
+  must(all('#loss .curve').every(c => !/NaN/.test(c.getAttribute('d'))), 'a logarithmic curve is broken');
+  document.getElementById('log').click();
+  for (const image of all('img')) {
+    await image.decode().catch(() => wrong.push('a picture cannot be decoded'));
+    must(image.naturalWidth > 10, 'an empty picture');
+  }
+  const sounds = all('audio');
+  must(sounds.length > 0, 'nothing to hear');
+  for (const sound of sounds) {
+    await sound.play().catch(error => wrong.push('a sound cannot be played: ' + error.message));
+    must(sound.duration > 0.1 && sound.error === null, 'a sound has no length');
+    sound.pause();
+    sound.currentTime = 0;
+  }
+  const before = all('#loss .curve')[0].getAttribute('d'), last = data.series.step[data.series.step.length - 1];
+  mxPage.add(JSON.stringify({step: last + 10, loss: 0.5, mel: 0.1, lr: 1e-4, grad_norm: 1, step_ms: 10, frames_per_s: 1000, skipped: false}));
+  await new Promise(done => setTimeout(done, 700));
+  must(all('#loss .curve')[0].getAttribute('d') !== before, 'a new step changes nothing');
+  return wrong;
+})()

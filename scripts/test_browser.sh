@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Opens the page of a run in headless Chromium, in both languages, as a phone and as a desktop would, in the light and in the
+# dark (scripts/browser.py): nothing on the console, curves drawn, sounds playable, no request to anywhere else
+# (scripts/browser_check.js), and the live page while a run trains (scripts/browser_live_check.js). The screenshots, in BUILD/browser, are for people to look at.
+#
+#     scripts/test_browser.sh build
+
+set -euo pipefail
+here="$(realpath "$(dirname "${BASH_SOURCE[0]}")")"
+build="$(realpath "${1:?usage: scripts/test_browser.sh BUILD}")"
+# shellcheck source=tests/support/tones.sh
+. "$here/../tests/support/tones.sh"
+
+folder="$(mktemp -d)"
+trainer=
+trap '[ -z "$trainer" ] || kill "$trainer"; rm -rf "$folder"' EXIT
+cd "$folder"
+tones corpus 40
+
+# A folder and a text that would break a page that trusts them.
+run="run <img src=x onerror=alert(1)> & 'quoted'"
+sed -i '1s/$/ <script>document.title = 1<\/script>/' corpus/metadata.csv
+"$build/myxtts" train --quiet --train-data corpus --output "$run" "${small[@]}" --steps 40 --eval-every 10 --backend cpu \
+    --cpu-devices 2 --data-gpu 0 --model-gpu 1 >/dev/null
+"$build/myxtts" report "$run" --output en.html >/dev/null
+"$build/myxtts" report "$run" --language fa --output fa.html >/dev/null
+cmp -s <(grep -c '' en.html) <(grep -c '' "$run/report.html") # training wrote it, too
+
+python3 "$here/browser.py" "$build/browser" "$here/browser_check.js" "en=file://$folder/en.html" "fa=file://$folder/fa.html"
+
+# The same page while a run trains: the dashboard, with a token, in both languages.
+token=0123456789abcdef
+for language in en fa; do
+    grep -q '✔ httpd' "$build/parts.txt" || { printf 'live page: built without the dashboard, not looked at\n'; break; }
+    "$build/myxtts" train --quiet --train-data corpus --output "live-$language" "${small[@]}" --steps 100000 --eval-every 50 \
+        --epochs 1000000 --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1 --set "training.report=$language" \
+        --dashboard 127.0.0.1:0 --dashboard-token "$token" >/dev/null 2>&1 &
+    trainer=$!
+    until grep -qs '"samples":\[{' "live-$language/run.json" && ls "live-$language"/samples/step-*/000.wav >/dev/null 2>&1; do
+        kill -0 "$trainer"
+        sleep 0.2
+    done
+    address="$(sed -n 's/.*dashboard: \(http:.*\/\)?token.*/\1/p' "live-$language/log.txt")"
+    ended=0
+    python3 "$here/browser.py" "$build/browser" "$here/browser_live_check.js" "live-$language=$address?token=$token" || ended=$?
+    kill -TERM "$trainer"
+    wait "$trainer" || [ $? -eq 4 ] # interrupted, but saved
+    trainer=
+    [ "$ended" -eq 0 ]
+done
+printf 'screenshots: %s\n' "$build/browser"

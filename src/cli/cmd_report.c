@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * myxtts report: the page of a run, whether it has ended, goes on, or crashed.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "cli/command.h"
+#include "myxtts/error.h"
+#include "observe/page.h"
+
+struct values {
+    const char *language, *output;
+};
+
+static const char *const languages[] = {"en", "fa", NULL};
+
+static const struct mx_option options[] = {
+    {MX_OPTION_CHOICE(struct values, language, "language", "LANGUAGE", languages, "en",
+                      "Language of the page: English, or Persian from right to left."),
+     .letter = 'l'},
+    {MX_OPTION_STRING(struct values, output, "output", "FILE", "RUN/report.html",
+                      "Where to write the page; '-' is standard output."),
+     .letter = 'o'},
+};
+
+static const struct mx_example examples[] = {
+    {"myxtts report my-run", "writes my-run/report.html, to be opened in a browser"},
+    {"myxtts report my-run --language fa --output my-run/report.fa.html", "the same in Persian"},
+};
+
+static int folder_check(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return MX_FAIL(MX_ERR_NOT_FOUND, "give the folder that 'myxtts train --output' made", "cannot find %s: %s",
+                       path, strerror(errno));
+    if (!S_ISDIR(info.st_mode))
+        return MX_FAIL(MX_ERR_USAGE, "give the folder that 'myxtts train --output' made", "%s is no folder", path);
+    return 0;
+}
+
+static int page_print(const struct mx_page_options *page)
+{
+    struct mx_text text = {0};
+    int rc = mx_page_write(page, &text);
+    if (rc == 0 && (fwrite(text.data, 1, text.length, stdout) != text.length || fflush(stdout) != 0))
+        rc = MX_FAIL(MX_ERR_IO, "check where the output goes", "cannot write the page: %s", strerror(errno));
+    mx_text_release(&text);
+    return rc;
+}
+
+static int run(const void *given, const struct mx_option_list *operands)
+{
+    int rc = 0;
+    const struct values *const values = given;
+    char *path = NULL;
+    if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, "see 'myxtts report --help'", "the run folder is missing");
+    const bool persian = values->language != NULL && strcmp(values->language, "fa") == 0;
+    const struct mx_page_options page = {.run = operands->items[0],
+                                         .language = persian ? MX_PAGE_PERSIAN : MX_PAGE_ENGLISH};
+    MX_TRY(folder_check(page.run));
+    if (values->output != NULL && strcmp(values->output, "-") == 0) {
+        MX_TRY(page_print(&page));
+        goto out;
+    }
+    path = values->output != NULL ? mx_strdup(values->output) : mx_format("%s/report.html", page.run);
+    if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_page_save(&page, path));
+    printf("%s\n", path);
+out:
+    mx_free(path);
+    return rc;
+}
+
+const struct mx_command mx_command_report = {
+    .name = "report",
+    .page =
+        {
+            .command = "myxtts report",
+            .operands = "RUN",
+            .operand_max = 1,
+            .summary = "write a page about a training run",
+            .description =
+                "One HTML file that needs nothing else, to be read in a browser, also on a phone: loss curves, "
+                "learning rate, speed, what both devices did with their time, memory against limits, advice, "
+                "pictures, samples to listen to, the facts of the run and the command that goes on with it. "
+                "Training writes it itself when it ends; this makes it at any time, also of a run that goes on or "
+                "has crashed.\nLong runs are shown by means, so the page stays small.",
+            .examples = examples,
+            .example_count = sizeof examples / sizeof examples[0],
+        },
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .values_bytes = sizeof(struct values),
+    .run = run,
+};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The whole terminal for a while: the alternate screen without a cursor, keys without Enter and without echo.
+ *
+ * Whatever ends the program puts the terminal back: mx_screen_leave, Ctrl-C, SIGTERM, SIGHUP, SIGQUIT, a crash. Ctrl-Z
+ * stops the program with the terminal as it was, and going on takes the screen again. A frame is given to the terminal
+ * in one write over the frame before, so nothing flickers.
+ *
+ * Process-wide: there is one terminal and one screen. Only the main thread calls these.
+ */
+#ifndef MX_CLI_SCREEN_H
+#define MX_CLI_SCREEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+enum mx_screen_event {
+    MX_SCREEN_TIME,   /* nothing happened in the time given */
+    MX_SCREEN_KEY,    /* a key was pressed */
+    MX_SCREEN_RESIZE, /* the size is another one, or the screen was taken again: draw anew */
+    MX_SCREEN_END,    /* Ctrl-C, or the terminal is gone */
+};
+
+/* Can standard output and standard input be a screen? */
+bool mx_screen_possible(void);
+int mx_screen_enter(void);
+void mx_screen_leave(void); /* does nothing outside */
+
+void mx_screen_size(int *columns, int *rows);
+/* Shows the lines of `frame` from the top left corner on; what was below them is gone. */
+void mx_screen_show(const struct mx_text *frame);
+/* Waits. *key gets the byte of a key. */
+enum mx_screen_event mx_screen_wait(uint64_t timeout_ns, char *key);
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The observer of a training run, see train_observe.h.
+ */
+#include "cli/train_observe.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "corpus/audio.h"
+#include "features/recipe.h"
+#include "myxtts/error.h"
+#include "observe/events.h"
+#include "observe/page.h"
+#include "observe/pictures.h"
+
+#define MIB 1048576.0
+
+struct mx_train_observer {
+    struct mx_train_job *job;
+    struct mx_events *events;      /* NULL: TensorBoard is off, or its file could not be made */
+    struct mx_run run;             /* what does not change; the rest is filled in when it is written */
+    char *folder;                  /* absolute */
+    struct mx_run_sample *samples; /* [run.sample_count] … */
+    char **words;                  /* … and their strings, two each */
+    uint32_t left_out[MX_REJECT_COUNT];
+    struct mx_span spans[MX_TRAIN_SPANS];
+    bool warned; /* that something could not be written */
+};
+
+/* What an observer does never ends a run: the failure becomes a warning, the first time. */
+static void failure_tell(struct mx_train_observer *o, const char *what)
+{
+    if (!o->warned) mx_warn("%s cannot be written: %s; training goes on", what, mx_error_last()->message);
+    o->warned = true;
+    mx_error_clear();
+}
+
+/* ---- facts ---- */
+
+static double corpus_seconds(const struct mx_dataset *dataset)
+{
+    double samples = 0;
+    for (uint32_t i = 0; i < mx_dataset_count(dataset); i++) {
+        const struct mx_dataset_utterance *const u = mx_dataset_utterance(dataset, i);
+        samples += mx_dataset_kind(dataset) == MX_PACKED_AUDIO ? u->samples : (double)u->frames * mx_recipe_default.hop;
+    }
+    return samples / MX_AUDIO_RATE;
+}
+
+static void left_out_count(const struct mx_dataset *dataset, uint32_t counts[MX_REJECT_COUNT])
+{
+    enum mx_reject reject;
+    const char *id;
+    for (uint32_t row = 0; mx_dataset_left_out(dataset, &row, &id, &reject);) counts[reject]++;
+}
+
+/* The texts that samples are spoken of, for those who listen to them. */
+static int samples_name(struct mx_train_observer *o)
+{
+    int rc = 0;
+    struct mx_dataset_item item;
+    const struct mx_train_job *const job = o->job;
+    const uint32_t all = mx_trainer_validation_count(job->trainer);
+    const int64_t wanted = job->settings.training.samples < all ? job->settings.training.samples : all;
+    if (job->speak == NULL) return 0;
+    o->samples = mx_alloc((size_t)wanted, sizeof *o->samples);
+    o->words = mx_alloc(2 * (size_t)wanted, sizeof *o->words);
+    if (o->samples == NULL || o->words == NULL) return MX_ERR_NO_MEMORY;
+    for (int64_t i = 0; i < wanted; i++) {
+        const bool there = mx_dataset_load(job->listener, mx_trainer_validation(job->trainer)[i], &item) >= 0;
+        if (!there) mx_error_clear();
+        char *const id = o->words[2 * i] = mx_strdup(there ? item.id : "");
+        char *const text = o->words[2 * i + 1] = mx_strdup(there ? item.text : "");
+        o->samples[i] = (struct mx_run_sample){id, text};
+        o->run.sample_count = i + 1;
+        if (id == NULL || text == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    }
+    o->run.samples = o->samples;
+out:
+    return rc;
+}
+
+static int facts_find(struct mx_train_observer *o)
+{
+    int rc = 0;
+    struct mx_train_job *const job = o->job;
+    const struct mx_settings_training *const t = &job->settings.training;
+    const struct mx_vocabulary *const words =
+        job->vocabulary != NULL ? job->vocabulary : mx_dataset_vocabulary(job->dataset);
+    char *const whole = realpath(job->run, NULL);
+    o->folder = mx_strdup(whole != NULL ? whole : job->run);
+    free(whole);
+    if (o->folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    left_out_count(job->dataset, o->left_out);
+    o->run = (struct mx_run){.started = (double)time(NULL),
+                             .first_step = mx_trainer_state(job->trainer)->step,
+                             .steps = job->steps,
+                             .folder = o->folder,
+                             .size = &job->options.model.size,
+                             .parameters = (int64_t)job->plan.model.parameters,
+                             .mixed_precision = job->options.model.mixed,
+                             .augment = mx_augment_active(&job->options.flow.augment),
+                             .batch_size = t->batch_size,
+                             .grad_accum = t->grad_accum,
+                             .seed = t->seed,
+                             .level = mx_level_settings(t->optimization_level)->name,
+                             .learning_rate = t->learning_rate,
+                             .corpus = job->settings.data.train_data,
+                             .features = mx_dataset_kind(job->dataset) == MX_PACKED_FEATURES,
+                             .training = job->plan.utterances,
+                             .validation = job->plan.validation,
+                             .speakers = mx_dataset_speaker_count(job->dataset),
+                             .symbols = (uint32_t)mx_vocabulary_size(words),
+                             .seconds = corpus_seconds(job->dataset),
+                             .left_out = o->left_out,
+                             .mode = mx_mode_name(job->devices.choice.mode),
+                             .fallback = job->devices.choice.fallback,
+                             .overlap = job->settings.pipeline.overlap,
+                             .spans = o->spans};
+    MX_TRY(samples_name(o));
+out:
+    return rc;
+}
+
+static void device_look(const struct mx_device *device, struct mx_run_device *out)
+{
+    out->name = mx_device_name(device);
+    out->logical = mx_device_logical(device);
+    out->description = mx_device_info(device)->name;
+    mx_budget_stats(mx_device_budget(device), &out->memory);
+}
+
+static void devices_look(struct mx_train_observer *o)
+{
+    const struct mx_device_pair *const pair = &o->job->devices;
+    o->run.device_count = mx_device_pair_multi(pair) ? 2 : 1;
+    device_look(pair->data, &o->run.devices[0]);
+    if (o->run.device_count == 2) device_look(pair->model, &o->run.devices[1]);
+}
+
+/* run.json as it is now. */
+static void run_write(struct mx_train_observer *o, enum mx_run_state state, const char *failure)
+{
+    const struct mx_train_job *const job = o->job;
+    struct mx_pipeline *const pipeline = mx_trainer_pipeline(job->trainer);
+    struct mx_advice advice[MX_ADVICE_KINDS];
+    struct mx_pipeline_levels levels;
+    struct mx_run *const run = &o->run;
+    run->state = state;
+    run->failure = failure;
+    run->step = mx_trainer_state(job->trainer)->step;
+    devices_look(o);
+    mx_pipeline_stats(pipeline, &run->flow);
+    mx_pipeline_levels(pipeline, &levels);
+    run->workers = levels.workers_active;
+    run->has_flow = run->flow.step_ns.count > 0;
+    run->advice = advice;
+    run->advice_count = run->has_flow ? mx_pipeline_advise(pipeline, advice) : 0;
+    run->has_best = job->has_best;
+    run->best_step = (int64_t)job->best_step;
+    run->best_mel_db = job->best;
+    run->span_count = mx_pipeline_spans(pipeline, o->spans, MX_TRAIN_SPANS);
+    char *const path = mx_format("%s/" MX_RUN_FILE, job->run);
+    if (path == NULL || mx_run_write(run, path) < 0) failure_tell(o, MX_RUN_FILE);
+    mx_free(path);
+    run->advice = NULL;
+}
+
+/* ---- TensorBoard ---- */
+
+/* Its pages show texts as Markdown: four spaces before each line keep the settings as they are. */
+static void config_send(struct mx_train_observer *o)
+{
+    struct mx_text text = {0};
+    char *const config = mx_config_format(&mx_settings_schema, &o->job->settings);
+    for (const char *line = config, *end; line != NULL && *line != '\0'; line = *end == '\0' ? end : end + 1) {
+        end = strchrnul(line, '\n');
+        mx_text_append(&text, "    %.*s\n", (int)(end - line), line);
+    }
+    if (config == NULL || text.failure != 0)
+        failure_tell(o, "TensorBoard's copy of the settings");
+    else
+        mx_events_text(o->events, o->run.first_step, "config", text.data);
+    mx_text_release(&text);
+    mx_free(config);
+}
+
+static void samples_send(struct mx_train_observer *o)
+{
+    for (int64_t i = 0; i < o->run.sample_count; i++) {
+        char tag[32];
+        snprintf(tag, sizeof tag, "sample/%03" PRId64, i);
+        mx_events_text(o->events, o->run.first_step, tag, o->samples[i].text);
+    }
+}
+
+static void events_open(struct mx_train_observer *o)
+{
+    char *const folder = mx_format("%s/tensorboard", o->job->run);
+    if (folder == NULL || mx_events_open(folder, o->run.first_step, &o->events) < 0)
+        failure_tell(o, "TensorBoard's file");
+    mx_free(folder);
+    if (o->events == NULL) return;
+    config_send(o);
+    samples_send(o);
+}
+
+void mx_train_observer_step(struct mx_train_observer *o, const struct mx_trainer_report *r)
+{
+    if (o == NULL || o->events == NULL) return;
+    const struct mx_monitor_report *const f = &r->flow;
+    const double seconds = (double)(r->step_ns > 0 ? r->step_ns : 1) * 1e-9;
+    const double *const l = r->losses.values;
+    const struct mx_event_scalar scalars[] = {
+        {"loss/total", r->losses.total},
+        {"loss/mel", l[MX_LOSS_MEL]},
+        {"loss/prior", l[MX_LOSS_PRIOR]},
+        {"loss/duration", l[MX_LOSS_DURATION]},
+        {"loss/pitch", l[MX_LOSS_PITCH]},
+        {"loss/energy", l[MX_LOSS_ENERGY]},
+        {"training/learning_rate", r->rate},
+        {"training/grad_norm", r->grad_norm},
+        {"training/epoch", r->epoch},
+        {"speed/frames_per_s", (double)r->frames / seconds},
+        {"speed/step_ms", seconds * 1e3},
+        {"speed/data_wait_ms", (double)r->wait_ns * 1e-6},
+        {"devices/data_busy", f->data_busy},
+        {"devices/model_busy", f->model_busy},
+        {"devices/data_wait", f->data_wait},
+        {"devices/transfer", f->transfer},
+        {"devices/transfer_hidden", f->transfer_hidden},
+        {"queues/loaded", f->levels.loaded},
+        {"queues/prepared", f->levels.prepared},
+        {"queues/arrived", f->levels.arrived},
+        {"memory/data_MiB", (double)f->data_bytes / MIB},
+        {"memory/data_limit_MiB", (double)f->data_limit_bytes / MIB},
+        {"memory/model_MiB", (double)f->model_bytes / MIB},
+        {"memory/model_limit_MiB", (double)f->model_limit_bytes / MIB},
+    };
+    mx_events_scalars(o->events, r->step, scalars, sizeof scalars / sizeof scalars[0]);
+    if (f->model_load.memory_bytes == 0) return; /* the driver does not tell */
+    const struct mx_event_scalar driver[] = {
+        {"devices/data_driver_busy", f->data_load.busy},
+        {"devices/model_driver_busy", f->model_load.busy},
+        {"memory/data_driver_MiB", (double)f->data_load.memory_used_bytes / MIB},
+        {"memory/model_driver_MiB", (double)f->model_load.memory_used_bytes / MIB},
+    };
+    mx_events_scalars(o->events, r->step, driver, sizeof driver / sizeof driver[0]);
+}
+
+static void evaluation_send(struct mx_train_observer *o, int64_t step)
+{
+    const struct mx_trainer_evaluation *const e = &o->job->evaluation;
+    const double *const l = e->losses.values;
+    const struct mx_event_scalar losses[] = {
+        {"validation/total", e->losses.total},  {"validation/mel", l[MX_LOSS_MEL]},
+        {"validation/prior", l[MX_LOSS_PRIOR]}, {"validation/duration", l[MX_LOSS_DURATION]},
+        {"validation/pitch", l[MX_LOSS_PITCH]}, {"validation/energy", l[MX_LOSS_ENERGY]},
+    };
+    const struct mx_event_scalar spoken[] = {
+        {"spoken/mel_db", e->mel_db},
+        {"spoken/duration_error", e->duration_error},
+        {"spoken/pitch_semitones", e->pitch_error},
+    };
+    mx_events_scalars(o->events, step, losses, sizeof losses / sizeof losses[0]);
+    if (e->spoken > 0) mx_events_scalars(o->events, step, spoken, sizeof spoken / sizeof spoken[0]);
+}
+
+/* What the evaluation left in its folder. */
+static void files_send(struct mx_train_observer *o, int64_t step, const char *folder)
+{
+    if (o->events == NULL) return;
+    for (int i = 0; i < MX_PICTURES; i++) {
+        char tag[32], *const path = mx_format("%s/%s.png", folder, mx_picture_names[i]);
+        snprintf(tag, sizeof tag, "mel/%s", mx_picture_names[i]);
+        if (path != NULL) mx_events_png(o->events, step, tag, path);
+        mx_free(path);
+    }
+    for (int64_t i = 0; i < o->run.sample_count; i++) {
+        char tag[32], *const spoken = mx_format("%s/%03" PRId64 ".wav", folder, i);
+        char *const picture = mx_format("%s/%03" PRId64 ".png", folder, i);
+        char *const recorded = mx_format("%s/" MX_TRAIN_RECORDED, o->job->run, i);
+        snprintf(tag, sizeof tag, "spoken/%03" PRId64, i);
+        if (spoken != NULL) mx_events_wav(o->events, step, tag, spoken);
+        snprintf(tag, sizeof tag, "spoken_mel/%03" PRId64, i); /* readers want different tags for different things */
+        if (picture != NULL) mx_events_png(o->events, step, tag, picture);
+        snprintf(tag, sizeof tag, "recorded/%03" PRId64, i);
+        if (recorded != NULL) mx_events_wav(o->events, step, tag, recorded);
+        mx_free(spoken);
+        mx_free(picture);
+        mx_free(recorded);
+    }
+    mx_events_flush(o->events);
+}
+
+/* ---- life ---- */
+
+static void observer_free(struct mx_train_observer *o)
+{
+    if (o == NULL) return;
+    mx_events_close(o->events);
+    for (int64_t i = 0; i < 2 * o->run.sample_count; i++) mx_free(o->words[i]);
+    mx_free(o->words);
+    mx_free(o->samples);
+    mx_free(o->folder);
+    mx_free(o);
+}
+
+struct mx_train_observer *mx_train_observer_open(struct mx_train_job *job)
+{
+    struct mx_train_observer *const o = mx_alloc(1, sizeof *o);
+    if (o == NULL || (o->job = job, facts_find(o)) < 0) {
+        mx_warn("this run is not observed: %s; training goes on", mx_error_last()->message);
+        mx_error_clear();
+        observer_free(o);
+        return NULL;
+    }
+    if (job->settings.training.tensorboard) events_open(o);
+    run_write(o, MX_RUN_TRAINING, NULL);
+    return o;
+}
+
+void mx_train_observer_evaluation(struct mx_train_observer *o)
+{
+    struct mx_trainer_picture picture;
+    if (o == NULL) return;
+    const int64_t step = mx_trainer_state(o->job->trainer)->step;
+    char *const folder = mx_format("%s/" MX_TRAIN_SAMPLES, o->job->run, step);
+    const bool shown = o->events != NULL || o->job->settings.training.report != MX_SETTINGS_REPORT_OFF;
+    if (shown && (folder == NULL || mx_train_folder_make(folder) < 0 ||
+                  mx_trainer_picture(o->job->trainer, &picture) < 0 || mx_pictures_write(&picture, folder) < 0))
+        failure_tell(o, "the pictures of an evaluation");
+    evaluation_send(o, step);
+    if (folder != NULL) files_send(o, step, folder);
+    mx_free(folder);
+    run_write(o, MX_RUN_TRAINING, NULL);
+}
+
+void mx_train_observer_flush(struct mx_train_observer *o)
+{
+    if (o != NULL) mx_events_flush(o->events);
+}
+
+static void report_write(struct mx_train_observer *o)
+{
+    const struct mx_train_job *const job = o->job;
+    const enum mx_settings_report wanted = job->settings.training.report;
+    if (wanted == MX_SETTINGS_REPORT_OFF) return;
+    const struct mx_page_options options = {
+        .run = job->run, .language = wanted == MX_SETTINGS_REPORT_FA ? MX_PAGE_PERSIAN : MX_PAGE_ENGLISH};
+    char *const path = mx_format("%s/report.html", job->run);
+    if (path == NULL || mx_page_save(&options, path) < 0)
+        failure_tell(o, "the report");
+    else
+        mx_info("report: %s", path);
+    mx_free(path);
+}
+
+void mx_train_observer_close(struct mx_train_observer *o, enum mx_run_state state)
+{
+    if (o == NULL) return;
+    const struct mx_error failure = *mx_error_last();
+    run_write(o, state, state == MX_RUN_FAILED ? failure.message : NULL);
+    report_write(o);
+    observer_free(o);
+    if (failure.code != 0) mx_error_restore(&failure);
+}

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The HTTP of the dashboard, through libmicrohttpd; see dashboard.h.
+ *
+ * The daemon has no thread of its own: it runs inside mx_dash_serve_run. Every connection carries one request. Bodies
+ * are handed out by body_read, which suspends a client that has had its share until the next tick, as it does with one
+ * that waits for events.
+ */
+#include "observe/dashboard_work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "myxtts/error.h"
+#include "observe/pictures.h"
+
+#define NS_PER_S       UINT64_C(1000000000)
+#define REQUEST_BYTES  ((size_t)16 << 10) /* that a connection may take: its headers, later its share of a body */
+#define ADDRESS_MAX    1024               /* bytes of path and query */
+#define SEND_BYTES     (32 << 10)         /* that the system may hold for a client; it takes twice as much */
+#define BLOCK_BYTES    ((size_t)16 << 10)
+#define BUDGET_BYTES   ((size_t)4 << 20)  /* in a tick, for all clients together: of it so much … */
+#define BUDGET_LEAST   ((size_t)32 << 10) /* … for each, or more where there are few */
+#define REQUESTS       50                 /* answered in a tick */
+#define TIMEOUT_S      40                 /* of the daemon itself, should a client escape the look at each tick */
+#define HEARTBEAT_NS   (5 * NS_PER_S)     /* without events for so long: a comment, which shows whether it is there */
+#define FILE_BYTES_MAX ((off_t)1 << 36)
+
+/* ---- clients ---- */
+
+/* Until a tick finds that it can go on. */
+static void client_suspend(struct mx_dash_client *c)
+{
+    c->suspended = true;
+    MHD_suspend_connection(c->connection);
+}
+
+static void client_resume(struct mx_dash_client *c)
+{
+    if (!c->suspended) return;
+    c->suspended = false;
+    MHD_resume_connection(c->connection);
+}
+
+/* Has it closed the connection? The daemon does not look while it is suspended. */
+static bool client_gone(const struct mx_dash_client *c)
+{
+    char byte;
+    const ssize_t left = recv(c->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return left == 0 || (left < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+static bool client_serving(const struct mx_dash_client *c)
+{
+    return c->kind == MX_DASH_EVENTS || c->kind == MX_DASH_BLOB || c->kind == MX_DASH_FILE;
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **place,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct mx_dashboard *const d = context;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        struct mx_dash_client *const c = *place;
+        if (c == NULL) return;
+        if (client_serving(c)) d->serving--;
+        mx_dash_blob_leave(d, c->blob);
+        if (c->file >= 0) close(c->file);
+        *c = (struct mx_dash_client){.file = -1};
+        return;
+    }
+    const union MHD_ConnectionInfo *const socket =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    /* What the system keeps for a client that does not read is bounded, too. */
+    if (socket != NULL)
+        (void)setsockopt(socket->connect_fd, SOL_SOCKET, SO_SNDBUF, &(int){SEND_BYTES}, (socklen_t)sizeof(int));
+    for (size_t i = 0; i < MX_DASH_CONNECTIONS; i++) {
+        struct mx_dash_client *const c = &d->clients[i];
+        if (c->kind != MX_DASH_FREE) continue;
+        *c = (struct mx_dash_client){.kind = MX_DASH_NEW,
+                                     .dashboard = d,
+                                     .connection = connection,
+                                     .socket = socket != NULL ? socket->connect_fd : -1,
+                                     .moved_ns = mx_clock_ns(),
+                                     .file = -1};
+        *place = c;
+        return;
+    }
+}
+
+static struct mx_dash_client *client_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *const info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info != NULL ? info->socket_context : NULL;
+}
+
+/* What each client may get in a tick: less when there are more of them. */
+static size_t budget(const struct mx_dashboard *d)
+{
+    const size_t share = BUDGET_BYTES / (d->serving > 0 ? d->serving : 1);
+    return share > BUDGET_LEAST ? share : BUDGET_LEAST;
+}
+
+/* ---- bodies ---- */
+
+/* Whole events, as many as fit; first run.json, if there is another one. */
+static size_t events_copy(struct mx_dashboard *d, struct mx_dash_client *c, char *out, size_t most)
+{
+    size_t used = 0;
+    for (;;) {
+        if (c->blob == NULL && c->run_seen != d->run_version) {
+            c->blob = d->run_event;
+            c->blob->readers++;
+            c->blob_at = 0;
+            c->run_seen = d->run_version;
+        }
+        if (c->blob != NULL) {
+            const size_t left = c->blob->bytes - c->blob_at, part = left < most - used ? left : most - used;
+            memcpy(out + used, c->blob->data + c->blob_at, part);
+            used += part;
+            c->blob_at += part;
+            if (part < left) return used;
+            mx_dash_blob_leave(d, c->blob);
+            c->blob = NULL;
+        }
+        const struct mx_dash_event *const e = mx_dash_log_after(&d->log, c->seen);
+        if (e == NULL || e->length > most - used) return used;
+        memcpy(out + used, d->log.bytes + e->at, e->length);
+        used += e->length;
+        c->seen = e->number;
+    }
+}
+
+static bool events_waiting(const struct mx_dashboard *d, const struct mx_dash_client *c)
+{
+    return c->blob != NULL || c->run_seen != d->run_version || mx_dash_log_after(&d->log, c->seen) != NULL;
+}
+
+static ssize_t body_read(void *context, uint64_t at, char *out, size_t most)
+{
+    static const char heartbeat[] = ":\n\n";
+    struct mx_dash_client *const c = context;
+    struct mx_dashboard *const d = c->dashboard;
+    const uint64_t now = mx_clock_ns();
+    ssize_t got = 0;
+    if (c->gone) return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (d->closing)
+        return c->kind == MX_DASH_EVENTS ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+    const size_t share = c->budget_bytes < d->budget_bytes ? c->budget_bytes : d->budget_bytes;
+    if (most > share && c->kind != MX_DASH_EVENTS) most = share; /* events are never cut */
+    if (share == 0) {
+        got = 0;
+    } else if (c->kind == MX_DASH_EVENTS) {
+        got = (ssize_t)events_copy(d, c, out, most);
+        if (got == 0 && now - c->moved_ns >= HEARTBEAT_NS && most >= sizeof heartbeat) {
+            got = sizeof heartbeat - 1;
+            memcpy(out, heartbeat, sizeof heartbeat - 1);
+        }
+    } else if (c->kind == MX_DASH_BLOB) {
+        got = (ssize_t)most;
+        memcpy(out, c->blob->data + at, most);
+    } else {
+        do got = pread(c->file, out, most, (off_t)at);
+        while (got < 0 && errno == EINTR);
+        if (got <= 0) return MHD_CONTENT_READER_END_WITH_ERROR; /* it was cut meanwhile */
+    }
+    if (got > 0) {
+        c->moved_ns = now;
+        c->budget_bytes -= (size_t)got < c->budget_bytes ? (size_t)got : c->budget_bytes;
+        d->budget_bytes -= (size_t)got < d->budget_bytes ? (size_t)got : d->budget_bytes;
+        return got;
+    }
+    client_suspend(c);
+    return 0;
+}
+
+/* ---- answers ---- */
+
+static void header(struct MHD_Response *response, const char *name, const char *value)
+{
+    (void)MHD_add_response_header(response, name, value); /* for want of memory: then the connection fails, too */
+}
+
+/* Sends the response and lets go of it. */
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
+                              struct MHD_Response *response)
+{
+    if (response == NULL) return MHD_NO;
+    header(response, "Content-Type", type);
+    header(response, "Connection", "close");
+    header(response, "Cache-Control", "no-store");
+    header(response, "Content-Security-Policy",
+           "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src 'self' data:; media-src "
+           "'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+    header(response, "X-Content-Type-Options", "nosniff");
+    header(response, "X-Frame-Options", "DENY");
+    header(response, "Referrer-Policy", "no-referrer");
+    header(response, "Cross-Origin-Resource-Policy", "same-origin");
+    const enum MHD_Result result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, struct mx_dash_client *c, unsigned status,
+                              const char *words, const char *name, const char *value)
+{
+    struct MHD_Response *const response =
+        MHD_create_response_from_buffer(strlen(words), (void *)(uintptr_t)words, MHD_RESPMEM_PERSISTENT);
+    if (c != NULL) {
+        c->kind = MX_DASH_REFUSED;
+        c->moved_ns = mx_clock_ns();
+    }
+    if (response != NULL && name != NULL) header(response, name, value);
+    return answer(connection, status, "text/plain; charset=utf-8", response);
+}
+
+static enum MHD_Result serve_body(struct mx_dashboard *d, struct mx_dash_client *c, enum mx_dash_kind kind,
+                                  uint64_t bytes, const char *type)
+{
+    struct MHD_Response *const response = MHD_create_response_from_callback(bytes, BLOCK_BYTES, body_read, c, NULL);
+    if (response == NULL) return MHD_NO;
+    c->kind = kind;
+    c->moved_ns = mx_clock_ns();
+    d->serving++;
+    c->budget_bytes = budget(d);
+    return answer(c->connection, MHD_HTTP_OK, type, response);
+}
+
+static enum MHD_Result serve_page(struct mx_dashboard *d, struct mx_dash_client *c)
+{
+    c->blob = mx_dash_page(d);
+    if (c->blob == NULL)
+        return refuse(c->connection, c, MHD_HTTP_SERVICE_UNAVAILABLE,
+                      "The run is getting ready; this page shows it as soon as its first step is done.\n", "Refresh",
+                      "2");
+    return serve_body(d, c, MX_DASH_BLOB, c->blob->bytes, "text/html; charset=utf-8");
+}
+
+static enum MHD_Result serve_events(struct mx_dashboard *d, struct mx_dash_client *c)
+{
+    const char *const after = MHD_lookup_connection_value(c->connection, MHD_GET_ARGUMENT_KIND, "after");
+    const char *const last = MHD_lookup_connection_value(c->connection, MHD_HEADER_KIND, "Last-Event-ID");
+    const int64_t step = after != NULL ? strtoll(after, NULL, 10) : 0;
+    const uint64_t before = mx_dash_log_before_step(&d->log, step);
+    const uint64_t number = last != NULL ? mx_dash_log_number(&d->log, last) : 0;
+    c->seen = number > before ? number : before;
+    return serve_body(d, c, MX_DASH_EVENTS, MHD_SIZE_UNKNOWN, "text/event-stream; charset=utf-8");
+}
+
+/* `path` is of our own making. Links are not followed, and only regular files are sent. */
+static enum MHD_Result serve_file(struct mx_dashboard *d, struct mx_dash_client *c, const char *path, const char *type)
+{
+    struct stat info;
+    c->file = openat(d->folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (c->file < 0 || fstat(c->file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > FILE_BYTES_MAX)
+        return refuse(c->connection, c, MHD_HTTP_NOT_FOUND, "There is no such file in this run.\n", NULL, NULL);
+    c->file_bytes = (uint64_t)info.st_size;
+    return serve_body(d, c, MX_DASH_FILE, c->file_bytes, type);
+}
+
+/* "/samples/recorded/000.wav" */
+static bool recording_path(const char *address, char *out, size_t size)
+{
+    unsigned number;
+    if (sscanf(address, "/samples/recorded/%3u.wav", &number) != 1) return false;
+    snprintf(out, size, "samples/recorded/%03u.wav", number);
+    return strcmp(out, address + 1) == 0;
+}
+
+/* "/samples/step-00000500/target.png" */
+static bool picture_path(const char *address, char *out, size_t size)
+{
+    unsigned long long step;
+    if (sscanf(address, "/samples/step-%8llu/", &step) != 1) return false;
+    for (int i = 0; i < MX_PICTURES; i++) {
+        snprintf(out, size, "samples/step-%08llu/%s.png", step, mx_picture_names[i]);
+        if (strcmp(out, address + 1) == 0) return true;
+    }
+    return false;
+}
+
+/* "/samples/step-00000500/000.wav" and .png, and the two above, exactly as this program writes them: then the path,
+ * otherwise false. */
+static bool sample_path(const char *address, char *out, size_t size, const char **type)
+{
+    unsigned long long step;
+    unsigned number;
+    char ending[4];
+    int used = 0;
+    *type = "audio/wav";
+    if (recording_path(address, out, size)) return true;
+    *type = "image/png";
+    if (picture_path(address, out, size)) return true;
+    if (sscanf(address, "/samples/step-%8llu/%3u.%3[a-z]%n", &step, &number, ending, &used) != 3 ||
+        address[used] != '\0')
+        return false;
+    const bool sound = strcmp(ending, "wav") == 0;
+    if (!sound && strcmp(ending, "png") != 0) return false;
+    *type = sound ? "audio/wav" : "image/png";
+    snprintf(out, size, "samples/step-%08llu/%03u.%s", step, number, ending);
+    return strcmp(out, address + 1) == 0; /* no sign, no missing zero */
+}
+
+/* ---- requests ---- */
+
+/* Takes the same time wherever the two differ. */
+static bool token_equal(const char *token, const char *given)
+{
+    const size_t length = strlen(token), other = strlen(given);
+    unsigned char differ = length != other;
+    for (size_t i = 0; i < length; i++) differ |= (unsigned char)(token[i] ^ given[i < other ? i : 0]);
+    return differ == 0;
+}
+
+static bool token_given(const struct mx_dashboard *d, struct MHD_Connection *connection)
+{
+    static const char scheme[] = "Bearer ";
+    const char *const query = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
+    const char *const bearer = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
+    bool good = false;
+    if (query != NULL && *query != '\0') good = token_equal(d->token, query) || good;
+    if (bearer != NULL && strncasecmp(bearer, scheme, sizeof scheme - 1) == 0 && bearer[sizeof scheme - 1] != '\0')
+        good = token_equal(d->token, bearer + sizeof scheme - 1) || good;
+    return good;
+}
+
+/* Is the request for a name that always means this machine? */
+static bool host_local(struct MHD_Connection *connection)
+{
+    const char *const host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+    if (host == NULL) return true;
+    const size_t length = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+    if (length == 9 && strncasecmp(host, "localhost", 9) == 0) return true;
+    if (length == 5 && strncmp(host, "[::1]", 5) == 0) return true;
+    return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == length;
+}
+
+/* The length of path and query; the result becomes *state of on_request. */
+static void *on_address(void *context, const char *address, struct MHD_Connection *connection)
+{
+    static char too_long;
+    (void)context;
+    (void)connection;
+    return strlen(address) > ADDRESS_MAX ? &too_long : NULL;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *address,
+                                  const char *method, const char *version, const char *upload, size_t *upload_bytes,
+                                  void **state)
+{
+    struct mx_dashboard *const d = context;
+    struct mx_dash_client *const c = client_of(connection);
+    char path[64];
+    const char *type;
+    (void)version;
+    (void)upload;
+    (void)upload_bytes;
+    if (c != NULL && (c->gone || c->kind != MX_DASH_NEW)) return MHD_NO; /* no second request, no body */
+    if (c != NULL && d->requests <= 0 && !d->closing) {                  /* asked again after the next tick */
+        client_suspend(c);
+        return MHD_YES;
+    }
+    d->requests--;
+    if (c == NULL || d->serving >= MX_DASHBOARD_CLIENTS)
+        return refuse(connection, c, MHD_HTTP_SERVICE_UNAVAILABLE, "Too many watch this run already.\n", "Retry-After",
+                      "30");
+    if (*state != NULL) return refuse(connection, c, MHD_HTTP_URI_TOO_LONG, "The address is too long.\n", NULL, NULL);
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        return refuse(connection, c, MHD_HTTP_METHOD_NOT_ALLOWED, "This page can only be read.\n", "Allow",
+                      "GET, HEAD");
+    if (d->token[0] != '\0' && !token_given(d, connection))
+        return refuse(connection, c, MHD_HTTP_UNAUTHORIZED,
+                      "A token is needed: add ?token=TOKEN, as given to 'myxtts train --dashboard-token'.\n",
+                      "WWW-Authenticate", "Bearer");
+    if (d->token[0] == '\0' && !host_local(connection))
+        return refuse(connection, c, MHD_HTTP_FORBIDDEN,
+                      "Only for this machine: ask for localhost, or start the dashboard with a token.\n", NULL, NULL);
+    if (strcmp(address, "/") == 0) return serve_page(d, c);
+    if (strcmp(address, "/events") == 0) return serve_events(d, c);
+    if (strcmp(address, "/metrics.jsonl") == 0)
+        return serve_file(d, c, "metrics.jsonl", "application/x-ndjson; charset=utf-8");
+    if (sample_path(address, path, sizeof path, &type)) return serve_file(d, c, path, type);
+    return refuse(connection, c, MHD_HTTP_NOT_FOUND, "There is nothing here; the page is at /.\n", NULL, NULL);
+}
+
+/* Addresses are compared as they were sent: what is written with % is none of ours. */
+static size_t on_unescape(void *context, struct MHD_Connection *connection, char *text)
+{
+    (void)context;
+    (void)connection;
+    return strlen(text);
+}
+
+/* ---- the daemon ---- */
+
+int mx_dash_serve_open(struct mx_dashboard *d)
+{
+    for (size_t i = 0; i < MX_DASH_CONNECTIONS; i++) d->clients[i].file = -1;
+    d->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, d, MHD_OPTION_LISTEN_SOCKET, d->listener,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)MX_DASH_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_BYTES,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S, MHD_OPTION_NOTIFY_CONNECTION, on_connection, d,
+        MHD_OPTION_URI_LOG_CALLBACK, on_address, d, MHD_OPTION_UNESCAPE_CALLBACK, on_unescape, d,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (d->daemon == NULL)
+        return MX_FAIL(MX_ERR_IO, "check the limits of the system (ulimit -n)", "cannot start the dashboard's server");
+    d->listener = -1; /* the daemon closes it */
+    return 0;
+}
+
+bool mx_dash_serve_run(struct mx_dashboard *d, int milliseconds)
+{
+    return MHD_run_wait(d->daemon, milliseconds) == MHD_YES;
+}
+
+void mx_dash_serve_tick(struct mx_dashboard *d)
+{
+    const uint64_t now = mx_clock_ns();
+    d->budget_bytes = BUDGET_BYTES;
+    d->requests = REQUESTS;
+    const size_t share = budget(d);
+    for (size_t i = 0; i < MX_DASH_CONNECTIONS; i++) {
+        struct mx_dash_client *const c = &d->clients[i];
+        if (c->kind == MX_DASH_FREE) continue;
+        c->budget_bytes = share;
+        if (c->suspended) {
+            c->gone = client_gone(c);
+            if (c->gone || c->kind != MX_DASH_EVENTS || events_waiting(d, c) || now - c->moved_ns >= HEARTBEAT_NS)
+                client_resume(c);
+        } else if (now - c->moved_ns > d->patience_ns && c->socket >= 0) {
+            (void)shutdown(c->socket, SHUT_RDWR); /* the daemon finds it closed, and cleans up */
+        }
+    }
+}
+
+void mx_dash_serve_close(struct mx_dashboard *d)
+{
+    if (d->daemon == NULL) return;
+    d->closing = true;
+    for (size_t i = 0; i < MX_DASH_CONNECTIONS; i++) client_resume(&d->clients[i]);
+    for (int i = 0; i < 3; i++) (void)MHD_run(d->daemon); /* suspended ones may not be there when it stops */
+    MHD_stop_daemon(d->daemon);
+    d->daemon = NULL;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Event files, see events.h.
+ */
+#include "observe/events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "myxtts/error.h"
+
+#define FILE_MAX ((size_t)64 << 20) /* of a picture or a sound */
+#define NAMES    100                /* starts within one second at the same step: nobody does that */
+
+struct mx_events {
+    int file;
+    char *path;
+    struct mx_event_bytes bytes; /* whole records that are not in the file yet */
+    uint64_t written_ns;         /* when the last ones were */
+    bool warned;
+};
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* ---- the file ---- */
+
+static int file_make(struct mx_events *events, const char *folder, int64_t step)
+{
+    const long long seconds = (long long)time(NULL);
+    for (int i = 0; i < NAMES; i++) {
+        char more[8] = "";
+        if (i > 0) snprintf(more, sizeof more, ".%02d", i);
+        mx_free(events->path);
+        events->path = mx_format("%s/events.out.tfevents.%010lld.%08" PRId64 ".myxtts%s", folder, seconds, step, more);
+        if (events->path == NULL) return MX_ERR_NO_MEMORY;
+        events->file = open(events->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+        if (events->file >= 0) return 0;
+        if (errno != EEXIST) break;
+    }
+    return MX_FAIL(MX_ERR_IO, "check the folder and its permissions, or train with '--tensorboard off'",
+                   "cannot make %s: %s", events->path, strerror(errno));
+}
+
+int mx_events_open(const char *folder, int64_t step, struct mx_events **out)
+{
+    int rc = 0;
+    struct mx_events *events = mx_alloc(1, sizeof *events);
+    *out = NULL;
+    if (events == NULL) return MX_ERR_NO_MEMORY;
+    events->file = -1;
+    events->written_ns = mx_clock_ns();
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        MX_RAISE(MX_ERR_IO, "check the folder and its permissions, or train with '--tensorboard off'",
+                 "cannot make the folder %s: %s", folder, strerror(errno));
+    MX_TRY(file_make(events, folder, step));
+    /* All that a step needs, taken now; a picture or a sound may need more. */
+    events->bytes.data = mx_alloc(2, MX_EVENTS_BYTES);
+    if (events->bytes.data == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    events->bytes.capacity = (size_t)2 * MX_EVENTS_BYTES;
+    mx_event_version(&events->bytes, now());
+    mx_event_start(&events->bytes, now(), step + 1);
+    mx_events_flush(events);
+    *out = events;
+    events = NULL;
+out:
+    mx_events_close(events);
+    return rc;
+}
+
+void mx_events_close(struct mx_events *events)
+{
+    if (events == NULL) return;
+    mx_events_flush(events);
+    if (events->file >= 0) close(events->file);
+    mx_event_bytes_release(&events->bytes);
+    mx_free(events->path);
+    mx_free(events);
+}
+
+const char *mx_events_path(const struct mx_events *events)
+{
+    return events->path;
+}
+
+static void warn(struct mx_events *events, const char *why)
+{
+    if (!events->warned)
+        mx_warn("%s cannot be written (%s): TensorBoard will not see all of this run; training goes on", events->path,
+                why);
+    events->warned = true;
+}
+
+/* Everything or nothing: what was written of records that did not fit is taken back, so that readers never meet half a
+ * record in the middle of a file. */
+void mx_events_flush(struct mx_events *events)
+{
+    if (events == NULL) return;
+    struct mx_event_bytes *const b = &events->bytes;
+    if (events->file < 0) b->length = 0;
+    const off_t before = b->length > 0 ? lseek(events->file, 0, SEEK_END) : 0;
+    size_t at = 0;
+    int reason = 0;
+    events->written_ns = mx_clock_ns();
+    while (at < b->length) {
+        const ssize_t done = write(events->file, b->data + at, b->length - at);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) {
+            reason = done < 0 ? errno : ENOSPC;
+            break;
+        }
+        at += (size_t)done;
+    }
+    if (reason != 0) warn(events, strerror(reason));
+    if (reason != 0 && at > 0 && (before < 0 || ftruncate(events->file, before) != 0)) {
+        close(events->file); /* half a record is at its end: nothing may follow */
+        events->file = -1;
+    }
+    b->length = 0;
+}
+
+/* After each event. */
+static void collect(struct mx_events *events)
+{
+    if (events->bytes.failure != 0) { /* the record is not there; the next ones may fit */
+        warn(events, "out of memory");
+        mx_error_clear();
+        events->bytes.failure = 0;
+    }
+    const uint64_t age = mx_clock_ns() - events->written_ns;
+    if (events->bytes.length >= MX_EVENTS_BYTES || age >= (uint64_t)MX_EVENTS_SECONDS * 1000000000u)
+        mx_events_flush(events);
+}
+
+/* ---- events ---- */
+
+void mx_events_scalars(struct mx_events *events, int64_t step, const struct mx_event_scalar *scalars, size_t count)
+{
+    if (events == NULL) return;
+    mx_event_scalars(&events->bytes, now(), step, scalars, count);
+    collect(events);
+}
+
+void mx_events_text(struct mx_events *events, int64_t step, const char *tag, const char *text)
+{
+    if (events == NULL) return;
+    mx_event_text(&events->bytes, now(), step, tag, text);
+    collect(events);
+}
+
+/* The bytes of a file of the run; NULL: it is not there, or cannot be read, which is worth one warning. */
+static char *file_read(struct mx_events *events, const char *path, size_t *bytes)
+{
+    char *data = NULL;
+    if (events == NULL) return NULL;
+    const int rc = mx_file_read(path, FILE_MAX, &data, bytes);
+    if (rc < 0 && rc != MX_ERR_NOT_FOUND) warn(events, mx_error_last()->message);
+    if (rc < 0) mx_error_clear();
+    return rc < 0 ? NULL : data;
+}
+
+static uint32_t number(const char *data, bool big_endian)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < 4; i++) value = value << 8 | (unsigned char)data[big_endian ? i : 3 - i];
+    return value;
+}
+
+void mx_events_png(struct mx_events *events, int64_t step, const char *tag, const char *path)
+{
+    size_t bytes;
+    char *const data = file_read(events, path, &bytes);
+    if (data == NULL) return;
+    if (bytes >= 24) { /* signature, length, "IHDR", width, height */
+        mx_event_image(&events->bytes, now(), step, tag, (int)number(data + 16, true), (int)number(data + 20, true),
+                       data, bytes);
+        collect(events);
+    }
+    mx_free(data);
+}
+
+void mx_events_wav(struct mx_events *events, int64_t step, const char *tag, const char *path)
+{
+    size_t bytes;
+    char *const data = file_read(events, path, &bytes);
+    if (data == NULL) return;
+    if (bytes >= 44) { /* what speech/wav.h writes: rate at 24, bytes of a frame at 32 (two of them), samples from 44 */
+        const int frame = (unsigned char)data[32];
+        mx_event_audio(&events->bytes, now(), step, tag, (int)number(data + 24, false),
+                       (int64_t)(bytes - 44) / (frame > 0 ? frame : 1), data, bytes);
+        collect(events);
+    }
+    mx_free(data);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Follows a text file that another thread or process appends lines to, as `tail -F` does: new whole lines as they come.
+ *
+ * The file need not exist yet. When it was replaced or cut (a resumed run trims metrics.jsonl), everything is read anew
+ * from its first line on, after `anew` was called. A last line without its newline waits until it is whole; one that is
+ * longer than MX_FOLLOW_LINE_MAX is passed over.
+ *
+ * Memory: mx_follow_open takes all there is, reading takes none. Lines point into the follower's own block, end with a
+ * zero byte instead of the newline and are valid during the call. One thread.
+ */
+#ifndef MX_OBSERVE_FOLLOW_H
+#define MX_OBSERVE_FOLLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MX_FOLLOW_LINE_MAX 8191 /* bytes */
+
+struct mx_follow;
+
+struct mx_follow_sink {
+    void *context;
+    void (*line)(void *context, char *text, size_t length); /* may change the text */
+    void (*anew)(void *context);                            /* (optional) what was read before is void */
+};
+
+int mx_follow_open(const char *path, struct mx_follow **out);
+void mx_follow_close(struct mx_follow *follow); /* NULL is fine */
+
+/* Hands on what is new, of at most about `bytes_max` bytes. 1: there may be more; 0: that was all, or the file is not
+ * there; MX_ERR_IO. */
+int mx_follow_read(struct mx_follow *follow, size_t bytes_max, const struct mx_follow_sink *sink);
+
+bool mx_follow_exists(const struct mx_follow *follow);     /* at the last read */
+uint64_t mx_follow_bytes(const struct mx_follow *follow);  /* of the file, at the last read */
+int64_t mx_follow_changed(const struct mx_follow *follow); /* seconds since 1970, at the last read; 0: never */
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A course of numbers (monitor_view.h) as a small picture of text: dots of braille where there is UTF-8, stars
+ * elsewhere, and a line of blocks for courses that only need one row.
+ *
+ * Memory: text is appended to the caller's.
+ */
+#ifndef MX_OBSERVE_MONITOR_CURVE_H
+#define MX_OBSERVE_MONITOR_CURVE_H
+
+#include "base/text.h"
+#include "observe/monitor_view.h"
+
+struct mx_curve_style {
+    int columns, rows; /* the axis and the steps below it included; rows ≥ 3 */
+    bool utf8;
+};
+
+/* `rows` lines. Where the largest value is more than four times the smallest, and all are positive,
+ * the axis is logarithmic. */
+int mx_curve_draw(const struct mx_view_course *course, const struct mx_curve_style *style, struct mx_text *out);
+/* One row of at most `columns` columns, without a newline: the height of each stands for its value, from 0 on. */
+int mx_curve_spark(const struct mx_view_course *course, int columns, bool utf8, struct mx_text *out);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The page of a run, see page.h: the frame in HTML, and the data that page.js draws.
+ */
+#include "observe/page.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "myxtts/error.h"
+#include "observe/json.h"
+#include "observe/page_work.h"
+#include "observe/run.h"
+
+#define TEXT_MAX    ((size_t)4 << 20) /* of run.json and config.yaml */
+#define METRICS_MAX ((size_t)4 << 30)
+
+/* RUN/NAME; *data stays NULL if there is no such file, or nothing in it can be used. */
+static int file_find(const char *run, const char *name, size_t limit, char **data, size_t *bytes)
+{
+    char *const path = mx_format("%s/%s", run, name);
+    *data = NULL;
+    *bytes = 0;
+    if (path == NULL) return MX_ERR_NO_MEMORY;
+    int rc = mx_file_read(path, limit, data, bytes);
+    mx_free(path);
+    if (rc != MX_ERR_NOT_FOUND) return rc;
+    mx_error_clear();
+    return 0;
+}
+
+/* run.json is written whole, but somebody may have edited it: only real JSON reaches the page. */
+static void run_put(const char *data, size_t bytes, struct mx_text *out)
+{
+    cJSON *const tree = data == NULL ? NULL : cJSON_ParseWithLength(data, bytes);
+    char *const text = cJSON_IsObject(tree) ? cJSON_PrintUnformatted(tree) : NULL;
+    if (text == NULL)
+        mx_json_null(out, "run");
+    else
+        mx_json_raw(out, "run", text, strlen(text));
+    cJSON_free(text);
+    cJSON_Delete(tree);
+}
+
+/* The last part of the folder's path, the whole of it made absolute first, so that "." has a name. */
+static int name_put(const char *run, struct mx_text *out)
+{
+    char *const whole = realpath(run, NULL);
+    const char *const path = whole != NULL ? whole : run, *const slash = strrchr(path, '/');
+    mx_json_string(out, "name", slash != NULL && slash[1] != '\0' ? slash + 1 : path);
+    free(whole);
+    return out->failure;
+}
+
+static int data_put(const struct mx_page_options *options, struct mx_text *out)
+{
+    int rc = 0;
+    char *metrics = NULL, *run = NULL, *config = NULL;
+    size_t metrics_bytes, run_bytes, config_bytes;
+    MX_TRY(file_find(options->run, "metrics.jsonl", METRICS_MAX, &metrics, &metrics_bytes));
+    MX_TRY(file_find(options->run, MX_RUN_FILE, TEXT_MAX, &run, &run_bytes));
+    MX_TRY(file_find(options->run, "config.yaml", TEXT_MAX, &config, &config_bytes));
+    if (metrics == NULL && run == NULL)
+        MX_RAISE(MX_ERR_NOT_FOUND, "give the folder that 'myxtts train --output' made",
+                 "%s is no run: it has neither metrics.jsonl nor " MX_RUN_FILE, options->run);
+    mx_text_append(out, "{");
+    mx_json_string(out, "format", "myxtts page");
+    mx_json_count(out, "version", 1);
+    mx_json_string(out, "language", options->language == MX_PAGE_PERSIAN ? "fa" : "en");
+    mx_json_truth(out, "live", options->live);
+    MX_TRY(name_put(options->run, out));
+    mx_json_count(out, "written", (int64_t)time(NULL));
+    run_put(run, run_bytes, out);
+    if (config != NULL)
+        mx_json_bytes(out, "config", config, config_bytes);
+    else
+        mx_json_null(out, "config");
+    MX_TRY(mx_page_series(metrics != NULL ? metrics : "", metrics_bytes, out));
+    MX_TRY(mx_page_media(options->run, out));
+    mx_text_append(out, "}");
+    rc = out->failure;
+out:
+    mx_free(metrics);
+    mx_free(run);
+    mx_free(config);
+    return rc;
+}
+
+/* For browsers that draw nothing. */
+static const char *const no_script[] = {
+    [MX_PAGE_ENGLISH] = "This page draws its curves with JavaScript: please allow it.",
+    [MX_PAGE_PERSIAN] = "این صفحه به جاوااسکریپت نیاز دارد.",
+};
+
+int mx_page_write(const struct mx_page_options *options, struct mx_text *out)
+{
+    const bool persian = options->language == MX_PAGE_PERSIAN;
+    mx_text_append(out,
+                   "<!DOCTYPE html>\n<html lang=\"%s\" dir=\"%s\"%s>\n<head>\n<meta charset=\"utf-8\">\n"
+                   "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                   "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                   /* Even if something slipped into the data, nothing can be loaded from anywhere. */
+                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+                   "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; media-src data:; connect-src "
+                   "'self'\">\n<title>MyXTTS</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s</style>\n"
+                   "</head>\n<body>\n<main id=\"page\"></main>\n<noscript>%s</noscript>\n"
+                   "<script type=\"application/json\" id=\"run\">",
+                   persian ? "fa" : "en", persian ? "rtl" : "ltr", options->live ? " data-live" : "",
+                   (const char *)mx_page_style, no_script[options->language]);
+    const int rc = data_put(options, out);
+    if (rc < 0) return rc;
+    mx_text_append(out, "</script>\n<script>\n%s</script>\n</body>\n</html>\n", (const char *)mx_page_script);
+    return out->failure;
+}
+
+int mx_page_save(const struct mx_page_options *options, const char *path)
+{
+    struct mx_text text = {0};
+    int rc = mx_page_write(options, &text);
+    if (rc == 0) rc = mx_file_write_atomic(path, text.data, text.length);
+    mx_text_release(&text);
+    return rc;
+}

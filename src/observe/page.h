@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The page of a run: one HTML file that needs nothing else, neither a network nor another file. `myxtts report` writes
+ * it, training writes it when it ends, and the dashboard serves the same page live.
+ *
+ * It holds the style (page.css), the drawing (page.js) and the data of the run:
+ *
+ *     <html lang="en" data-live>                              data-live: only of a live page
+ *     <script type="application/json" id="run">{…}</script>   '<', '>' and '&' in it stand as \u003c …
+ *
+ *     "format": "myxtts page", "version": 1, "language": "en" | "fa", "live": bool, "name": of the folder
+ *     "written": seconds since 1970
+ *     "run": run.json (run.h), null if there is none
+ *     "config": the text of config.yaml, null if there is none
+ *     "series": {"step": [...], "loss": [...], ...}: the steps of metrics.jsonl, one array for each key. Of a long run
+ *         one value stands for `per` steps: the mean; of "step", "time" and "epoch" the last; of "grad_norm" the
+ *         highest; of "skipped" and "left_out" the sum
+ *     "per": steps that one value of the series stands for
+ *     "evaluations": [{"step", "loss", …}]: those of metrics.jsonl with their step, evenly chosen if there are many
+ *     "leaks": [{"step", "owner", "bytes"}]
+ *     "damaged": lines of metrics.jsonl that could not be read
+ *     "pictures": [{"step", "target", "prediction", "difference", "alignment"}], each a data: address or null
+ *     "sounds": [{"step", "number", "audio"}], first, middle and newest evaluation; data: addresses
+ *     "recordings": [{"number", "audio"}]: what the samples should sound like
+ *
+ * Live: page.js opens `new EventSource("events?after=STEP")`, with the page's own query (?token=…) before `after`.
+ * Messages without a name are lines of metrics.jsonl as they are; whoever serves them sends those of later steps than
+ * STEP first, then new ones as they come. What was sent twice is ignored. A message named "run" holds run.json, which
+ * is worth sending when it has changed. mxPage.add(record) and mxPage.run(object) take the same from a script. After a
+ * record of an evaluation the page asks for its own address once more, for new pictures and sounds.
+ *
+ * Memory: the page is built in the caller's text. Files of the run are read whole, one after the other; what is not
+ * there is left out, what is too large (MX_PAGE_FILE_MAX) as well. Safe while the run goes on, from any thread.
+ */
+#ifndef MX_OBSERVE_PAGE_H
+#define MX_OBSERVE_PAGE_H
+
+#include <stdbool.h>
+
+#include "base/text.h"
+
+enum mx_page_language { MX_PAGE_ENGLISH, MX_PAGE_PERSIAN };
+
+struct mx_page_options {
+    const char *run; /* folder */
+    enum mx_page_language language;
+    bool live;
+};
+
+#define MX_PAGE_POINTS   1200               /* values of a series, at most */
+#define MX_PAGE_FILE_MAX ((size_t)32 << 20) /* bytes of a picture or a sound */
+
+/* Appends the page to `out`. MX_ERR_NOT_FOUND with a hint if the folder holds neither metrics.jsonl nor run.json. */
+int mx_page_write(const struct mx_page_options *options, struct mx_text *out);
+/* The same into a file, which is replaced as a whole. */
+int mx_page_save(const struct mx_page_options *options, const char *path);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the files of the page share. For src/observe only.
+ */
+#ifndef MX_OBSERVE_PAGE_WORK_H
+#define MX_OBSERVE_PAGE_WORK_H
+
+#include "base/text.h"
+
+/* page_series.c: "series", "per", "evaluations", "leaks" and "damaged" of page.h from the text of metrics.jsonl. */
+int mx_page_series(const char *metrics, size_t bytes, struct mx_text *out);
+
+/* page_media.c: "pictures", "sounds" and "recordings" from the folder samples/ of the run. */
+int mx_page_media(const char *run, struct mx_text *out);
+
+/* Made from page.css and page*.js when the program is built (cmake/Embed.cmake). A zero byte follows. */
+extern const unsigned char mx_page_style[], mx_page_script[];
+extern const size_t mx_page_style_bytes, mx_page_script_bytes;
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Pictures of what the network makes of an utterance (train/trainer.h), as PNG files in a folder:
+ *
+ *     target.png       the mel of the recording, low bands at the bottom, time to the right
+ *     prediction.png   that of the network, in the same colours
+ *     difference.png   how far apart they are: black 0, pale yellow MX_PICTURES_APART or more
+ *     alignment.png    for each frame (to the right) how near it is to what each token (upwards) should sound like,
+ * beside the nearest, which is pale yellow; and in green the token that it was given to
+ *
+ * Colours stand for the same values in all pictures of all runs.
+ */
+#ifndef MX_OBSERVE_PICTURES_H
+#define MX_OBSERVE_PICTURES_H
+
+#include "train/trainer.h"
+
+#define MX_PICTURES_QUIETEST -9.0f /* natural logarithms: black … */
+#define MX_PICTURES_LOUDEST  2.0f  /* … and pale yellow */
+#define MX_PICTURES_APART    3.0f
+
+/* The names of the files without their ending, in the order above. */
+#define MX_PICTURES 4
+extern const char *const mx_picture_names[MX_PICTURES];
+
+/* Writes them; the folder is there. A picture of no frames is no failure: nothing is written. */
+int mx_pictures_write(const struct mx_trainer_picture *picture, const char *folder);
+
+#endif
