@@ -10,7 +10,7 @@ FUZZ       ?= 20#         seconds for each fuzz target
 PREFIX     ?= /usr/local# where `make install` puts things; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind build test demo bench bench-data bench-ops bench-pipeline bench-speech bench-train install portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-browser test-ranks test-tensorboard demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-speech bench-train docs install uninstall package portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -43,6 +43,21 @@ test: ## everything is built and tested
 	$(call compile,--report $(BUILD))
 	$(call check,$(BUILD))
 
+test-ranks: ## kills ranks of a run at thirty random moments: all must end in time, and the run must go on (some minutes)
+	$(DEPS) build test
+	$(call compile,--report $(BUILD))
+	@bash tests/mpi_kill.sh $(BUILD)/myxtts 30
+
+test-browser: ## the page of a run in headless Chromium, both languages; screenshots in build/browser
+	$(DEPS) build browser
+	$(call compile,--report $(BUILD))
+	@scripts/test_browser.sh $(BUILD)
+
+test-tensorboard: ## the event files of a run, read by the real TensorBoard (installed in build/venv)
+	$(DEPS) build events
+	$(call compile,--report $(BUILD))
+	@scripts/test_tensorboard.sh $(BUILD)
+
 demo: ## makes a small corpus, trains a voice on the CPU and speaks, in under 10 minutes
 	$(DEPS) build demo
 	$(call compile,--report $(BUILD))
@@ -52,6 +67,11 @@ bench: ## all benches; tables here, numbers in build/bench/*.json
 	$(DEPS) build bench
 	$(call compile,--report $(BUILD))
 	@set -e; for bench in $(BUILD)/bench_*; do $$bench; done
+
+bench-dashboard: ## only the live page: what 200 clients that watch a run cost its steps, in three minutes
+	$(DEPS) build bench
+	$(call compile,--report $(BUILD))
+	@$(BUILD)/bench_dashboard
 
 bench-data: ## only decoding and features, beside FFTW, DALI and torchaudio (installed in build/venv)
 	$(DEPS) build bench
@@ -69,6 +89,11 @@ bench-pipeline: ## only the two-device pipeline: overlap, utilisation and speed 
 	$(call compile,--report $(BUILD))
 	@$(BUILD)/bench_pipeline
 
+bench-ranks: ## only several processes: two ranks on one core each beside one, also over TCP at 10 and 1 Gbit/s (as root)
+	$(DEPS) build test
+	$(call compile,--report $(BUILD))
+	@scripts/bench_ranks.sh $(BUILD)
+
 bench-speech: ## trains an English and a Persian voice and tells how well they speak, in about half an hour
 	$(DEPS) build speech
 	$(call compile,--report $(BUILD))
@@ -80,10 +105,25 @@ bench-train: ## only training: frames per second beside PyTorch (installed in bu
 	@scripts/peers.sh $(BUILD)/venv train
 	@$(BUILD)/bench_train
 
-install: ## program, library, headers and licence below PREFIX
+docs: ## writes the pages that come from the tables of the program: all flags and settings, the manual page
 	$(DEPS) build
 	$(call compile,--report $(BUILD))
-	@cmake --install $(BUILD) --prefix $(PREFIX)
+	@$(BUILD)/myxtts reference markdown --output docs/en/options.md
+	@$(BUILD)/myxtts reference markdown --language fa --output docs/fa/options.md
+	@$(BUILD)/myxtts reference man --output docs/myxtts.1
+
+install: ## program, library, headers, manual page, completion and documentation below PREFIX
+	$(DEPS) build
+	$(call compile,--report $(BUILD))
+	@scripts/install.sh install $(BUILD) $(PREFIX)
+
+uninstall: ## removes from PREFIX what was installed there, and nothing else
+	@scripts/install.sh uninstall $(BUILD) $(PREFIX)
+
+package: ## a Debian package that runs on any x86-64 machine, in build/package
+	$(DEPS) build package
+	$(call compile,$(BUILD)/package,-DMX_PORTABLE=1 -DMX_PACKAGE=1 -DCMAKE_INSTALL_PREFIX=/usr)
+	@scripts/package.sh $(BUILD)/package
 
 portable: ## PORTABLE=1 build, its kernels and program tested, in build/portable
 	$(DEPS) build test bench
@@ -99,6 +139,11 @@ oclgrind: ## all OpenCL kernels under Oclgrind's checks of memory and data races
 	$(DEPS) build test oclgrind
 	$(call compile,--report $(BUILD))
 	@scripts/oclgrind.sh $(BUILD)
+
+kernel-table: ## registers and shared memory of each kernel on each generation of GPUs, in build/kernels.md (needs NVRTC)
+	$(DEPS) build test
+	$(call compile,--report $(BUILD))
+	@cd $(BUILD) && ./test_nvrtc
 
 tsan: ## tests with threads under ThreadSanitizer, in build/tsan
 	$(DEPS) build test bench

@@ -26,7 +26,7 @@ run "$program" prepare "$folder/corpus" --out "$folder/corpus.pack"
 title "Training the smallest network for at most $minutes minutes"
 rm -rf "$folder/run"
 run "$program" train --train-data "$folder/corpus.pack" --output "$folder/run" --steps "${DEMO_STEPS:-800}" \
-    --max-minutes "$minutes" --save-every 200 --eval-every 0
+    --max-minutes "$minutes" --save-every 200 --eval-every 200
 
 title "Speaking a sentence that was not among the recordings"
 run "$program" synth --checkpoint "$folder/run" --text "$text" --output "$folder/spoken.wav"
@@ -36,4 +36,5 @@ title "Done"
 printf 'the sentence       %s\n' "$folder/spoken.wav"
 printf 'its mel picture    %s\n' "$folder/spoken.png"
 printf 'the trained voice  %s\n' "$folder/run"
+printf 'about its training %s\n' "$folder/run/report.html"
 printf '\nThe teacher is a synthetic voice itself; with recordings of a person: %s check YOUR_FOLDER\n' "$program"

@@ -76,6 +76,8 @@ run train "${common[@]}" --output ended --init-from z.safetensors --batch-size 1
 check "exit code $code instead of 2" test "$code" -eq 2
 check "says why" grep -q 'the last 3 steps had a loss that is not finite' stderr
 check "says what to do" grep -q 'hint: the last checkpoint is good' stderr
+check "run.json knows it, too" grep -q '"state":"failed","failure":"the last 3 steps had a loss' ended/run.json
+check "and there is a report of it" grep -q '</html>' ended/report.html
 end=$(grep -o '^{"step":[0-9]*' ended/metrics.jsonl | tail -n 1 | grep -o '[0-9]*$')
 check "not at once: $end steps" test "$end" -gt 4
 for step in $((end - 2)) $((end - 1)) "$end"; do

@@ -103,13 +103,13 @@ if [ "$cores" -ge 2 ]; then
     done_with profile "${tiny[@]}" --batch-size 1 "${pair[@]}" --num-steps 18 --warmup-steps 1 --compare --json modes.json --trace modes.trace
     nothing_left 'all modes'
     for words in 'MODES (medians of 9 rounds of 2 steps each' '| One device, unbuffered  |   1.00x |' '| One device, buffer 25 ' \
-        '| One device, buffer 50 ' '| One device, buffer 100 ' '| Two devices, no overlap ' '| Two devices  ' \
+        '| One device, buffer 50 ' '| One device, buffer 100 ' '| Two devices, no overlap ' '| Two devices  ' '| Two devices, sharing ' \
         'STAGES ALONE' 'A step of two devices is' 'its compute limit'; do
         told 'all modes' "$words"
     done
     check "all modes: memory of a mode is no leak" test "$(grep -c 'grows' stderr)" -eq 0
-    holds 'all modes' modes.json 'join(" ", map { $_->{buffer} } @{$r->{compare}{modes}}) eq "0 25 50 100 0 50"'
-    holds 'all modes' modes.json 'join(" ", map { $_->{devices} } @{$r->{compare}{modes}}) eq "1 1 1 1 2 2"'
+    holds 'all modes' modes.json 'join(" ", map { $_->{buffer} } @{$r->{compare}{modes}}) eq "0 25 50 100 0 50 50"'
+    holds 'all modes' modes.json 'join(" ", map { $_->{devices} } @{$r->{compare}{modes}}) eq "1 1 1 1 2 2 2"'
     holds 'all modes' modes.json '!grep { @{$_->{step_ms_rounds}} != 9 || $_->{speed} <= 0 } @{$r->{compare}{modes}}'
     holds 'all modes' modes.json 'my $s = $r->{compare}{stages}; !grep { $_ > $s->{$r->{compare}{largest}} } values %$s'
     holds 'all modes' modes.json '$r->{compare}{round_steps} == 2 && $r->{steps} == 2 && $r->{compare}{stages}{transfer} > 0'

@@ -134,7 +134,7 @@ done
 check "both see the same: the first losses are within 2 %" awk -v a="$(first_loss from-sound)" \
     -v b="$(first_loss from-features)" 'BEGIN { exit !(a > 0 && b > 0 && a/b < 1.02 && b/a < 1.02) }'
 check "sound tells the voice" test -s from-sound/voices/000.wav
-check "features do not" test ! -e from-features/voices -a ! -e from-features/samples
+check "features do not" test ! -e from-features/voices -a ! -e from-features/samples/step-00000003/000.wav
 
 # ---- gradient accumulation and checkpointing ----
 done_with train --train-data tones --output accumulated "${small[@]}" --batch-size 5 --grad-accum 3 --steps 2

@@ -132,6 +132,21 @@ static void reports_compare(const struct mx_trainer_report *a, const struct mx_t
     assert_true(a->guard.norm_z == b->guard.norm_z);
 }
 
+/* How far the prediction of the picture is from its target, in the mean. Frames, durations and tokens fit together. */
+static double picture_error(struct mx_trainer *trainer)
+{
+    struct mx_trainer_picture p;
+    int64_t frames = 0;
+    double sum = 0;
+    assert_int_equal(mx_trainer_picture(trainer, &p), 0);
+    assert_true(p.frames > p.tokens && p.tokens > 0);
+    for (int32_t i = 0; i < p.tokens; i++) frames += p.durations[i];
+    assert_int_equal(frames, p.frames);
+    for (int64_t i = 0; i < frames * p.bands; i++) sum += fabs((double)(p.prediction[i] - p.target[i]));
+    for (int64_t i = 0; i < (int64_t)p.tokens * p.bands; i++) assert_true(isfinite(p.means[i]));
+    return sum / (double)(frames * p.bands);
+}
+
 static void test_loss_goes_down(void **state)
 {
     (void)state;
@@ -141,6 +156,7 @@ static void test_loss_goes_down(void **state)
     struct mx_trainer_evaluation before, after;
     double first = 0, last = 0;
     assert_int_equal(mx_trainer_evaluate(trainer, &before), 0);
+    const double untrained = picture_error(trainer);
     for (int i = 0; i < 60; i++) {
         step_make(trainer, &report);
         assert_int_equal(report.step, i + 1);
@@ -156,6 +172,7 @@ static void test_loss_goes_down(void **state)
     assert_int_equal(after.spoken, after.utterances);
     assert_true(isfinite(after.mel_db) && after.mel_db > 0);
     assert_true(isfinite(after.duration_error) && isfinite(after.pitch_error));
+    assert_true(picture_error(trainer) < 0.8 * untrained);
     mx_trainer_destroy(trainer);
 }
 
@@ -174,7 +191,9 @@ static void test_resume_is_exact(void **state)
     trainer = trainer_make(&o, NULL, NULL);
     for (int i = 0; i < 10; i++) step_make(trainer, &parts[i]);
     struct mx_trainer_evaluation ignored; /* looking at a run does not change it */
+    struct mx_trainer_picture picture;
     assert_int_equal(mx_trainer_evaluate(trainer, &ignored), 0);
+    assert_int_equal(mx_trainer_picture(trainer, &picture), 0);
     const struct mx_trainer_arrays middle = arrays_read(trainer, &floats);
     const struct mx_trainer_state place = *mx_trainer_state(trainer);
     mx_trainer_destroy(trainer);

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/profile.h"
+#include "cli/train_ranks.h"
 #include "myxtts/error.h"
 #include "pipeline/tune.h"
 
@@ -26,7 +27,8 @@ struct values {
     struct mx_pipeline_flags pipeline;
     const char *config;
     struct mx_option_list set;
-    bool mixed_precision, augment, equal_lengths, compare;
+    bool mixed_precision, augment, equal_lengths, compare, batch_per_rank;
+    const char *rank_timeout;
 };
 
 static const struct mx_option options[] = {
@@ -36,6 +38,8 @@ static const struct mx_option options[] = {
                     "Make all recordings of the made-up corpus equally long: every batch is the same work.")},
     {MX_OPTION_STRING(struct values, model_size, "model-size", "NAME", "tiny", "tiny, small, normal, base or big.")},
     {MX_OPTION_STRING(struct values, batch_size, "batch-size", "N", "16", "Utterances of a batch.")},
+    {MX_RANKS_OPTION_BATCH(struct values)},
+    {MX_RANKS_OPTION_TIMEOUT(struct values)},
     {MX_OPTION_INT(struct values, num_steps, "num-steps", "N", 1, STEPS_MOST, "100",
                    "Steps that are measured. With --compare: of each mode, in nine rounds.")},
     {MX_OPTION_INT(struct values, warmup_steps, "warmup-steps", "N", 1, STEPS_MOST,
@@ -45,7 +49,7 @@ static const struct mx_option options[] = {
                     "Change each recording a little in each epoch; 'myxtts config' shows how, under data.augment.")},
     {MX_OPTION_FLAG(struct values, compare, "compare",
                     "Do the same work on one device (unbuffered; buffers of 25, 50 and 100) and on two (without and "
-                    "with overlap), in turns, and print the table.")},
+                    "with overlap, and sharing the training), in turns, and print the table.")},
     {MX_OPTION_STRING(struct values, json, "json", "FILE", NULL, "Write all figures to this file as JSON.")},
     {MX_OPTION_STRING(struct values, trace, "trace", "FILE", NULL,
                       "Write what every stage did when to this file, for chrome://tracing or ui.perfetto.dev.")},
@@ -77,6 +81,8 @@ static int flags_apply(const struct values *values, struct mx_settings *settings
         {"model-size", "model.size", values->model_size},
         {"batch-size", "training.batch_size", values->batch_size},
         {"seed", "training.seed", values->seed},
+        {"batch-per-rank", "training.batch_per_rank", values->batch_per_rank ? "true" : NULL},
+        {"rank-timeout", "training.rank_timeout", values->rank_timeout},
         {"augment", "data.augment", values->augment ? "true" : NULL},
         {"mixed-precision", "training.mixed_precision", values->mixed_precision ? "true" : NULL},
     };
@@ -136,6 +142,7 @@ static int single_open(const struct mx_train_job *pair, struct mx_train_job *sin
     p->data_device[0] = p->model_device[0] = '\0';
     snprintf(p->device, sizeof p->device, "%s", pair->devices.choice.names[1]);
     p->backend = MX_SETTINGS_BACKEND_AUTO;
+    p->share_work = MX_SHARE_OFF;
     MX_TRY(job_open(single));
     single->options.normaliser = pair->options.normaliser;
 out:
@@ -174,8 +181,13 @@ static int profile(const struct values *values, struct mx_train_job *job, bool s
                                          .trace = values->trace,
                                          .stop = stop};
     const struct mx_profile_work work = {.job = job, .synthetic = synthetic};
+    if (values->compare && job->dist != NULL)
+        MX_RAISE(MX_ERR_USAGE, "measure ranks without '--compare', each number of them in a call of its own",
+                 "'--compare' compares the modes of one process");
     MX_TRY(job_open(job));
     MX_TRY(mx_normaliser_measure(job->dataset, job->devices.data, &job->options.normaliser));
+    MX_TRY(mx_train_ranks_normaliser(job));
+    MX_TRY(mx_train_ranks_sums(job));
     const bool tuned = job->options.flow.auto_tune && !job->options.flow.sequential && !values->compare;
     if (request.warmup == 0) request.warmup = tuned ? (int64_t)mx_tune_steps[MX_TUNE_ROUNDS - 1] : WARMUP_PLAIN;
     if (values->compare && !mx_device_pair_multi(&job->devices))
@@ -196,7 +208,7 @@ static int profile(const struct values *values, struct mx_train_job *job, bool s
     }
     mx_progress_finish(request.progress);
     request.progress = NULL;
-    MX_TRY(report_write(values, &work, &result, values->compare ? &comparison : NULL));
+    if (mx_train_ranks_first(job)) MX_TRY(report_write(values, &work, &result, values->compare ? &comparison : NULL));
 out:
     mx_progress_finish(request.progress);
     mx_train_job_close(&single);
@@ -214,10 +226,14 @@ static int run(const void *given, const struct mx_option_list *operands)
     if (rc < 0) return rc;
     const atomic_bool *const stop = mx_interrupt_watch(&interrupt); /* the made-up corpus must be removed */
     MX_TRY(flags_apply(values, &job.settings));
+    MX_TRY(mx_train_ranks_open(&job, MX_PROFILE_SUMS));
     MX_TRY(corpus_make(values, &job.settings, &corpus));
     MX_TRY(profile(values, &job, corpus.folder[0] != '\0', stop));
 out:
+    if (rc < 0 && job.dist != NULL) mx_profile_corpus_remove(&corpus); /* the next call does not return */
+    rc = mx_dist_fail(job.dist, rc);
     mx_train_job_close(&job);
+    mx_train_ranks_close(&job);
     mx_profile_corpus_remove(&corpus);
     mx_interrupt_leave(&interrupt);
     mx_config_release(&mx_settings_schema, &job.settings);

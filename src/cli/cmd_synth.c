@@ -320,6 +320,7 @@ const struct mx_command mx_command_synth = {
                 "skipped. list.tsv in the folder lists file, seconds and text. Files that are there are replaced.",
             .examples = examples,
             .example_count = sizeof examples / sizeof examples[0],
+            .former = mx_former_synth,
         },
     .options = options,
     .option_count = sizeof options / sizeof options[0],

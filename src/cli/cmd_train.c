@@ -5,11 +5,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/train_dashboard.h"
 #include "cli/train_job.h"
+#include "cli/train_ranks.h"
 #include "myxtts/error.h"
 
 struct values {
@@ -18,11 +21,13 @@ struct values {
     bool partial;
     /* settings under shorter names: see flags[] */
     const char *train_data, *val_data, *model_size, *batch_size, *epochs, *steps, *max_minutes, *lr, *grad_accum;
-    const char *grad_clip, *level, *seed, *save_every, *eval_every;
+    const char *grad_clip, *level, *seed, *save_every, *eval_every, *tensorboard, *dashboard;
+    const char *dashboard_token;
     struct mx_pipeline_flags pipeline;
     const char *config;
     struct mx_option_list set;
-    bool dry_run, mixed_precision, augment;
+    bool dry_run, mixed_precision, augment, batch_per_rank;
+    const char *rank_timeout;
 };
 
 static const char *const level_names[] = {
@@ -51,6 +56,7 @@ static const struct mx_option options[] = {
                     "With --init-from: take the tensors that fit and begin anew with the others.")},
     STRING(model_size, "model-size", "NAME", "tiny", "tiny, small, normal, base or big; see --dry-run."),
     STRING(batch_size, "batch-size", "N", "16", "Utterances of a batch."),
+    {MX_RANKS_OPTION_BATCH(struct values)},
     STRING(grad_accum, "grad-accum", "N", "1", "Batches whose gradients are added up for one step."),
     STRING(epochs, "epochs", "N", "100", "How often every recording is used."),
     STRING(steps, "steps", "N", "by the epochs", "End after so many steps."),
@@ -62,12 +68,16 @@ static const struct mx_option options[] = {
     STRING(seed, "seed", "N", "1", "Everything random follows from it."),
     STRING(save_every, "save-every", "N", "500", "Steps between checkpoints."),
     STRING(eval_every, "eval-every", "N", "500", "Steps between evaluations; 0: only at the end."),
+    {MX_OPTION_CHOICE(struct values, tensorboard, "tensorboard", "on|off", mx_pipeline_switch, "on",
+                      "Write event files for TensorBoard into tensorboard/ of the run folder.")},
+    MX_DASHBOARD_OPTIONS(struct values),
     {MX_OPTION_FLAG(struct values, augment, "augment",
                     "Change each recording a little in each epoch; 'myxtts config' shows how, under data.augment.")},
     MX_PIPELINE_OPTIONS(struct values),
     {MX_OPTION_FLAG(struct values, mixed_precision, "mixed-precision",
                     "Multiply bf16 numbers with fp32 sums and weights: faster and smaller, on devices that 'myxtts "
                     "devices' shows with bf16; refused on others.")},
+    {MX_RANKS_OPTION_TIMEOUT(struct values)},
     {MX_OPTION_FLAG(struct values, dry_run, "dry-run",
                     "Print the sizes of the network and the memory that training would take, and end.")},
     {MX_SETTINGS_OPTION_CONFIG(struct values)},
@@ -93,6 +103,8 @@ static const struct {
     {"seed", "training.seed", offsetof(struct values, seed)},
     {"save-every", "training.save_every", offsetof(struct values, save_every)},
     {"eval-every", "training.eval_every", offsetof(struct values, eval_every)},
+    {"dashboard", "training.dashboard", offsetof(struct values, dashboard)},
+    {"rank-timeout", "training.rank_timeout", offsetof(struct values, rank_timeout)},
 };
 
 static const struct mx_example examples[] = {
@@ -102,6 +114,8 @@ static const struct mx_example examples[] = {
      "one GPU prepares the batches, the other one trains"},
     {"myxtts train --train-data my-corpus --output my-run --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1",
      "the same with two halves of the CPU's cores"},
+    {"mpirun -n 4 myxtts train --train-data my-corpus --output my-run",
+     "four processes share each step; each takes a device of its own, or a part of the cores"},
     {"myxtts train --resume my-run", "goes on after an interruption, exactly where it was"},
     {"myxtts train --train-data other-corpus --init-from my-run --lr 2e-4 --output other-run",
      "teaches a trained voice something new"},
@@ -117,7 +131,11 @@ static int flags_apply(const struct values *values, struct mx_settings *settings
         if (text == NULL) continue;
         MX_TRY(mx_settings_flag(settings, flags[i].flag, flags[i].key, text));
     }
+    if (values->batch_per_rank) MX_TRY(mx_settings_flag(settings, "batch-per-rank", "training.batch_per_rank", "true"));
     if (values->augment) MX_TRY(mx_settings_flag(settings, "augment", "data.augment", "true"));
+    if (values->tensorboard != NULL)
+        MX_TRY(mx_settings_flag(settings, "tensorboard", "training.tensorboard",
+                                strcmp(values->tensorboard, "on") == 0 ? "true" : "false"));
     if (values->mixed_precision)
         MX_TRY(mx_settings_flag(settings, "mixed-precision", "training.mixed_precision", "true"));
     MX_TRY(mx_pipeline_flags_apply(&values->pipeline, settings));
@@ -228,21 +246,31 @@ static int run(const void *given, const struct mx_option_list *operands)
                                            .resume = values->resume,
                                            .init_from = values->init_from,
                                            .partial = values->partial}};
+    struct mx_dashboard *dashboard = NULL;
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = usage_check(values);
     if (rc < 0) return rc;
     rc = settings_read(values, &job.settings);
     if (rc < 0) return rc;
+    MX_TRY(mx_train_ranks_open(&job, 0));
     MX_TRY(mx_train_job_open(&job, values->dry_run));
     if (values->dry_run) {
-        MX_TRY(plan_print(&job));
+        if (mx_train_ranks_first(&job)) MX_TRY(plan_print(&job));
         goto out;
     }
+    MX_TRY(mx_train_dashboard_open(&job, values->dashboard_token, &dashboard));
     MX_TRY(mx_train_job_start(&job));
+    if (!mx_train_ranks_first(&job)) {
+        MX_TRY(mx_train_ranks_follow(&job));
+        goto out;
+    }
     MX_TRY(mx_train_job_run(&job));
     printf("%s: step %" PRId64 " of %" PRId64 "\n", job.run, mx_trainer_state(job.trainer)->step, job.steps);
 out:
+    rc = mx_train_ranks_fail(&job, rc);
+    mx_dashboard_close(dashboard);
     mx_train_job_close(&job);
+    mx_train_ranks_close(&job);
     mx_config_release(&mx_settings_schema, &job.settings);
     return rc;
 }
@@ -255,11 +283,13 @@ const struct mx_command mx_command_train = {
             .summary = "train a voice from recordings",
             .description =
                 "Learns to speak as the recordings of a corpus do. The run folder gets the settings (config.yaml), "
-                "log.txt, metrics.jsonl with one object a step, and checkpoints/.\nCtrl-C or SIGTERM ends it after "
+                "log.txt, metrics.jsonl with one object a step, run.json, checkpoints/, samples/, tensorboard/, and at "
+                "the end report.html ('myxtts report' makes it anew at any time).\nCtrl-C or SIGTERM ends it after "
                 "the step that is under way, saved, with exit code 4; '--resume' then goes on as if nothing had "
                 "happened, bit for bit. A step whose loss or gradient is not finite never reaches the weights.",
             .examples = examples,
             .example_count = sizeof examples / sizeof examples[0],
+            .former = mx_former_train,
         },
     .options = options,
     .option_count = sizeof options / sizeof options[0],

@@ -8,6 +8,7 @@
 #ifndef MX_CLI_COMMAND_H
 #define MX_CLI_COMMAND_H
 
+#include "base/log.h"
 #include "cli/options.h"
 
 struct cJSON;
@@ -22,17 +23,26 @@ struct mx_command {
 };
 
 extern const struct mx_command mx_command_check;
+extern const struct mx_command mx_command_completion;
 extern const struct mx_command mx_command_config;
 extern const struct mx_command mx_command_corpus;
 extern const struct mx_command mx_command_devices;
 extern const struct mx_command mx_command_eval;
 extern const struct mx_command mx_command_features;
 extern const struct mx_command mx_command_inspect;
+extern const struct mx_command mx_command_monitor;
+extern const struct mx_command mx_command_plan;
 extern const struct mx_command mx_command_prepare;
 extern const struct mx_command mx_command_profile;
+extern const struct mx_command mx_command_reference;
+extern const struct mx_command mx_command_report;
 extern const struct mx_command mx_command_synth;
 extern const struct mx_command mx_command_train;
 extern const struct mx_command mx_command_validate;
+
+/* All commands in the order of their names, and the options of all of them, for pages about the program. */
+const struct mx_command *const *mx_command_all(size_t *count);
+const struct mx_option *mx_command_globals(size_t *count);
 
 /* Writes a report to `path`; NULL or "-": standard output. `failures`: parts of it that could not be made for want of
  * memory. The object stays the caller's. */
@@ -42,5 +52,8 @@ int mx_command_json(const struct cJSON *root, int failures, const char *path);
 int mx_command_log_file(const char *path);
 /* From now on only warnings and errors are shown, unless the user asked for debug messages. A log file gets all. */
 int mx_command_log_calm(void);
+/* From now on only messages of this level or worse are shown, whatever was asked for, and none are written to a file.
+ */
+int mx_command_log_only(enum mx_log_level level);
 
 #endif

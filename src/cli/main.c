@@ -16,10 +16,11 @@
 #include "cli/command.h"
 #include "myxtts/error.h"
 
-static const struct mx_command *const commands[] = {&mx_command_check,   &mx_command_config,  &mx_command_corpus,
-                                                    &mx_command_devices, &mx_command_eval,    &mx_command_features,
-                                                    &mx_command_inspect, &mx_command_prepare, &mx_command_profile,
-                                                    &mx_command_synth,   &mx_command_train,   &mx_command_validate};
+static const struct mx_command *const commands[] = {
+    &mx_command_check,   &mx_command_completion, &mx_command_config,    &mx_command_corpus,  &mx_command_devices,
+    &mx_command_eval,    &mx_command_features,   &mx_command_inspect,   &mx_command_monitor, &mx_command_plan,
+    &mx_command_prepare, &mx_command_profile,    &mx_command_reference, &mx_command_report,  &mx_command_synth,
+    &mx_command_train,   &mx_command_validate};
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
 /* Options that may stand before or after the subcommand. */
@@ -48,6 +49,18 @@ static const struct mx_example main_examples[] = {
     {"myxtts config --output my.yaml", "writes a commented settings file to start from"},
     {"myxtts help devices", "shows the page of one command"},
 };
+
+const struct mx_command *const *mx_command_all(size_t *count)
+{
+    *count = COMMAND_COUNT;
+    return commands;
+}
+
+const struct mx_option *mx_command_globals(size_t *count)
+{
+    *count = sizeof global_options / sizeof global_options[0];
+    return global_options;
+}
 
 /* Fills `list` with the subcommands for the page of the program. */
 static struct mx_option_page main_page(struct mx_example list[COMMAND_COUNT + 1])
@@ -92,7 +105,9 @@ static const struct mx_command *command_find(const char *name)
         mx_text_nearest_offer(&nearest, commands[i]->name);
     }
     MX_FAIL(MX_ERR_USAGE, NULL, "unknown command %s", mx_text_quote(quoted, sizeof quoted, name));
-    if (mx_text_nearest_best(&nearest) != NULL)
+    if (mx_former_find(mx_former_commands, name) != NULL)
+        mx_error_hint("%s", mx_former_find(mx_former_commands, name));
+    else if (mx_text_nearest_best(&nearest) != NULL)
         mx_error_hint("did you mean '%s'? 'myxtts --help' lists all commands", mx_text_nearest_best(&nearest));
     else
         mx_error_hint("'myxtts --help' lists all commands");
@@ -126,6 +141,13 @@ int mx_command_log_file(const char *path)
 int mx_command_log_calm(void)
 {
     if (log_now.level == MX_LOG_INFO) log_now.level = MX_LOG_WARN;
+    return mx_log_configure(&log_now);
+}
+
+int mx_command_log_only(enum mx_log_level level)
+{
+    log_now.level = level;
+    log_now.file = NULL;
     return mx_log_configure(&log_now);
 }
 

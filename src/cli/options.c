@@ -61,6 +61,8 @@ static int unknown_fail(const struct parse *p, const char *argument)
     for (int g = 0; g < MX_OPTION_GROUPS; g++)
         for (size_t i = 0; i < p->groups[g].count; i++) mx_text_nearest_offer(&nearest, p->groups[g].options[i].name);
     MX_FAIL(MX_ERR_USAGE, NULL, "unknown option %s", mx_text_quote(quoted, sizeof quoted, argument));
+    if (mx_former_find(p->page->former, word) != NULL)
+        return mx_error_hint("%s", mx_former_find(p->page->former, word));
     if (mx_text_nearest_best(&nearest) != NULL)
         return mx_error_hint("did you mean '--%s'? '%s --help' lists all options", mx_text_nearest_best(&nearest),
                              p->page->command);
@@ -159,6 +161,8 @@ static int option_parse(struct parse *p)
                            is_long ? "write the option alone" : "write each letter with a dash of its own",
                            "option '--%s' takes no value, but %s gives one", option->name,
                            mx_text_quote(quoted, sizeof quoted, argument));
+    } else if (value == NULL && option->implied != NULL && (p->at + 1 >= p->count || p->argv[p->at + 1][0] == '-')) {
+        value = option->implied;
     } else if (value == NULL) {
         /* "--config --json" is a forgotten value; a value that really begins with dashes is written after '='. */
         if (p->at + 1 >= p->count || strncmp(p->argv[p->at + 1], "--", 2) == 0) {
@@ -210,6 +214,20 @@ out:
 
 /* ---- help ---- */
 
+int mx_option_words(const struct mx_option *option, struct mx_text *out)
+{
+    mx_text_append(out, "%s", option->help);
+    if (option->type == MX_OPTION_TYPE_INT && option->max == INT64_MAX)
+        mx_text_append(out, " At least %" PRId64 ".", option->min);
+    else if (option->type == MX_OPTION_TYPE_INT)
+        mx_text_append(out, " From %" PRId64 " to %" PRId64 ".", option->min, option->max);
+    for (const char *const *choice = option->choices; choice != NULL && *choice != NULL; choice++)
+        mx_text_append(out, "%s%s%s", choice == option->choices ? " One of: " : ", ", *choice,
+                       choice[1] == NULL ? "." : "");
+    if (option->type == MX_OPTION_TYPE_LIST) mx_text_append(out, " May be repeated.");
+    return out->failure;
+}
+
 static int option_help(const struct mx_option *option, struct mx_text *out)
 {
     char left[64], letter[8] = "    ";
@@ -217,13 +235,7 @@ static int option_help(const struct mx_option *option, struct mx_text *out)
     if (option->letter != '\0') snprintf(letter, sizeof letter, "-%c, ", option->letter);
     snprintf(left, sizeof left, "  %s--%s%s%s", letter, option->name, option->value == NULL ? "" : " ",
              option->value == NULL ? "" : option->value);
-    mx_text_append(&words, "%s", option->help);
-    if (option->type == MX_OPTION_TYPE_INT)
-        mx_text_append(&words, " From %" PRId64 " to %" PRId64 ".", option->min, option->max);
-    for (const char *const *choice = option->choices; choice != NULL && *choice != NULL; choice++)
-        mx_text_append(&words, "%s%s%s", choice == option->choices ? " One of: " : ", ", *choice,
-                       choice[1] == NULL ? "." : "");
-    if (option->type == MX_OPTION_TYPE_LIST) mx_text_append(&words, " May be repeated.");
+    mx_option_words(option, &words);
     if (option->fallback != NULL) mx_text_append(&words, " Default: %s.", option->fallback);
     const int rc = words.failure;
     if (rc == 0) {

@@ -3,8 +3,9 @@
  * Command-line options by table: one table per subcommand parses the arguments and writes the help page.
  *
  * Long options are written whole (an abbreviation is refused, with the full name in the hint), "--name value" or
- * "--name=value"; letters "-n value" or "-nvalue"; "--" ends the options. Options and operands may be mixed. A repeated
- * option overrides the earlier one, except lists, which collect. Any mistake is MX_ERR_USAGE with a hint.
+ * "--name=value"; letters "-n value" or "-nvalue"; "--" ends the options. An option whose value may be left out takes
+ * the next argument unless that begins with a dash. Options and operands may be mixed. A repeated option overrides the
+ * earlier one, except lists, which collect. Any mistake is MX_ERR_USAGE with a hint.
  *
  * Memory: values that are strings point into argv. Lists and operands are arrays inside the caller's own struct;
  * nothing is allocated by parsing.
@@ -17,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "cli/former.h"
 
 enum mx_option_type {
     MX_OPTION_TYPE_FLAG,   /* bool: takes no value, becomes true */
@@ -42,6 +44,7 @@ struct mx_option {
     const char *fallback; /* the default in words, for the help page; NULL: none. The value itself is the caller's */
     int64_t min, max;     /* INT */
     const char *const *choices; /* CHOICE, NULL-terminated */
+    const char *implied;        /* STRING: the value if the option stands alone; NULL: it needs one */
     const char *help;
 };
 
@@ -90,6 +93,7 @@ struct mx_option_page {
     size_t command_count;
     const struct mx_example *examples;
     size_t example_count;
+    const struct mx_former *former; /* (optional) flags of earlier programs, with what to write instead */
 };
 
 /* Parses argv[0 … count). With `stop_at_operand` the first operand ends the parse. *used gets the number of arguments
@@ -97,6 +101,8 @@ struct mx_option_page {
 int mx_options_parse(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
                      int count, char *const *argv, bool stop_at_operand, struct mx_option_list *operands, int *used);
 
+/* Appends what an option does, with its range or choices and whether it may be repeated; without its default. */
+int mx_option_words(const struct mx_option *option, struct mx_text *out);
 /* Appends the help page: summary, usage, description, options with ranges, choices and defaults, examples. */
 int mx_options_help(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
                     struct mx_text *out);

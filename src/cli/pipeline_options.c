@@ -15,6 +15,7 @@
 
 const char *const mx_pipeline_backends[] = {"auto", "cuda", "opencl", "cpu", NULL};
 const char *const mx_pipeline_switch[] = {"on", "off", NULL};
+const char *const mx_pipeline_sharing[] = {"auto", "on", "off", NULL};
 
 /* ---- flags ---- */
 
@@ -50,6 +51,8 @@ int mx_pipeline_flags_apply(const struct mx_pipeline_flags *f, struct mx_setting
         {"num-workers", "data.num_workers", f->num_workers},
         {"model-start-delay", "pipeline.model_start_delay", f->model_start_delay},
         {"auto-tune", "pipeline.auto_tune", tune},
+        {"share-work", "pipeline.share_work", f->share_work},
+        {"shares", "pipeline.shares", f->shares},
         {"enable-memory-isolation", "pipeline.memory_isolation", f->memory_isolation ? "true" : NULL},
         {"data-gpu-memory", "device.data_memory_mb", f->data_gpu_memory},
         {"model-gpu-memory", "device.model_memory_mb", f->model_gpu_memory},
@@ -124,12 +127,20 @@ static void limit_say(const char *what, const struct limit *limit)
     mx_info("   %s memory limit: %s (%s)", what, mx_bytes_text(limit->bytes, text), limit->why);
 }
 
+/* A device with its part of the memory, where that is the machine's and others use it, too. */
+static struct mx_device_info info_of(const struct mx_device_pair *pair, int index)
+{
+    struct mx_device_info info = *mx_registry_device(pair->registry, index);
+    if (info.kind == MX_DEVICE_CPU && pair->sharers > 1) info.memory_bytes /= (uint64_t)pair->sharers;
+    return info;
+}
+
 static int pair_open(const struct mx_settings *s, struct mx_device_pair *pair)
 {
     int rc = 0;
     struct limit data, model;
-    const struct mx_device_info *const first = mx_registry_device(pair->registry, 0);
-    const struct mx_device_info *const second = mx_registry_device(pair->registry, 1);
+    const struct mx_device_info own[2] = {info_of(pair, 0), info_of(pair, 1)}, *const first = own,
+                                *const second = own + 1;
     const bool shared = first->kind == MX_DEVICE_CPU && second->kind == MX_DEVICE_CPU;
     mx_info("🎯 Configuring Multi-GPU Mode...");
     device_say("Data Processing", first);
@@ -152,7 +163,7 @@ static int single_open(const struct mx_settings *s, struct mx_device_pair *pair)
 {
     int rc = 0;
     struct limit limit;
-    const struct mx_device_info *const info = mx_registry_device(pair->registry, 0);
+    const struct mx_device_info own = info_of(pair, 0), *const info = &own;
     if (pair->choice.fallback[0] != '\0')
         mx_warn("one device instead of two, as '--allow-single' permits: %s", pair->choice.fallback);
     MX_TRY(limit_choose(s, info, true, true, false, &limit));
@@ -165,6 +176,12 @@ out:
 
 int mx_device_pair_open(const struct mx_settings *settings, const char *command, struct mx_device_pair *out)
 {
+    return mx_device_pair_open_shared(settings, command, 0, 1, out);
+}
+
+int mx_device_pair_open_shared(const struct mx_settings *settings, const char *command, int rank, int count,
+                               struct mx_device_pair *out)
+{
     int rc = 0;
     const struct mx_settings_pipeline *const p = &settings->pipeline;
     const struct mx_mode_request request = {.command = command,
@@ -176,8 +193,9 @@ int mx_device_pair_open(const struct mx_settings *settings, const char *command,
                                             .model_gpu = (int)p->model_gpu,
                                             .cpu_devices = (int)settings->device.cpu_devices,
                                             .opencl_split = (int)settings->device.opencl_split,
-                                            .allow_single = p->allow_single};
-    *out = (struct mx_device_pair){0};
+                                            .allow_single = p->allow_single,
+                                            .passed = rank};
+    *out = (struct mx_device_pair){.sharers = count};
     MX_TRY(mx_mode_open(NULL, &request, &out->choice, &out->registry));
     MX_TRY(mx_device_pair_multi(out) ? pair_open(settings, out) : single_open(settings, out));
 out:

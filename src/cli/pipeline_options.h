@@ -19,12 +19,13 @@ struct mx_pipeline_flags {
     const char *backend, *device, *data_gpu, *model_gpu, *data_device, *model_device, *cpu_devices;
     const char *opencl_split;
     const char *buffer_size, *prefetch_buffer_size, *model_start_delay, *num_workers, *auto_tune;
-    const char *data_gpu_memory, *model_gpu_memory;
+    const char *data_gpu_memory, *model_gpu_memory, *share_work, *shares;
     bool memory_isolation, static_shapes, allow_single;
 };
 
 extern const char *const mx_pipeline_backends[]; /* choices, NULL-terminated */
 extern const char *const mx_pipeline_switch[];   /* on, off */
+extern const char *const mx_pipeline_sharing[];  /* auto, on, off */
 
 /* The options of a command whose struct has a `struct mx_pipeline_flags pipeline`: elements of its table. */
 #define MX_PIPELINE_OPTIONS(object)                                                                                    \
@@ -59,6 +60,12 @@ extern const char *const mx_pipeline_switch[];   /* on, off */
                           "and goes on waiting.")},                                                                    \
         {MX_OPTION_CHOICE(object, pipeline.auto_tune, "auto-tune", "on|off", mx_pipeline_switch, "on",                 \
                           "Workers and batches in flight follow the stage times measured in the first steps.")},       \
+        {MX_OPTION_CHOICE(object, pipeline.share_work, "share-work", "auto|on|off", mx_pipeline_sharing, "off",        \
+                          "The data device of Multi-GPU Mode trains on a part of each batch, too, in the time that "   \
+                          "preparing batches leaves it. auto: where measured times say that it pays.")},               \
+        {MX_OPTION_STRING(object, pipeline.shares, "shares", "LIST", "measured",                                       \
+                          "With --share-work: the data device's parts, as STEP:SHARE pairs (0:0.5,15:0.47). The log "  \
+                          "of a run tells the list that repeats it.")},                                                \
         {MX_OPTION_FLAG(object, pipeline.memory_isolation, "enable-memory-isolation",                                  \
                         "A hard memory limit for each device: the next two, or 8192 and 16384 MB.")},                  \
         {MX_OPTION_STRING(object, pipeline.data_gpu_memory, "data-gpu-memory", "MB", "a third of the device",          \
@@ -77,11 +84,16 @@ struct mx_device_pair {
     struct mx_registry *registry;
     struct mx_mode_choice choice;
     struct mx_device *data, *model; /* the same one in Single-GPU Buffered Mode */
+    int sharers;                    /* processes that share the machine's memory; 0: this one alone */
 };
 
 /* Chooses and opens the devices that the settings ask for, each under its limit, and says which; `command` is how
  * command lines in hints begin. On failure there is nothing to close. */
 int mx_device_pair_open(const struct mx_settings *settings, const char *command, struct mx_device_pair *out);
+/* The same for number `rank` of `count` processes on this machine that each take devices of their own: without names
+ * the next best one for each, and of the machine's memory an equal part. */
+int mx_device_pair_open_shared(const struct mx_settings *settings, const char *command, int rank, int count,
+                               struct mx_device_pair *out);
 void mx_device_pair_close(struct mx_device_pair *pair); /* all zero is fine */
 
 static inline bool mx_device_pair_multi(const struct mx_device_pair *pair)

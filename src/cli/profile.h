@@ -11,6 +11,7 @@
  *     "work": {"model", "parameters", "batch_size", "grad_accum", "augment", "mixed_precision", "synthetic",
  *              "utterances"}
  *     "mode": "Multi-GPU Mode", "data_device": "cpu:0", "model_device": "cpu:1", "overlap": bool
+ *     "sharing": bool, "share" of the frames that the data device trained on, "shares": "STEP:SHARE,…"
  *     "warmup_steps", "steps", "batches", "frames", "wall_ms"
  *     "stages": {"load", "process", "transfer", "train": {"tally" per batch, "share" of the work of a batch,
  *                "wait_input_ms", "wait_output_ms" altogether}}
@@ -20,15 +21,18 @@
  *     "idle": {"model", "model_waits_for_data", "data"}: shares of the time
  *     "utilisation": {"data", "model"}: tally over windows, and "whole" of the whole time
  *     "transfer_overlap": share of the time of transfers in which training went on; "stage_overlap": share of all time
- *     "levels": {"loaded", "prepared", "arrived": {tally after each step, "limit"}, "workers", "workers_active"}
- *     "memory": [{"device", "logical", "limit", "used", "peak", "host", "owners": {name: bytes}}]
- *     "bottlenecks": [{"kind", "cause", "hidden", "share", "finding", "remedy"}]
- *     "compare" (with --compare): {"rounds", "round_steps", "stages": {"load", "process", "transfer", "train"} (ms,
- * each alone: medians of the sequential run on two devices), "largest", "pipelined_step", "pipelined_ratio",
- *              "compute_limit" (process + train, and load where it needs the device's cores), "modes": [{"name",
+ *     "plan": {"ranks", "gradient_bytes", "bucket_bytes", "utterances" (of a step), "backward_ms" (of the last batch),
+ *              "update_ms", and with several ranks "sums_ms" (of a step's gradients over all ranks) and
+ * "sums_waited_ms" (what of it training did not hide)}: what 'myxtts plan' needs to know "levels": {"loaded",
+ * "prepared", "arrived": {tally after each step, "limit"}, "workers", "workers_active"} "memory": [{"device",
+ * "logical", "limit", "used", "peak", "host", "owners": {name: bytes}}] "bottlenecks": [{"kind", "cause", "hidden",
+ * "share", "finding", "remedy"}] "compare" (with --compare): {"rounds", "round_steps", "stages": {"load", "process",
+ * "transfer", "train"} (ms, each alone: medians of the sequential run on two devices), "largest", "pipelined_step",
+ * "pipelined_ratio", "compute_limit" (process + train, and load where it needs the device's cores), "modes": [{"name",
  * "devices", "overlap", "buffer", "step_ms", "step_ms_rounds": [...], "speed" (of the first mode's step, by the median
  * of the rounds), "data_busy", "model_busy", "data_wait", "compute_ratio" (step / compute limit; one device alone)}]}
- *     With --compare everything before "compare" is about the last round of the last mode.
+ *     A mode also has "sharing": bool, and "share".
+ *     With --compare everything before "compare" is about the last round of "Two devices".
  *
  * Memory: results are plain values. A profile borrows its job, which the caller opened and closes.
  */
@@ -40,6 +44,8 @@
 #include "cli/train_job.h"
 #include "pipeline/advice.h"
 
+#define MX_PROFILE_SUMS 4096 /* newest sums of ranks that a trace shows */
+
 /* ---- one mode ---- */
 
 struct mx_profile_request {
@@ -50,14 +56,18 @@ struct mx_profile_request {
 };
 
 struct mx_profile {
-    int64_t warmup, steps, frames;
-    bool two_devices, overlap;
-    bool load_on_data; /* load workers live on the cores of the data device */
+    int64_t warmup, steps, frames, shared_frames; /* the last ones: trained on by the data device */
+    bool two_devices, overlap, sharing;
+    struct mx_shares shares; /* with sharing */
+    bool load_on_data;       /* load workers live on the cores of the data device */
     char data_device[32], model_device[32];
     uint64_t wall_ns; /* of the measured steps. One device: until as much is prepared again as at the beginning */
     struct mx_pipeline_stats stats;
     struct mx_tally total_ns; /* work of a batch in all stages */
     struct mx_tally step_ns, frame_ns;
+    struct mx_tally backward_ns, update_ns, utterances; /* of each step */
+    int64_t gradient_floats;
+    double sums_ns, sums_waited_ns; /* with several ranks: of all measured steps, and what of it was waited for */
     struct mx_tally data_busy, model_busy; /* shares of the time, by windows of some steps … */
     double data_share, model_share;        /* … and of all of them */
     struct mx_tally loaded, prepared, arrived;
@@ -72,13 +82,15 @@ int mx_profile_run(const struct mx_train_job *job, const struct mx_profile_reque
 
 /* ---- several modes ---- */
 
-#define MX_PROFILE_MODES  6
+#define MX_PROFILE_MODES  7
+#define MX_PROFILE_PLAIN  5 /* the mode of two devices, overlapped, that do their own work */
 #define MX_PROFILE_ROUNDS 9
 
 struct mx_profile_mode {
     const char *name;
-    bool two_devices, overlap;
-    int32_t buffer;                                                             /* prepared batches; 0: none */
+    bool two_devices, overlap, sharing;
+    double share;   /* of the frames, trained on by the data device; of the last round */
+    int32_t buffer; /* prepared batches; 0: none */
     double step_ms[MX_PROFILE_ROUNDS], speed, data_busy, model_busy, data_wait; /* medians but for step_ms */
     double median_ms, compute_ratio;
 };
@@ -91,7 +103,8 @@ struct mx_profile_comparison {
     bool load_on_device; /* the one device's cores also load: part of its compute limit */
 };
 
-/* `single` is open on one of the devices of `pair`. *last gets the last round of two devices, overlapped. */
+/* `single` is open on one of the devices of `pair`. *last gets the last round of two devices, overlapped, that do not
+ * share the training. */
 int mx_profile_compare(struct mx_train_job *single, struct mx_train_job *pair, const struct mx_profile_request *request,
                        struct mx_profile_comparison *out, struct mx_profile *last);
 

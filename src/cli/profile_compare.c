@@ -18,11 +18,11 @@ static const struct mx_profile_mode modes[MX_PROFILE_MODES] = {
     {.name = "One device, buffer 50", .overlap = true, .buffer = 50},
     {.name = "One device, buffer 100", .overlap = true, .buffer = 100},
     {.name = "Two devices, no overlap", .two_devices = true},
-    {.name = "Two devices", .two_devices = true, .overlap = true, .buffer = 50},
+    [MX_PROFILE_PLAIN] = {.name = "Two devices", .two_devices = true, .overlap = true, .buffer = 50},
+    {.name = "Two devices, sharing", .two_devices = true, .overlap = true, .buffer = 50, .sharing = true},
 };
 #define MODE_FIRST      0 /* what speeds are relative to, and the compute limit of one device */
 #define MODE_SEQUENTIAL 4 /* where each stage is alone */
-#define MODE_LAST       5
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -38,17 +38,24 @@ static double median(const double values[MX_PROFILE_ROUNDS])
     return sorted[MX_PROFILE_ROUNDS / 2];
 }
 
+/* The first round of sharing measures the share, the others go on with the one that was found before. */
 static int mode_run(struct mx_train_job *job, struct mx_profile_mode *mode, const struct mx_profile_request *request,
-                    struct mx_profile *out)
+                    struct mx_shares *shares, struct mx_profile *out)
 {
     int rc = 0;
     struct mx_trainer_flow *const flow = &job->options.flow;
     flow->sequential = !mode->overlap;
     flow->auto_tune = false;
     flow->buffer = mode->buffer; /* without overlap one slot after the other is used: the least there can be */
+    flow->share = mode->sharing ? MX_SHARE_ON : MX_SHARE_OFF;
+    flow->shares = *shares;
     MX_TRY(mx_train_plan_make(job, false));
     mode->buffer = flow->buffer;
     MX_TRY(mx_profile_run(job, request, out));
+    if (mode->sharing) {
+        mode->share = (double)out->shared_frames / (double)out->frames;
+        *shares = (struct mx_shares){.count = 1, .points = {{0, mx_shares_at(&out->shares, INT64_MAX)}}};
+    }
 out:
     return rc;
 }
@@ -63,24 +70,26 @@ int mx_profile_compare(struct mx_train_job *single, struct mx_train_job *pair, c
     double ratios[MX_PROFILE_ROUNDS], compute[MX_PROFILE_ROUNDS];
     bool loads = false; /* one device: its cores also load */
     struct mx_profile_request one = *request;
+    struct mx_shares shares = pair->options.flow.shares;
     *out = (struct mx_profile_comparison){.round_steps = request->steps};
     memcpy(out->modes, modes, sizeof modes);
     for (int r = 0; r < MX_PROFILE_ROUNDS; r++)
         for (int m = 0; m < MX_PROFILE_MODES; m++) {
             struct mx_profile_mode *const mode = &out->modes[m];
+            struct mx_profile of_sharing, *const profile = mode->sharing ? &of_sharing : last;
             mx_progress_note(request->progress, "%s", mode->name);
-            one.trace = m == MODE_LAST && r == MX_PROFILE_ROUNDS - 1 ? request->trace : NULL;
-            MX_TRY(mode_run(mode->two_devices ? pair : single, mode, &one, last));
-            const struct mx_pipeline_stats *const s = &last->stats;
+            one.trace = m == MX_PROFILE_PLAIN && r == MX_PROFILE_ROUNDS - 1 ? request->trace : NULL;
+            MX_TRY(mode_run(mode->two_devices ? pair : single, mode, &one, &shares, profile));
+            const struct mx_pipeline_stats *const s = &profile->stats;
             const double wall = (double)s->wall_ns;
-            mode->step_ms[r] = (double)last->wall_ns / 1e6 / (double)request->steps;
+            mode->step_ms[r] = (double)profile->wall_ns / 1e6 / (double)request->steps;
             speed[m][r] = out->modes[MODE_FIRST].step_ms[r] / mode->step_ms[r];
-            data_busy[m][r] = last->data_share;
-            model_busy[m][r] = last->model_share;
+            data_busy[m][r] = profile->data_share;
+            model_busy[m][r] = profile->model_share;
             data_wait[m][r] = (double)s->data_wait_ns / wall;
             if (m == MODE_FIRST)
                 for (int k = 0; k < MX_STAGES; k++) first[k][r] = s->stages[k].busy_ns.mean / 1e6;
-            if (!mode->two_devices && mode->overlap) loads = last->load_on_data;
+            if (!mode->two_devices && mode->overlap) loads = profile->load_on_data;
             for (int k = 0; m == MODE_SEQUENTIAL && k < MX_STAGES; k++) stages[k][r] = s->stages[k].busy_ns.mean / 1e6;
         }
     for (int k = 0; k < MX_STAGES; k++) {
@@ -90,7 +99,7 @@ int mx_profile_compare(struct mx_train_job *single, struct mx_train_job *pair, c
     }
     const double accum = (double)pair->options.grad_accum; /* stages count batches */
     for (int r = 0; r < MX_PROFILE_ROUNDS; r++)
-        ratios[r] = out->modes[MODE_LAST].step_ms[r] / (accum * stages[out->largest][r]);
+        ratios[r] = out->modes[MX_PROFILE_PLAIN].step_ms[r] / (accum * stages[out->largest][r]);
     out->pipelined_ratio = median(ratios);
     for (int r = 0; r < MX_PROFILE_ROUNDS; r++)
         compute[r] =

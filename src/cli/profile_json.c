@@ -146,6 +146,22 @@ static void flow_json(const struct mx_profile *p, struct mx_text *out)
     number(out, "stage_overlap", ratio(s->stage_overlap_ns, s->wall_ns));
 }
 
+static void plan_json(const struct mx_profile_work *work, const struct mx_profile *p, struct mx_text *out)
+{
+    begin(out, "plan", '{');
+    count(out, "ranks", mx_group_size(work->job->options.group));
+    count(out, "gradient_bytes", p->gradient_floats * (int64_t)sizeof(float));
+    count(out, "bucket_bytes", MX_BUCKET_FLOATS * (int64_t)sizeof(float));
+    number(out, "utterances", p->utterances.mean);
+    number(out, "backward_ms", p->backward_ns.mean / 1e6);
+    number(out, "update_ms", p->update_ns.mean / 1e6);
+    if (work->job->options.group != NULL) {
+        number(out, "sums_ms", p->sums_ns / (double)p->steps / 1e6);
+        number(out, "sums_waited_ms", p->sums_waited_ns / (double)p->steps / 1e6);
+    }
+    end(out, '}');
+}
+
 static void level_json(struct mx_text *out, const char *key, const struct mx_tally *t, int32_t limit)
 {
     begin(out, key, '{');
@@ -209,6 +225,8 @@ static void mode_json(const struct mx_profile_mode *mode, struct mx_text *out)
     count(out, "devices", mode->two_devices ? 2 : 1);
     truth(out, "overlap", mode->overlap);
     count(out, "buffer", mode->overlap ? mode->buffer : 0);
+    truth(out, "sharing", mode->sharing);
+    number(out, "share", mode->share);
     number(out, "step_ms", mode->median_ms);
     begin(out, "step_ms_rounds", '[');
     for (int r = 0; r < MX_PROFILE_ROUNDS; r++) mx_text_append(out, "%s%.6g", r > 0 ? ", " : "", mode->step_ms[r]);
@@ -230,7 +248,7 @@ static void compare_json(const struct mx_profile_comparison *c, struct mx_text *
     for (int k = 0; k < MX_STAGES; k++) number(out, mx_stage_name((enum mx_stage)k), c->stage_ms[k]);
     end(out, '}');
     string(out, "largest", mx_stage_name(c->largest));
-    number(out, "pipelined_step", c->modes[MX_PROFILE_MODES - 1].median_ms);
+    number(out, "pipelined_step", c->modes[MX_PROFILE_PLAIN].median_ms);
     number(out, "pipelined_ratio", c->pipelined_ratio);
     number(out, "compute_limit", c->compute_limit_ms);
     begin(out, "modes", '[');
@@ -242,6 +260,7 @@ static void compare_json(const struct mx_profile_comparison *c, struct mx_text *
 int mx_profile_json(const struct mx_profile_work *work, const struct mx_profile *p,
                     const struct mx_profile_comparison *comparison, struct mx_text *out)
 {
+    char shares[MX_SHARES_TEXT_BYTES];
     mx_text_append(out, "{");
     string(out, "format", "myxtts profile");
     count(out, "version", 1);
@@ -250,6 +269,10 @@ int mx_profile_json(const struct mx_profile_work *work, const struct mx_profile 
     string(out, "data_device", p->data_device);
     string(out, "model_device", p->model_device);
     truth(out, "overlap", p->overlap);
+    mx_shares_format(&p->shares, shares);
+    truth(out, "sharing", p->sharing);
+    number(out, "share", (double)p->shared_frames / (double)(p->frames > 0 ? p->frames : 1));
+    string(out, "shares", shares);
     count(out, "warmup_steps", p->warmup);
     count(out, "steps", p->steps);
     count(out, "batches", (int64_t)p->stats.batches);
@@ -257,6 +280,7 @@ int mx_profile_json(const struct mx_profile_work *work, const struct mx_profile 
     number(out, "wall_ms", (double)p->wall_ns / 1e6);
     stages_json(p, out);
     flow_json(p, out);
+    plan_json(work, p, out);
     levels_json(p, out);
     memory_json(p, out);
     advice_json(p, out);

@@ -84,6 +84,12 @@ static void devices_text(const struct mx_profile *p, struct mx_text *out)
         mx_text_append(out, "  GPU:       %5.1f%% ± %.1f%%  (%s does everything)\n", 100 * p->model_busy.mean,
                        100 * mx_tally_deviation(&p->model_busy), p->model_device);
     }
+    if (p->sharing) {
+        char list[MX_SHARES_TEXT_BYTES];
+        mx_shares_format(&p->shares, list);
+        mx_text_append(out, "  Sharing:   %5.1f%% of the frames were trained on by the data GPU (%s)\n",
+                       share((double)p->shared_frames, (double)p->frames), list[0] != '\0' ? list : "never");
+    }
     mx_text_append(out, "\nMEMORY:\n");
     for (int32_t i = 0; i < p->memory.device_count; i++) {
         const struct mx_pipeline_memory_device *const d = &p->memory.devices[i];

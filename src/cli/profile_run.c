@@ -22,6 +22,8 @@
 #define WINDOWS 20               /* in which utilisation is measured */
 #define LOOK_NS UINT64_C(200000) /* between two looks at the levels */
 
+enum { SHARED = MX_STAGES, ROWS }; /* training on the data device counts beside the stages */
+
 static int interrupted(const struct mx_profile_request *request)
 {
     if (!atomic_load(request->stop)) return 0;
@@ -75,9 +77,14 @@ static int steps_run(struct mx_trainer *trainer, const struct mx_profile_request
         if (out == NULL) continue;
         const uint64_t now_ns = mx_clock_ns();
         mx_tally_add(&out->step_ns, (double)(now_ns - last_ns));
+        mx_tally_add(&out->backward_ns, (double)report.backward_ns);
+        mx_tally_add(&out->update_ns, (double)report.update_ns);
+        mx_tally_add(&out->utterances, (double)report.utterances);
+        out->sums_waited_ns += (double)report.sum_wait_ns;
         if (report.frames > 0) mx_tally_add(&out->frame_ns, (double)(now_ns - last_ns) / (double)report.frames);
         last_ns = now_ns;
         out->frames += report.frames;
+        out->shared_frames += report.shared_frames;
         mx_pipeline_levels(pipeline, &levels);
         mx_tally_add(&out->loaded, levels.loaded);
         mx_tally_add(&out->prepared, levels.prepared);
@@ -107,14 +114,15 @@ static int compare_spans(const void *a, const void *b)
 }
 
 /* The share of a window in which any of the chosen stages was at work; spans are in the order of their begin. */
-static double window_share(const struct mx_span *spans, uint32_t count, const bool stages[MX_STAGES], uint64_t from_ns,
+static double window_share(const struct mx_span *spans, uint32_t count, const bool stages[ROWS], uint64_t from_ns,
                            uint64_t to_ns)
 {
     uint64_t busy_ns = 0, at_ns = from_ns;
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t begin_ns = spans[i].begin_ns > at_ns ? spans[i].begin_ns : at_ns;
         const uint64_t end_ns = spans[i].end_ns < to_ns ? spans[i].end_ns : to_ns;
-        if (!stages[spans[i].stage] || end_ns <= begin_ns) continue;
+        const int row = spans[i].stage == MX_STAGE_TRAIN && spans[i].lane > 0 ? SHARED : (int)spans[i].stage;
+        if (!stages[row] || end_ns <= begin_ns) continue;
         busy_ns += end_ns - begin_ns;
         at_ns = end_ns;
     }
@@ -126,11 +134,12 @@ static void utilisation_add(const struct mx_train_job *job, const struct mx_span
                             const struct windows *windows, struct mx_profile *out)
 {
     const bool copies = !mx_device_info(job->devices.data)->caps.async_copy;
-    const bool data[MX_STAGES] = {[MX_STAGE_LOAD] = out->load_on_data,
-                                  [MX_STAGE_PROCESS] = true,
-                                  [MX_STAGE_TRANSFER] = copies,
-                                  [MX_STAGE_TRAIN] = !out->two_devices};
-    const bool train[MX_STAGES] = {[MX_STAGE_TRAIN] = true}, *const model = out->two_devices ? train : data;
+    const bool data[ROWS] = {[MX_STAGE_LOAD] = out->load_on_data,
+                             [MX_STAGE_PROCESS] = true,
+                             [MX_STAGE_TRANSFER] = copies,
+                             [MX_STAGE_TRAIN] = !out->two_devices,
+                             [SHARED] = true};
+    const bool train[ROWS] = {[MX_STAGE_TRAIN] = true}, *const model = out->two_devices ? train : data;
     const uint64_t first_ns = windows->edges_ns[0], last_ns = windows->edges_ns[windows->count - 1];
     for (int i = 1; i < windows->count; i++) {
         const uint64_t from_ns = windows->edges_ns[i - 1], to_ns = windows->edges_ns[i];
@@ -141,35 +150,67 @@ static void utilisation_add(const struct mx_train_job *job, const struct mx_span
     out->model_share = window_share(spans, count, model, first_ns, last_ns);
 }
 
+/* The sums of all ranks as spans. Adds up the time in which any was under way from `from_ns` on. */
+static int sums_use(const struct mx_train_job *job, uint64_t from_ns, struct mx_span **spans, uint32_t *count,
+                    struct mx_profile *out)
+{
+    uint64_t at_ns = from_ns;
+    const uint32_t limit = MX_PROFILE_SUMS;
+    struct mx_dist_span *const sums = mx_alloc(limit, sizeof *sums);
+    *spans = mx_alloc(limit, sizeof **spans);
+    if (sums == NULL || *spans == NULL) {
+        mx_free(sums);
+        return MX_ERR_NO_MEMORY;
+    }
+    *count = mx_dist_spans(job->dist, sums, limit);
+    for (uint32_t i = 0; i < *count; i++) {
+        (*spans)[i] = (struct mx_span){.stage = MX_STAGE_TRAIN,
+                                       .lane = sums[i].lane,
+                                       .number = sums[i].number,
+                                       .begin_ns = sums[i].begin_ns,
+                                       .end_ns = sums[i].end_ns};
+        const uint64_t begin_ns = sums[i].begin_ns > at_ns ? sums[i].begin_ns : at_ns;
+        if (sums[i].end_ns <= begin_ns) continue;
+        out->sums_ns += (double)(sums[i].end_ns - begin_ns);
+        at_ns = sums[i].end_ns;
+    }
+    mx_free(sums);
+    return 0;
+}
+
 static int spans_use(const struct mx_train_job *job, const struct mx_profile_request *request,
                      struct mx_pipeline *pipeline, const struct windows *windows, uint32_t limit,
                      struct mx_profile *out)
 {
     int rc = 0;
     const uint64_t accum = (uint64_t)job->options.grad_accum, batches = accum * (uint64_t)request->steps;
-    struct mx_span *const spans = mx_alloc(limit, sizeof *spans);
-    double *const sums = mx_alloc((size_t)batches, sizeof *sums);
-    if (spans == NULL || sums == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    struct mx_span *const spans = mx_alloc(limit, sizeof *spans), *summed = NULL;
+    struct mx_trace_sums sums = {NULL, 0};
+    double *const totals = mx_alloc((size_t)batches, sizeof *totals);
+    if (spans == NULL || totals == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(sums_use(job, windows->edges_ns[0], &summed, &sums.count, out));
+    sums.spans = summed;
     const uint32_t count = mx_pipeline_spans(pipeline, spans, limit);
-    totals_add(spans, count, accum * (uint64_t)request->warmup, sums, batches, out);
+    totals_add(spans, count, accum * (uint64_t)request->warmup, totals, batches, out);
     if (request->trace != NULL)
-        MX_TRY(mx_trace_write(request->trace, spans, count, job->devices.data, job->devices.model));
+        MX_TRY(mx_trace_write_sums(request->trace, spans, count, &sums, job->devices.data, job->devices.model));
     qsort(spans, count, sizeof *spans, compare_spans);
     utilisation_add(job, spans, count, windows, out);
 out:
     mx_free(spans);
-    mx_free(sums);
+    mx_free(summed);
+    mx_free(totals);
     return rc;
 }
 
-/* Spans of a run: each batch has one per stage, training one more for each batch that its stream ran dry for; and what
- * is prepared after the last step. */
+/* Spans of a run: each batch has one per stage and one of training on the data device, training one more for each batch
+ * that its stream ran dry for; and what is prepared after the last step. */
 static uint32_t spans_limit(const struct mx_train_job *job, const struct mx_profile_request *request)
 {
     const struct mx_trainer_plan *const p = &job->plan;
     const int64_t batches = (request->warmup + request->steps) * job->options.grad_accum;
     const int64_t ahead = p->host_slots + p->data_slots + p->model_slots;
-    return (uint32_t)((batches + ahead) * (MX_STAGES + job->options.grad_accum));
+    return (uint32_t)((batches + ahead) * (MX_STAGES + 1 + job->options.grad_accum));
 }
 
 int mx_profile_run(const struct mx_train_job *job, const struct mx_profile_request *request, struct mx_profile *out)
@@ -182,6 +223,7 @@ int mx_profile_run(const struct mx_train_job *job, const struct mx_profile_reque
     const bool two = mx_device_pair_multi(&job->devices), fill = !two && !options.flow.sequential;
     const uint32_t limit = spans_limit(job, request);
     options.flow.spans = limit;
+    options.flow.times = true;
     *out = (struct mx_profile){
         .warmup = request->warmup, .steps = request->steps, .two_devices = two, .overlap = !options.flow.sequential};
     snprintf(out->data_device, sizeof out->data_device, "%s", mx_device_name(job->devices.data));
@@ -190,11 +232,13 @@ int mx_profile_run(const struct mx_train_job *job, const struct mx_profile_reque
     MX_TRY(mx_trainer_start(trainer, NULL));
     mx_trainer_watch(trainer, request->stop);
     struct mx_pipeline *const pipeline = mx_trainer_pipeline(trainer);
+    out->gradient_floats = mx_trainer_parameters(trainer)->floats;
     MX_TRY(steps_run(trainer, request, request->warmup, &before, NULL));
     if (fill) MX_TRY(rings_fill(pipeline, request));
     batches_settle(pipeline, request->warmup * options.grad_accum, &out->stats);
     mx_pipeline_rest(pipeline); /* what was waited for here belongs to no step */
     mx_pipeline_stats_reset(pipeline);
+    MX_TRY(mx_group_barrier(options.group)); /* all begin together */
     const uint64_t begin_ns = mx_clock_ns();
     MX_TRY(steps_run(trainer, request, request->steps, &windows, out));
     batches_settle(pipeline, request->steps * options.grad_accum, &out->stats);
@@ -203,6 +247,8 @@ int mx_profile_run(const struct mx_train_job *job, const struct mx_profile_reque
     mx_pipeline_advice_input(pipeline, &input);
     out->advice_count = mx_advice_find(&input, out->advice);
     out->load_on_data = input.load_on_data;
+    out->sharing = two && options.flow.share != MX_SHARE_OFF;
+    out->shares = mx_trainer_state(trainer)->shares;
     if (fill) MX_TRY(rings_fill(pipeline, request));
     out->wall_ns = (fill ? mx_clock_ns() : windows.edges_ns[windows.count - 1]) - begin_ns;
     MX_TRY(spans_use(job, request, pipeline, &windows, limit, out));

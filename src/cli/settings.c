@@ -148,6 +148,12 @@ static const char *const shape_names[] = {"enable_static_shapes", "data.enable_s
                                           "training.enable_static_shapes", "data.pad_to_fixed_length", NULL};
 static const char *const tune_names[] = {"autotune", "data.auto_tune", "data.autotune", NULL};
 
+static const struct mx_config_choice share_choices[] = {
+    {"auto", MX_SHARE_AUTO, "where the data device is idle enough and it proves faster"},
+    {"on", MX_SHARE_ON, NULL},
+    {"off", MX_SHARE_OFF, NULL},
+    {NULL, 0, NULL}};
+
 #define PIPELINE struct mx_settings_pipeline
 static const struct mx_config_field pipeline_fields[] = {
     {MX_CONFIG_ENUM(PIPELINE, backend, enum mx_settings_backend, backend_choices, "auto",
@@ -188,7 +194,7 @@ static const struct mx_config_field pipeline_fields[] = {
     {MX_CONFIG_BOOL(
          PIPELINE, static_shapes, "false",
          "Round the room for a batch up to fixed sizes. Batches are never padded, so this only helps devices "
-         "that record their work once (graphs)."),
+         "that record a step's work and start it as one (CUDA graphs)."),
      .aliases = shape_names},
     {MX_CONFIG_BOOL(
          PIPELINE, auto_tune, "true",
@@ -198,6 +204,15 @@ static const struct mx_config_field pipeline_fields[] = {
     {MX_CONFIG_BOOL(
         PIPELINE, overlap, "true",
         "Load, process, transfer and train at the same time. false: one after the other, to compare with.")},
+    {MX_CONFIG_ENUM(
+        PIPELINE, share_work, enum mx_share_mode, share_choices, "off",
+        "In Multi-GPU Mode the data device trains on a part of each batch, too, in the time that preparing "
+        "batches leaves it. The part follows the speeds measured in the first steps, and the log tells each "
+        "change: so results are those of one device up to rounding only.")},
+    {MX_CONFIG_TEXT(PIPELINE, shares, "",
+                    "With share_work: parts that the data device takes, as STEP:SHARE pairs with commas between "
+                    "(0:0.5,15:0.47), instead of measured ones. The log of a run ends with the list that repeats it "
+                    "exactly.")},
 };
 #undef PIPELINE
 
@@ -224,6 +239,10 @@ static const struct mx_config_choice level_choices[] = {
     MX_LEVEL_LIST(X)
 #undef X
         {NULL, 0, NULL}};
+static const struct mx_config_choice report_choices[] = {{"en", MX_SETTINGS_REPORT_EN, "English"},
+                                                         {"fa", MX_SETTINGS_REPORT_FA, "Persian, right to left"},
+                                                         {"off", MX_SETTINGS_REPORT_OFF, "none is written"},
+                                                         {NULL, 0, NULL}};
 static const char *const batch_names[] = {"data.batch_size", NULL};
 static const char *const accum_names[] = {"gradient_accumulation_steps", "grad_accum_steps", NULL};
 static const char *const clip_names[] = {"gradient_clip_norm", NULL};
@@ -292,6 +311,19 @@ static const struct mx_config_field training_fields[] = {
     {MX_CONFIG_INT(TRAINING, skips_max, 1, 1000, "5", "steps",
                    "End with an error when so many steps in a row had a loss or gradient that is not finite.")},
     {MX_CONFIG_DOUBLE(TRAINING, spike, 1, 1000, "6", NULL, "Report a loss or gradient so many deviations too high.")},
+    {MX_CONFIG_DOUBLE(TRAINING, rank_timeout, 1, 86400, "300", "seconds",
+                      "With several processes: end all of them when one makes no progress for so long.")},
+    {MX_CONFIG_BOOL(TRAINING, batch_per_rank, "false",
+                    "With several processes: batch_size and batch_frames are those of each one. false: of all of them "
+                    "together, so that a run does not depend on how many there are.")},
+    {MX_CONFIG_STRING(
+        TRAINING, dashboard, "",
+        "ADDRESS:PORT of the page that shows the run live; empty or off: none. Other than loopback addresses "
+        "need '--dashboard-token', which is never written down.")},
+    {MX_CONFIG_BOOL(TRAINING, tensorboard, "true",
+                    "Write TensorBoard's event files into tensorboard/ of the run folder.")},
+    {MX_CONFIG_ENUM(TRAINING, report, enum mx_settings_report, report_choices, "en",
+                    "Language of report.html, the page that is written when training ends.")},
 };
 #undef TRAINING
 

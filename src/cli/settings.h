@@ -14,6 +14,7 @@
 #include "corpus/tokens.h"
 #include "features/augment.h"
 #include "train/schedule.h"
+#include "train/share.h"
 
 #define MX_SETTINGS_CPU_DEVICES_MAX 1024
 
@@ -55,6 +56,8 @@ struct mx_settings_data {
     double augment_snr_min_db, augment_snr_max_db;
 };
 
+enum mx_settings_report { MX_SETTINGS_REPORT_EN, MX_SETTINGS_REPORT_FA, MX_SETTINGS_REPORT_OFF };
+
 /* Section training. */
 struct mx_settings_training {
     int64_t batch_size, batch_frames, grad_accum;
@@ -71,6 +74,11 @@ struct mx_settings_training {
     int64_t save_every, keep_last, keep_every, eval_every, eval_utterances, early_stopping, samples;
     int64_t skips_max;
     double spike;
+    char dashboard[128]; /* address of the dashboard; "" or "off": none */
+    double rank_timeout; /* seconds */
+    bool batch_per_rank;
+    bool tensorboard;
+    enum mx_settings_report report;
 };
 
 enum mx_settings_backend {
@@ -90,6 +98,8 @@ struct mx_settings_pipeline {
     int64_t prefetch_buffer_size; /* loaded batches; 0: by the batch size, see mx_settings_prefetch */
     double model_start_delay;
     bool memory_isolation, static_shapes, auto_tune, overlap;
+    enum mx_share_mode share_work;
+    char *shares; /* "STEP:SHARE,…"; "": measured */
 };
 
 struct mx_settings {

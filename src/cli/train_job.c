@@ -16,6 +16,8 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "cli/command.h"
+#include "cli/train_observe.h"
+#include "cli/train_ranks.h"
 #include "corpus/packed.h"
 #include "features/recipe.h"
 #include "myxtts/budget.h"
@@ -65,6 +67,7 @@ static int run_open(struct mx_train_job *job)
     checkpoints = job->run == NULL ? NULL : mx_format("%s/" MX_CHECKPOINT_FOLDER, job->run);
     log = checkpoints == NULL ? NULL : mx_format("%s/log.txt", job->run);
     if (log == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (!mx_train_ranks_first(job)) goto out; /* rank 0 alone writes */
     if (!resumed && run_exists(checkpoints)) {
         MX_FAIL(MX_ERR_USAGE, NULL, "%s holds a run already", job->run);
         MX_TRY(mx_error_hint("go on with '--resume %s', or choose another '--output'", job->run));
@@ -122,7 +125,8 @@ static int dataset_open(struct mx_train_job *job)
     if (job->run != NULL && d->caching && !mx_packed_detect(d->train_data)) {
         cache = mx_format("%s/corpus.pack", job->run);
         if (cache == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-        options.cache = cache;
+        /* One process fills a cache; all may read one that is finished. */
+        if (mx_train_ranks_first(job) || mx_packed_detect(cache)) options.cache = cache;
     }
     MX_TRY(mx_dataset_open(&options, &job->dataset));
 out:
@@ -161,6 +165,26 @@ static int model_choose(const struct mx_train_job *job, struct mx_model_config *
     return mx_model_config_check(out);
 }
 
+/* How much of the work the data device may do. */
+static int sharing_choose(struct mx_train_job *job)
+{
+    struct mx_trainer_flow *const flow = &job->options.flow;
+    const struct mx_model_config asked = {.mixed = job->settings.training.mixed_precision};
+    flow->share = job->settings.pipeline.share_work;
+    if (flow->share == MX_SHARE_AUTO && job->options.group != NULL) flow->share = MX_SHARE_OFF; /* ranks share it */
+    if (flow->share == MX_SHARE_OFF || !mx_device_pair_multi(&job->devices)) return 0;
+    const int rc = mx_model_device_check(job->devices.data, &asked);
+    if (rc < 0 && flow->share == MX_SHARE_ON) return rc;
+    if (rc < 0) {
+        mx_info("work sharing: stays off, because %s does not multiply bf16 numbers",
+                mx_device_logical(job->devices.data));
+        mx_error_clear();
+        flow->share = MX_SHARE_OFF;
+        return 0;
+    }
+    return mx_shares_parse(job->settings.pipeline.shares, &flow->shares);
+}
+
 static int options_choose(struct mx_train_job *job)
 {
     const struct mx_settings_training *const t = &job->settings.training;
@@ -180,31 +204,36 @@ static int options_choose(struct mx_train_job *job)
                                          .auto_tune = p->auto_tune,
                                          .static_shapes = p->static_shapes,
                                          .start_delay = delay > 0 ? delay : 1e-3,
+                                         .spans = MX_TRAIN_SPANS,
                                          .augment = mx_settings_augment(&job->settings)};
-    job->options = (struct mx_trainer_options){.device = job->device,
-                                               .dataset = job->dataset,
-                                               .schedule = {.peak = t->learning_rate,
-                                                            .floor = t->learning_rate_floor,
-                                                            .steps = 1,
-                                                            .cycles = (int32_t)t->cycles,
-                                                            .cycle_decay = t->cycle_decay},
-                                               .guard = {.skips_max = t->skips_max, .spike = t->spike},
-                                               .seed = (uint64_t)t->seed,
-                                               .batch_size = (uint32_t)t->batch_size,
-                                               .batch_frames = (uint64_t)t->batch_frames,
-                                               .grad_accum = (int32_t)t->grad_accum,
-                                               .workers = (int32_t)workers,
-                                               .prefetch = mx_settings_prefetch(&job->settings),
-                                               .flow = flow,
-                                               .reference_seconds = d->reference_seconds,
-                                               .grad_clip = t->grad_clip,
-                                               .beta1 = t->beta1,
-                                               .beta2 = t->beta2,
-                                               .epsilon = t->epsilon,
-                                               .weight_decay = t->weight_decay,
-                                               .ema_decay = t->ema_decay,
-                                               .validation_limit = (uint32_t)t->eval_utterances};
-    return model_choose(job, &job->options.model);
+    job->options =
+        (struct mx_trainer_options){.device = job->device,
+                                    .group = job->options.group,
+                                    .dataset = job->dataset,
+                                    .schedule = {.peak = t->learning_rate,
+                                                 .floor = t->learning_rate_floor,
+                                                 .steps = 1,
+                                                 .cycles = (int32_t)t->cycles,
+                                                 .cycle_decay = t->cycle_decay},
+                                    .guard = {.skips_max = t->skips_max, .spike = t->spike},
+                                    .seed = (uint64_t)t->seed,
+                                    .batch_size = (uint32_t)t->batch_size,
+                                    .batch_frames = (uint64_t)t->batch_frames,
+                                    .grad_accum = (int32_t)t->grad_accum,
+                                    .workers = (int32_t)workers,
+                                    .prefetch = mx_settings_prefetch(&job->settings),
+                                    .flow = flow,
+                                    .reference_seconds = d->reference_seconds,
+                                    .grad_clip = t->grad_clip,
+                                    .beta1 = t->beta1,
+                                    .beta2 = t->beta2,
+                                    .epsilon = t->epsilon,
+                                    .weight_decay = t->weight_decay,
+                                    .ema_decay = t->ema_decay,
+                                    .validation_limit = mx_train_ranks_first(job) ? (uint32_t)t->eval_utterances : 0};
+    mx_train_ranks_batch(job, &job->options);
+    const int rc = sharing_choose(job);
+    return rc < 0 ? rc : model_choose(job, &job->options.model);
 }
 
 /* How long the run is, and the schedule that follows from it. */
@@ -225,6 +254,7 @@ static int settings_check(const struct mx_train_job *job)
 {
     const struct mx_settings_training *const t = &job->settings.training;
     const char *const path = job->settings.data.train_data;
+    struct mx_shares shares;
     struct stat info;
     const struct mx_schedule schedule = {.peak = t->learning_rate,
                                          .floor = t->learning_rate_floor,
@@ -236,7 +266,8 @@ static int settings_check(const struct mx_train_job *job)
         return MX_FAIL(MX_ERR_NOT_FOUND, "give '--train-data' a corpus folder, a manifest or a packed corpus",
                        "cannot find %s: %s", path, strerror(errno));
     if (mx_model_size_find(job->settings.model.size) == NULL) return mx_error_last()->code;
-    return mx_schedule_check(&schedule);
+    const int rc = mx_shares_parse(job->settings.pipeline.shares, &shares);
+    return rc < 0 ? rc : mx_schedule_check(&schedule);
 }
 
 int mx_train_job_open(struct mx_train_job *job, bool dry)
@@ -244,13 +275,18 @@ int mx_train_job_open(struct mx_train_job *job, bool dry)
     int rc = 0;
     MX_TRY(settings_check(job));
     const char *const command = job->request.command != NULL ? job->request.command : "myxtts train";
-    if (job->devices.registry == NULL) MX_TRY(mx_device_pair_open(&job->settings, command, &job->devices));
+    if (job->devices.registry == NULL) MX_TRY(mx_train_ranks_devices(job, command));
     job->device = job->devices.model;
     const struct mx_model_config asked = {.mixed = job->settings.training.mixed_precision};
     MX_TRY(mx_model_device_check(job->device, &asked));
+    if (job->settings.pipeline.share_work == MX_SHARE_ON && !mx_device_pair_multi(&job->devices))
+        MX_RAISE(MX_ERR_USAGE,
+                 "name a data and a model device ('--data-gpu 0 --model-gpu 1'), or leave '--share-work on' out",
+                 "work can be shared between two devices only, and there is one, %s", mx_device_name(job->device));
     MX_TRY(origin_open(job));
     if (!dry) MX_TRY(run_open(job));
     MX_TRY(dataset_open(job));
+    MX_TRY(mx_train_ranks_compare(job));
     MX_TRY(options_choose(job));
     MX_TRY(mx_train_plan_make(job, dry));
     steps_choose(job);
@@ -283,9 +319,12 @@ static int words_make(struct mx_train_job *job)
 static int normaliser_choose(struct mx_train_job *job)
 {
     const struct mx_checkpoint_state *const from = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
-    if (from == NULL) return mx_normaliser_measure(job->dataset, job->devices.data, &job->options.normaliser);
-    job->options.normaliser = from->normaliser;
-    return 0;
+    int rc = 0;
+    if (from != NULL)
+        job->options.normaliser = from->normaliser;
+    else if (mx_train_ranks_first(job))
+        rc = mx_normaliser_measure(job->dataset, job->devices.data, &job->options.normaliser);
+    return rc < 0 ? rc : mx_train_ranks_normaliser(job);
 }
 
 /* What happens to the recordings, in numbers. */
@@ -304,14 +343,17 @@ int mx_train_job_start(struct mx_train_job *job)
     int rc = 0;
     char *metrics = NULL, need[MX_BYTES_TEXT_BYTES];
     struct mx_trainer_state state;
-    MX_TRY(settings_keep(job));
+    const bool first = mx_train_ranks_first(job);
+    if (first) MX_TRY(settings_keep(job));
     MX_TRY(words_make(job));
     MX_TRY(normaliser_choose(job));
-    if (job->request.resume == NULL) MX_TRY(mx_train_job_voices(job));
+    if (first && job->request.resume == NULL) MX_TRY(mx_train_job_voices(job));
     mx_info("%s: %" PRIu32 " utterances to train on, %" PRIu32 " for validation; %.1f M parameters, %s on %s (%s)",
             job->run, job->plan.utterances, job->plan.validation, (double)job->plan.model.parameters * 1e-6,
             mx_bytes_text(job->plan.device_bytes, need), mx_device_name(job->device),
             mx_device_info(job->device)->name);
+    mx_train_ranks_announce(job);
+    MX_TRY(mx_train_ranks_sums(job));
     augment_say(&job->options.flow.augment);
     mx_device_pair_announce(&job->devices, &job->settings, job->options.flow.buffer);
     MX_TRY(mx_train_plan_say(job));
@@ -321,8 +363,11 @@ int mx_train_job_start(struct mx_train_job *job)
     metrics = mx_format("%s/metrics.jsonl", job->run);
     if (job->host == NULL || metrics == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_train_job_restore(job, &state));
-    MX_TRY(mx_train_job_samples_open(job));
-    MX_TRY(mx_metrics_open(metrics, state.step, &job->metrics));
+    if (first) {
+        MX_TRY(mx_train_job_samples_open(job));
+        MX_TRY(mx_metrics_open(metrics, state.step, &job->metrics));
+        mx_metrics_plan(job->metrics, job->steps);
+    }
     MX_TRY(mx_trainer_start(job->trainer, &state));
     if (job->request.resume != NULL)
         mx_info("going on after step %" PRId64 " of %" PRId64 ", epoch %" PRIu32, state.step, job->steps, state.epoch);
@@ -340,6 +385,7 @@ void mx_train_job_close(struct mx_train_job *job)
     mx_dataset_close(job->dataset);
     mx_vocabulary_destroy(job->vocabulary);
     mx_checkpoint_close(job->origin);
+    mx_train_ranks_leave(job);
     mx_device_pair_close(&job->devices);
     mx_free(job->host);
     mx_free(job->words);

@@ -8,24 +8,33 @@
  *     log.txt          everything from info on, with times
  *     metrics.jsonl    train/metrics.h
  *     checkpoints/     checkpoint/checkpoint.h
- *     samples/         step-N/000.wav …: what the voice says at an evaluation, and 000.png … its mel
- *     voices/          one recording of each speaker, by number, that tells `myxtts synth` whose voice it is
- *     corpus.pack      decoded recordings of a folder (corpus/dataset.h), unless caching is off
+ *     run.json         observe/run.h
+ *     samples/         step-N/000.wav …: what the voice says at an evaluation, and 000.png … its mel; recorded/000.wav
+ * …: the recordings of these texts; step-N/target.png …: observe/pictures.h tensorboard/     observe/events.h, unless
+ * it is off report.html      observe/page.h, when a run has ended voices/          one recording of each speaker, by
+ * number, that tells `myxtts synth` whose voice it is corpus.pack      decoded recordings of a folder
+ * (corpus/dataset.h), unless caching is off
  *
  * Memory: a job owns everything that it opened; mx_train_job_close releases it, also after a failure.
  */
 #ifndef MX_CLI_TRAIN_JOB_H
 #define MX_CLI_TRAIN_JOB_H
 
+#include <inttypes.h>
+
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/pipeline_options.h"
 #include "cli/settings.h"
+#include "dist/dist.h"
 #include "speech/speak.h"
 #include "train/metrics.h"
 #include "train/trainer.h"
 
-#define MX_TRAIN_VOICE "voices/%03zu.wav" /* of a run folder */
+/* Of a run folder. */
+#define MX_TRAIN_VOICE    "voices/%03zu.wav"
+#define MX_TRAIN_SAMPLES  "samples/step-%08" PRId64
+#define MX_TRAIN_RECORDED "samples/recorded/%03" PRId64 ".wav"
 
 /* What the command line says besides settings; strings are borrowed. */
 struct mx_train_request {
@@ -44,6 +53,7 @@ struct mx_train_job {
     struct mx_device *device;         /* of the pair, the one that trains */
     struct mx_checkpoint *origin;     /* of resume and init_from */
     struct mx_vocabulary *vocabulary; /* of the origin; NULL: the corpus has its own */
+    struct mx_dist *dist;             /* the ranks of the run; NULL: this process alone (train_ranks.h) */
     struct mx_dataset *dataset;
     struct mx_trainer_options options;
     struct mx_trainer_plan plan;
@@ -51,6 +61,7 @@ struct mx_train_job {
     int64_t steps;      /* the last one of the run */
     struct mx_trainer *trainer;
     struct mx_metrics *metrics;
+    struct mx_train_observer *observer; /* while it runs; train_observe.h */
     struct mx_speak *speak;             /* of samples; NULL: none are spoken */
     struct mx_dataset_reader *listener; /* of their recordings */
     float *host;                        /* [4, floats]: arrays on their way to or from a checkpoint */

@@ -71,6 +71,63 @@ static int64_t largest(const struct mx_train_job *job, bool batch, int64_t least
     return good;
 }
 
+/* ---- work sharing ---- */
+
+static const double rooms[] = {MX_SHARE_MOST, 0.5, 0.375, 0.25, 0.125}; /* parts of a batch */
+#define ROOMS (sizeof rooms / sizeof rooms[0])
+
+/* Would the data device hold this, with as few prepared batches as may be? */
+static bool data_fits(const struct mx_train_job *job, struct mx_trainer_options options, struct mx_trainer_plan *plan)
+{
+    if (job->settings.pipeline.auto_tune && options.flow.buffer > BUFFER_LEAST) options.flow.buffer = BUFFER_LEAST;
+    return mx_trainer_plan(&options, plan) == 0 && plan->data_bytes <= left_on(job->devices.data);
+}
+
+/* What does not fit even with the smallest part of a batch is refused, or with `auto` not done. */
+static int sharing_refuse(struct mx_train_job *job, uint64_t bytes, bool dry)
+{
+    char need[MX_BYTES_TEXT_BYTES], have[MX_BYTES_TEXT_BYTES];
+    const struct mx_device *const data = job->devices.data;
+    mx_bytes_text(bytes, need);
+    mx_bytes_text(left_on(data), have);
+    if (job->options.flow.share == MX_SHARE_AUTO) {
+        mx_info("work sharing: stays off, because a replica of the model would take %s of %s, which has %s left", need,
+                mx_device_logical(data), have);
+        job->options.flow.share = MX_SHARE_OFF;
+        return 0;
+    }
+    if (dry) return 0; /* the table shows it */
+    MX_FAIL(MX_ERR_BUDGET, NULL, "work sharing would take %s of %s (%s), which has %s left", need, mx_device_name(data),
+            mx_device_logical(data), have);
+    return mx_error_hint("a higher '--data-gpu-memory', a smaller '--batch-size'%s or '--share-work off' would help; "
+                         "'myxtts train --dry-run' shows what takes how much",
+                         job->settings.pipeline.auto_tune ? "" : " or '--buffer-size'");
+}
+
+/* Finds the largest part of a batch that the data device has room for, besides what it does anyway. */
+static int sharing_fit(struct mx_train_job *job, bool dry)
+{
+    struct mx_trainer_plan plan;
+    struct mx_trainer_options options = job->options;
+    if (options.flow.share == MX_SHARE_OFF || !mx_device_pair_multi(&job->devices)) return 0;
+    options.flow.share = MX_SHARE_OFF;
+    if (!data_fits(job, options, &plan)) return 0; /* whatever is wrong, it is not this */
+    options.flow.share = job->options.flow.share;
+    for (size_t i = 0; i < ROOMS; i++) {
+        options.flow.share_most = rooms[i];
+        if (!data_fits(job, options, &plan)) {
+            if (plan.data_bytes == 0) return mx_error_last()->code; /* a share that was given is too much */
+            continue;
+        }
+        if (i > 0 && job->options.flow.share_most != rooms[i])
+            mx_info("work sharing: at most %.1f %% of a batch, because %s has no memory for more", 100 * rooms[i],
+                    mx_device_logical(job->devices.data));
+        job->options.flow.share_most = rooms[i];
+        return 0;
+    }
+    return sharing_refuse(job, plan.data_bytes, dry);
+}
+
 static int refuse(struct mx_train_job *job, const struct mx_device *device)
 {
     char need[MX_BYTES_TEXT_BYTES], have[MX_BYTES_TEXT_BYTES];
@@ -96,6 +153,7 @@ int mx_train_plan_make(struct mx_train_job *job, bool dry)
     int rc = 0;
     const struct mx_device *device;
     const int32_t wanted = job->options.flow.buffer;
+    MX_TRY(sharing_fit(job, dry));
     MX_TRY(mx_trainer_plan(&job->options, &job->plan));
     device = short_of(job, &job->plan);
     if (device == NULL) goto out;

@@ -14,6 +14,8 @@
 #include "base/progress.h"
 #include "cli/interrupt.h"
 #include "cli/train_job.h"
+#include "cli/train_observe.h"
+#include "cli/train_ranks.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 
@@ -25,11 +27,14 @@ static int evaluation_run(struct mx_train_job *job, bool *best)
     struct mx_trainer_evaluation *const e = &job->evaluation;
     *best = false;
     if (mx_trainer_validation_count(job->trainer) == 0) return 0;
+    mx_dist_tick(job->dist);
     MX_TRY(mx_trainer_evaluate(job->trainer, e));
+    mx_dist_tick(job->dist);
     job->evaluated = true;
     if (e->utterances == 0) return 0;
     MX_TRY(mx_metrics_evaluation(job->metrics, step, e));
     MX_TRY(mx_train_job_samples(job));
+    mx_train_observer_evaluation(job->observer);
     mx_info("step %" PRId64 ": validation loss %.4f (mel %.4f, duration %.4f, pitch %.4f); spoken: %.2f dB from the "
             "recordings, duration off by %.0f %%, pitch by %.1f semitones",
             step, e->losses.total, e->losses.values[MX_LOSS_MEL], e->losses.values[MX_LOSS_DURATION],
@@ -92,7 +97,10 @@ static void status_note(const struct mx_train_job *job, const struct mx_trainer_
 {
     const struct mx_monitor_report *const flow = &report->flow;
     char devices[96], used[MX_BYTES_TEXT_BYTES], limit[MX_BYTES_TEXT_BYTES];
-    if (mx_device_pair_multi(&job->devices))
+    if (report->sharing)
+        snprintf(devices, sizeof devices, "GPU:0 %.0f %% (%.0f %% of the batch)  GPU:1 %.0f %%", 100 * flow->data_busy,
+                 100 * (double)report->shared_frames / (double)report->frames, 100 * flow->model_busy);
+    else if (mx_device_pair_multi(&job->devices))
         snprintf(devices, sizeof devices, "GPU:0 %.0f %%  GPU:1 %.0f %%", 100 * flow->data_busy,
                  100 * flow->model_busy);
     else
@@ -117,6 +125,7 @@ static int step_run(struct mx_train_job *job, struct mx_progress *progress, bool
         return mx_error_restore(&failure);
     }
     MX_TRY(mx_metrics_step(job->metrics, &report));
+    mx_train_observer_step(job->observer, &report);
     status_note(job, &report, progress);
     mx_progress_add(progress, 1);
     const bool end = report.step >= job->steps;
@@ -125,16 +134,25 @@ static int step_run(struct mx_train_job *job, struct mx_progress *progress, bool
         *enough = patience_over(job, report.step);
     }
     *saved = end || *enough || best || report.step % t->save_every == 0;
-    if (*saved) MX_TRY(mx_train_job_save(job, best));
+    if (*saved) {
+        mx_train_observer_flush(job->observer);
+        MX_TRY(mx_train_job_save(job, best));
+    }
 out:
     return rc;
+}
+
+static enum mx_run_state state_of(int rc, bool enough, bool late)
+{
+    if (rc == MX_ERR_INTERRUPTED) return MX_RUN_INTERRUPTED;
+    return rc < 0 ? MX_RUN_FAILED : enough ? MX_RUN_EARLY : late ? MX_RUN_TIME : MX_RUN_DONE;
 }
 
 int mx_train_job_run(struct mx_train_job *job)
 {
     int rc = 0;
     /* A new run that is interrupted before its first step is saved, too, so that it can be resumed. */
-    bool saved = job->request.resume != NULL, enough = false, started = false;
+    bool saved = job->request.resume != NULL, enough = false, started = false, late = false, stopped = false;
     struct mx_interrupt interrupt;
     struct mx_progress *progress = NULL;
     const uint64_t begin = mx_clock_ns();
@@ -145,14 +163,20 @@ int mx_train_job_run(struct mx_train_job *job)
         return 0;
     }
     const atomic_bool *const stop = mx_interrupt_watch(&interrupt);
-    mx_trainer_watch(job->trainer, stop);
+    if (job->options.group == NULL) mx_trainer_watch(job->trainer, stop); /* ranks end a step together or not at all */
+    job->observer = mx_train_observer_open(job);
     started = warm_up(job, stop);
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Training",
                                                            .unit = "steps",
                                                            .total = (uint64_t)(job->steps - state->step)},
                              &progress));
-    while (state->step < job->steps && !enough && !atomic_load(stop)) {
-        if (limit > 0 && (double)(mx_clock_ns() - begin) >= limit) {
+    while (state->step < job->steps) {
+        late = !enough && limit > 0 && (double)(mx_clock_ns() - begin) >= limit;
+        stopped = !enough && atomic_load(stop);
+        bool over = enough || late;
+        MX_TRY(mx_train_ranks_agree(job, &stopped, &over));
+        if (stopped || enough) break;
+        if (late) {
             mx_info("the time limit of %g minutes is reached", job->settings.training.max_minutes);
             bool best = false;
             if (!saved && state->step > 0) MX_TRY(evaluation_run(job, &best));
@@ -167,15 +191,22 @@ int mx_train_job_run(struct mx_train_job *job)
         }
     }
     if (!saved) MX_TRY(mx_train_job_save(job, false));
+    if (state->shares.count > 0) {
+        char list[MX_SHARES_TEXT_BYTES];
+        mx_shares_format(&state->shares, list);
+        mx_info("work sharing: '--share-work on --shares %s' repeats this run", list);
+    }
     if (enough)
         mx_info("nothing better since step %" PRIu64 ": training ends early, after step %" PRId64, job->best_step,
                 state->step);
-    if (!enough && atomic_load(stop) && state->step < job->steps) {
+    if (stopped && state->step < job->steps) {
         MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted after step %" PRId64 "; everything is saved", state->step);
         MX_TRY(mx_error_hint("'myxtts train --resume %s' goes on", job->run));
     }
 out:
     mx_progress_finish(progress);
+    mx_train_observer_close(job->observer, state_of(rc, enough, late));
+    job->observer = NULL;
     mx_trainer_watch(job->trainer, NULL);
     mx_interrupt_leave(&interrupt);
     return rc;

@@ -8,11 +8,13 @@
  */
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/canvas.h"
 #include "base/log.h"
 #include "cli/train_job.h"
+#include "corpus/audio.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
 #include "speech/wav.h"
@@ -102,6 +104,22 @@ out:
     return rc;
 }
 
+/* The recording of a sample, once in a run: what it should sound like. */
+static int recording_keep(const struct mx_train_job *job, const struct mx_dataset_item *item, uint32_t number)
+{
+    int rc = 0;
+    char *const path = mx_format("%s/" MX_TRAIN_RECORDED, job->run, (int64_t)number);
+    char *const folder = mx_format("%s/samples/recorded", job->run);
+    if (path == NULL || folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (access(path, F_OK) == 0) goto out;
+    MX_TRY(mx_train_folder_make(folder));
+    MX_TRY(mx_wav_write(path, item->samples, item->sample_count, MX_AUDIO_RATE, MX_WAV_PCM16));
+out:
+    mx_free(path);
+    mx_free(folder);
+    return rc;
+}
+
 static int sample_speak(struct mx_train_job *job, uint32_t utterance, const char *folder, uint32_t number)
 {
     int rc = 0;
@@ -115,6 +133,7 @@ static int sample_speak(struct mx_train_job *job, uint32_t utterance, const char
         return 0;
     }
     MX_TRY(rc);
+    MX_TRY(recording_keep(job, &item, number));
     MX_TRY(mx_speak_reference(job->speak, item.samples, item.sample_count, &reference, &how.reference_frames));
     how.reference = reference;
     rc = mx_speak_text(job->speak, item.text, strlen(item.text), &how, &sound);
@@ -139,7 +158,7 @@ int mx_train_job_samples(struct mx_train_job *job)
     const int64_t wanted = job->settings.training.samples;
     char *folder = NULL;
     if (job->speak == NULL) return 0;
-    folder = mx_format("%s/samples/step-%08" PRId64, job->run, mx_trainer_state(job->trainer)->step);
+    folder = mx_format("%s/" MX_TRAIN_SAMPLES, job->run, mx_trainer_state(job->trainer)->step);
     if (folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_train_folder_make(folder));
     for (uint32_t i = 0; i < all && i < wanted; i++)

@@ -27,11 +27,13 @@
     X("guard.loss_variance", guard.loss.variance)                                                                      \
     X("guard.norm_mean", guard.norm.mean)                                                                              \
     X("guard.norm_variance", guard.norm.variance)
-#define EXTRAS 9
+#define EXTRAS 10
+#define SHARES "shares" /* train/share.h; only where there were any */
 
 struct extras {
     struct mx_metadata list[EXTRAS];
     char texts[EXTRAS][MX_TEXT_DOUBLE_BYTES];
+    char shares[MX_SHARES_TEXT_BYTES];
 };
 
 static size_t extras_write(const struct mx_trainer_state *state, struct extras *extras)
@@ -49,6 +51,8 @@ static size_t extras_write(const struct mx_trainer_state *state, struct extras *
     n++;
     FRACTIONS(X)
 #undef X
+    mx_shares_format(&state->shares, extras->shares);
+    if (state->shares.count > 0) extras->list[n++] = (struct mx_metadata){SHARES, extras->shares};
     return n;
 }
 
@@ -71,7 +75,8 @@ static int extras_read(const struct mx_checkpoint_state *from, struct mx_trainer
     if (text == NULL || mx_text_parse_double(text, &state->member) != MX_TEXT_NUMBER) return extra_missing(word);
     FRACTIONS(X)
 #undef X
-    return 0;
+    text = mx_checkpoint_extra(from, SHARES);
+    return text == NULL ? 0 : mx_shares_parse(text, &state->shares);
 }
 
 /* ---- saving ---- */

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Installs a build below a prefix, and takes it away again without a trace.
+#
+#     scripts/install.sh install build /usr/local
+#     scripts/install.sh uninstall build /usr/local
+#
+# DESTDIR is honoured. The list of what was installed, files and the folders that were made for them, lies in
+# PREFIX/share/myxtts/installed.txt, so that uninstalling works without the build folder. Installing again over an older
+# version keeps what the older one had in the list.
+
+set -euo pipefail
+
+action="$1" build="$2" prefix="$3" root="${DESTDIR:-}"
+[[ $prefix == /* ]] || { printf 'install: PREFIX must begin with /, it is %s\n' "$prefix" >&2; exit 1; }
+list="$root$prefix/share/myxtts/installed.txt"
+
+case "$action" in
+install)
+    # A trial in an empty folder tells which folders will be needed; those that are missing now will be ours.
+    work="$(mktemp -d)"
+    trap 'rm -rf "$work"' EXIT
+    DESTDIR="$work/trial" cmake --install "$build" --prefix "$prefix" >/dev/null
+    mkdir -p "$work/trial$prefix/share/myxtts"
+    find "$work/trial" -mindepth 1 \( -type d -printf '%P/\n' \) -o -type f -printf '%P\n' >"$work/paths"
+    while IFS= read -r path; do
+        if [[ $path != */ || ! -d "$root/$path" ]]; then printf '/%s\n' "$path"; fi
+    done <"$work/paths" >"$work/list"
+    DESTDIR="$root" cmake --install "$build" --prefix "$prefix" >/dev/null
+    mkdir -p "$(dirname "$list")"
+    if [[ -e $list ]]; then cat "$list" >>"$work/list"; fi
+    sort -u "$work/list" >"$list"
+    printf 'installed below %s; uninstall with: make uninstall PREFIX=%s\n' "$root$prefix" "$prefix"
+    ;;
+uninstall)
+    if [[ ! -e $list ]]; then
+        printf 'uninstall: nothing is installed below %s (no %s)\n' "$root$prefix" "$list" >&2
+        exit 1
+    fi
+    mapfile -t paths < <(sort -r "$list")
+    rm -f "$list"
+    for path in "${paths[@]}"; do
+        if [[ $path != */ ]]; then rm -f "$root$path"; fi
+    done
+    # The innermost folders first. One that holds something else by now stays.
+    for path in "${paths[@]}"; do
+        if [[ $path == */ ]]; then rmdir --ignore-fail-on-non-empty "$root$path" 2>/dev/null || true; fi
+    done
+    printf 'uninstalled from %s\n' "$root$prefix"
+    ;;
+*)
+    printf 'install: "%s" is neither install nor uninstall\n' "$action" >&2
+    exit 1
+    ;;
+esac

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * myxtts completion: what a shell needs to complete command lines of this program.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/reference.h"
+#include "myxtts/error.h"
+
+struct values {
+    const char *output;
+};
+
+static const struct mx_option options[] = {
+    {MX_OPTION_STRING(struct values, output, "output", "FILE", "standard output", "Write the script to this file."),
+     .letter = 'o'},
+};
+
+static const struct mx_example examples[] = {
+    {"source <(myxtts completion bash)", "completes in this bash"},
+    {"myxtts completion bash --output ~/.local/share/bash-completion/completions/myxtts", "and in all later ones"},
+    {"myxtts completion zsh --output ~/.zfunc/_myxtts", "for zsh, if ~/.zfunc is in its fpath"},
+};
+
+static int run(const void *given, const struct mx_option_list *operands)
+{
+    int rc = 0;
+    const struct values *const values = given;
+    const char *const shell = operands->count > 0 ? operands->items[0] : "";
+    char quoted[96];
+    struct mx_text text = {0};
+    if (strcmp(shell, "bash") == 0)
+        MX_TRY(mx_reference_bash(&text));
+    else if (strcmp(shell, "zsh") == 0)
+        MX_TRY(mx_reference_zsh(&text));
+    else if (operands->count == 0)
+        MX_RAISE(MX_ERR_USAGE, "'myxtts completion bash' or 'myxtts completion zsh'", "say for which shell");
+    else
+        MX_RAISE(MX_ERR_USAGE, "there are 'bash' and 'zsh'", "no completion for the shell %s",
+                 mx_text_quote(quoted, sizeof quoted, shell));
+    if (values->output != NULL)
+        MX_TRY(mx_file_write_atomic(values->output, text.data, text.length));
+    else
+        fputs(text.data, stdout);
+out:
+    mx_text_release(&text);
+    return rc;
+}
+
+const struct mx_command mx_command_completion = {
+    .name = "completion",
+    .page =
+        {
+            .command = "myxtts completion",
+            .operands = "bash|zsh",
+            .operand_max = 1,
+            .summary = "write the completion of command lines for a shell",
+            .description =
+                "The script completes commands, flags, their choices, files and folders. It is written from the "
+                "tables of this very program, so it fits it. 'make install' installs both.",
+            .examples = examples,
+            .example_count = sizeof examples / sizeof examples[0],
+        },
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .values_bytes = sizeof(struct values),
+    .run = run,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * myxtts reference: the pages about the program that come from its tables.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/reference.h"
+#include "myxtts/error.h"
+
+struct values {
+    const char *language, *output;
+};
+
+static const char *const languages[] = {"en", "fa", NULL};
+
+static const struct mx_option options[] = {
+    {MX_OPTION_CHOICE(struct values, language, "language", "LANGUAGE", languages, "en",
+                      "Language of headings and explanations of the Markdown page.")},
+    {MX_OPTION_STRING(struct values, output, "output", "FILE", "standard output", "Write the page to this file."),
+     .letter = 'o'},
+};
+
+static const struct mx_example examples[] = {
+    {"myxtts reference markdown --language fa --output docs/fa/options.md", "writes the Persian page"},
+    {"myxtts reference man | man -l -", "shows the manual page of this very program"},
+};
+
+static int run(const void *given, const struct mx_option_list *operands)
+{
+    int rc = 0;
+    const struct values *const values = given;
+    const char *const format = operands->count > 0 ? operands->items[0] : "";
+    char quoted[96];
+    struct mx_text text = {0};
+    if (strcmp(format, "man") == 0 && values->language != NULL)
+        MX_RAISE(MX_ERR_USAGE, "leave '--language' out", "the manual page is there in English only");
+    if (strcmp(format, "man") == 0)
+        MX_TRY(mx_reference_man(&text));
+    else if (strcmp(format, "markdown") == 0)
+        MX_TRY(mx_reference_markdown(values->language != NULL && strcmp(values->language, "fa") == 0
+                                         ? MX_REFERENCE_PERSIAN
+                                         : MX_REFERENCE_ENGLISH,
+                                     &text));
+    else if (operands->count == 0)
+        MX_RAISE(MX_ERR_USAGE, "'myxtts reference markdown' or 'myxtts reference man'", "say which page to write");
+    else
+        MX_RAISE(MX_ERR_USAGE, "there are 'markdown' and 'man'", "no page of the kind %s",
+                 mx_text_quote(quoted, sizeof quoted, format));
+    if (values->output != NULL)
+        MX_TRY(mx_file_write_atomic(values->output, text.data, text.length));
+    else
+        fputs(text.data, stdout);
+out:
+    mx_text_release(&text);
+    return rc;
+}
+
+const struct mx_command mx_command_reference = {
+    .name = "reference",
+    .page =
+        {
+            .command = "myxtts reference",
+            .operands = "markdown|man",
+            .operand_max = 1,
+            .summary = "write the page of all flags and settings, or the manual page",
+            .description =
+                "Everything on these pages comes from the tables that also parse the command line and the settings "
+                "file. 'make docs' keeps the pages of the project with it.",
+            .examples = examples,
+            .example_count = sizeof examples / sizeof examples[0],
+        },
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .values_bytes = sizeof(struct values),
+    .run = run,
+};
