@@ -83,13 +83,21 @@ screen_awaited() {
     done
 }
 
+# end_awaited: until the terminal's state was told; script ends its command when there is nothing more to read
+end_awaited() {
+    for _ in $(seq 200); do
+        if grep -q '^-*echo' terminal.out; then break; fi
+        sleep 0.05
+    done
+}
+
 # on_terminal KEYS COMMAND...: what the command writes to a terminal of 24 rows and 90 columns, and KEYS are pressed as
 # soon as it has the screen.
 on_terminal() {
     local keys=$1
     shift
     : >terminal.out
-    { [ -z "$keys" ] || { screen_awaited && printf '%s' "$keys"; } && sleep 0.5; } |
+    { [ -z "$keys" ] || { screen_awaited && printf '%s' "$keys"; } && end_awaited; } |
         script -qefc "stty rows 24 cols 90; $*; echo code=\$?; stty -a | tr ' ;' '\n\n' | grep -x -e -*icanon -e -*echo" \
             /dev/null >terminal.out 2>&1
 }

@@ -19,7 +19,7 @@
 #include "myxtts/error.h"
 #include "support/training_rig.h"
 
-#define FOLLOWED 100 /* steps */
+#define FOLLOWED 16 /* steps; rounding grows, and later it decides which of two alignments is the best */
 
 static struct mx_trainer_options shared_options(enum training_corpus corpus, const char *shares)
 {
