@@ -20,38 +20,12 @@
 #include "myxtts/error.h"
 #include "ops/case.h"
 #include "ops/reference.h"
-#include "support/cuda.h"
+#include "support/cuda_beside_cpu.h"
 
 #define USUAL_CASES 14
 #define LARGE_CASES 1
 
-struct pair {
-    struct op_cpu cpu;
-    struct cuda_pair cuda; /* device 0 */
-    const struct cuda_double *control;
-};
-
-static int setup(void **state)
-{
-    static struct pair pair;
-    *state = &pair;
-    pair.control = cuda_double_use("");
-    if (op_cpu_open(&pair.cpu, 1, 0) < 0) return -1;
-    const int rc = cuda_open(&pair.cuda, 1);
-    if (rc < 0) fprintf(stderr, "%s (%s)\n", mx_error_last()->message, mx_error_last()->hint);
-    return rc;
-}
-
-static int teardown(void **state)
-{
-    struct pair *pair = *state;
-    op_cpu_close(&pair->cpu);
-    cuda_close(&pair->cuda);
-    cuda_assert_clean(pair->control);
-    return 0;
-}
-
-static void compare(struct pair *pair, enum mx_op op)
+static void compare(struct cuda_beside_cpu *pair, enum mx_op op)
 {
     const uint64_t count = USUAL_CASES + LARGE_CASES + (op_can_be_wide(op) ? 1 : 0);
     for (uint64_t seed = 0; seed < count; seed++) {
@@ -85,7 +59,7 @@ MX_OP_LIST(OP_PAIR, OP_SOLO)
  * lanes run between two barriers, and no sum on how groups are scheduled. */
 static void order_does_not_matter(void **state)
 {
-    struct pair *pair = *state;
+    struct cuda_beside_cpu *pair = *state;
     for (int op = 0; op < MX_OP_COUNT; op++) {
         for (uint64_t seed = 70; seed < 74; seed++) {
             struct op_case c;
@@ -115,5 +89,5 @@ int main(int argc, char **argv)
             cmocka_unit_test(order_does_not_matter),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, cuda_beside_cpu_open, cuda_beside_cpu_close);
 }

@@ -16,41 +16,15 @@
 #include "myxtts/error.h"
 #include "ops/case.h"
 #include "ops/reference.h"
-#include "support/cuda.h"
+#include "support/cuda_beside_cpu.h"
 
 #define USUAL_CASES 20
 #define LARGE_CASES 1
 #define PART_BYTES  ((16 << 20) / 3) /* of each operand: a device of 1 GiB has 16 MiB for all */
 
-struct pair {
-    struct op_cpu cpu;
-    struct cuda_pair cuda;
-    const struct cuda_double *control;
-};
-
-static int setup(void **state)
-{
-    static struct pair pair;
-    *state = &pair;
-    pair.control = cuda_double_use("");
-    if (op_cpu_open(&pair.cpu, 1, 0) < 0) return -1;
-    const int rc = cuda_open(&pair.cuda, 1);
-    if (rc < 0) fprintf(stderr, "%s (%s)\n", mx_error_last()->message, mx_error_last()->hint);
-    return rc;
-}
-
-static int teardown(void **state)
-{
-    struct pair *pair = *state;
-    op_cpu_close(&pair->cpu);
-    cuda_close(&pair->cuda);
-    cuda_assert_clean(pair->control);
-    return 0;
-}
-
 static void bf16(void **state)
 {
-    struct pair *pair = *state;
+    struct cuda_beside_cpu *pair = *state;
     int ops = 0;
     for (int op = 0; op < MX_OP_COUNT; op++) {
         if (!op_knows_bf16((enum mx_op)op)) continue;
@@ -171,7 +145,7 @@ static float *conv_run(struct mx_device *device, int which)
 
 static void convolutions(void **state)
 {
-    struct pair *pair = *state;
+    struct cuda_beside_cpu *pair = *state;
     static const char *const names[] = {"conv1d", "conv1d_grad_input", "conv1d_grad_weight"};
     assert_true(ROWS * IN * TAPS * 4 > PART_BYTES);
     for (int which = 0; which < 3; which++) {
@@ -221,7 +195,7 @@ static float *matmul_run(struct mx_device *device, const struct shape *s, bool r
 /* Each operand in turn is more than its part of the work memory. */
 static void blocks(void **state)
 {
-    struct pair *pair = *state;
+    struct cuda_beside_cpu *pair = *state;
     static const struct shape shapes[] = {
         {"A in blocks of rows", 12001, 4, 250, false, false, false},
         {"B in blocks of columns", 4, 12001, 250, false, false, false},
@@ -248,5 +222,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(blocks),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, cuda_beside_cpu_open, cuda_beside_cpu_close);
 }

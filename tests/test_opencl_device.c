@@ -17,6 +17,7 @@
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 #include "myxtts/ops.h"
+#include "support/accelerator.h"
 #include "support/graph.h"
 #include "support/model_rig.h"
 #include "support/opencl.h"
@@ -36,20 +37,6 @@ static int setup(void **state)
     two = available && opencl_open(&pair, 2) == 0;
     if (two) opencl_close(&pair);
     return 0;
-}
-
-static struct mx_stream *stream_make(struct mx_device *device)
-{
-    struct mx_stream *stream;
-    assert_int_equal(mx_stream_create(device, "test", &stream), 0);
-    return stream;
-}
-
-static struct mx_buffer *buffer_make(struct mx_device *device, size_t bytes)
-{
-    struct mx_buffer *buffer;
-    assert_int_equal(mx_buffer_create(device, "test", bytes, &buffer), 0);
-    return buffer;
 }
 
 static void test_info(void **state)
@@ -197,27 +184,9 @@ static void test_wrong_data(void **state)
 {
     (void)state;
     struct opencl_pair pair;
-    const int32_t ids[4] = {0, 1, 99, 2};
-    const float table[8] = {0};
     if (!available) skip();
     assert_int_equal(opencl_open(&pair, 1), 0);
-    struct mx_stream *const stream = stream_make(pair.devices[0]);
-    struct mx_buffer *const buffer = buffer_make(pair.devices[0], 256);
-    assert_int_equal(mx_copy_upload(stream, mx_slice_at(buffer, 0), ids, sizeof ids), 0);
-    assert_int_equal(mx_copy_upload(stream, mx_slice_at(buffer, 64), table, sizeof table), 0);
-    const struct mx_embedding_args args = {.ids = mx_slice_at(buffer, 0),
-                                           .table = mx_slice_at(buffer, 64),
-                                           .y = mx_slice_at(buffer, 128),
-                                           .rows = 4,
-                                           .n = 2,
-                                           .vocabulary = 4,
-                                           .factor = 1};
-    assert_int_equal(mx_embedding(stream, &args), 0);
-    assert_int_equal(mx_stream_sync(stream), MX_ERR_DATA);
-    assert_non_null(strstr(mx_error_last()->message, "id 99 in row 2"));
-    assert_int_equal(mx_embedding(stream, &args), MX_ERR_DATA); /* it stays */
-    mx_stream_release(stream);
-    mx_buffer_release(buffer);
+    wrong_data_fail(pair.devices[0]);
     opencl_close(&pair);
 }
 

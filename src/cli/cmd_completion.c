@@ -2,10 +2,8 @@
  *
  * myxtts completion: what a shell needs to complete command lines of this program.
  */
-#include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "cli/reference.h"
 #include "myxtts/error.h"
 
@@ -40,10 +38,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     else
         MX_RAISE(MX_ERR_USAGE, "there are 'bash' and 'zsh'", "no completion for the shell %s",
                  mx_text_quote(quoted, sizeof quoted, shell));
-    if (values->output != NULL)
-        MX_TRY(mx_file_write_atomic(values->output, text.data, text.length));
-    else
-        fputs(text.data, stdout);
+    MX_TRY(mx_reference_put(&text, values->output));
 out:
     mx_text_release(&text);
     return rc;

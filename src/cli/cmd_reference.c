@@ -2,10 +2,8 @@
  *
  * myxtts reference: the pages about the program that come from its tables.
  */
-#include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "cli/reference.h"
 #include "myxtts/error.h"
 
@@ -48,10 +46,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     else
         MX_RAISE(MX_ERR_USAGE, "there are 'markdown' and 'man'", "no page of the kind %s",
                  mx_text_quote(quoted, sizeof quoted, format));
-    if (values->output != NULL)
-        MX_TRY(mx_file_write_atomic(values->output, text.data, text.length));
-    else
-        fputs(text.data, stdout);
+    MX_TRY(mx_reference_put(&text, values->output));
 out:
     mx_text_release(&text);
     return rc;

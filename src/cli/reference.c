@@ -4,7 +4,10 @@
  */
 #include "cli/reference.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "base/file.h"
 
 const struct mx_reference_variable mx_reference_variables[] = {
     {"MYXTTS_ISA", "Kernels of a portable build instead of the best ones this machine can run: base, avx2 or avx512."},
@@ -52,4 +55,11 @@ const char *mx_reference_operand(const char **at, size_t *length)
         if (*length > 0 && strspn(word, "abcdefghijklmnopqrstuvwxyz") == *length) return word;
     }
     return NULL;
+}
+
+int mx_reference_put(const struct mx_text *text, const char *path)
+{
+    if (path != NULL) return mx_file_write_atomic(path, text->data, text->length);
+    fputs(text->data, stdout);
+    return 0;
 }

@@ -28,6 +28,9 @@ int mx_reference_man(struct mx_text *out);
 int mx_reference_bash(struct mx_text *out);
 int mx_reference_zsh(struct mx_text *out);
 
+/* A page or script that was written, to a file; NULL: to standard output. */
+int mx_reference_put(const struct mx_text *text, const char *path);
+
 /* ---- what the writers share ---- */
 
 /* Does the word that stands for a value ("FILE", "DIR", "RUN") mean something in the file system? */
@@ -45,16 +48,15 @@ extern const struct mx_reference_variable mx_reference_variables[]; /* ends with
 /* Exit codes: "wrong usage or settings". NULL for numbers that it never ends with. */
 const char *mx_reference_exit_code(int code);
 
-/* Words of the page of flags and settings that come from no table; columns are the head of a table. */
+/* Words of the page of flags and settings that come from no table. */
 struct mx_reference_words {
     const char *title, *intro;
     const char *commands, *command_column, *effect_column;
-    const char *usage, *flag_columns, *examples;
+    const char *usage, *examples;
     const char *globals, *globals_intro;
-    const char *settings, *settings_intro, *key_columns;
-    const char *answers, *answers_intro, *answer_columns;
-    const char *variables, *variable_columns;
-    const char *exits, *exit_columns;
+    const char *settings, *settings_intro;
+    const char *answers, *answers_intro;
+    const char *variables, *exits;
 };
 
 /* ---- Persian (reference_persian.c) ---- */

@@ -26,7 +26,6 @@ static const struct mx_reference_words english = {
     .command_column = "command",
     .effect_column = "what it does",
     .usage = "Usage:",
-    .flag_columns = "| flag | default | meaning |\n|---|---|---|\n",
     .examples = "Examples:",
     .globals = "Flags of all commands",
     .globals_intro = "They may stand before or after the name of the command.",
@@ -38,16 +37,12 @@ static const struct mx_reference_words english = {
         "with a warning that tells the present one. A key that does not exist is an error with its line and the "
         "nearest one "
         "that does.",
-    .key_columns = "| key | default | takes | meaning |\n|---|---|---|---|\n",
     .answers = "Keys that only have an answer",
     .answers_intro =
         "What these keys of earlier settings files ask for is always so. The value named here is accepted, and the "
         "log says why it changes nothing; any other is refused with the reason.",
-    .answer_columns = "| key | accepted | because |\n|---|---|---|\n",
     .variables = "Environment variables",
-    .variable_columns = "| variable | meaning |\n|---|---|\n",
     .exits = "Exit codes",
-    .exit_columns = "| code | meaning |\n|---|---|\n",
 };
 
 struct page {
@@ -109,7 +104,7 @@ static int flags_table(const struct page *p, const struct mx_option *options, si
 {
     int rc = 0;
     struct mx_text help = {0};
-    if (count > 0) mx_text_append(p->out, "%s", p->words->flag_columns);
+    if (count > 0) mx_text_append(p->out, "| flag | default | meaning |\n|---|---|---|\n");
     for (size_t i = 0; i < count; i++) {
         const struct mx_option *const o = &options[i];
         char name[96];
@@ -210,12 +205,12 @@ static void settings_append(const struct page *p)
         char title[64];
         snprintf(title, sizeof title, "`%s`", section->name);
         heading(p, 3, title, summary_of(p, section->name, section->help));
-        mx_text_append(p->out, "%s", p->words->key_columns);
+        mx_text_append(p->out, "| key | default | takes | meaning |\n|---|---|---|---|\n");
         for (size_t f = 0; f < section->count; f++) field_append(p->out, section, &section->fields[f]);
         mx_text_append(p->out, "\n");
     }
     heading(p, 3, p->words->answers, p->words->answers_intro);
-    mx_text_append(p->out, "%s", p->words->answer_columns);
+    mx_text_append(p->out, "| key | accepted | because |\n|---|---|---|\n");
     for (size_t i = 0; i < mx_settings_schema.answer_count; i++) {
         const struct mx_config_answer *const answer = &mx_settings_schema.answers[i];
         mx_text_append(p->out, "| `%s` | %s | ", answer->name, answer->accepted == NULL ? "" : answer->accepted);
@@ -239,7 +234,7 @@ int mx_reference_markdown(enum mx_reference_language language, struct mx_text *o
     MX_TRY(flags_table(&p, globals, count));
     settings_append(&p);
     heading(&p, 2, p.words->variables, "");
-    mx_text_append(out, "%s", p.words->variable_columns);
+    mx_text_append(out, "| variable | meaning |\n|---|---|\n");
     for (const struct mx_reference_variable *v = mx_reference_variables; v->name != NULL; v++) {
         mx_text_append(out, "| `%s` | ", v->name);
         words_append(out, v->help);
@@ -247,7 +242,7 @@ int mx_reference_markdown(enum mx_reference_language language, struct mx_text *o
     }
     mx_text_append(out, "\n");
     heading(&p, 2, p.words->exits, "");
-    mx_text_append(out, "%s", p.words->exit_columns);
+    mx_text_append(out, "| code | meaning |\n|---|---|\n");
     for (int code = 0; mx_reference_exit_code(code) != NULL; code++)
         mx_text_append(out, "| %d | %s |\n", code, mx_reference_exit_code(code));
     rc = out->failure;

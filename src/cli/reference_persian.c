@@ -21,7 +21,6 @@ const struct mx_reference_words mx_reference_words_persian = {
     .command_column = "دستور",
     .effect_column = "کار آن",
     .usage = "شکل کلی:",
-    .flag_columns = "| flag | default | meaning |\n|---|---|---|\n",
     .examples = "نمونه‌ها:",
     .globals = "گزینه‌های همهٔ دستورها",
     .globals_intro = "این گزینه‌ها می‌توانند پیش از نام دستور یا پس از آن بیایند.",
@@ -31,16 +30,12 @@ const struct mx_reference_words mx_reference_words_persian = {
         "فقط کلیدهایی لازم‌اند که با پیش‌فرض فرق دارند؛ `myxtts config --output my.yaml` پرونده‌ای با همهٔ آن‌ها "
         "می‌نویسد. نام‌های پیشین هم فهمیده می‌شوند، با هشداری که نام کنونی را می‌گوید. کلیدی که نیست خطاست؛ شمارهٔ "
         "سطر و نزدیک‌ترین کلید درست هم گفته می‌شود.",
-    .key_columns = "| key | default | takes | meaning |\n|---|---|---|---|\n",
     .answers = "کلیدهایی که فقط پاسخ دارند",
     .answers_intro =
         "آنچه این کلیدهای پرونده‌های پیشین می‌خواهند این‌جا همیشه برقرار است. مقداری که در جدول آمده پذیرفته می‌شود "
         "و گزارش می‌گوید چرا چیزی عوض نمی‌شود؛ هر مقدار دیگری با ذکر دلیل رد می‌شود.",
-    .answer_columns = "| key | accepted | because |\n|---|---|---|\n",
     .variables = "متغیرهای محیطی",
-    .variable_columns = "| variable | meaning |\n|---|---|\n",
     .exits = "کدهای خروج",
-    .exit_columns = "| code | meaning |\n|---|---|\n",
 };
 
 const char *mx_reference_persian(const char *name)

@@ -29,20 +29,7 @@
 #define MX_LONG_BITS(x)           long_bits(x)
 #define MX_DOUBLE_BITS(x)         double_bits(x)
 #define MX_SWAP_IF(p, old, fresh) __sync_val_compare_and_swap(p, old, fresh)
-typedef long long mx_long;
-typedef unsigned mx_uint;
-typedef unsigned long long mx_ulong;
-typedef unsigned short mx_ushort;
-#define MX_MAX(a, b)     fmaxf(a, b)
-#define MX_MIN(a, b)     fminf(a, b)
-#define MX_EXP(x)        expf(x)
-#define MX_LOG(x)        logf(x)
-#define MX_LOG2(x)       log2f(x)
-#define MX_LOG1P(x)      log1pf(x)
-#define MX_SQRT(x)       sqrtf(x)
-#define MX_ABS(x)        fabsf(x)
-#define MX_ABS_DOUBLE(x) fabs(x)
-#define MX_INFINITY      INFINITY
+#define MX_INFINITY               INFINITY
 
 #define BITS(name, from_type, to_type)                                                                                 \
     static inline to_type name(from_type from)                                                                         \
@@ -53,8 +40,8 @@ typedef unsigned short mx_ushort;
     }
 BITS(int_bits, float, int)
 BITS(float_bits, int, float)
-BITS(long_bits, double, mx_long)
-BITS(double_bits, mx_long, double)
+BITS(long_bits, double, long long)
+BITS(double_bits, long long, double)
 
 /* Parameters of a kernel from its values. */
 #define VALUE_P(type, i) ((type *)(uintptr_t)values[i])

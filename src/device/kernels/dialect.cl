@@ -15,7 +15,8 @@
  * Data that nobody could check before (ids, offsets) are checked here: mx_fail writes what is wrong to the status words
  * of the stream, of several the first. Nothing outside the operands is read or written because of them.
  */
-#if defined(MX_DIALECT_OWN) /* somebody gives all of these words: tests/double, which compiles kernels as C */
+#if defined(MX_DIALECT_OWN) /* somebody gives these words: tests/double, which compiles kernels as C */
+#define MX_DIALECT_C
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define MX_KERNEL(lanes) extern "C" __global__ void __launch_bounds__(lanes)
 #define MX_GLOBAL
@@ -31,20 +32,8 @@
 #define MX_LONG_BITS(x)  __double_as_longlong(x)
 #define MX_DOUBLE_BITS(x) __longlong_as_double(x)
 #define MX_SWAP_IF(p, old, fresh) atomicCAS(p, old, fresh)
-typedef long long mx_long;
-typedef unsigned int mx_uint;
-typedef unsigned long long mx_ulong;
-typedef unsigned short mx_ushort;
-#define MX_MAX(a, b)     fmaxf(a, b)
-#define MX_MIN(a, b)     fminf(a, b)
-#define MX_EXP(x)        expf(x)
-#define MX_LOG(x)        logf(x)
-#define MX_LOG2(x)       log2f(x)
-#define MX_LOG1P(x)      log1pf(x)
-#define MX_SQRT(x)       sqrtf(x)
-#define MX_ABS(x)        fabsf(x)
-#define MX_ABS_DOUBLE(x) fabs(x)
 #define MX_INFINITY      __int_as_float(0x7f800000)
+#define MX_DIALECT_C
 #else
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define MX_KERNEL(lanes) __kernel __attribute__((reqd_work_group_size(lanes, 1, 1))) void
@@ -75,6 +64,21 @@ typedef ushort mx_ushort;
 #define MX_ABS(x)        fabs(x)
 #define MX_ABS_DOUBLE(x) fabs(x)
 #define MX_INFINITY      INFINITY
+#endif
+#if defined(MX_DIALECT_C) /* what CUDA spells as C does */
+typedef long long mx_long;
+typedef unsigned int mx_uint;
+typedef unsigned long long mx_ulong;
+typedef unsigned short mx_ushort;
+#define MX_MAX(a, b)     fmaxf(a, b)
+#define MX_MIN(a, b)     fminf(a, b)
+#define MX_EXP(x)        expf(x)
+#define MX_LOG(x)        logf(x)
+#define MX_LOG2(x)       log2f(x)
+#define MX_LOG1P(x)      log1pf(x)
+#define MX_SQRT(x)       sqrtf(x)
+#define MX_ABS(x)        fabsf(x)
+#define MX_ABS_DOUBLE(x) fabs(x)
 #endif
 
 #define MX_ARG(type, name) MX_GLOBAL type *name##_base, mx_long name##_at
