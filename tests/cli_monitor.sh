@@ -92,13 +92,13 @@ end_awaited() {
 }
 
 # on_terminal KEYS COMMAND...: what the command writes to a terminal of 24 rows and 90 columns, and KEYS are pressed as
-# soon as it has the screen.
+# soon as it has the screen. The shell is this one whatever $SHELL says: others end with a command that got Ctrl-C.
 on_terminal() {
     local keys=$1
     shift
     : >terminal.out
     { [ -z "$keys" ] || { screen_awaited && printf '%s' "$keys"; } && end_awaited; } |
-        script -qefc "stty rows 24 cols 90; $*; echo code=\$?; stty -a | tr ' ;' '\n\n' | grep -x -e -*icanon -e -*echo" \
+        SHELL=$BASH script -qefc "stty rows 24 cols 90; $*; echo code=\$?; stty -a | tr ' ;' '\n\n' | grep -x -e -*icanon -e -*echo" \
             /dev/null >terminal.out 2>&1
 }
 

@@ -36,6 +36,7 @@
     X(fail_launch, 0)      /* the nth cuLaunchKernel is refused */                                                     \
     X(launch_code, 701)    /* … with this */                                                                         \
     X(fail_run, 0)         /* the nth thing that a stream does fails, and the context with it */                       \
+    X(fail_device, -1)     /* … where only streams of this device count; -1: of all */                               \
     X(run_code, 700)       /* … with this */                                                                         \
     X(fail_gemm, 0)        /* the nth cublasGemmEx is refused */                                                       \
     X(fail_load, 0)        /* the nth cuModuleLoadDataEx is refused */                                                 \

@@ -12,6 +12,13 @@
 
 _Thread_local struct stream *capturing;
 
+/* Whether the thing that a stream of the context is about to do is the one that shall fail. */
+static bool run_strikes(const struct context *context)
+{
+    const long device = settings()->fail_device;
+    return (device < 0 || device == context->device) && strikes(&settings()->fail_run);
+}
+
 static void command_do(struct stream *stream, struct command *command, struct lanes *lanes)
 {
     struct context *const context = stream->object.context;
@@ -21,7 +28,7 @@ static void command_do(struct stream *stream, struct command *command, struct la
     if (command->kind == COMMAND_RECORD) {
         record_finish(command->record);
     } else if (code == CUDA_SUCCESS) {
-        code = strikes(&settings()->fail_run) ? (CUresult)settings()->run_code : command_run(command, lanes);
+        code = run_strikes(context) ? (CUresult)settings()->run_code : command_run(command, lanes);
         int fine = 0;
         if (code != CUDA_SUCCESS) atomic_compare_exchange_strong(&context->lost, &fine, code);
     }
