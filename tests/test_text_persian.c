@@ -11,12 +11,10 @@
 #include <cmocka.h>
 
 #include "corpus/text.h"
-#include "myxtts/error.h"
+#include "support/cleaner.h"
 
 /* clang-format off: one case per line */
-static const struct {
-    const char *written, *spoken;
-} cases[] = {
+static const struct cleaner_case cases[] = {
     {"علي كتاب", "علی کتاب"},
     {"كتاب\u200cهاي علي", "کتاب\u200cهای علی"},
     {"مدرسة", "مدرسه"},
@@ -290,34 +288,13 @@ static const struct {
 static void test_cases(void **state)
 {
     (void)state;
-    struct mx_arena arena;
-    size_t wrong = 0;
-    mx_arena_init(&arena, 0);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *spoken;
-        assert_int_equal(
-            mx_text_normalise(MX_LANGUAGE_FA, cases[i].written, strlen(cases[i].written), &arena, &spoken, NULL), 0);
-        if (!strcmp(spoken, cases[i].spoken)) continue;
-        print_error("\"%s\"\n  said:     \"%s\"\n  expected: \"%s\"\n", cases[i].written, spoken, cases[i].spoken);
-        wrong++;
-    }
-    mx_arena_release(&arena);
-    assert_int_equal(wrong, 0);
+    cleaner_says(MX_LANGUAGE_FA, cases, sizeof cases / sizeof *cases);
 }
 
-/* What has been cleaned is clean: it does not change when it is cleaned again. */
 static void test_stable(void **state)
 {
     (void)state;
-    struct mx_arena arena;
-    mx_arena_init(&arena, 0);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *again;
-        const char *spoken = cases[i].spoken;
-        assert_int_equal(mx_text_normalise(MX_LANGUAGE_FA, spoken, strlen(spoken), &arena, &again, NULL), 0);
-        assert_string_equal(again, spoken);
-    }
-    mx_arena_release(&arena);
+    cleaner_is_stable(MX_LANGUAGE_FA, cases, sizeof cases / sizeof *cases);
 }
 
 /* The same word in all the ways it is encoded gives the same bytes. */
@@ -361,37 +338,13 @@ static void test_report(void **state)
 static void test_prefixes(void **state)
 {
     (void)state;
-    struct mx_arena arena;
-    mx_arena_init(&arena, 0);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const size_t length = strlen(cases[i].written);
-        for (size_t cut = 0; cut <= length; cut++) {
-            char *spoken;
-            const int rc = mx_text_normalise(MX_LANGUAGE_FA, cases[i].written, cut, &arena, &spoken, NULL);
-            assert_true(rc == 0 || rc == MX_ERR_DATA); /* a character may be cut */
-        }
-        mx_arena_reset(&arena);
-    }
-    mx_arena_release(&arena);
+    cleaner_takes_prefixes(MX_LANGUAGE_FA, cases, sizeof cases / sizeof *cases);
 }
 
 static void test_no_memory(void **state)
 {
     (void)state;
-    const char text[] = "کتاب های خانۀ ما ۱۲۳ تومان است، ۱۴۰۳/۰۵/۱۲.";
-    bool failed = true;
-    for (uint64_t nth = 1; failed; nth++) {
-        struct mx_arena arena;
-        char *spoken;
-        mx_arena_init(&arena, 0);
-        mx_alloc_fail_at(nth);
-        const int rc = mx_text_normalise(MX_LANGUAGE_FA, text, sizeof text - 1, &arena, &spoken, NULL);
-        mx_alloc_fail_at(0);
-        failed = rc < 0;
-        if (failed) assert_int_equal(rc, MX_ERR_NO_MEMORY);
-        mx_arena_release(&arena);
-        assert_true(nth < 100);
-    }
+    cleaner_without_memory(MX_LANGUAGE_FA, "کتاب های خانۀ ما ۱۲۳ تومان است، ۱۴۰۳/۰۵/۱۲.");
 }
 
 int main(void)
