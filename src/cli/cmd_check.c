@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/corpus_options.h"
 #include "corpus/check.h"
 #include "myxtts/error.h"
 
@@ -25,42 +26,19 @@
 #define VOCABULARY_LIMIT_BYTES ((size_t)16 << 20)
 
 struct values {
-    const char *format, *language, *tokens, *vocabulary, *min_seconds, *max_seconds, *validation, *rejects;
-    int64_t workers;
+    struct mx_corpus_values corpus;
+    const char *vocabulary, *rejects;
     bool allow_rejects, json;
 };
-
-static const char *const format_names[] = {
-#define X(identifier, name) name,
-    MX_MANIFEST_FORMAT_LIST(X)
-#undef X
-        NULL};
-static const char *const token_names[] = {
-#define X(identifier, name) name,
-    MX_TOKENS_LIST(X)
-#undef X
-        NULL};
 
 static const struct mx_option options[] = {
     {MX_OPTION_FLAG(struct values, allow_rejects, "allow-rejects",
                     "Do not fail when more than 5 % of the rows are rejected.")},
-    {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "by the script of each text",
-                      "Language of all texts: en or fa.")},
-    {MX_OPTION_CHOICE(struct values, tokens, "tokens", "KIND", token_names, "phonemes",
-                      "What the symbols are: phonemes by espeak-ng, or the characters themselves.")},
+    MX_CORPUS_OPTIONS(struct values),
     {MX_OPTION_STRING(struct values, vocabulary, "vocabulary", "FILE", NULL,
                       "Reject rows with symbols that this vocabulary does not have.")},
-    {MX_OPTION_STRING(struct values, min_seconds, "min-seconds", "S", "0.4",
-                      "Reject recordings that are shorter without the silence at their ends.")},
-    {MX_OPTION_STRING(struct values, max_seconds, "max-seconds", "S", "20",
-                      "Reject recordings that are longer without the silence at their ends.")},
-    {MX_OPTION_CHOICE(struct values, format, "format", "FORMAT", format_names, "auto",
-                      "Form of the manifest; auto finds it by its content.")},
-    {MX_OPTION_STRING(struct values, validation, "val-data", "PATH", "5 % of the rows",
-                      "Folder or manifest file of the validation rows.")},
     {MX_OPTION_STRING(struct values, rejects, "rejects", "FILE", "rejects.tsv in the corpus folder",
                       "Where the list of rejected rows is written.")},
-    {MX_OPTION_INT(struct values, workers, "workers", "N", 1, 256, "one for each core", "Rows read at a time.")},
     {MX_OPTION_FLAG(struct values, json, "json", "Print the report as one JSON object.")},
 };
 
@@ -273,14 +251,6 @@ static int report_json(const char *path, const struct mx_check_report *report, c
 
 /* ---- running ---- */
 
-static int seconds_parse(const char *option, const char *text, double *out)
-{
-    char quoted[96];
-    if (text == NULL || mx_text_parse_double(text, out) == MX_TEXT_NUMBER) return 0;
-    return MX_FAIL(MX_ERR_USAGE, "give seconds, for example 0.5", "option '--%s' has the value %s, which is no number",
-                   option, mx_text_quote(quoted, sizeof quoted, text));
-}
-
 static int vocabulary_open(const char *path, struct mx_vocabulary **out)
 {
     int rc = 0;
@@ -297,16 +267,7 @@ out:
 static int wanted_read(const struct values *values, struct mx_check_options *wanted, struct mx_vocabulary **vocabulary)
 {
     int rc = 0;
-    enum mx_language language;
-    MX_TRY(seconds_parse("min-seconds", values->min_seconds, &wanted->row.audio.seconds_min));
-    MX_TRY(seconds_parse("max-seconds", values->max_seconds, &wanted->row.audio.seconds_max));
-    MX_TRY(mx_audio_options_check(&wanted->row.audio));
-    if (values->language != NULL) {
-        MX_TRY(mx_language_parse(values->language, &language));
-        wanted->row.language = (int)language;
-    }
-    if (values->tokens != NULL) MX_TRY(mx_tokens_mode_parse(values->tokens, &wanted->row.tokens));
-    if (values->format != NULL) MX_TRY(mx_manifest_format_parse(values->format, &wanted->manifest.format));
+    MX_TRY(mx_corpus_values_read(&values->corpus, &wanted->manifest, &wanted->row, &wanted->workers));
     if (values->vocabulary != NULL) {
         MX_TRY(vocabulary_open(values->vocabulary, vocabulary));
         if (mx_vocabulary_mode(*vocabulary) != wanted->row.tokens)
@@ -315,8 +276,6 @@ static int wanted_read(const struct values *values, struct mx_check_options *wan
                      mx_tokens_mode_name(wanted->row.tokens));
         wanted->row.vocabulary = *vocabulary;
     }
-    wanted->manifest.validation = values->validation;
-    wanted->workers = (int)values->workers;
 out:
     return rc;
 }

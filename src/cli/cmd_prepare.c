@@ -11,46 +11,24 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/corpus_options.h"
 #include "cli/interrupt.h"
 #include "cli/prepare_stage.h"
 #include "corpus/prepare.h"
 #include "myxtts/error.h"
 
 struct values {
-    const char *out, *language, *tokens, *format, *validation, *min_seconds, *max_seconds;
-    int64_t workers;
+    struct mx_corpus_values corpus;
+    const char *out;
     bool features, allow_rejects, force;
 };
-
-static const char *const format_names[] = {
-#define X(identifier, name) name,
-    MX_MANIFEST_FORMAT_LIST(X)
-#undef X
-        NULL};
-static const char *const token_names[] = {
-#define X(identifier, name) name,
-    MX_TOKENS_LIST(X)
-#undef X
-        NULL};
 
 static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, out, "out", "FILE", NULL, "The packed corpus to make. Must be given."),
      .letter = 'o'},
     {MX_OPTION_FLAG(struct values, features, "features",
                     "Store mel, energy and pitch instead of the audio. Training then cannot augment the sound.")},
-    {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "by the script of each text",
-                      "Language of all texts: en or fa.")},
-    {MX_OPTION_CHOICE(struct values, tokens, "tokens", "KIND", token_names, "phonemes",
-                      "What the symbols are: phonemes by espeak-ng, or the characters themselves.")},
-    {MX_OPTION_STRING(struct values, min_seconds, "min-seconds", "S", "0.4",
-                      "Reject recordings that are shorter without the silence at their ends.")},
-    {MX_OPTION_STRING(struct values, max_seconds, "max-seconds", "S", "20",
-                      "Reject recordings that are longer without the silence at their ends.")},
-    {MX_OPTION_CHOICE(struct values, format, "format", "FORMAT", format_names, "auto",
-                      "Form of the manifest; auto finds it by its content.")},
-    {MX_OPTION_STRING(struct values, validation, "val-data", "PATH", "5 % of the rows",
-                      "Folder or manifest file of the validation rows.")},
-    {MX_OPTION_INT(struct values, workers, "workers", "N", 1, 256, "one for each core", "Rows read at a time.")},
+    MX_CORPUS_OPTIONS(struct values),
     {MX_OPTION_FLAG(struct values, allow_rejects, "allow-rejects",
                     "Go on when more than 5 % of the rows are rejected.")},
     {MX_OPTION_FLAG(struct values, force, "force", "Start anew, also if the file is up to date or half done.")},
@@ -99,29 +77,10 @@ static void changes_tell(const char *file, const struct mx_prepare_report *repor
 
 /* ---- running ---- */
 
-static int seconds_parse(const char *option, const char *text, double *out)
-{
-    char quoted[96];
-    if (text == NULL || mx_text_parse_double(text, out) == MX_TEXT_NUMBER) return 0;
-    return MX_FAIL(MX_ERR_USAGE, "give seconds, for example 0.5", "option '--%s' has the value %s, which is no number",
-                   option, mx_text_quote(quoted, sizeof quoted, text));
-}
-
 static int wanted_read(const struct values *values, struct mx_prepare_options *wanted)
 {
     int rc = 0;
-    enum mx_language language;
-    MX_TRY(seconds_parse("min-seconds", values->min_seconds, &wanted->row.audio.seconds_min));
-    MX_TRY(seconds_parse("max-seconds", values->max_seconds, &wanted->row.audio.seconds_max));
-    MX_TRY(mx_audio_options_check(&wanted->row.audio));
-    if (values->language != NULL) {
-        MX_TRY(mx_language_parse(values->language, &language));
-        wanted->row.language = (int)language;
-    }
-    if (values->tokens != NULL) MX_TRY(mx_tokens_mode_parse(values->tokens, &wanted->row.tokens));
-    if (values->format != NULL) MX_TRY(mx_manifest_format_parse(values->format, &wanted->manifest.format));
-    wanted->manifest.validation = values->validation;
-    wanted->workers = (int)values->workers;
+    MX_TRY(mx_corpus_values_read(&values->corpus, &wanted->manifest, &wanted->row, &wanted->workers));
     wanted->force = values->force;
     if (values->allow_rejects) wanted->rejects_max = 1.0;
 out:

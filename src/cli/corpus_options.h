@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The options of commands that read a corpus row by row: what its manifest and its rows are taken for.
+ *
+ * Memory: the values are strings of the command line and belong to it.
+ */
+#ifndef MX_CLI_CORPUS_OPTIONS_H
+#define MX_CLI_CORPUS_OPTIONS_H
+
+#include "cli/options.h"
+#include "corpus/manifest.h"
+#include "corpus/row.h"
+
+struct mx_corpus_values {
+    const char *format, *language, *tokens, *min_seconds, *max_seconds, *validation;
+    int64_t workers;
+};
+
+extern const char *const mx_manifest_format_names[]; /* NULL-terminated, as the next */
+extern const char *const mx_tokens_names[];
+
+/* Options for the table of a command whose struct `object` has a struct mx_corpus_values named corpus. */
+#define MX_CORPUS_OPTIONS(object)                                                                                      \
+    {MX_OPTION_STRING(object, corpus.language, "language", "LANGUAGE", "by the script of each text",                   \
+                      "Language of all texts: en or fa.")},                                                            \
+        {MX_OPTION_CHOICE(object, corpus.tokens, "tokens", "KIND", mx_tokens_names, "phonemes",                        \
+                          "What the symbols are: phonemes by espeak-ng, or the characters themselves.")},              \
+        {MX_OPTION_STRING(object, corpus.min_seconds, "min-seconds", "S", "0.4",                                       \
+                          "Reject recordings that are shorter without the silence at their ends.")},                   \
+        {MX_OPTION_STRING(object, corpus.max_seconds, "max-seconds", "S", "20",                                        \
+                          "Reject recordings that are longer without the silence at their ends.")},                    \
+        {MX_OPTION_CHOICE(object, corpus.format, "format", "FORMAT", mx_manifest_format_names, "auto",                 \
+                          "Form of the manifest; auto finds it by its content.")},                                     \
+        {MX_OPTION_STRING(object, corpus.validation, "val-data", "PATH", "5 % of the rows",                            \
+                          "Folder or manifest file of the validation rows.")},                                         \
+    {                                                                                                                  \
+        MX_OPTION_INT(object, corpus.workers, "workers", "N", 1, 256, "one for each core", "Rows read at a time.")     \
+    }
+
+/* Puts what was given into the options of manifest and rows; what was not given stays. *workers is 0 for all cores. */
+int mx_corpus_values_read(const struct mx_corpus_values *values, struct mx_manifest_options *manifest,
+                          struct mx_row_options *row, int *workers);
+
+#endif
