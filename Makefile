@@ -125,15 +125,15 @@ package: ## a Debian package that runs on any x86-64 machine, in build/package
 	$(call compile,$(BUILD)/package,-DMX_PORTABLE=1 -DMX_PACKAGE=1 -DCMAKE_INSTALL_PREFIX=/usr)
 	@scripts/package.sh $(BUILD)/package
 
-portable: ## PORTABLE=1 build, its kernels and program tested, in build/portable
+portable: ## PORTABLE=1 build, its kernels and program tried, in build/portable
 	$(DEPS) build test bench
 	$(call compile,$(BUILD)/portable,-DMX_PORTABLE=1)
-	$(call check,$(BUILD)/portable,-R '^(test_(ops|cpu|vec|device)|cli)')
+	$(call check,$(BUILD)/portable,-R '^(test_(ops|cpu|vec|device)|cli_(train|synth|validate))')
 
 asan: ## tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build/asan
 	$(DEPS) build test bench
 	$(call compile,$(BUILD)/asan,-DMX_SANITIZE=address$(comma)undefined)
-	$(call check,$(BUILD)/asan)
+	$(call check,$(BUILD)/asan,-LE unsanitized)
 
 oclgrind: ## all OpenCL kernels under Oclgrind's checks of memory and data races, on small sizes (slow)
 	$(DEPS) build test oclgrind

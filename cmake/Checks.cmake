@@ -14,6 +14,10 @@ set(MX_THREAD_TESTS
     test_tokens test_check test_dataset test_prepare test_extract test_align test_trainer test_replica test_share_work test_feed.* test_pipeline.* test_dashboard
     test_cuda_device test_cuda_double test_cuda_graph test_cuda_train test_nccl)
 
+# Tests of texts, of scripts that call what other tests call, and of NVIDIA's compiler: a sanitizer would find nothing in
+# them, and makes them slow. `make asan` leaves them out.
+set(MX_UNSANITIZED_TESTS docs install layering recipes test_nvrtc)
+
 set(MX_TEST_SECONDS 300) # far more than any needs: two run at a time, and others may use the machine
 if(MX_SANITIZE)
   math(EXPR MX_TEST_SECONDS "${MX_TEST_SECONDS} * 5")
@@ -103,6 +107,9 @@ LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/lsan.supp:print_suppressions
       set_tests_properties(${name} PROPERTIES LABELS threads)
     endif()
   endforeach()
+  if(name IN_LIST MX_UNSANITIZED_TESTS)
+    set_tests_properties(${name} PROPERTIES LABELS unsanitized)
+  endif()
 endfunction()
 
 function(mx_add_tests)
