@@ -178,6 +178,28 @@ static void equals_brute_force(void **state)
     }
 }
 
+/* Means that differ by less than the squares of the mel frames are rounded by, as in the first steps of training: the
+ * search still finds the best way, not one that chance has chosen. */
+static void little_differences_count(void **state)
+{
+    (void)state;
+    enum { TOKENS = 5, FRAMES = 9 };
+    float mean[TOKENS * N], mel[FRAMES * N];
+    int32_t durations[TOKENS];
+    const struct problem p = {.sequences = 1, .tokens = {TOKENS}, .frames = {FRAMES}, .mean = mean, .mel = mel};
+    const struct shape shape = {mean, mel, TOKENS, FRAMES, 0};
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        fill(mean, TOKENS * N, seed, 1);
+        fill(mel, FRAMES * N, seed, 2);
+        for (int i = 0; i < TOKENS * N; i++) mean[i] *= 1e-5f;
+        for (int i = 0; i < FRAMES * N; i++) mel[i] *= 10;
+        assert_int_equal(run(&p, durations), 0);
+        const double best = cheapest(&shape, 0, 0), found = cost_of(&shape, durations);
+        if (fabs(found - best) > 1e-8) /* ways differ by 1e-4 or so */
+            fail_msg("seed %d: found a way that costs %g more than the best", (int)seed, found - best);
+    }
+}
+
 /* Of equal ways the one that stays with the token, looking back from the end: early tokens are short. */
 static void ties_stay(void **state)
 {
@@ -266,8 +288,13 @@ static void frames_without_tokens_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_brute_force),         cmocka_unit_test(ties_stay),     cmocka_unit_test(flat_start),
-        cmocka_unit_test(fewer_frames_than_tokens),   cmocka_unit_test(long_sequence), cmocka_unit_test(not_a_number),
+        cmocka_unit_test(equals_brute_force),
+        cmocka_unit_test(little_differences_count),
+        cmocka_unit_test(ties_stay),
+        cmocka_unit_test(flat_start),
+        cmocka_unit_test(fewer_frames_than_tokens),
+        cmocka_unit_test(long_sequence),
+        cmocka_unit_test(not_a_number),
         cmocka_unit_test(frames_without_tokens_fail),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -63,8 +63,8 @@ mx_align(MX_ARG(const float, mean), MX_ARG(const float, mel), MX_ARG(const int, 
                 if (mine) {
                     float sum = 0.0f;
                     for (int i = 0; i < n; i++) {
-                        const float d = mean[(token + t) * n + i] - mel[(frame + f) * n + i];
-                        sum += d * d;
+                        const float m = mean[(token + t) * n + i];
+                        sum += m * (mel[(frame + f) * n + i] - 0.5f * m); /* see cpu/isa/align.c */
                     }
                     best = f > 0 && t < f ? mx_double_load(totals + 2 * t) : 0.0;
                     if (t > 0) {
@@ -75,7 +75,7 @@ mx_align(MX_ARG(const float, mean), MX_ARG(const float, mel), MX_ARG(const int, 
                         }
                     }
                     const double off = middle - ((double)t + 0.5);
-                    best = best - 0.5 * (double)sum - (double)diagonal * off * off;
+                    best = best + (double)sum - (double)diagonal * off * off;
                 }
                 moved[MX_LANE] = move;
                 MX_BARRIER();

@@ -24,15 +24,17 @@ struct search {
     int32_t *durations; /* [tokens] */
 };
 
-/* -½ |x - y|² over n floats. */
-MX_VEC_INLINE double likelihood(const float *x, const float *y, int64_t n)
+/* mean · (mel - ½ mean) over n floats: -½ |mel - mean|² without -½ |mel|², which all tokens have in common and no
+ * choice depends on. In the beginning all means are nearly alike and small: what tells them apart would be lost in the
+ * rounding of |mel|², and chance would align. */
+MX_VEC_INLINE double likelihood(const float *mean, const float *mel, int64_t n)
 {
     mx_vf sum = {0};
     MX_VEC_EACH(i, lanes, 0, n, {
-        const mx_vf d = mx_vf_load_n(x + i, lanes) - mx_vf_load_n(y + i, lanes);
-        sum += d * d;
+        const mx_vf m = mx_vf_load_n(mean + i, lanes);
+        sum += m * (mx_vf_load_n(mel + i, lanes) - 0.5f * m);
     });
-    return -0.5 * (double)mx_vf_sum(sum);
+    return (double)mx_vf_sum(sum);
 }
 
 /* The tokens in which frame f of a whole way may lie are those that f can have reached from the first one, and from
