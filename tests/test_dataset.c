@@ -198,6 +198,37 @@ static void test_prepared_file_as_cache(void **state)
     mx_dataset_close(dataset);
 }
 
+/* A run that goes on gives the vocabulary that its cache was made with; another one makes the cache anew. And whoever
+ * leaves the cache to others does not write one. */
+static void test_cache_of_the_given_vocabulary(void **state)
+{
+    const struct fixture *const fixture = *state;
+    struct mx_dataset *const own = dataset_open(fixture->corpus, fixture->file);
+    struct mx_dataset_options options = options_of(fixture->corpus, fixture->file);
+    struct mx_dataset *dataset = NULL;
+    options.row.vocabulary = mx_dataset_vocabulary(own);
+    assert_int_equal(mx_dataset_open(&options, &dataset), 0);
+    assert_int_equal(mx_dataset_cached(dataset), ROWS);
+    mx_dataset_close(dataset);
+
+    char *json = NULL;
+    struct mx_vocabulary *other = NULL;
+    assert_int_equal(mx_vocabulary_write(options.row.vocabulary, &json), 0);
+    assert_int_equal(mx_vocabulary_read(json, strlen(json), &other), 0);
+    assert_int_equal(mx_vocabulary_add(other, (const uint32_t[]){0x263a}, 1), 0);
+    options.row.vocabulary = other;
+    options.cache_others = true;
+    assert_int_equal(mx_dataset_open(&options, &dataset), 0);
+    assert_int_equal(mx_dataset_cached(dataset), 0);
+    mx_dataset_close(dataset);
+    char *const part = mx_format("%s.part", fixture->file);
+    assert_int_equal(access(part, F_OK), -1);
+    mx_free(part);
+    mx_vocabulary_destroy(other);
+    mx_free(json);
+    mx_dataset_close(own);
+}
+
 static void test_damaged_journal(void **state)
 {
     const struct fixture *const fixture = *state;
@@ -470,6 +501,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_folder_and_packed_agree),
         TEST(test_prepared_file_as_cache),
+        TEST(test_cache_of_the_given_vocabulary),
         TEST(test_damaged_journal),
         TEST(test_cache_that_cannot_be_written),
         TEST(test_changed_while_open),

@@ -125,8 +125,8 @@ static int dataset_open(struct mx_train_job *job)
     if (job->run != NULL && d->caching && !mx_packed_detect(d->train_data)) {
         cache = mx_format("%s/corpus.pack", job->run);
         if (cache == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-        /* One process fills a cache; all may read one that is finished. */
-        if (mx_train_ranks_first(job) || mx_packed_detect(cache)) options.cache = cache;
+        options.cache = cache;
+        options.cache_others = !mx_train_ranks_first(job);
     }
     MX_TRY(mx_dataset_open(&options, &job->dataset));
 out:

@@ -33,6 +33,7 @@
 struct mx_dataset_options {
     const char *path;                    /* packed file, corpus folder or manifest file */
     const char *cache;                   /* of a folder; NULL: none, every load decodes */
+    bool cache_others;                   /* another process makes it: it is used if it is finished, and never written */
     struct mx_manifest_options manifest; /* seed and fraction of the split hold for packed files too */
     /* Of a folder. For both: with a vocabulary, tokens and languages are numbered by it, and a corpus with a symbol or
      * a language that it does not have is refused (a folder: such rows are left out). */

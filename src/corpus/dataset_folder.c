@@ -165,7 +165,7 @@ int mx_dataset_folder_open(struct mx_dataset *dataset, const struct mx_dataset_o
     if (dataset->packed != NULL) goto out;
     MX_TRY(mx_plan_texts(dataset->plan, workers));
     dataset->header = (struct mx_packed_header){.kind = MX_PACKED_AUDIO};
-    if (options->cache != NULL &&
+    if (options->cache != NULL && !options->cache_others &&
         mx_packed_writer_open(options->cache, mx_plan_packed(dataset->plan), MX_PACKED_ANY_ORDER, &dataset->writer) < 0)
         cache_warn(dataset);
     MX_TRY(list_make(dataset, options, workers));
