@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * OpenCL devices: splitting, buffers, limits, streams, events across two parts of one device, copies in one context and
- * across two, what wrong data do to a stream, and training that follows the CPU backend. Skipped where OpenCL has no
- * device, and the tests of two parts where it cannot be split.
+ * across two, and what wrong data do to a stream. Skipped where OpenCL has no device, and the tests of two parts where
+ * it cannot be split.
  */
 // clang-format off
 #include <setjmp.h>
@@ -19,13 +19,9 @@
 #include "myxtts/ops.h"
 #include "support/accelerator.h"
 #include "support/graph.h"
-#include "support/model_rig.h"
 #include "support/opencl.h"
 
-#include <math.h>
 #include <string.h>
-
-#define STEPS 40
 
 static bool available, two; /* OpenCL has a device; it can give two */
 
@@ -190,41 +186,6 @@ static void test_wrong_data(void **state)
     opencl_close(&pair);
 }
 
-/* The losses of a small model over some steps of training, from the same parameters and batches. */
-static void losses_of(struct op_cpu opened, double losses[STEPS])
-{
-    struct rig rig;
-    struct utterance utterances[4];
-    const struct mx_model_config config = rig_config();
-    rig_open_on(&rig, opened, &config, MX_MODEL_TRAIN, true);
-    for (int i = 0; i < 4; i++) utterance_make(&utterances[i], &config, (uint64_t)i, i % 2, 0.1f);
-    rig_load(&rig, utterances, 4);
-    for (int step = 0; step < STEPS; step++) {
-        losses[step] = rig_teach(&rig, (uint64_t)step).total;
-        rig_update(&rig, 2e-3f);
-    }
-    for (int i = 0; i < 4; i++) utterance_release(&utterances[i]);
-    rig_close(&rig);
-}
-
-static void test_training_follows_the_cpu(void **state)
-{
-    (void)state;
-    struct op_cpu cpu;
-    struct opencl_pair pair;
-    double here[STEPS], there[STEPS];
-    if (!available) skip();
-    assert_int_equal(op_cpu_open(&cpu, 1, 0), 0);
-    losses_of(cpu, here);
-    assert_int_equal(opencl_open(&pair, 1), 0);
-    losses_of((struct op_cpu){.registry = pair.registry, .device = pair.devices[0]}, there);
-    assert_true(here[STEPS - 1] < 0.9 * here[0]); /* it learns */
-    for (int i = 0; i < STEPS; i++) {
-        if (fabs(there[i] - here[i]) > 1e-3 * fabs(here[i]))
-            fail_msg("step %d: the loss is %.7g on the CPU and %.7g on OpenCL", i, here[i], there[i]);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,7 +196,6 @@ int main(void)
         cmocka_unit_test(test_copy_between_contexts),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_wrong_data),
-        cmocka_unit_test(test_training_follows_the_cpu),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -61,6 +61,8 @@ struct mx_device_info {
                               like, charged to its budget */
     char bf16_missing[96]; /* without caps.bf16_multiply: what it would take ("the processor has no avx512_bf16"), or ""
                             */
+    char products[16];     /* the library that multiplies its matrices: "CLBlast"; "": this program's own kernels */
+    char products_missing[96]; /* one that would do it faster: "CLBlast is not installed: …"; "" if there is none */
 };
 
 /* ---- devices: opened by registry.h ---- */

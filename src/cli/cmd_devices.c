@@ -4,8 +4,9 @@
  * missing.
  *
  * JSON (--json), one object:
- *   devices   [{device, backend, index, name, kind, memory_bytes, compute_units, bf16, bf16_missing, pci_bus,
- *               numa_node, cores, data_limit_bytes, data_limit_set, model_limit_bytes, model_limit_set}]
+ *   devices   [{device, backend, index, name, kind, memory_bytes, compute_units, bf16, bf16_missing, products,
+ *               products_missing, pci_bus, numa_node, cores,
+ *               data_limit_bytes, data_limit_set, model_limit_bytes, model_limit_set}]
  *   topology  {matrix: [[word, …], …] in the order of devices, words: {word: meaning}}
  *   backends  [{name, compiled, available, device_count, reason, hint}]
  *
@@ -160,7 +161,8 @@ static void row_fill(const struct listing *listing, const struct mx_device_info 
     bytes_text(info->memory_bytes, false, row->cells[2], size);
     snprintf(row->cells[3], size, "%d %s%s", info->compute_units, info->kind == MX_DEVICE_CPU ? "core" : "unit",
              info->compute_units == 1 ? "" : "s");
-    snprintf(row->cells[4], size, "%s", info->caps.bf16_multiply ? "fp32, bf16" : "fp32");
+    snprintf(row->cells[4], size, "%s%s%s", info->caps.bf16_multiply ? "fp32, bf16" : "fp32",
+             info->products[0] != '\0' ? " by " : "", info->products);
     bytes = limit_bytes(listing, info, MX_ROLE_DATA, &set);
     bytes_text(bytes, set, row->cells[5], size);
     bytes = limit_bytes(listing, info, MX_ROLE_MODEL, &set);
@@ -195,6 +197,12 @@ static int devices_append(const struct listing *listing, struct mx_text *out)
     else
         mx_text_append(out,
                        "  limits are recommendations; device.data_memory_mb and device.model_memory_mb set them\n");
+    for (size_t i = 0; i < listing->count; i++) {
+        const struct mx_device_info *const info = listing->devices[i];
+        if (info->products_missing[0] != '\0')
+            mx_text_append(out, "  %s:%d could multiply faster: %s\n", info->backend, info->index,
+                           info->products_missing);
+    }
     rc = out->failure;
     mx_free(rows);
     return rc;
@@ -228,6 +236,7 @@ static int topology_append(const struct listing *listing, struct mx_text *out)
     return out->failure;
 }
 
+/* One line for all that are missing: most machines have no GPU, and that is nothing to worry about. */
 static int backends_append(const struct listing *listing, struct mx_text *out)
 {
     bool any = false;
@@ -235,11 +244,11 @@ static int backends_append(const struct listing *listing, struct mx_text *out)
         struct mx_backend_status status;
         mx_registry_backend(listing->registry, i, &status);
         if (status.available) continue;
-        if (!any) mx_text_append(out, "\nNot available\n");
+        mx_text_append(out, "%s%s: %s", any ? "; " : "\nNot available: ", status.name, status.reason);
+        if (status.hint[0] != '\0') mx_text_append(out, " (%s)", status.hint);
         any = true;
-        mx_text_append(out, "  %-10s %s\n", status.name, status.reason);
-        if (status.hint[0] != '\0') mx_text_append(out, "  %-10s %s\n", "", status.hint);
     }
+    if (any) mx_text_append(out, "\n");
     return out->failure;
 }
 
@@ -304,6 +313,8 @@ static void device_json(const struct listing *listing, const struct mx_device_in
     json_check(cJSON_AddNumberToObject(object, "compute_units", info->compute_units), failures);
     json_check(cJSON_AddBoolToObject(object, "bf16", info->caps.bf16_multiply), failures);
     json_check(cJSON_AddStringToObject(object, "bf16_missing", info->bf16_missing), failures);
+    json_check(cJSON_AddStringToObject(object, "products", info->products), failures);
+    json_check(cJSON_AddStringToObject(object, "products_missing", info->products_missing), failures);
     json_check(cJSON_AddStringToObject(object, "pci_bus", info->pci_bus), failures);
     json_check(cJSON_AddNumberToObject(object, "numa_node", info->numa_node), failures);
     cJSON *const cores = array_add(object, "cores", failures);

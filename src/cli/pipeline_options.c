@@ -225,6 +225,8 @@ void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_
         mx_info("   - Buffer Size: %d", (int)buffer);
         mx_info("   - Smart Prefetching: %s", settings->pipeline.overlap ? "Enabled" : "Disabled");
     }
+    if (model->products[0] != '\0') mx_info("   - Products: %s", model->products);
+    if (model->products_missing[0] != '\0') mx_info("   - Products: our own kernels (%s)", model->products_missing);
     if (settings->pipeline.overlap)
         mx_info("   - Prefetching to /%s with buffer_size=%d", mx_device_logical(pair->data), (int)buffer);
     else

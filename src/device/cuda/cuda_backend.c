@@ -210,6 +210,7 @@ static int state_device_info(void *context, int index, struct mx_device_info *ou
                                         .event_times = true,
                                         .graphs = cu->graphs};
     out->work_bytes = mx_cuda_stream_bytes(out->memory_bytes, entry->capability);
+    snprintf(out->products, sizeof out->products, "cuBLAS");
     if (!bf16) {
         snprintf(out->bf16_missing, sizeof out->bf16_missing,
                  "bf16 needs compute capability 8.0, this device has %d.%d", entry->capability / 10,

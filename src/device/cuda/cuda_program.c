@@ -164,7 +164,7 @@ int mx_cuda_program_open(const struct mx_device *device, struct mx_cuda_device *
     MX_TRY(target_choose(device, impl, &target));
     const bool cached = cache_path(impl, &target, path);
     if (cached && cache_load(impl, path)) return 0;
-    mx_kernel_teller_start(&teller, device->name);
+    mx_kernel_teller_start(&teller, device->name, true);
     rc = compile(device, impl, &target, &image, &bytes);
     mx_kernel_teller_stop(&teller);
     if (rc < 0) goto out;

@@ -12,9 +12,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-#define ARGS_MAX           48                 /* parameters of the kernel with the most */
-#define WORK_BYTES_MOST    ((size_t)96 << 20) /* of products: a 64th of the device's memory, within these */
-#define WORK_BYTES_LEAST   ((size_t)16 << 20)
+#define ARGS_MAX           48                /* parameters of the kernel with the most */
 #define WORKSPACE_BYTES    ((size_t)8 << 20) /* of cuBLAS; the vendor's advice is 4 MiB, and 32 MiB from 9.0 on */
 #define WORKSPACE_BYTES_90 ((size_t)32 << 20)
 
@@ -30,12 +28,6 @@ static struct mx_stream *stream_of(struct mx_launcher *base)
 
 /* ---- sizes ---- */
 
-static size_t work_bytes(uint64_t memory_bytes)
-{
-    const size_t share = (size_t)(memory_bytes / 64);
-    return share < WORK_BYTES_LEAST ? WORK_BYTES_LEAST : share < WORK_BYTES_MOST ? share : WORK_BYTES_MOST;
-}
-
 static size_t workspace_bytes(int capability)
 {
     return capability >= 90 ? WORKSPACE_BYTES_90 : WORKSPACE_BYTES;
@@ -43,7 +35,7 @@ static size_t workspace_bytes(int capability)
 
 uint64_t mx_cuda_stream_bytes(uint64_t memory_bytes, int capability)
 {
-    return MX_SCRATCH_BYTES + work_bytes(memory_bytes) + workspace_bytes(capability);
+    return MX_SCRATCH_BYTES + mx_kernel_work_bytes(memory_bytes) + workspace_bytes(capability);
 }
 
 /* ---- kernels ---- */
@@ -215,7 +207,7 @@ static struct launcher launcher_for(struct mx_stream *stream)
                                       .scratch = scratch,
                                       .gemm = gemm,
                                       .work = work,
-                                      .work_bytes = work_bytes(stream->device->info.memory_bytes)},
+                                      .work_bytes = mx_kernel_work_bytes(stream->device->info.memory_bytes)},
                              .stream = stream};
 }
 

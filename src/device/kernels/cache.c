@@ -85,13 +85,14 @@ static void *tell(void *context)
     while (!t->done && !late) late = pthread_cond_timedwait(&t->finished, &t->lock, &t->at) == ETIMEDOUT;
     const bool tells = !t->done;
     pthread_mutex_unlock(&t->lock);
-    if (tells) mx_info("building the kernels for %s; later starts find them on the disk", t->device);
+    if (tells)
+        mx_info("building the kernels for %s%s", t->device, t->kept ? "; later starts find them on the disk" : "");
     return NULL;
 }
 
-void mx_kernel_teller_start(struct mx_kernel_teller *teller, const char *device)
+void mx_kernel_teller_start(struct mx_kernel_teller *teller, const char *device, bool kept)
 {
-    *teller = (struct mx_kernel_teller){.device = device, .begin_ns = mx_clock_ns()};
+    *teller = (struct mx_kernel_teller){.device = device, .kept = kept, .begin_ns = mx_clock_ns()};
     clock_gettime(CLOCK_REALTIME, &teller->at);
     teller->at.tv_sec += LONG_SECONDS;
     pthread_mutex_init(&teller->lock, NULL);

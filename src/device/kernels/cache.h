@@ -34,15 +34,16 @@ void mx_kernel_cache_write(const char *path, const void *data, size_t bytes);
 struct mx_kernel_teller {
     pthread_mutex_t lock;
     pthread_cond_t finished;
-    bool done, runs;
+    bool done, runs, kept;
     const char *device;
     struct timespec at;
     uint64_t begin_ns;
     pthread_t thread;
 };
 
-/* Around building the kernels of `device` ("opencl:0"), which must stay: one line for the user after two seconds. */
-void mx_kernel_teller_start(struct mx_kernel_teller *teller, const char *device);
+/* Around building the kernels of `device` ("opencl:0"), which must stay: one line for the user after two seconds.
+ * `kept`: on the disk, for later starts. */
+void mx_kernel_teller_start(struct mx_kernel_teller *teller, const char *device, bool kept);
 void mx_kernel_teller_stop(struct mx_kernel_teller *teller);
 
 #endif

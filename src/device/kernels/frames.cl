@@ -42,8 +42,11 @@ MX_INLINE int mx_reflect(mx_long at, int n)
 {
     if (n == 1) return 0;
     const mx_long period = 2 * ((mx_long)n - 1);
-    mx_long place = at < 0 ? -at : at;
-    if (place > period) place %= period; /* slow, and only where the audio is shorter than a frame */
+    mx_long place = at < 0 ? at + period : at;
+    if (place < 0 || place > period) { /* slow, and only where the audio is shorter than a frame */
+        place %= period;
+        if (place < 0) place += period;
+    }
     return (int)(place < n ? place : period - place);
 }
 

@@ -51,6 +51,12 @@ int mx_kernel_lanes(const struct mx_kernel_tuning *tuning, enum mx_kernel_id ker
     }
 }
 
+size_t mx_kernel_work_bytes(uint64_t memory_bytes)
+{
+    const size_t least = (size_t)16 << 20, most = (size_t)96 << 20, share = (size_t)(memory_bytes / 64);
+    return share < least ? least : share < most ? share : most;
+}
+
 size_t mx_kernel_scratch_bytes(const struct mx_kernel_tuning *tuning)
 {
     return MX_SCRATCH_BYTES + (tuning->cpu ? MX_PACKED_BYTES : 0);

@@ -68,7 +68,6 @@
     X(product_taps, GROUP)                                                                                             \
     X(product_epilogue, GROUP)                                                                                         \
     X(product, TILE)                                                                                                   \
-    X(product_pack_a, ONE)                                                                                             \
     X(product_pack_b, ONE)                                                                                             \
     X(product_rows, ONE)                                                                                               \
     X(product_columns, ONE)                                                                                            \
@@ -159,6 +158,8 @@ struct mx_launcher {
     size_t work_bytes;
 };
 
+/* The usual work_bytes of a device: a 64th of its memory, within 16 and 96 MiB. */
+size_t mx_kernel_work_bytes(uint64_t memory_bytes);
 /* Bytes of scratch that the plans use on such a device. */
 size_t mx_kernel_scratch_bytes(const struct mx_kernel_tuning *tuning);
 int mx_kernel_plan(struct mx_launcher *launcher, enum mx_op op, const void *args);

@@ -12,42 +12,43 @@
 
 #define PACKED_FLOATS ((int64_t)(MX_PACKED_BYTES / 2 / sizeof(float))) /* of each operand */
 #define DEPTH_MOST    2048 /* of k at a time, where C can hold the sums in between */
-#define TILES         8    /* panels of A for each group */
+#define PANELS        8    /* MX_PANELS of opencl/product_cpu.cl */
+#define SHARES        4 /* groups for each core: some more than one, lest all wait for a core that is busy elsewhere */
 
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* C(m0 …, n0 …) for k0 … k0 + kc; B is packed already. */
-static int block_launch(struct mx_launcher *launcher, const struct mx_product *p, struct mx_slice a, struct mx_slice b,
-                        const int64_t m[2], const int64_t n[2], const int64_t k[2])
+static int64_t most(int64_t a, int64_t b)
 {
-    int rc = 0;
-    const int rows = launcher->tuning->vector == 16 ? 12 : 6, columns = 2 * launcher->tuning->vector;
-    const bool last = k[1] == p->k;
-    struct mx_epilogue e = p->epilogue;
-    e.accumulate = e.accumulate || k[0] > 0;
-    if (!last) e = (struct mx_epilogue){.accumulate = e.accumulate};
-    const int64_t panels = mx_plan_over(m[1] - m[0], rows);
-    const int64_t groups = mx_plan_over(panels, TILES) * mx_plan_over(n[1] - n[0], columns);
-    MX_TRY(LAUNCH(product_pack_a, panels, S(p->a), S(p->bounds), S(a), L(p->m), L(m[0]), L(k[0]), L(k[1] - k[0]),
-                  L(p->lda), I(p->a_shape), I(p->taps), I(p->width)));
-    if (p->a_shape == MX_A_COLUMNS || p->a_shape == MX_A_TAPS_COLUMNS) {
-        MX_TRY(LAUNCH(product_columns, groups, S(a), S(b), S(p->c), S(e.bias), S(e.pre), S(e.residual), L(m[1]),
-                      L(n[1]), L(m[0]), L(m[1]), L(n[0]), L(k[1] - k[0]), L(p->ldc), I(TILES), I(e.act), I(e.act_grad),
-                      I(e.accumulate)));
-    } else {
-        MX_TRY(LAUNCH(product_rows, groups, S(a), S(b), S(p->c), S(e.bias), S(e.pre), S(e.residual), L(m[1]), L(n[1]),
-                      L(m[0]), L(m[1]), L(n[0]), L(k[1] - k[0]), L(p->ldc), I(TILES), I(e.act), I(e.act_grad),
-                      I(e.accumulate)));
-    }
-out:
-    return rc;
+    return a > b ? a : b;
 }
 
-/* Blocks of C so large that the packed operands fit. k is in one piece, unless it counts rows (which may be many) and
- * the product is stored as it is. */
+/* Columns n0 … n1 - 1 of C for k0 … k1 - 1; B is packed already. */
+static int columns_launch(struct mx_launcher *launcher, const struct mx_product *p, struct mx_slice room,
+                          struct mx_slice b, const int64_t n[2], const int64_t k[2])
+{
+    const struct mx_kernel_tuning *const tuning = launcher->tuning;
+    const int64_t rows = tuning->vector == 16 ? 12 : 6, panels = mx_plan_over(p->m, rows);
+    const int64_t fit = PACKED_FLOATS / (rows * mx_plan_over(most(k[1] - k[0], 1), 4) * 4);
+    const int64_t shares = least(SHARES * most(tuning->units, 1), fit);
+    const int64_t tiles = least(most(mx_plan_over(panels, shares), 1), least(PANELS, fit / shares));
+    const int64_t groups = least(mx_plan_over(panels, tiles), shares);
+    struct mx_epilogue e = p->epilogue;
+    e.accumulate = e.accumulate || k[0] > 0;
+    if (k[1] != p->k) e = (struct mx_epilogue){.accumulate = e.accumulate};
+    const struct mx_kernel_arg args[] = {
+        S(p->a),    S(p->bounds), S(room),  S(b),      S(p->c),        S(e.bias),     S(e.pre),       S(e.residual),
+        L(p->m),    L(n[1]),      L(n[0]),  L(k[0]),   L(k[1] - k[0]), L(p->lda),     L(p->ldc),      I(p->a_shape),
+        I(p->taps), I(p->width),  I(tiles), I(groups), I(e.act),       I(e.act_grad), I(e.accumulate)};
+    const bool turned = p->a_shape == MX_A_COLUMNS || p->a_shape == MX_A_TAPS_COLUMNS;
+    return mx_plan_launch(launcher, turned ? MX_K_product_columns : MX_K_product_rows, groups, args,
+                          sizeof args / sizeof *args);
+}
+
+/* Blocks of columns so wide that packed B fits. k is in one piece, unless it counts rows (which may be many) and the
+ * product is stored as it is. */
 static int packed_launch(struct mx_launcher *launcher, const struct mx_product *p)
 {
     int rc = 0;
@@ -55,15 +56,14 @@ static int packed_launch(struct mx_launcher *launcher, const struct mx_product *
     const struct mx_epilogue *const e = &p->epilogue;
     const bool plain =
         e->act == MX_ACT_NONE && !e->act_grad && !e->bias.buffer && !e->pre.buffer && !e->residual.buffer;
-    const int rows = launcher->tuning->vector == 16 ? 12 : 6, columns = 2 * launcher->tuning->vector;
+    const int columns = 2 * launcher->tuning->vector;
     const bool columns_a = p->a_shape == MX_A_COLUMNS || p->a_shape == MX_A_TAPS_COLUMNS;
     const int64_t pieces = plain && columns_a ? mx_plan_over(p->k, DEPTH_MOST) : 1;
-    const int64_t depth = pieces > 1 ? mx_plan_over(mx_plan_over(p->k, pieces), 4) * 4 : p->k,
-                  padded = mx_plan_over(depth > 0 ? depth : 1, 4) * 4;
-    const int64_t high = PACKED_FLOATS / padded / rows * rows, wide = PACKED_FLOATS / padded / columns * columns;
+    const int64_t depth = pieces > 1 ? mx_plan_over(mx_plan_over(p->k, pieces), 4) * 4 : p->k;
+    const int64_t wide = PACKED_FLOATS / (mx_plan_over(most(depth, 1), 4) * 4) / columns * columns;
     MX_TRY(launcher->scratch(launcher, &scratch));
-    const struct mx_slice a = mx_slice_at(scratch.buffer, scratch.offset_bytes + MX_SCRATCH_BYTES);
-    const struct mx_slice b = mx_slice_at(scratch.buffer, a.offset_bytes + MX_PACKED_BYTES / 2);
+    const struct mx_slice room = mx_slice_at(scratch.buffer, scratch.offset_bytes + MX_SCRATCH_BYTES);
+    const struct mx_slice b = mx_slice_at(scratch.buffer, room.offset_bytes + MX_PACKED_BYTES / 2);
     int64_t k0 = 0;
     do {
         const int64_t k[2] = {k0, least(p->k, k0 + depth)};
@@ -71,9 +71,7 @@ static int packed_launch(struct mx_launcher *launcher, const struct mx_product *
             const int64_t n[2] = {n0, least(p->n, n0 + wide)};
             MX_TRY(LAUNCH(product_pack_b, mx_plan_over(n[1] - n[0], columns), S(p->b), S(b), L(n[1]), L(n0), L(k[0]),
                           L(k[1] - k[0]), L(p->ldb), I(p->b_shape), I(p->b_width), L(p->b_jump)));
-            for (int64_t m0 = 0; m0 < p->m; m0 += high) {
-                MX_TRY(block_launch(launcher, p, a, b, (const int64_t[]){m0, least(p->m, m0 + high)}, n, k));
-            }
+            MX_TRY(columns_launch(launcher, p, room, b, n, k));
         }
         k0 += depth;
     } while (k0 < p->k);

@@ -24,19 +24,21 @@ MX_INLINE mx_v mx_log_v(mx_v x)
     return select(x, (f + p) + n * 0x1.62ep-1f, x < INFINITY);
 }
 
-/* ½√x for x ≥ 0 within 1e-6 of it, and about 0 below 2^-100: an estimate of 1/√x (of 14 bits where the CPU has an
- * instruction, else from the bits and a step of Newton) and a step of third order, which takes less time than the CPU's
- * root of a whole vector. */
+/* ½√x for x ≥ 0 within 1e-6 of it, and about 0 below 2^-100: an estimate of 1/√x and a step of Newton from 14 bits where
+ * the CPU has an instruction, or of third order from what the bits and a first step give. Either takes less time than the
+ * CPU's root of a whole vector. */
 MX_INLINE mx_v mx_half_root_v(mx_v x)
 {
     const mx_v half_x = 0.5f * x;
 #if MX_VECTOR == 16 && defined(__AVX512F__)
     const mx_v y = __builtin_ia32_rsqrt14ps512_mask(max(x, 0x1p-126f), (mx_v)0.0f, (short)-1);
+    const mx_v near = half_x * y;
+    return near + near * (0.5f - near * y);
 #else
     const mx_v first = MX_AS_V(0x5f375a86 - (MX_AS_VI(x) >> 1)), y = first * (1.5f - half_x * first * first);
-#endif
     const mx_v near = half_x * y, left = 0.5f - near * y;
     return near + near * (left * (1.5f * left + 1.0f));
+#endif
 }
 
 /* ---- transforms: element i of z is the vectors 2i (real) and 2i + 1. In place, by decimation in frequency with radix 8
@@ -177,28 +179,24 @@ MX_INLINE void mx_fft_last(MX_GLOBAL float *z, int n, int span)
     }
 }
 
-/* Z[k] = Σ_i z[i] e^(-2πjki/n), left at mx_fft_place(n, k), after the first pass. Block by block, so that the passes over
- * one find it in the first cache. */
+/* What is left of the transform of a block after the first pass, which made eight blocks of n: the elements q, q + 8, …
+ * of the result are block q, element q + 8 k at mx_fft_place(n, k) in it. All passes find the block in the first cache. */
+MX_INLINE void mx_fft_block(MX_GLOBAL float *z, int n, MX_GLOBAL const float *circle, int points)
+{
+    int span = n;
+    for (; span >= 8; span /= 8)
+        for (int part = 0; part < n; part += span) mx_fft_pass(z + 2 * part * MX_VECTOR, span, circle, points);
+    if (span > 1) mx_fft_last(z, n, span);
+}
+
+/* Z[k] = Σ_i z[i] e^(-2πjki/n), left at mx_fft_place(n, k), after the first pass. */
 MX_INLINE void mx_fft_finish(MX_GLOBAL float *z, int n, MX_GLOBAL const float *circle, int points)
 {
     const int block = n / 8;
-    for (int base = 0; base < n; base += block) {
-        MX_GLOBAL float *const at = z + 2 * base * MX_VECTOR;
-        int span = block;
-        for (; span >= 8; span /= 8)
-            for (int part = 0; part < block; part += span)
-                mx_fft_pass(at + 2 * part * MX_VECTOR, span, circle, points);
-        if (span > 1) mx_fft_last(at, block, span);
-    }
+    for (int base = 0; base < n; base += block) mx_fft_block(z + 2 * base * MX_VECTOR, block, circle, points);
 }
 
 /* ---- mel ---- */
-
-/* These floats will be read soon. */
-MX_INLINE void mx_soon(MX_GLOBAL const float *p)
-{
-    __builtin_prefetch((const void *)(size_t)p);
-}
 
 /* Where the samples of frame `row` are: in the audio, or reflected, at `stage`. *s: the utterance of a frame before it.
  */
@@ -211,7 +209,10 @@ MX_INLINE MX_GLOBAL const float *mx_frame_samples(MX_GLOBAL const float *audio, 
     const int n = sample_ends[*s + 1] - sample_ends[*s];
     const mx_long begin = (row - frame_ends[*s]) * hop - size / 2;
     if (begin >= 0 && begin + size <= n) return x + begin;
-    for (int i = 0; i < size; i++) stage[i] = x[mx_reflect(begin + i, n)];
+    const int head = (int)clamp(-begin, 0L, (mx_long)size), tail = (int)clamp(n - begin, 0L, (mx_long)size);
+    for (int i = 0; i < head; i++) stage[i] = x[mx_reflect(begin + i, n)];
+    for (int i = head; i < tail; i++) stage[i] = x[begin + i];
+    for (int i = tail; i < size; i++) stage[i] = x[mx_reflect(begin + i, n)];
     return stage;
 }
 
@@ -309,13 +310,11 @@ MX_INLINE void mx_frames_begin(MX_GLOBAL const float *const source[MX_VECTOR], b
         mx_fft_pass(z, size / 2, circle, size);
         return;
     }
-    MX_GLOBAL const float *rows[8], *const next = source[MX_VECTOR - 1] + size; /* of the next block */
-    const mx_long ahead = MX_VECTOR * hop / part;
+    MX_GLOBAL const float *rows[8];
     mx_hops_turn(source, hop, shifts, t);
     for (int m = 0; m < 8; m++) rows[m] = t + m * size / 8 % hop * MX_ROW + m * shifts / 8;
     for (mx_long j = 0; j < part; j++) {
         mx_vc v[8];
-        for (mx_long i = 0; i < ahead; i += 16) mx_soon(next + j * ahead + i);
 #pragma unroll
         for (int m = 0; m < 8; m++) {
             MX_GLOBAL const float *const w = window + 2 * (j + m * part);
@@ -324,6 +323,55 @@ MX_INLINE void mx_frames_begin(MX_GLOBAL const float *const source[MX_VECTOR], b
         }
         mx_fft_eight(v, z + 2 * j * MX_VECTOR, step, circle, 4 * j);
     }
+}
+
+/* Magnitudes of bins k and points - k, as mx_bin_pair of kernels/frames.cl, from Z of them at `one` and `two`; `used` is
+ * behind the last that is wanted. Returns four times the power of both. */
+MX_INLINE mx_v mx_bins_store(MX_GLOBAL const float *one, MX_GLOBAL const float *two, MX_GLOBAL const float *circle, int k,
+                             int points, int used, MX_GLOBAL float *magnitude)
+{
+    const mx_vc a = mx_vc_load(one), b = mx_vc_load(two);
+    const float c = circle[2 * k], d = circle[2 * k + 1];
+    const mx_v er = a.i + b.i, ei = b.r - a.r, odd_r = er * c + ei * d, odd_i = ei * c - er * d;
+    const mx_v even_r = a.r + b.r, even_i = a.i - b.i;
+    const mx_v xr = even_r + odd_r, xi = even_i + odd_i, yr = even_r - odd_r, yi = even_i - odd_i;
+    const mx_v low = xr * xr + xi * xi, high = yr * yr + yi * yi;
+    if (k < used) mx_store(mx_half_root_v(low), magnitude + k * MX_VECTOR);
+    if (points - k < used) mx_store(mx_half_root_v(high), magnitude + (points - k) * MX_VECTOR);
+    return low + high;
+}
+
+/* Finishes the transform z of `points` elements after its first pass. magnitude [points + 1]: of the bins before `used`.
+ * Returns four times the power of all bins. Bins k and points - k, which are made of the same elements, lie in blocks q
+ * and 8 - q of the eight: these are finished together and read while they are in the first cache. Meanwhile what lies at
+ * `soon` is fetched, a line for each pair. */
+MX_INLINE mx_v mx_spectrum_finish(MX_GLOBAL float *z, int points, MX_GLOBAL const float *circle, const int *place,
+                                  int used, MX_GLOBAL float *magnitude, MX_GLOBAL const float *soon)
+{
+    const int block = points / 8;
+    const mx_long step = 2 * block * MX_VECTOR;
+    mx_fft_block(z, block, circle, 2 * points);
+    const mx_v zero = mx_load(z), other = mx_load(z + MX_VECTOR);
+    const mx_v first = zero + other, last = zero - other;
+    mx_v power = 4.0f * (first * first + last * last);
+    mx_store(fabs(first), magnitude);
+    mx_store(fabs(last), magnitude + points * MX_VECTOR);
+    for (int i = 1; i < block / 2; i++, soon += 16) {
+        mx_soon(soon);
+        power += mx_bins_store(z + place[i], z + place[block - i], circle, 8 * i, points, used, magnitude);
+    }
+    /* The bin in the middle is its own partner. */
+    power += 0.5f * mx_bins_store(z + place[block / 2], z + place[block / 2], circle, points / 2, points, used, magnitude);
+    for (int q = 1; q <= 4; q++) {
+        MX_GLOBAL float *const one = z + q * step, *const two = z + (8 - q) * step;
+        mx_fft_block(one, block, circle, 2 * points);
+        if (q < 4) mx_fft_block(two, block, circle, 2 * points);
+        for (int i = 0; i < (q < 4 ? block : block / 2); i++, soon += 16) {
+            mx_soon(soon);
+            power += mx_bins_store(one + place[i], two + place[block - 1 - i], circle, 8 * i + q, points, used, magnitude);
+        }
+    }
+    return power;
 }
 
 MX_FULL_WIDTH MX_KERNEL(1)
@@ -345,11 +393,11 @@ mx_mel_frames(MX_ARG(const float, audio), MX_ARG(const int, sample_ends), MX_ARG
     MX_GLOBAL float *const z = work + MX_INDEX * (3 * size + padded) * MX_VECTOR;
     MX_GLOBAL float *const magnitude = z + size * MX_VECTOR, *const out = magnitude + size * MX_VECTOR;
     MX_GLOBAL float *const stage = out + padded * MX_VECTOR; /* [MX_VECTOR, size] */
-    int place[MX_POINTS];
+    int place[MX_POINTS / 8];
     MX_GLOBAL const float *const circle = tables + size, *const weight = tables + 3 * size + 2 * bands + 1;
     MX_GLOBAL const int *const first = (MX_GLOBAL const int *)(tables + 3 * size), *const ends = first + bands;
     int used = 0;
-    for (int k = 0; k < points; k++) place[k] = 2 * mx_fft_place(points, k) * MX_VECTOR;
+    for (int k = 0; k < points / 8; k++) place[k] = 2 * mx_fft_place(points / 8, k) * MX_VECTOR;
     for (int b = 0; b < bands; b++) used = max(used, first[b] + ends[b + 1] - ends[b]);
     const mx_long begin = MX_INDEX * each, end = begin + each < rows ? begin + each : rows;
     for (mx_long row = begin; row < end; row += MX_VECTOR) {
@@ -358,30 +406,8 @@ mx_mel_frames(MX_ARG(const float, audio), MX_ARG(const int, sample_ends), MX_ARG
         const bool neighbours =
             mx_frames_find(audio, sample_ends, frame_ends, count, size, hop, row, lanes, stage, source);
         mx_frames_begin(source, neighbours, tables, circle, size, hop, stage, z);
-        mx_fft_finish(z, points, circle, size);
-        const mx_v zero = mx_load(z), other = mx_load(z + MX_VECTOR);
-        mx_v power = 4.0f * ((zero + other) * (zero + other) + (zero - other) * (zero - other));
-        mx_store(fabs(zero + other), magnitude);
-        mx_store(fabs(zero - other), magnitude + points * MX_VECTOR);
-        for (int k = 1; k <= points / 2; k++) { /* as mx_bin_pair of kernels/frames.cl */
-            MX_GLOBAL const float *const one = z + place[k], *const two = z + place[points - k];
-            const int next = min(k + 6, points / 2); /* z is larger than the first cache, and this order nobody foresees */
-            mx_soon(z + place[next]);
-            mx_soon(z + place[next] + MX_VECTOR);
-            mx_soon(z + place[points - next]);
-            mx_soon(z + place[points - next] + MX_VECTOR);
-            const mx_v ar = mx_load(one), ai = mx_load(one + MX_VECTOR);
-            const mx_v br = mx_load(two), bi = -mx_load(two + MX_VECTOR);
-            const float c = circle[2 * k], d = circle[2 * k + 1];
-            const mx_v er = ai - bi, ei = br - ar, odd_r = er * c + ei * d, odd_i = ei * c - er * d;
-            const mx_v xr = (ar + br) + odd_r, xi = (ai + bi) + odd_i, yr = (ar + br) - odd_r, yi = (ai + bi) - odd_i;
-            const mx_v low = xr * xr + xi * xi, high = yr * yr + yi * yi; /* four times the power */
-            power += low;
-            if (k < used) mx_store(mx_half_root_v(low), magnitude + k * MX_VECTOR);
-            if (k == points - k) break;
-            power += high;
-            if (points - k < used) mx_store(mx_half_root_v(high), magnitude + (points - k) * MX_VECTOR);
-        }
+        const mx_v power =
+            mx_spectrum_finish(z, points, circle, place, used, magnitude, source[MX_VECTOR - 1] + size);
         for (int b = 0; b < bands; b++) {
             MX_GLOBAL const float *const bin = magnitude + first[b] * MX_VECTOR, *const w = weight + ends[b];
             const int width = ends[b + 1] - ends[b];
@@ -392,14 +418,15 @@ mx_mel_frames(MX_ARG(const float, audio), MX_ARG(const int, sample_ends), MX_ARG
                 second += w[i + 1] * mx_load(bin + (i + 1) * MX_VECTOR);
             }
             if (i < width) sum += w[i] * mx_load(bin + i * MX_VECTOR);
-            sum += second;
-            sum = select((mx_v)least, sum, sum > least || sum != sum);
-            mx_store((mx_log_v(sum) - mean) * inverse_deviation, out + b * MX_VECTOR);
+            mx_store(sum + second, out + b * MX_VECTOR);
         }
         for (int b = 0; b < bands; b += MX_VECTOR) {
             mx_v square[MX_VECTOR];
 #pragma unroll
-            for (int i = 0; i < MX_VECTOR; i++) square[i] = mx_load(out + (b + i) * MX_VECTOR);
+            for (int i = 0; i < MX_VECTOR; i++) {
+                const mx_v sum = mx_load(out + (b + i) * MX_VECTOR);
+                square[i] = (mx_log_v(select((mx_v)least, sum, sum > least || sum != sum)) - mean) * inverse_deviation;
+            }
             mx_turn(square);
 #pragma unroll
             for (int lane = 0; lane < MX_VECTOR; lane++) {

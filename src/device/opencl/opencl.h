@@ -19,6 +19,7 @@
 #include "device/backend.h"
 #include "device/kernels/launch.h"
 #include "device/opencl/cl_api.h"
+#include "device/opencl/clblast.h"
 
 #define MX_OPENCL_DEVICES_MAX   64
 #define MX_OPENCL_PLATFORMS_MAX 16
@@ -42,6 +43,7 @@ struct mx_opencl_entry {
 
 struct mx_opencl_state {
     struct mx_cl_api api;
+    struct mx_clblast blast;
     struct mx_opencl_platform platforms[MX_OPENCL_PLATFORMS_MAX];
     int platform_count;
     struct mx_opencl_entry entries[MX_OPENCL_DEVICES_MAX];
@@ -67,15 +69,19 @@ struct mx_opencl_device {
     int64_t clock_shift_ns; /* mx_clock_ns - the device's clock */
     pthread_mutex_t lock;
     struct mx_opencl_pinned *pinned;
-    void *stage; /* for copies between contexts; device->lock */
+    void *stage;               /* for copies between contexts; device->lock */
+    struct mx_clblast *blast;  /* the state's, if it serves this device; otherwise NULL */
+    atomic_bool blast_checked; /* it multiplies rightly here */
 };
 
 struct mx_opencl_stream {
     cl_command_queue queue;
-    cl_kernel kernels[MX_K_COUNT]; /* made at first use */
-    struct mx_buffer *scratch;     /* taken by the first operation that needs it */
-    cl_mem status;                 /* MX_STATUS_WORDS int32: what a kernel found wrong with its data */
-    bool looks;                    /* an operation that may write to status was queued since the last look */
+    cl_kernel kernels[MX_K_COUNT];  /* made at first use */
+    struct mx_buffer *scratch;      /* taken by the first operation that needs it */
+    struct mx_buffer *work, *temp;  /* see clblast.h */
+    cl_mem status;                  /* MX_STATUS_WORDS int32: what a kernel found wrong with its data */
+    bool looks;                     /* an operation that may write to status was queued since the last look */
+    int32_t found[MX_STATUS_WORDS]; /* what the last look read */
 };
 
 /* lock protects `event`: one thread may record while others wait. A leaf lock. */

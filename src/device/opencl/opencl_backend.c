@@ -46,6 +46,7 @@ static int units_of(const struct mx_cl_api *cl, cl_device_id id)
 static void state_close(void *context)
 {
     struct mx_opencl_state *const state = context;
+    mx_clblast_close(&state->blast); /* first: it may hold the last of what was made for these devices */
     for (int i = 0; i < state->count; i++) {
         if (state->entries[i].sub) state->api.clReleaseDevice(state->entries[i].id);
     }
@@ -60,7 +61,7 @@ static int devices_find(struct mx_opencl_state *state)
     cl_uint count = 0;
     const cl_int code = cl->clGetPlatformIDs(MX_OPENCL_PLATFORMS_MAX, ids, &count);
     if (code != CL_SUCCESS || count == 0) {
-        return MX_FAIL(MX_ERR_NO_DEVICE, REQUIRES, "OpenCL is there, but no driver for it");
+        return MX_FAIL(MX_ERR_NO_DEVICE, "install " REQUIRES, "OpenCL is there, but no driver for it");
     }
     if (count > MX_OPENCL_PLATFORMS_MAX) count = MX_OPENCL_PLATFORMS_MAX;
     for (cl_uint p = 0; p < count; p++) {
@@ -77,7 +78,7 @@ static int devices_find(struct mx_opencl_state *state)
         }
     }
     if (state->count == 0) {
-        return MX_FAIL(MX_ERR_NO_DEVICE, REQUIRES, "OpenCL has a driver (%s), but no device for it",
+        return MX_FAIL(MX_ERR_NO_DEVICE, "install " REQUIRES, "OpenCL has a driver (%s), but no device for it",
                        state->platforms[0].name);
     }
     return 0;
@@ -154,6 +155,13 @@ out:
     return rc;
 }
 
+static bool has_gpu(const struct mx_opencl_state *state)
+{
+    for (int i = 0; i < state->count; i++)
+        if (type_of(&state->api, state->entries[i].id) & CL_DEVICE_TYPE_GPU) return true;
+    return false;
+}
+
 static int state_open(const struct mx_registry_options *options, void **out)
 {
     int rc = 0;
@@ -162,6 +170,7 @@ static int state_open(const struct mx_registry_options *options, void **out)
     MX_TRY(mx_cl_api_load(&state->api));
     MX_TRY(devices_find(state));
     MX_TRY(devices_split(state, options));
+    MX_TRY(mx_clblast_open(&state->blast, has_gpu(state)));
     for (int i = 0; i < state->count; i++) state->entries[i].chosen = selection_last(options) < 0;
     for (int i = 0; i < options->device_count; i++) {
         char backend[16];
@@ -207,6 +216,7 @@ static int state_device_info(void *context, int index, struct mx_device_info *ou
         .async_copy = true, .peer_copy = true, .pinned_host = out->kind == MX_DEVICE_GPU, .event_times = true};
     out->work_bytes = MX_SCRATCH_BYTES + (out->kind == MX_DEVICE_CPU ? MX_PACKED_BYTES : 0);
     snprintf(out->bf16_missing, sizeof out->bf16_missing, "OpenCL devices multiply in fp32");
+    mx_clblast_describe(&state->blast, out);
     return 0;
 }
 

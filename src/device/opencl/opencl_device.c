@@ -121,6 +121,8 @@ int mx_opencl_device_open(void *context, struct mx_device *device)
     MX_CL_TRY(code, "%s: making a queue", device->name);
     clock_compare(impl);
     MX_TRY(mx_opencl_program_open(device, impl));
+    if (mx_clblast_serves(&state->blast, device->info.kind)) impl->blast = &state->blast;
+    mx_clblast_announce(device);
 out:
     if (rc < 0) mx_opencl_device_close(device);
     return rc;

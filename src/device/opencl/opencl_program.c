@@ -97,7 +97,7 @@ int mx_opencl_program_open(const struct mx_device *device, struct mx_opencl_devi
     struct mx_kernel_teller teller;
     const bool cached = strcmp(impl->platform->name, "Portable Computing Language") != 0 && cache_path(impl, path);
     if (cached && cache_load(impl, path)) return 0;
-    mx_kernel_teller_start(&teller, device->name);
+    mx_kernel_teller_start(&teller, device->name, true);
     rc = source_build(device, impl);
     if (rc == 0 && cached) cache_store(impl, path);
     mx_kernel_teller_stop(&teller);

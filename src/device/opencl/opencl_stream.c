@@ -54,34 +54,23 @@ void mx_opencl_stream_release(struct mx_stream *stream)
     }
     if (impl->status) cl->clReleaseMemObject(impl->status);
     mx_buffer_release(impl->scratch);
+    mx_buffer_release(impl->work);
+    mx_buffer_release(impl->temp);
     mx_free(impl);
     stream->impl = NULL;
 }
 
-/* Turns what a kernel found into the stream's error. */
-static void status_look(struct mx_stream *stream)
-{
-    struct mx_opencl_stream *const impl = stream->impl;
-    const struct mx_cl_api *const cl = mx_opencl_device_of(stream->device)->cl;
-    int32_t words[MX_STATUS_WORDS] = {0};
-    const cl_int code =
-        cl->clEnqueueReadBuffer(impl->queue, impl->status, CL_TRUE, 0, sizeof words, words, 0, NULL, NULL);
-    if (code != CL_SUCCESS) {
-        mx_cl_fail(code, "stream \"%s\" of %s", stream->name, stream->device->name);
-        mx_stream_fail(stream);
-    } else if (words[0] != 0) {
-        mx_kernel_status_raise(words);
-        mx_stream_fail(stream);
-    }
-    impl->looks = false;
-}
-
+/* Waits once: what kernels found wrong is read behind all other work, and the wait is for that. */
 int mx_opencl_stream_sync(struct mx_stream *stream)
 {
     struct mx_opencl_stream *const impl = stream->impl;
     const struct mx_cl_api *const cl = mx_opencl_device_of(stream->device)->cl;
+    const bool looks = impl->looks;
     cl_event last = NULL;
-    cl_int code = cl->clEnqueueMarkerWithWaitList(impl->queue, 0, NULL, &last), ran = CL_COMPLETE;
+    cl_int ran = CL_COMPLETE;
+    cl_int code = looks ? cl->clEnqueueReadBuffer(impl->queue, impl->status, CL_FALSE, 0, sizeof impl->found,
+                                                  impl->found, 0, NULL, &last)
+                        : cl->clEnqueueMarkerWithWaitList(impl->queue, 0, NULL, &last);
     if (code == CL_SUCCESS) code = cl->clFinish(impl->queue);
     if (last) {
         cl->clGetEventInfo(last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof ran, &ran, NULL);
@@ -93,7 +82,11 @@ int mx_opencl_stream_sync(struct mx_stream *stream)
         mx_stream_fail(stream);
         return 0; /* the core tells */
     }
-    if (impl->looks) status_look(stream);
+    impl->looks = false;
+    if (looks && impl->found[0] != 0) {
+        mx_kernel_status_raise(impl->found);
+        mx_stream_fail(stream);
+    }
     return 0;
 }
 

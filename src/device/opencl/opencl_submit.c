@@ -92,6 +92,16 @@ out:
     return rc;
 }
 
+static int gemm(struct mx_launcher *base, const struct mx_gemm *what)
+{
+    return mx_clblast_gemm(launcher_of(base)->stream, what);
+}
+
+static int work(struct mx_launcher *base, struct mx_slice *out)
+{
+    return mx_clblast_work(launcher_of(base)->stream, out);
+}
+
 int mx_opencl_submit(struct mx_stream *stream, enum mx_op op, const void *args)
 {
     int rc = 0;
@@ -99,6 +109,11 @@ int mx_opencl_submit(struct mx_stream *stream, enum mx_op op, const void *args)
     const struct mx_opencl_device *const device = mx_opencl_device_of(stream->device);
     struct launcher launcher = {.base = {.tuning = &device->tuning, .launch = launch, .scratch = scratch},
                                 .stream = stream};
+    if (device->blast) {
+        launcher.base.gemm = gemm;
+        launcher.base.work = work;
+        launcher.base.work_bytes = mx_kernel_work_bytes(stream->device->info.memory_bytes);
+    }
     MX_TRY(mx_kernel_plan(&launcher.base, op, args));
     MX_CL_TRY(device->cl->clFlush(impl->queue), "stream \"%s\" of %s", stream->name, stream->device->name);
 out:

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Matrix products for OpenCL devices of CPU type: both operands are packed, then tiles of MX_MR × MX_NR are held in
- * vector registers over all of k. OpenCL alone: vector types are its own. One lane in a group; groups are cores' work.
+ * vector registers along k. OpenCL alone: vector types are its own. One lane in a group.
  *
  * Packed B: panels of MX_NR columns, [k][MX_NR] each. Packed A: panels of MX_MR rows; of an operand that lies by rows
  * [k/4][MX_MR][4], of a transposed one [k][MX_MR], so that packing is a copy of whole vectors either way. What is
  * missing at the edges is 0; k is rounded up to a multiple of 4 in both.
+ *
+ * B is packed whole by a launch of its own. A is packed in parts of some panels by the groups that multiply them: each of
+ * the few groups has a room for one part and takes every so many-th part, so that a room stays in the core's own cache
+ * while all panels of B go by. Of these MX_DEPTH_CPU rows at a time are in the first cache, beside as many columns of a
+ * panel of A; the sums wait in private memory from one such block to the next.
  */
 #if defined(MX_CPU)
 #if MX_VECTOR == 16
@@ -51,6 +56,12 @@ MX_FOR_SPACE(__global)
 MX_FOR_SPACE(__private)
 #undef MX_FOR_SPACE
 
+/* These floats will be read soon. */
+MX_INLINE void mx_soon(MX_GLOBAL const float *p)
+{
+    __builtin_prefetch((const void *)(size_t)p);
+}
+
 /* ---- squares of vectors ---- */
 
 /* r[i][j] becomes r[j][i]: perfect shuffles, as often as the width has bits. */
@@ -82,6 +93,7 @@ MX_INLINE void mx_turn_square(MX_GLOBAL const float *from, mx_long from_step, MX
 }
 
 /* ---- packing ---- */
+#define MX_PANELS 8 /* most panels in a part of A */
 
 /* Columns at … at + count of MX_MR rows, [count/4][MX_MR][4]; count is a multiple of 4. */
 MX_INLINE void mx_pack_rows(MX_GLOBAL float *to, MX_GLOBAL const float *a, mx_long step, const bool *there, mx_long count)
@@ -99,53 +111,77 @@ MX_INLINE void mx_pack_rows(MX_GLOBAL float *to, MX_GLOBAL const float *a, mx_lo
             vstore4(there[i] ? vload4(0, a + i * step + k) : (float4)0.0f, 0, to + k * MX_MR + i * 4);
 }
 
-/* One panel of A for each group: rows m0 + MX_MR · group …, columns k0 … k0 + kc. `shape` as in product.cl. */
-MX_KERNEL(1)
-mx_product_pack_a(MX_ARG(const float, a), MX_ARG(const int, bounds), MX_ARG(float, packed), mx_long m, mx_long m0,
-                  mx_long k0, mx_long kc, mx_long lda, int shape, int taps, int width)
+/* Rows first … of A, of which `panels` panels begin before m, into `to`; columns k0 … k0 + kc. Shapes 0 and 2 of
+ * product.cl. */
+MX_INLINE void mx_pack_a_rows(MX_GLOBAL float *to, MX_GLOBAL const float *a, MX_GLOBAL const int *bounds, mx_long m,
+                              mx_long first, int panels, mx_long k0, mx_long kc, mx_long lda, int shape, int taps,
+                              int width)
 {
-    MX_USE(const float, a);
-    MX_USE(const int, bounds);
-    MX_USE(float, packed);
-    const mx_long first = m0 + MX_INDEX * MX_MR, depth = (kc + 3) / 4 * 4;
-    MX_GLOBAL float *const to = packed + MX_INDEX * MX_MR * depth;
-    const int rows = (int)(m - first < MX_MR ? m - first : MX_MR);
-    bool there[MX_MR];
-    if (shape == 0) {
-        const mx_long even = kc / 4 * 4;
-        for (int i = 0; i < MX_MR; i++) there[i] = i < rows;
-        mx_pack_rows(to, a + first * lda + k0, lda, there, even);
-        for (mx_long k = even; k < depth; k++)
-            for (int i = 0; i < MX_MR; i++)
-                to[even * MX_MR + i * 4 + k - even] = there[i] && k < kc ? a[(first + i) * lda + k0 + k] : 0.0f;
-    } else if (shape == 2 && width % 4 == 0 && k0 == 0 && kc == (mx_long)taps * width) {
-        for (int tap = 0; tap < taps; tap++) {
-            for (int i = 0; i < MX_MR; i++) {
-                const mx_long seen = first + i + tap - taps / 2;
-                there[i] = i < rows && seen >= bounds[2 * (first + i)] && seen < bounds[2 * (first + i) + 1];
-            }
-            mx_pack_rows(to + (mx_long)tap * width * MX_MR, a + (first + tap - taps / 2) * lda, lda, there, width);
-        }
-    } else if (shape == 2) {
-        for (mx_long k = 0; k < depth; k++)
-            for (int i = 0; i < MX_MR; i++)
-                to[k / 4 * 4 * MX_MR + i * 4 + k % 4] =
-                    i < rows && k < kc ? mx_a_element(a, bounds, shape, first + i, k0 + k, lda, taps, width) : 0.0f;
-    } else {
-        const bool whole = rows == MX_MR && (shape == 1 || first / width == (first + MX_MR - 1) / width);
-        for (mx_long k = 0; k < depth; k++) {
-            MX_GLOBAL float *const out = to + k * MX_MR;
-            if (whole && k < kc) {
-                const mx_long seen = shape == 1 ? k0 + k : k0 + k + first / width - taps / 2;
-                const bool there =
-                    shape == 1 || (seen >= bounds[2 * (k0 + k)] && seen < bounds[2 * (k0 + k) + 1]);
-                MX_GLOBAL const float *const from = a + seen * lda + (shape == 1 ? first : first % width);
-                for (int i = 0; i < MX_MR; i += 2) vstore2(there ? vload2(0, from + i) : (float2)0.0f, 0, out + i);
-            } else {
+    const mx_long depth = (kc + 3) / 4 * 4;
+    for (int panel = 0; panel < panels; panel++, first += MX_MR, to += MX_MR * depth) {
+        const int rows = (int)(m - first < MX_MR ? m - first : MX_MR);
+        bool there[MX_MR];
+        if (shape == 0) {
+            const mx_long even = kc / 4 * 4;
+            for (int i = 0; i < MX_MR; i++) there[i] = i < rows;
+            mx_pack_rows(to, a + first * lda + k0, lda, there, even);
+            for (mx_long k = even; k < depth; k++)
                 for (int i = 0; i < MX_MR; i++)
-                    out[i] = i < rows && k < kc
-                                 ? mx_a_element(a, bounds, shape, first + i, k0 + k, lda, taps, width)
-                                 : 0.0f;
+                    to[even * MX_MR + i * 4 + k - even] = there[i] && k < kc ? a[(first + i) * lda + k0 + k] : 0.0f;
+        } else if (width % 4 == 0 && k0 == 0 && kc == (mx_long)taps * width) {
+            for (int tap = 0; tap < taps; tap++) {
+                for (int i = 0; i < MX_MR; i++) {
+                    const mx_long seen = first + i + tap - taps / 2;
+                    there[i] = i < rows && seen >= bounds[2 * (first + i)] && seen < bounds[2 * (first + i) + 1];
+                }
+                mx_pack_rows(to + (mx_long)tap * width * MX_MR, a + (first + tap - taps / 2) * lda, lda, there, width);
+            }
+        } else {
+            for (mx_long k = 0; k < depth; k++)
+                for (int i = 0; i < MX_MR; i++)
+                    to[k / 4 * 4 * MX_MR + i * 4 + k % 4] =
+                        i < rows && k < kc ? mx_a_element(a, bounds, shape, first + i, k0 + k, lda, taps, width) : 0.0f;
+        }
+    }
+}
+
+/* MX_MR floats. */
+MX_INLINE void mx_pack_one(MX_GLOBAL float *to, MX_GLOBAL const float *from)
+{
+#pragma unroll
+    for (int i = 0; i + 4 <= MX_MR; i += 4) vstore4(vload4(0, from + i), 0, to + i);
+    if (MX_MR % 4 == 2) vstore2(vload2(0, from + MX_MR - 2), 0, to + MX_MR - 2);
+}
+
+/* The same for shapes 1 and 3. All panels of a row of the operand are copied before the next; where a panel is whole
+ * and of one tap, that is a copy of neighbours. */
+MX_INLINE void mx_pack_a_columns(MX_GLOBAL float *to, MX_GLOBAL const float *a, MX_GLOBAL const int *bounds, mx_long m,
+                                 mx_long first, int panels, mx_long k0, mx_long kc, mx_long lda, int shape, int taps,
+                                 int width)
+{
+    const mx_long depth = (kc + 3) / 4 * 4;
+    mx_long shift[MX_PANELS], column[MX_PANELS]; /* of the row that is seen; -1: element by element */
+    for (int panel = 0; panel < panels; panel++) {
+        const mx_long row = first + (mx_long)panel * MX_MR;
+        const bool whole = row + MX_MR <= m && (shape == 1 || row / width == (row + MX_MR - 1) / width);
+        shift[panel] = shape == 1 ? 0 : row / width - taps / 2;
+        column[panel] = !whole ? -1 : shape == 1 ? row : row % width;
+    }
+    for (mx_long k = 0; k < depth; k++) {
+        const bool bounded = shape == 3 && k < kc;
+        const mx_long seen_first = bounded ? bounds[2 * (k0 + k)] : 0, seen_end = bounded ? bounds[2 * (k0 + k) + 1] : 0;
+        for (int panel = 0; panel < panels; panel++) {
+            const mx_long row = first + (mx_long)panel * MX_MR, seen = k0 + k + shift[panel];
+            MX_GLOBAL float *const out = to + (panel * depth + k) * MX_MR;
+            if (k < kc && column[panel] >= 0 && (shape == 1 || (seen >= seen_first && seen < seen_end))) {
+                MX_GLOBAL const float *const at = a + seen * lda + column[panel];
+                mx_soon(at + 8 * lda); /* rows are so far apart that the CPU does not foresee them */
+                mx_pack_one(out, at);
+            } else if (k < kc && column[panel] < 0) {
+                for (int i = 0; i < MX_MR; i++)
+                    out[i] = row + i < m ? mx_a_element(a, bounds, shape, row + i, k0 + k, lda, taps, width) : 0.0f;
+            } else {
+                for (int i = 0; i < MX_MR; i++) out[i] = 0.0f;
             }
         }
     }
@@ -271,44 +307,61 @@ MX_INLINE void mx_product_finish(const float *one, MX_GLOBAL float *c, MX_GLOBAL
     }
 }
 
-#define MX_ZERO(i) mx_v p##i = 0.0f, q##i = 0.0f;
+#define MX_DEPTH_CPU 192 /* rows of a panel of B in the first cache */
+#define MX_BEGIN(i)                                                                                                    \
+    mx_v p##i = k0 > 0 ? mx_load(tile + i * MX_NR) : (mx_v)0.0f;                                                       \
+    mx_v q##i = k0 > 0 ? mx_load(tile + i * MX_NR + MX_VECTOR) : (mx_v)0.0f;
 #define MX_KEEP(i)                                                                                                     \
     mx_store(p##i, tile + i * MX_NR);                                                                                  \
     mx_store(q##i, tile + i * MX_NR + MX_VECTOR);
 
-/* Group: a panel of B (columns n0 + …) and `tiles` panels of A (rows m0 + …). C is written whole. */
-#define MX_PRODUCT(name)                                                                                               \
+/* C (all rows, columns n0 … n - 1) from columns from … from + kc of A. Group: parts of `tiles` panels of A each, every
+ * `groups`-th; `room` has space for one part of each group. */
+#define MX_PRODUCT(name, pack)                                                                                         \
     MX_FULL_WIDTH MX_KERNEL(1)                                                                                         \
-    name(MX_ARG(const float, packed_a), MX_ARG(const float, packed_b), MX_ARG(float, c), MX_ARG(const float, bias),    \
-         MX_ARG(float, pre), MX_ARG(const float, residual), mx_long m, mx_long n, mx_long m0, mx_long m1, mx_long n0,  \
-         mx_long kc, mx_long ldc, int tiles, int act, int act_grad, int accumulate)                                    \
+    name(MX_ARG(const float, a), MX_ARG(const int, bounds), MX_ARG(float, room), MX_ARG(const float, packed_b),        \
+         MX_ARG(float, c), MX_ARG(const float, bias), MX_ARG(float, pre), MX_ARG(const float, residual), mx_long m,    \
+         mx_long n, mx_long n0, mx_long from, mx_long kc, mx_long lda, mx_long ldc, int shape, int taps, int width,    \
+         int tiles, int groups, int act, int act_grad, int accumulate)                                                 \
     {                                                                                                                  \
-        MX_USE(const float, packed_a);                                                                                 \
+        MX_USE(const float, a);                                                                                        \
+        MX_USE(const int, bounds);                                                                                     \
+        MX_USE(float, room);                                                                                           \
         MX_USE(const float, packed_b);                                                                                 \
         MX_USE(float, c);                                                                                              \
         MX_USE(const float, bias);                                                                                     \
         MX_USE(float, pre);                                                                                            \
         MX_USE(const float, residual);                                                                                 \
-        const mx_long panels = (m1 - m0 + MX_MR - 1) / MX_MR, parts = (panels + tiles - 1) / tiles;                    \
-        const mx_long depth = (kc + 3) / 4 * 4, panel_b = MX_INDEX / parts, column = n0 + panel_b * MX_NR;             \
-        const mx_long begin = MX_INDEX % parts * tiles, end = begin + tiles < panels ? begin + tiles : panels;         \
-        float tile[MX_MR * MX_NR];                                                                                     \
-        for (mx_long panel = begin; panel < end; panel++) {                                                            \
-            MX_GLOBAL const float *left = packed_a + panel * MX_MR * depth;                                            \
-            MX_GLOBAL const float *right = packed_b + panel_b * MX_NR * depth;                                         \
-            const mx_long first = m0 + panel * MX_MR;                                                                  \
-            const int rows = (int)(m - first < MX_MR ? m - first : MX_MR);                                             \
-            MX_ROWS_EACH(MX_ZERO)                                                                                      \
-            for (mx_long k = 0; k < depth; k += 4) {                                                                   \
-                MX_STEP(0) MX_STEP(1) MX_STEP(2) MX_STEP(3)                                                            \
-                left += 4 * MX_MR;                                                                                     \
-                right += 4 * MX_NR;                                                                                    \
-            }                                                                                                          \
-            MX_ROWS_EACH(MX_KEEP)                                                                                      \
-            for (int i = 0; i < rows; i++) {                                                                           \
-                for (int j = 0; j < MX_NR && column + j < n; j += MX_VECTOR)                                           \
-                    mx_product_finish(tile + i * MX_NR + j, c, bias, pre, residual, (first + i) * ldc + column + j,    \
-                                      column + j, n - column - j, act, act_grad, accumulate);                          \
+        const mx_long depth = (kc + 3) / 4 * 4;                                                                        \
+        MX_GLOBAL float *const own = room + MX_INDEX * tiles * MX_MR * depth;                                          \
+        float sums[MX_PANELS * MX_MR * MX_NR];                                                                         \
+        for (int i = 0; depth == 0 && i < MX_PANELS * MX_MR * MX_NR; i++) sums[i] = 0.0f;                              \
+        for (mx_long top = MX_INDEX * tiles * MX_MR; top < m; top += (mx_long)groups * tiles * MX_MR) {                \
+            const mx_long left_over = (m - top + MX_MR - 1) / MX_MR;                                                   \
+            const int panels = left_over < tiles ? (int)left_over : tiles;                                             \
+            pack(own, a, bounds, m, top, panels, from, kc, lda, shape, taps, width);                                   \
+            for (mx_long column = n0; column < n; column += MX_NR) {                                                   \
+                MX_GLOBAL const float *const panel_b = packed_b + (column - n0) * depth;                               \
+                for (mx_long k0 = 0; k0 < depth; k0 += MX_DEPTH_CPU) {                                                 \
+                    const mx_long k1 = k0 + MX_DEPTH_CPU < depth ? k0 + MX_DEPTH_CPU : depth;                          \
+                    for (int panel = 0; panel < panels; panel++) {                                                     \
+                        float *const tile = sums + panel * MX_MR * MX_NR;                                              \
+                        MX_GLOBAL const float *left = own + (panel * depth + k0) * MX_MR;                              \
+                        MX_GLOBAL const float *right = panel_b + k0 * MX_NR;                                           \
+                        MX_ROWS_EACH(MX_BEGIN)                                                                         \
+                        for (mx_long k = k0; k < k1; k += 4) {                                                         \
+                            MX_STEP(0) MX_STEP(1) MX_STEP(2) MX_STEP(3)                                                \
+                            left += 4 * MX_MR;                                                                         \
+                            right += 4 * MX_NR;                                                                        \
+                        }                                                                                              \
+                        MX_ROWS_EACH(MX_KEEP)                                                                          \
+                    }                                                                                                  \
+                }                                                                                                      \
+                for (int row = 0; row < panels * MX_MR && top + row < m; row++)                                        \
+                    for (int j = 0; j < MX_NR && column + j < n; j += MX_VECTOR)                                       \
+                        mx_product_finish(sums + row * MX_NR + j, c, bias, pre, residual,                              \
+                                          (top + row) * ldc + column + j, column + j, n - column - j, act, act_grad,   \
+                                          accumulate);                                                                 \
             }                                                                                                          \
         }                                                                                                              \
     }
@@ -327,9 +380,9 @@ MX_INLINE void mx_product_finish(const float *one, MX_GLOBAL float *c, MX_GLOBAL
     }
 
 #define MX_LEFT(i, j) ((i)*4 + (j))
-MX_PRODUCT(mx_product_rows)
+MX_PRODUCT(mx_product_rows, mx_pack_a_rows)
 #undef MX_LEFT
 #define MX_LEFT(i, j) ((j)*MX_MR + (i))
-MX_PRODUCT(mx_product_columns)
+MX_PRODUCT(mx_product_columns, mx_pack_a_columns)
 #undef MX_LEFT
 #endif
