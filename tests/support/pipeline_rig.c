@@ -33,9 +33,14 @@ static void ring_make(struct mx_device *device, struct pipeline_rig_slot *slots,
 
 void pipeline_rig_open(struct pipeline_rig *rig, const struct mx_backend *const *backends)
 {
-    const struct mx_registry_options options = {.cpu_devices = backends ? 0 : 2};
+    pipeline_rig_open_on(rig, backends, &(struct mx_registry_options){.cpu_devices = backends ? 0 : 2});
+}
+
+void pipeline_rig_open_on(struct pipeline_rig *rig, const struct mx_backend *const *backends,
+                          const struct mx_registry_options *options)
+{
     memset(rig, 0, sizeof *rig);
-    assert_int_equal(mx_registry_open(backends, &options, &rig->registry), 0);
+    assert_int_equal(mx_registry_open(backends, options, &rig->registry), 0);
     for (int d = 0; d < 2; d++) assert_int_equal(mx_registry_device_open(rig->registry, d, 0, &rig->devices[d]), 0);
     ring_make(NULL, rig->host, rig->host_slots);
     ring_make(rig->devices[0], rig->data, rig->data_slots);

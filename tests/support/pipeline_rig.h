@@ -59,6 +59,9 @@ struct pipeline_rig_run {
 
 /* `backends` NULL: two CPU devices. */
 void pipeline_rig_open(struct pipeline_rig *rig, const struct mx_backend *const *backends);
+/* The first two devices of these. */
+void pipeline_rig_open_on(struct pipeline_rig *rig, const struct mx_backend *const *backends,
+                          const struct mx_registry_options *options);
 void pipeline_rig_close(struct pipeline_rig *rig);
 /* A pipeline from create to destroy. */
 void pipeline_rig_go(struct pipeline_rig *rig, struct pipeline_rig_run *run);

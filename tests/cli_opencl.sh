@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# The program on OpenCL, with the program given as $1: what a user without it sees, and, where there is a device of CPU type,
+# train, validate and profile on two parts of it. Losses are those of the CPU, a run goes from one backend to the other and
+# back, the mode changes nothing in the weights, limits hold, and what profile tells fits together.
+# shellcheck disable=SC2016 # Perl has its own variables
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+. "$here/support/cli.sh"
+# shellcheck source=tests/support/tones.sh
+. "$here/support/tones.sh"
+
+# One folder for the caches of kernels of all tests, so that only the first of them builds any.
+export MYXTTS_CACHE POCL_CACHE_DIR TMPDIR=$folder/temporary
+MYXTTS_CACHE=$(dirname "$program")/opencl-cache
+POCL_CACHE_DIR=$MYXTTS_CACHE
+mkdir -p "$MYXTTS_CACHE" "$TMPDIR"
+unset MYXTTS_CUDA_DRIVER MYXTTS_OPENCL_KERNELS
+
+# follows CPU RUN: its losses, step by step, are those of the run on the CPU, within 1e-3.
+follows() {
+    check "$2: the losses of $1" perl -e '
+        my ($a, $b) = map { open(my $f, "<", "$_/metrics.jsonl") or die;
+                            [map { /"loss":([-0-9.e+]+).*"grad_norm"/ ? $1 : () } <$f>] } @ARGV;
+        @$a == @$b && @$a >= 4 or die scalar(@$a), " losses and ", scalar(@$b), "\n";
+        abs($a->[$_] - $b->[$_]) <= 1e-3 * abs($a->[$_]) or die "step $_: $a->[$_] and $b->[$_]\n" for 0 .. $#$a;
+    ' "$1" "$2"
+}
+# said WORDS, told WORDS: on standard error, on standard output
+said() {
+    check "says '$1'" grep -qF -- "$1" stderr
+}
+told() {
+    check "tells '$1'" grep -qF -- "$1" stdout
+}
+# holds "what" FILE EXPRESSION: of perl, with the JSON of the file in $r
+holds() {
+    check "$1: $3" perl -MJSON::PP -e 'local $/; open(F, "<:raw", shift); my $r = decode_json(<F>);
+        exit(eval(shift) ? 0 : 1)' "$2" "$3"
+}
+# Weights and moments of a checkpoint, without its words.
+tensors() {
+    perl -e 'local $/; open(my $f, "<:raw", $ARGV[0]); my $b = <$f>; print substr($b, 8 + unpack("Q<", $b))' "$1"
+}
+
+# Recordings in which every letter of the text has a sound of its own, with some noise. (Of a plain tone all frames are alike:
+# which of them belong to which letter is then decided by rounding.)
+mkdir -p spelled/wavs
+perl -e '
+    open(my $list, ">", "spelled/metadata.csv");
+    for my $row (0 .. 7) {
+        srand($row);
+        my @letters = map { chr(97 + int(rand(26))) } 1 .. 5 + $row % 4;
+        my @samples;
+        for my $letter (map { ord } @letters) {
+            my $step = 0.02 + 0.003 * ($letter - 97);
+            push @samples, map { int(4000 * sin($_ * $step) + 2000 * sin($_ * $step * (2 + $letter % 3)) + rand(600) - 300) }
+                1 .. 1300 + 160 * ($letter % 7);
+        }
+        my ($id, $data) = (sprintf("row-%d", $row), pack("s<*", @samples));
+        open(my $wav, ">:raw", "spelled/wavs/$id.wav");
+        print $wav pack("a4Va4a4VvvVVvva4V", "RIFF", 36 + length($data), "WAVE", "fmt ", 16, 1, 1, 22050, 44100, 2, 16,
+                        "data", length($data)), $data;
+        print $list "$id|" . join("", @letters) . "\n";
+    }'
+base=(train --train-data spelled "${small[@]}" --set training.samples=0 --set data.min_seconds=0.1 --seed 3 --eval-every 0
+    --batch-size 3 --lr 2e-4 --tensorboard off)
+cores=$(nproc)
+# One device, which is half of the cores where there are two: no run needs both cores at the same moment.
+one=(--backend cpu --cpu-devices $((cores < 2 ? 1 : 2)) --device cpu:0)
+pair=(--backend opencl --data-gpu 0 --model-gpu 1)
+
+# ---- without OpenCL, and without CUDA: one line that tells, and nothing else ----
+mkdir none empty # files that are no libraries hide those of the system
+: >none/libOpenCL.so.1 && : >none/libOpenCL.so && : >none/libcuda.so.1 && : >none/libcuda.so
+for way in "LD_LIBRARY_PATH=$folder/none" "OCL_ICD_VENDORS=$folder/empty"; do
+    export "${way?}"
+    done_with devices
+    check "$way: one line about OpenCL" test "$(grep -ci opencl stdout)" -eq 1
+    check "$way: it tells what is missing" grep -qE '^Not available: .*opencl: .*OpenCL.*\(install an OpenCL driver' stdout
+    check "$way: nothing on standard error" test ! -s stderr
+    refused 3 'no device opencl:0: OpenCL is ' 'devices here: cpu:0' "${base[@]}" --output no --device opencl:0
+    refused 3 'backend opencl' 'devices here: cpu:0' "${base[@]}" --output no "${pair[@]}"
+    check "$way: no folder of a run" test ! -e no
+    if [ "$way" = "LD_LIBRARY_PATH=$folder/none" ]; then
+        done_with devices
+        check "one line about both" test "$(grep -ciE 'opencl|cuda' stdout)" -eq 1
+        done_with "${base[@]}" --output absent --steps 2
+        check "training says nothing about them" test "$(grep -ciE 'opencl|cuda' stderr)" -eq 0
+        check "and took the CPU" grep -qF 'Device: cpu:0 (' stderr
+    fi
+    unset "${way%%=*}"
+done
+
+# ---- two parts of one device ----
+done_with devices --json
+if ! perl -MJSON::PP -e 'local $/; my $r = decode_json(<STDIN>);
+        exit(!grep { $_->{device} eq "opencl:0" && $_->{kind} eq "cpu" && $_->{compute_units} >= 2 } @{$r->{devices}})' <stdout; then
+    echo "no OpenCL device of CPU type with two compute units: the rest is left out"
+    finish
+    exit
+fi
+done_with devices --opencl-split 2
+told 'opencl:1'
+refused 1 'compute unit' '--opencl-split' devices --opencl-split 1000
+done_with "${base[@]}" "${one[@]}" --output cpu --steps 6
+done_with "${base[@]}" "${pair[@]}" --output pair --steps 6
+said 'is split into 2 of'
+said '🚀 Intelligent GPU Pipeline: Multi-GPU Mode'
+said 'Memory of GPU:1 (opencl:1), the model device:'
+follows cpu pair
+done_with "${base[@]}" --device opencl:0 --output whole --steps 6
+check "one device is not split" test "$(grep -c 'is split' stderr)" -eq 0
+follows cpu whole
+# The mode changes nothing in the weights, and neither does a second run.
+done_with "${base[@]}" --opencl-split 2 --device opencl:1 --output part --steps 6
+done_with "${base[@]}" "${pair[@]}" --output again --steps 6 --enable-static-shapes --prefetch-buffer-size 2 --num-workers 1
+for run in part again; do
+    check "$run: the same weights and moments, bit for bit" cmp <(tensors pair/checkpoints/step-00000006.safetensors) \
+        <(tensors $run/checkpoints/step-00000006.safetensors)
+done
+# What one backend prepares, the other trains on.
+done_with "${base[@]}" --cpu-devices 2 --data-device cpu:0 --model-device opencl:0 --output mixed --steps 6
+follows cpu mixed
+
+# ---- from one backend to the other, and back ----
+done_with "${base[@]}" "${one[@]}" --output begun --steps 2
+cp -r begun same
+done_with train --resume same "${one[@]}" --steps 5
+done_with train --resume begun "${pair[@]}" --steps 5
+done_with train --resume same "${one[@]}" --steps 7
+done_with train --resume begun "${one[@]}" --steps 7
+check "seven steps in one run" test "$(grep -c '"grad_norm"' begun/metrics.jsonl)" -eq 7
+follows same begun
+
+# ---- limits ----
+refused 3 'which has ' 'batch-size' "${base[@]}" "${pair[@]}" --output r1 --batch-size 64 --auto-tune off --model-gpu-memory 24
+refused 3 'a limit of 1000000000 MB is more than opencl:0 has' 'give .--data-gpu-memory. at most' "${base[@]}" "${pair[@]}" \
+    --output r2 --data-gpu-memory 1000000000
+refused 3 "'--model-gpu 9' does not exist" 'opencl' "${base[@]}" --backend opencl --opencl-split 2 --output r3 --data-gpu 0 --model-gpu 9
+
+# ---- validate ----
+done_with validate "${small[@]}" --batch-size 2 "${pair[@]}" --json valid.json
+told '✅ GPU indices valid: data_gpu=0 (opencl:0), model_gpu=1 (opencl:1)'
+told '✅ Memory limit of GPU:1 enforced: '
+told '✅ GPU:0 → GPU:1: contents equal in 5 sizes'
+told '✅ The same step on two devices and on one gives the same '
+told '🎉 All validation checks passed!'
+holds 'validate' valid.json '$r->{passed} && $r->{mode} eq "Multi-GPU Mode" && $r->{checks}[5]{values}{exact}
+    && $r->{checks}[5]{values}{different} == 0 && $r->{checks}[2]{values}{data_device_bytes} == 0
+    && $r->{checks}[4]{values}{in_order} && $r->{checks}[4]{values}{equal}'
+
+# ---- profile ----
+done_with profile "${small[@]}" --train-data spelled --set data.min_seconds=0.1 --batch-size 2 "${pair[@]}" --num-steps 12 \
+    --warmup-steps 2 --auto-tune off --buffer-size 2 --json profile.json --trace profile.trace
+told 'Multi-GPU Mode on opencl:0 (data) and opencl:1 (model)'
+told 'of the time of transfers lies behind'
+holds 'profile' profile.json '$r->{data_device} eq "opencl:0" && $r->{model_device} eq "opencl:1" && $r->{batches} == 12'
+holds 'profile' profile.json '!grep { $r->{stages}{$_}{mean} <= 0 } qw(load process transfer train)'
+holds 'profile' profile.json '$r->{stages}{train}{count} == 12 && $r->{step}{count} == 12 && $r->{total}{count} == 12'
+# Batches are made while others are trained on: with room for two, all but the first few have to be.
+holds 'profile' profile.json '$r->{overlap} && $r->{stage_overlap} > 0 && $r->{stage_overlap} <= 1'
+holds 'profile' profile.json '!grep { $_ < 0 || $_ > 1 } $r->{transfer_overlap}, $r->{idle}{data}, $r->{idle}{model},
+    $r->{utilisation}{data}{whole}, $r->{utilisation}{model}{whole}'
+holds 'profile' profile.json '@{$r->{memory}} == 2 && $r->{memory}[1]{owners}{parameters} > 0
+    && !grep { $_->{peak} > $_->{limit} } @{$r->{memory}}'
+holds 'the trace' profile.trace 'my %n; $n{$_->{cat}}{$_->{args}{batch}}++ for grep { $_->{ph} eq "X" } @{$r->{traceEvents}};
+    !grep { my $s = $_; grep { !$n{$s}{$_} } 0 .. 13 } qw(load process transfer train)'
+done_with profile "${small[@]}" --train-data spelled --set data.min_seconds=0.1 --batch-size 2 "${pair[@]}" --num-steps 4 \
+    --warmup-steps 1 --set pipeline.overlap=false --json plain.json
+told 'none: without overlap nothing is made ahead'
+holds 'no overlap' plain.json '!$r->{overlap}'
+check "no temporary file is left" test -z "$(ls -A "$TMPDIR")"
+finish
