@@ -20,6 +20,7 @@
 #SBATCH --signal=TERM@120
 #SBATCH --requeue
 #SBATCH --output=myxtts-%j.log
+#SBATCH --open-mode=append
 set -u
 
 program=${MYXTTS:-myxtts}

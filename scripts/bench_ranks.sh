@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # What a second rank is worth: one process on one core beside two processes on one core each, with the same batch for
-# each of them (weak scaling).
+# each of them (weak scaling). The corpus is packed, with features: cheap data, as one would take on many machines.
 #
 #     scripts/bench_ranks.sh build
 #
 # The two talk through shared memory, and through TCP between two network namespaces whose link is shaped to 10 and to 1
 # Gbit/s; that part needs root, ip and tc, and is left out without them. Bar: 1.85 times the frames a second of one.
+# Beside them stand two processes that know nothing of each other, one on each core: what the machine itself gives.
+#
+# All cases take turns, ROUNDS times; a figure is the median over the rounds of what it is to the single rank of its round.
 # 'myxtts plan' predicts the step of two from the profile of one, and is compared with what was measured. The traces of
 # rank 0, with the sums of gradients beside the training that hides them, are in BUILD/bench/ranks-*.trace; the numbers in
 # BUILD/bench/ranks.json. Environment, with defaults:
 #
+#     ROUNDS=3
 #     STEPS=12              that are measured, of each run
 #     BATCH=16              utterances of a rank
 #     LATENCY=100           microseconds of a message, for the prediction: the thread that carries them sleeps in between
@@ -19,13 +23,13 @@
 
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/tell.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../tests/support/tones.sh"
 
 program="$(realpath "$1/myxtts")" folder="$1/bench" result="$1/bench/ranks.json"
-steps="${STEPS:-12}" batch="${BATCH:-16}" latency="${LATENCY:-100}" links="${LINKS-10 1}"
+rounds="${ROUNDS:-3}" steps="${STEPS:-12}" batch="${BATCH:-16}" latency="${LATENCY:-100}"
+read -ra links <<<"${LINKS-10 1}"
 bar=1.85
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-common=(profile --backend cpu --batch-size "$batch" --equal-lengths --num-steps "$steps" --warmup-steps 3 --auto-tune off
-    --buffer-size 4)
 near=mxranks-a far=mxranks-b work=
 
 leave()
@@ -35,20 +39,19 @@ leave()
     rm -rf "$work"
 }
 
-# value FILE PATH: a number of a JSON file, plan.sums_ms
-value()
+# one CORE FILE: a rank by itself
+one()
 {
-    perl -MJSON::PP -e 'local $/; open(F, "<:raw", $ARGV[0]); my $r = decode_json(<F>); $r = /^\d+$/ ? $r->[$_] : $r->{$_}
-        for split(/\./, $ARGV[1]); print $r' "$1" "$2"
+    taskset -c "$1" "$program" "${common[@]}" --json "$2" >"$2.log" 2>&1 || { cat "$2.log"; exit 1; }
 }
 
-# two NAME [LAUNCHER-OPTIONS...]: two ranks
+# two NAME ROUND [LAUNCHER-OPTIONS...]: two ranks
 two()
 {
-    local name="$1"
-    shift
-    run "${enter[@]}" mpirun -n 2 --bind-to "$bind" "$@" "$program" "${common[@]}" --batch-per-rank --json "$folder/ranks-$name.json" \
-        --trace "$folder/ranks-$name.trace" >"$work/$name.log" 2>&1 || { cat "$work/$name.log"; exit 1; }
+    local name="$1" file="$work/$1-$2.json"
+    shift 2
+    run "${enter[@]}" mpirun -n 2 --bind-to "$bind" "$@" "$program" "${common[@]}" --batch-per-rank --json "$file" \
+        --trace "$folder/ranks-$name.trace" >"$file.log" 2>&1 || { cat "$file.log"; exit 1; }
 }
 
 # link GBIT: two name spaces joined by a link of so many Gbit/s
@@ -77,63 +80,76 @@ SCRIPT
 }
 
 [[ -x $program ]] || { echo "bench_ranks: $program is not there" >&2; exit 1; }
-if ! command -v mpirun >/dev/null || ! ldd "$program" | grep -q libmpi; then
+if ! command -v mpirun >/dev/null || [[ $(ldd "$program") != *libmpi* ]]; then
     echo "bench_ranks: needs a build with Open MPI and its mpirun: apt-get install libopenmpi-dev openmpi-bin" >&2
     exit 1
 fi
 mkdir -p "$folder"
 work=$(mktemp -d)
 trap leave EXIT
-enter=()
-rows=()
+cores=$(perl -e 'my ($s) = `taskset -cp $$` =~ /: (.*)/; print join(" ", (map { /(\d+)-(\d+)/ ? $1 .. $2 : $_ } split(/,/, $s))[0, 1])')
+read -r first second <<<"$cores"
+# 3 s and 60 symbols each
+# shellcheck disable=SC2016 # Perl has its own variables
+tone_corpus "$work/corpus" 64 '$count = 46800; $loud = 9000; $step = 0.03 + 0.002 * $row;
+    $text = ($row % 2 ? "low" : "high") . "|The tone number $letter is one of many for a measurement."'
+"$program" prepare "$work/corpus" --out "$work/corpus.pack" --features --tokens chars >"$work/prepare.log" 2>&1 ||
+    { cat "$work/prepare.log"; exit 1; }
+common=(profile --train-data "$work/corpus.pack" --set data.validation_fraction=0 --backend cpu --batch-size "$batch"
+    --num-steps "$steps" --warmup-steps 3 --auto-tune off --buffer-size 4)
+if [[ ${#links[@]} -gt 0 ]] && { [[ $(id -u) -ne 0 ]] || ! command -v ip >/dev/null || ! command -v tc >/dev/null; }; then
+    echo "the links need root, ip and tc: left out"
+    links=()
+fi
 
-title "one rank on one core"
-run taskset -c 0 "$program" "${common[@]}" --json "$folder/ranks-one.json" >"$work/one.log" 2>&1 || { cat "$work/one.log"; exit 1; }
-single=$(value "$folder/ranks-one.json" frames_per_s)
-printf '%.0f frames/s\n' "$single"
-
-title "two ranks, shared memory"
-bind=core
-two shared
-rows+=("shared:0")
-for gbit in $links; do
-    if [[ $(id -u) -ne 0 ]] || ! command -v ip >/dev/null || ! command -v tc >/dev/null; then
-        echo "the links need root, ip and tc: left out"
-        break
-    fi
-    title "two ranks, TCP at $gbit Gbit/s between two network namespaces"
-    link "$gbit"
-    enter=(ip netns exec $near)
-    bind=none # the name spaces are one machine after all: its ranks divide the cores
-    two "tcp$gbit" --host 10.77.0.1,10.77.0.2 --mca plm_rsh_agent "$work/enter" --mca pml ob1 --mca btl tcp,self \
-        --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24
-    rows+=("tcp$gbit:$gbit")
+for ((round = 1; round <= rounds; round++)); do
+    title "round $round of $rounds: one rank, two that know nothing of each other, two ranks"
+    one "$first" "$work/one-$round.json"
+    one "$first" "$work/apart-$round.json" &
+    one "$second" "$work/other-$round.json"
+    wait $!
+    enter=() bind=core
+    two shared "$round"
+    for gbit in "${links[@]}"; do
+        link "$gbit"
+        enter=(ip netns exec "$near") bind=none # the name spaces are one machine after all: its ranks divide the cores
+        two "tcp$gbit" "$round" --host 10.77.0.1,10.77.0.2 --mca plm_rsh_agent "$work/enter" --mca pml ob1 --mca btl tcp,self \
+            --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24
+        "$program" plan --profile "$work/one-$round.json" --ranks 2 --bandwidth "$(perl -e "print $gbit / 8")" --latency "$latency" \
+            --json >"$work/plan$gbit-$round.json"
+    done
 done
 
 title "what the second rank is worth"
-printf '%-10s %12s %8s %10s %11s %11s %13s\n' link 'frames/s' times 'step ms' 'sums ms' 'waited ms' 'predicted ms'
-{
-    printf '{"bar": %s, "batch": %s, "steps": %s, "one_frames_per_s": %s, "two": [' "$bar" "$batch" "$steps" "$single"
-    separator=
-    for row in "${rows[@]}"; do
-        name="${row%%:*}" gbit="${row##*:}"
-        file="$folder/ranks-$name.json"
-        speed=$(value "$file" frames_per_s) step=$(value "$file" step.mean)
-        sums=$(value "$file" plan.sums_ms) waited=$(value "$file" plan.sums_waited_ms)
-        predicted=null
-        if [[ $gbit != 0 ]]; then
-            "$program" plan --profile "$folder/ranks-one.json" --ranks 2 --bandwidth "$(perl -e "print $gbit / 8")" --latency "$latency" \
-                --json >"$work/plan.json"
-            predicted=$(value "$work/plan.json" ranks.0.step_ms)
-        fi
-        times=$(perl -e "printf '%.3f', $speed / $single")
-        printf '%-10s %12.0f %7sx %10.1f %11.1f %11.1f %13s\n' "$name" "$speed" "$times" "$step" "$sums" "$waited" \
-            "$([[ $predicted == null ]] && echo - || printf '%.1f' "$predicted")" >&2
-        printf '%s{"link": "%s", "frames_per_s": %s, "times": %s, "step_ms": %s, "sums_ms": %s, "waited_ms": %s, "predicted_ms": %s}' \
-            "$separator" "$name" "$speed" "$times" "$step" "$sums" "$waited" "$predicted"
-        separator=', '
-    done
-    printf ']}\n'
-} >"$result"
-perl -MJSON::PP -e 'local $/; open(F, "<:raw", $ARGV[0]); my $r = decode_json(<F>); my $bad = grep { $_->{times} < $r->{bar} } @{$r->{two}};
-    printf("\nbar: %.2fx; %s\nall figures: %s\n", $r->{bar}, $bad ? "MISSED by $bad of " . @{$r->{two}} : "held by all", $ARGV[0])' "$result"
+# shellcheck disable=SC2016 # Perl has its own variables
+perl -MJSON::PP -e '
+    my ($work, $result, $rounds, $bar, $batch, $steps, @links) = @ARGV;
+    sub figures { local $/; open(my $f, "<:raw", "$work/$_[0]-$_[1].json") or die "$_[0]: $!"; decode_json(<$f>) }
+    sub median { my @s = sort { $a <=> $b } @_; @s % 2 ? $s[$#s / 2] : ($s[@s / 2 - 1] + $s[@s / 2]) / 2 }
+    sub over { my $code = shift; median(map { $code->($_) } 1 .. $rounds) }
+    my $speed = sub { my $name = shift; sub { figures($name, $_[0])->{frames_per_s} } };
+    my $one = $speed->("one");
+    my %all = (bar => $bar, rounds => $rounds, batch => $batch, steps => $steps, one_frames_per_s => over($one),
+               one_step_ms => over(sub { figures("one", $_[0])->{step}{mean} }),
+               apart_times => over(sub { ($speed->("apart")->($_[0]) + $speed->("other")->($_[0])) / $one->($_[0]) }));
+    printf("%-10s %10s %7s %9s %9s %10s %13s %10s\n", "", "frames/s", "times", "step ms", "sums ms", "waited ms", "predicted ms", "off by");
+    printf("%-10s %10.0f %7s %9.1f\n", "one", $all{one_frames_per_s}, "", $all{one_step_ms});
+    printf("%-10s %10s %6.3fx\n", "apart", "", $all{apart_times});
+    for my $name ("shared", map { "tcp$_" } @links) {
+        my $plan = $name =~ /^tcp(.*)/ ? "plan$1" : undef;
+        my %row = (link => $name, frames_per_s => over($speed->($name)), times => over(sub { $speed->($name)->($_[0]) / $one->($_[0]) }),
+                   step_ms => over(sub { figures($name, $_[0])->{step}{mean} }), sums_ms => over(sub { figures($name, $_[0])->{plan}{sums_ms} }),
+                   waited_ms => over(sub { figures($name, $_[0])->{plan}{sums_waited_ms} }), predicted_ms => undef, off => undef);
+        if (defined $plan) {
+            $row{predicted_ms} = over(sub { figures($plan, $_[0])->{ranks}[0]{step_ms} });
+            $row{off} = over(sub { figures($plan, $_[0])->{ranks}[0]{step_ms} / figures($name, $_[0])->{step}{mean} - 1 });
+        }
+        push @{$all{two}}, \%row;
+        printf("%-10s %10.0f %6.3fx %9.1f %9.1f %10.1f %13s %10s\n", $name, @row{qw(frames_per_s times step_ms sums_ms waited_ms)},
+               map { defined $row{off} ? sprintf($_->[0], $_->[1]) : "-" } ["%.1f", $row{predicted_ms}], ["%+.1f %%", 100 * ($row{off} // 0)]);
+    }
+    my $bad = grep { $_->{times} < $bar } @{$all{two}};
+    printf("\nbar: %.2fx; %s\nall figures: %s\n", $bar, $bad ? "MISSED by $bad of " . @{$all{two}} : "held by all", $result);
+    open(my $out, ">", $result) or die "$result: $!";
+    print $out JSON::PP->new->canonical->pretty->encode(\%all);
+' "$work" "$result" "$rounds" "$bar" "$batch" "$steps" "${links[@]}"

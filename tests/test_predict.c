@@ -85,7 +85,11 @@ static void test_what_limits(void **state)
     struct mx_predict_input in = plain;
     in.variation = 0.1;
     assert_int_equal(mx_predict_step(&in, 512).limit, MX_PREDICT_STRAGGLERS);
-    near(mx_predict_step(&in, 512).straggle_ms, 96 * 0.1 * sqrt(2 * log(512)));
+    near(mx_predict_step(&in, 1).straggle_ms, 0);
+    near(mx_predict_step(&in, 2).straggle_ms, 96 * 0.1 / sqrt(acos(-1)));
+    near(mx_predict_step(&in, 3).straggle_ms, 96 * 0.1 * 1.5 / sqrt(acos(-1)));
+    assert_true(fabs(mx_predict_step(&in, 1000).straggle_ms - 96 * 0.1 * 3.24144) < 0.001); /* from tables */
+    assert_true(mx_predict_step(&in, MX_PREDICT_RANKS_MAX).straggle_ms < 96 * 0.1 * 5);
     in = plain;
     in.latency_ms = 5;
     assert_int_equal(mx_predict_step(&in, 512).limit, MX_PREDICT_LATENCY);

@@ -16,6 +16,8 @@
 #include "dist/launch.h"
 #include "dist/mpi_work.h"
 
+#define PROCESSES_LINE 8 /* that are told in one line */
+
 static void wake(struct mx_dist *d)
 {
     const uint64_t one = 1;
@@ -158,6 +160,21 @@ const char *mx_dist_supported(void)
     return version;
 }
 
+/* MPICH's mpiexec kills all ranks in the moment in which one is killed, so that none can say which one it was. It names
+ * a process itself; this tells whose that is. */
+static void processes_tell(const struct mx_dist *d)
+{
+    char line[PROCESSES_LINE * (MX_DIST_HOST_BYTES + 40)];
+    if (d->group.rank != 0 || strstr(mx_dist_supported(), "MPICH") == NULL) return;
+    for (int32_t first = 0; first < d->group.size; first += PROCESSES_LINE) {
+        size_t used = 0;
+        for (int32_t i = first; i < d->group.size && i < first + PROCESSES_LINE; i++)
+            used += (size_t)snprintf(line + used, sizeof line - used, "%srank %d is %lld on %s", i > first ? ", " : "",
+                                     (int)i, (long long)d->members[i].pid, d->members[i].host);
+        mx_info("processes: %s", line);
+    }
+}
+
 /* Nothing that MPI was told of may be freed while it lives: it ends first. */
 static void dist_release(struct mx_dist *d)
 {
@@ -195,6 +212,7 @@ int mx_mpi_open(const struct mx_dist_options *options, struct mx_dist **out)
     if (rc < 0) goto out;
     atomic_store(&d->waiting, false);
     if (options->divide_cores) cores_divide(d);
+    processes_tell(d);
     *out = d;
     d = NULL;
 out:

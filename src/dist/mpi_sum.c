@@ -20,10 +20,16 @@
 #include "base/clock.h"
 #include "dist/mpi_work.h"
 
-#define RING_RANKS    8
-#define TAG_RING      1                 /* + lane */
-#define PAUSE_SUM_NS  UINT64_C(100000)  /* messages are under way */
-#define PAUSE_WAIT_NS UINT64_C(1000000) /* the device still computes */
+#define RING_RANKS 8
+#define TAG_RING   1 /* + lane */
+/* Between two looks. Each interrupts what a CPU device computes on this core, so there are few while it does: fewer the
+ * longer a gradient has been waited for, and the longer nothing has come of messages that are under way, which the
+ * network's buffers hold in the meantime. Nothing comes too late by that: when the device is done the trainer asks for
+ * something, which wakes the thread, and while the trainer waits the core is free. */
+#define PAUSE_LEAST_NS  UINT64_C(100000)
+#define PAUSE_READY_NS  UINT64_C(10000000) /* at most, for a gradient */
+#define PAUSE_SUM_NS    UINT64_C(2000000)  /* at most, for messages */
+#define PAUSE_NEEDED_NS UINT64_C(30000)    /* the trainer waits */
 
 int mx_mpi_sums_open(struct mx_dist *d)
 {
@@ -257,6 +263,7 @@ bool mx_mpi_sums_run(struct mx_dist *d)
             pthread_mutex_unlock(&d->lock);
             if (!more) continue;
             lane->stage = MX_LANE_WAIT;
+            lane->begin_ns = mx_clock_ns();
             lane->first = 0;
             lane->number = d->started++;
             moved = true;
@@ -273,13 +280,33 @@ bool mx_mpi_sums_run(struct mx_dist *d)
     return moved;
 }
 
+static uint64_t lane_pause(const struct mx_dist *d, const struct mx_mpi_lane *lane, uint64_t now_ns)
+{
+    uint64_t pause_ns = PAUSE_LEAST_NS;
+    switch (lane->stage) {
+    case MX_LANE_FREE:
+        return UINT64_MAX;
+    case MX_LANE_WAIT:
+        pause_ns = (now_ns - lane->begin_ns) / 2;
+        if (pause_ns > PAUSE_READY_NS) pause_ns = PAUSE_READY_NS;
+        return pause_ns > PAUSE_LEAST_NS ? pause_ns : PAUSE_LEAST_NS;
+    case MX_LANE_SUM:
+        for (uint32_t i = 1; i < d->idle_looks && pause_ns < PAUSE_SUM_NS; i++) pause_ns *= 2;
+        if (pause_ns > PAUSE_SUM_NS) pause_ns = PAUSE_SUM_NS;
+        return atomic_load(&d->waiting) ? PAUSE_NEEDED_NS : pause_ns;
+    case MX_LANE_FETCH:
+    case MX_LANE_PUT:
+        break;
+    }
+    return pause_ns;
+}
+
 uint64_t mx_mpi_sums_pause(const struct mx_dist *d)
 {
+    const uint64_t now_ns = mx_clock_ns();
     uint64_t pause_ns = UINT64_MAX;
     for (int i = 0; i < MX_MPI_LANES; i++) {
-        const uint64_t own_ns = d->lanes[i].stage == MX_LANE_FREE  ? UINT64_MAX
-                                : d->lanes[i].stage == MX_LANE_SUM ? PAUSE_SUM_NS
-                                                                   : PAUSE_WAIT_NS;
+        const uint64_t own_ns = lane_pause(d, &d->lanes[i], now_ns);
         if (own_ns < pause_ns) pause_ns = own_ns;
     }
     return pause_ns;

@@ -20,12 +20,12 @@
 #include "dist/launch.h"
 #include "dist/mpi_work.h"
 
-#define PAUSE_IDLE_NS   UINT64_C(10000000)
+#define PAUSE_IDLE_NS   UINT64_C(50000000)
 #define PAUSE_CALL_NS   UINT64_C(20000)   /* the trainer waits, since less than … */
 #define CALL_SHORT_NS   UINT64_C(5000000) /* … this long */
 #define PAUSE_LONG_NS   UINT64_C(500000)
 #define BUSY_NS         UINT64_C(15000)
-#define WATCH_NS        UINT64_C(10000000) /* between two looks at the others: each call of MPI costs microseconds */
+#define WATCH_NS        UINT64_C(50000000) /* between two looks at the others: each call of MPI costs microseconds */
 #define BROADCAST_BYTES ((size_t)64 << 20) /* of one message */
 
 void mx_mpi_check(struct mx_dist *d, int code, const char *what)
@@ -218,7 +218,10 @@ void *mx_mpi_thread(void *context)
         /* A look that took so long has moved bytes, though no message is complete: there may be more. */
         const bool busy = mx_clock_ns() - begin_ns > BUSY_NS;
         if (begin_ns - d->watch.looked_ns >= WATCH_NS) mx_mpi_watch_run(d);
-        if (!called && !summed && !busy) mx_mpi_watch_sleep(d, pause_of(d));
+        if (called || summed) d->idle_looks = 0;
+        if (called || summed || busy) continue;
+        d->idle_looks++;
+        mx_mpi_watch_sleep(d, pause_of(d));
     }
     if (rc == 0) {
         mx_mpi_watch_close(d);

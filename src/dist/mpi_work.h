@@ -62,14 +62,14 @@ struct mx_mpi_sum {
 struct mx_mpi_lane {
     enum { MX_LANE_FREE, MX_LANE_WAIT, MX_LANE_FETCH, MX_LANE_SUM, MX_LANE_PUT } stage;
     struct mx_mpi_sum sum;
-    uint64_t number, begin_ns;
-    int64_t first, count;    /* the piece of the sum that is being made: at most MX_BUCKET_FLOATS */
-    float *values;           /* of the piece, on the host */
-    float *received;         /* [chunk]: of the ring */
-    int32_t step;            /* of the ring: 0 … 2(size - 1) - 1 */
-    MPI_Request requests[2]; /* receive, send; or the library's sum */
-    float *staging;          /* [MX_BUCKET_FLOATS] of the device; NULL: not needed so far */
-    struct mx_event *moved;  /* after a copy */
+    uint64_t number, begin_ns; /* since when it waits, then since when the gradient is there */
+    int64_t first, count;      /* the piece of the sum that is being made: at most MX_BUCKET_FLOATS */
+    float *values;             /* of the piece, on the host */
+    float *received;           /* [chunk]: of the ring */
+    int32_t step;              /* of the ring: 0 … 2(size - 1) - 1 */
+    MPI_Request requests[2];   /* receive, send; or the library's sum */
+    float *staging;            /* [MX_BUCKET_FLOATS] of the device; NULL: not needed so far */
+    struct mx_event *moved;    /* after a copy */
 };
 
 struct mx_mpi_watch {
@@ -117,7 +117,8 @@ struct mx_dist {
     size_t call_at; /* bytes of a broadcast that are done */
     bool ring;      /* sums are made by our ring; otherwise by the library */
     int lane_count;
-    bool closing; /* nobody is watched any more */
+    bool closing;        /* nobody is watched any more */
+    uint32_t idle_looks; /* pauses since something was done */
     uint64_t started;
     struct mx_mpi_lane lanes[MX_MPI_LANES];
     struct mx_stream *stream; /* of copies; NULL: not needed so far */
