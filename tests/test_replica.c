@@ -63,7 +63,7 @@ static struct mx_replica_options options_of(int device)
         .device = it.devices[device], .model = mx_model_config_default(&small, 20, 2), .capacity = room, .passes = 1};
     struct mx_parameters *table;
     assert_int_equal(mx_parameters_create(&o.model, &table), 0);
-    o.range.count = table->floats;
+    o.room.count = table->floats;
     mx_parameters_destroy(table);
     return o;
 }
@@ -270,12 +270,12 @@ static void test_parts_add_up_to_the_whole(void **state)
     struct mx_replica *const whole = replica_make(&o);
     const int64_t floats = mx_replica_floats(whole), half = floats / 2 / 16 * 16;
     o.shared = true;
-    o.range = (struct mx_range){0, half};
     o.device = it.devices[1];
     struct mx_replica *const first = replica_make(&o);
+    first->range.count = half;
     o = options_of(0);
-    o.shared = o.helper = true;
-    o.range = (struct mx_range){half, floats - half};
+    o.shared = true;
+    o.room = (struct mx_range){half, floats - half};
     struct mx_replica *const second = replica_make(&o);
     struct mx_parcel *const all = parcel_make(), *to, *twin;
     const struct mx_parcel_options parts = {.capacity = room, .offsets = true, .owner = "parts"};
@@ -284,14 +284,13 @@ static void test_parts_add_up_to_the_whole(void **state)
     to->twin = twin;
     run(whole, all, all);
     for (int32_t count = 0; count <= SEQUENCES; count++)
-        for (int end = 0; end < 2; end++) {
-            assert_int_equal(mx_parcel_divide(it.stream, all, to, (struct mx_share_part){count, end == 1}), 0);
+        for (int32_t at = 0; at + count <= SEQUENCES; at++) {
+            assert_int_equal(mx_parcel_divide(it.stream, all, to, (struct mx_share_part){at, count}), 0);
             assert_int_equal(mx_stream_sync(it.stream), 0);
             assert_int_equal(to->count, SEQUENCES - count);
             assert_int_equal(twin->count, count);
             assert_int_equal(to->left_out, 2);
-            for (int32_t i = 0; i < count; i++)
-                assert_int_equal(twin->utterances[i], 100 + i + (end ? SEQUENCES - count : 0));
+            for (int32_t i = 0; i < count; i++) assert_int_equal(twin->utterances[i], 100 + at + i);
             run(first, to, all);
             run(second, twin, all);
             assert_int_equal(mx_replica_add(first, second), 0);
@@ -303,10 +302,10 @@ static void test_parts_add_up_to_the_whole(void **state)
                         1e-5);
             /* The losses of each sequence are what they are alone. */
             for (int32_t s = 0; s < SEQUENCES; s++) {
-                const bool other = end ? s >= SEQUENCES - count : s < count;
+                const bool other = s >= at && s < at + count;
                 const struct mx_replica *const owner = other ? second : first;
                 const int32_t own = other ? count : SEQUENCES - count;
-                const int32_t place = other ? s - (end ? SEQUENCES - count : 0) : s - (end ? 0 : count);
+                const int32_t place = other ? s - at : s < at ? s : s - count;
                 for (int k = 0; k < MX_MODEL_LOSSES; k++)
                     assert_true(mx_replica_losses(owner, 0)[k * own + place] ==
                                 mx_replica_losses(whole, 0)[k * SEQUENCES + s]);
@@ -345,9 +344,9 @@ static void test_two_halves_of_an_update_are_the_whole(void **state)
         for (int r = 0; r < 2; r++) {
             o = options_of(r);
             o.shared = true;
-            o.helper = r == 1;
-            o.range = r == 0 ? (struct mx_range){0, cuts[i]} : (struct mx_range){cuts[i], floats - cuts[i]};
+            if (r == 1) o.room = (struct mx_range){cuts[i], floats - cuts[i]};
             parts[r] = replica_make(&o);
+            if (r == 0) parts[r]->range.count = cuts[i];
             memcpy(mx_buffer_host(parts[r]->gradients), host_of(whole->gradients), (size_t)floats * sizeof(float));
             memcpy(parts[r]->norm, whole->norm, 4 * sizeof(float));
         }
@@ -368,6 +367,13 @@ static void test_two_halves_of_an_update_are_the_whole(void **state)
         assert_int_equal(mx_replica_take_average(parts[0], parts[1]), 0);
         assert_int_equal(mx_stream_sync(parts[0]->stream), 0);
         assert_memory_equal(host_of(parts[0]->average), host_of(whole->average), (size_t)floats * sizeof(float));
+        /* The second one hands its range back, and the first one has everything. */
+        assert_int_equal(mx_replica_hand(parts[1], parts[0], parts[1]->range), 0);
+        assert_int_equal(mx_stream_sync(parts[1]->stream), 0);
+        parts[0]->range = parts[0]->options.room;
+        memset(flat, 0, 3 * (size_t)floats * sizeof *flat);
+        assert_int_equal(mx_replica_read(parts[0], &arrays), 0);
+        assert_memory_equal(flat, same, 3 * (size_t)floats * sizeof(float));
         for (int r = 0; r < 2; r++) mx_replica_destroy(parts[r]);
         mx_free(flat);
         mx_free(same);

@@ -71,7 +71,8 @@ static void test_wrong_lists_are_refused(void **state)
 
 static int64_t frames_of(const int32_t *offsets, int32_t sequences, struct mx_share_part part)
 {
-    return part.at_end ? offsets[sequences] - offsets[sequences - part.count] : offsets[part.count];
+    assert_true(part.first >= 0 && part.count >= 0 && part.first + part.count <= sequences);
+    return offsets[part.first + part.count] - offsets[part.first];
 }
 
 static void test_the_nearest_part_is_found(void **state)
@@ -81,17 +82,14 @@ static void test_the_nearest_part_is_found(void **state)
     static const struct {
         double wanted;
         int64_t most;
-        int32_t count;
-        bool at_end;
-    } cases[] = {{0, 100, 0, false},   {4, 100, 0, false},   {6, 100, 1, false},  {30, 100, 2, false},
-                 {41, 100, 1, true},   {50, 100, 1, true},   {56, 100, 3, false}, {68, 100, 2, true},
-                 {100, 100, 4, false}, {500, 100, 4, false}, {68, 50, 1, true},   {100, 9, 0, false},
-                 {35, 100, 1, true}};
+        int32_t first, count;
+    } cases[] = {{0, 100, 0, 0},  {4, 100, 0, 0},  {6, 100, 0, 1},  {30, 100, 2, 1},  {41, 100, 3, 1},  {50, 100, 1, 2},
+                 {56, 100, 0, 3}, {68, 100, 2, 2}, {84, 100, 1, 3}, {100, 100, 0, 4}, {500, 100, 0, 4}, {68, 50, 1, 2},
+                 {68, 45, 3, 1},  {100, 9, 0, 0},  {35, 100, 2, 1}, {19, 100, 1, 1},  {15, 100, 0, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct mx_share_part part = mx_share_split(offsets, 4, cases[i].wanted, cases[i].most);
-        if (part.count != cases[i].count || part.at_end != cases[i].at_end)
-            fail_msg("%g of 100 frames: %d sequences at the %s", cases[i].wanted, (int)part.count,
-                     part.at_end ? "end" : "beginning");
+        if (part.count != cases[i].count || part.first != cases[i].first)
+            fail_msg("%g of 100 frames: %d sequences from %d on", cases[i].wanted, (int)part.count, (int)part.first);
     }
     const int32_t one[] = {0, 50};
     assert_int_equal(mx_share_split(one, 1, 24, 50).count, 0);
@@ -111,10 +109,10 @@ static void test_no_part_is_nearer_and_none_too_large(void **state)
         const int64_t most = (int64_t)mx_rng_below(3, round, 21, (uint64_t)offsets[count] + 1);
         const struct mx_share_part part = mx_share_split(offsets, count, wanted, most);
         const int64_t frames = frames_of(offsets, count, part);
-        assert_true(part.count >= 0 && part.count <= count && frames <= most);
+        assert_true(frames <= most);
         for (int32_t k = 0; k <= count; k++)
-            for (int end = 0; end < 2; end++) {
-                const int64_t other = frames_of(offsets, count, (struct mx_share_part){k, end == 1});
+            for (int32_t first = 0; first + k <= count; first++) {
+                const int64_t other = frames_of(offsets, count, (struct mx_share_part){first, k});
                 assert_true(other > most || fabs((double)other - wanted) >= fabs((double)frames - wanted));
             }
     }
@@ -129,8 +127,15 @@ static void test_balance_makes_both_end_together(void **state)
     assert_true(mx_share_balance(&meter, 0.3, 0.75) == 0.3); /* nothing is known */
     mx_share_meter_add(&meter, 1000, 100, 3000, 100, 4000);
     mx_share_meter_add(&meter, 1000, 100, 3000, 100, 4000);
-    assert_true(mx_share_balance(&meter, 0.5, 0.75) == 0.25);    /* a third of the speed */
-    assert_true(mx_share_balance(&meter, 0.245, 0.75) == 0.245); /* too little of a change */
+    assert_true(mx_share_balance(&meter, 0.5, 0.75) == 0.25);  /* a third of the speed */
+    assert_true(mx_share_balance(&meter, 0.29, 0.75) == 0.29); /* too little of a change, after two steps */
+    for (int i = 0; i < 6; i++) mx_share_meter_add(&meter, 1000, 100, 3000, 100, 4000);
+    assert_true(mx_share_balance(&meter, 0.29, 0.75) == 0.25);   /* and after eight */
+    assert_true(mx_share_balance(&meter, 0.245, 0.75) == 0.245); /* always */
+    meter = (struct mx_share_meter){0};
+    for (int i = 0; i < 16; i++) mx_share_meter_add(&meter, i % 2 ? 1000 : 1400, 100, i % 4 < 2 ? 1000 : 1300, 100, 1);
+    assert_true(mx_share_balance(&meter, 0.5, 0.75) == 0.5); /* 0.509, which steps that vary so much do not show … */
+    assert_true(mx_share_balance(&meter, 0.4, 0.75) == 0.509); /* … but it is not 0.4 */
     meter = (struct mx_share_meter){0};
     mx_share_meter_add(&meter, 9000, 100, 1000, 100, 9000);
     assert_true(mx_share_balance(&meter, 0.5, 0.75) == 0.75);
@@ -141,6 +146,72 @@ static void test_balance_makes_both_end_together(void **state)
     meter = (struct mx_share_meter){0};
     mx_share_meter_add(&meter, 1000, 100, 0, 0, 1000); /* nothing was shared */
     assert_true(mx_share_balance(&meter, 0.4, 0.75) == 0.4);
+}
+
+/* ---- decisions ---- */
+
+/* Ten steps of 1,000 frames, `shared` of them on the data device, with so many nanoseconds each. */
+static struct mx_share_meter meter_of(int64_t shared, uint64_t own_ns, uint64_t other_ns, uint64_t step_ns)
+{
+    struct mx_share_meter meter = {0};
+    for (int i = 0; i < 10; i++) mx_share_meter_add(&meter, own_ns, 1000 - shared, other_ns, shared, step_ns);
+    return meter;
+}
+
+static void test_auto_begins_when_the_data_device_is_idle(void **state)
+{
+    (void)state;
+    const struct mx_share_meter meter = meter_of(0, 90, 0, 100);
+    struct mx_share_case c = {.mode = MX_SHARE_AUTO, .most = 0.75, .speed = 1, .idle = 0.98, .meter = &meter};
+    struct mx_share_decision d = mx_share_decide(&c);
+    assert_true(d.verdict == MX_SHARE_BEGIN && d.share == 0.495 && d.gain == 0);
+    c.speed = 9; /* of a much faster device: no more than it has room for */
+    assert_true(mx_share_decide(&c).share == 0.75);
+    c.speed = 1;
+    c.idle = 0.12; /* just enough for a tenth of a batch */
+    d = mx_share_decide(&c);
+    assert_true(d.verdict == MX_SHARE_BEGIN && d.share == 0.107);
+    c.idle = 0.1; /* and not quite */
+    d = mx_share_decide(&c);
+    assert_true(d.verdict == MX_SHARE_KEEP && d.share == 0);
+    c.idle = 1;
+    c.speed = 0.1; /* idle, but slow */
+    assert_int_equal(mx_share_decide(&c).verdict, MX_SHARE_KEEP);
+    c.speed = 1;
+    c.mode = MX_SHARE_ON; /* begins at once or was told not to */
+    assert_int_equal(mx_share_decide(&c).verdict, MX_SHARE_KEEP);
+    c.mode = MX_SHARE_AUTO;
+    const struct mx_share_meter nothing = {0};
+    c.meter = &nothing;
+    assert_int_equal(mx_share_decide(&c).verdict, MX_SHARE_KEEP);
+}
+
+static void test_auto_ends_what_gains_nothing(void **state)
+{
+    (void)state;
+    const struct mx_share_meter meter = meter_of(500, 55, 55, 100);
+    struct mx_share_case c = {
+        .mode = MX_SHARE_AUTO, .share = 0.5, .most = 0.75, .speed = 1, .alone_ns = 0.102, .meter = &meter};
+    struct mx_share_decision d = mx_share_decide(&c);
+    assert_true(d.verdict == MX_SHARE_END && d.share == 0 && fabs(d.gain - 1.02) < 1e-12);
+    c.alone_ns = 0.19; /* gains enough */
+    d = mx_share_decide(&c);
+    assert_true(d.verdict == MX_SHARE_KEEP && d.share == 0.5 && fabs(d.gain - 1.9) < 1e-12);
+    c.alone_ns = 0; /* not known */
+    assert_int_equal(mx_share_decide(&c).verdict, MX_SHARE_KEEP);
+    c.alone_ns = 0.102;
+    c.mode = MX_SHARE_ON; /* as it was told */
+    assert_int_equal(mx_share_decide(&c).verdict, MX_SHARE_KEEP);
+}
+
+static void test_a_decision_balances_what_is_shared(void **state)
+{
+    (void)state;
+    const struct mx_share_meter meter = meter_of(500, 30, 90, 100);
+    const struct mx_share_case c = {
+        .mode = MX_SHARE_AUTO, .share = 0.5, .most = 0.75, .speed = 1, .alone_ns = 0.15, .meter = &meter};
+    const struct mx_share_decision d = mx_share_decide(&c);
+    assert_true(d.verdict == MX_SHARE_CHANGE && d.share == 0.25);
 }
 
 static void test_points_are_few_and_known(void **state)
@@ -161,6 +232,9 @@ int main(void)
                                        cmocka_unit_test(test_the_nearest_part_is_found),
                                        cmocka_unit_test(test_no_part_is_nearer_and_none_too_large),
                                        cmocka_unit_test(test_balance_makes_both_end_together),
+                                       cmocka_unit_test(test_auto_begins_when_the_data_device_is_idle),
+                                       cmocka_unit_test(test_auto_ends_what_gains_nothing),
+                                       cmocka_unit_test(test_a_decision_balances_what_is_shared),
                                        cmocka_unit_test(test_points_are_few_and_known)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,8 @@
 #include "myxtts/error.h"
 #include "support/training_rig.h"
 
-#define FOLLOWED 16 /* steps; rounding grows, and later it decides which of two alignments is the best */
+#define FOLLOWED 100 /* steps */
+#define SEEDS    5
 
 static struct mx_trainer_options shared_options(enum training_corpus corpus, const char *shares)
 {
@@ -52,17 +53,46 @@ static double losses_apart(const struct mx_trainer_options *a, const struct mx_t
     return most;
 }
 
+/* A run of 100 steps as the program would make it if nothing else was said. */
+static struct mx_trainer_options usual(struct mx_trainer_options o, uint64_t seed)
+{
+    const struct mx_level_settings *const level = mx_level_settings(MX_LEVEL_ENHANCED);
+    o.schedule = (struct mx_schedule){.peak = level->peak,
+                                      .floor = level->floor,
+                                      .warmup = FOLLOWED / 10,
+                                      .steps = FOLLOWED,
+                                      .cycles = level->cycles,
+                                      .cycle_decay = level->cycle_decay};
+    o.grad_clip = level->grad_clip;
+    o.weight_decay = level->weight_decay;
+    o.ema_decay = level->ema_decay;
+    o.model.dropout = (float)level->dropout;
+    o.seed = seed;
+    return o;
+}
+
+/* The losses of the two part by the rounding of sums, which stays at about 1e-7 for as long as both find the same
+ * alignments. Now and then two alignments of an utterance are equally good but for the rounding: then the runs go
+ * separate ways, as any two runs do whose sums are rounded differently, and how soon is a matter of luck. So several
+ * seeds are tried; something wrong in the sharing itself would part all of them at once. */
 static void test_losses_follow_those_of_one_device(void **state)
 {
     (void)state;
-    int64_t shared;
-    struct mx_trainer_options alone = training_flow(training_options(TRAINING_FEATURES), true, 1, 2);
-    struct mx_trainer_options both = shared_options(TRAINING_FEATURES, "0:0.5");
-    assert_true(alone.model.dropout > 0);            /* the same values are left out */
-    alone.schedule.peak = both.schedule.peak = 1e-3; /* the usual rate; three times that makes any two runs diverge */
-    const double apart = losses_apart(&alone, &both, FOLLOWED, &shared);
-    if (!(apart < 1e-4)) fail_msg("the losses are %g apart", apart);
-    assert_true(shared > 0);
+    int followed = 0;
+    double nearest = HUGE_VAL;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        int64_t shared;
+        const struct mx_trainer_options plain = training_flow(training_options(TRAINING_FEATURES), true, 1, 2);
+        const struct mx_trainer_options alone = usual(plain, seed);
+        const struct mx_trainer_options both = usual(shared_options(TRAINING_FEATURES, "0:0.5"), seed);
+        assert_true(alone.model.dropout > 0); /* the same values are left out */
+        const double apart = losses_apart(&alone, &both, FOLLOWED, &shared);
+        assert_true(shared > 0);
+        followed += apart < 1e-4;
+        nearest = fmin(nearest, apart);
+    }
+    if (followed < 2 || !(nearest < 1e-5))
+        fail_msg("%d of %d runs followed; the nearest is %g apart", followed, SEEDS, nearest);
 }
 
 static void test_and_with_sound_augmentation_and_several_batches_a_step(void **state)
@@ -110,7 +140,7 @@ static void test_a_run_repeats_itself(void **state)
 static void test_it_resumes_exactly(void **state)
 {
     (void)state;
-    struct mx_trainer_options o = shared_options(TRAINING_SOUND, "0:0.5,4:0.3,6:0.6");
+    struct mx_trainer_options o = shared_options(TRAINING_SOUND, "0:0,1:0.5,3:0,4:0.3,6:0.6");
     o.grad_accum = 2;
     o.batch_size = 3;
     for (int at = 1; at < TRAINING_STEPS; at += 2) {
@@ -161,14 +191,33 @@ static void test_without_sharing_nothing_changes(void **state)
 static void test_a_share_of_nothing_and_one_that_is_too_small(void **state)
 {
     (void)state;
-    static const char *const lists[] = {"0:0", "0:0.01"};
     int64_t shared;
     const struct mx_trainer_options alone = training_flow(training_options(TRAINING_FEATURES), true, 1, 2);
-    for (int i = 0; i < 2; i++) {
-        const struct mx_trainer_options both = shared_options(TRAINING_FEATURES, lists[i]);
-        assert_true(losses_apart(&alone, &both, 8, &shared) < 1e-5);
-        assert_int_equal(shared, 0);
-    }
+    struct mx_trainer_options both = shared_options(TRAINING_FEATURES, "0:0.01");
+    assert_true(losses_apart(&alone, &both, 8, &shared) < 1e-5);
+    assert_int_equal(shared, 0);
+    /* Nothing: the data device's replica has no part in it, to the bit. */
+    both = shared_options(TRAINING_FEATURES, "0:0");
+    struct training_outcome plain = training_run(&alone), none = training_run(&both);
+    assert_int_equal(none.state.shares.count, 1);
+    none.state.shares = plain.state.shares;
+    assert_true(training_equal(&plain, &none));
+    mx_free(plain.arrays.weights);
+    mx_free(none.arrays.weights);
+}
+
+/* Whatever the replica of the data device held when it rested or was not yet at work, it begins with what it needs. */
+static void test_it_begins_and_ends_between_steps(void **state)
+{
+    (void)state;
+    int64_t shared;
+    const struct mx_trainer_options alone = training_flow(training_options(TRAINING_FEATURES), true, 1, 2);
+    const struct mx_trainer_options both = shared_options(TRAINING_FEATURES, "0:0,2:0.5,5:0,6:0.4,9:0,11:0.6");
+    assert_true(losses_apart(&alone, &both, 14, &shared) < 1e-4);
+    assert_true(shared > 0);
+    const struct training_outcome once = training_run(&both);
+    training_same(&once, &both);
+    mx_free(once.arrays.weights);
 }
 
 static void test_batches_of_one_utterance_take_turns(void **state)
@@ -349,6 +398,7 @@ int main(void)
                                        cmocka_unit_test(test_a_measured_run_can_be_repeated_from_its_list),
                                        cmocka_unit_test(test_without_sharing_nothing_changes),
                                        cmocka_unit_test(test_a_share_of_nothing_and_one_that_is_too_small),
+                                       cmocka_unit_test(test_it_begins_and_ends_between_steps),
                                        cmocka_unit_test(test_batches_of_one_utterance_take_turns),
                                        cmocka_unit_test(test_random_shares),
                                        cmocka_unit_test(test_bad_steps_change_nothing_on_either_device),

@@ -147,6 +147,14 @@ static double picture_error(struct mx_trainer *trainer)
     return sum / (double)(frames * p.bands);
 }
 
+/* Evaluations tell how far they are: never less than before, and in the end all. */
+static void done_tell(void *context, double done)
+{
+    double *const last = context;
+    assert_true(done > *last && done <= 1);
+    *last = done;
+}
+
 static void test_loss_goes_down(void **state)
 {
     (void)state;
@@ -154,8 +162,11 @@ static void test_loss_goes_down(void **state)
     struct mx_trainer *const trainer = trainer_make(&o, NULL, NULL);
     struct mx_trainer_report report;
     struct mx_trainer_evaluation before, after;
-    double first = 0, last = 0;
+    double first = 0, last = 0, done = 0;
+    mx_trainer_evaluation_watch(trainer, done_tell, &done);
     assert_int_equal(mx_trainer_evaluate(trainer, &before), 0);
+    assert_true(done == 1);
+    mx_trainer_evaluation_watch(trainer, NULL, NULL);
     const double untrained = picture_error(trainer);
     for (int i = 0; i < 60; i++) {
         step_make(trainer, &report);

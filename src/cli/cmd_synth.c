@@ -24,7 +24,8 @@
 #include "speech/speak.h"
 #include "speech/wav.h"
 
-#define TEXT_MAX ((size_t)16 << 20)
+#define TEXT_MAX    ((size_t)16 << 20)
+#define PROGRESS_NS UINT64_C(2000000000) /* shorter work is not told about */
 
 /* Room of the network: what is spoken at once. */
 static const struct mx_model_capacity room = {.sequences = 4,
@@ -193,13 +194,36 @@ static int text_read(const struct values *v, char **text, size_t *length)
     return *text == NULL ? MX_ERR_NO_MEMORY : 0;
 }
 
+/* What is shown while a long text is spoken. */
+struct telling {
+    struct mx_progress *progress; /* NULL: not begun, or not worth it */
+    size_t told;
+};
+
+static void pieces_tell(void *context, size_t done, size_t pieces)
+{
+    struct telling *const t = context;
+    const struct mx_progress_options line = {
+        .title = "Speaking", .unit = "pieces", .total = pieces, .delay_ns = PROGRESS_NS};
+    if (done == 0 && pieces > 1 && mx_progress_start(&line, &t->progress) < 0) mx_error_clear(); /* speaks without */
+    if (t->progress == NULL) return;
+    mx_progress_add(t->progress, done - t->told);
+    t->told = done;
+}
+
 /* The whole text into one file. */
 static int text_speak(struct speaker *s, const struct mx_speak_options *how, const char *text, size_t length,
                       const char *output)
 {
     int rc = 0;
     struct mx_speak_result result = {0};
-    MX_TRY(mx_speak_text(s->speak, text, length, how, &result));
+    struct telling telling = {0};
+    struct mx_speak_options told = *how;
+    told.tell = pieces_tell;
+    told.context = &telling;
+    rc = mx_speak_text(s->speak, text, length, &told, &result);
+    mx_progress_finish(telling.progress);
+    MX_TRY(rc);
     if (result.count == 0)
         MX_RAISE(MX_ERR_DATA, "give a text with words or numbers", "nothing of the text can be spoken");
     MX_TRY(mx_wav_write(output, result.audio, result.count, mx_recipe_default.rate, MX_WAV_PCM16));

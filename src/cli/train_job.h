@@ -62,6 +62,7 @@ struct mx_train_job {
     struct mx_trainer *trainer;
     struct mx_metrics *metrics;
     struct mx_train_observer *observer; /* while it runs; train_observe.h */
+    struct mx_progress *progress;       /* while it runs: the status line */
     struct mx_speak *speak;             /* of samples; NULL: none are spoken */
     struct mx_dataset_reader *listener; /* of their recordings */
     float *host;                        /* [4, floats]: arrays on their way to or from a checkpoint */

@@ -19,6 +19,14 @@
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 
+/* While an evaluation goes on, the status line tells of it. */
+static void evaluation_tell(void *context, double done)
+{
+    struct mx_train_job *const job = context;
+    mx_progress_note(job->progress, "evaluating, %.0f %% done", 100 * done);
+    mx_progress_add(job->progress, 0);
+}
+
 /* Evaluates, tells, and remembers the best by the free-running distance, where every text could be spoken. */
 static int evaluation_run(struct mx_train_job *job, bool *best)
 {
@@ -92,8 +100,7 @@ static bool patience_over(const struct mx_train_job *job, int64_t step)
 }
 
 /* The status line: loss, speed, how busy both devices are, how much of the time data was missing, memory. */
-static void status_note(const struct mx_train_job *job, const struct mx_trainer_report *report,
-                        struct mx_progress *progress)
+static void status_note(const struct mx_train_job *job, const struct mx_trainer_report *report)
 {
     const struct mx_monitor_report *const flow = &report->flow;
     char devices[96], used[MX_BYTES_TEXT_BYTES], limit[MX_BYTES_TEXT_BYTES];
@@ -105,13 +112,13 @@ static void status_note(const struct mx_train_job *job, const struct mx_trainer_
                  100 * flow->model_busy);
     else
         snprintf(devices, sizeof devices, "GPU:0 %.0f %%", 100 * flow->model_busy);
-    mx_progress_note(progress, "loss %.3f  %.0f frames/s  %s  data wait %.1f %%  %s of %s", report->losses.total,
+    mx_progress_note(job->progress, "loss %.3f  %.0f frames/s  %s  data wait %.1f %%  %s of %s", report->losses.total,
                      (double)report->frames * 1e9 / (double)report->step_ns, devices, 100 * flow->data_wait,
                      mx_bytes_text(flow->model_bytes, used), mx_bytes_text(flow->model_limit_bytes, limit));
 }
 
 /* One step and what is due after it. *saved tells whether the state of now is on the disk. */
-static int step_run(struct mx_train_job *job, struct mx_progress *progress, bool *saved, bool *enough)
+static int step_run(struct mx_train_job *job, bool *saved, bool *enough)
 {
     int rc = 0;
     bool best = false;
@@ -126,11 +133,12 @@ static int step_run(struct mx_train_job *job, struct mx_progress *progress, bool
     }
     MX_TRY(mx_metrics_step(job->metrics, &report));
     mx_train_observer_step(job->observer, &report);
-    status_note(job, &report, progress);
-    mx_progress_add(progress, 1);
+    status_note(job, &report);
+    mx_progress_add(job->progress, 1);
     const bool end = report.step >= job->steps;
     if (end || (t->eval_every > 0 && report.step % t->eval_every == 0)) {
         MX_TRY(evaluation_run(job, &best));
+        status_note(job, &report);
         *enough = patience_over(job, report.step);
     }
     *saved = end || *enough || best || report.step % t->save_every == 0;
@@ -154,7 +162,6 @@ int mx_train_job_run(struct mx_train_job *job)
     /* A new run that is interrupted before its first step is saved, too, so that it can be resumed. */
     bool saved = job->request.resume != NULL, enough = false, started = false, late = false, stopped = false;
     struct mx_interrupt interrupt;
-    struct mx_progress *progress = NULL;
     const uint64_t begin = mx_clock_ns();
     const double limit = job->settings.training.max_minutes * 60e9;
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
@@ -169,7 +176,8 @@ int mx_train_job_run(struct mx_train_job *job)
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Training",
                                                            .unit = "steps",
                                                            .total = (uint64_t)(job->steps - state->step)},
-                             &progress));
+                             &job->progress));
+    mx_trainer_evaluation_watch(job->trainer, evaluation_tell, job);
     while (state->step < job->steps) {
         late = !enough && limit > 0 && (double)(mx_clock_ns() - begin) >= limit;
         stopped = !enough && atomic_load(stop);
@@ -180,11 +188,12 @@ int mx_train_job_run(struct mx_train_job *job)
             mx_info("the time limit of %g minutes is reached", job->settings.training.max_minutes);
             bool best = false;
             if (!saved && state->step > 0) MX_TRY(evaluation_run(job, &best));
+            mx_progress_note(job->progress, "time limit");
             if (!saved) MX_TRY(mx_train_job_save(job, best));
             saved = true;
             break;
         }
-        MX_TRY(step_run(job, progress, &saved, &enough));
+        MX_TRY(step_run(job, &saved, &enough));
         if (!started && !atomic_load(stop)) {
             mx_info("✅ Model training has started");
             started = true;
@@ -204,7 +213,9 @@ int mx_train_job_run(struct mx_train_job *job)
         MX_TRY(mx_error_hint("'myxtts train --resume %s' goes on", job->run));
     }
 out:
-    mx_progress_finish(progress);
+    mx_trainer_evaluation_watch(job->trainer, NULL, NULL);
+    mx_progress_finish(job->progress);
+    job->progress = NULL;
     mx_train_observer_close(job->observer, state_of(rc, enough, late));
     job->observer = NULL;
     mx_trainer_watch(job->trainer, NULL);

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/canvas.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "cli/train_job.h"
 #include "corpus/audio.h"
 #include "features/extract.h"
@@ -161,8 +162,11 @@ int mx_train_job_samples(struct mx_train_job *job)
     folder = mx_format("%s/" MX_TRAIN_SAMPLES, job->run, mx_trainer_state(job->trainer)->step);
     if (folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_train_folder_make(folder));
-    for (uint32_t i = 0; i < all && i < wanted; i++)
+    for (uint32_t i = 0; i < all && i < wanted; i++) {
+        mx_progress_note(job->progress, "speaking sample %" PRIu32 " of %" PRId64, i + 1, all < wanted ? all : wanted);
+        mx_progress_add(job->progress, 0);
         MX_TRY(sample_speak(job, mx_trainer_validation(job->trainer)[i], folder, i));
+    }
 out:
     mx_free(folder);
     return rc;

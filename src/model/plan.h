@@ -55,6 +55,8 @@ struct mx_model_batch {
                                          one step say how many the whole step has, and their gradients add up to its */
     int64_t first_token, first_frame; /* rows before it in the batch that it is a part of: dropout counts on from there,
                                          so that it leaves out the same values however a batch is divided */
+    int64_t gap_token, gap_frame;     /* from these rows of its own on, so many more rows of that batch … */
+    int64_t gap_tokens, gap_frames;   /* … lie between, which are another part's; 0: none */
 };
 
 /* ---- layouts ---- */

@@ -299,6 +299,7 @@ static int script_speak(struct mx_speak *s, const struct mx_speak_script *script
                         const struct mx_speak_options *options, struct joined *joined, struct mx_speak_result *result)
 {
     int rc = 0;
+    if (options->tell != NULL) options->tell(options->context, 0, script->count);
     for (size_t at = 0; at < script->count;) {
         const struct mx_speak_item *const items = script->items + at;
         int32_t count = items_fit(s, items, script->count - at);
@@ -315,6 +316,7 @@ static int script_speak(struct mx_speak *s, const struct mx_speak_script *script
                               s->recipe.rate, items[i].pause_ms / options->speed));
         result->waveform_seconds += seconds_since(start);
         at += (size_t)count;
+        if (options->tell != NULL) options->tell(options->context, at, script->count);
     }
 out:
     return rc;

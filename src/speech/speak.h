@@ -49,6 +49,9 @@ struct mx_speak_options {
     const float *reference; /* [reference_frames, bands] by mx_speak_reference; NULL: no voice in particular */
     int32_t reference_frames;
     size_t piece_characters; /* the longest piece; 0: MX_SPLIT_CHARACTERS */
+    /* Called before the first piece and whenever some were spoken, in the caller's thread. NULL: nobody is told. */
+    void (*tell)(void *context, size_t pieces_done, size_t pieces);
+    void *context;
 };
 
 #define MX_SPEAK_OPTIONS_DEFAULT ((struct mx_speak_options){.language = MX_SPEAK_DETECT, .speed = 1})

@@ -114,6 +114,18 @@ static void losses_finish(const struct mx_trainer *t, struct mx_trainer_evaluati
     }
 }
 
+void mx_trainer_evaluation_watch(struct mx_trainer *t, void (*tell)(void *context, double done), void *context)
+{
+    t->evaluation_tell = tell;
+    t->evaluation_context = context;
+}
+
+/* Of two looks at each utterance, so many are done. */
+static void looks_tell(const struct mx_trainer *t, uint32_t looks, uint32_t count)
+{
+    if (t->evaluation_tell != NULL) t->evaluation_tell(t->evaluation_context, looks / (2.0 * count));
+}
+
 int mx_trainer_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation *out)
 {
     int rc = 0;
@@ -125,11 +137,12 @@ int mx_trainer_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation *out)
     *out = (struct mx_trainer_evaluation){0};
     if (count == 0) return 0;
     if (t->pipeline != NULL) mx_pipeline_rest(t->pipeline);
-    if (t->replica_count > 1) MX_TRY(mx_replica_take_average(t->replicas[0], t->replicas[1]));
+    if (t->at_work > 1) MX_TRY(mx_replica_take_average(t->replicas[0], t->replicas[1]));
     for (uint32_t at = 0; at < count;) {
         const uint32_t some = fitting(t, list + at, count - at);
         MX_TRY(batch_evaluate(t, list + at, some, out, &tokens, &frames));
         at += some;
+        looks_tell(t, at, count);
     }
     if (out->utterances == 0) return 0;
     losses_finish(t, out, tokens, frames);
@@ -137,6 +150,7 @@ int mx_trainer_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation *out)
         struct mx_spoken one;
         MX_TRY(mx_listener_speak(t->evaluator->listener, list[i], &one));
         mx_spoken_add(&sums, &one);
+        looks_tell(t, count + i + 1, count);
     }
     out->spoken = sums.spoken;
     out->mel_db = mx_spoken_mel_db(&sums);

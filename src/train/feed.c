@@ -262,8 +262,7 @@ static int batch_divide(struct mx_feed *feed, struct mx_stream *stream, uint64_t
     feed->wanted += share * from->batch.frames.rows;
     const struct mx_share_part part =
         mx_share_split(offsets, from->count, share > 0 ? feed->wanted : 0, o->twin.frames);
-    const int32_t rest = from->count - part.count;
-    feed->wanted -= part.at_end ? offsets[from->count] - offsets[rest] : offsets[part.count];
+    feed->wanted -= offsets[part.first + part.count] - offsets[part.first];
     return mx_parcel_divide(stream, from, to, part);
 }
 

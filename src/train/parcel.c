@@ -116,22 +116,75 @@ int mx_parcel_move(struct mx_stream *stream, const struct mx_parcel *from, struc
 
 /* ---- dividing ---- */
 
-/* Offsets of `count` sequences from `first` on, as those of a batch of their own. */
-static struct mx_packed part_rows(const int32_t *whole, int32_t first, int32_t count, int32_t *own)
+/* Sequences first … first + count - 1 of a batch. What is left of a batch are two of them. */
+struct piece {
+    int32_t first, count;
+};
+
+/* Offsets of the sequences of both pieces, as those of a batch of their own. */
+static struct mx_packed part_rows(const int32_t *whole, const struct piece pieces[2], int32_t *own)
 {
-    struct mx_packed rows = {.count = count, .rows = whole[first + count] - whole[first]};
-    for (int32_t i = 0; i <= count; i++) own[i] = whole[first + i] - whole[first];
-    for (int32_t i = 0; i < count; i++)
-        if (own[i + 1] - own[i] > rows.max_rows) rows.max_rows = own[i + 1] - own[i];
+    struct mx_packed rows = {0};
+    own[0] = 0;
+    for (int p = 0; p < 2; p++)
+        for (int32_t i = pieces[p].first; i < pieces[p].first + pieces[p].count; i++) {
+            const int32_t length = whole[i + 1] - whole[i];
+            own[++rows.count] = rows.rows += length;
+            if (length > rows.max_rows) rows.max_rows = length;
+        }
     return rows;
 }
 
-/* Rows of `words` words each, `skip` of them left out at the beginning. */
-static int rows_copy(struct mx_stream *stream, struct mx_slice to, struct mx_slice from, int64_t skip, int64_t rows,
-                     int64_t words)
+/* Rows of `words` words each, from row `skip` on, to row `at`. */
+static int rows_copy(struct mx_stream *stream, struct mx_slice to, int64_t at, struct mx_slice from, int64_t skip,
+                     int64_t rows, int64_t words)
 {
+    to.offset_bytes += (size_t)(at * words) * 4;
     from.offset_bytes += (size_t)(skip * words) * 4;
     return rows > 0 ? mx_copy_slices(stream, to, from, (size_t)(rows * words) * 4) : 0;
+}
+
+/* All arrays of one piece to the part's own, from its sequence `at` on. */
+static int piece_copy(struct mx_stream *stream, const struct mx_parcel *from, struct piece piece, struct mx_parcel *to,
+                      int32_t at)
+{
+    int rc = 0;
+    const struct mx_model_batch *const a = &from->batch, *const b = &to->batch;
+    const int64_t bands = mx_recipe_default.bands;
+    int64_t skip[3], row[3], rows[3];
+    for (size_t k = 0; k < 3; k++) {
+        const int32_t *const whole = from->offsets + k * ends(&from->options);
+        skip[k] = whole[piece.first];
+        rows[k] = whole[piece.first + piece.count] - whole[piece.first];
+        row[k] = to->offsets[k * ends(&to->options) + (size_t)at];
+    }
+    MX_TRY(rows_copy(stream, b->token_ids, row[0], a->token_ids, skip[0], rows[0], 1));
+    MX_TRY(rows_copy(stream, b->languages, at, a->languages, piece.first, piece.count, 1));
+    MX_TRY(rows_copy(stream, b->reference_mel, row[2], a->reference_mel, skip[2], rows[2], bands));
+    MX_TRY(rows_copy(stream, b->mel, row[1], a->mel, skip[1], rows[1], bands));
+    MX_TRY(rows_copy(stream, b->pitch, row[1], a->pitch, skip[1], rows[1], 1));
+    MX_TRY(rows_copy(stream, b->energy, row[1], a->energy, skip[1], rows[1], 1));
+out:
+    return rc;
+}
+
+/* Where its rows lie in the whole batch. */
+static void part_place(const struct mx_parcel *from, const struct piece pieces[2], struct mx_model_batch *batch)
+{
+    int64_t first[2], at[2], gap[2];
+    for (size_t k = 0; k < 2; k++) {
+        const int32_t *const whole = from->offsets + k * ends(&from->options);
+        const int32_t end = pieces[0].first + pieces[0].count;
+        first[k] = whole[pieces[0].first];
+        at[k] = whole[end] - whole[pieces[0].first];
+        gap[k] = pieces[1].count > 0 ? whole[pieces[1].first] - whole[end] : 0;
+    }
+    batch->first_token = first[0];
+    batch->first_frame = first[1];
+    batch->gap_token = at[0];
+    batch->gap_frame = at[1];
+    batch->gap_tokens = gap[0];
+    batch->gap_frames = gap[1];
 }
 
 /* The offsets of one kind to the device of the part, by way of the whole's if that is another one. */
@@ -150,40 +203,32 @@ out:
     return rc;
 }
 
-/* Sequences first … first + count - 1 of `from`. */
-static int part_move(struct mx_stream *stream, const struct mx_parcel *from, int32_t first, int32_t count,
+/* The sequences of both pieces of `from`; the second one comes after the first. */
+static int part_move(struct mx_stream *stream, const struct mx_parcel *from, const struct piece pieces[2],
                      struct mx_parcel *to)
 {
     int rc = 0;
-    const struct mx_model_batch *const a = &from->batch;
     const size_t many = ends(&from->options), few = ends(&to->options);
-    const int64_t bands = mx_recipe_default.bands;
     struct mx_packed rows[3];
-    int32_t skip[3];
     to->epoch = from->epoch;
     to->step = from->step;
-    to->count = count;
     to->left_out = 0;
-    memcpy(to->utterances, from->utterances + first, (size_t)count * sizeof *to->utterances);
-    for (size_t k = 0; k < 3; k++) {
-        skip[k] = count > 0 ? from->offsets[k * many + (size_t)first] : 0;
-        rows[k] = count > 0 ? part_rows(from->offsets + k * many, first, count, to->offsets + k * few)
-                            : (struct mx_packed){0};
+    to->count = 0;
+    for (int p = 0; p < 2; p++) {
+        memcpy(to->utterances + to->count, from->utterances + pieces[p].first,
+               (size_t)pieces[p].count * sizeof *to->utterances);
+        to->count += pieces[p].count;
     }
+    for (size_t k = 0; k < 3; k++) rows[k] = part_rows(from->offsets + k * many, pieces, to->offsets + k * few);
     buffer_cut(to, rows[0], rows[1], rows[2]);
     struct mx_model_batch *const b = &to->batch;
-    b->first_token = skip[0];
-    b->first_frame = skip[1];
-    if (count == 0) return 0;
+    part_place(from, pieces, b);
+    if (to->count == 0) return 0;
     MX_TRY(offsets_move(stream, from, to, 0, b->tokens.offsets));
     MX_TRY(offsets_move(stream, from, to, 1, b->frames.offsets));
     MX_TRY(offsets_move(stream, from, to, 2, b->references.offsets));
-    MX_TRY(rows_copy(stream, b->token_ids, a->token_ids, skip[0], b->tokens.rows, 1));
-    MX_TRY(rows_copy(stream, b->languages, a->languages, first, count, 1));
-    MX_TRY(rows_copy(stream, b->reference_mel, a->reference_mel, skip[2], b->references.rows, bands));
-    MX_TRY(rows_copy(stream, b->mel, a->mel, skip[1], b->frames.rows, bands));
-    MX_TRY(rows_copy(stream, b->pitch, a->pitch, skip[1], b->frames.rows, 1));
-    MX_TRY(rows_copy(stream, b->energy, a->energy, skip[1], b->frames.rows, 1));
+    for (int p = 0; p < 2; p++)
+        if (pieces[p].count > 0) MX_TRY(piece_copy(stream, from, pieces[p], to, p == 0 ? 0 : pieces[0].count));
 out:
     return rc;
 }
@@ -192,12 +237,14 @@ int mx_parcel_divide(struct mx_stream *stream, const struct mx_parcel *from, str
                      struct mx_share_part part)
 {
     int rc = 0;
-    const int32_t rest = from->count - part.count;
+    const int32_t end = part.first + part.count, after = from->count - end;
+    const struct piece taken[2] = {{part.first, part.count}};
+    const struct piece around[2] = {{0, part.first}, {end, after}}, behind[2] = {{end, after}};
     if (part.count == 0)
         MX_TRY(mx_parcel_move(stream, from, to));
     else
-        MX_TRY(part_move(stream, from, part.at_end ? 0 : part.count, rest, to));
-    MX_TRY(part_move(stream, from, part.at_end ? rest : 0, part.count, to->twin));
+        MX_TRY(part_move(stream, from, part.first > 0 ? around : behind, to));
+    MX_TRY(part_move(stream, from, taken, to->twin));
     to->left_out = from->left_out;
 out:
     return rc;

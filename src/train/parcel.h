@@ -8,7 +8,8 @@
  * one it is, who is in it) moves along beside the buffer.
  *
  * With work sharing (share.h) a parcel on the model device has a twin on the data device, and a batch that moves is
- * divided between the two: some sequences at one end of it stay on the data device, as the twin's, the others go over.
+ * divided between the two: some sequences that follow each other stay on the data device, as the twin's, the others go
+ * over, those before them and those after them.
  *
  * Memory: a parcel owns its buffer and a list of utterances, taken at the start, and if it is a part or to be divided,
  * offsets on the host. The twin is borrowed.

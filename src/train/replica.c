@@ -23,10 +23,16 @@ static struct mx_slice norm_of(const struct mx_replica *r)
     return floats_at(r->gradients, mx_replica_floats(r));
 }
 
-/* Where the averaged weights of its range lie. */
-static struct mx_slice average_of(const struct mx_replica *r)
+/* Where its averaged weights from float `first` on lie … */
+static struct mx_slice average_at(const struct mx_replica *r, int64_t first)
 {
-    return floats_at(r->average, r->options.helper ? 0 : r->options.range.first);
+    return floats_at(r->average, first - r->options.room.first);
+}
+
+/* … and its first (0) or second (1) moments. */
+static struct mx_slice moments_at(const struct mx_replica *r, int which, int64_t first)
+{
+    return floats_at(r->moments, which * r->options.room.count + first - r->options.room.first);
 }
 
 /* ---- plan ---- */
@@ -38,7 +44,7 @@ static size_t result_floats(const struct mx_replica_options *o)
 
 static bool adds(const struct mx_replica_options *o)
 {
-    return o->shared && o->range.count > 0;
+    return o->shared && o->room.count > 0;
 }
 
 int mx_replica_plan(const struct mx_replica_options *o, struct mx_replica_plan *out)
@@ -46,11 +52,11 @@ int mx_replica_plan(const struct mx_replica_options *o, struct mx_replica_plan *
     struct mx_model_plan model;
     const int rc = mx_model_plan(&o->model, &o->capacity, MX_MODEL_TRAIN, &model);
     if (rc < 0) return rc;
-    const uint64_t range = (uint64_t)o->range.count * FLOAT_BYTES;
+    const uint64_t room = (uint64_t)o->room.count * FLOAT_BYTES;
     *out = (struct mx_replica_plan){.parameters = model.parameters_bytes,
                                     .gradients = model.gradients_bytes + MX_REPLICA_NORM_BYTES,
-                                    .moments = 2 * range,
-                                    .average = o->helper ? range : model.ema_bytes,
+                                    .moments = 2 * room,
+                                    .average = room,
                                     .activations = model.activations_bytes,
                                     .stage = adds(o) ? MX_REPLICA_STAGE_BYTES : 0,
                                     .work = mx_device_info(o->device)->work_bytes,
@@ -102,6 +108,7 @@ int mx_replica_create(const struct mx_replica_options *options, struct mx_replic
     if (r == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     r->options = *options;
     r->options.recorded = options->recorded && mx_device_info(options->device)->caps.graphs;
+    r->range = options->room;
     MX_TRY(mx_replica_plan(options, &plan));
     MX_TRY(mx_stream_create(options->device, "train", &r->stream));
     MX_TRY(mx_model_create(options->device, r->stream, &options->model, &options->capacity, MX_MODEL_TRAIN, &r->model));
@@ -137,14 +144,11 @@ void mx_replica_destroy(struct mx_replica *r)
 int mx_replica_begin(struct mx_replica *r, const float *initial)
 {
     int rc = 0;
-    const struct mx_range range = r->options.range;
-    const int64_t first = r->options.helper ? range.first : 0;
-    const int64_t averaged = r->options.helper ? range.count : mx_replica_floats(r);
-    if (range.count > 0)
-        MX_TRY(mx_fill(r->stream, &(struct mx_fill_args){.x = floats_at(r->moments, 0), .count = 2 * range.count}));
+    const struct mx_range room = r->options.room;
     MX_TRY(mx_copy_upload(r->stream, floats_at(r->weights, 0), initial, (size_t)mx_replica_floats(r) * FLOAT_BYTES));
-    if (averaged > 0)
-        MX_TRY(mx_copy_upload(r->stream, floats_at(r->average, 0), initial + first, (size_t)averaged * FLOAT_BYTES));
+    if (room.count == 0) goto out;
+    MX_TRY(mx_fill(r->stream, &(struct mx_fill_args){.x = floats_at(r->moments, 0), .count = 2 * room.count}));
+    MX_TRY(mx_copy_upload(r->stream, floats_at(r->average, 0), initial + room.first, (size_t)room.count * FLOAT_BYTES));
 out:
     if (mx_stream_sync(r->stream) < 0 && rc == 0) rc = mx_error_last()->code;
     return rc;
@@ -250,7 +254,7 @@ uint64_t mx_replica_end_ns(const struct mx_replica *r)
 int mx_replica_add(struct mx_replica *r, const struct mx_replica *other)
 {
     int rc = 0;
-    const struct mx_range range = r->options.range;
+    const struct mx_range range = r->range;
     const int64_t piece = (int64_t)(MX_REPLICA_STAGE_BYTES / FLOAT_BYTES), end = range.first + range.count;
     for (int64_t at = range.first; at < end; at += piece) {
         const int64_t count = end - at < piece ? end - at : piece;
@@ -266,12 +270,11 @@ out:
 int mx_replica_measure(struct mx_replica *r, double limit)
 {
     int rc = 0;
-    MX_TRY(
-        mx_grad_norm(r->stream, &(struct mx_grad_norm_args){.gradient = floats_at(r->gradients, r->options.range.first),
-                                                            .result = norm_of(r),
-                                                            .count = r->options.range.count,
-                                                            .limit = (float)limit,
-                                                            .factor = 1}));
+    MX_TRY(mx_grad_norm(r->stream, &(struct mx_grad_norm_args){.gradient = floats_at(r->gradients, r->range.first),
+                                                               .result = norm_of(r),
+                                                               .count = r->range.count,
+                                                               .limit = (float)limit,
+                                                               .factor = 1}));
     MX_TRY(mx_copy_download(r->stream, r->norm, norm_of(r), 4 * FLOAT_BYTES));
 out:
     return rc;
@@ -280,16 +283,16 @@ out:
 int mx_replica_update(struct mx_replica *r, const struct mx_replica_update *how)
 {
     int rc = 0;
-    const struct mx_range range = r->options.range;
+    const struct mx_range range = r->range;
     const int64_t decayed = mx_model_parameters(r->model)->decayed - range.first;
     if (range.count == 0) return 0;
     if (how->whole_norm) MX_TRY(mx_copy_upload(r->stream, norm_of(r), r->norm, 4 * FLOAT_BYTES));
     MX_TRY(mx_adamw(r->stream, &(struct mx_adamw_args){.parameter = floats_at(r->weights, range.first),
                                                        .gradient = floats_at(r->gradients, range.first),
-                                                       .moment1 = floats_at(r->moments, 0),
-                                                       .moment2 = floats_at(r->moments, range.count),
+                                                       .moment1 = moments_at(r, 0, range.first),
+                                                       .moment2 = moments_at(r, 1, range.first),
                                                        .norm = norm_of(r),
-                                                       .ema = average_of(r),
+                                                       .ema = average_at(r, range.first),
                                                        .count = range.count,
                                                        .decayed = decayed < 0             ? 0
                                                                   : decayed > range.count ? range.count
@@ -307,18 +310,38 @@ out:
 
 int mx_replica_give(struct mx_replica *r, struct mx_replica *other)
 {
-    const struct mx_range range = r->options.range;
+    const struct mx_range range = r->range;
     if (range.count == 0) return 0;
     return mx_copy_slices(r->stream, floats_at(other->weights, range.first), floats_at(r->weights, range.first),
                           (size_t)range.count * FLOAT_BYTES);
 }
 
-int mx_replica_take_average(struct mx_replica *r, const struct mx_replica *helper)
+int mx_replica_take_average(struct mx_replica *r, const struct mx_replica *other)
 {
-    const struct mx_range range = helper->options.range;
+    const struct mx_range range = other->range;
     if (range.count == 0) return 0;
-    return mx_copy_slices(r->stream, floats_at(r->average, range.first), average_of(helper),
+    return mx_copy_slices(r->stream, average_at(r, range.first), average_at(other, range.first),
                           (size_t)range.count * FLOAT_BYTES);
+}
+
+/* ---- ranges ---- */
+
+int mx_replica_hand(struct mx_replica *r, struct mx_replica *other, struct mx_range range)
+{
+    int rc = 0;
+    const size_t bytes = (size_t)range.count * FLOAT_BYTES;
+    if (range.count == 0) return 0;
+    MX_TRY(mx_copy_slices(r->stream, average_at(other, range.first), average_at(r, range.first), bytes));
+    for (int i = 0; i < 2; i++)
+        MX_TRY(mx_copy_slices(r->stream, moments_at(other, i, range.first), moments_at(r, i, range.first), bytes));
+out:
+    return rc;
+}
+
+int mx_replica_give_all(struct mx_replica *r, struct mx_replica *other)
+{
+    return mx_copy_slices(r->stream, floats_at(other->weights, 0), floats_at(r->weights, 0),
+                          (size_t)mx_replica_floats(r) * FLOAT_BYTES);
 }
 
 /* ---- arrays ---- */
@@ -330,16 +353,16 @@ struct pair {
 
 static void pairs_of(const struct mx_replica *r, const struct mx_replica_arrays *arrays, struct pair pairs[3])
 {
-    pairs[0] = (struct pair){arrays->average, average_of(r)};
-    pairs[1] = (struct pair){arrays->moment1, floats_at(r->moments, 0)};
-    pairs[2] = (struct pair){arrays->moment2, floats_at(r->moments, r->options.range.count)};
+    pairs[0] = (struct pair){arrays->average, average_at(r, r->range.first)};
+    pairs[1] = (struct pair){arrays->moment1, moments_at(r, 0, r->range.first)};
+    pairs[2] = (struct pair){arrays->moment2, moments_at(r, 1, r->range.first)};
 }
 
 static int arrays_copy(struct mx_replica *r, const struct mx_replica_arrays *arrays, bool read)
 {
     int rc = 0;
     struct pair pairs[3];
-    const struct mx_range range = r->options.range;
+    const struct mx_range range = r->range;
     const size_t bytes = (size_t)range.count * FLOAT_BYTES;
     if (range.count == 0) return 0;
     pairs_of(r, arrays, pairs);

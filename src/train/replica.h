@@ -4,8 +4,9 @@
  *
  * Usually there is one, the trainer's own. With work sharing (share.h) the data device has another one: both run their
  * parts of a step's batches, then each adds up, measures and updates one range of the flat arrays and gives the new
- * weights to the other. So moments and averaged weights are kept only of the range that a replica updates; the first
- * replica has room for all averaged weights, because evaluations look at them there.
+ * weights to the other. Moments and averaged weights of a range are only kept where they are updated. The first replica
+ * has room for all of them: while nothing is shared it updates everything and the other one does nothing at all. When
+ * sharing begins or ends, what belongs to the other's range moves over or back (mx_replica_hand).
  *
  * Everything is queued on the replica's stream and waits for nothing unless it says so. Between two replicas the caller
  * orders: a replica that reads from another one must be told to when that one's stream has been waited for.
@@ -35,20 +36,20 @@ struct mx_replica_options {
     struct mx_device *device;
     struct mx_model_config model;
     struct mx_model_capacity capacity;
-    int32_t passes;        /* of a step: micro-batches */
-    struct mx_range range; /* that it updates; count 0: nothing */
-    bool helper;           /* another replica is the first one */
-    bool shared;           /* there is another replica, whose gradients are added to its own */
-    bool buckets;          /* events for them */
+    int32_t passes;       /* of a step: micro-batches */
+    struct mx_range room; /* for moments and averaged weights of these floats; count 0: none */
+    bool shared;          /* there is another replica, whose gradients are added to its own */
+    bool buckets;         /* events for them */
     bool recorded; /* runs are recorded and started as one where the device can (caps.graphs); not with buckets */
 };
 
 struct mx_replica {
     struct mx_replica_options options;
+    struct mx_range range; /* that it updates: within its room, at first all of it */
     struct mx_stream *stream;
     struct mx_model *model;
-    /* Flat; moments: first and second of the range, one after the other; average: of all floats, or of a helper's
-     * range; stage: NULL if it never adds another's. */
+    /* Flat; moments: first and second of the room, one after the other; average: of the room; stage: NULL if it never
+     * adds another's. */
     struct mx_buffer *weights, *gradients, *moments, *average, *stage;
     float *losses;                /* host: [passes, MX_MODEL_LOSSES, sequences] */
     float *norm;                  /* host: [4] of grad_norm, behind the losses */
@@ -111,8 +112,15 @@ struct mx_replica_update {
 int mx_replica_update(struct mx_replica *replica, const struct mx_replica_update *how);
 /* The weights of its range to another one. */
 int mx_replica_give(struct mx_replica *replica, struct mx_replica *other);
-/* Gets the averaged weights of a helper's range, whose stream has been waited for. */
-int mx_replica_take_average(struct mx_replica *replica, const struct mx_replica *helper);
+/* Gets the averaged weights of another's range, whose stream has been waited for. */
+int mx_replica_take_average(struct mx_replica *replica, const struct mx_replica *other);
+
+/* ---- which range is whose ---- */
+
+/* Moments and averaged weights of `range`, for which both have room, to another one. */
+int mx_replica_hand(struct mx_replica *replica, struct mx_replica *other, struct mx_range range);
+/* All weights to another one, which updated none of them since it had the same. */
+int mx_replica_give_all(struct mx_replica *replica, struct mx_replica *other);
 
 /* ---- flat arrays on the host: of its own range ---- */
 

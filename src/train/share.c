@@ -12,8 +12,12 @@
 #include "base/text.h"
 #include "myxtts/error.h"
 
-#define CHANGE_LEAST 0.02
-#define EVERY        512 /* steps, after the first points */
+#define CHANGE_LEAST 0.01
+#define CHANGE_EARLY 0.05 /* while so few steps … */
+#define STEPS_EARLY  8    /* … were measured that their spread says little, too */
+#define ERRORS_LEAST 3    /* standard errors of the median that a change must exceed */
+#define EVERY        512  /* steps, after the first points */
+#define STEPS_LEAST  2    /* with one share before anything follows from their times */
 
 /* ---- lists ---- */
 
@@ -86,11 +90,11 @@ struct mx_share_part mx_share_split(const int32_t *offsets, int32_t sequences, d
     struct mx_share_part best = {0};
     double best_distance = fabs(wanted);
     for (int32_t count = 1; count <= sequences; count++)
-        for (int end = 0; end < 2; end++) {
-            const int64_t frames = end ? (int64_t)offsets[sequences] - offsets[sequences - count] : offsets[count];
+        for (int32_t first = 0; first + count <= sequences; first++) {
+            const int64_t frames = (int64_t)offsets[first + count] - offsets[first];
             const double distance = fabs((double)frames - wanted);
             if (frames > most || distance >= best_distance) continue;
-            best = (struct mx_share_part){count, end == 1};
+            best = (struct mx_share_part){first, count};
             best_distance = distance;
         }
     return best;
@@ -123,14 +127,55 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Sorts them. */
+static double median_of(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare_doubles);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
 double mx_share_balance(const struct mx_share_meter *m, double present, double most)
 {
     double sorted[MX_SHARE_WINDOW];
     const size_t count = (size_t)(m->balances < MX_SHARE_WINDOW ? m->balances : MX_SHARE_WINDOW);
     if (count == 0) return present;
     memcpy(sorted, m->balance, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, compare_doubles);
-    const double middle = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+    const double middle = median_of(sorted, count);
+    for (size_t i = 0; i < count; i++) sorted[i] = fabs(sorted[i] - middle);
+    /* Of normally distributed values, 1.4826 times the median distance from their median is the deviation, and that of
+     * the median itself is larger than the mean's by √(π/2). */
+    const double error = 1.4826 * 1.2533 * median_of(sorted, count) / sqrt((double)count);
+    const double least = fmax(count < STEPS_EARLY ? CHANGE_EARLY : CHANGE_LEAST, ERRORS_LEAST * error);
     const double share = fmin(round(1000 * middle) / 1000, most); /* three digits make the list short */
-    return fabs(share - present) < CHANGE_LEAST ? present : share;
+    return fabs(share - present) < least ? present : share;
+}
+
+/* ---- deciding ---- */
+
+double mx_share_guess(double speed, double idle, double most)
+{
+    const double free = idle * speed;
+    return fmin(round(1000 * free / (1 + free)) / 1000, most);
+}
+
+struct mx_share_decision mx_share_decide(const struct mx_share_case *c)
+{
+    const struct mx_share_meter *const m = c->meter;
+    struct mx_share_decision d = {.share = c->share};
+    if (m->steps < STEPS_LEAST || m->step_ns == 0) return d;
+    if (c->share == 0) {
+        const double share = mx_share_guess(c->speed, c->idle, c->most);
+        if (c->mode == MX_SHARE_AUTO && share >= MX_SHARE_LEAST)
+            d = (struct mx_share_decision){MX_SHARE_BEGIN, share, 0};
+        return d;
+    }
+    if (c->alone_ns > 0) d.gain = c->alone_ns * (double)(m->own_frames + m->other_frames) / (double)m->step_ns;
+    if (c->mode == MX_SHARE_AUTO && d.gain > 0 && d.gain < MX_SHARE_GAIN) {
+        d.verdict = MX_SHARE_END;
+        d.share = 0;
+        return d;
+    }
+    d.share = mx_share_balance(m, c->share, c->most);
+    if (d.share != c->share) d.verdict = MX_SHARE_CHANGE;
+    return d;
 }

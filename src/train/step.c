@@ -42,7 +42,7 @@ static int batches_take(struct mx_trainer *t, struct mx_trainer_report *report, 
         if (i == 0) report->epoch = parcel->epoch;
         report->left_out += parcel->left_out;
         report->wait_ns += batch.waited_ns;
-        for (int32_t r = 0; r < t->replica_count; r++) {
+        for (int32_t r = 0; r < t->at_work; r++) {
             const struct mx_parcel *const part = part_of(t, i, r);
             report->utterances += part->count;
             report->tokens += part->batch.tokens.rows;
@@ -59,7 +59,7 @@ out:
 static int replicas_wait(const struct mx_trainer *t)
 {
     int rc = 0;
-    for (int32_t r = 0; r < t->replica_count; r++) MX_TRY(mx_stream_sync(t->replicas[r]->stream));
+    for (int32_t r = 0; r < t->at_work; r++) MX_TRY(mx_stream_sync(t->replicas[r]->stream));
 out:
     return rc;
 }
@@ -68,11 +68,11 @@ out:
 static int batches_run(struct mx_trainer *t, const struct mx_trainer_report *report)
 {
     int rc = 0;
-    for (int32_t r = 0; r < t->replica_count; r++) MX_TRY(mx_replica_clear(t->replicas[r]));
+    for (int32_t r = 0; r < t->at_work; r++) MX_TRY(mx_replica_clear(t->replicas[r]));
     for (int32_t i = 0; i < t->options.grad_accum; i++) {
         const struct mx_model_step pass = {.seed = t->options.seed, .step = t->state.passes++};
         const bool last = i == t->options.grad_accum - 1;
-        for (int32_t r = 0; r < t->replica_count; r++) {
+        for (int32_t r = 0; r < t->at_work; r++) {
             struct mx_model_batch batch = part_of(t, i, r)->batch;
             batch.loss_tokens = report->tokens;
             batch.loss_frames = report->frames;
@@ -85,7 +85,7 @@ static int batches_run(struct mx_trainer *t, const struct mx_trainer_report *rep
     }
     MX_TRY(mx_step_sums_begin(t));
     MX_TRY(replicas_wait(t));
-    if (t->replica_count > 1)
+    if (t->at_work > 1)
         mx_pipeline_shared(t->pipeline, t->first_held, mx_replica_begin_ns(t->replicas[1]),
                            mx_replica_end_ns(t->replicas[1]));
 out:
@@ -112,7 +112,7 @@ static void losses_add(const struct mx_trainer *t, const struct mx_parcel *part,
 static void losses_sum(const struct mx_trainer *t, struct mx_trainer_report *report, char *bad, size_t bad_bytes)
 {
     for (int32_t i = 0; i < t->options.grad_accum; i++)
-        for (int32_t r = 0; r < t->replica_count; r++) {
+        for (int32_t r = 0; r < t->at_work; r++) {
             const struct mx_parcel *const part = part_of(t, i, r);
             if (part->count > 0) losses_add(t, part, mx_replica_losses(t->replicas[r], i), report, bad, bad_bytes);
         }
@@ -123,9 +123,9 @@ static void norms_join(const struct mx_trainer *t)
 {
     double squares = 0;
     bool finite = true;
-    for (int32_t r = 0; r < t->replica_count; r++) {
+    for (int32_t r = 0; r < t->at_work; r++) {
         const float *const norm = t->replicas[r]->norm;
-        if (t->replicas[r]->options.range.count == 0) continue;
+        if (t->replicas[r]->range.count == 0) continue;
         squares += (double)norm[0] * (double)norm[0];
         finite = finite && norm[2] == 1;
     }
@@ -133,17 +133,17 @@ static void norms_join(const struct mx_trainer *t)
     finite = finite && isfinite(length);
     const double scale = limit > 0 && length > limit ? limit / length : 1;
     const float whole[4] = {(float)length, finite ? (float)scale : 0, finite, (float)squares};
-    for (int32_t r = 0; r < t->replica_count; r++) memcpy(t->replicas[r]->norm, whole, sizeof whole);
+    for (int32_t r = 0; r < t->at_work; r++) memcpy(t->replicas[r]->norm, whole, sizeof whole);
 }
 
 /* Each replica adds up its range of the gradients and measures it; waits if there are several. */
 static int gradients_sum(struct mx_trainer *t)
 {
     int rc = 0;
-    const bool several = t->replica_count > 1;
-    for (int32_t r = 0; r < t->replica_count; r++) {
+    const bool several = t->at_work > 1;
+    for (int32_t r = 0; r < t->at_work; r++) {
         struct mx_replica *const own = t->replicas[r];
-        if (own->options.range.count == 0) continue;
+        if (own->range.count == 0) continue;
         if (several) MX_TRY(mx_replica_add(own, t->replicas[1 - r]));
         MX_TRY(mx_replica_measure(own, t->options.grad_clip));
     }
@@ -166,11 +166,11 @@ static int update_run(struct mx_trainer *t, bool good, double rate)
                                              .weight_decay = o->weight_decay,
                                              .ema_decay = ema_decay_at(o->ema_decay, t->state.updates),
                                              .step = t->state.updates + 1,
-                                             .whole_norm = t->replica_count > 1};
+                                             .whole_norm = t->at_work > 1};
     MX_TRY(gradients_sum(t));
-    for (int32_t r = 0; good && r < t->replica_count; r++) {
+    for (int32_t r = 0; good && r < t->at_work; r++) {
         MX_TRY(mx_replica_update(t->replicas[r], &update));
-        if (t->replica_count > 1) MX_TRY(mx_replica_give(t->replicas[r], t->replicas[1 - r]));
+        if (t->at_work > 1) MX_TRY(mx_replica_give(t->replicas[r], t->replicas[1 - r]));
     }
     MX_TRY(replicas_wait(t));
 out:
@@ -181,7 +181,7 @@ out:
 static void utterances_name(const struct mx_trainer *t, char *out, size_t bytes)
 {
     for (int32_t i = 0; i < t->options.grad_accum; i++)
-        for (int32_t r = 0; r < t->replica_count; r++) {
+        for (int32_t r = 0; r < t->at_work; r++) {
             const struct mx_parcel *const part = part_of(t, i, r);
             for (int32_t k = 0; k < part->count; k++) {
                 const size_t length = strlen(out);
@@ -221,6 +221,7 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
                                          .sharing = t->replica_count > 1,
                                          .share = mx_shares_at(&t->state.shares, t->state.step)};
     if (t->pipeline == NULL) MX_RAISE(MX_ERR_ARGUMENT, "call mx_trainer_start", "the trainer has not been started");
+    MX_TRY(mx_sharing_turn(t));
     MX_TRY(batches_take(t, report, &held));
     MX_TRY(mx_step_counts(t, report));
     if (report->utterances == 0)

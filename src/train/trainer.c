@@ -21,7 +21,8 @@ static int replicas_take(struct mx_trainer *t)
     initial = mx_alloc((size_t)t->shape.floats, sizeof *initial);
     if (initial == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     mx_parameters_init(mx_model_parameters(t->replicas[0]->model), t->options.seed, initial);
-    for (int32_t r = 0; r < t->replica_count; r++) MX_TRY(mx_replica_begin(t->replicas[r], initial));
+    MX_TRY(mx_replica_begin(t->replicas[0], initial));
+    t->at_work = 1; /* the other one gets everything when it begins */
 out:
     mx_free(initial);
     return rc;
@@ -108,7 +109,7 @@ static int arrays_copy(struct mx_trainer *t, const struct mx_trainer_arrays *arr
     int rc = 0;
     const struct mx_replica_arrays parts = {arrays->average, arrays->moment1, arrays->moment2};
     const size_t bytes = (size_t)t->shape.floats * sizeof(float);
-    for (int32_t r = 0; r < t->replica_count; r++) {
+    for (int32_t r = 0; r < t->at_work; r++) {
         struct mx_replica *const own = t->replicas[r];
         const struct mx_slice weights = mx_slice_at(own->weights, 0);
         if (arrays->weights != NULL && (!read || r == 0)) /* all have the same */
@@ -163,6 +164,6 @@ struct mx_trainer_voice mx_trainer_voice(const struct mx_trainer *t)
 {
     struct mx_replica *const own = t->replicas[0];
     /* Queued before whatever is said next. If it cannot be, neither can that: the stream has failed. */
-    if (t->replica_count > 1) (void)mx_replica_take_average(own, t->replicas[1]);
+    if (t->at_work > 1) (void)mx_replica_take_average(own, t->replicas[1]);
     return (struct mx_trainer_voice){own->model, own->stream, mx_slice_at(own->average, 0)};
 }

@@ -181,6 +181,8 @@ struct mx_trainer_evaluation {
 };
 
 int mx_trainer_evaluate(struct mx_trainer *trainer, struct mx_trainer_evaluation *out);
+/* From now on, evaluations tell how much of them is done, 0 … 1, in the thread that evaluates. NULL: nobody. */
+void mx_trainer_evaluation_watch(struct mx_trainer *trainer, void (*tell)(void *context, double done), void *context);
 
 /* What the network makes of one utterance, always the same one: the first for validation that can be used. With its
  * true durations, so that frames can be compared one by one. Owned by the trainer, until the next call. */

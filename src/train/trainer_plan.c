@@ -204,15 +204,14 @@ int32_t mx_trainer_replica_options(const struct mx_trainer_options *o, const str
                                          .model = o->model,
                                          .capacity = shape->capacity.model,
                                          .passes = o->grad_accum,
-                                         .range = {0, own},
+                                         .room = {0, shape->floats},
                                          .shared = shape->shared,
                                          .buckets = o->group != NULL || o->flow.times,
                                          .recorded = o->flow.static_shapes};
     out[1] = out[0];
     out[1].device = data;
     out[1].capacity = shape->twin;
-    out[1].range = (struct mx_range){own, shape->floats - own};
-    out[1].helper = true;
+    out[1].room = (struct mx_range){own, shape->floats - own};
     out[1].buckets = false;
     return shape->shared ? 2 : 1;
 }

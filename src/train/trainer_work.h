@@ -46,11 +46,15 @@ struct mx_sharing {
     double share;                  /* of the last step */
     struct mx_share_meter meter;   /* of the steps with that share */
     double alone_ns;               /* of a step per frame, without sharing; 0: not measured */
-    struct mx_pipeline_stats mark; /* when the first steps were over */
+    struct mx_pipeline_stats mark; /* when the first steps were over … */
+    uint64_t mark_ns;              /* … by the clock */
+    bool told;                     /* why nothing is shared */
 };
 
 /* With the trainer's state as it begins; before the pipeline is made. */
 void mx_sharing_begin(struct mx_trainer *trainer);
+/* Before a step: has as many replicas at work as its share wants. Waits where that changes. */
+int mx_sharing_turn(struct mx_trainer *trainer);
 /* After a step, when all its batches have been given back: may change the share of steps to come. */
 void mx_sharing_step(struct mx_trainer *trainer, const struct mx_trainer_report *report);
 
@@ -74,6 +78,7 @@ struct mx_trainer {
     struct mx_trainer_shape shape;
     struct mx_replica *replicas[MX_TRAINER_REPLICAS]; /* the model device's, and with work sharing the data device's */
     int32_t replica_count;
+    int32_t at_work;        /* of them: all while work is shared, otherwise the first one */
     struct mx_batch *batch; /* of evaluations; NULL: there are none */
     struct mx_feed *feed;
     struct mx_pipeline *pipeline; /* from the start on */
@@ -81,8 +86,10 @@ struct mx_trainer {
     const struct mx_parcel **held; /* [grad_accum]: the batches of a step */
     uint64_t first_held;           /* number of the first of them in the pipeline */
     struct mx_sharing sharing;
-    struct mx_evaluator *evaluator; /* NULL: nothing to evaluate */
-    double *counts;                 /* of a group: [mx_step_counts_size] */
+    struct mx_evaluator *evaluator;                      /* NULL: nothing to evaluate */
+    void (*evaluation_tell)(void *context, double done); /* NULL: nobody is told */
+    void *evaluation_context;
+    double *counts; /* of a group: [mx_step_counts_size] */
 };
 
 /* What evaluations need besides the trainer's batch: evaluate.c. */
