@@ -16,6 +16,13 @@
   must(all('#devices .block').length > 3, 'no close look at the stages');
   must(!/undefined|NaN|null|\[object|\{0\}/.test(document.body.innerText), 'a value is missing: ' + (document.body.innerText.match(/.*(undefined|NaN|null|\[object|\{0\}).*/) || [''])[0]);
   if (data.language === 'fa') must(/[۰-۹]/.test(document.getElementById('head').innerText), 'no Persian digits');
+  for (const advice of all('#advice .said-so')) must(/[آ-ی]/.test(advice.textContent) === (data.language === 'fa'), 'advice in another language: ' + advice.textContent);
+  /* Words of a chart: inside of it, and not over each other. */
+  for (const svg of all('.chart svg')) {
+    const frame = svg.getBoundingClientRect(), boxes = [...svg.querySelectorAll('text')].map(t => ({text: t.textContent, box: t.getBoundingClientRect()}));
+    for (const a of boxes) must(a.box.left >= frame.left - 1 && a.box.right <= frame.right + 1, 'cut off: ' + a.text);
+    boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => must(a.box.right <= b.box.left || b.box.right <= a.box.left || a.box.bottom <= b.box.top + 2 || b.box.bottom <= a.box.top + 2, 'over each other: ' + a.text + ' and ' + b.text)));
+  }
   document.getElementById('log').click();
   must(document.getElementById('log').getAttribute('aria-pressed') === 'true', 'the logarithmic scale');
   must(all('#loss .curve').every(c => !/NaN/.test(c.getAttribute('d'))), 'a logarithmic curve is broken');

@@ -4,8 +4,10 @@
 # myxtts train --dashboard: what is refused before training starts, that the run is served while it trains, and that the
 # token is written down nowhere. HTTP itself is tested by test_dashboard.
 
-. "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
-. "$(dirname "${BASH_SOURCE[0]}")/support/tones.sh"
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+. "$here/support/cli.sh"
+# shellcheck source=tests/support/tones.sh
+. "$here/support/tones.sh"
 unset MYXTTS_DASHBOARD_TOKEN
 tones corpus 12
 start=(train --train-data corpus --output run "${small[@]}" --device cpu:0 --epochs 1000000 --eval-every 0)

@@ -24,6 +24,7 @@
 #include "myxtts/error.h"
 #include "myxtts/registry.h"
 #include "pipeline/advice.h"
+#include "pipeline/advice_words.h"
 #include "pipeline/trace.h"
 #include "pipeline/tune.h"
 
@@ -238,13 +239,95 @@ static struct mx_advice_input figures(double load, double process, double transf
     return in;
 }
 
+/* As mx_advice_find; and whatever is said is said in both languages. */
+static int32_t find(const struct mx_advice_input *in, struct mx_advice out[MX_ADVICE_KINDS])
+{
+    const int32_t count = mx_advice_find(in, out);
+    for (int32_t i = 0; i < count; i++) {
+        assert_true(out[i].finding[0] != '\0' && out[i].finding_persian[0] != '\0');
+        assert_int_equal(out[i].remedy[0] != '\0', out[i].remedy_persian[0] != '\0');
+        assert_int_equal(out[i].remedy[0] == '\0', out[i].hidden);
+    }
+    return count;
+}
+
+/* Which values a sentence names, with their decimals: "0 1.1 1.1 ". Plural endings are of English only. */
+static void values_named(const char *sentence, char *out)
+{
+    *out = '\0';
+    for (int value = 0; value < 10; value++)
+        for (const char *at = sentence; (at = strchr(at, '{')) != NULL; at++) {
+            const size_t bytes = strspn(at + 1, "0123456789.");
+            if (at[1] - '0' == value && at[1 + bytes] == '}') sprintf(out + strlen(out), "%.*s ", (int)bytes, at + 1);
+        }
+}
+
+/* The words that are for a terminal: options, commands and settings. */
+static void commands_present(const char *english, const char *persian)
+{
+    static const char *const names[] = {
+        "--num-workers {1}",  "--prefetch-buffer-size {4}",    "--buffer-size",  "--data-gpu-memory",
+        "--model-gpu-memory", "--set training.batch_frames=N", "myxtts prepare", "myxtts devices"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char quoted[64];
+        snprintf(quoted, sizeof quoted, "`%s`", names[i]);
+        assert_int_equal(strstr(english, names[i]) != NULL, strstr(persian, quoted) != NULL);
+    }
+}
+
+static void test_advice_languages(void **state)
+{
+    (void)state;
+    static const double values[10] = {1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6};
+    for (int s = 0; s < MX_SAY_COUNT; s++) {
+        char named[2][256], text[768] = "";
+        const char *const english = mx_advice_sentence((enum mx_advice_sentence)s, false);
+        const char *const persian = mx_advice_sentence((enum mx_advice_sentence)s, true);
+        assert_true(english != NULL && english[0] != '\0' && persian != NULL && persian[0] != '\0');
+        values_named(english, named[0]);
+        values_named(persian, named[1]);
+        assert_string_equal(named[0], named[1]);
+        bool letters = false;
+        for (const char *at = persian; *at != '\0'; at++) letters = letters || *at == '\xD8' || *at == '\xD9';
+        assert_true(letters);
+        commands_present(english, persian);
+        for (int language = 0; language < 2; language++) {
+            text[0] = '\0';
+            mx_advice_say(text, language == 1 ? sizeof text : 384, (enum mx_advice_sentence)s, language == 1, values);
+            const char *const whole = language == 1 ? persian : english, *const last = strrchr(whole, '}');
+            const char *const tail = last != NULL ? last + 1 : whole;
+            assert_true(strlen(text) >= strlen(tail));
+            assert_string_equal(text + strlen(text) - strlen(tail), tail); /* nothing was cut */
+            assert_null(strchr(text, '{'));
+        }
+    }
+}
+
+static void test_advice_say(void **state)
+{
+    (void)state;
+    char text[160] = "so: ", few[16] = "";
+    mx_advice_say(text, sizeof text, MX_SAY_WORKERS, false, (const double[]){1, 12});
+    assert_string_equal(text, "so: 1 load worker → 12 would hide it (--num-workers 12)");
+    text[0] = '\0';
+    mx_advice_say(text, sizeof text, MX_SAY_WORKERS, true, (const double[]){1, 12});
+    assert_non_null(strstr(text, "از ۱ به ۱۲ "));
+    assert_non_null(strstr(text, "`--num-workers 12`"));
+    text[0] = '\0';
+    mx_advice_say(text, sizeof text, MX_SAY_LOAD, true, (const double[]){34.4, 12.34, 1});
+    assert_non_null(strstr(text, "۳۴٪"));
+    assert_non_null(strstr(text, "۱۲٫۳ از ۱٫۰"));
+    mx_advice_say(few, sizeof few, MX_SAY_LOAD, false, (const double[]){34.4, 12.34, 1});
+    assert_string_equal(few, "loading is 34"); /* the next piece does not fit, so nothing more does */
+}
+
 static void test_advice_none(void **state)
 {
     (void)state;
     struct mx_advice out[MX_ADVICE_KINDS];
     struct mx_advice_input in = figures(12.3, 5.1, 8.7, 123.4); /* the documents' example of a balanced run */
     in.stats.data_busy_ns = 452000000;
-    assert_int_equal(mx_advice_find(&in, out), 0);
+    assert_int_equal(find(&in, out), 0);
 }
 
 static void test_advice_load(void **state)
@@ -254,7 +337,7 @@ static void test_advice_load(void **state)
     struct mx_advice_input in = figures(130, 10, 1, 20);
     in.stats.stages[MX_STAGE_PROCESS].wait_input_ns = 600000000;
     in.stats.data_wait_ns = 400000000;
-    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(find(&in, out), 1);
     assert_int_equal(out[0].kind, MX_ADVICE_LOAD);
     assert_false(out[0].hidden);
     assert_string_equal(out[0].finding,
@@ -263,14 +346,14 @@ static void test_advice_load(void **state)
     assert_string_equal(out[0].remedy, "4 load workers → 7 would hide it (--num-workers 7)");
     in.load_on_data = true;
     in.data_cores = 1;
-    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(find(&in, out), 1);
     assert_non_null(strstr(out[0].remedy, "share the 1 core of the data device"));
     in.levels.workers_active = 8;
     mx_tally_add(&in.stats.stages[MX_STAGE_LOAD].busy_ns, 200e6);
-    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(find(&in, out), 1);
     assert_non_null(strstr(out[0].remedy, "--prefetch-buffer-size 12"));
     in.stats.data_wait_ns = 1000000;
-    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(find(&in, out), 1);
     assert_true(out[0].hidden);
     assert_string_equal(out[0].remedy, "");
 }
@@ -283,15 +366,15 @@ static void test_advice_transfer(void **state)
     in.stats.transfer_ns = 900000000;
     in.stats.transfer_hidden_ns = 600000000;
     in.stats.data_wait_ns = 300000000;
-    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(find(&in, out), 1);
     assert_int_equal(out[0].kind, MX_ADVICE_TRANSFER);
     assert_non_null(strstr(out[0].finding, "67 % of it while the model trains"));
     assert_non_null(strstr(out[0].remedy, "a copy takes 1.5x as long as training"));
     in.peer = false;
-    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(find(&in, out), 1);
     assert_non_null(strstr(out[0].remedy, "no direct path"));
     in.two_devices = false;
-    assert_int_equal(mx_advice_find(&in, out), 0);
+    assert_int_equal(find(&in, out), 0);
 }
 
 static void test_advice_data(void **state)
@@ -302,12 +385,12 @@ static void test_advice_data(void **state)
     in.stats.data_busy_ns = 960000000;
     in.stats.data_wait_ns = 370000000;
     in.data_cores = 2;
-    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(find(&in, out), 1);
     assert_int_equal(out[0].kind, MX_ADVICE_DATA_DEVICE);
     assert_non_null(strstr(out[0].finding, "the data device is 96 % busy"));
     assert_non_null(strstr(out[0].remedy, "2 cores → 4 for the data device would keep up (1.6x the work)"));
     in.data_cores = 0;
-    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(find(&in, out), 1);
     assert_non_null(strstr(out[0].remedy, "1.6x as fast would keep up"));
 }
 
@@ -317,23 +400,23 @@ static void test_advice_variation(void **state)
     struct mx_advice out[MX_ADVICE_KINDS];
     struct mx_advice_input in = figures(1, 10, 1, 90);
     for (int i = 0; i < 10; i++) mx_tally_add(&in.stats.step_ns, 250e6);
-    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(find(&in, out), 1);
     assert_int_equal(out[0].kind, MX_ADVICE_VARIATION);
     assert_int_equal(out[0].cause, MX_CAUSE_COMPUTE);
     assert_non_null(strstr(out[0].remedy, "the time goes between steps"));
     in.memory[1] = 0.99;
-    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(find(&in, out), 1);
     assert_int_equal(out[0].cause, MX_CAUSE_MEMORY);
     assert_non_null(strstr(out[0].remedy, "--model-gpu-memory"));
     in.memory[1] = 0;
     for (int i = 0; i < 10; i++) mx_tally_add(&in.stats.stages[MX_STAGE_TRAIN].busy_ns, 240e6);
-    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(find(&in, out), 1);
     assert_non_null(strstr(out[0].remedy, "training.batch_frames"));
     in.stats.data_wait_ns = 300000000;
-    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(find(&in, out), 1);
     assert_int_equal(out[0].cause, MX_CAUSE_DATA);
     in.stats.transfer_ns = 300000000;
-    assert_int_equal(mx_advice_find(&in, out), 1);
+    assert_int_equal(find(&in, out), 1);
     assert_int_equal(out[0].cause, MX_CAUSE_TRANSFER);
     assert_string_equal(mx_advice_cause_name(out[0].cause), "transfer");
     assert_string_equal(mx_advice_kind_name(out[0].kind), "variation");
@@ -407,6 +490,7 @@ int main(void)
         cmocka_unit_test(test_full),         cmocka_unit_test(test_tune_workers),
         cmocka_unit_test(test_tune_back),    cmocka_unit_test(test_tune_depth),
         cmocka_unit_test(test_tune_measure), cmocka_unit_test(test_advice_none),
+        cmocka_unit_test(test_advice_say),   cmocka_unit_test(test_advice_languages),
         cmocka_unit_test(test_advice_load),  cmocka_unit_test(test_advice_transfer),
         cmocka_unit_test(test_advice_data),  cmocka_unit_test(test_advice_variation),
         cmocka_unit_test(test_trace),

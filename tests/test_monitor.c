@@ -402,7 +402,7 @@ static void test_draw_words(void **state)
     says(view, &style, "training, news 2 s ago", true);
     says(view, &late, "no news for 10:00", true);
     says(view, &style, "step 100 of 1,000", true);
-    says(view, &style, " 10 %  3:45 left  epoch 3", true);
+    says(view, &style, " 10 %  3:45 left  epoch 4", true);
     says(view, &style, "GPU:0 data", true);
     says(view, &style, " 38 %", true);
     says(view, &style, "1.20 GiB of 8.00 GiB", true);

@@ -71,8 +71,8 @@ static struct mx_run a_run(void)
     static const struct mx_run_sample samples[] = {{"row-1", "He said \"</script><b>\" & left."}, {"row-2", "سلام"}};
     static const struct mx_span spans[] = {{MX_STAGE_LOAD, 1, 7, 5000000, 9000000},
                                            {MX_STAGE_TRAIN, 0, 7, 10000000, 30000000}};
-    static const struct mx_advice advice[] = {
-        {MX_ADVICE_LOAD, MX_CAUSE_DATA, false, 0.34, "loading is 34 %", "4 load workers → 7"}};
+    static const struct mx_advice advice[] = {{MX_ADVICE_LOAD, MX_CAUSE_DATA, false, 0.34, "loading is 34 %",
+                                               "4 load workers → 7", "بارگذاری ۳۴٪ است", "`--num-workers 7`"}};
     left_out[MX_REJECT_TOO_SHORT] = 3;
     struct mx_run run = {.state = MX_RUN_INTERRUPTED,
                          .started = 1700000000,
@@ -178,6 +178,8 @@ static void run_json(void **state)
     near(number_at(tree, "flow/transfer_hidden"), 0.75);
     near(number_at(tree, "flow/step_ms/mean"), 2);
     assert_string_equal(text_at(tree, "advice/0/remedy"), "4 load workers → 7");
+    assert_string_equal(text_at(tree, "advice/0/finding_fa"), "بارگذاری ۳۴٪ است");
+    assert_string_equal(text_at(tree, "advice/0/remedy_fa"), "`--num-workers 7`");
     assert_string_equal(text_at(tree, "samples/0/text"), "He said \"</script><b>\" & left.");
     assert_string_equal(text_at(tree, "samples/1/text"), "سلام");
     assert_int_equal(number_at(tree, "spans/1/3"), 5000); /* from the first one on, in microseconds */

@@ -37,7 +37,7 @@
 #define WAIT_MS       100
 #define NS_PER_MS     UINT64_C(1000000)
 #define TICK_MS       250 /* between two looks at the files, and … */
-#define CLIENT_MS     5   /* … so much more for each client: 200 of them get news every 1.25 s */
+#define CLIENT_MS     10  /* … so much more for each client: 200 of them get news every 2.25 s */
 #define PATIENCE_MS   20000
 #define READ_BYTES    ((size_t)4 << 20) /* of metrics.jsonl in a tick */
 #define RUN_MAX       ((size_t)4 << 20) /* bytes of run.json */

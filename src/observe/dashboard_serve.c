@@ -433,9 +433,10 @@ void mx_dash_serve_tick(struct mx_dashboard *d)
         if (c->kind == MX_DASH_FREE) continue;
         c->budget_bytes = share;
         if (c->suspended) {
-            c->gone = client_gone(c);
-            if (c->gone || c->kind != MX_DASH_EVENTS || events_waiting(d, c) || now - c->moved_ns >= HEARTBEAT_NS)
-                client_resume(c);
+            /* Who gets something now shows by that whether it is still there. */
+            const bool due = c->kind != MX_DASH_EVENTS || events_waiting(d, c) || now - c->moved_ns >= HEARTBEAT_NS;
+            c->gone = !due && client_gone(c);
+            if (due || c->gone) client_resume(c);
         } else if (now - c->moved_ns > d->patience_ns && c->socket >= 0) {
             (void)shutdown(c->socket, SHUT_RDWR); /* the daemon finds it closed, and cleans up */
         }

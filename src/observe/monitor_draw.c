@@ -214,7 +214,7 @@ static void progress_row(const struct mx_view *view, struct line *line)
     const double seconds = mx_view_seconds_left(view);
     if (!isfinite(steps) || !(steps > 0)) {
         put(line, TONE_PLAIN, "step %s  epoch %s", count_text(view->step.step, step),
-            count_text(view->step.epoch, all));
+            count_text(view->step.epoch + 1, all));
         end(line);
         return;
     }
@@ -223,7 +223,7 @@ static void progress_row(const struct mx_view *view, struct line *line)
     if (seconds > 0 && !mx_view_ended(view))
         used += (size_t)snprintf(tail + used, sizeof tail - used, "  %s left", time_text(seconds, left));
     if (isfinite(view->step.epoch))
-        snprintf(tail + used, sizeof tail - used, "  epoch %s", count_text(view->step.epoch, left));
+        snprintf(tail + used, sizeof tail - used, "  epoch %s", count_text(view->step.epoch + 1, left));
     const int width = room(line) - (int)strlen(tail);
     if (width >= BAR_LEAST) bar(line, TONE_GOOD, share, width);
     put(line, TONE_PLAIN, "%s", tail);

@@ -342,6 +342,10 @@ const mxPage = (() => {
     return true;
   });
 
+  /* What stands between `…` is for a terminal; it keeps together with brackets around it. */
+  const command = text => make('span', {}, text.split('`').map((part, i) => i % 2 ? make('code', {}, part) : part));
+  const sentence = text => text.split(/(\(?`[^`]*`\)?)/).map((part, i) => i % 2 ? command(part) : part);
+
   section('advice', false, box => {
     const run = D.run, flow = run && run.flow;
     if (!run) return false;
@@ -354,13 +358,15 @@ const mxPage = (() => {
     box.append(make(
         'p', {class: 'verdict ' + (real.length ? 'bad' : 'good')},
         say(real.length ? 'bad' : 'good', L.percent(flow.model_busy), L.percent(flow.data_wait, 1))));
-    for (const a of run.advice)
+    for (const a of run.advice) {
+      const own = L.persian && a.finding_fa, words = own ? [a.finding_fa, a.remedy_fa] : [a.finding, a.remedy];
       box.append(make(
           'div', {class: 'advice' + (a.hidden ? ' calm' : '')},
-          make('p', {}, make('b', {}, say('kind ' + a.kind, L.percent(a.share))), a.hidden ? ' · ' + say('calm') : ''),
-          say('recorded') ? make('p', {class: 'hint'}, say('recorded')) : null,
-          make('p', {class: 'ltr', dir: 'ltr'}, a.finding),
-          a.remedy ? make('p', {class: 'ltr', dir: 'ltr'}, '→ ' + a.remedy) : null));
+          make('p', {}, make('b', {}, say('kind ' + a.kind)), a.hidden ? ' · ' + say('calm') : ''),
+          words.filter(text => text).map(
+              (text, i) =>
+                  make('p', {class: 'said-so', dir: own ? null : 'ltr'}, i ? say('so') : null, sentence(text)))));
+    }
     const means = ['load', 'process', 'transfer', 'train'].map(name => flow.stages[name].batch_ms.mean),
           most = Math.max(...means);
     box.append(make('h3', {}, say('stages')));
@@ -419,10 +425,10 @@ const mxPage = (() => {
     return true;
   }, true);
 
-  section('facts', false, box => {
+  section('facts', true, box => {
     title(box, 'facts');
-    const table = make('table'), r = D.run, code = text => make('code', {}, text);
-    const row = (key, ...value) => table.append(make('tr', {}, make('td', {}, say(key)), make('td', {}, ...value)));
+    const table = make('dl', {class: 'facts'}), r = D.run, code = text => make('code', {}, text);
+    const row = (key, ...value) => table.append(make('div', {}, make('dt', {}, say(key)), make('dd', {}, ...value)));
     if (r) {
       const m = r.model, c = r.corpus, t = r.training, rows = Object.entries(c.left_out);
       row('f_model',
@@ -462,7 +468,7 @@ const mxPage = (() => {
     box.append(table);
   });
 
-  section('resume', false, box => {
+  section('resume', true, box => {
     if (!D.run || !D.run.resume) return false;
     title(box, 'resume', 'resume_hint');
     const command = make('pre', {id: 'command'}, D.run.resume);

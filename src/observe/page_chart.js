@@ -5,6 +5,7 @@
 'use strict';
 const mxChart = (() => {
   const RIGHT = 12, TOP = 8, BOTTOM = 22;
+  const letter = document.documentElement.lang === 'fa' ? 7.6 : 6.7; /* about the width of a digit, see page.css */
   let clips = 0; /* names of clips so far */
 
   /* An element with attributes and children; texts become text, never markup. */
@@ -38,12 +39,13 @@ const mxChart = (() => {
     });
   }
 
+  /* Round numbers, about as many as wanted; more if fewer than two of them lie in the range. */
   function ticks(low, high, wanted) {
     const rough = (high - low) / wanted || 1, power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].find(f => f * power >= rough * 0.999) * power, out = [];
     for (let at = Math.ceil(low / step - 1e-9) * step; at <= high + step * 1e-6; at += step)
       out.push(Math.abs(at) < step * 1e-9 ? 0 : at);
-    return out;
+    return out.length < 2 && high > low && wanted < 12 ? ticks(low, high, wanted + 1) : out;
   }
 
   function logTicks(low, high) {
@@ -74,7 +76,8 @@ const mxChart = (() => {
     const marks =
         (options.log ? logTicks(low, high) : ticks(low / unit, high / unit, height < 140 ? 3 : 5).map(t => t * unit))
             .map(t => [t, (options.tick || options.format)(t)]);
-    const left = 14 + 6.4 * Math.max(3, ...marks.map(m => m[1].length)); /* room for the longest of them */
+    const signs = text => text.replace(/[\u061c\u2066-\u2069]/g, '').length;
+    const left = 14 + letter * Math.max(3, ...marks.map(m => signs(m[1]))); /* room for the longest of them */
     const f = {width, height, left, inside: width - left - RIGHT};
     f.x = v => left + (v - x0) / (x1 - x0) * f.inside;
     f.back = pixel => x0 + (pixel - left) / f.inside * (x1 - x0);

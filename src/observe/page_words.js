@@ -97,12 +97,12 @@ const mxWords = {
     'جای بهبود هست: دستگاه مدل {0} از زمان را مشغول بود و {1} را منتظر داده ماند.'
   ],
   no_flow: ['Nothing was measured yet.', 'هنوز چیزی اندازه‌گیری نشده است.'],
-  'kind load': ['Loading', 'بارگذاری {0} از کار هر دسته است'],
-  'kind transfer': ['Transfer', 'انتقال بین دو دستگاه {0} از کار هر دسته است'],
-  'kind data device': ['Data device', 'دستگاه داده {0} از زمان را مشغول است'],
-  'kind variation': ['Uneven steps', 'زمان گام‌ها {0} نوسان دارد'],
+  'kind load': ['Loading', 'بارگذاری'],
+  'kind transfer': ['Transfer', 'انتقال میان دو دستگاه'],
+  'kind data device': ['Data device', 'دستگاه داده'],
+  'kind variation': ['Uneven steps', 'گام‌های ناهموار'],
   calm: ['hidden behind training', 'پشت آموزش پنهان است و مدل منتظرش نمی‌ماند'],
-  recorded: ['', 'آنچه برنامه ثبت کرده است:'],
+  so: ['→ ', '← '],
   stages: ['What a batch takes, on average', 'میانگین زمان هر دسته'],
   sounds: ['Hear it', 'بشنوید'],
   sounds_hint: [
@@ -127,7 +127,7 @@ const mxWords = {
     '{0}، {1} میلیون پارامتر، پهنای {2}، {3} + {4} بلوک'
   ],
   mixed: [', mixed precision', '، دقت ترکیبی'],
-  f_corpus: ['Corpus', 'پیکره'],
+  f_corpus: ['Corpus', 'مجموعه'],
   f_used: ['Utterances', 'گفته‌ها'],
   f_used_v: ['{0} to train on, {1} for validation; {2}', '{0} برای آموزش، {1} برای اعتبارسنجی؛ {2}'],
   f_speakers: ['Speakers, symbols', 'گوینده، نماد'],
@@ -141,7 +141,7 @@ const mxWords = {
   role_data: ['prepares batches', 'دسته‌ها را آماده می‌کند'],
   role_model: ['trains', 'آموزش می‌دهد'],
   role_both: ['does everything', 'همهٔ کارها را می‌کند'],
-  no_overlap: [', without overlap', '، بدون هم‌زمانی'],
+  no_overlap: [', without overlap', '، بدون هم‌پوشانی'],
   f_batch: ['Batch', 'دسته'],
   f_batch_v: ['{0} utterances × {1}', '{0} گفته × {1}'],
   f_level: ['Optimization', 'بهینه‌سازی'],
@@ -235,7 +235,8 @@ function mxLanguage(language) {
   };
   const ms = x => whole(say('ms', brief(x)));
   const milliseconds = x => whole(say('ms', tick(x))), seconds = x => whole(say('seconds', tick(x)));
-  const percent = (x, places = 0) => say('percent', number(100 * x, places));
+  /* U+061C makes Persian digits stand as they do after Persian letters: the sign to the left of them. */
+  const percent = (x, places = 0) => whole((persian ? '\u061c' : '') + say('percent', number(100 * x, places)));
   const bytes = x => {
     let unit = 0;
     for (; x >= 1024 && unit < 4; unit++) x /= 1024;
@@ -248,5 +249,5 @@ function mxLanguage(language) {
   };
   const date = seconds =>
       new Date(1000 * seconds).toLocaleString(persian ? 'fa-IR' : 'en-GB', {dateStyle: 'long', timeStyle: 'short'});
-  return {say, digits, number, brief, tick, ms, milliseconds, seconds, percent, bytes, time, date};
+  return {persian, say, digits, number, brief, tick, ms, milliseconds, seconds, percent, bytes, time, date};
 }

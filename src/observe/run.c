@@ -169,6 +169,8 @@ static void advice_put(const struct mx_run *run, struct mx_text *out)
         mx_json_number(out, "share", a->share);
         mx_json_string(out, "finding", a->finding);
         mx_json_string(out, "remedy", a->remedy);
+        mx_json_string(out, "finding_fa", a->finding_persian);
+        mx_json_string(out, "remedy_fa", a->remedy_persian);
         mx_json_end(out, '}');
     }
     mx_json_end(out, ']');

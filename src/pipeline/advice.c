@@ -5,9 +5,8 @@
 #include "pipeline/advice.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "pipeline/advice_words.h"
 #include "pipeline/pipeline_work.h"
 
 #define MS(ns) ((ns) / 1e6)
@@ -55,10 +54,21 @@ static struct figures figures_make(const struct mx_advice_input *in)
     return f;
 }
 
-static const char *plural(int32_t count)
+/* Both languages, with the values that the sentence names. */
+static void find_say(struct mx_advice *to, enum mx_advice_sentence sentence, const double *values)
 {
-    return count == 1 ? "" : "s";
+    mx_advice_say(to->finding, sizeof to->finding, sentence, false, values);
+    mx_advice_say(to->finding_persian, sizeof to->finding_persian, sentence, true, values);
 }
+
+static void remedy_say(struct mx_advice *to, enum mx_advice_sentence sentence, const double *values)
+{
+    mx_advice_say(to->remedy, sizeof to->remedy, sentence, false, values);
+    mx_advice_say(to->remedy_persian, sizeof to->remedy_persian, sentence, true, values);
+}
+
+#define FIND(to, sentence, ...)   find_say(to, sentence, (const double[]){__VA_ARGS__})
+#define REMEDY(to, sentence, ...) remedy_say(to, sentence, (const double[]){__VA_ARGS__})
 
 /* ---- loading ---- */
 
@@ -70,27 +80,17 @@ static int32_t workers_wanted(const struct figures *f)
     return wanted < MX_PIPELINE_WORKERS ? (int32_t)wanted : MX_PIPELINE_WORKERS;
 }
 
-static void load_remedy(const struct figures *f, char *out, size_t bytes)
+static void load_remedy(const struct figures *f, struct mx_advice *out)
 {
     const struct mx_advice_input *const in = f->in;
-    const int32_t now = in->levels.workers_active, wanted = workers_wanted(f);
+    const struct mx_tally *const load = &in->stats.stages[MX_STAGE_LOAD].busy_ns;
+    const int32_t now = in->levels.workers_active, wanted = workers_wanted(f), ahead = in->levels.loaded_limit;
     if (wanted > now && in->load_on_data && wanted > in->data_cores)
-        snprintf(
-            out, bytes,
-            "%d load worker%s → %d would hide it, but they share the %d core%s of the data device: pack the corpus "
-            "first (myxtts prepare), so that loading costs less, or give that device more cores",
-            (int)now, plural(now), (int)wanted, (int)in->data_cores, plural(in->data_cores));
+        REMEDY(out, MX_SAY_WORKERS_SHARED, now, wanted, in->data_cores);
     else if (wanted > now)
-        snprintf(out, bytes, "%d load worker%s → %d would hide it (--num-workers %d)", (int)now, plural(now),
-                 (int)wanted, (int)wanted);
+        REMEDY(out, MX_SAY_WORKERS, now, wanted);
     else
-        snprintf(
-            out, bytes,
-            "%d worker%s would be enough on average, but a load takes %.1f to %.1f ms: %d → %d batches loaded ahead "
-            "would even that out (--prefetch-buffer-size %d)",
-            (int)now, plural(now), MS(in->stats.stages[MX_STAGE_LOAD].busy_ns.least),
-            MS(in->stats.stages[MX_STAGE_LOAD].busy_ns.most), (int)in->levels.loaded_limit,
-            2 * (int)in->levels.loaded_limit, 2 * (int)in->levels.loaded_limit);
+        REMEDY(out, MX_SAY_LOAD_AHEAD, now, MS(load->least), MS(load->most), ahead, 2 * ahead);
 }
 
 static bool load_find(const struct figures *f, struct mx_advice *out)
@@ -99,19 +99,12 @@ static bool load_find(const struct figures *f, struct mx_advice *out)
     if (out->share <= MX_ADVICE_LOAD_LIMIT) return false;
     out->cause = MX_CAUSE_DATA;
     out->hidden = f->waited <= MX_ADVICE_WAIT_LOW || f->load_waited <= MX_ADVICE_WAIT_LOW;
-    const int length = snprintf(out->finding, sizeof out->finding,
-                                "loading is %.0f %% of the work of a batch (%.1f of "
-                                "%.1f ms)",
-                                100 * out->share, MS(f->load), MS(f->total));
-    char *const rest = out->finding + length;
-    const size_t room = sizeof out->finding - (size_t)length;
+    FIND(out, MX_SAY_LOAD, 100 * out->share, MS(f->load), MS(f->total));
     if (out->hidden) {
-        snprintf(rest, room, ", hidden behind the other stages: process waited %.1f %% of the time for it",
-                 100 * f->load_waited);
+        FIND(out, MX_SAY_LOAD_HIDDEN, 100 * f->load_waited);
     } else {
-        snprintf(rest, room, ": process waited %.0f %% of the time for it, and the model %.0f %%", 100 * f->load_waited,
-                 100 * f->waited);
-        load_remedy(f, out->remedy, sizeof out->remedy);
+        FIND(out, MX_SAY_LOAD_WAITED, 100 * f->load_waited, 100 * f->waited);
+        load_remedy(f, out);
     }
     return true;
 }
@@ -126,26 +119,15 @@ static bool transfer_find(const struct figures *f, struct mx_advice *out)
     if (!f->in->two_devices || out->share <= MX_ADVICE_TRANSFER_LIMIT) return false;
     out->cause = MX_CAUSE_TRANSFER;
     out->hidden = f->waited <= MX_ADVICE_WAIT_LOW || f->transfer_exposed <= MX_ADVICE_WAIT_LOW;
-    snprintf(out->finding, sizeof out->finding,
-             "transfer is %.0f %% of the work of a batch (%.1f of %.1f ms), %.0f %% of it while the model trains%s",
-             100 * out->share, MS(f->transfer), MS(f->total), 100 * hidden, out->hidden ? ": hidden" : "");
-    if (out->hidden) return true;
-    char *const to = out->remedy;
-    if (!f->in->peer)
-        snprintf(to, sizeof out->remedy,
-                 "the devices have no direct path, so copies go through the host: choose two under one PCIe switch "
-                 "(PIX in myxtts devices)");
+    FIND(out, MX_SAY_TRANSFER, 100 * out->share, MS(f->transfer), MS(f->total), 100 * hidden);
+    if (out->hidden)
+        FIND(out, MX_SAY_TRANSFER_HIDDEN, 0);
+    else if (!f->in->peer)
+        REMEDY(out, MX_SAY_NO_PATH, 0);
     else if (f->transfer > f->train)
-        snprintf(to, sizeof out->remedy,
-                 "a copy takes %.1fx as long as training on it and cannot hide behind it: a larger model or a faster "
-                 "path between the devices would",
-                 f->transfer / larger(f->train, 1));
+        REMEDY(out, MX_SAY_COPY_LONG, f->transfer / larger(f->train, 1));
     else
-        snprintf(to, sizeof out->remedy,
-                 "a copy (%.1f ms) fits behind training (%.1f ms) but comes late: the data device should be further "
-                 "ahead than %d batch%s (--buffer-size)",
-                 MS(f->transfer), MS(f->train), (int)f->in->levels.prepared_limit,
-                 f->in->levels.prepared_limit == 1 ? "" : "es");
+        REMEDY(out, MX_SAY_COPY_LATE, MS(f->transfer), MS(f->train), f->in->levels.prepared_limit);
     return true;
 }
 
@@ -162,23 +144,15 @@ static bool data_find(const struct figures *f, struct mx_advice *out)
     if (f->in->stats.shared_ns > 0 && f->waited <= MX_ADVICE_WAIT_LOW) return false; /* it trains: that is no burden */
     out->cause = MX_CAUSE_DATA;
     out->hidden = f->waited <= MX_ADVICE_WAIT_LOW;
-    snprintf(out->finding, sizeof out->finding,
-             "the data device is %.0f %% busy, %.1f ms a batch, and training takes %.1f ms%s: the model waited %.1f %%",
-             100 * out->share, MS(work), MS(f->train), out->hidden ? ", hidden" : "", 100 * f->waited);
+    FIND(out, out->hidden ? MX_SAY_DATA_HIDDEN : MX_SAY_DATA, 100 * out->share, MS(work), MS(f->train),
+         100 * f->waited);
     if (out->hidden) return true;
     if (ratio > 1 && cores > 0)
-        snprintf(out->remedy, sizeof out->remedy,
-                 "%d core%s → %d for the data device would keep up (%.1fx the work), or less augmentation", (int)cores,
-                 plural(cores), (int)ceil(cores * ratio), ratio);
+        REMEDY(out, MX_SAY_CORES, cores, ceil(cores * ratio), ratio);
     else if (ratio > 1)
-        snprintf(out->remedy, sizeof out->remedy,
-                 "a data device %.1fx as fast would keep up: exchange the two devices, or use less augmentation",
-                 ratio);
+        REMEDY(out, MX_SAY_FASTER_DATA, ratio);
     else
-        snprintf(out->remedy, sizeof out->remedy,
-                 "it keeps up on average (%.2fx of training), so its batches are uneven: more than %d prepared ahead "
-                 "would even them out (--buffer-size)",
-                 ratio, (int)f->in->levels.prepared_limit);
+        REMEDY(out, MX_SAY_UNEVEN, ratio, f->in->levels.prepared_limit);
     return true;
 }
 
@@ -186,41 +160,28 @@ static bool data_find(const struct figures *f, struct mx_advice *out)
 
 static void variation_cause(const struct figures *f, struct mx_advice *out)
 {
-    const struct mx_pipeline_stats *const s = &f->in->stats;
-    const struct mx_tally *const train = &s->stages[MX_STAGE_TRAIN].busy_ns;
-    char *const to = out->remedy;
-    const size_t bytes = sizeof out->remedy;
+    const struct mx_tally *const train = &f->in->stats.stages[MX_STAGE_TRAIN].busy_ns;
     const double memory = larger(f->in->memory[0], f->in->memory[1]);
     if (f->waited > MX_ADVICE_WAIT_HIGH && f->transfer_exposed > f->load_waited && f->transfer_exposed > f->data_busy) {
         out->cause = MX_CAUSE_TRANSFER;
-        snprintf(to, bytes, "the model waited %.0f %% of the time, mostly for transfer: %s", 100 * f->waited,
-                 f->in->peer ? "the data device should be further ahead (--buffer-size)"
-                             : "choose devices with a direct path (PIX in myxtts devices)");
+        REMEDY(out, MX_SAY_WAITED_TRANSFER, 100 * f->waited);
+        REMEDY(out, f->in->peer ? MX_SAY_FURTHER_AHEAD : MX_SAY_DIRECT_PATH, 0);
     } else if (f->waited > MX_ADVICE_WAIT_HIGH) {
         out->cause = MX_CAUSE_DATA;
-        const int length = snprintf(to, bytes, "the model waited %.0f %% of the time for data: ", 100 * f->waited);
+        REMEDY(out, MX_SAY_WAITED_DATA, 100 * f->waited);
         if (f->load_waited > MX_ADVICE_WAIT_LOW)
-            load_remedy(f, to + length, bytes - (size_t)length);
+            load_remedy(f, out);
         else
-            snprintf(to + length, bytes - (size_t)length,
-                     "processing takes %.1f ms a batch, training %.1f ms; less augmentation or a faster data device",
-                     MS(f->process), MS(f->train));
+            REMEDY(out, MX_SAY_PROCESS_SLOW, MS(f->process), MS(f->train));
     } else if (memory > MX_ADVICE_MEMORY_LIMIT) {
         out->cause = MX_CAUSE_MEMORY;
-        snprintf(to, bytes, "memory is %.0f %% of its limit: a smaller batch, or a higher --%s-gpu-memory",
-                 100 * memory, f->in->memory[0] > f->in->memory[1] ? "data" : "model");
+        REMEDY(out, f->in->memory[0] > f->in->memory[1] ? MX_SAY_MEMORY_DATA : MX_SAY_MEMORY_MODEL, 100 * memory);
     } else if (mx_tally_variation(train) > MX_VARIATION_LIMIT / 2) {
         out->cause = MX_CAUSE_COMPUTE;
-        snprintf(to, bytes,
-                 "training itself varies by %.0f %% (%.1f to %.1f ms a batch): bound the batches by frames (--set "
-                 "training.batch_frames=N), or see what else this machine does",
-                 100 * mx_tally_variation(train), MS(train->least), MS(train->most));
+        REMEDY(out, MX_SAY_TRAINING_VARIES, 100 * mx_tally_variation(train), MS(train->least), MS(train->most));
     } else {
         out->cause = MX_CAUSE_COMPUTE;
-        snprintf(
-            to, bytes,
-            "training a batch varies by %.0f %% only: the time goes between steps; see what else this machine does",
-            100 * mx_tally_variation(train));
+        REMEDY(out, MX_SAY_BETWEEN_STEPS, 100 * mx_tally_variation(train));
     }
 }
 
@@ -229,8 +190,8 @@ static bool variation_find(const struct figures *f, struct mx_advice *out)
     const struct mx_tally *const step = &f->in->stats.step_ns;
     out->share = mx_tally_variation(step);
     if (out->share <= MX_VARIATION_LIMIT) return false;
-    snprintf(out->finding, sizeof out->finding, "step times vary by %.0f %%: %.1f ± %.1f ms, from %.1f to %.1f ms",
-             100 * out->share, MS(step->mean), MS(mx_tally_deviation(step)), MS(step->least), MS(step->most));
+    FIND(out, MX_SAY_VARIATION, 100 * out->share, MS(step->mean), MS(mx_tally_deviation(step)), MS(step->least),
+         MS(step->most));
     variation_cause(f, out);
     return true;
 }

@@ -32,6 +32,7 @@ struct mx_advice {
     double share;      /* what was compared with the limit */
     char finding[256]; /* "loading is 34 % of the work of a batch (12.3 of 36.2 ms), and process waited 31 % …" */
     char remedy[384];  /* "4 load workers → 7 would hide it (--num-workers 7)"; "" if hidden */
+    char finding_persian[512], remedy_persian[768]; /* the same; what is for a terminal is between `…` */
 };
 
 struct mx_advice_input {

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The sentences that advice is made of, in English, which terminals show, and beside it in Persian, for the page of a
+ * run (observe/page.h). One table holds both, so that neither can be forgotten.
+ *
+ * In a sentence, "{0}" is the first value as a whole number, "{1.2}" the second with two decimals, and "{0s}" an "s"
+ * unless the first value is 1, so written. What is between `…` in Persian is meant for a terminal and keeps Latin
+ * digits; all other numbers get Persian ones.
+ */
+#ifndef MX_PIPELINE_ADVICE_WORDS_H
+#define MX_PIPELINE_ADVICE_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum mx_advice_sentence {
+    MX_SAY_LOAD,
+    MX_SAY_LOAD_HIDDEN,
+    MX_SAY_LOAD_WAITED,
+    MX_SAY_WORKERS_SHARED,
+    MX_SAY_WORKERS,
+    MX_SAY_LOAD_AHEAD,
+    MX_SAY_TRANSFER,
+    MX_SAY_TRANSFER_HIDDEN,
+    MX_SAY_NO_PATH,
+    MX_SAY_COPY_LONG,
+    MX_SAY_COPY_LATE,
+    MX_SAY_DATA,
+    MX_SAY_DATA_HIDDEN,
+    MX_SAY_CORES,
+    MX_SAY_FASTER_DATA,
+    MX_SAY_UNEVEN,
+    MX_SAY_VARIATION,
+    MX_SAY_WAITED_TRANSFER,
+    MX_SAY_FURTHER_AHEAD,
+    MX_SAY_DIRECT_PATH,
+    MX_SAY_WAITED_DATA,
+    MX_SAY_PROCESS_SLOW,
+    MX_SAY_MEMORY_DATA,
+    MX_SAY_MEMORY_MODEL,
+    MX_SAY_TRAINING_VARIES,
+    MX_SAY_BETWEEN_STEPS,
+    MX_SAY_COUNT
+};
+
+/* Never NULL. */
+const char *mx_advice_sentence(enum mx_advice_sentence sentence, bool persian);
+
+/* Appends the sentence to the text in `out`, with the values that it names; what does not fit is left out. */
+void mx_advice_say(char *out, size_t bytes, enum mx_advice_sentence sentence, bool persian, const double *values);
+
+#endif
