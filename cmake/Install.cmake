@@ -32,7 +32,7 @@ if(MX_PACKAGE) # as Debian wants it
   install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/copyright CONTENT "MyXTTS ${PROJECT_VERSION}
 
-Copyright: the MyXTTS developers
+Copyright: the MyXTTS contributors
 License: GPL-3.0-or-later
  On Debian systems the text of the GNU General Public License, version 3, is in /usr/share/common-licenses/GPL-3.
 ")
@@ -50,7 +50,12 @@ install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} USE_SOURCE_PERMIS
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME myxtts)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-set(CPACK_PACKAGE_CONTACT "MyXTTS developers <myxtts@localhost>")
+# Who builds a package for others says so in Debian's usual variables; the address here is one that cannot exist.
+if(DEFINED ENV{DEBEMAIL} AND DEFINED ENV{DEBFULLNAME})
+  set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+else()
+  set(CPACK_PACKAGE_CONTACT "MyXTTS contributors <myxtts@localhost.invalid>")
+endif()
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "trains text-to-speech voices from recordings, and speaks with them")
 set(CPACK_PACKAGE_DESCRIPTION
     "A folder of recordings with their texts, English or Persian, becomes a
@@ -63,5 +68,5 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION sound)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "espeak-ng, flite, ocl-icd-libopencl1")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "espeak-ng, flite, libclblast1, ocl-icd-libopencl1")
 include(CPack)

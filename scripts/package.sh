@@ -26,4 +26,4 @@ fi
 "$root/usr/bin/myxtts" --version >/dev/null
 "$root/usr/bin/myxtts" devices >/dev/null
 printf '%s\n' "$(realpath "$package")"
-dpkg-deb -f "$package" Version Architecture Installed-Size Depends
+dpkg-deb -f "$package" Version Architecture Maintainer Installed-Size Depends

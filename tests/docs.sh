@@ -152,6 +152,18 @@ for page in "${pages[@]}"; do
     check "$(basename "$(dirname "$page")")/$(basename "$page"): only flags that exist" test -z "$(comm -13 flags named)"
 done
 
+# ---- settings in the text ----
+grep -o '^| `[a-z]*\.[a-z0-9_]*`' "$docs/en/options.md" | grep -o '[a-z]*\.[a-z0-9_]*' | sort -u >settings
+check "there are many settings" test "$(wc -l <settings)" -ge 60
+sections=$(cut -d. -f1 settings | sort -u | paste -sd'|')
+for page in "${pages[@]}"; do
+    case "$page" in */migration.md | */options.md) continue ;; esac # they name the former ones, too
+    awk '/^ *```/ { inside = !inside; next } !inside' "$page" | grep -o '`[^`]*`' | grep -oE "\\b($sections)\.[a-z0-9_]+" |
+        grep -v '\.h$' | sort -u >named # headers of the C API have such names, too
+    check "$(basename "$(dirname "$page")")/$(basename "$page"): only settings that exist: $(comm -13 settings named | tr '\n' ' ')" \
+        test -z "$(comm -13 settings named)"
+done
+
 # ---- links ----
 
 # Prints what is wrong with the links of a page.

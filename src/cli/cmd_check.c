@@ -98,8 +98,9 @@ static void report_print(const char *path, const struct mx_check_report *report)
     }
     printf("  rows       %" PRIu32 ": %" PRIu32 " good, %" PRIu32 " rejected (%.1f %%)\n", report->rows, report->good,
            report->rejected, 100.0 * report->rejected / (report->rows == 0 ? 1 : report->rows));
-    printf("  audio      %.2f h, %.2f h without the silence at the ends\n", report->seconds / 3600,
-           report->seconds_used / 3600);
+    const double unit = report->seconds < 3600 ? 60 : 3600; /* of time */
+    printf("  audio      %.2f %s, %.2f without the silence at the ends\n", report->seconds / unit,
+           unit > 60 ? "h" : "min", report->seconds_used / unit);
     printf("  split      %" PRIu32 " rows for training, %" PRIu32 " for validation\n", report->training,
            report->validation);
     printf("  languages ");

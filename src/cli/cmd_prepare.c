@@ -52,8 +52,9 @@ static void report_print(const char *file, const struct mx_prepare_report *repor
         if (report->reasons[i] > 0)
             printf("  %8" PRIu32 " %-16s %s\n", report->reasons[i], mx_reject_name((enum mx_reject)i),
                    mx_reject_text((enum mx_reject)i));
-    printf("  audio      %.2f h, %" PRIu32 " speaker%s, %zu tokens in the vocabulary\n", report->seconds / 3600,
-           report->speakers, report->speakers == 1 ? "" : "s", report->tokens);
+    const double unit = report->seconds < 3600 ? 60 : 3600; /* of time */
+    printf("  audio      %.2f %s, %" PRIu32 " speaker%s, %zu tokens in the vocabulary\n", report->seconds / unit,
+           unit > 60 ? "h" : "min", report->speakers, report->speakers == 1 ? "" : "s", report->tokens);
     printf("  file       %.1f MB\n", (double)report->bytes / 1e6);
     if (report->up_to_date) return;
     printf("  time       %.1f s with %d worker%s", elapsed, report->workers, report->workers == 1 ? "" : "s");

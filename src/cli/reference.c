@@ -15,9 +15,12 @@ const struct mx_reference_variable mx_reference_variables[] = {
     {"MYXTTS_CACHE",
      "Folder in which built OpenCL kernels are kept. Without it: myxtts in $XDG_CACHE_HOME or ~/.cache."},
     {"MYXTTS_OPENCL_KERNELS", "gpu: kernels made for GPUs on OpenCL devices of CPU type, too; for tests."},
+    {"MYXTTS_CLBLAST",
+     "1: CLBlast multiplies matrices on all OpenCL devices, those of CPU type too, and must be installed. 0: on none. "
+     "Without it: on GPUs, where it is installed."},
     {"MYXTTS_DASHBOARD_TOKEN",
-     "The token of 'myxtts train --dashboard', where others must not see it in the list of processes."},
-    {"MYXTTS_DASHBOARD_TOKEN", "The token of '--dashboard' where '--dashboard-token' is not given."},
+     "The token of '--dashboard' where '--dashboard-token' is not given: others cannot see it in the list of "
+     "processes."},
     {"MYXTTS_SUMS",
      "How several processes add gradients up: nccl, ring (over MPI), or library for MPI's own way. Without it: nccl "
      "where all have CUDA devices and NCCL, a ring of up to 8 elsewhere."},

@@ -103,7 +103,9 @@ static int tokens_map(struct mx_dataset *dataset, const struct mx_vocabulary *wa
         const uint32_t symbol = mx_vocabulary_symbol(own, (int32_t)token);
         dataset->token_map[token] = token < MX_TOKEN_FIRST ? (int32_t)token : mx_vocabulary_find(wanted, symbol);
         if (dataset->token_map[token] < 0)
-            MX_RAISE(MX_ERR_DATA, "use a corpus of the same language, or train anew",
+            MX_RAISE(MX_ERR_DATA,
+                     "use a corpus of the same language; of its folder, named instead of the packed file, only rows "
+                     "with such symbols are left out",
                      "the packed corpus has the symbol %s, which is not in the vocabulary",
                      mx_symbol_name(symbol, name));
     }
