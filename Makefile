@@ -23,9 +23,11 @@ OPTIONS = -DMX_PORTABLE=$(PORTABLE) -DMX_WERROR=$(WERROR)
 # $(call compile,dir,cmake options): configures and builds in dir; quiet unless it fails.
 compile = @scripts/build.sh $(1) $(OPTIONS) $(2)
 # $(call check,dir,ctest options): runs the tests of dir, two at a time: many of them wait more than they work.
-check   = @cd $(1) && $(STEADY) ctest -j 2 --output-on-failure --no-tests=error --no-label-summary --progress $(2)
+check   = @cd $(1) && $(AROUND) ctest -j 2 --output-on-failure --no-tests=error --no-label-summary --progress $(2)
 # ThreadSanitizer of gcc 12 cannot place its shadow memory where addresses are randomised by more than 28 bits.
-tsan: STEADY = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+tsan: AROUND = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+# OpenCL kernels are the driver's, whatever the build of the program: those of `make test` are taken.
+asan: AROUND = env MYXTTS_CACHE=$(abspath $(BUILD))/opencl-cache POCL_CACHE_DIR=$(abspath $(BUILD))/opencl-cache
 comma  := ,
 
 help: ## this page

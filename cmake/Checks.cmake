@@ -102,6 +102,10 @@ function(mx_test_limits name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${MX_TEST_SECONDS} SKIP_RETURN_CODE 77
     ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=second_deadlock_stack=1;\
 LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0;${plugins}${ARGN}")
+  # PoCL loads and unloads its kernels: with the storage of their threads LeakSanitizer does not know its way.
+  if(MX_SANITIZE AND name MATCHES "opencl|clblast|share_devices")
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "ASAN_OPTIONS=intercept_tls_get_addr=0")
+  endif()
   foreach(pattern ${MX_THREAD_TESTS})
     if(name MATCHES "^${pattern}$")
       set_tests_properties(${name} PROPERTIES LABELS threads)

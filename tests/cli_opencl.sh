@@ -12,9 +12,9 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 
 # One folder for the caches of kernels of all tests, so that only the first of them builds any.
 export MYXTTS_CACHE POCL_CACHE_DIR TMPDIR=$folder/temporary
-MYXTTS_CACHE=$(dirname "$program")/opencl-cache
-POCL_CACHE_DIR=$MYXTTS_CACHE
-mkdir -p "$MYXTTS_CACHE" "$TMPDIR"
+MYXTTS_CACHE=${MYXTTS_CACHE:-$(dirname "$program")/opencl-cache}
+POCL_CACHE_DIR=${POCL_CACHE_DIR:-$MYXTTS_CACHE}
+mkdir -p "$MYXTTS_CACHE" "$POCL_CACHE_DIR" "$TMPDIR"
 unset MYXTTS_CUDA_DRIVER MYXTTS_OPENCL_KERNELS
 
 # follows CPU RUN: its losses, step by step, are those of the run on the CPU, within 1e-3.
