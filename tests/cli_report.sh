@@ -66,7 +66,7 @@ for _ in $(seq 1 3000); do
     [ "$(grep -c '"loss_z"' stopped/metrics.jsonl 2>/dev/null)" -ge 3 ] 2>/dev/null && break
     sleep 0.02
 done
-kill -INT "$training"
+kill -INT "$training" && kill -TERM "$training" # launchers often send more than one: that must not lose the run
 wait "$training"
 check "interrupted" test $? -eq 4
 check "no event files" test ! -e stopped/tensorboard

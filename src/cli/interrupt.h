@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Ctrl-C and SIGTERM for commands that must end in order: the first one sets a flag, a second one ends the program at
- * once, as the system does by default.
+ * Ctrl-C and SIGTERM for commands that must end in order: the first one sets a flag, another one, a second later or
+ * more, ends the program at once, as the system does by default. What comes sooner is the first one again: timeout(1),
+ * launchers and terminals send a signal to a process and to its group.
  */
 #ifndef MX_CLI_INTERRUPT_H
 #define MX_CLI_INTERRUPT_H
