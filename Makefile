@@ -137,7 +137,7 @@ asan: ## tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build/a
 	$(call compile,$(BUILD)/asan,-DMX_SANITIZE=address$(comma)undefined)
 	$(call check,$(BUILD)/asan,-LE unsanitized)
 
-oclgrind: ## all OpenCL kernels under Oclgrind's checks of memory and data races, on small sizes (slow)
+oclgrind: ## the OpenCL kernels of GPUs under Oclgrind's checks of memory and data races, on small sizes (slow)
 	$(DEPS) build test oclgrind
 	$(call compile,--report $(BUILD))
 	@scripts/oclgrind.sh $(BUILD)
