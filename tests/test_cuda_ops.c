@@ -19,6 +19,7 @@
 
 #include "myxtts/error.h"
 #include "ops/case.h"
+#include "ops/each.h"
 #include "ops/reference.h"
 #include "support/cuda_beside_cpu.h"
 
@@ -45,15 +46,8 @@ static void compare(struct cuda_beside_cpu *pair, enum mx_op op)
     assert_string_equal(pair->control->faults(), "");
 }
 
-#define OP_SOLO(name)                                                                                                  \
-    static void compare_##name(void **state)                                                                           \
-    {                                                                                                                  \
-        compare(*state, MX_OP_##name);                                                                                 \
-    }
-#define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
-MX_OP_LIST(OP_PAIR, OP_SOLO)
-#undef OP_PAIR
-#undef OP_SOLO
+#define OP_TEST compare
+OP_TESTS_DEFINE
 
 /* The same case with groups and lanes in the opposite order gives the same bits: nothing depends on the order in which
  * lanes run between two barriers, and no sum on how groups are scheduled. */
@@ -81,12 +75,7 @@ static void order_does_not_matter(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-#define OP_SOLO(name) cmocka_unit_test(compare_##name),
-#define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
-        MX_OP_LIST(OP_PAIR, OP_SOLO)
-#undef OP_PAIR
-#undef OP_SOLO
-            cmocka_unit_test(order_does_not_matter),
+        OP_TESTS_LIST cmocka_unit_test(order_does_not_matter),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, cuda_beside_cpu_open, cuda_beside_cpu_close);

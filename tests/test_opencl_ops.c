@@ -23,6 +23,7 @@
 #include "base/rng.h"
 #include "myxtts/error.h"
 #include "ops/case.h"
+#include "ops/each.h"
 #include "ops/reference.h"
 #include "support/opencl.h"
 
@@ -90,15 +91,8 @@ static void compare(struct pair *pair, enum mx_op op)
     }
 }
 
-#define OP_SOLO(name)                                                                                                  \
-    static void compare_##name(void **state)                                                                           \
-    {                                                                                                                  \
-        compare(*state, MX_OP_##name);                                                                                 \
-    }
-#define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
-MX_OP_LIST(OP_PAIR, OP_SOLO)
-#undef OP_PAIR
-#undef OP_SOLO
+#define OP_TEST compare
+OP_TESTS_DEFINE
 
 /* The same case twice gives the same bits: no sum depends on how groups are scheduled. */
 static void runs_repeat(void **state)
@@ -178,12 +172,7 @@ static void products_in_pieces(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-#define OP_SOLO(name) cmocka_unit_test(compare_##name),
-#define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
-        MX_OP_LIST(OP_PAIR, OP_SOLO)
-#undef OP_PAIR
-#undef OP_SOLO
-            cmocka_unit_test(runs_repeat),
+        OP_TESTS_LIST cmocka_unit_test(runs_repeat),
         cmocka_unit_test(products_in_pieces),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);

@@ -17,6 +17,7 @@
 
 #include "myxtts/error.h"
 #include "ops/case.h"
+#include "ops/each.h"
 
 #define CASES 20
 
@@ -125,15 +126,8 @@ static void refuse(struct fixture *fixture, enum mx_op op)
     }
 }
 
-#define OP_SOLO(name)                                                                                                  \
-    static void refuse_##name(void **state)                                                                            \
-    {                                                                                                                  \
-        refuse(*state, MX_OP_##name);                                                                                  \
-    }
-#define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
-MX_OP_LIST(OP_PAIR, OP_SOLO)
-#undef OP_PAIR
-#undef OP_SOLO
+#define OP_TEST refuse
+OP_TESTS_DEFINE
 
 /* ---- arguments that are no sizes ---- */
 
@@ -344,12 +338,7 @@ static void bad_audio(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define OP_SOLO(name) cmocka_unit_test(refuse_##name),
-#define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
-        MX_OP_LIST(OP_PAIR, OP_SOLO)
-#undef OP_PAIR
-#undef OP_SOLO
-            cmocka_unit_test(refuse_ranges),
+        OP_TESTS_LIST cmocka_unit_test(refuse_ranges),
         cmocka_unit_test(bad_ids),
         cmocka_unit_test(bad_durations),
         cmocka_unit_test(bad_audio),

@@ -15,6 +15,7 @@
 
 #include "myxtts/error.h"
 #include "ops/case.h"
+#include "ops/each.h"
 
 #define USUAL_CASES 15
 #define LARGE_CASES 2
@@ -46,7 +47,7 @@ static void run(struct op_cpu *cpu, const struct op_case *c, struct op_result *r
         fail_msg("%s seed %llu: %s", mx_op_name(c->op), (unsigned long long)c->seed, mx_error_last()->message);
 }
 
-static void same_bits(struct layouts *layouts, enum mx_op op)
+static void same(struct layouts *layouts, enum mx_op op)
 {
     for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES + (op_can_be_wide(op) ? 1 : 0); seed++) {
         struct op_case c;
@@ -69,15 +70,8 @@ static void same_bits(struct layouts *layouts, enum mx_op op)
     }
 }
 
-#define OP_SOLO(name)                                                                                                  \
-    static void same_##name(void **state)                                                                              \
-    {                                                                                                                  \
-        same_bits(*state, MX_OP_##name);                                                                               \
-    }
-#define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
-MX_OP_LIST(OP_PAIR, OP_SOLO)
-#undef OP_PAIR
-#undef OP_SOLO
+#define OP_TEST same
+OP_TESTS_DEFINE
 
 /* ---- gradients that are not finite ---- */
 
@@ -189,12 +183,7 @@ static void beside_other_work(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define OP_SOLO(name) cmocka_unit_test(same_##name),
-#define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
-        MX_OP_LIST(OP_PAIR, OP_SOLO)
-#undef OP_PAIR
-#undef OP_SOLO
-            cmocka_unit_test(spoiled_gradients),
+        OP_TESTS_LIST cmocka_unit_test(spoiled_gradients),
         cmocka_unit_test(beside_other_work),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -18,6 +18,7 @@
 
 #include "myxtts/error.h"
 #include "ops/case.h"
+#include "ops/each.h"
 #include "ops/reference.h"
 
 #define USUAL_CASES  60
@@ -59,15 +60,8 @@ static void forward(struct op_cpu *cpu, enum mx_op op)
     }
 }
 
-#define OP_SOLO(name)                                                                                                  \
-    static void forward_##name(void **state)                                                                           \
-    {                                                                                                                  \
-        forward(*state, MX_OP_##name);                                                                                 \
-    }
-#define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
-MX_OP_LIST(OP_PAIR, OP_SOLO)
-#undef OP_PAIR
-#undef OP_SOLO
+#define OP_TEST forward
+OP_TESTS_DEFINE
 
 /* Where tanh is ±1 to the last bit the answers are exact, and nothing overflows on the way. */
 static void activation_far_from_zero(void **state)
@@ -213,12 +207,7 @@ static void names_and_sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define OP_SOLO(name) cmocka_unit_test(forward_##name),
-#define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
-        MX_OP_LIST(OP_PAIR, OP_SOLO)
-#undef OP_PAIR
-#undef OP_SOLO
-            cmocka_unit_test(activation_far_from_zero),
+        OP_TESTS_LIST cmocka_unit_test(activation_far_from_zero),
         cmocka_unit_test(attention_of_large_scores),
         cmocka_unit_test(attentive_pool_of_large_scores),
         cmocka_unit_test(layer_norm_of_hard_rows),
