@@ -31,6 +31,18 @@ struct mx_buffer *buffer_make(struct mx_device *device, size_t bytes)
     return buffer;
 }
 
+void limit_holds(struct mx_registry *registry)
+{
+    struct mx_device *device;
+    struct mx_buffer *buffer;
+    assert_int_equal(mx_registry_device_open(registry, 0, 1 << 20, &device), 0);
+    assert_int_equal(mx_buffer_create(device, "large", (1 << 20) + 1, &buffer), MX_ERR_BUDGET);
+    assert_non_null(strstr(mx_error_last()->message, "large"));
+    assert_int_equal(mx_buffer_create(device, "fits", 1 << 20, &buffer), 0);
+    mx_buffer_release(buffer);
+    mx_device_close(device);
+}
+
 void wrong_data_fail(struct mx_device *device)
 {
     const int32_t ids[4] = {0, 1, 99, 2};
