@@ -9,10 +9,9 @@
  * sharing begins or ends, what belongs to the other's range moves over or back (mx_replica_hand).
  *
  * Everything is queued on the replica's stream and waits for nothing unless it says so. Between two replicas the caller
- * orders: a replica that reads from another one must be told to when that one's stream has been waited for.
+ * orders: what reads from another one stands behind a wait for that one's `end`, or for its whole stream.
  *
- *     clear · run · run … · [wait for all] · add (of the others) · norm · [wait for all] · update · give · [wait for
- * all]
+ *     clear · run · run … · [behind the other's end] add · norm · [wait for all] · update · give · [wait for all]
  *
  * With buckets (group.h) the last run of a step records an event for each of them on the way.
  *

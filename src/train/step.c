@@ -7,7 +7,7 @@
  * The batches of a step are taken first, since the gradient of each needs to know how many frames and tokens the whole
  * step has. They are given back when nothing needs them any more, their names included. The host waits twice: for the
  * losses, which it looks at before it lets the optimizer run (a gradient can be finite where the loss is not: that of
- * |x| is), and for the update. With two replicas it also waits in between, for the norms of both halves.
+ * |x| is), and for the update. With two replicas the first wait is also for the norms of both halves.
  */
 #include <math.h>
 #include <stdio.h>
@@ -64,7 +64,23 @@ out:
     return rc;
 }
 
-/* Queues forward and backward of all parts of all batches, and waits for them. */
+/* With two replicas: behind its own runs, and when those of the other one are complete, too, each adds up its range of
+ * the gradients and measures it. The ranges are apart, so neither changes what the other one reads. */
+static int gradients_sum(struct mx_trainer *t)
+{
+    int rc = 0;
+    for (int32_t r = 0; t->at_work > 1 && r < t->at_work; r++) {
+        struct mx_replica *const own = t->replicas[r], *const other = t->replicas[1 - r];
+        if (own->range.count == 0) continue;
+        MX_TRY(mx_stream_wait(own->stream, other->end));
+        MX_TRY(mx_replica_add(own, other));
+        MX_TRY(mx_replica_measure(own, t->options.grad_clip));
+    }
+out:
+    return rc;
+}
+
+/* Queues forward and backward of all parts of all batches, and waits for them and for the sum of the gradients. */
 static int batches_run(struct mx_trainer *t, const struct mx_trainer_report *report)
 {
     int rc = 0;
@@ -84,6 +100,7 @@ static int batches_run(struct mx_trainer *t, const struct mx_trainer_report *rep
         }
     }
     MX_TRY(mx_step_sums_begin(t));
+    MX_TRY(gradients_sum(t));
     MX_TRY(replicas_wait(t));
     if (t->at_work > 1)
         mx_pipeline_shared(t->pipeline, t->first_held, mx_replica_begin_ns(t->replicas[1]),
@@ -136,25 +153,7 @@ static void norms_join(const struct mx_trainer *t)
     for (int32_t r = 0; r < t->at_work; r++) memcpy(t->replicas[r]->norm, whole, sizeof whole);
 }
 
-/* Each replica adds up its range of the gradients and measures it; waits if there are several. */
-static int gradients_sum(struct mx_trainer *t)
-{
-    int rc = 0;
-    const bool several = t->at_work > 1;
-    for (int32_t r = 0; r < t->at_work; r++) {
-        struct mx_replica *const own = t->replicas[r];
-        if (own->range.count == 0) continue;
-        if (several) MX_TRY(mx_replica_add(own, t->replicas[1 - r]));
-        MX_TRY(mx_replica_measure(own, t->options.grad_clip));
-    }
-    if (!several) return 0;
-    MX_TRY(replicas_wait(t));
-    norms_join(t);
-out:
-    return rc;
-}
-
-/* Measures the gradient and, if `good`, changes the weights by it; waits. */
+/* Measures the gradient, unless that was done when it was summed, and, if `good`, changes the weights by it; waits. */
 static int update_run(struct mx_trainer *t, bool good, double rate)
 {
     int rc = 0;
@@ -167,7 +166,10 @@ static int update_run(struct mx_trainer *t, bool good, double rate)
                                              .ema_decay = ema_decay_at(o->ema_decay, t->state.updates),
                                              .step = t->state.updates + 1,
                                              .whole_norm = t->at_work > 1};
-    MX_TRY(gradients_sum(t));
+    if (t->at_work > 1)
+        norms_join(t);
+    else
+        MX_TRY(mx_replica_measure(t->replicas[0], o->grad_clip));
     for (int32_t r = 0; good && r < t->at_work; r++) {
         MX_TRY(mx_replica_update(t->replicas[r], &update));
         if (t->at_work > 1) MX_TRY(mx_replica_give(t->replicas[r], t->replicas[1 - r]));
