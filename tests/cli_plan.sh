@@ -14,7 +14,11 @@ holds() {
         exit(eval(shift) ? 0 : 1)' "$2" "$3"
 }
 holds 'the profile tells what a plan needs' one.json 'my $p = $r->{plan}; $p->{ranks} == 1 && $p->{gradient_bytes} > 0 &&
-    $p->{utterances} == 2 && $p->{update_ms} > 0 && $p->{backward_ms} >= 0 && $p->{bucket_bytes} > 0'
+    $p->{utterances} == 2 && $p->{update_ms} > 0 && $p->{backward_ms} >= 0 && $p->{bucket_bytes} > 0 && $p->{host_cores}'
+holds 'the profile tells when each bucket is final' one.json 'my $b = $r->{plan}{buckets}; my $sum = 0; $sum += $_->{bytes} for @$b;
+    $sum == $r->{plan}{gradient_bytes} && @$b > 1 && $b->[-1]{lead_ms} == 0 && !grep { $_->{lead_ms} < 0 } @$b'
+holds 'the profile tells each step' one.json 'my $t = $r->{step}{times_ms}; my $sum = 0; $sum += $_ for @$t;
+    @$t == 4 && abs($sum / 4 / $r->{step}{mean} - 1) < 1e-4'
 
 net=(--bandwidth 1.25 --latency 30)
 done_with plan --profile one.json "${net[@]}"
@@ -30,8 +34,9 @@ holds 'JSON' plan.json '$r->{format} eq "myxtts plan" && $r->{version} == 1 && $
 holds 'JSON' plan.json 'join(" ", map { $_->{ranks} } @{$r->{ranks}}) eq "1 2 3 1024"'
 holds 'JSON' plan.json 'abs($r->{ranks}[0]{efficiency} - 1) < 1e-6 && $r->{ranks}[0]{way} eq "none"'
 holds 'JSON' plan.json '!grep { $_->{efficiency} > 1.000001 || $_->{step_ms} < $r->{ranks}[0]{step_ms} - 1e-6 } @{$r->{ranks}}'
-holds 'JSON' plan.json '!grep { $_->{limit} !~ /^(compute|data|bandwidth|latency|stragglers|batch)$/ } @{$r->{ranks}}'
+holds 'JSON' plan.json '!grep { $_->{limit} !~ /^(compute|data|bandwidth|latency|carrying|stragglers|batch)$/ } @{$r->{ranks}}'
 holds 'JSON' plan.json '$r->{largest_useful} >= 1 && $r->{profile}{utterances} == 2'
+holds 'JSON' plan.json '$r->{profile}{carry_ns_per_byte} > 0 && $r->{profile}{buckets} == $r->{ranks}[1]{buckets} && $r->{ranks}[1]{carry_ms} >= 0'
 
 done_with plan --profile one.json "${net[@]}" --global-batch 8 --ranks 4,64 --json
 cp stdout shared.json
@@ -58,5 +63,11 @@ sed 's/"backward_ms"/"backwards"/' one.json >old.json
 refused 2 "old.json has no number 'plan.backward_ms'" 'measure anew' plan --profile old.json "${net[@]}"
 sed 's/"update_ms": [0-9.e+-]*/"update_ms": 1e9/' one.json >odd.json
 refused 1 'do not fit into' 'whole run' plan --profile odd.json "${net[@]}"
+sed 's/"lead_ms": [0-9.e+-]*/"lead_ms": -1/' one.json >odd.json
+refused 1 'before the end of a backward pass cannot be' 'whole run' plan --profile odd.json "${net[@]}"
+sed 's/"lead_ms"/"leads"/' one.json >old.json
+refused 2 "old.json has no number 'lead_ms'" 'measure anew' plan --profile old.json "${net[@]}"
+sed 's/"buckets": \[[^]]*\]/"buckets": []/' one.json >even.json
+done_with plan --profile even.json "${net[@]}"
 
 finish

@@ -66,6 +66,51 @@ static void test_two_ranks_by_hand(void **state)
     near(mx_predict_step(&slow, 2).exposed_ms, 400.2 - 54);
 }
 
+static void test_measured_buckets(void **state)
+{
+    (void)state;
+    /* 30 MB long before the end, then 10 MB in the last moment: at 1 GB/s the first are gone (30.02 ms, 50 ms before),
+     * and 10.02 ms are waited for; 2 ms earlier is 2 ms less; and where all come at the end, all is waited for. */
+    struct mx_predict_bucket buckets[] = {{30000000, 50}, {10000000, 0}};
+    struct mx_predict_input in = plain;
+    in.buckets = buckets;
+    in.bucket_count = 2;
+    assert_int_equal(mx_predict_check(&in), 0);
+    near(mx_predict_step(&in, 2).exposed_ms, 10.02);
+    assert_int_equal(mx_predict_step(&in, 2).buckets, 2);
+    buckets[1].lead_ms = 2;
+    near(mx_predict_step(&in, 2).exposed_ms, 8.02);
+    buckets[0].lead_ms = buckets[1].lead_ms = 0;
+    near(mx_predict_step(&in, 2).exposed_ms, 40.04);
+    /* With half of the batch there is half of the time. */
+    buckets[0].lead_ms = 50;
+    in.global_batch = 16;
+    near(mx_predict_step(&in, 2).exposed_ms, 30.02 - 25 + 10.02);
+    in.global_batch = 0;
+    buckets[1].bytes++;
+    assert_int_equal(mx_predict_check(&in), MX_ERR_ARGUMENT);
+    assert_non_null(strstr(mx_error_last()->message, "do not make up"));
+    buckets[1].bytes--;
+    buckets[1].lead_ms = 101;
+    assert_int_equal(mx_predict_check(&in), MX_ERR_ARGUMENT);
+    buckets[1].lead_ms = (double)NAN;
+    assert_int_equal(mx_predict_check(&in), MX_ERR_ARGUMENT);
+}
+
+static void test_carrying(void **state)
+{
+    (void)state;
+    /* Of 40.2 ms of sums 4.02 are waited for; the rest, 0.9 of 40 MB, takes a nanosecond a byte from the training. */
+    struct mx_predict_input in = plain;
+    in.carry_ns_per_byte = 1;
+    near(mx_predict_step(&in, 1).carry_ms, 0);
+    near(mx_predict_step(&in, 2).carry_ms, 36);
+    near(mx_predict_step(&in, 2).step_ms, 100 + 36 + 4.02 + 0.04);
+    assert_int_equal(mx_predict_step(&in, 2).limit, MX_PREDICT_CARRYING);
+    in.carry_ns_per_byte = -1;
+    assert_int_equal(mx_predict_check(&in), MX_ERR_ARGUMENT);
+}
+
 static void test_ring_or_tree(void **state)
 {
     (void)state;
@@ -156,6 +201,7 @@ static void test_properties(void **state)
                                             .utterances = 1 + r[3] % 64,
                                             .gradient_bytes = (int64_t)(r[3] % 500000000),
                                             .bucket_bytes = 4 << 20,
+                                            .carry_ns_per_byte = (double)(r[1] % 3),
                                             .bandwidth = 1e7 * (double)(1 + r[1] % 1000),
                                             .latency_ms = 1e-3 * (double)(r[0] % 100),
                                             .global_batch = n % 3 == 0 ? 1 + r[0] % 4096 : 0};
@@ -165,7 +211,7 @@ static void test_properties(void **state)
         assert_true(isfinite(s.step_ms) && s.step_ms > 0 && s.efficiency > 0);
         if (in.global_batch == 0) assert_true(s.efficiency <= 1.0001);
         assert_true(s.exposed_ms <= s.sum_ms * 1.0001 + 1e-9);
-        assert_true(s.step_ms >= s.compute_ms + s.straggle_ms + s.exposed_ms + s.agree_ms - 1e-9);
+        assert_true(s.step_ms >= s.compute_ms + s.carry_ms + s.straggle_ms + s.exposed_ms + s.agree_ms - 1e-9);
         struct mx_predict_input worse = in;
         worse.bandwidth /= 2;
         worse.latency_ms *= 2;
@@ -199,6 +245,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_rank_is_the_profile),
         cmocka_unit_test(test_two_ranks_by_hand),
+        cmocka_unit_test(test_measured_buckets),
+        cmocka_unit_test(test_carrying),
         cmocka_unit_test(test_ring_or_tree),
         cmocka_unit_test(test_what_limits),
         cmocka_unit_test(test_a_shared_batch),

@@ -172,7 +172,14 @@ static const float *host_of(const struct mx_buffer *buffer)
 static void test_buckets_cover_everything_once(void **state)
 {
     (void)state;
-    static const int64_t decayed[] = {0, 16, MX_BUCKET_FLOATS, MX_BUCKET_FLOATS + 16, 3 * MX_BUCKET_FLOATS - 16};
+    static const int64_t decayed[] = {0,
+                                      16,
+                                      MX_BUCKET_SMALL,
+                                      MX_BUCKET_FLOATS + 16,
+                                      3 * MX_BUCKET_FLOATS - 16,
+                                      MX_BUCKET_TAIL,
+                                      MX_BUCKET_TAIL + 16,
+                                      MX_BUCKET_TAIL + 2 * MX_BUCKET_FLOATS + 48};
     for (size_t i = 0; i < sizeof decayed / sizeof *decayed; i++)
         for (int64_t rest = 0; rest <= 32; rest += 32) {
             const struct mx_parameters table = {.decayed = decayed[i], .floats = decayed[i] + rest};
@@ -180,7 +187,8 @@ static void test_buckets_cover_everything_once(void **state)
             int64_t from = decayed[i], sum = 0;
             for (int32_t k = 0; k < count; k++) {
                 const struct mx_bucket bucket = mx_bucket_at(&table, k);
-                assert_true(bucket.count > 0 && bucket.count <= MX_BUCKET_FLOATS);
+                assert_true(bucket.count > 0);
+                assert_true(bucket.count <= (bucket.first < MX_BUCKET_TAIL ? MX_BUCKET_SMALL : MX_BUCKET_FLOATS));
                 sum += bucket.count;
                 if (bucket.first == decayed[i] && rest > 0 && k == count - 1) continue; /* the others, at the end */
                 assert_int_equal(bucket.first + bucket.count, from);

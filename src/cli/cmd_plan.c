@@ -7,11 +7,11 @@
  *
  *     "format": "myxtts plan", "version": 1
  *     "profile": {"step_ms", "train_ms", "backward_ms", "update_ms", "variation", "data_ms", "utterances",
- *                 "gradient_bytes", "bucket_bytes"}
+ *                 "gradient_bytes", "bucket_bytes", "buckets" (whose times were measured), "carry_ns_per_byte"}
  *     "network": {"bandwidth" (bytes a second), "latency_us"}, "global_batch" (0: as many utterances a rank as
  * measured) "ranks": [{"ranks", "step_ms", "efficiency", "speed", "compute_ms", "stragglers_ms", "sums_ms",
- * "exposed_ms", "agreements_ms", "data_wait_ms", "bytes_sent", "buckets", "way": "ring"|"tree"|"none", "limit"}]
- *     "least_efficiency", "largest_useful", "limit" (what holds up one rank more)
+ * "exposed_ms", "carry_ms", "agreements_ms", "data_wait_ms", "bytes_sent", "buckets", "way": "ring"|"tree"|"none",
+ * "limit"}] "least_efficiency", "largest_useful", "limit" (what holds up one rank more)
  */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -117,6 +117,31 @@ static int field(const char *file, const cJSON *root, const char *path, double *
     return 0;
 }
 
+/* When each bucket was final. Profiles of devices that do not tell have none. */
+static int buckets_use(const char *file, const cJSON *list, struct mx_predict_input *in)
+{
+    int rc = 0, count = 0;
+    const cJSON *item;
+    struct mx_predict_bucket *buckets = NULL;
+    if (cJSON_GetArraySize(list) == 0) return 0;
+    buckets = mx_alloc((size_t)cJSON_GetArraySize(list), sizeof *buckets);
+    if (buckets == NULL) return MX_ERR_NO_MEMORY;
+    cJSON_ArrayForEach(item, list)
+    {
+        double bytes;
+        MX_TRY(field(file, item, "bytes", &bytes));
+        MX_TRY(field(file, item, "lead_ms", &buckets[count].lead_ms));
+        if (!(bytes >= 0 && bytes < 1e15)) bytes = -1; /* is refused with all that cannot be */
+        buckets[count++].bytes = (int64_t)bytes;
+    }
+    in->buckets = buckets;
+    in->bucket_count = count;
+    buckets = NULL;
+out:
+    mx_free(buckets);
+    return rc;
+}
+
 static int profile_use(const char *file, const cJSON *root, struct mx_predict_input *in)
 {
     int rc = 0;
@@ -144,6 +169,9 @@ static int profile_use(const char *file, const cJSON *root, struct mx_predict_in
     in->gradient_bytes = (int64_t)bytes;
     in->bucket_bytes = (int64_t)bucket;
     in->utterances = (int64_t)(utterances + 0.5);
+    const cJSON *const plan = cJSON_GetObjectItemCaseSensitive(root, "plan");
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(plan, "host_cores"))) in->carry_ns_per_byte = MX_PREDICT_CARRY_NS;
+    MX_TRY(buckets_use(file, cJSON_GetObjectItemCaseSensitive(plan, "buckets"), in));
 out:
     return rc;
 }
@@ -183,6 +211,9 @@ static const char *remedy(enum mx_predict_limit limit)
         return "larger batches a rank, or '--grad-accum', move the same bytes for more work; a faster network helps";
     case MX_PREDICT_LATENCY:
         return "larger batches a rank, or a network with less latency, help";
+    case MX_PREDICT_CARRYING:
+        return "the cores that train also carry the gradients: larger batches a rank, or '--grad-accum', move the same "
+               "bytes for more work; fewer ranks with more cores each move less";
     case MX_PREDICT_STRAGGLERS:
         return "all wait for the slowest rank: leave the machines to this run alone";
     case MX_PREDICT_BATCH:
@@ -246,6 +277,7 @@ static int step_json(cJSON *list, const struct mx_predict_step *s)
     failures += put(o, "efficiency", s->efficiency) + put(o, "speed", s->speed);
     failures += put(o, "compute_ms", s->compute_ms) + put(o, "stragglers_ms", s->straggle_ms);
     failures += put(o, "sums_ms", s->sum_ms) + put(o, "exposed_ms", s->exposed_ms);
+    failures += put(o, "carry_ms", s->carry_ms);
     failures += put(o, "agreements_ms", s->agree_ms) + put(o, "data_wait_ms", s->data_wait_ms);
     failures += put(o, "bytes_sent", (double)s->bytes_sent) + put(o, "buckets", (double)s->buckets);
     failures += cJSON_AddStringToObject(o, "way", way(s)) == NULL;
@@ -265,7 +297,8 @@ static int json_print(const struct mx_predict_input *in, const int64_t *ranks, i
     failures += put(p, "backward_ms", in->backward_ms) + put(p, "update_ms", in->update_ms);
     failures += put(p, "variation", in->variation) + put(p, "data_ms", in->data_ms);
     failures += put(p, "utterances", (double)in->utterances) + put(p, "gradient_bytes", (double)in->gradient_bytes);
-    failures += put(p, "bucket_bytes", (double)in->bucket_bytes);
+    failures += put(p, "bucket_bytes", (double)in->bucket_bytes) + put(p, "buckets", (double)in->bucket_count);
+    failures += put(p, "carry_ns_per_byte", in->carry_ns_per_byte);
     cJSON *const n = cJSON_AddObjectToObject(root, "network");
     failures += put(n, "bandwidth", in->bandwidth) + put(n, "latency_us", in->latency_ms * 1e3);
     failures += put(root, "global_batch", (double)in->global_batch);
@@ -310,6 +343,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     table_print(&in, ranks, count);
     useful_print(&in, efficiency);
 out:
+    mx_free((void *)(uintptr_t)in.buckets);
     return rc;
 }
 
@@ -326,13 +360,8 @@ const struct mx_command mx_command_plan = {
                 "over the bandwidth, as ring or tree, what of it the backward pass hides, the messages over the "
                 "latency, the slowest of many ranks, and the data.\nEfficiency is the work of all ranks over the work "
                 "that as many single ranks would do. It is a prediction: where it matters, measure two ranks first, "
-                "and "
-                "compare.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+                "and compare.",
+            MX_PAGE_EXAMPLES(examples),
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

@@ -22,6 +22,11 @@ struct mx_command {
     int (*run)(const void *values, const struct mx_option_list *operands);
 };
 
+/* The members of a command that say what it does: its table of options, the struct that they fill, its function. */
+#define MX_COMMAND_WORK(table, object, function)                                                                       \
+    .options = (table), .option_count = sizeof(table) / sizeof((table)[0]), .values_bytes = sizeof(object),            \
+    .run = (function)
+
 extern const struct mx_command mx_command_check;
 extern const struct mx_command mx_command_completion;
 extern const struct mx_command mx_command_config;

@@ -96,6 +96,9 @@ struct mx_option_page {
     const struct mx_former *former; /* (optional) flags of earlier programs, with what to write instead */
 };
 
+/* The members of a page that are its table of examples. */
+#define MX_PAGE_EXAMPLES(table) .examples = (table), .example_count = sizeof(table) / sizeof((table)[0])
+
 /* Parses argv[0 … count). With `stop_at_operand` the first operand ends the parse. *used gets the number of arguments
  * consumed (also on failure: up to the bad one). `operands` may be NULL if the page takes none. */
 int mx_options_parse(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],

@@ -16,21 +16,26 @@
  *     "stages": {"load", "process", "transfer", "train": {"tally" per batch, "share" of the work of a batch,
  *                "wait_input_ms", "wait_output_ms" altogether}}
  *     "total": tally of the work of a batch in all stages
- *     "step": {tally, "variation", "frame_variation" (of the time per mel frame: equal work)}
+ *     "step": {tally, "variation", "frame_variation" (of the time per mel frame: equal work), "times_ms": [of each,
+ *              the first MX_PROFILE_TIMES of them]}
  *     "steps_per_s", "frames_per_s"
  *     "idle": {"model", "model_waits_for_data", "data"}: shares of the time
  *     "utilisation": {"data", "model"}: tally over windows, and "whole" of the whole time
  *     "transfer_overlap": share of the time of transfers in which training went on; "stage_overlap": share of all time
  *     "plan": {"ranks", "gradient_bytes", "bucket_bytes", "utterances" (of a step), "backward_ms" (of the last batch),
- *              "update_ms", and with several ranks "sums_ms" (of a step's gradients over all ranks) and
- * "sums_waited_ms" (what of it training did not hide)}: what 'myxtts plan' needs to know "levels": {"loaded",
- * "prepared", "arrived": {tally after each step, "limit"}, "workers", "workers_active"} "memory": [{"device",
- * "logical", "limit", "used", "peak", "host", "owners": {name: bytes}}] "bottlenecks": [{"kind", "cause", "hidden",
- * "share", "finding", "remedy"}] "compare" (with --compare): {"rounds", "round_steps", "stages": {"load", "process",
- * "transfer", "train"} (ms, each alone: medians of the sequential run on two devices), "largest", "pipelined_step",
- * "pipelined_ratio", "compute_limit" (process + train, and load where it needs the device's cores), "modes": [{"name",
- * "devices", "overlap", "buffer", "step_ms", "step_ms_rounds": [...], "speed" (of the first mode's step, by the median
- * of the rounds), "data_busy", "model_busy", "data_wait", "compute_ratio" (step / compute limit; one device alone)}]}
+ *              "update_ms", "host_cores" (the model is trained by cores that also carry bytes), "buckets": [{"bytes",
+ *              "lead_ms" (from when it is final to the end of the backward pass)}], and with several ranks "sums_ms"
+ *              (of a step's gradients over all ranks), "sums_waited_ms" (what of it training did not hide) and
+ *              "carry_ms" (of a core, in a step, for carrying it while training went on)}: what 'myxtts plan' needs
+ *     "levels": {"loaded", "prepared", "arrived": {tally after each step, "limit"}, "workers", "workers_active"}
+ *     "memory": [{"device", "logical", "limit", "used", "peak", "host", "owners": {name: bytes}}]
+ *     "bottlenecks": [{"kind", "cause", "hidden", "share", "finding", "remedy"}]
+ *     "compare" (with --compare): {"rounds", "round_steps",
+ *                "stages": {"load", "process", "transfer", "train"} (ms, each alone: medians of the sequential run on
+ *                two devices), "largest", "pipelined_step", "pipelined_ratio", "compute_limit" (process + train, and
+ *                load where it needs the device's cores), "modes": [{"name", "devices", "overlap", "buffer", "step_ms",
+ *                "step_ms_rounds": [...], "speed" (of the first mode's step, by the median of the rounds),
+ *                "data_busy", "model_busy", "data_wait", "compute_ratio" (step / compute limit; one device alone)}]}
  *     A mode also has "sharing": bool, and "share".
  *     With --compare everything before "compare" is about the last round of "Two devices".
  *
@@ -44,7 +49,9 @@
 #include "cli/train_job.h"
 #include "pipeline/advice.h"
 
-#define MX_PROFILE_SUMS 4096 /* newest sums of ranks that a trace shows */
+#define MX_PROFILE_SUMS    4096 /* newest sums of ranks that a trace shows */
+#define MX_PROFILE_TIMES   1024 /* steps that are told one by one */
+#define MX_PROFILE_BUCKETS 1024 /* of a gradient; if there are more, none is told */
 
 /* ---- one mode ---- */
 
@@ -67,7 +74,11 @@ struct mx_profile {
     struct mx_tally step_ns, frame_ns;
     struct mx_tally backward_ns, update_ns, utterances; /* of each step */
     int64_t gradient_floats;
-    double sums_ns, sums_waited_ns; /* with several ranks: of all measured steps, and what of it was waited for */
+    struct mx_trainer_bucket buckets[MX_PROFILE_BUCKETS]; /* lead_ns: of all measured steps together */
+    int32_t bucket_count;
+    double sums_ns, sums_waited_ns; /* with several ranks: of all measured steps, and what of it was waited for … */
+    double carried_ns;              /* … and what it took of a core beside the training */
+    float step_ms[MX_PROFILE_TIMES];
     struct mx_tally data_busy, model_busy; /* shares of the time, by windows of some steps … */
     double data_share, model_share;        /* … and of all of them */
     struct mx_tally loaded, prepared, arrived;

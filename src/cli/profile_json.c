@@ -124,6 +124,10 @@ static void flow_json(const struct mx_profile *p, struct mx_text *out)
     tally(out, &p->step_ns, 1e6);
     number(out, "variation", mx_tally_variation(&p->step_ns));
     number(out, "frame_variation", mx_tally_variation(&p->frame_ns));
+    begin(out, "times_ms", '[');
+    for (int64_t i = 0; i < p->steps && i < MX_PROFILE_TIMES; i++)
+        mx_text_append(out, "%s%.6g", i > 0 ? ", " : "", (double)p->step_ms[i]);
+    end(out, ']');
     end(out, '}');
     number(out, "steps_per_s", (double)p->steps * 1e9 / (double)p->wall_ns);
     number(out, "frames_per_s", (double)p->frames * 1e9 / (double)p->wall_ns);
@@ -155,9 +159,19 @@ static void plan_json(const struct mx_profile_work *work, const struct mx_profil
     number(out, "utterances", p->utterances.mean);
     number(out, "backward_ms", p->backward_ns.mean / 1e6);
     number(out, "update_ms", p->update_ns.mean / 1e6);
+    truth(out, "host_cores", mx_device_info(work->job->devices.model)->kind == MX_DEVICE_CPU);
+    begin(out, "buckets", '[');
+    for (int32_t i = 0; i < p->bucket_count; i++) {
+        element(out);
+        count(out, "bytes", p->buckets[i].bytes);
+        number(out, "lead_ms", (double)p->buckets[i].lead_ns / (double)p->steps / 1e6);
+        end(out, '}');
+    }
+    end(out, ']');
     if (work->job->options.group != NULL) {
         number(out, "sums_ms", p->sums_ns / (double)p->steps / 1e6);
         number(out, "sums_waited_ms", p->sums_waited_ns / (double)p->steps / 1e6);
+        number(out, "carry_ms", p->carried_ns / (double)p->steps / 1e6);
     }
     end(out, '}');
 }

@@ -60,6 +60,17 @@ struct windows {
     int count; /* of edges */
 };
 
+static void buckets_add(const struct mx_trainer *trainer, struct mx_profile *out)
+{
+    struct mx_trainer_bucket last[MX_PROFILE_BUCKETS];
+    const int32_t count = mx_trainer_buckets(trainer, last, MX_PROFILE_BUCKETS);
+    out->bucket_count = count <= MX_PROFILE_BUCKETS ? count : 0;
+    for (int32_t i = 0; i < out->bucket_count; i++) {
+        out->buckets[i].bytes = last[i].bytes;
+        out->buckets[i].lead_ns += last[i].lead_ns;
+    }
+}
+
 static int steps_run(struct mx_trainer *trainer, const struct mx_profile_request *request, int64_t steps,
                      struct windows *windows, struct mx_profile *out)
 {
@@ -81,6 +92,8 @@ static int steps_run(struct mx_trainer *trainer, const struct mx_profile_request
         mx_tally_add(&out->update_ns, (double)report.update_ns);
         mx_tally_add(&out->utterances, (double)report.utterances);
         out->sums_waited_ns += (double)report.sum_wait_ns;
+        if (i <= MX_PROFILE_TIMES) out->step_ms[i - 1] = (float)((double)(now_ns - last_ns) * 1e-6);
+        buckets_add(trainer, out);
         if (report.frames > 0) mx_tally_add(&out->frame_ns, (double)(now_ns - last_ns) / (double)report.frames);
         last_ns = now_ns;
         out->frames += report.frames;
@@ -154,7 +167,7 @@ static void utilisation_add(const struct mx_train_job *job, const struct mx_span
 static int sums_use(const struct mx_train_job *job, uint64_t from_ns, struct mx_span **spans, uint32_t *count,
                     struct mx_profile *out)
 {
-    uint64_t at_ns = from_ns;
+    uint64_t at_ns = UINT64_MAX; /* from here on all is added up: they come in the order of their ends */
     const uint32_t limit = MX_PROFILE_SUMS;
     struct mx_dist_span *const sums = mx_alloc(limit, sizeof *sums);
     *spans = mx_alloc(limit, sizeof **spans);
@@ -163,16 +176,17 @@ static int sums_use(const struct mx_train_job *job, uint64_t from_ns, struct mx_
         return MX_ERR_NO_MEMORY;
     }
     *count = mx_dist_spans(job->dist, sums, limit);
-    for (uint32_t i = 0; i < *count; i++) {
+    for (uint32_t i = *count; i-- > 0;) {
         (*spans)[i] = (struct mx_span){.stage = MX_STAGE_TRAIN,
                                        .lane = sums[i].lane,
                                        .number = sums[i].number,
                                        .begin_ns = sums[i].begin_ns,
                                        .end_ns = sums[i].end_ns};
-        const uint64_t begin_ns = sums[i].begin_ns > at_ns ? sums[i].begin_ns : at_ns;
-        if (sums[i].end_ns <= begin_ns) continue;
-        out->sums_ns += (double)(sums[i].end_ns - begin_ns);
-        at_ns = sums[i].end_ns;
+        const uint64_t begin_ns = sums[i].begin_ns > from_ns ? sums[i].begin_ns : from_ns;
+        const uint64_t end_ns = sums[i].end_ns < at_ns ? sums[i].end_ns : at_ns;
+        if (end_ns <= begin_ns) continue;
+        out->sums_ns += (double)(end_ns - begin_ns);
+        at_ns = begin_ns;
     }
     mx_free(sums);
     return 0;
@@ -239,8 +253,9 @@ int mx_profile_run(const struct mx_train_job *job, const struct mx_profile_reque
     mx_pipeline_rest(pipeline); /* what was waited for here belongs to no step */
     mx_pipeline_stats_reset(pipeline);
     MX_TRY(mx_group_barrier(options.group)); /* all begin together */
-    const uint64_t begin_ns = mx_clock_ns();
+    const uint64_t begin_ns = mx_clock_ns(), carried_ns = mx_dist_carried_ns(job->dist);
     MX_TRY(steps_run(trainer, request, request->steps, &windows, out));
+    out->carried_ns = (double)(mx_dist_carried_ns(job->dist) - carried_ns);
     batches_settle(pipeline, request->steps * options.grad_accum, &out->stats);
     mx_pipeline_levels(pipeline, &out->levels);
     mx_pipeline_memory_stats(pipeline, &out->memory);

@@ -105,6 +105,12 @@ void mx_dist_tick(struct mx_dist *dist)
     (void)dist;
 }
 
+uint64_t mx_dist_carried_ns(const struct mx_dist *dist)
+{
+    (void)dist;
+    return 0;
+}
+
 uint32_t mx_dist_spans(struct mx_dist *dist, struct mx_dist_span *out, uint32_t count)
 {
     (void)dist;

@@ -82,6 +82,9 @@ struct mx_dist_span {
     uint64_t begin_ns, end_ns;
     int64_t bytes;
 };
+/* Time of a core that carrying took so far while the trainer's thread did not wait for it: taken from the training
+ * where that runs on the same cores. */
+uint64_t mx_dist_carried_ns(const struct mx_dist *dist);
 /* The newest, oldest first; returns how many. Between steps. */
 uint32_t mx_dist_spans(struct mx_dist *dist, struct mx_dist_span *out, uint32_t count);
 

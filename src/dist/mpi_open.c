@@ -26,9 +26,30 @@ static void wake(struct mx_dist *d)
 
 /* ---- calls ---- */
 
-static int ask(struct mx_dist *d, struct mx_mpi_request request)
+static uint64_t thread_ns(const struct mx_dist *d)
+{
+    struct timespec time = {0};
+    (void)clock_gettime(d->clock, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* Around everything that waits: what the thread takes of a core in between, it takes from the training. */
+static void rest_begin(struct mx_dist *d)
 {
     atomic_fetch_add(&d->ticks, 1);
+    d->carried_ns += thread_ns(d) - d->clock_ns;
+}
+
+static void rest_end(struct mx_dist *d)
+{
+    atomic_store(&d->waiting, false);
+    atomic_fetch_add(&d->ticks, 1);
+    d->clock_ns = thread_ns(d);
+}
+
+static int ask(struct mx_dist *d, struct mx_mpi_request request)
+{
+    rest_begin(d);
     atomic_store(&d->waiting, true);
     pthread_mutex_lock(&d->lock);
     d->request = request;
@@ -37,8 +58,7 @@ static int ask(struct mx_dist *d, struct mx_mpi_request request)
     while (d->asked) pthread_cond_wait(&d->changed, &d->lock);
     const int rc = d->rc;
     pthread_mutex_unlock(&d->lock);
-    atomic_store(&d->waiting, false);
-    atomic_fetch_add(&d->ticks, 1);
+    rest_end(d);
     return rc;
 }
 
@@ -49,12 +69,13 @@ static int call_sum_begin(struct mx_group *group, struct mx_slice floats, int64_
     atomic_fetch_add(&d->ticks, 1);
     if (d->nccl != NULL) return mx_mpi_nccl_begin(d, floats, count, ready);
     pthread_mutex_lock(&d->lock);
+    const bool lane_free = d->begun - d->done < MX_MPI_LANES; /* otherwise the thread comes to it by itself */
     if (d->begun - d->done == MX_MPI_SUMS)
         rc = MX_FAIL(MX_ERR_INTERNAL, "report this", "more than %d sums are under way", MX_MPI_SUMS);
     else
         d->sums[d->begun++ % MX_MPI_SUMS] = (struct mx_mpi_sum){.floats = floats, .count = count, .ready = ready};
     pthread_mutex_unlock(&d->lock);
-    wake(d);
+    if (lane_free) wake(d);
     return rc;
 }
 
@@ -62,8 +83,11 @@ static int call_sum_finish(struct mx_group *group, struct mx_stream *stream)
 {
     struct mx_dist *const d = (struct mx_dist *)(void *)group;
     (void)stream; /* whatever had to be copied back has been waited for by the thread */
-    atomic_fetch_add(&d->ticks, 1);
-    if (d->nccl != NULL) return mx_mpi_nccl_finish(d);
+    if (d->nccl != NULL) {
+        atomic_fetch_add(&d->ticks, 1);
+        return mx_mpi_nccl_finish(d);
+    }
+    rest_begin(d);
     pthread_mutex_lock(&d->lock);
     /* Until the last gradient is there it is this rank that is waited for. */
     while (d->done < d->begun) {
@@ -77,8 +101,7 @@ static int call_sum_finish(struct mx_group *group, struct mx_stream *stream)
         pthread_cond_timedwait(&d->changed, &d->lock, &until);
     }
     pthread_mutex_unlock(&d->lock);
-    atomic_store(&d->waiting, false);
-    atomic_fetch_add(&d->ticks, 1);
+    rest_end(d);
     return 0;
 }
 
@@ -210,7 +233,8 @@ int mx_mpi_open(const struct mx_dist_options *options, struct mx_dist **out)
     rc = d->rc < 0 ? mx_error_restore(&d->error) : 0;
     pthread_mutex_unlock(&d->lock);
     if (rc < 0) goto out;
-    atomic_store(&d->waiting, false);
+    (void)pthread_getcpuclockid(d->thread, &d->clock); /* the thread lives: it cannot fail */
+    rest_end(d);
     if (options->divide_cores) cores_divide(d);
     processes_tell(d);
     *out = d;
@@ -270,6 +294,11 @@ const char *mx_dist_host(const struct mx_dist *d, int32_t rank)
 void mx_dist_tick(struct mx_dist *d)
 {
     if (d != NULL) atomic_fetch_add(&d->ticks, 1);
+}
+
+uint64_t mx_dist_carried_ns(const struct mx_dist *d)
+{
+    return d != NULL ? d->carried_ns : 0;
 }
 
 uint32_t mx_dist_spans(struct mx_dist *d, struct mx_dist_span *out, uint32_t count)

@@ -10,7 +10,7 @@
  * bits for the same ranks in every run is its promise, not ours. MYXTTS_SUMS=ring or =library chooses by hand.
  * Sums that NCCL makes (mpi_nccl.c) do not come here.
  *
- * The ring has two lanes, so that one bucket's messages fill the pauses of the other's. The library's sums must be
+ * The ring has several lanes, so that one bucket's messages fill the pauses of the others'. The library's sums must be
  * asked for in the same order by all ranks: one after the other.
  */
 #include <stdlib.h>
@@ -27,7 +27,8 @@
  * network's buffers hold in the meantime. Nothing comes too late by that: when the device is done the trainer asks for
  * something, which wakes the thread, and while the trainer waits the core is free. */
 #define PAUSE_LEAST_NS  UINT64_C(100000)
-#define PAUSE_READY_NS  UINT64_C(10000000) /* at most, for a gradient */
+#define PAUSE_SOON_NS   UINT64_C(1000000)  /* at least, for a gradient … */
+#define PAUSE_READY_NS  UINT64_C(10000000) /* … and at most */
 #define PAUSE_SUM_NS    UINT64_C(2000000)  /* at most, for messages */
 #define PAUSE_NEEDED_NS UINT64_C(30000)    /* the trainer waits */
 
@@ -39,6 +40,10 @@ int mx_mpi_sums_open(struct mx_dist *d)
     if (way != NULL && strcmp(way, "ring") == 0) d->ring = true;
     if (way != NULL && strcmp(way, "library") == 0) d->ring = false;
     d->lane_count = d->ring ? MX_MPI_LANES : 1;
+    for (int i = 0; i < MX_MPI_LANES; i++) {
+        d->lanes[i].requests = &d->requests[2 * (ptrdiff_t)i];
+        d->requests[2 * i] = d->requests[2 * i + 1] = MPI_REQUEST_NULL;
+    }
     for (int i = 0; i < MX_MPI_LANES && d->ring; i++) {
         d->lanes[i].received = mx_alloc((size_t)chunk, sizeof *d->lanes[i].received);
         if (d->lanes[i].received == NULL) return MX_ERR_NO_MEMORY;
@@ -173,7 +178,6 @@ static void piece_sum(struct mx_dist *d, struct mx_mpi_lane *lane)
 {
     lane->stage = MX_LANE_SUM;
     lane->step = 0;
-    lane->requests[0] = lane->requests[1] = MPI_REQUEST_NULL;
     if (d->ring)
         ring_post(d, lane);
     else
@@ -215,7 +219,6 @@ static void piece_end(struct mx_dist *d, struct mx_mpi_lane *lane)
 /* One look at a lane; true: something happened. */
 static bool lane_run(struct mx_dist *d, struct mx_mpi_lane *lane)
 {
-    int complete = 0;
     switch (lane->stage) {
     case MX_LANE_FREE:
         return false;
@@ -230,8 +233,7 @@ static bool lane_run(struct mx_dist *d, struct mx_mpi_lane *lane)
         piece_sum(d, lane);
         return true;
     case MX_LANE_SUM:
-        mx_mpi_check(d, MPI_Testall(2, lane->requests, &complete, MPI_STATUSES_IGNORE), "summing gradients");
-        if (!complete) return false;
+        if (lane->requests[0] != MPI_REQUEST_NULL || lane->requests[1] != MPI_REQUEST_NULL) return false;
         if (d->ring && ring_next(d, lane)) return true;
         if (lane->values != lane->staging) {
             piece_end(d, lane);
@@ -250,9 +252,21 @@ static bool lane_run(struct mx_dist *d, struct mx_mpi_lane *lane)
     return false;
 }
 
+/* Takes what is complete of all messages out of their array. Each such call of MPI looks at the network. */
+static void messages_look(struct mx_dist *d)
+{
+    int done[2 * MX_MPI_LANES], count = 0;
+    bool any = false;
+    for (int i = 0; i < d->lane_count; i++) any = any || d->lanes[i].stage == MX_LANE_SUM;
+    if (any)
+        mx_mpi_check(d, MPI_Testsome(2 * d->lane_count, d->requests, &count, done, MPI_STATUSES_IGNORE),
+                     "summing gradients");
+}
+
 bool mx_mpi_sums_run(struct mx_dist *d)
 {
     bool moved = false;
+    messages_look(d);
     for (int i = 0; i < d->lane_count; i++) {
         /* A sum has the same lane, and with it the same tag, in all ranks. */
         struct mx_mpi_lane *const lane = &d->lanes[i];
@@ -287,9 +301,9 @@ static uint64_t lane_pause(const struct mx_dist *d, const struct mx_mpi_lane *la
     case MX_LANE_FREE:
         return UINT64_MAX;
     case MX_LANE_WAIT:
-        pause_ns = (now_ns - lane->begin_ns) / 2;
+        pause_ns = (now_ns - lane->begin_ns) / 8;
         if (pause_ns > PAUSE_READY_NS) pause_ns = PAUSE_READY_NS;
-        return pause_ns > PAUSE_LEAST_NS ? pause_ns : PAUSE_LEAST_NS;
+        return pause_ns > PAUSE_SOON_NS ? pause_ns : PAUSE_SOON_NS;
     case MX_LANE_SUM:
         for (uint32_t i = 1; i < d->idle_looks && pause_ns < PAUSE_SUM_NS; i++) pause_ns *= 2;
         if (pause_ns > PAUSE_SUM_NS) pause_ns = PAUSE_SUM_NS;

@@ -22,7 +22,7 @@
 #include "dist/nccl.h"
 
 #define MX_MPI_SUMS  4096 /* that may wait: buckets of a step */
-#define MX_MPI_LANES 2    /* that are under way at the same time */
+#define MX_MPI_LANES 4    /* that are under way at the same time */
 
 /* One rank, as all others know it. Sent as bytes: all ranks run the same program. */
 struct mx_mpi_member {
@@ -67,7 +67,7 @@ struct mx_mpi_lane {
     float *values;             /* of the piece, on the host */
     float *received;           /* [chunk]: of the ring */
     int32_t step;              /* of the ring: 0 … 2(size - 1) - 1 */
-    MPI_Request requests[2];   /* receive, send; or the library's sum */
+    MPI_Request *requests;     /* [2] of those of all lanes: receive, send; or the library's sum */
     float *staging;            /* [MX_BUCKET_FLOATS] of the device; NULL: not needed so far */
     struct mx_event *moved;    /* after a copy */
 };
@@ -93,6 +93,9 @@ struct mx_dist {
     uint64_t cores_hash;
     struct mx_nccl *nccl; /* of the trainer's thread, as the next one; NULL: MPI sums */
     uint64_t nccl_sums;   /* made so far */
+    clockid_t clock;      /* of the thread: its time on a core … */
+    uint64_t clock_ns;    /* … when the trainer's thread last began to do something else than to wait for it */
+    uint64_t carried_ns;  /* of the thread while the trainer's did not wait, so far */
 
     /* Guards the next block. `asked` is set by the trainer's thread and cleared by the other when *request is done;
      * begun ≥ done; entries [done, begun) of `sums` (modulo its size) belong to the thread, all others to nobody. */
@@ -121,8 +124,9 @@ struct mx_dist {
     uint32_t idle_looks; /* pauses since something was done */
     uint64_t started;
     struct mx_mpi_lane lanes[MX_MPI_LANES];
-    struct mx_stream *stream; /* of copies; NULL: not needed so far */
-    struct mx_device *device; /* of the stream */
+    MPI_Request requests[2 * MX_MPI_LANES]; /* in one array: one call looks at all */
+    struct mx_stream *stream;               /* of copies; NULL: not needed so far */
+    struct mx_device *device;               /* of the stream */
     struct mx_mpi_watch watch;
 };
 

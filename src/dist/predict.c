@@ -14,9 +14,25 @@
 
 const char *mx_predict_limit_name(enum mx_predict_limit limit)
 {
-    static const char *const names[MX_PREDICT_LIMITS] = {"compute", "data",       "bandwidth",
-                                                         "latency", "stragglers", "batch"};
+    static const char *const names[MX_PREDICT_LIMITS] = {"compute",  "data",       "bandwidth", "latency",
+                                                         "carrying", "stragglers", "batch"};
     return names[limit];
+}
+
+static int buckets_check(const struct mx_predict_input *in, const char *hint)
+{
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < in->bucket_count; i++) {
+        const struct mx_predict_bucket *const b = &in->buckets[i];
+        if (b->bytes < 0 || !(b->lead_ms >= 0) || b->lead_ms > in->train_ms * 1.001)
+            return MX_FAIL(MX_ERR_ARGUMENT, hint,
+                           "a bucket of %lld bytes that is final %g ms before the end of a backward pass cannot be",
+                           (long long)b->bytes, b->lead_ms);
+        bytes += b->bytes;
+    }
+    if (in->bucket_count == 0 || bytes == in->gradient_bytes) return 0;
+    return MX_FAIL(MX_ERR_ARGUMENT, hint, "buckets of %lld bytes do not make up %lld bytes of gradients",
+                   (long long)bytes, (long long)in->gradient_bytes);
 }
 
 int mx_predict_check(const struct mx_predict_input *in)
@@ -30,12 +46,12 @@ int mx_predict_check(const struct mx_predict_input *in)
                        "a backward pass of %g ms and an update of %g ms do not fit into %g ms of training",
                        in->backward_ms, in->update_ms, in->train_ms);
     if (!(in->variation >= 0) || !(in->data_ms >= 0) || in->utterances < 1 || in->gradient_bytes < 0 ||
-        in->bucket_bytes < 1 || in->global_batch < 0)
+        in->bucket_bytes < 1 || in->bucket_count < 0 || !(in->carry_ns_per_byte >= 0) || in->global_batch < 0)
         return MX_FAIL(MX_ERR_ARGUMENT, hint, "the profile has a number below 0, or a step without utterances");
     if (!(in->bandwidth > 0) || !isfinite(in->bandwidth) || !(in->latency_ms >= 0) || !isfinite(in->latency_ms))
         return MX_FAIL(MX_ERR_ARGUMENT, "10 Gbit/s are 1.25 GB/s; messages take 1 to 50 microseconds",
                        "a network of %g bytes a second with %g ms a message cannot be", in->bandwidth, in->latency_ms);
-    return 0;
+    return buckets_check(in, hint);
 }
 
 static double rounds_of(int64_t ranks)
@@ -66,9 +82,15 @@ struct cost {
     bool tree;
 };
 
+/* Of a byte that is sent: no network is faster than the core that feeds it. */
+static double byte_ms(const struct mx_predict_input *in)
+{
+    return fmax(1e3 / in->bandwidth, in->carry_ns_per_byte * 1e-6);
+}
+
 static struct cost sum_cost(const struct mx_predict_input *in, int64_t ranks, double bytes)
 {
-    const double n = (double)ranks, wire_ms = bytes / in->bandwidth * 1e3, rounds = rounds_of(ranks);
+    const double n = (double)ranks, wire_ms = bytes * byte_ms(in), rounds = rounds_of(ranks);
     struct cost ring = {.latency_ms = 2 * (n - 1) * in->latency_ms, .bytes_ms = 2 * (n - 1) / n * wire_ms};
     struct cost tree = {.latency_ms = 2 * rounds * in->latency_ms, .bytes_ms = ring.bytes_ms, .tree = true};
     if (ranks == 1) return (struct cost){.tree = false};
@@ -82,10 +104,25 @@ static void limit_choose(struct mx_predict_step *out, double latency_share)
                                              [MX_PREDICT_DATA] = out->data_wait_ms,
                                              [MX_PREDICT_BANDWIDTH] = out->exposed_ms * (1 - latency_share),
                                              [MX_PREDICT_LATENCY] = out->exposed_ms * latency_share + out->agree_ms,
+                                             [MX_PREDICT_CARRYING] = out->carry_ms,
                                              [MX_PREDICT_STRAGGLERS] = out->straggle_ms};
     out->limit = MX_PREDICT_COMPUTE;
     for (int i = 1; i < MX_PREDICT_BATCH; i++)
         if (parts[i] > parts[out->limit]) out->limit = (enum mx_predict_limit)i;
+}
+
+static int64_t bucket_count(const struct mx_predict_input *in)
+{
+    return in->bucket_count > 0 ? in->bucket_count : (in->gradient_bytes + in->bucket_bytes - 1) / in->bucket_bytes;
+}
+
+/* Bucket `i`, as it was measured or as it would be if all came evenly. */
+static struct mx_predict_bucket bucket_at(const struct mx_predict_input *in, int64_t i)
+{
+    if (in->bucket_count > 0) return in->buckets[i];
+    const int64_t count = bucket_count(in), rest = in->gradient_bytes - i * in->bucket_bytes;
+    return (struct mx_predict_bucket){.bytes = rest < in->bucket_bytes ? rest : in->bucket_bytes,
+                                      .lead_ms = in->backward_ms * (double)(count - 1 - i) / (double)count};
 }
 
 struct mx_predict_step mx_predict_step(const struct mx_predict_input *in, int64_t ranks)
@@ -95,29 +132,29 @@ struct mx_predict_step mx_predict_step(const struct mx_predict_input *in, int64_
     const double own =
         in->global_batch > 0 ? ceil((double)in->global_batch / (double)ranks) / (double)in->utterances : 1.0;
     const double work = in->global_batch > 0 ? (double)in->global_batch / (double)in->utterances : (double)ranks;
-    const double backward_ms = in->backward_ms * own;
     const double before_ms = (in->train_ms - in->update_ms) * own;
     const double slowest = in->variation * largest_of(ranks);
     double latency_ms = 0, done_ms = 0, tree_bytes = 0, bytes_sent = 0;
     out.compute_ms = before_ms + in->update_ms;
     out.straggle_ms = before_ms * slowest;
-    out.buckets = (in->gradient_bytes + in->bucket_bytes - 1) / in->bucket_bytes;
+    out.buckets = bucket_count(in);
     for (int64_t i = 0; i < out.buckets && ranks > 1; i++) {
-        const double last = (double)(in->gradient_bytes - i * in->bucket_bytes);
-        const double bytes = fmin((double)in->bucket_bytes, last);
-        const double ready_ms = before_ms - backward_ms * (double)(out.buckets - 1 - i) / (double)out.buckets;
+        const struct mx_predict_bucket bucket = bucket_at(in, i);
+        const double bytes = (double)bucket.bytes;
         const struct cost cost = sum_cost(in, ranks, bytes);
-        done_ms = fmax(done_ms, ready_ms) + cost.latency_ms + cost.bytes_ms;
+        done_ms = fmax(done_ms, before_ms - bucket.lead_ms * own) + cost.latency_ms + cost.bytes_ms;
         out.sum_ms += cost.latency_ms + cost.bytes_ms;
         latency_ms += cost.latency_ms;
-        bytes_sent += cost.bytes_ms * 1e-3 * in->bandwidth;
+        bytes_sent += cost.bytes_ms / byte_ms(in);
         if (cost.tree) tree_bytes += bytes;
     }
     out.tree = 2 * tree_bytes > (double)in->gradient_bytes;
     out.bytes_sent = llround(bytes_sent);
     out.exposed_ms = fmax(0, done_ms - before_ms);
     out.agree_ms = AGREEMENTS * 2 * rounds_of(ranks) * in->latency_ms;
-    const double busy_ms = out.compute_ms + out.straggle_ms + out.exposed_ms + out.agree_ms;
+    const double hidden = out.sum_ms > 0 ? fmax(0, 1 - out.exposed_ms / out.sum_ms) : 0;
+    out.carry_ms = bytes_sent * in->carry_ns_per_byte * 1e-6 * hidden;
+    const double busy_ms = out.compute_ms + out.carry_ms + out.straggle_ms + out.exposed_ms + out.agree_ms;
     out.data_wait_ms = fmax(0, in->data_ms * own - busy_ms);
     out.step_ms = busy_ms + out.data_wait_ms;
     /* One rank of the profile did one of its steps in step_ms; whatever that had besides the parts above stays. */

@@ -4,7 +4,8 @@
  * a step must move. Arithmetic only: nothing is measured here, nothing is known of any network but two numbers.
  *
  * The model. A rank computes its batches; while the backward pass of the last one runs, gradients become final bucket
- * by bucket, evenly over its time, and each bucket is summed over all ranks by one channel, one bucket after the other:
+ * by bucket, when they were measured to be, or evenly over its time if that is not known, and each bucket is summed
+ * over all ranks by one channel, one bucket after the other:
  *
  *     ring   2(N-1) messages of S/N bytes:        2(N-1)(latency + S/(N·bandwidth))
  *     tree   halves and doubles, ⌈log2 N⌉ rounds
@@ -14,11 +15,14 @@
  * ranks that is no power of two costs a tree two more messages of S bytes, to fold the others in. What is not done when
  * the backward pass ends is waited for; then the weights are updated. Twice in a step a handful of numbers is agreed on
  * (a tree without bytes). All wait for the slowest: of N ranks whose times vary by the deviation d at equal work, it
- * takes as many d longer as the largest of N normal numbers is large on average (0.56 of two, 3.2 of 1024). A step is
- * never shorter than the time that making its data takes.
+ * takes as many d longer as the largest of N normal numbers is large on average (0.56 of two, 3.2 of 1024). Where cores
+ * train they also carry: each byte that is sent while the backward pass runs takes carry_ns_per_byte from it; what is
+ * waited for is carried by cores that have nothing else to do; nothing is sent faster than a core can carry it. A step
+ * is never shorter than the time that making its data takes.
  *
- * Not in it: what carrying the bytes takes of cores that compute. Where the model is on CPU devices, sends and receives
- * run on their cores, and a step takes longer by that; measure two ranks.
+ * It cannot know: whether ranks are slower together than one alone is (memory, caches and power that they share, other
+ * users of their machines); what this network takes of a core for a byte, which is a figure of another machine
+ * (MX_PREDICT_CARRY_NS); links that several ranks share; and bursts that a switch lets pass faster.
  *
  * Memory: plain values.
  */
@@ -29,6 +33,15 @@
 #include <stdint.h>
 
 #define MX_PREDICT_RANKS_MAX (INT64_C(1) << 20)
+/* Nanoseconds of a core for a byte that is sent, received and added up over TCP, where nothing better is known:
+ * SPEED.md, "Ranks". */
+#define MX_PREDICT_CARRY_NS 1.1
+
+/* A part of the gradient that is summed at once. */
+struct mx_predict_bucket {
+    int64_t bytes;
+    double lead_ms; /* from when it is final to the end of the backward pass */
+};
 
 /* What one rank was measured to do, alone, and between what it will do it. Times are milliseconds. */
 struct mx_predict_input {
@@ -40,9 +53,12 @@ struct mx_predict_input {
     double data_ms;     /* the longest stage that makes the data of a step; 0: not known */
     int64_t utterances; /* of a step; ≥ 1 */
     int64_t gradient_bytes;
-    int64_t bucket_bytes; /* ≥ 1 */
-    double bandwidth;     /* bytes a second that a rank sends while it receives as many; > 0 */
-    double latency_ms;    /* of one message; ≥ 0 */
+    int64_t bucket_bytes;                    /* ≥ 1 */
+    const struct mx_predict_bucket *buckets; /* [bucket_count], in the order in which they become final; borrowed … */
+    int64_t bucket_count;                    /* … 0: not measured, all have bucket_bytes and come evenly */
+    double carry_ns_per_byte;                /* that a rank sends, of a core that trains; 0: others carry */
+    double bandwidth;                        /* bytes a second that a rank sends while it receives as many; > 0 */
+    double latency_ms;                       /* of one message; ≥ 0 */
     /* Utterances of a step over all ranks; 0: each rank has as many as were measured. */
     int64_t global_batch;
 };
@@ -53,6 +69,7 @@ enum mx_predict_limit {
     MX_PREDICT_DATA,       /* its own data keeps a rank waiting */
     MX_PREDICT_BANDWIDTH,  /* bytes of gradients */
     MX_PREDICT_LATENCY,    /* number of messages */
+    MX_PREDICT_CARRYING,   /* the cores that train carry the bytes, too */
     MX_PREDICT_STRAGGLERS, /* waiting for the slowest */
     MX_PREDICT_BATCH,      /* a shared batch has fewer utterances than there are ranks */
     MX_PREDICT_LIMITS
@@ -67,6 +84,7 @@ struct mx_predict_step {
     double straggle_ms;  /* for the slowest */
     double sum_ms;       /* all sums of a step, hidden or not … */
     double exposed_ms;   /* … and what of it is waited for */
+    double carry_ms;     /* taken from the computing for the rest of it */
     double agree_ms;     /* the small agreements */
     double data_wait_ms; /* for the data of a rank */
     int64_t buckets;

@@ -78,7 +78,9 @@ static inline void mx_group_destroy(struct mx_group *group)
 
 /* ---- buckets ---- */
 
-#define MX_BUCKET_FLOATS (INT64_C(1) << 20) /* of a bucket: 4 MiB */
+#define MX_BUCKET_FLOATS (INT64_C(1) << 20)     /* of a bucket: 4 MiB */
+#define MX_BUCKET_SMALL  (MX_BUCKET_FLOATS / 4) /* of one of the last */
+#define MX_BUCKET_TAIL   (4 * MX_BUCKET_FLOATS) /* that are cut so */
 
 /* Floats [first, first + count) of the flat gradient. */
 struct mx_bucket {
@@ -86,18 +88,37 @@ struct mx_bucket {
 };
 
 /* The decayed parameters lie in the order of the forward pass, so their gradients become final from the end to the
- * beginning: they are cut there, from the end on. The others, few and small, are the last bucket: some of them belong
- * to the first layers. */
+ * beginning: they are cut there, from the end on. What becomes final last has the least time left to be summed while
+ * the backward pass runs, and in the first layers, which see tokens and not frames, much of it comes in a short time:
+ * there buckets are small, so that none waits for the whole of its neighbours. The other parameters, few and small, are
+ * the last bucket: some of them belong to the first layers. */
+static inline int64_t mx_bucket_tail(const struct mx_parameters *table)
+{
+    return table->decayed < MX_BUCKET_TAIL ? table->decayed : MX_BUCKET_TAIL;
+}
+
+/* How many of `size` floats make up so many. */
+static inline int32_t mx_bucket_pieces(int64_t floats, int64_t size)
+{
+    return (int32_t)((floats + size - 1) / size);
+}
+
 static inline int32_t mx_bucket_count(const struct mx_parameters *table)
 {
-    return (int32_t)((table->decayed + MX_BUCKET_FLOATS - 1) / MX_BUCKET_FLOATS) + (table->floats > table->decayed);
+    const int64_t tail = mx_bucket_tail(table);
+    return mx_bucket_pieces(table->decayed - tail, MX_BUCKET_FLOATS) + mx_bucket_pieces(tail, MX_BUCKET_SMALL) +
+           (table->floats > table->decayed);
 }
 
 static inline struct mx_bucket mx_bucket_at(const struct mx_parameters *table, int32_t number)
 {
-    const int64_t end = table->decayed - number * MX_BUCKET_FLOATS;
+    const int64_t tail = mx_bucket_tail(table);
+    const int32_t large = mx_bucket_pieces(table->decayed - tail, MX_BUCKET_FLOATS);
+    const bool small = number >= large;
+    const int64_t size = small ? MX_BUCKET_SMALL : MX_BUCKET_FLOATS, least = small ? 0 : tail;
+    const int64_t end = small ? tail - (number - large) * size : table->decayed - number * size;
     if (end <= 0) return (struct mx_bucket){table->decayed, table->floats - table->decayed};
-    const int64_t first = end > MX_BUCKET_FLOATS ? end - MX_BUCKET_FLOATS : 0;
+    const int64_t first = end - size > least ? end - size : least;
     return (struct mx_bucket){first, end - first};
 }
 

@@ -119,5 +119,22 @@ void mx_step_times(const struct mx_trainer *t, struct mx_trainer_report *report)
     const uint64_t first_ns = mx_event_time_ns(own->ready[0]), last_ns = mx_event_time_ns(own->ready[count - 1]);
     if (first_ns == 0 || last_ns < first_ns) return;
     /* The first bucket was computed, too, before its event. */
-    report->backward_ns = (last_ns - first_ns) * (uint64_t)count / (uint64_t)(count - 1);
+    const struct mx_parameters *const table = mx_model_parameters(own->model);
+    const double rest = (double)(table->floats - mx_bucket_at(table, 0).count);
+    report->backward_ns = (uint64_t)((double)(last_ns - first_ns) * (double)table->floats / rest);
+}
+
+int32_t mx_trainer_buckets(const struct mx_trainer *t, struct mx_trainer_bucket *out, int32_t count)
+{
+    const struct mx_replica *const own = t->replicas[0];
+    const struct mx_parameters *const table = mx_model_parameters(own->model);
+    if (own->ready == NULL || own->bucket_count == 0) return 0;
+    const uint64_t last_ns = mx_event_time_ns(own->ready[own->bucket_count - 1]);
+    if (last_ns == 0) return 0;
+    for (int32_t i = 0; i < own->bucket_count && i < count; i++) {
+        const uint64_t ready_ns = mx_event_time_ns(own->ready[i]);
+        out[i].bytes = mx_bucket_at(table, i).count * (int64_t)sizeof(float);
+        out[i].lead_ns = ready_ns < last_ns ? last_ns - ready_ns : 0;
+    }
+    return own->bucket_count;
 }

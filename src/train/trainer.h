@@ -168,6 +168,14 @@ struct mx_trainer_report {
  * report is filled then, too. */
 int mx_trainer_step(struct mx_trainer *trainer, struct mx_trainer_report *report);
 
+/* One bucket of the gradient (group.h): when it was final in the last step. */
+struct mx_trainer_bucket {
+    int64_t bytes;
+    uint64_t lead_ns; /* before the last of them was */
+};
+/* The first `count` of them; returns how many there are. 0: not measured, see backward_ns. Between steps. */
+int32_t mx_trainer_buckets(const struct mx_trainer *trainer, struct mx_trainer_bucket *out, int32_t count);
+
 /* ---- evaluation (evaluate.c), with the averaged weights ---- */
 
 struct mx_trainer_evaluation {
