@@ -9,7 +9,9 @@
  *                processing a batch: its hidden width is found by measuring. `--compare` runs it in all modes.
  *     fast data  no augmentation, equally long recordings and a larger network: the data side has time to spare.
  *     sharing    packed features and the same network: preparing a batch takes next to no time, and the data device
- *                trains, too. Compared with one device by mel frames per second, in turns.
+ *                trains, too. Compared by mel frames per second with a program that has one core for everything, and
+ *                with what the machine gives: two such programs at the same time, by themselves and as if each of their
+ *                steps waited for the slower of the two.
  *
  * "One device" is one of the two: so ratios are per core. Costs of stages alone are those of a run without overlap,
  * between the others (profile_compare.c). The figures of each run are kept as JSON next to the bench's own.
@@ -20,6 +22,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <math.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +54,8 @@
 
 extern char **environ;
 
-#define PAIR "--data-gpu 0 --model-gpu 1"
+#define ANY_CORE (-1)
+#define PAIR     "--cpu-devices 2 --data-gpu 0 --model-gpu 1"
 #define FAST_NETWORK                                                                                                   \
     "--set model.width=128 --set model.heads=2 --set model.hidden=512 --set model.encoder_blocks=1 --set "             \
     "model.decoder_blocks=2"
@@ -80,14 +84,15 @@ struct profiling {
     char path[PATH_BYTES + 64];
 };
 
-/* Begins `myxtts profile` on these devices with these arguments (words, separated by single spaces). */
-static void profile_begin(const struct profiler *profiler, const char *name, const char *devices, const char *arguments,
-                          struct profiling *out)
+/* Begins `myxtts profile` on these devices with these arguments (words, separated by single spaces); all of the program
+ * stays on `core`. */
+static void profile_begin(const struct profiler *profiler, const char *name, int core, const char *devices,
+                          const char *arguments, struct profiling *out)
 {
     char words[1024], option[] = "--json", *argv[ARGUMENTS], *rest;
     int count = 0;
     snprintf(out->path, sizeof out->path, "%s/profile-%s.json", profiler->folder, name);
-    snprintf(words, sizeof words, "myxtts -q profile --backend cpu --cpu-devices 2 %s %s", devices, arguments);
+    snprintf(words, sizeof words, "myxtts -q profile --backend cpu %s %s", devices, arguments);
     for (char *word = strtok_r(words, " ", &rest); word != NULL && count < ARGUMENTS - 3;
          word = strtok_r(NULL, " ", &rest))
         argv[count++] = word;
@@ -97,8 +102,12 @@ static void profile_begin(const struct profiler *profiler, const char *name, con
     posix_spawn_file_actions_t quiet;
     posix_spawn_file_actions_init(&quiet);
     posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    cpu_set_t cores; /* a program may use those of the thread that starts it */
+    if (sched_getaffinity(0, sizeof cores, &cores) != 0 || mx_thread_pin(core) < 0)
+        bench_die("a core of this machine cannot be chosen");
     if (posix_spawn(&out->child, profiler->program, &quiet, NULL, argv, environ) != 0)
         bench_die("'myxtts profile' cannot be started");
+    if (sched_setaffinity(0, sizeof cores, &cores) != 0) bench_die("this bench cannot leave a core again");
     posix_spawn_file_actions_destroy(&quiet);
 }
 
@@ -120,7 +129,7 @@ static cJSON *profile_end(const struct profiling *profiling)
 static cJSON *profile(const struct profiler *profiler, const char *name, const char *arguments)
 {
     struct profiling profiling;
-    profile_begin(profiler, name, PAIR, arguments, &profiling);
+    profile_begin(profiler, name, ANY_CORE, PAIR, arguments, &profiling);
     return profile_end(&profiling);
 }
 
@@ -284,7 +293,8 @@ static double median_of(double *values, int count)
 static double share_find(const struct profiler *profiler, const char *arguments)
 {
     char words[768];
-    snprintf(words, sizeof words, "%s --share-work on --warmup-steps 15 --num-steps 14", arguments);
+    snprintf(words, sizeof words, "%s --batch-size %d --share-work on --warmup-steps 15 --num-steps 50", arguments,
+             SHARING_BATCH);
     cJSON *const json = profile(profiler, "sharing-first", words);
     const char *const list = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "shares"));
     const char *const last = list != NULL ? strrchr(list, ':') : NULL;
@@ -294,69 +304,99 @@ static double share_find(const struct profiler *profiler, const char *arguments)
     return share;
 }
 
-/* Mel frames per second, of all runs that were begun at the same time together. */
-static double speed_measure(const struct profiling *profilings, int count)
+/* Mel frames per second of two programs that ran at the same time on the same batches: by themselves, and if both had
+ * waited after each step until the other one is done. */
+static void speeds_of_two(const struct profiling profilings[2], double *apart, double *together)
 {
-    double speed = 0;
-    for (int i = 0; i < count; i++) {
-        cJSON *const json = profile_end(&profilings[i]);
-        speed += number_at(json, "frames_per_s");
-        cJSON_Delete(json);
+    double frames = 0, waited_ms = 0;
+    cJSON *const first = profile_end(&profilings[0]), *const second = profile_end(&profilings[1]);
+    const cJSON *const a = cJSON_GetObjectItemCaseSensitive(first, "step");
+    const cJSON *const b = cJSON_GetObjectItemCaseSensitive(second, "step");
+    const cJSON *other = cJSON_GetObjectItemCaseSensitive(b, "times_ms"), *own;
+    const double speeds[2] = {number_at(first, "frames_per_s"), number_at(second, "frames_per_s")};
+    other = other != NULL ? other->child : NULL;
+    cJSON_ArrayForEach(own, cJSON_GetObjectItemCaseSensitive(a, "times_ms"))
+    {
+        if (other == NULL) bench_die("one of two equal runs has fewer steps");
+        frames += (speeds[0] * own->valuedouble + speeds[1] * other->valuedouble) * 1e-3;
+        waited_ms += fmax(own->valuedouble, other->valuedouble);
+        other = other->next;
     }
+    *apart = speeds[0] + speeds[1];
+    *together = frames / waited_ms * 1e3;
+    cJSON_Delete(first);
+    cJSON_Delete(second);
+}
+
+static double speed_of_one(const struct profiling *profiling)
+{
+    cJSON *const json = profile_end(profiling);
+    const double speed = number_at(json, "frames_per_s");
+    cJSON_Delete(json);
     return speed;
 }
 
-static void sharing_report(struct bench *bench, const char *name, double *speeds, double *one, int rounds, double bar)
+static void sharing_report(struct bench *bench, const char *name, const double *speeds, const char *peer_name,
+                           const double *peers, int rounds, double bar)
 {
-    double ratios[SHARING_ROUNDS], sorted[SHARING_ROUNDS];
-    for (int i = 0; i < rounds; i++) ratios[i] = speeds[i] / one[i];
-    memcpy(sorted, one, (size_t)rounds * sizeof *sorted);
-    struct bench_job job = {.median = median_of(speeds, rounds)}, peer = {.median = median_of(sorted, rounds)};
-    job.best = speeds[rounds - 1]; /* they are sorted now */
-    peer.best = sorted[rounds - 1];
+    double ratios[SHARING_ROUNDS], sorted[2][SHARING_ROUNDS];
+    for (int i = 0; i < rounds; i++) ratios[i] = speeds[i] / peers[i];
+    memcpy(sorted[0], speeds, (size_t)rounds * sizeof *speeds);
+    memcpy(sorted[1], peers, (size_t)rounds * sizeof *peers);
+    struct bench_job job = {.median = median_of(sorted[0], rounds)}, peer = {.median = median_of(sorted[1], rounds)};
+    job.best = sorted[0][rounds - 1];
+    peer.best = sorted[1][rounds - 1];
     peer.median = job.median / median_of(ratios, rounds); /* within each round, then the median */
-    bench_report(bench, name, "frames/s", &job, "one device", &peer, bar);
+    bench_report(bench, name, "frames/s", &job, peer_name, &peer, bar);
 }
 
-/* Besides the bar: what the two cores give to two programs that have nothing to do with each other. A machine whose
- * memory is too slow for both, or that others use, shows there. */
+/* Besides the bar: what the two cores give to two programs that have nothing to do with each other, with half a batch
+ * each. A machine whose memory is too slow for both, or that others use, shows there. And devices that share each step
+ * wait for the slower one: where the speeds of the cores vary by themselves, that alone costs, and no program that
+ * trains in step can do better. */
 static void bench_sharing(struct bench *bench, const struct profiler *profiler)
 {
     const struct mx_registry_options options = {.devices = {"cpu:0"}, .device_count = 1};
-    char common[512], arguments[768], shared[1024], name[96];
-    double one[SHARING_ROUNDS], apart[SHARING_ROUNDS], both[SHARING_ROUNDS];
+    char common[512], arguments[768], shared[1024], half[768], name[96];
+    double one[SHARING_ROUNDS], apart[SHARING_ROUNDS], together[SHARING_ROUNDS], both[SHARING_ROUNDS];
     const int rounds = bench->quick ? 3 : SHARING_ROUNDS;
+    int cores[2];
     struct mx_registry *registry;
     struct mx_device *device;
     struct train_corpus corpus;
     struct profiling run[2];
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
+    if (mx_thread_cores(cores, 2) < 2) bench_die("two devices need two cores");
     if (mx_registry_open(NULL, &options, &registry) < 0 || mx_registry_device_open(registry, 0, 0, &device) < 0)
         bench_die("there is no device to make the corpus with");
     train_corpus_open(&corpus, device, SHARING_BATCH * SHARING_BATCHES);
     snprintf(common, sizeof common,
-             "--train-data %s/corpus.packed --batch-size %d --auto-tune off --buffer-size 4 --set data.tokens=chars "
+             "--train-data %s/corpus.packed --auto-tune off --buffer-size 4 --set data.tokens=chars "
              "--set data.validation_fraction=0 " FAST_NETWORK,
-             corpus.folder, SHARING_BATCH);
+             corpus.folder);
+    /* Whole epochs, so that all runs have the same utterances. */
+    snprintf(arguments, sizeof arguments, "%s --batch-size %d --warmup-steps %d --num-steps %d", common, SHARING_BATCH,
+             SHARING_BATCHES, 2 * SHARING_BATCHES);
+    snprintf(half, sizeof half, "%s --batch-size %d --warmup-steps %d --num-steps %d", common, SHARING_BATCH / 2,
+             2 * SHARING_BATCHES, 2 * SHARING_BATCHES);
     const double share = share_find(profiler, common);
-    /* Whole epochs, so that all runs have the same batches. */
-    snprintf(arguments, sizeof arguments, "%s --warmup-steps %d --num-steps %d", common, SHARING_BATCHES,
-             2 * SHARING_BATCHES);
     snprintf(shared, sizeof shared, "%s --share-work on --shares 0:%g", arguments, share);
     snprintf(name, sizeof name, "sharing: packed features, %d a batch, %.1f %% of it on the data device", SHARING_BATCH,
              100 * share);
     bench_section(bench, name);
     for (int round = 0; round < rounds; round++) {
-        profile_begin(profiler, "sharing-one", "--device cpu:1", arguments, &run[0]);
-        one[round] = speed_measure(run, 1);
-        profile_begin(profiler, "sharing", PAIR, shared, &run[0]);
-        both[round] = speed_measure(run, 1);
-        profile_begin(profiler, "sharing-first-core", "--device cpu:0", arguments, &run[0]);
-        profile_begin(profiler, "sharing-second-core", "--device cpu:1", arguments, &run[1]);
-        apart[round] = speed_measure(run, 2);
+        profile_begin(profiler, "sharing-one", cores[1], "--device cpu:0", arguments, &run[0]);
+        one[round] = speed_of_one(&run[0]);
+        profile_begin(profiler, "sharing", ANY_CORE, PAIR, shared, &run[0]);
+        both[round] = speed_of_one(&run[0]);
+        profile_begin(profiler, "sharing-first-core", cores[0], "--device cpu:0", half, &run[0]);
+        profile_begin(profiler, "sharing-second-core", cores[1], "--device cpu:0", half, &run[1]);
+        speeds_of_two(run, &apart[round], &together[round]);
     }
-    sharing_report(bench, "two devices that share the work", both, one, rounds, 1.85);
-    sharing_report(bench, "two runs at the same time, one on each", apart, one, rounds, 0);
+    sharing_report(bench, "two devices that share the work", both, "one device", one, rounds, 1.85);
+    sharing_report(bench, "two runs at the same time, half a batch each", apart, "one device", one, rounds, 0);
+    sharing_report(bench, "the same if each step waited for the slower", together, "one device", one, rounds, 0);
+    sharing_report(bench, "two devices that share the work", both, "two runs in step", together, rounds, 0);
     train_corpus_close(&corpus);
     mx_device_close(device);
     mx_registry_close(registry);

@@ -8,15 +8,19 @@
 #
 # The two talk through shared memory, and through TCP between two network namespaces whose link is shaped to 10 and to 1
 # Gbit/s; that part needs root, ip and tc, and is left out without them. Bar: 1.85 times the frames a second of one.
-# Beside them stand two processes that know nothing of each other, one on each core: what the machine itself gives.
+# Beside them stand two processes that know nothing of each other, one on each core: what the machine itself gives
+# ('apart'); and what they would give if each waited for the other in every step ('in step': the mean of the longer of
+# their two times), which is the limit of whatever shares steps on this machine. The column 'of it' is relative to that.
 #
-# All cases take turns, ROUNDS times; a figure is the median over the rounds of what it is to the single rank of its round.
-# 'myxtts plan' predicts the step of two from the profile of one, and is compared with what was measured. The traces of
-# rank 0, with the sums of gradients beside the training that hides them, are in BUILD/bench/ranks-*.trace; the numbers in
+# All cases take turns, ROUNDS times; a figure is the median over the rounds of what it is to the single rank of its round,
+# which is measured at its beginning and at its end. 'myxtts plan' predicts the step of two from the profile of one, and is
+# compared with what was measured. The traces of rank 0, with the sums of gradients beside the training that hides them,
+# are in BUILD/bench/ranks-*.trace; 'hidden' is the share of the time of these sums in which training did not wait for
+# them or for the other rank; 'carry' is what they took of the core in that time. The numbers are in
 # BUILD/bench/ranks.json. Environment, with defaults:
 #
-#     ROUNDS=3
-#     STEPS=12              that are measured, of each run
+#     ROUNDS=5
+#     STEPS=7               that are measured, of each run
 #     BATCH=16              utterances of a rank
 #     LATENCY=100           microseconds of a message, for the prediction: the thread that carries them sleeps in between
 #     LINKS="10 1"          Gbit/s; "": shared memory alone
@@ -26,7 +30,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../tests/support/tones.sh"
 
 program="$(realpath "$1/myxtts")" folder="$1/bench" result="$1/bench/ranks.json"
-rounds="${ROUNDS:-3}" steps="${STEPS:-12}" batch="${BATCH:-16}" latency="${LATENCY:-100}"
+rounds="${ROUNDS:-5}" steps="${STEPS:-7}" batch="${BATCH:-16}" latency="${LATENCY:-100}"
 read -ra links <<<"${LINKS-10 1}"
 bar=1.85
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -51,7 +55,8 @@ two()
     local name="$1" file="$work/$1-$2.json"
     shift 2
     run "${enter[@]}" mpirun -n 2 --bind-to "$bind" "$@" "$program" "${common[@]}" --batch-per-rank --json "$file" \
-        --trace "$folder/ranks-$name.trace" >"$file.log" 2>&1 || { cat "$file.log"; exit 1; }
+        --trace "$file.trace" >"$file.log" 2>&1 || { cat "$file.log"; exit 1; }
+    cp "$file.trace" "$folder/ranks-$name.trace"
 }
 
 # link GBIT: two name spaces joined by a link of so many Gbit/s
@@ -96,7 +101,7 @@ tone_corpus "$work/corpus" 64 '$count = 46800; $loud = 9000; $step = 0.03 + 0.00
 "$program" prepare "$work/corpus" --out "$work/corpus.pack" --features --tokens chars >"$work/prepare.log" 2>&1 ||
     { cat "$work/prepare.log"; exit 1; }
 common=(profile --train-data "$work/corpus.pack" --set data.validation_fraction=0 --backend cpu --batch-size "$batch"
-    --num-steps "$steps" --warmup-steps 3 --auto-tune off --buffer-size 4)
+    --num-steps "$steps" --warmup-steps 2 --auto-tune off --buffer-size 4)
 if [[ ${#links[@]} -gt 0 ]] && { [[ $(id -u) -ne 0 ]] || ! command -v ip >/dev/null || ! command -v tc >/dev/null; }; then
     echo "the links need root, ip and tc: left out"
     links=()
@@ -118,35 +123,65 @@ for ((round = 1; round <= rounds; round++)); do
         "$program" plan --profile "$work/one-$round.json" --ranks 2 --bandwidth "$(perl -e "print $gbit / 8")" --latency "$latency" \
             --json >"$work/plan$gbit-$round.json"
     done
+    one "$first" "$work/again-$round.json"
 done
 
 title "what the second rank is worth"
 # shellcheck disable=SC2016 # Perl has its own variables
-perl -MJSON::PP -e '
+perl -MJSON::PP -MList::Util=min,max,sum -e '
     my ($work, $result, $rounds, $bar, $batch, $steps, @links) = @ARGV;
-    sub figures { local $/; open(my $f, "<:raw", "$work/$_[0]-$_[1].json") or die "$_[0]: $!"; decode_json(<$f>) }
+    my %read;
+    sub figures { $read{"@_"} //= do { local $/; open(my $f, "<:raw", "$work/$_[0]-$_[1].json$_[2]") or die "$_[0]: $!"; decode_json(<$f>) } }
     sub median { my @s = sort { $a <=> $b } @_; @s % 2 ? $s[$#s / 2] : ($s[@s / 2 - 1] + $s[@s / 2]) / 2 }
     sub over { my $code = shift; median(map { $code->($_) } 1 .. $rounds) }
+    sub mean { sum(@_) / @_ }
     my $speed = sub { my $name = shift; sub { figures($name, $_[0])->{frames_per_s} } };
-    my $one = $speed->("one");
-    my %all = (bar => $bar, rounds => $rounds, batch => $batch, steps => $steps, one_frames_per_s => over($one),
-               one_step_ms => over(sub { figures("one", $_[0])->{step}{mean} }),
-               apart_times => over(sub { ($speed->("apart")->($_[0]) + $speed->("other")->($_[0])) / $one->($_[0]) }));
-    printf("%-10s %10s %7s %9s %9s %10s %13s %10s\n", "", "frames/s", "times", "step ms", "sums ms", "waited ms", "predicted ms", "off by");
-    printf("%-10s %10.0f %7s %9.1f\n", "one", $all{one_frames_per_s}, "", $all{one_step_ms});
-    printf("%-10s %10s %6.3fx\n", "apart", "", $all{apart_times});
+    my $one = sub { mean(map { $speed->($_)->($_[0]) } "one", "again") };
+    my $one_ms = sub { mean(map { figures($_, $_[0])->{step}{mean} } "one", "again") };
+    # Two strangers, if each waited for the other in every step.
+    my $in_step_ms = sub {
+        my ($a, $b) = map { figures($_, $_[0])->{step}{times_ms} } "apart", "other";
+        mean(map { max($a->[$_], $b->[$_]) } 0 .. min($#$a, $#$b));
+    };
+    # The time in which any sum of the measured steps was under way, from the trace; milliseconds a step.
+    sub summed_ms {
+        my @spans = map { [$_->{ts}, $_->{ts} + $_->{dur}] } grep { ($_->{cat} // "") eq "sum" } @{figures(@_, ".trace")->{traceEvents}};
+        my @train = sort { $a->{ts} <=> $b->{ts} } grep { ($_->{cat} // "") eq "train" } @{figures(@_, ".trace")->{traceEvents}};
+        my ($from, $all) = ($train[-$steps]{ts}, 0);
+        for (sort { $a->[0] <=> $b->[0] } @spans) {
+            my $begin = max($_->[0], $from);
+            next if $_->[1] <= $begin;
+            $all += $_->[1] - $begin;
+            $from = $_->[1];
+        }
+        $all / 1e3 / $steps;
+    }
+    my %all = (bar => $bar, rounds => $rounds, batch => $batch, steps => $steps, one_frames_per_s => over($one), one_step_ms => over($one_ms),
+               apart_times => over(sub { ($speed->("apart")->($_[0]) + $speed->("other")->($_[0])) / $one->($_[0]) }),
+               in_step_ms => over($in_step_ms), in_step_times => over(sub { 2 * $one_ms->($_[0]) / $in_step_ms->($_[0]) }));
+    printf("%-8s %9s %7s %15s %7s %8s %8s %9s %8s %8s %13s %8s\n", "", "frames/s", "times", "rounds", "of it", "step ms", "sums ms",
+           "waited ms", "hidden", "carry ms", "predicted ms", "off by");
+    printf("%-8s %9.0f %7s %15s %7s %8.1f\n", "one", $all{one_frames_per_s}, "", "", "", $all{one_step_ms});
+    printf("%-8s %9s %6.3fx\n", "apart", "", $all{apart_times});
+    printf("%-8s %9s %6.3fx %15s %7s %8.1f\n", "in step", "", $all{in_step_times}, "", "", $all{in_step_ms});
     for my $name ("shared", map { "tcp$_" } @links) {
         my $plan = $name =~ /^tcp(.*)/ ? "plan$1" : undef;
-        my %row = (link => $name, frames_per_s => over($speed->($name)), times => over(sub { $speed->($name)->($_[0]) / $one->($_[0]) }),
-                   step_ms => over(sub { figures($name, $_[0])->{step}{mean} }), sums_ms => over(sub { figures($name, $_[0])->{plan}{sums_ms} }),
-                   waited_ms => over(sub { figures($name, $_[0])->{plan}{sums_waited_ms} }), predicted_ms => undef, off => undef);
+        my $told = sub { my $key = shift; over(sub { figures($name, $_[0])->{plan}{$key} }) };
+        my @times = map { $speed->($name)->($_) / $one->($_) } 1 .. $rounds;
+        my %row = (link => $name, frames_per_s => over($speed->($name)), times => median(@times), rounds => [map { 0 + sprintf("%.4f", $_) } @times],
+                   step_ms => over(sub { figures($name, $_[0])->{step}{mean} }), sums_ms => over(sub { summed_ms($name, $_[0]) }),
+                   waited_ms => $told->("sums_waited_ms"), carry_ms => $told->("carry_ms"), predicted_ms => undef, off => undef,
+                   hidden => over(sub { max(0, 1 - figures($name, $_[0])->{plan}{sums_waited_ms} / summed_ms($name, $_[0])) }));
+        $row{of_limit} = $row{times} / $all{in_step_times};
         if (defined $plan) {
             $row{predicted_ms} = over(sub { figures($plan, $_[0])->{ranks}[0]{step_ms} });
             $row{off} = over(sub { figures($plan, $_[0])->{ranks}[0]{step_ms} / figures($name, $_[0])->{step}{mean} - 1 });
         }
         push @{$all{two}}, \%row;
-        printf("%-10s %10.0f %6.3fx %9.1f %9.1f %10.1f %13s %10s\n", $name, @row{qw(frames_per_s times step_ms sums_ms waited_ms)},
-               map { defined $row{off} ? sprintf($_->[0], $_->[1]) : "-" } ["%.1f", $row{predicted_ms}], ["%+.1f %%", 100 * ($row{off} // 0)]);
+        printf("%-8s %9.0f %6.3fx %15s %5.1f %% %8.1f %8.1f %9.1f %6.1f %% %8.1f %13s %8s\n", $name, @row{qw(frames_per_s times)},
+               sprintf("%.2f to %.2f", min(@times), max(@times)), 100 * $row{of_limit}, @row{qw(step_ms sums_ms waited_ms)}, 100 * $row{hidden},
+               $row{carry_ms}, map { defined $row{off} ? sprintf($_->[0], $_->[1]) : "-" } ["%.1f", $row{predicted_ms}],
+               ["%+.1f %%", 100 * ($row{off} // 0)]);
     }
     my $bad = grep { $_->{times} < $bar } @{$all{two}};
     printf("\nbar: %.2fx; %s\nall figures: %s\n", $bar, $bad ? "MISSED by $bad of " . @{$all{two}} : "held by all", $result);
