@@ -100,6 +100,12 @@ done_with train --resume killed
 check "weights, optimizer and state are the same bit for bit" \
     cmp whole/checkpoints/step-00000020.safetensors killed/checkpoints/step-00000020.safetensors
 check "metrics are the same" cmp <(metrics whole) <(metrics killed)
+cp -r whole begun
+mv begun/corpus.pack begun/corpus.pack.part # as if it had ended before all recordings were in it
+truncate -s $(($(stat -c %s begun/corpus.pack.part) / 2)) begun/corpus.pack.part
+done_with train --resume begun --steps 22
+check "goes on with the cache that was begun" \
+    grep -qE 'the cache begun/corpus.pack goes on: ([1-9]|1[0-5]) of 16 recordings are in it already' stderr
 
 # ---- interrupts ----
 for signal in INT TERM; do
@@ -160,6 +166,11 @@ if "$program" devices --json | grep -q '"bf16":[[:space:]]*true'; then
         test "$(cmp mixed/checkpoints/step-00000008.safetensors plain/checkpoints/step-00000008.safetensors | wc -l)" -eq 1
     done_with train --train-data tones --output widened "${small[@]}" --init-from mixed --steps 2
     done_with train --train-data tones --output narrowed "${small[@]}" --init-from plain --mixed-precision --steps 2
+    fast=$("$program" devices cpu:0 --json | grep -c '"bf16_fast":[[:space:]]*true')
+    check "warns only where it saves no time" test "$(grep -c 'but no time' mixed/log.txt)" -eq $((1 - fast))
+    MYXTTS_BF16=avx512 done_with train --train-data tones --output slow "${small[@]}" --mixed-precision --steps 1
+    check "says once what multiplies, what would be faster, and what to do" test "$(grep -c \
+        "saves memory on cpu:0, but no time: AVX512-BF16 .*; AMX would be faster, but .* without '--mixed-precision'" stderr)" -eq 1
     check "it takes less memory" awk -v a="$(together)" -v b="$(together --mixed-precision)" \
         'BEGIN { exit !(b > 0 && b < 0.9 * a) }'
 fi

@@ -49,13 +49,16 @@ static void test_info(void **state)
     assert_true(info->memory_bytes == UINT64_C(1) << 30);
     assert_false(info->caps.host_visible);
     assert_true(info->caps.bf16_multiply && info->caps.peer_copy && info->caps.pinned_host && info->caps.event_times);
-    assert_true(info->caps.graphs);
+    assert_true(info->caps.graphs && info->caps.bf16_fast);
+    assert_string_equal(info->bf16_by, "tensor cores");
     assert_string_equal(mx_device_logical(pair.devices[1]), "GPU:1");
     cuda_close(&pair);
     cuda->set("capability", 75);
     cuda->set("peer", 0);
     opened(&pair, 1);
-    assert_false(mx_device_info(pair.devices[0])->caps.bf16_multiply);
+    assert_false(mx_device_info(pair.devices[0])->caps.bf16_multiply ||
+                 mx_device_info(pair.devices[0])->caps.bf16_fast);
+    assert_string_equal(mx_device_info(pair.devices[0])->bf16_by, "");
     assert_false(mx_device_info(pair.devices[0])->caps.peer_copy);
     assert_non_null(strstr(mx_device_info(pair.devices[0])->bf16_missing, "7.5"));
     cuda_close(&pair);

@@ -39,6 +39,7 @@ struct mx_device_caps {
     bool peer_copy;     /* direct copies to other devices of the same backend may exist, see mx_device_can_peer */
     bool pinned_host;   /* page-locked host memory makes copies faster */
     bool bf16_multiply; /* matrix multiply takes bf16 operands */
+    bool bf16_fast;     /* … and is faster with them than with fp32; where not, they save memory alone */
     bool event_times;   /* events carry device time stamps; otherwise host time at completion */
     bool graphs;        /* work can be recorded and started as one, see mx_graph_begin */
 };
@@ -61,6 +62,8 @@ struct mx_device_info {
                               like, charged to its budget */
     char bf16_missing[96]; /* without caps.bf16_multiply: what it would take ("the processor has no avx512_bf16"), or ""
                             */
+    char bf16_by[24];      /* with caps.bf16_multiply: what multiplies them ("AMX", "tensor cores") */
+    char bf16_slow[96];    /* the same without caps.bf16_fast: what would be faster, and why it is not used */
     char products[16];     /* the library that multiplies its matrices: "CLBlast"; "": this program's own kernels */
     char products_missing[96]; /* one that would do it faster: "CLBlast is not installed: …"; "" if there is none */
 };

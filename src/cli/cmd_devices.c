@@ -4,8 +4,8 @@
  * missing.
  *
  * JSON (--json), one object:
- *   devices   [{device, backend, index, name, kind, memory_bytes, compute_units, bf16, bf16_missing, products,
- *               products_missing, pci_bus, numa_node, cores,
+ *   devices   [{device, backend, index, name, kind, memory_bytes, compute_units, bf16, bf16_missing, bf16_by,
+ *               bf16_fast, bf16_slow, products, products_missing, pci_bus, numa_node, cores,
  *               data_limit_bytes, data_limit_set, model_limit_bytes, model_limit_set}]
  *   topology  {matrix: [[word, …], …] in the order of devices, words: {word: meaning}}
  *   backends  [{name, compiled, available, device_count, reason, hint}]
@@ -43,8 +43,7 @@ static const struct mx_option options[] = {
     {MX_OPTION_INT(struct values, opencl_split, "opencl-split", "N", 1, MX_SETTINGS_CPU_DEVICES_MAX,
                    "device.opencl_split of the settings",
                    "Split each OpenCL device of CPU type into this many parts, at most one for each compute unit.")},
-    {MX_SETTINGS_OPTION_CONFIG(struct values)},
-    {MX_SETTINGS_OPTION_SET(struct values)},
+    MX_SETTINGS_OPTIONS(struct values),
 };
 
 static const struct mx_example examples[] = {
@@ -161,7 +160,8 @@ static void row_fill(const struct listing *listing, const struct mx_device_info 
     bytes_text(info->memory_bytes, false, row->cells[2], size);
     snprintf(row->cells[3], size, "%d %s%s", info->compute_units, info->kind == MX_DEVICE_CPU ? "core" : "unit",
              info->compute_units == 1 ? "" : "s");
-    snprintf(row->cells[4], size, "%s%s%s", info->caps.bf16_multiply ? "fp32, bf16" : "fp32",
+    snprintf(row->cells[4], size, "fp32%s%s%s%s%s%s", info->caps.bf16_multiply ? ", bf16" : "",
+             info->bf16_by[0] != '\0' ? " (" : "", info->bf16_by, info->bf16_by[0] != '\0' ? ")" : "",
              info->products[0] != '\0' ? " by " : "", info->products);
     bytes = limit_bytes(listing, info, MX_ROLE_DATA, &set);
     bytes_text(bytes, set, row->cells[5], size);
@@ -202,6 +202,9 @@ static int devices_append(const struct listing *listing, struct mx_text *out)
         if (info->products_missing[0] != '\0')
             mx_text_append(out, "  %s:%d could multiply faster: %s\n", info->backend, info->index,
                            info->products_missing);
+        if (info->bf16_slow[0] != '\0')
+            mx_text_append(out, "  %s:%d saves memory with bf16, but no time: %s\n", info->backend, info->index,
+                           info->bf16_slow);
     }
     rc = out->failure;
     mx_free(rows);
@@ -313,6 +316,9 @@ static void device_json(const struct listing *listing, const struct mx_device_in
     json_check(cJSON_AddNumberToObject(object, "compute_units", info->compute_units), failures);
     json_check(cJSON_AddBoolToObject(object, "bf16", info->caps.bf16_multiply), failures);
     json_check(cJSON_AddStringToObject(object, "bf16_missing", info->bf16_missing), failures);
+    json_check(cJSON_AddStringToObject(object, "bf16_by", info->bf16_by), failures);
+    json_check(cJSON_AddBoolToObject(object, "bf16_fast", info->caps.bf16_fast), failures);
+    json_check(cJSON_AddStringToObject(object, "bf16_slow", info->bf16_slow), failures);
     json_check(cJSON_AddStringToObject(object, "products", info->products), failures);
     json_check(cJSON_AddStringToObject(object, "products_missing", info->products_missing), failures);
     json_check(cJSON_AddStringToObject(object, "pci_bus", info->pci_bus), failures);
@@ -411,14 +417,11 @@ const struct mx_command mx_command_devices = {
             .summary = "show the devices of this machine and how they are connected",
             .description =
                 "Lists each device with its memory, its cores or compute units and the memory limits that the data and "
-                "the model role would get on it; then how near each two devices are, in the words of 'nvidia-smi topo "
+                "the model role would get on it, and what multiplies bf16 numbers there; then how near each two "
+                "devices are, in the words of 'nvidia-smi topo "
                 "-m'; then the backends that are missing, why, and what would add them.\nWith names such as cpu:0 only "
                 "these devices are shown; a name that does not exist is an error with exit code 3.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

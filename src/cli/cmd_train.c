@@ -75,13 +75,12 @@ static const struct mx_option options[] = {
                     "Change each recording a little in each epoch; 'myxtts config' shows how, under data.augment.")},
     MX_PIPELINE_OPTIONS(struct values),
     {MX_OPTION_FLAG(struct values, mixed_precision, "mixed-precision",
-                    "Multiply bf16 numbers with fp32 sums and weights: faster and smaller, on devices that 'myxtts "
-                    "devices' shows with bf16; refused on others.")},
+                    "Multiply bf16 numbers with fp32 sums and weights: takes less memory, and less time with AMX or "
+                    "on a GPU. On devices that 'myxtts devices' shows with bf16; refused on others.")},
     {MX_RANKS_OPTION_TIMEOUT(struct values)},
     {MX_OPTION_FLAG(struct values, dry_run, "dry-run",
                     "Print the sizes of the network and the memory that training would take, and end.")},
-    {MX_SETTINGS_OPTION_CONFIG(struct values)},
-    {MX_SETTINGS_OPTION_SET(struct values)},
+    MX_SETTINGS_OPTIONS(struct values),
 };
 
 /* Flags that are settings under a shorter name. */
@@ -287,12 +286,8 @@ const struct mx_command mx_command_train = {
                 "the end report.html ('myxtts report' makes it anew at any time).\nCtrl-C or SIGTERM ends it after "
                 "the step that is under way, saved, with exit code 4; '--resume' then goes on as if nothing had "
                 "happened, bit for bit. A step whose loss or gradient is not finite never reaches the weights.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
             .former = mx_former_train,
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

@@ -211,10 +211,21 @@ void mx_device_pair_close(struct mx_device_pair *pair)
     *pair = (struct mx_device_pair){0};
 }
 
+bool mx_device_bf16_slow(const struct mx_device *device, char *out, size_t size)
+{
+    const struct mx_device_info *const info = mx_device_info(device);
+    if (!info->caps.bf16_multiply || info->caps.bf16_fast) return false;
+    snprintf(out, size, "mixed precision saves memory on %s, but no time: %s multiplies the bf16 numbers%s%s",
+             mx_device_name(device), info->bf16_by, info->bf16_slow[0] != '\0' ? "; " : "", info->bf16_slow);
+    return true;
+}
+
 void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer)
 {
     const char *const mode = mx_mode_name(pair->choice.mode);
     const struct mx_device_info *const model = mx_device_info(pair->model);
+    const bool mixed = settings->training.mixed_precision;
+    char slow[MX_DEVICE_BF16_BYTES];
     mx_info("🚀 Intelligent GPU Pipeline: %s", mode);
     if (mx_device_pair_multi(pair)) {
         mx_info("   - Data Processing GPU: %d", mx_device_info(pair->data)->index);
@@ -227,6 +238,8 @@ void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_
     }
     if (model->products[0] != '\0') mx_info("   - Products: %s", model->products);
     if (model->products_missing[0] != '\0') mx_info("   - Products: our own kernels (%s)", model->products_missing);
+    if (mixed && model->caps.bf16_fast) mx_info("   - Mixed Precision: bf16 by %s", model->bf16_by);
+    if (mixed && mx_device_bf16_slow(pair->model, slow, sizeof slow)) mx_warn("%s; " MX_DEVICE_BF16_HINT, slow);
     if (settings->pipeline.overlap)
         mx_info("   - Prefetching to /%s with buffer_size=%d", mx_device_logical(pair->data), (int)buffer);
     else

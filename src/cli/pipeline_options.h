@@ -101,7 +101,13 @@ static inline bool mx_device_pair_multi(const struct mx_device_pair *pair)
     return pair->choice.mode == MX_MODE_MULTI;
 }
 
-/* Says how batches will flow: mode, devices, buffer of so many batches, where the model will be. */
+/* Does mixed precision save no time on the device? Then `out` [size] says so, and what would. */
+bool mx_device_bf16_slow(const struct mx_device *device, char *out, size_t size);
+#define MX_DEVICE_BF16_BYTES 320 /* room for it */
+#define MX_DEVICE_BF16_HINT  "train without '--mixed-precision' where time counts more than memory"
+
+/* Says how batches will flow: mode, devices, buffer of so many batches, where the model will be; and warns of mixed
+ * precision where that saves no time. */
 void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer);
 
 #endif

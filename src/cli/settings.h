@@ -112,12 +112,13 @@ struct mx_settings {
 
 extern const struct mx_config_schema mx_settings_schema;
 
-/* Options that commands with settings share: the members of two options, in braces, over a struct that has a
- * `const char *config` and a `struct mx_option_list set`. */
-#define MX_SETTINGS_OPTION_CONFIG(object)                                                                              \
-    MX_OPTION_STRING(object, config, "config", "FILE", NULL, "Read settings from this YAML file."), .letter = 'c'
-#define MX_SETTINGS_OPTION_SET(object)                                                                                 \
-    MX_OPTION_LIST(object, set, "set", "SECTION.KEY=VALUE", "Override one setting, after the file is read.")
+/* Elements of the table of a command with settings, whose struct has `const char *config` and
+ * `struct mx_option_list set`. */
+#define MX_SETTINGS_OPTIONS(object)                                                                                    \
+    {MX_OPTION_STRING(object, config, "config", "FILE", NULL, "Read settings from this YAML file."), .letter = 'c'},   \
+    {                                                                                                                  \
+        MX_OPTION_LIST(object, set, "set", "SECTION.KEY=VALUE", "Override one setting, after the file is read.")       \
+    }
 
 /* Everything that the optimization level decides becomes its number, where the user gave none. */
 void mx_settings_resolve(struct mx_settings *settings);

@@ -53,9 +53,9 @@ static void devices_say(struct mx_validate_report *r, const struct mx_registry *
     for (int i = 0; i < mx_registry_device_count(registry); i++) {
         const struct mx_device_info *const info = mx_registry_device(registry, i);
         if (strcmp(info->backend, backend) != 0) continue;
-        mx_validate_say(r, MX_FINDING_PASS, NULL, "%s:%d: %s, %s%s%s", info->backend, info->index, info->name,
-                        mx_bytes_text(info->memory_bytes, size), info->products[0] != '\0' ? ", products by " : "",
-                        info->products);
+        mx_validate_say(r, MX_FINDING_PASS, NULL, "%s:%d: %s, %s%s%s%s%s", info->backend, info->index, info->name,
+                        mx_bytes_text(info->memory_bytes, size), info->bf16_by[0] != '\0' ? ", bf16 by " : "",
+                        info->bf16_by, info->products[0] != '\0' ? ", products by " : "", info->products);
         if (info->products_missing[0] != '\0')
             mx_validate_say(r, MX_FINDING_NOTE, "it would multiply matrices faster", "%s:%d: %s", info->backend,
                             info->index, info->products_missing);

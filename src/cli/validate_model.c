@@ -128,7 +128,7 @@ int mx_validate_model(struct mx_validate *v)
     struct trial trial = {.stream = NULL};
     struct mx_validate_report *const r = &v->report;
     struct mx_train_job *const job = &v->job;
-    char text[MX_BYTES_TEXT_BYTES];
+    char text[MX_BYTES_TEXT_BYTES], slow[MX_DEVICE_BF16_BYTES];
     MX_TRY(job_prepare(v));
     const bool two = mx_validate_multi(v);
     const char *const logical = mx_device_logical(job->device);
@@ -156,6 +156,8 @@ int mx_validate_model(struct mx_validate *v)
                     job->options.model.size.name, changes_of(&job->options.model.size), (double)p->parameters * 1e-6);
     mx_validate_say(r, MX_FINDING_PASS, NULL, "Its memory, %s as planned, is on %s%s", mx_bytes_text(taken, text),
                     logical, two ? "; GPU:0 holds none of it" : "");
+    if (job->options.model.mixed && mx_device_bf16_slow(job->device, slow, sizeof slow))
+        mx_validate_say(r, MX_FINDING_WARNING, MX_DEVICE_BF16_HINT, "%s", slow);
 out:
     trial_close(&trial);
     return rc;

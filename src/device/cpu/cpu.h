@@ -16,8 +16,8 @@ struct mx_cpu_event;
 struct mx_cpu_state {
     const struct mx_cpu_kernels *kernels;
     enum mx_cpu_bf16 bf16;
-    char bf16_missing[96]; /* with MX_CPU_BF16_NONE: why */
-    int *cores;            /* cores of this process, ascending */
+    char bf16_lack[96]; /* with less than AMX: why it is not more */
+    int *cores;         /* cores of this process, ascending */
     int core_count;
     int device_count; /* device d has cores core_count·d/device_count and up to the next device's */
     uint64_t memory_bytes;
@@ -33,10 +33,12 @@ static inline int mx_cpu_first_core(const struct mx_cpu_state *state, int device
 /* The best kernels of this build that this processor runs; `forced` (NULL or "": none) names others. */
 int mx_cpu_kernels_choose(const char *forced, const struct mx_cpu_kernels **out);
 /* What bf16 numbers are multiplied with by these kernels on this processor under this operating system; asks the latter
- * for its permission to use AMX, which holds for the process. `forced` (NULL or "": none) names another. With
- * MX_CPU_BF16_NONE `missing` [size] tells why. */
-int mx_cpu_bf16_choose(const struct mx_cpu_kernels *kernels, const char *forced, enum mx_cpu_bf16 *out, char *missing,
+ * for its permission to use AMX, which holds for the process. `forced` (NULL or "": none) names another. With less than
+ * AMX `lack` [size] tells why it is not more. */
+int mx_cpu_bf16_choose(const struct mx_cpu_kernels *kernels, const char *forced, enum mx_cpu_bf16 *out, char *lack,
                        size_t size);
+/* What a device that multiplies so says of itself: bf16_multiply, bf16_fast and the texts about bf16. */
+void mx_cpu_bf16_describe(enum mx_cpu_bf16 level, const char *lack, struct mx_device_info *out);
 
 /* ---- cpu_backend.c ---- */
 /* Memory of a device: 64-byte aligned, large pieces in huge pages that are placed where they are first touched. */

@@ -139,8 +139,8 @@ static int state_open(const struct mx_registry_options *options, void **out)
     struct mx_cpu_state *const state = mx_alloc(1, sizeof *state);
     if (!state) return MX_ERR_NO_MEMORY;
     MX_TRY(mx_cpu_kernels_choose(getenv("MYXTTS_ISA"), &state->kernels));
-    MX_TRY(mx_cpu_bf16_choose(state->kernels, getenv("MYXTTS_BF16"), &state->bf16, state->bf16_missing,
-                              sizeof state->bf16_missing));
+    MX_TRY(mx_cpu_bf16_choose(state->kernels, getenv("MYXTTS_BF16"), &state->bf16, state->bf16_lack,
+                              sizeof state->bf16_lack));
     MX_TRY(state->core_count = mx_thread_cores(NULL, 0));
     state->cores = mx_alloc((size_t)state->core_count, sizeof *state->cores);
     if (!state->cores) {
@@ -201,9 +201,8 @@ static int state_device_info(void *context, int index, struct mx_device_info *ou
         if (core_node(cores[i]) != out->numa_node) out->numa_node = -1; /* on several */
     }
     /* Copies run on the device's own cores, between its other work: they do not overlap it. */
-    out->caps = (struct mx_device_caps){
-        .host_visible = true, .peer_copy = true, .bf16_multiply = state->bf16 != MX_CPU_BF16_NONE, .event_times = true};
-    snprintf(out->bf16_missing, sizeof out->bf16_missing, "%s", state->bf16_missing);
+    out->caps = (struct mx_device_caps){.host_visible = true, .peer_copy = true, .event_times = true};
+    mx_cpu_bf16_describe(state->bf16, state->bf16_lack, out);
     return 0;
 }
 

@@ -92,25 +92,26 @@ static bool tiles_permitted(void)
     return syscall(SYS_arch_prctl, REQUEST_COMPONENT, TILE_DATA) == 0;
 }
 
-/* The best that processor and operating system have, and what is missing if that is nothing. */
-static enum mx_cpu_bf16 bf16_best(const char **missing)
+/* The best that processor and operating system have, and what it lacks to be more than that. */
+static enum mx_cpu_bf16 bf16_best(const char **lack)
 {
     unsigned a, b, c, d;
     enum { AVX512_BF16 = 1u << 5, AMX_BF16 = 1u << 22, AMX_TILE = 1u << 24 };
-    *missing = "the processor has no avx512_bf16";
+    *lack = "the processor has no avx512_bf16";
     if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & AVX512_BF16)) return MX_CPU_BF16_NONE;
     const bool tiles = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & AMX_BF16) && (d & AMX_TILE);
+    *lack = tiles ? "the operating system does not permit it (Linux does from 5.16 on)" : "the processor has none";
     return tiles && tiles_permitted() ? MX_CPU_BF16_AMX : MX_CPU_BF16_AVX512;
 }
 #else
-static enum mx_cpu_bf16 bf16_best(const char **missing)
+static enum mx_cpu_bf16 bf16_best(const char **lack)
 {
-    *missing = "the kernels for it are written for x86-64";
+    *lack = "the kernels for it are written for x86-64";
     return MX_CPU_BF16_NONE;
 }
 #endif
 
-int mx_cpu_bf16_choose(const struct mx_cpu_kernels *kernels, const char *forced, enum mx_cpu_bf16 *out, char *missing,
+int mx_cpu_bf16_choose(const struct mx_cpu_kernels *kernels, const char *forced, enum mx_cpu_bf16 *out, char *lack,
                        size_t size)
 {
     const char *reason = "the kernels in use are not for AVX-512";
@@ -125,10 +126,27 @@ int mx_cpu_bf16_choose(const struct mx_cpu_kernels *kernels, const char *forced,
             return MX_FAIL(MX_ERR_USAGE, "unset MYXTTS_BF16 to let the program choose",
                            "MYXTTS_BF16 asks for %s, which processor or operating system do not have",
                            bf16_names[wanted]);
-        if (wanted == MX_CPU_BF16_NONE) reason = "MYXTTS_BF16 has switched it off";
+        if (wanted == MX_CPU_BF16_NONE)
+            reason = "MYXTTS_BF16 has switched it off";
+        else if (wanted < (int)best)
+            reason = "MYXTTS_BF16 is avx512";
         best = (enum mx_cpu_bf16)wanted;
     }
-    snprintf(missing, size, "%s", best == MX_CPU_BF16_NONE ? reason : "");
+    snprintf(lack, size, "%s", best == MX_CPU_BF16_AMX ? "" : reason);
     *out = best;
     return 0;
+}
+
+/* AVX512-BF16 alone counts as slow: the fp32 kernels beat it where both were measured (SPEED.md). */
+void mx_cpu_bf16_describe(enum mx_cpu_bf16 level, const char *lack, struct mx_device_info *out)
+{
+    static const char *const by[] = {
+        [MX_CPU_BF16_NONE] = "", [MX_CPU_BF16_AVX512] = "AVX512-BF16", [MX_CPU_BF16_AMX] = "AMX"};
+    out->caps.bf16_multiply = level != MX_CPU_BF16_NONE;
+    out->caps.bf16_fast = level == MX_CPU_BF16_AMX;
+    snprintf(out->bf16_by, sizeof out->bf16_by, "%s", by[level]);
+    snprintf(out->bf16_missing, sizeof out->bf16_missing, "%s", level == MX_CPU_BF16_NONE ? lack : "");
+    out->bf16_slow[0] = '\0';
+    if (level == MX_CPU_BF16_AVX512)
+        snprintf(out->bf16_slow, sizeof out->bf16_slow, "AMX would be faster, but %s", lack);
 }

@@ -207,11 +207,14 @@ static int state_device_info(void *context, int index, struct mx_device_info *ou
                                         .peer_copy = peers,
                                         .pinned_host = true,
                                         .bf16_multiply = bf16,
+                                        .bf16_fast = bf16,
                                         .event_times = true,
                                         .graphs = cu->graphs};
     out->work_bytes = mx_cuda_stream_bytes(out->memory_bytes, entry->capability);
     snprintf(out->products, sizeof out->products, "cuBLAS");
-    if (!bf16) {
+    if (bf16) {
+        snprintf(out->bf16_by, sizeof out->bf16_by, "tensor cores");
+    } else {
         snprintf(out->bf16_missing, sizeof out->bf16_missing,
                  "bf16 needs compute capability 8.0, this device has %d.%d", entry->capability / 10,
                  entry->capability % 10);
