@@ -33,41 +33,16 @@
 #define SILENT 2 /* the row with nothing to hear */
 #define LIMIT  ((size_t)1 << 24)
 
-struct fixture {
-    char *folder, *corpus, *file, *cache, *part;
-};
-
 static int setup(void **state)
 {
-    struct fixture *const fixture = mx_alloc(1, sizeof *fixture);
-    fixture->folder = folder_make();
-    folder_add(fixture->folder, "corpus");
-    fixture->corpus = mx_format("%s/corpus", fixture->folder);
-    fixture->file = mx_format("%s/made.pack", fixture->folder);
-    fixture->cache = mx_format("%s/cache.pack", fixture->folder);
-    fixture->part = mx_format("%s/cache.pack.part", fixture->folder);
-    small_corpus_make(fixture->corpus, ROWS, SMALL_SILENT);
+    small_place_make(state);
+    const struct small_place *const place = *state;
+    const struct mx_prepare_options options = small_corpus_packing(place->corpus, place->file);
     struct mx_prepare_report report;
-    struct mx_prepare_options options = MX_PREPARE_OPTIONS_DEFAULT;
-    options.corpus = fixture->corpus;
-    options.file = fixture->file;
-    options.row.tokens = MX_TOKENS_CHARS;
+    small_corpus_make(place->corpus, ROWS, SMALL_SILENT);
     const int rc = mx_prepare_run(&options, &report);
     mx_prepare_release(&report);
-    *state = fixture;
     return rc;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *const fixture = *state;
-    folder_remove(fixture->folder);
-    mx_free(fixture->corpus);
-    mx_free(fixture->file);
-    mx_free(fixture->cache);
-    mx_free(fixture->part);
-    mx_free(fixture);
-    return 0;
 }
 
 static struct mx_dataset_options options_of(const char *path, const char *cache)
@@ -136,8 +111,8 @@ static void load_and_compare(struct mx_dataset_reader *reader, const struct mx_d
 
 static void test_folder_and_packed_agree(void **state)
 {
-    const struct fixture *const fixture = *state;
-    struct mx_dataset *const packed = dataset_open(fixture->file, NULL);
+    const struct small_place *const place = *state;
+    struct mx_dataset *const packed = dataset_open(place->file, NULL);
     struct mx_dataset_reader *const packed_reader = reader_of(packed);
     assert_int_equal(mx_dataset_count(packed), ROWS - 1);
     assert_int_equal(mx_dataset_cached(packed), ROWS - 1);
@@ -147,7 +122,7 @@ static void test_folder_and_packed_agree(void **state)
     assert_int_equal(mx_dataset_speaker_count(packed), 1);
     assert_string_equal(mx_dataset_speaker(packed, 0), MX_MANIFEST_SPEAKER);
 
-    struct mx_dataset *dataset = dataset_open(fixture->corpus, NULL); /* no cache */
+    struct mx_dataset *dataset = dataset_open(place->corpus, NULL); /* no cache */
     struct mx_dataset_reader *reader = reader_of(dataset);
     const uint64_t fingerprint = mx_dataset_fingerprint(dataset);
     assert_int_equal(mx_dataset_count(dataset), ROWS);
@@ -162,7 +137,7 @@ static void test_folder_and_packed_agree(void **state)
     /* A cache that fills in two runs; the list is the same at all times. */
     for (int run = 0; run < 4; run++) {
         static const uint32_t before[] = {0, ROWS / 2, ROWS, ROWS};
-        dataset = dataset_open(fixture->corpus, fixture->cache);
+        dataset = dataset_open(place->corpus, place->cache);
         reader = reader_of(dataset);
         assert_int_equal(mx_dataset_cached(dataset), before[run]);
         assert_true(mx_dataset_fingerprint(dataset) == fingerprint);
@@ -171,11 +146,11 @@ static void test_folder_and_packed_agree(void **state)
             for (uint32_t i = count; i-- > 0;) load_and_compare(reader, dataset, i, packed_reader, packed);
         mx_dataset_reader_destroy(reader);
         mx_dataset_close(dataset);
-        assert_int_equal(access(fixture->cache, F_OK), run == 0 ? -1 : 0);
-        assert_int_equal(access(fixture->part, F_OK), run == 0 ? 0 : -1);
+        assert_int_equal(access(place->cache, F_OK), run == 0 ? -1 : 0);
+        assert_int_equal(access(place->cache_part, F_OK), run == 0 ? 0 : -1);
     }
     /* A finished cache can be trained from like any packed file. */
-    dataset = dataset_open(fixture->cache, NULL);
+    dataset = dataset_open(place->cache, NULL);
     assert_true(mx_dataset_fingerprint(dataset) == mx_dataset_fingerprint(packed));
     mx_dataset_close(dataset);
     mx_dataset_reader_destroy(packed_reader);
@@ -185,15 +160,15 @@ static void test_folder_and_packed_agree(void **state)
 /* A file that `prepare` made serves as the cache; one that is out of date does not. */
 static void test_prepared_file_as_cache(void **state)
 {
-    const struct fixture *const fixture = *state;
-    struct mx_dataset *dataset = dataset_open(fixture->corpus, fixture->file);
+    const struct small_place *const place = *state;
+    struct mx_dataset *dataset = dataset_open(place->corpus, place->file);
     assert_int_equal(mx_dataset_cached(dataset), ROWS);
     mx_dataset_close(dataset);
-    char *const wav = mx_format("%s/wavs/row-05.wav", fixture->corpus);
+    char *const wav = mx_format("%s/wavs/row-05.wav", place->corpus);
     const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
     assert_int_equal(utimensat(AT_FDCWD, wav, times, 0), 0);
     mx_free(wav);
-    dataset = dataset_open(fixture->corpus, fixture->file);
+    dataset = dataset_open(place->corpus, place->file);
     assert_int_equal(mx_dataset_cached(dataset), 0);
     mx_dataset_close(dataset);
 }
@@ -202,9 +177,9 @@ static void test_prepared_file_as_cache(void **state)
  * leaves the cache to others does not write one. */
 static void test_cache_of_the_given_vocabulary(void **state)
 {
-    const struct fixture *const fixture = *state;
-    struct mx_dataset *const own = dataset_open(fixture->corpus, fixture->file);
-    struct mx_dataset_options options = options_of(fixture->corpus, fixture->file);
+    const struct small_place *const place = *state;
+    struct mx_dataset *const own = dataset_open(place->corpus, place->file);
+    struct mx_dataset_options options = options_of(place->corpus, place->file);
     struct mx_dataset *dataset = NULL;
     options.row.vocabulary = mx_dataset_vocabulary(own);
     assert_int_equal(mx_dataset_open(&options, &dataset), 0);
@@ -221,9 +196,7 @@ static void test_cache_of_the_given_vocabulary(void **state)
     assert_int_equal(mx_dataset_open(&options, &dataset), 0);
     assert_int_equal(mx_dataset_cached(dataset), 0);
     mx_dataset_close(dataset);
-    char *const part = mx_format("%s.part", fixture->file);
-    assert_int_equal(access(part, F_OK), -1);
-    mx_free(part);
+    assert_int_equal(access(place->part, F_OK), -1);
     mx_vocabulary_destroy(other);
     mx_free(json);
     mx_dataset_close(own);
@@ -231,21 +204,21 @@ static void test_cache_of_the_given_vocabulary(void **state)
 
 static void test_damaged_journal(void **state)
 {
-    const struct fixture *const fixture = *state;
-    struct mx_dataset *const packed = dataset_open(fixture->file, NULL);
+    const struct small_place *const place = *state;
+    struct mx_dataset *const packed = dataset_open(place->file, NULL);
     struct mx_dataset_reader *const packed_reader = reader_of(packed);
-    struct mx_dataset *dataset = dataset_open(fixture->corpus, fixture->cache);
+    struct mx_dataset *dataset = dataset_open(place->corpus, place->cache);
     struct mx_dataset_reader *reader = reader_of(dataset);
     for (uint32_t i = 0; i < 8; i++) load_and_compare(reader, dataset, i, packed_reader, packed);
     mx_dataset_reader_destroy(reader);
     mx_dataset_close(dataset);
     char *data;
     size_t bytes;
-    assert_int_equal(mx_file_read(fixture->part, LIMIT, &data, &bytes), 0);
+    assert_int_equal(mx_file_read(place->cache_part, LIMIT, &data, &bytes), 0);
     data[bytes - 300] ^= 1; /* in the samples of the last record */
-    file_put(fixture->folder, "cache.pack.part", data, bytes);
+    file_put(place->folder, "cache.pack.part", data, bytes);
     mx_free(data);
-    dataset = dataset_open(fixture->corpus, fixture->cache);
+    dataset = dataset_open(place->corpus, place->cache);
     reader = reader_of(dataset);
     assert_int_equal(mx_dataset_cached(dataset), 8);
     for (uint32_t i = 0; i < ROWS; i++) load_and_compare(reader, dataset, i, packed_reader, packed);
@@ -258,10 +231,10 @@ static void test_damaged_journal(void **state)
 
 static void test_cache_that_cannot_be_written(void **state)
 {
-    const struct fixture *const fixture = *state;
+    const struct small_place *const place = *state;
     struct mx_dataset_item item;
-    char *const nowhere = mx_format("%s/missing/cache.pack", fixture->folder);
-    struct mx_dataset *const dataset = dataset_open(fixture->corpus, nowhere);
+    char *const nowhere = mx_format("%s/missing/cache.pack", place->folder);
+    struct mx_dataset *const dataset = dataset_open(place->corpus, nowhere);
     struct mx_dataset_reader *const reader = reader_of(dataset);
     for (int epoch = 0; epoch < 2; epoch++) assert_int_equal(mx_dataset_load(reader, 0, &item), 0);
     assert_int_equal(mx_dataset_cached(dataset), 0);
@@ -272,12 +245,12 @@ static void test_cache_that_cannot_be_written(void **state)
 
 static void test_changed_while_open(void **state)
 {
-    const struct fixture *const fixture = *state;
+    const struct small_place *const place = *state;
     struct mx_dataset_item item;
-    struct mx_dataset *const dataset = dataset_open(fixture->corpus, fixture->cache);
+    struct mx_dataset *const dataset = dataset_open(place->corpus, place->cache);
     struct mx_dataset_reader *const reader = reader_of(dataset);
     const struct tone tone = {22050, 1, 0x10002, 200, 0.2, 0.9, 0, 0};
-    tone_write(fixture->corpus, "wavs/row-07.wav", &tone);
+    tone_write(place->corpus, "wavs/row-07.wav", &tone);
     assert_int_equal(mx_dataset_load(reader, 7, &item), MX_ERR_DATA);
     assert_int_equal(item.reject, MX_REJECT_NONE);
     assert_non_null(strstr(mx_error_last()->message, "was changed while"));
@@ -289,19 +262,19 @@ static void test_changed_while_open(void **state)
 
 static void test_damaged_record(void **state)
 {
-    const struct fixture *const fixture = *state;
+    const struct small_place *const place = *state;
     struct mx_packed_file *packed;
     struct mx_dataset_item item;
     char *data;
     size_t bytes;
-    assert_int_equal(mx_packed_open(fixture->file, &packed), 0);
+    assert_int_equal(mx_packed_open(place->file, &packed), 0);
     const uint64_t offset = mx_packed_record(packed, 9)->payload_offset;
     mx_packed_close(packed);
-    assert_int_equal(mx_file_read(fixture->file, LIMIT, &data, &bytes), 0);
+    assert_int_equal(mx_file_read(place->file, LIMIT, &data, &bytes), 0);
     data[offset + 2000] ^= 8;
-    file_put(fixture->folder, "made.pack", data, bytes);
+    file_put(place->folder, "made.pack", data, bytes);
     mx_free(data);
-    struct mx_dataset *const dataset = dataset_open(fixture->file, NULL);
+    struct mx_dataset *const dataset = dataset_open(place->file, NULL);
     struct mx_dataset_reader *const reader = reader_of(dataset);
     const uint32_t index = find(dataset, "row-09");
     for (uint32_t i = 0; i < mx_dataset_count(dataset); i++)
@@ -323,17 +296,17 @@ static struct mx_vocabulary *vocabulary_of(const char *json)
 /* Numbers of another vocabulary, by which a model was trained. */
 static void test_vocabularies(void **state)
 {
-    const struct fixture *const fixture = *state;
+    const struct small_place *const place = *state;
     struct mx_dataset *dataset;
     struct mx_dataset_item item, own_item;
     char json[1024], symbols[512] = "";
-    struct mx_dataset *const own = dataset_open(fixture->file, NULL);
+    struct mx_dataset *const own = dataset_open(place->file, NULL);
     struct mx_dataset_reader *const own_reader = reader_of(own);
     for (int letter = 'z'; letter >= 'a'; letter--)
         snprintf(symbols + strlen(symbols), sizeof symbols - strlen(symbols), "\"%c\",", letter);
     static const char head[] = "{\"format\":\"myxtts-vocabulary\",\"version\":1,\"mode\":\"chars\",\"cleaner\":1,";
     snprintf(json, sizeof json, "%s\"languages\":[\"fa\",\"en\"],\"symbols\":[%s\" \",\",\",\".\"]}", head, symbols);
-    struct mx_dataset_options options = options_of(fixture->file, NULL);
+    struct mx_dataset_options options = options_of(place->file, NULL);
     struct mx_vocabulary *vocabulary = vocabulary_of(json);
     options.row.vocabulary = vocabulary;
     assert_int_equal(mx_dataset_open(&options, &dataset), 0);
@@ -364,12 +337,12 @@ static void test_vocabularies(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(json, sizeof json, "%s", head);
         const size_t used = strlen(json);
-        const char *const place = strstr(cases[i].rest, "%s");
-        if (place == NULL)
+        const char *const gap = strstr(cases[i].rest, "%s");
+        if (gap == NULL)
             snprintf(json + used, sizeof json - used, "%s", cases[i].rest);
         else
-            snprintf(json + used, sizeof json - used, "%.*s%s%s", (int)(place - cases[i].rest), cases[i].rest, symbols,
-                     place + 2);
+            snprintf(json + used, sizeof json - used, "%.*s%s%s", (int)(gap - cases[i].rest), cases[i].rest, symbols,
+                     gap + 2);
         vocabulary = vocabulary_of(json);
         options.row.vocabulary = vocabulary;
         assert_int_equal(mx_dataset_open(&options, &dataset), MX_ERR_DATA);
@@ -382,21 +355,21 @@ static void test_vocabularies(void **state)
 
 static void test_names_rows_that_are_not_in_the_list(void **state)
 {
-    const struct fixture *const fixture = *state;
+    const struct small_place *const place = *state;
     const char *id;
     enum mx_reject reject;
     uint32_t row = 0;
-    struct mx_dataset *dataset = dataset_open(fixture->file, NULL);
+    struct mx_dataset *dataset = dataset_open(place->file, NULL);
     assert_true(mx_dataset_left_out(dataset, &row, &id, &reject));
     assert_string_equal(id, "row-02");
     assert_int_equal(reject, MX_REJECT_SILENT);
     assert_false(mx_dataset_left_out(dataset, &row, &id, &reject));
     mx_dataset_close(dataset);
     /* A folder tells what texts and headers tell: that a recording is silent comes out later. */
-    char *const recording = mx_format("%s/wavs/row-%02d.wav", fixture->corpus, ROWS - 1);
+    char *const recording = mx_format("%s/wavs/row-%02d.wav", place->corpus, ROWS - 1);
     assert_int_equal(unlink(recording), 0);
     mx_free(recording);
-    dataset = dataset_open(fixture->corpus, NULL);
+    dataset = dataset_open(place->corpus, NULL);
     row = 0;
     assert_true(mx_dataset_left_out(dataset, &row, &id, &reject));
     assert_string_equal(id, "row-19");
@@ -407,9 +380,9 @@ static void test_names_rows_that_are_not_in_the_list(void **state)
 
 static void test_split(void **state)
 {
-    const struct fixture *const fixture = *state;
+    const struct small_place *const place = *state;
     struct mx_dataset *dataset, *other;
-    struct mx_dataset_options options = options_of(fixture->file, NULL);
+    struct mx_dataset_options options = options_of(place->file, NULL);
     options.manifest.validation_fraction = 0.2;
     uint32_t chosen = 0, same = 0;
     assert_int_equal(mx_dataset_open(&options, &dataset), 0);
@@ -463,10 +436,10 @@ static void crowd_load(void *context, int worker)
 
 static void test_threads(void **state)
 {
-    const struct fixture *const fixture = *state;
+    const struct small_place *const place = *state;
     struct mx_pool *pool;
-    struct crowd crowd = {.dataset = dataset_open(fixture->corpus, fixture->cache),
-                          .packed = dataset_open(fixture->file, NULL)};
+    struct crowd crowd = {.dataset = dataset_open(place->corpus, place->cache),
+                          .packed = dataset_open(place->file, NULL)};
     assert_int_equal(mx_pool_create(&(struct mx_pool_options){.name = "crowd", .workers = THREADS}, &pool), 0);
     mx_pool_run(pool, crowd_load, &crowd);
     mx_pool_destroy(pool);
@@ -475,16 +448,16 @@ static void test_threads(void **state)
     mx_dataset_close(crowd.dataset);
     mx_dataset_close(crowd.packed);
     struct mx_packed_file *packed;
-    assert_int_equal(mx_packed_open(fixture->cache, &packed), 0);
+    assert_int_equal(mx_packed_open(place->cache, &packed), 0);
     assert_int_equal(mx_packed_verify(packed), 0);
     mx_packed_close(packed);
 }
 
 static void test_loop_takes_no_memory(void **state)
 {
-    const struct fixture *const fixture = *state;
+    const struct small_place *const place = *state;
     struct mx_dataset_item item;
-    struct mx_dataset *const dataset = dataset_open(fixture->file, NULL);
+    struct mx_dataset *const dataset = dataset_open(place->file, NULL);
     struct mx_dataset_reader *const reader = reader_of(dataset);
     for (uint32_t i = 0; i < mx_dataset_count(dataset); i++) assert_int_equal(mx_dataset_load(reader, i, &item), 0);
     const uint64_t before = mx_alloc_count();
@@ -497,7 +470,7 @@ static void test_loop_takes_no_memory(void **state)
 int main(void)
 {
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, small_place_remove)
     const struct CMUnitTest tests[] = {
         TEST(test_folder_and_packed_agree),
         TEST(test_prepared_file_as_cache),

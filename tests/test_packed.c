@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Packed corpora: what is written is read back, a file that is cut off, damaged or hostile is refused and named, and a
- * journal survives whatever ends it.
+ * Packed corpora: what is written is read back, and a file that is cut off, damaged or hostile is refused and named.
+ * The journal that they grow in: test_packed_journal.c.
  */
 // clang-format off
 #include <setjmp.h>
@@ -14,141 +14,17 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/rng.h"
 #include "corpus/packed.h"
 #include "myxtts/error.h"
+#include "support/packed_rows.h"
 #include "support/recording.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define ROWS   6
-#define LIMIT  ((size_t)1 << 24)
-#define BROKEN 3 /* a rejected row */
-
-static const char metadata[] =
-    "{\"format\":\"myxtts-packed\",\"options\":{\"kind\":\"audio\"},\"speakers\":[\"ann\",\"bob\"],"
-    "\"validation\":\"seeded\",\"vocabulary\":{\"format\":\"myxtts-vocabulary\",\"version\":1,\"mode\":\"chars\","
-    "\"cleaner\":1,\"languages\":[\"en\"],\"symbols\":[\" \",\"a\",\"b\",\"c\"]}}";
-static const uint64_t keys[ROWS] = {11, 22, 33, 44, 55, 66};
-static const struct mx_packed_tensor tensors[] = {{.name = "mel", .columns = 5}, {.name = "pitch", .columns = 1}};
-
-struct fixture {
-    char *folder, *path, *part;
-};
-
-static int setup(void **state)
-{
-    struct fixture *const fixture = mx_alloc(1, sizeof *fixture);
-    fixture->folder = folder_make();
-    fixture->path = mx_format("%s/corpus.pack", fixture->folder);
-    fixture->part = mx_format("%s/corpus.pack.part", fixture->folder);
-    *state = fixture;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *const fixture = *state;
-    folder_remove(fixture->folder);
-    mx_free(fixture->path);
-    mx_free(fixture->part);
-    mx_free(fixture);
-    return 0;
-}
-
-/* ---- rows to write ---- */
-
-static struct mx_packed_plan plan_of(enum mx_packed_kind kind)
-{
-    return (struct mx_packed_plan){.kind = kind,
-                                   .tensors = kind == MX_PACKED_FEATURES ? tensors : NULL,
-                                   .tensor_count = kind == MX_PACKED_FEATURES ? 2 : 0,
-                                   .metadata = metadata,
-                                   .record_count = ROWS,
-                                   .vocabulary_size = 6,
-                                   .keys = keys,
-                                   .options_hash = 5,
-                                   .source_hash = 6};
-}
-
-#define SAMPLES_MAX 4000
-static uint32_t samples_of(uint32_t row)
-{
-    return 100 + row * 37;
-}
-
-static float sample_of(uint32_t row, uint32_t i)
-{
-    return 0.3f * (float)(row + 1) * mx_rng_normal(1, row, i) / 4.0f;
-}
-
-static uint32_t frames_of(uint32_t row)
-{
-    return 3 + row;
-}
-
-static void row_append(struct mx_packed_writer *writer, uint32_t row)
-{
-    static float samples[SAMPLES_MAX], mel[100], pitch[20];
-    char id[16];
-    struct mx_packed_buffer buffer = {0};
-    const int32_t tokens[] = {0, 2, 3, (int32_t)(2 + row % 4), 1};
-    const bool good = row != BROKEN;
-    snprintf(id, sizeof id, "row-%u", row);
-    for (uint32_t i = 0; i < samples_of(row); i++) samples[i] = sample_of(row, i);
-    for (uint32_t i = 0; i < frames_of(row) * 5; i++) mel[i] = (float)(row * 1000 + i) / 3.0f;
-    for (uint32_t i = 0; i < frames_of(row); i++) pitch[i] = (float)(row * 1000 + i) / 7.0f;
-    const struct mx_packed_record head = {.row = row,
-                                          .key = keys[row],
-                                          .source_bytes = 1000 + row,
-                                          .source_mtime_ns = -5,
-                                          .reject = good ? 0 : MX_REJECT_SILENT,
-                                          .line = row + 1,
-                                          .speaker = row % 2,
-                                          .samples = samples_of(row),
-                                          .samples_bound = samples_of(row) + 9,
-                                          .frames = frames_of(row),
-                                          .token_count = good ? 5 : 0};
-    const struct mx_packed_view view = {.id = id,
-                                        .text = "As written",
-                                        .spoken = "a b c",
-                                        .detail = good ? "" : "nothing to hear",
-                                        .tokens = tokens,
-                                        .samples = samples,
-                                        .tensors = {mel, pitch}};
-    assert_int_equal(mx_packed_encode(mx_packed_writer_header(writer), &head, &view, &buffer), 0);
-    assert_int_equal(mx_packed_writer_append(writer, &buffer), 0);
-    mx_packed_buffer_release(&buffer);
-}
-
-static struct mx_packed_writer *writer_open(const struct fixture *fixture, enum mx_packed_kind kind,
-                                            enum mx_packed_resume resume)
-{
-    struct mx_packed_writer *writer;
-    const struct mx_packed_plan plan = plan_of(kind);
-    assert_int_equal(mx_packed_writer_open(fixture->path, &plan, resume, &writer), 0);
-    return writer;
-}
-
-/* Writes the missing rows, finishes and hands out the bytes. */
-static char *file_make(const struct fixture *fixture, enum mx_packed_kind kind, enum mx_packed_resume resume,
-                       size_t *bytes)
-{
-    char *data;
-    struct mx_packed_writer *const writer = writer_open(fixture, kind, resume);
-    for (uint32_t row = mx_packed_writer_count(writer); row < ROWS; row++) row_append(writer, row);
-    assert_int_equal(mx_packed_writer_finish(writer), 0);
-    mx_packed_writer_close(writer);
-    assert_int_equal(mx_file_read(fixture->path, LIMIT, &data, bytes), 0);
-    return data;
-}
 
 /* A copy that is aligned as a mapping is. */
 static void *aligned(const void *data, size_t bytes)
@@ -395,156 +271,6 @@ static void test_other_files(void **state)
     assert_false(mx_packed_detect(fixture->path));
     assert_null(packed);
 }
-
-/* ---- the journal ---- */
-
-static void test_resume_at_every_length(void **state)
-{
-    const struct fixture *const fixture = *state;
-    size_t bytes, journal_bytes, again_bytes;
-    char *journal;
-    char *const whole = file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes);
-    struct mx_packed_writer *const writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH);
-    for (uint32_t row = 0; row < ROWS; row++) row_append(writer, row);
-    mx_packed_writer_close(writer);
-    assert_int_equal(mx_file_read(fixture->part, LIMIT, &journal, &journal_bytes), 0);
-    for (size_t length = 0; length <= journal_bytes; length += 97) {
-        file_put(fixture->folder, "corpus.pack.part", journal, length);
-        char *const again = file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_IN_ORDER, &again_bytes);
-        assert_int_equal(again_bytes, bytes);
-        assert_memory_equal(again, whole, bytes);
-        mx_free(again);
-    }
-    /* A kill between the last header and the rename. */
-    file_put(fixture->folder, "corpus.pack.part", whole, bytes);
-    struct mx_packed_writer *const last = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_IN_ORDER);
-    assert_int_equal(mx_packed_writer_count(last), ROWS);
-    mx_packed_writer_close(last);
-    mx_free(journal);
-    mx_free(whole);
-}
-
-static void test_resume_with_damage(void **state)
-{
-    const struct fixture *const fixture = *state;
-    size_t bytes;
-    char *journal;
-    struct mx_packed_record head;
-    struct mx_packed_view view;
-    struct mx_packed_buffer buffer = {0};
-    struct mx_packed_writer *writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH);
-    for (uint32_t row = 0; row < 5; row++) row_append(writer, row);
-    assert_true(mx_packed_writer_head(writer, 2, &head));
-    mx_packed_writer_close(writer);
-    assert_int_equal(mx_file_read(fixture->part, LIMIT, &journal, &bytes), 0);
-    journal[head.payload_offset + 200] ^= 4;
-    /* In order: what stands before the damaged record is kept. */
-    file_put(fixture->folder, "corpus.pack.part", journal, bytes);
-    writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_IN_ORDER);
-    assert_int_equal(mx_packed_writer_count(writer), 2);
-    mx_packed_writer_close(writer);
-    /* In any order: all but the damaged one, which is found when it is read, and can be written again. */
-    file_put(fixture->folder, "corpus.pack.part", journal, bytes);
-    writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_ANY_ORDER);
-    assert_int_equal(mx_packed_writer_count(writer), 5);
-    assert_int_equal(mx_packed_writer_read(writer, 1, &buffer, &head, &view), 0);
-    assert_string_equal(view.id, "row-1");
-    assert_int_equal(mx_packed_writer_read(writer, 2, &buffer, &head, &view), MX_ERR_FORMAT);
-    assert_int_equal(mx_packed_writer_read(writer, 2, &buffer, &head, &view), MX_ERR_NOT_FOUND);
-    assert_int_equal(mx_packed_writer_count(writer), 4);
-    assert_int_equal(mx_packed_writer_finish(writer), MX_ERR_INTERNAL);
-    row_append(writer, 5);
-    row_append(writer, 2);
-    assert_int_equal(mx_packed_writer_read(writer, 2, &buffer, &head, &view), 0);
-    assert_int_equal(mx_packed_writer_finish(writer), 0);
-    mx_packed_writer_close(writer);
-    struct mx_packed_file *packed;
-    assert_int_equal(mx_packed_open(fixture->path, &packed), 0);
-    assert_int_equal(mx_packed_verify(packed), 0);
-    mx_packed_close(packed);
-    mx_packed_buffer_release(&buffer);
-    mx_free(journal);
-}
-
-/* A journal of other options is not used; rows that changed are not kept, whatever the order. */
-static void test_resume_of_another_plan(void **state)
-{
-    const struct fixture *const fixture = *state;
-    static const uint64_t other_keys[ROWS] = {11, 22, 99, 44, 55, 66};
-    struct mx_packed_writer *writer;
-    for (int kind = 0; kind < 4; kind++) {
-        struct mx_packed_plan plan = plan_of(MX_PACKED_AUDIO);
-        writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH);
-        for (uint32_t row = 0; row < 5; row++) row_append(writer, row);
-        mx_packed_writer_close(writer);
-        if (kind < 2) plan.keys = other_keys;
-        if (kind == 2) plan.options_hash++;
-        if (kind == 3) plan.metadata = "{\"speakers\":[]}";
-        const enum mx_packed_resume resume = kind == 0 ? MX_PACKED_IN_ORDER : MX_PACKED_ANY_ORDER;
-        static const uint32_t kept[] = {2, 4, 0, 0};
-        assert_int_equal(mx_packed_writer_open(fixture->path, &plan, resume, &writer), 0);
-        assert_int_equal(mx_packed_writer_count(writer), kept[kind]);
-        mx_packed_writer_close(writer);
-    }
-}
-
-static void test_one_writer_at_a_time(void **state)
-{
-    const struct fixture *const fixture = *state;
-    struct mx_packed_writer *other;
-    const struct mx_packed_plan plan = plan_of(MX_PACKED_AUDIO);
-    struct mx_packed_writer *const writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH);
-    assert_int_equal(mx_packed_writer_open(fixture->path, &plan, MX_PACKED_IN_ORDER, &other), MX_ERR_IO);
-    assert_null(other);
-    assert_non_null(strstr(mx_error_last()->message, "another program"));
-    mx_packed_writer_close(writer);
-    assert_int_equal(mx_packed_writer_open(fixture->folder, &plan, MX_PACKED_IN_ORDER, &other), MX_ERR_IO);
-    assert_non_null(strstr(mx_error_last()->message, "not an ordinary file"));
-}
-
-/* A limit on the size of files stands in for a full disk: the write that does not fit fails, nothing before is lost. */
-static void test_full_disk(void **state)
-{
-    const struct fixture *const fixture = *state;
-    size_t bytes, again_bytes;
-    struct rlimit before, small;
-    char *const whole = file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes);
-    struct mx_packed_writer *writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH);
-    row_append(writer, 0);
-    row_append(writer, 1);
-    const uint64_t end = mx_packed_writer_bytes(writer);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    small = before;
-    small.rlim_cur = (rlim_t)end + 300;
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    struct mx_packed_buffer buffer = {0};
-    const int32_t tokens[] = {0, 1};
-    const struct mx_packed_record head = {.row = 2, .key = keys[2], .samples = 2000, .token_count = 2};
-    static const float samples[2000];
-    const struct mx_packed_view view = {.id = "x", .tokens = tokens, .samples = samples};
-    assert_int_equal(mx_packed_encode(mx_packed_writer_header(writer), &head, &view, &buffer), 0);
-    const int rc = mx_packed_writer_append(writer, &buffer);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    signal(SIGXFSZ, SIG_DFL);
-    assert_int_equal(rc, MX_ERR_IO);
-    assert_non_null(strstr(mx_error_last()->hint, "nothing is lost"));
-    assert_int_equal(mx_packed_writer_bytes(writer), end);
-    mx_packed_writer_close(writer);
-    mx_packed_buffer_release(&buffer);
-    struct stat status;
-    assert_int_equal(stat(fixture->part, &status), 0);
-    assert_int_equal(status.st_size, end);
-    writer = writer_open(fixture, MX_PACKED_AUDIO, MX_PACKED_IN_ORDER);
-    assert_int_equal(mx_packed_writer_count(writer), 2);
-    mx_packed_writer_close(writer);
-    char *const again = file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_IN_ORDER, &again_bytes);
-    assert_int_equal(again_bytes, bytes);
-    assert_memory_equal(again, whole, bytes);
-    mx_free(again);
-    mx_free(whole);
-}
-
 /* Every allocation fails once, in opening and in going on; nothing is left behind (the sanitizers tell). */
 static void test_no_memory(void **state)
 {
@@ -568,25 +294,13 @@ static void test_no_memory(void **state)
     mx_packed_close(packed);
     mx_packed_writer_close(writer);
 }
-
 int main(void)
 {
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, packed_setup, packed_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_audio),
-        TEST(test_faint_audio),
-        TEST(test_features),
-        TEST(test_every_length),
-        TEST(test_every_byte),
-        TEST(test_hostile_numbers),
-        TEST(test_other_files),
-        TEST(test_resume_at_every_length),
-        TEST(test_resume_with_damage),
-        TEST(test_resume_of_another_plan),
-        TEST(test_one_writer_at_a_time),
-        TEST(test_full_disk),
-        TEST(test_no_memory),
+        TEST(test_audio),      TEST(test_faint_audio),     TEST(test_features),    TEST(test_every_length),
+        TEST(test_every_byte), TEST(test_hostile_numbers), TEST(test_other_files), TEST(test_no_memory),
     };
 #undef TEST
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,45 +29,6 @@
 #define ROWS  24
 #define LIMIT ((size_t)1 << 24)
 
-struct fixture {
-    char *folder, *corpus, *file, *part, *rejects;
-};
-
-static int setup(void **state)
-{
-    struct fixture *const fixture = mx_alloc(1, sizeof *fixture);
-    fixture->folder = folder_make();
-    folder_add(fixture->folder, "corpus");
-    fixture->corpus = mx_format("%s/corpus", fixture->folder);
-    fixture->file = mx_format("%s/made.pack", fixture->folder);
-    fixture->part = mx_format("%s/made.pack.part", fixture->folder);
-    fixture->rejects = mx_format("%s/made.pack.rejects.tsv", fixture->folder);
-    *state = fixture;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *const fixture = *state;
-    folder_remove(fixture->folder);
-    mx_free(fixture->corpus);
-    mx_free(fixture->file);
-    mx_free(fixture->part);
-    mx_free(fixture->rejects);
-    mx_free(fixture);
-    return 0;
-}
-
-static struct mx_prepare_options options_of(const struct fixture *fixture)
-{
-    struct mx_prepare_options options = MX_PREPARE_OPTIONS_DEFAULT;
-    options.corpus = fixture->corpus;
-    options.file = fixture->file;
-    options.row.tokens = MX_TOKENS_CHARS;
-    options.workers = 2;
-    return options;
-}
-
 /* Runs; the return code must be `wanted`. The report needs no release: its text is checked here. */
 static struct mx_prepare_report prepare(const struct mx_prepare_options *options, int wanted, const char *changed)
 {
@@ -90,10 +51,10 @@ static char *bytes_of(const char *path, size_t *bytes)
     return data;
 }
 
-static void same_bytes(const struct fixture *fixture, const char *wanted, size_t wanted_bytes)
+static void same_bytes(const struct small_place *place, const char *wanted, size_t wanted_bytes)
 {
     size_t bytes;
-    char *const data = bytes_of(fixture->file, &bytes);
+    char *const data = bytes_of(place->file, &bytes);
     assert_int_equal(bytes, wanted_bytes);
     assert_memory_equal(data, wanted, bytes);
     mx_free(data);
@@ -103,10 +64,10 @@ static void same_bytes(const struct fixture *fixture, const char *wanted, size_t
 
 static void test_workers_make_no_difference(void **state)
 {
-    const struct fixture *const fixture = *state;
-    struct mx_prepare_options options = options_of(fixture);
+    const struct small_place *const place = *state;
+    struct mx_prepare_options options = small_corpus_packing(place->corpus, place->file);
     size_t bytes;
-    small_corpus_make(fixture->corpus, ROWS, SMALL_SILENT);
+    small_corpus_make(place->corpus, ROWS, SMALL_SILENT);
     options.workers = 1;
     const struct mx_prepare_report report = prepare(&options, 0, NULL);
     assert_int_equal(report.rows, ROWS);
@@ -115,16 +76,16 @@ static void test_workers_make_no_difference(void **state)
     assert_int_equal(report.reasons[MX_REJECT_SILENT], 1);
     assert_int_equal(report.kept, 0);
     assert_false(report.up_to_date);
-    char *const wanted = bytes_of(fixture->file, &bytes);
+    char *const wanted = bytes_of(place->file, &bytes);
     assert_int_equal(report.bytes, bytes);
     options.force = true;
     for (int workers = 2; workers <= 7; workers++) {
         options.workers = workers;
         prepare(&options, 0, NULL);
-        same_bytes(fixture, wanted, bytes);
+        same_bytes(place, wanted, bytes);
     }
     struct mx_packed_file *packed;
-    assert_int_equal(mx_packed_open(fixture->file, &packed), 0);
+    assert_int_equal(mx_packed_open(place->file, &packed), 0);
     assert_int_equal(mx_packed_verify(packed), 0);
     struct mx_packed_view view;
     assert_int_equal(mx_packed_get(packed, 7, &view), 0);
@@ -137,15 +98,15 @@ static void test_workers_make_no_difference(void **state)
 
 /* ---- out of date or not ---- */
 
-static void line_replace(const struct fixture *fixture, const char *from, const char *to)
+static void line_replace(const struct small_place *place, const char *from, const char *to)
 {
-    char *const path = mx_format("%s/metadata.csv", fixture->corpus), *text = NULL;
+    char *const path = mx_format("%s/metadata.csv", place->corpus), *text = NULL;
     size_t bytes;
     assert_int_equal(mx_file_read(path, LIMIT, &text, &bytes), 0);
     const char *const at = strstr(text, from);
     assert_non_null(at);
     char *const changed = mx_format("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    file_put_text(fixture->corpus, "metadata.csv", changed);
+    file_put_text(place->corpus, "metadata.csv", changed);
     mx_free(path);
     mx_free(text);
     mx_free(changed);
@@ -153,9 +114,9 @@ static void line_replace(const struct fixture *fixture, const char *from, const 
 
 static void test_up_to_date(void **state)
 {
-    const struct fixture *const fixture = *state;
-    struct mx_prepare_options options = options_of(fixture);
-    small_corpus_make(fixture->corpus, ROWS, 0);
+    const struct small_place *const place = *state;
+    struct mx_prepare_options options = small_corpus_packing(place->corpus, place->file);
+    small_corpus_make(place->corpus, ROWS, 0);
     prepare(&options, 0, NULL);
     struct mx_prepare_report report = prepare(&options, 0, NULL);
     assert_true(report.up_to_date);
@@ -163,25 +124,25 @@ static void test_up_to_date(void **state)
     assert_true(report.tokens > MX_TOKEN_FIRST && report.seconds > 10);
 
     /* A corpus that is moved, with its times, is the same. */
-    char *const moved = mx_format("%s/moved", fixture->folder);
-    assert_int_equal(rename(fixture->corpus, moved), 0);
+    char *const moved = mx_format("%s/moved", place->folder);
+    assert_int_equal(rename(place->corpus, moved), 0);
     options.corpus = moved;
     assert_true(prepare(&options, 0, NULL).up_to_date);
-    assert_int_equal(rename(moved, fixture->corpus), 0);
-    options.corpus = fixture->corpus;
+    assert_int_equal(rename(moved, place->corpus), 0);
+    options.corpus = place->corpus;
     mx_free(moved);
 
-    line_replace(fixture, "|tone d, low.", "|tone d, very low.");
+    line_replace(place, "|tone d, low.", "|tone d, very low.");
     assert_false(prepare(&options, 0, "the text, the speaker or the path of 'row-03'").up_to_date);
     assert_true(prepare(&options, 0, NULL).up_to_date);
 
-    char *const wav = mx_format("%s/wavs/row-05.wav", fixture->corpus);
+    char *const wav = mx_format("%s/wavs/row-05.wav", place->corpus);
     const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
     assert_int_equal(utimensat(AT_FDCWD, wav, times, 0), 0);
     prepare(&options, 0, "the recording of 'row-05' was written again");
     mx_free(wav);
     const struct tone tone = {22050, 1, 0x10002, 200, 0.2, 0.9, 0, 0};
-    tone_write(fixture->corpus, "wavs/row-06.wav", &tone);
+    tone_write(place->corpus, "wavs/row-06.wav", &tone);
     prepare(&options, 0, "the recording of 'row-06' has");
 
     options.row.audio.trim_db = 40;
@@ -190,14 +151,14 @@ static void test_up_to_date(void **state)
     options.row.language = MX_LANGUAGE_EN;
     prepare(&options, 0, "language was detected and is en");
 
-    line_replace(fixture, "row-00|Tone a, low.|tone a, low.\n", "");
+    line_replace(place, "row-00|Tone a, low.|tone a, low.\n", "");
     prepare(&options, 0, "the manifest has 23 rows and had 24");
-    line_replace(fixture, "row-01|", "row-00|");
+    line_replace(place, "row-01|", "row-00|");
     prepare(&options, 0, "row 1 is 'row-00' and was 'row-01'");
     assert_true(prepare(&options, 0, NULL).up_to_date);
 
     /* A file that is damaged is made again, and it is said why. */
-    assert_int_equal(truncate(fixture->file, 5000), 0);
+    assert_int_equal(truncate(place->file, 5000), 0);
     prepare(&options, 0, "truncated");
     assert_true(prepare(&options, 0, NULL).up_to_date);
 }
@@ -268,21 +229,21 @@ static void fake_init(struct fake_stage *fake)
 
 static void test_stage_stop_and_failure(void **state)
 {
-    const struct fixture *const fixture = *state;
-    struct mx_prepare_options options = options_of(fixture);
+    const struct small_place *const place = *state;
+    struct mx_prepare_options options = small_corpus_packing(place->corpus, place->file);
     struct fake_stage fake;
     size_t bytes;
-    small_corpus_make(fixture->corpus, ROWS, SMALL_SILENT);
+    small_corpus_make(place->corpus, ROWS, SMALL_SILENT);
     fake_init(&fake);
     options.stage = &fake.stage;
     prepare(&options, 0, NULL);
     assert_int_equal(atomic_load(&fake.rows), ROWS - 1);
     assert_int_equal(atomic_load(&fake.alive), 0);
-    char *const wanted = bytes_of(fixture->file, &bytes);
+    char *const wanted = bytes_of(place->file, &bytes);
     fake.stage.recipe_hash = "4567";
     prepare(&options, 0, "recipe_hash was 0123 and is 4567");
     fake.stage.recipe_hash = "0123";
-    assert_int_equal(unlink(fixture->file), 0);
+    assert_int_equal(unlink(place->file), 0);
     for (int workers = 1; workers <= 4; workers += 3) {
         fake_init(&fake);
         options.workers = workers;
@@ -290,8 +251,8 @@ static void test_stage_stop_and_failure(void **state)
         fake.stop_at = 9;
         prepare(&options, MX_ERR_INTERRUPTED, NULL);
         assert_non_null(strstr(mx_error_last()->hint, "goes on"));
-        assert_int_not_equal(access(fixture->file, F_OK), 0);
-        assert_int_equal(access(fixture->part, F_OK), 0);
+        assert_int_not_equal(access(place->file, F_OK), 0);
+        assert_int_equal(access(place->part, F_OK), 0);
         atomic_store(&fake.stop, false);
         fake.stop_at = 0;
         fake.fail_at = 16;
@@ -303,8 +264,8 @@ static void test_stage_stop_and_failure(void **state)
         fake.fail_at = 0;
         const struct mx_prepare_report report = prepare(&options, 0, NULL);
         assert_true(report.kept > 0 && report.kept < ROWS);
-        same_bytes(fixture, wanted, bytes);
-        assert_int_equal(unlink(fixture->file), 0);
+        same_bytes(place, wanted, bytes);
+        assert_int_equal(unlink(place->file), 0);
     }
     mx_free(wanted);
 }
@@ -313,18 +274,18 @@ static void test_stage_stop_and_failure(void **state)
 
 static void test_rejects(void **state)
 {
-    const struct fixture *const fixture = *state;
-    struct mx_prepare_options options = options_of(fixture);
+    const struct small_place *const place = *state;
+    struct mx_prepare_options options = small_corpus_packing(place->corpus, place->file);
     size_t bytes;
-    small_corpus_make(fixture->corpus, ROWS, SMALL_SILENT | SMALL_MISSING);
+    small_corpus_make(place->corpus, ROWS, SMALL_SILENT | SMALL_MISSING);
     struct mx_prepare_report report = prepare(&options, MX_ERR_DATA, NULL); /* 2 of 24 are 8 % */
     assert_non_null(strstr(mx_error_last()->message, "2 of 24 rows (8.3 %) are rejected"));
     assert_non_null(strstr(mx_error_last()->hint, "made.pack.rejects.tsv"));
     assert_int_equal(report.rejected, 2);
     assert_int_equal(report.reasons[MX_REJECT_SILENT], 1);
     assert_int_equal(report.reasons[MX_REJECT_MISSING_FILE], 1);
-    assert_int_not_equal(access(fixture->file, F_OK), 0);
-    char *const list = bytes_of(fixture->rejects, &bytes);
+    assert_int_not_equal(access(place->file, F_OK), 0);
+    char *const list = bytes_of(place->rejects, &bytes);
     const char *const silent = strstr(list, "\t3\trow-02\tsilent\t"), *const missing =
                                                                           strstr(list, "\t5\trow-04\tmissing-file\t");
     assert_non_null(silent);
@@ -342,9 +303,9 @@ static void test_rejects(void **state)
 
 static void test_nothing_left(void **state)
 {
-    const struct fixture *const fixture = *state;
-    struct mx_prepare_options options = options_of(fixture);
-    small_corpus_make(fixture->corpus, 2, 0);
+    const struct small_place *const place = *state;
+    struct mx_prepare_options options = small_corpus_packing(place->corpus, place->file);
+    small_corpus_make(place->corpus, 2, 0);
     options.rejects_max = 1;
     options.row.audio.seconds_min = 15;
     prepare(&options, MX_ERR_DATA, NULL);
@@ -353,14 +314,14 @@ static void test_nothing_left(void **state)
 
 static void test_bad_places(void **state)
 {
-    const struct fixture *const fixture = *state;
-    struct mx_prepare_options options = options_of(fixture);
-    char *const nowhere = mx_format("%s/missing/made.pack", fixture->folder);
-    small_corpus_make(fixture->corpus, 3, 0);
+    const struct small_place *const place = *state;
+    struct mx_prepare_options options = small_corpus_packing(place->corpus, place->file);
+    char *const nowhere = mx_format("%s/missing/made.pack", place->folder);
+    small_corpus_make(place->corpus, 3, 0);
     options.file = nowhere;
     prepare(&options, MX_ERR_IO, NULL);
     assert_non_null(strstr(mx_error_last()->message, "No such file or directory"));
-    options.file = fixture->corpus;
+    options.file = place->corpus;
     prepare(&options, MX_ERR_IO, "not an ordinary file");
     mx_free(nowhere);
 }
@@ -368,7 +329,7 @@ static void test_bad_places(void **state)
 int main(void)
 {
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, small_place_make, small_place_remove)
     const struct CMUnitTest tests[] = {
         TEST(test_workers_make_no_difference),
         TEST(test_up_to_date),

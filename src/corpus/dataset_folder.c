@@ -152,6 +152,19 @@ static void cache_warn(struct mx_dataset *dataset)
     mx_error_clear();
 }
 
+/* Goes on with a cache that was begun, or begins one. */
+static void cache_begin(struct mx_dataset *dataset, const char *path)
+{
+    const struct mx_packed_plan *const plan = mx_plan_packed(dataset->plan);
+    if (mx_packed_writer_open(path, plan, MX_PACKED_ANY_ORDER, &dataset->writer) < 0) {
+        cache_warn(dataset);
+        return;
+    }
+    const uint32_t kept = mx_packed_writer_count(dataset->writer);
+    if (kept > 0)
+        mx_info("the cache %s goes on: %u of %u recordings are in it already", path, kept, plan->record_count);
+}
+
 int mx_dataset_folder_open(struct mx_dataset *dataset, const struct mx_dataset_options *options)
 {
     int rc = 0;
@@ -165,9 +178,7 @@ int mx_dataset_folder_open(struct mx_dataset *dataset, const struct mx_dataset_o
     if (dataset->packed != NULL) goto out;
     MX_TRY(mx_plan_texts(dataset->plan, workers));
     dataset->header = (struct mx_packed_header){.kind = MX_PACKED_AUDIO};
-    if (options->cache != NULL && !options->cache_others &&
-        mx_packed_writer_open(options->cache, mx_plan_packed(dataset->plan), MX_PACKED_ANY_ORDER, &dataset->writer) < 0)
-        cache_warn(dataset);
+    if (options->cache != NULL && !options->cache_others) cache_begin(dataset, options->cache);
     MX_TRY(list_make(dataset, options, workers));
 out:
     return rc;
@@ -183,12 +194,19 @@ static int cache_complete(struct mx_dataset *dataset)
     for (uint32_t i = 0; i < dataset->count; i++)
         if (!mx_packed_writer_head(dataset->writer, dataset->list[i].row, &head)) goto out;
     MX_TRY(mx_plan_worker_create(dataset->plan, 0, &worker));
-    for (uint32_t row = 0; row < dataset->manifest->utterance_count; row++) {
-        if (mx_packed_writer_head(dataset->writer, row, &head)) continue;
-        MX_TRY(mx_plan_record(worker, row, NULL, &dataset->header, &buffer));
-        MX_TRY(mx_packed_writer_append(dataset->writer, &buffer));
-    }
-    MX_TRY(mx_packed_writer_finish(dataset->writer));
+    do { /* once more for each row that turns out to be damaged */
+        for (uint32_t row = 0; row < dataset->manifest->utterance_count; row++) {
+            if (mx_packed_writer_head(dataset->writer, row, &head)) continue;
+            MX_TRY(mx_plan_record(worker, row, NULL, &dataset->header, &buffer));
+            MX_TRY(mx_packed_writer_append(dataset->writer, &buffer));
+        }
+        rc = mx_packed_writer_finish(dataset->writer);
+        if (rc == MX_ERR_FORMAT) {
+            mx_warn("%s; it is decoded again", mx_error_last()->message);
+            mx_error_clear();
+        }
+    } while (rc == MX_ERR_FORMAT);
+    MX_TRY(rc);
 out:
     mx_plan_worker_destroy(worker);
     mx_packed_buffer_release(&buffer);

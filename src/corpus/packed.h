@@ -197,6 +197,10 @@ struct mx_packed_plan {
     uint32_t vocabulary_size;
     const uint64_t *keys; /* of each row */
     uint64_t options_hash, source_hash;
+    /* Another way to ask for the very same records, as far as all rows are the same: a journal that was begun with
+     * these is gone on with, and the file keeps them. NULL: there is none. */
+    const char *other_metadata;
+    uint64_t other_options_hash;
 };
 
 struct mx_packed_writer;
@@ -205,7 +209,7 @@ struct mx_packed_writer;
 enum mx_packed_resume {
     MX_PACKED_FRESH,     /* nothing */
     MX_PACKED_IN_ORDER,  /* the rows 0, 1, 2 … up to the first that is missing or damaged, checked by their hashes */
-    MX_PACKED_ANY_ORDER, /* all rows; payloads are checked when they are read */
+    MX_PACKED_ANY_ORDER, /* all rows; payloads are checked when they are read, at the latest by finishing */
 };
 
 /* Opens or makes PATH.part. MX_ERR_IO when it cannot be made or another program has it open. */
@@ -224,7 +228,9 @@ int mx_packed_writer_append(struct mx_packed_writer *writer, struct mx_packed_bu
  * which it counts as missing. */
 int mx_packed_writer_read(struct mx_packed_writer *writer, uint32_t row, struct mx_packed_buffer *buffer,
                           struct mx_packed_record *head, struct mx_packed_view *view);
-/* All rows must be there: completes the file and gives it its name. Then only closing is left. */
+/* All rows must be there: completes the file and gives it its name. Then only closing is left. MX_ERR_FORMAT: a row
+ * that was kept from an earlier journal, and not read since, is damaged; it counts as missing now, may be appended
+ * again, and then this can be called again. */
 int mx_packed_writer_finish(struct mx_packed_writer *writer);
 
 #endif

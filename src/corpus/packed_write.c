@@ -35,6 +35,7 @@ struct mx_packed_writer {
     pthread_mutex_t lock;
     uint64_t end;                   /* where the next record begins */
     struct mx_packed_record *heads; /* of each row; magic 0: not there */
+    bool *seen;                     /* of each row: its payload was written or checked since the journal was opened */
     uint32_t count;                 /* of the rows that are there */
 };
 
@@ -125,10 +126,9 @@ static void header_seal(struct mx_packed_header *header)
     header->hash = mx_packed_hash(header, offsetof(struct mx_packed_header, hash));
 }
 
-static void header_fill(struct mx_packed_writer *writer)
+static void header_fill(const struct mx_packed_plan *plan, const char *metadata, uint64_t options_hash,
+                        struct mx_packed_header *header)
 {
-    const struct mx_packed_plan *const plan = &writer->plan;
-    struct mx_packed_header *const header = &writer->header;
     *header = (struct mx_packed_header){
         .version = MX_PACKED_VERSION,
         .endian = MX_PACKED_ENDIAN,
@@ -137,29 +137,43 @@ static void header_fill(struct mx_packed_writer *writer)
         .record_bytes = sizeof(struct mx_packed_record),
         .section_count = MX_PACKED_SECTIONS,
         .record_count = plan->record_count,
-        .options_hash = plan->options_hash,
+        .options_hash = options_hash,
         .source_hash = plan->source_hash,
         .tensor_count = plan->tensor_count,
     };
     memcpy(header->magic, MX_PACKED_MAGIC, sizeof header->magic);
     for (uint32_t i = 0; i < plan->tensor_count; i++) header->tensors[i] = plan->tensors[i];
-    const size_t bytes = strlen(plan->metadata);
-    header->sections[MX_PACKED_META] = (struct mx_packed_section){
-        .offset = sizeof *header, .bytes = bytes, .hash = mx_packed_hash(plan->metadata, bytes)};
+    const size_t bytes = strlen(metadata);
+    header->sections[MX_PACKED_META] =
+        (struct mx_packed_section){.offset = sizeof *header, .bytes = bytes, .hash = mx_packed_hash(metadata, bytes)};
     header->sections[MX_PACKED_RECORDS].offset = mx_packed_align(sizeof *header + bytes);
     header_seal(header);
 }
 
-/* Was the journal made with the same options and metadata? Which rows are still the same, their keys tell. */
-static bool journal_fits(const struct mx_packed_writer *writer)
+/* Made with the same options and metadata? Which rows are still the same, their keys tell. */
+static bool header_fits(const struct mx_packed_header *found, const struct mx_packed_header *wanted)
 {
-    struct mx_packed_header found;
-    const struct mx_packed_header *const wanted = &writer->header;
-    return read_at(writer->fd, &found, sizeof found, 0) && mx_packed_header_fault(&found) == NULL &&
-           found.kind == wanted->kind && found.options_hash == wanted->options_hash &&
-           found.tensor_count == wanted->tensor_count &&
-           memcmp(found.tensors, wanted->tensors, sizeof found.tensors) == 0 &&
-           memcmp(&found.sections[MX_PACKED_META], &wanted->sections[MX_PACKED_META], sizeof found.sections[0]) == 0;
+    return found->kind == wanted->kind && found->options_hash == wanted->options_hash &&
+           found->tensor_count == wanted->tensor_count &&
+           memcmp(found->tensors, wanted->tensors, sizeof found->tensors) == 0 &&
+           memcmp(&found->sections[MX_PACKED_META], &wanted->sections[MX_PACKED_META], sizeof found->sections[0]) == 0;
+}
+
+/* Why the journal cannot be gone on with, or NULL; then the header is the one that it was begun with. */
+static const char *journal_fault(struct mx_packed_writer *writer)
+{
+    struct mx_packed_header found, other;
+    struct mx_packed_plan *const plan = &writer->plan;
+    if (!read_at(writer->fd, &found, sizeof found, 0) || mx_packed_header_fault(&found) != NULL)
+        return "its header is damaged";
+    if (header_fits(&found, &writer->header)) return NULL;
+    if (plan->other_metadata == NULL) return "it was begun with other options";
+    header_fill(plan, plan->other_metadata, plan->other_options_hash, &other);
+    if (!header_fits(&found, &other)) return "it was begun with other options";
+    if (found.source_hash != plan->source_hash) return "the corpus has changed since it was begun";
+    writer->header = other;
+    plan->metadata = plan->other_metadata;
+    return NULL;
 }
 
 /* Collects the records that are there, up to the first that is cut off or damaged. */
@@ -189,6 +203,7 @@ static int journal_scan(struct mx_packed_writer *writer, enum mx_packed_resume r
         if (same) {
             if (writer->heads[head.row].magic == 0) writer->count++;
             writer->heads[head.row] = head;
+            writer->seen[head.row] = resume == MX_PACKED_IN_ORDER;
         }
         writer->end += sizeof head + head.payload_bytes;
     }
@@ -211,20 +226,23 @@ int mx_packed_writer_open(const char *path, const struct mx_packed_plan *plan, e
     writer->path = mx_strdup(path);
     writer->part = mx_format("%s" MX_PACKED_SUFFIX, path);
     writer->heads = mx_alloc(plan->record_count, sizeof *writer->heads);
-    if (writer->path == NULL || writer->part == NULL || writer->heads == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    header_fill(writer);
+    writer->seen = mx_alloc(plan->record_count, sizeof *writer->seen);
+    if (writer->path == NULL || writer->part == NULL || writer->heads == NULL || writer->seen == NULL)
+        MX_TRY(MX_ERR_NO_MEMORY);
+    header_fill(plan, plan->metadata, plan->options_hash, &writer->header);
     const char *const fault = mx_packed_header_fault(&writer->header);
     if (fault != NULL) MX_RAISE(MX_ERR_ARGUMENT, NULL, "cannot plan the packed corpus %s: %s", writer->name, fault);
     MX_TRY(journal_lock(writer));
+    const char *const unfit = resume == MX_PACKED_FRESH ? "" : journal_fault(writer);
     writer->end = writer->header.sections[MX_PACKED_RECORDS].offset;
-    if (resume != MX_PACKED_FRESH && journal_fits(writer))
+    if (unfit == NULL)
         MX_TRY(journal_scan(writer, resume));
-    else if (resume != MX_PACKED_FRESH && lseek(writer->fd, 0, SEEK_END) > 0)
-        mx_info("%s" MX_PACKED_SUFFIX " was begun with other options or is damaged: starting anew", writer->name);
+    else if (unfit[0] != '\0' && lseek(writer->fd, 0, SEEK_END) > 0)
+        mx_info("%s" MX_PACKED_SUFFIX " is begun anew: %s", writer->name, unfit);
     /* Shorten first: a kill between the two leaves a journal that is empty or good, never one with foreign records. */
     const uint64_t kept = writer->count > 0 ? writer->end : 0;
     if (ftruncate(writer->fd, (off_t)kept) != 0 ||
-        write_at(writer->fd, plan->metadata, strlen(plan->metadata), sizeof writer->header) != 0 ||
+        write_at(writer->fd, writer->plan.metadata, strlen(writer->plan.metadata), sizeof writer->header) != 0 ||
         write_at(writer->fd, &writer->header, sizeof writer->header, 0) != 0)
         MX_TRY(write_failed(writer));
     if (writer->count == 0) writer->end = writer->header.sections[MX_PACKED_RECORDS].offset;
@@ -243,6 +261,7 @@ void mx_packed_writer_close(struct mx_packed_writer *writer)
     mx_free(writer->path);
     mx_free(writer->part);
     mx_free(writer->heads);
+    mx_free(writer->seen);
     mx_free(writer);
 }
 
@@ -296,6 +315,7 @@ int mx_packed_writer_append(struct mx_packed_writer *writer, struct mx_packed_bu
     writer->end += buffer->bytes;
     if (writer->heads[head->row].magic == 0) writer->count++;
     writer->heads[head->row] = *head;
+    writer->seen[head->row] = true;
 out:
     pthread_mutex_unlock(&writer->lock);
     return rc;
@@ -310,13 +330,16 @@ int mx_packed_writer_read(struct mx_packed_writer *writer, uint32_t row, struct 
     const char *fault = "it cannot be read";
     if (read_at(writer->fd, buffer->data, buffer->bytes, head->payload_offset))
         fault = mx_packed_payload_fault(&writer->header, head, buffer->data, writer->plan.vocabulary_size, true, view);
-    if (fault == NULL) goto out;
     pthread_mutex_lock(&writer->lock);
     if (writer->heads[row].payload_offset == head->payload_offset && writer->heads[row].magic != 0) {
-        writer->heads[row].magic = 0;
-        writer->count--;
+        writer->seen[row] = fault == NULL;
+        if (fault != NULL) {
+            writer->heads[row].magic = 0;
+            writer->count--;
+        }
     }
     pthread_mutex_unlock(&writer->lock);
+    if (fault == NULL) goto out;
     rc = MX_FAIL(MX_ERR_FORMAT, "check the disk", "row %u of %s" MX_PACKED_SUFFIX " is damaged: %s", row, writer->name,
                  fault);
 out:
@@ -324,6 +347,25 @@ out:
 }
 
 /* ---- the end ---- */
+
+/* What was kept of an earlier journal may have been damaged with the machine that wrote it; whatever gets the name of a
+ * finished file was read whole. */
+static int kept_check(struct mx_packed_writer *writer)
+{
+    int rc = 0;
+    struct mx_packed_buffer buffer = {0};
+    struct mx_packed_record head;
+    struct mx_packed_view view;
+    for (uint32_t row = 0; row < writer->plan.record_count; row++) {
+        pthread_mutex_lock(&writer->lock);
+        const bool unseen = writer->heads[row].magic != 0 && !writer->seen[row];
+        pthread_mutex_unlock(&writer->lock);
+        if (unseen) MX_TRY(mx_packed_writer_read(writer, row, &buffer, &head, &view));
+    }
+out:
+    mx_packed_buffer_release(&buffer);
+    return rc;
+}
 
 /* The ids of all rows, read from their payloads. */
 static int ids_collect(const struct mx_packed_writer *writer, struct mx_packed_buffer *ids)
@@ -349,6 +391,8 @@ int mx_packed_writer_finish(struct mx_packed_writer *writer)
     struct mx_packed_buffer ids = {0};
     struct mx_packed_header header = writer->header;
     const uint64_t index_bytes = (uint64_t)writer->plan.record_count * sizeof *writer->heads;
+    rc = kept_check(writer);
+    if (rc < 0) return rc;
     pthread_mutex_lock(&writer->lock);
     if (writer->count != writer->plan.record_count)
         MX_RAISE(MX_ERR_INTERNAL, NULL, "%u of %u rows of %s are missing", writer->plan.record_count - writer->count,

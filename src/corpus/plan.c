@@ -107,11 +107,22 @@ out:
     return rc;
 }
 
+static int options_hash(const struct mx_plan *plan, uint64_t *out)
+{
+    struct mx_text text = {0};
+    for (uint32_t i = 0; i < plan->option_count; i++)
+        mx_text_append(&text, "%s=%s\n", plan->options[i].name, plan->options[i].value);
+    const int rc = text.failure;
+    if (rc == 0) *out = mx_packed_hash(text.data, text.length);
+    mx_text_release(&text);
+    return rc;
+}
+
 int mx_plan_create(const struct mx_manifest *manifest, const struct mx_row_options *options,
                    const struct mx_prepare_stage *stage, struct mx_plan **out)
 {
     int rc = 0;
-    struct mx_text text = {0};
+    uint64_t hash = 0;
     XXH3_state_t *state = NULL;
     struct mx_plan *plan = mx_alloc(1, sizeof *plan);
     *out = NULL;
@@ -126,23 +137,20 @@ int mx_plan_create(const struct mx_manifest *manifest, const struct mx_row_optio
     for (uint32_t row = 0; row < manifest->utterance_count; row++)
         plan->keys[row] = key_of(manifest, &manifest->utterances[row], state);
     MX_TRY(options_fill(plan));
-    for (uint32_t i = 0; i < plan->option_count; i++)
-        mx_text_append(&text, "%s=%s\n", plan->options[i].name, plan->options[i].value);
-    MX_TRY(text.failure);
+    MX_TRY(options_hash(plan, &hash));
     plan->packed = (struct mx_packed_plan){
         .kind = stage == NULL ? MX_PACKED_AUDIO : MX_PACKED_FEATURES,
         .tensors = stage == NULL ? NULL : stage->tensors,
         .tensor_count = stage == NULL ? 0 : stage->tensor_count,
         .record_count = manifest->utterance_count,
         .keys = plan->keys,
-        .options_hash = mx_packed_hash(text.data, text.length),
+        .options_hash = hash,
         .source_hash = mx_packed_hash(plan->keys, manifest->utterance_count * sizeof *plan->keys),
     };
     *out = plan;
     plan = NULL;
 out:
     XXH3_freeState(state);
-    mx_text_release(&text);
     mx_plan_destroy(plan);
     return rc;
 }
@@ -155,6 +163,7 @@ void mx_plan_destroy(struct mx_plan *plan)
     mx_free(plan->texts);
     mx_free(plan->keys);
     mx_free(plan->metadata);
+    mx_free(plan->other_metadata);
     mx_vocabulary_destroy(plan->vocabulary);
     mx_free(plan);
 }
@@ -182,7 +191,8 @@ static bool manifest_describe(cJSON *root, const struct mx_manifest *manifest)
     return whole;
 }
 
-int mx_plan_metadata(const struct mx_plan *plan, char **out)
+/* As JSON text. */
+static int metadata_write(const struct mx_plan *plan, char **out)
 {
     int rc = 0;
     char *vocabulary = NULL, *text = NULL;
@@ -208,6 +218,32 @@ out:
     cJSON_Delete(root);
     cJSON_free(text);
     mx_free(vocabulary);
+    return rc;
+}
+
+/* A run that goes on gives the vocabulary that it had made of the corpus itself: the rows are the same with it, so a
+ * journal that the run began without it is gone on with. */
+static int own_describe(struct mx_plan *plan)
+{
+    int rc = 0;
+    struct mx_plan own = *plan; /* all but the option is borrowed */
+    for (uint32_t i = 0; i < own.option_count; i++)
+        if (strcmp(own.options[i].name, VOCABULARY) == 0)
+            snprintf(own.options[i].value, sizeof own.options[i].value, OWN);
+    MX_TRY(options_hash(&own, &plan->packed.other_options_hash));
+    MX_TRY(metadata_write(&own, &plan->other_metadata));
+    plan->packed.other_metadata = plan->other_metadata;
+out:
+    return rc;
+}
+
+int mx_plan_describe(struct mx_plan *plan)
+{
+    int rc = 0;
+    MX_TRY(metadata_write(plan, &plan->metadata));
+    plan->packed.metadata = plan->metadata;
+    if (plan->row.vocabulary != NULL) MX_TRY(own_describe(plan));
+out:
     return rc;
 }
 

@@ -161,8 +161,7 @@ int mx_plan_texts(struct mx_plan *plan, int workers)
     if (atomic_load(&pass.failed)) MX_TRY(mx_error_restore(&pass.error));
     MX_TRY(plan->row.vocabulary != NULL ? vocabulary_copy(plan) : vocabulary_collect(plan, pass.symbols));
     MX_TRY(texts_encode(plan, pass.symbols));
-    MX_TRY(mx_plan_metadata(plan, &plan->metadata));
-    plan->packed.metadata = plan->metadata;
+    MX_TRY(mx_plan_describe(plan));
     plan->packed.vocabulary_size = (uint32_t)mx_vocabulary_size(plan->vocabulary);
 out:
     mx_pool_destroy(pool);

@@ -26,12 +26,12 @@ struct mx_plan {
     /* Filled by mx_plan_texts. */
     struct mx_plan_text *texts;
     struct mx_vocabulary *vocabulary;
-    char *metadata;
-    struct mx_arena *arenas; /* one for each worker that read texts */
+    char *metadata, *other_metadata; /* see struct mx_packed_plan */
+    struct mx_arena *arenas;         /* one for each worker that read texts */
     int arena_count;
 };
 
-/* The metadata as JSON text, for plan->metadata; the vocabulary must be there. */
-int mx_plan_metadata(const struct mx_plan *plan, char **out);
+/* Sets metadata of the packed plan, and the other ones if the vocabulary was given; it must be there. */
+int mx_plan_describe(struct mx_plan *plan);
 
 #endif

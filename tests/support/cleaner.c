@@ -43,6 +43,22 @@ void cleaner_is_stable(enum mx_language language, const struct cleaner_case *cas
     mx_arena_release(&arena);
 }
 
+void cleaner_reports(enum mx_language language, const char *written, const char *spoken,
+                     const struct mx_text_report *counts)
+{
+    struct mx_text_report report = {0};
+    struct mx_arena arena;
+    char *said;
+    mx_arena_init(&arena, 0);
+    assert_int_equal(mx_text_normalise(language, written, strlen(written), &arena, &said, &report), 0);
+    assert_string_equal(said, spoken);
+    assert_int_equal(report.controls_dropped, counts->controls_dropped);
+    assert_int_equal(report.symbols_dropped, counts->symbols_dropped);
+    assert_int_equal(report.foreign_letters, counts->foreign_letters);
+    assert_int_equal(report.numbers_read, counts->numbers_read);
+    mx_arena_release(&arena);
+}
+
 void cleaner_takes_prefixes(enum mx_language language, const struct cleaner_case *cases, size_t count)
 {
     struct mx_arena arena;

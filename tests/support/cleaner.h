@@ -21,6 +21,10 @@ void cleaner_says(enum mx_language language, const struct cleaner_case *cases, s
 /* What has been cleaned is clean: it does not change when it is cleaned again. */
 void cleaner_is_stable(enum mx_language language, const struct cleaner_case *cases, size_t count);
 
+/* The text is said so, and the report counts what it did for that. */
+void cleaner_reports(enum mx_language language, const char *written, const char *spoken,
+                     const struct mx_text_report *counts);
+
 /* Every length of every text, cut in the middle of anything: no failure but that of a cut character, no crash. */
 void cleaner_takes_prefixes(enum mx_language language, const struct cleaner_case *cases, size_t count);
 

@@ -68,6 +68,16 @@ void utterance_release(struct utterance *u)
     mx_free(u->reference);
 }
 
+void batch_make(struct batch *batch, const struct mx_model_config *config, float noise)
+{
+    for (int i = 0; i < RIG_BATCH; i++) utterance_make(&batch->utterances[i], config, 60 + (uint64_t)i, i % 2, noise);
+}
+
+void batch_release(struct batch *batch)
+{
+    for (int i = 0; i < RIG_BATCH; i++) utterance_release(&batch->utterances[i]);
+}
+
 /* ---- the rig ---- */
 
 struct mx_model_config rig_config(void)
@@ -239,4 +249,50 @@ void rig_update(struct rig *rig, float lr)
                                          .step = ++rig->steps};
     must(mx_grad_norm(rig->stream, &norm));
     must(mx_adamw(rig->stream, &update));
+}
+
+/* ---- bits ---- */
+
+void rig_same_words(const float *a, const float *b, int64_t count, const char *what)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (memcmp(&a[i], &b[i], 4) != 0)
+            fail_msg("%s differs at %lld: %.9g and %.9g", what, (long long)i, (double)a[i], (double)b[i]);
+}
+
+/* Three steps from the beginning; returns the parameters. */
+static float *trained(const struct mx_model_config *config, int devices, int64_t *floats)
+{
+    struct rig rig;
+    struct batch batch;
+    rig_open(&rig, config, MX_MODEL_TRAIN, devices, true);
+    batch_make(&batch, config, 0.3f);
+    rig_load(&rig, batch.utterances, RIG_BATCH);
+    batch_release(&batch);
+    for (uint64_t i = 0; i < 3; i++) {
+        rig_teach(&rig, i);
+        rig_update(&rig, 1e-3f);
+    }
+    *floats = rig.table->floats;
+    float *const parameters = rig_download(&rig, rig_parameters(&rig), *floats);
+    rig_close(&rig);
+    return parameters;
+}
+
+void rig_same_bits(struct mx_model_config config)
+{
+    int64_t floats;
+    config.dropout = 0.2f;
+    float *const first = trained(&config, 1, &floats);
+    float *const again = trained(&config, 1, &floats);
+    float *const alone = trained(&config, op_cpu_cores(), &floats);
+    config.checkpoint = true;
+    float *const checkpointed = trained(&config, 1, &floats);
+    rig_same_words(first, again, floats, "a second run");
+    rig_same_words(first, alone, floats, "a run with one worker");
+    rig_same_words(first, checkpointed, floats, "a run with checkpointing");
+    mx_free(first);
+    mx_free(again);
+    mx_free(alone);
+    mx_free(checkpointed);
 }

@@ -17,6 +17,7 @@
 
 #define RIG_SYMBOLS    10
 #define RIG_LANGUAGES  2
+#define RIG_BATCH      4 /* utterances of a usual batch */
 #define RIG_BATCH_MAX  8
 #define RIG_TOKENS_MAX 12 /* of one utterance */
 #define RIG_FRAMES_MAX 64
@@ -32,6 +33,13 @@ struct utterance {
 /* noise: deviation of what is added to every band of every frame. */
 void utterance_make(struct utterance *u, const struct mx_model_config *config, uint64_t seed, int voice, float noise);
 void utterance_release(struct utterance *u);
+
+/* Always the same ones, of two voices. */
+struct batch {
+    struct utterance utterances[RIG_BATCH];
+};
+void batch_make(struct batch *batch, const struct mx_model_config *config, float noise);
+void batch_release(struct batch *batch);
 
 struct rig {
     struct op_cpu cpu;
@@ -71,5 +79,10 @@ void rig_update(struct rig *rig, float lr);
 /* Copies of device memory, `count` words; free with mx_free. */
 float *rig_download(const struct rig *rig, struct mx_slice from, int64_t count);
 void rig_upload(const struct rig *rig, struct mx_slice to, const void *from, int64_t count);
+
+/* Equal bit for bit, or the test fails with what it is that differs. */
+void rig_same_words(const float *a, const float *b, int64_t count, const char *what);
+/* Three steps from the beginning give the same parameters a second time, with one worker, and with checkpointing. */
+void rig_same_bits(struct mx_model_config config);
 
 #endif

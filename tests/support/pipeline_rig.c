@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The pipeline of small numbers; see pipeline_rig.h. Asserts with cmocka while it opens; a run only notes what is
- * wrong.
+ * The pipeline of small numbers; see pipeline_rig.h. Asserts with cmocka while it opens and in what tests that take
+ * themselves call; a run only notes what is wrong.
  */
 // clang-format off
 #include <setjmp.h>
@@ -49,12 +49,37 @@ void pipeline_rig_open_on(struct pipeline_rig *rig, const struct mx_backend *con
 
 void pipeline_rig_close(struct pipeline_rig *rig)
 {
+    mx_pipeline_destroy(rig->pipeline);
+    mx_stream_release(rig->stream);
     for (int i = 0; i < PIPELINE_RIG_SLOTS; i++) {
         mx_buffer_release(rig->data[i].buffer);
         mx_buffer_release(rig->model[i].buffer);
     }
     for (int d = 0; d < 2; d++) mx_device_close(rig->devices[d]);
     mx_registry_close(rig->registry);
+}
+
+struct pipeline_rig_run pipeline_rig_plain(uint64_t seed, uint64_t batches)
+{
+    return (struct pipeline_rig_run){
+        .seed = seed,
+        .options = {.host_count = 4, .data_count = 3, .model_count = MX_PIPELINE_BUFFERS, .workers = 3, .held = 2},
+        .batches = batches,
+        .delay_us = 200,
+        .fail_stage = MX_STAGES,
+        .full_stage = MX_STAGES};
+}
+
+struct pipeline_rig_run pipeline_rig_smallest(uint64_t seed, uint64_t batches)
+{
+    struct pipeline_rig_run run = pipeline_rig_plain(seed, batches);
+    run.one_device = seed % 2 == 1;
+    run.options.sequential = seed / 2 % 2 == 1;
+    run.options.host_count = 1;
+    run.options.data_count = run.one_device ? 2 : 1;
+    run.options.model_count = 2;
+    run.options.held = 1;
+    return run;
 }
 
 /* ---- the work ---- */
@@ -83,7 +108,7 @@ static int rig_draw(void *context, uint64_t number, void *host_slot)
     return 0;
 }
 
-static int rig_load(void *context, int worker, uint64_t number, void *host_slot, const atomic_bool *cancel)
+int pipeline_rig_load(void *context, int worker, uint64_t number, void *host_slot, const atomic_bool *cancel)
 {
     struct pipeline_rig_run *const run = context;
     struct pipeline_rig_slot *const slot = host_slot;
@@ -127,7 +152,7 @@ void pipeline_rig_options(struct pipeline_rig *rig, struct pipeline_rig_run *run
     out->model = rig->devices[run->one_device ? 0 : 1];
     out->work.context = run;
     out->work.draw = rig_draw;
-    out->work.load = rig_load;
+    if (!out->work.load) out->work.load = pipeline_rig_load;
     out->work.process = rig_process;
     out->work.transfer = run->one_device ? NULL : rig_transfer;
     out->host_slots = rig->host_slots;
@@ -198,4 +223,57 @@ void pipeline_rig_go(struct pipeline_rig *rig, struct pipeline_rig_run *run)
             if (rows[n][i] != mx_rng_u32(run->seed, n, i))
                 snprintf(run->trouble, sizeof run->trouble, "batch %" PRIu64 " has wrong contents", n);
     if (atomic_load(&run->loading_together)) snprintf(run->trouble, sizeof run->trouble, "two workers share a slot");
+}
+
+/* ---- tests that take themselves ---- */
+
+void pipeline_rig_begin(struct pipeline_rig *rig, struct pipeline_rig_run *run)
+{
+    struct mx_pipeline_options options;
+    pipeline_rig_options(rig, run, &options);
+    assert_int_equal(mx_stream_create(options.model, "train", &rig->stream), 0);
+    assert_int_equal(mx_pipeline_create(&options, &rig->pipeline), 0);
+}
+
+static void memory_check(const struct pipeline_rig *rig, const char *backend)
+{
+    struct mx_pipeline_memory memory;
+    char name[32];
+    mx_pipeline_memory_stats(rig->pipeline, &memory);
+    assert_int_equal(memory.device_count, 2);
+    for (int d = 0; d < 2; d++) {
+        uint64_t slots_bytes = 0;
+        snprintf(name, sizeof name, "%s:%d", backend, d);
+        assert_string_equal(memory.devices[d].name, name);
+        snprintf(name, sizeof name, "GPU:%d", d);
+        assert_string_equal(memory.devices[d].logical, name);
+        for (int32_t i = 0; i < memory.devices[d].owner_count; i++)
+            if (strcmp(memory.devices[d].owners[i].name, "slots") == 0)
+                slots_bytes = memory.devices[d].owners[i].used_bytes;
+        assert_int_equal(slots_bytes, PIPELINE_RIG_SLOTS * BYTES);
+        assert_true(memory.devices[d].used_bytes >= slots_bytes);
+        assert_true(memory.devices[d].peak_bytes >= memory.devices[d].used_bytes);
+        assert_int_equal(memory.devices[d].limit_bytes, 0); /* no limit was set */
+    }
+}
+
+void pipeline_rig_figures(const struct pipeline_rig *rig, uint32_t batches, const char *backend)
+{
+    struct mx_pipeline_stats stats;
+    struct mx_span spans[MX_STAGES * PIPELINE_RIG_BATCHES];
+    const uint32_t pieces = MX_STAGES * batches;
+    assert_int_equal(mx_stream_sync(rig->stream), 0);
+    mx_pipeline_stats(rig->pipeline, &stats);
+    assert_int_equal(stats.batches, batches);
+    for (int stage = 0; stage < MX_STAGES; stage++) assert_int_equal(stats.stages[stage].busy_ns.count, batches);
+    assert_true(stats.transfer_ns > 0);
+    assert_true(stats.model_busy_ns <= stats.wall_ns && stats.data_busy_ns <= stats.wall_ns);
+    assert_true(stats.transfer_hidden_ns <= stats.transfer_ns && stats.stage_overlap_ns <= stats.model_busy_ns);
+    assert_true(stats.data_wait_ns <= stats.wall_ns);
+    assert_int_equal(mx_pipeline_spans(rig->pipeline, spans, pieces), pieces);
+    for (uint32_t i = 0; i < pieces; i++) {
+        assert_true(spans[i].begin_ns <= spans[i].end_ns);
+        assert_true(spans[i].number < batches);
+    }
+    memory_check(rig, backend);
 }

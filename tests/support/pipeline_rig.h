@@ -27,6 +27,8 @@ struct pipeline_rig_slot {
 struct pipeline_rig {
     struct mx_registry *registry;
     struct mx_device *devices[2];
+    struct mx_pipeline *pipeline; /* of pipeline_rig_begin … */
+    struct mx_stream *stream;     /* … and the stream that takes from it */
     struct pipeline_rig_slot host[PIPELINE_RIG_SLOTS], data[PIPELINE_RIG_SLOTS], model[PIPELINE_RIG_SLOTS];
     void *host_slots[PIPELINE_RIG_SLOTS], *data_slots[PIPELINE_RIG_SLOTS], *model_slots[PIPELINE_RIG_SLOTS];
 };
@@ -34,7 +36,8 @@ struct pipeline_rig {
 struct pipeline_rig_run {
     uint64_t seed;
     bool one_device;
-    struct mx_pipeline_options options; /* rings, workers, held, modes; devices, slots and work are filled in */
+    struct mx_pipeline_options options; /* rings, workers, held, modes; devices, slots and work are filled in, but a
+                                         * load of the test's own is kept */
     uint64_t batches;                   /* before the end of the data */
     uint64_t stop_after;                /* the caller goes away after so many; 0: at the end */
     uint32_t delay_us;                  /* a load takes 0 … delay_us */
@@ -63,9 +66,23 @@ void pipeline_rig_open(struct pipeline_rig *rig, const struct mx_backend *const 
 void pipeline_rig_open_on(struct pipeline_rig *rig, const struct mx_backend *const *backends,
                           const struct mx_registry_options *options);
 void pipeline_rig_close(struct pipeline_rig *rig);
+
+/* Without failures, on two devices; the rings have the usual sizes. */
+struct pipeline_rig_run pipeline_rig_plain(uint64_t seed, uint64_t batches);
+/* The smallest rings there may be. The seed decides about one device or two, sequential or not. */
+struct pipeline_rig_run pipeline_rig_smallest(uint64_t seed, uint64_t batches);
+
 /* A pipeline from create to destroy. */
 void pipeline_rig_go(struct pipeline_rig *rig, struct pipeline_rig_run *run);
-/* For tests that take themselves: the options of the run, complete. */
+
+/* For tests that create or take themselves: the options of the run, complete. */
 void pipeline_rig_options(struct pipeline_rig *rig, struct pipeline_rig_run *run, struct mx_pipeline_options *out);
+/* For tests that take themselves: creates the pipeline of the run, until the rig is closed. */
+void pipeline_rig_begin(struct pipeline_rig *rig, struct pipeline_rig_run *run);
+/* The load of all runs, for loads that do something else as well. Their context is the run. */
+int pipeline_rig_load(void *context, int worker, uint64_t number, void *host_slot, const atomic_bool *cancel);
+/* After all `batches` were given, with spans for each stage of each: what the meters of the begun pipeline tell fits
+ * together, and the memory of both devices, which are `backend`:0 and :1, has the slots. */
+void pipeline_rig_figures(const struct pipeline_rig *rig, uint32_t batches, const char *backend);
 
 #endif

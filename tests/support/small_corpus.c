@@ -33,3 +33,42 @@ void small_corpus_make(const char *folder, uint32_t rows, unsigned faults)
     file_put_text(folder, "metadata.csv", manifest.data);
     mx_text_release(&manifest);
 }
+
+struct mx_prepare_options small_corpus_packing(const char *folder, const char *file)
+{
+    struct mx_prepare_options options = MX_PREPARE_OPTIONS_DEFAULT;
+    options.corpus = folder;
+    options.file = file;
+    options.row.tokens = MX_TOKENS_CHARS;
+    options.workers = 2;
+    return options;
+}
+
+int small_place_make(void **state)
+{
+    struct small_place *const place = mx_alloc(1, sizeof *place);
+    place->folder = folder_make();
+    folder_add(place->folder, "corpus");
+    place->corpus = mx_format("%s/corpus", place->folder);
+    place->file = mx_format("%s/made.pack", place->folder);
+    place->part = mx_format("%s.part", place->file);
+    place->rejects = mx_format("%s.rejects.tsv", place->file);
+    place->cache = mx_format("%s/cache.pack", place->folder);
+    place->cache_part = mx_format("%s.part", place->cache);
+    *state = place;
+    return 0;
+}
+
+int small_place_remove(void **state)
+{
+    struct small_place *const place = *state;
+    folder_remove(place->folder);
+    mx_free(place->corpus);
+    mx_free(place->file);
+    mx_free(place->part);
+    mx_free(place->rejects);
+    mx_free(place->cache);
+    mx_free(place->cache_part);
+    mx_free(place);
+    return 0;
+}

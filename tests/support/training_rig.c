@@ -22,6 +22,8 @@
 
 struct training training;
 
+const struct mx_manifest_options training_manifest = {.validation_fraction = 0.15};
+
 static const struct mx_model_size small = {"test", 16, 2, 1, 1, 32};
 
 /* ---- corpora: packed sound and packed features of the same recordings ---- */
@@ -84,11 +86,8 @@ static void corpus_pack(const char *file, bool features)
                                            .start = features_start,
                                            .run = features_run,
                                            .end = features_end};
-    struct mx_prepare_options options = MX_PREPARE_OPTIONS_DEFAULT;
+    struct mx_prepare_options options = small_corpus_packing(training.folder, file);
     struct mx_prepare_report report;
-    options.corpus = training.folder;
-    options.file = file;
-    options.row.tokens = MX_TOKENS_CHARS;
     options.workers = 1;
     if (features) options.stage = &stage;
     if (mx_prepare_run(&options, &report) < 0) fail_msg("%s", mx_error_last()->message);
@@ -96,28 +95,40 @@ static void corpus_pack(const char *file, bool features)
     mx_prepare_release(&report);
 }
 
-struct mx_dataset *training_dataset(const char *path)
+static struct mx_dataset *dataset_open(const char *path, const struct mx_manifest_options *manifest)
 {
     struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
     struct mx_dataset *dataset;
     options.path = path;
     options.row.tokens = MX_TOKENS_CHARS;
-    options.manifest.validation_fraction = 0.15;
+    options.manifest = *manifest;
     options.workers = 1;
     if (mx_dataset_open(&options, &dataset) < 0) fail_msg("%s", mx_error_last()->message);
     return dataset;
+}
+
+struct mx_dataset *training_dataset(const char *path)
+{
+    return dataset_open(path, &training_manifest);
+}
+
+/* An empty folder and the devices. */
+static int parts_open(const struct mx_registry_options *devices)
+{
+    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
+    training.folder = folder_make();
+    int rc = mx_registry_open(NULL, devices, &training.registry);
+    if (rc == 0 && devices->device_count == 2) rc = mx_registry_device_open(training.registry, 0, 0, &training.data);
+    if (rc == 0) rc = mx_registry_device_open(training.registry, devices->device_count - 1, 0, &training.model);
+    return rc;
 }
 
 int training_open(void **state)
 {
     (void)state;
     const struct mx_registry_options devices = {.cpu_devices = 2, .devices = {"cpu:0", "cpu:1"}, .device_count = 2};
-    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
-    training.folder = folder_make();
+    if (parts_open(&devices) < 0) return -1;
     small_corpus_make(training.folder, TRAINING_ROWS, 0);
-    if (mx_registry_open(NULL, &devices, &training.registry) < 0) return -1;
-    if (mx_registry_device_open(training.registry, 0, 0, &training.data) < 0) return -1;
-    if (mx_registry_device_open(training.registry, 1, 0, &training.model) < 0) return -1;
     for (int i = 0; i < TRAINING_CORPORA; i++) {
         training.files[i] = mx_format("%s/%s.pack", training.folder, i == TRAINING_SOUND ? "sound" : "features");
         corpus_pack(training.files[i], i == TRAINING_FEATURES);
@@ -126,9 +137,19 @@ int training_open(void **state)
     return mx_normaliser_measure(training.datasets[TRAINING_SOUND], training.data, &training.normaliser) < 0 ? -1 : 0;
 }
 
+int training_open_folder(void (*fill)(const char *folder), const struct mx_manifest_options *manifest)
+{
+    const struct mx_registry_options devices = {.devices = {"cpu:0"}, .device_count = 1};
+    if (parts_open(&devices) < 0) return -1;
+    fill(training.folder);
+    training.recordings = dataset_open(training.folder, manifest);
+    return mx_normaliser_measure(training.recordings, training.model, &training.normaliser) < 0 ? -1 : 0;
+}
+
 int training_close(void **state)
 {
     (void)state;
+    mx_dataset_close(training.recordings);
     for (int i = 0; i < TRAINING_CORPORA; i++) {
         mx_dataset_close(training.datasets[i]);
         mx_free(training.files[i]);
@@ -195,16 +216,30 @@ struct mx_trainer *training_start(const struct mx_trainer_options *o, const stru
     return trainer;
 }
 
+void training_step(struct mx_trainer *trainer, struct mx_trainer_report *report)
+{
+    if (mx_trainer_step(trainer, report) < 0) fail_msg("%s", mx_error_last()->message);
+}
+
+struct mx_trainer_arrays training_arrays_make(const struct mx_trainer *trainer, size_t *floats)
+{
+    *floats = (size_t)mx_trainer_parameters(trainer)->floats;
+    float *const block = mx_alloc(4 * *floats, sizeof *block);
+    assert_non_null(block);
+    return (struct mx_trainer_arrays){block, block + *floats, block + 2 * *floats, block + 3 * *floats};
+}
+
+struct mx_trainer_arrays training_arrays_read(struct mx_trainer *trainer, size_t *floats)
+{
+    const struct mx_trainer_arrays arrays = training_arrays_make(trainer, floats);
+    assert_int_equal(mx_trainer_read(trainer, &arrays), 0);
+    return arrays;
+}
+
 void training_steps(struct mx_trainer *trainer, int from, int to, struct training_outcome *out)
 {
-    for (int i = from; i < to; i++)
-        if (mx_trainer_step(trainer, &out->reports[i]) < 0) fail_msg("%s", mx_error_last()->message);
-    out->floats = (size_t)mx_trainer_parameters(trainer)->floats;
-    float *const block = mx_alloc(4 * out->floats, sizeof *block);
-    assert_non_null(block);
-    out->arrays =
-        (struct mx_trainer_arrays){block, block + out->floats, block + 2 * out->floats, block + 3 * out->floats};
-    assert_int_equal(mx_trainer_read(trainer, &out->arrays), 0);
+    for (int i = from; i < to; i++) training_step(trainer, &out->reports[i]);
+    out->arrays = training_arrays_read(trainer, &out->floats);
     out->state = *mx_trainer_state(trainer);
 }
 
