@@ -344,11 +344,7 @@ const struct mx_command mx_command_check = {
                 "in rejects.tsv; the others are described: durations, lengths, speakers, languages, symbols. "
                 "Nothing in the corpus is changed.\nThe exit code is 2 when more than 5 % of the rows are rejected, "
                 "unless '--allow-rejects' is given, and when no row is left.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

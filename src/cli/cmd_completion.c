@@ -55,11 +55,7 @@ const struct mx_command mx_command_completion = {
             .description =
                 "The script completes commands, flags, their choices, files and folders. It is written from the "
                 "tables of this very program, so it fits it. 'make install' installs both.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

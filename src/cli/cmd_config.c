@@ -17,8 +17,7 @@ struct values {
 };
 
 static const struct mx_option options[] = {
-    {MX_SETTINGS_OPTION_CONFIG(struct values)},
-    {MX_SETTINGS_OPTION_SET(struct values)},
+    MX_SETTINGS_OPTIONS(struct values),
     {MX_OPTION_STRING(struct values, output, "output", "FILE", "standard output",
                       "Write the resolved settings here; an existing file is replaced only when all went well."),
      .letter = 'o'},
@@ -63,11 +62,7 @@ const struct mx_command mx_command_config = {
                 "result as a commented YAML file. That file can be used as it is: reading it back gives the same "
                 "settings.\nA wrong key, type or value is reported with file, line and the nearest correct name; the "
                 "exit code is then 1.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

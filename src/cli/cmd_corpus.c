@@ -92,11 +92,7 @@ const struct mx_command mx_command_corpus = {
                 "and testing; a real voice needs real recordings.\nDIR is made, or completed if it is an unfinished "
                 "demo corpus with the same parameters; a folder with anything else in it is refused. The same "
                 "parameters always give the same corpus.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

@@ -244,11 +244,7 @@ const struct mx_command mx_command_eval = {
                 "decibels, error of the duration, error of the pitch in semitones. These are the free-running numbers "
                 "that training reports of its validation rows.\nThe corpus must have the languages and symbols of the "
                 "voice. Rows that cannot be used are counted and named. The exit code is 2 when nothing is left.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

@@ -240,11 +240,7 @@ const struct mx_command mx_command_features = {
                 "and pitch of it on a device and writes them as tensors: mel [frames, 80], energy [frames] and pitch "
                 "[frames] in Hz, 0 where unvoiced; a frame each 256 samples. A summary goes to standard output.\nThe "
                 "picture shows the mel, below it the energy and the pitch (65 to 500 Hz), with a line for each second.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

@@ -431,11 +431,7 @@ const struct mx_command mx_command_inspect = {
                 "vocabulary, speakers and features, and its tensors with their types, shapes, ranges and the count of "
                 "numbers that are not finite. Any other safetensors file is shown too, as far as it can be. A damaged "
                 "file is refused, with the reason.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

@@ -317,11 +317,7 @@ const struct mx_command mx_command_monitor = {
                 "On a terminal it follows the run until 'q' is pressed. Elsewhere it prints a line whenever there are "
                 "new steps, and ends with the run. Colours are left out where NO_COLOR is set, and other than ASCII "
                 "characters where the locale has no UTF-8.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

@@ -133,11 +133,7 @@ const struct mx_command mx_command_prepare = {
                 "it, the same command goes on where it stopped. A file that is up to date is left as it is: what "
                 "counts are the manifest, sizes and times of the recordings, and the options.\nThe exit code is 2 when "
                 "more than 5 % of the rows are rejected, unless '--allow-rejects' is given.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

@@ -56,8 +56,7 @@ static const struct mx_option options[] = {
     MX_PIPELINE_OPTIONS(struct values),
     {MX_OPTION_FLAG(struct values, mixed_precision, "mixed-precision",
                     "Multiply bf16 numbers with fp32 sums and weights, on devices that can.")},
-    {MX_SETTINGS_OPTION_CONFIG(struct values)},
-    {MX_SETTINGS_OPTION_SET(struct values)},
+    MX_SETTINGS_OPTIONS(struct values),
 };
 
 static const struct mx_example examples[] = {
@@ -251,11 +250,7 @@ const struct mx_command mx_command_profile = {
                 "tells the time of each stage, gaps, how busy both devices are, memory, queues and bottlenecks, with "
                 "recommendations that follow from the figures.\nRecordings are decoded each time: nothing is cached. "
                 "Without '--train-data' a corpus of hums of realistic lengths is made up.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

@@ -63,11 +63,7 @@ const struct mx_command mx_command_reference = {
             .description =
                 "Everything on these pages comes from the tables that also parse the command line and the settings "
                 "file. 'make docs' keeps the pages of the project with it.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

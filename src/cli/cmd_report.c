@@ -90,11 +90,7 @@ const struct mx_command mx_command_report = {
                 "pictures, samples to listen to, the facts of the run and the command that goes on with it. "
                 "Training writes it itself when it ends; this makes it at any time, also of a run that goes on or "
                 "has crashed.\nLong runs are shown by means, so the page stays small.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

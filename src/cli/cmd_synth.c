@@ -342,12 +342,8 @@ const struct mx_command mx_command_synth = {
                 "With '--output-dir' each line becomes a file of its own: a line 'NAME|TEXT' NAME.wav (letters, "
                 "digits, '_', '-' and '.'), any other the number of the line, 001.wav and so on; blank lines are "
                 "skipped. list.tsv in the folder lists file, seconds and text. Files that are there are replaced.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
             .former = mx_former_synth,
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

@@ -28,8 +28,7 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, json, "json", "FILE", NULL,
                       "Write everything that was found and measured as one JSON object; '-' prints it instead of the "
                       "text.")},
-    {MX_SETTINGS_OPTION_CONFIG(struct values)},
-    {MX_SETTINGS_OPTION_SET(struct values)},
+    MX_SETTINGS_OPTIONS(struct values),
 };
 
 static const struct mx_example examples[] = {
@@ -175,11 +174,7 @@ const struct mx_command mx_command_validate = {
                 "codes: 0 all checks passed, perhaps with warnings; otherwise that of the first check that failed: 1 "
                 "the flags contradict each other, 2 no temporary files could be written, 3 device, memory limit or "
                 "wrong results.",
-            .examples = examples,
-            .example_count = sizeof examples / sizeof examples[0],
+            MX_PAGE_EXAMPLES(examples),
         },
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
-    .values_bytes = sizeof(struct values),
-    .run = run,
+    MX_COMMAND_WORK(options, struct values, run),
 };

@@ -79,8 +79,7 @@ static struct mx_option_page main_page(struct mx_example list[COMMAND_COUNT + 1]
             "4 interrupted but saved.",
         .commands = list,
         .command_count = COMMAND_COUNT + 1,
-        .examples = main_examples,
-        .example_count = sizeof main_examples / sizeof main_examples[0],
+        MX_PAGE_EXAMPLES(main_examples),
     };
 }
 
