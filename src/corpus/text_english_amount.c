@@ -351,16 +351,7 @@ void mx_english_read_number(struct mx_english *english)
     struct mx_text_numeral numeral;
     mx_text_numeral_read(scan, 0, &numeral);
     if (numeral.length == 0) { /* more digits than anyone would say as one number */
-        size_t at = 0;
-        while (mx_text_is_digit(mx_text_peek(scan, at)) || (at == 0 && mx_text_peek(scan, 0) == '.')) {
-            const char digit[] = {(char)mx_text_peek(scan, at++), 0};
-            if (digit[0] == '.') {
-                mx_text_sink_word(sink, "point");
-            } else {
-                mx_english_digits(sink, digit);
-            }
-        }
-        mx_english_number_done(english, at);
+        mx_english_number_done(english, mx_text_numeral_spell(scan, "point", mx_english_digits));
         return;
     }
     if (try_ordinal(english, &numeral) || try_decade(english, &numeral) || try_unit(english, &numeral)) return;

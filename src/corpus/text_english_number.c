@@ -4,12 +4,9 @@
  *
  * Memory: words are built in buffers on the stack; the longest (eighteen nines) needs 242 bytes.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "corpus/text_english.h"
-
-#define WORDS_BYTES 384
 
 static const char *const below_twenty[] = {
     "zero", "one",    "two",    "three",    "four",     "five",    "six",     "seven",     "eight",    "nine",
@@ -18,89 +15,71 @@ static const char *const tens[] = {"",      "",      "twenty",  "thirty", "forty
                                    "fifty", "sixty", "seventy", "eighty", "ninety"};
 static const char *const scales[] = {"", "thousand", "million", "billion", "trillion", "quadrillion"};
 
-struct words {
-    char text[WORDS_BYTES];
-    size_t length;
-};
-
-static void add(struct words *words, const char *separator, const char *word)
-{
-    const int written = snprintf(words->text + words->length, sizeof words->text - words->length, "%s%s",
-                                 words->length ? separator : "", word);
-    if (written > 0 && (size_t)written < sizeof words->text - words->length) words->length += (size_t)written;
-}
-
-static void add_below_hundred(struct words *words, unsigned value, const char *separator)
+static void add_below_hundred(struct mx_text_words *words, unsigned value, const char *separator)
 {
     if (value < 20) {
-        add(words, separator, below_twenty[value]);
+        mx_text_words_add(words, separator, below_twenty[value]);
     } else {
-        add(words, separator, tens[value / 10]);
-        if (value % 10) add(words, "-", below_twenty[value % 10]);
+        mx_text_words_add(words, separator, tens[value / 10]);
+        if (value % 10) mx_text_words_add(words, "-", below_twenty[value % 10]);
     }
 }
 
-static void add_cardinal(struct words *words, uint64_t value)
+static void add_cardinal(struct mx_text_words *words, uint64_t value)
 {
-    if (value == 0) add(words, " ", below_twenty[0]);
+    if (value == 0) mx_text_words_add(words, " ", below_twenty[0]);
     uint64_t unit = 1000000000000000u;
     for (int scale = 5; scale >= 0; scale--, unit /= 1000) {
         const unsigned group = (unsigned)(value / unit % 1000);
         if (group == 0) continue;
         if (group >= 100) {
-            add(words, " ", below_twenty[group / 100]);
-            add(words, " ", "hundred");
+            mx_text_words_add(words, " ", below_twenty[group / 100]);
+            mx_text_words_add(words, " ", "hundred");
         }
         if (group % 100) add_below_hundred(words, group % 100, " ");
-        if (scale > 0) add(words, " ", scales[scale]);
+        if (scale > 0) mx_text_words_add(words, " ", scales[scale]);
     }
 }
 
 /* Replaces the last `cut` letters by `ending`. */
-static void end_with(struct words *words, size_t cut, const char *ending)
+static void end_with(struct mx_text_words *words, size_t cut, const char *ending)
 {
     words->length -= cut;
     words->text[words->length] = 0;
-    add(words, "", ending);
-}
-
-static bool ends_in(const struct words *words, const char *ending)
-{
-    const size_t length = strlen(ending);
-    return words->length >= length && !strcmp(words->text + words->length - length, ending);
+    mx_text_words_add(words, "", ending);
 }
 
 /* The last word of a cardinal becomes an ordinal. */
-static void make_ordinal(struct words *words)
+static void make_ordinal(struct mx_text_words *words)
 {
     static const char *const irregular[][2] = {{"one", "first"},     {"two", "second"},   {"three", "third"},
                                                {"five", "fifth"},    {"eight", "eighth"}, {"nine", "ninth"},
                                                {"twelve", "twelfth"}};
     for (size_t i = 0; i < sizeof irregular / sizeof *irregular; i++) {
-        if (ends_in(words, irregular[i][0])) {
+        if (mx_text_words_end_in(words, irregular[i][0])) {
             end_with(words, strlen(irregular[i][0]), irregular[i][1]);
             return;
         }
     }
-    if (ends_in(words, "y")) {
+    if (mx_text_words_end_in(words, "y")) {
         end_with(words, 1, "ieth");
     } else {
         end_with(words, 0, "th");
     }
 }
 
-static void make_plural(struct words *words)
+static void make_plural(struct mx_text_words *words)
 {
-    if (ends_in(words, "y")) {
+    if (mx_text_words_end_in(words, "y")) {
         end_with(words, 1, "ies");
-    } else if (ends_in(words, "x")) {
+    } else if (mx_text_words_end_in(words, "x")) {
         end_with(words, 0, "es");
     } else {
         end_with(words, 0, "s");
     }
 }
 
-static void add_year(struct words *words, unsigned year)
+static void add_year(struct mx_text_words *words, unsigned year)
 {
     const unsigned century = year / 100, rest = year % 100;
     if (year < 1000 || (century % 10 == 0 && rest < 10)) { /* 476, 2000 … 2009; 2010 is twenty ten */
@@ -109,23 +88,23 @@ static void add_year(struct words *words, unsigned year)
     }
     add_below_hundred(words, century, " ");
     if (rest == 0) {
-        add(words, " ", "hundred");
+        mx_text_words_add(words, " ", "hundred");
     } else {
-        if (rest < 10) add(words, " ", "oh");
+        if (rest < 10) mx_text_words_add(words, " ", "oh");
         add_below_hundred(words, rest, " ");
     }
 }
 
 void mx_english_cardinal(struct mx_text_sink *sink, uint64_t value)
 {
-    struct words words = {.length = 0};
+    struct mx_text_words words = {.length = 0};
     add_cardinal(&words, value);
     mx_text_sink_word(sink, words.text);
 }
 
 void mx_english_ordinal(struct mx_text_sink *sink, uint64_t value, bool plural)
 {
-    struct words words = {.length = 0};
+    struct mx_text_words words = {.length = 0};
     add_cardinal(&words, value);
     make_ordinal(&words);
     if (plural) make_plural(&words);
@@ -134,14 +113,14 @@ void mx_english_ordinal(struct mx_text_sink *sink, uint64_t value, bool plural)
 
 void mx_english_year(struct mx_text_sink *sink, unsigned year)
 {
-    struct words words = {.length = 0};
+    struct mx_text_words words = {.length = 0};
     add_year(&words, year);
     mx_text_sink_word(sink, words.text);
 }
 
 void mx_english_decade(struct mx_text_sink *sink, unsigned year)
 {
-    struct words words = {.length = 0};
+    struct mx_text_words words = {.length = 0};
     if (year < 100) {
         add_below_hundred(&words, year, " ");
     } else {

@@ -340,16 +340,7 @@ void mx_persian_read_number(struct mx_text_scan *scan)
     struct mx_text_numeral numeral;
     mx_text_numeral_read(scan, 0, &numeral);
     if (numeral.length == 0) { /* more digits than anyone would say as one number */
-        size_t at = 0;
-        while (mx_text_is_digit(mx_text_peek(scan, at)) || (at == 0 && mx_text_peek(scan, 0) == '.')) {
-            const char digit[] = {(char)mx_text_peek(scan, at++), 0};
-            if (digit[0] == '.') {
-                mx_text_sink_word(sink, "ممیز");
-            } else {
-                mx_persian_digits(sink, digit);
-            }
-        }
-        done(scan, at);
+        done(scan, mx_text_numeral_spell(scan, "ممیز", mx_persian_digits));
         return;
     }
     if (try_ordinal(scan, &numeral)) return;

@@ -7,12 +7,9 @@
  *
  * Memory: words are built in buffers on the stack; the longest (eighteen nines) needs 369 bytes.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "corpus/text_persian.h"
-
-#define WORDS_BYTES 512
 
 static const char *const below_twenty[] = {"صفر",    "یک",     "دو",     "سه",   "چهار",  "پنج",    "شش",
                                            "هفت",    "هشت",    "نه",     "ده",   "یازده", "دوازده", "سیزده",
@@ -20,82 +17,64 @@ static const char *const below_twenty[] = {"صفر",    "یک",     "دو",     
 static const char *const tens[] = {"", "", "بیست", "سی", "چهل", "پنجاه", "شصت", "هفتاد", "هشتاد", "نود"};
 static const char *const hundreds[] = {"", "صد", "دویست", "سیصد", "چهارصد", "پانصد", "ششصد", "هفتصد", "هشتصد", "نهصد"};
 
-struct words {
-    char text[WORDS_BYTES];
-    size_t length;
-};
-
-static void add(struct words *words, const char *separator, const char *word)
+static void add_below_thousand(struct mx_text_words *words, unsigned value)
 {
-    const int written = snprintf(words->text + words->length, sizeof words->text - words->length, "%s%s",
-                                 words->length ? separator : "", word);
-    if (written > 0 && (size_t)written < sizeof words->text - words->length) words->length += (size_t)written;
-}
-
-static void add_below_thousand(struct words *words, unsigned value)
-{
-    if (value >= 100) add(words, " و ", hundreds[value / 100]);
+    if (value >= 100) mx_text_words_add(words, " و ", hundreds[value / 100]);
     value %= 100;
     if (value >= 20) {
-        add(words, " و ", tens[value / 10]);
+        mx_text_words_add(words, " و ", tens[value / 10]);
         value %= 10;
     }
-    if (value > 0) add(words, " و ", below_twenty[value]);
+    if (value > 0) mx_text_words_add(words, " و ", below_twenty[value]);
 }
 
 /* Below 10^9; 0 adds nothing. */
-static void add_below_milliard(struct words *words, uint64_t value)
+static void add_below_milliard(struct mx_text_words *words, uint64_t value)
 {
     const unsigned millions = (unsigned)(value / 1000000), thousands = (unsigned)(value / 1000 % 1000);
     if (millions > 0) {
         add_below_thousand(words, millions);
-        add(words, " ", "میلیون");
+        mx_text_words_add(words, " ", "میلیون");
     }
     if (thousands == 1) {
-        add(words, " و ", "هزار"); /* not "one thousand" */
+        mx_text_words_add(words, " و ", "هزار"); /* not "one thousand" */
     } else if (thousands > 1) {
         add_below_thousand(words, thousands);
-        add(words, " ", "هزار");
+        mx_text_words_add(words, " ", "هزار");
     }
     add_below_thousand(words, (unsigned)(value % 1000));
 }
 
-static void add_cardinal(struct words *words, uint64_t value)
+static void add_cardinal(struct mx_text_words *words, uint64_t value)
 {
-    if (value == 0) add(words, "", below_twenty[0]);
+    if (value == 0) mx_text_words_add(words, "", below_twenty[0]);
     if (value >= 1000000000u) {
         add_below_milliard(words, value / 1000000000u);
-        add(words, " ", "میلیارد");
+        mx_text_words_add(words, " ", "میلیارد");
     }
     add_below_milliard(words, value % 1000000000u);
 }
 
 void mx_persian_cardinal(struct mx_text_sink *sink, uint64_t value)
 {
-    struct words words = {.length = 0};
+    struct mx_text_words words = {.length = 0};
     add_cardinal(&words, value);
     mx_text_sink_word(sink, words.text);
 }
 
-static bool ends_in(const struct words *words, const char *ending)
-{
-    const size_t length = strlen(ending);
-    return words->length >= length && !strcmp(words->text + words->length - length, ending);
-}
-
 void mx_persian_ordinal(struct mx_text_sink *sink, uint64_t value, const char *ending)
 {
-    struct words words = {.length = 0};
+    struct mx_text_words words = {.length = 0};
     add_cardinal(&words, value);
-    if (ends_in(&words, "سه")) {
+    if (mx_text_words_end_in(&words, "سه")) {
         words.length -= strlen("ه");
-        add(&words, "", "وم");
-    } else if (ends_in(&words, "سی")) {
-        add(&words, "", "\u200cاُم"); /* the vowel, because without it this would be "I am thirty" */
+        mx_text_words_add(&words, "", "وم");
+    } else if (mx_text_words_end_in(&words, "سی")) {
+        mx_text_words_add(&words, "", "\u200cاُم"); /* the vowel, because without it this would be "I am thirty" */
     } else {
-        add(&words, "", "م");
+        mx_text_words_add(&words, "", "م");
     }
-    add(&words, "", ending);
+    mx_text_words_add(&words, "", ending);
     mx_text_sink_word(sink, words.text);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The sink that cleaners write to, arrays of code points, classes of code points and reading of numerals; see
- * text_work.h, which also says who owns what.
+ * The sink that cleaners write to, arrays of code points, classes of code points, reading of numerals and
+ * putting together of number words; see text_work.h, which also says who owns what.
  */
+#include <stdio.h>
 #include <string.h>
 #include <utf8proc.h>
 
@@ -224,4 +225,34 @@ uint64_t mx_text_numeral_value(const char *digits)
     uint64_t value = 0;
     for (; *digits; digits++) value = value * 10 + (uint64_t)(*digits - '0');
     return value;
+}
+
+size_t mx_text_numeral_spell(const struct mx_text_scan *scan, const char *point,
+                             void (*digits_say)(struct mx_text_sink *sink, const char *digits))
+{
+    size_t at = 0;
+    while (mx_text_is_digit(mx_text_peek(scan, at)) || (at == 0 && mx_text_peek(scan, 0) == '.')) {
+        const char digit[] = {(char)mx_text_peek(scan, at++), 0};
+        if (digit[0] == '.') {
+            mx_text_sink_word(scan->sink, point);
+        } else {
+            digits_say(scan->sink, digit);
+        }
+    }
+    return at;
+}
+
+/* ---- number words ---- */
+
+void mx_text_words_add(struct mx_text_words *words, const char *separator, const char *word)
+{
+    const int written = snprintf(words->text + words->length, sizeof words->text - words->length, "%s%s",
+                                 words->length ? separator : "", word);
+    if (written > 0 && (size_t)written < sizeof words->text - words->length) words->length += (size_t)written;
+}
+
+bool mx_text_words_end_in(const struct mx_text_words *words, const char *ending)
+{
+    const size_t length = strlen(ending);
+    return words->length >= length && !strcmp(words->text + words->length - length, ending);
 }

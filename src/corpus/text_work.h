@@ -100,6 +100,19 @@ void mx_text_numeral_read(const struct mx_text_scan *scan, size_t ahead, struct 
 /* The run of digits `ahead` places on, if it has `least` to `most` (≤ 9) of them: how many, with the value; else 0. */
 size_t mx_text_numeral_small(const struct mx_text_scan *scan, size_t ahead, size_t least, size_t most, unsigned *value);
 uint64_t mx_text_numeral_value(const char *digits); /* at most 18 digits */
+/* Says a number that has too many digits digit by digit; it may begin with ".". How many code points it has. */
+size_t mx_text_numeral_spell(const struct mx_text_scan *scan, const char *point,
+                             void (*digits_say)(struct mx_text_sink *sink, const char *digits));
+
+/* ---- number words ---- */
+/* Room for the longest number of any language; what would be longer is left out. */
+struct mx_text_words {
+    char text[512];
+    size_t length;
+};
+
+void mx_text_words_add(struct mx_text_words *words, const char *separator, const char *word); /* first: no separator */
+bool mx_text_words_end_in(const struct mx_text_words *words, const char *ending);
 
 /* ---- the cleaners ---- */
 void mx_text_english(struct mx_text_scan *scan);
