@@ -129,8 +129,8 @@ package: ## a Debian package that runs on any x86-64 machine, in build/package
 
 portable: ## PORTABLE=1 build, its kernels and program tried, in build/portable
 	$(DEPS) build test bench
-	$(call compile,$(BUILD)/portable,-DMX_PORTABLE=1)
-	$(call check,$(BUILD)/portable,-R '^(test_(ops|cpu|vec|device)|cli_(train|synth|validate))')
+	$(call compile,$(BUILD)/portable,-DMX_PORTABLE=1 '-DMX_TESTS=^(test_(ops|cpu|vec|device)|cli_(train|synth|validate))')
+	$(call check,$(BUILD)/portable)
 
 asan: ## tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build/asan
 	$(DEPS) build test bench
@@ -149,8 +149,8 @@ kernel-table: ## registers and shared memory of each kernel on each generation o
 
 tsan: ## tests with threads under ThreadSanitizer, in build/tsan
 	$(DEPS) build test bench
-	$(call compile,$(BUILD)/tsan,-DMX_SANITIZE=thread)
-	$(call check,$(BUILD)/tsan,-L threads)
+	$(call compile,$(BUILD)/tsan,-DMX_SANITIZE=thread -DMX_TESTS=threads)
+	$(call check,$(BUILD)/tsan)
 
 fuzz: ## feeds random bytes to the parsers for FUZZ seconds each, in build/fuzz
 	$(DEPS) build clang
