@@ -25,21 +25,6 @@
 #define BINS  (N / 2 + 1)
 #define BANDS 80
 
-static struct op_cpu cpu;
-
-static int setup(void **state)
-{
-    (void)state;
-    return op_cpu_open(&cpu, 1, 0);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    op_cpu_close(&cpu);
-    return 0;
-}
-
 static void *take(int64_t count, size_t size)
 {
     void *ptr = mx_alloc((size_t)count, size);
@@ -98,7 +83,7 @@ static void against_definition(const float *x, int64_t n, const char *name)
     static double complex spectrum[BINS];
     double *weights = bands_make();
     struct sound_features f;
-    sound_features(cpu.device, x, n, &f);
+    sound_features(op_group.device, x, n, &f);
     assert_int_equal(f.frames, 1 + n / HOP);
     for (int64_t frame = 0; frame < f.frames; frame++) {
         double power = 0;
@@ -144,7 +129,7 @@ static void an_empty_utterance_has_no_frames(void **state)
     (void)state;
     struct sound_features f;
     const float nothing = 0;
-    sound_features(cpu.device, &nothing, 0, &f);
+    sound_features(op_group.device, &nothing, 0, &f);
     assert_int_equal(f.frames, 0);
     sound_features_release(&f);
 }
@@ -156,7 +141,7 @@ static void golden(const struct mx_safetensors *file, const char *name, float *x
     const struct mx_tensor *tensor = mx_safetensors_find(file, name);
     struct sound_features f;
     assert_non_null(tensor);
-    sound_features(cpu.device, x, n, &f);
+    sound_features(op_group.device, x, n, &f);
     assert_int_equal(tensor->rank, 2);
     assert_int_equal(tensor->shape[0], f.frames);
     assert_int_equal(tensor->shape[1], BANDS);
@@ -281,9 +266,9 @@ static void energy_is_the_level(void **state)
     (void)state;
     struct sound_features soft, loud;
     float *x = sound_glide(8000, 1000, 1000, 1, 1, 0.2f);
-    sound_features(cpu.device, x, 8000, &soft);
+    sound_features(op_group.device, x, 8000, &soft);
     for (int i = 0; i < 8000; i++) x[i] *= 2;
-    sound_features(cpu.device, x, 8000, &loud);
+    sound_features(op_group.device, x, 8000, &loud);
     const double want = 0.5 * log((double)N / 2 * (3.0 / 8 * N) * (0.2 * 0.2 / 2)); /* Σ window² is 3/8 N */
     for (int64_t f = 4; f < soft.frames - 4; f++) {
         assert_true(fabs((double)soft.energy[f] - want) < 0.01);
@@ -390,10 +375,10 @@ static void there_and_back(void **state)
     double *weights = bands_make();
     float *x = sound_voice(count);
     struct sound_features before, after;
-    sound_features(cpu.device, x, count, &before);
+    sound_features(op_group.device, x, count, &before);
     double *magnitude = magnitudes_from_mel(before.mel, before.frames, weights);
     float *again = waveform(magnitude, before.frames);
-    sound_features(cpu.device, again, count, &after);
+    sound_features(op_group.device, again, count, &after);
     assert_int_equal(after.frames, before.frames);
     double error = 0;
     for (int64_t i = 4 * BANDS; i < (before.frames - 4) * BANDS; i++)
@@ -419,5 +404,5 @@ int main(void)
         cmocka_unit_test(energy_is_the_level),
         cmocka_unit_test(there_and_back),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, op_group_open, op_group_close);
 }

@@ -16,29 +16,6 @@
 #include "myxtts/error.h"
 #include "support/model_rig.h"
 
-#define BATCH 4
-
-struct batch {
-    struct utterance utterances[BATCH];
-};
-
-static void batch_make(struct batch *batch, const struct mx_model_config *config, float noise)
-{
-    for (int i = 0; i < BATCH; i++) utterance_make(&batch->utterances[i], config, 60 + (uint64_t)i, i % 2, noise);
-}
-
-static void batch_release(struct batch *batch)
-{
-    for (int i = 0; i < BATCH; i++) utterance_release(&batch->utterances[i]);
-}
-
-static void same_words(const float *a, const float *b, int64_t count, const char *what)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (memcmp(&a[i], &b[i], 4) != 0)
-            fail_msg("%s differs at %lld: %.9g and %.9g", what, (long long)i, (double)a[i], (double)b[i]);
-}
-
 /* ---- learning ---- */
 
 static void overfits_one_batch(void **state)
@@ -52,7 +29,7 @@ static void overfits_one_batch(void **state)
     config.size.hidden = 192;
     rig_open(&rig, &config, MX_MODEL_TRAIN, 1, false);
     batch_make(&batch, &config, 0.02f);
-    rig_load(&rig, batch.utterances, BATCH);
+    rig_load(&rig, batch.utterances, RIG_BATCH);
     const struct mx_model_losses start = rig_teach(&rig, 0);
     for (int i = 0; i < STEPS; i++) {
         const float warm = (float)(i + 1) / 20, cool = 0.5f + 0.5f * cosf(3.14159f * (float)i / STEPS);
@@ -71,7 +48,7 @@ static void overfits_one_batch(void **state)
     const struct mx_speech_options plain = MX_SPEECH_OPTIONS_DEFAULT;
     float *found = rig_download(&rig, mx_model_view(rig.model).durations, rig.batch.tokens.rows);
     assert_int_equal(mx_model_synthesize(rig.model, rig.stream, rig_parameters(&rig), &rig.batch, &plain, &speech), 0);
-    for (int s = 0, all = 0; s < BATCH; s++) {
+    for (int s = 0, all = 0; s < RIG_BATCH; s++) {
         const struct utterance *u = &batch.utterances[s];
         int32_t found_end = 0, true_end = 0;
         for (int t = 0; t < u->tokens; t++, all++) {
@@ -95,8 +72,8 @@ static void overfits_one_batch(void **state)
 struct outcome {
     float *mel, *voices, *spoken;
     int64_t frames, spoken_frames;
-    int32_t spoken_offsets[BATCH + 1];
-    struct mx_model_losses losses[BATCH];
+    int32_t spoken_offsets[RIG_BATCH + 1];
+    struct mx_model_losses losses[RIG_BATCH];
 };
 
 static void outcome_take(struct outcome *o, struct rig *rig, const struct utterance *utterances, int count)
@@ -129,12 +106,13 @@ static void same_sequence(const struct mx_model_config *config, const struct out
                           const struct outcome *b, int sb, int64_t frame_b, const struct utterance *u)
 {
     const int64_t spoken = a->spoken_offsets[sa + 1] - a->spoken_offsets[sa];
-    same_words(a->mel + frame_a * config->bands, b->mel + frame_b * config->bands, (int64_t)u->frames * config->bands,
-               "mel");
-    same_words(a->voices + sa * config->size.width, b->voices + sb * config->size.width, config->size.width, "voice");
+    rig_same_words(a->mel + frame_a * config->bands, b->mel + frame_b * config->bands,
+                   (int64_t)u->frames * config->bands, "mel");
+    rig_same_words(a->voices + sa * config->size.width, b->voices + sb * config->size.width, config->size.width,
+                   "voice");
     assert_int_equal(spoken, b->spoken_offsets[sb + 1] - b->spoken_offsets[sb]);
-    same_words(a->spoken + (int64_t)a->spoken_offsets[sa] * config->bands,
-               b->spoken + (int64_t)b->spoken_offsets[sb] * config->bands, spoken * config->bands, "speech");
+    rig_same_words(a->spoken + (int64_t)a->spoken_offsets[sa] * config->bands,
+                   b->spoken + (int64_t)b->spoken_offsets[sb] * config->bands, spoken * config->bands, "speech");
     assert_memory_equal(&a->losses[sa], &b->losses[sb], sizeof a->losses[sa]);
 }
 
@@ -148,8 +126,8 @@ static void alone_as_in_a_batch(void **state)
     int64_t frame = 0;
     rig_open(&rig, &config, MX_MODEL_TRAIN, 1, true);
     batch_make(&batch, &config, 0.3f);
-    outcome_take(&whole, &rig, batch.utterances, BATCH);
-    for (int s = 0; s < BATCH; s++) {
+    outcome_take(&whole, &rig, batch.utterances, RIG_BATCH);
+    for (int s = 0; s < RIG_BATCH; s++) {
         outcome_take(&alone, &rig, &batch.utterances[s], 1);
         same_sequence(&config, &whole, s, frame, &alone, 0, 0, &batch.utterances[s]);
         frame += batch.utterances[s].frames;
@@ -170,17 +148,17 @@ static void nothing_leaks_to_neighbours(void **state)
     struct outcome clean, spoiled;
     rig_open(&rig, &config, MX_MODEL_TRAIN, 1, true);
     batch_make(&batch, &config, 0.3f);
-    outcome_take(&clean, &rig, batch.utterances, BATCH);
+    outcome_take(&clean, &rig, batch.utterances, RIG_BATCH);
     struct utterance *u = &batch.utterances[1];
     for (int i = 0; i < u->frames * config.bands; i++) u->mel[i] = NAN;
     for (int i = 0; i < u->frames; i++) u->pitch[i] = u->energy[i] = NAN;
     for (int t = 0; t < u->tokens; t++) u->ids[t] = (u->ids[t] + 1) % RIG_SYMBOLS;
     for (int i = 0; i < u->references * config.bands; i++) u->reference[i] += 1;
     u->language = 1 - u->language;
-    outcome_take(&spoiled, &rig, batch.utterances, BATCH);
+    outcome_take(&spoiled, &rig, batch.utterances, RIG_BATCH);
     assert_true(isnan(spoiled.losses[1].total)); /* it was read at all */
     int64_t frame = 0;
-    for (int s = 0; s < BATCH; s++) {
+    for (int s = 0; s < RIG_BATCH; s++) {
         if (s != 1) same_sequence(&config, &clean, s, frame, &spoiled, s, frame, &batch.utterances[s]);
         frame += batch.utterances[s].frames;
     }
@@ -223,44 +201,10 @@ static void every_input_counts(void **state)
 
 /* ---- bits ---- */
 
-/* Three steps from the beginning; returns the parameters. */
-static float *trained(const struct mx_model_config *config, int devices, struct rig *rig)
-{
-    struct batch batch;
-    rig_open(rig, config, MX_MODEL_TRAIN, devices, true);
-    batch_make(&batch, config, 0.3f);
-    rig_load(rig, batch.utterances, BATCH);
-    for (uint64_t i = 0; i < 3; i++) {
-        rig_teach(rig, i);
-        rig_update(rig, 1e-3f);
-    }
-    batch_release(&batch);
-    return rig_download(rig, rig_parameters(rig), rig->table->floats);
-}
-
 static void same_bits_again(void **state)
 {
     (void)state;
-    struct mx_model_config config = rig_config();
-    struct rig rig;
-    config.dropout = 0.2f;
-    float *first = trained(&config, 1, &rig);
-    const int64_t floats = rig.table->floats;
-    rig_close(&rig);
-    float *again = trained(&config, 1, &rig);
-    rig_close(&rig);
-    float *alone = trained(&config, op_cpu_cores(), &rig);
-    rig_close(&rig);
-    config.checkpoint = true;
-    float *checkpointed = trained(&config, 1, &rig);
-    rig_close(&rig);
-    same_words(first, again, floats, "a second run");
-    same_words(first, alone, floats, "a run with one worker");
-    same_words(first, checkpointed, floats, "a run with checkpointing");
-    mx_free(first);
-    mx_free(again);
-    mx_free(alone);
-    mx_free(checkpointed);
+    rig_same_bits(rig_config());
 }
 
 static void dropout_follows_the_step(void **state)
@@ -272,7 +216,7 @@ static void dropout_follows_the_step(void **state)
     config.dropout = 0.2f;
     rig_open(&rig, &config, MX_MODEL_TRAIN, 1, true);
     batch_make(&batch, &config, 0.3f);
-    rig_load(&rig, batch.utterances, BATCH);
+    rig_load(&rig, batch.utterances, RIG_BATCH);
     const double one = rig_teach(&rig, 1).total, two = rig_teach(&rig, 2).total, again = rig_teach(&rig, 1).total;
     const double none = rig_evaluate(&rig).total;
     assert_true(one == again && one != two && none != one && none != two);
@@ -291,7 +235,7 @@ static void no_step_allocates(void **state)
     config.dropout = 0.1f;
     rig_open(&rig, &config, MX_MODEL_TRAIN, 1, false);
     batch_make(&batch, &config, 0.1f);
-    rig_load(&rig, batch.utterances, BATCH);
+    rig_load(&rig, batch.utterances, RIG_BATCH);
     rig_teach(&rig, 0);
     rig_update(&rig, 1e-3f);
     const uint64_t before = mx_alloc_count();
@@ -322,7 +266,7 @@ static void speaks_the_same_with_less_memory(void **state)
         struct mx_speech speech;
         rig_open(&rig, &config, i ? MX_MODEL_SPEAK : MX_MODEL_TRAIN, 1, true);
         batch_make(&batch, &config, 0.1f);
-        rig_load(&rig, batch.utterances, BATCH);
+        rig_load(&rig, batch.utterances, RIG_BATCH);
         assert_int_equal(mx_model_synthesize(rig.model, rig.stream, rig_parameters(&rig), &rig.batch, &plain, &speech),
                          0);
         frames[i] = speech.frames.rows;
@@ -336,7 +280,7 @@ static void speaks_the_same_with_less_memory(void **state)
         rig_close(&rig);
     }
     assert_int_equal(frames[0], frames[1]);
-    same_words(said[0], said[1], frames[0] * config.bands, "speech");
+    rig_same_words(said[0], said[1], frames[0] * config.bands, "speech");
     mx_free(said[0]);
     mx_free(said[1]);
 }
@@ -437,7 +381,7 @@ static void too_large_a_batch_is_refused(void **state)
     struct batch batch;
     rig_open(&rig, &config, MX_MODEL_TRAIN, 1, false);
     batch_make(&batch, &config, 0.1f);
-    rig_load(&rig, batch.utterances, BATCH);
+    rig_load(&rig, batch.utterances, RIG_BATCH);
     struct mx_model_batch bad[5];
     for (int i = 0; i < 5; i++) bad[i] = rig.batch;
     bad[0].tokens.count = bad[0].frames.count = bad[0].references.count = RIG_BATCH_MAX + 1;

@@ -18,8 +18,6 @@
 #include "myxtts/error.h"
 #include "support/model_rig.h"
 
-#define BATCH 4
-
 static bool has_bf16;
 
 static int setup(void **state)
@@ -43,17 +41,10 @@ static struct mx_model_config mixed_config(void)
 
 static void load(struct rig *rig, const struct mx_model_config *config, float noise)
 {
-    struct utterance utterances[BATCH];
-    for (int i = 0; i < BATCH; i++) utterance_make(&utterances[i], config, 60 + (uint64_t)i, i % 2, noise);
-    rig_load(rig, utterances, BATCH);
-    for (int i = 0; i < BATCH; i++) utterance_release(&utterances[i]);
-}
-
-static void same_words(const float *a, const float *b, int64_t count, const char *what)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (memcmp(&a[i], &b[i], 4) != 0)
-            fail_msg("%s differs at %lld: %.9g and %.9g", what, (long long)i, (double)a[i], (double)b[i]);
+    struct batch batch;
+    batch_make(&batch, config, noise);
+    rig_load(rig, batch.utterances, RIG_BATCH);
+    batch_release(&batch);
 }
 
 /* ---- learning ---- */
@@ -138,40 +129,10 @@ static void learns_as_fp32_does(void **state)
 
 /* ---- bits ---- */
 
-/* Three steps from the beginning; returns the parameters. */
-static float *trained(const struct mx_model_config *config, int devices, int64_t *floats)
-{
-    struct rig rig;
-    rig_open(&rig, config, MX_MODEL_TRAIN, devices, true);
-    load(&rig, config, 0.3f);
-    for (uint64_t i = 0; i < 3; i++) {
-        rig_teach(&rig, i);
-        rig_update(&rig, 1e-3f);
-    }
-    *floats = rig.table->floats;
-    float *parameters = rig_download(&rig, rig_parameters(&rig), *floats);
-    rig_close(&rig);
-    return parameters;
-}
-
 static void same_bits_again(void **state)
 {
     (void)state;
-    struct mx_model_config config = mixed_config();
-    int64_t floats;
-    config.dropout = 0.2f;
-    float *first = trained(&config, 1, &floats);
-    float *again = trained(&config, 1, &floats);
-    float *alone = trained(&config, op_cpu_cores(), &floats);
-    config.checkpoint = true;
-    float *checkpointed = trained(&config, 1, &floats);
-    same_words(first, again, floats, "a second run");
-    same_words(first, alone, floats, "a run with one worker");
-    same_words(first, checkpointed, floats, "a run with checkpointing");
-    mx_free(first);
-    mx_free(again);
-    mx_free(alone);
-    mx_free(checkpointed);
+    rig_same_bits(mixed_config());
 }
 
 static void alone_as_in_a_batch(void **state)
@@ -179,20 +140,20 @@ static void alone_as_in_a_batch(void **state)
     (void)state;
     const struct mx_model_config config = mixed_config();
     struct rig rig;
-    struct utterance utterances[BATCH];
-    struct mx_model_losses whole[BATCH];
+    struct batch batch;
+    struct mx_model_losses whole[RIG_BATCH];
     rig_open(&rig, &config, MX_MODEL_TRAIN, 1, true);
-    for (int i = 0; i < BATCH; i++) utterance_make(&utterances[i], &config, 60 + (uint64_t)i, i % 2, 0.3f);
-    rig_load(&rig, utterances, BATCH);
+    batch_make(&batch, &config, 0.3f);
+    rig_load(&rig, batch.utterances, RIG_BATCH);
     rig_evaluate(&rig);
-    for (int i = 0; i < BATCH; i++) whole[i] = rig_losses_of(&rig, i, &utterances[i]);
-    for (int i = 0; i < BATCH; i++) {
-        rig_load(&rig, &utterances[i], 1);
+    for (int i = 0; i < RIG_BATCH; i++) whole[i] = rig_losses_of(&rig, i, &batch.utterances[i]);
+    for (int i = 0; i < RIG_BATCH; i++) {
+        rig_load(&rig, &batch.utterances[i], 1);
         rig_evaluate(&rig);
-        const struct mx_model_losses alone = rig_losses_of(&rig, 0, &utterances[i]);
+        const struct mx_model_losses alone = rig_losses_of(&rig, 0, &batch.utterances[i]);
         assert_memory_equal(&alone, &whole[i], sizeof alone);
     }
-    for (int i = 0; i < BATCH; i++) utterance_release(&utterances[i]);
+    batch_release(&batch);
     rig_close(&rig);
 }
 
@@ -235,7 +196,7 @@ static void speaking_stays_fp32(void **state)
         rig_close(&rig);
     }
     assert_int_equal(frames[0], frames[1]);
-    same_words(said[0], said[1], frames[0] * config.bands, "speech");
+    rig_same_words(said[0], said[1], frames[0] * config.bands, "speech");
     mx_free(said[0]);
     mx_free(said[1]);
 }

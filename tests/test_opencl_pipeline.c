@@ -16,8 +16,6 @@
 #include "support/opencl.h"
 #include "support/pipeline_random.h"
 
-#include <string.h>
-
 #define RUNS    300
 #define BATCHES 24
 
@@ -58,15 +56,8 @@ static void test_small_rings(void **state)
     if (!available) skip();
     pipeline_rig_open_on(&rig, NULL, &two);
     for (uint64_t seed = 0; seed < 8; seed++) {
-        struct pipeline_rig_run run = {.seed = seed,
-                                       .one_device = seed % 2 == 1,
-                                       .options = {.host_count = 1, .model_count = 2, .workers = 3, .held = 1},
-                                       .batches = PIPELINE_RIG_BATCHES,
-                                       .delay_us = seed < 4 ? 0 : 100,
-                                       .fail_stage = MX_STAGES,
-                                       .full_stage = MX_STAGES};
-        run.options.data_count = run.one_device ? 2 : 1;
-        run.options.sequential = seed / 2 % 2 == 1;
+        struct pipeline_rig_run run = pipeline_rig_smallest(seed, PIPELINE_RIG_BATCHES);
+        run.delay_us = seed < 4 ? 0 : 100;
         pipeline_rig_go(&rig, &run);
         pipeline_random_check(&run, false);
         assert_int_equal(run.again, 1);
@@ -79,48 +70,20 @@ static void test_figures(void **state)
 {
     (void)state;
     struct pipeline_rig rig;
-    struct mx_pipeline_options options;
-    struct mx_pipeline *pipeline;
-    struct mx_stream *stream;
     struct mx_pipeline_batch batch;
-    struct mx_pipeline_stats stats;
-    struct mx_pipeline_memory memory;
-    struct mx_span spans[4 * BATCHES];
+    struct pipeline_rig_run run = pipeline_rig_plain(4, BATCHES);
     if (!available) skip();
-    struct pipeline_rig_run run = {
-        .seed = 4,
-        .options = {.host_count = 4, .data_count = 3, .model_count = MX_PIPELINE_BUFFERS, .workers = 3, .held = 2},
-        .batches = BATCHES,
-        .fail_stage = MX_STAGES,
-        .full_stage = MX_STAGES};
+    run.delay_us = 0;
+    run.options.spans = MX_STAGES * BATCHES;
     pipeline_rig_open_on(&rig, NULL, &two);
-    run.options.spans = 4 * BATCHES;
-    pipeline_rig_options(&rig, &run, &options);
-    assert_int_equal(mx_stream_create(options.model, "train", &stream), 0);
-    assert_int_equal(mx_pipeline_create(&options, &pipeline), 0);
+    pipeline_rig_begin(&rig, &run);
     for (uint64_t n = 0; n < BATCHES; n++) {
-        assert_int_equal(mx_pipeline_take(pipeline, stream, &batch), 0);
+        assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), 0);
         assert_int_equal(batch.number, n);
-        assert_int_equal(mx_pipeline_give(pipeline, stream), 0);
-        mx_pipeline_step(pipeline);
+        assert_int_equal(mx_pipeline_give(rig.pipeline, rig.stream), 0);
+        mx_pipeline_step(rig.pipeline);
     }
-    assert_int_equal(mx_stream_sync(stream), 0);
-    mx_pipeline_stats(pipeline, &stats);
-    assert_int_equal(stats.batches, BATCHES);
-    for (int stage = 0; stage < MX_STAGES; stage++) assert_int_equal(stats.stages[stage].busy_ns.count, BATCHES);
-    assert_true(stats.transfer_ns > 0);
-    assert_true(stats.model_busy_ns <= stats.wall_ns && stats.data_busy_ns <= stats.wall_ns);
-    assert_true(stats.transfer_hidden_ns <= stats.transfer_ns && stats.stage_overlap_ns <= stats.model_busy_ns);
-    assert_int_equal(mx_pipeline_spans(pipeline, spans, 4 * BATCHES), 4 * BATCHES);
-    for (uint32_t i = 0; i < 4 * BATCHES; i++) assert_true(spans[i].begin_ns <= spans[i].end_ns);
-    mx_pipeline_memory_stats(pipeline, &memory);
-    assert_int_equal(memory.device_count, 2);
-    assert_string_equal(memory.devices[0].name, "opencl:0");
-    assert_string_equal(memory.devices[1].name, "opencl:1");
-    for (int d = 0; d < 2; d++)
-        assert_true(memory.devices[d].used_bytes >= PIPELINE_RIG_SLOTS * PIPELINE_RIG_WORDS * sizeof(uint32_t));
-    mx_pipeline_destroy(pipeline);
-    mx_stream_release(stream);
+    pipeline_rig_figures(&rig, BATCHES, "opencl");
     pipeline_rig_close(&rig);
 }
 

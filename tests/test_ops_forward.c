@@ -25,19 +25,6 @@
 #define LARGE_CASES  2
 #define LARGE_FACTOR 256 /* of scores that are far apart; their rounding errors grow as much */
 
-static int setup(void **state)
-{
-    static struct op_cpu cpu;
-    *state = &cpu;
-    return op_cpu_open(&cpu, 1, 0);
-}
-
-static int teardown(void **state)
-{
-    op_cpu_close(*state);
-    return 0;
-}
-
 /* Runs a case that must succeed and releases the result after comparing it. */
 static void check_case(struct op_cpu *cpu, const struct op_case *c, double slack)
 {
@@ -214,5 +201,5 @@ int main(void)
         cmocka_unit_test(slices_name_all_operands),
         cmocka_unit_test(names_and_sizes),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, op_group_open, op_group_close);
 }

@@ -30,19 +30,6 @@
 
 static const struct op_plan tiny = {.size = OP_TINY, .plain = true};
 
-static int setup(void **state)
-{
-    static struct op_cpu cpu;
-    *state = &cpu;
-    return op_cpu_open(&cpu, 1, 0);
-}
-
-static int teardown(void **state)
-{
-    op_cpu_close(*state);
-    return 0;
-}
-
 static void run(struct op_cpu *cpu, const struct op_case *c, struct op_result *result)
 {
     if (op_case_run(c, cpu->device, result) < 0)
@@ -471,5 +458,5 @@ int main(void)
         cmocka_unit_test(grad_loss),
         cmocka_unit_test(grad_feed_forward),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, op_group_open, op_group_close);
 }

@@ -20,19 +20,11 @@
 #define USUAL_CASES 25
 #define LARGE_CASES 2
 
-static struct op_cpu cpu; /* the state of a test is its operation */
-
-static int setup(void **state)
+/* The state of a test is its operation; that of a group would replace it. */
+static int group_open(void **state)
 {
     (void)state;
-    return op_cpu_open(&cpu, 1, 0);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    op_cpu_close(&cpu);
-    return 0;
+    return op_cpu_open(&op_group, 1, 0);
 }
 
 /* The operations whose results belong to rows or sequences; the others sum over all rows or have none. */
@@ -63,7 +55,7 @@ static void alone_as_in_batch(void **state)
     const enum mx_op op = *(const enum mx_op *)*state;
     int compared = 0;
     for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++)
-        compared += op_parts_alone(op, seed, plan_of(seed), cpu.device);
+        compared += op_parts_alone(op, seed, plan_of(seed), op_group.device);
     assert_true(compared > USUAL_CASES / 2);
 }
 
@@ -72,7 +64,7 @@ static void nothing_leaks(void **state)
     const enum mx_op op = *(const enum mx_op *)*state;
     int compared = 0;
     for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++)
-        compared += op_parts_leak(op, seed, plan_of(seed), cpu.device);
+        compared += op_parts_leak(op, seed, plan_of(seed), op_group.device);
     assert_true(compared > USUAL_CASES / 2);
 }
 
@@ -85,7 +77,7 @@ static void dropout_in_two_halves(void **state)
         struct op_result whole, half;
         op_case_make(&c, MX_OP_dropout, seed, (struct op_plan){.size = OP_USUAL, .plain = true});
         struct mx_dropout_args *a = (void *)c.args;
-        op_case_must_run(&c, cpu.device, &whole);
+        op_case_must_run(&c, op_group.device, &whole);
         const int64_t count = a->count, cut = count / 8 * 4;
         const float *x = op_case_data(&c, "x"), *expected = op_result_output(&whole, "y")->values;
         const uint64_t index = a->index;
@@ -99,7 +91,7 @@ static void dropout_in_two_halves(void **state)
                 if (piece.storages[i].written) continue;
                 piece.storages[i].data = (void *)(uintptr_t)(x + (second ? cut : 0));
             }
-            op_case_must_run(&piece, cpu.device, &half);
+            op_case_must_run(&piece, op_group.device, &half);
             assert_memory_equal(op_result_output(&half, "y")->values, expected + (second ? cut : 0),
                                 (size_t)a->count * sizeof(float));
             op_result_release(&half);
@@ -123,5 +115,5 @@ int main(void)
         tests[2 * op + 1] = (struct CMUnitTest){names[op][0], alone_as_in_batch, NULL, NULL, &ops[op]};
         tests[2 * op + 2] = (struct CMUnitTest){names[op][1], nothing_leaks, NULL, NULL, &ops[op]};
     }
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, group_open, op_group_close);
 }

@@ -29,19 +29,6 @@
 
 static const struct mx_backend *const fake_only[] = {&mx_fake_backend, NULL};
 
-static const struct mx_pipeline_options plain = {
-    .host_count = 4, .data_count = 3, .model_count = MX_PIPELINE_BUFFERS, .workers = 3, .held = 2};
-
-static struct pipeline_rig_run run_plain(uint64_t seed)
-{
-    return (struct pipeline_rig_run){.seed = seed,
-                                     .options = plain,
-                                     .batches = BATCHES,
-                                     .delay_us = 200,
-                                     .fail_stage = MX_STAGES,
-                                     .full_stage = MX_STAGES};
-}
-
 static void whole_check(const struct pipeline_rig_run *run)
 {
     assert_string_equal(run->trouble, "");
@@ -60,7 +47,7 @@ static void test_order(void **state)
     mx_fake_configure(NULL);
     pipeline_rig_open(&rig, fake_only);
     for (uint64_t seed = 0; seed < 24; seed++) {
-        struct pipeline_rig_run run = run_plain(seed);
+        struct pipeline_rig_run run = pipeline_rig_plain(seed, BATCHES);
         run.one_device = seed % 3 == 1;
         run.options.sequential = seed % 3 == 2;
         run.options.auto_tune = seed % 2 == 0;
@@ -87,13 +74,7 @@ static void test_small_rings(void **state)
     struct pipeline_rig rig;
     pipeline_rig_open(&rig, NULL);
     for (uint64_t seed = 0; seed < 4; seed++) {
-        struct pipeline_rig_run run = run_plain(seed);
-        run.one_device = seed % 2 == 1;
-        run.options.sequential = seed / 2 == 1;
-        run.options.host_count = 1;
-        run.options.data_count = run.one_device ? 2 : 1;
-        run.options.model_count = 2;
-        run.options.held = 1;
+        struct pipeline_rig_run run = pipeline_rig_smallest(seed, BATCHES);
         pipeline_rig_go(&rig, &run);
         whole_check(&run);
         assert_int_equal(run.allocations, 0);
@@ -106,8 +87,7 @@ static void test_no_data(void **state)
     (void)state;
     struct pipeline_rig rig;
     pipeline_rig_open(&rig, NULL);
-    struct pipeline_rig_run run = run_plain(1);
-    run.batches = 0;
+    struct pipeline_rig_run run = pipeline_rig_plain(1, 0);
     pipeline_rig_go(&rig, &run);
     whole_check(&run);
     pipeline_rig_close(&rig);
@@ -125,9 +105,8 @@ static void test_failures(void **state)
     pipeline_rig_open(&rig, fake_only);
     for (int stage = -1; stage <= MX_STAGE_TRANSFER; stage++) {
         for (uint64_t at = 0; at < 8; at++) {
-            struct pipeline_rig_run run = run_plain(at);
+            struct pipeline_rig_run run = pipeline_rig_plain(at, 10);
             const bool full = at % 2 == 1;
-            run.batches = 10;
             run.options.held = 1;
             run.options.sequential = at == 6;
             run.one_device = at == 4 && stage != MX_STAGE_TRANSFER;
@@ -159,8 +138,7 @@ static void test_copy_failures(void **state)
     mx_fake_configure(NULL);
     pipeline_rig_open(&rig, fake_only);
     for (int at = 1; at <= 24; at++) {
-        struct pipeline_rig_run run = run_plain((uint64_t)at);
-        run.batches = 12;
+        struct pipeline_rig_run run = pipeline_rig_plain((uint64_t)at, 12);
         run.options.held = 1;
         run.delay_us = 0;
         run.options.sequential = at % 4 == 0;
@@ -195,7 +173,7 @@ static void test_going_away(void **state)
     mx_fake_configure(&(struct mx_fake_options){.seed = 9, .max_delay_us = 100, .reorder = true});
     pipeline_rig_open(&rig, fake_only);
     for (uint64_t after = 1; after <= 12; after++) {
-        struct pipeline_rig_run run = run_plain(after);
+        struct pipeline_rig_run run = pipeline_rig_plain(after, BATCHES);
         run.stop_after = after;
         run.one_device = after % 3 == 0;
         run.options.sequential = after == 7;
@@ -203,7 +181,7 @@ static void test_going_away(void **state)
         assert_string_equal(run.trouble, "");
         assert_int_equal(run.delivered, after);
     }
-    struct pipeline_rig_run run = run_plain(1);
+    struct pipeline_rig_run run = pipeline_rig_plain(1, BATCHES);
     struct mx_pipeline_options options;
     struct mx_pipeline *pipeline;
     run.delay_us = 60000000; /* a minute: a stalled disk. The loads look at `cancel` each millisecond */
@@ -225,9 +203,8 @@ static void test_arguments(void **state)
     struct pipeline_rig rig;
     struct mx_pipeline_options options;
     struct mx_pipeline *pipeline;
-    struct mx_stream *stream;
     struct mx_pipeline_batch batch;
-    struct pipeline_rig_run run = run_plain(1);
+    struct pipeline_rig_run run = pipeline_rig_plain(1, BATCHES);
     pipeline_rig_open(&rig, NULL);
     for (int wrong = 0; wrong < 9; wrong++) {
         pipeline_rig_options(&rig, &run, &options);
@@ -244,19 +221,15 @@ static void test_arguments(void **state)
         assert_null(pipeline);
         assert_string_not_equal(mx_error_last()->hint, "");
     }
-    pipeline_rig_options(&rig, &run, &options);
-    assert_int_equal(mx_stream_create(options.model, "train", &stream), 0);
-    assert_int_equal(mx_pipeline_create(&options, &pipeline), 0);
-    assert_int_equal(mx_pipeline_give(pipeline, stream), MX_ERR_ARGUMENT);
-    assert_int_equal(mx_pipeline_take(pipeline, stream, &batch), 0);
-    assert_int_equal(mx_pipeline_take(pipeline, stream, &batch), 0);
-    assert_int_equal(mx_pipeline_take(pipeline, stream, &batch), MX_ERR_ARGUMENT); /* two may be held */
-    assert_int_equal(mx_pipeline_give(pipeline, NULL), MX_ERR_ARGUMENT);           /* not the stream that took */
-    assert_int_equal(mx_pipeline_give(pipeline, stream), 0);
-    assert_int_equal(mx_pipeline_take(pipeline, stream, &batch), 0);
+    pipeline_rig_begin(&rig, &run);
+    assert_int_equal(mx_pipeline_give(rig.pipeline, rig.stream), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), 0);
+    assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), 0);
+    assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), MX_ERR_ARGUMENT); /* two may be held */
+    assert_int_equal(mx_pipeline_give(rig.pipeline, NULL), MX_ERR_ARGUMENT); /* not the stream that took */
+    assert_int_equal(mx_pipeline_give(rig.pipeline, rig.stream), 0);
+    assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), 0);
     assert_int_equal(batch.number, 2);
-    mx_pipeline_destroy(pipeline);
-    mx_stream_release(stream);
     pipeline_rig_close(&rig);
 }
 
@@ -267,7 +240,7 @@ static void test_no_memory(void **state)
     struct pipeline_rig rig;
     struct mx_pipeline_options options;
     struct mx_pipeline *pipeline = NULL;
-    struct pipeline_rig_run run = run_plain(1);
+    struct pipeline_rig_run run = pipeline_rig_plain(1, BATCHES);
     pipeline_rig_open(&rig, NULL);
     pipeline_rig_options(&rig, &run, &options);
     options.workers = 1;
@@ -313,8 +286,9 @@ static void test_tuning(void **state)
     struct pipeline_rig rig;
     pipeline_rig_open(&rig, NULL);
     for (int one = 0; one < 2; one++) {
-        int32_t limits[4] = {plain.workers, plain.host_count, plain.data_count, one ? plain.held + 1 : 1};
-        struct pipeline_rig_run run = run_plain(3);
+        struct pipeline_rig_run run = pipeline_rig_plain(3, BATCHES);
+        int32_t limits[4] = {run.options.workers, run.options.host_count, run.options.data_count,
+                             one ? run.options.held + 1 : 1};
         run.one_device = one == 1;
         run.each = tune_wildly;
         run.context = limits;
@@ -352,8 +326,7 @@ static void test_auto_tune(void **state)
     assert_non_null(stream);
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_INFO, .stream = stream});
     pipeline_rig_open(&rig, NULL);
-    struct pipeline_rig_run run = run_plain(3);
-    run.batches = 48;
+    struct pipeline_rig_run run = pipeline_rig_plain(3, 48);
     run.delay_us = 3000;
     run.each = tuning_note;
     run.context = &tuning;
@@ -370,7 +343,7 @@ static void test_auto_tune(void **state)
     snprintf(wanted, sizeof wanted, "auto-tune: settled at %d load worker%s, ", (int)tuning.workers,
              tuning.workers == 1 ? "" : "s");
     assert_non_null(strstr(text, wanted));
-    assert_in_range(tuning.workers, 1, plain.workers);
+    assert_in_range(tuning.workers, 1, run.options.workers);
     if (tuning.workers > 1) assert_non_null(strstr(text, " load workers: process waited "));
 }
 
@@ -383,61 +356,46 @@ static void describe(void *context, int worker, char *out, size_t bytes)
 }
 
 /* A load that waits until it has been complained about: for the first batch and for a later one. */
-struct stall {
-    FILE *stream;
-    struct pipeline_rig_run *run;
-    int (*load)(void *, int, uint64_t, void *, const atomic_bool *);
-};
-
 static int stalled_load(void *context, int worker, uint64_t number, void *slot, const atomic_bool *cancel)
 {
-    struct stall *const stall = (struct stall *)((struct pipeline_rig_run *)context)->context;
+    FILE *const log = ((struct pipeline_rig_run *)context)->context;
     const char *const wanted = number == 0 ? "warning: still waiting for the first batch: load worker 0 has been at "
                                              "wavs/0.wav for "
                                            : "warning: waiting for data for ";
     char text[4096] = "";
     while ((number == 0 || number == 3) && !strstr(text, wanted) && !atomic_load(cancel)) {
         mx_clock_sleep_ns(2000000);
-        log_read(stall->stream, text, sizeof text);
+        log_read(log, text, sizeof text);
     }
-    return stall->load(context, worker, number, slot, cancel);
+    return pipeline_rig_load(context, worker, number, slot, cancel);
 }
 
 static void test_stall(void **state)
 {
     (void)state;
     struct pipeline_rig rig;
-    struct mx_pipeline_options options;
-    struct mx_pipeline *pipeline;
-    struct mx_stream *stream;
     struct mx_pipeline_batch batch;
-    struct pipeline_rig_run run = run_plain(2);
-    struct stall stall = {.stream = tmpfile(), .run = &run};
-    assert_non_null(stall.stream);
-    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_WARN, .stream = stall.stream});
+    struct pipeline_rig_run run = pipeline_rig_plain(2, 5);
+    FILE *const log = tmpfile();
+    assert_non_null(log);
+    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_WARN, .stream = log});
     pipeline_rig_open(&rig, NULL);
-    run.batches = 5;
     run.delay_us = 0;
+    run.context = log;
     run.options.workers = 1;
-    run.context = &stall;
-    pipeline_rig_options(&rig, &run, &options);
-    stall.load = options.work.load;
-    options.work.load = stalled_load;
-    options.work.describe = describe;
-    options.start_delay = 0.02;
-    options.stall_seconds = 0.02;
-    assert_int_equal(mx_stream_create(options.model, "train", &stream), 0);
-    assert_int_equal(mx_pipeline_create(&options, &pipeline), 0);
+    run.options.work.load = stalled_load;
+    run.options.work.describe = describe;
+    run.options.start_delay = 0.02;
+    run.options.stall_seconds = 0.02;
+    pipeline_rig_begin(&rig, &run);
     for (uint64_t n = 0; n < 5; n++) { /* comes to an end only if both complaints are made */
-        assert_int_equal(mx_pipeline_take(pipeline, stream, &batch), 0);
+        assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), 0);
         assert_int_equal(batch.number, n);
-        assert_int_equal(mx_pipeline_give(pipeline, stream), 0);
+        assert_int_equal(mx_pipeline_give(rig.pipeline, rig.stream), 0);
     }
-    mx_pipeline_destroy(pipeline);
-    mx_stream_release(stream);
     pipeline_rig_close(&rig);
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
-    fclose(stall.stream);
+    fclose(log);
 }
 
 static bool interrupted(void *context)
@@ -450,20 +408,13 @@ static void test_interrupted(void **state)
 {
     (void)state;
     struct pipeline_rig rig;
-    struct mx_pipeline_options options;
-    struct mx_pipeline *pipeline;
-    struct mx_stream *stream;
     struct mx_pipeline_batch batch;
-    struct pipeline_rig_run run = run_plain(2);
+    struct pipeline_rig_run run = pipeline_rig_plain(2, BATCHES);
     run.delay_us = 60000000;
     pipeline_rig_open(&rig, NULL);
-    pipeline_rig_options(&rig, &run, &options);
-    options.work.interrupted = interrupted;
-    assert_int_equal(mx_stream_create(options.model, "train", &stream), 0);
-    assert_int_equal(mx_pipeline_create(&options, &pipeline), 0);
-    assert_int_equal(mx_pipeline_take(pipeline, stream, &batch), MX_ERR_INTERRUPTED);
-    mx_pipeline_destroy(pipeline);
-    mx_stream_release(stream);
+    run.options.work.interrupted = interrupted;
+    pipeline_rig_begin(&rig, &run);
+    assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), MX_ERR_INTERRUPTED);
     pipeline_rig_close(&rig);
 }
 
@@ -473,61 +424,30 @@ static void test_figures(void **state)
 {
     (void)state;
     struct pipeline_rig rig;
-    struct mx_pipeline_options options;
-    struct mx_pipeline *pipeline;
-    struct mx_stream *stream;
     struct mx_pipeline_batch batch;
     struct mx_pipeline_stats stats;
-    struct mx_pipeline_memory memory;
     struct mx_advice advice[MX_ADVICE_KINDS];
-    struct mx_span spans[4 * BATCHES];
-    struct pipeline_rig_run run = run_plain(4);
+    struct mx_span spans[3];
+    struct pipeline_rig_run run = pipeline_rig_plain(4, BATCHES);
     pipeline_rig_open(&rig, NULL);
-    run.options.spans = 4 * BATCHES;
-    pipeline_rig_options(&rig, &run, &options);
-    assert_int_equal(mx_stream_create(options.model, "train", &stream), 0);
-    assert_int_equal(mx_pipeline_create(&options, &pipeline), 0);
+    run.options.spans = MX_STAGES * BATCHES;
+    pipeline_rig_begin(&rig, &run);
     for (uint64_t n = 0; n < BATCHES; n++) {
-        assert_int_equal(mx_pipeline_take(pipeline, stream, &batch), 0);
-        assert_int_equal(mx_pipeline_give(pipeline, stream), 0);
-        if (n == 9) mx_pipeline_rest(pipeline);
-        if (n % 2 == 1) mx_pipeline_step(pipeline); /* two batches a step */
+        assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), 0);
+        assert_int_equal(mx_pipeline_give(rig.pipeline, rig.stream), 0);
+        if (n == 9) mx_pipeline_rest(rig.pipeline);
+        if (n % 2 == 1) mx_pipeline_step(rig.pipeline); /* two batches a step */
     }
-    assert_int_equal(mx_stream_sync(stream), 0);
-    mx_pipeline_stats(pipeline, &stats);
-    assert_int_equal(stats.batches, BATCHES);
+    pipeline_rig_figures(&rig, BATCHES, "cpu");
+    mx_pipeline_stats(rig.pipeline, &stats);
     /* The first step has nothing to count from, unless it began after a rest. */
     assert_int_equal(stats.step_ns.count, BATCHES / 2 - 1);
-    assert_true(stats.model_busy_ns <= stats.wall_ns && stats.data_busy_ns <= stats.wall_ns);
-    assert_true(stats.transfer_hidden_ns <= stats.transfer_ns && stats.stage_overlap_ns <= stats.model_busy_ns);
-    assert_true(stats.data_wait_ns <= stats.wall_ns);
-    assert_int_equal(mx_pipeline_spans(pipeline, spans, 4 * BATCHES), 4 * BATCHES);
-    for (uint32_t i = 0; i < 4 * BATCHES; i++) {
-        assert_true(spans[i].begin_ns <= spans[i].end_ns);
-        assert_true(spans[i].number < BATCHES);
-    }
-    assert_int_equal(mx_pipeline_spans(pipeline, spans, 3), 3);
-    assert_true(mx_pipeline_advise(pipeline, advice) <= MX_ADVICE_KINDS);
-    mx_pipeline_stats_reset(pipeline);
-    mx_pipeline_stats(pipeline, &stats);
+    assert_int_equal(mx_pipeline_spans(rig.pipeline, spans, 3), 3);
+    assert_true(mx_pipeline_advise(rig.pipeline, advice) <= MX_ADVICE_KINDS);
+    mx_pipeline_stats_reset(rig.pipeline);
+    mx_pipeline_stats(rig.pipeline, &stats);
     assert_int_equal(stats.batches, 0);
     assert_int_equal(stats.stages[MX_STAGE_LOAD].busy_ns.count, 0);
-    mx_pipeline_memory_stats(pipeline, &memory);
-    assert_int_equal(memory.device_count, 2);
-    assert_string_equal(memory.devices[0].name, "cpu:0");
-    assert_string_equal(memory.devices[1].logical, "GPU:1");
-    for (int d = 0; d < 2; d++) {
-        uint64_t slots_bytes = 0;
-        for (int32_t i = 0; i < memory.devices[d].owner_count; i++)
-            if (strcmp(memory.devices[d].owners[i].name, "slots") == 0)
-                slots_bytes = memory.devices[d].owners[i].used_bytes;
-        assert_int_equal(slots_bytes, PIPELINE_RIG_SLOTS * PIPELINE_RIG_WORDS * sizeof(uint32_t));
-        assert_true(memory.devices[d].used_bytes >= slots_bytes);
-        assert_true(memory.devices[d].peak_bytes >= memory.devices[d].used_bytes);
-        assert_int_equal(memory.devices[d].limit_bytes, 0); /* no limit was set */
-    }
-    mx_pipeline_destroy(pipeline);
-    mx_stream_release(stream);
     pipeline_rig_close(&rig);
 }
 
@@ -537,42 +457,35 @@ static void test_sequential_figures(void **state)
 {
     (void)state;
     struct pipeline_rig rig;
-    struct mx_pipeline_options options;
-    struct mx_pipeline *pipeline;
-    struct mx_stream *stream;
     struct mx_pipeline_batch batch;
     struct mx_pipeline_stats stats;
     struct mx_span spans[64];
     uint64_t waited_ns = 0;
     uint32_t pieces = 0;
-    struct pipeline_rig_run run = run_plain(4);
+    struct pipeline_rig_run run = pipeline_rig_plain(4, BATCHES);
     pipeline_rig_open(&rig, NULL);
     run.options.spans = 64;
     run.options.sequential = true;
-    pipeline_rig_options(&rig, &run, &options);
-    assert_int_equal(mx_stream_create(options.model, "train", &stream), 0);
-    assert_int_equal(mx_pipeline_create(&options, &pipeline), 0);
+    pipeline_rig_begin(&rig, &run);
     for (int n = 0; n < 8; n++) {
-        assert_int_equal(mx_pipeline_take(pipeline, stream, &batch), 0);
+        assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), 0);
         waited_ns += batch.waited_ns;
-        assert_int_equal(mx_stream_sync(stream), 0);
+        assert_int_equal(mx_stream_sync(rig.stream), 0);
         if (n % 2 == 0) continue; /* two are held while the second comes */
-        assert_int_equal(mx_pipeline_give(pipeline, stream), 0);
-        assert_int_equal(mx_pipeline_give(pipeline, stream), 0);
-        assert_int_equal(mx_stream_sync(stream), 0);
+        assert_int_equal(mx_pipeline_give(rig.pipeline, rig.stream), 0);
+        assert_int_equal(mx_pipeline_give(rig.pipeline, rig.stream), 0);
+        assert_int_equal(mx_stream_sync(rig.stream), 0);
     }
-    mx_pipeline_stats(pipeline, &stats);
+    mx_pipeline_stats(rig.pipeline, &stats);
     assert_int_equal(stats.stage_overlap_ns, 0);
     assert_int_equal(stats.transfer_hidden_ns, 0);
     assert_true(stats.transfer_ns > 0);
     assert_int_equal(stats.data_wait_ns, waited_ns);
     assert_true(stats.model_busy_ns + stats.data_wait_ns <= stats.wall_ns);
-    const uint32_t count = mx_pipeline_spans(pipeline, spans, 64);
+    const uint32_t count = mx_pipeline_spans(rig.pipeline, spans, 64);
     for (uint32_t i = 0; i < count; i++) pieces += spans[i].stage == MX_STAGE_TRAIN;
     assert_int_equal(pieces, 12); /* half of the batches in two pieces */
     assert_int_equal(stats.stages[MX_STAGE_TRAIN].busy_ns.count, 8);
-    mx_pipeline_destroy(pipeline);
-    mx_stream_release(stream);
     pipeline_rig_close(&rig);
 }
 

@@ -20,21 +20,6 @@
 #define EDGE   3 /* frames at either end that see reflections */
 #define WITHIN 0.01
 
-static struct op_cpu cpu;
-
-static int setup(void **state)
-{
-    (void)state;
-    return op_cpu_open(&cpu, 1, 0);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    op_cpu_close(&cpu);
-    return 0;
-}
-
 /* The share of voiced frames; all of them must be within 1 % of the glide. A frame looks at the W = 1024 - 341
  * samples from its beginning on and at what they became a period later, so its middle lies a little before the
  * frame's. */
@@ -42,7 +27,7 @@ static double follow(const float *x, int64_t count, double from_hz, double to_hz
 {
     struct sound_features f;
     int64_t voiced = 0;
-    sound_features(cpu.device, x, count, &f);
+    sound_features(op_group.device, x, count, &f);
     for (int64_t i = EDGE; i < f.frames - EDGE; i++) {
         if (f.pitch[i] == 0) continue;
         voiced++;
@@ -105,7 +90,7 @@ static double voiced_share(const float *x, int64_t count)
 {
     struct sound_features f;
     int64_t voiced = 0;
-    sound_features(cpu.device, x, count, &f);
+    sound_features(op_group.device, x, count, &f);
     for (int64_t i = 0; i < f.frames; i++) voiced += f.pitch[i] > 0;
     const double share = (double)voiced / (double)f.frames;
     sound_features_release(&f);
@@ -159,7 +144,7 @@ static void voicing_follows(void **state)
     for (int64_t i = 0; i < 4 * part; i++)
         if (i / part % 2 == 1) x[i] = noise[i];
     struct sound_features f;
-    sound_features(cpu.device, x, 4 * part, &f);
+    sound_features(op_group.device, x, 4 * part, &f);
     for (int64_t i = 2; i < f.frames - 2; i++) {
         const int64_t within = i % 20;
         if (within < 3 || within > 17) continue;
@@ -183,5 +168,5 @@ int main(void)
         cmocka_unit_test(an_octave_is_not_fallen_for),
         cmocka_unit_test(voicing_follows),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, op_group_open, op_group_close);
 }

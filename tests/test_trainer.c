@@ -13,111 +13,26 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/log.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
-#include "myxtts/registry.h"
-#include "support/recording.h"
 #include "support/small_corpus.h"
+#include "support/training_rig.h"
 #include "train/dtw.h"
-#include "train/trainer.h"
 
-#define ROWS 14
-
-static struct {
-    char *folder;
-    struct mx_registry *registry;
-    struct mx_device *device;
-    struct mx_dataset *dataset;
-    struct mx_normaliser normaliser;
-} it;
-
-static const struct mx_model_size small = {"test", 16, 2, 1, 1, 32};
+static void corpus_make(const char *folder)
+{
+    small_corpus_make(folder, TRAINING_ROWS, 0);
+}
 
 static int group_open(void **state)
 {
     (void)state;
-    const struct mx_registry_options devices = {.devices = {"cpu:0"}, .device_count = 1};
-    struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
-    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
-    it.folder = folder_make();
-    small_corpus_make(it.folder, ROWS, 0);
-    options.path = it.folder;
-    options.row.tokens = MX_TOKENS_CHARS;
-    options.manifest.validation_fraction = 0.15;
-    options.workers = 1;
-    if (mx_registry_open(NULL, &devices, &it.registry) < 0) return -1;
-    if (mx_registry_device_open(it.registry, 0, 0, &it.device) < 0) return -1;
-    if (mx_dataset_open(&options, &it.dataset) < 0) return -1;
-    return mx_normaliser_measure(it.dataset, it.device, &it.normaliser) < 0 ? -1 : 0;
-}
-
-static int group_close(void **state)
-{
-    (void)state;
-    mx_dataset_close(it.dataset);
-    mx_device_close(it.device);
-    mx_registry_close(it.registry);
-    folder_remove(it.folder);
-    return 0;
+    return training_open_folder(corpus_make, &training_manifest);
 }
 
 static struct mx_trainer_options options_make(void)
 {
-    const struct mx_vocabulary *const words = mx_dataset_vocabulary(it.dataset);
-    struct mx_trainer_options o = {
-        .device = it.device,
-        .dataset = it.dataset,
-        .model = mx_model_config_default(&small, (int32_t)mx_vocabulary_size(words),
-                                         (int32_t)mx_vocabulary_languages(words)),
-        .normaliser = it.normaliser,
-        .schedule = {.peak = 3e-3, .floor = 0.1, .warmup = 4, .steps = 60, .cycles = 1, .cycle_decay = 1},
-        .guard = MX_GUARD_OPTIONS_DEFAULT,
-        .seed = 7,
-        .batch_size = 4,
-        .grad_accum = 1,
-        .workers = 2,
-        .prefetch = 2,
-        .reference_seconds = 0.5,
-        .grad_clip = 1,
-        .beta1 = 0.9,
-        .beta2 = 0.98,
-        .epsilon = 1e-9,
-        .weight_decay = 0.01,
-        .ema_decay = 0.99,
-        .validation_limit = 8};
-    return o;
-}
-
-static struct mx_trainer *trainer_make(const struct mx_trainer_options *o, const struct mx_trainer_state *state,
-                                       const struct mx_trainer_arrays *arrays)
-{
-    struct mx_trainer *trainer = NULL;
-    if (mx_trainer_create(o, &trainer) < 0) fail_msg("%s", mx_error_last()->message);
-    if (arrays != NULL) assert_int_equal(mx_trainer_write(trainer, arrays), 0);
-    assert_int_equal(mx_trainer_start(trainer, state), 0);
-    return trainer;
-}
-
-static void step_make(struct mx_trainer *trainer, struct mx_trainer_report *report)
-{
-    if (mx_trainer_step(trainer, report) < 0) fail_msg("%s", mx_error_last()->message);
-}
-
-/* All four arrays, in one block that weights owns. */
-static struct mx_trainer_arrays arrays_take(const struct mx_trainer *trainer, size_t *floats)
-{
-    *floats = (size_t)mx_trainer_parameters(trainer)->floats;
-    float *const block = mx_alloc(4 * *floats, sizeof *block);
-    assert_non_null(block);
-    return (struct mx_trainer_arrays){block, block + *floats, block + 2 * *floats, block + 3 * *floats};
-}
-
-static struct mx_trainer_arrays arrays_read(struct mx_trainer *trainer, size_t *floats)
-{
-    const struct mx_trainer_arrays arrays = arrays_take(trainer, floats);
-    assert_int_equal(mx_trainer_read(trainer, &arrays), 0);
-    return arrays;
+    return training_flow(training_options_of(training.recordings), false, 2, 2);
 }
 
 /* Equal in all but the times. */
@@ -159,7 +74,7 @@ static void test_loss_goes_down(void **state)
 {
     (void)state;
     const struct mx_trainer_options o = options_make();
-    struct mx_trainer *const trainer = trainer_make(&o, NULL, NULL);
+    struct mx_trainer *const trainer = training_start(&o, NULL, NULL);
     struct mx_trainer_report report;
     struct mx_trainer_evaluation before, after;
     double first = 0, last = 0, done = 0;
@@ -169,7 +84,7 @@ static void test_loss_goes_down(void **state)
     mx_trainer_evaluation_watch(trainer, NULL, NULL);
     const double untrained = picture_error(trainer);
     for (int i = 0; i < 60; i++) {
-        step_make(trainer, &report);
+        training_step(trainer, &report);
         assert_int_equal(report.step, i + 1);
         assert_true(report.frames > 0 && report.tokens > 0 && report.utterances > 0 && report.left_out == 0);
         if (i < 6) first += report.losses.total;
@@ -193,26 +108,26 @@ static void test_resume_is_exact(void **state)
     struct mx_trainer_options o = options_make();
     struct mx_trainer_report whole[20], parts[20];
     size_t floats;
-    struct mx_trainer *trainer = trainer_make(&o, NULL, NULL);
-    for (int i = 0; i < 20; i++) step_make(trainer, &whole[i]);
-    const struct mx_trainer_arrays expected = arrays_read(trainer, &floats);
+    struct mx_trainer *trainer = training_start(&o, NULL, NULL);
+    for (int i = 0; i < 20; i++) training_step(trainer, &whole[i]);
+    const struct mx_trainer_arrays expected = training_arrays_read(trainer, &floats);
     const struct mx_trainer_state end = *mx_trainer_state(trainer);
     mx_trainer_destroy(trainer);
 
-    trainer = trainer_make(&o, NULL, NULL);
-    for (int i = 0; i < 10; i++) step_make(trainer, &parts[i]);
+    trainer = training_start(&o, NULL, NULL);
+    for (int i = 0; i < 10; i++) training_step(trainer, &parts[i]);
     struct mx_trainer_evaluation ignored; /* looking at a run does not change it */
     struct mx_trainer_picture picture;
     assert_int_equal(mx_trainer_evaluate(trainer, &ignored), 0);
     assert_int_equal(mx_trainer_picture(trainer, &picture), 0);
-    const struct mx_trainer_arrays middle = arrays_read(trainer, &floats);
+    const struct mx_trainer_arrays middle = training_arrays_read(trainer, &floats);
     const struct mx_trainer_state place = *mx_trainer_state(trainer);
     mx_trainer_destroy(trainer);
 
     o.workers = 1; /* the number of threads makes no difference */
-    trainer = trainer_make(&o, &place, &middle);
-    for (int i = 10; i < 20; i++) step_make(trainer, &parts[i]);
-    const struct mx_trainer_arrays found = arrays_read(trainer, &floats);
+    trainer = training_start(&o, &place, &middle);
+    for (int i = 10; i < 20; i++) training_step(trainer, &parts[i]);
+    const struct mx_trainer_arrays found = training_arrays_read(trainer, &floats);
     assert_memory_equal(found.weights, expected.weights, 4 * floats * sizeof(float));
     assert_memory_equal(&end, mx_trainer_state(trainer), sizeof end);
     for (int i = 0; i < 20; i++) reports_compare(&whole[i], &parts[i]);
@@ -231,15 +146,15 @@ static void test_accumulation_equals_the_large_batch(void **state)
     size_t floats;
     o.model.dropout = 0;
     o.batch_size = 12;
-    struct mx_trainer *trainer = trainer_make(&o, NULL, NULL);
-    step_make(trainer, &large);
-    const struct mx_trainer_arrays a = arrays_read(trainer, &floats);
+    struct mx_trainer *trainer = training_start(&o, NULL, NULL);
+    training_step(trainer, &large);
+    const struct mx_trainer_arrays a = training_arrays_read(trainer, &floats);
     mx_trainer_destroy(trainer);
     o.batch_size = 3;
     o.grad_accum = 4;
-    trainer = trainer_make(&o, NULL, NULL);
-    step_make(trainer, &split);
-    const struct mx_trainer_arrays b = arrays_read(trainer, &floats);
+    trainer = training_start(&o, NULL, NULL);
+    training_step(trainer, &split);
+    const struct mx_trainer_arrays b = training_arrays_read(trainer, &floats);
     assert_int_equal(large.utterances, 12);
     assert_int_equal(split.utterances, 12);
     assert_int_equal(mx_trainer_state(trainer)->passes, 4);
@@ -263,11 +178,11 @@ static void test_steps_take_no_memory(void **state)
 {
     (void)state;
     const struct mx_trainer_options o = options_make();
-    struct mx_trainer *const trainer = trainer_make(&o, NULL, NULL);
+    struct mx_trainer *const trainer = training_start(&o, NULL, NULL);
     struct mx_trainer_report report;
-    for (int i = 0; i < 12; i++) step_make(trainer, &report); /* readers grow to the longest utterance */
+    for (int i = 0; i < 12; i++) training_step(trainer, &report); /* readers grow to the longest utterance */
     const uint64_t before = mx_alloc_count();
-    for (int i = 0; i < 12; i++) step_make(trainer, &report);
+    for (int i = 0; i < 12; i++) training_step(trainer, &report);
     assert_int_equal(mx_alloc_count(), before);
     mx_trainer_destroy(trainer);
 }
@@ -279,17 +194,18 @@ static void test_bad_steps_change_nothing_and_end_the_run(void **state)
     struct mx_trainer_report report;
     size_t floats;
     o.guard.skips_max = 3;
-    struct mx_trainer *const trainer = trainer_make(&o, NULL, NULL);
-    step_make(trainer, &report);
-    const struct mx_trainer_arrays good = arrays_read(trainer, &floats);
-    const struct mx_trainer_arrays bad = arrays_read(trainer, &floats), after = arrays_take(trainer, &floats);
+    struct mx_trainer *const trainer = training_start(&o, NULL, NULL);
+    training_step(trainer, &report);
+    const struct mx_trainer_arrays good = training_arrays_read(trainer, &floats);
+    const struct mx_trainer_arrays bad = training_arrays_read(trainer, &floats),
+                                   after = training_arrays_make(trainer, &floats);
     bad.weights[mx_trainer_parameters(trainer)->decoder.mel_bias] = NAN;
     assert_int_equal(mx_trainer_write(trainer, &bad), 0);
-    step_make(trainer, &report);
+    training_step(trainer, &report);
     assert_int_equal(report.guard.verdict, MX_GUARD_SKIPPED);
     assert_true(isnan(report.losses.total));
     assert_int_equal(mx_trainer_state(trainer)->updates, 1);
-    step_make(trainer, &report);
+    training_step(trainer, &report);
     assert_int_equal(mx_trainer_step(trainer, &report), MX_ERR_DATA);
     assert_int_equal(report.guard.verdict, MX_GUARD_STOP);
     assert_int_equal(mx_trainer_state(trainer)->guard.skipped, 3);
@@ -297,7 +213,7 @@ static void test_bad_steps_change_nothing_and_end_the_run(void **state)
     assert_memory_equal(after.weights, bad.weights, 4 * floats * sizeof(float));
     /* With good weights it goes on. */
     assert_int_equal(mx_trainer_write(trainer, &good), 0);
-    step_make(trainer, &report);
+    training_step(trainer, &report);
     assert_int_equal(report.guard.verdict, MX_GUARD_FINE);
     assert_int_equal(mx_trainer_state(trainer)->updates, 2);
     mx_error_clear();
@@ -312,16 +228,16 @@ static void test_references_are_others_of_the_speaker(void **state)
     (void)state;
     struct mx_assembly *assembly;
     const struct mx_assembly_options o = {
-        .dataset = it.dataset, .normaliser = it.normaliser, .seed = 3, .reference_seconds = 0.5};
+        .dataset = training.recordings, .normaliser = training.normaliser, .seed = 3, .reference_seconds = 0.5};
     assert_int_equal(mx_assembly_create(&o, &assembly), 0);
     int changes = 0;
-    for (uint32_t u = 0; u < mx_dataset_count(it.dataset); u++) {
+    for (uint32_t u = 0; u < mx_dataset_count(training.recordings); u++) {
         const uint32_t first = mx_assembly_reference(assembly, 0, u, 0);
         assert_int_equal(first, mx_assembly_reference(assembly, 0, u, 0));
         for (uint32_t epoch = 0; epoch < 20; epoch++) {
             const uint32_t reference = mx_assembly_reference(assembly, epoch, u, 0);
             assert_true(reference != u);
-            assert_false(mx_dataset_utterance(it.dataset, reference)->validation);
+            assert_false(mx_dataset_utterance(training.recordings, reference)->validation);
             changes += reference != first;
         }
     }
@@ -336,17 +252,17 @@ static void test_plan_is_what_is_taken(void **state)
     struct mx_trainer_plan plan;
     struct mx_trainer *trainer;
     struct mx_budget_stats stats;
-    mx_budget_stats(mx_device_budget(it.device), &stats);
+    mx_budget_stats(mx_device_budget(training.model), &stats);
     const uint64_t of_device = stats.current_bytes; /* the backend's own */
     assert_int_equal(mx_trainer_plan(&o, &plan), 0);
-    assert_int_equal(plan.utterances + plan.validation, ROWS);
+    assert_int_equal(plan.utterances + plan.validation, TRAINING_ROWS);
     assert_int_equal(plan.epoch_steps, 3);
     assert_int_equal(mx_trainer_create(&o, &trainer), 0);
     assert_int_equal(mx_trainer_start(trainer, NULL), 0);
-    mx_budget_stats(mx_device_budget(it.device), &stats);
+    mx_budget_stats(mx_device_budget(training.model), &stats);
     assert_int_equal(stats.current_bytes, plan.device_bytes + of_device);
     mx_trainer_destroy(trainer);
-    mx_budget_stats(mx_device_budget(it.device), &stats);
+    mx_budget_stats(mx_device_budget(training.model), &stats);
     assert_int_equal(stats.current_bytes, of_device);
 }
 
@@ -383,5 +299,5 @@ int main(void)
                                        cmocka_unit_test(test_references_are_others_of_the_speaker),
                                        cmocka_unit_test(test_plan_is_what_is_taken),
                                        cmocka_unit_test(test_warping_finds_the_same_in_another_time)};
-    return cmocka_run_group_tests(tests, group_open, group_close);
+    return cmocka_run_group_tests(tests, group_open, training_close);
 }

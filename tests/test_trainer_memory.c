@@ -12,15 +12,9 @@
 
 #include "base/alloc.h"
 #include "myxtts/budget.h"
-#include "myxtts/error.h"
 #include "support/training_rig.h"
 
 #define STEPS 1000
-
-static void step_make(struct mx_trainer *trainer, struct mx_trainer_report *report)
-{
-    if (mx_trainer_step(trainer, report) < 0) fail_msg("%s", mx_error_last()->message);
-}
 
 static void budgets_compare(const struct mx_budget_stats *before, struct mx_device *device)
 {
@@ -39,11 +33,11 @@ static void steps_watch(const struct mx_trainer_options *options, int steps)
     struct mx_trainer *const trainer = training_start(options, NULL, NULL);
     struct mx_trainer_report report;
     struct mx_budget_stats data, model;
-    step_make(trainer, &report);
+    training_step(trainer, &report);
     mx_budget_stats(mx_device_budget(training.data), &data);
     mx_budget_stats(mx_device_budget(training.model), &model);
     const uint64_t count = mx_alloc_count();
-    for (int i = 1; i < steps; i++) step_make(trainer, &report);
+    for (int i = 1; i < steps; i++) training_step(trainer, &report);
     assert_int_equal(mx_alloc_count(), count);
     budgets_compare(&data, training.data);
     budgets_compare(&model, training.model);

@@ -16,14 +16,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/log.h"
 #include "base/text.h"
 #include "myxtts/error.h"
-#include "myxtts/registry.h"
 #include "support/recording.h"
+#include "support/training_rig.h"
 #include "train/batch.h"
 #include "train/dtw.h"
-#include "train/trainer.h"
 
 #define RATE              22050
 #define SPEAKERS          2
@@ -32,6 +30,7 @@
 #define LETTER_SECONDS    0.15
 #define REFERENCE_SECONDS 0.6 /* shorter than any recording, so that all references have the same length */
 #define STEPS             240
+#define SEED              5
 #define FRAMES_MAX        400
 
 /* A speaker: the pitch, how much higher than written the resonances lie, and how fast the overtones fade. */
@@ -43,14 +42,7 @@ static const struct {
 static const char letters[] = "aeioumn";
 static const double resonances_hz[] = {800, 550, 350, 600, 400, 300, 1000};
 
-static struct {
-    char *folder;
-    struct mx_registry *registry;
-    struct mx_device *device;
-    struct mx_dataset *dataset;
-    struct mx_normaliser normaliser;
-    struct mx_trainer *trainer;
-} it;
+static struct mx_trainer *trainer;
 
 /* ---- the corpus ---- */
 
@@ -60,7 +52,7 @@ static int letter_at(int text, int place)
 }
 
 /* A text as its speaker says it: for each letter, overtones with a resonance. */
-static void recording_make(int speaker, int text)
+static void recording_make(const char *folder, int speaker, int text)
 {
     enum { COUNT = (int)(LETTERS * LETTER_SECONDS * RATE) };
     static int16_t samples[COUNT];
@@ -79,21 +71,21 @@ static void recording_make(int speaker, int text)
         samples[i] = (int16_t)lround(2500 * value);
     }
     snprintf(name, sizeof name, "wavs/%s-%d.wav", speakers[speaker].name, text);
-    wav_lie(it.folder, name, RATE, 2 * COUNT, samples, COUNT);
+    wav_lie(folder, name, RATE, 2 * COUNT, samples, COUNT);
 }
 
-static void corpus_make(void)
+static void corpus_make(const char *folder)
 {
     struct mx_text manifest = {0};
-    folder_add(it.folder, "wavs");
+    folder_add(folder, "wavs");
     for (int speaker = 0; speaker < SPEAKERS; speaker++)
         for (int text = 0; text < TEXTS; text++) {
-            recording_make(speaker, text);
+            recording_make(folder, speaker, text);
             mx_text_append(&manifest, "%s-%d|%s|", speakers[speaker].name, text, speakers[speaker].name);
             for (int i = 0; i < LETTERS; i++) mx_text_append(&manifest, "%c", letters[letter_at(text, i)]);
             mx_text_append(&manifest, "\n");
         }
-    file_put_text(it.folder, "metadata.csv", manifest.data);
+    file_put_text(folder, "metadata.csv", manifest.data);
     mx_text_release(&manifest);
 }
 
@@ -102,74 +94,46 @@ static uint32_t utterance_of(int speaker, int text)
 {
     char id[32];
     snprintf(id, sizeof id, "%s-%d", speakers[speaker].name, text);
-    for (uint32_t i = 0; i < mx_dataset_count(it.dataset); i++)
-        if (strcmp(mx_dataset_utterance(it.dataset, i)->id, id) == 0) return i;
+    for (uint32_t i = 0; i < mx_dataset_count(training.recordings); i++)
+        if (strcmp(mx_dataset_utterance(training.recordings, i)->id, id) == 0) return i;
     fail_msg("no utterance %s", id);
     return 0;
 }
 
 /* ---- training ---- */
 
-static int train(void)
+static void train(void)
 {
     static const struct mx_model_size small = {"test", 32, 2, 1, 1, 64};
-    const struct mx_vocabulary *const words = mx_dataset_vocabulary(it.dataset);
+    struct mx_trainer_options o = training_flow(training_options_of(training.recordings), false, 1, 2);
     struct mx_trainer_report report;
-    struct mx_trainer_options o = {
-        .device = it.device,
-        .dataset = it.dataset,
-        .model = mx_model_config_default(&small, (int32_t)mx_vocabulary_size(words),
-                                         (int32_t)mx_vocabulary_languages(words)),
-        .normaliser = it.normaliser,
-        .schedule = {.peak = 2e-3, .floor = 0.05, .warmup = 10, .steps = STEPS, .cycles = 1, .cycle_decay = 1},
-        .guard = MX_GUARD_OPTIONS_DEFAULT,
-        .seed = 5,
-        .batch_size = 8,
-        .grad_accum = 1,
-        .workers = 1,
-        .prefetch = 2,
-        .reference_seconds = REFERENCE_SECONDS,
-        .grad_clip = 1,
-        .beta1 = 0.9,
-        .beta2 = 0.98,
-        .epsilon = 1e-9,
-        .ema_decay = 0.95};
+    o.model = mx_model_config_default(&small, o.model.vocabulary, o.model.languages);
     o.model.dropout = 0;
-    if (mx_trainer_create(&o, &it.trainer) < 0 || mx_trainer_start(it.trainer, NULL) < 0) return -1;
-    for (int i = 0; i < STEPS; i++)
-        if (mx_trainer_step(it.trainer, &report) < 0) return -1;
-    return 0;
+    o.schedule =
+        (struct mx_schedule){.peak = 2e-3, .floor = 0.05, .warmup = 10, .steps = STEPS, .cycles = 1, .cycle_decay = 1};
+    o.seed = SEED;
+    o.batch_size = 8;
+    o.reference_seconds = REFERENCE_SECONDS;
+    o.weight_decay = 0;
+    o.ema_decay = 0.95;
+    trainer = training_start(&o, NULL, NULL);
+    for (int i = 0; i < STEPS; i++) training_step(trainer, &report);
 }
 
 static int group_open(void **state)
 {
     (void)state;
-    const struct mx_registry_options devices = {.devices = {"cpu:0"}, .device_count = 1};
-    struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
-    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
-    it.folder = folder_make();
-    corpus_make();
-    options.path = it.folder;
-    options.row.tokens = MX_TOKENS_CHARS;
-    options.manifest.format = MX_MANIFEST_PIPER; /* id|speaker|text */
-    options.manifest.validation_fraction = 0;
-    options.workers = 1;
-    if (mx_registry_open(NULL, &devices, &it.registry) < 0) return -1;
-    if (mx_registry_device_open(it.registry, 0, 0, &it.device) < 0) return -1;
-    if (mx_dataset_open(&options, &it.dataset) < 0 || mx_dataset_speaker_count(it.dataset) != SPEAKERS) return -1;
-    if (mx_normaliser_measure(it.dataset, it.device, &it.normaliser) < 0) return -1;
-    return train();
+    const struct mx_manifest_options manifest = {.format = MX_MANIFEST_PIPER}; /* id|speaker|text; all to train on */
+    if (training_open_folder(corpus_make, &manifest) < 0) return -1;
+    if (mx_dataset_speaker_count(training.recordings) != SPEAKERS) return -1;
+    train();
+    return 0;
 }
 
 static int group_close(void **state)
 {
-    (void)state;
-    mx_trainer_destroy(it.trainer);
-    mx_dataset_close(it.dataset);
-    mx_device_close(it.device);
-    mx_registry_close(it.registry);
-    folder_remove(it.folder);
-    return 0;
+    mx_trainer_destroy(trainer);
+    return training_close(state);
 }
 
 /* ---- speaking ---- */
@@ -193,20 +157,22 @@ static void stage_open(struct stage *s)
 {
     uint32_t all[SPEAKERS * TEXTS];
     struct mx_slot_capacity capacity;
-    const struct mx_trainer_voice voice = mx_trainer_voice(it.trainer);
-    const struct mx_assembly_options how = {
-        .dataset = it.dataset, .normaliser = it.normaliser, .seed = 5, .reference_seconds = REFERENCE_SECONDS};
+    const struct mx_trainer_voice voice = mx_trainer_voice(trainer);
+    const struct mx_assembly_options how = {.dataset = training.recordings,
+                                            .normaliser = training.normaliser,
+                                            .seed = SEED,
+                                            .reference_seconds = REFERENCE_SECONDS};
     for (uint32_t i = 0; i < SPEAKERS * TEXTS; i++) all[i] = i;
     assert_int_equal(mx_assembly_create(&how, &s->assembly), 0);
     assert_int_equal(mx_assembly_capacity(s->assembly, all, SPEAKERS * TEXTS, 2, 0, &capacity), 0);
-    const struct mx_batch_options batch = {.capacity = capacity, .normaliser = it.normaliser};
-    assert_int_equal(mx_dataset_reader_create(it.dataset, &s->reader), 0);
-    assert_int_equal(mx_slot_create(s->assembly, it.device, &capacity, &s->slot), 0);
-    assert_int_equal(mx_batch_create(it.device, voice.stream, &batch, &s->batch), 0);
+    const struct mx_batch_options batch = {.capacity = capacity, .normaliser = training.normaliser};
+    assert_int_equal(mx_dataset_reader_create(training.recordings, &s->reader), 0);
+    assert_int_equal(mx_slot_create(s->assembly, training.model, &capacity, &s->slot), 0);
+    assert_int_equal(mx_batch_create(training.model, voice.stream, &batch, &s->batch), 0);
     struct mx_model_capacity room = capacity.model;
     room.longest_frames = FRAMES_MAX;
     room.frames = 2 * FRAMES_MAX;
-    assert_int_equal(mx_model_create(it.device, voice.stream, &mx_trainer_options(it.trainer)->model, &room,
+    assert_int_equal(mx_model_create(training.model, voice.stream, &mx_trainer_options(trainer)->model, &room,
                                      MX_MODEL_SPEAK, &s->model),
                      0);
 }
@@ -241,7 +207,7 @@ static void pair_speak(const uint32_t utterances[2], bool exchanged, struct soun
     struct mx_model_batch batch;
     struct mx_speech speech;
     const struct mx_speech_options how = MX_SPEECH_OPTIONS_DEFAULT;
-    const struct mx_trainer_voice voice = mx_trainer_voice(it.trainer);
+    const struct mx_trainer_voice voice = mx_trainer_voice(trainer);
     const size_t row = 80 * sizeof(float);
     stage_open(&s);
     assert_int_equal(mx_slot_fill(s.slot, s.reader, 1000, 0, utterances, 2), 0);
@@ -271,7 +237,7 @@ static void pair_speak(const uint32_t utterances[2], bool exchanged, struct soun
     for (int i = 0; i < 2; i++) {
         double sum = 0;
         for (int k = 1; k <= LETTERS; k++) sum += (double)pitch[i * (LETTERS + 2) + k];
-        spoken[i].pitch_hz = it.normaliser.pitch_mean + it.normaliser.pitch_deviation * sum / LETTERS;
+        spoken[i].pitch_hz = training.normaliser.pitch_mean + training.normaliser.pitch_deviation * sum / LETTERS;
     }
     stage_close(&s);
 }

@@ -23,36 +23,6 @@ static float apply(mx_vf (*function)(mx_vf), float x)
     return y[0];
 }
 
-static mx_vf vec_exp(mx_vf x)
-{
-    return mx_vf_exp(x);
-}
-
-static mx_vf vec_tanh(mx_vf x)
-{
-    return mx_vf_tanh(x);
-}
-
-static mx_vf vec_gelu(mx_vf x)
-{
-    return mx_vf_gelu(x);
-}
-
-static mx_vf vec_gelu_grad(mx_vf x)
-{
-    return mx_vf_gelu_grad(x);
-}
-
-static mx_vf vec_log(mx_vf x)
-{
-    return mx_vf_log(x);
-}
-
-static mx_vf vec_sqrt_near(mx_vf x)
-{
-    return mx_vf_sqrt_near(x);
-}
-
 static double exact_gelu(double x)
 {
     const double u = sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
@@ -85,56 +55,56 @@ static double worst(mx_vf (*function)(mx_vf), double (*exact)(double), double lo
 static void test_exp(void **state)
 {
     (void)state;
-    assert_within(worst(vec_exp, exp, -87.3, 88.72, 400000, 2e-7, 0));
-    assert_within(worst(vec_exp, exp, -0.01, 0.01, 20000, 1.2e-7, 0));
+    assert_within(worst(mx_vf_exp, exp, -87.3, 88.72, 400000, 2e-7, 0));
+    assert_within(worst(mx_vf_exp, exp, -0.01, 0.01, 20000, 1.2e-7, 0));
     /* Denormal results: half a unit of the last place that is left, and a little. */
-    assert_within(worst(vec_exp, exp, -104, -87, 40000, 2e-7, 0.51 * 0x1p-149));
-    assert_true(apply(vec_exp, 0.0f) == 1.0f);
-    assert_true(apply(vec_exp, -0.0f) == 1.0f);
-    assert_true(apply(vec_exp, 0x1p-149f) == 1.0f);
-    assert_true(apply(vec_exp, 88.73f) == INFINITY);
-    assert_true(apply(vec_exp, 1e30f) == INFINITY);
-    assert_true(apply(vec_exp, INFINITY) == INFINITY);
-    assert_true(apply(vec_exp, -104.5f) == 0.0f);
-    assert_true(apply(vec_exp, -1e30f) == 0.0f);
-    assert_true(apply(vec_exp, -INFINITY) == 0.0f);
-    assert_true(isnan(apply(vec_exp, NAN)));
+    assert_within(worst(mx_vf_exp, exp, -104, -87, 40000, 2e-7, 0.51 * 0x1p-149));
+    assert_true(apply(mx_vf_exp, 0.0f) == 1.0f);
+    assert_true(apply(mx_vf_exp, -0.0f) == 1.0f);
+    assert_true(apply(mx_vf_exp, 0x1p-149f) == 1.0f);
+    assert_true(apply(mx_vf_exp, 88.73f) == INFINITY);
+    assert_true(apply(mx_vf_exp, 1e30f) == INFINITY);
+    assert_true(apply(mx_vf_exp, INFINITY) == INFINITY);
+    assert_true(apply(mx_vf_exp, -104.5f) == 0.0f);
+    assert_true(apply(mx_vf_exp, -1e30f) == 0.0f);
+    assert_true(apply(mx_vf_exp, -INFINITY) == 0.0f);
+    assert_true(isnan(apply(mx_vf_exp, NAN)));
 }
 
 static void test_tanh(void **state)
 {
     (void)state;
-    assert_within(worst(vec_tanh, tanh, -12, 12, 200000, 4e-7, 0));
-    assert_within(worst(vec_tanh, tanh, -1e-3, 1e-3, 20000, 4e-7, 0));
-    assert_within(worst(vec_tanh, tanh, 1e-30, 2e-30, 1000, 4e-7, 0));
-    assert_true(apply(vec_tanh, 0.0f) == 0.0f);
-    assert_true(apply(vec_tanh, 0x1p-140f) == 0x1p-140f);
-    assert_true(apply(vec_tanh, INFINITY) == 1.0f);
-    assert_true(apply(vec_tanh, -INFINITY) == -1.0f);
-    assert_true(apply(vec_tanh, 3e38f) == 1.0f);
-    assert_true(isnan(apply(vec_tanh, NAN)));
+    assert_within(worst(mx_vf_tanh, tanh, -12, 12, 200000, 4e-7, 0));
+    assert_within(worst(mx_vf_tanh, tanh, -1e-3, 1e-3, 20000, 4e-7, 0));
+    assert_within(worst(mx_vf_tanh, tanh, 1e-30, 2e-30, 1000, 4e-7, 0));
+    assert_true(apply(mx_vf_tanh, 0.0f) == 0.0f);
+    assert_true(apply(mx_vf_tanh, 0x1p-140f) == 0x1p-140f);
+    assert_true(apply(mx_vf_tanh, INFINITY) == 1.0f);
+    assert_true(apply(mx_vf_tanh, -INFINITY) == -1.0f);
+    assert_true(apply(mx_vf_tanh, 3e38f) == 1.0f);
+    assert_true(isnan(apply(mx_vf_tanh, NAN)));
 }
 
 static void test_log(void **state)
 {
     (void)state;
-    assert_within(worst(vec_log, log, 0.5, 2.5, 400000, 2.5e-7, 0));
-    assert_within(worst(vec_log, log, 1e-5, 1e-2, 100000, 2.5e-7, 0));
-    for (int e = -126; e < 127; e++) assert_within(worst(vec_log, log, ldexp(1, e), ldexp(1.999, e), 100, 2.5e-7, 0));
-    assert_true(apply(vec_log, 1.0f) == 0.0f);
-    assert_true(apply(vec_log, INFINITY) == INFINITY);
-    assert_true(isnan(apply(vec_log, NAN)));
+    assert_within(worst(mx_vf_log, log, 0.5, 2.5, 400000, 2.5e-7, 0));
+    assert_within(worst(mx_vf_log, log, 1e-5, 1e-2, 100000, 2.5e-7, 0));
+    for (int e = -126; e < 127; e++) assert_within(worst(mx_vf_log, log, ldexp(1, e), ldexp(1.999, e), 100, 2.5e-7, 0));
+    assert_true(apply(mx_vf_log, 1.0f) == 0.0f);
+    assert_true(apply(mx_vf_log, INFINITY) == INFINITY);
+    assert_true(isnan(apply(mx_vf_log, NAN)));
 }
 
 static void test_sqrt_near(void **state)
 {
     (void)state;
-    assert_within(worst(vec_sqrt_near, sqrt, 1e-6, 4, 400000, 2.5e-7, 0));
+    assert_within(worst(mx_vf_sqrt_near, sqrt, 1e-6, 4, 400000, 2.5e-7, 0));
     for (int e = -99; e < 127; e++)
-        assert_within(worst(vec_sqrt_near, sqrt, ldexp(1, e), ldexp(1.999, e), 100, 2.5e-7, 0));
-    assert_true(apply(vec_sqrt_near, 0.0f) == 0.0f);
-    assert_true(apply(vec_sqrt_near, 0x1p-140f) == 0.0f);
-    assert_true(isnan(apply(vec_sqrt_near, NAN)));
+        assert_within(worst(mx_vf_sqrt_near, sqrt, ldexp(1, e), ldexp(1.999, e), 100, 2.5e-7, 0));
+    assert_true(apply(mx_vf_sqrt_near, 0.0f) == 0.0f);
+    assert_true(apply(mx_vf_sqrt_near, 0x1p-140f) == 0.0f);
+    assert_true(isnan(apply(mx_vf_sqrt_near, NAN)));
 }
 
 /* Every element of the square at its own place. */
@@ -154,36 +124,36 @@ static void test_gelu(void **state)
     (void)state;
     /* Where the exponent is large, its rounding counts as many times over: relative bounds near 0, absolute in the
      * left tail. */
-    assert_within(worst(vec_gelu, exact_gelu, -1, 40, 200000, 4e-7, 0));
-    assert_within(worst(vec_gelu, exact_gelu, -5, -1, 100000, 5e-6, 0));
-    assert_within(worst(vec_gelu, exact_gelu, -40, -5, 100000, 0, 1e-11));
-    assert_within(worst(vec_gelu, exact_gelu, -1e-30, 1e-30, 100, 4e-7, 0));
-    assert_true(apply(vec_gelu, 0.0f) == 0.0f);
-    assert_true(apply(vec_gelu, 0x1p-148f) == 0x1p-149f);
-    assert_true(apply(vec_gelu, 3e38f) == 3e38f);
-    assert_true(apply(vec_gelu, -3e38f) == 0.0f);
-    assert_true(apply(vec_gelu, -20.0f) == 0.0f);
-    assert_true(apply(vec_gelu, INFINITY) == INFINITY);
-    assert_true(apply(vec_gelu, -INFINITY) == 0.0f);
-    assert_true(isnan(apply(vec_gelu, NAN)));
+    assert_within(worst(mx_vf_gelu, exact_gelu, -1, 40, 200000, 4e-7, 0));
+    assert_within(worst(mx_vf_gelu, exact_gelu, -5, -1, 100000, 5e-6, 0));
+    assert_within(worst(mx_vf_gelu, exact_gelu, -40, -5, 100000, 0, 1e-11));
+    assert_within(worst(mx_vf_gelu, exact_gelu, -1e-30, 1e-30, 100, 4e-7, 0));
+    assert_true(apply(mx_vf_gelu, 0.0f) == 0.0f);
+    assert_true(apply(mx_vf_gelu, 0x1p-148f) == 0x1p-149f);
+    assert_true(apply(mx_vf_gelu, 3e38f) == 3e38f);
+    assert_true(apply(mx_vf_gelu, -3e38f) == 0.0f);
+    assert_true(apply(mx_vf_gelu, -20.0f) == 0.0f);
+    assert_true(apply(mx_vf_gelu, INFINITY) == INFINITY);
+    assert_true(apply(mx_vf_gelu, -INFINITY) == 0.0f);
+    assert_true(isnan(apply(mx_vf_gelu, NAN)));
 }
 
 static void test_gelu_grad(void **state)
 {
     (void)state;
-    assert_within(worst(vec_gelu_grad, exact_gelu_grad, -40, 40, 400000, 4e-7, 4e-7));
-    assert_within(worst(vec_gelu_grad, exact_gelu_grad, -12, -5, 100000, 0, 1e-10));
-    assert_true(apply(vec_gelu_grad, 0.0f) == 0.5f);
-    assert_true(apply(vec_gelu_grad, 0x1p-149f) == 0.5f);
-    assert_true(apply(vec_gelu_grad, 3e38f) == 1.0f);
-    assert_true(fabsf(apply(vec_gelu_grad, -3e38f)) < 1e-30f);
-    assert_true(apply(vec_gelu_grad, INFINITY) == 1.0f);
-    assert_true(isnan(apply(vec_gelu_grad, NAN)));
+    assert_within(worst(mx_vf_gelu_grad, exact_gelu_grad, -40, 40, 400000, 4e-7, 4e-7));
+    assert_within(worst(mx_vf_gelu_grad, exact_gelu_grad, -12, -5, 100000, 0, 1e-10));
+    assert_true(apply(mx_vf_gelu_grad, 0.0f) == 0.5f);
+    assert_true(apply(mx_vf_gelu_grad, 0x1p-149f) == 0.5f);
+    assert_true(apply(mx_vf_gelu_grad, 3e38f) == 1.0f);
+    assert_true(fabsf(apply(mx_vf_gelu_grad, -3e38f)) < 1e-30f);
+    assert_true(apply(mx_vf_gelu_grad, INFINITY) == 1.0f);
+    assert_true(isnan(apply(mx_vf_gelu_grad, NAN)));
     /* The derivative is that of the function. */
     for (int i = -600; i <= 600; i++) {
         const double x = i * 0.01, h = 1e-5;
         const double slope = (exact_gelu(x + h) - exact_gelu(x - h)) / (2 * h);
-        assert_true(fabs((double)apply(vec_gelu_grad, (float)x) - slope) < 2e-6);
+        assert_true(fabs((double)apply(mx_vf_gelu_grad, (float)x) - slope) < 2e-6);
     }
 }
 

@@ -193,6 +193,11 @@ int op_cpu_open(struct op_cpu *cpu, int devices, int index);
 void op_cpu_close(struct op_cpu *cpu);
 int op_cpu_cores(void); /* how many this process may use */
 
+/* One of all cores for a cmocka group, whose state it is. */
+extern struct op_cpu op_group;
+int op_group_open(void **state);
+int op_group_close(void **state);
+
 /* ---- for the generators (cases_*.c) ---- */
 
 /* One per operation: an operation without a generator does not link. */

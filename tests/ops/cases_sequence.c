@@ -155,63 +155,51 @@ static struct op_shape weights(const struct conv *v, enum op_layout layout)
     return (struct op_shape){.layout = layout, .rows = v->taps * v->in, .width = v->out};
 }
 
+/* The arguments that the three have in common, and the sizes of the case as `v`. */
+#define CONV_ARGS(name)                                                                                                \
+    OP_ARGS(name);                                                                                                     \
+    const struct conv v = draw_conv(c);                                                                                \
+    a->in_width = v.in;                                                                                                \
+    a->out_width = v.out;                                                                                              \
+    a->taps = v.taps;                                                                                                  \
+    if (c->plan.bf16) a->precision = MX_PRECISION_BF16;                                                                \
+    OP_DIM(name, in_width, OP_DIM_FIXED);                                                                              \
+    OP_DIM(name, out_width, OP_DIM_FIXED);                                                                             \
+    OP_DIM(name, taps, OP_DIM_FIXED)
+
 void op_make_conv1d(struct op_case *c)
 {
-    OP_ARGS(conv1d);
-    const struct conv v = draw_conv(c);
-    a->in_width = v.in;
-    a->out_width = v.out;
-    a->taps = v.taps;
+    CONV_ARGS(conv1d);
     struct op_shape x = ROWS(v.rows, v.in);
-    if (c->plan.bf16) a->precision = MX_PRECISION_BF16;
     a->x_bf16 = op_flip_bf16(c, &x);
     op_add(c, "x", OP_AT(conv1d, x), OP_IN, x, 1);
     op_add(c, "w", OP_AT(conv1d, w), OP_IN, weights(&v, OP_SHARED), v.scale);
     op_add_epilogue(c, "y", OP_AT(conv1d, y), OP_AT(conv1d, epilogue), v.rows, v.out, 0);
     op_add_packed(c, OP_AT(conv1d, rows));
-    OP_DIM(conv1d, in_width, OP_DIM_FIXED);
-    OP_DIM(conv1d, out_width, OP_DIM_FIXED);
-    OP_DIM(conv1d, taps, OP_DIM_FIXED);
 }
 
 void op_make_conv1d_grad_input(struct op_case *c)
 {
-    OP_ARGS(conv1d_grad_input);
-    const struct conv v = draw_conv(c);
-    a->in_width = v.in;
-    a->out_width = v.out;
-    a->taps = v.taps;
+    CONV_ARGS(conv1d_grad_input);
     struct op_shape dy = ROWS(v.rows, v.out);
-    if (c->plan.bf16) a->precision = MX_PRECISION_BF16;
     a->dy_bf16 = op_flip_bf16(c, &dy);
     op_add(c, "dy", OP_AT(conv1d_grad_input, dy), OP_IN, dy, 1);
     op_add(c, "w", OP_AT(conv1d_grad_input, w), OP_IN, weights(&v, OP_SHARED), v.scale);
     op_add_epilogue(c, "dx", OP_AT(conv1d_grad_input, dx), OP_AT(conv1d_grad_input, epilogue), v.rows, v.in, 0);
     op_add_packed(c, OP_AT(conv1d_grad_input, rows));
-    OP_DIM(conv1d_grad_input, in_width, OP_DIM_FIXED);
-    OP_DIM(conv1d_grad_input, out_width, OP_DIM_FIXED);
-    OP_DIM(conv1d_grad_input, taps, OP_DIM_FIXED);
 }
 
 void op_make_conv1d_grad_weight(struct op_case *c)
 {
-    OP_ARGS(conv1d_grad_weight);
-    const struct conv v = draw_conv(c);
-    a->in_width = v.in;
-    a->out_width = v.out;
-    a->taps = v.taps;
+    CONV_ARGS(conv1d_grad_weight);
     a->accumulate = !c->plan.plain && op_flip(c);
     struct op_shape x = ROWS(v.rows, v.in), dy = ROWS(v.rows, v.out);
-    if (c->plan.bf16) a->precision = MX_PRECISION_BF16;
     a->x_bf16 = op_flip_bf16(c, &x);
     a->dy_bf16 = op_flip_bf16(c, &dy);
     op_add(c, "x", OP_AT(conv1d_grad_weight, x), OP_IN, x, 1);
     op_add(c, "dy", OP_AT(conv1d_grad_weight, dy), OP_IN, dy, 1);
     op_add(c, "dw", OP_AT(conv1d_grad_weight, dw), a->accumulate ? OP_INOUT : OP_OUT, weights(&v, OP_SUM), 1);
     op_add_packed(c, OP_AT(conv1d_grad_weight, rows));
-    OP_DIM(conv1d_grad_weight, in_width, OP_DIM_FIXED);
-    OP_DIM(conv1d_grad_weight, out_width, OP_DIM_FIXED);
-    OP_DIM(conv1d_grad_weight, taps, OP_DIM_FIXED);
 }
 
 /* ---- segments ---- */
@@ -227,63 +215,49 @@ void op_make_durations_scan(struct op_case *c)
     OP_DIM(durations_scan, count, OP_DIM_FIXED);
 }
 
+/* The arguments that the four have in common. */
+#define SEGMENT_ARGS(name)                                                                                             \
+    OP_ARGS(name);                                                                                                     \
+    a->rows = op_draw_sequences(c, -1);                                                                                \
+    a->segments = c->sequences;                                                                                        \
+    a->n = op_draw_width(c);                                                                                           \
+    OP_DIM(name, segments, OP_DIM_SEGMENTS);                                                                           \
+    OP_DIM(name, rows, OP_DIM_ROWS);                                                                                   \
+    OP_DIM(name, n, OP_DIM_FIXED)
+
 void op_make_expand(struct op_case *c)
 {
-    OP_ARGS(expand);
-    a->rows = op_draw_sequences(c, -1);
-    a->segments = c->sequences;
-    a->n = op_draw_width(c);
+    SEGMENT_ARGS(expand);
     a->accumulate = !c->plan.plain && op_flip(c);
     op_add(c, "x", OP_AT(expand, x), OP_IN, SEGMENTS(a->n), 1);
     op_add_ends(c, OP_AT(expand, ends));
     op_add(c, "y", OP_AT(expand, y), a->accumulate ? OP_INOUT : OP_OUT, ROWS(a->rows, a->n), 1);
-    OP_DIM(expand, segments, OP_DIM_SEGMENTS);
-    OP_DIM(expand, rows, OP_DIM_ROWS);
-    OP_DIM(expand, n, OP_DIM_FIXED);
 }
 
 void op_make_expand_grad(struct op_case *c)
 {
-    OP_ARGS(expand_grad);
-    a->rows = op_draw_sequences(c, -1);
-    a->segments = c->sequences;
-    a->n = op_draw_width(c);
+    SEGMENT_ARGS(expand_grad);
     a->accumulate = !c->plan.plain && op_flip(c);
     op_add(c, "dy", OP_AT(expand_grad, dy), OP_IN, ROWS(a->rows, a->n), 1);
     op_add_ends(c, OP_AT(expand_grad, ends));
     op_add(c, "dx", OP_AT(expand_grad, dx), a->accumulate ? OP_INOUT : OP_OUT, SEGMENTS(a->n), 1);
-    OP_DIM(expand_grad, segments, OP_DIM_SEGMENTS);
-    OP_DIM(expand_grad, rows, OP_DIM_ROWS);
-    OP_DIM(expand_grad, n, OP_DIM_FIXED);
 }
 
 void op_make_segment_mean(struct op_case *c)
 {
-    OP_ARGS(segment_mean);
-    a->rows = op_draw_sequences(c, -1);
-    a->segments = c->sequences;
-    a->n = op_draw_width(c);
+    SEGMENT_ARGS(segment_mean);
     op_add(c, "x", OP_AT(segment_mean, x), OP_IN, ROWS(a->rows, a->n), 1);
     op_add_ends(c, OP_AT(segment_mean, ends));
     op_add(c, "y", OP_AT(segment_mean, y), OP_OUT, SEGMENTS(a->n), 0);
-    OP_DIM(segment_mean, segments, OP_DIM_SEGMENTS);
-    OP_DIM(segment_mean, rows, OP_DIM_ROWS);
-    OP_DIM(segment_mean, n, OP_DIM_FIXED);
 }
 
 void op_make_segment_mean_grad(struct op_case *c)
 {
-    OP_ARGS(segment_mean_grad);
-    a->rows = op_draw_sequences(c, -1);
-    a->segments = c->sequences;
-    a->n = op_draw_width(c);
+    SEGMENT_ARGS(segment_mean_grad);
     a->accumulate = !c->plan.plain && op_flip(c);
     op_add(c, "dy", OP_AT(segment_mean_grad, dy), OP_IN, SEGMENTS(a->n), 1);
     op_add_ends(c, OP_AT(segment_mean_grad, ends));
     op_add(c, "dx", OP_AT(segment_mean_grad, dx), a->accumulate ? OP_INOUT : OP_OUT, ROWS(a->rows, a->n), 1);
-    OP_DIM(segment_mean_grad, segments, OP_DIM_SEGMENTS);
-    OP_DIM(segment_mean_grad, rows, OP_DIM_ROWS);
-    OP_DIM(segment_mean_grad, n, OP_DIM_FIXED);
 }
 
 /* ---- attentive pooling ---- */

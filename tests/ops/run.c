@@ -51,7 +51,10 @@ int op_case_place(const struct op_case *c, struct mx_stream *stream, struct op_p
         const size_t bytes = placed_bytes(storage, placed->at[i]);
         MX_TRY(mx_buffer_create(mx_stream_device(stream), "test", bytes, &placed->buffers[i]));
         words = take(bytes);
-        for (size_t k = 0; k < bytes / 4; k++) words[k] = OP_POISON;
+        for (size_t k = 0; k < bytes / 4; k++) {
+            if (k == placed->at[i] / 4) k += storage_bytes(storage) / 4; /* the contents come next */
+            words[k] = OP_POISON;
+        }
         memcpy((char *)words + placed->at[i], storage->data, storage_bytes(storage));
         MX_TRY(mx_copy_upload(stream, mx_slice_at(placed->buffers[i], 0), words, bytes));
         MX_TRY(mx_stream_sync(stream));
@@ -85,11 +88,13 @@ static int stray_check(const struct op_case *c, const struct op_storage *storage
     const size_t bytes = storage_bytes(storage), end = placed_bytes(storage, at);
     const uint32_t poison = OP_POISON;
     for (size_t k = 0; k < end; k++) {
-        if (k >= at && k < at + bytes) continue;
+        if (k == at) k += bytes;
         if (whole[k] != ((const char *)&poison)[k % 4])
             return MX_FAIL(MX_ERR_INTERNAL, NULL, "%s: byte %td outside '%s' was written", mx_op_name(c->op),
                            (ptrdiff_t)k - (ptrdiff_t)at, storage->name);
     }
+    /* What must be as it was is compared at once; one element after the other only to say where, or between gaps. */
+    if (storage->written ? storage->width >= storage->stride : memcmp(whole + at, storage->data, bytes) == 0) return 0;
     const size_t size = storage->type == OP_BF16 ? 2 : 4;
     for (int64_t i = 0; i < storage->count; i++) {
         const bool gap = i % storage->stride >= storage->width;
@@ -183,7 +188,8 @@ static const char *bits_differ(const struct op_case *c, const struct op_storage 
                                int64_t count, int64_t first)
 {
     const size_t size = storage->type == OP_BF16 ? 2 : 4;
-    for (int64_t i = 0; i < count; i++) {
+    if (memcmp(a, b, (size_t)count * size) == 0) return NULL;
+    for (int64_t i = 0; i < count; i++) { /* where? */
         const size_t k = (size_t)i * size;
         if (memcmp((const char *)a + k, (const char *)b + k, size) == 0) continue;
         snprintf(difference, sizeof difference, "%s seed %llu: '%s' differs at element %lld: %.9g and %.9g",
@@ -322,6 +328,21 @@ void op_cpu_close(struct op_cpu *cpu)
     mx_device_close(cpu->device);
     mx_registry_close(cpu->registry);
     *cpu = (struct op_cpu){0};
+}
+
+struct op_cpu op_group;
+
+int op_group_open(void **state)
+{
+    *state = &op_group;
+    return op_cpu_open(&op_group, 1, 0);
+}
+
+int op_group_close(void **state)
+{
+    (void)state;
+    op_cpu_close(&op_group);
+    return 0;
 }
 
 int op_cpu_cores(void)
