@@ -45,29 +45,12 @@ static int setup(void **state)
     return rc;
 }
 
-static struct mx_dataset_options options_of(const char *path, const char *cache)
-{
-    struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
-    options.path = path;
-    options.cache = cache;
-    options.row.tokens = MX_TOKENS_CHARS;
-    options.workers = 2;
-    return options;
-}
-
 static struct mx_dataset *dataset_open(const char *path, const char *cache)
 {
     struct mx_dataset *dataset;
-    const struct mx_dataset_options options = options_of(path, cache);
+    const struct mx_dataset_options options = small_corpus_opening(path, cache);
     assert_int_equal(mx_dataset_open(&options, &dataset), 0);
     return dataset;
-}
-
-static struct mx_dataset_reader *reader_of(struct mx_dataset *dataset)
-{
-    struct mx_dataset_reader *reader;
-    assert_int_equal(mx_dataset_reader_create(dataset, &reader), 0);
-    return reader;
 }
 
 /* The utterance of the packed file with this id; it must be there. */
@@ -113,7 +96,7 @@ static void test_folder_and_packed_agree(void **state)
 {
     const struct small_place *const place = *state;
     struct mx_dataset *const packed = dataset_open(place->file, NULL);
-    struct mx_dataset_reader *const packed_reader = reader_of(packed);
+    struct mx_dataset_reader *const packed_reader = small_corpus_reader(packed);
     assert_int_equal(mx_dataset_count(packed), ROWS - 1);
     assert_int_equal(mx_dataset_cached(packed), ROWS - 1);
     assert_int_equal(mx_dataset_kind(packed), MX_PACKED_AUDIO);
@@ -123,7 +106,7 @@ static void test_folder_and_packed_agree(void **state)
     assert_string_equal(mx_dataset_speaker(packed, 0), MX_MANIFEST_SPEAKER);
 
     struct mx_dataset *dataset = dataset_open(place->corpus, NULL); /* no cache */
-    struct mx_dataset_reader *reader = reader_of(dataset);
+    struct mx_dataset_reader *reader = small_corpus_reader(dataset);
     const uint64_t fingerprint = mx_dataset_fingerprint(dataset);
     assert_int_equal(mx_dataset_count(dataset), ROWS);
     assert_true(fingerprint != mx_dataset_fingerprint(packed));
@@ -138,7 +121,7 @@ static void test_folder_and_packed_agree(void **state)
     for (int run = 0; run < 4; run++) {
         static const uint32_t before[] = {0, ROWS / 2, ROWS, ROWS};
         dataset = dataset_open(place->corpus, place->cache);
-        reader = reader_of(dataset);
+        reader = small_corpus_reader(dataset);
         assert_int_equal(mx_dataset_cached(dataset), before[run]);
         assert_true(mx_dataset_fingerprint(dataset) == fingerprint);
         const uint32_t count = run == 0 ? ROWS / 2 : ROWS;
@@ -179,7 +162,7 @@ static void test_cache_of_the_given_vocabulary(void **state)
 {
     const struct small_place *const place = *state;
     struct mx_dataset *const own = dataset_open(place->corpus, place->file);
-    struct mx_dataset_options options = options_of(place->corpus, place->file);
+    struct mx_dataset_options options = small_corpus_opening(place->corpus, place->file);
     struct mx_dataset *dataset = NULL;
     options.row.vocabulary = mx_dataset_vocabulary(own);
     assert_int_equal(mx_dataset_open(&options, &dataset), 0);
@@ -206,9 +189,9 @@ static void test_damaged_journal(void **state)
 {
     const struct small_place *const place = *state;
     struct mx_dataset *const packed = dataset_open(place->file, NULL);
-    struct mx_dataset_reader *const packed_reader = reader_of(packed);
+    struct mx_dataset_reader *const packed_reader = small_corpus_reader(packed);
     struct mx_dataset *dataset = dataset_open(place->corpus, place->cache);
-    struct mx_dataset_reader *reader = reader_of(dataset);
+    struct mx_dataset_reader *reader = small_corpus_reader(dataset);
     for (uint32_t i = 0; i < 8; i++) load_and_compare(reader, dataset, i, packed_reader, packed);
     mx_dataset_reader_destroy(reader);
     mx_dataset_close(dataset);
@@ -219,7 +202,7 @@ static void test_damaged_journal(void **state)
     file_put(place->folder, "cache.pack.part", data, bytes);
     mx_free(data);
     dataset = dataset_open(place->corpus, place->cache);
-    reader = reader_of(dataset);
+    reader = small_corpus_reader(dataset);
     assert_int_equal(mx_dataset_cached(dataset), 8);
     for (uint32_t i = 0; i < ROWS; i++) load_and_compare(reader, dataset, i, packed_reader, packed);
     assert_int_equal(mx_dataset_cached(dataset), ROWS);
@@ -235,7 +218,7 @@ static void test_cache_that_cannot_be_written(void **state)
     struct mx_dataset_item item;
     char *const nowhere = mx_format("%s/missing/cache.pack", place->folder);
     struct mx_dataset *const dataset = dataset_open(place->corpus, nowhere);
-    struct mx_dataset_reader *const reader = reader_of(dataset);
+    struct mx_dataset_reader *const reader = small_corpus_reader(dataset);
     for (int epoch = 0; epoch < 2; epoch++) assert_int_equal(mx_dataset_load(reader, 0, &item), 0);
     assert_int_equal(mx_dataset_cached(dataset), 0);
     mx_dataset_reader_destroy(reader);
@@ -248,7 +231,7 @@ static void test_changed_while_open(void **state)
     const struct small_place *const place = *state;
     struct mx_dataset_item item;
     struct mx_dataset *const dataset = dataset_open(place->corpus, place->cache);
-    struct mx_dataset_reader *const reader = reader_of(dataset);
+    struct mx_dataset_reader *const reader = small_corpus_reader(dataset);
     const struct tone tone = {22050, 1, 0x10002, 200, 0.2, 0.9, 0, 0};
     tone_write(place->corpus, "wavs/row-07.wav", &tone);
     assert_int_equal(mx_dataset_load(reader, 7, &item), MX_ERR_DATA);
@@ -275,7 +258,7 @@ static void test_damaged_record(void **state)
     file_put(place->folder, "made.pack", data, bytes);
     mx_free(data);
     struct mx_dataset *const dataset = dataset_open(place->file, NULL);
-    struct mx_dataset_reader *const reader = reader_of(dataset);
+    struct mx_dataset_reader *const reader = small_corpus_reader(dataset);
     const uint32_t index = find(dataset, "row-09");
     for (uint32_t i = 0; i < mx_dataset_count(dataset); i++)
         assert_int_equal(mx_dataset_load(reader, i, &item), i == index ? MX_ERR_FORMAT : 0);
@@ -301,16 +284,16 @@ static void test_vocabularies(void **state)
     struct mx_dataset_item item, own_item;
     char json[1024], symbols[512] = "";
     struct mx_dataset *const own = dataset_open(place->file, NULL);
-    struct mx_dataset_reader *const own_reader = reader_of(own);
+    struct mx_dataset_reader *const own_reader = small_corpus_reader(own);
     for (int letter = 'z'; letter >= 'a'; letter--)
         snprintf(symbols + strlen(symbols), sizeof symbols - strlen(symbols), "\"%c\",", letter);
     static const char head[] = "{\"format\":\"myxtts-vocabulary\",\"version\":1,\"mode\":\"chars\",\"cleaner\":1,";
     snprintf(json, sizeof json, "%s\"languages\":[\"fa\",\"en\"],\"symbols\":[%s\" \",\",\",\".\"]}", head, symbols);
-    struct mx_dataset_options options = options_of(place->file, NULL);
+    struct mx_dataset_options options = small_corpus_opening(place->file, NULL);
     struct mx_vocabulary *vocabulary = vocabulary_of(json);
     options.row.vocabulary = vocabulary;
     assert_int_equal(mx_dataset_open(&options, &dataset), 0);
-    struct mx_dataset_reader *reader = reader_of(dataset);
+    struct mx_dataset_reader *reader = small_corpus_reader(dataset);
     for (uint32_t i = 0; i < mx_dataset_count(dataset); i++) {
         assert_int_equal(mx_dataset_load(reader, i, &item), 0);
         assert_int_equal(mx_dataset_load(own_reader, i, &own_item), 0);
@@ -382,7 +365,7 @@ static void test_split(void **state)
 {
     const struct small_place *const place = *state;
     struct mx_dataset *dataset, *other;
-    struct mx_dataset_options options = options_of(place->file, NULL);
+    struct mx_dataset_options options = small_corpus_opening(place->file, NULL);
     options.manifest.validation_fraction = 0.2;
     uint32_t chosen = 0, same = 0;
     assert_int_equal(mx_dataset_open(&options, &dataset), 0);
@@ -458,7 +441,7 @@ static void test_loop_takes_no_memory(void **state)
     const struct small_place *const place = *state;
     struct mx_dataset_item item;
     struct mx_dataset *const dataset = dataset_open(place->file, NULL);
-    struct mx_dataset_reader *const reader = reader_of(dataset);
+    struct mx_dataset_reader *const reader = small_corpus_reader(dataset);
     for (uint32_t i = 0; i < mx_dataset_count(dataset); i++) assert_int_equal(mx_dataset_load(reader, i, &item), 0);
     const uint64_t before = mx_alloc_count();
     for (uint32_t i = 0; i < mx_dataset_count(dataset); i++) assert_int_equal(mx_dataset_load(reader, i, &item), 0);

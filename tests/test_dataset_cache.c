@@ -42,21 +42,10 @@ static struct mx_dataset *dataset_open(const struct small_place *place, const st
                                        bool cached)
 {
     struct mx_dataset *dataset;
-    struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
-    options.path = place->corpus;
-    options.cache = cached ? place->cache : NULL;
-    options.row.tokens = MX_TOKENS_CHARS;
+    struct mx_dataset_options options = small_corpus_opening(place->corpus, cached ? place->cache : NULL);
     options.row.vocabulary = vocabulary;
-    options.workers = 2;
     assert_int_equal(mx_dataset_open(&options, &dataset), 0);
     return dataset;
-}
-
-static struct mx_dataset_reader *reader_of(struct mx_dataset *dataset)
-{
-    struct mx_dataset_reader *reader;
-    assert_int_equal(mx_dataset_reader_create(dataset, &reader), 0);
-    return reader;
 }
 
 /* Loads the first `count` utterances in order, each once, and closes. */
@@ -66,7 +55,7 @@ static void cache_fill(const struct small_place *place, const struct mx_vocabula
     struct mx_dataset_item item;
     struct mx_dataset *const dataset = dataset_open(place, vocabulary, true);
     assert_int_equal(mx_dataset_cached(dataset), kept);
-    struct mx_dataset_reader *const reader = reader_of(dataset);
+    struct mx_dataset_reader *const reader = small_corpus_reader(dataset);
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(mx_dataset_load(reader, i, &item),
                          mx_dataset_utterance(dataset, i)->row == SILENT ? MX_ERR_DATA : 0);
@@ -146,7 +135,7 @@ static void test_torn_record_is_decoded_again(void **state)
     file_put(place->folder, "cache.pack.part", journal, bytes);
     struct mx_dataset *const dataset = dataset_open(place, mx_dataset_vocabulary(own), true);
     struct mx_dataset_item item;
-    struct mx_dataset_reader *const reader = reader_of(dataset);
+    struct mx_dataset_reader *const reader = small_corpus_reader(dataset);
     assert_int_equal(mx_dataset_load(reader, ROWS - 1, &item), 0); /* the only one that is missing */
     mx_dataset_reader_destroy(reader);
     mx_dataset_close(dataset);

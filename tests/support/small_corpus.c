@@ -4,6 +4,12 @@
  */
 #include "support/small_corpus.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 #include <sndfile.h>
 #include <stdio.h>
 
@@ -42,6 +48,23 @@ struct mx_prepare_options small_corpus_packing(const char *folder, const char *f
     options.row.tokens = MX_TOKENS_CHARS;
     options.workers = 2;
     return options;
+}
+
+struct mx_dataset_options small_corpus_opening(const char *path, const char *cache)
+{
+    struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
+    options.path = path;
+    options.cache = cache;
+    options.row.tokens = MX_TOKENS_CHARS;
+    options.workers = 2;
+    return options;
+}
+
+struct mx_dataset_reader *small_corpus_reader(struct mx_dataset *dataset)
+{
+    struct mx_dataset_reader *reader;
+    assert_int_equal(mx_dataset_reader_create(dataset, &reader), 0);
+    return reader;
 }
 
 int small_place_make(void **state)

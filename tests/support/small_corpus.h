@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "corpus/dataset.h"
 #include "corpus/prepare.h"
 
 #define SMALL_SILENT  1u /* the third recording is silent */
@@ -20,6 +21,9 @@
 void small_corpus_make(const char *folder, uint32_t rows, unsigned faults);
 /* What packs it into `file`: characters, two workers. */
 struct mx_prepare_options small_corpus_packing(const char *folder, const char *file);
+/* What opens it, or what was packed of it, in the same way; cache: NULL for none. */
+struct mx_dataset_options small_corpus_opening(const char *path, const char *cache);
+struct mx_dataset_reader *small_corpus_reader(struct mx_dataset *dataset);
 
 struct small_place {
     char *folder, *corpus;       /* the corpus is an empty folder in the folder; all that follows is not there yet */
