@@ -18,6 +18,7 @@
 #include "corpus/dataset.h"
 #include "corpus/prepare.h"
 #include "myxtts/error.h"
+#include "support/packed_rows.h"
 #include "support/recording.h"
 #include "support/small_corpus.h"
 
@@ -430,10 +431,7 @@ static void test_threads(void **state)
     assert_int_equal(mx_dataset_cached(crowd.dataset), ROWS);
     mx_dataset_close(crowd.dataset);
     mx_dataset_close(crowd.packed);
-    struct mx_packed_file *packed;
-    assert_int_equal(mx_packed_open(place->cache, &packed), 0);
-    assert_int_equal(mx_packed_verify(packed), 0);
-    mx_packed_close(packed);
+    packed_check(place->cache);
 }
 
 static void test_loop_takes_no_memory(void **state)

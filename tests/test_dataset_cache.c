@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "corpus/dataset.h"
 #include "myxtts/error.h"
+#include "support/packed_rows.h"
 #include "support/recording.h"
 #include "support/small_corpus.h"
 
@@ -73,14 +74,6 @@ static void assert_cache(const struct small_place *place, const char *whole, siz
     mx_free(data);
 }
 
-static void assert_sound(const struct small_place *place)
-{
-    struct mx_packed_file *packed;
-    assert_int_equal(mx_packed_open(place->cache, &packed), 0);
-    assert_int_equal(mx_packed_verify(packed), 0);
-    mx_packed_close(packed);
-}
-
 /* A run that ended in its first epoch goes on with the cache that it had begun, although it now gives the vocabulary of
  * its checkpoint, wherever the journal was cut off; the cache becomes the one of an uninterrupted run, bit for bit.
  * (Without a header there is nothing to go on with: then it says that its vocabulary was given.) */
@@ -111,7 +104,7 @@ static void test_begun_cache_goes_on(void **state)
             file_put(place->folder, "cache.pack.part", journal, length);
             cache_fill(place, vocabulary, cut == 0 ? kept - 1 : kept, ROWS);
             if (length < sizeof(struct mx_packed_header))
-                assert_sound(place);
+                packed_check(place->cache);
             else
                 assert_cache(place, whole, bytes);
             cache_fill(place, vocabulary, ROWS, 0);
@@ -139,7 +132,7 @@ static void test_torn_record_is_decoded_again(void **state)
     assert_int_equal(mx_dataset_load(reader, ROWS - 1, &item), 0); /* the only one that is missing */
     mx_dataset_reader_destroy(reader);
     mx_dataset_close(dataset);
-    assert_sound(place);
+    packed_check(place->cache);
     mx_free(journal);
     mx_dataset_close(own);
 }

@@ -38,23 +38,23 @@ static void *aligned(const void *data, size_t bytes)
 
 static void test_audio(void **state)
 {
-    const struct fixture *const fixture = *state;
+    const struct packed_place *const fixture = *state;
     size_t bytes;
     struct mx_packed_file *packed;
     struct mx_packed_view view;
-    static float samples[SAMPLES_MAX];
-    mx_free(file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes));
+    static float samples[PACKED_SAMPLES_MAX];
+    mx_free(packed_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes));
     assert_int_not_equal(access(fixture->part, F_OK), 0);
     assert_true(mx_packed_detect(fixture->path));
     assert_int_equal(mx_packed_open(fixture->path, &packed), 0);
-    assert_int_equal(mx_packed_header(packed)->record_count, ROWS);
-    assert_int_equal(mx_packed_header(packed)->good_count, ROWS - 1);
+    assert_int_equal(mx_packed_header(packed)->record_count, PACKED_ROWS);
+    assert_int_equal(mx_packed_header(packed)->good_count, PACKED_ROWS - 1);
     assert_int_equal(mx_packed_header(packed)->file_bytes, bytes);
     assert_int_equal(mx_packed_speaker_count(packed), 2);
     assert_string_equal(mx_packed_speaker(packed, 1), "bob");
     assert_int_equal(mx_vocabulary_size(mx_packed_vocabulary(packed)), 6);
     double noise = 0, signal = 0;
-    for (uint32_t row = 0; row < ROWS; row++) {
+    for (uint32_t row = 0; row < PACKED_ROWS; row++) {
         char id[16];
         const struct mx_packed_record *const record = mx_packed_record(packed, row);
         snprintf(id, sizeof id, "row-%u", row);
@@ -63,24 +63,24 @@ static void test_audio(void **state)
         assert_string_equal(view.id, id);
         assert_string_equal(view.text, "As written");
         assert_string_equal(view.spoken, "a b c");
-        assert_string_equal(view.detail, row == BROKEN ? "nothing to hear" : "");
+        assert_string_equal(view.detail, row == PACKED_BROKEN ? "nothing to hear" : "");
         assert_int_equal(record->line, row + 1);
         assert_int_equal(record->source_bytes, 1000 + row);
-        assert_int_equal(record->samples_bound, samples_of(row) + 9);
-        if (row == BROKEN) {
+        assert_int_equal(record->samples_bound, packed_samples(row) + 9);
+        if (row == PACKED_BROKEN) {
             assert_int_equal(record->reject, MX_REJECT_SILENT);
             assert_int_equal(record->samples, 0);
             assert_null(view.audio);
             continue;
         }
-        assert_int_equal(record->samples, samples_of(row));
+        assert_int_equal(record->samples, packed_samples(row));
         assert_int_equal(record->token_count, 5);
         assert_int_equal(view.tokens[3], 2 + row % 4);
         assert_int_equal((uintptr_t)view.audio % 64, 0);
         mx_packed_samples(record, &view, samples);
         float peak = 0;
         for (uint32_t i = 0; i < record->samples; i++) {
-            const float error = fabsf(samples[i] - sample_of(row, i));
+            const float error = fabsf(samples[i] - packed_sample(row, i));
             assert_true(error <= 0.501f * record->scale);
             peak = fmaxf(peak, fabsf(samples[i]));
             noise += (double)error * (double)error;
@@ -89,7 +89,7 @@ static void test_audio(void **state)
         assert_true(fabsf(peak - 32767.0f * record->scale) <= 1e-6f * peak); /* the full range is used */
     }
     assert_true(10 * log10(signal / noise) > 85.0);
-    assert_int_equal(mx_packed_get(packed, ROWS, &view), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_packed_get(packed, PACKED_ROWS, &view), MX_ERR_ARGUMENT);
     mx_packed_close(packed);
 }
 
@@ -120,20 +120,20 @@ static void test_faint_audio(void **state)
 
 static void test_features(void **state)
 {
-    const struct fixture *const fixture = *state;
+    const struct packed_place *const fixture = *state;
     size_t bytes;
     struct mx_packed_file *packed;
     struct mx_packed_view view;
-    mx_free(file_make(fixture, MX_PACKED_FEATURES, MX_PACKED_FRESH, &bytes));
+    mx_free(packed_make(fixture, MX_PACKED_FEATURES, MX_PACKED_FRESH, &bytes));
     assert_int_equal(mx_packed_open(fixture->path, &packed), 0);
     assert_string_equal(mx_packed_header(packed)->tensors[0].name, "mel");
-    for (uint32_t row = 0; row < ROWS; row++) {
+    for (uint32_t row = 0; row < PACKED_ROWS; row++) {
         const struct mx_packed_record *const record = mx_packed_record(packed, row);
         assert_int_equal(mx_packed_get(packed, row, &view), 0);
         assert_null(view.audio);
-        if (row == BROKEN) continue;
-        assert_int_equal(record->frames, frames_of(row));
-        assert_int_equal(record->samples, samples_of(row));
+        if (row == PACKED_BROKEN) continue;
+        assert_int_equal(record->frames, packed_frames(row));
+        assert_int_equal(record->samples, packed_samples(row));
         for (uint32_t i = 0; i < record->frames * 5; i++)
             assert_true(view.tensors[0][i] == (float)(row * 1000 + i) / 3.0f);
         for (uint32_t i = 0; i < record->frames; i++) assert_true(view.tensors[1][i] == (float)(row * 1000 + i) / 7.0f);
@@ -146,10 +146,10 @@ static void test_features(void **state)
 
 static void test_every_length(void **state)
 {
-    const struct fixture *const fixture = *state;
+    const struct packed_place *const fixture = *state;
     size_t bytes;
     struct mx_packed_file *packed;
-    char *const data = file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes);
+    char *const data = packed_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes);
     for (size_t length = 0; length < bytes; length += length < 1024 || length + 1024 > bytes ? 1 : 61) {
         void *const copy = aligned(data, length);
         assert_int_equal(mx_packed_open_memory(copy, length, &packed), MX_ERR_FORMAT);
@@ -169,10 +169,10 @@ static void test_every_length(void **state)
 
 static void test_every_byte(void **state)
 {
-    const struct fixture *const fixture = *state;
+    const struct packed_place *const fixture = *state;
     size_t bytes, opened = 0, refused = 0;
     struct mx_packed_file *packed;
-    char *const data = file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes);
+    char *const data = packed_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes);
     unsigned char *const copy = aligned(data, bytes);
     for (size_t at = 0; at < bytes; at++) {
         const unsigned char bit = (unsigned char)(1u << (at * 5 + at / 8) % 8);
@@ -191,7 +191,7 @@ static void test_every_byte(void **state)
         }
         copy[at] ^= bit;
     }
-    assert_true(opened > ROWS * 128 && refused > 512 + ROWS * 128);
+    assert_true(opened > PACKED_ROWS * 128 && refused > 512 + PACKED_ROWS * 128);
     assert_int_equal(mx_packed_open_memory(copy, bytes, &packed), 0);
     assert_int_equal(mx_packed_verify(packed), 0);
     mx_packed_close(packed);
@@ -205,7 +205,7 @@ static void reseal(unsigned char *data, size_t bytes)
     struct mx_packed_header *const header = (struct mx_packed_header *)(void *)data;
     struct mx_packed_record *const index =
         (struct mx_packed_record *)(void *)(data + header->sections[MX_PACKED_INDEX].offset);
-    for (uint32_t i = 0; i < ROWS; i++) {
+    for (uint32_t i = 0; i < PACKED_ROWS; i++) {
         const uint64_t at = index[i].payload_offset;
         const bool inside = at >= 640 && at % 64 == 0 && at < bytes && index[i].payload_bytes <= bytes - at;
         if (inside) index[i].payload_hash = mx_packed_hash(data + at, (size_t)index[i].payload_bytes);
@@ -224,16 +224,16 @@ static void reseal(unsigned char *data, size_t bytes)
  * there (the sanitizers tell), whatever is said. */
 static void test_hostile_numbers(void **state)
 {
-    const struct fixture *const fixture = *state;
+    const struct packed_place *const fixture = *state;
     static const uint32_t values[] = {0, 1, 63, 64, 0x7FFFFFFF, 0x80000000, 0xFFFFFFC0, 0xFFFFFFFF};
     size_t bytes, refused = 0, opened = 0;
     struct mx_packed_file *packed;
-    char *const data = file_make(fixture, MX_PACKED_FEATURES, MX_PACKED_FRESH, &bytes);
+    char *const data = packed_make(fixture, MX_PACKED_FEATURES, MX_PACKED_FRESH, &bytes);
     const struct mx_packed_header *const header = (const struct mx_packed_header *)(const void *)data;
     const size_t index = (size_t)header->sections[MX_PACKED_INDEX].offset;
     for (size_t at = 8; at + 4 <= bytes; at += 4) {
         if (at == 504) at = index; /* from the header on to the index; the hashes are made again */
-        if (at >= index + ROWS * sizeof(struct mx_packed_record)) break;
+        if (at >= index + PACKED_ROWS * sizeof(struct mx_packed_record)) break;
         for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
             unsigned char *const copy = aligned(data, bytes);
             memcpy(copy + at, &values[v], 4);
@@ -260,7 +260,7 @@ static void test_hostile_numbers(void **state)
 
 static void test_other_files(void **state)
 {
-    const struct fixture *const fixture = *state;
+    const struct packed_place *const fixture = *state;
     struct mx_packed_file *packed;
     assert_int_equal(mx_packed_open(fixture->path, &packed), MX_ERR_NOT_FOUND);
     assert_false(mx_packed_detect(fixture->path));
@@ -274,12 +274,12 @@ static void test_other_files(void **state)
 /* Every allocation fails once, in opening and in going on; nothing is left behind (the sanitizers tell). */
 static void test_no_memory(void **state)
 {
-    const struct fixture *const fixture = *state;
+    const struct packed_place *const fixture = *state;
     size_t bytes;
     struct mx_packed_file *packed = NULL;
     struct mx_packed_writer *writer = NULL;
-    const struct mx_packed_plan plan = plan_of(MX_PACKED_AUDIO);
-    mx_free(file_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes));
+    const struct mx_packed_plan plan = packed_plan(MX_PACKED_AUDIO);
+    mx_free(packed_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes));
     for (int which = 0; which < 2; which++) {
         for (uint64_t nth = 1;; nth++) {
             assert_true(nth < 100);

@@ -23,12 +23,12 @@ static const char metadata[] =
     "{\"format\":\"myxtts-packed\",\"options\":{\"kind\":\"audio\"},\"speakers\":[\"ann\",\"bob\"],"
     "\"validation\":\"seeded\",\"vocabulary\":{\"format\":\"myxtts-vocabulary\",\"version\":1,\"mode\":\"chars\","
     "\"cleaner\":1,\"languages\":[\"en\"],\"symbols\":[\" \",\"a\",\"b\",\"c\"]}}";
-const uint64_t packed_keys[ROWS] = {11, 22, 33, 44, 55, 66};
+const uint64_t packed_keys[PACKED_ROWS] = {11, 22, 33, 44, 55, 66};
 static const struct mx_packed_tensor tensors[] = {{.name = "mel", .columns = 5}, {.name = "pitch", .columns = 1}};
 
 int packed_setup(void **state)
 {
-    struct fixture *const fixture = mx_alloc(1, sizeof *fixture);
+    struct packed_place *const fixture = mx_alloc(1, sizeof *fixture);
     fixture->folder = folder_make();
     fixture->path = mx_format("%s/corpus.pack", fixture->folder);
     fixture->part = mx_format("%s/corpus.pack.part", fixture->folder);
@@ -38,7 +38,7 @@ int packed_setup(void **state)
 
 int packed_teardown(void **state)
 {
-    struct fixture *const fixture = *state;
+    struct packed_place *const fixture = *state;
     folder_remove(fixture->folder);
     mx_free(fixture->path);
     mx_free(fixture->part);
@@ -48,45 +48,45 @@ int packed_teardown(void **state)
 
 /* ---- rows to write ---- */
 
-struct mx_packed_plan plan_of(enum mx_packed_kind kind)
+struct mx_packed_plan packed_plan(enum mx_packed_kind kind)
 {
     return (struct mx_packed_plan){.kind = kind,
                                    .tensors = kind == MX_PACKED_FEATURES ? tensors : NULL,
                                    .tensor_count = kind == MX_PACKED_FEATURES ? 2 : 0,
                                    .metadata = metadata,
-                                   .record_count = ROWS,
+                                   .record_count = PACKED_ROWS,
                                    .vocabulary_size = 6,
                                    .keys = packed_keys,
                                    .options_hash = 5,
                                    .source_hash = 6};
 }
 
-uint32_t samples_of(uint32_t row)
+uint32_t packed_samples(uint32_t row)
 {
     return 100 + row * 37;
 }
 
-float sample_of(uint32_t row, uint32_t i)
+float packed_sample(uint32_t row, uint32_t i)
 {
     return 0.3f * (float)(row + 1) * mx_rng_normal(1, row, i) / 4.0f;
 }
 
-uint32_t frames_of(uint32_t row)
+uint32_t packed_frames(uint32_t row)
 {
     return 3 + row;
 }
 
-void row_append(struct mx_packed_writer *writer, uint32_t row)
+void packed_append(struct mx_packed_writer *writer, uint32_t row)
 {
-    static float samples[SAMPLES_MAX], mel[100], pitch[20];
+    static float samples[PACKED_SAMPLES_MAX], mel[100], pitch[20];
     char id[16];
     struct mx_packed_buffer buffer = {0};
     const int32_t tokens[] = {0, 2, 3, (int32_t)(2 + row % 4), 1};
-    const bool good = row != BROKEN;
+    const bool good = row != PACKED_BROKEN;
     snprintf(id, sizeof id, "row-%u", row);
-    for (uint32_t i = 0; i < samples_of(row); i++) samples[i] = sample_of(row, i);
-    for (uint32_t i = 0; i < frames_of(row) * 5; i++) mel[i] = (float)(row * 1000 + i) / 3.0f;
-    for (uint32_t i = 0; i < frames_of(row); i++) pitch[i] = (float)(row * 1000 + i) / 7.0f;
+    for (uint32_t i = 0; i < packed_samples(row); i++) samples[i] = packed_sample(row, i);
+    for (uint32_t i = 0; i < packed_frames(row) * 5; i++) mel[i] = (float)(row * 1000 + i) / 3.0f;
+    for (uint32_t i = 0; i < packed_frames(row); i++) pitch[i] = (float)(row * 1000 + i) / 7.0f;
     const struct mx_packed_record head = {.row = row,
                                           .key = packed_keys[row],
                                           .source_bytes = 1000 + row,
@@ -94,9 +94,9 @@ void row_append(struct mx_packed_writer *writer, uint32_t row)
                                           .reject = good ? 0 : MX_REJECT_SILENT,
                                           .line = row + 1,
                                           .speaker = row % 2,
-                                          .samples = samples_of(row),
-                                          .samples_bound = samples_of(row) + 9,
-                                          .frames = frames_of(row),
+                                          .samples = packed_samples(row),
+                                          .samples_bound = packed_samples(row) + 9,
+                                          .frames = packed_frames(row),
                                           .token_count = good ? 5 : 0};
     const struct mx_packed_view view = {.id = id,
                                         .text = "As written",
@@ -110,22 +110,31 @@ void row_append(struct mx_packed_writer *writer, uint32_t row)
     mx_packed_buffer_release(&buffer);
 }
 
-struct mx_packed_writer *writer_open(const struct fixture *fixture, enum mx_packed_kind kind,
-                                     enum mx_packed_resume resume)
+struct mx_packed_writer *packed_begin(const struct packed_place *fixture, enum mx_packed_kind kind,
+                                      enum mx_packed_resume resume)
 {
     struct mx_packed_writer *writer;
-    const struct mx_packed_plan plan = plan_of(kind);
+    const struct mx_packed_plan plan = packed_plan(kind);
     assert_int_equal(mx_packed_writer_open(fixture->path, &plan, resume, &writer), 0);
     return writer;
 }
 
-char *file_make(const struct fixture *fixture, enum mx_packed_kind kind, enum mx_packed_resume resume, size_t *bytes)
+char *packed_make(const struct packed_place *fixture, enum mx_packed_kind kind, enum mx_packed_resume resume,
+                  size_t *bytes)
 {
     char *data;
-    struct mx_packed_writer *const writer = writer_open(fixture, kind, resume);
-    for (uint32_t row = mx_packed_writer_count(writer); row < ROWS; row++) row_append(writer, row);
+    struct mx_packed_writer *const writer = packed_begin(fixture, kind, resume);
+    for (uint32_t row = mx_packed_writer_count(writer); row < PACKED_ROWS; row++) packed_append(writer, row);
     assert_int_equal(mx_packed_writer_finish(writer), 0);
     mx_packed_writer_close(writer);
-    assert_int_equal(mx_file_read(fixture->path, LIMIT, &data, bytes), 0);
+    assert_int_equal(mx_file_read(fixture->path, PACKED_LIMIT, &data, bytes), 0);
     return data;
+}
+
+void packed_check(const char *path)
+{
+    struct mx_packed_file *packed;
+    assert_int_equal(mx_packed_open(path, &packed), 0);
+    assert_int_equal(mx_packed_verify(packed), 0);
+    mx_packed_close(packed);
 }
