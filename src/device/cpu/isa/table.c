@@ -18,6 +18,9 @@ extern const struct mx_cpu_kernels MX_CPU_TABLE(MX_ISA);
 
 const struct mx_cpu_kernels MX_CPU_TABLE(MX_ISA) = {
     .isa = TEXT(MX_ISA),
+    .vector_bytes = MX_VEC_BYTES,
+    .tile_rows = MX_GEMM_MR,
+    .tile_columns = MX_GEMM_NR,
     .bf16 = MX_BF16_KERNELS,
     .run =
         {
