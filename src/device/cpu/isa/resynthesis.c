@@ -20,7 +20,7 @@ struct transform {
     const float *window, *circle;
     int64_t size;
     /* scratch */
-    mx_vf *samples; /* [size]: windowed; then the transform of size/2 complex elements */
+    mx_vf *samples; /* [size]: a transform of size/2 complex elements */
     mx_vf *bins;    /* [size + 2], rounded up to whole squares: real and imaginary parts in turns */
     float *stage;   /* [LANES, size] */
     int32_t *place; /* [size/2] */
@@ -87,8 +87,7 @@ MX_KERNEL(spectrum)
     for (int64_t row = begin; row < end; row += LANES) {
         const int lanes = end - row < LANES ? (int)(end - row) : LANES;
         mx_frames_block(&frames, row, lanes, t.stage, source);
-        mx_frames_window(t.window, t.size, source, t.samples);
-        mx_fft_run(t.samples, t.size / 2, t.circle, t.size);
+        mx_frames_transform(t.window, t.size, source, t.circle, t.samples);
         bins_from_transform(&t);
         bins_store(&t, spectrum + row * (t.size + 2), lanes);
     }

@@ -82,6 +82,14 @@ MX_VEC_INLINE __m256i mx_vec_mask(int n)
 }
 #endif
 
+#if MX_VEC_AVX2
+/* Four floats from each. */
+MX_VEC_INLINE mx_vf mx_vf_load_halves(const float *low, const float *high)
+{
+    return (mx_vf)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1);
+}
+#endif
+
 /* The first n lanes (0 ≤ n ≤ MX_VEC_FLOATS), 0 in the others; memory behind them is not touched. A whole vector where n
  * is a constant is an ordinary load or store. */
 MX_VEC_INLINE mx_vf mx_vf_load_n(const float *p, int n)
@@ -461,7 +469,7 @@ MX_VEC_INLINE mx_vf mx_vf_log(mx_vf x)
     return mx_vf_select(x < INFINITY, mx_vf_fma(n, mx_vf_set(0x1.62ep-1f), f + p), x);
 }
 
-/* √x for x ≥ 0 within 2 units in the last place, 0 below 2^-100. */
+/* √x for x ≥ 0 within 2 units in the last place; below 2^-100 it may be 0 instead. */
 MX_VEC_INLINE mx_vf mx_vf_sqrt_near(mx_vf x)
 {
 #if MX_VEC_AVX512
@@ -470,7 +478,7 @@ MX_VEC_INLINE mx_vf mx_vf_sqrt_near(mx_vf x)
     const mx_vf y = (mx_vf)_mm512_maskz_rsqrt14_ps(large, (__m512)x), root = x * y;
     return mx_vf_fma(mx_vf_fnma(root, root, x), 0.5f * y, root);
 #else
-    return mx_vf_sqrt(mx_vf_zero_to(0x1p-100f, x, x));
+    return mx_vf_sqrt(x);
 #endif
 }
 
