@@ -270,6 +270,38 @@ static void place_panels(const struct plan *plan, int64_t m0, int64_t m1, int64_
                                        .kc = kc};
 }
 
+/* Rows, columns and steps of k. */
+struct span {
+    int64_t m0, m1, n0, n1, k0, kc;
+};
+
+/* Decides what to fetch while the panels m … end of a block of k are computed: the rows of A that come next; of a
+ * transposed A, whose inner dimension is long, also both operands of the next block of k, which are read once and come
+ * from far away. */
+static void look_ahead(struct plan *plan, const struct span *all, int64_t m, int64_t end)
+{
+    const struct mx_gemm_a *a = &plan->job->a;
+    const struct mx_gemm_b *b = &plan->job->b;
+    const int64_t rows = end - m, left = least(all->m1 - end, rows), next = all->k0 + all->kc;
+    if (!a->transpose) {
+        if (left > 0 && a->taps)
+            plan->ahead = mx_gemm_fetch(a->data + end * a->ld, left, a->width, a->ld);
+        else if (left > 0)
+            plan->ahead = mx_gemm_fetch(a->data + end * a->ld + all->k0, left, all->kc, a->ld);
+        return;
+    }
+    const int64_t steps = least(plan->job->k - next, all->kc);
+    const bool fits = MX_GEMM_SHARED > 1 && !a->taps; /* several panels: what is fetched is used before it is lost */
+    if (fits && left > 0) {
+        plan->ahead = mx_gemm_fetch(a->data + all->k0 * a->ld + end, all->kc, left, a->ld);
+    } else if (steps > 0 && (fits || m == all->m0)) {
+        const int64_t column = a->taps ? all->m0 % a->width : all->m0;
+        const int64_t columns = least(all->m1 - all->m0, a->taps ? a->width : fits ? rows : INT64_MAX);
+        plan->ahead = mx_gemm_fetch(b->data + next * b->ld + all->n0, steps, all->n1 - all->n0, b->ld);
+        plan->then = mx_gemm_fetch(a->data + next * a->ld + column, steps, columns, a->ld);
+    }
+}
+
 /* C(m0 … m1, n0 … n1), at most NC columns: for each block of k pack B once, then go down the rows. */
 static void run_block(struct plan *plan, int64_t m0, int64_t m1, int64_t n0, int64_t n1)
 {
@@ -289,21 +321,11 @@ static void run_block(struct plan *plan, int64_t m0, int64_t m1, int64_t n0, int
         if (packed < n1) MX_CPU_FN(gemm_pack_b)
         (b, k0, kc, packed, n1, plan->scratch->b + (packed - n0) / MX_GEMM_NR * plan->panel_floats, plan->panel_floats);
         plan->ahead = plan->then = mx_gemm_fetch_nothing(plan->scratch->tile);
-        if (a->transpose && k0 + kc < job->k) {
-            /* A long inner dimension: both operands of the next block of k are read once, and come from far away. */
-            const int64_t next = k0 + kc, rows = least(job->k - next, depth);
-            const int64_t columns = a->taps ? least(m1 - m0, a->width) : m1 - m0, column = a->taps ? m0 % a->width : m0;
-            plan->ahead = mx_gemm_fetch(b->data + next * b->ld + n0, rows, n1 - n0, b->ld);
-            plan->then = mx_gemm_fetch(a->data + next * a->ld + column, rows, columns, a->ld);
-        }
         for (int64_t m = m0; m < m1; m += height) {
             const int64_t end = least(m + height, m1);
             struct mx_gemm_operands x[MX_GEMM_SHARED];
             place_panels(plan, m, end, n1 - n0, k0, kc, x);
-            if (!a->transpose && end < m1)
-                plan->ahead = a->taps
-                                  ? mx_gemm_fetch(a->data + end * a->ld, least(m1 - end, MX_GEMM_MR), a->width, a->ld)
-                                  : mx_gemm_fetch(a->data + end * a->ld + k0, least(m1 - end, MX_GEMM_MR), kc, a->ld);
+            look_ahead(plan, &(struct span){m0, m1, n0, n1, k0, kc}, m, end);
             run_panels(plan, x, m, end, n0, n1, k0);
         }
     }
