@@ -4,6 +4,7 @@
 
 BUILD      ?= build#      where everything is built
 PORTABLE   ?= 0#          1: one binary for all x86-64 machines, kernels picked at run time
+MARCH      ?= native#     the processor to build for, as the compiler calls it: x86-64-v3, znver3, …
 NO_INSTALL ?= 0#          1: never install packages, print the line to run
 WERROR     ?= 0#          1: warnings are errors
 FUZZ       ?= 20#         seconds for each fuzz target
@@ -19,7 +20,7 @@ override BUILD := $(strip $(BUILD))
 
 SOURCES = $(shell find $(wildcard src include tests bench examples) -name '*.[ch]' | sort)
 DEPS    = @scripts/deps.sh
-OPTIONS = -DMX_PORTABLE=$(PORTABLE) -DMX_WERROR=$(WERROR)
+OPTIONS = -DMX_PORTABLE=$(PORTABLE) '-DMX_MARCH=$(strip $(MARCH))' -DMX_WERROR=$(WERROR)
 # $(call compile,dir,cmake options): configures and builds in dir; quiet unless it fails.
 compile = @scripts/build.sh $(1) $(OPTIONS) $(2)
 # $(call check,dir,ctest options): runs the tests of dir, two at a time: many of them wait more than they work.

@@ -3,9 +3,13 @@
  * Vectors of the width of this variant's instruction set, for all kernels in isa/.
  *
  * The types are the compiler's vector extensions, so + - * / & | ^ << >> and comparisons (-1 where true) work on them
- * as they stand, a scalar operand is spread over all lanes, and a * b + c becomes one fused operation where the machine
- * has it (-ffp-contract=fast). Only what the language cannot say is spelled with intrinsics here, each with a plain
- * fallback, so that a machine without AVX (or not x86 at all) builds the same kernels.
+ * as they stand, and a scalar operand is spread over all lanes. Only what the language cannot say is spelled with
+ * intrinsics here, each with a plain fallback, so that any machine builds the same kernels.
+ *
+ * The source decides what is fused: a product and a sum are one rounded operation where mx_vf_fma or mx_vf_fnma says
+ * so, and two everywhere else, since the build forbids the compiler to contract (-ffp-contract=off). So a kernel gives
+ * the same bits in each of its copies, from each compiler and for each -march of the same vector width; only a machine
+ * without fused multiply-adds (MX_VEC_FUSED 0) rounds twice.
  *
  * Sums over lanes have one fixed order per vector width. Nothing here keeps state or touches memory that it was not
  * handed.
@@ -24,11 +28,17 @@
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #define MX_VEC_AVX512 1
 #define MX_VEC_BYTES  64
-#elif defined(__AVX2__)
+#elif defined(__AVX2__) && defined(__FMA__)
 #define MX_VEC_AVX2  1
 #define MX_VEC_BYTES 32
 #else
 #define MX_VEC_BYTES 16
+#endif
+
+#if MX_VEC_AVX512 || MX_VEC_AVX2
+#define MX_VEC_FUSED 1
+#else
+#define MX_VEC_FUSED 0
 #endif
 
 #define MX_VEC_FLOATS  (MX_VEC_BYTES / 4)
@@ -168,6 +178,48 @@ MX_VEC_INLINE void mx_vec_ahead(const float *p)
 MX_VEC_INLINE mx_vf mx_vf_set(float s)
 {
     return s - (mx_vf){0};
+}
+
+/* a · b + c */
+MX_VEC_INLINE mx_vf mx_vf_fma(mx_vf a, mx_vf b, mx_vf c)
+{
+#if MX_VEC_AVX512
+    return (mx_vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif MX_VEC_AVX2
+    return (mx_vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    return a * b + c;
+#endif
+}
+
+/* c - a · b */
+MX_VEC_INLINE mx_vf mx_vf_fnma(mx_vf a, mx_vf b, mx_vf c)
+{
+#if MX_VEC_AVX512
+    return (mx_vf)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif MX_VEC_AVX2
+    return (mx_vf)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    return c - a * b;
+#endif
+}
+
+/* a · b + c in double */
+MX_VEC_INLINE mx_vd mx_vd_fma(mx_vd a, mx_vd b, mx_vd c)
+{
+#if MX_VEC_AVX512
+    return (mx_vd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif MX_VEC_AVX2
+    return (mx_vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#else
+    return a * b + c;
+#endif
+}
+
+/* One step of Horner's rule: q · x + coefficient. */
+MX_VEC_INLINE mx_vf mx_vf_horner(mx_vf q, mx_vf x, float coefficient)
+{
+    return mx_vf_fma(q, x, mx_vf_set(coefficient));
 }
 
 /* yes where `where` is -1, no where it is 0. */
@@ -373,14 +425,15 @@ MX_VEC_INLINE mx_vf mx_vf_scale2(mx_vf p, mx_vf shifted)
  * rounding: 1e-8. */
 MX_VEC_INLINE mx_vf mx_vf_exp_reduced(mx_vf x, mx_vf *shifted)
 {
-    *shifted = x * 0x1.715476p+0f + MX_VEC_ROUND;
+    *shifted = mx_vf_fma(x, mx_vf_set(0x1.715476p+0f), mx_vf_set(MX_VEC_ROUND));
     const mx_vf n = *shifted - MX_VEC_ROUND;
-    const mx_vf r = (x - n * 0x1.62ep-1f) - n * 0x1.0bfbe8p-15f; /* the first product is exact */
-    mx_vf q = r * 0x1.6d113cp-10f + 0x1.120ba2p-7f;
-    q = q * r + 0x1.55551ap-5f;
-    q = q * r + 0x1.5554dcp-3f;
-    q = q * r + 0.5f;
-    return r * r * q + r;
+    const mx_vf near = mx_vf_fnma(n, mx_vf_set(0x1.62ep-1f), x); /* exact */
+    const mx_vf r = mx_vf_fnma(n, mx_vf_set(0x1.0bfbe8p-15f), near);
+    mx_vf q = mx_vf_horner(mx_vf_set(0x1.6d113cp-10f), r, 0x1.120ba2p-7f);
+    q = mx_vf_horner(q, r, 0x1.55551ap-5f);
+    q = mx_vf_horner(q, r, 0x1.5554dcp-3f);
+    q = mx_vf_horner(q, r, 0.5f);
+    return mx_vf_fma(r * r, q, r);
 }
 
 /* e^x within 2 units in the last place; 0 and infinity beyond the range, NaN stays NaN. */
@@ -397,15 +450,15 @@ MX_VEC_INLINE mx_vf mx_vf_log(mx_vf x)
 {
     const mx_vi e = ((mx_vi)x - 0x3f3504f3) >> 23;
     const mx_vf n = __builtin_convertvector(e, mx_vf), f = (mx_vf)((mx_vi)x - (e << 23)) - 1.0f;
-    mx_vf p = f * -0x1.38b58p-4f + 0x1.055b6ap-3f;
-    p = p * f - 0x1.0d8542p-3f;
-    p = p * f + 0x1.22da1cp-3f;
-    p = p * f - 0x1.547244p-3f;
-    p = p * f + 0x1.99a008p-3f;
-    p = p * f - 0x1.000226p-2f;
-    p = p * f + 0x1.555554p-2f;
-    p = (p * f - 0.5f) * (f * f) + n * 0x1.0bfbe8p-15f;
-    return mx_vf_select(x < INFINITY, (f + p) + n * 0x1.62ep-1f, x);
+    mx_vf p = mx_vf_horner(mx_vf_set(-0x1.38b58p-4f), f, 0x1.055b6ap-3f);
+    p = mx_vf_horner(p, f, -0x1.0d8542p-3f);
+    p = mx_vf_horner(p, f, 0x1.22da1cp-3f);
+    p = mx_vf_horner(p, f, -0x1.547244p-3f);
+    p = mx_vf_horner(p, f, 0x1.99a008p-3f);
+    p = mx_vf_horner(p, f, -0x1.000226p-2f);
+    p = mx_vf_horner(p, f, 0x1.555554p-2f);
+    p = mx_vf_fma(n, mx_vf_set(0x1.0bfbe8p-15f), mx_vf_horner(p, f, -0.5f) * (f * f));
+    return mx_vf_select(x < INFINITY, mx_vf_fma(n, mx_vf_set(0x1.62ep-1f), f + p), x);
 }
 
 /* √x for x ≥ 0 within 2 units in the last place, 0 below 2^-100. */
@@ -415,7 +468,7 @@ MX_VEC_INLINE mx_vf mx_vf_sqrt_near(mx_vf x)
     /* The root takes 19 cycles for a vector of this width; an estimate of 14 bits and one Newton step take 4. */
     const __mmask16 large = _mm512_cmp_ps_mask((__m512)x, _mm512_set1_ps(0x1p-100f), _CMP_NLT_UQ);
     const mx_vf y = (mx_vf)_mm512_maskz_rsqrt14_ps(large, (__m512)x), root = x * y;
-    return root + (x - root * root) * (0.5f * y);
+    return mx_vf_fma(mx_vf_fnma(root, root, x), 0.5f * y, root);
 #else
     return mx_vf_sqrt(mx_vf_zero_to(0x1p-100f, x, x));
 #endif
@@ -427,7 +480,7 @@ MX_VEC_INLINE mx_vf mx_vf_tanh(mx_vf x)
     mx_vf shifted;
     const mx_vf p = mx_vf_exp_reduced(2.0f * mx_vf_clamp(x, -10.0f, 10.0f), &shifted);
     const mx_vf power = (mx_vf)((mx_vi_of_shifted(shifted) + 127) << 23);
-    const mx_vf e = p * power + (power - 1.0f);
+    const mx_vf e = mx_vf_fma(p, power, power - 1.0f);
     return e / (e + 2.0f);
 }
 
@@ -435,12 +488,12 @@ MX_VEC_INLINE mx_vf mx_vf_tanh(mx_vf x)
 MX_VEC_INLINE mx_vf mx_vf_exp2_bounded(mx_vf t)
 {
     const mx_vf shifted = t + MX_VEC_ROUND, n = shifted - MX_VEC_ROUND, f = t - n;
-    mx_vf p = f * 0x1.4413cp-13f + 0x1.5f08ep-10f;
-    p = p * f + 0x1.3b2a52p-7f;
-    p = p * f + 0x1.c6af6cp-5f;
-    p = p * f + 0x1.ebfbep-3f;
-    p = p * f + 0x1.62e43p-1f;
-    p = p * f + 1.0f;
+    mx_vf p = mx_vf_horner(mx_vf_set(0x1.4413cp-13f), f, 0x1.5f08ep-10f);
+    p = mx_vf_horner(p, f, 0x1.3b2a52p-7f);
+    p = mx_vf_horner(p, f, 0x1.c6af6cp-5f);
+    p = mx_vf_horner(p, f, 0x1.ebfbep-3f);
+    p = mx_vf_horner(p, f, 0x1.62e43p-1f);
+    p = mx_vf_horner(p, f, 1.0f);
 #if MX_VEC_AVX512
     return (mx_vf)_mm512_scalef_ps((__m512)p, (__m512)n);
 #else
@@ -454,7 +507,7 @@ MX_VEC_INLINE mx_vf mx_vf_inverse(mx_vf d)
 #if MX_VEC_AVX512
     /* The divider takes 16 cycles for a vector of this width; an estimate of 14 bits and one Newton step take 3. */
     const mx_vf y = (mx_vf)_mm512_rcp14_ps((__m512)d);
-    return y + y * (1.0f - d * y);
+    return mx_vf_fma(y, mx_vf_fnma(d, y, mx_vf_set(1.0f)), y);
 #else
     return 1.0f / d;
 #endif
@@ -468,7 +521,7 @@ MX_VEC_INLINE mx_vf mx_vf_inverse(mx_vf d)
 MX_VEC_INLINE mx_vf mx_vf_gelu(mx_vf at)
 {
     const mx_vf x = mx_vf_max(mx_vf_set(-10.0f), at);
-    const mx_vf t = mx_vf_max(mx_vf_set(-126.0f), x * (x * x * MX_GELU_3 + MX_GELU_1));
+    const mx_vf t = mx_vf_max(mx_vf_set(-126.0f), x * mx_vf_horner(x * x, mx_vf_set(MX_GELU_3), MX_GELU_1));
     return mx_vf_zero_to(-10.0f, at, x * mx_vf_inverse(mx_vf_exp2_bounded(t) + 1.0f));
 }
 
@@ -477,10 +530,10 @@ MX_VEC_INLINE mx_vf mx_vf_gelu_grad(mx_vf at)
 {
     const float ln2 = 0x1.62e43p-1f;
     const mx_vf x = mx_vf_clamp(at, -10.0f, 10.0f), square = x * x;
-    const mx_vf e = mx_vf_exp2_bounded(x * (square * MX_GELU_3 + MX_GELU_1));
+    const mx_vf e = mx_vf_exp2_bounded(x * mx_vf_horner(square, mx_vf_set(MX_GELU_3), MX_GELU_1));
     const mx_vf s = mx_vf_inverse(e + 1.0f);
-    const mx_vf slope = x * (square * (-3.0f * ln2 * MX_GELU_3) - ln2 * MX_GELU_1);
-    return s + slope * (e * s) * s;
+    const mx_vf slope = x * mx_vf_horner(square, mx_vf_set(-3.0f * ln2 * MX_GELU_3), -ln2 * MX_GELU_1);
+    return mx_vf_fma(slope * (e * s), s, s);
 }
 
 #endif
