@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A fingerprint of all that the CPU computes: one hash for the results of each operation, one for some steps of a
- * training, from the sound on. `test_bits print` writes them, a line each, and scripts/test_isa.sh compares the lines of
- * builds that must agree. As a test it computes everything twice.
+ * training, from the sound on. `test_bits print` writes them, a line each, and scripts/test_isa.sh compares the lines
+ * of builds that must agree. As a test it computes everything twice.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,8 @@
 #define USUAL_CASES 6
 #define LARGE_CASES 1
 
-/* Operands before and results after the run: where two builds differ in the former alone, the tests do, not the kernels. */
+/* Operands before and results after the run: where two builds differ in the former alone, the tests do, not the
+ * kernels. */
 struct bits {
     XXH64_hash_t before, after;
 };
@@ -36,7 +37,7 @@ static struct bits operation_bits(struct mx_device *device, enum mx_op op)
         op_case_must_run(&c, device, &result);
         for (int i = 0; i < c.storage_count; i++) {
             const struct op_storage *const s = &c.storages[i];
-            const size_t bytes = (size_t)s->count * (size_t)s->stride * (s->type == OP_BF16 ? 2 : 4);
+            const size_t bytes = (size_t)s->count * (s->type == OP_BF16 ? 2 : 4);
             if (!s->scratch) bits.before = XXH64(s->data, bytes, bits.before);
         }
         for (int i = 0; i < result.count; i++)

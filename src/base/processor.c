@@ -36,8 +36,7 @@ static void saved_registers(bool *wide, bool *widest)
 {
     enum { OSXSAVE = 1u << 27, YMM = 0x6, ZMM = 0xe6 };
     unsigned a, b, c, d, low = 0, high;
-    if (__get_cpuid(1, &a, &b, &c, &d) && (c & OSXSAVE))
-        __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    if (__get_cpuid(1, &a, &b, &c, &d) && (c & OSXSAVE)) __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     *wide = (low & YMM) == YMM;
     *widest = (low & ZMM) == ZMM;
 }
@@ -58,15 +57,18 @@ static bool present(const struct feature *feature, bool wide, bool widest)
     case MX_PROCESSOR_BMI2:
     case MX_PROCESSOR_LZCNT:
     case MX_PROCESSOR_TBM:
-    case MX_PROCESSOR_GFNI: return true;
+    case MX_PROCESSOR_GFNI:
+        return true;
     case MX_PROCESSOR_AVX:
     case MX_PROCESSOR_F16C:
     case MX_PROCESSOR_FMA:
     case MX_PROCESSOR_AVX2:
     case MX_PROCESSOR_XOP:
     case MX_PROCESSOR_FMA4:
-    case MX_PROCESSOR_AVXVNNI: return wide;
-    default: return widest;
+    case MX_PROCESSOR_AVXVNNI:
+        return wide;
+    default:
+        return widest;
     }
 }
 #endif
@@ -77,8 +79,7 @@ uint64_t mx_processor_has(void)
 #if defined(__x86_64__)
     bool wide, widest;
     saved_registers(&wide, &widest);
-    for (unsigned i = 0; i < MX_PROCESSOR_FEATURE_COUNT; i++)
-        has |= (uint64_t)present(&features[i], wide, widest) << i;
+    for (unsigned i = 0; i < MX_PROCESSOR_FEATURE_COUNT; i++) has |= (uint64_t)present(&features[i], wide, widest) << i;
 #elif defined(__aarch64__)
     for (unsigned i = 0; i < MX_PROCESSOR_FEATURE_COUNT; i++)
         has |= (uint64_t)(getauxval(features[i].leaf) >> features[i].bit & 1u) << i;

@@ -90,7 +90,8 @@ int mx_cpu_kernels_choose(const char *forced, const struct mx_cpu_kernels **out)
     tables_list(list, sizeof list);
     if (forced && *forced && TABLES == 1) {
         MX_FAIL(MX_ERR_USAGE, NULL, "MYXTTS_ISA is \"%.32s\", and this build has %s kernels alone", forced, list);
-        return mx_error_hint("unset MYXTTS_ISA; a program built with 'make build PORTABLE=1' has others to choose from");
+        return mx_error_hint(
+            "unset MYXTTS_ISA; a program built with 'make build PORTABLE=1' has others to choose from");
     }
     if (forced && *forced) {
         MX_FAIL(MX_ERR_USAGE, NULL, "MYXTTS_ISA is \"%.32s\", and this build has no such kernels", forced);
@@ -109,8 +110,8 @@ void mx_cpu_kernels_describe(const struct mx_cpu_kernels *kernels, const char *f
     snprintf(out->kernels, sizeof out->kernels, "%s, %d×%d tile", levels[level].name, kernels->tile_rows,
              kernels->tile_columns);
     if (forced && *forced)
-        snprintf(out->kernels_why, sizeof out->kernels_why, "MYXTTS_ISA asks for %s; the processor has %s", kernels->isa,
-                 levels[most].name);
+        snprintf(out->kernels_why, sizeof out->kernels_why, "MYXTTS_ISA asks for %s; the processor has %s",
+                 kernels->isa, levels[most].name);
     else if (TABLES > 1)
         snprintf(out->kernels_why, sizeof out->kernels_why, "the processor has %s, and this build has %s",
                  levels[most].name, list);
