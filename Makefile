@@ -131,12 +131,12 @@ package: ## Debian packages that run on any x86-64 machine and on any arm64 mach
 	$(DEPS) build package
 	$(call compile,$(BUILD)/package,-DMX_PORTABLE=1 -DMX_PACKAGE=1 -DCMAKE_INSTALL_PREFIX=/usr)
 	@scripts/package.sh $(BUILD)/package
-	@$(MAKE) package-arm64
+	@[ "$$(dpkg --print-architecture)" = arm64 ] || $(MAKE) package-arm64
 
 package-arm64: ## only the one for arm64, cross built, in build/package-arm64
 	$(DEPS) build package arm64
 	$(call compile,$(BUILD)/package-arm64,--toolchain cmake/aarch64.cmake -DMX_PORTABLE=1 -DMX_PACKAGE=1 -DCMAKE_INSTALL_PREFIX=/usr)
-	@scripts/package.sh $(BUILD)/package-arm64
+	@scripts/package.sh $(BUILD)/package-arm64 arm64
 
 portable: ## PORTABLE=1 build, its kernels and program tried, in build/portable
 	$(DEPS) build test bench
