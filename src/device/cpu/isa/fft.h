@@ -49,8 +49,8 @@ MX_VEC_INLINE struct mx_vc mx_vc_down(struct mx_vc a)
 /* a (cos - j sin) */
 MX_VEC_INLINE struct mx_vc mx_vc_turn(struct mx_vc a, const float *cos_sin)
 {
-    const float c = cos_sin[0], s = cos_sin[1];
-    return (struct mx_vc){a.re * c + a.im * s, a.im * c - a.re * s};
+    const mx_vf c = mx_vf_set(cos_sin[0]), s = mx_vf_set(cos_sin[1]);
+    return (struct mx_vc){mx_vf_fma(a.re, c, a.im * s), mx_vf_fnma(a.re, s, a.im * c)};
 }
 
 /* In place: v[q] = Σ_m v[m] e^(-2πjmq/radix), outputs 0, 1, 2, … in order. */

@@ -212,7 +212,7 @@ MX_VEC_INLINE mx_vf root_inverse(mx_vf x)
 {
 #if MX_VEC_AVX512
     const mx_vf y = (mx_vf)_mm512_rsqrt14_ps((__m512)x);
-    return y + 0.5f * y * (1.0f - x * y * y);
+    return mx_vf_fma(0.5f * y, mx_vf_fnma(x * y, y, mx_vf_set(1.0f)), y);
 #else
     return 1.0f / mx_vf_sqrt(x);
 #endif
@@ -241,12 +241,13 @@ MX_VEC_INLINE void numbers_step(const float *now, const float *before, mx_vf mag
 {
     mx_vf first = mx_vf_load(now), second = mx_vf_load(now + LANES);
     if (before) {
-        first += momentum * (first - mx_vf_load(before));
-        second += momentum * (second - mx_vf_load(before + LANES));
+        const mx_vf further = mx_vf_set(momentum);
+        first = mx_vf_fma(further, first - mx_vf_load(before), first);
+        second = mx_vf_fma(further, second - mx_vf_load(before + LANES), second);
     }
     const mx_vf re = __builtin_shufflevector(first, second, MIX_REAL);
     const mx_vf im = __builtin_shufflevector(first, second, MIX_IMAG);
-    const mx_vf square = re * re + im * im, least = mx_vf_set(0x1p-100f);
+    const mx_vf square = mx_vf_fma(re, re, im * im), least = mx_vf_set(0x1p-100f);
     const mx_vi small = square < least;
     const mx_vf factor = magnitude * root_inverse(mx_vf_max(least, square));
     const mx_vf real = mx_vf_select(small, magnitude, re * factor);

@@ -62,7 +62,7 @@ static mx_vf magnitudes(const struct spectrum *s)
         const struct mx_vc even = mx_vc_add(a, b);
         const struct mx_vc odd = mx_vc_turn(mx_vc_down(mx_vc_sub(a, b)), s->bands.circle + 2 * k);
         const struct mx_vc x = mx_vc_add(even, odd), y = mx_vc_sub(even, odd);
-        const mx_vf low = 0.25f * (x.re * x.re + x.im * x.im), high = 0.25f * (y.re * y.re + y.im * y.im);
+        const mx_vf low = 0.25f * mx_vf_fma(x.re, x.re, x.im * x.im), high = 0.25f * mx_vf_fma(y.re, y.re, y.im * y.im);
         sum += low;
         if (k < s->bands.used) s->magnitude[k] = mx_vf_sqrt_near(low);
         if (k == half - k) break;
@@ -83,10 +83,10 @@ static void bands_sum(const struct spectrum *s, const struct mx_mel_args *a)
         mx_vf sum = {0}, second = {0};
         int64_t i = 0;
         for (; i + 2 <= count; i += 2) {
-            sum += weight[i] * bin[i];
-            second += weight[i + 1] * bin[i + 1];
+            sum = mx_vf_fma(mx_vf_set(weight[i]), bin[i], sum);
+            second = mx_vf_fma(mx_vf_set(weight[i + 1]), bin[i + 1], second);
         }
-        if (i < count) sum += weight[i] * bin[i];
+        if (i < count) sum = mx_vf_fma(mx_vf_set(weight[i]), bin[i], sum);
         s->out[band] = (mx_vf_log(mx_vf_max(least, sum + second)) - a->mean) * a->inverse_deviation;
     }
 }
