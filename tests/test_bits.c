@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "ops/case.h"
+#include "support/small_corpus.h"
 #include "support/training_rig.h"
 
 #define USUAL_CASES 6
@@ -51,7 +52,7 @@ static struct bits operation_bits(struct mx_device *device, enum mx_op op)
 
 static struct bits training_bits(void)
 {
-    const struct mx_trainer_options options = training_options(TRAINING_SOUND);
+    const struct mx_trainer_options options = training_options_of(training.recordings);
     struct bits bits = {0};
     struct training_outcome end = training_run(&options);
     bits.after = XXH64(end.arrays.weights, end.floats * sizeof(float), 0);
@@ -84,9 +85,20 @@ static void print(void **state)
     printf("bits %-24s %016llx\n", "training", (unsigned long long)training_bits().after);
 }
 
+static void corpus_make(const char *folder)
+{
+    small_corpus_make(folder, TRAINING_ROWS, 0);
+}
+
+static int group_open(void **state)
+{
+    (void)state;
+    return training_open_folder(corpus_make, &training_manifest);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_twice)}, prints[] = {cmocka_unit_test(print)};
-    return argc > 1 && strcmp(argv[1], "print") == 0 ? cmocka_run_group_tests(prints, training_open, training_close)
-                                                     : cmocka_run_group_tests(tests, training_open, training_close);
+    return argc > 1 && strcmp(argv[1], "print") == 0 ? cmocka_run_group_tests(prints, group_open, training_close)
+                                                     : cmocka_run_group_tests(tests, group_open, training_close);
 }
