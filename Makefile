@@ -7,6 +7,7 @@ PORTABLE   ?= 0#          1: one binary for all x86-64 machines, kernels picked 
 MARCH      ?= native#     the processor to build for, as the compiler calls it: x86-64-v3, znver3, …
 NO_INSTALL ?= 0#          1: never install packages, print the line to run
 WERROR     ?= 0#          1: warnings are errors
+ISA        ?= #           only these builds of test-isa (regular expression): aarch64
 FUZZ       ?= 20#         seconds for each fuzz target
 PREFIX     ?= /usr/local# where `make install` puts things; DESTDIR is honoured
 
@@ -48,7 +49,7 @@ test: ## everything is built and tested
 
 test-isa: ## builds for x86-64-v2 to v4, Zen 3 and aarch64 (in qemu), with gcc and clang, each tested, in build/isa
 	$(DEPS) build test clang arm64
-	@scripts/test_isa.sh $(BUILD)/isa -DMX_WERROR=$(WERROR)
+	@scripts/test_isa.sh $(BUILD)/isa '$(strip $(ISA))' -DMX_WERROR=$(WERROR)
 
 test-ranks: ## kills ranks of a run at thirty random moments: all must end in time, and the run must go on (some minutes)
 	$(DEPS) build test

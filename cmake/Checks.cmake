@@ -23,7 +23,7 @@ set(MX_LONG_TESTS test_nvrtc test_opencl_ops test_opencl_clblast test_pipeline_r
     test_cuda_train test_share_work cli_cuda cli_train mpi_nccl mpi_train)
 
 set(MX_TEST_SECONDS 300) # far more than any needs: two run at a time, and others may use the machine
-if(MX_SANITIZE)
+if(MX_SANITIZE OR CMAKE_CROSSCOMPILING) # an emulator is as slow
   math(EXPR MX_TEST_SECONDS "${MX_TEST_SECONDS} * 5")
 endif()
 
