@@ -65,7 +65,8 @@ struct mx_cpu_kernels {
     const char *isa;             /* "avx512" */
     int vector_bytes;            /* 64 */
     int tile_rows, tile_columns; /* of the matrix product: 12 by 32 */
-    bool bf16;       /* its products know MX_PRECISION_BF16, given a processor that does */
+    uint64_t needs;              /* what they need of the processor (base/processor.h) */
+    bool bf16;                   /* its products know MX_PRECISION_BF16, given a processor that does */
     void (*run[MX_OP_COUNT])(const struct mx_gang *gang, const void *args);
 };
 

@@ -30,6 +30,8 @@ struct scratch {
 
 /* ---- the tile ---- */
 
+#if !MX_VEC_NEON /* that one is in gemm_neon.c */
+
 #define BASES                                                                                                          \
     ((MX_GEMM_MR + 2) / 3) /* one address for three rows: base, base + row, base + 2 row; so they fit the registers */
 
@@ -129,6 +131,8 @@ void MX_CPU_FN(gemm_tile_columns)(const struct mx_gemm_operands *x, float *tile,
 {
     run_tile(x, false, tile, ld, add, ahead);
 }
+
+#endif
 
 static int64_t least(int64_t a, int64_t b)
 {

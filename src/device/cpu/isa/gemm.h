@@ -8,10 +8,10 @@
  * blocks of k, in order, of one chain of fused multiply-adds each; the blocks depend on k alone, not on the worker
  * count, the tile or the neighbours: so a row's result does not depend on the rest of the batch.
  *
- * The tile is MX_GEMM_MR rows by two vectors, which fills the register file. A tile reads A and B where they lie if
- * that is as fast as from a copy; otherwise A is copied MR rows and at most KC columns at a time into a panel that
- * stays in the first-level cache, and B is packed KC by NC into panels of NR columns that stay in the second. The next
- * rows are fetched ahead.
+ * The tile is MX_GEMM_MR rows by two vectors (NEON: four), which fills the register file. A tile reads A and B where
+ * they lie if that is as fast as from a copy; otherwise A is copied MR rows and at most KC columns at a time into a
+ * panel that stays in the first-level cache, and B is packed KC by NC into panels of NR columns that stay in the
+ * second. The next rows are fetched ahead.
  */
 #ifndef MX_DEVICE_CPU_ISA_GEMM_H
 #define MX_DEVICE_CPU_ISA_GEMM_H
@@ -33,13 +33,17 @@
 #define MX_GEMM_KC     256
 #define MX_GEMM_NC     256
 #define MX_GEMM_SHARED 16
-#else
+#else /* NEON has a tile of its own: gemm_neon.c */
 #define MX_GEMM_MR     4
 #define MX_GEMM_KC     384
 #define MX_GEMM_NC     256
 #define MX_GEMM_SHARED 16
 #endif
-#define MX_GEMM_NR         (2 * MX_VEC_FLOATS)
+#if MX_VEC_NEON
+#define MX_GEMM_NR (4 * MX_VEC_FLOATS)
+#else
+#define MX_GEMM_NR (2 * MX_VEC_FLOATS)
+#endif
 #define MX_GEMM_KC_COLUMNS 256
 #define MX_GEMM_NC_COLUMNS 768
 #define MX_GEMM_ROW        (MX_GEMM_KC + 16)

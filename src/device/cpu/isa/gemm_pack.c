@@ -36,6 +36,8 @@ static void pack_b_rows(const float *src, int64_t ld, int64_t kc, int64_t width,
             const mx_vf v0 = mx_vf_load(src + j), v1 = mx_vf_load(src + j + MX_VEC_FLOATS);
             mx_vf_store(to, v0);
             mx_vf_store(to + MX_VEC_FLOATS, v1);
+            for (int64_t i = 2 * MX_VEC_FLOATS; i < MX_GEMM_NR; i += MX_VEC_FLOATS)
+                mx_vf_store(to + i, mx_vf_load(src + j + i));
         }
         if (j < width)
             for (int64_t i = 0; i < MX_GEMM_NR; i++) to[i] = j + i < width ? src[j + i] : 0.0f;

@@ -23,6 +23,8 @@
 #include <string.h>
 #if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__) && defined(__AVX512VL__)
@@ -31,11 +33,14 @@
 #elif defined(__AVX2__) && defined(__FMA__)
 #define MX_VEC_AVX2  1
 #define MX_VEC_BYTES 32
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+#define MX_VEC_NEON  1
+#define MX_VEC_BYTES 16
 #else
 #define MX_VEC_BYTES 16
 #endif
 
-#if MX_VEC_AVX512 || MX_VEC_AVX2
+#if MX_VEC_AVX512 || MX_VEC_AVX2 || MX_VEC_NEON
 #define MX_VEC_FUSED 1
 #else
 #define MX_VEC_FUSED 0
@@ -99,6 +104,13 @@ MX_VEC_INLINE mx_vf mx_vf_load_n(const float *p, int n)
     return (mx_vf)_mm512_maskz_loadu_ps(MX_VEC_MASK(n), p);
 #elif MX_VEC_AVX2
     return (mx_vf)_mm256_maskload_ps(p, mx_vec_mask(n));
+#elif MX_VEC_NEON
+    if (n >= MX_VEC_FLOATS) return mx_vf_load(p);
+    float32x4_t v = vdupq_n_f32(0);
+    if (n & 2) v = vcombine_f32(vld1_f32(p), vdup_n_f32(0));
+    if (n == 1) v = vld1q_lane_f32(p, v, 0);
+    if (n == 3) v = vld1q_lane_f32(p + 2, v, 2);
+    return (mx_vf)v;
 #else
     mx_vf v = {0};
     for (int i = 0; i < n; i++) v[i] = p[i];
@@ -116,6 +128,14 @@ MX_VEC_INLINE void mx_vf_store_n(float *p, mx_vf v, int n)
     _mm512_mask_storeu_ps(p, MX_VEC_MASK(n), (__m512)v);
 #elif MX_VEC_AVX2
     _mm256_maskstore_ps(p, mx_vec_mask(n), (__m256)v);
+#elif MX_VEC_NEON
+    if (n >= MX_VEC_FLOATS) {
+        mx_vf_store(p, v);
+        return;
+    }
+    if (n & 2) vst1_f32(p, vget_low_f32((float32x4_t)v));
+    if (n == 1) vst1q_lane_f32(p, (float32x4_t)v, 0);
+    if (n == 3) vst1q_lane_f32(p + 2, (float32x4_t)v, 2);
 #else
     for (int i = 0; i < n; i++) p[i] = v[i];
 #endif
@@ -195,6 +215,8 @@ MX_VEC_INLINE mx_vf mx_vf_fma(mx_vf a, mx_vf b, mx_vf c)
     return (mx_vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif MX_VEC_AVX2
     return (mx_vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif MX_VEC_NEON
+    return (mx_vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
     return a * b + c;
 #endif
@@ -207,6 +229,8 @@ MX_VEC_INLINE mx_vf mx_vf_fnma(mx_vf a, mx_vf b, mx_vf c)
     return (mx_vf)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif MX_VEC_AVX2
     return (mx_vf)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif MX_VEC_NEON
+    return (mx_vf)vfmsq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
     return c - a * b;
 #endif
@@ -219,6 +243,8 @@ MX_VEC_INLINE mx_vd mx_vd_fma(mx_vd a, mx_vd b, mx_vd c)
     return (mx_vd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 #elif MX_VEC_AVX2
     return (mx_vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif MX_VEC_NEON
+    return (mx_vd)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
 #else
     return a * b + c;
 #endif
@@ -237,6 +263,8 @@ MX_VEC_INLINE mx_vf mx_vf_select(mx_vi where, mx_vf yes, mx_vf no)
     return (mx_vf)_mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)where), (__m512)no, (__m512)yes);
 #elif MX_VEC_AVX2
     return (mx_vf)_mm256_blendv_ps((__m256)no, (__m256)yes, (__m256)where);
+#elif MX_VEC_NEON
+    return (mx_vf)vbslq_f32((uint32x4_t)where, (float32x4_t)yes, (float32x4_t)no);
 #else
     return (mx_vf)((where & (mx_vi)yes) | (~where & (mx_vi)no));
 #endif
@@ -252,7 +280,7 @@ MX_VEC_INLINE mx_vf mx_vf_zero_to(float limit, mx_vf at, mx_vf v)
 #endif
 }
 
-/* a > b ? a : b, so b where either is NaN: put what must survive second. */
+/* a > b ? a : b, so b where either is NaN: put what must survive second. (NEON's own maximum is NaN there.) */
 MX_VEC_INLINE mx_vf mx_vf_max(mx_vf a, mx_vf b)
 {
 #if MX_VEC_AVX512
@@ -299,6 +327,8 @@ MX_VEC_INLINE mx_vf mx_vf_sqrt(mx_vf v)
     return (mx_vf)_mm256_sqrt_ps((__m256)v);
 #elif defined(__SSE2__)
     return (mx_vf)_mm_sqrt_ps((__m128)v);
+#elif MX_VEC_NEON
+    return (mx_vf)vsqrtq_f32((float32x4_t)v);
 #else
     for (int i = 0; i < MX_VEC_FLOATS; i++) v[i] = sqrtf(v[i]);
     return v;
@@ -314,6 +344,8 @@ MX_VEC_INLINE mx_vul mx_vul_times_low(mx_vul a, mx_vul b)
     return (mx_vul)_mm256_mul_epu32((__m256i)a, (__m256i)b);
 #elif defined(__SSE2__)
     return (mx_vul)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#elif MX_VEC_NEON
+    return (mx_vul)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));
 #else
     return (a & 0xffffffffu) * (b & 0xffffffffu);
 #endif
@@ -337,6 +369,8 @@ MX_VEC_INLINE mx_vd mx_vd_low(mx_vf v)
     return (mx_vd)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)v));
 #elif MX_VEC_BYTES == 32
     return (mx_vd)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)v));
+#elif MX_VEC_NEON
+    return (mx_vd)vcvt_f64_f32(vget_low_f32((float32x4_t)v));
 #else
     return (mx_vd){v[0], v[1]};
 #endif
@@ -348,6 +382,8 @@ MX_VEC_INLINE mx_vd mx_vd_high(mx_vf v)
     return (mx_vd)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)v, 1));
 #elif MX_VEC_BYTES == 32
     return (mx_vd)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)v, 1));
+#elif MX_VEC_NEON
+    return (mx_vd)vcvt_high_f64_f32((float32x4_t)v);
 #else
     return (mx_vd){v[2], v[3]};
 #endif
@@ -361,6 +397,8 @@ MX_VEC_INLINE mx_vf4 mx_vf4_max(mx_vf4 a, mx_vf4 b)
 {
 #if defined(__SSE2__)
     return (mx_vf4)_mm_max_ps((__m128)a, (__m128)b);
+#elif MX_VEC_NEON
+    return mx_vf_select(a > b, a, b);
 #else
     mx_vf4 r;
     for (int i = 0; i < 4; i++) r[i] = a[i] > b[i] ? a[i] : b[i];
