@@ -18,6 +18,8 @@
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 #define ROUNDS_PER_REPEAT 2000
@@ -61,7 +63,15 @@ __attribute__((target("avx2,fma"))) static float fma_avx2(int64_t rounds)
 }
 #endif
 
-/* Four lanes, for everything else; the compiler contracts the two operations where the machine has one. */
+#if defined(__aarch64__) && defined(__ARM_NEON)
+static float fma_neon(int64_t rounds)
+{
+#define NEON_FMA(s, f, a) vfmaq_f32(a, s, f)
+    FMA_LOOP(float32x4_t, vdupq_n_f32, NEON_FMA, vaddq_f32)
+    return vgetq_lane_f32(all, 0);
+}
+#else
+/* Four lanes without a fused operation, for everything else. */
 typedef float quad __attribute__((vector_size(16)));
 
 static float fma_quad(int64_t rounds)
@@ -72,6 +82,7 @@ static float fma_quad(int64_t rounds)
     FMA_LOOP(quad, QUAD_SET, QUAD_FMA, QUAD_ADD)
     return all[0];
 }
+#endif
 
 struct variant {
     const char *name;
@@ -94,7 +105,11 @@ static struct variant of_kernels(void)
     if (bytes == 64) return (struct variant){"AVX-512", fma_avx512, 16 * SUMS};
     if (bytes == 32) return (struct variant){"AVX2", fma_avx2, 8 * SUMS};
 #endif
+#if defined(__aarch64__) && defined(__ARM_NEON)
+    return (struct variant){"NEON", fma_neon, 4 * SUMS};
+#else
     return (struct variant){"128-bit", fma_quad, 4 * SUMS};
+#endif
 }
 
 const char *peak_vectors(void)

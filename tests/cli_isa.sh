@@ -39,7 +39,8 @@ else
     native=$program
     # on PROCESSOR: the following commands run there. What qemu says of itself is dropped.
     on() {
-        printf '#!/bin/bash\nexec qemu-x86_64 -cpu %s %q "$@" 2> >(grep -v "^qemu-x86_64: warning" >&2)\n' "$1" "$native" >emulated
+        printf '#!/bin/bash\n{ qemu-x86_64 -cpu %s %q "$@" 2>&1 >&3 | grep -v "^qemu-x86_64: warning" >&2; exit "${PIPESTATUS[0]}"; } 3>&1\n' \
+            "$1" "$native" >emulated
         chmod +x emulated
         program=$folder/emulated
     }
