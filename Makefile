@@ -141,7 +141,7 @@ package-arm64: ## only the one for arm64, cross built, in build/package-arm64
 
 portable: ## PORTABLE=1 build, its kernels and program tried, in build/portable
 	$(DEPS) build test bench
-	$(call compile,$(BUILD)/portable,-DMX_PORTABLE=1 '-DMX_TESTS=^(test_(ops|cpu|vec|device)|cli_(train|synth|validate))')
+	$(call compile,$(BUILD)/portable,-DMX_PORTABLE=1 '-DMX_TESTS=^(test_(ops|cpu|vec|device)|cli_(train|synth|validate|isa))')
 	$(call check,$(BUILD)/portable)
 
 asan: ## tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build/asan
