@@ -50,3 +50,13 @@ function(mx_embed_page target)
   mx_embed(${target} mx_page_style ${folder}/page.css)
   mx_embed(${target} mx_page_script ${folder}/page_words.js ${folder}/page_chart.js ${folder}/page.js)
 endfunction()
+
+# Words in Persian (src/base/catalogue.h), as msgfmt compiles them.
+function(mx_embed_catalogue target)
+  find_program(MX_MSGFMT msgfmt REQUIRED)
+  set(out ${CMAKE_BINARY_DIR}/generated/fa.mo)
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${MX_MSGFMT} --check-format --check-domain -o ${out} ${CMAKE_SOURCE_DIR}/po/fa.po
+    DEPENDS ${CMAKE_SOURCE_DIR}/po/fa.po VERBATIM)
+  mx_embed(${target} mx_catalogue_persian ${out})
+endfunction()
