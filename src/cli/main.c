@@ -104,8 +104,8 @@ static const struct mx_command *command_find(const char *name)
         mx_text_nearest_offer(&nearest, commands[i]->name);
     }
     MX_FAIL(MX_ERR_USAGE, NULL, "unknown command %s", mx_text_quote(quoted, sizeof quoted, name));
-    if (mx_former_find(mx_former_commands, name) != NULL)
-        mx_error_hint("%s", mx_former_find(mx_former_commands, name));
+    if (mx_former_command(name) != NULL)
+        mx_error_hint("%s", mx_former_command(name));
     else if (mx_text_nearest_best(&nearest) != NULL)
         mx_error_hint("did you mean '%s'? 'myxtts --help' lists all commands", mx_text_nearest_best(&nearest));
     else
