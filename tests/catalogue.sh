@@ -93,6 +93,12 @@ msgstr "بقیه"
 FAULTY
 check "six faults are noticed" test "$(faults_of faulty.po | wc -l)" -eq 6
 
+# ---- pages ----
+for key in $(grep -rhoE "\b(say|row)\('[a-z_]+'[,)]" "$source"/src/observe/page*.js | cut -d"'" -f2 | sort -u); do
+    check "the word '$key' of the page is in the list" grep -qx "msgctxt \"page $key\"" myxtts.pot
+done
+refused 1 'the list of texts is in English' "leave '--language' out" reference po --language fa
+
 # ---- help ----
 # persian ARGUMENTS…: what the program says where the environment asks for Persian.
 persian() {

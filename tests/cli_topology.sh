@@ -18,11 +18,6 @@ fi
 export MYXTTS_CUDA_DRIVER=$double MYXTTS_CUDA_NVRTC=$double MYXTTS_CUDA_CUBLAS=$double MYXTTS_CUDA_NVML=$double
 export MYXTTS_CACHE=$folder/cache
 unset CUDA_VISIBLE_DEVICES
-done_with validate --json report.json --backend cpu --cpu-devices 1 "${small[@]}" --batch-size 1
-if grep -q '"pci_topology":[[:space:]]*false' report.json; then
-    echo "skipped: this program was built without hwloc"
-    exit 77
-fi
 
 # ---- machines ----
 count=1
@@ -72,6 +67,12 @@ machine() { # WORD: a machine in which it stands between the two cards
 }
 
 # ---- each path ----
+machine PIX >PIX.xml
+HWLOC_XMLFILE=$folder/PIX.xml run devices
+if grep -qE '^ *cuda:0 .* \?' stdout; then
+    echo "skipped: this program was built without hwloc"
+    exit 77
+fi
 # shellcheck disable=SC2016
 tone_corpus tones 4 '$count = 8000; $loud = 9000; $step = 0.04 + 0.002 * $row; $text = "low|The tone $letter."'
 base=(--backend cuda --data-gpu 0 --model-gpu 1 "${small[@]}" --batch-size 2)
@@ -81,22 +82,24 @@ for word in PIX PHB NODE SYS; do
     export HWLOC_XMLFILE=$folder/$word.xml
     done_with devices
     check "devices: $word" grep -qE "^ *cuda:0 .*\b$word\b" stdout
-    done_with validate "${base[@]}" --json $word.json
     done_with "${train[@]}" --output "run-$word"
     case $word in
     NODE | SYS)
-        check "$word: validate warns" grep -q '"topology_slow":[[:space:]]*true' $word.json
         check "$word: train warns" grep -qF "warning: Topology between GPU:0 and GPU:1: $word (" stderr
         check "$word: train says what is better" grep -qF "'myxtts devices' shows with PIX, PXB or PHB" stderr
         check "$word: the log of the run has it" grep -qF "Topology between GPU:0 and GPU:1: $word (" "run-$word/log.txt"
         ;;
     *)
-        check "$word: validate does not warn" grep -q '"topology_slow":[[:space:]]*false' $word.json
         check "$word: train tells it" grep -qF -- "- Topology between GPU:0 and GPU:1: $word (" stderr
         check "$word: train does not warn" test "$(grep -c 'warning: Topology' stderr)" -eq 0
         ;;
     esac
-    check "$word: what train says is what validate says" grep -qF "$(grep -o 'Topology between GPU:0 and GPU:1: [A-Z]* ([^)]*)' stderr | head -1)" $word.json
+    # Both ask one function; one good and one slow path are enough to see that.
+    case $word in PIX | SYS) continue ;; esac
+    said=$(grep -o 'Topology between GPU:0 and GPU:1: [A-Z]* ([^)]*)' stderr | head -1)
+    done_with validate "${base[@]}" --json report.json
+    check "$word: validate says the same" grep -qF "$said" report.json
+    check "$word: validate judges the same" grep -q "\"topology_slow\":[[:space:]]*$([ $word = NODE ] && echo true || echo false)" report.json
 done
 unset HWLOC_XMLFILE
 

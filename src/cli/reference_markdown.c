@@ -47,7 +47,8 @@ const char *const mx_reference_words[] = {
     [TITLE] = "All commands, flags and settings",
     [INTRO] =
         "`make docs` writes this page from the tables of the program; `myxtts COMMAND --help` and `myxtts config` "
-        "show the same words. Long flags are written whole, as `--name value` or `--name=value`; flags and other "
+        "show the same words, in Persian where `LANG` or `LC_MESSAGES` asks for it. Long flags are written whole, as "
+        "`--name value` or `--name=value`; flags and other "
         "arguments may be mixed, and `--` ends the flags.",
     [COMMANDS] = "Commands",
     [COMMAND_COLUMN] = "command",
