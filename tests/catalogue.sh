@@ -63,6 +63,8 @@ faults_of() {
             while ($persian =~ /(\x{200e}?)`([^`]*)`/g) { $bare = 1 if $1 eq "" && $2 =~ /^-/ }
             (my $prose = $persian) =~ s/`[^`]*`//g;
             push @faults, "no U+200E before a dash" if $bare || $prose =~ /(?<![\w\x{200e}-])-[\w-]/;
+            $prose =~ s/\{[^}]*\}//g;
+            push @faults, "Latin digits" if $prose =~ /(?<![A-Za-z0-9_:.\/-])[0-9]/;
             push @faults, "a full stop" if $context eq "" && ($english =~ /\.$/) != ($persian =~ /\.$/);
             print "$_: $context $english\n" for @faults;
         }'
@@ -90,8 +92,11 @@ msgstr "كار"
 
 msgid "a rest."
 msgstr "بقیه"
+
+msgid "5 rests"
+msgstr "5 بقیه"
 FAULTY
-check "six faults are noticed" test "$(faults_of faulty.po | wc -l)" -eq 6
+check "seven faults are noticed" test "$(faults_of faulty.po | wc -l)" -eq 7
 
 # ---- pages ----
 for key in $(grep -rhoE "\b(say|row)\('[a-z_]+'[,)]" "$source"/src/observe/page*.js | cut -d"'" -f2 | sort -u); do
