@@ -7,7 +7,7 @@
 #     scripts/batch_table.sh BUILD
 #
 # Plans need no card: the devices are those of tests/double, told to have as much memory as the cards, and nothing is
-# allocated. The corpus is one spoken sentence of about ten seconds, 2,000 times under other names (flite reads it).
+# allocated. The corpus is one spoken sentence, 2,000 times under other names (flite reads it).
 
 set -euo pipefail
 
@@ -40,6 +40,10 @@ corpus()
     for ((i = 1; i < 2000; i++)); do ln "$folder/corpus/wavs/0.wav" "$folder/corpus/wavs/$i.wav"; done
     for ((i = 0; i < 2000; i++)); do printf '%d|%s\n' "$i" "$text"; done >"$folder/corpus/metadata.csv"
     "$build/myxtts" --quiet prepare "$folder/corpus" --out "$folder/corpus.pack" >"$folder/report"
+    "$build/myxtts" --quiet features "$folder/corpus/wavs/0.wav" --output "$folder/features" >"$folder/report"
+    seconds=$(sed -n 's/.* \([0-9.]*\) s used.*/\1/p' "$folder/report")
+    frames=$(sed -n 's/.* mel *\([0-9]*\) frames.*/\1/p' "$folder/report")
+    if [ -z "$seconds" ] || [ -z "$frames" ]; then die "no length in: $(cat "$folder/report")"; fi
 }
 
 # largest GB DATA MODEL SIZE: the largest batch that the plan lets through.
@@ -65,7 +69,9 @@ for language in en fa; do
     page=$source/docs/$language/migration.md
     grep -q '^<!-- batch table -->$' "$page" || die "no mark '<!-- batch table -->' in $page"
     perl -Mutf8 -CSD -e '
-        my ($page, $rows, $language) = @ARGV;
+        my ($page, $rows, $language, $seconds, $frames) = @ARGV;
+        my $above = $language eq "fa" ? "بزرگ‌ترین دسته با ضبط‌های $seconds ثانیه‌ای ($frames فریم mel):" =~ tr/0-9./۰-۹٫/r
+                                      : "The largest batch of recordings of $seconds s ($frames mel frames):";
         open(my $in, "<:utf8", $rows) or die; my $table = do { local $/; <$in> };
         if ($language eq "fa") {
             $table =~ s/ GB / گیگابایت /g;
@@ -75,7 +81,7 @@ for language in en fa; do
         my $head = $language eq "fa" ? "| هر کارت | سقف‌ها |" : "| each card | limits |";
         $head .= " `$_` |" for qw(tiny small normal base big);
         open(my $old, "<:utf8", $page) or die; my $text = do { local $/; <$old> };
-        $text =~ s/(<!-- batch table -->\n).*?(<!-- end -->)/$1\n$head\n|---|---|---|---|---|---|---|\n$table\n$2/s or die "no marks\n";
-        open(my $out, ">:utf8", $page) or die; print $out $text;' "$page" "$folder/rows" "$language"
+        $text =~ s/(<!-- batch table -->\n).*?(<!-- end -->)/$1\n$above\n\n$head\n|---|---|---|---|---|---|---|\n$table\n$2/s or die "no marks\n";
+        open(my $out, ">:utf8", $page) or die; print $out $text;' "$page" "$folder/rows" "$language" "$seconds" "$frames"
 done
 cat "$folder/rows"
