@@ -12,7 +12,7 @@ FUZZ       ?= 20#         seconds for each fuzz target
 PREFIX     ?= /usr/local# where `make install` puts things; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-browser test-isa test-ranks test-tensorboard demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-speech bench-train docs install uninstall package package-arm64 portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-browser test-isa test-ranks test-tensorboard demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-speech bench-train docs po install uninstall package package-arm64 portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -119,6 +119,14 @@ docs: ## writes the pages that come from the tables of the program: all flags an
 	@$(BUILD)/myxtts reference markdown --output docs/en/options.md
 	@$(BUILD)/myxtts reference markdown --language fa --output docs/fa/options.md
 	@$(BUILD)/myxtts reference man --output docs/myxtts.1
+
+po: ## brings po/fa.po, the Persian words, up to date with the texts of the program; what is new there is to be translated
+	$(DEPS) build
+	$(call compile,--report $(BUILD))
+	@$(BUILD)/myxtts reference po --output $(BUILD)/myxtts.pot
+	@msgmerge --quiet --no-wrap --update --backup=none --previous po/fa.po $(BUILD)/myxtts.pot
+	@msgattrib --no-obsolete --no-wrap -o po/fa.po po/fa.po
+	@msgfmt --statistics -o /dev/null po/fa.po
 
 install: ## program, library, headers, manual page, completion and documentation below PREFIX
 	$(DEPS) build

@@ -48,6 +48,8 @@ extern const struct mx_command mx_command_validate;
 /* All commands in the order of their names, and the options of all of them, for pages about the program. */
 const struct mx_command *const *mx_command_all(size_t *count);
 const struct mx_option *mx_command_globals(size_t *count);
+/* The page of the program itself. */
+struct mx_option_page mx_command_program(void);
 
 /* Writes a report to `path`; NULL or "-": standard output. `failures`: parts of it that could not be made for want of
  * memory. The object stays the caller's. */

@@ -12,6 +12,7 @@
 
 #include "cli/options.h"
 #include "cli/settings.h"
+#include "device/topology.h"
 #include "pipeline/mode.h"
 
 /* What the options below fill. */
@@ -106,8 +107,14 @@ bool mx_device_bf16_slow(const struct mx_device *device, char *out, size_t size)
 #define MX_DEVICE_BF16_BYTES 320 /* room for it */
 #define MX_DEVICE_BF16_HINT  "train without '--mixed-precision' where time counts more than memory"
 
-/* Says how batches will flow: mode, devices, buffer of so many batches, where the model will be; and warns of mixed
- * precision where that saves no time. */
+/* How near the two devices are, in words: "Topology between GPU:0 and GPU:1: PIX (at most one PCIe bridge)". Where
+ * *remedy is not NULL that is a slow path, and it says what would be better. */
+#define MX_DEVICE_TOPOLOGY_BYTES 128
+int mx_device_pair_topology(const struct mx_device_pair *pair, enum mx_topology_link *link,
+                            char out[MX_DEVICE_TOPOLOGY_BYTES], const char **remedy);
+
+/* Says how batches will flow: mode, devices, how near they are, buffer of so many batches, where the model will be; and
+ * warns of a slow path between the devices and of mixed precision where that saves no time. */
 void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer);
 
 #endif

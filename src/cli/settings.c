@@ -229,6 +229,18 @@ static const struct mx_config_answer answers[] = {
     {"pin_memory", "true", "host memory for copies is always page-locked where the device gains from that"},
     {"deterministic", "true", "order and results are always a function of the seed, and that costs no speed"},
     {"enable_monitoring", "true", "step times, devices and memory are always watched"},
+    {"n_mels", "80", "mels always have 80 bands"},
+    {"min_audio_length", NULL, "'data.min_seconds' leaves shorter recordings out"},
+    {"max_text_length", NULL, "texts are never cut"},
+    {"max_mel_frames", NULL, "recordings are never cut; 'data.max_seconds' leaves longer ones out"},
+    {"use_phonemes", NULL, "'data.tokens' is phonemes or chars"},
+    {"tokenizer_type", NULL, "'data.tokens' is phonemes or chars"},
+    {"use_huber_loss", "false", "the mel loss is the mean distance; MODEL.md has all losses"},
+    {"huber_delta", NULL, "the mel loss is the mean distance; MODEL.md has all losses"},
+    {"use_label_smoothing", "false", "there is no stop token whose labels could be smoothed: durations are predicted"},
+    {"mel_label_smoothing", "0", "targets are the mels as they are"},
+    {"stop_label_smoothing", NULL, "there is no stop token: durations are predicted"},
+    {"stop_token_positive_weight", NULL, "there is no stop token: durations are predicted"},
     {"pipeline_depth", "2", "each stage on a device always works two batches ahead"},
 };
 
