@@ -289,6 +289,14 @@ bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const 
     return false;
 }
 
+void mx_dataset_left_out_count(const struct mx_dataset *dataset, uint32_t counts[MX_REJECT_COUNT])
+{
+    enum mx_reject reject;
+    const char *id;
+    for (uint32_t row = 0; mx_dataset_left_out(dataset, &row, &id, &reject);)
+        if ((unsigned)reject < MX_REJECT_COUNT) counts[reject]++;
+}
+
 /* ---- loading ---- */
 
 int mx_dataset_reader_create(struct mx_dataset *dataset, struct mx_dataset_reader **out)
@@ -300,6 +308,7 @@ int mx_dataset_reader_create(struct mx_dataset *dataset, struct mx_dataset_reade
     reader->dataset = dataset;
     if (dataset->plan != NULL && dataset->packed == NULL)
         MX_TRY(mx_plan_worker_create(dataset->plan, 0, &reader->worker));
+    if (dataset->packed != NULL) MX_TRY(mx_packed_buffer_reserve(&reader->buffer, mx_packed_largest(dataset->packed)));
     *out = reader;
     reader = NULL;
 out:
@@ -368,7 +377,7 @@ int mx_dataset_load(struct mx_dataset_reader *reader, uint32_t index, struct mx_
         MX_RAISE(MX_ERR_ARGUMENT, NULL, "utterance %u was asked for, there are %u", index, dataset->count);
     const uint32_t row = dataset->list[index].row;
     if (dataset->packed != NULL) {
-        MX_TRY(mx_packed_get(dataset->packed, row, &view));
+        MX_TRY(mx_packed_get(dataset->packed, row, &reader->buffer, &view));
         record = *mx_packed_record(dataset->packed, row);
     } else {
         MX_TRY(mx_dataset_folder_load(reader, index, &record, &view));

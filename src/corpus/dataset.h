@@ -4,7 +4,7 @@
  * file and for the folder itself.
  *
  * From a packed file (packed.h) the list holds the good rows, with exact lengths; opening reads the index only, and
- * loading is a copy out of the mapping, or none at all for features.
+ * loading is one read, checked.
  *
  * From a folder nothing needs to be prepared. Opening reads the manifest, all texts and the headers of all recordings.
  * A recording is decoded when it is first loaded and then kept in a packed cache (`cache`, the journal of packed.h
@@ -91,6 +91,8 @@ uint64_t mx_dataset_fingerprint(const struct mx_dataset *dataset);
 /* The first row from *row on that is not in the list, since it can be told without decoding that it cannot be used:
  * its id, and why. *row becomes the place after it; false: there is none. Begin with 0. */
 bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const char **id, enum mx_reject *reject);
+/* Adds the number of these rows to `counts`, by reason. */
+void mx_dataset_left_out_count(const struct mx_dataset *dataset, uint32_t counts[MX_REJECT_COUNT]);
 /* Utterances that need not be decoded any more. */
 uint32_t mx_dataset_cached(struct mx_dataset *dataset);
 
