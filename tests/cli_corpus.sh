@@ -48,4 +48,50 @@ step=$((10#${step#step-} + 2))
 done_with train --resume cut --steps $step
 check "the run goes on with the whole file" grep -q "step $step of" stdout
 
+# ---- pipes and devices in place of files, and links in place of journals ----
+# None of these may wait: a pipe has nobody who writes to it.
+mkfifo pipe
+mkdir piped piped-run
+cp -r tones piped-audio
+mkfifo piped/metadata.csv
+rm piped-audio/wavs/row-003.wav
+mkfifo piped-audio/wavs/row-003.wav
+quick=(timeout 30 "$program")
+# soon WORDS ARGUMENTS...: ends by itself, with these words
+soon() {
+    local words=$1
+    shift
+    "${quick[@]}" "$@" >stdout 2>stderr </dev/null
+    code=$?
+    check "$*: exit code $code, and no waiting" test "$code" -ge 1 -a "$code" -le 4
+    check "$*: says '$words'" grep -qF -- "$words" stderr
+}
+soon 'not a file' train --train-data tones --output o1 --config pipe
+soon 'not a file' train --train-data tones --output o1 --config /dev/zero
+soon 'not an ordinary file' train --train-data tones --output o2 --init-from pipe
+soon 'not a file' train --train-data pipe --output o3
+soon 'not a file' train --train-data /dev/zero --output o3
+soon 'metadata.csv' check piped
+soon 'not a file' check tones --vocabulary pipe
+soon 'missing-file, row-003' check piped-audio --tokens chars
+soon 'log file' check tones --log-file pipe
+soon 'not an ordinary file' prepare tones -o pipe --tokens chars
+mkfifo o4.pack.part
+soon 'o4.pack'"'"'.part is not an ordinary file' prepare tones -o o4.pack --tokens chars
+echo 'my letter' >letter
+ln -s letter o5.pack.part
+soon 'is a symbolic link' prepare tones -o o5.pack --tokens chars
+check "what the link points to is as it was" grep -qx 'my letter' letter
+check "text for synth still comes through a pipe" grep -q "hint" <(printf 'a' | "$program" synth -c none 2>&1)
+
+# ---- control bytes of a manifest reach neither terminals nor lists ----
+cp -r tones steer
+printf 'esc\033]0;title\a\302\2332J|high|The tone.\n' >>steer/metadata.csv
+sed -i '1s/|high|/|h\x1b[31migh|/' steer/metadata.csv
+run check steer --tokens chars --allow-rejects
+check "check reads it" test "$code" -eq 0
+check "no escape reaches the terminal" test -z "$(LC_ALL=C grep -ahP '\x1b|\x07|\xc2[\x80-\x9f]' stdout stderr steer/rejects.tsv)"
+check "the list escapes them" grep -qF 'esc\x1b]0;title\x07\xc2\x9b2J' steer/rejects.tsv
+check "so does the report" grep -qF 'h\x1b[31migh' stdout
+
 finish

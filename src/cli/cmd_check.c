@@ -23,6 +23,7 @@
 #define SPEAKERS_SHOWN         20
 #define BAR_COLUMNS            40
 #define SYMBOL_COLUMNS         5
+#define PLAIN_BYTES            4200 /* a path or a name on the terminal */
 #define VOCABULARY_LIMIT_BYTES ((size_t)16 << 20)
 
 struct values {
@@ -79,22 +80,23 @@ static void reasons_print(const struct mx_check_report *report)
 
 static void speakers_print(const struct mx_check_report *report)
 {
+    char plain[PLAIN_BYTES];
     printf("\nSpeakers: %" PRIu32 "\n", report->speaker_count);
     for (uint32_t i = 0; i < report->speaker_count && i < SPEAKERS_SHOWN; i++)
         printf("  %8" PRIu32 " rows %8.1f min  %s\n", report->speakers[i].rows, report->speakers[i].seconds / 60,
-               report->speakers[i].name);
+               mx_text_plain(plain, sizeof plain, report->speakers[i].name));
     if (report->speaker_count > SPEAKERS_SHOWN)
         printf("  … and %" PRIu32 " more; --json lists all\n", report->speaker_count - SPEAKERS_SHOWN);
 }
 
 static void report_print(const char *path, const struct mx_check_report *report)
 {
-    char name[MX_SYMBOL_NAME_BYTES];
-    printf("%s\n", path);
+    char name[MX_SYMBOL_NAME_BYTES], plain[PLAIN_BYTES];
+    printf("%s\n", mx_text_plain(plain, sizeof plain, path));
     for (uint32_t i = 0; i < report->manifest->source_count; i++) {
         const struct mx_manifest_source *const source = &report->manifest->sources[i];
-        printf("  manifest   %s: %s (%s), %" PRIu32 " rows\n", source->path, mx_manifest_format_name(source->format),
-               source->columns, source->rows);
+        printf("  manifest   %s: %s (%s), %" PRIu32 " rows\n", mx_text_plain(plain, sizeof plain, source->path),
+               mx_manifest_format_name(source->format), source->columns, source->rows);
     }
     printf("  rows       %" PRIu32 ": %" PRIu32 " good, %" PRIu32 " rejected (%.1f %%)\n", report->rows, report->good,
            report->rejected, 100.0 * report->rejected / (report->rows == 0 ? 1 : report->rows));

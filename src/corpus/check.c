@@ -363,15 +363,22 @@ void mx_check_release(struct mx_check_report *report)
     memset(report, 0, sizeof *report);
 }
 
-/* Text as one field: what would end it becomes a blank. */
+/* Text as one field: what would end it becomes a blank, and whoever prints the file gets no control bytes. */
 static void field_append(struct mx_text *out, const char *text, char end)
 {
-    const size_t length = strlen(text);
-    mx_text_append(out, "%s%c", text, end);
-    if (out->failure != 0) return;
-    char *const field = out->data + out->length - 1 - length;
-    for (size_t i = 0; i < length; i++)
-        if (field[i] == '\t' || field[i] == '\n' || field[i] == '\r') field[i] = ' ';
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "\t\n\r");
+        char *const piece = mx_strndup(text, length);
+        if (piece == NULL) {
+            out->failure = MX_ERR_NO_MEMORY;
+            return;
+        }
+        mx_text_append_plain(out, piece);
+        mx_free(piece);
+        if (text[length] != '\0') mx_text_append(out, " ");
+        text += length + (text[length] != '\0');
+    }
+    mx_text_append(out, "%c", end);
 }
 
 int mx_check_write_rejects(const struct mx_check_report *report, const char *path)

@@ -6,7 +6,7 @@
  * order.
  *
  * rejects.tsv: UTF-8, one header line, one line for each rejected row in the order of the manifest, fields separated by
- * a tab, tabs and line ends inside a field replaced by a blank:
+ * a tab, tabs and line ends inside a field replaced by a blank, other control bytes and what is no UTF-8 by \xNN:
  *
  *     manifest  line  id  reason  file  detail
  *

@@ -98,25 +98,6 @@ static void base_make(const char *folder, enum mx_packed_kind kind, char **data,
     mx_free(path);
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    char folder[] = "/tmp/fuzz_packed.XXXXXX";
-    (void)argc;
-    (void)argv;
-    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
-    check(mkdtemp(folder) != NULL);
-    base_make(folder, MX_PACKED_AUDIO, &bases[0], &base_bytes[0]);
-    base_make(folder, MX_PACKED_FEATURES, &bases[1], &base_bytes[1]);
-    rmdir(folder);
-    struct mx_registry *registry;
-    const struct mx_registry_options options = {.devices = {"cpu:0"}, .device_count = 1};
-    check(mx_registry_open(NULL, &options, &registry) == 0);
-    check(mx_registry_device_open(registry, 0, 0, &device) == 0);
-    const int fd = mkstemp(scratch);
-    check(fd >= 0 && close(fd) == 0);
-    return 0;
-}
-
 /* Is [offset, offset + size) inside? */
 static bool inside(uint64_t offset, uint64_t size, uint64_t bytes)
 {
@@ -172,8 +153,8 @@ static void record_read(struct mx_packed_file *packed, uint32_t row, const struc
     check(mx_packed_speaker(packed, record->speaker) != NULL);
 }
 
-/* One epoch of batches; what cannot be used is told, and nothing else happens. */
-static void epoch_run(struct mx_dataset *dataset, struct mx_assembly *assembly)
+/* One epoch of batches; what cannot be used is told, and nothing else happens. Utterances that were in batches. */
+static int32_t epoch_run(struct mx_dataset *dataset, struct mx_assembly *assembly)
 {
     const uint32_t count = mx_dataset_count(dataset);
     struct mx_slot_capacity capacity;
@@ -181,6 +162,7 @@ static void epoch_run(struct mx_dataset *dataset, struct mx_assembly *assembly)
     struct mx_sampler *sampler = NULL;
     struct mx_dataset_reader *reader = NULL;
     const struct mx_sampler_options order = {.seed = 1, .world = 1, .batch_size = BATCH};
+    int32_t used = 0;
     uint32_t *const items = mx_alloc(count, sizeof *items), *const frames = mx_alloc(count, sizeof *frames);
     for (uint32_t i = 0; i < count; i++) {
         items[i] = i;
@@ -194,6 +176,7 @@ static void epoch_run(struct mx_dataset *dataset, struct mx_assembly *assembly)
             const struct mx_sampler_batch batch = mx_sampler_get(sampler, step);
             const int rc = mx_slot_fill(slot, reader, 0, step, batch.items, batch.count);
             check(rc < 0 || slot->count + slot->left_out == (int32_t)batch.count);
+            used += rc == 0 ? slot->count : 0;
             for (int32_t i = 0; rc == 0 && i < slot->tokens; i++)
                 check(slot->token_ids[i] >= 0 &&
                       (size_t)slot->token_ids[i] < mx_vocabulary_size(mx_dataset_vocabulary(dataset)));
@@ -204,29 +187,32 @@ static void epoch_run(struct mx_dataset *dataset, struct mx_assembly *assembly)
     mx_slot_destroy(slot);
     mx_free(items);
     mx_free(frames);
+    return used;
 }
 
 /* The file as a run takes it. */
-static void training_try(const unsigned char *data, size_t bytes)
+static int32_t training_try(const unsigned char *data, size_t bytes)
 {
     struct mx_dataset *dataset;
     struct mx_assembly *assembly;
     struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
     uint32_t counts[MX_REJECT_COUNT] = {0};
+    int32_t used = 0;
     const int fd = open(scratch, O_WRONLY | O_TRUNC | O_CLOEXEC);
     check(fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes && close(fd) == 0);
     options.path = scratch;
     options.row.audio.seconds_min = 0.01;
-    if (!mx_packed_detect(scratch) || mx_dataset_open(&options, &dataset) < 0) return;
+    if (!mx_packed_detect(scratch) || mx_dataset_open(&options, &dataset) < 0) return 0;
     mx_dataset_left_out_count(dataset, counts);
     (void)mx_dataset_fingerprint(dataset);
     const struct mx_assembly_options how = {
         .dataset = dataset, .normaliser = {0, 1, 0, 1, 0, 1}, .seed = 1, .reference_seconds = 0.02};
     if (mx_assembly_create(&how, &assembly) == 0) {
-        epoch_run(dataset, assembly);
+        used = epoch_run(dataset, assembly);
         mx_assembly_destroy(assembly);
     }
     mx_dataset_close(dataset);
+    return used;
 }
 
 static void file_try(const unsigned char *data, size_t bytes)
@@ -242,7 +228,32 @@ static void file_try(const unsigned char *data, size_t bytes)
     }
     mx_packed_buffer_release(&buffer);
     mx_packed_close(packed);
-    if (rc == 0) training_try(data, bytes);
+    if (rc == 0) (void)training_try(data, bytes);
+}
+
+static void scratch_remove(void)
+{
+    unlink(scratch);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    char folder[] = "/tmp/fuzz_packed.XXXXXX";
+    (void)argc;
+    (void)argv;
+    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
+    check(mkdtemp(folder) != NULL);
+    base_make(folder, MX_PACKED_AUDIO, &bases[0], &base_bytes[0]);
+    base_make(folder, MX_PACKED_FEATURES, &bases[1], &base_bytes[1]);
+    rmdir(folder);
+    static struct mx_registry *registry; /* for as long as the program runs, as the device */
+    const struct mx_registry_options options = {.devices = {"cpu:0"}, .device_count = 1};
+    check(mx_registry_open(NULL, &options, &registry) == 0);
+    check(mx_registry_device_open(registry, 0, 0, &device) == 0);
+    const int fd = mkstemp(scratch);
+    check(fd >= 0 && close(fd) == 0 && atexit(scratch_remove) == 0);
+    for (int i = 0; i < 2; i++) check(training_try((unsigned char *)bases[i], base_bytes[i]) == ROWS - 1);
+    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
