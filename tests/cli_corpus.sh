@@ -94,4 +94,95 @@ check "no escape reaches the terminal" test -z "$(LC_ALL=C grep -ahP '\x1b|\x07|
 check "the list escapes them" grep -qF 'esc\x1b]0;title\x07\xc2\x9b2J' steer/rejects.tsv
 check "so does the report" grep -qF 'h\x1b[31migh' stdout
 
+# ---- too long recordings are left out before batches are drawn ----
+# Five of 21 s among forty short ones: sorted by length, they would have been a batch of their own.
+# shellcheck disable=SC2016
+tone_corpus long 45 '$long = $row >= 40; $count = $long ? 16000 * 21 : 16000 + 2000 * ($row * 7 % 9); $loud = 9000;
+    $step = 0.05 + 0.002 * ($row % 10); $text = "one|" . ($long ? "The tone is long, " x 6 : "") . "The tone number $letter."'
+listed() {
+    cut -f 3,4 "$1/rejects.tsv" | sed 1d | tr '\t\n' ' ;'
+}
+five='row-040 too-long;row-041 too-long;row-042 too-long;row-043 too-long;row-044 too-long;'
+done_with train --train-data long --output long-run "${common[@]}" --epochs 1 --allow-rejects
+check "they are counted by reason" grep -q '5 of 45 rows are left out: 5 too-long' stderr
+check "they are named" test "$(listed long-run)" = "$five"
+check "the others are trained on" grep -q '38 utterances to train on, 2 for validation' stderr
+refused 2 '5 of 45 rows are rejected' '--allow-rejects' train --train-data long --output long-refused "${common[@]}"
+# The same list from the cache, which is finished by now.
+cp -r long-run long-again
+rm -r long-again/checkpoints
+done_with train --train-data long --output long-again "${common[@]}" --epochs 1 --allow-rejects
+check "the cache is used" test -e long-again/corpus.pack -a ! -e long-again/corpus.pack.part
+check "they are named from the cache, too" test "$(listed long-again)" = "$five"
+check "the others are the same" grep -q '38 utterances to train on, 2 for validation' stderr
+# A packed corpus that was prepared with other limits.
+done_with prepare long -o long.pack --tokens chars --max-seconds 30
+done_with train --train-data long.pack --output long-packed "${common[@]}" --steps 2
+check "a packed corpus: counted" grep -q '5 of 45 rows are left out: 5 too-long' stderr
+check "a packed corpus: named" test "$(listed long-packed)" = "$five"
+check "a packed corpus: with their lengths" grep -q '21.* s; from 0.4 to 20 s are used' long-packed/rejects.tsv
+done_with train --train-data long.pack --output long-all "${common[@]}" --steps 2 --set data.max_seconds=30
+check "with a higher limit none is" test ! -e long-all/rejects.tsv
+
+# ---- damaged recordings are named and counted, and too many are refused ----
+tones damaged 24
+for row in $(seq -w 1 18); do truncate -s 9000 "damaged/wavs/row-0$row.wav"; done
+refused 2 '18 of 24 rows are rejected, which is more than 5 %' 'damaged-run/rejects.tsv.*--allow-rejects' \
+    train --train-data damaged --output damaged-run "${common[@]}" --steps 2
+check "by reason" grep -q '18 of 24 rows are left out: 18 lying-header' stderr
+check "all are listed" test "$(sed 1d damaged-run/rejects.tsv | wc -l)" -eq 18
+done_with train --train-data damaged --output damaged-allowed "${common[@]}" --steps 2 --allow-rejects
+check "the report counts them" grep -q '"left_out": *{"lying-header": *18}' damaged-allowed/run.json
+check "the setting stays with the run" grep -q 'allow_rejects: true' damaged-allowed/config.yaml
+
+# Damage that only decoding shows: silence. One of 24 is less than 5 %, and the run goes on without it.
+tones silent 24
+perl -e 'open(F, "+<:raw", $ARGV[0]); seek(F, 44, 0); print F "\0" x ((-s F) - 44)' silent/wavs/row-005.wav
+done_with train --train-data silent --output silent-run "${common[@]}" --steps 2
+check "it is named" grep -q 'row-005 is left out: nothing can be heard' stderr
+check "it is counted" grep -q '1 of 24 rows are left out: 1 silent' stderr
+check "it is listed" test "$(listed silent-run)" = 'row-005 silent;'
+for row in 008 009 011; do cp silent/wavs/row-005.wav silent/wavs/row-$row.wav; done
+refused 2 '4 of 24 rows are rejected' 'allow-rejects' train --train-data silent --output silent-refused "${common[@]}"
+
+# A recording that goes away in a later epoch is said, too; what was learned is kept when there are too many.
+tones going 24
+"$program" train --train-data going --output going-run "${common[@]}" --set data.caching=false --steps 100000 \
+    --save-every 100000 >stdout 2>stderr </dev/null &
+child=$!
+check "it trains" wait_for grep -q '"epoch":1,' going-run/metrics.jsonl
+rm going/wavs/row-010.wav
+check "the lost recording is named" wait_for grep -q 'row-010 is left out: there is no recording' stderr
+check "and listed" wait_for grep -q 'row-010.missing-file' going-run/rejects.tsv
+rm going/wavs/row-01[1-4].wav
+wait $child
+code=$?
+check "too many lost ones: exit code $code" test "$code" -eq 2
+check "too many lost ones are refused" grep -qE '[2-5] of 24 rows are rejected' stderr
+check "after saving" grep -q "is saved; 'myxtts train --resume going-run' goes on" stderr
+
+# ---- a corpus that has changed is noticed when a run goes on ----
+cp -a tones changing
+done_with train --train-data changing --output changing-run "${common[@]}" --steps 2
+done_with train --resume changing-run --steps 3
+sed -i '2s/tone/tune/' changing/metadata.csv
+refused 2 'the training data is not that of the run: texts or speakers have changed' 'init-from' \
+    train --resume changing-run --steps 4
+cp -a tones/metadata.csv changing
+done_with train --resume changing-run --steps 4
+cp tones/wavs/row-002.wav changing/wavs
+perl -e 'open(F, "+<:raw", $ARGV[0]); seek(F, 5000, 0); print F "\1\2" x 200' changing/wavs/row-002.wav
+refused 2 'recordings have been written again: sizes or times are others' 'cp -a' train --resume changing-run --steps 5
+cp -a tones/wavs/row-002.wav changing/wavs
+done_with train --resume changing-run --steps 5
+done_with prepare changing -o changing.pack --tokens chars
+done_with train --train-data changing.pack --output packed-run "${common[@]}" --steps 2
+cp -a changing changed
+sed -i '2s/tone/tune/' changed/metadata.csv
+done_with prepare changed -o changing.pack --tokens chars
+refused 2 'the training data is not that of the run: texts or recordings have changed' 'init-from' \
+    train --resume packed-run --steps 3
+done_with prepare changing -o changing.pack --tokens chars
+done_with train --resume packed-run --steps 3
+
 finish

@@ -18,7 +18,6 @@
 #include "corpus/check.h"
 #include "myxtts/error.h"
 
-#define REJECTED_SHARE_MAX     0.05
 #define SHOWN                  10 /* rows that are named in messages; rejects.tsv has all */
 #define SPEAKERS_SHOWN         20
 #define BAR_COLUMNS            40
@@ -290,9 +289,9 @@ static int verdict(const struct values *values, const struct mx_check_report *re
         MX_FAIL(MX_ERR_DATA, NULL, "none of the %" PRIu32 " rows can be used", report->rows);
         return mx_error_hint("%s tells why, row by row", rejects);
     }
-    if (values->allow_rejects || report->rejected <= REJECTED_SHARE_MAX * report->rows) return 0;
+    if (values->allow_rejects || report->rejected <= MX_REJECTED_SHARE_MAX * report->rows) return 0;
     MX_FAIL(MX_ERR_DATA, NULL, "%" PRIu32 " of %" PRIu32 " rows are rejected, which is more than %.0f %%",
-            report->rejected, report->rows, 100 * REJECTED_SHARE_MAX);
+            report->rejected, report->rows, 100 * MX_REJECTED_SHARE_MAX);
     return mx_error_hint("look at %s and repair or remove the rows; --allow-rejects goes on without them", rejects);
 }
 

@@ -117,8 +117,8 @@ static void status_note(const struct mx_train_job *job, const struct mx_trainer_
                      mx_bytes_text(flow->model_bytes, used), mx_bytes_text(flow->model_limit_bytes, limit));
 }
 
-/* What was learned is kept when the data fails (a file was cut off, a recording cannot be read), which leaves the weights
- * as they are after the last whole step. The error stays the one that it was. */
+/* What was learned is kept when the data fails (a file was cut off, a recording cannot be read), which leaves the
+ * weights as they are after the last whole step. The error stays the one that it was. */
 static int data_failed(struct mx_train_job *job, bool saved)
 {
     const struct mx_error failure = *mx_error_last();
@@ -149,6 +149,7 @@ static int step_run(struct mx_train_job *job, bool *saved, bool *enough)
         return mx_error_restore(&failure);
     }
     MX_TRY(mx_metrics_step(job->metrics, &report));
+    if (mx_train_job_rejects(job) < 0) return data_failed(job, false);
     mx_train_observer_step(job->observer, &report);
     status_note(job, &report);
     mx_progress_add(job->progress, 1);

@@ -245,6 +245,11 @@ static int reject_compare(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
+void mx_check_sort_rejects(struct mx_check_reject *rejects, uint32_t count)
+{
+    qsort(rejects, count, sizeof *rejects, reject_compare);
+}
+
 /* The rows that the manifest rejected and those that were read, by line. */
 static int report_rejects(struct check *check, struct mx_check_report *report)
 {
@@ -269,7 +274,7 @@ static int report_rejects(struct check *check, struct mx_check_report *report)
                                                            utterance->id,     utterance->audio, result->detail};
         result->detail = NULL; /* the report's now */
     }
-    qsort(report->rejects, used, sizeof report->rejects[0], reject_compare);
+    mx_check_sort_rejects(report->rejects, used);
     for (uint32_t i = 0; i < used; i++) report->reasons[report->rejects[i].reason]++;
 out:
     return rc;

@@ -81,6 +81,8 @@ int mx_check_run(const char *path, const struct mx_check_options *options, struc
 void mx_check_release(struct mx_check_report *report);
 
 /* Writes rejects.tsv, atomically; also when nothing is rejected, so that an older one does not mislead. */
+/* By manifest and line, as the list has them. */
+void mx_check_sort_rejects(struct mx_check_reject *rejects, uint32_t count);
 int mx_check_write_rejects(const struct mx_check_report *report, const char *path);
 
 /* Fills a histogram from `count` values ≥ 0. */

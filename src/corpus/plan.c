@@ -118,6 +118,19 @@ static int options_hash(const struct mx_plan *plan, uint64_t *out)
     return rc;
 }
 
+uint64_t mx_plan_recipe_hash(const struct mx_plan *plan)
+{
+    static const char *const names[] = {"kind",          "recipe",  "recipe_hash",     "rate",
+                                        "audio_version", "trim_db", "margin_seconds",  "level_db",
+                                        "peak_db",       "tokens",  "cleaner_version", "language"};
+    uint64_t hash = 1;
+    for (uint32_t i = 0; i < plan->option_count; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (strcmp(plan->options[i].name, names[k]) == 0)
+                hash = XXH3_64bits_withSeed(plan->options[i].value, strlen(plan->options[i].value), hash);
+    return hash;
+}
+
 int mx_plan_create(const struct mx_manifest *manifest, const struct mx_row_options *options,
                    const struct mx_prepare_stage *stage, struct mx_plan **out)
 {

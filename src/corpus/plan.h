@@ -65,6 +65,9 @@ void mx_plan_destroy(struct mx_plan *plan); /* NULL is fine */
  * a line in `changes`, which may be NULL. */
 int mx_plan_compare(const struct mx_plan *plan, const struct mx_packed_file *packed, struct mx_text *changes);
 
+/* Of the options that change what a usable row becomes, not which rows are usable. */
+uint64_t mx_plan_recipe_hash(const struct mx_plan *plan);
+
 /* Reads the texts of all rows on `workers` threads and makes the vocabulary: that of the row options, or else of all
  * texts that can be used. The result does not depend on the number of threads. */
 int mx_plan_texts(struct mx_plan *plan, int workers);

@@ -246,7 +246,8 @@ static int recording_load(struct mx_plan_worker *worker, uint32_t index, const u
     if (bound != NULL) {
         head->samples_bound = *bound;
     } else {
-        MX_TRY(mx_audio_probe(worker->prober, utterance->audio, &plan->row.audio, &head->samples_bound, &row->audio));
+        MX_TRY(mx_audio_probe(worker->prober, utterance->audio, &plan->row.audio, plan->row.audio.seconds_max,
+                              &head->samples_bound, &row->audio));
         if (head->samples_bound == 0) {
             row->reject = row->audio.reject;
             memcpy(row->detail, row->audio.detail, sizeof row->detail);

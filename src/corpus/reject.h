@@ -34,6 +34,9 @@ enum mx_reject {
         MX_REJECT_COUNT
 };
 
+/* More rejected rows than this share end `check`, `prepare` and `train`, unless they are allowed. */
+#define MX_REJECTED_SHARE_MAX 0.05
+
 const char *mx_reject_name(enum mx_reject reject); /* "too-short"; "unknown" for other numbers */
 const char *mx_reject_text(enum mx_reject reject); /* the explanation */
 

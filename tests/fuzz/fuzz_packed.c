@@ -203,7 +203,7 @@ static int32_t training_try(const unsigned char *data, size_t bytes)
     options.path = scratch;
     options.row.audio.seconds_min = 0.01;
     if (!mx_packed_detect(scratch) || mx_dataset_open(&options, &dataset) < 0) return 0;
-    mx_dataset_left_out_count(dataset, counts);
+    mx_dataset_reject_counts(dataset, counts);
     (void)mx_dataset_fingerprint(dataset);
     const struct mx_assembly_options how = {
         .dataset = dataset, .normaliser = {0, 1, 0, 1, 0, 1}, .seed = 1, .reference_seconds = 0.02};
