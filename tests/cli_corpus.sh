@@ -185,4 +185,23 @@ refused 2 'the training data is not that of the run: texts or recordings have ch
 done_with prepare changing -o changing.pack --tokens chars
 done_with train --resume packed-run --steps 3
 
+# ---- how fast is spoken the corpus tells itself ----
+# Prompts of one letter, as professional corpora have them; a text of many words in a second; a word in eight.
+# shellcheck disable=SC2016
+tone_corpus letters 88 '$count = 16000 + 2000 * ($row * 7 % 9); $loud = 9000; $step = 0.05 + 0.002 * ($row % 10);
+    $text = "one|The tone number $letter.";
+    if ($row < 26) { $count = 13920; $text = "one|$letter"; }
+    if ($row == 86) { $text = "one|" . "Nobody could say all of these words in so little time. " x 4; }
+    if ($row == 87) { $count = 16000 * 8; $text = "one|Long"; }'
+done_with check letters --tokens chars
+check "one letter is believable, nothing else is rejected" test "$(listed letters)" = \
+    'row-086 speaking-rate;row-087 speaking-rate;'
+check "the range is told" grep -qE 'rate +from [0-9.]+ to [0-9.]+ sounds a second are believable' stdout
+cp letters/rejects.tsv letters.checked
+done_with prepare letters -o letters.pack --tokens chars
+check "prepare judges the same rows in the same words" cmp letters.checked letters.pack.rejects.tsv
+done_with train --train-data letters --output letters-run "${common[@]}" --epochs 1 --set data.validation_fraction=0
+check "so does train" cmp <(sed 's/.*metadata.csv//; s/\t[^\t]*wavs/\twavs/' letters.checked) \
+    <(sed 's/.*metadata.csv//; s/\t[^\t]*wavs/\twavs/' letters-run/rejects.tsv)
+
 finish

@@ -102,6 +102,7 @@ static void report_print(const char *path, const struct mx_check_report *report)
     const double unit = report->seconds < 3600 ? 60 : 3600; /* of time */
     printf("  audio      %.2f %s, %.2f without the silence at the ends\n", report->seconds / unit,
            unit > 60 ? "h" : "min", report->seconds_used / unit);
+    printf("  rate       from %.1f to %.1f sounds a second are believable\n", report->rate.least, report->rate.most);
     printf("  split      %" PRIu32 " rows for training, %" PRIu32 " for validation\n", report->training,
            report->validation);
     printf("  languages ");
@@ -243,6 +244,9 @@ static int report_json(const char *path, const struct mx_check_report *report, c
     json_check(cJSON_AddNumberToObject(root, "validation", report->validation), &failures);
     json_check(cJSON_AddNumberToObject(root, "seconds", report->seconds), &failures);
     json_check(cJSON_AddNumberToObject(root, "seconds_used", report->seconds_used), &failures);
+    cJSON *const rate = cJSON_AddObjectToObject(root, "speaking_rate");
+    json_check(cJSON_AddNumberToObject(rate, "least", report->rate.least), &failures);
+    json_check(cJSON_AddNumberToObject(rate, "most", report->rate.most), &failures);
     histogram_json(root, "durations", &report->durations, &failures);
     histogram_json(root, "lengths", &report->lengths, &failures);
     tables_json(root, report, &failures);

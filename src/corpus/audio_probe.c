@@ -13,6 +13,14 @@
 /* The resampler rounds, and the number of its samples may differ from the quotient by a few. */
 #define MARGIN 64
 
+double mx_audio_promised(const char *path)
+{
+    struct mx_audio_file file;
+    struct mx_audio_report report = {0};
+    if (mx_audio_file_open(path, &file, &report) == MX_REJECT_NONE) sf_close(file.handle);
+    return report.seconds_promised;
+}
+
 int mx_audio_probe(struct mx_audio_reader *reader, const char *path, const struct mx_audio_options *options,
                    double seconds_plain, uint32_t *bound, struct mx_audio_report *report)
 {

@@ -15,4 +15,7 @@
 int mx_audio_probe(struct mx_audio_reader *reader, const char *path, const struct mx_audio_options *options,
                    double seconds_plain, uint32_t *bound, struct mx_audio_report *report);
 
+/* The length that the header names, believable or not; 0 if it names none. */
+double mx_audio_promised(const char *path);
+
 #endif

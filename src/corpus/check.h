@@ -74,15 +74,16 @@ struct mx_check_report {
     uint32_t languages[MX_LANGUAGE_COUNT]; /* good rows of each */
     struct mx_check_symbol *symbols;       /* most frequent first */
     uint32_t symbol_count;
+    struct mx_rate rate; /* sounds a second that are believed */
 };
 
 /* Opens the corpus and reads every row. Bad rows are no failure. *report needs no release after a failure. */
 int mx_check_run(const char *path, const struct mx_check_options *options, struct mx_check_report *report);
 void mx_check_release(struct mx_check_report *report);
 
-/* Writes rejects.tsv, atomically; also when nothing is rejected, so that an older one does not mislead. */
 /* By manifest and line, as the list has them. */
 void mx_check_sort_rejects(struct mx_check_reject *rejects, uint32_t count);
+/* Writes rejects.tsv, atomically; also when nothing is rejected, so that an older one does not mislead. */
 int mx_check_write_rejects(const struct mx_check_report *report, const char *path);
 
 /* Fills a histogram from `count` values ≥ 0. */
