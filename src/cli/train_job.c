@@ -122,7 +122,8 @@ static int dataset_open(struct mx_train_job *job)
     }
     options.row.tokens = job->vocabulary != NULL ? mx_vocabulary_mode(job->vocabulary) : d->tokens;
     options.row.vocabulary = job->vocabulary;
-    options.list_version_1 = job->request.resume != NULL && !mx_train_state_knows_data(job->origin);
+    job->list_version_1 = job->request.resume != NULL && mx_train_state_list_1(job->origin);
+    options.list_version_1 = job->list_version_1;
     if (job->run != NULL && d->caching && !mx_packed_detect(d->train_data)) {
         cache = mx_format("%s/corpus.pack", job->run);
         if (cache == NULL) MX_TRY(MX_ERR_NO_MEMORY);

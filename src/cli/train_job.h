@@ -57,7 +57,8 @@ struct mx_train_job {
     struct mx_vocabulary *vocabulary; /* of the origin; NULL: the corpus has its own */
     struct mx_dist *dist;             /* the ranks of the run; NULL: this process alone (train_ranks.h) */
     struct mx_dataset *dataset;
-    uint32_t rejected; /* its rows that cannot be used, as far as it was said */
+    bool list_version_1; /* of its list, since the run began with that; struct mx_dataset_options */
+    uint32_t rejected;   /* its rows that cannot be used, as far as it was said */
     struct mx_trainer_options options;
     struct mx_trainer_plan plan;
     int64_t batch_fits; /* the plan does not fit: the largest batch that would; 0: none */
@@ -108,8 +109,8 @@ int mx_train_job_samples_open(struct mx_train_job *job);
 int mx_train_job_samples(struct mx_train_job *job);
 
 /* ---- train_rejects.c ---- */
-/* Lists the rows that cannot be used, if there are more than the last time, and says why. MX_ERR_DATA when there are too
- * many of a folder. */
+/* Lists the rows that cannot be used, if there are more than the last time, and says why. MX_ERR_DATA when there are
+ * too many of a folder. */
 int mx_train_job_rejects(struct mx_train_job *job);
 
 /* ---- train_voices.c ---- */
@@ -117,8 +118,8 @@ int mx_train_job_rejects(struct mx_train_job *job);
 int mx_train_job_voices(struct mx_train_job *job);
 
 /* ---- train_state.c ---- */
-/* Does a checkpoint tell more of its data than the list of utterances? */
-bool mx_train_state_knows_data(const struct mx_checkpoint *checkpoint);
+/* Was the run of a checkpoint begun with version 1 of the list of utterances (struct mx_dataset_options)? */
+bool mx_train_state_list_1(const struct mx_checkpoint *checkpoint);
 int mx_train_job_save(struct mx_train_job *job, bool best);
 /* Weights, and in a resumed run everything else, from the origin; *state gets where the run was. */
 int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *state);

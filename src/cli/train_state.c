@@ -31,8 +31,9 @@
     X("data.texts", texts)                                                                                             \
     X("data.recordings", recordings)                                                                                   \
     X("data.recipe", recipe)
-#define EXTRAS 13
-#define SHARES "shares" /* train/share.h; only where there were any */
+#define DATA_LIST "data.list" /* version of the list of utterances, see struct mx_dataset_options */
+#define EXTRAS    14
+#define SHARES    "shares" /* train/share.h; only where there were any */
 
 struct extras {
     struct mx_metadata list[EXTRAS];
@@ -40,10 +41,12 @@ struct extras {
     char shares[MX_SHARES_TEXT_BYTES];
 };
 
-static size_t extras_write(const struct mx_trainer_state *state, const struct mx_dataset_prints *data,
-                           struct extras *extras)
+static size_t extras_write(const struct mx_train_job *job, struct extras *extras)
 {
     size_t n = 0;
+    const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
+    const struct mx_dataset_prints prints = mx_dataset_prints(job->dataset), *const data = &prints;
+    extras->list[n++] = (struct mx_metadata){DATA_LIST, job->list_version_1 ? "1" : "2"};
 #define X(word, member)                                                                                                \
     snprintf(extras->texts[n], sizeof extras->texts[n], "%" PRId64, state->member);                                    \
     extras->list[n] = (struct mx_metadata){word, extras->texts[n]};                                                    \
@@ -124,7 +127,6 @@ int mx_train_job_save(struct mx_train_job *job, bool best)
     const struct mx_trainer_arrays arrays = arrays_of(job);
     struct mx_checkpoint_metric metrics[METRICS];
     struct extras extras;
-    const struct mx_dataset_prints data = mx_dataset_prints(job->dataset);
     char hash[MX_RECIPE_HASH_BYTES], *folder = NULL, *config = NULL;
     config = mx_config_format(&mx_settings_schema, &job->settings);
     folder = mx_format("%s/" MX_CHECKPOINT_FOLDER, job->run);
@@ -142,7 +144,7 @@ int mx_train_job_save(struct mx_train_job *job, bool best)
         .metrics = metrics,
         .metric_count = metrics_write(job, metrics),
         .extras = extras.list,
-        .extra_count = extras_write(at, &data, &extras),
+        .extra_count = extras_write(job, &extras),
         .config = config,
         .model = job->options.model,
         .vocabulary = job->words,
@@ -168,10 +170,11 @@ out:
 
 /* ---- restoring ---- */
 
-bool mx_train_state_knows_data(const struct mx_checkpoint *checkpoint)
+bool mx_train_state_list_1(const struct mx_checkpoint *checkpoint)
 {
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(checkpoint);
-    return state != NULL && mx_checkpoint_extra(state, "data.texts") != NULL;
+    const char *const version = state != NULL ? mx_checkpoint_extra(state, DATA_LIST) : NULL;
+    return version == NULL || strcmp(version, "1") == 0;
 }
 
 /* What an earlier version did not keep counts as the same. */
@@ -222,7 +225,7 @@ static int data_compare(const struct mx_train_job *job, const struct mx_checkpoi
                        "put the corpus back as it was, with its times ('cp -a', 'rsync -a'), or begin a new run with "
                        "'--init-from' and these weights",
                        "the training data is not that of the run: %s", what);
-    if (!mx_train_state_knows_data(job->origin))
+    if (mx_checkpoint_extra(from, "data.texts") == NULL)
         mx_warn("%s is of an earlier version, which kept less of the corpus: rows, lengths and split are those of the "
                 "run; whether texts and recordings are cannot be told",
                 mx_checkpoint_path(job->origin));
