@@ -26,7 +26,7 @@ struct values {
     struct mx_pipeline_flags pipeline;
     const char *config;
     struct mx_option_list set;
-    bool dry_run, mixed_precision, augment, batch_per_rank;
+    bool allow_rejects, dry_run, mixed_precision, augment, batch_per_rank;
     const char *rank_timeout;
 };
 
@@ -71,6 +71,8 @@ static const struct mx_option options[] = {
     {MX_OPTION_CHOICE(struct values, tensorboard, "tensorboard", "on|off", mx_pipeline_switch, "on",
                       "Write event files for TensorBoard into tensorboard/ of the run folder.")},
     MX_DASHBOARD_OPTIONS(struct values),
+    {MX_OPTION_FLAG(struct values, allow_rejects, "allow-rejects",
+                    "Train on a folder even if more than 5 % of its rows cannot be used.")},
     {MX_OPTION_FLAG(struct values, augment, "augment",
                     "Change each recording a little in each epoch; 'myxtts config' shows how, under data.augment.")},
     MX_PIPELINE_OPTIONS(struct values),
@@ -131,6 +133,7 @@ static int flags_apply(const struct values *values, struct mx_settings *settings
         MX_TRY(mx_settings_flag(settings, flags[i].flag, flags[i].key, text));
     }
     if (values->batch_per_rank) MX_TRY(mx_settings_flag(settings, "batch-per-rank", "training.batch_per_rank", "true"));
+    if (values->allow_rejects) MX_TRY(mx_settings_flag(settings, "allow-rejects", "data.allow_rejects", "true"));
     if (values->augment) MX_TRY(mx_settings_flag(settings, "augment", "data.augment", "true"));
     if (values->tensorboard != NULL)
         MX_TRY(mx_settings_flag(settings, "tensorboard", "training.tensorboard",

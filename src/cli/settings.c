@@ -97,6 +97,8 @@ static const struct mx_config_field data_fields[] = {
                     "What the symbols are: phonemes by espeak-ng, or the characters themselves.")},
     {MX_CONFIG_DOUBLE(DATA, min_seconds, 0, 3600, "0.4", "seconds", "Shorter recordings are left out.")},
     {MX_CONFIG_DOUBLE(DATA, max_seconds, 0, 3600, "20", "seconds", "Longer recordings are left out, never cut.")},
+    {MX_CONFIG_BOOL(DATA, allow_rejects, "false",
+                    "Train on a folder even if more than 5 % of its rows cannot be used.")},
     {MX_CONFIG_BOOL(DATA, caching, "true",
                     "Keep decoded recordings of a folder in the run folder, so that each is decoded once."),
      .aliases = caching_names},

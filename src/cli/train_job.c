@@ -122,6 +122,8 @@ static int dataset_open(struct mx_train_job *job)
     }
     options.row.tokens = job->vocabulary != NULL ? mx_vocabulary_mode(job->vocabulary) : d->tokens;
     options.row.vocabulary = job->vocabulary;
+    job->list_version_1 = job->request.resume != NULL && mx_train_state_list_1(job->origin);
+    options.list_version_1 = job->list_version_1;
     if (job->run != NULL && d->caching && !mx_packed_detect(d->train_data)) {
         cache = mx_format("%s/corpus.pack", job->run);
         if (cache == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -346,7 +348,8 @@ int mx_train_job_start(struct mx_train_job *job)
     const bool first = mx_train_ranks_first(job);
     if (first) MX_TRY(settings_keep(job));
     MX_TRY(words_make(job));
-    MX_TRY(normaliser_choose(job));
+    MX_TRY(normaliser_choose(job)); /* which loads many recordings: what is damaged shows */
+    if (first) MX_TRY(mx_train_job_rejects(job));
     if (first && job->request.resume == NULL) MX_TRY(mx_train_job_voices(job));
     mx_info("%s: %" PRIu32 " utterances to train on, %" PRIu32 " for validation; %.1f M parameters, %s on %s (%s)",
             job->run, job->plan.utterances, job->plan.validation, (double)job->plan.model.parameters * 1e-6,

@@ -14,6 +14,7 @@
  * it is off report.html      observe/page.h, when a run has ended voices/          one recording of each speaker, by
  * number, that tells `myxtts synth` whose voice it is corpus.pack      decoded recordings of a folder
  * (corpus/dataset.h), unless caching is off
+ *     rejects.tsv      rows that are left out, and why (corpus/check.h); only if there are any
  *
  * Memory: a job owns everything that it opened; mx_train_job_close releases it, also after a failure.
  */
@@ -32,6 +33,7 @@
 #include "train/trainer.h"
 
 /* Of a run folder. */
+#define MX_TRAIN_REJECTS  "rejects.tsv"
 #define MX_TRAIN_VOICE    "voices/%03zu.wav"
 #define MX_TRAIN_SAMPLES  "samples/step-%08" PRId64
 #define MX_TRAIN_RECORDED "samples/recorded/%03" PRId64 ".wav"
@@ -55,6 +57,8 @@ struct mx_train_job {
     struct mx_vocabulary *vocabulary; /* of the origin; NULL: the corpus has its own */
     struct mx_dist *dist;             /* the ranks of the run; NULL: this process alone (train_ranks.h) */
     struct mx_dataset *dataset;
+    bool list_version_1; /* of its list, since the run began with that; struct mx_dataset_options */
+    uint32_t rejected;   /* its rows that cannot be used, as far as it was said */
     struct mx_trainer_options options;
     struct mx_trainer_plan plan;
     int64_t batch_fits; /* the plan does not fit: the largest batch that would; 0: none */
@@ -104,11 +108,18 @@ int mx_train_job_samples_open(struct mx_train_job *job);
 /* Speaks them into samples/step-N. */
 int mx_train_job_samples(struct mx_train_job *job);
 
+/* ---- train_rejects.c ---- */
+/* Lists the rows that cannot be used, if there are more than the last time, and says why. MX_ERR_DATA when there are
+ * too many of a folder. */
+int mx_train_job_rejects(struct mx_train_job *job);
+
 /* ---- train_voices.c ---- */
 /* Writes voices/ of a new run. Corpora of features have no sound: then there is nothing to write. */
 int mx_train_job_voices(struct mx_train_job *job);
 
 /* ---- train_state.c ---- */
+/* Was the run of a checkpoint begun with version 1 of the list of utterances (struct mx_dataset_options)? */
+bool mx_train_state_list_1(const struct mx_checkpoint *checkpoint);
 int mx_train_job_save(struct mx_train_job *job, bool best);
 /* Weights, and in a resumed run everything else, from the origin; *state gets where the run was. */
 int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *state);
