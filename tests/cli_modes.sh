@@ -42,11 +42,13 @@ tensors() {
 
 # ---- contradictions: refused before anything begins ----
 works='this would work: .myxtts train --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1'
-refused 1 "❌ Multi-GPU Mode needs a data and a model device: '--data-gpu 0' is given, '--model-gpu' is not" \
+refused 1 "❌ Multi-GPU Mode needs a data and a model device: '--data-gpu 0' names one, '--model-gpu' names none" \
     'devices here: cpu:0' "${dry[@]}" --data-gpu 0
 alone 'one of the two'
-refused 1 "'--model-gpu 1' is given, '--data-gpu' is not" 'devices here: cpu:0' "${dry[@]}" --model-gpu 1
-refused 1 "'--data-device cpu:0' is given, '--model-device' is not" 'devices here: cpu:0' "${dry[@]}" \
+refused 1 "'--model-gpu 1' names one, '--data-gpu' names none" 'devices here: cpu:0' "${dry[@]}" --model-gpu 1
+# Also true of a number that means none.
+refused 1 "'--model-gpu 1' names one, '--data-gpu' names none" 'devices here: cpu:0' "${dry[@]}" --data-gpu -1 --model-gpu 1
+refused 1 "'--data-device cpu:0' names one, '--model-device' names none" 'devices here: cpu:0' "${dry[@]}" \
     --data-device cpu:0
 refused 1 "❌ Multi-GPU Mode needs two different devices: '--data-gpu 1' and '--model-gpu 1' are the same" \
     'devices here: cpu:0' "${dry[@]}" --data-gpu 1 --model-gpu 1
@@ -117,16 +119,26 @@ refused 1 'cannot be mixed' 'devices here' "${dry[@]}" --data-gpu 0 --model-devi
 tight=(--set data.num_workers=1 --model-gpu-memory $((9 * cores + 16)))
 done_with "${short[@]}" --backend cpu "${tight[@]}" --output tuned
 said 'tuned' 'auto-tune: a buffer of '
-refused 3 'which has ' 'the largest batch that fits is [0-9]*: .--batch-size' "${base[@]}" --batch-size 16 \
-    --backend cpu --output r1 "${tight[@]}"
+refused 3 'which has ' '--batch-size [0-9]* --grad-accum [0-9]*. fits and makes the same steps of 12' "${base[@]}" \
+    --batch-size 12 --backend cpu --output r1 "${tight[@]}"
 fits=$(grep -o 'batch-size [0-9]* --grad-accum [0-9]*' stderr | head -1)
+enough=$(grep -o -- '--model-gpu-memory [0-9]*. is enough' stderr | grep -o '[0-9]*')
+check "a step of the same size: $fits" test "$(awk '{ print $2 * $4 }' <<<"$fits")" -eq 12
 # shellcheck disable=SC2086 # two options with their values
 done_with "${base[@]}" --backend cpu --output fitting --steps 1 "${tight[@]}" --$fits
-done_with "${base[@]}" --batch-size 16 --backend cpu --dry-run "${tight[@]}"
-check "a dry run tells that it does not fit" grep -q 'does not fit; the largest batch that does is' stdout
-refused 3 'which has ' "not even '--batch-size 1' fits" "${base[@]}" --batch-size 16 --backend cpu --output r2 \
+done_with "${base[@]}" --batch-size 12 --backend cpu --output enough --steps 1 "${tight[@]}" --model-gpu-memory "$enough"
+run "${base[@]}" --batch-size 12 --backend cpu --dry-run "${tight[@]}" --model-gpu-memory $((enough - 1))
+check "a dry run that does not fit ends with 3, not $code" test "$code" -eq 3
+check "a dry run tells that it does not fit" grep -q '^    does not fit$' stdout
+check "and what is enough" grep -q -- "'--model-gpu-memory $enough' is enough" stderr
+done_with "${base[@]}" --batch-size 12 --backend cpu --dry-run "${tight[@]}" --model-gpu-memory "$enough"
+# On one device both limits together hold: so they do in the hint.
+run "${base[@]}" --batch-size 12 --backend cpu --dry-run "${tight[@]}" --data-gpu-memory 3 --model-gpu-memory 20
+check "one device, two limits" grep -q -- "'--model-gpu-memory $((enough - 3))' is enough" stderr
+refused 3 'which has ' "--model-gpu-memory [0-9]*. is enough" "${base[@]}" --batch-size 16 --backend cpu --output r2 \
     --model-gpu-memory $((4 * cores + 2))
-refused 3 'a limit of 1000000000 MB is more than cpu:0 has' 'give .--model-gpu-memory. at most' "${base[@]}" \
+check "no batch that does not fit is offered" test "$(grep -c -- '--batch-size' stderr)" -eq 0
+refused 3 'a limit of 1000000000 MiB is more than cpu:0 has' 'give .--model-gpu-memory. at most' "${base[@]}" \
     --backend cpu --output r3 --model-gpu-memory 1000000000
 
 # ---- Multi-GPU Mode ----
@@ -134,7 +146,7 @@ if [ "$cores" -ge 2 ]; then
     done_with "${dry[@]}" "${pair[@]}" --enable-memory-isolation
     said 'isolation' '   Data GPU memory limit: '
     said 'isolation' '   Model GPU memory limit: '
-    check "isolation: where the limits come from" grep -q 'limit: .*\(instead of 8192 MB\|default of memory isolation\)' stderr
+    check "isolation: where the limits come from" grep -q 'limit: .*\(instead of 8192 MiB\|default of memory isolation\)' stderr
     check "the table of the data device" grep -q '^Memory of GPU:0 (cpu:0), the data device:$' stdout
     check "the table of the model device" grep -q '^Memory of GPU:1 (cpu:1), the model device:$' stdout
     check "three slots between the devices" grep -q ' 3 on the model device$' stdout
@@ -178,10 +190,26 @@ if [ "$cores" -ge 2 ]; then
     done_with train --resume multi --steps 6 --data-device cpu:0 --model-device cpu:1
     said 'resumed by name' '🚀 Intelligent GPU Pipeline: Multi-GPU Mode'
 
-    refused 3 'a limit of 1000000000 MB is more than cpu:0 has' 'give .--data-gpu-memory. at most' "${base[@]}" \
+    refused 3 'a limit of 1000000000 MiB is more than cpu:0 has' 'give .--data-gpu-memory. at most' "${base[@]}" \
         "${pair[@]}" --output r4 --data-gpu-memory 1000000000
-    refused 3 'of cpu:0 (GPU:0), which has ' 'batch-size' "${base[@]}" "${pair[@]}" --batch-size 16 --output r5 \
-        --data-gpu-memory $((5 * ((cores + 1) / 2) + 2))
+    refused 3 'of cpu:0 (GPU:0), which has ' '--data-gpu-memory [0-9]*. is enough' "${base[@]}" "${pair[@]}" \
+        --batch-size 16 --output r5 --data-gpu-memory $((5 * ((cores + 1) / 2) + 2))
+    check "a data device that is too small is no reason for a smaller model" test \
+        "$(grep -c 'model-size\|gradient_checkpointing\|samples' stderr)" -eq 0
+    enough=$(grep -o -- '--data-gpu-memory [0-9]*. is enough' stderr | grep -o '[0-9]*')
+    done_with "${base[@]}" "${pair[@]}" --batch-size 16 --output r5 --steps 1 --data-gpu-memory "$enough"
+
+    # Two limits on one memory. Each alone would be possible.
+    all=$("$program" devices --json --set device.cpu_devices=2 2>/dev/null | perl -MJSON::PP -e 'local $/;
+        my $r = decode_json(<>); print int($_->{memory_bytes} / 1048576) for grep { $_->{device} eq "cpu:0" } @{$r->{devices}}')
+    refused 3 "limits of $((all * 6 / 10)) MiB for data and $((all * 6 / 10)) MiB for the model are " \
+        'would fit, or any two that are at most' "${dry[@]}" "${pair[@]}" --data-gpu-memory $((all * 6 / 10)) \
+        --model-gpu-memory $((all * 6 / 10))
+    fits=$(grep -o -- "--data-gpu-memory [0-9]* --model-gpu-memory [0-9]*" stderr)
+    # shellcheck disable=SC2086 # two options with their values
+    done_with "${dry[@]}" "${pair[@]}" $fits
+    done_with "${dry[@]}" "${pair[@]}" --data-gpu-memory $((all * 6 / 10))
+    said 'one limit' '(what the other limit leaves of '
 fi
 
 # ---- augmentation ----

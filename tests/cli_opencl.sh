@@ -135,7 +135,7 @@ follows same begun
 
 # ---- limits ----
 refused 3 'which has ' 'batch-size' "${base[@]}" "${pair[@]}" --output r1 --batch-size 64 --auto-tune off --model-gpu-memory 24
-refused 3 'a limit of 1000000000 MB is more than opencl:0 has' 'give .--data-gpu-memory. at most' "${base[@]}" "${pair[@]}" \
+refused 3 'a limit of 1000000000 MiB is more than opencl:0 has' 'give .--data-gpu-memory. at most' "${base[@]}" "${pair[@]}" \
     --output r2 --data-gpu-memory 1000000000
 refused 3 "'--model-gpu 9' does not exist" 'opencl' "${base[@]}" --backend opencl --opencl-split 2 --output r3 --data-gpu 0 --model-gpu 9
 

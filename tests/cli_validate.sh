@@ -89,7 +89,7 @@ holds 'what is missing has a reason and a remedy' '!grep { !$_->{available} && (
 check "nothing but the JSON" test "$(head -c 1 one.json)" = '{'
 
 # ---- what fails before any device is open, and where ----
-fails 1 "Multi-GPU Mode needs a data and a model device: '--data-gpu 0' is given, '--model-gpu' is not" \
+fails 1 "Multi-GPU Mode needs a data and a model device: '--data-gpu 0' names one, '--model-gpu' names none" \
     'this would work: .myxtts validate ' "${small[@]}" --data-gpu 0 --json half.json
 check "the others are not tried" test "$(grep -c 'not tried: check 2 did not pass' stdout)" -eq 4
 statuses 'half' half.json pass fail skipped skipped skipped skipped
@@ -155,15 +155,22 @@ if [ "$cores" -ge 2 ]; then
 
     # ---- limits ----
     half=$(((cores + 1) / 2)) # cores of a device: each takes memory of its own
-    fails 3 'of the limit of ' 'the tiny model needs .*: raise .--model-gpu-memory' validate "${pair[@]}" \
+    fails 3 'which has ' '--model-gpu-memory [0-9]*. is enough' validate "${pair[@]}" \
         --model-gpu-memory $((5 * half + 40)) --json tight.json
+    enough=$(grep -o -- '--model-gpu-memory [0-9]*. is enough' stdout | grep -o '[0-9]*')
     statuses 'tight' tight.json pass pass fail pass pass skipped
     holds 'tight: the limit is that of the flag' \
         "\$c->[1]{values}{devices}[1]{limit_bytes} == $((5 * half + 40)) << 20" tight.json
-    fails 3 'of the limit of ' 'would fit; or raise .--data-gpu-memory' "${small[@]}" "${pair[@]}" --batch-size 32 \
+    done_with validate "${pair[@]}" --model-gpu-memory "$enough"
+    fails 3 'which has ' "'--model-gpu-memory $enough' is enough" validate "${pair[@]}" --model-gpu-memory $((enough - 1))
+    fails 3 'which has ' '--data-gpu-memory [0-9]*. is enough' "${small[@]}" "${pair[@]}" --batch-size 32 \
         --data-gpu-memory $((5 * half + 4)) --json narrow.json
+    enough=$(grep -o -- '--data-gpu-memory [0-9]*. is enough' stdout | grep -o '[0-9]*')
+    done_with "${small[@]}" "${pair[@]}" --batch-size 32 --data-gpu-memory "$enough"
+    fails 3 'which has ' "'--data-gpu-memory $enough' is enough" "${small[@]}" "${pair[@]}" --batch-size 32 \
+        --data-gpu-memory $((enough - 1))
     statuses 'narrow' narrow.json pass pass pass pass pass fail
-    fails 3 'a limit of 1000000000 MB is more than cpu:1 has' 'give .--model-gpu-memory. at most' "${small[@]}" \
+    fails 3 'a limit of 1000000000 MiB is more than cpu:1 has' 'give .--model-gpu-memory. at most' "${small[@]}" \
         "${pair[@]}" --model-gpu-memory 1000000000
 fi
 

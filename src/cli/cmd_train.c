@@ -255,6 +255,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     MX_TRY(mx_train_job_open(&job, values->dry_run));
     if (values->dry_run) {
         if (mx_train_ranks_first(&job)) MX_TRY(plan_print(&job));
+        MX_TRY(mx_train_plan_check(&job));
         goto out;
     }
     MX_TRY(mx_train_dashboard_open(&job, values->dashboard_token, &dashboard));

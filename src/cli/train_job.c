@@ -19,6 +19,7 @@
 #include "cli/train_observe.h"
 #include "cli/train_ranks.h"
 #include "corpus/packed.h"
+#include "features/extract.h"
 #include "features/recipe.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
@@ -338,6 +339,11 @@ static void augment_say(const struct mx_augment_options *a)
         a->band_width_max > 0 ? a->band_masks : 0, a->time_share_max > 0 ? a->time_masks : 0);
 }
 
+uint64_t mx_train_job_host_bytes(const struct mx_train_job *job)
+{
+    return 4 * job->plan.model.parameters_bytes;
+}
+
 int mx_train_job_start(struct mx_train_job *job)
 {
     int rc = 0;
@@ -359,7 +365,7 @@ int mx_train_job_start(struct mx_train_job *job)
     MX_TRY(mx_train_plan_say(job));
     mx_info("Creating model on device: /%s", mx_device_logical(job->device));
     MX_TRY(mx_trainer_create(&job->options, &job->trainer));
-    job->host = mx_alloc(4 * (size_t)mx_trainer_parameters(job->trainer)->floats, sizeof *job->host);
+    job->host = mx_alloc(1, (size_t)mx_train_job_host_bytes(job));
     metrics = mx_format("%s/metrics.jsonl", job->run);
     if (job->host == NULL || metrics == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_train_job_restore(job, &state));
@@ -380,6 +386,7 @@ void mx_train_job_close(struct mx_train_job *job)
 {
     mx_metrics_close(job->metrics);
     mx_speak_destroy(job->speak);
+    mx_extract_destroy(job->pictures);
     mx_dataset_reader_destroy(job->listener);
     mx_trainer_destroy(job->trainer);
     mx_dataset_close(job->dataset);

@@ -215,6 +215,7 @@ static int state_device_info(void *context, int index, struct mx_device_info *ou
     out->caps = (struct mx_device_caps){
         .async_copy = true, .peer_copy = true, .pinned_host = out->kind == MX_DEVICE_GPU, .event_times = true};
     out->work_bytes = MX_SCRATCH_BYTES + (out->kind == MX_DEVICE_CPU ? MX_PACKED_BYTES : 0);
+    out->sound_bytes = out->kind == MX_DEVICE_CPU ? out->work_bytes : 0;
     snprintf(out->bf16_missing, sizeof out->bf16_missing, "OpenCL devices multiply in fp32");
     mx_clblast_describe(&state->blast, out);
     return 0;
