@@ -41,7 +41,7 @@ tensors() {
 }
 
 # ---- contradictions: refused before anything begins ----
-works='this would work: .myxtts train --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1'
+works='this would work: .myxtts train --train-data tones .* --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1'
 refused 1 "❌ Multi-GPU Mode needs a data and a model device: '--data-gpu 0' names one, '--model-gpu' names none" \
     'devices here: cpu:0' "${dry[@]}" --data-gpu 0
 alone 'one of the two'
@@ -62,6 +62,42 @@ refused 1 "option '--backend' is 'rocm'" 'auto, cuda, opencl, cpu' "${dry[@]}" -
 refused 1 "option '--data-gpu'" 'from -1 to 9999' "${dry[@]}" --data-gpu two
 refused 1 "'gpu1' is not the name of a device" 'devices here' "${dry[@]}" --device gpu1
 
+# ---- command lines in hints: complete, and pasted they run ----
+myxtts() {
+    "$program" "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null
+}
+# pasted "what": the line of the last refusal, in a shell.
+pasted() {
+    local line
+    line=$(sed -n "s/^  hint: .*\\(this would work\\|folder of the run\\): '\\(.*\\)'\\(; '--allow-single.*\\)\\{0,1\\}\$/\\2/p" stderr)
+    check "$1: a line" test -n "$line"
+    check "$1: $line" eval "$line"
+}
+mv tones 'my tones'
+mine=("${base[@]}" --batch-size 4 --steps 1 --seed 3 --eval-every 0)
+mine[2]='my tones'
+run "${mine[@]}" --backend cpu
+check "no folder: exit code $code" test "$code" -eq 1
+said 'no folder' "'--output DIR' is missing"
+pasted 'no folder'
+check "no folder: the run is there" test -e "my tones-run/checkpoints/step-00000001.safetensors"
+run "${mine[@]}" --backend cpu
+pasted 'no folder, once more'
+check "no folder: another name" test -e "my tones-run-2/checkpoints/step-00000001.safetensors"
+run "${mine[@]}" --output 'it'"'"'s $mine' --device cpu:9
+check "a device that is not there: exit code $code" test "$code" -eq 3
+pasted 'a device that is not there'
+check "the run is where it was asked for" test -e 'it'"'"'s $mine/checkpoints/step-00000001.safetensors'
+if [ "$cores" -ge 2 ]; then
+    run "${mine[@]}" -o 'of "two"' --data-gpu=0 --dashboard-token secret-of-mine
+    check "half a pair: exit code $code" test "$code" -eq 1
+    check "a token is not told" test "$(grep -c secret-of-mine stderr)" -eq 0
+    pasted 'half a pair'
+    check "the run has its name" test -e 'of "two"/checkpoints/step-00000001.safetensors'
+fi
+mv 'my tones' tones
+refused 1 "'--output DIR' is missing" "give '--train-data DIR', the recordings, and '--output DIR'" train
+
 # ---- devices that are not there ----
 refused 3 '❌ Multi-GPU requires at least 2 GPUs: backend cpu has 1 device' 'devices here: cpu:0' "${dry[@]}" \
     --backend cpu --data-gpu 0 --model-gpu 1
@@ -77,7 +113,7 @@ fi
 # What it says besides depends on whether the machine has other devices than its cores.
 refused 3 "'--model-device cpu:1'" 'devices here: cpu:0' "${dry[@]}" --backend cpu --data-device cpu:0 \
     --model-device cpu:1
-refused 3 'cpu:9' 'myxtts train --device cpu:0' "${dry[@]}" --device cpu:9
+refused 3 'cpu:9' 'myxtts train --train-data tones .* --device cpu:0' "${dry[@]}" --device cpu:9
 refused 1 '1024 CPU devices' 'core' "${dry[@]}" --cpu-devices 1024
 # Without a driver these are refused; with one there may be a device.
 for backend in cuda opencl; do

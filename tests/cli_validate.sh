@@ -91,6 +91,10 @@ check "nothing but the JSON" test "$(head -c 1 one.json)" = '{'
 # ---- what fails before any device is open, and where ----
 fails 1 "Multi-GPU Mode needs a data and a model device: '--data-gpu 0' names one, '--model-gpu' names none" \
     'this would work: .myxtts validate ' "${small[@]}" --data-gpu 0 --json half.json
+# The hint knows the devices that check 1 found.
+listed=$(sed -n 's/^   ✅ \([a-z]*:[0-9]*\): .*/\1/p' stdout | sort -u | paste -sd ' ')
+hinted=$(sed -n 's/^      hint: devices here: \([^;]*\);.*/\1/p' stdout | tr -d ',' | tr ' ' '\n' | sort | paste -sd ' ')
+check "devices in the list ($listed) and in the hint ($hinted)" test "$listed" = "$hinted"
 check "the others are not tried" test "$(grep -c 'not tried: check 2 did not pass' stdout)" -eq 4
 statuses 'half' half.json pass fail skipped skipped skipped skipped
 holds 'half: counts' '!$r->{passed} && $r->{failed} == 1 && $r->{skipped} == 4 && $r->{exit_code} == 1' half.json
@@ -146,7 +150,7 @@ if [ "$cores" -ge 2 ]; then
 
     # ---- devices that are not there ----
     fails 3 "Insufficient GPUs for Multi-GPU Mode: '--model-gpu 5' does not exist, cpu has 2 devices" \
-        'this would work: .myxtts validate --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1' "${small[@]}" \
+        'this would work: .myxtts validate --set model.width=32 .* --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1' "${small[@]}" \
         --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 5
     done_with "${small[@]}" --backend cpu --data-gpu 0 --model-gpu 1 --allow-single --json fallback.json
     said 'fallback' '⚠️  One device instead of two: Multi-GPU requires at least 2 GPUs'

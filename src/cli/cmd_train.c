@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -175,6 +176,39 @@ out:
     return rc;
 }
 
+/* The line that was given with a folder for the run: one of the corpus's name that is not there yet. */
+static int output_suggest(const struct values *v)
+{
+    struct mx_text text = {0};
+    char *name = NULL;
+    const char *const corpus = v->train_data != NULL ? v->train_data : "my";
+    size_t end = strlen(corpus);
+    while (end > 1 && corpus[end - 1] == '/') end--;
+    size_t begin = end;
+    while (begin > 0 && corpus[begin - 1] != '/') begin--;
+    const size_t stem = begin < end && corpus[begin] != '.' ? strcspn(corpus + begin, "./") : 0;
+    const char *const part = stem > 0 ? corpus + begin : "my";
+    MX_FAIL(MX_ERR_USAGE, NULL, "'--output DIR' is missing");
+    for (int i = 1; name == NULL; i++) {
+        char number[16] = "";
+        if (i > 1) snprintf(number, sizeof number, "-%d", i);
+        name = mx_format("%.*s-run%s", (int)(stem > 0 ? stem : 2), part, number);
+        if (name == NULL) return MX_ERR_NO_MEMORY;
+        if (access(name, F_OK) != 0) break;
+        mx_free(name);
+        name = NULL;
+    }
+    mx_text_append(&text, "%s --output ", mx_command_line(true));
+    mx_text_append_shell(&text, name);
+    if (text.failure == 0 && (v->train_data != NULL || v->config != NULL || v->set.count > 0))
+        mx_error_hint("name the folder of the run: '%s'", text.data);
+    else
+        mx_error_hint("give '--train-data DIR', the recordings, and '--output DIR', the folder of the run");
+    mx_text_release(&text);
+    mx_free(name);
+    return MX_ERR_USAGE;
+}
+
 static int usage_check(const struct values *v)
 {
     const char *const hint = "see 'myxtts train --help'";
@@ -188,8 +222,7 @@ static int usage_check(const struct values *v)
                        "'--resume' takes the settings of the run: '--config' contradicts it");
     if (v->partial && v->init_from == NULL)
         return MX_FAIL(MX_ERR_USAGE, hint, "'--partial' belongs to '--init-from', which is not given");
-    if (v->resume == NULL && v->output == NULL && !v->dry_run)
-        return MX_FAIL(MX_ERR_USAGE, hint, "'--output DIR' is missing");
+    if (v->resume == NULL && v->output == NULL && !v->dry_run) return output_suggest(v);
     return 0;
 }
 
@@ -241,7 +274,8 @@ out:
 static int run(const void *given, const struct mx_option_list *operands)
 {
     const struct values *const values = given;
-    struct mx_train_job job = {.request = {.output = values->output,
+    struct mx_train_job job = {.request = {.command = mx_command_line(false),
+                                           .output = values->output,
                                            .resume = values->resume,
                                            .init_from = values->init_from,
                                            .partial = values->partial}};

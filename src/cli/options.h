@@ -106,6 +106,11 @@ int mx_options_parse(const struct mx_option_page *page, const struct mx_option_g
 
 /* Appends what an option does, with its range or choices and whether it may be repeated; without its default. */
 int mx_option_words(const struct mx_option *option, struct mx_text *out);
+/* Appends the arguments as they were given, each after a space and quoted for a shell, without the options in `without`
+ * (NULL-terminated names) and their values. They were parsed without a mistake. */
+int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], int count, char *const *argv,
+                    const char *const *without, struct mx_text *out);
+
 /* Appends the help page: summary, usage, description, options with ranges, choices and defaults, examples. */
 int mx_options_help(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
                     struct mx_text *out);
