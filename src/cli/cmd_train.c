@@ -271,6 +271,20 @@ out:
 
 /* ---- running ---- */
 
+/* Does the command line say anything about the size of the network? */
+static bool size_said(const struct values *v)
+{
+    static const char *const keys[] = {"model.size",           "model.width",          "model.heads",
+                                       "model.encoder_blocks", "model.decoder_blocks", "model.hidden"};
+    bool said = v->model_size != NULL;
+    for (size_t i = 0; i < v->set.count; i++)
+        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+            const size_t length = strlen(keys[k]);
+            said = said || (strncmp(v->set.items[i], keys[k], length) == 0 && v->set.items[i][length] == '=');
+        }
+    return said;
+}
+
 static int run(const void *given, const struct mx_option_list *operands)
 {
     const struct values *const values = given;
@@ -278,7 +292,8 @@ static int run(const void *given, const struct mx_option_list *operands)
                                            .output = values->output,
                                            .resume = values->resume,
                                            .init_from = values->init_from,
-                                           .partial = values->partial}};
+                                           .partial = values->partial,
+                                           .size_said = size_said(values)}};
     struct mx_dashboard *dashboard = NULL;
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = usage_check(values);
@@ -301,12 +316,14 @@ static int run(const void *given, const struct mx_option_list *operands)
     MX_TRY(mx_train_job_run(&job));
     printf("%s: step %" PRId64 " of %" PRId64 "\n", job.run, mx_trainer_state(job.trainer)->step, job.steps);
 out:
+    if (rc < 0) rc = mx_train_job_failed(&job, rc);
     rc = mx_train_ranks_fail(&job, rc);
+    const struct mx_error failure = *mx_error_last(); /* streams that failed say so again when they end */
     mx_dashboard_close(dashboard);
     mx_train_job_close(&job);
     mx_train_ranks_close(&job);
     mx_config_release(&mx_settings_schema, &job.settings);
-    return rc;
+    return rc < 0 ? mx_error_restore(&failure) : rc;
 }
 
 const struct mx_command mx_command_train = {

@@ -42,6 +42,7 @@ struct mx_train_request {
     const char *resume;    /* run folder to go on with */
     const char *init_from; /* checkpoint or any safetensors file: its weights only */
     bool partial;          /* of init_from: what fits */
+    bool size_said;        /* the size of the network was given on the command line */
     const char *command;   /* how command lines in hints begin; NULL: "myxtts train" */
     const char *accum;     /* how they set the batches of a step; NULL: "--grad-accum " */
     /* What the command needs of each device besides training; 0: nothing. */
@@ -83,6 +84,8 @@ struct mx_train_job {
 int mx_train_job_open(struct mx_train_job *job, bool dry);
 /* Takes the memory and gets everything ready for the next step. */
 int mx_train_job_start(struct mx_train_job *job);
+/* After a failure while it trained: the hint also tells how to go on, or that there is nothing to go on from. */
+int mx_train_job_failed(const struct mx_train_job *job, int code);
 void mx_train_job_close(struct mx_train_job *job);
 uint64_t mx_train_job_host_bytes(const struct mx_train_job *job); /* of job->host, by the plan */
 int mx_train_folder_make(const char *path);                       /* with all folders above it */
