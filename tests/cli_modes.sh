@@ -152,6 +152,9 @@ said 'fallback' '🚀 Intelligent GPU Pipeline: Single-GPU Buffered Mode'
 refused 1 'cannot be mixed' 'devices here' "${dry[@]}" --data-gpu 0 --model-device cpu:1 --allow-single
 
 # ---- memory limits ----
+run train --help
+check "limits are in MiB" grep -q -- '--model-gpu-memory MiB' stdout
+check "and nothing that is MiB is called MB" test "$(grep -c '\bMB\b' stdout)" -eq 0
 tight=(--set data.num_workers=1 --model-gpu-memory $((9 * cores + 16)))
 done_with "${short[@]}" --backend cpu "${tight[@]}" --output tuned
 said 'tuned' 'auto-tune: a buffer of '

@@ -108,6 +108,14 @@ if json '1 / !grep { $_->{name} eq "cuda" && $_->{available} } @{$c->[0]{values}
     statuses 'cuda' cuda.json fail skipped skipped skipped skipped skipped
 fi
 
+# ---- one limit: the number in the hint is enough, and the one below it is not ----
+fails 3 'which has ' '--model-gpu-memory [0-9]*. is enough' "${small[@]}" --backend cpu --model-gpu-memory $((4 * cores + 3))
+enough=$(grep -o -- '--model-gpu-memory [0-9]*. is enough' stdout | grep -o '[0-9]*')
+done_with "${small[@]}" --backend cpu --model-gpu-memory "$enough"
+fails 3 'which has ' "'--model-gpu-memory $enough' is enough" "${small[@]}" --backend cpu --model-gpu-memory $((enough - 1))
+check "no limit is said to have what is needed" perl -e 'local $/; $_ = <STDIN>;
+    exit(/would take (\S+ \S+) of .*, which has (\S+ \S+) left/ && $1 eq $2)' <stdout
+
 # ---- wrong usage is no check ----
 refused 1 'there is no model size "huge"' 'tiny, small' "${small[@]}" --model-size huge
 refused 1 "option '--data-gpu'" 'from -1 to 9999' "${small[@]}" --data-gpu two

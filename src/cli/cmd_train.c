@@ -48,11 +48,13 @@ static const struct mx_option options[] = {
     STRING(val_data, "val-data", "DIR", "5 % of the rows", "Folder or manifest file of the validation rows."),
     {MX_OPTION_STRING(struct values, output, "output", "DIR", NULL, "Folder of the new run. Must be given for one."),
      .letter = 'o'},
-    STRING(resume, "resume", "RUN", NULL,
-           "Go on with the run in this folder exactly where its newest checkpoint was: weights, optimizer, order of "
-           "the data, settings. Settings given here as well replace those of the run."),
-    STRING(init_from, "init-from", "FILE", NULL,
-           "Begin a new run with the weights of this checkpoint (or run folder); everything else is new."),
+    STRING(
+        resume, "resume", "RUN", NULL,
+        "Go on with the run in this folder exactly where its newest checkpoint was: weights, optimizer, order of "
+        "the data, settings. Settings given here as well replace those of the run, but for the size of the network."),
+    STRING(
+        init_from, "init-from", "FILE", NULL,
+        "Begin a new run with the network and the weights of this checkpoint (or run folder); everything else is new."),
     {MX_OPTION_FLAG(struct values, partial, "partial",
                     "With --init-from: take the tensors that fit and begin anew with the others.")},
     STRING(model_size, "model-size", "NAME", "tiny", "tiny, small, normal, base or big; see --dry-run."),
@@ -80,7 +82,8 @@ static const struct mx_option options[] = {
                     "on a GPU. On devices that 'myxtts devices' shows with bf16; refused on others.")},
     {MX_RANKS_OPTION_TIMEOUT(struct values)},
     {MX_OPTION_FLAG(struct values, dry_run, "dry-run",
-                    "Print the sizes of the network and the memory that training would take, and end.")},
+                    "Print the sizes of the network and the memory that training would take, and end; with exit code 3 "
+                    "if it does not fit.")},
     MX_SETTINGS_OPTIONS(struct values),
 };
 
