@@ -136,7 +136,7 @@ base=(profile "${tiny[@]}" --backend cpu --num-steps 2 --warmup-steps 1)
 refused 1 "'--compare' compares one device with two" "name two: '--data-gpu 0 --model-gpu 1'" "${base[@]}" --compare
 refused 1 'the lengths of a corpus that is given are what they are' "leave '--train-data' out" "${base[@]}" \
     --train-data tones --equal-lengths
-refused 1 "'--data-gpu 0' is given, '--model-gpu' is not" 'devices here' "${base[@]}" --data-gpu 0
+refused 1 "'--data-gpu 0' names one, '--model-gpu' names none" 'devices here' "${base[@]}" --data-gpu 0
 refused 1 'Multi-GPU Mode needs two different devices' 'this would work: .myxtts profile' "${base[@]}" --cpu-devices 2 \
     --data-gpu 1 --model-gpu 1
 refused 2 'cannot find nowhere' 'corpus folder' "${base[@]}" --train-data nowhere

@@ -60,6 +60,7 @@ struct mx_device_info {
     struct mx_device_caps caps;
     uint64_t work_bytes;   /* that a stream takes for itself when it first runs operations of all kinds: scratch and the
                               like, charged to its budget */
+    uint64_t sound_bytes;  /* the same of a stream that makes features of sound and nothing else */
     char bf16_missing[96]; /* without caps.bf16_multiply: what it would take ("the processor has no avx512_bf16"), or ""
                             */
     char bf16_by[24];      /* with caps.bf16_multiply: what multiplies them ("AMX", "tensor cores") */

@@ -254,6 +254,23 @@ size_t mx_text_printable(const char *at, size_t left)
     return control ? 0 : step;
 }
 
+int mx_text_append_shell(struct mx_text *text, const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,@%+";
+    bool bare = word[0] != '\0';
+    for (const char *c = word; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x80 && strchr(plain, *c) == NULL) bare = false;
+    if (bare) return mx_text_append(text, "%s", word);
+    if (strpbrk(word, "\"$`\\!") == NULL) return mx_text_append(text, "\"%s\"", word);
+    mx_text_append(text, "'");
+    for (const char *c = word; *c != '\0'; c++)
+        if (*c == '\'')
+            mx_text_append(text, "'\\''");
+        else
+            mx_text_append(text, "%c", *c);
+    return mx_text_append(text, "'");
+}
+
 /* `quote` stands on both sides; "" for none. */
 static char *text_show(char *out, size_t size, const char *text, const char *quote)
 {

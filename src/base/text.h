@@ -73,6 +73,9 @@ int mx_text_append_plain(struct mx_text *text, const char *plain);
 /* Words of `words` as lines of at most `width` columns: the first continues the current line at column `column`, the
  * others begin with `prefix`. No newline at the end. '\n' in `words` breaks the line. */
 int mx_text_append_wrapped(struct mx_text *text, const char *words, size_t column, size_t width, const char *prefix);
+/* Appends one word of a command line, in quotes where a shell needs them. Inside the single quotes of a hint double
+ * ones are easier to read, so they come first. */
+int mx_text_append_shell(struct mx_text *text, const char *word);
 void mx_text_release(struct mx_text *text);
 
 #endif

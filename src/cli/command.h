@@ -55,6 +55,11 @@ struct mx_option_page mx_command_program(void);
  * memory. The object stays the caller's. */
 int mx_command_json(const struct cJSON *root, int failures, const char *path);
 
+/* The command that runs and its arguments as they were given, quoted for a shell, but for what must not be told (the
+ * dashboard's token): how command lines in hints begin. `devices`: with the options that name devices, where the hint
+ * does not add its own. Where it would be too long for a hint, the command alone. */
+const char *mx_command_line(bool devices);
+
 /* From now on messages from info on also go to this file, unless the user named another with --log-file. */
 int mx_command_log_file(const char *path);
 /* From now on only warnings and errors are shown, unless the user asked for debug messages. A log file gets all. */

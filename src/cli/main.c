@@ -164,6 +164,33 @@ static int log_apply(const struct globals *globals)
     return mx_log_configure(&options);
 }
 
+/* ---- the line ---- */
+
+#define LINE_MOST (MX_ERROR_HINT_BYTES * 2 / 3)
+
+static struct mx_text lines[2]; /* without and with devices */
+
+const char *mx_command_line(bool devices)
+{
+    return lines[devices].data;
+}
+
+static int lines_keep(const struct mx_command *command, const struct mx_option_group groups[MX_OPTION_GROUPS],
+                      int count, char **argv)
+{
+    static const char *const without[] = {"dashboard-token", "data-gpu", "model-gpu",   "data-device", "model-device",
+                                          "device",          "backend",  "cpu-devices", NULL};
+    static const char *const secret[] = {"dashboard-token", NULL};
+    for (int i = 0; i < 2; i++) {
+        mx_text_append(&lines[i], "%s", command->page.command);
+        const size_t alone = lines[i].length;
+        const int rc = mx_options_line(groups, count, argv, i == 0 ? without : secret, &lines[i]);
+        if (rc < 0) return rc;
+        if (lines[i].length > LINE_MOST) lines[i].data[alone] = '\0';
+    }
+    return 0;
+}
+
 /* Parses the arguments of one command and runs it. What was read of the log's options holds for the report of a bad
  * argument too. */
 static int command_run(const struct mx_command *command, struct globals *globals, int count, char **argv)
@@ -183,9 +210,12 @@ static int command_run(const struct mx_command *command, struct globals *globals
         rc = help_print(&command->page, groups);
     else if (globals->version)
         puts("myxtts " MX_VERSION);
-    else
+    else {
+        MX_TRY(lines_keep(command, groups, count, argv));
         rc = command->run(values, &operands);
+    }
 out:
+    for (int i = 0; i < 2; i++) mx_text_release(&lines[i]);
     mx_free(values);
     return rc;
 }

@@ -212,6 +212,46 @@ out:
     return rc;
 }
 
+/* ---- the line again ---- */
+
+/* How many arguments the option at p->at has: itself, and its value where that stands alone. */
+static int arguments_of(const struct parse *p, const struct mx_option **option)
+{
+    void *target;
+    const char *const argument = p->argv[p->at];
+    const bool is_long = argument[1] == '-';
+    const size_t length = is_long ? strcspn(argument + 2, "=") : 0;
+    *option = is_long ? option_by_name(p, argument + 2, length, &target) : option_by_letter(p, argument[1], &target);
+    if (*option == NULL || (*option)->type == MX_OPTION_TYPE_FLAG) return 1;
+    if (is_long ? argument[2 + length] == '=' : argument[2] != '\0') return 1;
+    const bool last = p->at + 1 >= p->count;
+    return last || ((*option)->implied != NULL && p->argv[p->at + 1][0] == '-') ? 1 : 2;
+}
+
+int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], int count, char *const *argv,
+                    const char *const *without, struct mx_text *out)
+{
+    bool ended = false;
+    struct parse p = {NULL, groups, argv, count, 0};
+    while (p.at < count) {
+        const struct mx_option *option = NULL;
+        int more = 1;
+        bool left_out = false;
+        if (!ended && strcmp(argv[p.at], "--") == 0)
+            ended = true;
+        else if (!ended && argv[p.at][0] == '-' && argv[p.at][1] != '\0')
+            more = arguments_of(&p, &option);
+        for (const char *const *name = without; option != NULL && *name != NULL; name++)
+            left_out = left_out || strcmp(option->name, *name) == 0;
+        for (; more > 0; more--, p.at++) {
+            if (left_out) continue;
+            mx_text_append(out, " ");
+            mx_text_append_shell(out, argv[p.at]);
+        }
+    }
+    return out->failure;
+}
+
 /* ---- help ---- */
 
 enum phrase { AT_LEAST, FROM_TO, ONE_OF, REPEATED, DEFAULT, USAGE, COMMANDS, EXAMPLES };

@@ -113,6 +113,10 @@ int mx_option_words(const struct mx_option *option, enum mx_words language, stru
 bool mx_option_fallback_is_words(const char *fallback);
 /* What help pages are made of besides the tables, for the catalogue; NULL-terminated. */
 extern const char *const mx_option_phrases[];
+/* Appends the arguments as they were given, each after a space and quoted for a shell, without the options in `without`
+ * (NULL-terminated names) and their values. They were parsed without a mistake. */
+int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], int count, char *const *argv,
+                    const char *const *without, struct mx_text *out);
 /* Appends the help page: summary, usage, description, options with ranges, choices and defaults, examples. */
 int mx_options_help(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
                     enum mx_words language, struct mx_text *out);

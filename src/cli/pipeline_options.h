@@ -68,10 +68,10 @@ extern const char *const mx_pipeline_sharing[];  /* auto, on, off */
                           "With --share-work: the data device's parts, as STEP:SHARE pairs (0:0.5,15:0.47). The log "  \
                           "of a run tells the list that repeats it.")},                                                \
         {MX_OPTION_FLAG(object, pipeline.memory_isolation, "enable-memory-isolation",                                  \
-                        "A hard memory limit for each device: the next two, or 8192 and 16384 MB.")},                  \
-        {MX_OPTION_STRING(object, pipeline.data_gpu_memory, "data-gpu-memory", "MB", "a third of the device",          \
+                        "A hard memory limit for each device: the next two, or 8192 and 16384 MiB.")},                 \
+        {MX_OPTION_STRING(object, pipeline.data_gpu_memory, "data-gpu-memory", "MiB", "a third of the device",         \
                           "Memory limit of the data device.")},                                                        \
-        {MX_OPTION_STRING(object, pipeline.model_gpu_memory, "model-gpu-memory", "MB", "two thirds of the device",     \
+        {MX_OPTION_STRING(object, pipeline.model_gpu_memory, "model-gpu-memory", "MiB", "two thirds of the device",    \
                           "Memory limit of the model device.")},                                                       \
     {                                                                                                                  \
         MX_OPTION_FLAG(object, pipeline.static_shapes, "enable-static-shapes",                                         \
@@ -96,6 +96,9 @@ int mx_device_pair_open(const struct mx_settings *settings, const char *command,
 int mx_device_pair_open_shared(const struct mx_settings *settings, const char *command, int rank, int count,
                                struct mx_device_pair *out);
 void mx_device_pair_close(struct mx_device_pair *pair); /* all zero is fine */
+
+/* The most that the limit of one of them can be, while the other one keeps its own. */
+uint64_t mx_device_pair_room(const struct mx_device_pair *pair, const struct mx_device *device);
 
 static inline bool mx_device_pair_multi(const struct mx_device_pair *pair)
 {

@@ -29,8 +29,8 @@ static const struct mx_config_field device_fields[] = {
     {MX_CONFIG_INT(
          struct mx_settings_device, data_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
          "Memory limit of the data device. 0: with pipeline.memory_isolation 8192 or what the device has, without it "
-         "the recommended share of the device's memory. In Single-GPU Buffered Mode both limits together hold "
-         "for the one device."),
+         "the recommended share of the device's memory. In Single-GPU Buffered Mode the sum of both holds for the one "
+         "device. Two CPU devices share one memory: both limits must fit into it together."),
      .aliases = data_memory_names},
     {MX_CONFIG_INT(
          struct mx_settings_device, model_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",

@@ -195,7 +195,7 @@ int mx_validate_placement(struct mx_validate *v)
     int rc = 0;
     struct mx_validate_report *const r = &v->report;
     struct mx_device_pair *const pair = &v->job.devices;
-    MX_TRY(mx_device_pair_open(&v->job.settings, MX_VALIDATE_COMMAND, pair));
+    MX_TRY(mx_device_pair_open(&v->job.settings, v->job.request.command, pair));
     cJSON *const list = mx_validate_array(r, NULL, "devices");
     if (mx_validate_multi(v)) {
         MX_TRY(mapping_check(pair->data, pair->choice.names[0], 0));
