@@ -88,7 +88,7 @@ done
 done_with "${dry[@]}" --backend cpu
 check "one table" test "$(grep -c '^Memory of GPU' stdout)" -eq 1
 check "one device" grep -q '^Memory of GPU:0 (cpu:0):$' stdout
-check "a buffer of 50" grep -q ' 51 prepared$' stdout
+check "a buffer of 50" grep -q ', 50 prepared and 1 trained on$' stdout
 done_with "${short[@]}" "${one[@]}" --output single
 said 'single' '🚀 Intelligent GPU Pipeline: Single-GPU Buffered Mode'
 said 'single' '   - Device: cpu:0 ('
@@ -99,7 +99,23 @@ said 'single' '   - Prefetching to /GPU:0 with buffer_size=50'
 said 'single' 'Creating model on device: /GPU:0'
 check "the plan before step 1" grep -q '^    activations .* [KM]iB$' stderr
 check "the messages are in the log" grep -q 'INFO 🚀 Intelligent GPU Pipeline' single/log.txt
-check "the prefetch of batches of 4 is 8" grep -q '^Batches: \(9\|[1-9][0-9]\) loaded' stderr
+check "the prefetch of batches of 4 is 8" grep -q '^Batches: 8 loaded and [1-9][0-9]* in loading, 50 prepared and 1 trained on$' stderr
+said 'single' '   - Prepared batches: 3 at first, up to 50 (chosen by auto-tune)'
+said 'single' '   - Loaded batches: 2 at first, up to 8 (chosen by auto-tune)'
+check "what is chosen is what runs" test "$(grep -c '"loaded_limit":2,"prepared_limit":3,' single/metrics.jsonl)" -eq 3
+# What is given runs from the first step on; tuning has nothing to choose but the rest.
+done_with "${short[@]}" "${one[@]}" --buffer-size 100 --prefetch-buffer-size 6 --num-workers 2 --output given
+said 'given' '   - Prefetching to /GPU:0 with buffer_size=100'
+said 'given' '   - Prepared batches: 100 (given)'
+said 'given' '   - Loaded batches: 6 (given)'
+said 'given' '   - Load workers: 2 (given)'
+check "what is given is what runs" test "$(grep -c '"loaded_limit":6,"prepared_limit":100,' given/metrics.jsonl)" -eq 3
+check "a number is given in a file, too" grep -q '^  buffer_size: 100$' given/config.yaml
+done_with "${short[@]}" "${one[@]}" --buffer-size 7 --output partly
+check "the one is given, the other is chosen" test "$(grep -c '"loaded_limit":2,"prepared_limit":7,' partly/metrics.jsonl)" -eq 3
+done_with "${short[@]}" "${one[@]}" --auto-tune off --output untuned
+said 'untuned' '   - Prepared batches: 50 (chosen)'
+check "without tuning all is used" test "$(grep -c '"loaded_limit":8,"prepared_limit":50,' untuned/metrics.jsonl)" -eq 3
 done_with "${short[@]}" "${one[@]}" --device cpu:0 --buffer-size 25 --output named
 said 'named' '   - Prefetching to /GPU:0 with buffer_size=25'
 check "a device that was named is not the best there is" test "$(grep -c 'the best there is' stderr)" -eq 0
@@ -117,6 +133,12 @@ refused 1 'cannot be mixed' 'devices here' "${dry[@]}" --data-gpu 0 --model-devi
 tight=(--set data.num_workers=1 --model-gpu-memory $((9 * cores + 16)))
 done_with "${short[@]}" --backend cpu "${tight[@]}" --output tuned
 said 'tuned' 'auto-tune: a buffer of '
+# A buffer that was given is not made smaller without a word: it is refused, with one that fits.
+refused 3 'which has ' "the largest buffer that fits is '--buffer-size [0-9]*'" "${short[@]}" --backend cpu "${tight[@]}" \
+    --buffer-size 1000 --output large
+size=$(grep -o "fits is '--buffer-size [0-9]*" stderr | grep -o '[0-9]*$')
+done_with "${short[@]}" --backend cpu "${tight[@]}" --buffer-size "$size" --output fits
+check "the buffer that fits is what runs" test "$(grep -c "\"prepared_limit\":$size," fits/metrics.jsonl)" -eq 3
 refused 3 'which has ' 'the largest batch that fits is [0-9]*: .--batch-size' "${base[@]}" --batch-size 16 \
     --backend cpu --output r1 "${tight[@]}"
 fits=$(grep -o 'batch-size [0-9]* --grad-accum [0-9]*' stderr | head -1)
@@ -160,7 +182,9 @@ if [ "$cores" -ge 2 ]; then
     said 'turned' '(cpu:1 is GPU:0, cpu:0 is GPU:1)'
     said 'turned' '   (Original GPU 0 is now mapped to GPU:1)'
     said 'turned' 'Waiting up to 30.0s'
-    check "one worker and three batches that wait" grep -q '^Batches: 4 loaded' stderr
+    check "one worker and three batches that wait" grep -q '^Batches: 3 loaded and 1 in loading, 50 prepared, 3 on' stderr
+    check "two devices: what is given is what runs" test \
+        "$(grep -c '"loaded_limit":3,"prepared_limit":50,' turned/metrics.jsonl)" -eq 3
     done_with "${short[@]}" "${pair[@]}" --enable-static-shapes --set pipeline.overlap=false --output static
     said 'static' '✅ Model training starting now'
 

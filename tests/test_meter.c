@@ -136,9 +136,13 @@ static void test_full(void **state)
 
 /* ---- tuning ---- */
 
-static struct mx_tune tune_begin(int32_t workers, int32_t host, int32_t data)
+/* One worker, two loaded and three prepared batches at first, or what is given. */
+static struct mx_tune tune_begin(int32_t workers, int32_t loaded, int32_t prepared)
 {
-    return (struct mx_tune){.limits = {workers, host, data}, .now = {1, 3, 3}};
+    struct mx_tune tune;
+    mx_tune_begin(&tune, &(struct mx_pipeline_tuning){workers, loaded, prepared});
+    tune.now = tune.least = (struct mx_pipeline_tuning){1, loaded < 2 ? loaded : 2, prepared < 3 ? prepared : 3};
+    return tune;
 }
 
 static void test_tune_workers(void **state)
@@ -155,7 +159,6 @@ static void test_tune_workers(void **state)
     assert_true(mx_tune_decide(&tune, &f, why, sizeof why)); /* 50 ms of loading behind 20 ms of training: three */
     assert_string_equal(why, "1 → 3 load workers: process waited 31 % of the time for loading");
     assert_int_equal(tune.now.workers, 3);
-    assert_int_equal(tune.now.host_slots, 5);
     f.period_ns = 20e6;
     f.data_wait = f.process_wait_input = 0;
     for (int round = 2; round <= MX_TUNE_ROUNDS; round++) {
@@ -171,7 +174,7 @@ static void test_tune_back(void **state)
 {
     (void)state;
     char why[256];
-    struct mx_tune tune = tune_begin(2, 3, 3);
+    struct mx_tune tune = tune_begin(2, 2, 3);
     const struct mx_tune_figures f = {.period_ns = 50e6,
                                       .data_wait = 0.4,
                                       .process_wait_input = 0.5,
@@ -193,18 +196,86 @@ static void test_tune_depth(void **state)
 {
     (void)state;
     char why[256];
-    struct mx_tune tune = tune_begin(1, 3, 8);
+    struct mx_tune tune = tune_begin(1, 2, 8);
     const struct mx_tune_figures f = {
         .period_ns = 20e6, .data_wait = 0.05, .data_busy = 0.6, .load_ns = 5e6, .process_ns = 9e6, .train_ns = 19e6};
     assert_true(mx_tune_decide(&tune, &f, why, sizeof why));
     assert_string_equal(why,
-                        "3 → 3 batches loaded ahead, 3 → 6 prepared: the model waited 5.0 % of the time, though the "
-                        "data device was only 60 % busy");
+                        "3 → 6 batches prepared ahead: the model waited 5.0 % of the time, though the data device was "
+                        "only 60 % busy");
     assert_true(mx_tune_decide(&tune, &f, why, sizeof why));
-    assert_int_equal(tune.now.data_slots, 8);
+    assert_int_equal(tune.now.prepared, 8);
     assert_false(mx_tune_decide(&tune, &f, why, sizeof why));
     assert_true(tune.settled);
     assert_non_null(strstr(why, "no setting is left"));
+}
+
+/* Rounds with these figures until something changes; returns how many, or 0 if nothing did in 1,000. */
+static int rounds_until(struct mx_tune *tune, const struct mx_tune_figures *f, char why[256])
+{
+    for (int round = 1; round <= 1000; round++)
+        if (mx_tune_decide(tune, f, why, 256)) return round;
+    return 0;
+}
+
+/* A stall long after the first steps gets the buffer; when the flow is calm again, it is given back, and sooner the
+ * first time than after it turned out to be needed. */
+static void test_tune_watches(void **state)
+{
+    (void)state;
+    char why[256];
+    const struct mx_tune_figures calm = {.period_ns = 20e6, .load_ns = 5e6, .process_ns = 9e6, .train_ns = 19e6};
+    struct mx_tune_figures stall = calm;
+    struct mx_tune tune = tune_begin(4, 8, 50);
+    stall.period_ns = 40e6;
+    stall.data_wait = 0.5;
+    stall.process_wait_input = 0.8; /* one load of many took long: on average one worker is enough */
+    assert_int_equal(rounds_until(&tune, &calm, why), 0);
+    assert_true(tune.settled);
+    assert_int_equal(tune.now.prepared, 3);
+    assert_true(mx_tune_decide(&tune, &stall, why, sizeof why));
+    assert_non_null(strstr(why, "2 → 4 batches loaded and 3 → 6 prepared ahead: the model waited 50.0 % of the time"));
+    for (int i = 0; i < 4; i++) assert_true(mx_tune_decide(&tune, &stall, why, sizeof why));
+    assert_int_equal(tune.now.loaded, 8);
+    assert_int_equal(tune.now.prepared, 50);
+    assert_int_equal(rounds_until(&tune, &calm, why), MX_TUNE_CALM);
+    assert_string_equal(why, "8 → 4 batches loaded and 50 → 25 prepared ahead: the model has hardly waited for data in "
+                             "128 steps");
+    assert_true(mx_tune_decide(&tune, &stall, why, sizeof why));
+    assert_int_equal(tune.now.prepared, 50);
+    assert_int_equal(rounds_until(&tune, &calm, why), 2 * MX_TUNE_CALM);
+    for (int i = 0; i < 4; i++) (void)rounds_until(&tune, &calm, why);
+    assert_int_equal(tune.now.loaded, 2); /* what it began with is the least */
+    assert_int_equal(tune.now.prepared, 3);
+    assert_int_equal(rounds_until(&tune, &calm, why), 0);
+}
+
+/* What was given is not changed, whatever is measured. */
+static void test_tune_given(void **state)
+{
+    (void)state;
+    char why[256];
+    struct mx_tune tune;
+    struct mx_tune_figures f = {
+        .period_ns = 40e6, .data_wait = 0.5, .process_wait_input = 0.8, .load_ns = 5e6, .train_ns = 19e6};
+    mx_tune_begin(&tune, &(struct mx_pipeline_tuning){2, 6, 100});
+    assert_int_equal(rounds_until(&tune, &f, why), 0);
+    f.data_wait = 0;
+    assert_int_equal(rounds_until(&tune, &f, why), 0);
+    assert_true(tune.now.workers == 2 && tune.now.loaded == 6 && tune.now.prepared == 100);
+    tune.least.prepared = tune.now.prepared = 3; /* this one alone is left to tuning */
+    f.data_wait = 0.5;
+    assert_int_equal(rounds_until(&tune, &f, why), 1);
+    assert_non_null(strstr(why, "3 → 6 batches prepared ahead: "));
+    assert_true(tune.now.workers == 2 && tune.now.loaded == 6);
+}
+
+static void test_tune_due(void **state)
+{
+    (void)state;
+    const uint64_t steps[] = {4, 8, 16, 32, 64, 96, 128};
+    for (int32_t round = 0; round < 7; round++) assert_int_equal(mx_tune_due(round), steps[round]);
+    assert_int_equal(mx_tune_due(100003), 32 + UINT64_C(32) * 100000);
 }
 
 static void test_tune_measure(void **state)
@@ -265,9 +336,11 @@ static void values_named(const char *sentence, char *out)
 /* The words that are for a terminal: options, commands and settings. */
 static void commands_present(const char *english, const char *persian)
 {
-    static const char *const names[] = {
-        "--num-workers {1}",  "--prefetch-buffer-size {4}",    "--buffer-size",  "--data-gpu-memory",
-        "--model-gpu-memory", "--set training.batch_frames=N", "myxtts prepare", "myxtts devices"};
+    static const char *const names[] = {"--num-workers {1}",  "--prefetch-buffer-size {4}",
+                                        "--buffer-size {1}",  "--buffer-size {2}",
+                                        "--buffer-size {3}",  "--data-gpu-memory",
+                                        "--model-gpu-memory", "--set training.batch_frames=N",
+                                        "myxtts prepare",     "myxtts devices"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char quoted[64];
         snprintf(quoted, sizeof quoted, "`%s`", names[i]);
@@ -486,13 +559,23 @@ static void test_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tally),        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_full),         cmocka_unit_test(test_tune_workers),
-        cmocka_unit_test(test_tune_back),    cmocka_unit_test(test_tune_depth),
-        cmocka_unit_test(test_tune_measure), cmocka_unit_test(test_advice_none),
-        cmocka_unit_test(test_advice_say),   cmocka_unit_test(test_advice_languages),
-        cmocka_unit_test(test_advice_load),  cmocka_unit_test(test_advice_transfer),
-        cmocka_unit_test(test_advice_data),  cmocka_unit_test(test_advice_variation),
+        cmocka_unit_test(test_tally),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_tune_workers),
+        cmocka_unit_test(test_tune_back),
+        cmocka_unit_test(test_tune_depth),
+        cmocka_unit_test(test_tune_measure),
+        cmocka_unit_test(test_tune_watches),
+        cmocka_unit_test(test_tune_given),
+        cmocka_unit_test(test_tune_due),
+        cmocka_unit_test(test_advice_none),
+        cmocka_unit_test(test_advice_say),
+        cmocka_unit_test(test_advice_languages),
+        cmocka_unit_test(test_advice_load),
+        cmocka_unit_test(test_advice_transfer),
+        cmocka_unit_test(test_advice_data),
+        cmocka_unit_test(test_advice_variation),
         cmocka_unit_test(test_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -263,20 +263,23 @@ static void test_no_memory(void **state)
 
 static void tune_wildly(struct mx_pipeline *pipeline, uint64_t number, void *context)
 {
-    const int32_t *const limits = context; /* workers, host, data, least data */
+    const struct mx_pipeline_tuning *const limits = context;
     const int32_t wild = (int32_t)(number * 7 % 11) - 3;
-    struct mx_pipeline_tuning now;
+    struct mx_pipeline_tuning now, most;
     struct mx_pipeline_levels levels;
     mx_pipeline_tune(pipeline, &(struct mx_pipeline_tuning){wild, wild, wild});
-    mx_pipeline_tuning(pipeline, &now);
-    assert_in_range(now.workers, 1, limits[0]);
-    assert_in_range(now.host_slots, 1, limits[1]);
-    assert_in_range(now.data_slots, limits[3], limits[2]);
+    mx_pipeline_tuning(pipeline, &now, &most);
+    assert_memory_equal(&most, limits, sizeof most);
+    assert_in_range(now.workers, 1, limits->workers);
+    assert_in_range(now.loaded, 1, limits->loaded);
+    assert_in_range(now.prepared, 1, limits->prepared);
     mx_pipeline_levels(pipeline, &levels);
     assert_int_equal(levels.workers_active, now.workers);
-    assert_int_equal(levels.workers, limits[0]);
-    assert_in_range(levels.loaded, 0, limits[1]);
-    assert_in_range(levels.prepared, 0, limits[2]);
+    assert_int_equal(levels.workers, limits->workers);
+    assert_int_equal(levels.loaded_limit, now.loaded);
+    assert_int_equal(levels.prepared_limit, now.prepared);
+    assert_in_range(levels.loaded, 0, now.loaded);
+    assert_in_range(levels.prepared, 0, now.prepared);
     assert_in_range(levels.arrived, 0, levels.arrived_limit);
 }
 
@@ -287,15 +290,46 @@ static void test_tuning(void **state)
     pipeline_rig_open(&rig, NULL);
     for (int one = 0; one < 2; one++) {
         struct pipeline_rig_run run = pipeline_rig_plain(3, BATCHES);
-        int32_t limits[4] = {run.options.workers, run.options.host_count, run.options.data_count,
-                             one ? run.options.held + 1 : 1};
+        const int32_t loaded = run.options.host_count - run.options.workers;
+        struct mx_pipeline_tuning limits = {run.options.workers, loaded > 1 ? loaded : 1,
+                                            run.options.data_count - (one ? run.options.held : 0)};
         run.one_device = one == 1;
         run.each = tune_wildly;
-        run.context = limits;
+        run.context = &limits;
         pipeline_rig_go(&rig, &run);
         whole_check(&run);
     }
     pipeline_rig_close(&rig);
+}
+
+/* With tuning: what was given is in use from the first batch on, and the rings can be filled as far as that; what was
+ * not begins small. Waits for full rings, which only come if the numbers are true. */
+static void test_given(void **state)
+{
+    (void)state;
+    struct pipeline_rig rig;
+    struct mx_pipeline_levels levels;
+    for (int kind = 0; kind < 4; kind++) {
+        struct pipeline_rig_run run = pipeline_rig_plain(5, PIPELINE_RIG_BATCHES);
+        const bool one = kind % 2 == 1, given = kind / 2 == 1;
+        pipeline_rig_open(&rig, NULL);
+        run.one_device = one;
+        run.delay_us = 0;
+        run.options.workers = run.options.held = 1;
+        run.options.host_count = run.options.data_count = PIPELINE_RIG_SLOTS;
+        run.options.auto_tune = true;
+        run.options.loaded_given = run.options.prepared_given = given;
+        pipeline_rig_begin(&rig, &run);
+        do {
+            mx_clock_sleep_ns(1000000);
+            mx_pipeline_levels(rig.pipeline, &levels);
+        } while (!levels.full);
+        assert_int_equal(levels.loaded_limit, given ? PIPELINE_RIG_SLOTS - 1 : MX_PIPELINE_DEPTH);
+        assert_int_equal(levels.prepared_limit, given ? PIPELINE_RIG_SLOTS - one : MX_PIPELINE_BUFFERS);
+        assert_int_equal(levels.loaded, levels.loaded_limit);
+        assert_int_equal(levels.prepared, levels.prepared_limit);
+        pipeline_rig_close(&rig);
+    }
 }
 
 /* What is logged goes to a file of this test's own, whose position belongs to the log. The newest of it. */
@@ -312,7 +346,7 @@ static char *log_read(FILE *stream, char *out, size_t bytes)
 static void tuning_note(struct mx_pipeline *pipeline, uint64_t number, void *context)
 {
     (void)number;
-    mx_pipeline_tuning(pipeline, context);
+    mx_pipeline_tuning(pipeline, context, NULL);
 }
 
 /* What it decides is a matter of time (test_meter.c has that); but it must decide, do it and say so. */
@@ -492,13 +526,21 @@ static void test_sequential_figures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),         cmocka_unit_test(test_small_rings),
-        cmocka_unit_test(test_no_data),       cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_copy_failures), cmocka_unit_test(test_going_away),
-        cmocka_unit_test(test_arguments),     cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_tuning),        cmocka_unit_test(test_auto_tune),
-        cmocka_unit_test(test_stall),         cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_figures),       cmocka_unit_test(test_sequential_figures),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_small_rings),
+        cmocka_unit_test(test_no_data),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_copy_failures),
+        cmocka_unit_test(test_going_away),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_tuning),
+        cmocka_unit_test(test_auto_tune),
+        cmocka_unit_test(test_given),
+        cmocka_unit_test(test_stall),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_sequential_figures),
     };
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ static int rings_fill(struct mx_pipeline *pipeline, const struct mx_profile_requ
     struct mx_pipeline_levels levels;
     for (;;) {
         mx_pipeline_levels(pipeline, &levels);
-        if (levels.loaded >= levels.loaded_limit && levels.prepared >= levels.prepared_limit) return 0;
+        if (levels.full) return 0;
         const int rc = interrupted(request);
         if (rc < 0) return rc;
         mx_clock_sleep_ns(LOOK_NS);

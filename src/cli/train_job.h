@@ -95,6 +95,10 @@ int mx_train_plan_make(struct mx_train_job *job, bool dry);
 int mx_train_plan_text(const struct mx_train_job *job, struct mx_text *out);
 int mx_train_plan_say(const struct mx_train_job *job); /* the same, into the log */
 
+/* ---- train_buffers.c ---- */
+/* Buffers and workers of the flow: which were given, which are chosen. After the trainer was started. */
+void mx_train_buffers_say(const struct mx_train_job *job);
+
 /* ---- train_samples.c ---- */
 /* Device memory that speaking samples takes besides that of the trainer's plan: that of the waveform; 0: none will be
  * spoken. After job->plan was made. */

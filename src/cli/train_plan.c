@@ -34,6 +34,12 @@ static struct mx_device *short_of(const struct mx_train_job *job, const struct m
     return NULL;
 }
 
+/* May the buffer be smaller than it is? A number that was given is what runs, or what is refused. */
+static bool buffer_chosen(const struct mx_train_job *job)
+{
+    return job->settings.pipeline.auto_tune && !job->options.flow.buffer_given;
+}
+
 /* Would it fit with these options? A plan that cannot be made does not. */
 static bool fits(const struct mx_train_job *job, const struct mx_trainer_options *options)
 {
@@ -79,7 +85,7 @@ static const double rooms[] = {MX_SHARE_MOST, 0.5, 0.375, 0.25, 0.125}; /* parts
 /* Would the data device hold this, with as few prepared batches as may be? */
 static bool data_fits(const struct mx_train_job *job, struct mx_trainer_options options, struct mx_trainer_plan *plan)
 {
-    if (job->settings.pipeline.auto_tune && options.flow.buffer > BUFFER_LEAST) options.flow.buffer = BUFFER_LEAST;
+    if (buffer_chosen(job) && options.flow.buffer > BUFFER_LEAST) options.flow.buffer = BUFFER_LEAST;
     return mx_trainer_plan(&options, plan) == 0 && plan->data_bytes <= left_on(job->devices.data);
 }
 
@@ -101,7 +107,7 @@ static int sharing_refuse(struct mx_train_job *job, uint64_t bytes, bool dry)
             mx_device_logical(data), have);
     return mx_error_hint("a higher '--data-gpu-memory', a smaller '--batch-size'%s or '--share-work off' would help; "
                          "'myxtts train --dry-run' shows what takes how much",
-                         job->settings.pipeline.auto_tune ? "" : " or '--buffer-size'");
+                         buffer_chosen(job) ? "" : " or '--buffer-size'");
 }
 
 /* Finds the largest part of a batch that the data device has room for, besides what it does anyway. */
@@ -134,6 +140,13 @@ static int refuse(struct mx_train_job *job, const struct mx_device *device)
     const uint64_t bytes = device == job->devices.model ? model_need(job, &job->plan) : job->plan.data_bytes;
     MX_FAIL(MX_ERR_BUDGET, NULL, "training would take %s of %s (%s), which has %s left", mx_bytes_text(bytes, need),
             mx_device_name(device), mx_device_logical(device), mx_bytes_text(left_on(device), have));
+    const struct mx_error failure = *mx_error_last(); /* the plans below may fail, too */
+    const int64_t buffer = buffer_chosen(job) ? 0 : largest(job, false, 1, (int64_t)job->options.flow.buffer - 1);
+    mx_error_restore(&failure);
+    if (buffer > 0)
+        return mx_error_hint("the largest buffer that fits is '--buffer-size %" PRId64
+                             "'; 'myxtts train --dry-run' shows what takes how much",
+                             buffer);
     if (job->batch_fits > 0)
         return mx_error_hint("the largest batch that fits is %" PRId64 ": '--batch-size %" PRId64
                              " --grad-accum %" PRId64
@@ -157,7 +170,7 @@ int mx_train_plan_make(struct mx_train_job *job, bool dry)
     MX_TRY(mx_trainer_plan(&job->options, &job->plan));
     device = short_of(job, &job->plan);
     if (device == NULL) goto out;
-    if (job->settings.pipeline.auto_tune && wanted > BUFFER_LEAST) {
+    if (buffer_chosen(job) && wanted > BUFFER_LEAST) {
         const int64_t buffer = largest(job, false, BUFFER_LEAST, wanted - 1);
         job->options.flow.buffer = buffer > 0 ? (int32_t)buffer : BUFFER_LEAST;
         MX_TRY(mx_trainer_plan(&job->options, &job->plan));
@@ -235,8 +248,13 @@ int mx_train_plan_text(const struct mx_train_job *job, struct mx_text *out)
     }
     mx_text_append(out, "Memory of the host:\n");
     row(out, "all together", owners(p, false, false, true, out));
-    mx_text_append(out, "Batches: %d loaded, %d prepared", (int)p->host_slots, (int)p->data_slots);
-    if (mx_device_pair_multi(pair)) mx_text_append(out, ", %d on the model device", (int)p->model_slots);
+    const int loaded = (int)job->options.prefetch, held = mx_device_pair_multi(pair) ? 0 : job->options.grad_accum;
+    mx_text_append(out, "Batches: %d loaded and %d in loading, %d prepared", loaded, (int)p->host_slots - loaded,
+                   (int)p->data_slots - held);
+    if (mx_device_pair_multi(pair))
+        mx_text_append(out, ", %d on the model device", (int)p->model_slots);
+    else
+        mx_text_append(out, " and %d trained on", held);
     mx_text_append(out, "\n");
     return out->failure;
 }

@@ -54,9 +54,9 @@ static const struct {
         "میان دو دستگاه پنهان می‌شود"},
     [MX_SAY_COPY_LATE] = {
         "a copy ({0.1} ms) fits behind training ({1.1} ms) but comes late: the data device should be further ahead "
-        "than {2} batch{2es} (--buffer-size)",
+        "than {2} batch{2es} (--buffer-size {3})",
         "هر رونوشت ({0.1} میلی‌ثانیه) پشت آموزش ({1.1} میلی‌ثانیه) جا می‌شود ولی دیر می‌رسد: دستگاه داده باید "
-        "بیش از {2} دسته جلوتر باشد (`--buffer-size`)"},
+        "بیش از {2} دسته جلوتر باشد (`--buffer-size {3}`)"},
     [MX_SAY_DATA] = {
         "the data device is {0} % busy, {1.1} ms a batch, and training takes {2.1} ms: the model waited {3.1} %",
         "دستگاه داده {0}٪ از زمان مشغول است، {1.1} میلی‌ثانیه برای هر دسته، و آموزش {2.1} میلی‌ثانیه می‌گیرد: "
@@ -75,9 +75,9 @@ static const struct {
         "دستگاه داده‌ای با {0.1} برابر سرعت به آموزش می‌رسد: جای دو دستگاه را عوض کنید یا از داده‌افزایی بکاهید"},
     [MX_SAY_UNEVEN] = {
         "it keeps up on average ({0.2}x of training), so its batches are uneven: more than {1} prepared ahead "
-        "would even them out (--buffer-size)",
+        "would even them out (--buffer-size {2})",
         "به‌طور میانگین به آموزش می‌رسد ({0.2} برابر زمان آموزش)، پس دسته‌هایش ناهموارند: اگر بیش از {1} دسته "
-        "پیشاپیش آماده شود هموار می‌شود (`--buffer-size`)"},
+        "پیشاپیش آماده شود هموار می‌شود (`--buffer-size {2}`)"},
     [MX_SAY_VARIATION] = {
         "step times vary by {0} %: {1.1} ± {2.1} ms, from {3.1} to {4.1} ms",
         "زمان گام‌ها {0}٪ نوسان دارد: {1.1} ± {2.1} میلی‌ثانیه، از {3.1} تا {4.1} میلی‌ثانیه"},
@@ -85,8 +85,8 @@ static const struct {
         "the model waited {0} % of the time, mostly for transfer: ",
         "مدل {0}٪ از زمان منتظر ماند، بیشتر برای انتقال: "},
     [MX_SAY_FURTHER_AHEAD] = {
-        "the data device should be further ahead (--buffer-size)",
-        "دستگاه داده باید جلوتر باشد (`--buffer-size`)"},
+        "the data device should be further ahead than {0} batch{0es} (--buffer-size {1})",
+        "دستگاه داده باید بیش از {0} دسته جلوتر باشد (`--buffer-size {1}`)"},
     [MX_SAY_DIRECT_PATH] = {
         "choose devices with a direct path (PIX in myxtts devices)",
         "دستگاه‌هایی با راه مستقیم برگزینید (نشانهٔ PIX در `myxtts devices`)"},

@@ -78,19 +78,21 @@ out:
     return rc;
 }
 
-/* All slots, or with tuning what is enough for stages of even length: it adds the rest if they are not. */
+/* All slots, or of what is left to tuning as many as stages of even length need: it adds the rest if they are not. */
 static void tuning_begin(struct mx_pipeline *p)
 {
     const struct mx_pipeline_options *const o = &p->options;
-    const int32_t active = o->workers_active > 0 ? o->workers_active : o->workers;
-    struct mx_pipeline_tuning first = {active, o->host_count, o->data_count};
-    p->tune.limits = (struct mx_pipeline_tuning){o->workers, o->host_count, o->data_count};
-    if (o->auto_tune && !o->sequential) {
-        first.host_slots = active + MX_PIPELINE_DEPTH;
-        first.data_slots = MX_PIPELINE_BUFFERS + (p->two_devices ? 0 : o->held);
-    }
-    p->tuning = p->tune.limits;
+    const bool tuned = o->auto_tune && !o->sequential;
+    struct mx_pipeline_tuning first;
+    mx_tune_begin(&p->tune, &(struct mx_pipeline_tuning){.workers = o->workers,
+                                                         .loaded = o->host_count - o->workers,
+                                                         .prepared = o->data_count - (p->two_devices ? 0 : o->held)});
+    first = p->tune.limits;
+    if (o->workers_active > 0) first.workers = o->workers_active;
+    if (tuned && !o->loaded_given) first.loaded = MX_PIPELINE_DEPTH;
+    if (tuned && !o->prepared_given) first.prepared = MX_PIPELINE_BUFFERS;
     mx_pipeline_tune(p, &first);
+    p->tune.least = p->tuning;
 }
 
 static void locks_create(struct mx_pipeline *p)
@@ -190,19 +192,34 @@ static int32_t waiting(uint64_t there, uint64_t gone)
     return there > gone ? (int32_t)(there - gone) : 0;
 }
 
+/* Is all made that there is room for? The lock is held. */
+static bool rings_full(const struct mx_pipeline *p)
+{
+    const struct mx_pipeline_stage *const moved = &p->transfer;
+    for (int32_t i = 0; i < p->options.workers; i++)
+        if (p->workers[i].loading) return false;
+    return !p->drawing && !mx_pipeline_host_room(p) && p->process.submitted == p->process.done &&
+           !mx_pipeline_data_room(p) && moved->submitted == moved->done &&
+           (!p->two_devices || moved->done == p->given + (uint64_t)moved->count);
+}
+
 void mx_pipeline_levels(struct mx_pipeline *p, struct mx_pipeline_levels *out)
 {
     pthread_mutex_lock(&p->lock);
     *out = (struct mx_pipeline_levels){
-        .loaded_limit = p->tuning.host_slots,
+        .loaded_limit = p->tuning.loaded,
         .prepared = waiting(p->process.done, p->two_devices ? p->transfer.done : p->taken),
-        .prepared_limit = p->tuning.data_slots,
+        .prepared_limit = p->tuning.prepared,
         .arrived = p->two_devices ? waiting(mx_pipeline_ready(p), p->taken) : 0,
         .arrived_limit = p->options.model_count,
         .workers_active = p->tuning.workers,
         .workers = p->options.workers,
+        .full = rings_full(p),
     };
     for (int32_t i = 0; i < p->options.host_count; i++) out->loaded += p->loaded[i];
+    if (out->loaded > out->loaded_limit) out->loaded = out->loaded_limit;
+    if (out->prepared > out->prepared_limit)
+        out->prepared = out->prepared_limit; /* the next to be taken does not wait */
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -216,16 +233,17 @@ void mx_pipeline_tune(struct mx_pipeline *p, const struct mx_pipeline_tuning *tu
     const struct mx_pipeline_tuning *const limits = &p->tune.limits;
     pthread_mutex_lock(&p->lock);
     p->tuning.workers = clamp(tuning->workers, 1, limits->workers);
-    p->tuning.host_slots = clamp(tuning->host_slots, 1, limits->host_slots);
-    p->tuning.data_slots = clamp(tuning->data_slots, p->two_devices ? 1 : p->options.held + 1, limits->data_slots);
+    p->tuning.loaded = clamp(tuning->loaded, 1, limits->loaded);
+    p->tuning.prepared = clamp(tuning->prepared, 1, limits->prepared);
     mx_pipeline_wake(p);
     pthread_mutex_unlock(&p->lock);
 }
 
-void mx_pipeline_tuning(struct mx_pipeline *p, struct mx_pipeline_tuning *out)
+void mx_pipeline_tuning(struct mx_pipeline *p, struct mx_pipeline_tuning *now, struct mx_pipeline_tuning *most)
 {
     pthread_mutex_lock(&p->lock);
-    *out = p->tuning;
+    if (now != NULL) *now = p->tuning;
+    if (most != NULL) *most = p->tune.limits;
     pthread_mutex_unlock(&p->lock);
 }
 

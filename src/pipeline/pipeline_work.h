@@ -11,6 +11,9 @@
  *     take n      n processed and moved (complete, without failure), and n - given < held
  *     all         n < limit: the end of the data or the first failure
  *
+ * Host slots in use are one for each loaded batch that may wait and one for each active worker, data slots one for each
+ * prepared batch that may wait and on one device one for each that may be held; never more than there are.
+ *
  * Why nothing waits for ever: let n be the batch that the caller waits for. All before it were taken, so they have been
  * loaded, processed and moved: processed ≥ n and moved ≥ n, and with at least one slot in use in each ring there is
  * room for n in the host and the data ring. Fewer than `held` are held, so n < given + held < given + slots of the last
@@ -114,6 +117,8 @@ struct mx_pipeline {
 
 /* ---- flow: the lock is held (stages.c) ---- */
 uint64_t mx_pipeline_limit(const struct mx_pipeline *p);
+bool mx_pipeline_host_room(const struct mx_pipeline *p);       /* for the next draw */
+bool mx_pipeline_data_room(const struct mx_pipeline *p);       /* for what process submits next */
 uint64_t mx_pipeline_ready(const struct mx_pipeline *p);       /* batches below this have arrived, if below the limit */
 void mx_pipeline_wake(struct mx_pipeline *p);                  /* everyone */
 void mx_pipeline_fail(struct mx_pipeline *p, uint64_t number); /* with the thread's current error */

@@ -37,6 +37,18 @@ uint64_t mx_pipeline_ready(const struct mx_pipeline *p)
     return p->two_devices && p->transfer.done < p->process.done ? p->transfer.done : p->process.done;
 }
 
+bool mx_pipeline_host_room(const struct mx_pipeline *p)
+{
+    const int32_t wanted = p->tuning.loaded + p->tuning.workers, most = p->options.host_count;
+    return p->drawn < p->process.done + (uint64_t)(wanted < most ? wanted : most);
+}
+
+bool mx_pipeline_data_room(const struct mx_pipeline *p)
+{
+    if (p->two_devices) return p->process.submitted < p->transfer.done + (uint64_t)p->tuning.prepared;
+    return p->process.submitted < p->given + (uint64_t)(p->tuning.prepared + p->options.held);
+}
+
 void mx_pipeline_wake(struct mx_pipeline *p)
 {
     pthread_cond_broadcast(&p->room);
@@ -225,11 +237,6 @@ void mx_pipeline_stage_finish(struct mx_pipeline_stage *stage)
 
 /* ---- threads ---- */
 
-static bool host_room(const struct mx_pipeline *p)
-{
-    return p->drawn < p->process.done + (uint64_t)p->tuning.host_slots;
-}
-
 /* Lets the other threads of the data side go first: by one step of a real-time priority, otherwise by niceness. If the
  * system refuses, the order of threads is its own, and only that. */
 static void worker_step_back(void)
@@ -255,11 +262,11 @@ static void *worker_run(void *context)
     pthread_mutex_lock(&p->lock);
     while (!atomic_load(&p->cancel) && p->drawn < mx_pipeline_limit(p)) {
         const bool active = worker->index < p->tuning.workers;
-        if (active && !p->drawing && host_room(p)) {
+        if (active && !p->drawing && mx_pipeline_host_room(p)) {
             if (mx_pipeline_draw(p, worker)) mx_pipeline_load(p, worker);
             continue;
         }
-        if (active && !host_room(p)) mx_pipeline_wait_begin(&worker->wait, true);
+        if (active && !mx_pipeline_host_room(p)) mx_pipeline_wait_begin(&worker->wait, true);
         pthread_cond_wait(&p->room, &p->lock);
         mx_pipeline_wait_end(p, MX_STAGE_LOAD, &worker->wait);
     }
@@ -278,7 +285,7 @@ static bool stage_has_output(const struct mx_pipeline_stage *stage)
 {
     const struct mx_pipeline *const p = stage->pipeline;
     if (stage->kind == MX_STAGE_TRANSFER) return stage->submitted < p->given + (uint64_t)stage->count;
-    return stage->submitted < (p->two_devices ? p->transfer.done : p->given) + (uint64_t)p->tuning.data_slots;
+    return mx_pipeline_data_room(p);
 }
 
 static void *stage_run(void *context)

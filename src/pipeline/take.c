@@ -262,9 +262,9 @@ static bool tune_due(struct mx_pipeline *p, bool *changed, char *why, size_t byt
     struct mx_tune *const tune = &p->tune;
     struct mx_pipeline_stats stats;
     struct mx_tune_figures figures;
-    if (!p->options.auto_tune || p->options.sequential || tune->settled) return false;
+    if (!p->options.auto_tune || p->options.sequential) return false;
     if (p->steps == MX_TUNE_WARM) mx_pipeline_stats_now(p, &p->tune_stats); /* the first batch is always waited for */
-    if (p->steps != mx_tune_steps[tune->round]) return false;
+    if (p->steps != mx_tune_due(tune->round)) return false;
     mx_pipeline_stats_now(p, &stats);
     mx_tune_measure(&p->tune_stats, &stats, &figures);
     p->tune_stats = stats;
@@ -292,14 +292,15 @@ void mx_pipeline_step(struct mx_pipeline *p)
             train->ends_step = true;
         p->stepped = p->given;
     }
-    const bool tuned = tune_due(p, &changed, why, sizeof why), settled = p->tune.settled;
+    const bool before = p->tune.settled, tuned = tune_due(p, &changed, why, sizeof why);
+    const bool settled = p->tune.settled && !before;
     const struct mx_pipeline_tuning now = p->tuning;
     pthread_mutex_unlock(&p->lock);
     if (!tuned || why[0] == '\0') return;
     if (changed) mx_info("auto-tune: %s", why);
     if (settled)
         mx_info("auto-tune: settled at %d load worker%s, %d batch%s loaded and %d prepared ahead%s%s", (int)now.workers,
-                now.workers == 1 ? "" : "s", (int)now.host_slots, now.host_slots == 1 ? "" : "es", (int)now.data_slots,
+                now.workers == 1 ? "" : "s", (int)now.loaded, now.loaded == 1 ? "" : "es", (int)now.prepared,
                 changed ? "" : ": ", changed ? "" : why);
 }
 

@@ -79,6 +79,8 @@ int mx_trainer_start(struct mx_trainer *t, const struct mx_trainer_state *state)
                                           .held = t->options.grad_accum,
                                           .sequential = f->sequential,
                                           .auto_tune = f->auto_tune,
+                                          .loaded_given = f->prefetch_given,
+                                          .prepared_given = f->buffer_given,
                                           .start_delay = f->start_delay,
                                           .spans = f->spans};
     if (t->pipeline != NULL) MX_RAISE(MX_ERR_ARGUMENT, "make another trainer", "this trainer has been started already");

@@ -33,9 +33,10 @@
 struct mx_trainer_flow {
     struct mx_device *data_device;     /* makes the batches; NULL: the device that trains */
     int32_t workers_max;               /* threads that tuning may put to work; 0: `workers` of them */
-    int32_t buffer;                    /* prepared batches that wait on the data device; 0: 2 */
+    int32_t buffer;                    /* prepared batches that wait on the data device, at most; 0: 2 */
     bool sequential;                   /* no overlap: load, process, transfer and train one after the other */
-    bool auto_tune;                    /* workers and depths follow the measured stage times */
+    bool auto_tune;                    /* workers and depths follow the measured stage times … */
+    bool buffer_given, prefetch_given; /* … but `buffer` and `prefetch` are what is used from the first step on */
     bool static_shapes;                /* capacities are rounded up to fixed sizes: the same for all batches of a run */
     double start_delay;                /* seconds after which the first step says what it waits for */
     uint32_t spans;                    /* that are remembered for traces */
@@ -58,7 +59,7 @@ struct mx_trainer_options {
     uint64_t batch_frames; /* mel frames of a batch, at most; 0: no such limit */
     int32_t grad_accum;    /* batches of a step; ≥ 1 */
     int32_t workers;       /* threads that load at first; ≥ 1 */
-    int32_t prefetch;      /* loaded batches that are kept ready for the data device; ≥ 1 */
+    int32_t prefetch;      /* loaded batches that wait for the data device, at most; ≥ 1 */
     struct mx_trainer_flow flow;
     double reference_seconds; /* of the crop that tells the voice */
     double grad_clip;         /* limit of the gradient's norm; 0: none */
