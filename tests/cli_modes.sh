@@ -175,6 +175,21 @@ if [ "$cores" -ge 2 ]; then
         /Creating model/ { at[++n] = 4 } /warm up/ { at[++n] = 5 } /✅ Model training/ { at[++n] = 6 }
         END { for (i = 1; i <= 6; i++) if (at[i] != i) exit 1; exit n != 6 }' stderr
 
+    # One meter: the last step, the run as it ended and whoever watches tell the same.
+    check "the newest step counts from the first one on" perl -MJSON::PP -ne 'my $m = decode_json($_);
+        exit 1 if exists $m->{loss} && !($m->{model_busy} > 0 && $m->{data_wait_ms} <= $m->{step_ms})' multi/metrics.jsonl
+    check "a run that ended is as busy as its last step says" perl -MJSON::PP -e 'open(F, "<", "multi/metrics.jsonl");
+        my ($m) = (grep { exists $_->{loss} } map { decode_json($_) } <F>)[-1]; local $/; open(F, "<", "multi/run.json");
+        my $f = decode_json(<F>)->{flow}; exit(grep { abs($m->{$_} - $f->{$_}) > 0.0006 } qw(model_busy data_busy data_wait))'
+    busy=$(perl -MJSON::PP -e 'local $/; open(F, "<", "multi/run.json"); printf "%.0f %%", 100 * decode_json(<F>)->{flow}{model_busy}')
+    done_with monitor multi --once
+    check "whoever watches sees the same" grep -q "^GPU:1 model .* $busy  memory" stdout
+
+    # Training begins with the first step, which the log says then, and not when the step is over.
+    done_with "${short[@]}" "${pair[@]}" --model-start-delay 0 --eval-every 1 --output late
+    check "it has started when the first step begins" awk '/✅ Model training/ { began = NR } /step 1: validation/ { step = NR }
+        END { exit !(began > 0 && step > began) }' stderr
+
     # The other way round, and by name: what was physical 1 is GPU:0 now.
     done_with "${short[@]}" --cpu-devices 2 --data-device cpu:1 --model-device cpu:0 --output turned \
         --model-start-delay 30 --num-workers 1 --prefetch-buffer-size 3 --auto-tune off

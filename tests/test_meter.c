@@ -85,7 +85,7 @@ static void test_sums(void **state)
         struct mx_meter meter;
         struct brute brute = {0};
         struct mx_span spans[SPANS];
-        assert_int_equal(mx_meter_create(&meter, SPANS, 8), 0);
+        assert_int_equal(mx_meter_create(&meter, SPANS, SPANS, 8), 0);
         meter.load_on_data = seed % 2 == 0;
         meter.copy_on_data = seed % 3 == 0;
         meter.one_device = seed % 5 == 0;
@@ -110,13 +110,57 @@ static void test_sums(void **state)
     }
 }
 
+/* Read at any time, with what is pending, what goes on and a pause: as if all had been known and summed up. No sum is
+ * longer than the wall, and the meter is the same afterwards. */
+static void test_read(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct mx_meter meter;
+        struct brute brute = {0};
+        struct mx_pipeline_stats read, again;
+        struct mx_span open[SPANS];
+        uint32_t open_count = 0;
+        const uint64_t now = 100 + mx_rng_below(seed, 5, 0, TIME - 100), paused = 1 + mx_rng_below(seed, 5, 1, now - 1);
+        const uint64_t resumed = paused + mx_rng_below(seed, 5, 2, 40);
+        const bool over = resumed < now;
+        assert_int_equal(mx_meter_create(&meter, SPANS + 1, SPANS, 0), 0);
+        meter.load_on_data = seed % 2 == 0;
+        meter.one_device = seed % 5 == 0;
+        mx_meter_reset(&meter, 0);
+        for (uint32_t i = 0; i < SPANS; i++) {
+            const uint64_t begin = mx_rng_below(seed, 1, i, now), end = begin + mx_rng_below(seed, 2, i, 40);
+            const enum mx_stage stage = (enum mx_stage)mx_rng_below(seed, 3, i, MX_STAGES);
+            const struct mx_span span = {.stage = stage, .begin_ns = begin, .end_ns = end < now ? end : now};
+            for (uint64_t t = begin; t < span.end_ns; t++) brute.open[stage][t] = t < paused || (over && t >= resumed);
+            if (end < now)
+                mx_meter_add(&meter, &span);
+            else
+                open[open_count++] = span;
+        }
+        if (over) mx_meter_pause(&meter, paused, resumed);
+        uint64_t horizon = over ? now : paused;
+        for (uint32_t i = 0; i < open_count; i++)
+            if (open[i].begin_ns < horizon) horizon = open[i].begin_ns;
+        if (seed % 3 == 0) mx_meter_sweep(&meter, horizon);
+        mx_meter_read(&meter, now, open, open_count, over ? 0 : paused, &read);
+        mx_meter_read(&meter, now, open, open_count, over ? 0 : paused, &again);
+        assert_memory_equal(&read, &again, sizeof read);
+        assert_int_equal(read.wall_ns, over ? now - (resumed - paused) : paused);
+        assert_true(read.data_busy_ns <= read.wall_ns && read.model_busy_ns <= read.wall_ns);
+        meter.stats = read;
+        sums_check(&meter, &brute, 0);
+        mx_meter_release(&meter);
+    }
+}
+
 /* More than fit, all in order: nothing is lost, as all that is swept early is complete. */
 static void test_full(void **state)
 {
     (void)state;
     struct mx_meter meter;
     struct mx_span newest[4];
-    assert_int_equal(mx_meter_create(&meter, 4, 3), 0);
+    assert_int_equal(mx_meter_create(&meter, 4, 0, 3), 0);
     mx_meter_reset(&meter, 0);
     for (uint64_t i = 0; i < 100; i++)
         mx_meter_add(&meter,
@@ -559,23 +603,15 @@ static void test_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tally),
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_tune_workers),
-        cmocka_unit_test(test_tune_back),
-        cmocka_unit_test(test_tune_depth),
-        cmocka_unit_test(test_tune_measure),
-        cmocka_unit_test(test_tune_watches),
-        cmocka_unit_test(test_tune_given),
-        cmocka_unit_test(test_tune_due),
-        cmocka_unit_test(test_advice_none),
-        cmocka_unit_test(test_advice_say),
-        cmocka_unit_test(test_advice_languages),
-        cmocka_unit_test(test_advice_load),
-        cmocka_unit_test(test_advice_transfer),
-        cmocka_unit_test(test_advice_data),
-        cmocka_unit_test(test_advice_variation),
+        cmocka_unit_test(test_tally),        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_full),         cmocka_unit_test(test_read),
+        cmocka_unit_test(test_tune_workers), cmocka_unit_test(test_tune_back),
+        cmocka_unit_test(test_tune_depth),   cmocka_unit_test(test_tune_measure),
+        cmocka_unit_test(test_tune_watches), cmocka_unit_test(test_tune_given),
+        cmocka_unit_test(test_tune_due),     cmocka_unit_test(test_advice_none),
+        cmocka_unit_test(test_advice_say),   cmocka_unit_test(test_advice_languages),
+        cmocka_unit_test(test_advice_load),  cmocka_unit_test(test_advice_transfer),
+        cmocka_unit_test(test_advice_data),  cmocka_unit_test(test_advice_variation),
         cmocka_unit_test(test_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

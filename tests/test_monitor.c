@@ -265,6 +265,9 @@ static void test_view_run(void **state)
     static const char run[] = "{\"format\":\"myxtts run\",\"state\":\"training\",\"failure\":null,\"steps\":500,"
                               "\"mode\":\"Multi-GPU Mode\",\"devices\":[{\"role\":\"data\",\"name\":\"cpu:0\"},"
                               "{\"role\":\"model\",\"name\":\"cpu:1\"},{\"name\":\"cpu:2\"}]}";
+    static const char flow[] = "{\"state\":\"training\",\"flow\":{\"data_busy\":0.3,\"model_busy\":0.92}}";
+    static const char done[] =
+        "{\"state\":\"done\",\"flow\":{\"data_busy\":0.3,\"model_busy\":0.92,\"data_wait\":0.05}}";
     static const char failed[] = "{\"state\":\"failed\",\"failure\":\"disk full\",\"devices\":5}";
     struct mx_view *const view = view_make();
     (void)state;
@@ -275,8 +278,16 @@ static void test_view_run(void **state)
     assert_string_equal(view->devices[1].name, "cpu:1");
     assert_false(mx_view_run(view, run, 20));
     assert_string_equal(view->mode, "Multi-GPU Mode");
+    /* While it trains the newest steps are shown, and when it has ended all of them. */
+    add(view, "{\"step\":8,\"loss\":1,\"data_busy\":0.1,\"model_busy\":0.76,\"data_wait\":0.2}");
+    assert_true(mx_view_run(view, flow, sizeof flow - 1));
+    assert_true(mx_view_flow(view).model_busy == 0.76 && mx_view_flow(view).data_wait == 0.2);
+    assert_true(mx_view_run(view, done, sizeof done - 1));
+    assert_true(mx_view_flow(view).model_busy == 0.92 && mx_view_flow(view).data_busy == 0.3);
+    assert_true(mx_view_flow(view).data_wait == 0.05);
     assert_true(mx_view_run(view, failed, sizeof failed - 1));
     assert_true(mx_view_ended(view));
+    assert_true(mx_view_flow(view).model_busy == 0.76); /* there is no other */
     assert_string_equal(view->failure, "disk full");
     assert_int_equal(view->device_count, 0);
     mx_free(view);

@@ -477,11 +477,60 @@ static void test_figures(void **state)
     /* The first step has nothing to count from, unless it began after a rest. */
     assert_int_equal(stats.step_ns.count, BATCHES / 2 - 1);
     assert_int_equal(mx_pipeline_spans(rig.pipeline, spans, 3), 3);
-    assert_true(mx_pipeline_advise(rig.pipeline, advice) <= MX_ADVICE_KINDS);
+    assert_true(mx_pipeline_advise(rig.pipeline, &stats, advice) <= MX_ADVICE_KINDS);
     mx_pipeline_stats_reset(rig.pipeline);
     mx_pipeline_stats(rig.pipeline, &stats);
     assert_int_equal(stats.batches, 0);
     assert_int_equal(stats.stages[MX_STAGE_LOAD].busy_ns.count, 0);
+    pipeline_rig_close(&rig);
+}
+
+static int held_load(void *context, int worker, uint64_t number, void *slot, const atomic_bool *cancel)
+{
+    atomic_bool *const go = ((struct pipeline_rig_run *)context)->context;
+    while (!atomic_load(go) && !atomic_load(cancel)) mx_clock_sleep_ns(500000);
+    return pipeline_rig_load(context, worker, number, slot, cancel);
+}
+
+/* The first batch is waited for from the start on, also before anyone takes. Time of rests counts for nothing. Whatever
+ * the moment, no figure is longer than the wall. */
+static void test_waits_and_rests(void **state)
+{
+    (void)state;
+    struct pipeline_rig rig;
+    struct mx_pipeline_batch batch;
+    struct mx_pipeline_stats stats, before;
+    atomic_bool go = false;
+    struct pipeline_rig_run run = pipeline_rig_plain(4, BATCHES);
+    pipeline_rig_open(&rig, NULL);
+    run.context = &go;
+    run.options.work.load = held_load;
+    pipeline_rig_begin(&rig, &run);
+    mx_pipeline_rest(rig.pipeline); /* nothing was begun: this is no rest */
+    mx_clock_sleep_ns(2000000);
+    mx_pipeline_stats(rig.pipeline, &before);
+    assert_true(before.wall_ns > 0);
+    assert_int_equal(before.data_wait_ns, before.wall_ns);
+    atomic_store(&go, true);
+    for (uint64_t n = 0; n < BATCHES; n++) {
+        assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), 0);
+        if (n == 0) assert_true(batch.waited_ns >= before.wall_ns);
+        assert_int_equal(mx_pipeline_give(rig.pipeline, rig.stream), 0);
+        assert_int_equal(mx_stream_sync(rig.stream), 0);
+        mx_pipeline_step(rig.pipeline);
+        mx_pipeline_stats(rig.pipeline, &stats);
+        assert_int_equal(stats.batches, n + 1); /* the newest step counts */
+        assert_true(stats.model_busy_ns > 0 && stats.model_busy_ns + stats.data_wait_ns <= stats.wall_ns);
+        assert_true(stats.data_busy_ns <= stats.wall_ns && stats.transfer_ns <= stats.wall_ns);
+        if (n % 8 != 3) continue;
+        mx_pipeline_rest(rig.pipeline);
+        mx_pipeline_stats(rig.pipeline, &before);
+        mx_clock_sleep_ns(1000000);
+        mx_pipeline_stats(rig.pipeline, &stats);
+        assert_int_equal(stats.wall_ns, before.wall_ns);
+        assert_true(stats.data_busy_ns <= stats.wall_ns);
+        assert_int_equal(stats.stages[MX_STAGE_PROCESS].wait_input_ns, before.stages[MX_STAGE_PROCESS].wait_input_ns);
+    }
     pipeline_rig_close(&rig);
 }
 
@@ -526,21 +575,14 @@ static void test_sequential_figures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_small_rings),
-        cmocka_unit_test(test_no_data),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_copy_failures),
-        cmocka_unit_test(test_going_away),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_tuning),
-        cmocka_unit_test(test_auto_tune),
-        cmocka_unit_test(test_given),
-        cmocka_unit_test(test_stall),
-        cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_sequential_figures),
+        cmocka_unit_test(test_order),         cmocka_unit_test(test_small_rings),
+        cmocka_unit_test(test_no_data),       cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_copy_failures), cmocka_unit_test(test_going_away),
+        cmocka_unit_test(test_arguments),     cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_tuning),        cmocka_unit_test(test_auto_tune),
+        cmocka_unit_test(test_given),         cmocka_unit_test(test_waits_and_rests),
+        cmocka_unit_test(test_stall),         cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_figures),       cmocka_unit_test(test_sequential_figures),
     };
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     return cmocka_run_group_tests(tests, NULL, NULL);

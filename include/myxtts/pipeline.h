@@ -113,7 +113,8 @@ int mx_pipeline_give(struct mx_pipeline *pipeline, struct mx_stream *stream);
 void mx_pipeline_step(struct mx_pipeline *pipeline);
 /* The data device trained, too, on a part of the batch `number`, which is held: it was busy from begin to end. */
 void mx_pipeline_shared(struct mx_pipeline *pipeline, uint64_t number, uint64_t begin_ns, uint64_t end_ns);
-/* The caller does something else for a while (evaluates, saves): the next step counts from its first take. */
+/* The caller does something else until it takes again (evaluates, saves): the next step counts from then on, and the
+ * time until then counts for nothing, not even as wall time. */
 void mx_pipeline_rest(struct mx_pipeline *pipeline);
 
 /* How far each stage is; for status lines and messages. */
@@ -167,9 +168,11 @@ struct mx_stage_stats {
 struct mx_pipeline_stats {
     struct mx_stage_stats stages[MX_STAGES];
     struct mx_tally step_ns;     /* from end to end of steps */
-    uint64_t wall_ns;            /* since the start or reset */
+    uint64_t since_ns;           /* mx_clock_ns of the start or reset */
+    uint64_t wall_ns;            /* since the start or reset, without rests; no other sum of times is longer */
     uint64_t batches;            /* given back, and the work on them done */
-    uint64_t data_wait_ns;       /* of the train stage: in mx_pipeline_take, while its stream had nothing to do */
+    uint64_t data_wait_ns;       /* of the train stage: for the first batch, from the start on; later in
+                                    mx_pipeline_take, while its stream had nothing to do */
     uint64_t data_busy_ns;       /* of the data device: process, load where its workers live on its cores, transfer
                                     where copies need them, and training of its part of the batches. On one device: of
                                     that device */
@@ -182,7 +185,8 @@ struct mx_pipeline_stats {
 
 #define MX_VARIATION_LIMIT 0.3 /* of step times; above it there is a bottleneck */
 
-/* Everything measured since the start or the last reset. From any thread. */
+/* Everything measured since the start or the last reset, up to now: what is under way counts so far. From any
+ * thread. */
 void mx_pipeline_stats(struct mx_pipeline *pipeline, struct mx_pipeline_stats *out);
 void mx_pipeline_stats_reset(struct mx_pipeline *pipeline);
 /* The newest spans, oldest first; at most `count`. Returns how many. */

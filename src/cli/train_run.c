@@ -89,6 +89,13 @@ static bool warm_up(const struct mx_train_job *job, const atomic_bool *stop)
     return true;
 }
 
+/* The first batch came late: training begins only now. */
+static void start_tell(void *context)
+{
+    (void)context;
+    mx_info("✅ Model training has started");
+}
+
 /* ---- steps ---- */
 
 /* Has it been too long since the best evaluation? Steps count, not evaluations, so that resuming changes nothing. */
@@ -160,7 +167,7 @@ int mx_train_job_run(struct mx_train_job *job)
 {
     int rc = 0;
     /* A new run that is interrupted before its first step is saved, too, so that it can be resumed. */
-    bool saved = job->request.resume != NULL, enough = false, started = false, late = false, stopped = false;
+    bool saved = job->request.resume != NULL, enough = false, late = false, stopped = false;
     struct mx_interrupt interrupt;
     const uint64_t begin = mx_clock_ns();
     const double limit = job->settings.training.max_minutes * 60e9;
@@ -172,7 +179,7 @@ int mx_train_job_run(struct mx_train_job *job)
     const atomic_bool *const stop = mx_interrupt_watch(&interrupt);
     if (job->options.group == NULL) mx_trainer_watch(job->trainer, stop); /* ranks end a step together or not at all */
     job->observer = mx_train_observer_open(job);
-    started = warm_up(job, stop);
+    if (!warm_up(job, stop)) mx_trainer_begin_watch(job->trainer, start_tell, NULL);
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Training",
                                                            .unit = "steps",
                                                            .total = (uint64_t)(job->steps - state->step)},
@@ -194,10 +201,6 @@ int mx_train_job_run(struct mx_train_job *job)
             break;
         }
         MX_TRY(step_run(job, &saved, &enough));
-        if (!started && !atomic_load(stop)) {
-            mx_info("✅ Model training has started");
-            started = true;
-        }
     }
     if (!saved) MX_TRY(mx_train_job_save(job, false));
     if (state->shares.count > 0) {

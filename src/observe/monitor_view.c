@@ -265,6 +265,10 @@ bool mx_view_run(struct mx_view *view, const char *text, size_t length)
     text_copy(root, "mode", view->mode, sizeof view->mode);
     text_copy(root, "failure", view->failure, sizeof view->failure);
     view->run_steps = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "steps"));
+    const cJSON *const flow = cJSON_GetObjectItemCaseSensitive(root, "flow"); /* NAN for what is not there */
+    view->run_data_busy = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(flow, "data_busy"));
+    view->run_model_busy = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(flow, "model_busy"));
+    view->run_data_wait = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(flow, "data_wait"));
     view->device_count = 0;
     cJSON_ArrayForEach(device, devices)
     {
@@ -299,8 +303,21 @@ double mx_view_seconds_left(const struct mx_view *view)
     return left > 0 ? left * mx_view_step_ms(view) / 1000 : left;
 }
 
+/* Does run.json say so? */
+static bool run_ended(const struct mx_view *view)
+{
+    return view->has_run && view->state[0] != '\0' && strcmp(view->state, "training") != 0;
+}
+
+struct mx_view_flow mx_view_flow(const struct mx_view *view)
+{
+    if (run_ended(view) && isfinite(view->run_model_busy))
+        return (struct mx_view_flow){view->run_data_busy, view->run_model_busy, view->run_data_wait};
+    return (struct mx_view_flow){view->step.data_busy, view->step.model_busy, view->step.data_wait};
+}
+
 bool mx_view_ended(const struct mx_view *view)
 {
-    if (view->has_run && view->state[0] != '\0' && strcmp(view->state, "training") != 0) return true;
+    if (run_ended(view)) return true;
     return view->has_step && view->step.step >= mx_view_steps(view); /* false if the steps are not known */
 }

@@ -35,6 +35,12 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
+/* Of some time; a device's clock may differ a little from the host's, but no share is more than all of it. */
+static double share(double part, double whole)
+{
+    return part < whole ? part / whole : 1;
+}
+
 static struct figures figures_make(const struct mx_advice_input *in)
 {
     const struct mx_pipeline_stats *const s = &in->stats;
@@ -45,10 +51,10 @@ static struct figures figures_make(const struct mx_advice_input *in)
         .process = s->stages[MX_STAGE_PROCESS].busy_ns.mean,
         .transfer = s->stages[MX_STAGE_TRANSFER].busy_ns.mean,
         .train = s->stages[MX_STAGE_TRAIN].busy_ns.mean,
-        .waited = (double)s->data_wait_ns / wall,
-        .load_waited = (double)s->stages[MX_STAGE_PROCESS].wait_input_ns / wall,
-        .transfer_exposed = ((double)s->transfer_ns - (double)s->transfer_hidden_ns) / wall,
-        .data_busy = (double)s->data_busy_ns / wall,
+        .waited = share((double)s->data_wait_ns, wall),
+        .load_waited = share((double)s->stages[MX_STAGE_PROCESS].wait_input_ns, wall),
+        .transfer_exposed = share((double)s->transfer_ns - (double)s->transfer_hidden_ns, wall),
+        .data_busy = share((double)s->data_busy_ns, wall),
     };
     f.total = larger(f.load + f.process + f.transfer + f.train, 1);
     return f;
@@ -237,9 +243,11 @@ void mx_pipeline_advice_input(struct mx_pipeline *p, struct mx_advice_input *out
             out->memory[i] = (double)memory.devices[i].used_bytes / (double)memory.devices[i].limit_bytes;
 }
 
-int32_t mx_pipeline_advise(struct mx_pipeline *p, struct mx_advice out[MX_ADVICE_KINDS])
+int32_t mx_pipeline_advise(struct mx_pipeline *p, const struct mx_pipeline_stats *stats,
+                           struct mx_advice out[MX_ADVICE_KINDS])
 {
     struct mx_advice_input input;
     mx_pipeline_advice_input(p, &input);
+    input.stats = *stats;
     return mx_advice_find(&input, out);
 }

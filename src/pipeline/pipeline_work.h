@@ -109,8 +109,11 @@ struct mx_pipeline {
     uint64_t train_end_ns;        /* of the newest harvested batch */
     uint64_t step_end_ns;         /* of the newest step; 0: none to count from */
     uint64_t steps, stepped;      /* steps ended; batches given then */
-    bool resting;
+    uint64_t start_ns, first_ns;  /* when it was made; when the first batch had arrived, 0: not yet */
+    bool resting;                 /* since the last take … */
+    uint64_t rest_ns;             /* … from here on; 0: it is over. Then nothing is measured */
     struct mx_meter meter;
+    struct mx_span *open; /* [meter.open_limit]: pieces of work on their way to the meter */
     struct mx_tune tune;
     struct mx_pipeline_stats tune_stats; /* when it was last asked */
 };
@@ -129,6 +132,8 @@ void mx_pipeline_span(struct mx_pipeline *p, enum mx_stage stage, int32_t lane, 
                       uint64_t end_ns);
 void mx_pipeline_busy(struct mx_pipeline *p, enum mx_stage stage, uint64_t begin_ns, uint64_t end_ns);
 uint64_t mx_pipeline_horizon(const struct mx_pipeline *p);
+/* The work of process, transfer and load that is under way, until now, into p->open; returns how much there is. */
+uint32_t mx_pipeline_open(struct mx_pipeline *p, uint64_t now_ns);
 
 /* ---- the steps of a batch: the lock is held before and after, and open meanwhile (stages.c) ---- */
 bool mx_pipeline_draw(struct mx_pipeline *p, struct mx_pipeline_worker *worker); /* false: end or failure */
@@ -143,7 +148,10 @@ void mx_pipeline_threads_join(struct mx_pipeline *p);
 /* ---- the caller's side (take.c) ---- */
 void mx_pipeline_harvest(struct mx_pipeline *p); /* lock held: accounts for batches whose training is complete */
 uint64_t mx_pipeline_dry_ns(struct mx_pipeline *p, uint64_t now_ns); /* lock held: of a take that still waits */
+/* Lock held: the training that is under way, behind `count` others in p->open; returns how much there is then. */
+uint32_t mx_pipeline_open_train(struct mx_pipeline *p, uint32_t count, uint64_t now_ns);
 /* ---- pipeline.c ---- */
+void mx_pipeline_rest_end(struct mx_pipeline *p);                                 /* lock held */
 void mx_pipeline_stats_now(struct mx_pipeline *p, struct mx_pipeline_stats *out); /* lock held */
 
 #endif

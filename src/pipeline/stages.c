@@ -78,7 +78,8 @@ void mx_pipeline_wait_end(struct mx_pipeline *p, enum mx_stage stage, struct mx_
 {
     struct mx_stage_stats *const stats = &p->meter.stats.stages[stage];
     if (wait->since_ns == 0) return;
-    *(wait->output ? &stats->wait_output_ns : &stats->wait_input_ns) += mx_clock_ns() - wait->since_ns;
+    if (p->rest_ns == 0) /* otherwise nothing is measured, and what was before the rest has been added */
+        *(wait->output ? &stats->wait_output_ns : &stats->wait_input_ns) += mx_clock_ns() - wait->since_ns;
     wait->since_ns = 0;
 }
 
@@ -98,7 +99,28 @@ uint64_t mx_pipeline_horizon(const struct mx_pipeline *p)
             horizon_lower(&horizon_ns, stages[i]->open_ns[stages[i]->done % MX_PIPELINE_DEPTH]);
     if (p->train_opened > p->harvested)
         horizon_lower(&horizon_ns, p->train[p->harvested % (uint64_t)p->last_count].open_ns);
+    if (p->rest_ns > 0) horizon_lower(&horizon_ns, p->rest_ns);
     return horizon_ns;
+}
+
+uint32_t mx_pipeline_open(struct mx_pipeline *p, uint64_t now_ns)
+{
+    const struct mx_pipeline_stage *const stages[] = {&p->process, &p->transfer};
+    uint32_t count = 0;
+    for (int32_t i = 0; i < p->options.workers; i++)
+        if (p->workers[i].loading)
+            p->open[count++] =
+                (struct mx_span){.stage = MX_STAGE_LOAD, .begin_ns = p->workers[i].begin_ns, .end_ns = now_ns};
+    for (int i = 0; i < 2; i++)
+        for (uint64_t n = stages[i]->done; n < stages[i]->submitted; n++) {
+            const struct mx_pipeline_place *const place = &stages[i]->places[n % (uint64_t)stages[i]->count];
+            if (!mx_event_done(place->begin)) break;
+            p->open[count++] =
+                (struct mx_span){.stage = stages[i]->kind,
+                                 .begin_ns = mx_event_time_ns(place->begin),
+                                 .end_ns = mx_event_done(place->end) ? mx_event_time_ns(place->end) : now_ns};
+        }
+    return count;
 }
 
 void mx_pipeline_span(struct mx_pipeline *p, enum mx_stage stage, int32_t lane, uint64_t number, uint64_t begin_ns,
@@ -230,6 +252,7 @@ void mx_pipeline_stage_finish(struct mx_pipeline_stage *stage)
         mx_pipeline_busy(p, stage->kind, begin_ns, end_ns);
     }
     stage->done = number + 1;
+    if (p->first_ns == 0 && mx_pipeline_ready(p) > 0) p->first_ns = mx_clock_ns();
     if (stage->kind == MX_STAGE_PROCESS) pthread_cond_broadcast(&p->room);
     if (stage->kind == MX_STAGE_TRANSFER) pthread_cond_signal(&p->process.changed);
     pthread_cond_signal(&p->arrived);

@@ -129,6 +129,10 @@ int mx_trainer_write(struct mx_trainer *trainer, const struct mx_trainer_arrays 
 int mx_trainer_start(struct mx_trainer *trainer, const struct mx_trainer_state *state);
 /* What feeds the trainer, for its levels, times and memory; NULL before the start. Not to be taken from. */
 struct mx_pipeline *mx_trainer_pipeline(const struct mx_trainer *trainer);
+/* What the pipeline had measured when the newest step ended: what the `flow` of its report is made of. */
+const struct mx_pipeline_stats *mx_trainer_stats(const struct mx_trainer *trainer);
+/* The next step tells, in its thread, when its batches are there and it begins to train. NULL: nobody. */
+void mx_trainer_begin_watch(struct mx_trainer *trainer, void (*tell)(void *context), void *context);
 /* A step that waits for data ends with MX_ERR_INTERRUPTED when *stop is set: as if it had not begun. NULL: never. */
 void mx_trainer_watch(struct mx_trainer *trainer, const atomic_bool *stop);
 
@@ -157,7 +161,7 @@ struct mx_trainer_report {
     bool sharing;              /* the data device has a replica … */
     double share;              /* … which was to train on this part of the frames … */
     int64_t shared_frames;     /* … and trained on so many */
-    uint64_t step_ns, wait_ns; /* all of it, and the part that waited for data */
+    uint64_t step_ns, wait_ns; /* all of it, of the first one from the start on; the part that waited for data */
     uint64_t backward_ns;      /* of the last batch, where there is a group or flow.times; 0: not measured */
     uint64_t sum_wait_ns;      /* of a group: for the others, after this member's own gradients were there */
     uint64_t update_ns;        /* from the sum of the gradients to new weights */
