@@ -211,6 +211,18 @@ static void test_view_lines(void **state)
     add(view, "{\"step\":3,\"evaluation\":{\"loss\":5.5,\"mel_db\":4.75}}");
     assert_true(view->evaluation.step == 3 && view->evaluation.mel_db == 4.75);
     assert_true(view->best_step == 2 && view->best_mel_db == 4.5);
+    /* What was not measured is no value, however it is written, and nothing is the best that could not speak all. */
+    add(view, "{\"step\":4,\"evaluation\":{\"utterances\":8,\"loss\":5,\"spoken\":0,\"mel_db\":null,"
+              "\"duration_error\":null,\"pitch_semitones\":null}}");
+    assert_true(view->evaluation.step == 4 && isnan(view->evaluation.mel_db) && view->evaluation.spoken == 0);
+    add(view, "{\"step\":5,\"evaluation\":{\"utterances\":8,\"loss\":5,\"spoken\":0,\"mel_db\":0.0,"
+              "\"duration_error\":0.0,\"pitch_semitones\":0.0}}");
+    assert_true(view->evaluation.step == 5 && isnan(view->evaluation.mel_db));
+    assert_true(isnan(view->evaluation.duration_error) && isnan(view->evaluation.pitch_semitones));
+    add(view, "{\"step\":6,\"evaluation\":{\"utterances\":8,\"loss\":5,\"spoken\":7,\"mel_db\":1.5}}");
+    assert_true(view->best_step == 2 && view->best_mel_db == 4.5);
+    add(view, "{\"step\":7,\"evaluation\":{\"utterances\":8,\"loss\":5,\"spoken\":8,\"mel_db\":4.25}}");
+    assert_true(view->best_step == 7 && view->best_mel_db == 4.25);
     assert_true(view->step.step == 2);
     add(view, "{\"step\":3,\"loss\":null,\"skipped\":true,\"leak\":\"batches\",\"leak_bytes\":4096,\"steps\":3}");
     assert_int_equal(view->skipped, 1);

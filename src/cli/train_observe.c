@@ -5,6 +5,7 @@
 #include "cli/train_observe.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -269,7 +270,8 @@ static void evaluation_send(struct mx_train_observer *o, int64_t step)
         {"spoken/pitch_semitones", e->pitch_error},
     };
     mx_events_scalars(o->events, step, losses, sizeof losses / sizeof losses[0]);
-    if (e->spoken > 0) mx_events_scalars(o->events, step, spoken, sizeof spoken / sizeof spoken[0]);
+    for (size_t i = 0; i < sizeof spoken / sizeof spoken[0]; i++)
+        if (isfinite(spoken[i].value)) mx_events_scalars(o->events, step, &spoken[i], 1);
 }
 
 /* What the evaluation left in its folder. */

@@ -368,7 +368,10 @@ static void evaluation_row(const struct mx_view *view, struct line *line)
     const struct mx_view_evaluation *const e = &view->evaluation;
     label(line, "validation");
     put(line, TONE_PLAIN, "step %s: loss %.4f", count_text(e->step, step), e->loss);
-    if (isfinite(e->mel_db)) put_whole(line, TONE_PLAIN, ", spoken %.2f dB from the recordings", e->mel_db);
+    if (isfinite(e->mel_db))
+        put_whole(line, TONE_PLAIN, ", spoken %.2f dB from the recordings", e->mel_db);
+    else if (e->spoken == 0)
+        put_whole(line, TONE_PLAIN, ", spoken %s", line->style->utf8 ? "–" : "-");
     if (isfinite(view->best_mel_db) && view->best_step != e->step)
         put_whole(line, TONE_DIM, ", best %.2f dB at step %s", view->best_mel_db, count_text(view->best_step, step));
     end(line);

@@ -151,10 +151,13 @@ static void evaluation_read(struct scan *scan, struct mx_view_evaluation *out)
         if (kind == KIND_OBJECT) scan->bad = true;
         if (kind != KIND_NUMBER) continue;
         if (is(m.key, m.key_length, "loss")) out->loss = m.number;
+        if (is(m.key, m.key_length, "utterances")) out->utterances = m.number;
+        if (is(m.key, m.key_length, "spoken")) out->spoken = m.number;
         if (is(m.key, m.key_length, "mel_db")) out->mel_db = m.number;
         if (is(m.key, m.key_length, "duration_error")) out->duration_error = m.number;
         if (is(m.key, m.key_length, "pitch_semitones")) out->pitch_semitones = m.number;
     }
+    if (out->spoken == 0) out->mel_db = out->duration_error = out->pitch_semitones = NAN; /* older runs wrote 0 */
 }
 
 static void number_store(struct mx_view_step *step, const struct member *m)
@@ -172,6 +175,7 @@ static void evaluation_keep(struct mx_view *view, const struct mx_view_evaluatio
 {
     view->evaluation = *e;
     view->has_evaluation = true;
+    if (e->spoken < e->utterances) return; /* as training judges it */
     if (!isfinite(e->mel_db) || (isfinite(view->best_mel_db) && e->mel_db >= view->best_mel_db)) return;
     view->best_mel_db = e->mel_db;
     view->best_step = e->step;
@@ -193,7 +197,7 @@ void mx_view_line(struct mx_view *view, const char *text, size_t length)
     struct scan scan = {.at = text};
     struct member m;
     struct mx_view_step step;
-    struct mx_view_evaluation evaluation = {NAN, NAN, NAN, NAN, NAN};
+    struct mx_view_evaluation evaluation = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     bool is_evaluation = false, skipped = false;
     char leak[sizeof view->leak] = "";
 #define X(member, key) step.member = NAN;

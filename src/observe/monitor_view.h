@@ -72,7 +72,8 @@ struct mx_view_step {
 };
 
 struct mx_view_evaluation {
-    double step, loss, mel_db, duration_error, pitch_semitones;
+    double step, loss, mel_db, duration_error, pitch_semitones; /* NAN: not measured … */
+    double utterances, spoken;                                  /* … or not known */
 };
 
 struct mx_view_device {
@@ -83,7 +84,7 @@ struct mx_view {
     bool has_step, has_evaluation, has_run;
     struct mx_view_step step; /* the newest */
     struct mx_view_evaluation evaluation;
-    double best_mel_db, best_step; /* of all evaluations; NAN: none */
+    double best_mel_db, best_step; /* of all evaluations that could speak every text; NAN: none */
     struct mx_view_course loss, speed;
     double recent_ms[MX_VIEW_RECENT];
     int64_t steps_seen, skipped, damaged;

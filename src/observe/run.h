@@ -19,14 +19,17 @@
  *     "devices": [{"role": "data" | "model" | "both", "name": "cpu:0", "logical": "GPU:0", "description",
  *         "limit_bytes", "used_bytes", "peak_bytes", "host_bytes" (for copies),
  *         "owners": {"parameters": bytes, …} (on the device)}]
- *     "flow": of the steps since this start, until the newest one ended; null before the first step: {"batches",
- * "wall_ms", "data_busy", "model_busy", "data_wait", "transfer" (shares of the wall), "transfer_hidden" (of the
- * transfer, while the model trained), "step_ms": tally, "stages": {"load", "process", "transfer", "train": {"batch_ms":
- * tally, "wait_input_ms", "wait_output_ms"}}, "workers"}; a tally is {"mean", "deviation", "least", "most"} "advice":
- * [{"kind", "cause", "hidden", "share", "finding", "remedy", "finding_fa", "remedy_fa"}] (pipeline/advice.h); the last
- * two in Persian, with what is for a terminal between `…` "best": {"step", "mel_db"}, null: none yet "samples":
- * [{"number", "id", "text"}]: what samples/step-N/NUMBER.wav says "spans": [[stage, lane, batch, begin, end], …]: the
- * newest work of the pipeline, stage 0 load … 3 train, times in microseconds from the first one on
+ *     "flow": of the steps since this start; null before the first one has ended: {"batches", "wall_ms",
+ *         "data_busy", "model_busy", "data_wait", "transfer" (shares of the wall),
+ *         "transfer_hidden" (of the transfer, while the model trained), "step_ms": tally,
+ *         "stages": {"load", "process", "transfer", "train": {"batch_ms": tally, "wait_input_ms", "wait_output_ms"}},
+ *         "workers"}; a tally is {"mean", "deviation", "least", "most"}
+ *     "advice": [{"kind", "cause", "hidden", "share", "finding", "remedy", "finding_fa", "remedy_fa"}]
+ *         (pipeline/advice.h); the last two in Persian, with what is for a terminal between `…`
+ *     "best": {"step", "mel_db"}, null: none yet
+ *     "samples": [{"number", "id", "text"}]: what samples/step-N/NUMBER.wav says
+ *     "spans": [[stage, lane, batch, begin, end], …]: the newest work of the pipeline, stage 0 load … 3 train, times in
+ *         microseconds from the first one on
  *
  * Memory: everything in struct mx_run is borrowed; the text is built and freed in the call.
  */

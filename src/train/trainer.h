@@ -186,7 +186,7 @@ int32_t mx_trainer_buckets(const struct mx_trainer *trainer, struct mx_trainer_b
 struct mx_trainer_evaluation {
     uint32_t utterances;           /* looked at; 0: there are none for validation */
     struct mx_model_losses losses; /* teacher-forced: with true durations, pitch and energy */
-    /* Free-running: really spoken, and compared after the best time alignment. */
+    /* Free-running: really spoken, and compared after the best time alignment. NAN: nothing could be measured. */
     uint32_t spoken;       /* utterances; others would have become too long to be spoken */
     double mel_db;         /* mean distance of mel bands, in decibels */
     double duration_error; /* mean of |spoken - real|/real */
