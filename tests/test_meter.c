@@ -294,6 +294,29 @@ static void test_tune_watches(void **state)
     assert_int_equal(rounds_until(&tune, &calm, why), 0);
 }
 
+/* One load of 3 s among others of 20 ms: the buffer becomes what would have bridged it, at once, also where the data
+ * device counts as busy meanwhile. */
+static void test_tune_stall(void **state)
+{
+    (void)state;
+    char why[256];
+    struct mx_tune tune = tune_begin(8, 8, 50);
+    const struct mx_tune_figures f = {.period_ns = 194e6,
+                                      .batches = 32,
+                                      .data_wait = 0.48,
+                                      .process_wait_input = 0.9,
+                                      .data_busy = 0.95,
+                                      .load_ns = 113e6,
+                                      .load_variation = 4.66,
+                                      .process_ns = 9e6,
+                                      .train_ns = 100e6};
+    assert_true(mx_tune_decide(&tune, &f, why, sizeof why));
+    assert_int_equal(tune.now.prepared, 3 + 30); /* 2.98 s of waiting are 30 batches of 100 ms */
+    assert_string_equal(why, "2 → 4 batches loaded and 3 → 33 prepared ahead: the model waited 48.0 % of the time, and "
+                             "loads are uneven, 113.0 ± 526.6 ms");
+    assert_int_equal(tune.now.workers, 1);
+}
+
 /* What was given is not changed, whatever is measured. */
 static void test_tune_given(void **state)
 {
@@ -335,6 +358,10 @@ static void test_tune_measure(void **state)
     mx_tune_measure(&from, &to, &f);
     assert_true(fabs(f.period_ns - 50) < 1e-9 && fabs(f.data_wait - 0.25) < 1e-9 && fabs(f.data_busy - 0.5) < 1e-9);
     assert_true(fabs(f.process_wait_input - 0.1) < 1e-9 && fabs(f.load_ns - 9) < 1e-9);
+    assert_true(f.batches == 4 && f.load_variation < 1e-6);
+    for (int i = 0; i < 4; i++) mx_tally_add(&to.stages[MX_STAGE_LOAD].busy_ns, i == 0 ? 41 : 9);
+    mx_tune_measure(&from, &to, &f); /* 9, 9, 9, 9, 41, 9, 9, 9: 13 ± 11.3 */
+    assert_true(fabs(f.load_ns - 13) < 1e-9 && fabs(f.load_variation - sqrt(128) / 13) < 1e-9);
 }
 
 /* ---- advice ---- */
@@ -603,15 +630,25 @@ static void test_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tally),        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_full),         cmocka_unit_test(test_read),
-        cmocka_unit_test(test_tune_workers), cmocka_unit_test(test_tune_back),
-        cmocka_unit_test(test_tune_depth),   cmocka_unit_test(test_tune_measure),
-        cmocka_unit_test(test_tune_watches), cmocka_unit_test(test_tune_given),
-        cmocka_unit_test(test_tune_due),     cmocka_unit_test(test_advice_none),
-        cmocka_unit_test(test_advice_say),   cmocka_unit_test(test_advice_languages),
-        cmocka_unit_test(test_advice_load),  cmocka_unit_test(test_advice_transfer),
-        cmocka_unit_test(test_advice_data),  cmocka_unit_test(test_advice_variation),
+        cmocka_unit_test(test_tally),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_tune_workers),
+        cmocka_unit_test(test_tune_back),
+        cmocka_unit_test(test_tune_depth),
+        cmocka_unit_test(test_tune_measure),
+        cmocka_unit_test(test_tune_watches),
+        cmocka_unit_test(test_tune_given),
+        cmocka_unit_test(test_tune_stall),
+        cmocka_unit_test(test_tune_due),
+        cmocka_unit_test(test_advice_none),
+        cmocka_unit_test(test_advice_say),
+        cmocka_unit_test(test_advice_languages),
+        cmocka_unit_test(test_advice_load),
+        cmocka_unit_test(test_advice_transfer),
+        cmocka_unit_test(test_advice_data),
+        cmocka_unit_test(test_advice_variation),
         cmocka_unit_test(test_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -381,6 +381,50 @@ static void test_auto_tune(void **state)
     if (tuning.workers > 1) assert_non_null(strstr(text, " load workers: process waited "));
 }
 
+static int late_load(void *context, int worker, uint64_t number, void *slot, const atomic_bool *cancel)
+{
+    if (number == 44) mx_clock_sleep_ns(300000000);
+    return pipeline_rig_load(context, worker, number, slot, cancel);
+}
+
+/* A caller that is slow at first, so that nothing is waited for, and then quick. */
+static void caller_hurry(struct mx_pipeline *pipeline, uint64_t number, void *context)
+{
+    if (number < 40) mx_clock_sleep_ns(1000000);
+    mx_pipeline_tuning(pipeline, context, NULL);
+}
+
+/* A load that stalls long after the first steps: the buffer grows for the next one. */
+static void test_late_stall(void **state)
+{
+    (void)state;
+    struct mx_pipeline_tuning tuning = {0};
+    struct pipeline_rig rig;
+    char text[4096];
+    FILE *const stream = tmpfile();
+    assert_non_null(stream);
+    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_INFO, .stream = stream});
+    pipeline_rig_open(&rig, NULL);
+    struct pipeline_rig_run run = pipeline_rig_plain(3, PIPELINE_RIG_BATCHES);
+    run.delay_us = 0;
+    run.each = caller_hurry;
+    run.context = &tuning;
+    run.options.work.load = late_load;
+    run.options.workers = run.options.held = 1;
+    run.options.host_count = run.options.data_count = PIPELINE_RIG_SLOTS;
+    run.options.auto_tune = true;
+    pipeline_rig_go(&rig, &run);
+    whole_check(&run);
+    pipeline_rig_close(&rig);
+    log_read(stream, text, sizeof text);
+    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
+    fclose(stream);
+    const char *const settled = strstr(text, "auto-tune: settled at ");
+    assert_non_null(settled);
+    if (tuning.prepared < PIPELINE_RIG_SLOTS) /* it was not all in use before already */
+        assert_non_null(strstr(settled + 1, "auto-tune: "));
+}
+
 /* ---- waiting ---- */
 
 static void describe(void *context, int worker, char *out, size_t bytes)
@@ -575,14 +619,23 @@ static void test_sequential_figures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),         cmocka_unit_test(test_small_rings),
-        cmocka_unit_test(test_no_data),       cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_copy_failures), cmocka_unit_test(test_going_away),
-        cmocka_unit_test(test_arguments),     cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_tuning),        cmocka_unit_test(test_auto_tune),
-        cmocka_unit_test(test_given),         cmocka_unit_test(test_waits_and_rests),
-        cmocka_unit_test(test_stall),         cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_figures),       cmocka_unit_test(test_sequential_figures),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_small_rings),
+        cmocka_unit_test(test_no_data),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_copy_failures),
+        cmocka_unit_test(test_going_away),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_tuning),
+        cmocka_unit_test(test_auto_tune),
+        cmocka_unit_test(test_given),
+        cmocka_unit_test(test_late_stall),
+        cmocka_unit_test(test_waits_and_rests),
+        cmocka_unit_test(test_stall),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_sequential_figures),
     };
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     return cmocka_run_group_tests(tests, NULL, NULL);

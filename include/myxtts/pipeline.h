@@ -157,6 +157,8 @@ struct mx_tally {
     double mean, m2, least, most;
 };
 void mx_tally_add(struct mx_tally *tally, double value);
+/* What `to` counted and `from`, an earlier state of it, had not. Least and most are those of all. */
+struct mx_tally mx_tally_since(const struct mx_tally *from, const struct mx_tally *to);
 double mx_tally_deviation(const struct mx_tally *tally);
 double mx_tally_variation(const struct mx_tally *tally); /* deviation/mean; 0 if there is none */
 

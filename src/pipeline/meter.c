@@ -41,6 +41,19 @@ void mx_tally_add(struct mx_tally *tally, double value)
     tally->m2 += delta * (value - tally->mean);
 }
 
+struct mx_tally mx_tally_since(const struct mx_tally *from, const struct mx_tally *to)
+{
+    struct mx_tally t = *to;
+    if (to->count <= from->count) return t; /* nothing new, or counted anew */
+    const double before = (double)from->count, all = (double)to->count;
+    t.count = to->count - from->count;
+    t.mean = (to->mean * all - from->mean * before) / (double)t.count;
+    const double apart = t.mean - from->mean;
+    t.m2 = to->m2 - from->m2 - apart * apart * before * (double)t.count / all;
+    if (t.m2 < 0) t.m2 = 0;
+    return t;
+}
+
 double mx_tally_deviation(const struct mx_tally *tally)
 {
     return tally->count > 1 ? sqrt(tally->m2 / (double)(tally->count - 1)) : 0;

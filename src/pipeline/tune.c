@@ -39,29 +39,26 @@ uint64_t mx_tune_due(int32_t round)
     return mx_tune_steps[MX_TUNE_ROUNDS - 1] + MX_TUNE_WATCH * (uint64_t)(round - MX_TUNE_ROUNDS + 1);
 }
 
-/* Mean of what `to` counted and `from` had not; the mean of all if there is nothing new. */
-static double mean_between(const struct mx_tally *from, const struct mx_tally *to)
-{
-    if (to->count <= from->count) return to->mean;
-    return (to->mean * (double)to->count - from->mean * (double)from->count) / (double)(to->count - from->count);
-}
-
 void mx_tune_measure(const struct mx_pipeline_stats *from, const struct mx_pipeline_stats *to,
                      struct mx_tune_figures *out)
 {
     const double wall = larger((double)to->wall_ns - (double)from->wall_ns, 1);
     const double batches = larger((double)to->batches - (double)from->batches, 1);
     const struct mx_stage_stats *const a = from->stages, *const b = to->stages;
+    struct mx_tally busy[MX_STAGES];
+    for (int k = 0; k < MX_STAGES; k++) busy[k] = mx_tally_since(&a[k].busy_ns, &b[k].busy_ns);
     *out = (struct mx_tune_figures){
         .period_ns = wall / batches,
+        .batches = batches,
         .data_wait = (double)(to->data_wait_ns - from->data_wait_ns) / wall,
         .process_wait_input = (double)(b[MX_STAGE_PROCESS].wait_input_ns - a[MX_STAGE_PROCESS].wait_input_ns) / wall,
         .data_busy = (double)(to->data_busy_ns - from->data_busy_ns) / wall,
         .transfer_busy = (double)(to->transfer_ns - from->transfer_ns) / wall,
-        .load_ns = mean_between(&a[MX_STAGE_LOAD].busy_ns, &b[MX_STAGE_LOAD].busy_ns),
-        .process_ns = mean_between(&a[MX_STAGE_PROCESS].busy_ns, &b[MX_STAGE_PROCESS].busy_ns),
-        .transfer_ns = mean_between(&a[MX_STAGE_TRANSFER].busy_ns, &b[MX_STAGE_TRANSFER].busy_ns),
-        .train_ns = mean_between(&a[MX_STAGE_TRAIN].busy_ns, &b[MX_STAGE_TRAIN].busy_ns),
+        .load_ns = busy[MX_STAGE_LOAD].mean,
+        .process_ns = busy[MX_STAGE_PROCESS].mean,
+        .transfer_ns = busy[MX_STAGE_TRANSFER].mean,
+        .train_ns = busy[MX_STAGE_TRAIN].mean,
+        .load_variation = mx_tally_variation(&busy[MX_STAGE_LOAD]),
     };
 }
 
@@ -112,17 +109,31 @@ static int depth_name(const struct mx_tune *tune, int32_t loaded, int32_t prepar
                     (int)prepared, (int)now->prepared);
 }
 
+/* So many as now would have been enough, had the waits been bridged: at least twice as many, at most all. */
+static int32_t bridging(int32_t now, const struct mx_tune_figures *f, int32_t most)
+{
+    const double missing = f->data_wait * f->period_ns * f->batches / larger(f->train_ns, 1);
+    const double wanted = larger(2.0 * now, now + ceil(missing));
+    return wanted < most ? (int32_t)wanted : most;
+}
+
 static bool depth_add(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
 {
     const int32_t loaded = tune->now.loaded, prepared = tune->now.prepared;
-    if (f->data_busy >= MX_TUNE_BUSY || f->transfer_busy >= MX_TUNE_BUSY) return false;
+    const bool uneven = f->load_variation > MX_TUNE_UNEVEN;
+    if (!uneven && (f->data_busy >= MX_TUNE_BUSY || f->transfer_busy >= MX_TUNE_BUSY)) return false;
     tune->now.loaded = smaller(2 * loaded, tune->limits.loaded);
-    tune->now.prepared = smaller(2 * prepared, tune->limits.prepared);
+    tune->now.prepared =
+        uneven ? bridging(prepared, f, tune->limits.prepared) : smaller(2 * prepared, tune->limits.prepared);
     if (tune->now.loaded == loaded && tune->now.prepared == prepared) return false;
     char what[96];
     depth_name(tune, loaded, prepared, what, sizeof what);
-    snprintf(why, bytes, "%s: the model waited %.1f %% of the time, though the data device was only %.0f %% busy", what,
-             100 * f->data_wait, 100 * f->data_busy);
+    if (uneven)
+        snprintf(why, bytes, "%s: the model waited %.1f %% of the time, and loads are uneven, %.1f ± %.1f ms", what,
+                 100 * f->data_wait, f->load_ns / 1e6, f->load_variation * f->load_ns / 1e6);
+    else
+        snprintf(why, bytes, "%s: the model waited %.1f %% of the time, though the data device was only %.0f %% busy",
+                 what, 100 * f->data_wait, 100 * f->data_busy);
     return true;
 }
 
@@ -180,8 +191,10 @@ static bool wait_decide(struct mx_tune *tune, const struct mx_tune_figures *f, c
     if (tune->gave) tune->patience = smaller(2 * tune->patience, MX_TUNE_CALM_MOST);
     tune->gave = false;
     tune->calm = 0;
-    const bool changed = workers_undo(tune, f, why, bytes) || workers_add(tune, f, false, why, bytes) ||
-                         depth_add(tune, f, why, bytes) || workers_add(tune, f, true, why, bytes);
+    const bool uneven = f->load_variation > MX_TUNE_UNEVEN; /* then more workers would wait for the same disk */
+    const bool changed = workers_undo(tune, f, why, bytes) || (uneven && depth_add(tune, f, why, bytes)) ||
+                         workers_add(tune, f, false, why, bytes) || depth_add(tune, f, why, bytes) ||
+                         workers_add(tune, f, true, why, bytes);
     if (!changed && !tune->settled) limit_name(tune, f, why, bytes);
     tune->settled = tune->settled || !changed || tune->round >= MX_TUNE_ROUNDS;
     return changed;

@@ -10,6 +10,8 @@
  *                                                  if that is not faster next time, back again, and no more of that
  *                                                  until the flow was calm for a while
  *     the model waits, the data device has time  → more batches ahead: the waits come from uneven stage times
+ *     the model waits, and loads are uneven      → at once as many batches ahead as would have bridged the waits: a
+ *                                                  stall of the disk, or of the network, may come again
  *     the model waits otherwise                  → the limit is named, once
  *     the model has hardly waited for a while    → fewer batches ahead, down to what it began with; if it waits then,
  *                                                  they come back, and next time it must be calm for twice as long
@@ -23,6 +25,7 @@
 #define MX_TUNE_LOAD_WAIT 0.05 /* share of time that process may wait for loading */
 #define MX_TUNE_BUSY      0.90 /* a device that is busier is the limit */
 #define MX_TUNE_GAIN      0.02 /* what more workers must gain, of the time per batch */
+#define MX_TUNE_UNEVEN    1.0  /* loads that vary by more, deviation by mean, are uneven */
 
 /* After so many steps it is asked; the last one settles. What happened in the first MX_TUNE_WARM does not count. */
 #define MX_TUNE_WARM   1
@@ -34,9 +37,10 @@ extern const uint64_t mx_tune_steps[MX_TUNE_ROUNDS];
 
 /* Of the time since it was last asked. Shares are of wall time. */
 struct mx_tune_figures {
-    double period_ns; /* wall time per batch */
+    double period_ns, batches; /* wall time per batch, of so many */
     double data_wait, process_wait_input, data_busy, transfer_busy;
     double load_ns, process_ns, transfer_ns, train_ns; /* per batch */
+    double load_variation;                             /* of the times of loads */
 };
 
 struct mx_tune {

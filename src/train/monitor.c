@@ -92,26 +92,12 @@ static struct mx_tally tally_scale(struct mx_tally t, double by)
     return (struct mx_tally){t.count, t.mean * by, t.m2 * by * by, t.least * by, t.most * by};
 }
 
-/* What `to` counted and `from` had not. Least and most are those of all. */
-static struct mx_tally tally_since(const struct mx_tally *from, const struct mx_tally *to)
-{
-    struct mx_tally t = *to;
-    if (to->count <= from->count) return t; /* nothing new, or counted anew */
-    const double before = (double)from->count, all = (double)to->count;
-    t.count = to->count - from->count;
-    t.mean = (to->mean * all - from->mean * before) / (double)t.count;
-    const double apart = t.mean - from->mean;
-    t.m2 = to->m2 - from->m2 - apart * apart * before * (double)t.count / all;
-    if (t.m2 < 0) t.m2 = 0;
-    return t;
-}
-
 /* The statistics of this window alone. */
 static void stats_since(const struct mx_pipeline_stats *from, struct mx_pipeline_stats *s)
 {
     if (s->since_ns != from->since_ns) return; /* they began anew */
     for (int i = 0; i < MX_STAGES; i++) {
-        s->stages[i].busy_ns = tally_since(&from->stages[i].busy_ns, &s->stages[i].busy_ns);
+        s->stages[i].busy_ns = mx_tally_since(&from->stages[i].busy_ns, &s->stages[i].busy_ns);
         s->stages[i].wait_input_ns = between(from->stages[i].wait_input_ns, s->stages[i].wait_input_ns);
         s->stages[i].wait_output_ns = between(from->stages[i].wait_output_ns, s->stages[i].wait_output_ns);
     }
