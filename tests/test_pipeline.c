@@ -100,223 +100,26 @@ static void test_failures(void **state)
 {
     (void)state;
     struct pipeline_rig rig;
-    char wanted[64];
-    mx_fake_configure(&(struct mx_fake_options){.seed = 5, .max_delay_us = 20, .reorder = true});
-    pipeline_rig_open(&rig, fake_only);
-    for (int stage = -1; stage <= MX_STAGE_TRANSFER; stage++) {
-        for (uint64_t at = 0; at < 8; at++) {
-            struct pipeline_rig_run run = pipeline_rig_plain(at, 10);
-            const bool full = at % 2 == 1;
-            run.options.held = 1;
-            run.options.sequential = at == 6;
-            run.one_device = at == 4 && stage != MX_STAGE_TRANSFER;
-            run.delay_us = 50;
-            *(full ? &run.full_stage : &run.fail_stage) = stage;
-            run.fail_at = at;
-            pipeline_rig_go(&rig, &run);
-            assert_string_equal(run.trouble, "");
-            assert_int_equal(run.delivered, at);
-            assert_int_equal(run.rc, full ? MX_ERR_BUDGET : MX_ERR_DATA);
-            assert_int_equal(run.again, run.rc);
-            if (full)
-                snprintf(wanted, sizeof wanted, "batch %d does not fit", (int)at);
-            else
-                snprintf(wanted, sizeof wanted, "stage %d of batch %d failed", stage, (int)at);
-            assert_string_equal(run.error.message, wanted);
-            assert_string_equal(run.error.hint, "this failure was asked for");
-        }
-    }
-    pipeline_rig_close(&rig);
-    mx_fake_configure(NULL);
+    assert_non_null(strstr(text, "auto-tune: settled at "));
+    assert_in_range(tuning.workers, 1, run.options.workers);
+    if (tuning.workers > 1) assert_non_null(strstr(text, " load workers: process waited "));
 }
 
-/* A copy fails while it runs, on whichever stream it is. */
-static void test_copy_failures(void **state)
+static int late_load(void *context, int worker, uint64_t number, void *slot, const atomic_bool *cancel)
 {
-    (void)state;
-    struct pipeline_rig rig;
-    mx_fake_configure(NULL);
-    pipeline_rig_open(&rig, fake_only);
-    for (int at = 1; at <= 24; at++) {
-        struct pipeline_rig_run run = pipeline_rig_plain((uint64_t)at, 12);
-        run.options.held = 1;
-        run.delay_us = 0;
-        run.options.sequential = at % 4 == 0;
-        mx_fake_configure(&(struct mx_fake_options){
-            .seed = (uint64_t)at, .max_delay_us = 30, .reorder = at % 2 == 1, .fail_copy_at = at});
-        pipeline_rig_go(&rig, &run);
-        assert_string_equal(run.trouble, "");
-        assert_int_equal(run.rc, MX_ERR_DEVICE);
-        assert_non_null(strstr(run.error.message, "a copy failed"));
-        /* Three copies a batch, one on each stream. A sequential run has no other batch in between. Otherwise, what was
-         * delivered had been copied by the stream that failed, and by those before it. */
-        const bool train = strstr(run.error.message, "\"train\"") != NULL;
-        const bool transfer = strstr(run.error.message, "\"transfer\"") != NULL;
-        if (run.options.sequential)
-            assert_int_equal(run.delivered - train, (at - 1) / 3);
-        else if (train) /* the caller's: noticed when it submits more */
-            assert_true(run.delivered > 0);
-        else
-            assert_true(run.delivered * (transfer ? 2 : 1) < (uint64_t)at);
-    }
-    pipeline_rig_close(&rig);
-    mx_fake_configure(NULL);
+    if (number == 44) mx_clock_sleep_ns(300000000);
+    return pipeline_rig_load(context, worker, number, slot, cancel);
 }
 
-/* ---- going away ---- */
-
-/* After each number of batches, with batches held and all stages at work; before the first one, too. */
-static void test_going_away(void **state)
+/* A caller that is slow at first, so that nothing is waited for, and then quick. */
+static void caller_hurry(struct mx_pipeline *pipeline, uint64_t number, void *context)
 {
-    (void)state;
-    struct pipeline_rig rig;
-    mx_fake_configure(&(struct mx_fake_options){.seed = 9, .max_delay_us = 100, .reorder = true});
-    pipeline_rig_open(&rig, fake_only);
-    for (uint64_t after = 1; after <= 12; after++) {
-        struct pipeline_rig_run run = pipeline_rig_plain(after, BATCHES);
-        run.stop_after = after;
-        run.one_device = after % 3 == 0;
-        run.options.sequential = after == 7;
-        pipeline_rig_go(&rig, &run);
-        assert_string_equal(run.trouble, "");
-        assert_int_equal(run.delivered, after);
-    }
-    struct pipeline_rig_run run = pipeline_rig_plain(1, BATCHES);
-    struct mx_pipeline_options options;
-    struct mx_pipeline *pipeline;
-    run.delay_us = 60000000; /* a minute: a stalled disk. The loads look at `cancel` each millisecond */
-    pipeline_rig_options(&rig, &run, &options);
-    assert_int_equal(mx_pipeline_create(&options, &pipeline), 0);
-    const uint64_t begin_ns = mx_clock_ns();
-    mx_pipeline_destroy(pipeline);
-    assert_true(mx_clock_ns() - begin_ns < UINT64_C(20000000000)); /* ended early; how early is not asked here */
-    mx_pipeline_destroy(NULL);
-    pipeline_rig_close(&rig);
-    mx_fake_configure(NULL);
+    if (number < 40) mx_clock_sleep_ns(1000000);
+    mx_pipeline_tuning(pipeline, context, NULL);
 }
 
-/* ---- wrong use ---- */
-
-static void test_arguments(void **state)
-{
-    (void)state;
-    struct pipeline_rig rig;
-    struct mx_pipeline_options options;
-    struct mx_pipeline *pipeline;
-    struct mx_pipeline_batch batch;
-    struct pipeline_rig_run run = pipeline_rig_plain(1, BATCHES);
-    pipeline_rig_open(&rig, NULL);
-    for (int wrong = 0; wrong < 9; wrong++) {
-        pipeline_rig_options(&rig, &run, &options);
-        if (wrong == 0) options.host_count = 0;
-        if (wrong == 1) options.data_count = 0;
-        if (wrong == 2) options.model_count = 0;
-        if (wrong == 3) options.workers = 0;
-        if (wrong == 4) options.workers = MX_PIPELINE_WORKERS + 1;
-        if (wrong == 5) options.held = 0;
-        if (wrong == 6) options.held = options.model_count;
-        if (wrong == 7) options.work.transfer = NULL;
-        if (wrong == 8) options.model = options.data; /* with a ring of the model */
-        assert_int_equal(mx_pipeline_create(&options, &pipeline), MX_ERR_ARGUMENT);
-        assert_null(pipeline);
-        assert_string_not_equal(mx_error_last()->hint, "");
-    }
-    pipeline_rig_begin(&rig, &run);
-    assert_int_equal(mx_pipeline_give(rig.pipeline, rig.stream), MX_ERR_ARGUMENT);
-    assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), 0);
-    assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), 0);
-    assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), MX_ERR_ARGUMENT); /* two may be held */
-    assert_int_equal(mx_pipeline_give(rig.pipeline, NULL), MX_ERR_ARGUMENT); /* not the stream that took */
-    assert_int_equal(mx_pipeline_give(rig.pipeline, rig.stream), 0);
-    assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), 0);
-    assert_int_equal(batch.number, 2);
-    pipeline_rig_close(&rig);
-}
-
-/* Each allocation of create fails once: an error, and nothing is left behind. */
-static void test_no_memory(void **state)
-{
-    (void)state;
-    struct pipeline_rig rig;
-    struct mx_pipeline_options options;
-    struct mx_pipeline *pipeline = NULL;
-    struct pipeline_rig_run run = pipeline_rig_plain(1, BATCHES);
-    pipeline_rig_open(&rig, NULL);
-    pipeline_rig_options(&rig, &run, &options);
-    options.workers = 1;
-    int rc = MX_ERR_NO_MEMORY;
-    for (uint64_t nth = 1; rc < 0; nth++) {
-        mx_alloc_fail_at(nth);
-        rc = mx_pipeline_create(&options, &pipeline);
-        mx_alloc_fail_at(0);
-        if (rc < 0) {
-            assert_int_equal(rc, MX_ERR_NO_MEMORY);
-            assert_null(pipeline);
-        }
-        assert_true(nth < 200);
-    }
-    mx_pipeline_destroy(pipeline);
-    pipeline_rig_close(&rig);
-}
-
-/* ---- tuning and levels ---- */
-
-static void tune_wildly(struct mx_pipeline *pipeline, uint64_t number, void *context)
-{
-    const int32_t *const limits = context; /* workers, host, data, least data */
-    const int32_t wild = (int32_t)(number * 7 % 11) - 3;
-    struct mx_pipeline_tuning now;
-    struct mx_pipeline_levels levels;
-    mx_pipeline_tune(pipeline, &(struct mx_pipeline_tuning){wild, wild, wild});
-    mx_pipeline_tuning(pipeline, &now);
-    assert_in_range(now.workers, 1, limits[0]);
-    assert_in_range(now.host_slots, 1, limits[1]);
-    assert_in_range(now.data_slots, limits[3], limits[2]);
-    mx_pipeline_levels(pipeline, &levels);
-    assert_int_equal(levels.workers_active, now.workers);
-    assert_int_equal(levels.workers, limits[0]);
-    assert_in_range(levels.loaded, 0, limits[1]);
-    assert_in_range(levels.prepared, 0, limits[2]);
-    assert_in_range(levels.arrived, 0, levels.arrived_limit);
-}
-
-static void test_tuning(void **state)
-{
-    (void)state;
-    struct pipeline_rig rig;
-    pipeline_rig_open(&rig, NULL);
-    for (int one = 0; one < 2; one++) {
-        struct pipeline_rig_run run = pipeline_rig_plain(3, BATCHES);
-        int32_t limits[4] = {run.options.workers, run.options.host_count, run.options.data_count,
-                             one ? run.options.held + 1 : 1};
-        run.one_device = one == 1;
-        run.each = tune_wildly;
-        run.context = limits;
-        pipeline_rig_go(&rig, &run);
-        whole_check(&run);
-    }
-    pipeline_rig_close(&rig);
-}
-
-/* What is logged goes to a file of this test's own, whose position belongs to the log. The newest of it. */
-static char *log_read(FILE *stream, char *out, size_t bytes)
-{
-    struct stat about = {0};
-    const int file = fileno(stream), known = fstat(file, &about);
-    const off_t from = known == 0 && about.st_size >= (off_t)bytes ? about.st_size - (off_t)bytes + 1 : 0;
-    const ssize_t length = pread(file, out, bytes - 1, from);
-    out[length > 0 ? length : 0] = '\0';
-    return out;
-}
-
-static void tuning_note(struct mx_pipeline *pipeline, uint64_t number, void *context)
-{
-    (void)number;
-    mx_pipeline_tuning(pipeline, context);
-}
-
-/* What it decides is a matter of time (test_meter.c has that); but it must decide, do it and say so. */
-static void test_auto_tune(void **state)
+/* A load that stalls long after the first steps: the buffer grows for the next one. */
+static void test_late_stall(void **state)
 {
     (void)state;
     struct mx_pipeline_tuning tuning = {0};
@@ -326,12 +129,13 @@ static void test_auto_tune(void **state)
     assert_non_null(stream);
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_INFO, .stream = stream});
     pipeline_rig_open(&rig, NULL);
-    struct pipeline_rig_run run = pipeline_rig_plain(3, 48);
-    run.delay_us = 3000;
-    run.each = tuning_note;
+    struct pipeline_rig_run run = pipeline_rig_plain(3, PIPELINE_RIG_BATCHES);
+    run.delay_us = 0;
+    run.each = caller_hurry;
     run.context = &tuning;
-    run.options.held = 1;
-    run.options.workers_active = 1;
+    run.options.work.load = late_load;
+    run.options.workers = run.options.held = 1;
+    run.options.host_count = run.options.data_count = PIPELINE_RIG_SLOTS;
     run.options.auto_tune = true;
     pipeline_rig_go(&rig, &run);
     whole_check(&run);
@@ -339,12 +143,10 @@ static void test_auto_tune(void **state)
     log_read(stream, text, sizeof text);
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     fclose(stream);
-    char wanted[64];
-    snprintf(wanted, sizeof wanted, "auto-tune: settled at %d load worker%s, ", (int)tuning.workers,
-             tuning.workers == 1 ? "" : "s");
-    assert_non_null(strstr(text, wanted));
-    assert_in_range(tuning.workers, 1, run.options.workers);
-    if (tuning.workers > 1) assert_non_null(strstr(text, " load workers: process waited "));
+    const char *const settled = strstr(text, "auto-tune: settled at ");
+    assert_non_null(settled);
+    if (tuning.prepared < PIPELINE_RIG_SLOTS) /* it was not all in use before already */
+        assert_non_null(strstr(settled + 1, "auto-tune: "));
 }
 
 /* ---- waiting ---- */
@@ -443,11 +245,60 @@ static void test_figures(void **state)
     /* The first step has nothing to count from, unless it began after a rest. */
     assert_int_equal(stats.step_ns.count, BATCHES / 2 - 1);
     assert_int_equal(mx_pipeline_spans(rig.pipeline, spans, 3), 3);
-    assert_true(mx_pipeline_advise(rig.pipeline, advice) <= MX_ADVICE_KINDS);
+    assert_true(mx_pipeline_advise(rig.pipeline, &stats, advice) <= MX_ADVICE_KINDS);
     mx_pipeline_stats_reset(rig.pipeline);
     mx_pipeline_stats(rig.pipeline, &stats);
     assert_int_equal(stats.batches, 0);
     assert_int_equal(stats.stages[MX_STAGE_LOAD].busy_ns.count, 0);
+    pipeline_rig_close(&rig);
+}
+
+static int held_load(void *context, int worker, uint64_t number, void *slot, const atomic_bool *cancel)
+{
+    atomic_bool *const go = ((struct pipeline_rig_run *)context)->context;
+    while (!atomic_load(go) && !atomic_load(cancel)) mx_clock_sleep_ns(500000);
+    return pipeline_rig_load(context, worker, number, slot, cancel);
+}
+
+/* The first batch is waited for from the start on, also before anyone takes. Time of rests counts for nothing. Whatever
+ * the moment, no figure is longer than the wall. */
+static void test_waits_and_rests(void **state)
+{
+    (void)state;
+    struct pipeline_rig rig;
+    struct mx_pipeline_batch batch;
+    struct mx_pipeline_stats stats, before;
+    atomic_bool go = false;
+    struct pipeline_rig_run run = pipeline_rig_plain(4, BATCHES);
+    pipeline_rig_open(&rig, NULL);
+    run.context = &go;
+    run.options.work.load = held_load;
+    pipeline_rig_begin(&rig, &run);
+    mx_pipeline_rest(rig.pipeline); /* nothing was begun: this is no rest */
+    mx_clock_sleep_ns(2000000);
+    mx_pipeline_stats(rig.pipeline, &before);
+    assert_true(before.wall_ns > 0);
+    assert_int_equal(before.data_wait_ns, before.wall_ns);
+    atomic_store(&go, true);
+    for (uint64_t n = 0; n < BATCHES; n++) {
+        assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), 0);
+        if (n == 0) assert_true(batch.waited_ns >= before.wall_ns);
+        assert_int_equal(mx_pipeline_give(rig.pipeline, rig.stream), 0);
+        assert_int_equal(mx_stream_sync(rig.stream), 0);
+        mx_pipeline_step(rig.pipeline);
+        mx_pipeline_stats(rig.pipeline, &stats);
+        assert_int_equal(stats.batches, n + 1); /* the newest step counts */
+        assert_true(stats.model_busy_ns > 0 && stats.model_busy_ns + stats.data_wait_ns <= stats.wall_ns);
+        assert_true(stats.data_busy_ns <= stats.wall_ns && stats.transfer_ns <= stats.wall_ns);
+        if (n % 8 != 3) continue;
+        mx_pipeline_rest(rig.pipeline);
+        mx_pipeline_stats(rig.pipeline, &before);
+        mx_clock_sleep_ns(1000000);
+        mx_pipeline_stats(rig.pipeline, &stats);
+        assert_int_equal(stats.wall_ns, before.wall_ns);
+        assert_true(stats.data_busy_ns <= stats.wall_ns);
+        assert_int_equal(stats.stages[MX_STAGE_PROCESS].wait_input_ns, before.stages[MX_STAGE_PROCESS].wait_input_ns);
+    }
     pipeline_rig_close(&rig);
 }
 
@@ -492,13 +343,23 @@ static void test_sequential_figures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),         cmocka_unit_test(test_small_rings),
-        cmocka_unit_test(test_no_data),       cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_copy_failures), cmocka_unit_test(test_going_away),
-        cmocka_unit_test(test_arguments),     cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_tuning),        cmocka_unit_test(test_auto_tune),
-        cmocka_unit_test(test_stall),         cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_figures),       cmocka_unit_test(test_sequential_figures),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_small_rings),
+        cmocka_unit_test(test_no_data),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_copy_failures),
+        cmocka_unit_test(test_going_away),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_tuning),
+        cmocka_unit_test(test_auto_tune),
+        cmocka_unit_test(test_given),
+        cmocka_unit_test(test_late_stall),
+        cmocka_unit_test(test_waits_and_rests),
+        cmocka_unit_test(test_stall),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_sequential_figures),
     };
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     return cmocka_run_group_tests(tests, NULL, NULL);

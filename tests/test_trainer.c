@@ -102,6 +102,29 @@ static void test_loss_goes_down(void **state)
     mx_trainer_destroy(trainer);
 }
 
+/* Where nothing can be spoken, nothing is measured: durations that are far too long leave no number behind. */
+static void test_no_value_where_there_is_none(void **state)
+{
+    (void)state;
+    const struct mx_trainer_options o = options_make();
+    struct mx_trainer *const trainer = training_start(&o, NULL, NULL);
+    const struct mx_parameters *const table = mx_trainer_parameters(trainer);
+    const struct mx_parameter *const bias = mx_parameters_find(table, "predictor.duration.out.bias");
+    float *const average = mx_alloc((size_t)table->floats, sizeof *average);
+    struct mx_trainer_evaluation e;
+    assert_non_null(bias);
+    assert_non_null(average);
+    assert_int_equal(mx_trainer_read(trainer, &(struct mx_trainer_arrays){.average = average}), 0);
+    average[bias->at] = 6;
+    assert_int_equal(mx_trainer_write(trainer, &(struct mx_trainer_arrays){.average = average}), 0);
+    assert_int_equal(mx_trainer_evaluate(trainer, &e), 0);
+    assert_true(e.utterances > 0 && isfinite(e.losses.total));
+    assert_int_equal(e.spoken, 0);
+    assert_true(isnan(e.mel_db) && isnan(e.duration_error) && isnan(e.pitch_error));
+    mx_free(average);
+    mx_trainer_destroy(trainer);
+}
+
 static void test_resume_is_exact(void **state)
 {
     (void)state;
@@ -292,6 +315,7 @@ static void test_warping_finds_the_same_in_another_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_loss_goes_down),
+                                       cmocka_unit_test(test_no_value_where_there_is_none),
                                        cmocka_unit_test(test_resume_is_exact),
                                        cmocka_unit_test(test_accumulation_equals_the_large_batch),
                                        cmocka_unit_test(test_steps_take_no_memory),

@@ -111,8 +111,12 @@ static void worst_print(const struct mx_eval_report *r)
     printf("The farthest from their recordings:\n");
     for (int i = 0; i < SHOWN && row != NULL; i++, row = worse_find(r, row)) {
         const struct mx_spoken *const s = &row->spoken;
-        printf("  %10s %9.1f %9.2f %8.1f %% %10.2f  %s\n", "", seconds_of((uint64_t)s->real), s->mel_db,
-               100 * s->duration_error, pitch_of(s),
+        printf("  %10s %9.1f %9.2f %8.1f %%", "", seconds_of((uint64_t)s->real), s->mel_db, 100 * s->duration_error);
+        if (s->voiced > 0)
+            printf(" %10.2f", pitch_of(s));
+        else
+            printf(" %10s", "-");
+        printf("  %s\n",
                mx_text_plain(plain, sizeof plain, mx_dataset_utterance(r->dataset, row->utterance)->id));
     }
 }

@@ -49,18 +49,20 @@ extern const char *const mx_pipeline_sharing[];  /* auto, on, off */
         {MX_OPTION_FLAG(object, pipeline.allow_single, "allow-single",                                                 \
                         "Do everything on one device where the two asked for are not there. Otherwise that is an "     \
                         "error.")},                                                                                    \
-        {MX_OPTION_STRING(object, pipeline.buffer_size, "buffer-size", "N", "50",                                      \
-                          "Prepared batches that wait for the model: 25 for little memory, 50, or 100 for much "       \
-                          "memory and sources of uneven speed.")},                                                     \
+        {MX_OPTION_STRING(object, pipeline.buffer_size, "buffer-size", "N", "up to 50, tuned",                         \
+                          "Prepared batches that wait for the model, from the first step on: 25 for little memory, "   \
+                          "50, or 100 for much memory and sources of uneven speed.")},                                 \
         {MX_OPTION_STRING(object, pipeline.prefetch_buffer_size, "prefetch-buffer-size", "N",                          \
-                          "max(2, min(8, 64/batch size))", "Loaded batches that wait for the data device.")},          \
+                          "up to max(2, min(8, 64/batch size)), tuned",                                                \
+                          "Loaded batches that wait for the data device, from the first step on.")},                   \
         {MX_OPTION_STRING(object, pipeline.num_workers, "num-workers", "N", "one for each two cores, then tuned",      \
                           "Threads that load batches.")},                                                              \
         {MX_OPTION_STRING(object, pipeline.model_start_delay, "model-start-delay", "SECONDS", "2.0",                   \
                           "The model starts when its first batch is there; after this time it says what is missing, "  \
                           "and goes on waiting.")},                                                                    \
         {MX_OPTION_CHOICE(object, pipeline.auto_tune, "auto-tune", "on|off", mx_pipeline_switch, "on",                 \
-                          "Workers and batches in flight follow the stage times measured in the first steps.")},       \
+                          "Choose what is not given of --buffer-size, --prefetch-buffer-size and --num-workers by "    \
+                          "the stage times, as long as training lasts.")},                                             \
         {MX_OPTION_CHOICE(object, pipeline.share_work, "share-work", "auto|on|off", mx_pipeline_sharing, "off",        \
                           "The data device of Multi-GPU Mode trains on a part of each batch, too, in the time that "   \
                           "preparing batches leaves it. auto: where measured times say that it pays.")},               \

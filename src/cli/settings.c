@@ -175,13 +175,14 @@ static const struct mx_config_field pipeline_fields[] = {
         PIPELINE, allow_single, "false",
         "Do everything on one device where the two that were asked for are not there, and say so. Otherwise "
         "that is an error.")},
-    {MX_CONFIG_INT(PIPELINE, buffer_size, 1, 1000, "50", "batches",
-                   "Prepared batches that wait on the data device, ready to be trained on. 25: little memory; 50: the "
-                   "default; 100: much memory and a disk or a corpus of uneven speed. With auto_tune fewer are taken "
-                   "where the memory limit allows no more."),
+    {MX_CONFIG_INT(PIPELINE, buffer_size, 0, MX_PIPELINE_PREPARED, "0", "batches",
+                   "Prepared batches that wait on the data device, ready to be trained on. A number is what runs from "
+                   "the first step on: 25 for little memory, 100 for much memory and a disk or a corpus of uneven "
+                   "speed. 0: 50, or what the memory limit allows, of which auto_tune uses as many as the flow wants."),
      .aliases = buffer_names},
-    {MX_CONFIG_INT(PIPELINE, prefetch_buffer_size, 0, 64, "0", "batches",
-                   "Loaded batches that wait for the data device. 0: max(2, min(8, 64/batch size))."),
+    {MX_CONFIG_INT(PIPELINE, prefetch_buffer_size, 0, MX_PIPELINE_LOADED, "0", "batches",
+                   "Loaded batches that wait for the data device. A number is what runs from the first step on. 0: "
+                   "max(2, min(8, 64/batch size)), of which auto_tune uses as many as the flow wants."),
      .aliases = prefetch_names},
     {MX_CONFIG_DOUBLE(
          PIPELINE, model_start_delay, 0, 86400, "2", "seconds",
@@ -200,8 +201,8 @@ static const struct mx_config_field pipeline_fields[] = {
      .aliases = shape_names},
     {MX_CONFIG_BOOL(
          PIPELINE, auto_tune, "true",
-         "Workers and batches in flight follow the stage times measured in the first steps, within the memory "
-         "limits; the log says what was chosen and why."),
+         "What is not given of num_workers, buffer_size and prefetch_buffer_size follows the stage times that are "
+         "measured, from the first steps to the last one; the log says what was chosen, when and why."),
      .aliases = tune_names},
     {MX_CONFIG_BOOL(
         PIPELINE, overlap, "true",
@@ -405,6 +406,12 @@ void mx_settings_resolve(struct mx_settings *settings)
 const char *mx_settings_backend_name(enum mx_settings_backend backend)
 {
     return backend_choices[backend].name;
+}
+
+int32_t mx_settings_buffer(const struct mx_settings *settings)
+{
+    const int64_t given = settings->pipeline.buffer_size;
+    return given > 0 ? (int32_t)given : MX_SETTINGS_BUFFER;
 }
 
 int32_t mx_settings_prefetch(const struct mx_settings *settings)

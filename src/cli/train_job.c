@@ -295,7 +295,9 @@ static int options_choose(struct mx_train_job *job)
     const double delay = mx_device_pair_multi(&job->devices) && p->overlap ? 0 : p->model_start_delay;
     const struct mx_trainer_flow flow = {.data_device = job->devices.data,
                                          .workers_max = tuned && most > workers ? most : (int32_t)workers,
-                                         .buffer = (int32_t)p->buffer_size,
+                                         .buffer = mx_settings_buffer(&job->settings),
+                                         .buffer_given = p->buffer_size > 0,
+                                         .prefetch_given = p->prefetch_buffer_size > 0,
                                          .sequential = !p->overlap,
                                          .auto_tune = p->auto_tune,
                                          .static_shapes = p->static_shapes,
@@ -472,6 +474,7 @@ int mx_train_job_start(struct mx_train_job *job)
         mx_metrics_plan(job->metrics, job->steps);
     }
     MX_TRY(mx_trainer_start(job->trainer, &state));
+    mx_train_buffers_say(job);
     if (job->request.resume != NULL)
         mx_info("going on after step %" PRId64 " of %" PRId64 ", epoch %" PRIu32, state.step, job->steps, state.epoch);
 out:

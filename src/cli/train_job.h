@@ -120,6 +120,10 @@ int mx_train_plan_say(const struct mx_train_job *job); /* the same, into the log
 /* 0 if the plan fits. Otherwise MX_ERR_BUDGET, and the hint has what would fit: each remedy was planned, too. */
 int mx_train_plan_check(const struct mx_train_job *job);
 
+/* ---- train_buffers.c ---- */
+/* Buffers and workers of the flow: which were given, which are chosen. After the trainer was started. */
+void mx_train_buffers_say(const struct mx_train_job *job);
+
 /* ---- train_samples.c ---- */
 /* What speaking samples takes besides the trainer's plan; all 0: none will be spoken. */
 struct mx_train_samples_plan {

@@ -27,12 +27,25 @@ static void evaluation_tell(void *context, double done)
     mx_progress_add(job->progress, 0);
 }
 
+/* What free synthesis came to, as far as anything was spoken. */
+static void spoken_text(const struct mx_trainer_evaluation *e, char *out, size_t size)
+{
+    char pitch[32] = "–";
+    if (isfinite(e->pitch_error)) snprintf(pitch, sizeof pitch, "%.1f semitones", e->pitch_error);
+    if (isfinite(e->mel_db))
+        snprintf(out, size, "%.2f dB from the recordings, duration off by %.0f %%, pitch by %s", e->mel_db,
+                 100 * e->duration_error, pitch);
+    else
+        snprintf(out, size, "–");
+}
+
 /* Evaluates, tells, and remembers the best by the free-running distance, where every text could be spoken. */
 static int evaluation_run(struct mx_train_job *job, bool *best)
 {
     int rc = 0;
     const int64_t step = mx_trainer_state(job->trainer)->step;
     struct mx_trainer_evaluation *const e = &job->evaluation;
+    char spoken[160];
     *best = false;
     if (mx_trainer_validation_count(job->trainer) == 0) return 0;
     mx_dist_tick(job->dist);
@@ -43,10 +56,10 @@ static int evaluation_run(struct mx_train_job *job, bool *best)
     MX_TRY(mx_metrics_evaluation(job->metrics, step, e));
     MX_TRY(mx_train_job_samples(job));
     mx_train_observer_evaluation(job->observer);
-    mx_info("step %" PRId64 ": validation loss %.4f (mel %.4f, duration %.4f, pitch %.4f); spoken: %.2f dB from the "
-            "recordings, duration off by %.0f %%, pitch by %.1f semitones",
-            step, e->losses.total, e->losses.values[MX_LOSS_MEL], e->losses.values[MX_LOSS_DURATION],
-            e->losses.values[MX_LOSS_PITCH], e->mel_db, 100 * e->duration_error, e->pitch_error);
+    spoken_text(e, spoken, sizeof spoken);
+    mx_info("step %" PRId64 ": validation loss %.4f (mel %.4f, duration %.4f, pitch %.4f); spoken: %s", step,
+            e->losses.total, e->losses.values[MX_LOSS_MEL], e->losses.values[MX_LOSS_DURATION],
+            e->losses.values[MX_LOSS_PITCH], spoken);
     if (e->spoken < e->utterances) {
         mx_info("step %" PRId64 ": %" PRIu32 " of %" PRIu32 " would have become too long to be spoken", step,
                 e->utterances - e->spoken, e->utterances);
@@ -87,6 +100,13 @@ static bool warm_up(const struct mx_train_job *job, const atomic_bool *stop)
     mx_info("✅ Model training starting now: the first batch is on /%s after %.2fs", mx_device_logical(job->device),
             (double)(mx_clock_ns() - begin) * 1e-9);
     return true;
+}
+
+/* The first batch came late: training begins only now. */
+static void start_tell(void *context)
+{
+    (void)context;
+    mx_info("✅ Model training has started");
 }
 
 /* ---- steps ---- */
@@ -178,7 +198,7 @@ int mx_train_job_run(struct mx_train_job *job)
 {
     int rc = 0;
     /* A new run that is interrupted before its first step is saved, too, so that it can be resumed. */
-    bool saved = job->request.resume != NULL, enough = false, started = false, late = false, stopped = false;
+    bool saved = job->request.resume != NULL, enough = false, late = false, stopped = false;
     struct mx_interrupt interrupt;
     const uint64_t begin = mx_clock_ns();
     const double limit = job->settings.training.max_minutes * 60e9;
@@ -190,7 +210,7 @@ int mx_train_job_run(struct mx_train_job *job)
     const atomic_bool *const stop = mx_interrupt_watch(&interrupt);
     if (job->options.group == NULL) mx_trainer_watch(job->trainer, stop); /* ranks end a step together or not at all */
     job->observer = mx_train_observer_open(job);
-    started = warm_up(job, stop);
+    if (!warm_up(job, stop)) mx_trainer_begin_watch(job->trainer, start_tell, NULL);
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Training",
                                                            .unit = "steps",
                                                            .total = (uint64_t)(job->steps - state->step)},
@@ -212,10 +232,6 @@ int mx_train_job_run(struct mx_train_job *job)
             break;
         }
         MX_TRY(step_run(job, &saved, &enough));
-        if (!started && !atomic_load(stop)) {
-            mx_info("✅ Model training has started");
-            started = true;
-        }
     }
     if (!saved) MX_TRY(mx_train_job_save(job, false));
     if (state->shares.count > 0) {

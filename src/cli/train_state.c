@@ -3,6 +3,7 @@
  * Between the trainer and its checkpoints: what is written, and how a run finds itself again. See train_job.h.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -112,10 +113,9 @@ static size_t metrics_write(const struct mx_train_job *job, struct mx_checkpoint
     metrics[n++] = (struct mx_checkpoint_metric){"loss", e->losses.total};
     for (int k = 0; k < MX_MODEL_LOSSES; k++)
         metrics[n++] = (struct mx_checkpoint_metric){mx_loss_names[k], e->losses.values[k]};
-    if (e->spoken == 0) return n;
-    metrics[n++] = (struct mx_checkpoint_metric){"mel_db", e->mel_db};
-    metrics[n++] = (struct mx_checkpoint_metric){"duration_error", e->duration_error};
-    metrics[n++] = (struct mx_checkpoint_metric){"pitch_semitones", e->pitch_error};
+    if (isfinite(e->mel_db)) metrics[n++] = (struct mx_checkpoint_metric){"mel_db", e->mel_db};
+    if (isfinite(e->duration_error)) metrics[n++] = (struct mx_checkpoint_metric){"duration_error", e->duration_error};
+    if (isfinite(e->pitch_error)) metrics[n++] = (struct mx_checkpoint_metric){"pitch_semitones", e->pitch_error};
     return n;
 }
 

@@ -32,7 +32,7 @@ static const char *const sentences[MX_SAY_COUNT] = {
         "between the devices would",
     [MX_SAY_COPY_LATE] =
         "a copy ({0.1} ms) fits behind training ({1.1} ms) but comes late: the data device should be further ahead "
-        "than {2} batch{2es} (--buffer-size)",
+        "than {2} batch{2es} (--buffer-size {3})",
     [MX_SAY_DATA] =
         "the data device is {0} % busy, {1.1} ms a batch, and training takes {2.1} ms: the model waited {3.1} %",
     [MX_SAY_DATA_HIDDEN] =
@@ -43,10 +43,10 @@ static const char *const sentences[MX_SAY_COUNT] = {
         "a data device {0.1}x as fast would keep up: exchange the two devices, or use less augmentation",
     [MX_SAY_UNEVEN] =
         "it keeps up on average ({0.2}x of training), so its batches are uneven: more than {1} prepared ahead "
-        "would even them out (--buffer-size)",
+        "would even them out (--buffer-size {2})",
     [MX_SAY_VARIATION] = "step times vary by {0} %: {1.1} ± {2.1} ms, from {3.1} to {4.1} ms",
     [MX_SAY_WAITED_TRANSFER] = "the model waited {0} % of the time, mostly for transfer: ",
-    [MX_SAY_FURTHER_AHEAD] = "the data device should be further ahead (--buffer-size)",
+    [MX_SAY_FURTHER_AHEAD] = "the data device should be further ahead than {0} batch{0es} (--buffer-size {1})",
     [MX_SAY_DIRECT_PATH] = "choose devices with a direct path (PIX in myxtts devices)",
     [MX_SAY_WAITED_DATA] = "the model waited {0} % of the time for data: ",
     [MX_SAY_PROCESS_SLOW] =

@@ -6,6 +6,8 @@
  * The trainer's model, batch and stream are used between steps, with the averaged weights. What is needed besides is
  * taken when the trainer is made.
  */
+#include <math.h>
+
 #include "base/alloc.h"
 #include "myxtts/error.h"
 #include "train/listen.h"
@@ -134,7 +136,8 @@ int mx_trainer_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation *out)
     const uint32_t *const list = t->shape.validation;
     const uint32_t limit = t->options.validation_limit, all = t->shape.validation_count;
     const uint32_t count = limit < all ? limit : all;
-    *out = (struct mx_trainer_evaluation){0};
+    *out = (struct mx_trainer_evaluation){
+        .mel_db = (double)NAN, .duration_error = (double)NAN, .pitch_error = (double)NAN};
     if (count == 0) return 0;
     if (t->pipeline != NULL) mx_pipeline_rest(t->pipeline);
     if (t->at_work > 1) MX_TRY(mx_replica_take_average(t->replicas[0], t->replicas[1]));

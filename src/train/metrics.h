@@ -11,6 +11,8 @@
  *     {"step":500,"evaluation":{"utterances":16,"loss":…,…,"spoken":16,"mel_db":…,"duration_error":…,
  *      "pitch_semitones":…}}
  *
+ * The last three of an evaluation are null if nothing could be spoken, and the last one if nothing of it is voiced.
+ *
  * With work sharing (train/share.h) "share" and "shared_frames" stand before "skipped": the part of the frames that
  * the data device was to train on, and how many it did.
  *
