@@ -251,6 +251,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     if (rc < 0) return rc;
     rc = settings_read(values, &job.settings);
     if (rc < 0) return rc;
+    if (!values->dry_run) MX_TRY(mx_log_hold()); /* for log.txt */
     MX_TRY(mx_train_ranks_open(&job, 0));
     MX_TRY(mx_train_job_open(&job, values->dry_run));
     if (values->dry_run) {

@@ -130,13 +130,6 @@ out:
 /* What the log was told, for commands that add a file. */
 static struct mx_log_options log_now;
 
-int mx_command_log_file(const char *path)
-{
-    struct mx_log_options options = log_now;
-    if (options.file == NULL) options.file = path;
-    return mx_log_configure(&options);
-}
-
 int mx_command_log_calm(void)
 {
     if (log_now.level == MX_LOG_INFO) log_now.level = MX_LOG_WARN;

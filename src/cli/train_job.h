@@ -4,8 +4,9 @@
  *
  * Run folder:
  *
+ *     myxtts.lock      train_folder.h
  *     config.yaml      the resolved settings
- *     log.txt          everything from info on, with times
+ *     log.txt          everything from info on, with times, from the start of the program
  *     metrics.jsonl    train/metrics.h
  *     checkpoints/     checkpoint/checkpoint.h
  *     run.json         observe/run.h
@@ -26,6 +27,7 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/pipeline_options.h"
 #include "cli/settings.h"
+#include "cli/train_folder.h"
 #include "dist/dist.h"
 #include "speech/speak.h"
 #include "train/metrics.h"
@@ -47,8 +49,9 @@ struct mx_train_request {
 
 struct mx_train_job {
     struct mx_train_request request;
-    struct mx_settings settings; /* resolved; the caller's to release */
-    char *run;                   /* the folder; NULL: none (dry run) */
+    struct mx_settings settings;   /* resolved; the caller's to release */
+    char *run;                     /* the folder; NULL: none (dry run) */
+    struct mx_train_folder folder; /* the same, as its writer has it: rank 0 */
     struct mx_device_pair devices;
     struct mx_device *device;         /* of the pair, the one that trains */
     struct mx_checkpoint *origin;     /* of resume and init_from */
@@ -78,10 +81,9 @@ struct mx_train_job {
 /* Opens devices, origin and corpus and makes the plan; takes no large memory. job->settings and job->request are set.
  * Devices that are open already stay. A run folder is made or found unless `dry`. */
 int mx_train_job_open(struct mx_train_job *job, bool dry);
-/* Takes the memory and gets everything ready for the next step. */
+/* Takes the memory and gets everything ready for the next step. The run folder is written to from here on. */
 int mx_train_job_start(struct mx_train_job *job);
 void mx_train_job_close(struct mx_train_job *job);
-int mx_train_folder_make(const char *path); /* with all folders above it */
 
 /* Steps until the end, a signal or the time limit, saving and evaluating on the way. MX_ERR_INTERRUPTED after a signal,
  * when everything is saved. */

@@ -181,9 +181,6 @@ int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *stat
     if (job->origin == NULL) return 0;
     if (job->request.resume == NULL) return weights_restore(job);
     const struct mx_checkpoint_state *const from = mx_checkpoint_state(job->origin);
-    if (from->data_fingerprint != mx_dataset_fingerprint(job->dataset))
-        MX_RAISE(MX_ERR_DATA, "put the corpus back as it was, or begin a new run with '--init-from' and these weights",
-                 "the training data is not that of the run: rows, lengths or their split have changed");
     MX_TRY(mx_checkpoint_load(
         job->origin, mx_trainer_parameters(job->trainer),
         &(struct mx_checkpoint_target){{arrays.weights, arrays.average, arrays.moment1, arrays.moment2}}, false, NULL));
