@@ -39,7 +39,7 @@ static int origin_open(struct mx_train_job *job)
 {
     int rc = 0;
     const bool resumed = job->request.resume != NULL;
-    const struct mx_checkpoint_options options = {.previous = resumed, .foreign = !resumed};
+    const struct mx_checkpoint_options options = {.previous = resumed, .finite = resumed, .foreign = !resumed};
     const char *const path = resumed ? job->request.resume : job->request.init_from;
     if (path == NULL) return 0;
     MX_TRY(mx_checkpoint_open(path, &options, &job->origin));
@@ -341,6 +341,7 @@ out:
 
 void mx_train_job_close(struct mx_train_job *job)
 {
+    const struct mx_error failure = *mx_error_last(); /* why it ends, whatever is said about files meanwhile */
     mx_metrics_close(job->metrics);
     mx_speak_destroy(job->speak);
     mx_dataset_reader_destroy(job->listener);
@@ -355,4 +356,5 @@ void mx_train_job_close(struct mx_train_job *job)
     mx_free(job->speakers);
     mx_train_folder_close(&job->folder);
     mx_free(job->run);
+    if (failure.code != 0) mx_error_restore(&failure);
 }

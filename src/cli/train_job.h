@@ -22,6 +22,7 @@
 #define MX_CLI_TRAIN_JOB_H
 
 #include <inttypes.h>
+#include <stdatomic.h>
 
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
@@ -76,6 +77,10 @@ struct mx_train_job {
     double best;
     uint64_t best_step;
     struct mx_trainer_evaluation evaluation;
+    bool evaluation_due;     /* that of the last step is not complete: a signal came */
+    const atomic_bool *stop; /* while it runs: set by a signal */
+    int64_t saved_step;      /* of the newest checkpoint; 0: there is none */
+    uint64_t save_again_ns;  /* the last one could not be saved: when to try again; 0: it could */
 };
 
 /* Opens devices, origin and corpus and makes the plan; takes no large memory. job->settings and job->request are set.
@@ -86,7 +91,8 @@ int mx_train_job_start(struct mx_train_job *job);
 void mx_train_job_close(struct mx_train_job *job);
 
 /* Steps until the end, a signal or the time limit, saving and evaluating on the way. MX_ERR_INTERRUPTED after a signal,
- * when everything is saved. */
+ * when everything is saved. What cannot be written on the way (full disk) does not end the run; a checkpoint that
+ * cannot be written at its end does, with MX_ERR_IO. */
 int mx_train_job_run(struct mx_train_job *job);
 
 /* ---- train_plan.c ---- */
@@ -103,7 +109,7 @@ int mx_train_plan_say(const struct mx_train_job *job); /* the same, into the log
 uint64_t mx_train_job_samples_bytes(const struct mx_train_job *job, const struct mx_trainer_plan *plan);
 /* Gets ready to speak samples, if there will be any. After the trainer was made. */
 int mx_train_job_samples_open(struct mx_train_job *job);
-/* Speaks them into samples/step-N. */
+/* Speaks them into samples/step-N. What cannot be written is a warning. MX_ERR_INTERRUPTED when a signal comes. */
 int mx_train_job_samples(struct mx_train_job *job);
 
 /* ---- train_voices.c ---- */

@@ -27,8 +27,9 @@
     X("guard.loss_variance", guard.loss.variance)                                                                      \
     X("guard.norm_mean", guard.norm.mean)                                                                              \
     X("guard.norm_variance", guard.norm.variance)
-#define EXTRAS 10
-#define SHARES "shares" /* train/share.h; only where there were any */
+#define EXTRAS 11
+#define SHARES "shares"         /* train/share.h; only where there were any */
+#define DUE    "evaluation_due" /* "true"; only where a signal came before the evaluation of the step was complete */
 
 struct extras {
     struct mx_metadata list[EXTRAS];
@@ -36,7 +37,7 @@ struct extras {
     char shares[MX_SHARES_TEXT_BYTES];
 };
 
-static size_t extras_write(const struct mx_trainer_state *state, struct extras *extras)
+static size_t extras_write(const struct mx_trainer_state *state, bool evaluation_due, struct extras *extras)
 {
     size_t n = 0;
 #define X(word, member)                                                                                                \
@@ -53,6 +54,7 @@ static size_t extras_write(const struct mx_trainer_state *state, struct extras *
 #undef X
     mx_shares_format(&state->shares, extras->shares);
     if (state->shares.count > 0) extras->list[n++] = (struct mx_metadata){SHARES, extras->shares};
+    if (evaluation_due) extras->list[n++] = (struct mx_metadata){DUE, "true"};
     return n;
 }
 
@@ -130,7 +132,7 @@ int mx_train_job_save(struct mx_train_job *job, bool best)
         .metrics = metrics,
         .metric_count = metrics_write(job, metrics),
         .extras = extras.list,
-        .extra_count = extras_write(at, &extras),
+        .extra_count = extras_write(at, job->evaluation_due, &extras),
         .config = config,
         .model = job->options.model,
         .vocabulary = job->words,
@@ -148,6 +150,7 @@ int mx_train_job_save(struct mx_train_job *job, bool best)
         &(struct mx_checkpoint_source){{arrays.weights, arrays.average, arrays.moment1, arrays.moment2}},
         &(struct mx_checkpoint_keep){.last = t->keep_last, .every = (uint64_t)t->keep_every, .best = best}));
     mx_debug("saved step %" PRId64, at->step);
+    job->saved_step = at->step;
 out:
     mx_free(folder);
     mx_free(config);
@@ -190,9 +193,11 @@ int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *stat
     state->batch = (uint32_t)from->step_in_epoch;
     state->passes = from->pass;
     MX_TRY(extras_read(from, state));
+    job->evaluation_due = mx_checkpoint_extra(from, DUE) != NULL;
     job->has_best = from->has_best;
     job->best = from->best;
     job->best_step = from->best_step;
+    job->saved_step = state->step;
 out:
     return rc;
 }

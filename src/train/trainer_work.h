@@ -89,6 +89,7 @@ struct mx_trainer {
     struct mx_evaluator *evaluator;                      /* NULL: nothing to evaluate */
     void (*evaluation_tell)(void *context, double done); /* NULL: nobody is told */
     void *evaluation_context;
+    const atomic_bool *evaluation_stop; /* NULL: none */
     double *counts; /* of a group: [mx_step_counts_size] */
 };
 
