@@ -328,12 +328,12 @@ int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_p
                        const struct mx_checkpoint_target *target, bool partial, struct mx_checkpoint_report *report)
 {
     struct mx_checkpoint_report own = {0};
-    const int rc = wanted_check(checkpoint, table, target);
-    if (rc < 0) return rc;
     for (int group = 0; group < MX_CHECKPOINT_GROUPS; group++)
         if (target->groups[group] != NULL) group_compare(checkpoint, table, group, &own);
     extras_compare(checkpoint, table, &own);
     const bool whole = own.missing == 0 && own.misfits == 0 && own.extra == 0;
+    const int rc = whole || partial ? wanted_check(checkpoint, table, target) : 0;
+    if (rc < 0) return rc;
     for (int group = 0; group < MX_CHECKPOINT_GROUPS && (whole || partial); group++) {
         float *const to = target->groups[group];
         if (to == NULL) continue;
