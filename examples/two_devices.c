@@ -25,7 +25,7 @@
 
 enum { ROWS = 256, INPUTS = 64, FEATURES = 48, OUTPUTS = 8, STEPS = 200 };
 enum { HOST_SLOTS = 4, DATA_SLOTS = 2, WORKERS = 2 };
-#define MEGABYTE (UINT64_C(1) << 20)
+#define MEBIBYTE (UINT64_C(1) << 20)
 
 /* One batch on the host: measurements, then targets. */
 struct host_slot {
@@ -239,9 +239,9 @@ static void figures_print(struct mx_pipeline *pipeline)
            100 * (double)stats.data_busy_ns / wall, 100 * (double)stats.model_busy_ns / wall,
            100 * (double)stats.data_wait_ns / wall);
     for (int d = 0; d < memory.device_count; d++)
-        printf("%s (%s): %.2f of %.0f MB\n", memory.devices[d].logical, memory.devices[d].name,
-               (double)memory.devices[d].used_bytes / (double)MEGABYTE,
-               (double)memory.devices[d].limit_bytes / (double)MEGABYTE);
+        printf("%s (%s): %.2f of %.0f MiB\n", memory.devices[d].logical, memory.devices[d].name,
+               (double)memory.devices[d].used_bytes / (double)MEBIBYTE,
+               (double)memory.devices[d].limit_bytes / (double)MEBIBYTE);
 }
 
 static int run(struct task *task, struct learner *learner, double *first, double *last)
@@ -295,8 +295,8 @@ int main(int argc, char **argv)
         .cpu_devices = 2, .devices = {argc > 1 ? argv[1] : "cpu:0", argc > 2 ? argv[2] : "cpu:1"}, .device_count = 2};
     MX_TRY(mx_registry_open(NULL, &options, &registry));
     /* Devices are numbered in the order asked for: data device, model device; each under a hard limit. */
-    MX_TRY(mx_registry_device_open(registry, 0, 64 * MEGABYTE, &task.data));
-    MX_TRY(mx_registry_device_open(registry, 1, 32 * MEGABYTE, &task.model));
+    MX_TRY(mx_registry_device_open(registry, 0, 64 * MEBIBYTE, &task.data));
+    MX_TRY(mx_registry_device_open(registry, 1, 32 * MEBIBYTE, &task.model));
     MX_TRY(mx_stream_create(task.data, "upload", &upload));
     MX_TRY(task_open(&task, upload));
     MX_TRY(learner_open(task.model, &learner));

@@ -109,9 +109,10 @@ follows same begun
 CUDA_DOUBLE_FAIL_DEVICE=1 CUDA_DOUBLE_FAIL_RUN=700 CUDA_DOUBLE_RUN_CODE=719 run "${base[@]}" "${pair[@]}" --steps 4 --output lost
 check "a lost device: exit code $code" test "$code" -eq 3
 check "a lost device is told" grep -q 'error: .*the device is lost (CUDA_ERROR_LAUNCH_FAILED)' stderr
-check "and how to go on" grep -q 'hint: go on from the last checkpoint with --resume' stderr
+check "and that there is nothing to go on from" grep -q 'hint: .*nothing was saved yet: the same command begins again$' stderr
 check "a lost device: nothing wrong was asked of CUDA" grep -qx 'faults 0' report
 check "a lost device: its contexts are given back" grep -qx 'contexts 0' report
+done_with "${base[@]}" "${pair[@]}" --steps 4 --output lost # as the hint says
 CUDA_DOUBLE_FAIL_ALLOC=20 run "${base[@]}" "${pair[@]}" --steps 4 --output full
 check "no memory: exit code $code" test "$code" -eq 3
 check "no memory is told" grep -q 'error: cuda:[01]: .*no memory left (CUDA_ERROR_OUT_OF_MEMORY)' stderr

@@ -41,12 +41,14 @@ tensors() {
 }
 
 # ---- contradictions: refused before anything begins ----
-works='this would work: .myxtts train --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1'
-refused 1 "❌ Multi-GPU Mode needs a data and a model device: '--data-gpu 0' is given, '--model-gpu' is not" \
+works='this would work: .myxtts train --train-data tones .* --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1'
+refused 1 "❌ Multi-GPU Mode needs a data and a model device: '--data-gpu 0' names one, '--model-gpu' names none" \
     'devices here: cpu:0' "${dry[@]}" --data-gpu 0
 alone 'one of the two'
-refused 1 "'--model-gpu 1' is given, '--data-gpu' is not" 'devices here: cpu:0' "${dry[@]}" --model-gpu 1
-refused 1 "'--data-device cpu:0' is given, '--model-device' is not" 'devices here: cpu:0' "${dry[@]}" \
+refused 1 "'--model-gpu 1' names one, '--data-gpu' names none" 'devices here: cpu:0' "${dry[@]}" --model-gpu 1
+# Also true of a number that means none.
+refused 1 "'--model-gpu 1' names one, '--data-gpu' names none" 'devices here: cpu:0' "${dry[@]}" --data-gpu -1 --model-gpu 1
+refused 1 "'--data-device cpu:0' names one, '--model-device' names none" 'devices here: cpu:0' "${dry[@]}" \
     --data-device cpu:0
 refused 1 "❌ Multi-GPU Mode needs two different devices: '--data-gpu 1' and '--model-gpu 1' are the same" \
     'devices here: cpu:0' "${dry[@]}" --data-gpu 1 --model-gpu 1
@@ -59,6 +61,42 @@ refused 1 "'--backend cuda' contradicts the device cpu:0" 'cpu:0' "${dry[@]}" --
 refused 1 "option '--backend' is 'rocm'" 'auto, cuda, opencl, cpu' "${dry[@]}" --backend rocm
 refused 1 "option '--data-gpu'" 'from -1 to 9999' "${dry[@]}" --data-gpu two
 refused 1 "'gpu1' is not the name of a device" 'devices here' "${dry[@]}" --device gpu1
+
+# ---- command lines in hints: complete, and pasted they run ----
+myxtts() {
+    "$program" "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null
+}
+# pasted "what": the line of the last refusal, in a shell.
+pasted() {
+    local line
+    line=$(sed -n "s/^  hint: .*\\(this would work\\|folder of the run\\): '\\(.*\\)'\\(; '--allow-single.*\\)\\{0,1\\}\$/\\2/p" stderr)
+    check "$1: a line" test -n "$line"
+    check "$1: $line" eval "$line"
+}
+mv tones 'my tones'
+mine=("${base[@]}" --batch-size 4 --steps 1 --seed 3 --eval-every 0)
+mine[2]='my tones'
+run "${mine[@]}" --backend cpu
+check "no folder: exit code $code" test "$code" -eq 1
+said 'no folder' "'--output DIR' is missing"
+pasted 'no folder'
+check "no folder: the run is there" test -e "my tones-run/checkpoints/step-00000001.safetensors"
+run "${mine[@]}" --backend cpu
+pasted 'no folder, once more'
+check "no folder: another name" test -e "my tones-run-2/checkpoints/step-00000001.safetensors"
+run "${mine[@]}" --output 'it'"'"'s $mine' --device cpu:9
+check "a device that is not there: exit code $code" test "$code" -eq 3
+pasted 'a device that is not there'
+check "the run is where it was asked for" test -e 'it'"'"'s $mine/checkpoints/step-00000001.safetensors'
+if [ "$cores" -ge 2 ]; then
+    run "${mine[@]}" -o 'of "two"' --data-gpu=0 --dashboard-token secret-of-mine
+    check "half a pair: exit code $code" test "$code" -eq 1
+    check "a token is not told" test "$(grep -c secret-of-mine stderr)" -eq 0
+    pasted 'half a pair'
+    check "the run has its name" test -e 'of "two"/checkpoints/step-00000001.safetensors'
+fi
+mv 'my tones' tones
+refused 1 "'--output DIR' is missing" "give '--train-data DIR', the recordings, and '--output DIR'" train
 
 # ---- devices that are not there ----
 refused 3 '❌ Multi-GPU requires at least 2 GPUs: backend cpu has 1 device' 'devices here: cpu:0' "${dry[@]}" \
@@ -75,7 +113,7 @@ fi
 # What it says besides depends on whether the machine has other devices than its cores.
 refused 3 "'--model-device cpu:1'" 'devices here: cpu:0' "${dry[@]}" --backend cpu --data-device cpu:0 \
     --model-device cpu:1
-refused 3 'cpu:9' 'myxtts train --device cpu:0' "${dry[@]}" --device cpu:9
+refused 3 'cpu:9' 'myxtts train --train-data tones .* --device cpu:0' "${dry[@]}" --device cpu:9
 refused 1 '1024 CPU devices' 'core' "${dry[@]}" --cpu-devices 1024
 # Without a driver these are refused; with one there may be a device.
 for backend in cuda opencl; do
@@ -130,25 +168,38 @@ said 'fallback' '🚀 Intelligent GPU Pipeline: Single-GPU Buffered Mode'
 refused 1 'cannot be mixed' 'devices here' "${dry[@]}" --data-gpu 0 --model-device cpu:1 --allow-single
 
 # ---- memory limits ----
+run train --help
+check "limits are in MiB" grep -q -- '--model-gpu-memory MiB' stdout
+check "and nothing that is MiB is called MB" test "$(grep -c '\bMB\b' stdout)" -eq 0
 tight=(--set data.num_workers=1 --model-gpu-memory $((9 * cores + 16)))
 done_with "${short[@]}" --backend cpu "${tight[@]}" --output tuned
 said 'tuned' 'auto-tune: a buffer of '
 # A buffer that was given is not made smaller without a word: it is refused, with one that fits.
-refused 3 'which has ' "the largest buffer that fits is '--buffer-size [0-9]*'" "${short[@]}" --backend cpu "${tight[@]}" \
+refused 3 'which has ' "'--buffer-size [0-9]*' fits" "${short[@]}" --backend cpu "${tight[@]}" \
     --buffer-size 1000 --output large
-size=$(grep -o "fits is '--buffer-size [0-9]*" stderr | grep -o '[0-9]*$')
+size=$(grep -o "'--buffer-size [0-9]*' fits" stderr | grep -o '[0-9]*')
 done_with "${short[@]}" --backend cpu "${tight[@]}" --buffer-size "$size" --output fits
 check "the buffer that fits is what runs" test "$(grep -c "\"prepared_limit\":$size," fits/metrics.jsonl)" -eq 3
-refused 3 'which has ' 'the largest batch that fits is [0-9]*: .--batch-size' "${base[@]}" --batch-size 16 \
-    --backend cpu --output r1 "${tight[@]}"
+refused 3 'which has ' '--batch-size [0-9]* --grad-accum [0-9]*. fits and makes the same steps of 12' "${base[@]}" \
+    --batch-size 12 --backend cpu --output r1 "${tight[@]}"
 fits=$(grep -o 'batch-size [0-9]* --grad-accum [0-9]*' stderr | head -1)
+enough=$(grep -o -- '--model-gpu-memory [0-9]*. is enough' stderr | grep -o '[0-9]*')
+check "a step of the same size: $fits" test "$(awk '{ print $2 * $4 }' <<<"$fits")" -eq 12
 # shellcheck disable=SC2086 # two options with their values
 done_with "${base[@]}" --backend cpu --output fitting --steps 1 "${tight[@]}" --$fits
-done_with "${base[@]}" --batch-size 16 --backend cpu --dry-run "${tight[@]}"
-check "a dry run tells that it does not fit" grep -q 'does not fit; the largest batch that does is' stdout
-refused 3 'which has ' "not even '--batch-size 1' fits" "${base[@]}" --batch-size 16 --backend cpu --output r2 \
+done_with "${base[@]}" --batch-size 12 --backend cpu --output enough --steps 1 "${tight[@]}" --model-gpu-memory "$enough"
+run "${base[@]}" --batch-size 12 --backend cpu --dry-run "${tight[@]}" --model-gpu-memory $((enough - 1))
+check "a dry run that does not fit ends with 3, not $code" test "$code" -eq 3
+check "a dry run tells that it does not fit" grep -q '^    does not fit$' stdout
+check "and what is enough" grep -q -- "'--model-gpu-memory $enough' is enough" stderr
+done_with "${base[@]}" --batch-size 12 --backend cpu --dry-run "${tight[@]}" --model-gpu-memory "$enough"
+# On one device both limits together hold: so they do in the hint.
+run "${base[@]}" --batch-size 12 --backend cpu --dry-run "${tight[@]}" --data-gpu-memory 3 --model-gpu-memory 20
+check "one device, two limits" grep -q -- "'--model-gpu-memory $((enough - 3))' is enough" stderr
+refused 3 'which has ' "--model-gpu-memory [0-9]*. is enough" "${base[@]}" --batch-size 16 --backend cpu --output r2 \
     --model-gpu-memory $((4 * cores + 2))
-refused 3 'a limit of 1000000000 MB is more than cpu:0 has' 'give .--model-gpu-memory. at most' "${base[@]}" \
+check "no batch that does not fit is offered" test "$(grep -c -- '--batch-size' stderr)" -eq 0
+refused 3 'a limit of 1000000000 MiB is more than cpu:0 has' 'give .--model-gpu-memory. at most' "${base[@]}" \
     --backend cpu --output r3 --model-gpu-memory 1000000000
 
 # ---- Multi-GPU Mode ----
@@ -156,7 +207,7 @@ if [ "$cores" -ge 2 ]; then
     done_with "${dry[@]}" "${pair[@]}" --enable-memory-isolation
     said 'isolation' '   Data GPU memory limit: '
     said 'isolation' '   Model GPU memory limit: '
-    check "isolation: where the limits come from" grep -q 'limit: .*\(instead of 8192 MB\|default of memory isolation\)' stderr
+    check "isolation: where the limits come from" grep -q 'limit: .*\(instead of 8192 MiB\|default of memory isolation\)' stderr
     check "the table of the data device" grep -q '^Memory of GPU:0 (cpu:0), the data device:$' stdout
     check "the table of the model device" grep -q '^Memory of GPU:1 (cpu:1), the model device:$' stdout
     check "three slots between the devices" grep -q ' 3 on the model device$' stdout
@@ -217,10 +268,26 @@ if [ "$cores" -ge 2 ]; then
     done_with train --resume multi --steps 6 --data-device cpu:0 --model-device cpu:1
     said 'resumed by name' '🚀 Intelligent GPU Pipeline: Multi-GPU Mode'
 
-    refused 3 'a limit of 1000000000 MB is more than cpu:0 has' 'give .--data-gpu-memory. at most' "${base[@]}" \
+    refused 3 'a limit of 1000000000 MiB is more than cpu:0 has' 'give .--data-gpu-memory. at most' "${base[@]}" \
         "${pair[@]}" --output r4 --data-gpu-memory 1000000000
-    refused 3 'of cpu:0 (GPU:0), which has ' 'batch-size' "${base[@]}" "${pair[@]}" --batch-size 16 --output r5 \
-        --data-gpu-memory $((5 * ((cores + 1) / 2) + 2))
+    refused 3 'of cpu:0 (GPU:0), which has ' '--data-gpu-memory [0-9]*. is enough' "${base[@]}" "${pair[@]}" \
+        --batch-size 16 --output r5 --data-gpu-memory $((5 * ((cores + 1) / 2) + 2))
+    check "a data device that is too small is no reason for a smaller model" test \
+        "$(grep -c 'model-size\|gradient_checkpointing\|samples' stderr)" -eq 0
+    enough=$(grep -o -- '--data-gpu-memory [0-9]*. is enough' stderr | grep -o '[0-9]*')
+    done_with "${base[@]}" "${pair[@]}" --batch-size 16 --output r5 --steps 1 --data-gpu-memory "$enough"
+
+    # Two limits on one memory. Each alone would be possible.
+    all=$("$program" devices --json --set device.cpu_devices=2 2>/dev/null | perl -MJSON::PP -e 'local $/;
+        my $r = decode_json(<>); print int($_->{memory_bytes} / 1048576) for grep { $_->{device} eq "cpu:0" } @{$r->{devices}}')
+    refused 3 "limits of $((all * 6 / 10)) MiB for data and $((all * 6 / 10)) MiB for the model are " \
+        'would fit, or any two that are at most' "${dry[@]}" "${pair[@]}" --data-gpu-memory $((all * 6 / 10)) \
+        --model-gpu-memory $((all * 6 / 10))
+    fits=$(grep -o -- "--data-gpu-memory [0-9]* --model-gpu-memory [0-9]*" stderr)
+    # shellcheck disable=SC2086 # two options with their values
+    done_with "${dry[@]}" "${pair[@]}" $fits
+    done_with "${dry[@]}" "${pair[@]}" --data-gpu-memory $((all * 6 / 10))
+    said 'one limit' '(what the other limit leaves of '
 fi
 
 # ---- augmentation ----

@@ -134,8 +134,14 @@ check "seven steps in one run" test "$(grep -c '"grad_norm"' begun/metrics.jsonl
 follows same begun
 
 # ---- limits ----
-refused 3 'which has ' 'batch-size' "${base[@]}" "${pair[@]}" --output r1 --batch-size 64 --auto-tune off --model-gpu-memory 24
-refused 3 'a limit of 1000000000 MB is more than opencl:0 has' 'give .--data-gpu-memory. at most' "${base[@]}" "${pair[@]}" \
+large=("${base[@]}" "${pair[@]}" --batch-size 64 --auto-tune off --steps 1)
+refused 3 'which has ' '--model-gpu-memory [0-9]*. is enough' "${large[@]}" --output r1 --model-gpu-memory 24
+enough=$(grep -o -- '--model-gpu-memory [0-9]*. is enough' stderr | grep -o '[0-9]*')
+done_with "${large[@]}" --output r1 --model-gpu-memory "$enough"
+refused 3 'which has ' '--data-gpu-memory [0-9]*. is enough' "${large[@]}" --output r3 --data-gpu-memory 24
+enough=$(grep -o -- '--data-gpu-memory [0-9]*. is enough' stderr | grep -o '[0-9]*')
+done_with "${large[@]}" --output r3 --data-gpu-memory "$enough"
+refused 3 'a limit of 1000000000 MiB is more than opencl:0 has' 'give .--data-gpu-memory. at most' "${base[@]}" "${pair[@]}" \
     --output r2 --data-gpu-memory 1000000000
 refused 3 "'--model-gpu 9' does not exist" 'opencl' "${base[@]}" --backend opencl --opencl-split 2 --output r3 --data-gpu 0 --model-gpu 9
 

@@ -158,7 +158,7 @@ nothing_left 'too few steps'
 refused 1 "option '--num-steps' is '1'" 'from 2 to' "${base[@]}" --num-steps 1
 refused 1 'the lengths of a corpus that is given are what they are' "leave '--train-data' out" "${base[@]}" \
     --train-data tones --equal-lengths
-refused 1 "'--data-gpu 0' is given, '--model-gpu' is not" 'devices here' "${base[@]}" --data-gpu 0
+refused 1 "'--data-gpu 0' names one, '--model-gpu' names none" 'devices here' "${base[@]}" --data-gpu 0
 refused 1 'Multi-GPU Mode needs two different devices' 'this would work: .myxtts profile' "${base[@]}" --cpu-devices 2 \
     --data-gpu 1 --model-gpu 1
 refused 2 'cannot find nowhere' 'corpus folder' "${base[@]}" --train-data nowhere

@@ -68,13 +68,14 @@ run "${base[@]}" "${pair[@]}" --dry-run --share-work on
 check 'the table shows the replica' test "$(grep -c ' activations ' stdout)" -eq 2
 check 'and its batches' grep -q ' replica slots ' stdout
 # The least limit with which it goes on at all, and what is said on the way there.
-limited='' refusal=''
+limited='' refusal='' enough=''
 for megabytes in 1 2 3 4 5 6 7 8 10 12 14 16 20 24 28 32 40 48; do
     run "${base[@]}" --batch-size 24 "${pair[@]}" --output limit --steps 1 --share-work on --data-gpu-memory "$megabytes"
     rm -rf limit
-    if [ "$code" -eq 3 ] && grep -q 'work sharing would take' stderr; then
+    if [ "$code" -eq 3 ] && grep -q "'--share-work off' fits" stderr; then
         refusal=$megabytes
-        check 'the hint tells what helps' grep -q "hint: a higher '--data-gpu-memory'.*'--share-work off'" stderr
+        check 'the hint tells what helps' grep -q "'--data-gpu-memory [0-9]*' is enough" stderr
+        enough=$(grep -o "data-gpu-memory [0-9]*' is enough" stderr | grep -o '[0-9]*')
     fi
     if [ "$code" -eq 0 ]; then
         limited=$(grep -o 'work sharing: at most [0-9.]* % of a batch, because GPU:0 has no memory for more' stderr)
@@ -84,6 +85,9 @@ done
 check 'a limit that is too small is refused' test -n "$refusal"
 check 'one that is a little too small makes the part smaller' test -n "$limited"
 if [ -n "$refusal" ]; then
+    done_with "${base[@]}" --batch-size 24 "${pair[@]}" --output limit --steps 1 --share-work on \
+        --data-gpu-memory "$enough"
+    rm -rf limit
     done_with "${base[@]}" --batch-size 24 "${pair[@]}" --output limit --steps 1 --share-work auto \
         --data-gpu-memory "$refusal"
     said auto 'work sharing: stays off, because a replica of the model would take .* of GPU:0'

@@ -37,7 +37,7 @@ metrics() {
 corpus tones 16
 
 # ---- refusals ----
-refused 1 "'--output DIR' is missing" 'help' train --train-data tones
+refused 1 "'--output DIR' is missing" "folder of the run: 'myxtts train --train-data tones --output tones-run'" train --train-data tones
 refused 1 'there is nothing to train on' 'train-data' train --output none
 refused 1 'no model size' 'tiny, small' train --train-data tones --output r0 --model-size huge
 refused 2 'none' '.' train --train-data none --output r1
@@ -55,7 +55,7 @@ check "a refusal leaves no folder" test ! -e r7
 refused 3 'cuda:3' '.' train --train-data tones --output r8 --device cuda:3
 refused 1 'training.batchsize' 'batch_size' train --train-data tones --output r9 --set training.batchsize=2
 cores=$(nproc)
-refused 3 'which has ' 'batch-size' train --train-data tones --output r10 "${small[@]}" \
+refused 3 'which has ' '--model-gpu-memory [0-9]*. is enough' train --train-data tones --output r10 "${small[@]}" \
     --set device.model_memory_mb=$((4 * cores + 3))
 refused 1 "one of: basic, enhanced, plateau_breaker" '.' train --train-data tones --output r11 \
     --set training.optimization_level=turbo
@@ -186,6 +186,24 @@ check "says so" grep -q 'nothing better since step 2' stderr
 done_with train --train-data tones --output tuned "${small[@]}" --init-from whole --steps 2
 check "begins with the old weights" grep -q 'weights from whole' stderr
 check "begins at step 1" grep -q '^{"step":1,' tuned/metrics.jsonl
+# The network of a checkpoint is what it was: whoever asks for another one is told.
+before=$(cksum whole/config.yaml whole/checkpoints/*)
+refused 1 'is another one (tiny, width 32, heads 2, blocks 1 and 2, hidden 64) than was asked for (small, width 32' \
+    'a run goes on with the network it has' train --resume whole --model-size small --steps 30
+refused 1 'than was asked for (tiny, width 64' 'the network it has' train --resume whole --set model.width=64 --steps 30
+check "the run is as it was" test "$(cksum whole/config.yaml whole/checkpoints/*)" = "$before"
+refused 1 'than was asked for (tiny, width 64' "or begin without '--init-from'" train --train-data tones --output r13 \
+    --set model.width=64 --init-from whole --steps 2
+refused 1 'than was asked for (small, width 256' "or begin without" train --train-data tones --output r13 \
+    --model-size small --init-from whole --steps 2
+printf 'model:\n  hidden: 128\n' >wide.yaml
+refused 1 'hidden 128)' "or begin without" train --train-data tones --output r13 --config wide.yaml --init-from whole --steps 2
+check "a refusal leaves no folder" test ! -e r13
+done_with train --train-data tones --output taken --set data.tokens=chars --batch-size 4 --init-from whole --steps 1
+check "without a word about it, it is that of the checkpoint, and named" \
+    grep -q 'the network is that of whole/.*: tiny, width 32, heads 2, blocks 1 and 2, hidden 64$' stderr
+check "and config.yaml has it" grep -q '^  width: 32$' taken/config.yaml
+done_with train --resume taken --steps 2 --set model.width=32
 printf 'not a checkpoint' >broken.safetensors
 refused 2 'broken.safetensors' '.' train --train-data tones --output r12 "${small[@]}" --init-from broken.safetensors
 sed -i '1d' tones/metadata.csv

@@ -89,8 +89,12 @@ holds 'what is missing has a reason and a remedy' '!grep { !$_->{available} && (
 check "nothing but the JSON" test "$(head -c 1 one.json)" = '{'
 
 # ---- what fails before any device is open, and where ----
-fails 1 "Multi-GPU Mode needs a data and a model device: '--data-gpu 0' is given, '--model-gpu' is not" \
+fails 1 "Multi-GPU Mode needs a data and a model device: '--data-gpu 0' names one, '--model-gpu' names none" \
     'this would work: .myxtts validate ' "${small[@]}" --data-gpu 0 --json half.json
+# The hint knows the devices that check 1 found.
+listed=$(sed -n 's/^   ✅ \([a-z]*:[0-9]*\): .*/\1/p' stdout | sort -u | paste -sd ' ')
+hinted=$(sed -n 's/^      hint: devices here: \([^;]*\);.*/\1/p' stdout | tr -d ',' | tr ' ' '\n' | sort | paste -sd ' ')
+check "devices in the list ($listed) and in the hint ($hinted)" test "$listed" = "$hinted"
 check "the others are not tried" test "$(grep -c 'not tried: check 2 did not pass' stdout)" -eq 4
 statuses 'half' half.json pass fail skipped skipped skipped skipped
 holds 'half: counts' '!$r->{passed} && $r->{failed} == 1 && $r->{skipped} == 4 && $r->{exit_code} == 1' half.json
@@ -103,6 +107,14 @@ if json '1 / !grep { $_->{name} eq "cuda" && $_->{available} } @{$c->[0]{values}
     fails 3 'backend cuda was asked for and is not available' '.' "${small[@]}" --backend cuda --json cuda.json
     statuses 'cuda' cuda.json fail skipped skipped skipped skipped skipped
 fi
+
+# ---- one limit: the number in the hint is enough, and the one below it is not ----
+fails 3 'which has ' '--model-gpu-memory [0-9]*. is enough' "${small[@]}" --backend cpu --model-gpu-memory $((4 * cores + 3))
+enough=$(grep -o -- '--model-gpu-memory [0-9]*. is enough' stdout | grep -o '[0-9]*')
+done_with "${small[@]}" --backend cpu --model-gpu-memory "$enough"
+fails 3 'which has ' "'--model-gpu-memory $enough' is enough" "${small[@]}" --backend cpu --model-gpu-memory $((enough - 1))
+check "no limit is said to have what is needed" perl -e 'local $/; $_ = <STDIN>;
+    exit(/would take (\S+ \S+) of .*, which has (\S+ \S+) left/ && $1 eq $2)' <stdout
 
 # ---- wrong usage is no check ----
 refused 1 'there is no model size "huge"' 'tiny, small' "${small[@]}" --model-size huge
@@ -146,7 +158,7 @@ if [ "$cores" -ge 2 ]; then
 
     # ---- devices that are not there ----
     fails 3 "Insufficient GPUs for Multi-GPU Mode: '--model-gpu 5' does not exist, cpu has 2 devices" \
-        'this would work: .myxtts validate --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1' "${small[@]}" \
+        'this would work: .myxtts validate --set model.width=32 .* --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1' "${small[@]}" \
         --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 5
     done_with "${small[@]}" --backend cpu --data-gpu 0 --model-gpu 1 --allow-single --json fallback.json
     said 'fallback' '⚠️  One device instead of two: Multi-GPU requires at least 2 GPUs'
@@ -155,15 +167,22 @@ if [ "$cores" -ge 2 ]; then
 
     # ---- limits ----
     half=$(((cores + 1) / 2)) # cores of a device: each takes memory of its own
-    fails 3 'of the limit of ' 'the tiny model needs .*: raise .--model-gpu-memory' validate "${pair[@]}" \
+    fails 3 'which has ' '--model-gpu-memory [0-9]*. is enough' validate "${pair[@]}" \
         --model-gpu-memory $((5 * half + 40)) --json tight.json
+    enough=$(grep -o -- '--model-gpu-memory [0-9]*. is enough' stdout | grep -o '[0-9]*')
     statuses 'tight' tight.json pass pass fail pass pass skipped
     holds 'tight: the limit is that of the flag' \
         "\$c->[1]{values}{devices}[1]{limit_bytes} == $((5 * half + 40)) << 20" tight.json
-    fails 3 'of the limit of ' 'would fit; or raise .--data-gpu-memory' "${small[@]}" "${pair[@]}" --batch-size 32 \
+    done_with validate "${pair[@]}" --model-gpu-memory "$enough"
+    fails 3 'which has ' "'--model-gpu-memory $enough' is enough" validate "${pair[@]}" --model-gpu-memory $((enough - 1))
+    fails 3 'which has ' '--data-gpu-memory [0-9]*. is enough' "${small[@]}" "${pair[@]}" --batch-size 32 \
         --data-gpu-memory $((5 * half + 4)) --json narrow.json
+    enough=$(grep -o -- '--data-gpu-memory [0-9]*. is enough' stdout | grep -o '[0-9]*')
+    done_with "${small[@]}" "${pair[@]}" --batch-size 32 --data-gpu-memory "$enough"
+    fails 3 'which has ' "'--data-gpu-memory $enough' is enough" "${small[@]}" "${pair[@]}" --batch-size 32 \
+        --data-gpu-memory $((enough - 1))
     statuses 'narrow' narrow.json pass pass pass pass pass fail
-    fails 3 'a limit of 1000000000 MB is more than cpu:1 has' 'give .--model-gpu-memory. at most' "${small[@]}" \
+    fails 3 'a limit of 1000000000 MiB is more than cpu:1 has' 'give .--model-gpu-memory. at most' "${small[@]}" \
         "${pair[@]}" --model-gpu-memory 1000000000
 fi
 

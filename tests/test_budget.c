@@ -42,6 +42,49 @@ static void test_bytes_text(void **state)
     assert_string_equal(mx_bytes_text(UINT64_MAX, text), "16.0 EiB");
 }
 
+static void compared(uint64_t need, uint64_t have, const char *need_words, const char *have_words)
+{
+    char a[MX_BYTES_TEXT_BYTES], b[MX_BYTES_TEXT_BYTES];
+    mx_bytes_compare(need, have, a, b);
+    assert_string_equal(a, need_words);
+    assert_string_equal(b, have_words);
+}
+
+static void test_needs_are_rounded_up_and_rooms_down(void **state)
+{
+    (void)state;
+    const uint64_t mib = UINT64_C(1) << 20;
+    compared(255 * mib + 1, 255 * mib - 1, "256 MiB", "254 MiB");
+    compared(255 * mib, 255 * mib, "255 MiB", "255 MiB"); /* it fits */
+    compared(255 * mib + 2, 255 * mib + 1, "256 MiB", "255 MiB");
+    compared(255 * mib, 255 * mib - 1, "255 MiB", "254 MiB");
+    compared(UINT64_C(3) << 30, (UINT64_C(3) << 30) - 1, "3.00 GiB", "2.99 GiB");
+    compared(1000, 999, "1000 B", "999 B");
+    compared(1025, 1024, "1.01 KiB", "1.00 KiB");
+    compared(0, 0, "0 B", "0 B");
+    compared(UINT64_MAX, UINT64_MAX - 1, "16.0 EiB", "15.9 EiB");
+    compared((100 << 20) + 300, (100 << 20) + 299, "101 MiB", "100 MiB");
+    assert_int_equal(mx_bytes_mib(0), 0);
+    assert_int_equal(mx_bytes_mib(1), 1);
+    assert_int_equal(mx_bytes_mib(mib), 1);
+    assert_int_equal(mx_bytes_mib(mib + 1), 2);
+    assert_int_equal(mx_bytes_mib(UINT64_MAX), UINT64_C(1) << 44);
+}
+
+/* Whatever the two are, the words of the larger one are not those of the smaller one. */
+static void test_words_differ_as_sizes_do(void **state)
+{
+    (void)state;
+    char need[MX_BYTES_TEXT_BYTES], have[MX_BYTES_TEXT_BYTES];
+    for (int shift = 0; shift < 63; shift++)
+        for (uint64_t low = 0; low < 40; low++)
+            for (uint64_t more = 1; more < 4; more++) {
+                const uint64_t size = (UINT64_C(1) << shift) + low * ((UINT64_C(1) << shift) / 40);
+                mx_bytes_compare(size + more, size, need, have);
+                assert_string_not_equal(need, have);
+            }
+}
+
 static void test_accounts(void **state)
 {
     (void)state;
@@ -319,12 +362,20 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes_text),   cmocka_unit_test(test_accounts),
-        cmocka_unit_test(test_limit),        cmocka_unit_test(test_owners),
-        cmocka_unit_test(test_wrong_credit), cmocka_unit_test(test_json),
-        cmocka_unit_test(test_watch_steady), cmocka_unit_test(test_watch_every_step),
-        cmocka_unit_test(test_watch_halves), cmocka_unit_test(test_watch_restart),
-        cmocka_unit_test(test_recommended),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_bytes_text),
+        cmocka_unit_test(test_needs_are_rounded_up_and_rooms_down),
+        cmocka_unit_test(test_words_differ_as_sizes_do),
+        cmocka_unit_test(test_accounts),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_owners),
+        cmocka_unit_test(test_wrong_credit),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_watch_steady),
+        cmocka_unit_test(test_watch_every_step),
+        cmocka_unit_test(test_watch_halves),
+        cmocka_unit_test(test_watch_restart),
+        cmocka_unit_test(test_recommended),
+        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

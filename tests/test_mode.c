@@ -275,14 +275,14 @@ static void test_contradictions(void **state)
     struct mx_mode_request r = request();
     machine_set(0, 0, 0, 4);
     r.data_gpu = 0;
-    refused(r, MX_ERR_USAGE, "❌ Multi-GPU Mode needs a data and a model device: '--data-gpu 0' is given, '--model-gpu'",
+    refused(r, MX_ERR_USAGE, "❌ Multi-GPU Mode needs a data and a model device: '--data-gpu 0' names one, '--model-gpu'",
             "'myxtts train --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1'");
     r = request();
     r.model_gpu = 1;
-    refused(r, MX_ERR_USAGE, "'--model-gpu 1' is given, '--data-gpu' is not", "--allow-single");
+    refused(r, MX_ERR_USAGE, "'--model-gpu 1' names one, '--data-gpu' names none", "--allow-single");
     r = request();
     r.model_device = "cpu:1";
-    refused(r, MX_ERR_USAGE, "'--model-device cpu:1' is given, '--data-device' is not",
+    refused(r, MX_ERR_USAGE, "'--model-device cpu:1' names one, '--data-device' names none",
             "'myxtts train --cpu-devices 2 --data-device cpu:0 --model-device cpu:1'");
     r = request();
     r.data_gpu = r.model_gpu = 1;

@@ -166,7 +166,7 @@ static void test_help(void **state)
     const struct mx_option_group groups[MX_OPTION_GROUPS] = {
         {"Options", own_options, sizeof own_options / sizeof own_options[0], &own},
         {"All commands", shared_options, sizeof shared_options / sizeof shared_options[0], &shared}};
-    assert_int_equal(mx_options_help(&page, groups, &text), 0);
+    assert_int_equal(mx_options_help(&page, groups, MX_WORDS_ENGLISH, &text), 0);
     assert_non_null(
         strstr(text.data, "myxtts test: try the options\n\nUsage: myxtts test [OPTIONS] [NAME...]\n\nFirst"));
     assert_non_null(strstr(text.data, "\nSecond one.\n\nOptions:\n"));
@@ -183,12 +183,40 @@ static void test_help(void **state)
     bool done = false;
     for (uint64_t nth = 1; !done; nth++) {
         mx_alloc_fail_at(nth);
-        const int rc = mx_options_help(&page, groups, &text);
+        const int rc = mx_options_help(&page, groups, MX_WORDS_ENGLISH, &text);
         mx_alloc_fail_at(0);
         done = rc == 0;
         if (!done) assert_int_equal(rc, MX_ERR_NO_MEMORY);
         mx_text_release(&text);
     }
+}
+
+/* The line as it was given, but for some options. */
+static void lined(const char *expected, int count, const char *const *arguments)
+{
+    char *argv[80];
+    struct mx_text text = {0};
+    static const char *const without[] = {"cpu-devices", "config", "verbose", NULL};
+    const struct mx_option_group groups[MX_OPTION_GROUPS] = {
+        {"Options", own_options, sizeof own_options / sizeof own_options[0], &own},
+        {"All commands", shared_options, sizeof shared_options / sizeof shared_options[0], &shared}};
+    memcpy(argv, arguments, (size_t)count * sizeof argv[0]);
+    assert_int_equal(mx_options_line(groups, count, argv, without, &text), 0);
+    assert_string_equal(text.data, expected);
+    mx_text_release(&text);
+}
+#define LINED(expected, ...)                                                                                           \
+    lined(expected, (int)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)), (const char *[]){__VA_ARGS__})
+
+static void test_line(void **state)
+{
+    (void)state;
+    LINED(" --json a --set a.b=1 --log-level error", "--json", "--cpu-devices", "4", "a", "-n4", "-v", "--set", "a.b=1",
+          "-c", "x", "--log-level", "error", "--config=y", "--cpu-devices=2");
+    LINED(" --set \"a b\" --set \"it's\" --color=blue", "--set", "a b", "--set", "it's", "--color=blue", "-c", "");
+    LINED(" --set 'a\"b' '$x' '\\' '!' 'it'\\''s $5' \"\"", "--set", "a\"b", "$x", "\\", "!", "it's $5", "");
+    LINED(" -- -n 4", "-v", "--", "-n", "4");
+    LINED(" آوا", "آوا");
 }
 
 int main(void)
@@ -197,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_good),
         cmocka_unit_test(test_wrong),
         cmocka_unit_test(test_help),
+        cmocka_unit_test(test_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

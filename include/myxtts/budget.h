@@ -67,6 +67,12 @@ void mx_budget_watch_restart(struct mx_budget *budget);
 /* Bytes for people: "512 B", "1.50 MiB", "23.4 GiB". Returns `out`. */
 #define MX_BYTES_TEXT_BYTES 16
 const char *mx_bytes_text(uint64_t bytes, char out[MX_BYTES_TEXT_BYTES]);
+/* What is needed, rounded up, and what there is, rounded down: where the one is more than the other, so are the words.
+ */
+void mx_bytes_compare(uint64_t need, uint64_t have, char need_out[MX_BYTES_TEXT_BYTES],
+                      char have_out[MX_BYTES_TEXT_BYTES]);
+/* The least whole number of MiB that holds so many bytes: what a flag for a limit takes. */
+uint64_t mx_bytes_mib(uint64_t bytes);
 
 /* Recommended limits from a device's total: data 0.33, model 0.67 (the same fractions when both share one device). */
 enum mx_device_role { MX_ROLE_DATA, MX_ROLE_MODEL };

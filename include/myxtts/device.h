@@ -60,12 +60,15 @@ struct mx_device_info {
     struct mx_device_caps caps;
     uint64_t work_bytes;   /* that a stream takes for itself when it first runs operations of all kinds: scratch and the
                               like, charged to its budget */
+    uint64_t sound_bytes;  /* the same of a stream that makes features of sound and nothing else */
     char bf16_missing[96]; /* without caps.bf16_multiply: what it would take ("the processor has no avx512_bf16"), or ""
                             */
     char bf16_by[24];      /* with caps.bf16_multiply: what multiplies them ("AMX", "tensor cores") */
     char bf16_slow[96];    /* the same without caps.bf16_fast: what would be faster, and why it is not used */
     char products[16];     /* the library that multiplies its matrices: "CLBlast"; "": this program's own kernels */
     char products_missing[96]; /* one that would do it faster: "CLBlast is not installed: …"; "" if there is none */
+    char kernels[32];     /* of its several sets of kernels the one that runs: "AVX2, 6×16 tile"; "": it has one */
+    char kernels_why[96]; /* and why: "the processor has AVX2, and this build is for native" */
 };
 
 /* ---- devices: opened by registry.h ---- */

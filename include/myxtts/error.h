@@ -47,13 +47,15 @@ enum mx_error_code {
 #undef X
 };
 
+#define MX_ERROR_HINT_BYTES 2048 /* room for a whole command line */
+
 /* The last error of a thread. Copy it to carry an error from one thread to another. */
 struct mx_error {
-    int code;          /* one of enum mx_error_code; 0: none */
-    int line;          /* where it was detected */
-    const char *file;  /* static string, relative to the source root */
-    char message[512]; /* what happened, one line, no full stop at the end */
-    char hint[512];    /* what to do about it; "" if nothing helps */
+    int code;                       /* one of enum mx_error_code; 0: none */
+    int line;                       /* where it was detected */
+    const char *file;               /* static string, relative to the source root */
+    char message[512];              /* what happened, one line, no full stop at the end */
+    char hint[MX_ERROR_HINT_BYTES]; /* what to do about it; "" if nothing helps */
 };
 
 /* Stores an error for this thread and returns `code`. `hint` may be NULL; it is copied. */

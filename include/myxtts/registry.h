@@ -13,6 +13,7 @@
 #define MYXTTS_REGISTRY_H
 
 #include "myxtts/device.h"
+#include "myxtts/error.h"
 
 struct mx_backend;
 struct mx_registry;
@@ -40,8 +41,8 @@ struct mx_backend_status {
     bool compiled;    /* part of this build */
     bool available;   /* initialised and has devices */
     int device_count;
-    char reason[512]; /* why not available; "" if it is */
-    char hint[512];   /* what would make it available */
+    char reason[512];               /* why not available; "" if it is */
+    char hint[MX_ERROR_HINT_BYTES]; /* what would make it available */
 };
 
 /* `backends` NULL: mx_backends. Splits, validates and counts devices; takes no device memory. */

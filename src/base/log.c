@@ -8,10 +8,12 @@
 #include "base/log.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "myxtts/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -74,9 +76,12 @@ static void put(const char *text)
 /* Without the control bytes that could play tricks on a terminal: names of files may hold anything. */
 static void put_clean(const char *text)
 {
-    for (; *text; text++) {
-        const bool bad = ((unsigned char)*text < 0x20 && *text != '\n' && *text != '\t') || *text == 0x7f;
-        put_bytes(bad ? "?" : text, 1);
+    for (size_t left = strlen(text); left > 0;) {
+        const bool blank = *text == '\n' || *text == '\t';
+        const size_t step = blank ? 1 : mx_text_printable(text, left);
+        put_bytes(step > 0 ? text : "?", step > 0 ? step : 1);
+        text += step > 0 ? step : 1;
+        left -= step > 0 ? step : 1;
     }
 }
 
@@ -260,6 +265,16 @@ static void write_record(enum mx_log_level level, const char *message, const str
 
 /* ---- what callers see ---- */
 
+/* Without waiting for the reader of a pipe: one that has none is an error. */
+static FILE *file_open(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (fd < 0) return NULL;
+    FILE *const file = fcntl(fd, F_SETFL, O_APPEND) == 0 ? fdopen(fd, "a") : NULL;
+    if (file == NULL) close(fd);
+    return file;
+}
+
 int mx_log_configure(const struct mx_log_options *options)
 {
     static const struct mx_log_options defaults = {.level = MX_LOG_INFO};
@@ -269,7 +284,7 @@ int mx_log_configure(const struct mx_log_options *options)
         return MX_FAIL(MX_ERR_ARGUMENT, "choose debug, info, warn, error or silent", "log level %d is out of range",
                        (int)options->level);
     }
-    if (options->file && !(file = fopen(options->file, "ae"))) {
+    if (options->file && !(file = file_open(options->file))) {
         return MX_FAIL(MX_ERR_IO, "name a file in a folder that exists and that you may write to",
                        "cannot open log file \"%s\": %s", options->file, strerror(errno));
     }
@@ -360,8 +375,8 @@ void mx_log_live_draw(const char *text)
     const bool had_line = logger.live[0] != '\0';
     size_t used = 0;
     for (int column = 0; column < columns && *text && used + 4 < sizeof logger.live; column++) {
-        const size_t step = mx_utf8_sequence(text, strlen(text));
-        if (step == 0 || (unsigned char)*text < 0x20 || *text == 0x7f) {
+        const size_t step = mx_text_printable(text, strlen(text));
+        if (step == 0) {
             logger.live[used++] = '?';
             text++;
         } else {

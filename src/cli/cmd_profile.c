@@ -224,7 +224,7 @@ out:
 static int run(const void *given, const struct mx_option_list *operands)
 {
     const struct values *const values = given;
-    struct mx_train_job job = {.request = {.command = COMMAND_PROFILE}};
+    struct mx_train_job job = {.request = {.command = mx_command_line(false), .accum = "--set training.grad_accum="}};
     struct mx_profile_corpus corpus = {0};
     struct mx_interrupt interrupt;
     (void)operands; /* the page takes none, so the parser refused them */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -26,7 +27,7 @@ struct values {
     struct mx_pipeline_flags pipeline;
     const char *config;
     struct mx_option_list set;
-    bool dry_run, mixed_precision, augment, batch_per_rank;
+    bool allow_rejects, dry_run, mixed_precision, augment, batch_per_rank;
     const char *rank_timeout;
 };
 
@@ -47,11 +48,13 @@ static const struct mx_option options[] = {
     STRING(val_data, "val-data", "DIR", "5 % of the rows", "Folder or manifest file of the validation rows."),
     {MX_OPTION_STRING(struct values, output, "output", "DIR", NULL, "Folder of the new run. Must be given for one."),
      .letter = 'o'},
-    STRING(resume, "resume", "RUN", NULL,
-           "Go on with the run in this folder exactly where its newest checkpoint was: weights, optimizer, order of "
-           "the data, settings. Settings given here as well replace those of the run."),
-    STRING(init_from, "init-from", "FILE", NULL,
-           "Begin a new run with the weights of this checkpoint (or run folder); everything else is new."),
+    STRING(
+        resume, "resume", "RUN", NULL,
+        "Go on with the run in this folder exactly where its newest checkpoint was: weights, optimizer, order of "
+        "the data, settings. Settings given here as well replace those of the run, but for the size of the network."),
+    STRING(
+        init_from, "init-from", "FILE", NULL,
+        "Begin a new run with the network and the weights of this checkpoint (or run folder); everything else is new."),
     {MX_OPTION_FLAG(struct values, partial, "partial",
                     "With --init-from: take the tensors that fit and begin anew with the others.")},
     STRING(model_size, "model-size", "NAME", "tiny", "tiny, small, normal, base or big; see --dry-run."),
@@ -71,6 +74,8 @@ static const struct mx_option options[] = {
     {MX_OPTION_CHOICE(struct values, tensorboard, "tensorboard", "on|off", mx_pipeline_switch, "on",
                       "Write event files for TensorBoard into tensorboard/ of the run folder.")},
     MX_DASHBOARD_OPTIONS(struct values),
+    {MX_OPTION_FLAG(struct values, allow_rejects, "allow-rejects",
+                    "Train on a folder even if more than 5 % of its rows cannot be used.")},
     {MX_OPTION_FLAG(struct values, augment, "augment",
                     "Change each recording a little in each epoch; 'myxtts config' shows how, under data.augment.")},
     MX_PIPELINE_OPTIONS(struct values),
@@ -79,7 +84,8 @@ static const struct mx_option options[] = {
                     "on a GPU. On devices that 'myxtts devices' shows with bf16; refused on others.")},
     {MX_RANKS_OPTION_TIMEOUT(struct values)},
     {MX_OPTION_FLAG(struct values, dry_run, "dry-run",
-                    "Print the sizes of the network and the memory that training would take, and end.")},
+                    "Print the sizes of the network and the memory that training would take, and end; with exit code 3 "
+                    "if it does not fit.")},
     MX_SETTINGS_OPTIONS(struct values),
 };
 
@@ -131,6 +137,7 @@ static int flags_apply(const struct values *values, struct mx_settings *settings
         MX_TRY(mx_settings_flag(settings, flags[i].flag, flags[i].key, text));
     }
     if (values->batch_per_rank) MX_TRY(mx_settings_flag(settings, "batch-per-rank", "training.batch_per_rank", "true"));
+    if (values->allow_rejects) MX_TRY(mx_settings_flag(settings, "allow-rejects", "data.allow_rejects", "true"));
     if (values->augment) MX_TRY(mx_settings_flag(settings, "augment", "data.augment", "true"));
     if (values->tensorboard != NULL)
         MX_TRY(mx_settings_flag(settings, "tensorboard", "training.tensorboard",
@@ -175,6 +182,39 @@ out:
     return rc;
 }
 
+/* The line that was given with a folder for the run: one of the corpus's name that is not there yet. */
+static int output_suggest(const struct values *v)
+{
+    struct mx_text text = {0};
+    char *name = NULL;
+    const char *const corpus = v->train_data != NULL ? v->train_data : "my";
+    size_t end = strlen(corpus);
+    while (end > 1 && corpus[end - 1] == '/') end--;
+    size_t begin = end;
+    while (begin > 0 && corpus[begin - 1] != '/') begin--;
+    const size_t stem = begin < end && corpus[begin] != '.' ? strcspn(corpus + begin, "./") : 0;
+    const char *const part = stem > 0 ? corpus + begin : "my";
+    MX_FAIL(MX_ERR_USAGE, NULL, "'--output DIR' is missing");
+    for (int i = 1; name == NULL; i++) {
+        char number[16] = "";
+        if (i > 1) snprintf(number, sizeof number, "-%d", i);
+        name = mx_format("%.*s-run%s", (int)(stem > 0 ? stem : 2), part, number);
+        if (name == NULL) return MX_ERR_NO_MEMORY;
+        if (access(name, F_OK) != 0) break;
+        mx_free(name);
+        name = NULL;
+    }
+    mx_text_append(&text, "%s --output ", mx_command_line(true));
+    mx_text_append_shell(&text, name);
+    if (text.failure == 0 && (v->train_data != NULL || v->config != NULL || v->set.count > 0))
+        mx_error_hint("name the folder of the run: '%s'", text.data);
+    else
+        mx_error_hint("give '--train-data DIR', the recordings, and '--output DIR', the folder of the run");
+    mx_text_release(&text);
+    mx_free(name);
+    return MX_ERR_USAGE;
+}
+
 static int usage_check(const struct values *v)
 {
     const char *const hint = "see 'myxtts train --help'";
@@ -188,8 +228,7 @@ static int usage_check(const struct values *v)
                        "'--resume' takes the settings of the run: '--config' contradicts it");
     if (v->partial && v->init_from == NULL)
         return MX_FAIL(MX_ERR_USAGE, hint, "'--partial' belongs to '--init-from', which is not given");
-    if (v->resume == NULL && v->output == NULL && !v->dry_run)
-        return MX_FAIL(MX_ERR_USAGE, hint, "'--output DIR' is missing");
+    if (v->resume == NULL && v->output == NULL && !v->dry_run) return output_suggest(v);
     return 0;
 }
 
@@ -238,13 +277,29 @@ out:
 
 /* ---- running ---- */
 
+/* Does the command line say anything about the size of the network? */
+static bool size_said(const struct values *v)
+{
+    static const char *const keys[] = {"model.size",           "model.width",          "model.heads",
+                                       "model.encoder_blocks", "model.decoder_blocks", "model.hidden"};
+    bool said = v->model_size != NULL;
+    for (size_t i = 0; i < v->set.count; i++)
+        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+            const size_t length = strlen(keys[k]);
+            said = said || (strncmp(v->set.items[i], keys[k], length) == 0 && v->set.items[i][length] == '=');
+        }
+    return said;
+}
+
 static int run(const void *given, const struct mx_option_list *operands)
 {
     const struct values *const values = given;
-    struct mx_train_job job = {.request = {.output = values->output,
+    struct mx_train_job job = {.request = {.command = mx_command_line(false),
+                                           .output = values->output,
                                            .resume = values->resume,
                                            .init_from = values->init_from,
-                                           .partial = values->partial}};
+                                           .partial = values->partial,
+                                           .size_said = size_said(values)}};
     struct mx_dashboard *dashboard = NULL;
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = usage_check(values);
@@ -255,6 +310,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     MX_TRY(mx_train_job_open(&job, values->dry_run));
     if (values->dry_run) {
         if (mx_train_ranks_first(&job)) MX_TRY(plan_print(&job));
+        MX_TRY(mx_train_plan_check(&job));
         goto out;
     }
     MX_TRY(mx_train_dashboard_open(&job, values->dashboard_token, &dashboard));
@@ -266,12 +322,14 @@ static int run(const void *given, const struct mx_option_list *operands)
     MX_TRY(mx_train_job_run(&job));
     printf("%s: step %" PRId64 " of %" PRId64 "\n", job.run, mx_trainer_state(job.trainer)->step, job.steps);
 out:
+    if (rc < 0) rc = mx_train_job_failed(&job, rc);
     rc = mx_train_ranks_fail(&job, rc);
+    const struct mx_error failure = *mx_error_last(); /* streams that failed say so again when they end */
     mx_dashboard_close(dashboard);
     mx_train_job_close(&job);
     mx_train_ranks_close(&job);
     mx_config_release(&mx_settings_schema, &job.settings);
-    return rc;
+    return rc < 0 ? mx_error_restore(&failure) : rc;
 }
 
 const struct mx_command mx_command_train = {

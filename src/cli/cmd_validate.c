@@ -134,7 +134,8 @@ static int summary(const struct mx_validate_report *r)
 static int run(const void *given, const struct mx_option_list *operands)
 {
     const struct values *const values = given;
-    struct mx_validate v = {.job = {.request = {.command = MX_VALIDATE_COMMAND}}};
+    struct mx_validate v = {
+        .job = {.request = {.command = mx_command_line(false), .accum = "--set training.grad_accum="}}};
     struct mx_interrupt interrupt;
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = settings_read(values, &v.job.settings);

@@ -62,9 +62,9 @@ const struct mx_option *mx_command_globals(size_t *count)
     return global_options;
 }
 
-/* Fills `list` with the subcommands for the page of the program. */
-static struct mx_option_page main_page(struct mx_example list[COMMAND_COUNT + 1])
+struct mx_option_page mx_command_program(void)
 {
+    static struct mx_example list[COMMAND_COUNT + 1]; /* the same at every call */
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         list[i] = (struct mx_example){commands[i]->name, commands[i]->page.summary};
     list[COMMAND_COUNT] = (struct mx_example){"help", "show this page, or that of a command"};
@@ -78,7 +78,7 @@ static struct mx_option_page main_page(struct mx_example list[COMMAND_COUNT + 1]
             "error.\nExit codes: 0 done, 1 wrong usage or settings, 2 bad data or files, 3 device or memory, "
             "4 interrupted but saved.",
         .commands = list,
-        .command_count = COMMAND_COUNT + 1,
+        .command_count = sizeof list / sizeof list[0],
         MX_PAGE_EXAMPLES(main_examples),
     };
 }
@@ -86,7 +86,7 @@ static struct mx_option_page main_page(struct mx_example list[COMMAND_COUNT + 1]
 static int help_print(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS])
 {
     struct mx_text text = {0};
-    const int rc = mx_options_help(page, groups, &text);
+    const int rc = mx_options_help(page, groups, mx_catalogue_language(), &text);
     if (rc == 0) fputs(text.data, stdout);
     mx_text_release(&text);
     return rc;
@@ -104,8 +104,8 @@ static const struct mx_command *command_find(const char *name)
         mx_text_nearest_offer(&nearest, commands[i]->name);
     }
     MX_FAIL(MX_ERR_USAGE, NULL, "unknown command %s", mx_text_quote(quoted, sizeof quoted, name));
-    if (mx_former_find(mx_former_commands, name) != NULL)
-        mx_error_hint("%s", mx_former_find(mx_former_commands, name));
+    if (mx_former_command(name) != NULL)
+        mx_error_hint("%s", mx_former_command(name));
     else if (mx_text_nearest_best(&nearest) != NULL)
         mx_error_hint("did you mean '%s'? 'myxtts --help' lists all commands", mx_text_nearest_best(&nearest));
     else
@@ -164,6 +164,33 @@ static int log_apply(const struct globals *globals)
     return mx_log_configure(&options);
 }
 
+/* ---- the line ---- */
+
+#define LINE_MOST (MX_ERROR_HINT_BYTES * 2 / 3)
+
+static struct mx_text lines[2]; /* without and with devices */
+
+const char *mx_command_line(bool devices)
+{
+    return lines[devices].data;
+}
+
+static int lines_keep(const struct mx_command *command, const struct mx_option_group groups[MX_OPTION_GROUPS],
+                      int count, char **argv)
+{
+    static const char *const without[] = {"dashboard-token", "data-gpu", "model-gpu",   "data-device", "model-device",
+                                          "device",          "backend",  "cpu-devices", NULL};
+    static const char *const secret[] = {"dashboard-token", NULL};
+    for (int i = 0; i < 2; i++) {
+        mx_text_append(&lines[i], "%s", command->page.command);
+        const size_t alone = lines[i].length;
+        const int rc = mx_options_line(groups, count, argv, i == 0 ? without : secret, &lines[i]);
+        if (rc < 0) return rc;
+        if (lines[i].length > LINE_MOST) lines[i].data[alone] = '\0';
+    }
+    return 0;
+}
+
 /* Parses the arguments of one command and runs it. What was read of the log's options holds for the report of a bad
  * argument too. */
 static int command_run(const struct mx_command *command, struct globals *globals, int count, char **argv)
@@ -172,8 +199,8 @@ static int command_run(const struct mx_command *command, struct globals *globals
     struct mx_option_list operands = {.count = 0};
     void *const values = mx_alloc(1, command->values_bytes);
     const struct mx_option_group groups[MX_OPTION_GROUPS] = {
-        {"Options", command->options, command->option_count, values},
-        {"Options of all commands", global_options, sizeof global_options / sizeof global_options[0], globals}};
+        {MX_OPTIONS_OWN, command->options, command->option_count, values},
+        {MX_OPTIONS_COMMON, global_options, sizeof global_options / sizeof global_options[0], globals}};
     if (values == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     const int parsed = mx_options_parse(&command->page, groups, count, argv, false, &operands, &used);
     const struct mx_error bad_argument = *mx_error_last();
@@ -183,9 +210,12 @@ static int command_run(const struct mx_command *command, struct globals *globals
         rc = help_print(&command->page, groups);
     else if (globals->version)
         puts("myxtts " MX_VERSION);
-    else
+    else {
+        MX_TRY(lines_keep(command, groups, count, argv));
         rc = command->run(values, &operands);
+    }
 out:
+    for (int i = 0; i < 2; i++) mx_text_release(&lines[i]);
     mx_free(values);
     return rc;
 }
@@ -205,10 +235,9 @@ static int program_run(int count, char **argv, bool *quietly_wrong)
 {
     int rc = 0, used = 0;
     struct globals globals = {0};
-    struct mx_example list[COMMAND_COUNT + 1];
-    const struct mx_option_page page = main_page(list);
+    const struct mx_option_page page = mx_command_program();
     const struct mx_option_group groups[MX_OPTION_GROUPS] = {
-        {"Options", global_options, sizeof global_options / sizeof global_options[0], &globals}};
+        {MX_OPTIONS_OWN, global_options, sizeof global_options / sizeof global_options[0], &globals}};
     const int parsed = mx_options_parse(&page, groups, count, argv, true, NULL, &used);
     const struct mx_error bad_argument = *mx_error_last();
     MX_TRY(log_apply(&globals));

@@ -75,43 +75,64 @@ struct limit {
     char why[160];
 };
 
-/* The limit of a device that has the given roles (a third and two thirds where both are CPU devices: those share the
- * memory of the machine, so that each has its share). */
+/* The limit of a device that has the given roles. Two CPU devices share the memory of the machine, a third and two
+ * thirds: `rest` is what a limit that was given for the other one leaves of it. */
 static int limit_choose(const struct mx_settings *s, const struct mx_device_info *info, bool data, bool model,
-                        bool shared, struct limit *out)
+                        bool shared, uint64_t rest, struct limit *out)
 {
     int rc = 0;
     char has[MX_BYTES_TEXT_BYTES];
     const struct mx_settings_device *const d = &s->device;
     const enum mx_device_role role = model ? MX_ROLE_MODEL : MX_ROLE_DATA;
     const int64_t given = (data ? d->data_memory_mb : 0) + (model ? d->model_memory_mb : 0);
-    const uint64_t share = shared ? mx_budget_recommended(info->memory_bytes, role) : info->memory_bytes;
+    const uint64_t recommended = mx_budget_recommended(info->memory_bytes, role);
+    const uint64_t share = shared && recommended < rest ? recommended : rest;
     mx_bytes_text(info->memory_bytes, has);
     if (given > 0) {
         out->bytes = (uint64_t)given << 20;
         snprintf(out->why, sizeof out->why, "as given");
         if (out->bytes > info->memory_bytes) {
-            MX_FAIL(MX_ERR_BUDGET, NULL, "a limit of %" PRId64 " MB is more than %s:%d has, which is %s", given,
+            MX_FAIL(MX_ERR_BUDGET, NULL, "a limit of %" PRId64 " MiB is more than %s:%d has, which is %s", given,
                     info->backend, info->index, has);
             MX_TRY(mx_error_hint("give '%s' at most %" PRIu64,
                                  data && !model ? "--data-gpu-memory" : "--model-gpu-memory",
                                  info->memory_bytes >> 20));
         }
     } else if (s->pipeline.memory_isolation) {
-        const uint64_t megabytes =
+        const uint64_t mebibytes =
             (data ? (uint64_t)MX_SETTINGS_DATA_MEMORY_MB : 0) + (model ? (uint64_t)MX_SETTINGS_MODEL_MEMORY_MB : 0);
-        out->bytes = megabytes << 20 < share ? megabytes << 20 : share;
-        if (out->bytes < megabytes << 20)
-            snprintf(out->why, sizeof out->why, "instead of %" PRIu64 " MB: %s:%d has %s%s", megabytes, info->backend,
+        out->bytes = mebibytes << 20 < share ? mebibytes << 20 : share;
+        if (out->bytes < mebibytes << 20)
+            snprintf(out->why, sizeof out->why, "instead of %" PRIu64 " MiB: %s:%d has %s%s", mebibytes, info->backend,
                      info->index, has, shared ? ", which both share" : "");
         else
-            snprintf(out->why, sizeof out->why, "%" PRIu64 " MB, the default of memory isolation", megabytes);
+            snprintf(out->why, sizeof out->why, "%" PRIu64 " MiB, the default of memory isolation", mebibytes);
+    } else if (rest < recommended) {
+        out->bytes = rest;
+        snprintf(out->why, sizeof out->why, "what the other limit leaves of %s", has);
     } else {
-        out->bytes = mx_budget_recommended(info->memory_bytes, role);
+        out->bytes = recommended;
         snprintf(out->why, sizeof out->why, "the recommended share of %s", has);
     }
 out:
     return rc;
+}
+
+/* Two limits on one memory, both given, must fit into it together. */
+static int limits_check(const struct mx_settings_device *d, const struct mx_device_info *info, const char *names[2])
+{
+    char both[MX_BYTES_TEXT_BYTES], has[MX_BYTES_TEXT_BYTES];
+    const uint64_t memory = info->memory_bytes, all = (uint64_t)(d->data_memory_mb + d->model_memory_mb) << 20;
+    if (d->data_memory_mb == 0 || d->model_memory_mb == 0 || all <= memory) return 0;
+    mx_bytes_compare(all, memory, both, has);
+    MX_FAIL(MX_ERR_BUDGET, NULL,
+            "limits of %" PRId64 " MiB for data and %" PRId64 " MiB for the model are %s together, and %s and %s share "
+            "one memory of %s",
+            d->data_memory_mb, d->model_memory_mb, both, names[0], names[1], has);
+    return mx_error_hint("'--data-gpu-memory %" PRIu64 " --model-gpu-memory %" PRIu64
+                         "' would fit, or any two that are at most %" PRIu64 " together",
+                         mx_budget_recommended(memory, MX_ROLE_DATA) >> 20,
+                         mx_budget_recommended(memory, MX_ROLE_MODEL) >> 20, memory >> 20);
 }
 
 /* ---- devices ---- */
@@ -135,18 +156,46 @@ static struct mx_device_info info_of(const struct mx_device_pair *pair, int inde
     return info;
 }
 
+/* Are both limits on one memory, that of the machine? */
+static bool memory_shared(const struct mx_device_pair *pair)
+{
+    return mx_device_pair_multi(pair) && mx_registry_device(pair->registry, 0)->kind == MX_DEVICE_CPU &&
+           mx_registry_device(pair->registry, 1)->kind == MX_DEVICE_CPU;
+}
+
+uint64_t mx_device_pair_room(const struct mx_device_pair *pair, const struct mx_device *device)
+{
+    const bool second = mx_device_pair_multi(pair) && device == pair->model;
+    const uint64_t memory = info_of(pair, second ? 1 : 0).memory_bytes;
+    if (!memory_shared(pair)) return memory;
+    const uint64_t other = mx_budget_limit(mx_device_budget(second ? pair->data : pair->model));
+    return other < memory ? memory - other : 0;
+}
+
+/* What a limit in MiB, 0 for none, leaves of a memory that both share. */
+static uint64_t rest_of(uint64_t memory, bool shared, int64_t given)
+{
+    const uint64_t bytes = (uint64_t)given << 20;
+    return !shared ? memory : bytes < memory ? memory - bytes : 0;
+}
+
 static int pair_open(const struct mx_settings *s, struct mx_device_pair *pair)
 {
     int rc = 0;
     struct limit data, model;
     const struct mx_device_info own[2] = {info_of(pair, 0), info_of(pair, 1)}, *const first = own,
                                 *const second = own + 1;
-    const bool shared = first->kind == MX_DEVICE_CPU && second->kind == MX_DEVICE_CPU;
+    const struct mx_settings_device *const d = &s->device;
+    const bool shared = memory_shared(pair);
+    const char *names[2] = {pair->choice.names[0], pair->choice.names[1]};
     mx_info("🎯 Configuring Multi-GPU Mode...");
     device_say("Data Processing", first);
     device_say("Model Training", second);
-    MX_TRY(limit_choose(s, first, true, false, shared, &data));
-    MX_TRY(limit_choose(s, second, false, true, shared, &model));
+    MX_TRY(
+        limit_choose(s, first, true, false, shared, rest_of(first->memory_bytes, shared, d->model_memory_mb), &data));
+    MX_TRY(
+        limit_choose(s, second, false, true, shared, rest_of(second->memory_bytes, shared, d->data_memory_mb), &model));
+    if (shared) MX_TRY(limits_check(d, first, names));
     MX_TRY(mx_registry_device_open(pair->registry, 0, data.bytes, &pair->data));
     MX_TRY(mx_registry_device_open(pair->registry, 1, model.bytes, &pair->model));
     mx_info("   Set visible devices: GPU %d and GPU %d (%s is %s, %s is %s)", first->index, second->index,
@@ -166,7 +215,7 @@ static int single_open(const struct mx_settings *s, struct mx_device_pair *pair)
     const struct mx_device_info own = info_of(pair, 0), *const info = &own;
     if (pair->choice.fallback[0] != '\0')
         mx_warn("one device instead of two, as '--allow-single' permits: %s", pair->choice.fallback);
-    MX_TRY(limit_choose(s, info, true, true, false, &limit));
+    MX_TRY(limit_choose(s, info, true, true, false, info->memory_bytes, &limit));
     MX_TRY(mx_registry_device_open(pair->registry, 0, limit.bytes, &pair->model));
     pair->data = pair->model;
     if (s->pipeline.memory_isolation) limit_say(pair->choice.names[0], &limit);
@@ -220,6 +269,35 @@ bool mx_device_bf16_slow(const struct mx_device *device, char *out, size_t size)
     return true;
 }
 
+int mx_device_pair_topology(const struct mx_device_pair *pair, enum mx_topology_link *link,
+                            char out[MX_DEVICE_TOPOLOGY_BYTES], const char **remedy)
+{
+    struct mx_topology *topology = NULL;
+    const int rc = mx_topology_open(&topology);
+    if (rc < 0) return rc;
+    *link = mx_topology_between(topology, mx_device_info(pair->data), mx_device_info(pair->model));
+    mx_topology_close(topology);
+    snprintf(out, MX_DEVICE_TOPOLOGY_BYTES, "Topology between %s and %s: %s (%s)", mx_device_logical(pair->data),
+             mx_device_logical(pair->model), mx_topology_word(*link), mx_topology_meaning(*link));
+    *remedy = mx_topology_remedy(*link);
+    return 0;
+}
+
+static void topology_say(const struct mx_device_pair *pair)
+{
+    enum mx_topology_link link;
+    char words[MX_DEVICE_TOPOLOGY_BYTES];
+    const char *remedy = NULL;
+    if (mx_device_pair_topology(pair, &link, words, &remedy) < 0) {
+        mx_warn("how near the two devices are is not known: %s", mx_error_last()->message);
+        mx_error_clear();
+    } else if (remedy != NULL) {
+        mx_warn("%s: a slow path; %s", words, remedy);
+    } else {
+        mx_info("   - %s", words);
+    }
+}
+
 void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer)
 {
     const char *const mode = mx_mode_name(pair->choice.mode);
@@ -230,6 +308,7 @@ void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_
     if (mx_device_pair_multi(pair)) {
         mx_info("   - Data Processing GPU: %d", mx_device_info(pair->data)->index);
         mx_info("   - Model Training GPU: %d", model->index);
+        topology_say(pair);
     } else {
         mx_info("   - Device: %s (%s)%s", mx_device_name(pair->model), model->name,
                 pair->choice.best ? ", the best there is" : "");

@@ -12,6 +12,7 @@
 
 #include "cli/options.h"
 #include "cli/settings.h"
+#include "device/topology.h"
 #include "pipeline/mode.h"
 
 /* What the options below fill. */
@@ -69,10 +70,10 @@ extern const char *const mx_pipeline_sharing[];  /* auto, on, off */
                           "With --share-work: the data device's parts, as STEP:SHARE pairs (0:0.5,15:0.47). The log "  \
                           "of a run tells the list that repeats it.")},                                                \
         {MX_OPTION_FLAG(object, pipeline.memory_isolation, "enable-memory-isolation",                                  \
-                        "A hard memory limit for each device: the next two, or 8192 and 16384 MB.")},                  \
-        {MX_OPTION_STRING(object, pipeline.data_gpu_memory, "data-gpu-memory", "MB", "a third of the device",          \
+                        "A hard memory limit for each device: the next two, or 8192 and 16384 MiB.")},                 \
+        {MX_OPTION_STRING(object, pipeline.data_gpu_memory, "data-gpu-memory", "MiB", "a third of the device",         \
                           "Memory limit of the data device.")},                                                        \
-        {MX_OPTION_STRING(object, pipeline.model_gpu_memory, "model-gpu-memory", "MB", "two thirds of the device",     \
+        {MX_OPTION_STRING(object, pipeline.model_gpu_memory, "model-gpu-memory", "MiB", "two thirds of the device",    \
                           "Memory limit of the model device.")},                                                       \
     {                                                                                                                  \
         MX_OPTION_FLAG(object, pipeline.static_shapes, "enable-static-shapes",                                         \
@@ -98,6 +99,9 @@ int mx_device_pair_open_shared(const struct mx_settings *settings, const char *c
                                struct mx_device_pair *out);
 void mx_device_pair_close(struct mx_device_pair *pair); /* all zero is fine */
 
+/* The most that the limit of one of them can be, while the other one keeps its own. */
+uint64_t mx_device_pair_room(const struct mx_device_pair *pair, const struct mx_device *device);
+
 static inline bool mx_device_pair_multi(const struct mx_device_pair *pair)
 {
     return pair->choice.mode == MX_MODE_MULTI;
@@ -108,8 +112,14 @@ bool mx_device_bf16_slow(const struct mx_device *device, char *out, size_t size)
 #define MX_DEVICE_BF16_BYTES 320 /* room for it */
 #define MX_DEVICE_BF16_HINT  "train without '--mixed-precision' where time counts more than memory"
 
-/* Says how batches will flow: mode, devices, buffer of so many batches, where the model will be; and warns of mixed
- * precision where that saves no time. */
+/* How near the two devices are, in words: "Topology between GPU:0 and GPU:1: PIX (at most one PCIe bridge)". Where
+ * *remedy is not NULL that is a slow path, and it says what would be better. */
+#define MX_DEVICE_TOPOLOGY_BYTES 128
+int mx_device_pair_topology(const struct mx_device_pair *pair, enum mx_topology_link *link,
+                            char out[MX_DEVICE_TOPOLOGY_BYTES], const char **remedy);
+
+/* Says how batches will flow: mode, devices, how near they are, buffer of so many batches, where the model will be; and
+ * warns of a slow path between the devices and of mixed precision where that saves no time. */
 void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer);
 
 #endif

@@ -29,8 +29,8 @@ static const struct mx_config_field device_fields[] = {
     {MX_CONFIG_INT(
          struct mx_settings_device, data_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
          "Memory limit of the data device. 0: with pipeline.memory_isolation 8192 or what the device has, without it "
-         "the recommended share of the device's memory. In Single-GPU Buffered Mode both limits together hold "
-         "for the one device."),
+         "the recommended share of the device's memory. In Single-GPU Buffered Mode the sum of both holds for the one "
+         "device. Two CPU devices share one memory: both limits must fit into it together."),
      .aliases = data_memory_names},
     {MX_CONFIG_INT(
          struct mx_settings_device, model_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
@@ -97,6 +97,8 @@ static const struct mx_config_field data_fields[] = {
                     "What the symbols are: phonemes by espeak-ng, or the characters themselves.")},
     {MX_CONFIG_DOUBLE(DATA, min_seconds, 0, 3600, "0.4", "seconds", "Shorter recordings are left out.")},
     {MX_CONFIG_DOUBLE(DATA, max_seconds, 0, 3600, "20", "seconds", "Longer recordings are left out, never cut.")},
+    {MX_CONFIG_BOOL(DATA, allow_rejects, "false",
+                    "Train on a folder even if more than 5 % of its rows cannot be used.")},
     {MX_CONFIG_BOOL(DATA, caching, "true",
                     "Keep decoded recordings of a folder in the run folder, so that each is decoded once."),
      .aliases = caching_names},
@@ -230,6 +232,18 @@ static const struct mx_config_answer answers[] = {
     {"pin_memory", "true", "host memory for copies is always page-locked where the device gains from that"},
     {"deterministic", "true", "order and results are always a function of the seed, and that costs no speed"},
     {"enable_monitoring", "true", "step times, devices and memory are always watched"},
+    {"n_mels", "80", "mels always have 80 bands"},
+    {"min_audio_length", NULL, "'data.min_seconds' leaves shorter recordings out"},
+    {"max_text_length", NULL, "texts are never cut"},
+    {"max_mel_frames", NULL, "recordings are never cut; 'data.max_seconds' leaves longer ones out"},
+    {"use_phonemes", NULL, "'data.tokens' is phonemes or chars"},
+    {"tokenizer_type", NULL, "'data.tokens' is phonemes or chars"},
+    {"use_huber_loss", "false", "the mel loss is the mean distance; MODEL.md has all losses"},
+    {"huber_delta", NULL, "the mel loss is the mean distance; MODEL.md has all losses"},
+    {"use_label_smoothing", "false", "there is no stop token whose labels could be smoothed: durations are predicted"},
+    {"mel_label_smoothing", "0", "targets are the mels as they are"},
+    {"stop_label_smoothing", NULL, "there is no stop token: durations are predicted"},
+    {"stop_token_positive_weight", NULL, "there is no stop token: durations are predicted"},
     {"pipeline_depth", "2", "each stage on a device always works two batches ahead"},
 };
 

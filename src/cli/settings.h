@@ -47,6 +47,7 @@ struct mx_settings_data {
     char language[8]; /* "auto": by the script of each text */
     enum mx_tokens_mode tokens;
     double min_seconds, max_seconds;
+    bool allow_rejects;
     bool caching;
     int64_t num_workers; /* 0: by the machine */
     double reference_seconds;

@@ -19,6 +19,7 @@
 #include "cli/train_observe.h"
 #include "cli/train_ranks.h"
 #include "corpus/packed.h"
+#include "features/extract.h"
 #include "features/recipe.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
@@ -55,6 +56,27 @@ static bool run_exists(const char *checkpoints)
         found = strncmp(entry->d_name, "step-", 5) == 0;
     closedir(list);
     return found;
+}
+
+int mx_train_job_failed(const struct mx_train_job *job, int code)
+{
+    struct mx_text hint = {0};
+    char *const checkpoints = job->run == NULL ? NULL : mx_format("%s/" MX_CHECKPOINT_FOLDER, job->run);
+    const struct mx_error failure = *mx_error_last();
+    if (checkpoints == NULL || job->trainer == NULL || code == MX_ERR_INTERRUPTED) goto out;
+    mx_text_append(&hint, "%s%s", failure.hint, failure.hint[0] != '\0' ? "; " : "");
+    if (run_exists(checkpoints)) {
+        mx_text_append(&hint, "the last checkpoint is good: 'myxtts train --resume ");
+        mx_text_append_shell(&hint, job->run);
+        mx_text_append(&hint, "' goes on from it");
+    } else {
+        mx_text_append(&hint, "nothing was saved yet: the same command begins again");
+    }
+    if (hint.failure == 0) mx_error_hint("%s", hint.data);
+out:
+    mx_text_release(&hint);
+    mx_free(checkpoints);
+    return code;
 }
 
 /* The folder of this run, with what belongs into it. */
@@ -102,6 +124,76 @@ out:
     return rc;
 }
 
+/* ---- the size of the network ---- */
+
+static bool size_equal(const struct mx_model_size *a, const struct mx_model_size *b)
+{
+    return a->width == b->width && a->heads == b->heads && a->encoder_blocks == b->encoder_blocks &&
+           a->decoder_blocks == b->decoder_blocks && a->hidden == b->hidden;
+}
+
+#define SIZE_BYTES 160
+static const char *size_words(const struct mx_model_size *size, char out[SIZE_BYTES])
+{
+    snprintf(out, SIZE_BYTES, "%s, width %d, heads %d, blocks %d and %d, hidden %d", size->name, (int)size->width,
+             (int)size->heads, (int)size->encoder_blocks, (int)size->decoder_blocks, (int)size->hidden);
+    return out;
+}
+
+/* The size that the settings ask for. */
+static int size_asked(const struct mx_settings_model *m, struct mx_model_size *out)
+{
+    const struct mx_model_size *const named = mx_model_size_find(m->size);
+    if (named == NULL) return mx_error_last()->code;
+    *out = *named;
+    if (m->width > 0) out->width = (int32_t)m->width;
+    if (m->heads > 0) out->heads = (int32_t)m->heads;
+    if (m->encoder_blocks > 0) out->encoder_blocks = (int32_t)m->encoder_blocks;
+    if (m->decoder_blocks > 0) out->decoder_blocks = (int32_t)m->decoder_blocks;
+    if (m->hidden > 0) out->hidden = (int32_t)m->hidden;
+    return 0;
+}
+
+/* The network of a checkpoint is what it was: another size that was asked for is refused. In a new run what a settings
+ * file says counts as asked for; that of a resumed run is its own. */
+static int origin_size_check(const struct mx_train_job *job)
+{
+    char a[SIZE_BYTES], b[SIZE_BYTES];
+    struct mx_model_size size = {.name = ""}, *const asked = &size;
+    const struct mx_settings_model *const m = &job->settings.model;
+    const struct mx_checkpoint_state *const from = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
+    if (from == NULL) return 0;
+    const int rc = size_asked(m, &size);
+    if (rc < 0) return rc;
+    const struct mx_model_size *const is = &from->model.size;
+    const bool resumed = job->request.resume != NULL;
+    const bool set = m->width > 0 || m->heads > 0 || m->encoder_blocks > 0 || m->decoder_blocks > 0 || m->hidden > 0 ||
+                     strcmp(m->size, mx_model_size_at(0)->name) != 0;
+    if (size_equal(asked, is) && strcmp(asked->name, is->name) == 0) return 0;
+    if (!job->request.size_said && (resumed || !set)) return 0;
+    return MX_FAIL(MX_ERR_USAGE,
+                   resumed ? "leave '--model-size' and the sizes in 'model' out: a run goes on with the network it has"
+                           : "leave '--model-size' and the sizes in 'model' out, or begin without '--init-from'",
+                   "the network of %s is another one (%s) than was asked for (%s)", mx_checkpoint_path(job->origin),
+                   size_words(is, a), size_words(asked, b));
+}
+
+/* What the run folder says of the network is what it is. */
+static void size_keep(struct mx_settings_model *m, const struct mx_model_size *size)
+{
+    const struct mx_model_size *const named = mx_model_size_find(size->name);
+    mx_error_clear();
+    if (named == NULL) return;
+    snprintf(m->size, sizeof m->size, "%s", size->name);
+    m->width = size->width == named->width ? 0 : size->width;
+    m->heads = size->heads == named->heads ? 0 : size->heads;
+    m->encoder_blocks = size->encoder_blocks == named->encoder_blocks ? 0 : size->encoder_blocks;
+    m->decoder_blocks = size->decoder_blocks == named->decoder_blocks ? 0 : size->decoder_blocks;
+    m->hidden = size->hidden == named->hidden ? 0 : size->hidden;
+}
+
+/* ---- corpus ---- */
+
 static int dataset_open(struct mx_train_job *job)
 {
     int rc = 0;
@@ -122,6 +214,8 @@ static int dataset_open(struct mx_train_job *job)
     }
     options.row.tokens = job->vocabulary != NULL ? mx_vocabulary_mode(job->vocabulary) : d->tokens;
     options.row.vocabulary = job->vocabulary;
+    job->list_version_1 = job->request.resume != NULL && mx_train_state_list_1(job->origin);
+    options.list_version_1 = job->list_version_1;
     if (job->run != NULL && d->caching && !mx_packed_detect(d->train_data)) {
         cache = mx_format("%s/corpus.pack", job->run);
         if (cache == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -136,20 +230,22 @@ out:
 
 /* ---- the trainer's options ---- */
 
-static int model_choose(const struct mx_train_job *job, struct mx_model_config *out)
+static int model_choose(struct mx_train_job *job, struct mx_model_config *out)
 {
-    const struct mx_settings_model *const m = &job->settings.model;
+    struct mx_settings_model *const m = &job->settings.model;
     const struct mx_checkpoint_state *const from = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
     const struct mx_vocabulary *const words = mx_dataset_vocabulary(job->dataset);
-    const struct mx_model_size *const named = mx_model_size_find(m->size);
-    if (named == NULL) return mx_error_last()->code;
-    *out = mx_model_config_default(named, (int32_t)mx_vocabulary_size(words), (int32_t)mx_vocabulary_languages(words));
-    if (m->width > 0) out->size.width = (int32_t)m->width;
-    if (m->heads > 0) out->size.heads = (int32_t)m->heads;
-    if (m->encoder_blocks > 0) out->size.encoder_blocks = (int32_t)m->encoder_blocks;
-    if (m->decoder_blocks > 0) out->size.decoder_blocks = (int32_t)m->decoder_blocks;
-    if (m->hidden > 0) out->size.hidden = (int32_t)m->hidden;
+    struct mx_model_size size;
+    const int rc = size_asked(m, &size);
+    if (rc < 0) return rc;
+    *out = mx_model_config_default(&size, (int32_t)mx_vocabulary_size(words), (int32_t)mx_vocabulary_languages(words));
     if (from != NULL) { /* the network is what it was; how it is trained may change */
+        if (!size_equal(&size, &from->model.size)) {
+            char text[SIZE_BYTES];
+            mx_info("the network is that of %s: %s", mx_checkpoint_path(job->origin),
+                    size_words(&from->model.size, text));
+            size_keep(m, &from->model.size);
+        }
         out->size = from->model.size;
         out->vocabulary = from->model.vocabulary;
         out->languages = from->model.languages;
@@ -286,6 +382,7 @@ int mx_train_job_open(struct mx_train_job *job, bool dry)
                  "name a data and a model device ('--data-gpu 0 --model-gpu 1'), or leave '--share-work on' out",
                  "work can be shared between two devices only, and there is one, %s", mx_device_name(job->device));
     MX_TRY(origin_open(job));
+    MX_TRY(origin_size_check(job));
     if (!dry) MX_TRY(run_open(job));
     MX_TRY(dataset_open(job));
     MX_TRY(mx_train_ranks_compare(job));
@@ -340,6 +437,11 @@ static void augment_say(const struct mx_augment_options *a)
         a->band_width_max > 0 ? a->band_masks : 0, a->time_share_max > 0 ? a->time_masks : 0);
 }
 
+uint64_t mx_train_job_host_bytes(const struct mx_train_job *job)
+{
+    return 4 * job->plan.model.parameters_bytes;
+}
+
 int mx_train_job_start(struct mx_train_job *job)
 {
     int rc = 0;
@@ -348,7 +450,8 @@ int mx_train_job_start(struct mx_train_job *job)
     const bool first = mx_train_ranks_first(job);
     if (first) MX_TRY(settings_keep(job));
     MX_TRY(words_make(job));
-    MX_TRY(normaliser_choose(job));
+    MX_TRY(normaliser_choose(job)); /* which loads many recordings: what is damaged shows */
+    if (first) MX_TRY(mx_train_job_rejects(job));
     if (first && job->request.resume == NULL) MX_TRY(mx_train_job_voices(job));
     mx_info("%s: %" PRIu32 " utterances to train on, %" PRIu32 " for validation; %.1f M parameters, %s on %s (%s)",
             job->run, job->plan.utterances, job->plan.validation, (double)job->plan.model.parameters * 1e-6,
@@ -361,7 +464,7 @@ int mx_train_job_start(struct mx_train_job *job)
     MX_TRY(mx_train_plan_say(job));
     mx_info("Creating model on device: /%s", mx_device_logical(job->device));
     MX_TRY(mx_trainer_create(&job->options, &job->trainer));
-    job->host = mx_alloc(4 * (size_t)mx_trainer_parameters(job->trainer)->floats, sizeof *job->host);
+    job->host = mx_alloc(1, (size_t)mx_train_job_host_bytes(job));
     metrics = mx_format("%s/metrics.jsonl", job->run);
     if (job->host == NULL || metrics == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_train_job_restore(job, &state));
@@ -383,6 +486,7 @@ void mx_train_job_close(struct mx_train_job *job)
 {
     mx_metrics_close(job->metrics);
     mx_speak_destroy(job->speak);
+    mx_extract_destroy(job->pictures);
     mx_dataset_reader_destroy(job->listener);
     mx_trainer_destroy(job->trainer);
     mx_dataset_close(job->dataset);

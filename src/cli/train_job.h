@@ -14,6 +14,7 @@
  * it is off report.html      observe/page.h, when a run has ended voices/          one recording of each speaker, by
  * number, that tells `myxtts synth` whose voice it is corpus.pack      decoded recordings of a folder
  * (corpus/dataset.h), unless caching is off
+ *     rejects.tsv      rows that are left out, and why (corpus/check.h); only if there are any
  *
  * Memory: a job owns everything that it opened; mx_train_job_close releases it, also after a failure.
  */
@@ -32,6 +33,7 @@
 #include "train/trainer.h"
 
 /* Of a run folder. */
+#define MX_TRAIN_REJECTS  "rejects.tsv"
 #define MX_TRAIN_VOICE    "voices/%03zu.wav"
 #define MX_TRAIN_SAMPLES  "samples/step-%08" PRId64
 #define MX_TRAIN_RECORDED "samples/recorded/%03" PRId64 ".wav"
@@ -42,7 +44,11 @@ struct mx_train_request {
     const char *resume;    /* run folder to go on with */
     const char *init_from; /* checkpoint or any safetensors file: its weights only */
     bool partial;          /* of init_from: what fits */
+    bool size_said;        /* the size of the network was given on the command line */
     const char *command;   /* how command lines in hints begin; NULL: "myxtts train" */
+    const char *accum;     /* how they set the batches of a step; NULL: "--grad-accum " */
+    /* What the command needs of each device besides training; 0: nothing. */
+    uint64_t data_bytes, model_bytes;
 };
 
 struct mx_train_job {
@@ -55,15 +61,17 @@ struct mx_train_job {
     struct mx_vocabulary *vocabulary; /* of the origin; NULL: the corpus has its own */
     struct mx_dist *dist;             /* the ranks of the run; NULL: this process alone (train_ranks.h) */
     struct mx_dataset *dataset;
+    bool list_version_1; /* of its list, since the run began with that; struct mx_dataset_options */
+    uint32_t rejected;   /* its rows that cannot be used, as far as it was said */
     struct mx_trainer_options options;
     struct mx_trainer_plan plan;
-    int64_t batch_fits; /* the plan does not fit: the largest batch that would; 0: none */
-    int64_t steps;      /* the last one of the run */
+    int64_t steps; /* the last one of the run */
     struct mx_trainer *trainer;
     struct mx_metrics *metrics;
     struct mx_train_observer *observer; /* while it runs; train_observe.h */
     struct mx_progress *progress;       /* while it runs: the status line */
     struct mx_speak *speak;             /* of samples; NULL: none are spoken */
+    struct mx_extract *pictures;        /* of their sounds, the same */
     struct mx_dataset_reader *listener; /* of their recordings */
     float *host;                        /* [4, floats]: arrays on their way to or from a checkpoint */
     char *words;                        /* vocabulary as JSON */
@@ -80,8 +88,11 @@ struct mx_train_job {
 int mx_train_job_open(struct mx_train_job *job, bool dry);
 /* Takes the memory and gets everything ready for the next step. */
 int mx_train_job_start(struct mx_train_job *job);
+/* After a failure while it trained: the hint also tells how to go on, or that there is nothing to go on from. */
+int mx_train_job_failed(const struct mx_train_job *job, int code);
 void mx_train_job_close(struct mx_train_job *job);
-int mx_train_folder_make(const char *path); /* with all folders above it */
+uint64_t mx_train_job_host_bytes(const struct mx_train_job *job); /* of job->host, by the plan */
+int mx_train_folder_make(const char *path);                       /* with all folders above it */
 
 /* Steps until the end, a signal or the time limit, saving and evaluating on the way. MX_ERR_INTERRUPTED after a signal,
  * when everything is saved. */
@@ -89,30 +100,55 @@ int mx_train_job_run(struct mx_train_job *job);
 
 /* ---- train_plan.c ---- */
 /* Plans the memory of job->options. Where it does not fit, auto-tuning takes a smaller buffer; otherwise, and unless
- * `dry`, it is MX_ERR_BUDGET with the largest batch that would. */
+ * `dry`, it is refused. */
 int mx_train_plan_make(struct mx_train_job *job, bool dry);
+/* What must fit at once on the data device and on the model device, with work of theirs before, between and after
+ * steps; data is 0 on one device. */
+struct mx_train_needs {
+    uint64_t data, model;
+};
+int mx_train_plan_needs(const struct mx_train_job *job, const struct mx_trainer_plan *plan, bool samples,
+                        struct mx_train_needs *out);
+/* The device that has too little for such needs; NULL: none. */
+struct mx_device *mx_train_plan_short(const struct mx_train_job *job, const struct mx_train_needs *needs);
+#define MX_TRAIN_BUFFER_LEAST 2 /* prepared batches: one is trained on while the next one is made */
 /* The table: every owner on each device, against its limit. */
 int mx_train_plan_text(const struct mx_train_job *job, struct mx_text *out);
 int mx_train_plan_say(const struct mx_train_job *job); /* the same, into the log */
+
+/* ---- train_remedies.c ---- */
+/* 0 if the plan fits. Otherwise MX_ERR_BUDGET, and the hint has what would fit: each remedy was planned, too. */
+int mx_train_plan_check(const struct mx_train_job *job);
 
 /* ---- train_buffers.c ---- */
 /* Buffers and workers of the flow: which were given, which are chosen. After the trainer was started. */
 void mx_train_buffers_say(const struct mx_train_job *job);
 
 /* ---- train_samples.c ---- */
-/* Device memory that speaking samples takes besides that of the trainer's plan: that of the waveform; 0: none will be
- * spoken. After job->plan was made. */
-uint64_t mx_train_job_samples_bytes(const struct mx_train_job *job, const struct mx_trainer_plan *plan);
+/* What speaking samples takes besides the trainer's plan; all 0: none will be spoken. */
+struct mx_train_samples_plan {
+    struct mx_speak_plan speak;
+    uint64_t pictures, pictures_host;
+};
+int mx_train_job_samples_plan(const struct mx_train_job *job, const struct mx_trainer_plan *plan,
+                              struct mx_train_samples_plan *out);
 /* Gets ready to speak samples, if there will be any. After the trainer was made. */
 int mx_train_job_samples_open(struct mx_train_job *job);
 /* Speaks them into samples/step-N. */
 int mx_train_job_samples(struct mx_train_job *job);
+
+/* ---- train_rejects.c ---- */
+/* Lists the rows that cannot be used, if there are more than the last time, and says why. MX_ERR_DATA when there are
+ * too many of a folder. */
+int mx_train_job_rejects(struct mx_train_job *job);
 
 /* ---- train_voices.c ---- */
 /* Writes voices/ of a new run. Corpora of features have no sound: then there is nothing to write. */
 int mx_train_job_voices(struct mx_train_job *job);
 
 /* ---- train_state.c ---- */
+/* Was the run of a checkpoint begun with version 1 of the list of utterances (struct mx_dataset_options)? */
+bool mx_train_state_list_1(const struct mx_checkpoint *checkpoint);
 int mx_train_job_save(struct mx_train_job *job, bool best);
 /* Weights, and in a resumed run everything else, from the origin; *state gets where the run was. */
 int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *state);

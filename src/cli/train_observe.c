@@ -54,13 +54,6 @@ static double corpus_seconds(const struct mx_dataset *dataset)
     return samples / MX_AUDIO_RATE;
 }
 
-static void left_out_count(const struct mx_dataset *dataset, uint32_t counts[MX_REJECT_COUNT])
-{
-    enum mx_reject reject;
-    const char *id;
-    for (uint32_t row = 0; mx_dataset_left_out(dataset, &row, &id, &reject);) counts[reject]++;
-}
-
 /* The texts that samples are spoken of, for those who listen to them. */
 static int samples_name(struct mx_train_observer *o)
 {
@@ -98,7 +91,6 @@ static int facts_find(struct mx_train_observer *o)
     o->folder = mx_strdup(whole != NULL ? whole : job->run);
     free(whole);
     if (o->folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    left_out_count(job->dataset, o->left_out);
     o->run = (struct mx_run){.started = (double)time(NULL),
                              .first_step = mx_trainer_state(job->trainer)->step,
                              .steps = job->steps,
@@ -153,6 +145,7 @@ static void run_write(struct mx_train_observer *o, enum mx_run_state state, cons
     struct mx_advice advice[MX_ADVICE_KINDS];
     struct mx_pipeline_levels levels;
     struct mx_run *const run = &o->run;
+    mx_dataset_reject_counts(o->job->dataset, o->left_out);
     run->state = state;
     run->failure = failure;
     run->step = mx_trainer_state(job->trainer)->step;

@@ -137,6 +137,22 @@ static void status_note(const struct mx_train_job *job, const struct mx_trainer_
                      mx_bytes_text(flow->model_bytes, used), mx_bytes_text(flow->model_limit_bytes, limit));
 }
 
+/* What was learned is kept when the data fails (a file was cut off, a recording cannot be read), which leaves the
+ * weights as they are after the last whole step. The error stays the one that it was. */
+static int data_failed(struct mx_train_job *job, bool saved)
+{
+    const struct mx_error failure = *mx_error_last();
+    if (saved || (failure.code != MX_ERR_FORMAT && failure.code != MX_ERR_DATA && failure.code != MX_ERR_IO))
+        return failure.code;
+    if (mx_train_job_save(job, false) < 0)
+        mx_warn("the state of step %" PRId64 " is not saved: %s", mx_trainer_state(job->trainer)->step,
+                mx_error_last()->message);
+    else
+        mx_info("step %" PRId64 " is saved; 'myxtts train --resume %s' goes on from there",
+                mx_trainer_state(job->trainer)->step, job->run);
+    return mx_error_restore(&failure);
+}
+
 /* One step and what is due after it. *saved tells whether the state of now is on the disk. */
 static int step_run(struct mx_train_job *job, bool *saved, bool *enough)
 {
@@ -148,16 +164,18 @@ static int step_run(struct mx_train_job *job, bool *saved, bool *enough)
     if (rc == MX_ERR_INTERRUPTED) return 0; /* it waited for data: as if it had not begun */
     if (rc < 0) {
         const struct mx_error failure = *mx_error_last();
-        if (report.step_ns > 0) (void)mx_metrics_step(job->metrics, &report);
+        if (report.step_ns == 0) return data_failed(job, *saved);
+        (void)mx_metrics_step(job->metrics, &report);
         return mx_error_restore(&failure);
     }
     MX_TRY(mx_metrics_step(job->metrics, &report));
+    if (mx_train_job_rejects(job) < 0) return data_failed(job, false);
     mx_train_observer_step(job->observer, &report);
     status_note(job, &report);
     mx_progress_add(job->progress, 1);
     const bool end = report.step >= job->steps;
     if (end || (t->eval_every > 0 && report.step % t->eval_every == 0)) {
-        MX_TRY(evaluation_run(job, &best));
+        if (evaluation_run(job, &best) < 0) return data_failed(job, false);
         status_note(job, &report);
         *enough = patience_over(job, report.step);
     }

@@ -15,46 +15,105 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/train_job.h"
+#include "cli/train_ranks.h"
 #include "corpus/audio.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
 #include "speech/wav.h"
-#include "speech/waveform.h"
 
 #define PIXELS     4     /* of a mel band */
 #define QUIETEST   -8.0f /* natural logarithms: black … */
 #define LOUDEST    2.0f  /* … and pale yellow, the same in all pictures so that they can be compared */
 #define BACKGROUND 0x14141C
+#define PIECE      256 /* frames of a picture that are made at once: its memory does not grow with the sound */
 
-static bool samples_wanted(const struct mx_train_job *job)
+static bool samples_wanted(const struct mx_train_job *job, uint32_t validation)
 {
-    return mx_dataset_kind(job->dataset) == MX_PACKED_AUDIO && job->settings.training.samples > 0 &&
-           job->plan.validation > 0;
+    return mx_dataset_kind(job->dataset) == MX_PACKED_AUDIO && job->settings.training.samples > 0 && validation > 0 &&
+           mx_train_ranks_first(job);
 }
 
-uint64_t mx_train_job_samples_bytes(const struct mx_train_job *job, const struct mx_trainer_plan *plan)
+/* Frames before and behind a frame whose samples it needs, too. */
+static int32_t picture_margin(void)
 {
-    struct mx_waveform_options options = MX_WAVEFORM_OPTIONS_DEFAULT;
-    options.frames_max = plan->capacity.model.frames;
-    options.utterances_max = plan->capacity.model.sequences;
-    return samples_wanted(job) ? mx_waveform_bytes(&options) : 0;
+    return (mx_recipe_default.fft_size / 2 + mx_recipe_default.hop - 1) / mx_recipe_default.hop;
+}
+
+static struct mx_extract_options picture_options(void)
+{
+    return (struct mx_extract_options){.samples_max = (int64_t)(PIECE + 2 * picture_margin()) * mx_recipe_default.hop,
+                                       .utterances_max = 1,
+                                       .no_pitch = true,
+                                       .owner = "pictures"};
+}
+
+/* Samples of the longest recording whose text will be spoken: each is the reference of its own. */
+static uint32_t reference_samples(const struct mx_train_job *job)
+{
+    uint32_t longest = 0;
+    int64_t left = job->settings.training.samples;
+    for (uint32_t i = 0; i < mx_dataset_count(job->dataset) && left > 0; i++) {
+        const struct mx_dataset_utterance *const u = mx_dataset_utterance(job->dataset, i);
+        left -= u->validation;
+        if (u->validation && u->samples > longest) longest = u->samples;
+    }
+    return longest;
+}
+
+int mx_train_job_samples_plan(const struct mx_train_job *job, const struct mx_trainer_plan *plan,
+                              struct mx_train_samples_plan *out)
+{
+    *out = (struct mx_train_samples_plan){0};
+    if (!samples_wanted(job, plan->validation)) return 0;
+    const struct mx_extract_options picture = picture_options();
+    out->pictures = mx_extract_bytes(&picture);
+    out->pictures_host = mx_extract_host_bytes(&picture);
+    return mx_speak_plan(&job->options.model, &plan->capacity.model, &mx_recipe_default, reference_samples(job),
+                         &out->speak);
 }
 
 int mx_train_job_samples_open(struct mx_train_job *job)
 {
     int rc = 0;
     const struct mx_trainer_voice voice = mx_trainer_voice(job->trainer);
-    if (!samples_wanted(job)) return 0;
+    if (!samples_wanted(job, job->plan.validation)) return 0;
     const struct mx_speak_voice parts = {.device = job->device,
                                          .stream = voice.stream,
                                          .model = voice.model,
                                          .parameters = voice.average,
                                          .vocabulary = job->vocabulary != NULL ? job->vocabulary
                                                                                : mx_dataset_vocabulary(job->dataset),
-                                         .normaliser = job->options.normaliser};
+                                         .normaliser = job->options.normaliser,
+                                         .reference_samples = reference_samples(job)};
+    const struct mx_extract_options picture = picture_options();
     MX_TRY(mx_speak_create(&parts, 0, job->options.seed, &job->speak));
+    MX_TRY(mx_extract_create(job->device, &picture, &job->pictures));
     MX_TRY(mx_dataset_reader_create(job->dataset, &job->listener));
 out:
+    return rc;
+}
+
+/* The mel [frames, bands] of a sound, a piece after the other. */
+static int mel_make(struct mx_train_job *job, const struct mx_speak_result *sound, int32_t frames, float *mel)
+{
+    int rc = 0;
+    struct mx_extract_features features;
+    const struct mx_trainer_voice voice = mx_trainer_voice(job->trainer);
+    const int64_t hop = mx_recipe_default.hop, bands = mx_recipe_default.bands, margin = picture_margin();
+    float *const piece = mx_alloc((size_t)((PIECE + 2 * margin + 1) * bands), sizeof *piece);
+    if (piece == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (int64_t at = 0; at < frames; at += PIECE) {
+        const int64_t first = at > margin ? at - margin : 0, end = at + PIECE < frames ? at + PIECE : frames;
+        const int64_t behind = (end + margin) * hop, count = (int64_t)sound->count;
+        const int32_t offsets[] = {0, (int32_t)((behind < count ? behind : count) - first * hop)};
+        const struct mx_extract_batch batch = {.audio = sound->audio + first * hop, .offsets = offsets, .count = 1};
+        MX_TRY(mx_extract_submit(job->pictures, voice.stream, &batch, &features));
+        MX_TRY(mx_extract_read(job->pictures, voice.stream, piece, NULL, NULL));
+        memcpy(mel + at * bands, piece + (at - first) * bands, (size_t)((end - at) * bands) * sizeof *mel);
+    }
+out:
+    if (rc < 0) (void)mx_stream_sync(voice.stream); /* it may be in use */
+    mx_free(piece);
     return rc;
 }
 
@@ -64,27 +123,17 @@ static int picture_write(struct mx_train_job *job, const struct mx_speak_result 
     int rc = 0;
     float *mel = NULL;
     struct mx_canvas canvas = {0};
-    struct mx_extract *extract = NULL;
-    struct mx_extract_features features;
-    const struct mx_trainer_voice voice = mx_trainer_voice(job->trainer);
-    const int32_t offsets[] = {0, (int32_t)sound->count};
-    const struct mx_extract_options options = {
-        .samples_max = (int64_t)sound->count, .utterances_max = 1, .no_pitch = true};
-    const struct mx_extract_batch batch = {.audio = sound->audio, .offsets = offsets, .count = 1};
-    const int bands = mx_recipe_default.bands, frames = (int)mx_recipe_frames(&mx_recipe_default, offsets[1]);
+    const int bands = mx_recipe_default.bands;
+    const int frames = (int)mx_recipe_frames(&mx_recipe_default, (int64_t)sound->count);
     const int width = frames < MX_CANVAS_SIDE_MAX ? frames : MX_CANVAS_SIDE_MAX;
     mel = mx_alloc((size_t)frames * (size_t)bands, sizeof *mel);
     if (mel == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_extract_create(job->device, &options, &extract));
-    MX_TRY(mx_extract_submit(extract, voice.stream, &batch, &features));
-    MX_TRY(mx_extract_read(extract, voice.stream, mel, NULL, NULL));
+    MX_TRY(mel_make(job, sound, frames, mel));
     MX_TRY(mx_canvas_create(&canvas, width, PIXELS * bands, BACKGROUND));
     mx_canvas_matrix(&canvas, (struct mx_rectangle){0, 0, width, PIXELS * bands}, mel, frames, bands, QUIETEST,
                      LOUDEST);
     MX_TRY(mx_canvas_write_png(&canvas, path));
 out:
-    if (extract != NULL) (void)mx_stream_sync(voice.stream); /* after a failure it may be in use */
-    mx_extract_destroy(extract);
     mx_canvas_release(&canvas);
     mx_free(mel);
     return rc;

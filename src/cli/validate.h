@@ -98,6 +98,8 @@ int mx_validate_placement(struct mx_validate *v);
 int mx_validate_model(struct mx_validate *v);
 int mx_validate_transfer(struct mx_validate *v);
 int mx_validate_pipeline(struct mx_validate *v);
+/* What it takes of each device; data is 0 on one. */
+void mx_validate_pipeline_bytes(const struct mx_device_pair *pair, uint64_t *data, uint64_t *model);
 int mx_validate_step(struct mx_validate *v);
 
 #endif

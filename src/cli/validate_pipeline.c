@@ -194,6 +194,18 @@ out:
     return rc;
 }
 
+/* Matrices of a worker, of a ring, and the sum. */
+#define WORKER_BYTES (2 * MATRIX_BYTES)
+#define RING_BYTES   (2 * MATRIX_BYTES * MX_PIPELINE_BUFFERS)
+
+void mx_validate_pipeline_bytes(const struct mx_device_pair *pair, uint64_t *data, uint64_t *model)
+{
+    const uint64_t first = WORKER_BYTES + RING_BYTES + mx_device_info(pair->data)->work_bytes;
+    const uint64_t second = WORKER_BYTES + MATRIX_BYTES + mx_device_info(pair->model)->work_bytes;
+    *data = mx_device_pair_multi(pair) ? first : 0;
+    *model = second + (mx_device_pair_multi(pair) ? RING_BYTES : first);
+}
+
 static int simulation_open(struct simulation *sim, const struct mx_device_pair *pair)
 {
     int rc = 0;

@@ -36,12 +36,14 @@ struct mx_budget {
     uint64_t owner_history[HISTORY][MX_BUDGET_OWNERS];
 };
 
+static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+#define UNITS ((int)(sizeof units / sizeof *units))
+
 const char *mx_bytes_text(uint64_t bytes, char out[MX_BYTES_TEXT_BYTES])
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = (double)bytes;
-    size_t unit = 0;
-    while (value >= 1024 && unit + 1 < sizeof units / sizeof *units) {
+    int unit = 0;
+    while (value >= 1024 && unit + 1 < UNITS) {
         value /= 1024;
         unit++;
     }
@@ -51,6 +53,42 @@ const char *mx_bytes_text(uint64_t bytes, char out[MX_BYTES_TEXT_BYTES])
         snprintf(out, MX_BYTES_TEXT_BYTES, "%.*f %s", value < 10 ? 2 : value < 100 ? 1 : 0, value, units[unit]);
     }
     return out;
+}
+
+/* `bytes` in its largest unit, with the digits of mx_bytes_text, rounded up or down. */
+static void rounded_text(uint64_t bytes, bool up, char out[MX_BYTES_TEXT_BYTES])
+{
+    int unit = 0;
+    while (unit + 1 < UNITS && bytes >> (10 * (unit + 1)) > 0) unit++;
+    int shift = 10 * unit;
+    uint64_t whole = bytes >> shift, rest = bytes & ((UINT64_C(1) << shift) - 1);
+    const int digits = unit == 0 || whole >= 100 ? 0 : whole < 10 ? 2 : 1;
+    const uint64_t scale = digits == 0 ? 1 : digits == 1 ? 10 : 100;
+    if (shift > 40) { /* the product below must fit */
+        const uint64_t low = rest & ((UINT64_C(1) << (shift - 40)) - 1);
+        rest = (rest >> (shift - 40)) + (up && low > 0);
+        shift = 40;
+    }
+    uint64_t part = rest * scale >> shift;
+    if (up && part << shift < rest * scale) part++;
+    whole += part / scale;
+    part %= scale;
+    if (digits == 0)
+        snprintf(out, MX_BYTES_TEXT_BYTES, "%" PRIu64 " %s", whole, units[unit]);
+    else
+        snprintf(out, MX_BYTES_TEXT_BYTES, "%" PRIu64 ".%0*" PRIu64 " %s", whole, digits, part, units[unit]);
+}
+
+void mx_bytes_compare(uint64_t need, uint64_t have, char need_out[MX_BYTES_TEXT_BYTES],
+                      char have_out[MX_BYTES_TEXT_BYTES])
+{
+    rounded_text(need, true, need_out);
+    rounded_text(have, false, have_out);
+}
+
+uint64_t mx_bytes_mib(uint64_t bytes)
+{
+    return (bytes >> 20) + ((bytes & ((UINT64_C(1) << 20) - 1)) > 0);
 }
 
 int mx_budget_create(const char *device, uint64_t limit_bytes, struct mx_budget **out)
@@ -113,14 +151,13 @@ static int refuse(const char *device, const char *owner, uint64_t bytes, uint64_
     MX_FAIL(MX_ERR_BUDGET, NULL, "%s: \"%s\" asked for %s (%" PRIu64 " bytes), but %s of the limit of %s are in use",
             device, owner, mx_bytes_text(bytes, asked_text), bytes, mx_bytes_text(used, used_text),
             mx_bytes_text(limit, limit_text));
-    mx_bytes_text(fits, fits_text);
-    mx_bytes_text(need, need_text);
+    mx_bytes_compare(need, fits, need_text, fits_text);
     if (!largest->current_bytes) {
-        return mx_error_hint("%s (%" PRIu64 " bytes) would fit; a limit of %s would hold all", fits_text, fits,
+        return mx_error_hint("%s (%" PRIu64 " bytes) would fit; a limit of %s would hold this", fits_text, fits,
                              need_text);
     }
-    return mx_error_hint("%s (%" PRIu64 " bytes) would fit; a limit of %s would hold all; the largest owner is \"%s\" "
-                         "with %s",
+    return mx_error_hint("%s (%" PRIu64 " bytes) would fit; a limit of %s would hold this and what is in use; the "
+                         "largest owner is \"%s\" with %s",
                          fits_text, fits, need_text, largest->name,
                          mx_bytes_text(largest->current_bytes, largest_text));
 }

@@ -37,7 +37,8 @@ void mx_mpi_check(struct mx_dist *d, int code, const char *what)
     MPI_Error_string(code, text, &length);
     snprintf(f.message, sizeof f.message, "%s failed: %.300s", what, text);
     snprintf(f.hint, sizeof f.hint,
-             "look at the network between the machines; the last checkpoint is whole: '--resume RUN' goes on");
+             "look at the network between the machines; where the run has a checkpoint it is whole, and '--resume RUN' "
+             "goes on");
     mx_mpi_end(d, &f);
 }
 

@@ -97,9 +97,11 @@ __attribute__((format(printf, 4, 5), noreturn)) static void lost(struct mx_dist 
     va_start(arguments, fmt);
     vsnprintf(f.message, sizeof f.message, fmt, arguments);
     va_end(arguments);
-    snprintf(f.hint, sizeof f.hint,
-             "all ranks have ended; the last checkpoint is whole: the same command with '--resume RUN' goes on%s",
-             code == MX_ERR_CLOSED ? "; the system's log on that machine tells whether its memory had run out" : "");
+    snprintf(
+        f.hint, sizeof f.hint,
+        "all ranks have ended; where the run has a checkpoint it is whole, and the same command with '--resume RUN' "
+        "goes on%s",
+        code == MX_ERR_CLOSED ? "; the system's log on that machine tells whether its memory had run out" : "");
     mx_mpi_end(d, &f);
 }
 

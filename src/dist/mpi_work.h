@@ -38,7 +38,7 @@ struct mx_mpi_member {
 struct mx_mpi_failure {
     int32_t rank, code;
     int32_t told; /* the user knows: whoever gets it only ends */
-    char message[512], hint[512];
+    char message[512], hint[MX_ERROR_HINT_BYTES];
 };
 
 /* What the trainer's thread asks for and waits for; one at a time. */

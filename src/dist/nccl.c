@@ -65,8 +65,7 @@ static int told(const struct mx_nccl_library *library, ncclResult_t code, const 
         hint = "each rank needs a device of its own, and all the same NCCL; NCCL_DEBUG=WARN tells more, "
                "MYXTTS_SUMS=ring sums over MPI instead";
     if (code == ncclUnhandledCudaError)
-        hint = "go on from the last checkpoint with --resume; NCCL_DEBUG=WARN tells more, and dmesg has Xid errors of "
-               "the NVIDIA driver";
+        hint = "NCCL_DEBUG=WARN tells more, and dmesg has Xid errors of the NVIDIA driver";
     return MX_FAIL(MX_ERR_DEVICE, hint, "NCCL: %s failed: %s", what, library->ncclGetErrorString(code));
 }
 

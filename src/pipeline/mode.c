@@ -62,7 +62,7 @@ static bool role_said(const struct mx_mode_request *r, enum mx_device_role role)
 /* ---- hints: the devices there are, and a command line that would work ---- */
 
 struct list {
-    char text[512];
+    char text[MX_ERROR_HINT_BYTES];
     size_t length;
 };
 
@@ -248,7 +248,7 @@ static int contradictions_check(const struct mx_mode_request *r)
     if ((by_index(r) || by_name(r)) && !both && !r->allow_single) {
         const enum mx_device_role given = role_said(r, MX_ROLE_DATA) ? MX_ROLE_DATA : MX_ROLE_MODEL;
         const enum mx_device_role missing = given == MX_ROLE_DATA ? MX_ROLE_MODEL : MX_ROLE_DATA;
-        MX_RAISE(MX_ERR_USAGE, advice, "❌ Multi-GPU Mode needs a data and a model device: '%s' is given, '%s' is not",
+        MX_RAISE(MX_ERR_USAGE, advice, "❌ Multi-GPU Mode needs a data and a model device: '%s' names one, '%s' names none",
                  words_of(r, given, data), words_of(r, missing, model));
     }
     const bool same = by_index(r) ? r->data_gpu == r->model_gpu : both && strcmp(r->data_device, r->model_device) == 0;
@@ -437,7 +437,8 @@ int mx_mode_open(const struct mx_backend *const *backends, const struct mx_mode_
     int rc;
     struct mx_registry *all = NULL;
     struct mx_registry_options wanted = {.cpu_devices = request->cpu_devices, .opencl_split = request->opencl_split};
-    const struct mx_registry_options everything = wanted;
+    struct mx_registry_options everything = wanted; /* as 'myxtts validate' lists them */
+    everything.opencl_wanted = by_index(request) || by_name(request) ? 2 : 1;
     *out = NULL;
     rc = mx_mode_select(request, choice);
     if (rc == 0 && choice->count > 0) {

@@ -26,6 +26,7 @@ struct mx_speak {
     struct mx_model_capacity capacity;
     int32_t bands;
     struct mx_waveform *waveform;
+    struct mx_extract *references_of; /* recordings up to voice.reference_samples; NULL: none */
     struct mx_buffer *buffer;
     struct mx_model_batch batch; /* its slices lie in the buffer */
     /* what is uploaded: pieces of `block`, from mx_host_alloc */
@@ -54,11 +55,65 @@ static int voice_check(const struct mx_speak_voice *voice, const struct mx_recip
     return 0;
 }
 
+/* ---- memory: counted and taken by the same functions ---- */
+
+static struct mx_waveform_options waveform_options(const struct mx_model_capacity *capacity,
+                                                   const struct mx_recipe *recipe)
+{
+    struct mx_waveform_options options = MX_WAVEFORM_OPTIONS_DEFAULT;
+    options.recipe = recipe;
+    options.frames_max = capacity->frames;
+    options.utterances_max = capacity->sequences;
+    return options;
+}
+
+/* Speaking needs no frames of the batch. */
+static void batch_place(struct mx_layout *layout, const struct mx_model_config *config,
+                        const struct mx_model_capacity *capacity, struct mx_model_batch *batch)
+{
+    struct mx_model_capacity small = *capacity;
+    small.frames = small.longest_frames = 1;
+    mx_model_batch_place(layout, config, &small, batch);
+}
+
+static size_t block_bytes(const struct mx_model_capacity *capacity, int32_t bands)
+{
+    const size_t sequences = (size_t)capacity->sequences, tokens = (size_t)capacity->tokens;
+    return ((size_t)capacity->references * (size_t)bands + tokens + 3 * sequences + 2) * 4;
+}
+
+static struct mx_extract_options reference_options(const struct mx_recipe *recipe, size_t count)
+{
+    return (struct mx_extract_options){
+        .recipe = recipe, .samples_max = (int64_t)count, .utterances_max = 1, .no_pitch = true, .owner = OWNER};
+}
+
+int mx_speak_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,
+                  const struct mx_recipe *recipe, uint32_t reference_samples, struct mx_speak_plan *out)
+{
+    const struct mx_extract_options reference = reference_options(recipe, reference_samples);
+    struct mx_model_capacity full;
+    struct mx_layout layout = {0};
+    struct mx_model_batch batch;
+    const int rc = mx_model_capacity_check(capacity, &full);
+    if (rc < 0) return rc;
+    const struct mx_waveform_options waveform = waveform_options(&full, recipe);
+    batch_place(&layout, config, &full, &batch);
+    *out = (struct mx_speak_plan){.waveform = mx_waveform_bytes(&waveform),
+                                  .waveform_host = mx_waveform_host_bytes(&waveform),
+                                  .speech = layout.offset_bytes,
+                                  .speech_host = block_bytes(&full, config->bands)};
+    if (reference_samples == 0) return 0;
+    out->speech += mx_extract_bytes(&reference);
+    out->speech_host += mx_extract_host_bytes(&reference);
+    return 0;
+}
+
 static int host_open(struct mx_speak *s)
 {
     const size_t sequences = (size_t)s->capacity.sequences, tokens = (size_t)s->capacity.tokens;
     const size_t mel = (size_t)s->capacity.references * (size_t)s->bands;
-    const int rc = mx_host_alloc(s->voice.device, OWNER, (mel + tokens + 3 * sequences + 2) * 4, &s->block);
+    const int rc = mx_host_alloc(s->voice.device, OWNER, block_bytes(&s->capacity, s->bands), &s->block);
     if (rc < 0) return rc;
     s->references = s->block;
     s->ids = (int32_t *)(void *)(s->references + mel);
@@ -70,20 +125,17 @@ static int host_open(struct mx_speak *s)
 
 static int batch_open(struct mx_speak *s)
 {
-    struct mx_model_capacity small = s->capacity;
     struct mx_layout layout = {0};
-    small.frames = small.longest_frames = 1; /* speaking needs no frames of the batch */
-    mx_model_batch_place(&layout, mx_model_config(s->voice.model), &small, &s->batch);
+    batch_place(&layout, mx_model_config(s->voice.model), &s->capacity, &s->batch);
     const int rc = mx_buffer_create(s->voice.device, OWNER, layout.offset_bytes, &s->buffer);
     if (rc < 0) return rc;
     layout = (struct mx_layout){.buffer = s->buffer};
-    mx_model_batch_place(&layout, mx_model_config(s->voice.model), &small, &s->batch);
+    batch_place(&layout, mx_model_config(s->voice.model), &s->capacity, &s->batch);
     return 0;
 }
 
 int mx_speak_create(const struct mx_speak_voice *voice, int iterations, uint64_t seed, struct mx_speak **out)
 {
-    struct mx_waveform_options waveform = MX_WAVEFORM_OPTIONS_DEFAULT;
     int rc = 0;
     *out = NULL;
     struct mx_speak *s = mx_alloc(1, sizeof *s);
@@ -94,16 +146,18 @@ int mx_speak_create(const struct mx_speak_voice *voice, int iterations, uint64_t
     s->capacity = *mx_model_capacity(voice->model);
     s->bands = s->recipe.bands;
     MX_TRY(voice_check(voice, &s->recipe));
-    waveform.recipe = &s->recipe;
+    struct mx_waveform_options waveform = waveform_options(&s->capacity, &s->recipe);
     waveform.mean = voice->normaliser.mel_mean;
     waveform.deviation = voice->normaliser.mel_deviation;
     waveform.seed = seed;
-    waveform.frames_max = s->capacity.frames;
-    waveform.utterances_max = s->capacity.sequences;
     if (iterations != 0) waveform.iterations = iterations;
     MX_TRY(mx_waveform_create(voice->device, &waveform, &s->waveform));
     MX_TRY(host_open(s));
     MX_TRY(batch_open(s));
+    if (voice->reference_samples > 0) {
+        const struct mx_extract_options reference = reference_options(&s->recipe, voice->reference_samples);
+        MX_TRY(mx_extract_create(voice->device, &reference, &s->references_of));
+    }
     *out = s;
     s = NULL;
 out:
@@ -115,6 +169,7 @@ void mx_speak_destroy(struct mx_speak *s)
 {
     if (s == NULL) return;
     mx_waveform_destroy(s->waveform);
+    mx_extract_destroy(s->references_of);
     mx_buffer_release(s->buffer);
     if (s->block != NULL) mx_host_release(s->voice.device, s->block);
     mx_free(s);
@@ -132,10 +187,9 @@ int mx_speak_reference(struct mx_speak *s, const float *samples, size_t count, f
 {
     const int32_t offsets[] = {0, (int32_t)count}, room = reference_room(s);
     const struct mx_extract_batch batch = {.audio = samples, .offsets = offsets, .count = 1};
-    const struct mx_extract_options options = {
-        .recipe = &s->recipe, .samples_max = (int64_t)count, .utterances_max = 1, .no_pitch = true};
+    const struct mx_extract_options options = reference_options(&s->recipe, count);
     struct mx_extract_features features;
-    struct mx_extract *extract = NULL;
+    struct mx_extract *own = NULL, *extract = count <= s->voice.reference_samples ? s->references_of : NULL;
     int rc = 0;
     *mel = NULL;
     *frames = 0;
@@ -145,7 +199,10 @@ int mx_speak_reference(struct mx_speak *s, const float *samples, size_t count, f
     if (room == 0)
         return MX_FAIL(MX_ERR_ARGUMENT, "make the network with a capacity for references",
                        "the network has no room for a reference");
-    MX_TRY(mx_extract_create(s->voice.device, &options, &extract));
+    if (extract == NULL) {
+        MX_TRY(mx_extract_create(s->voice.device, &options, &own));
+        extract = own;
+    }
     MX_TRY(mx_extract_normalise(extract, s->voice.normaliser.mel_mean, s->voice.normaliser.mel_deviation));
     MX_TRY(mx_extract_submit(extract, s->voice.stream, &batch, &features));
     *mel = mx_alloc((size_t)features.frames.rows * (size_t)s->bands, sizeof **mel);
@@ -158,7 +215,7 @@ int mx_speak_reference(struct mx_speak *s, const float *samples, size_t count, f
         *frames = room;
     }
 out:
-    mx_extract_destroy(extract);
+    mx_extract_destroy(own);
     if (rc < 0) {
         mx_free(*mel);
         *mel = NULL;

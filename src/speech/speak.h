@@ -27,9 +27,20 @@ struct mx_speak_voice {
     const struct mx_vocabulary *vocabulary;
     const struct mx_recipe *recipe; /* NULL: mx_recipe_default */
     struct mx_normaliser normaliser;
+    uint32_t reference_samples; /* room for references of so many samples is taken at once; longer ones, and with 0 all,
+                                   take their own while they are made */
 };
 
 struct mx_speak;
+
+/* What a speaker takes, before any of it is taken: mx_speak_create takes just that. */
+struct mx_speak_plan {
+    uint64_t waveform, speech;           /* bytes of the device, by their owners … */
+    uint64_t waveform_host, speech_host; /* … and of the host */
+};
+/* Of a network of this configuration and capacity. */
+int mx_speak_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,
+                  const struct mx_recipe *recipe, uint32_t reference_samples, struct mx_speak_plan *out);
 
 /* iterations of the waveform (0: MX_WAVEFORM_ITERATIONS); seed of its first phases. MX_ERR_CONFIG when the parts of the
  * voice do not fit each other. */

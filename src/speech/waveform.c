@@ -108,11 +108,17 @@ uint64_t mx_waveform_bytes(const struct mx_waveform_options *options)
     return layout.bytes;
 }
 
+uint64_t mx_waveform_host_bytes(const struct mx_waveform_options *options)
+{
+    const uint64_t utterances = (uint64_t)options->utterances_max;
+    return ((uint64_t)options->frames_max * (uint64_t)recipe_of(options)->hop + 6 * utterances + 2) * 4;
+}
+
 static int host_open(struct mx_waveform *w)
 {
     const size_t utterances = (size_t)w->options.utterances_max;
     const size_t samples = (size_t)w->options.frames_max * (size_t)w->recipe.hop;
-    const int rc = mx_host_alloc(w->device, OWNER, (samples + 6 * utterances + 2) * 4, &w->block);
+    const int rc = mx_host_alloc(w->device, OWNER, (size_t)mx_waveform_host_bytes(&w->options), &w->block);
     if (rc < 0) return rc;
     w->audio = w->block;
     w->levels = w->audio + samples;

@@ -47,6 +47,8 @@ int mx_waveform_create(struct mx_device *device, const struct mx_waveform_option
 void mx_waveform_destroy(struct mx_waveform *waveform); /* NULL is fine */
 /* Bytes of device memory that a maker of these options takes; 0 when they are wrong (mx_error_last tells). */
 uint64_t mx_waveform_bytes(const struct mx_waveform_options *options);
+/* The same of the host. */
+uint64_t mx_waveform_host_bytes(const struct mx_waveform_options *options);
 /* Samples of an utterance of so many frames. */
 int64_t mx_waveform_samples(const struct mx_recipe *recipe, int64_t frames);
 

@@ -55,10 +55,28 @@ struct measure {
 };
 
 /* Room for the longest utterance. */
-static int measure_open(struct measure *m, uint32_t longest)
+static struct mx_extract_options extract_options(const struct mx_dataset *dataset)
+{
+    uint32_t longest = 1;
+    for (uint32_t i = 0; i < mx_dataset_count(dataset); i++) {
+        const struct mx_dataset_utterance *const u = mx_dataset_utterance(dataset, i);
+        if (u->samples > longest) longest = u->samples;
+    }
+    return (struct mx_extract_options){.samples_max = longest, .utterances_max = 1};
+}
+
+uint64_t mx_normaliser_bytes(const struct mx_dataset *dataset, const struct mx_device *device)
+{
+    const struct mx_extract_options options = extract_options(dataset);
+    if (mx_dataset_kind(dataset) == MX_PACKED_FEATURES) return 0;
+    return mx_extract_bytes(&options) + mx_device_info(device)->sound_bytes;
+}
+
+static int measure_open(struct measure *m)
 {
     int rc = 0;
-    const struct mx_extract_options options = {.samples_max = longest, .utterances_max = 1};
+    const struct mx_extract_options options = extract_options(m->dataset);
+    const int64_t longest = options.samples_max;
     const size_t frames = (size_t)mx_recipe_frames_most(&mx_recipe_default, longest, 1);
     MX_TRY(mx_dataset_reader_create(m->dataset, &m->reader));
     if (mx_dataset_kind(m->dataset) == MX_PACKED_FEATURES) {
@@ -118,15 +136,11 @@ int mx_normaliser_measure(struct mx_dataset *dataset, struct mx_device *device, 
 {
     int rc = 0;
     struct measure m = {.dataset = dataset, .device = device};
-    uint32_t wanted = 0, longest = 1, seen = 0, taken = 0;
+    uint32_t wanted = 0, seen = 0, taken = 0;
     const uint32_t count = mx_dataset_count(dataset);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct mx_dataset_utterance *const u = mx_dataset_utterance(dataset, i);
-        wanted += !u->validation;
-        if (u->samples > longest) longest = u->samples;
-    }
+    for (uint32_t i = 0; i < count; i++) wanted += !mx_dataset_utterance(dataset, i)->validation;
     const uint32_t most = wanted < MX_NORMALISER_UTTERANCES ? wanted : MX_NORMALISER_UTTERANCES;
-    MX_TRY(measure_open(&m, longest));
+    MX_TRY(measure_open(&m));
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Measuring", .unit = "utterances", .total = most},
                              &m.progress));
     for (uint32_t i = 0; i < count; i++) {

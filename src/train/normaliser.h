@@ -32,6 +32,9 @@ struct mx_normaliser {
  * cannot be used are passed over; MX_ERR_DATA if none is left. */
 int mx_normaliser_measure(struct mx_dataset *dataset, struct mx_device *device, struct mx_normaliser *out);
 
+/* Device bytes that it takes meanwhile. */
+uint64_t mx_normaliser_bytes(const struct mx_dataset *dataset, const struct mx_device *device);
+
 /* In place, on the host. */
 void mx_normaliser_mel(const struct mx_normaliser *normaliser, float *values, size_t count);
 void mx_normaliser_energy(const struct mx_normaliser *normaliser, float *values, size_t count);

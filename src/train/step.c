@@ -208,8 +208,9 @@ static int verdict_tell(const struct mx_trainer *t, const struct mx_trainer_repo
     if (verdict == MX_GUARD_SKIPPED) return 0;
     MX_FAIL(MX_ERR_DATA, NULL, "the last %lld steps had a %s that is not finite", (long long)t->state.guard.in_row,
             what);
-    return mx_error_hint("the last checkpoint is good: go on from it with a lower learning rate, and look at the "
-                         "recordings that the log names");
+    return mx_error_hint(
+        "train with a lower learning rate, and look at the recordings that the log names; none of these "
+        "steps is in the weights");
 }
 
 int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)

@@ -92,7 +92,7 @@ struct mx_trainer_memory {
     uint64_t bytes;
 };
 
-#define MX_TRAINER_OWNERS 24
+#define MX_TRAINER_OWNERS 32
 
 struct mx_trainer_plan {
     struct mx_slot_capacity capacity; /* the largest batch */

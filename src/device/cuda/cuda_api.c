@@ -297,9 +297,7 @@ int mx_cuda_fail(const struct mx_cuda_api *api, CUresult code, const char *fmt, 
                        "%s: the device has no memory left (%s)", what, mx_cuda_error_name(api, code));
     }
     if (mx_cuda_lost(code)) {
-        return MX_FAIL(MX_ERR_DEVICE,
-                       "go on from the last checkpoint with --resume; if it comes again, look at dmesg for Xid errors "
-                       "of the NVIDIA driver",
+        return MX_FAIL(MX_ERR_DEVICE, "if it comes again, look at dmesg for Xid errors of the NVIDIA driver",
                        "%s: the device is lost (%s)", what, mx_cuda_error_name(api, code));
     }
     return MX_FAIL(MX_ERR_DEVICE, "update the NVIDIA driver, or choose another device", "%s: %s", what,

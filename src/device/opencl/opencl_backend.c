@@ -147,8 +147,9 @@ static int devices_split(struct mx_opencl_state *state, const struct mx_registry
                (type_of(cl, state->entries[0].id) & CL_DEVICE_TYPE_CPU)) {
         char name[128];
         mx_opencl_device_text(cl, state->entries[0].id, CL_DEVICE_NAME, name, sizeof name);
-        mx_info("OpenCL: the only device, %s, is split into %d of %d compute unit%s each", name, wanted, units / wanted,
-                units / wanted == 1 ? "" : "s");
+        if (chosen > 0) /* a mere list is no news */
+            mx_info("OpenCL: the only device, %s, is split into %d of %d compute unit%s each", name, wanted,
+                    units / wanted, units / wanted == 1 ? "" : "s");
         MX_TRY(entry_split(state, 0, wanted));
     }
 out:
@@ -215,6 +216,7 @@ static int state_device_info(void *context, int index, struct mx_device_info *ou
     out->caps = (struct mx_device_caps){
         .async_copy = true, .peer_copy = true, .pinned_host = out->kind == MX_DEVICE_GPU, .event_times = true};
     out->work_bytes = MX_SCRATCH_BYTES + (out->kind == MX_DEVICE_CPU ? MX_PACKED_BYTES : 0);
+    out->sound_bytes = out->kind == MX_DEVICE_CPU ? out->work_bytes : 0;
     snprintf(out->bf16_missing, sizeof out->bf16_missing, "OpenCL devices multiply in fp32");
     mx_clblast_describe(&state->blast, out);
     return 0;
