@@ -70,6 +70,31 @@ static void done_tell(void *context, double done)
     *last = done;
 }
 
+/* A signal comes while an evaluation is under way: it ends at the next look, and the trainer is as it was. */
+static void stop_tell(void *context, double done)
+{
+    assert_true(done < 1);
+    atomic_store((atomic_bool *)context, true);
+}
+
+static void test_evaluation_stops(void **state)
+{
+    (void)state;
+    const struct mx_trainer_options o = options_make();
+    struct mx_trainer *const trainer = training_start(&o, NULL, NULL);
+    struct mx_trainer_evaluation e;
+    struct mx_trainer_report report;
+    atomic_bool stop = false;
+    mx_trainer_evaluation_watch(trainer, stop_tell, &stop, &stop);
+    assert_int_equal(mx_trainer_evaluate(trainer, &e), MX_ERR_INTERRUPTED);
+    mx_error_clear();
+    mx_trainer_evaluation_watch(trainer, NULL, NULL, NULL);
+    assert_int_equal(mx_trainer_evaluate(trainer, &e), 0);
+    assert_int_equal(e.utterances, mx_trainer_validation_count(trainer));
+    training_step(trainer, &report);
+    mx_trainer_destroy(trainer);
+}
+
 static void test_loss_goes_down(void **state)
 {
     (void)state;
@@ -78,10 +103,10 @@ static void test_loss_goes_down(void **state)
     struct mx_trainer_report report;
     struct mx_trainer_evaluation before, after;
     double first = 0, last = 0, done = 0;
-    mx_trainer_evaluation_watch(trainer, done_tell, &done);
+    mx_trainer_evaluation_watch(trainer, done_tell, &done, NULL);
     assert_int_equal(mx_trainer_evaluate(trainer, &before), 0);
     assert_true(done == 1);
-    mx_trainer_evaluation_watch(trainer, NULL, NULL);
+    mx_trainer_evaluation_watch(trainer, NULL, NULL, NULL);
     const double untrained = picture_error(trainer);
     for (int i = 0; i < 60; i++) {
         training_step(trainer, &report);
@@ -314,7 +339,8 @@ static void test_warping_finds_the_same_in_another_time(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loss_goes_down),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_evaluation_stops),
+                                       cmocka_unit_test(test_loss_goes_down),
                                        cmocka_unit_test(test_no_value_where_there_is_none),
                                        cmocka_unit_test(test_resume_is_exact),
                                        cmocka_unit_test(test_accumulation_equals_the_large_batch),

@@ -9,8 +9,8 @@
 
 #include <stddef.h>
 
-/* Reads all of `path`, an ordinary file: a pipe or a device is refused without waiting for it. One zero byte follows the
- * data and is not counted. More than `limit_bytes` is MX_ERR_DATA, a missing file MX_ERR_NOT_FOUND, anything else
+/* Reads all of `path`, an ordinary file: a pipe or a device is refused without waiting for it. One zero byte follows
+ * the data and is not counted. More than `limit_bytes` is MX_ERR_DATA, a missing file MX_ERR_NOT_FOUND, anything else
  * MX_ERR_IO. */
 int mx_file_read(const char *path, size_t limit_bytes, char **data, size_t *bytes);
 /* The same for what is open as standard input, whatever it is, up to its end. */

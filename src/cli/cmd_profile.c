@@ -230,7 +230,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = mx_settings_read(values->config, &values->set, &job.settings);
     if (rc < 0) return rc;
-    const atomic_bool *const stop = mx_interrupt_watch(&interrupt); /* the made-up corpus must be removed */
+    const atomic_bool *const stop = mx_interrupt_watch(&interrupt, false); /* the made-up corpus must be removed */
     MX_TRY(flags_apply(values, &job.settings));
     MX_TRY(mx_train_ranks_open(&job, MX_PROFILE_SUMS));
     MX_TRY(corpus_make(values, &job.settings, &corpus));

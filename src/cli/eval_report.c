@@ -116,8 +116,7 @@ static void worst_print(const struct mx_eval_report *r)
             printf(" %10.2f", pitch_of(s));
         else
             printf(" %10s", "-");
-        printf("  %s\n",
-               mx_text_plain(plain, sizeof plain, mx_dataset_utterance(r->dataset, row->utterance)->id));
+        printf("  %s\n", mx_text_plain(plain, sizeof plain, mx_dataset_utterance(r->dataset, row->utterance)->id));
     }
 }
 

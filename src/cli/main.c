@@ -7,6 +7,7 @@
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -129,13 +130,6 @@ out:
 
 /* What the log was told, for commands that add a file. */
 static struct mx_log_options log_now;
-
-int mx_command_log_file(const char *path)
-{
-    struct mx_log_options options = log_now;
-    if (options.file == NULL) options.file = path;
-    return mx_log_configure(&options);
-}
 
 int mx_command_log_calm(void)
 {
@@ -260,6 +254,7 @@ out:
 int main(int argc, char **argv)
 {
     bool quietly_wrong = false;
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of writing it */
     int rc = argc > 0 ? program_run(argc - 1, argv + 1, &quietly_wrong) : 0;
     /* A full disk shows only when the last bytes are written. */
     if (rc >= 0 && (fflush(stdout) != 0 || ferror(stdout)))

@@ -73,8 +73,7 @@ static const double rooms[] = {MX_SHARE_MOST, 0.5, 0.375, 0.25, 0.125}; /* parts
 static bool data_fits(const struct mx_train_job *job, struct mx_trainer_options options, struct mx_trainer_plan *plan)
 {
     struct mx_train_needs needs;
-    if (buffer_chosen(job) && options.flow.buffer > MX_TRAIN_BUFFER_LEAST)
-        options.flow.buffer = MX_TRAIN_BUFFER_LEAST;
+    if (buffer_chosen(job) && options.flow.buffer > MX_TRAIN_BUFFER_LEAST) options.flow.buffer = MX_TRAIN_BUFFER_LEAST;
     if (mx_trainer_plan(&options, plan) < 0 || mx_train_plan_needs(job, plan, true, &needs) < 0) return false;
     return needs.data <= left_on(job->devices.data);
 }

@@ -33,8 +33,9 @@
     X("data.recordings", recordings)                                                                                   \
     X("data.recipe", recipe)
 #define DATA_LIST "data.list" /* version of the list of utterances, see struct mx_dataset_options */
-#define EXTRAS    14
-#define SHARES    "shares" /* train/share.h; only where there were any */
+#define EXTRAS    15
+#define SHARES    "shares"         /* train/share.h; only where there were any */
+#define DUE       "evaluation_due" /* "true"; only where a signal came before the evaluation of the step was complete */
 
 struct extras {
     struct mx_metadata list[EXTRAS];
@@ -68,6 +69,7 @@ static size_t extras_write(const struct mx_train_job *job, struct extras *extras
 #undef X
     mx_shares_format(&state->shares, extras->shares);
     if (state->shares.count > 0) extras->list[n++] = (struct mx_metadata){SHARES, extras->shares};
+    if (job->evaluation_due) extras->list[n++] = (struct mx_metadata){DUE, "true"};
     return n;
 }
 
@@ -162,6 +164,7 @@ int mx_train_job_save(struct mx_train_job *job, bool best)
         &(struct mx_checkpoint_source){{arrays.weights, arrays.average, arrays.moment1, arrays.moment2}},
         &(struct mx_checkpoint_keep){.last = t->keep_last, .every = (uint64_t)t->keep_every, .best = best}));
     mx_debug("saved step %" PRId64, at->step);
+    job->saved_step = at->step;
 out:
     mx_free(folder);
     mx_free(config);
@@ -250,9 +253,11 @@ int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *stat
     state->batch = (uint32_t)from->step_in_epoch;
     state->passes = from->pass;
     MX_TRY(extras_read(from, state));
+    job->evaluation_due = mx_checkpoint_extra(from, DUE) != NULL;
     job->has_best = from->has_best;
     job->best = from->best;
     job->best_step = from->best_step;
+    job->saved_step = state->step;
 out:
     return rc;
 }

@@ -78,6 +78,9 @@ struct mx_dataset_reader;
 int mx_dataset_open(const struct mx_dataset_options *options, struct mx_dataset **out);
 /* Completes the cache of a folder if every utterance has been loaded. NULL is fine. */
 void mx_dataset_close(struct mx_dataset *dataset);
+/* For a dataset that was opened with `cache_others`: from now on it keeps its cache itself, unless it is finished.
+ * Before the first reader is made. */
+void mx_dataset_cache_begin(struct mx_dataset *dataset, const char *path);
 
 uint32_t mx_dataset_count(const struct mx_dataset *dataset);
 const struct mx_dataset_utterance *mx_dataset_utterance(const struct mx_dataset *dataset, uint32_t index);

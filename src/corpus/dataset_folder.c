@@ -164,8 +164,9 @@ static void cache_warn(struct mx_dataset *dataset)
 }
 
 /* Goes on with a cache that was begun, or begins one. */
-static void cache_begin(struct mx_dataset *dataset, const char *path)
+void mx_dataset_cache_begin(struct mx_dataset *dataset, const char *path)
 {
+    if (dataset->plan == NULL || dataset->packed != NULL) return;
     const struct mx_packed_plan *const plan = mx_plan_packed(dataset->plan);
     if (mx_packed_writer_open(path, plan, MX_PACKED_ANY_ORDER, &dataset->writer) < 0) {
         cache_warn(dataset);
@@ -189,7 +190,7 @@ int mx_dataset_folder_open(struct mx_dataset *dataset, const struct mx_dataset_o
     if (dataset->packed != NULL) goto out;
     MX_TRY(mx_plan_texts(dataset->plan, workers));
     dataset->header = (struct mx_packed_header){.kind = MX_PACKED_AUDIO};
-    if (options->cache != NULL && !options->cache_others) cache_begin(dataset, options->cache);
+    if (options->cache != NULL && !options->cache_others) mx_dataset_cache_begin(dataset, options->cache);
     MX_TRY(list_make(dataset, options, workers));
 out:
     return rc;

@@ -219,6 +219,7 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
     char bad[MX_STEP_NAMES_BYTES] = "";
     const uint64_t begin = t->begin_ns > 0 ? t->begin_ns : mx_clock_ns(); /* the first one waited from the start on */
     int32_t held = 0;
+    const struct mx_trainer_state before = t->state;
     *report = (struct mx_trainer_report){.step = t->state.step + 1,
                                          .rate = mx_schedule_rate(&t->options.schedule, t->state.step),
                                          .sharing = t->replica_count > 1,
@@ -263,5 +264,6 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
     mx_sharing_step(t, report);
 out:
     for (; held > 0; held--) (void)mx_pipeline_give(t->pipeline, t->replicas[0]->stream); /* after a failure */
+    if (rc < 0 && t->state.step == before.step) t->state = before; /* so that what is saved now begins this step anew */
     return rc;
 }

@@ -194,8 +194,10 @@ struct mx_trainer_evaluation {
 };
 
 int mx_trainer_evaluate(struct mx_trainer *trainer, struct mx_trainer_evaluation *out);
-/* From now on, evaluations tell how much of them is done, 0 … 1, in the thread that evaluates. NULL: nobody. */
-void mx_trainer_evaluation_watch(struct mx_trainer *trainer, void (*tell)(void *context, double done), void *context);
+/* From now on, evaluations tell how much of them is done, 0 … 1, in the thread that evaluates (NULL: nobody), and end
+ * with MX_ERR_INTERRUPTED, after the utterance or batch that is under way, when *stop is set (NULL: never). */
+void mx_trainer_evaluation_watch(struct mx_trainer *trainer, void (*tell)(void *context, double done), void *context,
+                                 const atomic_bool *stop);
 
 /* What the network makes of one utterance, always the same one: the first for validation that can be used. With its
  * true durations, so that frames can be compared one by one. Owned by the trainer, until the next call. */

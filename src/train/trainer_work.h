@@ -88,7 +88,8 @@ struct mx_trainer {
     struct mx_evaluator *evaluator;                      /* NULL: nothing to evaluate */
     void (*evaluation_tell)(void *context, double done); /* NULL: nobody is told */
     void *evaluation_context;
-    void (*begin_tell)(void *context); /* of the next step; NULL: nobody is told */
+    const atomic_bool *evaluation_stop; /* NULL: none */
+    void (*begin_tell)(void *context);  /* of the next step; NULL: nobody is told */
     void *begin_context;
     uint64_t begin_ns; /* of the first step: that of the pipeline. 0: it was made */
     double *counts;    /* of a group: [mx_step_counts_size] */
