@@ -46,15 +46,22 @@ corpus()
     if [ -z "$seconds" ] || [ -z "$frames" ]; then die "no length in: $(cat "$folder/report")"; fi
 }
 
-# largest GB DATA MODEL SIZE: the largest batch that the plan lets through.
+# largest GB DATA MODEL SIZE: the largest batch with which a dry run ends well.
 largest()
 {
-    local words=(train --train-data "$folder/corpus.pack" --data-gpu 0 --model-gpu 1 --data-gpu-memory "$2" --model-gpu-memory "$3" --model-size "$4" --dry-run) said
-    # One that cannot fit makes the program say which does; its exit code says so, too.
-    said=$(CUDA_DOUBLE_MEMORY_MIB=$(($1 * 1024)) "$build/myxtts" --quiet "${words[@]}" --batch-size 1900 2>&1) || true
-    said=$(sed -n 's/.*the largest batch that \(does\|fits\) is \([0-9]*\).*/\2/p' <<<"$said" | head -1)
-    [ -n "$said" ] || die "no answer to: myxtts ${words[*]} --batch-size 1900"
-    printf '%s' "$said"
+    local words=(train --train-data "$folder/corpus.pack" --data-gpu 0 --model-gpu 1 --data-gpu-memory "$2" --model-gpu-memory "$3" --model-size "$4" --dry-run)
+    local fits=0 most=1024 middle code
+    while ((fits + 1 < most)); do
+        middle=$(((fits + most) / 2)) code=0
+        CUDA_DOUBLE_MEMORY_MIB=$(($1 * 1024)) "$build/myxtts" --quiet "${words[@]}" --batch-size $middle >"$folder/report" 2>&1 || code=$?
+        case $code in
+        0) fits=$middle ;;
+        3) most=$middle ;; # it does not fit
+        *) die "exit code $code of: myxtts ${words[*]} --batch-size $middle: $(tail -2 "$folder/report")" ;;
+        esac
+    done
+    ((fits + 1 < 1024)) || die "more than $fits fit: look at larger batches"
+    printf '%s' "$fits"
 }
 
 corpus

@@ -129,7 +129,7 @@ for command in '' $("$program" --help | awk '/^Commands:/ { on = 1; next } on &&
     # shellcheck disable=SC2086
     "$program" $command --help >english.txt
     check "myxtts $command --help without it is English" bash -c '! grep -P "\p{Arabic}" english.txt'
-    check "both pages have the same flags" diff <(grep -oE '^ +(-., )?--[a-z-]+' help.txt) <(grep -oE '^ +(-., )?--[a-z-]+' english.txt)
+    check "both pages have the same flags" diff <(grep -oE '^  (-., |    )--[a-z-]+' help.txt) <(grep -oE '^  (-., |    )--[a-z-]+' english.txt)
 done
 check "lines of English are noticed" test "$("$program" train --help | english_lines | wc -l)" -ge 50
 env LC_ALL=fa_IR.UTF-8 "$program" help train >help.txt
