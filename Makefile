@@ -4,13 +4,15 @@
 
 BUILD      ?= build#      where everything is built
 PORTABLE   ?= 0#          1: one binary for all x86-64 machines, kernels picked at run time
+MARCH      ?= native#     the processor to build for, as the compiler calls it: x86-64-v3, znver3, …
 NO_INSTALL ?= 0#          1: never install packages, print the line to run
 WERROR     ?= 0#          1: warnings are errors
+ISA        ?= #           only these builds of test-isa (regular expression): aarch64
 FUZZ       ?= 20#         seconds for each fuzz target
 PREFIX     ?= /usr/local# where `make install` puts things; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-browser test-ranks test-tensorboard demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-speech bench-train docs install uninstall package portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-browser test-isa test-ranks test-tensorboard demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-speech bench-train docs po install uninstall package package-arm64 portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -19,7 +21,7 @@ override BUILD := $(strip $(BUILD))
 
 SOURCES = $(shell find $(wildcard src include tests bench examples) -name '*.[ch]' | sort)
 DEPS    = @scripts/deps.sh
-OPTIONS = -DMX_PORTABLE=$(PORTABLE) -DMX_WERROR=$(WERROR)
+OPTIONS = -DMX_PORTABLE=$(PORTABLE) '-DMX_MARCH=$(strip $(MARCH))' -DMX_WERROR=$(WERROR)
 # $(call compile,dir,cmake options): configures and builds in dir; quiet unless it fails.
 compile = @scripts/build.sh $(1) $(OPTIONS) $(2)
 # $(call check,dir,ctest options): runs the tests of dir, two at a time: many of them wait more than they work.
@@ -44,6 +46,10 @@ test: ## everything is built and tested
 	$(DEPS) build test bench
 	$(call compile,--report $(BUILD))
 	$(call check,$(BUILD))
+
+test-isa: ## builds for x86-64-v2 to v4, Zen 3 and aarch64 (in qemu), with gcc and clang, each tested, in build/isa
+	$(DEPS) build test clang arm64
+	@scripts/test_isa.sh $(BUILD)/isa '$(strip $(ISA))' -DMX_WERROR=$(WERROR)
 
 test-ranks: ## kills ranks of a run at thirty random moments: all must end in time, and the run must go on (some minutes)
 	$(DEPS) build test
@@ -114,6 +120,14 @@ docs: ## writes the pages that come from the tables of the program: all flags an
 	@$(BUILD)/myxtts reference markdown --language fa --output docs/fa/options.md
 	@$(BUILD)/myxtts reference man --output docs/myxtts.1
 
+po: ## brings po/fa.po, the Persian words, up to date with the texts of the program; what is new there is to be translated
+	$(DEPS) build
+	$(call compile,--report $(BUILD))
+	@$(BUILD)/myxtts reference po --output $(BUILD)/myxtts.pot
+	@msgmerge --quiet --no-wrap --update --backup=none --previous po/fa.po $(BUILD)/myxtts.pot
+	@msgattrib --no-obsolete --no-wrap -o po/fa.po po/fa.po
+	@msgfmt --statistics -o /dev/null po/fa.po
+
 install: ## program, library, headers, manual page, completion and documentation below PREFIX
 	$(DEPS) build
 	$(call compile,--report $(BUILD))
@@ -122,14 +136,20 @@ install: ## program, library, headers, manual page, completion and documentation
 uninstall: ## removes from PREFIX what was installed there, and nothing else
 	@scripts/install.sh uninstall $(BUILD) $(PREFIX)
 
-package: ## a Debian package that runs on any x86-64 machine, in build/package
+package: ## Debian packages that run on any x86-64 machine and on any arm64 machine, in build/package*
 	$(DEPS) build package
 	$(call compile,$(BUILD)/package,-DMX_PORTABLE=1 -DMX_PACKAGE=1 -DCMAKE_INSTALL_PREFIX=/usr)
 	@scripts/package.sh $(BUILD)/package
+	@[ "$$(dpkg --print-architecture)" = arm64 ] || $(MAKE) package-arm64
+
+package-arm64: ## only the one for arm64, cross built, in build/package-arm64
+	$(DEPS) build package arm64
+	$(call compile,$(BUILD)/package-arm64,--toolchain cmake/aarch64.cmake -DMX_PORTABLE=1 -DMX_PACKAGE=1 -DCMAKE_INSTALL_PREFIX=/usr)
+	@scripts/package.sh $(BUILD)/package-arm64 arm64
 
 portable: ## PORTABLE=1 build, its kernels and program tried, in build/portable
 	$(DEPS) build test bench
-	$(call compile,$(BUILD)/portable,-DMX_PORTABLE=1 '-DMX_TESTS=^(test_(ops|cpu|vec|device)|cli_(train|synth|validate))')
+	$(call compile,$(BUILD)/portable,-DMX_PORTABLE=1 '-DMX_TESTS=^(test_(ops|cpu|vec|device)|cli_(train|synth|validate|isa))')
 	$(call check,$(BUILD)/portable)
 
 asan: ## tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build/asan

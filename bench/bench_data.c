@@ -252,7 +252,7 @@ static void bench_memory(struct bench *bench, struct data *data)
     batch_fill(unit);
     if (bench_wanted(bench, mel)) {
         bench_measure(bench, jobs, unit->plain ? 2 : 1, unit->core);
-        bench_report(bench, mel, UNIT, &jobs[0], "FFTW, frame by frame", unit->plain ? &jobs[1] : NULL, 1.5);
+        bench_report(bench, mel, UNIT, &jobs[0], "FFTW, frame by frame", unit->plain ? &jobs[1] : NULL, 2.0);
     }
     if (bench_wanted(bench, pitch)) {
         unit_pitch(unit, true);

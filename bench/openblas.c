@@ -12,18 +12,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The kernels that use the widest vectors of this machine, NULL when `chosen` already are such. */
+#include "peak.h"
+
+/* The kernels that use vectors as wide as ours, NULL when `chosen` already are such. */
 static const char *better_core(const char *chosen)
 {
 #if defined(__x86_64__)
     static const char *const wide[] = {"SkylakeX", "Cooperlake", "SapphireRapids"};
     static const char *const half[] = {"Haswell", "Zen", "Excavator"};
-    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+    const int bytes = peak_vector_bytes();
+    for (size_t i = 0; bytes == 64 && i < sizeof wide / sizeof *wide; i++)
         if (strcasecmp(chosen, wide[i]) == 0) return NULL;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) return "SkylakeX";
-    for (size_t i = 0; i < sizeof half / sizeof *half; i++)
+    for (size_t i = 0; bytes == 32 && i < sizeof half / sizeof *half; i++)
         if (strcasecmp(chosen, half[i]) == 0) return NULL;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
+    if (bytes == 64) return "SkylakeX";
+    if (bytes == 32) return "Haswell";
 #else
     (void)chosen;
 #endif

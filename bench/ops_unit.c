@@ -5,6 +5,7 @@
 #include "ops_unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
 
@@ -98,6 +99,44 @@ void chain_run(void *context, int64_t repeats)
 struct chain chain_of(struct unit *unit, enum mx_op op, const void *args)
 {
     return (struct chain){.unit = unit, .links = {{op, args}}, .count = 1};
+}
+
+/* ---- arithmetic alone ---- */
+
+void resident_open(struct resident *resident)
+{
+    if (mx_cpu_kernels_choose(getenv("MYXTTS_ISA"), &resident->kernels) < 0) bench_die("cannot choose kernels");
+    for (int i = 0; i < resident->unit->cores; i++) {
+        resident->scratch[i] = bench_alloc(MX_CPU_SCRATCH_BYTES);
+        resident->shared[i] = bench_alloc(MX_CPU_SHARED_BYTES);
+    }
+}
+
+void resident_close(struct resident *resident)
+{
+    for (int i = 0; i < resident->unit->cores; i++) {
+        mx_free(resident->scratch[i]);
+        mx_free(resident->shared[i]);
+    }
+}
+
+static void resident_worker(void *context, int worker)
+{
+    const struct resident *resident = context;
+    const struct link *link = &resident->links[worker];
+    for (int64_t i = 0; i < resident->repeats; i++) {
+        atomic_llong tickets[MX_CPU_TICKETS] = {0};
+        const struct mx_gang alone = {
+            .workers = 1, .scratch = resident->scratch[worker], .shared = resident->shared[worker], .tickets = tickets};
+        resident->kernels->run[link->op](&alone, link->args);
+    }
+}
+
+void resident_run(void *context, int64_t repeats)
+{
+    struct resident *resident = context;
+    resident->repeats = repeats;
+    mx_pool_run(resident->unit->peak.pool, resident_worker, resident);
 }
 
 /* ---- two kinds of rows ---- */

@@ -9,6 +9,7 @@
 #define MX_BENCH_OPS_UNIT_H
 
 #include "bench.h"
+#include "device/cpu/cpu.h"
 #include "myxtts/ops.h"
 #include "myxtts/registry.h"
 #include "openblas.h"
@@ -17,7 +18,8 @@
 #define ROWS        4000               /* packed rows of a batch … */
 #define SEQUENCES   8                  /* … of so many sequences … */
 #define LENGTH      (ROWS / SEQUENCES) /* … of this length */
-#define BUFFERS_MAX 12
+#define BUFFERS_MAX 32
+#define CORES_MAX   2
 
 /* One CPU device with its stream, its peaks and the buffers of the row being measured. */
 struct unit {
@@ -32,14 +34,26 @@ struct unit {
     int buffer_count;
 };
 
+struct link {
+    enum mx_op op;
+    const void *args;
+};
+
 /* A list of operations that are submitted one after the other; the job of a row. */
 struct chain {
     struct unit *unit;
-    struct {
-        enum mx_op op;
-        const void *args;
-    } links[4];
+    struct link links[4];
     int count;
+};
+
+/* A kernel called again and again by each core for itself, on its own small arrays, with no queue in between: what the
+ * arithmetic allows. */
+struct resident {
+    struct unit *unit;
+    struct link links[CORES_MAX];
+    const struct mx_cpu_kernels *kernels;
+    void *scratch[CORES_MAX], *shared[CORES_MAX];
+    int64_t repeats;
 };
 
 void unit_open(struct unit *unit, int devices, int index);
@@ -58,6 +72,10 @@ struct mx_packed packed(struct unit *unit); /* by LENGTH */
 
 void chain_run(void *context, int64_t repeats); /* context: a struct chain */
 struct chain chain_of(struct unit *unit, enum mx_op op, const void *args);
+
+void resident_open(struct resident *resident); /* unit and links are set */
+void resident_close(struct resident *resident);
+void resident_run(void *context, int64_t repeats); /* context: a struct resident */
 
 /* "what, 1 core" */
 void row_name(char name[96], const struct unit *unit, const char *what);

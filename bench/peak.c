@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The multiply-add loops and the copy. The fp32 loops are written for each vector width with its own target attribute
- * and picked at run time, so that a portable build measures the same machine as a native one. Twelve sums hide the
- * latency of four cycles on two units with room to spare and fit into sixteen registers.
+ * The multiply-add loops and the copy. The fp32 loops are written for each vector width with its own target attribute;
+ * the width of the kernels that are measured picks one at run time, so AVX2 kernels on a larger machine are compared
+ * with its AVX2 peak. Twelve sums hide the latency of four cycles on two units with room to spare and fit into sixteen
+ * registers.
  */
 #include "peak.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "device/cpu/cpu.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 #define ROUNDS_PER_REPEAT 2000
@@ -58,7 +63,15 @@ __attribute__((target("avx2,fma"))) static float fma_avx2(int64_t rounds)
 }
 #endif
 
-/* Four lanes, for everything else; the compiler contracts the two operations where the machine has one. */
+#if defined(__aarch64__) && defined(__ARM_NEON)
+static float fma_neon(int64_t rounds)
+{
+#define NEON_FMA(s, f, a) vfmaq_f32(a, s, f)
+    FMA_LOOP(float32x4_t, vdupq_n_f32, NEON_FMA, vaddq_f32)
+    return vgetq_lane_f32(all, 0);
+}
+#else
+/* Four lanes without a fused operation, for everything else. */
 typedef float quad __attribute__((vector_size(16)));
 
 static float fma_quad(int64_t rounds)
@@ -69,6 +82,7 @@ static float fma_quad(int64_t rounds)
     FMA_LOOP(quad, QUAD_SET, QUAD_FMA, QUAD_ADD)
     return all[0];
 }
+#endif
 
 struct variant {
     const char *name;
@@ -76,19 +90,31 @@ struct variant {
     int step; /* multiply-adds of a round */
 };
 
-static struct variant widest(void)
+int peak_vector_bytes(void)
+{
+    const struct mx_cpu_kernels *kernels;
+    if (mx_cpu_kernels_choose(getenv("MYXTTS_ISA"), &kernels) < 0) bench_die("cannot choose kernels");
+    return kernels->vector_bytes;
+}
+
+/* The loop with vectors as wide as those of the kernels. */
+static struct variant of_kernels(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) return (struct variant){"AVX-512", fma_avx512, 16 * SUMS};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return (struct variant){"AVX2", fma_avx2, 8 * SUMS};
+    const int bytes = peak_vector_bytes();
+    if (bytes == 64) return (struct variant){"AVX-512", fma_avx512, 16 * SUMS};
+    if (bytes == 32) return (struct variant){"AVX2", fma_avx2, 8 * SUMS};
 #endif
+#if defined(__aarch64__) && defined(__ARM_NEON)
+    return (struct variant){"NEON", fma_neon, 4 * SUMS};
+#else
     return (struct variant){"128-bit", fma_quad, 4 * SUMS};
+#endif
 }
 
 const char *peak_vectors(void)
 {
-    return widest().name;
+    return of_kernels().name;
 }
 
 void peak_open(struct peak *peak, const int *cores, int workers)
@@ -110,7 +136,7 @@ static void fma_worker(void *context, int worker)
 {
     const struct peak *peak = context;
     (void)worker;
-    sink = widest().run(peak->repeats * ROUNDS_PER_REPEAT);
+    sink = peak->fma(peak->repeats * ROUNDS_PER_REPEAT);
 }
 
 static void fma_run(void *context, int64_t repeats)
@@ -122,8 +148,10 @@ static void fma_run(void *context, int64_t repeats)
 
 struct bench_job peak_fma_job(struct peak *peak)
 {
+    const struct variant variant = of_kernels();
+    peak->fma = variant.run;
     return (struct bench_job){
-        .run = fma_run, .context = peak, .work = 2.0 * widest().step * ROUNDS_PER_REPEAT * peak->workers};
+        .run = fma_run, .context = peak, .work = 2.0 * variant.step * ROUNDS_PER_REPEAT * peak->workers};
 }
 
 /* ---- bf16 ---- */

@@ -15,6 +15,7 @@ struct peak {
     struct mx_pool *pool;
     int workers;
     int64_t repeats;
+    float (*fma)(int64_t rounds);  /* the loop of peak_fma_job */
     float (*bf16)(int64_t rounds); /* the loop of peak_bf16_job */
     char *from, *to;               /* the copy's arrays, `bytes` each */
     size_t bytes;
@@ -23,7 +24,8 @@ struct peak {
 void peak_open(struct peak *peak, const int *cores, int workers);
 void peak_close(struct peak *peak);
 
-/* Independent multiply-adds in registers, in the widest vectors of this machine. Work: floating-point operations. */
+/* Independent multiply-adds in registers, in vectors as wide as those of the kernels in use. Work: floating-point
+ * operations. */
 struct bench_job peak_fma_job(struct peak *peak);
 /* memcpy between two arrays that together are as large as `footprint_bytes`, so that they lie in the same caches as
  * what is compared. Work: bytes read plus bytes written. */
@@ -32,5 +34,6 @@ struct bench_job peak_copy_job(struct peak *peak, size_t footprint_bytes);
 bool peak_bf16_job(struct peak *peak, struct bench_job *job);
 const char *peak_bf16_name(void); /* "AMX peak" */
 const char *peak_vectors(void);   /* "AVX-512" */
+int peak_vector_bytes(void);      /* 64 */
 
 #endif

@@ -8,9 +8,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "peak.h"
 
 #define NO_PYTHON "no Python environment; make bench-data and make bench-train make it"
 #define ANSWER_MS 300000 /* that a script may think; compilers need most */
@@ -49,6 +52,12 @@ static pid_t script_start(const char *python, const char *script, const char *co
     }
     const pid_t child = fork();
     if (child == 0) {
+        /* Vectors as wide as those of our kernels: AVX2 beside AVX2, also on a machine that has more. */
+        if (peak_vector_bytes() == 32) {
+            setenv("ATEN_CPU_CAPABILITY", "avx2", 1);
+            setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);
+            setenv("MKL_ENABLE_INSTRUCTIONS", "AVX2", 1);
+        }
         dup2(out[1], STDOUT_FILENO);
         if (to != NULL) dup2(in[0], STDIN_FILENO);
         if (freopen("/dev/null", "w", stderr) == NULL) _exit(126);

@@ -10,8 +10,9 @@ else()
   set(zsh_folder ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()
 
-# The program writes its completions itself. Instrumented programs may not run everywhere, and nobody installs them.
-if(NOT MX_SANITIZE AND NOT MX_FUZZ AND NOT MX_COVERAGE)
+# The program writes its completions itself, where it can run. Instrumented programs may not run everywhere, and nobody
+# installs them.
+if(MX_RUNS_HERE AND NOT MX_SANITIZE AND NOT MX_FUZZ AND NOT MX_COVERAGE)
   set(bash_script ${CMAKE_BINARY_DIR}/completion/myxtts)
   set(zsh_script ${CMAKE_BINARY_DIR}/completion/_myxtts)
   add_custom_command(OUTPUT ${bash_script} ${zsh_script}

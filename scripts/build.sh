@@ -23,7 +23,12 @@ source="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 mkdir -p "$folder"
 before="$(cat "$folder/parts.txt" 2>/dev/null || true)"
 log="$folder/configure.log"
+rm -f "$folder/refused.txt"
 if ! cmake -S "$source" -B "$folder" -G Ninja "$@" >"$log" 2>&1; then
+    if [[ -e $folder/refused.txt ]]; then # cmake/Isa.cmake said all there is to say
+        printf 'build: %s\n' "$(cat "$folder/refused.txt")" >&2
+        exit 1
+    fi
     cat "$log" >&2
     printf 'build: configuring in %s failed (see above; `make clean` removes the folder)\n' "$folder" >&2
     exit 1

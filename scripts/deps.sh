@@ -7,7 +7,8 @@
 #
 # As root directly, otherwise with sudo. NO_INSTALL=1 installs nothing: it prints the line to run and fails if a required
 # package is missing. Package lists are fetched only when a package is unknown or an installation from old lists fails.
-# Missing optional packages never fail the build: the part is left out and the build report says so.
+# Missing optional packages never fail the build: the part is left out and the build report says so. A package of another
+# architecture (libpng-dev:arm64) makes dpkg know that architecture first, and this is told.
 
 set -euo pipefail
 
@@ -41,13 +42,25 @@ missing()
 {
     (($# > 0)) || return 0
     local -A there=()
-    local state package
-    while read -r state package; do
-        [[ $state == ii || $state == hi ]] && there[$package]=1
-    done < <(dpkg-query -W -f='${db:Status-Abbrev} ${Package}\n' "$@" 2>/dev/null || true)
+    local state package architecture
+    while read -r state package architecture; do
+        [[ $state == ii || $state == hi ]] || continue
+        there[$package:$architecture]=1
+        [[ $architecture != all && $architecture != "$native" ]] || there[$package]=1
+    done < <(dpkg-query -W -f='${db:Status-Abbrev} ${Package} ${Architecture}\n' "$@" 2>/dev/null || true)
     for package in "$@"; do
         [[ -n ${there[$package]:-} ]] || printf '%s\n' "$package"
     done
+}
+
+# Prints the architectures of the arguments (name:architecture) that dpkg does not know yet.
+foreign()
+{
+    local package known
+    known=" $native $(dpkg --print-foreign-architectures | xargs) "
+    for package in "$@"; do
+        [[ $package != *:* || $known == *" ${package##*:} "* ]] || printf '%s\n' "${package##*:}"
+    done | sort -u
 }
 
 # Prints those of the arguments that apt could install now.
@@ -97,18 +110,24 @@ main()
         return 0
     fi
 
-    local must may
+    native="$(dpkg --print-architecture)"
+    local must may architectures architecture
     mapfile -t must < <(missing "${required[@]}")
     mapfile -t may < <(missing "${optional[@]}")
     local all=("${must[@]}" "${may[@]}")
     ((${#all[@]} > 0)) || return 0
 
-    local line="apt-get install -y --no-install-recommends"
+    local line="apt-get install -y --no-install-recommends" sudo=
     as_root=()
     if ((EUID != 0)); then
         as_root=(sudo)
-        ! command -v sudo >/dev/null || line="sudo $line"
+        ! command -v sudo >/dev/null || sudo="sudo "
     fi
+    line="$sudo$line"
+    mapfile -t architectures < <(foreign "${all[@]}")
+    for architecture in "${architectures[@]}"; do
+        line="${sudo}dpkg --add-architecture $architecture && ${sudo}apt-get update && $line"
+    done
 
     if [[ ${NO_INSTALL:-0} != 0 ]]; then
         ((${#must[@]} == 0)) || die "packages are missing; run"$'\n'"    $line ${all[*]}"
@@ -123,6 +142,11 @@ main()
 
     log="$(mktemp)"
     trap 'rm -f "$log"' EXIT
+    for architecture in "${architectures[@]}"; do
+        printf 'Telling dpkg of the architecture %s (dpkg --remove-architecture %s takes it back)\n' \
+            "$architecture" "$architecture"
+        "${as_root[@]}" dpkg --add-architecture "$architecture"
+    done
     printf 'Installing %s\n' "${all[*]}"
     if ! install_all && ((${#must[@]} > 0)); then
         cat "$log" >&2

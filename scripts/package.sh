@@ -2,12 +2,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Makes the Debian package of a build (configured with MX_PACKAGE) and tries it: unpacked into a folder, the program must find
-# all its libraries and run.
+# all its libraries and run; one for another architecture in qemu.
 #
-#     scripts/package.sh build/package
+#     scripts/package.sh build/package [architecture]
 
 set -euo pipefail
 cd "$1"
+native="$(dpkg --print-architecture)"
+architecture="${2:-$native}"
+runner=() loader=()
+if [[ $architecture != "$native" ]]; then
+    [[ $architecture == arm64 ]] || { printf 'package: no way to try one for %s\n' "$architecture" >&2 && exit 1; }
+    runner=(qemu-aarch64)
+    loader=(qemu-aarch64 /lib/ld-linux-aarch64.so.1 --list)
+fi
 
 log=cpack.log
 rm -f ./*.deb
@@ -18,12 +26,19 @@ fi
 package="$(echo ./*.deb)"
 root="$(mktemp -d)"
 trap 'rm -rf "$root"' EXIT
+made="$(dpkg-deb -f "$package" Architecture)"
+if [[ $made != "$architecture" ]]; then
+    printf 'package: %s is for %s, not for %s\n' "$package" "$made" "$architecture" >&2
+    exit 1
+fi
 dpkg-deb -x "$package" "$root"
-if ldd "$root/usr/bin/myxtts" | grep 'not found'; then
+program="$root/usr/bin/myxtts"
+if ! libraries="$("${loader[@]:-ldd}" "$program" 2>&1)" || grep 'not found' <<<"$libraries"; then
+    printf '%s\n' "$libraries" >&2
     printf 'package: libraries are missing\n' >&2
     exit 1
 fi
-"$root/usr/bin/myxtts" --version >/dev/null
-"$root/usr/bin/myxtts" devices >/dev/null
+"${runner[@]}" "$program" --version
+"${runner[@]}" "$program" devices >/dev/null
 printf '%s\n' "$(realpath "$package")"
 dpkg-deb -f "$package" Version Architecture Maintainer Installed-Size Depends

@@ -150,7 +150,7 @@ one too-long '10800.0 s; at most 20 s'
 row 'So' <"$folder/good.wav"
 one speaking-rate '1.0 a second'
 row "$sentence $sentence $sentence $sentence" <"$folder/good.wav"
-one speaking-rate 'characters in 2.00 s'
+one speaking-rate 'sounds in 2.00 s'
 row 'I like 字 a lot.' <"$folder/good.wav"
 one unknown-symbol "'字' .U.5B57"
 row '字字字字字字' <"$folder/good.wav"

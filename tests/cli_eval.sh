@@ -94,4 +94,34 @@ run eval --checkpoint run --data broken
 check "nothing left: exit code $code" test "$code" -eq 2
 check "and says so" grep -q 'none of the 1 utterances' stderr
 
+# ---- nothing that was not measured ----
+# A voice whose durations are so long that no text can be spoken: the weights alone, with another bias.
+perl -MJSON::PP -e 'my ($from, $to) = @ARGV; local $/; open(my $f, "<:raw", $from); my $b = <$f>; my $n = unpack("Q<", $b);
+    my $h = decode_json(substr($b, 8, $n)); my ($data, %keep, $out) = (substr($b, 8 + $n)); $out = "";
+    for my $name (grep { !/^(__metadata__$|ema\.|moment)/ } sort keys %$h) {
+        my ($x, $y) = @{$h->{$name}{data_offsets}};
+        my $bytes = $name eq "predictor.duration.out.bias" ? pack("f<", 6) : substr($data, $x, $y - $x);
+        $keep{$name} = {%{$h->{$name}}, data_offsets => [length $out, length($out) + length $bytes]};
+        $out .= $bytes;
+    }
+    my $head = encode_json(\%keep); $head .= " " x (-length($head) % 8);
+    open(my $o, ">:raw", $to); print $o pack("Q<", length $head), $head, $out' \
+    "$(find run/checkpoints -name 'step-*' | sort | tail -1)" slow.safetensors
+done_with train --train-data tones --output slow "${small[@]}" --init-from slow.safetensors --lr 1e-9 --steps 2 --eval-every 1 \
+    --set data.validation_fraction=0.3 --set training.samples=0
+check "says that nothing was spoken" test "$(grep -c '); spoken: –$' stderr)" -eq 2
+check "why" grep -qE 'step 2: ([0-9]+) of \1 would have become too long to be spoken' stderr
+check "no value where there is none" test "$(grep -c \
+    '"spoken":0,"mel_db":null,"duration_error":null,"pitch_semitones":null}' slow/metrics.jsonl)" -eq 2
+check "nothing is the best" test ! -e slow/checkpoints/best.safetensors
+check "run.json has no best" test "$(json 'defined $r->{best} ? 1 : 0' slow/run.json)" -eq 0
+check "nor has the checkpoint such numbers" test "$("$program" inspect slow | grep -c 'mel_db\|pitch_semitones')" -eq 0
+check "nor has TensorBoard" test "$(grep -rac 'spoken/mel_db' slow/tensorboard | sed 's/.*://')" -eq 0
+check "but other runs have them" test "$(grep -rac 'spoken/mel_db' run/tensorboard | sed 's/.*://')" -ge 1
+done_with monitor slow --once
+check "whoever watches sees that there is none" grep -qE '^validation .*, spoken (–|-)$' stdout
+"$program" eval --checkpoint slow --data tones --json slow.json >stdout 2>stderr
+check "eval has no value, too" test "$(json 'join ",", map { defined $_ ? $_ : "null" } @{$r}{qw(spoken mel_db duration_error
+    pitch_error_semitones)}' slow.json)" = 0,null,null,null
+
 finish

@@ -5,7 +5,7 @@
 # named, the weights do not notice; several in a row end the run, and its last checkpoint is good.
 #
 # What spoils the numbers comes through an ordinary door: --init-from takes a file in which one symbol, that only some
-# texts have, has weights that are no numbers.
+# texts have, has weights so large that their sum is no number.
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
@@ -19,7 +19,7 @@ head_of() {
 }
 
 # spoil FROM TO SYMBOL: the tensors of a checkpoint without its metadata, a file as other programs write it, in which
-# all weights of SYMBOL are no numbers.
+# all weights of SYMBOL are as large as numbers can be.
 spoil() {
     perl -MJSON::PP -e '
         my ($from, $to, $symbol) = @ARGV;
@@ -33,7 +33,7 @@ spoil() {
         my ($token) = grep { $symbols[$_ - 2] eq $symbol } 2 .. $#symbols + 2; # the ends of a sentence are 0 and 1
         my $table = $head->{"encoder.token.weight"};
         my $row = 4 * $table->{shape}[1];
-        substr($data, $table->{data_offsets}[0] + $token * $row, $row) = pack("V", 0x7fc00000) x ($row / 4);
+        substr($data, $table->{data_offsets}[0] + $token * $row, $row) = pack("f<", 3e38) x ($row / 4);
         my $text = encode_json($head);
         open(my $out, ">:raw", $to) or die;
         print $out pack("Q<", length($text)), $text, $data;' "$@"

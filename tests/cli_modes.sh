@@ -126,7 +126,7 @@ done
 done_with "${dry[@]}" --backend cpu
 check "one table" test "$(grep -c '^Memory of GPU' stdout)" -eq 1
 check "one device" grep -q '^Memory of GPU:0 (cpu:0):$' stdout
-check "a buffer of 50" grep -q ' 51 prepared$' stdout
+check "a buffer of 50" grep -q ', 50 prepared and 1 trained on$' stdout
 done_with "${short[@]}" "${one[@]}" --output single
 said 'single' '🚀 Intelligent GPU Pipeline: Single-GPU Buffered Mode'
 said 'single' '   - Device: cpu:0 ('
@@ -137,7 +137,23 @@ said 'single' '   - Prefetching to /GPU:0 with buffer_size=50'
 said 'single' 'Creating model on device: /GPU:0'
 check "the plan before step 1" grep -q '^    activations .* [KM]iB$' stderr
 check "the messages are in the log" grep -q 'INFO 🚀 Intelligent GPU Pipeline' single/log.txt
-check "the prefetch of batches of 4 is 8" grep -q '^Batches: \(9\|[1-9][0-9]\) loaded' stderr
+check "the prefetch of batches of 4 is 8" grep -q '^Batches: 8 loaded and [1-9][0-9]* in loading, 50 prepared and 1 trained on$' stderr
+said 'single' '   - Prepared batches: 3 at first, up to 50 (chosen by auto-tune)'
+said 'single' '   - Loaded batches: 2 at first, up to 8 (chosen by auto-tune)'
+check "what is chosen is what runs" test "$(grep -c '"loaded_limit":2,"prepared_limit":3,' single/metrics.jsonl)" -eq 3
+# What is given runs from the first step on; tuning has nothing to choose but the rest.
+done_with "${short[@]}" "${one[@]}" --buffer-size 100 --prefetch-buffer-size 6 --num-workers 2 --output given
+said 'given' '   - Prefetching to /GPU:0 with buffer_size=100'
+said 'given' '   - Prepared batches: 100 (given)'
+said 'given' '   - Loaded batches: 6 (given)'
+said 'given' '   - Load workers: 2 (given)'
+check "what is given is what runs" test "$(grep -c '"loaded_limit":6,"prepared_limit":100,' given/metrics.jsonl)" -eq 3
+check "a number is given in a file, too" grep -q '^  buffer_size: 100$' given/config.yaml
+done_with "${short[@]}" "${one[@]}" --buffer-size 7 --output partly
+check "the one is given, the other is chosen" test "$(grep -c '"loaded_limit":2,"prepared_limit":7,' partly/metrics.jsonl)" -eq 3
+done_with "${short[@]}" "${one[@]}" --auto-tune off --output untuned
+said 'untuned' '   - Prepared batches: 50 (chosen)'
+check "without tuning all is used" test "$(grep -c '"loaded_limit":8,"prepared_limit":50,' untuned/metrics.jsonl)" -eq 3
 done_with "${short[@]}" "${one[@]}" --device cpu:0 --buffer-size 25 --output named
 said 'named' '   - Prefetching to /GPU:0 with buffer_size=25'
 check "a device that was named is not the best there is" test "$(grep -c 'the best there is' stderr)" -eq 0
@@ -158,6 +174,12 @@ check "and nothing that is MiB is called MB" test "$(grep -c '\bMB\b' stdout)" -
 tight=(--set data.num_workers=1 --model-gpu-memory $((9 * cores + 16)))
 done_with "${short[@]}" --backend cpu "${tight[@]}" --output tuned
 said 'tuned' 'auto-tune: a buffer of '
+# A buffer that was given is not made smaller without a word: it is refused, with one that fits.
+refused 3 'which has ' "'--buffer-size [0-9]*' fits" "${short[@]}" --backend cpu "${tight[@]}" \
+    --buffer-size 1000 --output large
+size=$(grep -o "'--buffer-size [0-9]*' fits" stderr | grep -o '[0-9]*')
+done_with "${short[@]}" --backend cpu "${tight[@]}" --buffer-size "$size" --output fits
+check "the buffer that fits is what runs" test "$(grep -c "\"prepared_limit\":$size," fits/metrics.jsonl)" -eq 3
 refused 3 'which has ' '--batch-size [0-9]* --grad-accum [0-9]*. fits and makes the same steps of 12' "${base[@]}" \
     --batch-size 12 --backend cpu --output r1 "${tight[@]}"
 fits=$(grep -o 'batch-size [0-9]* --grad-accum [0-9]*' stderr | head -1)
@@ -204,6 +226,21 @@ if [ "$cores" -ge 2 ]; then
         /Creating model/ { at[++n] = 4 } /warm up/ { at[++n] = 5 } /✅ Model training/ { at[++n] = 6 }
         END { for (i = 1; i <= 6; i++) if (at[i] != i) exit 1; exit n != 6 }' stderr
 
+    # One meter: the last step, the run as it ended and whoever watches tell the same.
+    check "the newest step counts from the first one on" perl -MJSON::PP -ne 'my $m = decode_json($_);
+        exit 1 if exists $m->{loss} && !($m->{model_busy} > 0 && $m->{data_wait_ms} <= $m->{step_ms})' multi/metrics.jsonl
+    check "a run that ended is as busy as its last step says" perl -MJSON::PP -e 'open(F, "<", "multi/metrics.jsonl");
+        my ($m) = (grep { exists $_->{loss} } map { decode_json($_) } <F>)[-1]; local $/; open(F, "<", "multi/run.json");
+        my $f = decode_json(<F>)->{flow}; exit(grep { abs($m->{$_} - $f->{$_}) > 0.0006 } qw(model_busy data_busy data_wait))'
+    busy=$(perl -MJSON::PP -e 'local $/; open(F, "<", "multi/run.json"); printf "%.0f %%", 100 * decode_json(<F>)->{flow}{model_busy}')
+    done_with monitor multi --once
+    check "whoever watches sees the same" grep -q "^GPU:1 model .* $busy  memory" stdout
+
+    # Training begins with the first step, which the log says then, and not when the step is over.
+    done_with "${short[@]}" "${pair[@]}" --model-start-delay 0 --eval-every 1 --output late
+    check "it has started when the first step begins" awk '/✅ Model training/ { began = NR } /step 1: validation/ { step = NR }
+        END { exit !(began > 0 && step > began) }' stderr
+
     # The other way round, and by name: what was physical 1 is GPU:0 now.
     done_with "${short[@]}" --cpu-devices 2 --data-device cpu:1 --model-device cpu:0 --output turned \
         --model-start-delay 30 --num-workers 1 --prefetch-buffer-size 3 --auto-tune off
@@ -211,7 +248,9 @@ if [ "$cores" -ge 2 ]; then
     said 'turned' '(cpu:1 is GPU:0, cpu:0 is GPU:1)'
     said 'turned' '   (Original GPU 0 is now mapped to GPU:1)'
     said 'turned' 'Waiting up to 30.0s'
-    check "one worker and three batches that wait" grep -q '^Batches: 4 loaded' stderr
+    check "one worker and three batches that wait" grep -q '^Batches: 3 loaded and 1 in loading, 50 prepared, 3 on' stderr
+    check "two devices: what is given is what runs" test \
+        "$(grep -c '"loaded_limit":3,"prepared_limit":50,' turned/metrics.jsonl)" -eq 3
     done_with "${short[@]}" "${pair[@]}" --enable-static-shapes --set pipeline.overlap=false --output static
     said 'static' '✅ Model training starting now'
 

@@ -123,6 +123,32 @@ done
 done_with "${base[@]}" --cpu-devices 2 --data-device cpu:0 --model-device opencl:0 --output mixed --steps 6
 follows cpu mixed
 
+# ---- the driver's compiler takes signals for itself: they are the program's again ----
+(
+    trap '' HUP
+    exec "$program" "${base[@]}" --device opencl:0 --output signals --epochs 100000 --save-every 100000 >stdout 2>stderr </dev/null
+) &
+child=$!
+# steps N: so many are made, within 60 s
+steps() {
+    for _ in $(seq 1 3000); do
+        [ "$(cat signals/metrics.jsonl 2>/dev/null | wc -l)" -ge "$1" ] && return 0
+        sleep 0.02
+    done
+    return 1
+}
+check "steps before SIGHUP" steps 1
+check "SIGHUP stays ignored, SIGTERM is caught: $(grep '^Sig[IC]' /proc/$child/status | tr '\n\t' '  ')" perl -e '
+    my %m = map { /^(Sig...):\s*(\w+)/ ? ($1, hex($2)) : () } <STDIN>;
+    exit !($m{SigIgn} & 1 << 0 && !($m{SigCgt} & 1 << 0) && $m{SigCgt} & 1 << 14)' <"/proc/$child/status"
+kill -HUP $child
+check "SIGHUP is ignored, as it was told" steps $(($(wc -l <signals/metrics.jsonl) + 2))
+kill -TERM $child
+wait $child
+code=$?
+check "SIGTERM after SIGHUP: exit code $code instead of 4" test "$code" -eq 4
+said 'everything is saved'
+
 # ---- from one backend to the other, and back ----
 done_with "${base[@]}" "${one[@]}" --output begun --steps 2
 cp -r begun same

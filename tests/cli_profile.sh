@@ -31,6 +31,21 @@ holds() {
         sub tally { my $t = shift; $t->{least} <= $t->{mean} && $t->{mean} <= $t->{most} && $t->{deviation} >= 0 }
         exit(eval(shift) ? 0 : 1)' "$2" "$3"
 }
+# agrees "what" FILE: the figures of one report, printed on standard output and in the file, are the same ones.
+agrees() {
+    holds "$1" "$2" 'my $s = 0; $s += $_->{mean} for values %{$r->{stages}}; abs($s / $r->{total}{mean} - 1) < 1e-4'
+    holds "$1" "$2" '!grep { my $u = $r->{utilisation}{$_}; $u->{mean} != $u->{whole} || $u->{most} > 1 ||
+        abs($u->{whole} + $r->{idle}{$_} - 1) > 1e-4 } qw(data model)'
+    holds "$1" "$2" '!grep { abs($_->{share} - ($_->{kind} eq "variation" ? $r->{step}{variation} : $_->{kind} eq "data device" ?
+        $r->{utilisation}{data}{whole} : $r->{stages}{$_->{kind}}{share})) > 1e-4 } @{$r->{bottlenecks}}'
+    check "$1: what is printed is what is written" perl -MJSON::PP -e 'local $/; open(F, "<:raw", "stdout"); my $t = <F>;
+        open(F, "<:raw", shift); my $r = decode_json(<F>);
+        sub near { my ($words, $value, $unit) = @_; $t =~ /$words\s+([0-9.]+)/ or die $words; abs($1 - $value) <= $unit or die $words }
+        near("Variation", 100 * $r->{step}{variation}, 0.051);
+        near("(?:Model GPU|\n  GPU):", 100 * $r->{utilisation}{model}{whole}, 0.051);
+        near("Total", $r->{total}{mean}, 0.0051); near("Training", $r->{stages}{train}{mean}, 0.0051);
+        near("Average", $r->{step}{mean}, 0.0051)' "$2"
+}
 nothing_left() {
     check "$1: the made-up corpus is gone" test -z "$(ls -A "$TMPDIR")"
 }
@@ -55,6 +70,7 @@ holds 'one device' one.json '$r->{steps} == 6 && $r->{warmup_steps} == 2 && $r->
 holds 'one device' one.json '$r->{data_device} eq $r->{model_device} && $r->{overlap}'
 holds 'one device' one.json '@{$r->{memory}} == 1 && $r->{memory}[0]{peak} <= $r->{memory}[0]{limit}'
 holds 'one device' one.json '$r->{stages}{transfer}{count} == 0'
+agrees 'one device' one.json
 holds 'one device' one.json '$r->{stages}{train}{count} == 6 && $r->{step}{count} == 6 && $r->{total}{count} == 6'
 
 # ---- without overlap: every stage of a batch lies within its step ----
@@ -91,6 +107,7 @@ if [ "$cores" -ge 2 ]; then
         $r->{idle}{model_waits_for_data}, $r->{utilisation}{data}{whole}, $r->{utilisation}{model}{whole},
         $r->{transfer_overlap}, $r->{stage_overlap}'
     holds 'two devices' two.json '$r->{idle}{model_waits_for_data} <= $r->{idle}{model} + 1e-6'
+    agrees 'two devices' two.json
     holds 'two devices' two.json '$r->{levels}{prepared}{most} <= $r->{levels}{prepared}{limit}'
     holds 'two devices' two.json 'abs($r->{steps_per_s} * $r->{wall_ms} / 1000 - 8) < 0.01'
     holds 'two devices' two.json '@{$r->{memory}} == 2 && $r->{memory}[1]{owners}{parameters} > 0'
@@ -100,9 +117,9 @@ if [ "$cores" -ge 2 ]; then
         !grep { my $s = $_; grep { !$n{$s}{$_} } 0 .. 9 } qw(load process transfer train)'
 
     # ---- all modes ----
-    done_with profile "${tiny[@]}" --batch-size 1 "${pair[@]}" --num-steps 18 --warmup-steps 1 --compare --json modes.json --trace modes.trace
+    done_with profile "${tiny[@]}" --batch-size 1 "${pair[@]}" --num-steps 36 --warmup-steps 1 --compare --json modes.json --trace modes.trace
     nothing_left 'all modes'
-    for words in 'MODES (medians of 9 rounds of 2 steps each' '| One device, unbuffered  |   1.00x |' '| One device, buffer 25 ' \
+    for words in 'MODES (medians of 9 rounds of 4 steps each' '| One device, unbuffered  |   1.00x |' '| One device, buffer 25 ' \
         '| One device, buffer 50 ' '| One device, buffer 100 ' '| Two devices, no overlap ' '| Two devices  ' '| Two devices, sharing ' \
         'STAGES ALONE' 'A step of two devices is' 'its compute limit'; do
         told 'all modes' "$words"
@@ -112,7 +129,7 @@ if [ "$cores" -ge 2 ]; then
     holds 'all modes' modes.json 'join(" ", map { $_->{devices} } @{$r->{compare}{modes}}) eq "1 1 1 1 2 2 2"'
     holds 'all modes' modes.json '!grep { @{$_->{step_ms_rounds}} != 9 || $_->{speed} <= 0 } @{$r->{compare}{modes}}'
     holds 'all modes' modes.json 'my $s = $r->{compare}{stages}; !grep { $_ > $s->{$r->{compare}{largest}} } values %$s'
-    holds 'all modes' modes.json '$r->{compare}{round_steps} == 2 && $r->{steps} == 2 && $r->{compare}{stages}{transfer} > 0'
+    holds 'all modes' modes.json '$r->{compare}{round_steps} == 4 && $r->{steps} == 4 && $r->{compare}{stages}{transfer} > 0'
     check "all modes: a trace" grep -q traceEvents modes.trace
 fi
 
@@ -133,7 +150,12 @@ nothing_left 'a signal'
 
 # ---- refusals ----
 base=(profile "${tiny[@]}" --backend cpu --num-steps 2 --warmup-steps 1)
-refused 1 "'--compare' compares one device with two" "name two: '--data-gpu 0 --model-gpu 1'" "${base[@]}" --compare
+refused 1 "'--compare' compares one device with two" "name two: '--data-gpu 0 --model-gpu 1'" "${base[@]}" --compare \
+    --num-steps 36
+refused 1 '35 steps are too few to compare modes: 9 rounds take at least 4 each' "give '--num-steps 36' or more" \
+    "${base[@]}" "${pair[@]}" --compare --num-steps 35
+nothing_left 'too few steps'
+refused 1 "option '--num-steps' is '1'" 'from 2 to' "${base[@]}" --num-steps 1
 refused 1 'the lengths of a corpus that is given are what they are' "leave '--train-data' out" "${base[@]}" \
     --train-data tones --equal-lengths
 refused 1 "'--data-gpu 0' names one, '--model-gpu' names none" 'devices here' "${base[@]}" --data-gpu 0

@@ -9,7 +9,8 @@
 #   - the vtable (device/backend.h) and the folders of the backends belong to device/ alone;
 #   - no file is longer than 700 lines;
 #   - only src/cli prints and exits: no printf, puts, perror, exit, abort … elsewhere, and the standard streams are named
-#     only in base/log.c, whose default stream is stderr.
+#     only in base/log.c, whose default stream is stderr. base/processor.c ends programs before main(), where the processor
+#     cannot run them, by _exit() alone.
 #
 # Before the real tree it checks one full of breaches, so that a check that finds nothing any more fails itself.
 
@@ -100,7 +101,7 @@ check()
         own != "cli" {
             text = code($0)
             name = calls(text, banned)
-            if (name != "") breach(name "() outside src/cli")
+            if (name != "" && !(name == "_exit" && FILENAME == "src/base/processor.c")) breach(name "() outside src/cli")
             if (FILENAME != "src/base/log.c" && match(text, /(^|[^A-Za-z0-9_])(stdout|stderr)([^A-Za-z0-9_]|$)/))
                 breach("a standard stream is named outside src/cli and base/log.c")
         }
@@ -133,6 +134,7 @@ C
     printf '#include "model/m.h"\nint main(void) { printf("fine"); exit(0); }\n' >"$tree/src/cli/main.c"
     printf '#include "mx_isa_list.h"\n' >"$tree/src/attic/x.c"
     printf 'FILE *out = stderr;\n' >"$tree/src/base/log.c"
+    printf 'void f(void) { _exit(3); }\nvoid g(void) { exit(3); }\n' >"$tree/src/base/processor.c"
     awk 'BEGIN { for (i = 0; i < 702; i++) print "" }' >"$tree/src/model/long.c"
     awk 'BEGIN { for (i = 0; i < 700; i++) print "" }' >"$tree/src/model/full.c"
     wanted='src/attic/x.c:1: src/attic has no place in the flow (see rank in tests/layering.sh)
@@ -141,6 +143,7 @@ src/base/a.c:4: base/ must not include device/, which stands after it
 src/base/a.c:6: printf() outside src/cli
 src/base/a.c:8: exit() outside src/cli
 src/base/a.c:8: a standard stream is named outside src/cli and base/log.c
+src/base/processor.c:2: exit() outside src/cli
 src/device/d.c:2: device/ must not include model/, which stands after it
 src/model/long.c:701: file is longer than 700 lines
 src/model/m.c:1: model/ must not include train/, which stands after it

@@ -98,21 +98,72 @@ static void test_rows(void **state)
     row_is(*state, "...", &options, MX_REJECT_EMPTY_TEXT, "nothing");
     row_is(*state, "字字字字", &options, MX_REJECT_UNKNOWN_LANGUAGE, "");
     row_is(*state, "I like 字 too.", &options, MX_REJECT_UNKNOWN_SYMBOL, "'字' (U+5B57)");
-    row_is(*state, "So", &options, MX_REJECT_SPEAKING_RATE, "2 characters in 1.5");
+    row_is(*state, "O", &options, MX_REJECT_SPEAKING_RATE, "1 sounds in 1.5");
     row_is(*state,
            "A very long text that nobody at all could ever manage to read aloud in one and a half seconds only.",
            &options, MX_REJECT_SPEAKING_RATE, "believable");
     options.language = MX_LANGUAGE_EN; /* then it need not be found by its script */
     row_is(*state, "...", &options, MX_REJECT_EMPTY_TEXT, "nothing");
-    options.characters_min = 0;
-    row_is(*state, "So", &options, MX_REJECT_NONE, "");
+    options.rate.least = 0;
+    row_is(*state, "O", &options, MX_REJECT_NONE, "");
     options.audio.seconds_min = 5;
     row_is(*state, "A good sentence.", &options, MX_REJECT_TOO_SHORT, "at least 5 s");
-    options.characters_max = 0;
+    options.rate.most = 0;
     struct mx_row_reader *reader;
     assert_int_equal(mx_row_reader_create(&options, &reader), MX_ERR_ARGUMENT);
     options.audio.seconds_max = -1;
     assert_int_equal(mx_row_reader_create(&options, &reader), MX_ERR_ARGUMENT);
+}
+
+/* Rates of a corpus whose reader says `middle` sounds a second, more or less. */
+static void rates_fill(double *rates, size_t count, double middle)
+{
+    for (size_t i = 0; i < count; i++) rates[i] = middle * (0.8 + 0.4 * (double)(i * 7 % count) / (double)count);
+}
+
+static void test_rates(void **state)
+{
+    double rates[200];
+    (void)state;
+    /* Nothing to learn from few rows, or from rows without a length. */
+    rates_fill(rates, MX_RATE_ROWS - 1, 12);
+    struct mx_rate rate = mx_rate_learn(rates, MX_RATE_ROWS - 1);
+    assert_true(rate.least == 2.0 && rate.most == 30.0);
+    memset(rates, 0, sizeof rates);
+    rates_fill(rates, MX_RATE_ROWS - 1, 12);
+    rate = mx_rate_learn(rates, 200);
+    assert_true(rate.least == 2.0 && rate.most == 30.0);
+    /* A slow reader and a fast one; a tenth of the rows are wrong, and do not matter. */
+    static const double middles[] = {1.5, 12, 40};
+    for (size_t i = 0; i < 3; i++) {
+        rates_fill(rates, 200, middles[i]);
+        for (size_t k = 0; k < 10; k++) rates[k] = middles[i] / 50;
+        for (size_t k = 10; k < 20; k++) rates[k] = middles[i] * 50;
+        rate = mx_rate_learn(rates, 200);
+        assert_true(rate.least < middles[i] / 3 && rate.least > middles[i] / 8);
+        assert_true((rate.most > middles[i] * 2.4 && rate.most < middles[i] * 8) || rate.most == 100);
+        assert_true(mx_rate_fits(&rate, (size_t)(middles[i] * 6), 6));
+        assert_false(mx_rate_fits(&rate, (size_t)(middles[i] * 6 / 10), 6));
+        assert_false(mx_rate_fits(&rate, (size_t)(middles[i] * 60), 6) && middles[i] < 40);
+    }
+    /* The order does not matter, and one row more changes nothing. */
+    rates_fill(rates, 199, 12);
+    const struct mx_rate before = mx_rate_learn(rates, 199);
+    rates_fill(rates, 199, 12);
+    for (size_t i = 0; i < 99; i++) {
+        const double one = rates[i];
+        rates[i] = rates[198 - i];
+        rates[198 - i] = one;
+    }
+    rates[199] = 12.1;
+    rate = mx_rate_learn(rates, 200);
+    assert_true(rate.least == before.least && rate.most == before.most);
+    /* A letter with its pause is believable, as slow as it looks. */
+    assert_true(mx_rate_fits(&rate, 1, 0.87));
+    /* What is spoken: phonemes without stress, length and blanks; letters without marks and the half-space. */
+    assert_int_equal(
+        mx_rate_sounds((const uint32_t[]){0x02C8, 'd', 0x028C, 'b', ' ', 0x02CC, 'j', 'u', 0x02D0, '.'}, 10), 5);
+    assert_int_equal(mx_rate_sounds((const uint32_t[]){0x0645, 0x06CC, 0x200C, 0x0631, 0x064E, 0x0645, 0x060C}, 7), 4);
 }
 
 static void test_vocabulary(void **state)
@@ -239,6 +290,7 @@ static void test_histogram(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rates),
         cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_vocabulary, setup, teardown),
         cmocka_unit_test_setup_teardown(test_report, setup, teardown),

@@ -22,6 +22,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,6 +205,45 @@ static void damaged_newest_is_named(void **state)
     assert_non_null(strstr(mx_error_last()->hint, "no older checkpoint"));
 }
 
+/* A number that is none, in one tensor: loading it is refused by its name, and who needs the whole gets the one before.
+ */
+static void not_finite_is_named(void **state)
+{
+    struct checkpoint_rig *const rig = *state;
+    struct mx_checkpoint *checkpoint = NULL;
+    const struct mx_checkpoint_options finite = {.finite = true}, previous = {.finite = true, .previous = true};
+    const struct mx_parameter *const spoiled = &rig->table->entries[3];
+    char name[MX_PARAMETER_NAME_BYTES + 16];
+    snprintf(name, sizeof name, "'moment2.%s'", spoiled->name);
+    assert_int_equal(checkpoint_rig_save(rig, 1, &keep_all), 0);
+    checkpoint_rig_fill(rig, 2);
+    rig->groups[MX_CHECKPOINT_MOMENT2][spoiled->at + 1] = NAN;
+    const struct mx_checkpoint_source source = {{rig->groups[0], rig->groups[1], rig->groups[2], rig->groups[3]}};
+    assert_int_equal(mx_checkpoint_save(rig->folder, &rig->state, rig->table, &source, &keep_all), 0);
+
+    assert_int_equal(mx_checkpoint_open(rig->folder, NULL, &checkpoint), 0); /* to look at it */
+    const size_t bytes = (size_t)rig->table->floats * sizeof(float);
+    float *const into = mx_alloc(2, bytes), *const zeros = mx_alloc(2, bytes);
+    const struct mx_checkpoint_target weights = {{into}};
+    const struct mx_checkpoint_target both = {{into, [MX_CHECKPOINT_MOMENT2] = into + rig->table->floats}};
+    assert_int_equal(mx_checkpoint_load(checkpoint, rig->table, &both, false, NULL), MX_ERR_DATA);
+    assert_non_null(strstr(mx_error_last()->message, name));
+    assert_non_null(strstr(mx_error_last()->message, "at place 1"));
+    assert_memory_equal(into, zeros, 2 * bytes);
+    assert_int_equal(mx_checkpoint_load(checkpoint, rig->table, &weights, false, NULL), 0);
+    mx_free(into);
+    mx_free(zeros);
+    mx_checkpoint_close(checkpoint);
+
+    checkpoint = NULL;
+    assert_int_equal(mx_checkpoint_open(rig->folder, &finite, &checkpoint), MX_ERR_DATA);
+    assert_non_null(strstr(mx_error_last()->message, name));
+    assert_non_null(strstr(mx_error_last()->hint, "step-00000001.safetensors"));
+    assert_int_equal(mx_checkpoint_open(rig->folder, &previous, &checkpoint), 0);
+    assert_int_equal(mx_checkpoint_state(checkpoint)->step, 1);
+    mx_checkpoint_close(checkpoint);
+}
+
 /* ---- saving that fails ---- */
 
 static void another_process_is_noticed(void **state)
@@ -366,6 +406,7 @@ int main(void)
         TEST(abandons_another_future),
         TEST(finds_the_newest),
         TEST(damaged_newest_is_named),
+        TEST(not_finite_is_named),
         TEST(another_process_is_noticed),
         TEST(missing_folder_is_an_error),
         TEST(full_disk_changes_nothing),

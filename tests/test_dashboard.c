@@ -427,7 +427,14 @@ static void test_requests_refused(void **state)
         if (a.status != 200) fail_msg("host %s: %s", hosts[i], a.data);
         answer_free(&a);
     }
-    static const char *const strange[] = {"127.0.0.1.evil.example", "localhost.evil.example", "xlocalhost", "[::2]",
+    static const char *const strange[] = {"127.0.0.1.evil.example",
+                                          "localhost.evil.example",
+                                          "xlocalhost",
+                                          "[::2]",
+                                          "[::1]evil",
+                                          "[::1",
+                                          "[::1]:6007.evil",
+                                          "localhost:1evil",
                                           ""};
     for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++) {
         char request[128];
@@ -636,6 +643,26 @@ static void test_clients_bounded(void **state)
     rig_close(&rig);
 }
 
+/* Whoever connects and asks nothing cannot take the places of those who ask. */
+static void test_idle_make_room(void **state)
+{
+    enum { IDLE = MX_DASHBOARD_CLIENTS + 100 };
+    static int idle[IDLE];
+    struct rig rig;
+    (void)state;
+    rig_open(&rig, "a-token-that-is-long-enough", 3600 * 1000);
+    steps_append(&rig, 1, 1);
+    for (int i = 0; i < IDLE; i++) idle[i] = dial(&rig);
+    const int s = ask(&rig, "GET", "/metrics.jsonl?token=a-token-that-is-long-enough", "");
+    /* Otherwise they would keep their places for 40 s, when the server itself gives them up. */
+    assert_int_equal(poll(&(struct pollfd){.fd = s, .events = POLLIN}, 1, 30000), 1);
+    struct answer a = answer_read(s);
+    assert_int_equal(a.status, 200);
+    answer_free(&a);
+    for (int i = 0; i < IDLE; i++) close(idle[i]);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -649,6 +676,7 @@ int main(void)
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_events_anew),
         cmocka_unit_test(test_clients_bounded),
+        cmocka_unit_test(test_idle_make_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

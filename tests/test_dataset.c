@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/pool.h"
+#include "corpus/audio.h"
 #include "corpus/dataset.h"
 #include "corpus/prepare.h"
 #include "myxtts/error.h"
@@ -448,6 +449,139 @@ static void test_loop_takes_no_memory(void **state)
     mx_dataset_close(dataset);
 }
 
+/* ---- lengths, rejected rows, fingerprints ---- */
+
+/* Rows that are too long are in no list, of a folder as of a packed file that was made with other limits; version 1 of
+ * the list has those that it had. */
+static void test_lengths(void **state)
+{
+    const struct small_place *const place = *state;
+    const char *const paths[] = {place->file, place->corpus};
+    struct mx_dataset *const exact = dataset_open(place->file, NULL);
+    uint32_t longest = 0, shorter = 0;
+    for (uint32_t i = 0; i < mx_dataset_count(exact); i++)
+        if (mx_dataset_utterance(exact, i)->samples > longest) longest = mx_dataset_utterance(exact, i)->samples;
+    const double limit = 0.8 * longest / MX_AUDIO_RATE;
+    for (uint32_t i = 0; i < mx_dataset_count(exact); i++)
+        shorter += mx_dataset_utterance(exact, i)->samples <= limit * MX_AUDIO_RATE;
+    assert_true(shorter > 0 && shorter < mx_dataset_count(exact));
+    for (int folder = 0; folder < 2; folder++) {
+        struct mx_dataset *some, *old;
+        struct mx_dataset_options options = small_corpus_opening(paths[folder], NULL);
+        uint32_t counts[MX_REJECT_COUNT], good = 0;
+        options.row.audio.seconds_max = limit;
+        assert_int_equal(mx_dataset_open(&options, &some), 0);
+        options.list_version_1 = true;
+        assert_int_equal(mx_dataset_open(&options, &old), 0);
+        assert_int_equal(mx_dataset_count(old), ROWS - 1 + folder); /* the silent one is in the list of a folder */
+        for (uint32_t i = 0; i < mx_dataset_count(some); i++) {
+            const struct mx_dataset_utterance *const one = mx_dataset_utterance(some, i);
+            if (one->row == SILENT) continue;
+            assert_true(mx_dataset_utterance(exact, find(exact, one->id))->samples <= limit * MX_AUDIO_RATE);
+            good++;
+        }
+        assert_int_equal(good, shorter);
+        mx_dataset_reject_counts(some, counts);
+        assert_int_equal(counts[MX_REJECT_TOO_LONG], ROWS - 1 - shorter);
+        assert_int_equal(mx_dataset_rows(some), ROWS);
+        assert_int_equal(mx_dataset_is_folder(some), folder == 1);
+        mx_dataset_close(some);
+        mx_dataset_close(old);
+    }
+    mx_dataset_close(exact);
+}
+
+/* A row that turns out to be unusable is counted once, and listed with what the reader found. */
+static void test_rejected_rows(void **state)
+{
+    const struct small_place *const place = *state;
+    for (int cached = 0; cached < 3; cached++) { /* no cache, one that grows, one that is finished */
+        char *list;
+        size_t bytes;
+        struct mx_dataset_item item;
+        struct mx_dataset *const dataset = dataset_open(place->corpus, cached > 0 ? place->cache : NULL);
+        struct mx_dataset_reader *const reader = small_corpus_reader(dataset);
+        assert_int_equal(mx_dataset_rows(dataset), ROWS);
+        assert_int_equal(mx_dataset_rejected(dataset), cached == 2);
+        for (int epoch = 0; epoch < 2; epoch++)
+            for (uint32_t i = 0; i < ROWS; i++) (void)mx_dataset_load(reader, i, &item);
+        assert_int_equal(mx_dataset_rejected(dataset), 1);
+        assert_int_equal(mx_dataset_rejects_write(dataset, place->rejects), 0);
+        assert_int_equal(mx_file_read(place->rejects, LIMIT, &list, &bytes), 0);
+        assert_non_null(strstr(list, "\t3\trow-02\tsilent\t"));
+        assert_null(strstr(list, mx_reject_text(MX_REJECT_SILENT))); /* but its own words */
+        mx_free(list);
+        mx_dataset_reader_destroy(reader);
+        mx_dataset_close(dataset);
+    }
+}
+
+static bool prints_equal(struct mx_dataset_prints a, struct mx_dataset_prints b)
+{
+    return a.texts == b.texts && a.recordings == b.recordings && a.recipe == b.recipe;
+}
+
+/* What is behind the list has a hash, the same whatever the cache holds; each change shows where it belongs. */
+static void test_prints(void **state)
+{
+    const struct small_place *const place = *state;
+    struct mx_dataset_item item;
+    struct mx_dataset_prints first = {0};
+    for (int run = 0; run < 3; run++) {
+        struct mx_dataset *const dataset = dataset_open(place->corpus, place->cache);
+        struct mx_dataset_reader *const reader = small_corpus_reader(dataset);
+        if (run == 0) first = mx_dataset_prints(dataset);
+        assert_true(prints_equal(mx_dataset_prints(dataset), first));
+        for (uint32_t i = 0; i < (run == 0 ? ROWS / 2 : ROWS); i++) (void)mx_dataset_load(reader, i, &item);
+        mx_dataset_reader_destroy(reader);
+        mx_dataset_close(dataset);
+    }
+    struct mx_dataset *dataset = dataset_open(place->file, NULL);
+    const struct mx_dataset_prints packed = mx_dataset_prints(dataset);
+    mx_dataset_close(dataset);
+    /* The time of a recording. */
+    char path[4096];
+    struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    snprintf(path, sizeof path, "%s/wavs/row-03.wav", place->corpus);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    dataset = dataset_open(place->corpus, NULL);
+    const struct mx_dataset_prints touched = mx_dataset_prints(dataset);
+    mx_dataset_close(dataset);
+    assert_true(touched.recordings != first.recordings && touched.texts == first.texts);
+    assert_true(touched.recipe == first.recipe);
+    /* Two letters of a text change places: as many tokens as before, of the same vocabulary. */
+    char *list;
+    size_t bytes;
+    snprintf(path, sizeof path, "%s/metadata.csv", place->corpus);
+    assert_int_equal(mx_file_read(path, LIMIT, &list, &bytes), 0);
+    char *const word = strstr(list, "tone");
+    assert_non_null(word);
+    memcpy(word, "noet", 4);
+    assert_int_equal(mx_file_write_atomic(path, list, bytes), 0);
+    mx_free(list);
+    dataset = dataset_open(place->corpus, NULL);
+    const struct mx_dataset_prints changed = mx_dataset_prints(dataset);
+    mx_dataset_close(dataset);
+    assert_true(changed.texts != touched.texts && changed.recordings == touched.recordings);
+    /* A packed file is the same when it is made again of the same contents, whatever the times; not of other texts. */
+    for (int text = 1; text >= 0; text--) {
+        struct mx_prepare_options options = small_corpus_packing(place->corpus, place->file);
+        struct mx_prepare_report report;
+        if (text == 0) {
+            assert_int_equal(mx_file_read(path, LIMIT, &list, &bytes), 0);
+            memcpy(strstr(list, "noet"), "tone", 4);
+            assert_int_equal(mx_file_write_atomic(path, list, bytes), 0);
+            mx_free(list);
+        }
+        options.force = true;
+        assert_int_equal(mx_prepare_run(&options, &report), 0);
+        mx_prepare_release(&report);
+        dataset = dataset_open(place->file, NULL);
+        assert_int_equal(prints_equal(mx_dataset_prints(dataset), packed), text == 0);
+        mx_dataset_close(dataset);
+    }
+}
+
 int main(void)
 {
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
@@ -463,6 +597,9 @@ int main(void)
         TEST(test_vocabularies),
         TEST(test_names_rows_that_are_not_in_the_list),
         TEST(test_split),
+        TEST(test_lengths),
+        TEST(test_rejected_rows),
+        TEST(test_prints),
         TEST(test_threads),
         TEST(test_loop_takes_no_memory),
     };

@@ -253,6 +253,36 @@ static void monitor_tell(struct mx_monitor *monitor, FILE *log, const uint64_t s
     rewind(log);
 }
 
+static void begin_note(void *context)
+{
+    ++*(int *)context;
+}
+
+/* Each step counts in its own report, and what the report says is what whoever asks later is told. Only the step that
+ * is watched tells that it begins. */
+static void test_steps_count_in_their_reports(void **state)
+{
+    (void)state;
+    for (int two = 0; two < 2; two++) {
+        const struct mx_trainer_options o = training_flow(training_options(TRAINING_FEATURES), two == 1, 1, 1);
+        struct mx_trainer *const trainer = training_start(&o, NULL, NULL);
+        const struct mx_pipeline_stats *const stats = mx_trainer_stats(trainer);
+        struct mx_trainer_report report;
+        int begun = 0;
+        mx_trainer_begin_watch(trainer, begin_note, &begun);
+        for (uint64_t step = 1; step <= 5; step++) {
+            training_step(trainer, &report);
+            assert_int_equal(stats->batches, step);
+            assert_true(report.flow.model_busy > 0 && report.flow.model_busy <= 1);
+            assert_true(report.flow.model_busy == (double)stats->model_busy_ns / (double)stats->wall_ns);
+            assert_true(report.flow.data_wait == (double)stats->data_wait_ns / (double)stats->wall_ns);
+            assert_true(report.wait_ns <= report.step_ns);
+            assert_int_equal(begun, 1);
+        }
+        mx_trainer_destroy(trainer);
+    }
+}
+
 static void test_monitor_warns_of_what_is_wrong(void **state)
 {
     (void)state;
@@ -306,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_resume_in_the_middle),
         cmocka_unit_test(test_plan_is_what_is_taken),
         cmocka_unit_test(test_long_runs_take_nothing),
+        cmocka_unit_test(test_steps_count_in_their_reports),
         cmocka_unit_test(test_monitor_warns_of_what_is_wrong),
     };
     return cmocka_run_group_tests(tests, training_open, training_close);

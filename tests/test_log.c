@@ -20,9 +20,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -155,8 +157,8 @@ static void test_nasty_text(void **state)
     assert_non_null(large);
     for (size_t i = 0; i < 10000; i += 2) memcpy(large + i, "\xd8\xb3", 2);
     sink_open(MX_LOG_INFO, MX_LOG_TEXT, NULL);
-    mx_info("a\033[2Jb\rc\td\ne");
-    assert_string_equal(sink_text, "a?[2Jb?c\td\ne\n");
+    mx_info("a\033[2Jb\rc\td\ne\302\2331m\2330m"); /* CSI is a character, too, and a byte */
+    assert_string_equal(sink_text, "a?[2Jb?c\td\ne??1m?0m\n");
     mx_info("%s", large);
     const size_t line = strlen(strchr(strchr(sink_text, '\n') + 1, '\n') + 1);
     assert_int_equal(line, 4094 + 1); /* 4,095 would cut a character */
@@ -280,8 +282,69 @@ static void test_file_errors(void **state)
     assert_int_equal(strncmp(sink_text, "warning: one\nwarning: the log file", 34), 0);
     assert_int_equal(count_of(sink_text, "log file"), 1);
     assert_non_null(strstr(sink_text, "\nwarning: two\n"));
-    assert_false(mx_log_enabled(MX_LOG_INFO)); /* the file is gone */
+    assert_true(mx_log_enabled(MX_LOG_INFO)); /* there may be room again */
     sink_close();
+}
+
+/* The disk is full for a while; a limit of the file's size stands in for it. */
+static void test_file_full(void **state)
+{
+    (void)state;
+    char path[64];
+    struct rlimit before, small;
+    temporary(path);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 70; /* the first line, and a part of the second one */
+    void (*const action)(int) = signal(SIGXFSZ, SIG_IGN);
+    sink_open(MX_LOG_WARN, MX_LOG_TEXT, path);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    mx_info("one");
+    mx_info("two, a line that is too long for what is left");
+    mx_info("three");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    mx_info("four");
+    mx_info("five");
+    fflush(sink);
+    assert_int_equal(count_of(sink_text, "cannot be written"), 1);
+    assert_non_null(strstr(sink_text, path));
+    sink_close();
+    signal(SIGXFSZ, action);
+    const char *const text = read_whole(path);
+    assert_non_null(strstr(text, " INFO one\n"));
+    assert_null(strstr(text, "three"));
+    assert_non_null(strstr(text, " WARN 2 messages before this one could not be written here\n"));
+    assert_non_null(strstr(text, " INFO four\n"));
+    assert_non_null(strstr(text, " INFO five\n"));
+    assert_int_equal(count_of(text, "\n"), 5); /* the torn line has its end, too */
+    unlink(path);
+}
+
+/* Messages before the place of a file is known, and two files at once. */
+static void test_held(void **state)
+{
+    (void)state;
+    char given[64], kept[64], both[4096] = "";
+    temporary(given);
+    temporary(kept);
+    sink_open(MX_LOG_ERROR, MX_LOG_TEXT, given);
+    assert_int_equal(mx_log_hold(), 0);
+    mx_debug("hidden");
+    mx_info("early");
+    assert_int_equal(mx_log_keep("/nonexistent/folder/x.log"), MX_ERR_IO);
+    mx_error_clear();
+    mx_warn("still early");
+    assert_int_equal(mx_log_keep(kept), 0);
+    mx_info("late");
+    sink_close();
+    stpncpy(both, read_whole(given), sizeof both - 1);
+    assert_string_equal(read_whole(kept), both);
+    assert_int_equal(count_of(both, "\n"), 3);
+    assert_non_null(strstr(both, " INFO early\n"));
+    mx_info("after the end"); /* both are closed */
+    assert_string_equal(read_whole(kept), both);
+    unlink(given);
+    unlink(kept);
 }
 
 static void *write_lines(void *argument)
@@ -601,6 +664,8 @@ int main(void)
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_file_errors),
+        cmocka_unit_test(test_file_full),
+        cmocka_unit_test(test_held),
         cmocka_unit_test(test_whole_lines),
         cmocka_unit_test(test_progress_sparse),
         cmocka_unit_test(test_progress_jumps_and_excess),

@@ -85,7 +85,7 @@ static void test_sums(void **state)
         struct mx_meter meter;
         struct brute brute = {0};
         struct mx_span spans[SPANS];
-        assert_int_equal(mx_meter_create(&meter, SPANS, 8), 0);
+        assert_int_equal(mx_meter_create(&meter, SPANS, SPANS, 8), 0);
         meter.load_on_data = seed % 2 == 0;
         meter.copy_on_data = seed % 3 == 0;
         meter.one_device = seed % 5 == 0;
@@ -110,13 +110,57 @@ static void test_sums(void **state)
     }
 }
 
+/* Read at any time, with what is pending, what goes on and a pause: as if all had been known and summed up. No sum is
+ * longer than the wall, and the meter is the same afterwards. */
+static void test_read(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct mx_meter meter;
+        struct brute brute = {0};
+        struct mx_pipeline_stats read, again;
+        struct mx_span open[SPANS];
+        uint32_t open_count = 0;
+        const uint64_t now = 100 + mx_rng_below(seed, 5, 0, TIME - 100), paused = 1 + mx_rng_below(seed, 5, 1, now - 1);
+        const uint64_t resumed = paused + mx_rng_below(seed, 5, 2, 40);
+        const bool over = resumed < now;
+        assert_int_equal(mx_meter_create(&meter, SPANS + 1, SPANS, 0), 0);
+        meter.load_on_data = seed % 2 == 0;
+        meter.one_device = seed % 5 == 0;
+        mx_meter_reset(&meter, 0);
+        for (uint32_t i = 0; i < SPANS; i++) {
+            const uint64_t begin = mx_rng_below(seed, 1, i, now), end = begin + mx_rng_below(seed, 2, i, 40);
+            const enum mx_stage stage = (enum mx_stage)mx_rng_below(seed, 3, i, MX_STAGES);
+            const struct mx_span span = {.stage = stage, .begin_ns = begin, .end_ns = end < now ? end : now};
+            for (uint64_t t = begin; t < span.end_ns; t++) brute.open[stage][t] = t < paused || (over && t >= resumed);
+            if (end < now)
+                mx_meter_add(&meter, &span);
+            else
+                open[open_count++] = span;
+        }
+        if (over) mx_meter_pause(&meter, paused, resumed);
+        uint64_t horizon = over ? now : paused;
+        for (uint32_t i = 0; i < open_count; i++)
+            if (open[i].begin_ns < horizon) horizon = open[i].begin_ns;
+        if (seed % 3 == 0) mx_meter_sweep(&meter, horizon);
+        mx_meter_read(&meter, now, open, open_count, over ? 0 : paused, &read);
+        mx_meter_read(&meter, now, open, open_count, over ? 0 : paused, &again);
+        assert_memory_equal(&read, &again, sizeof read);
+        assert_int_equal(read.wall_ns, over ? now - (resumed - paused) : paused);
+        assert_true(read.data_busy_ns <= read.wall_ns && read.model_busy_ns <= read.wall_ns);
+        meter.stats = read;
+        sums_check(&meter, &brute, 0);
+        mx_meter_release(&meter);
+    }
+}
+
 /* More than fit, all in order: nothing is lost, as all that is swept early is complete. */
 static void test_full(void **state)
 {
     (void)state;
     struct mx_meter meter;
     struct mx_span newest[4];
-    assert_int_equal(mx_meter_create(&meter, 4, 3), 0);
+    assert_int_equal(mx_meter_create(&meter, 4, 0, 3), 0);
     mx_meter_reset(&meter, 0);
     for (uint64_t i = 0; i < 100; i++)
         mx_meter_add(&meter,
@@ -136,9 +180,13 @@ static void test_full(void **state)
 
 /* ---- tuning ---- */
 
-static struct mx_tune tune_begin(int32_t workers, int32_t host, int32_t data)
+/* One worker, two loaded and three prepared batches at first, or what is given. */
+static struct mx_tune tune_begin(int32_t workers, int32_t loaded, int32_t prepared)
 {
-    return (struct mx_tune){.limits = {workers, host, data}, .now = {1, 3, 3}};
+    struct mx_tune tune;
+    mx_tune_begin(&tune, &(struct mx_pipeline_tuning){workers, loaded, prepared});
+    tune.now = tune.least = (struct mx_pipeline_tuning){1, loaded < 2 ? loaded : 2, prepared < 3 ? prepared : 3};
+    return tune;
 }
 
 static void test_tune_workers(void **state)
@@ -155,7 +203,6 @@ static void test_tune_workers(void **state)
     assert_true(mx_tune_decide(&tune, &f, why, sizeof why)); /* 50 ms of loading behind 20 ms of training: three */
     assert_string_equal(why, "1 → 3 load workers: process waited 31 % of the time for loading");
     assert_int_equal(tune.now.workers, 3);
-    assert_int_equal(tune.now.host_slots, 5);
     f.period_ns = 20e6;
     f.data_wait = f.process_wait_input = 0;
     for (int round = 2; round <= MX_TUNE_ROUNDS; round++) {
@@ -171,7 +218,7 @@ static void test_tune_back(void **state)
 {
     (void)state;
     char why[256];
-    struct mx_tune tune = tune_begin(2, 3, 3);
+    struct mx_tune tune = tune_begin(2, 2, 3);
     const struct mx_tune_figures f = {.period_ns = 50e6,
                                       .data_wait = 0.4,
                                       .process_wait_input = 0.5,
@@ -193,18 +240,109 @@ static void test_tune_depth(void **state)
 {
     (void)state;
     char why[256];
-    struct mx_tune tune = tune_begin(1, 3, 8);
+    struct mx_tune tune = tune_begin(1, 2, 8);
     const struct mx_tune_figures f = {
         .period_ns = 20e6, .data_wait = 0.05, .data_busy = 0.6, .load_ns = 5e6, .process_ns = 9e6, .train_ns = 19e6};
     assert_true(mx_tune_decide(&tune, &f, why, sizeof why));
     assert_string_equal(why,
-                        "3 → 3 batches loaded ahead, 3 → 6 prepared: the model waited 5.0 % of the time, though the "
-                        "data device was only 60 % busy");
+                        "3 → 6 batches prepared ahead: the model waited 5.0 % of the time, though the data device was "
+                        "only 60 % busy");
     assert_true(mx_tune_decide(&tune, &f, why, sizeof why));
-    assert_int_equal(tune.now.data_slots, 8);
+    assert_int_equal(tune.now.prepared, 8);
     assert_false(mx_tune_decide(&tune, &f, why, sizeof why));
     assert_true(tune.settled);
     assert_non_null(strstr(why, "no setting is left"));
+}
+
+/* Rounds with these figures until something changes; returns how many, or 0 if nothing did in 1,000. */
+static int rounds_until(struct mx_tune *tune, const struct mx_tune_figures *f, char why[256])
+{
+    for (int round = 1; round <= 1000; round++)
+        if (mx_tune_decide(tune, f, why, 256)) return round;
+    return 0;
+}
+
+/* A stall long after the first steps gets the buffer; when the flow is calm again, it is given back, and sooner the
+ * first time than after it turned out to be needed. */
+static void test_tune_watches(void **state)
+{
+    (void)state;
+    char why[256];
+    const struct mx_tune_figures calm = {.period_ns = 20e6, .load_ns = 5e6, .process_ns = 9e6, .train_ns = 19e6};
+    struct mx_tune_figures stall = calm;
+    struct mx_tune tune = tune_begin(4, 8, 50);
+    stall.period_ns = 40e6;
+    stall.data_wait = 0.5;
+    stall.process_wait_input = 0.8; /* one load of many took long: on average one worker is enough */
+    assert_int_equal(rounds_until(&tune, &calm, why), 0);
+    assert_true(tune.settled);
+    assert_int_equal(tune.now.prepared, 3);
+    assert_true(mx_tune_decide(&tune, &stall, why, sizeof why));
+    assert_non_null(strstr(why, "2 → 4 batches loaded and 3 → 6 prepared ahead: the model waited 50.0 % of the time"));
+    for (int i = 0; i < 4; i++) assert_true(mx_tune_decide(&tune, &stall, why, sizeof why));
+    assert_int_equal(tune.now.loaded, 8);
+    assert_int_equal(tune.now.prepared, 50);
+    assert_int_equal(rounds_until(&tune, &calm, why), MX_TUNE_CALM);
+    assert_string_equal(why, "8 → 4 batches loaded and 50 → 25 prepared ahead: the model has hardly waited for data in "
+                             "128 steps");
+    assert_true(mx_tune_decide(&tune, &stall, why, sizeof why));
+    assert_int_equal(tune.now.prepared, 50);
+    assert_int_equal(rounds_until(&tune, &calm, why), 2 * MX_TUNE_CALM);
+    for (int i = 0; i < 4; i++) (void)rounds_until(&tune, &calm, why);
+    assert_int_equal(tune.now.loaded, 2); /* what it began with is the least */
+    assert_int_equal(tune.now.prepared, 3);
+    assert_int_equal(rounds_until(&tune, &calm, why), 0);
+}
+
+/* One load of 3 s among others of 20 ms: the buffer becomes what would have bridged it, at once, also where the data
+ * device counts as busy meanwhile. */
+static void test_tune_stall(void **state)
+{
+    (void)state;
+    char why[256];
+    struct mx_tune tune = tune_begin(8, 8, 50);
+    const struct mx_tune_figures f = {.period_ns = 194e6,
+                                      .batches = 32,
+                                      .data_wait = 0.48,
+                                      .process_wait_input = 0.9,
+                                      .data_busy = 0.95,
+                                      .load_ns = 113e6,
+                                      .load_variation = 4.66,
+                                      .process_ns = 9e6,
+                                      .train_ns = 100e6};
+    assert_true(mx_tune_decide(&tune, &f, why, sizeof why));
+    assert_int_equal(tune.now.prepared, 3 + 30); /* 2.98 s of waiting are 30 batches of 100 ms */
+    assert_string_equal(why, "2 → 4 batches loaded and 3 → 33 prepared ahead: the model waited 48.0 % of the time, and "
+                             "loads are uneven, 113.0 ± 526.6 ms");
+    assert_int_equal(tune.now.workers, 1);
+}
+
+/* What was given is not changed, whatever is measured. */
+static void test_tune_given(void **state)
+{
+    (void)state;
+    char why[256];
+    struct mx_tune tune;
+    struct mx_tune_figures f = {
+        .period_ns = 40e6, .data_wait = 0.5, .process_wait_input = 0.8, .load_ns = 5e6, .train_ns = 19e6};
+    mx_tune_begin(&tune, &(struct mx_pipeline_tuning){2, 6, 100});
+    assert_int_equal(rounds_until(&tune, &f, why), 0);
+    f.data_wait = 0;
+    assert_int_equal(rounds_until(&tune, &f, why), 0);
+    assert_true(tune.now.workers == 2 && tune.now.loaded == 6 && tune.now.prepared == 100);
+    tune.least.prepared = tune.now.prepared = 3; /* this one alone is left to tuning */
+    f.data_wait = 0.5;
+    assert_int_equal(rounds_until(&tune, &f, why), 1);
+    assert_non_null(strstr(why, "3 → 6 batches prepared ahead: "));
+    assert_true(tune.now.workers == 2 && tune.now.loaded == 6);
+}
+
+static void test_tune_due(void **state)
+{
+    (void)state;
+    const uint64_t steps[] = {4, 8, 16, 32, 64, 96, 128};
+    for (int32_t round = 0; round < 7; round++) assert_int_equal(mx_tune_due(round), steps[round]);
+    assert_int_equal(mx_tune_due(100003), 32 + UINT64_C(32) * 100000);
 }
 
 static void test_tune_measure(void **state)
@@ -220,6 +358,10 @@ static void test_tune_measure(void **state)
     mx_tune_measure(&from, &to, &f);
     assert_true(fabs(f.period_ns - 50) < 1e-9 && fabs(f.data_wait - 0.25) < 1e-9 && fabs(f.data_busy - 0.5) < 1e-9);
     assert_true(fabs(f.process_wait_input - 0.1) < 1e-9 && fabs(f.load_ns - 9) < 1e-9);
+    assert_true(f.batches == 4 && f.load_variation < 1e-6);
+    for (int i = 0; i < 4; i++) mx_tally_add(&to.stages[MX_STAGE_LOAD].busy_ns, i == 0 ? 41 : 9);
+    mx_tune_measure(&from, &to, &f); /* 9, 9, 9, 9, 41, 9, 9, 9: 13 ± 11.3 */
+    assert_true(fabs(f.load_ns - 13) < 1e-9 && fabs(f.load_variation - sqrt(128) / 13) < 1e-9);
 }
 
 /* ---- advice ---- */
@@ -265,9 +407,11 @@ static void values_named(const char *sentence, char *out)
 /* The words that are for a terminal: options, commands and settings. */
 static void commands_present(const char *english, const char *persian)
 {
-    static const char *const names[] = {
-        "--num-workers {1}",  "--prefetch-buffer-size {4}",    "--buffer-size",  "--data-gpu-memory",
-        "--model-gpu-memory", "--set training.batch_frames=N", "myxtts prepare", "myxtts devices"};
+    static const char *const names[] = {"--num-workers {1}",  "--prefetch-buffer-size {4}",
+                                        "--buffer-size {1}",  "--buffer-size {2}",
+                                        "--buffer-size {3}",  "--data-gpu-memory",
+                                        "--model-gpu-memory", "--set training.batch_frames=N",
+                                        "myxtts prepare",     "myxtts devices"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char quoted[64];
         snprintf(quoted, sizeof quoted, "`%s`", names[i]);
@@ -486,13 +630,25 @@ static void test_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tally),        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_full),         cmocka_unit_test(test_tune_workers),
-        cmocka_unit_test(test_tune_back),    cmocka_unit_test(test_tune_depth),
-        cmocka_unit_test(test_tune_measure), cmocka_unit_test(test_advice_none),
-        cmocka_unit_test(test_advice_say),   cmocka_unit_test(test_advice_languages),
-        cmocka_unit_test(test_advice_load),  cmocka_unit_test(test_advice_transfer),
-        cmocka_unit_test(test_advice_data),  cmocka_unit_test(test_advice_variation),
+        cmocka_unit_test(test_tally),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_tune_workers),
+        cmocka_unit_test(test_tune_back),
+        cmocka_unit_test(test_tune_depth),
+        cmocka_unit_test(test_tune_measure),
+        cmocka_unit_test(test_tune_watches),
+        cmocka_unit_test(test_tune_given),
+        cmocka_unit_test(test_tune_stall),
+        cmocka_unit_test(test_tune_due),
+        cmocka_unit_test(test_advice_none),
+        cmocka_unit_test(test_advice_say),
+        cmocka_unit_test(test_advice_languages),
+        cmocka_unit_test(test_advice_load),
+        cmocka_unit_test(test_advice_transfer),
+        cmocka_unit_test(test_advice_data),
+        cmocka_unit_test(test_advice_variation),
         cmocka_unit_test(test_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,6 +211,18 @@ static void test_view_lines(void **state)
     add(view, "{\"step\":3,\"evaluation\":{\"loss\":5.5,\"mel_db\":4.75}}");
     assert_true(view->evaluation.step == 3 && view->evaluation.mel_db == 4.75);
     assert_true(view->best_step == 2 && view->best_mel_db == 4.5);
+    /* What was not measured is no value, however it is written, and nothing is the best that could not speak all. */
+    add(view, "{\"step\":4,\"evaluation\":{\"utterances\":8,\"loss\":5,\"spoken\":0,\"mel_db\":null,"
+              "\"duration_error\":null,\"pitch_semitones\":null}}");
+    assert_true(view->evaluation.step == 4 && isnan(view->evaluation.mel_db) && view->evaluation.spoken == 0);
+    add(view, "{\"step\":5,\"evaluation\":{\"utterances\":8,\"loss\":5,\"spoken\":0,\"mel_db\":0.0,"
+              "\"duration_error\":0.0,\"pitch_semitones\":0.0}}");
+    assert_true(view->evaluation.step == 5 && isnan(view->evaluation.mel_db));
+    assert_true(isnan(view->evaluation.duration_error) && isnan(view->evaluation.pitch_semitones));
+    add(view, "{\"step\":6,\"evaluation\":{\"utterances\":8,\"loss\":5,\"spoken\":7,\"mel_db\":1.5}}");
+    assert_true(view->best_step == 2 && view->best_mel_db == 4.5);
+    add(view, "{\"step\":7,\"evaluation\":{\"utterances\":8,\"loss\":5,\"spoken\":8,\"mel_db\":4.25}}");
+    assert_true(view->best_step == 7 && view->best_mel_db == 4.25);
     assert_true(view->step.step == 2);
     add(view, "{\"step\":3,\"loss\":null,\"skipped\":true,\"leak\":\"batches\",\"leak_bytes\":4096,\"steps\":3}");
     assert_int_equal(view->skipped, 1);
@@ -265,6 +277,9 @@ static void test_view_run(void **state)
     static const char run[] = "{\"format\":\"myxtts run\",\"state\":\"training\",\"failure\":null,\"steps\":500,"
                               "\"mode\":\"Multi-GPU Mode\",\"devices\":[{\"role\":\"data\",\"name\":\"cpu:0\"},"
                               "{\"role\":\"model\",\"name\":\"cpu:1\"},{\"name\":\"cpu:2\"}]}";
+    static const char flow[] = "{\"state\":\"training\",\"flow\":{\"data_busy\":0.3,\"model_busy\":0.92}}";
+    static const char done[] =
+        "{\"state\":\"done\",\"flow\":{\"data_busy\":0.3,\"model_busy\":0.92,\"data_wait\":0.05}}";
     static const char failed[] = "{\"state\":\"failed\",\"failure\":\"disk full\",\"devices\":5}";
     struct mx_view *const view = view_make();
     (void)state;
@@ -275,8 +290,16 @@ static void test_view_run(void **state)
     assert_string_equal(view->devices[1].name, "cpu:1");
     assert_false(mx_view_run(view, run, 20));
     assert_string_equal(view->mode, "Multi-GPU Mode");
+    /* While it trains the newest steps are shown, and when it has ended all of them. */
+    add(view, "{\"step\":8,\"loss\":1,\"data_busy\":0.1,\"model_busy\":0.76,\"data_wait\":0.2}");
+    assert_true(mx_view_run(view, flow, sizeof flow - 1));
+    assert_true(mx_view_flow(view).model_busy == 0.76 && mx_view_flow(view).data_wait == 0.2);
+    assert_true(mx_view_run(view, done, sizeof done - 1));
+    assert_true(mx_view_flow(view).model_busy == 0.92 && mx_view_flow(view).data_busy == 0.3);
+    assert_true(mx_view_flow(view).data_wait == 0.05);
     assert_true(mx_view_run(view, failed, sizeof failed - 1));
     assert_true(mx_view_ended(view));
+    assert_true(mx_view_flow(view).model_busy == 0.76); /* there is no other */
     assert_string_equal(view->failure, "disk full");
     assert_int_equal(view->device_count, 0);
     mx_free(view);

@@ -166,7 +166,7 @@ static void test_help(void **state)
     const struct mx_option_group groups[MX_OPTION_GROUPS] = {
         {"Options", own_options, sizeof own_options / sizeof own_options[0], &own},
         {"All commands", shared_options, sizeof shared_options / sizeof shared_options[0], &shared}};
-    assert_int_equal(mx_options_help(&page, groups, &text), 0);
+    assert_int_equal(mx_options_help(&page, groups, MX_WORDS_ENGLISH, &text), 0);
     assert_non_null(
         strstr(text.data, "myxtts test: try the options\n\nUsage: myxtts test [OPTIONS] [NAME...]\n\nFirst"));
     assert_non_null(strstr(text.data, "\nSecond one.\n\nOptions:\n"));
@@ -183,7 +183,7 @@ static void test_help(void **state)
     bool done = false;
     for (uint64_t nth = 1; !done; nth++) {
         mx_alloc_fail_at(nth);
-        const int rc = mx_options_help(&page, groups, &text);
+        const int rc = mx_options_help(&page, groups, MX_WORDS_ENGLISH, &text);
         mx_alloc_fail_at(0);
         done = rc == 0;
         if (!done) assert_int_equal(rc, MX_ERR_NO_MEMORY);

@@ -19,6 +19,7 @@
 #include "support/packed_rows.h"
 #include "support/recording.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ static void test_audio(void **state)
     size_t bytes;
     struct mx_packed_file *packed;
     struct mx_packed_view view;
+    struct mx_packed_buffer buffer = {0};
     static float samples[PACKED_SAMPLES_MAX];
     mx_free(packed_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes));
     assert_int_not_equal(access(fixture->part, F_OK), 0);
@@ -59,7 +61,7 @@ static void test_audio(void **state)
         const struct mx_packed_record *const record = mx_packed_record(packed, row);
         snprintf(id, sizeof id, "row-%u", row);
         assert_string_equal(mx_packed_id(packed, row), id);
-        assert_int_equal(mx_packed_get(packed, row, &view), 0);
+        assert_int_equal(mx_packed_get(packed, row, &buffer, &view), 0);
         assert_string_equal(view.id, id);
         assert_string_equal(view.text, "As written");
         assert_string_equal(view.spoken, "a b c");
@@ -89,7 +91,8 @@ static void test_audio(void **state)
         assert_true(fabsf(peak - 32767.0f * record->scale) <= 1e-6f * peak); /* the full range is used */
     }
     assert_true(10 * log10(signal / noise) > 85.0);
-    assert_int_equal(mx_packed_get(packed, PACKED_ROWS, &view), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_packed_get(packed, PACKED_ROWS, &buffer, &view), MX_ERR_ARGUMENT);
+    mx_packed_buffer_release(&buffer);
     mx_packed_close(packed);
 }
 
@@ -124,12 +127,13 @@ static void test_features(void **state)
     size_t bytes;
     struct mx_packed_file *packed;
     struct mx_packed_view view;
+    struct mx_packed_buffer buffer = {0};
     mx_free(packed_make(fixture, MX_PACKED_FEATURES, MX_PACKED_FRESH, &bytes));
     assert_int_equal(mx_packed_open(fixture->path, &packed), 0);
     assert_string_equal(mx_packed_header(packed)->tensors[0].name, "mel");
     for (uint32_t row = 0; row < PACKED_ROWS; row++) {
         const struct mx_packed_record *const record = mx_packed_record(packed, row);
-        assert_int_equal(mx_packed_get(packed, row, &view), 0);
+        assert_int_equal(mx_packed_get(packed, row, &buffer, &view), 0);
         assert_null(view.audio);
         if (row == PACKED_BROKEN) continue;
         assert_int_equal(record->frames, packed_frames(row));
@@ -139,6 +143,7 @@ static void test_features(void **state)
         for (uint32_t i = 0; i < record->frames; i++) assert_true(view.tensors[1][i] == (float)(row * 1000 + i) / 7.0f);
         assert_int_equal((uintptr_t)view.tensors[1] % 64, 0);
     }
+    mx_packed_buffer_release(&buffer);
     mx_packed_close(packed);
 }
 
@@ -258,6 +263,74 @@ static void test_hostile_numbers(void **state)
     mx_free(data);
 }
 
+/* A reason that does not exist counts nowhere, since every table of reasons is as long as their list. */
+static void test_unknown_reason(void **state)
+{
+    const struct packed_place *const fixture = *state;
+    static const uint32_t reasons[] = {MX_REJECT_COUNT, 4000, 0x7FFFFFFF, 0xFFFFFFFF};
+    size_t bytes;
+    struct mx_packed_file *packed;
+    char *const data = packed_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes);
+    unsigned char *const copy = aligned(data, bytes);
+    const struct mx_packed_header *const header = (const struct mx_packed_header *)(const void *)copy;
+    struct mx_packed_record *const index =
+        (struct mx_packed_record *)(void *)(copy + header->sections[MX_PACKED_INDEX].offset);
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        index[PACKED_BROKEN].reject = reasons[i];
+        reseal(copy, bytes);
+        assert_int_equal(mx_packed_open_memory(copy, bytes, &packed), MX_ERR_FORMAT);
+        assert_non_null(strstr(mx_error_last()->message, "reason"));
+    }
+    index[PACKED_BROKEN].reject = MX_REJECT_COUNT - 1;
+    reseal(copy, bytes);
+    assert_int_equal(mx_packed_open_memory(copy, bytes, &packed), 0);
+    mx_packed_close(packed);
+    mx_free(copy);
+    mx_free(data);
+}
+
+/* Another program shortens or rewrites the file while it is open: what was read at opening stays as it was, and what is
+ * read later says what happened. */
+static void test_changed_in_use(void **state)
+{
+    const struct packed_place *const fixture = *state;
+    const struct timespec before[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    size_t bytes;
+    struct mx_packed_file *packed;
+    struct mx_packed_view view;
+    struct mx_packed_buffer buffer = {0};
+    char *const data = packed_make(fixture, MX_PACKED_AUDIO, MX_PACKED_FRESH, &bytes);
+    const struct mx_packed_header *const header = (const struct mx_packed_header *)(const void *)data;
+    const size_t index = (size_t)header->sections[MX_PACKED_INDEX].offset;
+    for (int cut = 0; cut < 2; cut++) {
+        assert_int_equal(mx_file_write_atomic(fixture->path, data, bytes), 0);
+        assert_int_equal(utimensat(AT_FDCWD, fixture->path, before, 0), 0);
+        assert_int_equal(mx_packed_open(fixture->path, &packed), 0);
+        assert_int_equal(mx_packed_get(packed, 1, &buffer, &view), 0);
+        if (cut == 1) {
+            assert_int_equal(truncate(fixture->path, sizeof *header), 0);
+        } else {
+            /* All of it but the header, index and ids too. */
+            const int fd = open(fixture->path, O_WRONLY | O_CLOEXEC);
+            for (size_t at = sizeof *header; at < bytes; at++) assert_int_equal(pwrite(fd, "\377", 1, (off_t)at), 1);
+            close(fd);
+        }
+        for (uint32_t row = 0; row < PACKED_ROWS; row++) {
+            assert_memory_equal(mx_packed_record(packed, row), data + index + row * sizeof(struct mx_packed_record),
+                                sizeof(struct mx_packed_record));
+            assert_int_equal(mx_packed_get(packed, row, &buffer, &view), MX_ERR_FORMAT);
+            assert_non_null(strstr(mx_error_last()->message, cut == 1 ? "the file was truncated while it was in use"
+                                                                      : "the file was changed while it was in use"));
+            assert_non_null(strstr(mx_error_last()->message, "row-"));
+        }
+        assert_string_equal(mx_packed_id(packed, 2), "row-2");
+        assert_string_equal(mx_packed_speaker(packed, 1), "bob");
+        mx_packed_close(packed);
+    }
+    mx_packed_buffer_release(&buffer);
+    mx_free(data);
+}
+
 static void test_other_files(void **state)
 {
     const struct packed_place *const fixture = *state;
@@ -270,7 +343,14 @@ static void test_other_files(void **state)
     assert_int_equal(mx_packed_open(fixture->path, &packed), MX_ERR_FORMAT);
     assert_false(mx_packed_detect(fixture->path));
     assert_null(packed);
+    /* Neither a pipe that nobody writes to nor a device is waited for. */
+    assert_int_equal(unlink(fixture->path), 0);
+    assert_int_equal(mkfifo(fixture->path, 0600), 0);
+    assert_int_equal(mx_packed_open(fixture->path, &packed), MX_ERR_FORMAT);
+    assert_false(mx_packed_detect(fixture->path));
+    assert_int_equal(mx_packed_open("/dev/zero", &packed), MX_ERR_FORMAT);
 }
+
 /* Every allocation fails once, in opening and in going on; nothing is left behind (the sanitizers tell). */
 static void test_no_memory(void **state)
 {
@@ -294,13 +374,15 @@ static void test_no_memory(void **state)
     mx_packed_close(packed);
     mx_packed_writer_close(writer);
 }
+
 int main(void)
 {
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
 #define TEST(name) cmocka_unit_test_setup_teardown(name, packed_setup, packed_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_audio),      TEST(test_faint_audio),     TEST(test_features),    TEST(test_every_length),
-        TEST(test_every_byte), TEST(test_hostile_numbers), TEST(test_other_files), TEST(test_no_memory),
+        TEST(test_audio),       TEST(test_faint_audio),     TEST(test_features),       TEST(test_every_length),
+        TEST(test_every_byte),  TEST(test_hostile_numbers), TEST(test_unknown_reason), TEST(test_changed_in_use),
+        TEST(test_other_files), TEST(test_no_memory),
     };
 #undef TEST
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -263,20 +263,23 @@ static void test_no_memory(void **state)
 
 static void tune_wildly(struct mx_pipeline *pipeline, uint64_t number, void *context)
 {
-    const int32_t *const limits = context; /* workers, host, data, least data */
+    const struct mx_pipeline_tuning *const limits = context;
     const int32_t wild = (int32_t)(number * 7 % 11) - 3;
-    struct mx_pipeline_tuning now;
+    struct mx_pipeline_tuning now, most;
     struct mx_pipeline_levels levels;
     mx_pipeline_tune(pipeline, &(struct mx_pipeline_tuning){wild, wild, wild});
-    mx_pipeline_tuning(pipeline, &now);
-    assert_in_range(now.workers, 1, limits[0]);
-    assert_in_range(now.host_slots, 1, limits[1]);
-    assert_in_range(now.data_slots, limits[3], limits[2]);
+    mx_pipeline_tuning(pipeline, &now, &most);
+    assert_memory_equal(&most, limits, sizeof most);
+    assert_in_range(now.workers, 1, limits->workers);
+    assert_in_range(now.loaded, 1, limits->loaded);
+    assert_in_range(now.prepared, 1, limits->prepared);
     mx_pipeline_levels(pipeline, &levels);
     assert_int_equal(levels.workers_active, now.workers);
-    assert_int_equal(levels.workers, limits[0]);
-    assert_in_range(levels.loaded, 0, limits[1]);
-    assert_in_range(levels.prepared, 0, limits[2]);
+    assert_int_equal(levels.workers, limits->workers);
+    assert_int_equal(levels.loaded_limit, now.loaded);
+    assert_int_equal(levels.prepared_limit, now.prepared);
+    assert_in_range(levels.loaded, 0, now.loaded);
+    assert_in_range(levels.prepared, 0, now.prepared);
     assert_in_range(levels.arrived, 0, levels.arrived_limit);
 }
 
@@ -287,15 +290,46 @@ static void test_tuning(void **state)
     pipeline_rig_open(&rig, NULL);
     for (int one = 0; one < 2; one++) {
         struct pipeline_rig_run run = pipeline_rig_plain(3, BATCHES);
-        int32_t limits[4] = {run.options.workers, run.options.host_count, run.options.data_count,
-                             one ? run.options.held + 1 : 1};
+        const int32_t loaded = run.options.host_count - run.options.workers;
+        struct mx_pipeline_tuning limits = {run.options.workers, loaded > 1 ? loaded : 1,
+                                            run.options.data_count - (one ? run.options.held : 0)};
         run.one_device = one == 1;
         run.each = tune_wildly;
-        run.context = limits;
+        run.context = &limits;
         pipeline_rig_go(&rig, &run);
         whole_check(&run);
     }
     pipeline_rig_close(&rig);
+}
+
+/* With tuning: what was given is in use from the first batch on, and the rings can be filled as far as that; what was
+ * not begins small. Waits for full rings, which only come if the numbers are true. */
+static void test_given(void **state)
+{
+    (void)state;
+    struct pipeline_rig rig;
+    struct mx_pipeline_levels levels;
+    for (int kind = 0; kind < 4; kind++) {
+        struct pipeline_rig_run run = pipeline_rig_plain(5, PIPELINE_RIG_BATCHES);
+        const bool one = kind % 2 == 1, given = kind / 2 == 1;
+        pipeline_rig_open(&rig, NULL);
+        run.one_device = one;
+        run.delay_us = 0;
+        run.options.workers = run.options.held = 1;
+        run.options.host_count = run.options.data_count = PIPELINE_RIG_SLOTS;
+        run.options.auto_tune = true;
+        run.options.loaded_given = run.options.prepared_given = given;
+        pipeline_rig_begin(&rig, &run);
+        do {
+            mx_clock_sleep_ns(1000000);
+            mx_pipeline_levels(rig.pipeline, &levels);
+        } while (!levels.full);
+        assert_int_equal(levels.loaded_limit, given ? PIPELINE_RIG_SLOTS - 1 : MX_PIPELINE_DEPTH);
+        assert_int_equal(levels.prepared_limit, given ? PIPELINE_RIG_SLOTS - one : MX_PIPELINE_BUFFERS);
+        assert_int_equal(levels.loaded, levels.loaded_limit);
+        assert_int_equal(levels.prepared, levels.prepared_limit);
+        pipeline_rig_close(&rig);
+    }
 }
 
 /* What is logged goes to a file of this test's own, whose position belongs to the log. The newest of it. */
@@ -312,7 +346,7 @@ static char *log_read(FILE *stream, char *out, size_t bytes)
 static void tuning_note(struct mx_pipeline *pipeline, uint64_t number, void *context)
 {
     (void)number;
-    mx_pipeline_tuning(pipeline, context);
+    mx_pipeline_tuning(pipeline, context, NULL);
 }
 
 /* What it decides is a matter of time (test_meter.c has that); but it must decide, do it and say so. */
@@ -339,12 +373,53 @@ static void test_auto_tune(void **state)
     log_read(stream, text, sizeof text);
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     fclose(stream);
-    char wanted[64];
-    snprintf(wanted, sizeof wanted, "auto-tune: settled at %d load worker%s, ", (int)tuning.workers,
-             tuning.workers == 1 ? "" : "s");
-    assert_non_null(strstr(text, wanted));
+    assert_non_null(strstr(text, "auto-tune: settled at ")); /* and may change again later */
     assert_in_range(tuning.workers, 1, run.options.workers);
     if (tuning.workers > 1) assert_non_null(strstr(text, " load workers: process waited "));
+}
+
+static int late_load(void *context, int worker, uint64_t number, void *slot, const atomic_bool *cancel)
+{
+    if (number == 44) mx_clock_sleep_ns(300000000);
+    return pipeline_rig_load(context, worker, number, slot, cancel);
+}
+
+/* A caller that is slow at first, so that nothing is waited for, and then quick. */
+static void caller_hurry(struct mx_pipeline *pipeline, uint64_t number, void *context)
+{
+    if (number < 40) mx_clock_sleep_ns(1000000);
+    mx_pipeline_tuning(pipeline, context, NULL);
+}
+
+/* A load that stalls long after the first steps: the buffer grows for the next one. */
+static void test_late_stall(void **state)
+{
+    (void)state;
+    struct mx_pipeline_tuning tuning = {0};
+    struct pipeline_rig rig;
+    char text[4096];
+    FILE *const stream = tmpfile();
+    assert_non_null(stream);
+    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_INFO, .stream = stream});
+    pipeline_rig_open(&rig, NULL);
+    struct pipeline_rig_run run = pipeline_rig_plain(3, PIPELINE_RIG_BATCHES);
+    run.delay_us = 0;
+    run.each = caller_hurry;
+    run.context = &tuning;
+    run.options.work.load = late_load;
+    run.options.workers = run.options.held = 1;
+    run.options.host_count = run.options.data_count = PIPELINE_RIG_SLOTS;
+    run.options.auto_tune = true;
+    pipeline_rig_go(&rig, &run);
+    whole_check(&run);
+    pipeline_rig_close(&rig);
+    log_read(stream, text, sizeof text);
+    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
+    fclose(stream);
+    const char *const settled = strstr(text, "auto-tune: settled at ");
+    assert_non_null(settled);
+    if (tuning.prepared < PIPELINE_RIG_SLOTS) /* it was not all in use before already */
+        assert_non_null(strstr(settled + 1, "auto-tune: "));
 }
 
 /* ---- waiting ---- */
@@ -443,11 +518,60 @@ static void test_figures(void **state)
     /* The first step has nothing to count from, unless it began after a rest. */
     assert_int_equal(stats.step_ns.count, BATCHES / 2 - 1);
     assert_int_equal(mx_pipeline_spans(rig.pipeline, spans, 3), 3);
-    assert_true(mx_pipeline_advise(rig.pipeline, advice) <= MX_ADVICE_KINDS);
+    assert_true(mx_pipeline_advise(rig.pipeline, &stats, advice) <= MX_ADVICE_KINDS);
     mx_pipeline_stats_reset(rig.pipeline);
     mx_pipeline_stats(rig.pipeline, &stats);
     assert_int_equal(stats.batches, 0);
     assert_int_equal(stats.stages[MX_STAGE_LOAD].busy_ns.count, 0);
+    pipeline_rig_close(&rig);
+}
+
+static int held_load(void *context, int worker, uint64_t number, void *slot, const atomic_bool *cancel)
+{
+    atomic_bool *const go = ((struct pipeline_rig_run *)context)->context;
+    while (!atomic_load(go) && !atomic_load(cancel)) mx_clock_sleep_ns(500000);
+    return pipeline_rig_load(context, worker, number, slot, cancel);
+}
+
+/* The first batch is waited for from the start on, also before anyone takes. Time of rests counts for nothing. Whatever
+ * the moment, no figure is longer than the wall. */
+static void test_waits_and_rests(void **state)
+{
+    (void)state;
+    struct pipeline_rig rig;
+    struct mx_pipeline_batch batch;
+    struct mx_pipeline_stats stats, before;
+    atomic_bool go = false;
+    struct pipeline_rig_run run = pipeline_rig_plain(4, BATCHES);
+    pipeline_rig_open(&rig, NULL);
+    run.context = &go;
+    run.options.work.load = held_load;
+    pipeline_rig_begin(&rig, &run);
+    mx_pipeline_rest(rig.pipeline); /* nothing was begun: this is no rest */
+    mx_clock_sleep_ns(2000000);
+    mx_pipeline_stats(rig.pipeline, &before);
+    assert_true(before.wall_ns > 0);
+    assert_int_equal(before.data_wait_ns, before.wall_ns);
+    atomic_store(&go, true);
+    for (uint64_t n = 0; n < BATCHES; n++) {
+        assert_int_equal(mx_pipeline_take(rig.pipeline, rig.stream, &batch), 0);
+        if (n == 0) assert_true(batch.waited_ns >= before.wall_ns);
+        assert_int_equal(mx_pipeline_give(rig.pipeline, rig.stream), 0);
+        assert_int_equal(mx_stream_sync(rig.stream), 0);
+        mx_pipeline_step(rig.pipeline);
+        mx_pipeline_stats(rig.pipeline, &stats);
+        assert_int_equal(stats.batches, n + 1); /* the newest step counts */
+        assert_true(stats.model_busy_ns > 0 && stats.model_busy_ns + stats.data_wait_ns <= stats.wall_ns);
+        assert_true(stats.data_busy_ns <= stats.wall_ns && stats.transfer_ns <= stats.wall_ns);
+        if (n % 8 != 3) continue;
+        mx_pipeline_rest(rig.pipeline);
+        mx_pipeline_stats(rig.pipeline, &before);
+        mx_clock_sleep_ns(1000000);
+        mx_pipeline_stats(rig.pipeline, &stats);
+        assert_int_equal(stats.wall_ns, before.wall_ns);
+        assert_true(stats.data_busy_ns <= stats.wall_ns);
+        assert_int_equal(stats.stages[MX_STAGE_PROCESS].wait_input_ns, before.stages[MX_STAGE_PROCESS].wait_input_ns);
+    }
     pipeline_rig_close(&rig);
 }
 
@@ -492,13 +616,23 @@ static void test_sequential_figures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),         cmocka_unit_test(test_small_rings),
-        cmocka_unit_test(test_no_data),       cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_copy_failures), cmocka_unit_test(test_going_away),
-        cmocka_unit_test(test_arguments),     cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_tuning),        cmocka_unit_test(test_auto_tune),
-        cmocka_unit_test(test_stall),         cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_figures),       cmocka_unit_test(test_sequential_figures),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_small_rings),
+        cmocka_unit_test(test_no_data),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_copy_failures),
+        cmocka_unit_test(test_going_away),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_tuning),
+        cmocka_unit_test(test_auto_tune),
+        cmocka_unit_test(test_given),
+        cmocka_unit_test(test_late_stall),
+        cmocka_unit_test(test_waits_and_rests),
+        cmocka_unit_test(test_stall),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_sequential_figures),
     };
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     return cmocka_run_group_tests(tests, NULL, NULL);

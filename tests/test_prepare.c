@@ -88,10 +88,12 @@ static void test_workers_make_no_difference(void **state)
     assert_int_equal(mx_packed_open(place->file, &packed), 0);
     assert_int_equal(mx_packed_verify(packed), 0);
     struct mx_packed_view view;
-    assert_int_equal(mx_packed_get(packed, 7, &view), 0);
+    struct mx_packed_buffer buffer = {0};
+    assert_int_equal(mx_packed_get(packed, 7, &buffer, &view), 0);
     assert_string_equal(view.id, "row-07");
     assert_string_equal(view.text, "tone h, low.");
     assert_string_equal(view.spoken, "tone h, low.");
+    mx_packed_buffer_release(&buffer);
     mx_packed_close(packed);
     mx_free(wanted);
 }

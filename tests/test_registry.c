@@ -12,6 +12,7 @@
 // clang-format on
 
 #include "base/pool.h"
+#include "base/processor.h"
 #include "device/cpu/cpu.h"
 #include "myxtts/error.h"
 #include "myxtts/registry.h"
@@ -265,7 +266,7 @@ static void test_kernels(void **state)
     for (int op = 0; op < MX_OP_COUNT; op++) assert_true(best->run[op] != NULL);
     assert_int_equal(mx_cpu_kernels_choose("mmx", &again), MX_ERR_USAGE);
     assert_non_null(strstr(mx_error_last()->message, "\"mmx\""));
-    assert_non_null(strstr(mx_error_last()->hint, best->isa));
+    assert_true(strstr(mx_error_last()->hint, best->isa) || strstr(mx_error_last()->message, best->isa));
     setenv("MYXTTS_ISA", "mmx", 1);
     assert_int_equal(mx_registry_open(mx_backends_cpu, NULL, &registry), MX_ERR_USAGE);
     setenv("MYXTTS_ISA", best->isa, 1);
@@ -274,11 +275,45 @@ static void test_kernels(void **state)
     unsetenv("MYXTTS_ISA");
 }
 
+/* What kernels say of themselves is what they are. */
+static void test_kernels_described(void **state)
+{
+    (void)state;
+    const struct mx_cpu_kernels *best;
+    struct mx_device_info info = {0};
+    char tile[32], names[512];
+    assert_int_equal(mx_cpu_kernels_choose(NULL, &best), 0);
+    mx_cpu_kernels_describe(best, NULL, &info);
+    snprintf(tile, sizeof tile, ", %d×%d tile", best->tile_rows, best->tile_columns);
+    assert_non_null(strstr(info.kernels, tile));
+    assert_non_null(strstr(info.kernels_why, "the processor has "));
+    mx_cpu_kernels_describe(best, best->isa, &info);
+    snprintf(names, sizeof names, "MYXTTS_ISA asks for %s;", best->isa);
+    assert_non_null(strstr(info.kernels_why, names));
+    assert_true(best->tile_columns * 4 % best->vector_bytes == 0);
+    /* The program runs, so the processor has all that it needs; and kernels need no less than the program. */
+    assert_int_equal(mx_processor_needs & ~mx_processor_has(), 0);
+    assert_int_equal(best->needs & ~mx_processor_has(), 0);
+    assert_int_equal(mx_processor_needs & ~best->needs, 0);
+#if defined(__x86_64__)
+    const uint64_t two = UINT64_C(1) << MX_PROCESSOR_FMA | UINT64_C(1) << MX_PROCESSOR_AVX2;
+    mx_processor_names(two, names, sizeof names);
+    assert_string_equal(names, "FMA, AVX2");
+#endif
+    mx_processor_names(0, names, sizeof names);
+    assert_string_equal(names, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),  cmocka_unit_test(test_renumbering), cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_states), cmocka_unit_test(test_cpu),         cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_renumbering),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_states),
+        cmocka_unit_test(test_cpu),
+        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_kernels_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

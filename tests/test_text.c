@@ -176,6 +176,10 @@ static void test_quote(void **state)
     assert_string_equal(mx_text_quote(out, sizeof out, ""), "''");
     assert_string_equal(mx_text_quote(out, sizeof out, "a\n\x1B"), "'a\\x0a\\x1b'");
     assert_string_equal(mx_text_quote(out, sizeof out, "\xFF"), "'\\xff'");
+    assert_string_equal(mx_text_plain(out, sizeof out, "abc"), "abc");
+    assert_string_equal(mx_text_plain(out, sizeof out, "a\x1B\xC2\x9B"), "a\\x1b\\xc2\\x9b");
+    assert_string_equal(mx_text_plain(out, sizeof out, "123456789012345"), "123456789012345"); /* fills all 16 */
+    assert_string_equal(mx_text_plain(out, sizeof out, "1234567890123456"), "123456789012...");
     assert_string_equal(mx_text_quote(out, sizeof out, "1234567890123"), "'1234567890123'"); /* fills all 16 */
     assert_string_equal(mx_text_quote(out, sizeof out, "12345678901234"), "'1234567890...'");
     assert_string_equal(mx_text_quote(out, sizeof out, "123456789\xE2\x82\xAC\xE2\x82\xAC"), "'123456789...'");

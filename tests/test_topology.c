@@ -81,6 +81,8 @@ static void test_words(void **state)
         assert_string_equal(mx_topology_word((enum mx_topology_link)link), words[link]);
         assert_true(strlen(mx_topology_meaning((enum mx_topology_link)link)) > 5);
         assert_int_equal(mx_topology_slow((enum mx_topology_link)link), link == MX_LINK_NODE || link == MX_LINK_SYS);
+        assert_int_equal(mx_topology_remedy((enum mx_topology_link)link) != NULL,
+                         mx_topology_slow((enum mx_topology_link)link));
     }
 }
 

@@ -70,6 +70,31 @@ static void done_tell(void *context, double done)
     *last = done;
 }
 
+/* A signal comes while an evaluation is under way: it ends at the next look, and the trainer is as it was. */
+static void stop_tell(void *context, double done)
+{
+    assert_true(done < 1);
+    atomic_store((atomic_bool *)context, true);
+}
+
+static void test_evaluation_stops(void **state)
+{
+    (void)state;
+    const struct mx_trainer_options o = options_make();
+    struct mx_trainer *const trainer = training_start(&o, NULL, NULL);
+    struct mx_trainer_evaluation e;
+    struct mx_trainer_report report;
+    atomic_bool stop = false;
+    mx_trainer_evaluation_watch(trainer, stop_tell, &stop, &stop);
+    assert_int_equal(mx_trainer_evaluate(trainer, &e), MX_ERR_INTERRUPTED);
+    mx_error_clear();
+    mx_trainer_evaluation_watch(trainer, NULL, NULL, NULL);
+    assert_int_equal(mx_trainer_evaluate(trainer, &e), 0);
+    assert_int_equal(e.utterances, mx_trainer_validation_count(trainer));
+    training_step(trainer, &report);
+    mx_trainer_destroy(trainer);
+}
+
 static void test_loss_goes_down(void **state)
 {
     (void)state;
@@ -78,10 +103,10 @@ static void test_loss_goes_down(void **state)
     struct mx_trainer_report report;
     struct mx_trainer_evaluation before, after;
     double first = 0, last = 0, done = 0;
-    mx_trainer_evaluation_watch(trainer, done_tell, &done);
+    mx_trainer_evaluation_watch(trainer, done_tell, &done, NULL);
     assert_int_equal(mx_trainer_evaluate(trainer, &before), 0);
     assert_true(done == 1);
-    mx_trainer_evaluation_watch(trainer, NULL, NULL);
+    mx_trainer_evaluation_watch(trainer, NULL, NULL, NULL);
     const double untrained = picture_error(trainer);
     for (int i = 0; i < 60; i++) {
         training_step(trainer, &report);
@@ -99,6 +124,29 @@ static void test_loss_goes_down(void **state)
     assert_true(isfinite(after.mel_db) && after.mel_db > 0);
     assert_true(isfinite(after.duration_error) && isfinite(after.pitch_error));
     assert_true(picture_error(trainer) < 0.8 * untrained);
+    mx_trainer_destroy(trainer);
+}
+
+/* Where nothing can be spoken, nothing is measured: durations that are far too long leave no number behind. */
+static void test_no_value_where_there_is_none(void **state)
+{
+    (void)state;
+    const struct mx_trainer_options o = options_make();
+    struct mx_trainer *const trainer = training_start(&o, NULL, NULL);
+    const struct mx_parameters *const table = mx_trainer_parameters(trainer);
+    const struct mx_parameter *const bias = mx_parameters_find(table, "predictor.duration.out.bias");
+    float *const average = mx_alloc((size_t)table->floats, sizeof *average);
+    struct mx_trainer_evaluation e;
+    assert_non_null(bias);
+    assert_non_null(average);
+    assert_int_equal(mx_trainer_read(trainer, &(struct mx_trainer_arrays){.average = average}), 0);
+    average[bias->at] = 6;
+    assert_int_equal(mx_trainer_write(trainer, &(struct mx_trainer_arrays){.average = average}), 0);
+    assert_int_equal(mx_trainer_evaluate(trainer, &e), 0);
+    assert_true(e.utterances > 0 && isfinite(e.losses.total));
+    assert_int_equal(e.spoken, 0);
+    assert_true(isnan(e.mel_db) && isnan(e.duration_error) && isnan(e.pitch_error));
+    mx_free(average);
     mx_trainer_destroy(trainer);
 }
 
@@ -291,7 +339,9 @@ static void test_warping_finds_the_same_in_another_time(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loss_goes_down),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_evaluation_stops),
+                                       cmocka_unit_test(test_loss_goes_down),
+                                       cmocka_unit_test(test_no_value_where_there_is_none),
                                        cmocka_unit_test(test_resume_is_exact),
                                        cmocka_unit_test(test_accumulation_equals_the_large_batch),
                                        cmocka_unit_test(test_steps_take_no_memory),

@@ -103,7 +103,8 @@ static void test_sqrt_near(void **state)
     for (int e = -99; e < 127; e++)
         assert_within(worst(mx_vf_sqrt_near, sqrt, ldexp(1, e), ldexp(1.999, e), 100, 2.5e-7, 0));
     assert_true(apply(mx_vf_sqrt_near, 0.0f) == 0.0f);
-    assert_true(apply(mx_vf_sqrt_near, 0x1p-140f) == 0.0f);
+    const float tiny = apply(mx_vf_sqrt_near, 0x1p-140f); /* the root, or 0 */
+    assert_true(tiny == 0.0f || tiny == 0x1p-70f);
     assert_true(isnan(apply(mx_vf_sqrt_near, NAN)));
 }
 

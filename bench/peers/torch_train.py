@@ -17,7 +17,8 @@
 #
 # It prints "READY version", then answers the lines on its standard input, one line each:
 #
-#     CHECK n      →  LOSSES …        of n steps without dropout from the initial weights, on batches of epoch 0
+#     CHECK n rate →  STEPS …         loss and norm of the gradient of n steps without dropout at this learning rate, from
+#                                     the initial weights, on batches of epoch 0
 #     ROUND e s    →  ROUND seconds align_seconds frames        of s steps on the batches of epoch e
 #     QUIT
 #
@@ -293,7 +294,7 @@ class Model:
                 block.compile(dynamic=True)
 
     def step(self, batch, rate):
-        """Returns the sum of the losses and the seconds of the alignment."""
+        """Returns the sum of the losses, the norm of the gradient and the seconds of the alignment."""
         states, means, predicted, row = self.text(batch.ids, batch.languages, batch.token_mask, batch.reference,
                                                   batch.reference_mask, rate)
         begin = time.perf_counter()
@@ -312,9 +313,9 @@ class Model:
             loss = loss + ((guess - target).square() * rows).sum() / batch.tokens
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.parameters, float(self.settings["grad_clip"]), foreach=True)
+        norm = torch.nn.utils.clip_grad_norm_(self.parameters, float(self.settings["grad_clip"]), foreach=True)
         self.optimizer.step()
-        return loss.item(), seconds
+        return loss.item(), norm.item(), seconds
 
 
 # ---- talking ----
@@ -326,13 +327,15 @@ def batches_of(epoch, count):
 def answer(model, words):
     if words[0] == "CHECK":
         fresh = Model(os.path.join(folder, "weights.safetensors"))
-        losses = [fresh.step(batch, 0.0)[0] for batch in batches_of(0, int(words[1]))]
-        return "LOSSES " + " ".join("%.9g" % loss for loss in losses)
+        for group in fresh.optimizer.param_groups:
+            group["lr"] = float(words[2])
+        steps = [fresh.step(batch, 0.0) for batch in batches_of(0, int(words[1]))]
+        return "STEPS " + " ".join("%.9g %.9g" % step[:2] for step in steps)
     batches = batches_of(int(words[1]), int(words[2]))
     rate = float(model.settings["dropout"])
     align_seconds, begin = 0.0, time.perf_counter()
     for batch in batches:
-        align_seconds += model.step(batch, rate)[1]
+        align_seconds += model.step(batch, rate)[2]
     seconds = time.perf_counter() - begin
     return "ROUND %.9f %.9f %d" % (seconds, align_seconds, sum(batch.frames for batch in batches))
 

@@ -67,6 +67,8 @@ struct mx_device_info {
     char bf16_slow[96];    /* the same without caps.bf16_fast: what would be faster, and why it is not used */
     char products[16];     /* the library that multiplies its matrices: "CLBlast"; "": this program's own kernels */
     char products_missing[96]; /* one that would do it faster: "CLBlast is not installed: …"; "" if there is none */
+    char kernels[32];     /* of its several sets of kernels the one that runs: "AVX2, 6×16 tile"; "": it has one */
+    char kernels_why[96]; /* and why: "the processor has AVX2, and this build is for native" */
 };
 
 /* ---- devices: opened by registry.h ---- */

@@ -47,6 +47,9 @@
 #define MX_PIPELINE_DEPTH   2 /* batches that a device stage works ahead */
 #define MX_PIPELINE_BUFFERS 3 /* slots between two devices: filled, in transfer, trained on */
 #define MX_PIPELINE_WORKERS 64
+/* The most that anyone may ask for; what advice names is never more. */
+#define MX_PIPELINE_LOADED   64
+#define MX_PIPELINE_PREPARED 1000
 
 struct mx_pipeline;
 
@@ -76,17 +79,19 @@ struct mx_pipeline_options {
     int32_t host_count, data_count, model_count; /* model_count 0 exactly if on one device */
     int32_t workers;                             /* threads that load: started; 1 … MX_PIPELINE_WORKERS */
     int32_t workers_active; /* of them at work at first; 0: all. The others wait until mx_pipeline_tune wants them */
-    int32_t held;       /* batches that the caller holds at a time, at most; ≥ 1, less than the last ring's size */
-    bool sequential;    /* no overlap: everything happens in mx_pipeline_take, one after the other, in its thread, when
-                           what the caller submitted before is done */
-    bool auto_tune;     /* tune.h decides about workers and depths in the first steps */
-    double start_delay; /* seconds that the first take waits before it says what is missing, and goes on waiting; 0:
-                           stall_seconds */
+    int32_t held;    /* batches that the caller holds at a time, at most; ≥ 1, less than the last ring's size */
+    bool sequential; /* no overlap: everything happens in mx_pipeline_take, one after the other, in its thread, when
+                        what the caller submitted before is done */
+    bool auto_tune;  /* tune.h decides about workers and depths, from the first steps on … */
+    bool loaded_given, prepared_given; /* … but not about this one: all of it is in use from the first batch on */
+    double start_delay;   /* seconds that the first take waits before it says what is missing, and goes on waiting; 0:
+                             stall_seconds */
     double stall_seconds; /* the same for later ones, and for saying it again; 0: 10 s */
     uint32_t spans;       /* newest spans that are remembered for traces; 0: none */
 };
 
-/* Starts the threads: the data device is at work when this returns. With auto_tune it begins with part of the slots. */
+/* Starts the threads: the data device is at work when this returns. With auto_tune it begins with part of the slots
+ * that were not given. */
 int mx_pipeline_create(const struct mx_pipeline_options *options, struct mx_pipeline **out);
 /* Ends all stages in order, whatever they are at; waits for work on devices that uses the slots. NULL is fine. */
 void mx_pipeline_destroy(struct mx_pipeline *pipeline);
@@ -108,25 +113,30 @@ int mx_pipeline_give(struct mx_pipeline *pipeline, struct mx_stream *stream);
 void mx_pipeline_step(struct mx_pipeline *pipeline);
 /* The data device trained, too, on a part of the batch `number`, which is held: it was busy from begin to end. */
 void mx_pipeline_shared(struct mx_pipeline *pipeline, uint64_t number, uint64_t begin_ns, uint64_t end_ns);
-/* The caller does something else for a while (evaluates, saves): the next step counts from its first take. */
+/* The caller does something else until it takes again (evaluates, saves): the next step counts from then on, and the
+ * time until then counts for nothing, not even as wall time. */
 void mx_pipeline_rest(struct mx_pipeline *pipeline);
 
 /* How far each stage is; for status lines and messages. */
 struct mx_pipeline_levels {
-    int32_t loaded, loaded_limit;     /* batches that wait for the data device, of how many */
+    int32_t loaded, loaded_limit;     /* batches that wait for the data device, of how many; what a worker has ready
+                                         beyond that is in its hands */
     int32_t prepared, prepared_limit; /* that wait on the data device */
     int32_t arrived, arrived_limit;   /* that wait on the model device; 0 of 0 on one device */
     int32_t workers_active, workers;
+    bool full; /* every slot in use is filled: nothing can be made before a batch is taken or given back */
 };
 void mx_pipeline_levels(struct mx_pipeline *pipeline, struct mx_pipeline_levels *out);
 
-/* Workers at work, host slots and data slots in use: at most those there are, at least 1 (and more than `held` where
- * the train stage takes data slots). From any thread. */
+/* Workers at work, and how many batches may wait: loaded for the data device, and prepared on it. At least 1 of each,
+ * at most what there are slots for: each worker needs a host slot besides, and each batch that is held a data slot
+ * where the train stage takes those. From any thread. */
 struct mx_pipeline_tuning {
-    int32_t workers, host_slots, data_slots;
+    int32_t workers, loaded, prepared;
 };
 void mx_pipeline_tune(struct mx_pipeline *pipeline, const struct mx_pipeline_tuning *tuning);
-void mx_pipeline_tuning(struct mx_pipeline *pipeline, struct mx_pipeline_tuning *out);
+/* What is in use now, and the most that there is; either may be NULL. */
+void mx_pipeline_tuning(struct mx_pipeline *pipeline, struct mx_pipeline_tuning *now, struct mx_pipeline_tuning *most);
 
 /* ---- what is measured: by the clock of events on devices, by the host's for loading ---- */
 
@@ -147,6 +157,8 @@ struct mx_tally {
     double mean, m2, least, most;
 };
 void mx_tally_add(struct mx_tally *tally, double value);
+/* What `to` counted and `from`, an earlier state of it, had not. Least and most are those of all. */
+struct mx_tally mx_tally_since(const struct mx_tally *from, const struct mx_tally *to);
 double mx_tally_deviation(const struct mx_tally *tally);
 double mx_tally_variation(const struct mx_tally *tally); /* deviation/mean; 0 if there is none */
 
@@ -158,9 +170,11 @@ struct mx_stage_stats {
 struct mx_pipeline_stats {
     struct mx_stage_stats stages[MX_STAGES];
     struct mx_tally step_ns;     /* from end to end of steps */
-    uint64_t wall_ns;            /* since the start or reset */
+    uint64_t since_ns;           /* mx_clock_ns of the start or reset */
+    uint64_t wall_ns;            /* since the start or reset, without rests; no other sum of times is longer */
     uint64_t batches;            /* given back, and the work on them done */
-    uint64_t data_wait_ns;       /* of the train stage: in mx_pipeline_take, while its stream had nothing to do */
+    uint64_t data_wait_ns;       /* of the train stage: for the first batch, from the start on; later in
+                                    mx_pipeline_take, while its stream had nothing to do */
     uint64_t data_busy_ns;       /* of the data device: process, load where its workers live on its cores, transfer
                                     where copies need them, and training of its part of the batches. On one device: of
                                     that device */
@@ -173,7 +187,8 @@ struct mx_pipeline_stats {
 
 #define MX_VARIATION_LIMIT 0.3 /* of step times; above it there is a bottleneck */
 
-/* Everything measured since the start or the last reset. From any thread. */
+/* Everything measured since the start or the last reset, up to now: what is under way counts so far. From any
+ * thread. */
 void mx_pipeline_stats(struct mx_pipeline *pipeline, struct mx_pipeline_stats *out);
 void mx_pipeline_stats_reset(struct mx_pipeline *pipeline);
 /* The newest spans, oldest first; at most `count`. Returns how many. */

@@ -236,38 +236,53 @@ static size_t choice_count(const struct mx_config_choice *choices)
     return count;
 }
 
-void mx_config_expects(const struct mx_config_field *field, char out[MX_CONFIG_EXPECTS_BYTES])
+enum phrase { BOOL, INT, DOUBLE_RANGED, DOUBLE, STRING, TEXT, ENUM, LIMITS };
+
+const char *const mx_config_phrases[] = {
+    [BOOL] = "true or false",
+    [INT] = "a whole number from {0} to {1}",
+    [DOUBLE_RANGED] = "a number from {0} to {1}",
+    [DOUBLE] = "a number",
+    [STRING] = "text of at most {0} bytes",
+    [TEXT] = "text",
+    [ENUM] = "one of: {0}",
+    [LIMITS] = MX_CONFIG_LIMITS,
+    NULL,
+};
+
+int mx_config_expects(const struct mx_config_field *field, enum mx_words language, struct mx_text *out)
 {
-    const char *const gap = field->unit == NULL ? "" : " ", *const unit = field->unit == NULL ? "" : field->unit;
-    char low[MX_TEXT_DOUBLE_BYTES], high[MX_TEXT_DOUBLE_BYTES], names[200];
+    char low[MX_TEXT_DOUBLE_BYTES] = "", high[MX_TEXT_DOUBLE_BYTES] = "", names[200] = "";
+    enum phrase phrase = TEXT;
     switch (field->type) {
     case MX_CONFIG_TYPE_BOOL:
-        snprintf(out, MX_CONFIG_EXPECTS_BYTES, "true or false");
-        return;
+        phrase = BOOL;
+        break;
     case MX_CONFIG_TYPE_INT:
-        snprintf(out, MX_CONFIG_EXPECTS_BYTES, "a whole number from %" PRId64 " to %" PRId64 "%s%s", field->int_min,
-                 field->int_max, gap, unit);
-        return;
+        phrase = INT;
+        snprintf(low, sizeof low, "%" PRId64, field->int_min);
+        snprintf(high, sizeof high, "%" PRId64, field->int_max);
+        break;
     case MX_CONFIG_TYPE_DOUBLE:
+        phrase = field->ranged ? DOUBLE_RANGED : DOUBLE;
         mx_text_from_double(field->double_min, low);
         mx_text_from_double(field->double_max, high);
-        if (field->ranged)
-            snprintf(out, MX_CONFIG_EXPECTS_BYTES, "a number from %s to %s%s%s", low, high, gap, unit);
-        else
-            snprintf(out, MX_CONFIG_EXPECTS_BYTES, "a number%s%s", gap, unit);
-        return;
+        break;
     case MX_CONFIG_TYPE_STRING:
-        snprintf(out, MX_CONFIG_EXPECTS_BYTES, "text of at most %zu bytes", field->size - 1);
-        return;
+        phrase = STRING;
+        snprintf(low, sizeof low, "%zu", field->size - 1);
+        break;
     case MX_CONFIG_TYPE_TEXT:
-        snprintf(out, MX_CONFIG_EXPECTS_BYTES, "text");
-        return;
+        break;
     case MX_CONFIG_TYPE_ENUM:
+        phrase = ENUM;
         names_join(names, sizeof names, field->choices, choice_count(field->choices), sizeof field->choices[0]);
-        snprintf(out, MX_CONFIG_EXPECTS_BYTES, "one of: %s", names);
-        return;
+        break;
     }
-    out[0] = '\0';
+    mx_catalogue_say(out, language, mx_config_phrases[phrase],
+                     (const char *const[]){phrase == ENUM ? names : low, high});
+    if (field->unit != NULL) mx_text_append(out, " %s", mx_catalogue_find(language, field->unit));
+    return out->failure;
 }
 
 /* ---- values ---- */
@@ -283,14 +298,20 @@ struct binding {
 
 static int value_fail(const struct binding *b, const char *problem, const char *advice)
 {
-    char place[MX_CONFIG_WHERE_BYTES], quoted[MX_CONFIG_QUOTED_BYTES], expects[MX_CONFIG_EXPECTS_BYTES];
-    mx_config_expects(b->field, expects);
+    char place[MX_CONFIG_WHERE_BYTES], quoted[MX_CONFIG_QUOTED_BYTES];
+    struct mx_text expects = {0};
+    int rc = mx_config_expects(b->field, MX_WORDS_ENGLISH, &expects);
+    if (rc < 0) goto out;
     MX_FAIL(MX_ERR_CONFIG, NULL, "%s: '%s.%s' is %s, which is %s", mx_config_where_text(b->where, place),
             b->section->name, b->field->key, mx_text_quote(quoted, sizeof quoted, b->text), problem);
     if (advice[0] != '\0')
-        return mx_error_hint("%s%s expected %s (default %s)", advice, strchr(advice, '?') == NULL ? ";" : "", expects,
-                             b->field->fallback);
-    return mx_error_hint("expected %s (default %s)", expects, b->field->fallback);
+        rc = mx_error_hint("%s%s expected %s (default %s)", advice, strchr(advice, '?') == NULL ? ";" : "",
+                           expects.data, b->field->fallback);
+    else
+        rc = mx_error_hint("expected %s (default %s)", expects.data, b->field->fallback);
+out:
+    mx_text_release(&expects);
+    return rc;
 }
 
 /* Why is this not a number? Advice for the commonest reasons. */

@@ -29,6 +29,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/catalogue.h"
+
 #define MX_CONFIG_FILE_LIMIT_BYTES ((size_t)1 << 20)
 
 enum mx_config_type {
@@ -126,7 +128,9 @@ int mx_config_set(const struct mx_config_schema *schema, void *root, const char 
 /* The resolved configuration as commented YAML; reading it back gives the same values bit for bit. The caller frees
  * with mx_free; NULL on failure, for example when a string is not UTF-8. */
 char *mx_config_format(const struct mx_config_schema *schema, const void *root);
-/* The same into a file, atomically (see mx_file_write_atomic). */
+/* The same with comments in this language. */
+char *mx_config_format_in(const struct mx_config_schema *schema, const void *root, enum mx_words language);
+/* In English into a file, atomically (see mx_file_write_atomic). */
 int mx_config_write(const struct mx_config_schema *schema, const void *root, const char *path);
 
 void mx_config_release(const struct mx_config_schema *schema, void *root); /* the root may then get defaults again */
@@ -140,8 +144,9 @@ int mx_config_each(const struct mx_config_schema *schema,
 /* The field that "section.key" names (former names too), or NULL. `section` may be NULL. */
 const struct mx_config_field *mx_config_find(const struct mx_config_schema *schema, const char *name,
                                              const struct mx_config_section **section);
-#define MX_CONFIG_EXPECTS_BYTES 256
-/* What the field takes, in words: "a whole number from 1 to 64", "one of: fp32, bf16", "true or false". */
-void mx_config_expects(const struct mx_config_field *field, char out[MX_CONFIG_EXPECTS_BYTES]);
+/* Appends what the field takes, in words: "a whole number from 1 to 64", "one of: fp32, bf16", "true or false". */
+int mx_config_expects(const struct mx_config_field *field, enum mx_words language, struct mx_text *out);
+/* What words of settings are made of besides the tables, for the catalogue; NULL-terminated. */
+extern const char *const mx_config_phrases[];
 
 #endif

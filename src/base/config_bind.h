@@ -9,7 +9,8 @@
 
 #include "base/config.h"
 
-#define MX_CONFIG_QUOTED_BYTES 96 /* room for a user's word in a message */
+#define MX_CONFIG_QUOTED_BYTES 96                   /* room for a user's word in a message */
+#define MX_CONFIG_LIMITS       "({0}; default {1})" /* the comment below the help of a field */
 
 /* Where a value stood, for messages. */
 struct mx_config_where {

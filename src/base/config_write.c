@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/config.h"
+#include "base/config_bind.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "myxtts/error.h"
@@ -92,54 +93,64 @@ static int value_append(struct mx_text *out, const void *member, const struct mx
     return mx_text_append(out, "%s", number);
 }
 
-static int field_append(struct mx_text *out, const void *root, const struct mx_config_section *section,
-                        const struct mx_config_field *field)
+static int field_append(struct mx_text *out, enum mx_words language, const void *root,
+                        const struct mx_config_section *section, const struct mx_config_field *field)
 {
     int rc = 0;
-    struct mx_text limits = {0};
-    char expects[MX_CONFIG_EXPECTS_BYTES];
-    comment_append(out, "  # ", field->help);
+    struct mx_text expects = {0}, limits = {0};
+    comment_append(out, "  # ", mx_catalogue_find(language, field->help));
     for (const struct mx_config_choice *c = field->choices; c != NULL && c->name != NULL; c++) {
         if (c->help == NULL) continue;
         mx_text_append(out, "  #   %s: ", c->name);
-        mx_text_append_wrapped(out, c->help, strlen(c->name) + 8, LINE_COLUMNS, "  #     ");
+        mx_text_append_wrapped(out, mx_catalogue_find(language, c->help), strlen(c->name) + 8, LINE_COLUMNS,
+                               "  #     ");
         mx_text_append(out, "\n");
     }
-    mx_config_expects(field, expects);
-    MX_TRY(mx_text_append(&limits, "(%s; default %s)", expects, field->fallback[0] == '\0' ? "\"\"" : field->fallback));
+    MX_TRY(mx_config_expects(field, language, &expects));
+    MX_TRY(
+        mx_catalogue_say(&limits, language, MX_CONFIG_LIMITS,
+                         (const char *const[]){expects.data, field->fallback[0] == '\0' ? "\"\"" : field->fallback}));
     comment_append(out, "  # ", limits.data);
     mx_text_append(out, "  %s: ", field->key);
     MX_TRY(value_append(out, (const char *)root + section->offset + field->offset, section, field));
     MX_TRY(mx_text_append(out, "\n"));
 out:
+    mx_text_release(&expects);
     mx_text_release(&limits);
     return rc;
 }
 
-static int schema_append(struct mx_text *out, const struct mx_config_schema *schema, const void *root)
+static int schema_append(struct mx_text *out, enum mx_words language, const struct mx_config_schema *schema,
+                         const void *root)
 {
     int rc = 0;
-    comment_append(out, "# ", schema->title);
+    comment_append(out, "# ", mx_catalogue_find(language, schema->title));
     for (size_t s = 0; s < schema->count; s++) {
         const struct mx_config_section *const section = &schema->sections[s];
         mx_text_append(out, "\n");
-        comment_append(out, "# ", section->help);
+        comment_append(out, "# ", mx_catalogue_find(language, section->help));
         mx_text_append(out, "%s:\n", section->name);
-        for (size_t f = 0; f < section->count; f++) MX_TRY(field_append(out, root, section, &section->fields[f]));
+        for (size_t f = 0; f < section->count; f++)
+            MX_TRY(field_append(out, language, root, section, &section->fields[f]));
     }
     rc = out->failure;
 out:
     return rc;
 }
 
-char *mx_config_format(const struct mx_config_schema *schema, const void *root)
+char *mx_config_format_in(const struct mx_config_schema *schema, const void *root, enum mx_words language)
 {
     struct mx_text out = {0};
-    if (schema_append(&out, schema, root) < 0) {
+    if (schema_append(&out, language, schema, root) < 0) {
         mx_text_release(&out);
         return NULL;
     }
     return out.data;
+}
+
+char *mx_config_format(const struct mx_config_schema *schema, const void *root)
+{
+    return mx_config_format_in(schema, root, MX_WORDS_ENGLISH);
 }
 
 int mx_config_write(const struct mx_config_schema *schema, const void *root, const char *path)

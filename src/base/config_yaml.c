@@ -167,16 +167,21 @@ static size_t field_slot(const struct reader *r, const struct mx_config_section 
 /* Current event: the value of a field. */
 static int value_read(struct reader *r, const struct mx_config_section *section, const struct mx_config_field *field)
 {
-    char problem[256], hint[MX_CONFIG_EXPECTS_BYTES + 64], expects[MX_CONFIG_EXPECTS_BYTES];
+    char problem[256];
     const char *text = NULL;
+    int rc = 0;
     if (r->event.type != YAML_SCALAR_EVENT) {
-        mx_config_expects(field, expects);
+        struct mx_text hint = {0};
+        mx_text_append(&hint, "expected ");
+        mx_config_expects(field, MX_WORDS_ENGLISH, &hint);
+        rc = mx_text_append(&hint, " (default %s)", field->fallback);
         snprintf(problem, sizeof problem, "'%s.%s' is a %s, not a single value", section->name, field->key,
                  r->event.type == YAML_SEQUENCE_START_EVENT ? "list" : "mapping");
-        snprintf(hint, sizeof hint, "expected %s (default %s)", expects, field->fallback);
-        return fail_at(r, where_here(r).line, problem, hint);
+        if (rc == 0) rc = fail_at(r, where_here(r).line, problem, hint.data);
+        mx_text_release(&hint);
+        return rc;
     }
-    const int rc = scalar_text(r, &text);
+    rc = scalar_text(r, &text);
     if (rc < 0) return rc;
     const struct mx_config_where where = where_here(r);
     return mx_config_bind(&where, section, field, r->root, text,

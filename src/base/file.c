@@ -20,25 +20,12 @@
 
 #define QUOTED_BYTES 300 /* room for a path in a message */
 
-int mx_file_read(const char *path, size_t limit_bytes, char **data, size_t *bytes)
+/* All that comes from `fd`, whose name for messages is `quoted`. */
+static int read_whole(int fd, const char *quoted, size_t limit_bytes, char **data, size_t *bytes)
 {
     int rc = 0;
-    char quoted[QUOTED_BYTES];
     char *buffer = NULL;
     size_t used = 0, capacity = 0;
-    struct stat status;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        mx_text_quote(quoted, sizeof quoted, path);
-        if (errno == ENOENT || errno == ENOTDIR)
-            MX_RAISE(MX_ERR_NOT_FOUND, "check the path; relative paths start at the current folder",
-                     "there is no file %s", quoted);
-        MX_RAISE(MX_ERR_IO, "check that the file exists and may be read", "cannot open %s: %s", quoted,
-                 strerror(errno));
-    }
-    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
-        MX_RAISE(MX_ERR_IO, "name a file inside it", "%s is a folder, not a file",
-                 mx_text_quote(quoted, sizeof quoted, path));
     for (;;) {
         if (used == capacity) {
             /* One byte more than the limit is enough to know that there is too much. */
@@ -51,14 +38,12 @@ int mx_file_read(const char *path, size_t limit_bytes, char **data, size_t *byte
         }
         const ssize_t got = read(fd, buffer + used, capacity - used);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0)
-            MX_RAISE(MX_ERR_IO, "check the disk", "cannot read %s: %s", mx_text_quote(quoted, sizeof quoted, path),
-                     strerror(errno));
+        if (got < 0) MX_RAISE(MX_ERR_IO, "check the disk", "cannot read %s: %s", quoted, strerror(errno));
         if (got == 0) break;
         used += (size_t)got;
         if (used > limit_bytes)
-            MX_RAISE(MX_ERR_DATA, "check that it is the right file", "%s is larger than %zu bytes",
-                     mx_text_quote(quoted, sizeof quoted, path), limit_bytes);
+            MX_RAISE(MX_ERR_DATA, "check that it is the right file", "%s is larger than %zu bytes", quoted,
+                     limit_bytes);
     }
     buffer[used] = '\0';
     *data = buffer;
@@ -66,8 +51,37 @@ int mx_file_read(const char *path, size_t limit_bytes, char **data, size_t *byte
     buffer = NULL;
 out:
     mx_free(buffer);
+    return rc;
+}
+
+int mx_file_read(const char *path, size_t limit_bytes, char **data, size_t *bytes)
+{
+    int rc = 0;
+    char quoted[QUOTED_BYTES];
+    struct stat status;
+    mx_text_quote(quoted, sizeof quoted, path);
+    /* O_NONBLOCK: opening a pipe must not wait for its writer. It changes nothing about ordinary files. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        if (errno == ENOENT || errno == ENOTDIR)
+            MX_RAISE(MX_ERR_NOT_FOUND, "check the path; relative paths start at the current folder",
+                     "there is no file %s", quoted);
+        MX_RAISE(MX_ERR_IO, "check that the file exists and may be read", "cannot open %s: %s", quoted,
+                 strerror(errno));
+    }
+    if (fstat(fd, &status) != 0) MX_RAISE(MX_ERR_IO, "check the disk", "cannot read %s: %s", quoted, strerror(errno));
+    if (S_ISDIR(status.st_mode)) MX_RAISE(MX_ERR_IO, "name a file inside it", "%s is a folder, not a file", quoted);
+    if (!S_ISREG(status.st_mode))
+        MX_RAISE(MX_ERR_IO, "name an ordinary file", "%s is a pipe or a device, not a file", quoted);
+    MX_TRY(read_whole(fd, quoted, limit_bytes, data, bytes));
+out:
     if (fd >= 0) close(fd);
     return rc;
+}
+
+int mx_file_read_input(size_t limit_bytes, char **data, size_t *bytes)
+{
+    return read_whole(STDIN_FILENO, "standard input", limit_bytes, data, bytes);
 }
 
 static int write_whole(int fd, const char *data, size_t bytes)

@@ -9,9 +9,12 @@
 
 #include <stddef.h>
 
-/* Reads all of `path` (a regular file or a pipe). One zero byte follows the data and is not counted. More than
- * `limit_bytes` is MX_ERR_DATA, a missing file MX_ERR_NOT_FOUND, anything else MX_ERR_IO. */
+/* Reads all of `path`, an ordinary file: a pipe or a device is refused without waiting for it. One zero byte follows
+ * the data and is not counted. More than `limit_bytes` is MX_ERR_DATA, a missing file MX_ERR_NOT_FOUND, anything else
+ * MX_ERR_IO. */
 int mx_file_read(const char *path, size_t limit_bytes, char **data, size_t *bytes);
+/* The same for what is open as standard input, whatever it is, up to its end. */
+int mx_file_read_input(size_t limit_bytes, char **data, size_t *bytes);
 
 /* Writes a temporary file next to `path`, flushes it to the disk and renames it over `path`, then flushes the folder.
  * On failure `path` is as it was and no temporary file is left. Refuses to replace anything but a regular file; an

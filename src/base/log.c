@@ -8,16 +8,21 @@
 #include "base/log.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "myxtts/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MESSAGE_BYTES 4096
@@ -26,23 +31,36 @@
 /* A byte becomes at most six in JSON; the rest is for the names of the fields, the time, colours and the live line. */
 #define LINE_BYTES (6 * (MESSAGE_BYTES + sizeof(struct mx_error)) + LIVE_BYTES + 1024)
 
+#define PATH_BYTES 256
+#define COPY_BYTES 65536
+
 #define ERASE_LINE "\r\033[K"
 
-/* `lock` protects everything here and all writing to the stream and the file. The text of the live line is what
+/* A file that messages are appended to. */
+struct log_file {
+    int fd;                /* -1: none; owned */
+    char path[PATH_BYTES]; /* for messages, so it may be cut; "": the messages are held in memory */
+    bool torn;             /* the last line is there in part only */
+    uint64_t lost;         /* messages that could not be written since the last one that could */
+};
+
+enum { FILE_GIVEN, FILE_KEPT, FILES }; /* that of the options, and that of mx_log_hold and mx_log_keep */
+
+/* `lock` protects everything here and all writing to the stream and the files. The text of the live line is what
  * stands on the terminal now, without a newline after it; "" is none, and it is always "" when not `terminal`. */
 static struct {
     pthread_mutex_t lock;
     FILE *stream; /* NULL: stderr */
-    FILE *file;   /* NULL: none; owned */
+    struct log_file files[FILES];
     enum mx_log_format format;
     bool ready; /* `terminal` and `color` have been found out for the stream */
     bool no_color, terminal, color;
     char live[LIVE_BYTES];
     char line[LINE_BYTES];
     size_t line_length;
-} logger = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} logger = {.lock = PTHREAD_MUTEX_INITIALIZER, .files = {{.fd = -1}, {.fd = -1}}};
 
-/* Least levels that the stream and the file take. Atomic because mx_log_enabled reads them without the lock; written
+/* Least levels that the stream and the files take. Atomic because mx_log_enabled reads them without the lock; written
  * under it. They publish nothing else, so relaxed order is enough. */
 static _Atomic int stream_level = MX_LOG_INFO, file_level = MX_LOG_SILENT;
 
@@ -74,9 +92,12 @@ static void put(const char *text)
 /* Without the control bytes that could play tricks on a terminal: names of files may hold anything. */
 static void put_clean(const char *text)
 {
-    for (; *text; text++) {
-        const bool bad = ((unsigned char)*text < 0x20 && *text != '\n' && *text != '\t') || *text == 0x7f;
-        put_bytes(bad ? "?" : text, 1);
+    for (size_t left = strlen(text); left > 0;) {
+        const bool blank = *text == '\n' || *text == '\t';
+        const size_t step = blank ? 1 : mx_text_printable(text, left);
+        put_bytes(step > 0 ? text : "?", step > 0 ? step : 1);
+        text += step > 0 ? step : 1;
+        left -= step > 0 ? step : 1;
     }
 }
 
@@ -225,15 +246,58 @@ static void write_stream(const struct record *record)
     flush_line(stream); /* a terminal that is gone is no reason to stop */
 }
 
-static bool write_file(const struct record *record)
+/* A message of the logger itself: to the stream only. */
+static void stream_warn(const struct record *like, const char *text)
+{
+    const struct record warning = {.level = MX_LOG_WARN, .message = text, .time = like->time};
+    if (atomic_load_explicit(&stream_level, memory_order_relaxed) <= MX_LOG_WARN) write_stream(&warning);
+}
+
+/* Gives the line to the file and starts a new one; false, with errno, if not all of it is there. */
+static bool flush_file(struct log_file *file)
+{
+    size_t at = 0;
+    while (at < logger.line_length) {
+        const ssize_t done = write(file->fd, logger.line + at, logger.line_length - at);
+        if (done < 0 && errno == EINTR) continue;
+        if (done == 0) errno = ENOSPC;
+        if (done <= 0) break;
+        at += (size_t)done;
+    }
+    const bool whole = at == logger.line_length;
+    if (at > 0) file->torn = !whole;
+    logger.line_length = 0;
+    return whole;
+}
+
+static void put_record(const struct record *record)
 {
     const bool with_place = atomic_load_explicit(&stream_level, memory_order_relaxed) == MX_LOG_DEBUG;
-    if (logger.format == MX_LOG_JSON) {
+    if (logger.format == MX_LOG_JSON)
         put_record_json(record, with_place);
-    } else {
+    else
         put_record_file(record, with_place);
+}
+
+/* A file that cannot be written (full disk) is tried again with each message; what was lost is counted in it. */
+static void write_file(struct log_file *file, const struct record *record)
+{
+    char text[PATH_BYTES + 160];
+    if (file->torn) put("\n");
+    if (file->lost > 0) {
+        snprintf(text, sizeof text, "%" PRIu64 " messages before this one could not be written here", file->lost);
+        put_record(&(struct record){.level = MX_LOG_WARN, .message = text, .time = record->time});
     }
-    return flush_line(logger.file);
+    put_record(record);
+    if (flush_file(file)) {
+        file->lost = 0;
+        return;
+    }
+    if (file->lost++ > 0) return;
+    char reason[96];
+    snprintf(text, sizeof text, "the log file %s cannot be written: %s; what is lost will be counted in it", file->path,
+             strerror_r(errno, reason, sizeof reason));
+    stream_warn(record, text);
 }
 
 static void write_record(enum mx_log_level level, const char *message, const struct mx_error *error)
@@ -244,18 +308,30 @@ static void write_record(enum mx_log_level level, const char *message, const str
     const struct record record = {.level = level, .message = message, .time = time, .error = error};
     pthread_mutex_lock(&logger.lock);
     if ((int)level >= atomic_load_explicit(&stream_level, memory_order_relaxed)) write_stream(&record);
-    if (logger.file && (int)level >= atomic_load_explicit(&file_level, memory_order_relaxed) && !write_file(&record)) {
-        char warning[160], reason[96];
-        snprintf(warning, sizeof warning, "the log file cannot be written any more and is closed: %s",
-                 strerror_r(errno, reason, sizeof reason));
-        fclose(logger.file);
-        logger.file = NULL;
-        atomic_store_explicit(&file_level, MX_LOG_SILENT, memory_order_relaxed);
-        const struct record lost = {.level = MX_LOG_WARN, .message = warning, .time = time};
-        if (atomic_load_explicit(&stream_level, memory_order_relaxed) <= MX_LOG_WARN) write_stream(&lost);
-    }
+    for (int i = 0; i < FILES && (int)level >= atomic_load_explicit(&file_level, memory_order_relaxed); i++)
+        if (logger.files[i].fd >= 0) write_file(&logger.files[i], &record);
     pthread_mutex_unlock(&logger.lock);
     errno = saved_errno;
+}
+
+/* With the lock held: the file becomes what is open as `fd`. */
+static void file_set(struct log_file *file, int fd, const char *path)
+{
+    bool any = false;
+    if (file->fd >= 0) close(file->fd);
+    *file = (struct log_file){.fd = fd};
+    snprintf(file->path, sizeof file->path, "%s", path != NULL ? path : "");
+    for (int i = 0; i < FILES; i++) any = any || logger.files[i].fd >= 0;
+    atomic_store_explicit(&file_level, any ? MX_LOG_INFO : MX_LOG_SILENT, memory_order_relaxed);
+}
+
+/* Without waiting for the reader of a pipe: one that has none is an error. */
+static int file_open(const char *path, int *fd)
+{
+    *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (*fd >= 0 && fcntl(*fd, F_SETFL, O_APPEND) == 0) return 0;
+    return MX_FAIL(MX_ERR_IO, "name a file in a folder that exists and that you may write to",
+                   "cannot open log file \"%s\": %s", path, strerror(errno));
 }
 
 /* ---- what callers see ---- */
@@ -263,32 +339,83 @@ static void write_record(enum mx_log_level level, const char *message, const str
 int mx_log_configure(const struct mx_log_options *options)
 {
     static const struct mx_log_options defaults = {.level = MX_LOG_INFO};
-    FILE *file = NULL;
+    int fd = -1;
     if (!options) options = &defaults;
     if ((int)options->level < MX_LOG_DEBUG || options->level > MX_LOG_SILENT) {
         return MX_FAIL(MX_ERR_ARGUMENT, "choose debug, info, warn, error or silent", "log level %d is out of range",
                        (int)options->level);
     }
-    if (options->file && !(file = fopen(options->file, "ae"))) {
-        return MX_FAIL(MX_ERR_IO, "name a file in a folder that exists and that you may write to",
-                       "cannot open log file \"%s\": %s", options->file, strerror(errno));
-    }
+    const int rc = options->file != NULL ? file_open(options->file, &fd) : 0;
+    if (rc < 0) return rc;
     pthread_mutex_lock(&logger.lock);
     if (logger.live[0]) {
         put(ERASE_LINE);
         flush_line(stream_ready());
         logger.live[0] = '\0';
     }
-    if (logger.file) fclose(logger.file);
-    logger.file = file;
+    file_set(&logger.files[FILE_GIVEN], fd, options->file);
+    file_set(&logger.files[FILE_KEPT], -1, NULL);
     logger.stream = options->stream;
     logger.format = options->format;
     logger.no_color = options->no_color;
     logger.ready = false;
     atomic_store_explicit(&stream_level, (int)options->level, memory_order_relaxed);
-    atomic_store_explicit(&file_level, file ? MX_LOG_INFO : MX_LOG_SILENT, memory_order_relaxed);
     pthread_mutex_unlock(&logger.lock);
     return 0;
+}
+
+int mx_log_hold(void)
+{
+    const int fd = memfd_create("log", MFD_CLOEXEC);
+    if (fd < 0) return MX_FAIL(MX_ERR_NO_MEMORY, NULL, "cannot hold messages in memory: %s", strerror(errno));
+    pthread_mutex_lock(&logger.lock);
+    file_set(&logger.files[FILE_KEPT], fd, NULL);
+    pthread_mutex_unlock(&logger.lock);
+    return 0;
+}
+
+/* Appends all that `from` holds to `to`; false, with errno, if that fails. */
+static bool held_copy(int from, int to)
+{
+    static char bytes[COPY_BYTES]; /* the lock is held */
+    if (lseek(from, 0, SEEK_SET) != 0) return false;
+    for (;;) {
+        const ssize_t got = read(from, bytes, sizeof bytes);
+        if (got <= 0) return got == 0;
+        for (ssize_t at = 0; at < got;) {
+            const ssize_t done = write(to, bytes + at, (size_t)(got - at));
+            if (done < 0 && errno != EINTR) return false;
+            if (done > 0) at += done;
+        }
+    }
+}
+
+int mx_log_keep(const char *path)
+{
+    int fd = -1;
+    const int rc = file_open(path, &fd);
+    if (rc < 0) return rc;
+    pthread_mutex_lock(&logger.lock);
+    struct log_file *const file = &logger.files[FILE_KEPT];
+    const bool whole = file->fd < 0 || file->path[0] != '\0' || held_copy(file->fd, fd);
+    const int reason = errno;
+    file_set(file, fd, path);
+    file->torn = !whole;
+    pthread_mutex_unlock(&logger.lock);
+    if (!whole) mx_warn("messages of the start are missing in %s: %s", path, strerror(reason));
+    return 0;
+}
+
+bool mx_log_in_file(dev_t device, ino_t inode)
+{
+    bool same = false;
+    struct stat status;
+    pthread_mutex_lock(&logger.lock);
+    for (int i = 0; i < FILES && !same; i++)
+        same = logger.files[i].fd >= 0 && fstat(logger.files[i].fd, &status) == 0 && status.st_dev == device &&
+               status.st_ino == inode;
+    pthread_mutex_unlock(&logger.lock);
+    return same;
 }
 
 bool mx_log_enabled(enum mx_log_level level)
@@ -360,8 +487,8 @@ void mx_log_live_draw(const char *text)
     const bool had_line = logger.live[0] != '\0';
     size_t used = 0;
     for (int column = 0; column < columns && *text && used + 4 < sizeof logger.live; column++) {
-        const size_t step = mx_utf8_sequence(text, strlen(text));
-        if (step == 0 || (unsigned char)*text < 0x20 || *text == 0x7f) {
+        const size_t step = mx_text_printable(text, strlen(text));
+        if (step == 0) {
             logger.live[used++] = '?';
             text++;
         } else {

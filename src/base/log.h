@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The log: levels, stderr and an optional file.
+ * The log: levels, stderr and optional files.
  *
  * Library code reports what happens only through this. One process has one logger; the program configures it
  * once at start (before threads exist), the default is level INFO to stderr. Colours appear only when stderr is a
  * terminal and NO_COLOR is unset or empty. Lines are written whole under one lock; a live progress line (progress.h)
  * is cleared before and redrawn after each log line. Messages are cut to 4,095 bytes. Logging takes no memory, keeps
- * errno and the thread's current error, and never fails: if the log file cannot be written any more (disk full), one
- * warning says so and the file is closed.
+ * errno and the thread's current error, and never fails: if a log file cannot be written (disk full), one warning says
+ * so, each later message tries again, and the first that gets through says how many were lost.
  *
  * Text, on the stream:  message | warning: message | error: message, newline, "  hint: " hint | debug: message
  * Text, in the file:    2026-01-31T12:34:56 INFO message
@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 enum mx_log_level { MX_LOG_DEBUG, MX_LOG_INFO, MX_LOG_WARN, MX_LOG_ERROR, MX_LOG_SILENT };
 enum mx_log_format { MX_LOG_TEXT, MX_LOG_JSON };
@@ -31,8 +32,15 @@ struct mx_log_options {
     bool no_color;    /* as NO_COLOR */
 };
 
-/* NULL: back to the defaults. Closes an open file. On failure everything stays as it was. */
+/* NULL: back to the defaults. Closes open files. On failure everything stays as it was. */
 int mx_log_configure(const struct mx_log_options *options);
+/* From now on messages from INFO on are held in memory, besides what the options say, for a file whose place is not
+ * known yet … */
+int mx_log_hold(void);
+/* … and this is the file: what was held is appended to it, then all that follows. */
+int mx_log_keep(const char *path);
+/* Is that one of the files that messages go to? */
+bool mx_log_in_file(dev_t device, ino_t inode);
 bool mx_log_enabled(enum mx_log_level level); /* whether the stream or the file would take it */
 void mx_log_write(enum mx_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int mx_log_level_parse(const char *text, enum mx_log_level *level); /* "debug", "info", "warn", "error", "silent" */

@@ -252,7 +252,7 @@ int mx_safetensors_open(const char *path, struct mx_safetensors **out)
     void *mapping = MAP_FAILED;
     *out = NULL;
     mx_text_quote(quoted, sizeof quoted, path);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused without waiting for its writer */
     if (fd < 0)
         MX_RAISE(errno == ENOENT ? MX_ERR_NOT_FOUND : MX_ERR_IO, "check the path and its permissions",
                  "cannot open %s: %s", quoted, strerror(errno));

@@ -245,9 +245,8 @@ size_t mx_text_utf8_decode(const char *text, uint32_t *code)
     return length;
 }
 
-/* Bytes that the character at `at` takes as it is, or 0 if a message must show it as \xNN. C1 controls (U+0080 to
- * U+009F) steer terminals just as the C0 ones do. */
-static size_t quotable(const char *at, size_t left)
+/* C1 controls (U+0080 to U+009F) steer terminals just as the C0 ones do. */
+size_t mx_text_printable(const char *at, size_t left)
 {
     const unsigned char byte = (unsigned char)at[0];
     const size_t step = mx_utf8_sequence(at, left);
@@ -272,20 +271,21 @@ int mx_text_append_shell(struct mx_text *text, const char *word)
     return mx_text_append(text, "'");
 }
 
-char *mx_text_quote(char *out, size_t size, const char *text)
+/* `quote` stands on both sides; "" for none. */
+static char *text_show(char *out, size_t size, const char *text, const char *quote)
 {
-    const size_t total = strlen(text);
-    size_t used = 0, full = 3; /* the quotes and the zero */
+    const size_t total = strlen(text), marks = strlen(quote);
+    size_t used = marks, full = 2 * marks + 1; /* the quotes and the zero */
     for (size_t at = 0; at < total && full <= size;) {
-        const size_t step = quotable(text + at, total - at);
+        const size_t step = mx_text_printable(text + at, total - at);
         full += step == 0 ? 4 : step;
         at += step == 0 ? 1 : step;
     }
     const bool cut = full > size;
-    const size_t end = size - (cut ? 5 : 2); /* what must follow: dots, quote, zero */
-    out[used++] = '\'';
+    const size_t end = size - marks - (cut ? 4 : 1); /* what must follow: dots, quote, zero */
+    memcpy(out, quote, marks);
     for (size_t at = 0; at < total;) {
-        const size_t step = quotable(text + at, total - at);
+        const size_t step = mx_text_printable(text + at, total - at);
         if (used + (step == 0 ? 4 : step) > end) break;
         if (step == 0)
             snprintf(out + used, 5, "\\x%02x", (unsigned)(unsigned char)text[at]);
@@ -294,8 +294,18 @@ char *mx_text_quote(char *out, size_t size, const char *text)
         used += step == 0 ? 4 : step;
         at += step == 0 ? 1 : step;
     }
-    snprintf(out + used, size - used, "%s'", cut ? "..." : "");
+    snprintf(out + used, size - used, "%s%s", cut ? "..." : "", quote);
     return out;
+}
+
+char *mx_text_quote(char *out, size_t size, const char *text)
+{
+    return text_show(out, size, text, "'");
+}
+
+char *mx_text_plain(char *out, size_t size, const char *text)
+{
+    return text_show(out, size, text, "");
 }
 
 /* ---- a growing string ---- */
@@ -327,6 +337,20 @@ int mx_text_append(struct mx_text *text, const char *fmt, ...)
         text->data = data;
         text->capacity = capacity;
     }
+}
+
+int mx_text_append_plain(struct mx_text *text, const char *plain)
+{
+    for (size_t left = strlen(plain); left > 0;) {
+        const size_t step = mx_text_printable(plain, left);
+        if (step == 0)
+            mx_text_append(text, "\\x%02x", (unsigned)(unsigned char)*plain);
+        else
+            mx_text_append(text, "%.*s", (int)step, plain);
+        plain += step == 0 ? 1 : step;
+        left -= step == 0 ? 1 : step;
+    }
+    return text->failure;
 }
 
 int mx_text_append_wrapped(struct mx_text *text, const char *words, size_t column, size_t width, const char *prefix)

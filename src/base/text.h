@@ -52,6 +52,11 @@ const char *mx_text_nearest_best(const struct mx_text_nearest *nearest);
 size_t mx_text_utf8_check(const char *text, size_t length);
 /* Decodes one character of valid UTF-8 at `text` and returns its length in bytes. */
 size_t mx_text_utf8_decode(const char *text, uint32_t *code);
+/* Bytes that the character at `at` takes, or 0 if no terminal should get it: a control character (C0, DEL or C1) or a
+ * byte that is no valid UTF-8. `left` bytes are there, at least 1. */
+size_t mx_text_printable(const char *at, size_t left);
+/* `text` for a terminal: control and invalid bytes as \xNN, cut with "..." to fit `size` (≥ 16). */
+char *mx_text_plain(char *out, size_t size, const char *text);
 /* 'text' for a message: in single quotes, control and invalid bytes as \xNN, cut with "..." to fit `size` (≥ 16). */
 char *mx_text_quote(char *out, size_t size, const char *text);
 
@@ -63,6 +68,8 @@ struct mx_text {
     int failure; /* 0 or the code of the first failure */
 };
 int mx_text_append(struct mx_text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Control and invalid bytes of `plain` as \xNN. */
+int mx_text_append_plain(struct mx_text *text, const char *plain);
 /* Words of `words` as lines of at most `width` columns: the first continues the current line at column `column`, the
  * others begin with `prefix`. No newline at the end. '\n' in `words` breaks the line. */
 int mx_text_append_wrapped(struct mx_text *text, const char *words, size_t column, size_t width, const char *prefix);

@@ -124,7 +124,8 @@ int mx_checkpoint_save(const char *folder, const struct mx_checkpoint_state *sta
 struct mx_checkpoint;
 
 struct mx_checkpoint_options {
-    bool previous; /* of a folder: if the newest is damaged, warn and take the newest whole one before it */
+    bool previous; /* of a folder: if the newest cannot be opened, warn and take the newest before it that can */
+    bool finite;   /* a number that is none makes it one that cannot be opened */
     bool foreign;  /* any safetensors file will do: mx_checkpoint_state may then be NULL. Not of a folder */
 };
 
@@ -158,6 +159,7 @@ struct mx_checkpoint_report {
  * differences are logged by name, as warnings, and
  *   - strictly: MX_ERR_DATA, and the arrays are as they were;
  *   - with `partial`: what fits is copied, the rest of the arrays stays as it is; MX_ERR_DATA if nothing fits.
+ * A wanted tensor with a number that is not finite is MX_ERR_DATA, naming it; the arrays are as they were.
  * `report` may be NULL. */
 int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table,
                        const struct mx_checkpoint_target *target, bool partial, struct mx_checkpoint_report *report);

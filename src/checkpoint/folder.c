@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -121,17 +122,22 @@ static void file_delete(const char *path)
 }
 
 /* The run went on from an earlier step: what it is now is the new file, not this one. */
-static void file_abandon(const char *path)
+static void file_abandon(const char *path, const char *why)
 {
     char quoted[QUOTED_BYTES];
     char *const name = mx_format("%s.abandoned", path);
     mx_text_quote(quoted, sizeof quoted, path);
     if (name != NULL && rename(path, name) == 0)
-        mx_warn("%s is newer than what this run went on from: it is now called *.abandoned", quoted);
+        mx_warn("%s is %s: it is now called *.abandoned", quoted, why);
     else
-        mx_warn("%s is newer than what this run went on from, but cannot be renamed: %s", quoted,
-                name != NULL ? strerror(errno) : "no memory");
+        mx_warn("%s is %s, but cannot be renamed: %s", quoted, why, name != NULL ? strerror(errno) : "no memory");
     mx_free(name);
+}
+
+void mx_checkpoint_place_clear(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode)) file_abandon(path, "not an ordinary file");
 }
 
 static void leftovers_delete(const char *folder)
@@ -170,7 +176,7 @@ void mx_checkpoint_folder_tidy(const char *folder, uint64_t saved, const struct 
         if (i < upto)
             file_delete(path);
         else
-            file_abandon(path);
+            file_abandon(path, "newer than what this run went on from");
         mx_free(path);
     }
     mx_checkpoint_steps_release(&steps);

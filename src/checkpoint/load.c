@@ -73,7 +73,34 @@ out:
     return rc;
 }
 
-static int file_open(const char *path, bool foreign, struct mx_checkpoint **out)
+/* No infinities, no nan. Other types than F32 are never loaded. */
+static int tensor_check(const struct mx_checkpoint *checkpoint, const struct mx_tensor *tensor)
+{
+    char source[QUOTED_BYTES], name[QUOTED_BYTES];
+    const uint32_t exponent = 0x7f800000;
+    uint32_t bits;
+    if (tensor->dtype != MX_DTYPE_F32) return 0;
+    const char *const data = tensor->data; /* other programs need not align it */
+    for (size_t i = 0; i < tensor->bytes / sizeof bits; i++) {
+        memcpy(&bits, data + i * sizeof bits, sizeof bits);
+        if ((bits & exponent) != exponent) continue;
+        return MX_FAIL(MX_ERR_DATA, "its training has failed: take an older checkpoint",
+                       "%s: tensor %s has a number that is not finite, at place %zu",
+                       mx_text_quote(source, sizeof source, checkpoint->path),
+                       mx_text_quote(name, sizeof name, tensor->name), i);
+    }
+    return 0;
+}
+
+static int tensors_check(const struct mx_checkpoint *checkpoint)
+{
+    int rc = 0;
+    for (size_t i = 0; i < mx_safetensors_count(checkpoint->file) && rc == 0; i++)
+        rc = tensor_check(checkpoint, mx_safetensors_at(checkpoint->file, i));
+    return rc;
+}
+
+static int file_open(const char *path, const struct mx_checkpoint_options *options, struct mx_checkpoint **out)
 {
     int rc = 0;
     struct mx_checkpoint *checkpoint = mx_alloc(1, sizeof *checkpoint);
@@ -82,7 +109,8 @@ static int file_open(const char *path, bool foreign, struct mx_checkpoint **out)
     checkpoint->path = mx_strdup(path);
     if (checkpoint->path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_safetensors_open(path, &checkpoint->file));
-    MX_TRY(contents_read(checkpoint, foreign));
+    MX_TRY(contents_read(checkpoint, options->foreign));
+    if (options->finite) MX_TRY(tensors_check(checkpoint));
     *out = checkpoint;
     checkpoint = NULL;
 out:
@@ -101,25 +129,28 @@ void mx_checkpoint_close(struct mx_checkpoint *checkpoint)
 
 /* ---- the newest of a folder ---- */
 
-static int step_open(const char *folder, uint64_t step, struct mx_checkpoint **out)
+/* Of the options only `finite` counts. */
+static int step_open(const char *folder, uint64_t step, const struct mx_checkpoint_options *options,
+                     struct mx_checkpoint **out)
 {
+    const struct mx_checkpoint_options own = {.finite = options->finite};
     char *const path = mx_checkpoint_file(folder, step);
-    const int rc = path == NULL ? MX_ERR_NO_MEMORY : file_open(path, false, out);
+    const int rc = path == NULL ? MX_ERR_NO_MEMORY : file_open(path, &own, out);
     mx_free(path);
     return rc;
 }
 
-/* The newest is damaged and that is the current error. Finds the newest whole one before it; with `take` that is the
- * result, otherwise the error's hint names it. */
-static int before_open(const char *folder, const struct mx_checkpoint_steps *steps, bool take,
-                       struct mx_checkpoint **out)
+/* The newest cannot be opened and that is the current error. Finds the newest before it that can; with `previous` that
+ * is the result, otherwise the error's hint names it. */
+static int before_open(const char *folder, const struct mx_checkpoint_steps *steps,
+                       const struct mx_checkpoint_options *options, struct mx_checkpoint **out)
 {
     char quoted[QUOTED_BYTES];
     const struct mx_error first = *mx_error_last();
     struct mx_checkpoint *before = NULL;
     for (size_t i = steps->count - 1; i > 0 && before == NULL; i--)
-        if (step_open(folder, steps->items[i - 1], &before) == MX_ERR_NO_MEMORY) return MX_ERR_NO_MEMORY;
-    if (before != NULL && take) {
+        if (step_open(folder, steps->items[i - 1], options, &before) == MX_ERR_NO_MEMORY) return MX_ERR_NO_MEMORY;
+    if (before != NULL && options->previous) {
         mx_warn("%s", first.message);
         mx_warn("the checkpoint before it is used: %s", mx_text_quote(quoted, sizeof quoted, before->path));
         mx_error_clear();
@@ -135,7 +166,7 @@ static int before_open(const char *folder, const struct mx_checkpoint_steps *ste
     return rc;
 }
 
-static int newest_open(const char *folder, bool previous, struct mx_checkpoint **out)
+static int newest_open(const char *folder, const struct mx_checkpoint_options *options, struct mx_checkpoint **out)
 {
     int rc = MX_ERR_NOT_FOUND;
     char quoted[QUOTED_BYTES];
@@ -147,9 +178,9 @@ static int newest_open(const char *folder, bool previous, struct mx_checkpoint *
         if (steps.count == 0)
             MX_RAISE(MX_ERR_NOT_FOUND, "name a checkpoint, or a run folder that has checkpoints/step-*.safetensors",
                      "there is no checkpoint in %s", mx_text_quote(quoted, sizeof quoted, folder));
-        rc = step_open(folder, steps.items[steps.count - 1], out);
+        rc = step_open(folder, steps.items[steps.count - 1], options, out);
     }
-    if (rc == MX_ERR_FORMAT) rc = before_open(folder, &steps, previous, out);
+    if (rc < 0 && rc != MX_ERR_NO_MEMORY) rc = before_open(folder, &steps, options, out);
 out:
     mx_checkpoint_steps_release(&steps);
     return rc;
@@ -162,11 +193,11 @@ int mx_checkpoint_open(const char *path, const struct mx_checkpoint_options *opt
     char *inner = NULL;
     const struct mx_checkpoint_options chosen = options != NULL ? *options : (struct mx_checkpoint_options){0};
     *out = NULL;
-    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)) return file_open(path, chosen.foreign, out);
+    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)) return file_open(path, &chosen, out);
     inner = mx_format("%s/" MX_CHECKPOINT_FOLDER, path);
     if (inner == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     const bool is_run = stat(inner, &status) == 0 && S_ISDIR(status.st_mode);
-    MX_TRY(newest_open(is_run ? inner : path, chosen.previous, out));
+    MX_TRY(newest_open(is_run ? inner : path, &chosen, out));
 out:
     mx_free(inner);
     return rc;
@@ -280,6 +311,19 @@ static int misfit(const struct mx_checkpoint *checkpoint, const struct mx_checkp
                    report->extra);
 }
 
+/* Of the tensors that would be taken. */
+static int wanted_check(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table,
+                        const struct mx_checkpoint_target *target)
+{
+    int rc = 0;
+    for (int group = 0; group < MX_CHECKPOINT_GROUPS; group++)
+        for (int i = 0; target->groups[group] != NULL && i < table->count && rc == 0; i++) {
+            const struct mx_tensor *const tensor = tensor_find(checkpoint->file, group, &table->entries[i]);
+            if (tensor != NULL && tensor_fits(tensor, &table->entries[i])) rc = tensor_check(checkpoint, tensor);
+        }
+    return rc;
+}
+
 int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table,
                        const struct mx_checkpoint_target *target, bool partial, struct mx_checkpoint_report *report)
 {
@@ -288,6 +332,8 @@ int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_p
         if (target->groups[group] != NULL) group_compare(checkpoint, table, group, &own);
     extras_compare(checkpoint, table, &own);
     const bool whole = own.missing == 0 && own.misfits == 0 && own.extra == 0;
+    const int rc = whole || partial ? wanted_check(checkpoint, table, target) : 0;
+    if (rc < 0) return rc;
     for (int group = 0; group < MX_CHECKPOINT_GROUPS && (whole || partial); group++) {
         float *const to = target->groups[group];
         if (to == NULL) continue;

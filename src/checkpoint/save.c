@@ -163,6 +163,7 @@ int mx_checkpoint_save(const char *folder, const struct mx_checkpoint_state *sta
     path = mx_checkpoint_file(folder, state->step);
     if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(folder_lock(folder, &fd, &locked));
+    mx_checkpoint_place_clear(path);
     MX_TRY(files_write(&w, folder, fd, path, keep->best));
     mx_checkpoint_folder_tidy(folder, state->step, keep, locked);
 out:

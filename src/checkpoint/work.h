@@ -50,6 +50,8 @@ void mx_checkpoint_steps_release(struct mx_checkpoint_steps *steps);
  * temporary files. What cannot be done is logged. */
 void mx_checkpoint_folder_tidy(const char *folder, uint64_t saved, const struct mx_checkpoint_keep *keep,
                                bool leftovers);
+/* Before `path` is saved: what stands there and is no file (so that the run went on from an earlier one) is renamed. */
+void mx_checkpoint_place_clear(const char *path);
 /* A file of a folder; the caller frees. */
 char *mx_checkpoint_file(const char *folder, uint64_t step);
 

@@ -18,11 +18,11 @@
 #include "corpus/check.h"
 #include "myxtts/error.h"
 
-#define REJECTED_SHARE_MAX     0.05
 #define SHOWN                  10 /* rows that are named in messages; rejects.tsv has all */
 #define SPEAKERS_SHOWN         20
 #define BAR_COLUMNS            40
 #define SYMBOL_COLUMNS         5
+#define PLAIN_BYTES            4200 /* a path or a name on the terminal */
 #define VOCABULARY_LIMIT_BYTES ((size_t)16 << 20)
 
 struct values {
@@ -79,28 +79,30 @@ static void reasons_print(const struct mx_check_report *report)
 
 static void speakers_print(const struct mx_check_report *report)
 {
+    char plain[PLAIN_BYTES];
     printf("\nSpeakers: %" PRIu32 "\n", report->speaker_count);
     for (uint32_t i = 0; i < report->speaker_count && i < SPEAKERS_SHOWN; i++)
         printf("  %8" PRIu32 " rows %8.1f min  %s\n", report->speakers[i].rows, report->speakers[i].seconds / 60,
-               report->speakers[i].name);
+               mx_text_plain(plain, sizeof plain, report->speakers[i].name));
     if (report->speaker_count > SPEAKERS_SHOWN)
         printf("  … and %" PRIu32 " more; --json lists all\n", report->speaker_count - SPEAKERS_SHOWN);
 }
 
 static void report_print(const char *path, const struct mx_check_report *report)
 {
-    char name[MX_SYMBOL_NAME_BYTES];
-    printf("%s\n", path);
+    char name[MX_SYMBOL_NAME_BYTES], plain[PLAIN_BYTES];
+    printf("%s\n", mx_text_plain(plain, sizeof plain, path));
     for (uint32_t i = 0; i < report->manifest->source_count; i++) {
         const struct mx_manifest_source *const source = &report->manifest->sources[i];
-        printf("  manifest   %s: %s (%s), %" PRIu32 " rows\n", source->path, mx_manifest_format_name(source->format),
-               source->columns, source->rows);
+        printf("  manifest   %s: %s (%s), %" PRIu32 " rows\n", mx_text_plain(plain, sizeof plain, source->path),
+               mx_manifest_format_name(source->format), source->columns, source->rows);
     }
     printf("  rows       %" PRIu32 ": %" PRIu32 " good, %" PRIu32 " rejected (%.1f %%)\n", report->rows, report->good,
            report->rejected, 100.0 * report->rejected / (report->rows == 0 ? 1 : report->rows));
     const double unit = report->seconds < 3600 ? 60 : 3600; /* of time */
     printf("  audio      %.2f %s, %.2f without the silence at the ends\n", report->seconds / unit,
            unit > 60 ? "h" : "min", report->seconds_used / unit);
+    printf("  rate       from %.1f to %.1f sounds a second are believable\n", report->rate.least, report->rate.most);
     printf("  split      %" PRIu32 " rows for training, %" PRIu32 " for validation\n", report->training,
            report->validation);
     printf("  languages ");
@@ -242,6 +244,9 @@ static int report_json(const char *path, const struct mx_check_report *report, c
     json_check(cJSON_AddNumberToObject(root, "validation", report->validation), &failures);
     json_check(cJSON_AddNumberToObject(root, "seconds", report->seconds), &failures);
     json_check(cJSON_AddNumberToObject(root, "seconds_used", report->seconds_used), &failures);
+    cJSON *const rate = cJSON_AddObjectToObject(root, "speaking_rate");
+    json_check(cJSON_AddNumberToObject(rate, "least", report->rate.least), &failures);
+    json_check(cJSON_AddNumberToObject(rate, "most", report->rate.most), &failures);
     histogram_json(root, "durations", &report->durations, &failures);
     histogram_json(root, "lengths", &report->lengths, &failures);
     tables_json(root, report, &failures);
@@ -288,9 +293,9 @@ static int verdict(const struct values *values, const struct mx_check_report *re
         MX_FAIL(MX_ERR_DATA, NULL, "none of the %" PRIu32 " rows can be used", report->rows);
         return mx_error_hint("%s tells why, row by row", rejects);
     }
-    if (values->allow_rejects || report->rejected <= REJECTED_SHARE_MAX * report->rows) return 0;
+    if (values->allow_rejects || report->rejected <= MX_REJECTED_SHARE_MAX * report->rows) return 0;
     MX_FAIL(MX_ERR_DATA, NULL, "%" PRIu32 " of %" PRIu32 " rows are rejected, which is more than %.0f %%",
-            report->rejected, report->rows, 100 * REJECTED_SHARE_MAX);
+            report->rejected, report->rows, 100 * MX_REJECTED_SHARE_MAX);
     return mx_error_hint("look at %s and repair or remove the rows; --allow-rejects goes on without them", rejects);
 }
 

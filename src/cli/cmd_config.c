@@ -3,8 +3,10 @@
  * myxtts config: checks settings and shows what they resolve to.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/settings.h"
@@ -37,13 +39,13 @@ static int run(const void *given, const struct mx_option_list *operands)
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = mx_settings_read(values->config, &values->set, &settings);
     if (rc < 0) return rc;
+    text = mx_config_format_in(&mx_settings_schema, &settings, mx_catalogue_language());
+    if (text == NULL) MX_TRY(mx_error_last()->code);
     if (values->output != NULL) {
-        MX_TRY(mx_config_write(&mx_settings_schema, &settings, values->output));
+        MX_TRY(mx_file_write_atomic(values->output, text, strlen(text)));
         mx_info("settings written to %s", values->output);
         goto out;
     }
-    text = mx_config_format(&mx_settings_schema, &settings);
-    if (text == NULL) MX_TRY(mx_error_last()->code);
     fputs(text, stdout);
 out:
     mx_free(text);

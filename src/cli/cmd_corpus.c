@@ -70,7 +70,7 @@ static int run(const void *given, const struct mx_option_list *operands)
                                      .seed = (uint64_t)values->seed};
     int rc = mx_language_parse(values->language, &wanted.language);
     if (rc < 0) return rc;
-    wanted.stop = mx_interrupt_watch(&interrupt);
+    wanted.stop = mx_interrupt_watch(&interrupt, false);
     rc = mx_demo_make(&wanted, &report);
     mx_interrupt_leave(&interrupt);
     if (rc >= 0) report_print(&wanted, &report);

@@ -5,7 +5,7 @@
  *
  * JSON (--json), one object:
  *   devices   [{device, backend, index, name, kind, memory_bytes, compute_units, bf16, bf16_missing, bf16_by,
- *               bf16_fast, bf16_slow, products, products_missing, pci_bus, numa_node, cores,
+ *               bf16_fast, bf16_slow, products, products_missing, kernels, kernels_why, pci_bus, numa_node, cores,
  *               data_limit_bytes, data_limit_set, model_limit_bytes, model_limit_set}]
  *   topology  {matrix: [[word, …], …] in the order of devices, words: {word: meaning}}
  *   backends  [{name, compiled, available, device_count, reason, hint}]
@@ -199,6 +199,8 @@ static int devices_append(const struct listing *listing, struct mx_text *out)
                        "  limits are recommendations; device.data_memory_mb and device.model_memory_mb set them\n");
     for (size_t i = 0; i < listing->count; i++) {
         const struct mx_device_info *const info = listing->devices[i];
+        if (info->kernels[0] != '\0' && (i == 0 || strcmp(listing->devices[i - 1]->backend, info->backend) != 0))
+            mx_text_append(out, "  %s runs the kernels for %s: %s\n", info->backend, info->kernels, info->kernels_why);
         if (info->products_missing[0] != '\0')
             mx_text_append(out, "  %s:%d could multiply faster: %s\n", info->backend, info->index,
                            info->products_missing);
@@ -321,6 +323,8 @@ static void device_json(const struct listing *listing, const struct mx_device_in
     json_check(cJSON_AddStringToObject(object, "bf16_slow", info->bf16_slow), failures);
     json_check(cJSON_AddStringToObject(object, "products", info->products), failures);
     json_check(cJSON_AddStringToObject(object, "products_missing", info->products_missing), failures);
+    json_check(cJSON_AddStringToObject(object, "kernels", info->kernels), failures);
+    json_check(cJSON_AddStringToObject(object, "kernels_why", info->kernels_why), failures);
     json_check(cJSON_AddStringToObject(object, "pci_bus", info->pci_bus), failures);
     json_check(cJSON_AddNumberToObject(object, "numa_node", info->numa_node), failures);
     cJSON *const cores = array_add(object, "cores", failures);

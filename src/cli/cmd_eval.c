@@ -187,7 +187,7 @@ static int list_speak(struct eval *e, struct mx_eval_report *report)
         struct mx_spoken one;
         MX_TRY(mx_listener_speak(e->listener, e->list[i], &one));
         MX_TRY(mx_eval_report_add(report, e->list[i], &one));
-        mx_progress_note(progress, "mel %.2f dB", mx_spoken_mel_db(&report->all));
+        if (report->all.spoken > 0) mx_progress_note(progress, "mel %.2f dB", mx_spoken_mel_db(&report->all));
         mx_progress_add(progress, 1);
     }
     report->elapsed_seconds = (double)(mx_clock_ns() - begin) * 1e-9;

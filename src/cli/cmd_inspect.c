@@ -180,9 +180,10 @@ static const char *safe(struct inspection *in, const char *text)
 {
     char *const copy = mx_arena_strdup(&in->arena, text);
     if (copy == NULL) return "?";
-    for (unsigned char *at = (unsigned char *)copy; *at != 0; at++) {
-        if (*at < 0x20 || *at == 0x7F) *at = '?';
-        if (*at == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0) at[0] = at[1] = '?';
+    for (size_t at = 0, end = strlen(copy); at < end;) {
+        const size_t step = mx_text_printable(copy + at, end - at);
+        if (step == 0) copy[at] = '?';
+        at += step == 0 ? 1 : step;
     }
     return copy;
 }

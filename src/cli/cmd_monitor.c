@@ -182,7 +182,7 @@ static int lines_print(struct watch *watch, uint64_t interval_ns)
     double last = NAN;
     struct mx_interrupt interrupt;
     struct mx_text text = {0};
-    const atomic_bool *const stop = mx_interrupt_watch(&interrupt);
+    const atomic_bool *const stop = mx_interrupt_watch(&interrupt, false);
     while (!atomic_load(stop)) {
         MX_TRY(watch_read(watch));
         if (rc == 1) continue;

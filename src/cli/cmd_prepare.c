@@ -106,7 +106,7 @@ static int run(const void *given, const struct mx_option_list *operands)
         MX_TRY(mx_feature_stage_create(wanted.workers, wanted.row.audio.seconds_max, &stage));
         wanted.stage = mx_feature_stage_get(stage);
     }
-    wanted.stop = mx_interrupt_watch(&interrupt);
+    wanted.stop = mx_interrupt_watch(&interrupt, false);
     rc = mx_prepare_run(&wanted, &report);
     mx_interrupt_leave(&interrupt);
     changes_tell(values->out, &report);

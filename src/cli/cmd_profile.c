@@ -2,6 +2,7 @@
  *
  * myxtts profile: where the time of training steps goes, which stage holds the others up, and what would change it.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "pipeline/tune.h"
 
 #define STEPS_DEFAULT   100
+#define STEPS_LEAST     2 /* one step does not vary */
 #define STEPS_MOST      100000
 #define WARMUP_PLAIN    8 /* steps that do not count where nothing is tuned: caches and rings fill */
 #define CORPUS_BATCHES  8
@@ -40,8 +42,8 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, batch_size, "batch-size", "N", "16", "Utterances of a batch.")},
     {MX_RANKS_OPTION_BATCH(struct values)},
     {MX_RANKS_OPTION_TIMEOUT(struct values)},
-    {MX_OPTION_INT(struct values, num_steps, "num-steps", "N", 1, STEPS_MOST, "100",
-                   "Steps that are measured. With --compare: of each mode, in nine rounds.")},
+    {MX_OPTION_INT(struct values, num_steps, "num-steps", "N", STEPS_LEAST, STEPS_MOST, "100",
+                   "Steps that are measured. With --compare: of each mode, in nine rounds of at least four.")},
     {MX_OPTION_INT(struct values, warmup_steps, "warmup-steps", "N", 1, STEPS_MOST,
                    "32 while workers and buffers are tuned, otherwise 8", "Steps before, which do not count.")},
     {MX_OPTION_STRING(struct values, seed, "seed", "N", "1", "Everything random follows from it.")},
@@ -183,6 +185,11 @@ static int profile(const struct values *values, struct mx_train_job *job, bool s
     if (values->compare && job->dist != NULL)
         MX_RAISE(MX_ERR_USAGE, "measure ranks without '--compare', each number of them in a call of its own",
                  "'--compare' compares the modes of one process");
+    if (values->compare && request.steps < MX_PROFILE_ROUNDS * MX_PROFILE_LEAST) {
+        MX_FAIL(MX_ERR_USAGE, NULL, "%" PRId64 " steps are too few to compare modes: %d rounds take at least %d each",
+                request.steps, MX_PROFILE_ROUNDS, MX_PROFILE_LEAST);
+        MX_TRY(mx_error_hint("give '--num-steps %d' or more", MX_PROFILE_ROUNDS * MX_PROFILE_LEAST));
+    }
     MX_TRY(job_open(job));
     MX_TRY(mx_normaliser_measure(job->dataset, job->devices.data, &job->options.normaliser));
     MX_TRY(mx_train_ranks_normaliser(job));
@@ -223,7 +230,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = mx_settings_read(values->config, &values->set, &job.settings);
     if (rc < 0) return rc;
-    const atomic_bool *const stop = mx_interrupt_watch(&interrupt); /* the made-up corpus must be removed */
+    const atomic_bool *const stop = mx_interrupt_watch(&interrupt, false); /* the made-up corpus must be removed */
     MX_TRY(flags_apply(values, &job.settings));
     MX_TRY(mx_train_ranks_open(&job, MX_PROFILE_SUMS));
     MX_TRY(corpus_make(values, &job.settings, &corpus));

@@ -15,7 +15,7 @@ static const char *const languages[] = {"en", "fa", NULL};
 
 static const struct mx_option options[] = {
     {MX_OPTION_CHOICE(struct values, language, "language", "LANGUAGE", languages, "en",
-                      "Language of headings and explanations of the Markdown page.")},
+                      "Language of the Markdown page.")},
     {MX_OPTION_STRING(struct values, output, "output", "FILE", "standard output", "Write the page to this file."),
      .letter = 'o'},
 };
@@ -34,17 +34,20 @@ static int run(const void *given, const struct mx_option_list *operands)
     struct mx_text text = {0};
     if (strcmp(format, "man") == 0 && values->language != NULL)
         MX_RAISE(MX_ERR_USAGE, "leave '--language' out", "the manual page is there in English only");
+    if (strcmp(format, "po") == 0 && values->language != NULL)
+        MX_RAISE(MX_ERR_USAGE, "leave '--language' out", "the list of texts is in English");
     if (strcmp(format, "man") == 0)
         MX_TRY(mx_reference_man(&text));
     else if (strcmp(format, "markdown") == 0)
-        MX_TRY(mx_reference_markdown(values->language != NULL && strcmp(values->language, "fa") == 0
-                                         ? MX_REFERENCE_PERSIAN
-                                         : MX_REFERENCE_ENGLISH,
+        MX_TRY(mx_reference_markdown(values->language != NULL && strcmp(values->language, "fa") == 0 ? MX_WORDS_PERSIAN
+                                                                                                     : MX_WORDS_ENGLISH,
                                      &text));
+    else if (strcmp(format, "po") == 0)
+        MX_TRY(mx_reference_po(&text));
     else if (operands->count == 0)
         MX_RAISE(MX_ERR_USAGE, "'myxtts reference markdown' or 'myxtts reference man'", "say which page to write");
     else
-        MX_RAISE(MX_ERR_USAGE, "there are 'markdown' and 'man'", "no page of the kind %s",
+        MX_RAISE(MX_ERR_USAGE, "there are 'markdown', 'man' and 'po'", "no page of the kind %s",
                  mx_text_quote(quoted, sizeof quoted, format));
     MX_TRY(mx_reference_put(&text, values->output));
 out:
@@ -57,12 +60,14 @@ const struct mx_command mx_command_reference = {
     .page =
         {
             .command = "myxtts reference",
-            .operands = "markdown|man",
+            .operands = "markdown|man|po",
             .operand_max = 1,
-            .summary = "write the page of all flags and settings, or the manual page",
+            .summary = "write the page of all flags and settings, the manual page, or the texts to translate",
             .description =
                 "Everything on these pages comes from the tables that also parse the command line and the settings "
-                "file. 'make docs' keeps the pages of the project with it.",
+                "file. 'make docs' keeps the pages of the project with it.\npo lists all texts that the program shows "
+                "in "
+                "the user's language, as a template for gettext; 'make po' brings the translations up to date with it.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

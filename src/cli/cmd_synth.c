@@ -187,8 +187,8 @@ static int usage_check(const struct values *v)
 
 static int text_read(const struct values *v, char **text, size_t *length)
 {
-    if (v->text == NULL)
-        return mx_file_read(v->text_file != NULL ? v->text_file : "/dev/stdin", TEXT_MAX, text, length);
+    if (v->text == NULL && v->text_file == NULL) return mx_file_read_input(TEXT_MAX, text, length);
+    if (v->text == NULL) return mx_file_read(v->text_file, TEXT_MAX, text, length);
     *text = mx_strdup(v->text);
     *length = strlen(v->text);
     return *text == NULL ? MX_ERR_NO_MEMORY : 0;

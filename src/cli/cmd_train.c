@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/train_dashboard.h"
 #include "cli/train_job.h"
 #include "cli/train_ranks.h"
@@ -27,7 +28,7 @@ struct values {
     struct mx_pipeline_flags pipeline;
     const char *config;
     struct mx_option_list set;
-    bool dry_run, mixed_precision, augment, batch_per_rank;
+    bool allow_rejects, dry_run, mixed_precision, augment, batch_per_rank;
     const char *rank_timeout;
 };
 
@@ -74,6 +75,8 @@ static const struct mx_option options[] = {
     {MX_OPTION_CHOICE(struct values, tensorboard, "tensorboard", "on|off", mx_pipeline_switch, "on",
                       "Write event files for TensorBoard into tensorboard/ of the run folder.")},
     MX_DASHBOARD_OPTIONS(struct values),
+    {MX_OPTION_FLAG(struct values, allow_rejects, "allow-rejects",
+                    "Train on a folder even if more than 5 % of its rows cannot be used.")},
     {MX_OPTION_FLAG(struct values, augment, "augment",
                     "Change each recording a little in each epoch; 'myxtts config' shows how, under data.augment.")},
     MX_PIPELINE_OPTIONS(struct values),
@@ -135,6 +138,7 @@ static int flags_apply(const struct values *values, struct mx_settings *settings
         MX_TRY(mx_settings_flag(settings, flags[i].flag, flags[i].key, text));
     }
     if (values->batch_per_rank) MX_TRY(mx_settings_flag(settings, "batch-per-rank", "training.batch_per_rank", "true"));
+    if (values->allow_rejects) MX_TRY(mx_settings_flag(settings, "allow-rejects", "data.allow_rejects", "true"));
     if (values->augment) MX_TRY(mx_settings_flag(settings, "augment", "data.augment", "true"));
     if (values->tensorboard != NULL)
         MX_TRY(mx_settings_flag(settings, "tensorboard", "training.tensorboard",
@@ -160,15 +164,54 @@ static int path_settle(char **path)
     return 0;
 }
 
+/* The settings of the run are lost, which is the current error: the newest checkpoint that can be opened has them, too.
+ */
+static int settings_rescue(const char *run, struct mx_settings *settings)
+{
+    int rc = 0;
+    const struct mx_error lost = *mx_error_last();
+    const struct mx_checkpoint_options how = {.previous = true};
+    struct mx_checkpoint *newest = NULL;
+    char *const folder = mx_format("%s/" MX_CHECKPOINT_FOLDER, run);
+    if (folder == NULL) return MX_ERR_NO_MEMORY;
+    MX_TRY(mx_config_defaults(&mx_settings_schema, settings));
+    if (mx_checkpoint_open(folder, &how, &newest) < 0) MX_TRY(mx_error_restore(&lost));
+    const char *const text = mx_checkpoint_state(newest)->config;
+    MX_TRY(mx_config_load_text(&mx_settings_schema, settings, mx_checkpoint_path(newest), text, strlen(text)));
+    mx_warn("%s; the settings are taken from %s", lost.message, mx_checkpoint_path(newest));
+    mx_error_clear();
+out:
+    if (rc < 0) mx_config_release(&mx_settings_schema, settings);
+    mx_checkpoint_close(newest);
+    mx_free(folder);
+    return rc;
+}
+
+/* Those of the run that goes on, with what is changed now. */
+static int settings_resume(const struct values *values, struct mx_settings *settings)
+{
+    const struct mx_option_list none = {.count = 0};
+    char *const path = mx_format("%s/config.yaml", values->resume);
+    if (path == NULL) return MX_ERR_NO_MEMORY;
+    int rc = mx_settings_read(path, &none, settings);
+    if (rc >= 0 && settings->data.train_data[0] == '\0') { /* every run has that */
+        rc = MX_FAIL(MX_ERR_CONFIG, "put the file back as it was", "%s does not name the training data", path);
+        mx_config_release(&mx_settings_schema, settings);
+    }
+    mx_free(path);
+    if (rc < 0) rc = settings_rescue(values->resume, settings);
+    if (rc < 0) return rc;
+    for (size_t i = 0; i < values->set.count; i++)
+        MX_TRY(mx_config_set(&mx_settings_schema, settings, values->set.items[i]));
+out:
+    if (rc < 0) mx_config_release(&mx_settings_schema, settings);
+    return rc;
+}
+
 static int settings_read(const struct values *values, struct mx_settings *settings)
 {
-    char *kept = NULL;
-    if (values->resume != NULL) {
-        kept = mx_format("%s/config.yaml", values->resume);
-        if (kept == NULL) return MX_ERR_NO_MEMORY;
-    }
-    int rc = mx_settings_read(kept != NULL ? kept : values->config, &values->set, settings);
-    mx_free(kept);
+    int rc = values->resume != NULL ? settings_resume(values, settings)
+                                    : mx_settings_read(values->config, &values->set, settings);
     if (rc < 0) return rc;
     MX_TRY(flags_apply(values, settings));
     MX_TRY(path_settle(&settings->data.train_data));
@@ -300,7 +343,9 @@ static int run(const void *given, const struct mx_option_list *operands)
     struct mx_dashboard *dashboard = NULL;
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = usage_check(values);
+    if (rc >= 0 && !values->dry_run) rc = mx_log_hold(); /* for log.txt */
     if (rc < 0) return rc;
+    mx_interrupt_pipe_defer();
     rc = settings_read(values, &job.settings);
     if (rc < 0) return rc;
     MX_TRY(mx_train_ranks_open(&job, 0));

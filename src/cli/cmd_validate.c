@@ -140,7 +140,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = settings_read(values, &v.job.settings);
     if (rc < 0) return rc;
-    const atomic_bool *const stop = mx_interrupt_watch(&interrupt);
+    const atomic_bool *const stop = mx_interrupt_watch(&interrupt, false);
     MX_TRY(mx_command_log_calm());
     MX_TRY(mx_validate_report_open(&v.report, values->json != NULL && strcmp(values->json, "-") == 0));
     const bool asked_two = mx_validate_asks_two(&v.job.settings);

@@ -48,6 +48,8 @@ extern const struct mx_command mx_command_validate;
 /* All commands in the order of their names, and the options of all of them, for pages about the program. */
 const struct mx_command *const *mx_command_all(size_t *count);
 const struct mx_option *mx_command_globals(size_t *count);
+/* The page of the program itself. */
+struct mx_option_page mx_command_program(void);
 
 /* Writes a report to `path`; NULL or "-": standard output. `failures`: parts of it that could not be made for want of
  * memory. The object stays the caller's. */
@@ -58,8 +60,6 @@ int mx_command_json(const struct cJSON *root, int failures, const char *path);
  * does not add its own. Where it would be too long for a hint, the command alone. */
 const char *mx_command_line(bool devices);
 
-/* From now on messages from info on also go to this file, unless the user named another with --log-file. */
-int mx_command_log_file(const char *path);
 /* From now on only warnings and errors are shown, unless the user asked for debug messages. A log file gets all. */
 int mx_command_log_calm(void);
 /* From now on only messages of this level or worse are shown, whatever was asked for, and none are written to a file.

@@ -10,11 +10,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "features/recipe.h"
 #include "myxtts/error.h"
 
-#define SHOWN 5 /* worst utterances, and rows that were not used, in the table; JSON has all */
+#define SHOWN       5   /* worst utterances, and rows that were not used, in the table; JSON has all */
+#define PLAIN_BYTES 400 /* a name on the terminal */
 
 int mx_eval_report_open(struct mx_eval_report *r, const struct mx_voice *voice, const struct mx_dataset *dataset,
                         const char *path, uint32_t capacity)
@@ -73,6 +75,7 @@ static double pitch_of(const struct mx_spoken *one)
 
 static void sums_print(const struct mx_spoken_sums *sums, const char *name)
 {
+    char plain[PLAIN_BYTES];
     printf("  %10" PRIu32 " %9.1f", sums->spoken, seconds_of(sums->real));
     if (sums->spoken > 0)
         printf(" %9.2f %8.1f %%", mx_spoken_mel_db(sums), 100 * mx_spoken_duration_error(sums));
@@ -82,7 +85,7 @@ static void sums_print(const struct mx_spoken_sums *sums, const char *name)
         printf(" %10.2f", mx_spoken_pitch_error(sums));
     else
         printf(" %10s", "-");
-    printf("  %s\n", name);
+    printf("  %s\n", mx_text_plain(plain, sizeof plain, name));
 }
 
 /* Among the rows, the spoken one that comes after `before` (NULL: the first) when the worst stand first. */
@@ -103,12 +106,17 @@ static const struct mx_eval_row *worse_find(const struct mx_eval_report *r, cons
 static void worst_print(const struct mx_eval_report *r)
 {
     const struct mx_eval_row *row = worse_find(r, NULL);
+    char plain[PLAIN_BYTES];
     if (r->all.spoken <= SHOWN) return;
     printf("The farthest from their recordings:\n");
     for (int i = 0; i < SHOWN && row != NULL; i++, row = worse_find(r, row)) {
         const struct mx_spoken *const s = &row->spoken;
-        printf("  %10s %9.1f %9.2f %8.1f %% %10.2f  %s\n", "", seconds_of((uint64_t)s->real), s->mel_db,
-               100 * s->duration_error, pitch_of(s), mx_dataset_utterance(r->dataset, row->utterance)->id);
+        printf("  %10s %9.1f %9.2f %8.1f %%", "", seconds_of((uint64_t)s->real), s->mel_db, 100 * s->duration_error);
+        if (s->voiced > 0)
+            printf(" %10.2f", pitch_of(s));
+        else
+            printf(" %10s", "-");
+        printf("  %s\n", mx_text_plain(plain, sizeof plain, mx_dataset_utterance(r->dataset, row->utterance)->id));
     }
 }
 
@@ -116,14 +124,15 @@ static void worst_print(const struct mx_eval_report *r)
 static void outcome_print(const struct mx_eval_report *r, enum mx_spoken_outcome outcome, uint32_t count,
                           const char *title)
 {
+    char plain[PLAIN_BYTES];
     uint32_t shown = 0;
     if (count == 0) return;
     printf("%s: %" PRIu32 "\n", title, count);
     for (uint32_t i = 0; i < r->count && shown < SHOWN; i++) {
         const struct mx_spoken *const s = &r->rows[i].spoken;
         if (s->outcome != outcome) continue;
-        printf("  %s%s%s\n", mx_dataset_utterance(r->dataset, r->rows[i].utterance)->id, s->why[0] != '\0' ? ": " : "",
-               s->why);
+        const char *const id = mx_dataset_utterance(r->dataset, r->rows[i].utterance)->id;
+        printf("  %s%s%s\n", mx_text_plain(plain, sizeof plain, id), s->why[0] != '\0' ? ": " : "", s->why);
         shown++;
     }
     if (count > shown) printf("  … and %" PRIu32 " more; --json lists all\n", count - shown);
@@ -134,11 +143,13 @@ static void left_out_print(const struct mx_eval_report *r)
     const char *id;
     enum mx_reject reject;
     uint32_t count = 0;
+    char plain[PLAIN_BYTES];
     for (uint32_t row = 0; mx_dataset_left_out(r->dataset, &row, &id, &reject);) count++;
     if (count == 0) return;
     printf("Rows of the corpus that were not looked at, since they cannot be used: %" PRIu32 "\n", count);
     for (uint32_t row = 0, i = 0; i < SHOWN && mx_dataset_left_out(r->dataset, &row, &id, &reject); i++)
-        printf("  %s: %s\n", id[0] != '\0' ? id : "(no id)", mx_reject_text(reject));
+        printf("  %s: %s\n", id[0] != '\0' ? mx_text_plain(plain, sizeof plain, id) : "(no id)",
+               mx_reject_text(reject));
     if (count > SHOWN) printf("  … and %" PRIu32 " more; --json lists all\n", count - SHOWN);
 }
 

@@ -4,6 +4,8 @@
  */
 #include "cli/former.h"
 
+#include <stdio.h>
+
 const struct mx_former mx_former_train[] = {
     {"checkpoint-dir", "'--output DIR' names the folder of a run, checkpoints and all"},
     {"tensorboard-log-dir", "event files go to tensorboard/ in the folder of '--output DIR'"},
@@ -38,6 +40,7 @@ const struct mx_former mx_former_train[] = {
     {"gst-style-embedding-dim", "leave it out: there are no style tokens; the voice comes from a reference recording"},
     {"gst-num-heads", "leave it out: there are no style tokens; the voice comes from a reference recording"},
     {"gst-style-loss-weight", "leave it out: there are no style tokens; the voice comes from a reference recording"},
+    {"num-steps", "write '--steps N'; of what 'myxtts profile' measures it is '--num-steps'"},
     {"simple-loss", "leave it out: losses are in their own units; '--set model.mel_weight=W' and its like weigh them"},
     {"enable-eager-debug", "write '--log-level debug'; '--set pipeline.overlap=false' does one thing after the other"},
     {NULL, NULL},
@@ -66,6 +69,22 @@ const struct mx_former mx_former_synth[] = {
     {"dataset-path", "leave it out: the checkpoint has its own vocabulary"},
     {"save-mel", "'myxtts features FILE --output MEL' makes the mel of what was spoken"},
     {"evaluate-output", "'myxtts eval' compares with recordings"},
+    {"evaluation-output", "write 'myxtts eval --checkpoint RUN --data DIR --json FILE'"},
+    {"voice-conditioning-strength", "leave it out: the voice is that of '--speaker-wav FILE', as it is"},
+    {"enable-voice-interpolation", "leave it out: voices are not mixed; '--speaker-wav FILE' names one"},
+    {"voice-similarity-threshold", "leave it out: no recording is refused for its voice"},
+    {"list-style-tokens", "leave it out: there are no style tokens; the voice comes from a reference recording"},
+    {"use-pretrained-speaker-encoder", "leave it out: the speaker encoder is in the checkpoint"},
+    {"speaker-encoder-type", "leave it out: the speaker encoder is in the checkpoint"},
+    {"supported-languages", "leave it out: they are en and fa; '--language NAME' chooses one"},
+    {"enable-phone-normalization", "leave it out: texts are always normalised as they were for training"},
+    {"optimized-inference", "leave it out: the network always speaks in one pass"},
+    {"lightweight-model", "leave it out: the checkpoint tells; a smaller '--model-size' of training is the way"},
+    {"quality-mode", "leave it out: there is one quality"},
+    {"speaker-audio", "write '--speaker-wav FILE'"},
+    {"use-gpu", "write '--device NAME'; 'myxtts devices' lists them"},
+    {"top-p", "leave it out: the network speaks a text in one way"},
+    {"verbose", "write '--log-level debug'"},
     {"benchmark", "the real-time factor is told at the end of every synthesis"},
     {NULL, NULL},
 };
@@ -78,3 +97,40 @@ const struct mx_former mx_former_commands[] = {
     {"benchmark", "write 'myxtts profile'"},
     {NULL, NULL},
 };
+
+/* Scripts, and the unit tests and examples that the documents of that program name, without folder and ending. */
+const struct mx_former mx_former_scripts[] = {
+    {"train_main", "write 'myxtts train' and the same flags"},
+    {"train_programmatic", "write 'myxtts train --config FILE'; 'myxtts config --output FILE' makes one"},
+    {"memory_isolated_training", "write 'myxtts train --enable-memory-isolation' and the flags of your run"},
+    {"gpu_pipeline_example", "'myxtts train --help' ends with examples"},
+    {"inference_main", "write 'myxtts synth'"},
+    {"fixed_inference", "write 'myxtts synth'"},
+    {"validate_dual_gpu_pipeline", "write 'myxtts validate --data-gpu 0 --model-gpu 1'"},
+    {"validate_memory_isolation", "write 'myxtts validate --data-gpu 0 --model-gpu 1 --enable-memory-isolation'"},
+    {"validate_multi_gpu_fix", "write 'myxtts validate --data-gpu 0 --model-gpu 1'"},
+    {"validate_gpu_pipeline", "write 'myxtts validate'"},
+    {"validate_gpu_optimization", "write 'myxtts validate'"},
+    {"test_dual_gpu_device_placement", "write 'myxtts validate --data-gpu 0 --model-gpu 1'"},
+    {"test_intelligent_gpu_pipeline", "write 'myxtts validate --data-gpu 0 --model-gpu 1'"},
+    {"test_memory_isolation", "write 'myxtts validate --data-gpu 0 --model-gpu 1 --enable-memory-isolation'"},
+    {"dual_gpu_bottleneck_profiler", "write 'myxtts profile --data-gpu 0 --model-gpu 1'"},
+    {"training_step_profiler", "write 'myxtts profile'"},
+    {"benchmark_hyperparameters", "write 'myxtts profile --compare'"},
+    {"memory_optimizer", "write 'myxtts train --dry-run' and the flags of your run: it tells what fits"},
+    {NULL, NULL},
+};
+
+const char *mx_former_command(const char *word)
+{
+    char name[64];
+    const char *const slash = strrchr(word, '/'), *base = slash == NULL ? word : slash + 1;
+    if (strncmp(base, "tests.", strlen("tests.")) == 0) base += strlen("tests."); /* as python -m unittest takes them */
+    const size_t length = strcspn(base, ".");
+    const char *const ending = base + length;
+    if (length >= sizeof name || (ending[0] != '\0' && strcmp(ending, ".py") != 0 && strcmp(ending, ".sh") != 0))
+        return NULL;
+    snprintf(name, sizeof name, "%.*s", (int)length, base);
+    const char *const instead = mx_former_find(mx_former_commands, name);
+    return instead != NULL ? instead : mx_former_find(mx_former_scripts, name);
+}

@@ -3,7 +3,8 @@
  * Names that users of the program which this one succeeds may type, and what to write instead. They do nothing: the
  * parser refuses them as it refuses all unknown words, but with this as the hint.
  *
- * All tables end with a NULL name. The pages about migration list the same words; tests/docs.sh compares.
+ * All tables end with a NULL name. The pages about migration list the same words; tests/docs.sh and tests/migration.sh
+ * compare.
  */
 #ifndef MX_CLI_FORMER_H
 #define MX_CLI_FORMER_H
@@ -17,8 +18,9 @@ struct mx_former {
 };
 
 extern const struct mx_former mx_former_train[];    /* flags of train_main.py */
-extern const struct mx_former mx_former_synth[];    /* flags of inference_main.py */
+extern const struct mx_former mx_former_synth[];    /* flags of inference_main.py and fixed_inference.py */
 extern const struct mx_former mx_former_commands[]; /* of the myxtts that was */
+extern const struct mx_former mx_former_scripts[];  /* train_main and its like */
 
 /* What to write instead of `name` (without dashes), or NULL. `list` may be NULL. */
 static inline const char *mx_former_find(const struct mx_former *list, const char *name)
@@ -27,5 +29,9 @@ static inline const char *mx_former_find(const struct mx_former *list, const cha
         if (strcmp(list->name, name) == 0) return list->instead;
     return NULL;
 }
+
+/* What to write instead of a word where a command should stand: a command of the myxtts that was, or a script, also
+ * with its folder and ending ("utilities/dual_gpu_bottleneck_profiler.py"). NULL if it is neither. */
+const char *mx_former_command(const char *word);
 
 #endif

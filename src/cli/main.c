@@ -7,6 +7,7 @@
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,9 +63,9 @@ const struct mx_option *mx_command_globals(size_t *count)
     return global_options;
 }
 
-/* Fills `list` with the subcommands for the page of the program. */
-static struct mx_option_page main_page(struct mx_example list[COMMAND_COUNT + 1])
+struct mx_option_page mx_command_program(void)
 {
+    static struct mx_example list[COMMAND_COUNT + 1]; /* the same at every call */
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         list[i] = (struct mx_example){commands[i]->name, commands[i]->page.summary};
     list[COMMAND_COUNT] = (struct mx_example){"help", "show this page, or that of a command"};
@@ -78,7 +79,7 @@ static struct mx_option_page main_page(struct mx_example list[COMMAND_COUNT + 1]
             "error.\nExit codes: 0 done, 1 wrong usage or settings, 2 bad data or files, 3 device or memory, "
             "4 interrupted but saved.",
         .commands = list,
-        .command_count = COMMAND_COUNT + 1,
+        .command_count = sizeof list / sizeof list[0],
         MX_PAGE_EXAMPLES(main_examples),
     };
 }
@@ -86,7 +87,7 @@ static struct mx_option_page main_page(struct mx_example list[COMMAND_COUNT + 1]
 static int help_print(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS])
 {
     struct mx_text text = {0};
-    const int rc = mx_options_help(page, groups, &text);
+    const int rc = mx_options_help(page, groups, mx_catalogue_language(), &text);
     if (rc == 0) fputs(text.data, stdout);
     mx_text_release(&text);
     return rc;
@@ -104,8 +105,8 @@ static const struct mx_command *command_find(const char *name)
         mx_text_nearest_offer(&nearest, commands[i]->name);
     }
     MX_FAIL(MX_ERR_USAGE, NULL, "unknown command %s", mx_text_quote(quoted, sizeof quoted, name));
-    if (mx_former_find(mx_former_commands, name) != NULL)
-        mx_error_hint("%s", mx_former_find(mx_former_commands, name));
+    if (mx_former_command(name) != NULL)
+        mx_error_hint("%s", mx_former_command(name));
     else if (mx_text_nearest_best(&nearest) != NULL)
         mx_error_hint("did you mean '%s'? 'myxtts --help' lists all commands", mx_text_nearest_best(&nearest));
     else
@@ -129,13 +130,6 @@ out:
 
 /* What the log was told, for commands that add a file. */
 static struct mx_log_options log_now;
-
-int mx_command_log_file(const char *path)
-{
-    struct mx_log_options options = log_now;
-    if (options.file == NULL) options.file = path;
-    return mx_log_configure(&options);
-}
 
 int mx_command_log_calm(void)
 {
@@ -199,8 +193,8 @@ static int command_run(const struct mx_command *command, struct globals *globals
     struct mx_option_list operands = {.count = 0};
     void *const values = mx_alloc(1, command->values_bytes);
     const struct mx_option_group groups[MX_OPTION_GROUPS] = {
-        {"Options", command->options, command->option_count, values},
-        {"Options of all commands", global_options, sizeof global_options / sizeof global_options[0], globals}};
+        {MX_OPTIONS_OWN, command->options, command->option_count, values},
+        {MX_OPTIONS_COMMON, global_options, sizeof global_options / sizeof global_options[0], globals}};
     if (values == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     const int parsed = mx_options_parse(&command->page, groups, count, argv, false, &operands, &used);
     const struct mx_error bad_argument = *mx_error_last();
@@ -235,10 +229,9 @@ static int program_run(int count, char **argv, bool *quietly_wrong)
 {
     int rc = 0, used = 0;
     struct globals globals = {0};
-    struct mx_example list[COMMAND_COUNT + 1];
-    const struct mx_option_page page = main_page(list);
+    const struct mx_option_page page = mx_command_program();
     const struct mx_option_group groups[MX_OPTION_GROUPS] = {
-        {"Options", global_options, sizeof global_options / sizeof global_options[0], &globals}};
+        {MX_OPTIONS_OWN, global_options, sizeof global_options / sizeof global_options[0], &globals}};
     const int parsed = mx_options_parse(&page, groups, count, argv, true, NULL, &used);
     const struct mx_error bad_argument = *mx_error_last();
     MX_TRY(log_apply(&globals));
@@ -261,6 +254,7 @@ out:
 int main(int argc, char **argv)
 {
     bool quietly_wrong = false;
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of writing it */
     int rc = argc > 0 ? program_run(argc - 1, argv + 1, &quietly_wrong) : 0;
     /* A full disk shows only when the last bytes are written. */
     if (rc >= 0 && (fflush(stdout) != 0 || ferror(stdout)))

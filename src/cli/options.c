@@ -254,29 +254,62 @@ int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], int c
 
 /* ---- help ---- */
 
-int mx_option_words(const struct mx_option *option, struct mx_text *out)
+enum phrase { AT_LEAST, FROM_TO, ONE_OF, REPEATED, DEFAULT, USAGE, COMMANDS, EXAMPLES };
+
+const char *const mx_option_phrases[] = {
+    [AT_LEAST] = "At least {0}.",
+    [FROM_TO] = "From {0} to {1}.",
+    [ONE_OF] = "One of: {0}.",
+    [REPEATED] = "May be repeated.",
+    [DEFAULT] = "Default: {0}.",
+    [USAGE] = "Usage:",
+    [COMMANDS] = "Commands:",
+    [EXAMPLES] = "Examples:",
+    MX_OPTIONS_OWN,
+    MX_OPTIONS_COMMON,
+    NULL,
+};
+
+static int phrase_append(struct mx_text *out, enum mx_words language, enum phrase phrase, const char *first,
+                         const char *second)
 {
-    mx_text_append(out, "%s", option->help);
-    if (option->type == MX_OPTION_TYPE_INT && option->max == INT64_MAX)
-        mx_text_append(out, " At least %" PRId64 ".", option->min);
-    else if (option->type == MX_OPTION_TYPE_INT)
-        mx_text_append(out, " From %" PRId64 " to %" PRId64 ".", option->min, option->max);
-    for (const char *const *choice = option->choices; choice != NULL && *choice != NULL; choice++)
-        mx_text_append(out, "%s%s%s", choice == option->choices ? " One of: " : ", ", *choice,
-                       choice[1] == NULL ? "." : "");
-    if (option->type == MX_OPTION_TYPE_LIST) mx_text_append(out, " May be repeated.");
+    mx_text_append(out, " ");
+    return mx_catalogue_say(out, language, mx_option_phrases[phrase], (const char *const[]){first, second});
+}
+
+int mx_option_words(const struct mx_option *option, enum mx_words language, struct mx_text *out)
+{
+    char least[24], most[24], names[200] = "";
+    size_t used = 0;
+    snprintf(least, sizeof least, "%" PRId64, option->min);
+    snprintf(most, sizeof most, "%" PRId64, option->max);
+    for (const char *const *choice = option->choices; choice != NULL && *choice != NULL && used < sizeof names;
+         choice++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", *choice);
+    mx_text_append(out, "%s", mx_catalogue_find(language, option->help));
+    if (option->type == MX_OPTION_TYPE_INT)
+        phrase_append(out, language, option->max == INT64_MAX ? AT_LEAST : FROM_TO, least, most);
+    if (used > 0) phrase_append(out, language, ONE_OF, names, NULL);
+    if (option->type == MX_OPTION_TYPE_LIST) phrase_append(out, language, REPEATED, NULL, NULL);
     return out->failure;
 }
 
-static int option_help(const struct mx_option *option, struct mx_text *out)
+bool mx_option_fallback_is_words(const char *fallback)
+{
+    return strchr(fallback, ' ') != NULL || strcmp(fallback, "none") == 0 || strcmp(fallback, "all") == 0 ||
+           strcmp(fallback, "measured") == 0;
+}
+
+static int option_help(const struct mx_option *option, enum mx_words language, struct mx_text *out)
 {
     char left[64], letter[8] = "    ";
     struct mx_text words = {0};
     if (option->letter != '\0') snprintf(letter, sizeof letter, "-%c, ", option->letter);
     snprintf(left, sizeof left, "  %s--%s%s%s", letter, option->name, option->value == NULL ? "" : " ",
              option->value == NULL ? "" : option->value);
-    mx_option_words(option, &words);
-    if (option->fallback != NULL) mx_text_append(&words, " Default: %s.", option->fallback);
+    mx_option_words(option, language, &words);
+    if (option->fallback != NULL)
+        phrase_append(&words, language, DEFAULT, mx_catalogue_find(language, option->fallback), NULL);
     const int rc = words.failure;
     if (rc == 0) {
         const size_t indent = strlen(HELP_INDENT);
@@ -292,24 +325,29 @@ static int option_help(const struct mx_option *option, struct mx_text *out)
 }
 
 int mx_options_help(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
-                    struct mx_text *out)
+                    enum mx_words language, struct mx_text *out)
 {
     int rc = 0;
-    mx_text_append(out, "%s: %s\n\nUsage: %s [OPTIONS]%s%s\n\n", page->command, page->summary, page->command,
+    mx_text_append(out, "%s: %s\n\n%s %s [OPTIONS]%s%s\n\n", page->command, mx_catalogue_find(language, page->summary),
+                   mx_catalogue_find(language, mx_option_phrases[USAGE]), page->command,
                    page->operands == NULL ? "" : " ", page->operands == NULL ? "" : page->operands);
-    mx_text_append_wrapped(out, page->description, 0, HELP_COLUMNS, "");
+    mx_text_append_wrapped(out, mx_catalogue_find(language, page->description), 0, HELP_COLUMNS, "");
     mx_text_append(out, "\n");
-    if (page->command_count > 0) mx_text_append(out, "\nCommands:\n");
+    if (page->command_count > 0)
+        mx_text_append(out, "\n%s\n", mx_catalogue_find(language, mx_option_phrases[COMMANDS]));
     for (size_t i = 0; i < page->command_count; i++)
-        mx_text_append(out, "  %-12s %s\n", page->commands[i].command, page->commands[i].effect);
+        mx_text_append(out, "  %-12s %s\n", page->commands[i].command,
+                       mx_catalogue_find(language, page->commands[i].effect));
     for (int g = 0; g < MX_OPTION_GROUPS; g++) {
         if (groups[g].count == 0) continue;
-        mx_text_append(out, "\n%s:\n", groups[g].title);
-        for (size_t i = 0; i < groups[g].count; i++) MX_TRY(option_help(&groups[g].options[i], out));
+        mx_text_append(out, "\n%s:\n", mx_catalogue_find(language, groups[g].title));
+        for (size_t i = 0; i < groups[g].count; i++) MX_TRY(option_help(&groups[g].options[i], language, out));
     }
-    if (page->example_count > 0) mx_text_append(out, "\nExamples:\n");
+    if (page->example_count > 0)
+        mx_text_append(out, "\n%s\n", mx_catalogue_find(language, mx_option_phrases[EXAMPLES]));
     for (size_t i = 0; i < page->example_count; i++)
-        mx_text_append(out, "  %s\n      %s\n", page->examples[i].command, page->examples[i].effect);
+        mx_text_append(out, "  %s\n      %s\n", page->examples[i].command,
+                       mx_catalogue_find(language, page->examples[i].effect));
     rc = out->failure;
 out:
     return rc;

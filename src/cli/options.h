@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/catalogue.h"
 #include "base/text.h"
 #include "cli/former.h"
 
@@ -69,13 +70,15 @@ struct mx_option {
 
 /* A table and the struct it fills. */
 struct mx_option_group {
-    const char *title; /* "Options" */
+    const char *title; /* MX_OPTIONS_OWN */
     const struct mx_option *options;
     size_t count;
     void *target;
 };
 
-#define MX_OPTION_GROUPS 2 /* a command's own options, then those of the whole program */
+#define MX_OPTIONS_OWN    "Options"
+#define MX_OPTIONS_COMMON "Options of all commands"
+#define MX_OPTION_GROUPS  2 /* a command's own options, then those of the whole program */
 
 struct mx_example {
     const char *command;
@@ -105,14 +108,17 @@ int mx_options_parse(const struct mx_option_page *page, const struct mx_option_g
                      int count, char *const *argv, bool stop_at_operand, struct mx_option_list *operands, int *used);
 
 /* Appends what an option does, with its range or choices and whether it may be repeated; without its default. */
-int mx_option_words(const struct mx_option *option, struct mx_text *out);
+int mx_option_words(const struct mx_option *option, enum mx_words language, struct mx_text *out);
+/* Is this default said in words ("the best there is") rather than as the user would type it ("0.4")? */
+bool mx_option_fallback_is_words(const char *fallback);
+/* What help pages are made of besides the tables, for the catalogue; NULL-terminated. */
+extern const char *const mx_option_phrases[];
 /* Appends the arguments as they were given, each after a space and quoted for a shell, without the options in `without`
  * (NULL-terminated names) and their values. They were parsed without a mistake. */
 int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], int count, char *const *argv,
                     const char *const *without, struct mx_text *out);
-
 /* Appends the help page: summary, usage, description, options with ranges, choices and defaults, examples. */
 int mx_options_help(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
-                    struct mx_text *out);
+                    enum mx_words language, struct mx_text *out);
 
 #endif

@@ -269,6 +269,35 @@ bool mx_device_bf16_slow(const struct mx_device *device, char *out, size_t size)
     return true;
 }
 
+int mx_device_pair_topology(const struct mx_device_pair *pair, enum mx_topology_link *link,
+                            char out[MX_DEVICE_TOPOLOGY_BYTES], const char **remedy)
+{
+    struct mx_topology *topology = NULL;
+    const int rc = mx_topology_open(&topology);
+    if (rc < 0) return rc;
+    *link = mx_topology_between(topology, mx_device_info(pair->data), mx_device_info(pair->model));
+    mx_topology_close(topology);
+    snprintf(out, MX_DEVICE_TOPOLOGY_BYTES, "Topology between %s and %s: %s (%s)", mx_device_logical(pair->data),
+             mx_device_logical(pair->model), mx_topology_word(*link), mx_topology_meaning(*link));
+    *remedy = mx_topology_remedy(*link);
+    return 0;
+}
+
+static void topology_say(const struct mx_device_pair *pair)
+{
+    enum mx_topology_link link;
+    char words[MX_DEVICE_TOPOLOGY_BYTES];
+    const char *remedy = NULL;
+    if (mx_device_pair_topology(pair, &link, words, &remedy) < 0) {
+        mx_warn("how near the two devices are is not known: %s", mx_error_last()->message);
+        mx_error_clear();
+    } else if (remedy != NULL) {
+        mx_warn("%s: a slow path; %s", words, remedy);
+    } else {
+        mx_info("   - %s", words);
+    }
+}
+
 void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer)
 {
     const char *const mode = mx_mode_name(pair->choice.mode);
@@ -279,6 +308,7 @@ void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_
     if (mx_device_pair_multi(pair)) {
         mx_info("   - Data Processing GPU: %d", mx_device_info(pair->data)->index);
         mx_info("   - Model Training GPU: %d", model->index);
+        topology_say(pair);
     } else {
         mx_info("   - Device: %s (%s)%s", mx_device_name(pair->model), model->name,
                 pair->choice.best ? ", the best there is" : "");

@@ -12,6 +12,7 @@
 
 #include "cli/options.h"
 #include "cli/settings.h"
+#include "device/topology.h"
 #include "pipeline/mode.h"
 
 /* What the options below fill. */
@@ -48,18 +49,20 @@ extern const char *const mx_pipeline_sharing[];  /* auto, on, off */
         {MX_OPTION_FLAG(object, pipeline.allow_single, "allow-single",                                                 \
                         "Do everything on one device where the two asked for are not there. Otherwise that is an "     \
                         "error.")},                                                                                    \
-        {MX_OPTION_STRING(object, pipeline.buffer_size, "buffer-size", "N", "50",                                      \
-                          "Prepared batches that wait for the model: 25 for little memory, 50, or 100 for much "       \
-                          "memory and sources of uneven speed.")},                                                     \
+        {MX_OPTION_STRING(object, pipeline.buffer_size, "buffer-size", "N", "up to 50, tuned",                         \
+                          "Prepared batches that wait for the model, from the first step on: 25 for little memory, "   \
+                          "50, or 100 for much memory and sources of uneven speed.")},                                 \
         {MX_OPTION_STRING(object, pipeline.prefetch_buffer_size, "prefetch-buffer-size", "N",                          \
-                          "max(2, min(8, 64/batch size))", "Loaded batches that wait for the data device.")},          \
+                          "up to max(2, min(8, 64/batch size)), tuned",                                                \
+                          "Loaded batches that wait for the data device, from the first step on.")},                   \
         {MX_OPTION_STRING(object, pipeline.num_workers, "num-workers", "N", "one for each two cores, then tuned",      \
                           "Threads that load batches.")},                                                              \
         {MX_OPTION_STRING(object, pipeline.model_start_delay, "model-start-delay", "SECONDS", "2.0",                   \
                           "The model starts when its first batch is there; after this time it says what is missing, "  \
                           "and goes on waiting.")},                                                                    \
         {MX_OPTION_CHOICE(object, pipeline.auto_tune, "auto-tune", "on|off", mx_pipeline_switch, "on",                 \
-                          "Workers and batches in flight follow the stage times measured in the first steps.")},       \
+                          "Choose what is not given of --buffer-size, --prefetch-buffer-size and --num-workers by "    \
+                          "the stage times, as long as training lasts.")},                                             \
         {MX_OPTION_CHOICE(object, pipeline.share_work, "share-work", "auto|on|off", mx_pipeline_sharing, "off",        \
                           "The data device of Multi-GPU Mode trains on a part of each batch, too, in the time that "   \
                           "preparing batches leaves it. auto: where measured times say that it pays.")},               \
@@ -109,8 +112,14 @@ bool mx_device_bf16_slow(const struct mx_device *device, char *out, size_t size)
 #define MX_DEVICE_BF16_BYTES 320 /* room for it */
 #define MX_DEVICE_BF16_HINT  "train without '--mixed-precision' where time counts more than memory"
 
-/* Says how batches will flow: mode, devices, buffer of so many batches, where the model will be; and warns of mixed
- * precision where that saves no time. */
+/* How near the two devices are, in words: "Topology between GPU:0 and GPU:1: PIX (at most one PCIe bridge)". Where
+ * *remedy is not NULL that is a slow path, and it says what would be better. */
+#define MX_DEVICE_TOPOLOGY_BYTES 128
+int mx_device_pair_topology(const struct mx_device_pair *pair, enum mx_topology_link *link,
+                            char out[MX_DEVICE_TOPOLOGY_BYTES], const char **remedy);
+
+/* Says how batches will flow: mode, devices, how near they are, buffer of so many batches, where the model will be; and
+ * warns of a slow path between the devices and of mixed precision where that saves no time. */
 void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer);
 
 #endif

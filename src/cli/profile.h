@@ -20,7 +20,7 @@
  *              the first MX_PROFILE_TIMES of them]}
  *     "steps_per_s", "frames_per_s"
  *     "idle": {"model", "model_waits_for_data", "data"}: shares of the time
- *     "utilisation": {"data", "model"}: tally over windows, and "whole" of the whole time
+ *     "utilisation": {"data", "model"}: "mean" and "whole" of the whole time, the rest of the tally over windows
  *     "transfer_overlap": share of the time of transfers in which training went on; "stage_overlap": share of all time
  *     "plan": {"ranks", "gradient_bytes", "bucket_bytes", "utterances" (of a step), "backward_ms" (of the last batch),
  *              "update_ms", "host_cores" (the model is trained by cores that also carry bytes), "buckets": [{"bytes",
@@ -69,8 +69,8 @@ struct mx_profile {
     bool load_on_data;       /* load workers live on the cores of the data device */
     char data_device[32], model_device[32];
     uint64_t wall_ns; /* of the measured steps. One device: until as much is prepared again as at the beginning */
-    struct mx_pipeline_stats stats;
-    struct mx_tally total_ns; /* work of a batch in all stages */
+    struct mx_pipeline_stats stats; /* of the measured steps, with their batches' work and the step times below */
+    struct mx_tally total_ns;       /* work of a batch in all stages */
     struct mx_tally step_ns, frame_ns;
     struct mx_tally backward_ns, update_ns, utterances; /* of each step */
     int64_t gradient_floats;
@@ -79,8 +79,8 @@ struct mx_profile {
     double sums_ns, sums_waited_ns; /* with several ranks: of all measured steps, and what of it was waited for … */
     double carried_ns;              /* … and what it took of a core beside the training */
     float step_ms[MX_PROFILE_TIMES];
-    struct mx_tally data_busy, model_busy; /* shares of the time, by windows of some steps … */
-    double data_share, model_share;        /* … and of all of them */
+    struct mx_tally data_busy, model_busy; /* shares of the time, by windows of some steps; the mean is … */
+    double data_share, model_share;        /* … that of all of it */
     struct mx_tally loaded, prepared, arrived;
     struct mx_pipeline_levels levels;
     struct mx_pipeline_memory memory;
@@ -96,6 +96,7 @@ int mx_profile_run(const struct mx_train_job *job, const struct mx_profile_reque
 #define MX_PROFILE_MODES  7
 #define MX_PROFILE_PLAIN  5 /* the mode of two devices, overlapped, that do their own work */
 #define MX_PROFILE_ROUNDS 9
+#define MX_PROFILE_LEAST  4 /* steps of a round: fewer say nothing about a mode */
 
 struct mx_profile_mode {
     const char *name;

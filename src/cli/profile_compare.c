@@ -46,6 +46,7 @@ static int mode_run(struct mx_train_job *job, struct mx_profile_mode *mode, cons
     struct mx_trainer_flow *const flow = &job->options.flow;
     flow->sequential = !mode->overlap;
     flow->auto_tune = false;
+    flow->buffer_given = false;  /* a mode has its own, or what fits */
     flow->buffer = mode->buffer; /* without overlap one slot after the other is used: the least there can be */
     flow->share = mode->sharing ? MX_SHARE_ON : MX_SHARE_OFF;
     flow->shares = *shares;

@@ -62,8 +62,9 @@ static void step_text(const struct mx_profile *p, struct mx_text *out)
     mx_text_append(out, "  %-14s %9.2fms … %.2fms\n", "Range", ms(p->step_ns.least), ms(p->step_ns.most));
     mx_text_append(out, "  %-14s %9.1f%%; on equal work (time per mel frame) %.1f%%\n", "Variation",
                    100 * mx_tally_variation(&p->step_ns), 100 * mx_tally_variation(&p->frame_ns));
-    mx_text_append(out, "  %-14s %9.2f steps/s, %.0f mel frames/s\n", "Throughput", (double)p->steps / seconds,
-                   (double)p->frames / seconds);
+    mx_text_append(out, "  %-14s %9.2f steps/s, %.0f mel frames/s%s\n", "Throughput", (double)p->steps / seconds,
+                   (double)p->frames / seconds,
+                   p->overlap && !p->two_devices ? ", until as much is prepared again as before" : "");
     if (p->two_devices)
         mx_text_append(out, "  %-14s %9.1f%% of the time of transfers lies behind training\n", "Overlap",
                        share((double)s->transfer_hidden_ns, (double)s->transfer_ns));

@@ -10,8 +10,6 @@
  * Memory: the trainer and its pipeline exist during mx_profile_run only; spans are remembered for all batches of a run.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -21,8 +19,6 @@
 
 #define WINDOWS 20               /* in which utilisation is measured */
 #define LOOK_NS UINT64_C(200000) /* between two looks at the levels */
-
-enum { SHARED = MX_STAGES, ROWS }; /* training on the data device counts beside the stages */
 
 static int interrupted(const struct mx_profile_request *request)
 {
@@ -36,29 +32,26 @@ static int rings_fill(struct mx_pipeline *pipeline, const struct mx_profile_requ
     struct mx_pipeline_levels levels;
     for (;;) {
         mx_pipeline_levels(pipeline, &levels);
-        if (levels.loaded >= levels.loaded_limit && levels.prepared >= levels.prepared_limit) return 0;
+        if (levels.full) return 0;
         const int rc = interrupted(request);
         if (rc < 0) return rc;
         mx_clock_sleep_ns(LOOK_NS);
     }
 }
 
-/* Waits until so many batches since the start or the last reset are accounted for: the device tells it a moment after
- * the step has ended. */
-static void batches_settle(struct mx_pipeline *pipeline, int64_t batches, struct mx_pipeline_stats *stats)
+/* How busy both devices were since `last`, which becomes now. */
+static void window_add(struct mx_pipeline *pipeline, struct mx_pipeline_stats *last, struct mx_profile *out)
 {
-    for (;;) {
-        mx_pipeline_stats(pipeline, stats);
-        if (stats->batches >= (uint64_t)batches) return;
-        mx_clock_sleep_ns(LOOK_NS / 10);
-    }
+    struct mx_pipeline_stats now;
+    mx_pipeline_stats(pipeline, &now);
+    const double wall = (double)(now.wall_ns - last->wall_ns);
+    const double data = (double)now.data_busy_ns - (double)last->data_busy_ns;
+    const double model = (double)now.model_busy_ns - (double)last->model_busy_ns;
+    *last = now;
+    if (wall <= 0) return;
+    mx_tally_add(&out->data_busy, data < wall ? data / wall : 1);
+    mx_tally_add(&out->model_busy, model < wall ? model / wall : 1);
 }
-
-/* When windows of steps began and ended. */
-struct windows {
-    uint64_t edges_ns[2 * WINDOWS + 1];
-    int count; /* of edges */
-};
 
 static void buckets_add(const struct mx_trainer *trainer, struct mx_profile *out)
 {
@@ -72,13 +65,13 @@ static void buckets_add(const struct mx_trainer *trainer, struct mx_profile *out
 }
 
 static int steps_run(struct mx_trainer *trainer, const struct mx_profile_request *request, int64_t steps,
-                     struct windows *windows, struct mx_profile *out)
+                     struct mx_profile *out)
 {
     int rc = 0;
     struct mx_pipeline *const pipeline = mx_trainer_pipeline(trainer);
+    struct mx_pipeline_stats last = {0}; /* of the window that began */
     const int64_t window = steps < WINDOWS ? 1 : steps / WINDOWS;
     uint64_t last_ns = mx_clock_ns();
-    windows->edges_ns[windows->count++] = last_ns;
     for (int64_t i = 1; i <= steps; i++) {
         struct mx_trainer_report report;
         struct mx_pipeline_levels levels;
@@ -102,65 +95,32 @@ static int steps_run(struct mx_trainer *trainer, const struct mx_profile_request
         mx_tally_add(&out->loaded, levels.loaded);
         mx_tally_add(&out->prepared, levels.prepared);
         mx_tally_add(&out->arrived, levels.arrived);
-        if (i % window == 0 || i == steps) windows->edges_ns[windows->count++] = now_ns;
+        if (i % window == 0 || i == steps) window_add(pipeline, &last, out);
     }
 out:
     return rc;
 }
 
-/* The work of each measured batch in all stages together. */
-static void totals_add(const struct mx_span *spans, uint32_t count, uint64_t first, double *sums, uint64_t batches,
-                       struct mx_profile *out)
+/* The work of the measured batches in each stage and in all of them: of the same ones everywhere, so that the means of
+ * the stages add up to that of the total. What the data device trained on its own is no part of it. */
+static void work_add(const struct mx_span *spans, uint32_t count, uint64_t first, double (*sums)[MX_STAGES],
+                     uint64_t batches, struct mx_profile *out)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (spans[i].number >= first && spans[i].number < first + batches)
-            sums[spans[i].number - first] += (double)(spans[i].end_ns - spans[i].begin_ns);
-    for (uint64_t i = 0; i < batches; i++) mx_tally_add(&out->total_ns, sums[i]);
-}
-
-/* ---- utilisation ---- */
-
-static int compare_spans(const void *a, const void *b)
-{
-    const uint64_t x = ((const struct mx_span *)a)->begin_ns, y = ((const struct mx_span *)b)->begin_ns;
-    return (x > y) - (x < y);
-}
-
-/* The share of a window in which any of the chosen stages was at work; spans are in the order of their begin. */
-static double window_share(const struct mx_span *spans, uint32_t count, const bool stages[ROWS], uint64_t from_ns,
-                           uint64_t to_ns)
-{
-    uint64_t busy_ns = 0, at_ns = from_ns;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint64_t begin_ns = spans[i].begin_ns > at_ns ? spans[i].begin_ns : at_ns;
-        const uint64_t end_ns = spans[i].end_ns < to_ns ? spans[i].end_ns : to_ns;
-        const int row = spans[i].stage == MX_STAGE_TRAIN && spans[i].lane > 0 ? SHARED : (int)spans[i].stage;
-        if (!stages[row] || end_ns <= begin_ns) continue;
-        busy_ns += end_ns - begin_ns;
-        at_ns = end_ns;
+        if (spans[i].number >= first && spans[i].number < first + batches &&
+            (spans[i].stage != MX_STAGE_TRAIN || spans[i].lane == 0))
+            sums[spans[i].number - first][spans[i].stage] += (double)(spans[i].end_ns - spans[i].begin_ns);
+    for (int k = 0; k < MX_STAGES; k++) {
+        struct mx_tally *const busy = &out->stats.stages[k].busy_ns;
+        *busy = (struct mx_tally){0};
+        for (uint64_t i = 0; (k != MX_STAGE_TRANSFER || out->two_devices) && i < batches; i++)
+            mx_tally_add(busy, sums[i][k]);
     }
-    return to_ns > from_ns ? (double)busy_ns / (double)(to_ns - from_ns) : 0;
-}
-
-/* How busy both devices were, in each window and altogether. */
-static void utilisation_add(const struct mx_train_job *job, const struct mx_span *spans, uint32_t count,
-                            const struct windows *windows, struct mx_profile *out)
-{
-    const bool copies = !mx_device_info(job->devices.data)->caps.async_copy;
-    const bool data[ROWS] = {[MX_STAGE_LOAD] = out->load_on_data,
-                             [MX_STAGE_PROCESS] = true,
-                             [MX_STAGE_TRANSFER] = copies,
-                             [MX_STAGE_TRAIN] = !out->two_devices,
-                             [SHARED] = true};
-    const bool train[ROWS] = {[MX_STAGE_TRAIN] = true}, *const model = out->two_devices ? train : data;
-    const uint64_t first_ns = windows->edges_ns[0], last_ns = windows->edges_ns[windows->count - 1];
-    for (int i = 1; i < windows->count; i++) {
-        const uint64_t from_ns = windows->edges_ns[i - 1], to_ns = windows->edges_ns[i];
-        mx_tally_add(&out->data_busy, window_share(spans, count, data, from_ns, to_ns));
-        mx_tally_add(&out->model_busy, window_share(spans, count, model, from_ns, to_ns));
+    for (uint64_t i = 0; i < batches; i++) {
+        double sum = 0;
+        for (int k = 0; k < MX_STAGES; k++) sum += sums[i][k];
+        mx_tally_add(&out->total_ns, sum);
     }
-    out->data_share = window_share(spans, count, data, first_ns, last_ns);
-    out->model_share = window_share(spans, count, model, first_ns, last_ns);
 }
 
 /* The sums of all ranks as spans. Adds up the time in which any was under way from `from_ns` on. */
@@ -193,28 +153,38 @@ static int sums_use(const struct mx_train_job *job, uint64_t from_ns, struct mx_
 }
 
 static int spans_use(const struct mx_train_job *job, const struct mx_profile_request *request,
-                     struct mx_pipeline *pipeline, const struct windows *windows, uint32_t limit,
-                     struct mx_profile *out)
+                     struct mx_pipeline *pipeline, uint64_t begin_ns, uint32_t limit, struct mx_profile *out)
 {
     int rc = 0;
     const uint64_t accum = (uint64_t)job->options.grad_accum, batches = accum * (uint64_t)request->steps;
     struct mx_span *const spans = mx_alloc(limit, sizeof *spans), *summed = NULL;
     struct mx_trace_sums sums = {NULL, 0};
-    double *const totals = mx_alloc((size_t)batches, sizeof *totals);
-    if (spans == NULL || totals == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(sums_use(job, windows->edges_ns[0], &summed, &sums.count, out));
+    double(*const work)[MX_STAGES] = mx_alloc((size_t)batches, sizeof *work);
+    if (spans == NULL || work == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(sums_use(job, begin_ns, &summed, &sums.count, out));
     sums.spans = summed;
     const uint32_t count = mx_pipeline_spans(pipeline, spans, limit);
-    totals_add(spans, count, accum * (uint64_t)request->warmup, totals, batches, out);
+    work_add(spans, count, accum * (uint64_t)request->warmup, work, batches, out);
     if (request->trace != NULL)
         MX_TRY(mx_trace_write_sums(request->trace, spans, count, &sums, job->devices.data, job->devices.model));
-    qsort(spans, count, sizeof *spans, compare_spans);
-    utilisation_add(job, spans, count, windows, out);
 out:
     mx_free(spans);
     mx_free(summed);
-    mx_free(totals);
+    mx_free(work);
     return rc;
+}
+
+/* What all figures of the report are made of: the statistics as the last step left them, with the step times of the
+ * report itself. */
+static void figures_take(const struct mx_trainer *trainer, struct mx_profile *out)
+{
+    out->stats = *mx_trainer_stats(trainer);
+    out->stats.step_ns = out->step_ns;
+    const double wall = (double)(out->stats.wall_ns > 0 ? out->stats.wall_ns : 1);
+    out->data_share = (double)out->stats.data_busy_ns / wall;
+    out->model_share = (double)out->stats.model_busy_ns / wall;
+    out->data_busy.mean = out->data_share; /* of the whole time: windows are not all equally long */
+    out->model_busy.mean = out->model_share;
 }
 
 /* Spans of a run: each batch has one per stage and one of training on the data device, training one more for each batch
@@ -232,7 +202,6 @@ int mx_profile_run(const struct mx_train_job *job, const struct mx_profile_reque
     int rc = 0;
     struct mx_trainer *trainer = NULL;
     struct mx_advice_input input;
-    struct windows before = {0}, windows = {0};
     struct mx_trainer_options options = job->options;
     const bool two = mx_device_pair_multi(&job->devices), fill = !two && !options.flow.sequential;
     const uint32_t limit = spans_limit(job, request);
@@ -247,26 +216,28 @@ int mx_profile_run(const struct mx_train_job *job, const struct mx_profile_reque
     mx_trainer_watch(trainer, request->stop);
     struct mx_pipeline *const pipeline = mx_trainer_pipeline(trainer);
     out->gradient_floats = mx_trainer_parameters(trainer)->floats;
-    MX_TRY(steps_run(trainer, request, request->warmup, &before, NULL));
+    MX_TRY(steps_run(trainer, request, request->warmup, NULL));
     if (fill) MX_TRY(rings_fill(pipeline, request));
-    batches_settle(pipeline, request->warmup * options.grad_accum, &out->stats);
     mx_pipeline_rest(pipeline); /* what was waited for here belongs to no step */
     mx_pipeline_stats_reset(pipeline);
     MX_TRY(mx_group_barrier(options.group)); /* all begin together */
     const uint64_t begin_ns = mx_clock_ns(), carried_ns = mx_dist_carried_ns(job->dist);
-    MX_TRY(steps_run(trainer, request, request->steps, &windows, out));
+    MX_TRY(steps_run(trainer, request, request->steps, out));
+    const uint64_t end_ns = mx_clock_ns();
     out->carried_ns = (double)(mx_dist_carried_ns(job->dist) - carried_ns);
-    batches_settle(pipeline, request->steps * options.grad_accum, &out->stats);
+    figures_take(trainer, out);
     mx_pipeline_levels(pipeline, &out->levels);
     mx_pipeline_memory_stats(pipeline, &out->memory);
-    mx_pipeline_advice_input(pipeline, &input);
-    out->advice_count = mx_advice_find(&input, out->advice);
-    out->load_on_data = input.load_on_data;
     out->sharing = two && options.flow.share != MX_SHARE_OFF;
     out->shares = mx_trainer_state(trainer)->shares;
     if (fill) MX_TRY(rings_fill(pipeline, request));
-    out->wall_ns = (fill ? mx_clock_ns() : windows.edges_ns[windows.count - 1]) - begin_ns;
-    MX_TRY(spans_use(job, request, pipeline, &windows, limit, out));
+    out->wall_ns = (fill ? mx_clock_ns() : end_ns) - begin_ns;
+    MX_TRY(spans_use(job, request, pipeline, begin_ns, limit, out));
+    mx_pipeline_advice_input(pipeline, &input);
+    input.stats = out->stats;
+    input.levels = out->levels;
+    out->advice_count = mx_advice_find(&input, out->advice);
+    out->load_on_data = input.load_on_data;
 out:
     mx_trainer_destroy(trainer);
     return rc;

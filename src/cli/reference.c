@@ -29,6 +29,9 @@ const struct mx_reference_variable mx_reference_variables[] = {
      "Where the CUDA libraries are looked for, besides where the loader looks and /usr/local/cuda."},
     {"MYXTTS_CUDA_DRIVER, MYXTTS_CUDA_NVRTC, MYXTTS_CUDA_CUBLAS, MYXTTS_CUDA_NVML, MYXTTS_CUDA_NCCL",
      "Paths of libcuda, libnvrtc, libcublas, libnvidia-ml and libnccl, if they stand elsewhere."},
+    {"LANGUAGE, LC_ALL, LC_MESSAGES, LANG",
+     "Language of help pages and of what 'myxtts config' writes: Persian where they ask for fa, otherwise English. "
+     "Messages are in English."},
     {"NO_COLOR", "If set and not empty, messages on a terminal have no colours."},
     {"TMPDIR", "Folder of the made-up corpus of 'myxtts profile'. Without it: /tmp."},
     {NULL, NULL},

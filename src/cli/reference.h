@@ -12,14 +12,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/catalogue.h"
 #include "base/text.h"
 #include "cli/command.h"
 
-enum mx_reference_language { MX_REFERENCE_ENGLISH, MX_REFERENCE_PERSIAN };
+/* docs/en/options.md or docs/fa/options.md: Markdown of GitHub's kind. In Persian it reads from right to left. */
+int mx_reference_markdown(enum mx_words language, struct mx_text *out);
 
-/* docs/en/options.md or docs/fa/options.md: Markdown of GitHub's kind. The Persian page has its headings and
- * explanations in Persian, right to left, and the words of the tables as they are. */
-int mx_reference_markdown(enum mx_reference_language language, struct mx_text *out);
+/* All texts that the catalogue (base/catalogue.h) should have, as a template of gettext (.pot): for msgmerge. */
+int mx_reference_po(struct mx_text *out);
 
 /* docs/myxtts.1: for man(1). */
 int mx_reference_man(struct mx_text *out);
@@ -48,21 +49,7 @@ extern const struct mx_reference_variable mx_reference_variables[]; /* ends with
 /* Exit codes: "wrong usage or settings". NULL for numbers that it never ends with. */
 const char *mx_reference_exit_code(int code);
 
-/* Words of the page of flags and settings that come from no table. */
-struct mx_reference_words {
-    const char *title, *intro;
-    const char *commands, *command_column, *effect_column;
-    const char *usage, *examples;
-    const char *globals, *globals_intro;
-    const char *settings, *settings_intro;
-    const char *answers, *answers_intro;
-    const char *variables, *exits;
-};
-
-/* ---- Persian (reference_persian.c) ---- */
-
-extern const struct mx_reference_words mx_reference_words_persian;
-/* The Persian line of a command or of a section of the settings; NULL if there is none. */
-const char *mx_reference_persian(const char *name);
+/* Words of the page of flags and settings that come from no table (reference_markdown.c); ends with NULL. */
+extern const char *const mx_reference_words[];
 
 #endif

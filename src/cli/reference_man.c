@@ -46,7 +46,7 @@ static int flags_append(struct mx_text *out, const struct mx_option *options, si
     for (size_t i = 0; i < count; i++) {
         const struct mx_option *const o = &options[i];
         mx_text_release(&help);
-        MX_TRY(mx_option_words(o, &help));
+        MX_TRY(mx_option_words(o, MX_WORDS_ENGLISH, &help));
         mx_text_append(out, ".TP\n");
         if (o->letter != '\0') mx_text_append(out, "\\fB\\-%c\\fR, ", o->letter);
         mx_text_append(out, "\\fB\\-\\-");
@@ -102,16 +102,21 @@ out:
 static int setting_append(void *context, const struct mx_config_section *section, const struct mx_config_field *field)
 {
     struct mx_text *const out = context;
-    char name[128], expects[MX_CONFIG_EXPECTS_BYTES];
+    int rc = 0;
+    char name[128];
+    struct mx_text expects = {0};
+    MX_TRY(mx_config_expects(field, MX_WORDS_ENGLISH, &expects));
     snprintf(name, sizeof name, "%s.%s", section->name, field->key);
     tag_append(out, name);
     words_append(out, field->help);
-    mx_config_expects(field, expects);
     mx_text_append(out, " (");
-    words_append(out, expects);
+    words_append(out, expects.data);
     mx_text_append(out, "; default ");
     words_append(out, field->fallback[0] == '\0' ? "empty" : field->fallback);
-    return mx_text_append(out, ")\n");
+    rc = mx_text_append(out, ")\n");
+out:
+    mx_text_release(&expects);
+    return rc;
 }
 
 static void run_folder_append(struct mx_text *out)

@@ -2,11 +2,11 @@
  *
  * The page of all commands, flags and settings as Markdown, see reference.h.
  *
- * In Persian, explanations stand in <div dir="rtl"> and what comes from the tables stands between such blocks: it is
- * English, and mixed directions inside a table are hard to read.
+ * In Persian all but command lines stands in <div dir="rtl">.
  *
  * Memory: everything is appended to the caller's text.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,49 +15,98 @@
 #include "cli/settings.h"
 #include "myxtts/error.h"
 
-static const struct mx_reference_words english = {
-    .title = "All commands, flags and settings",
-    .intro =
-        "`make docs` writes this page from the tables of the program; `myxtts COMMAND --help` and `myxtts config` show "
-        "the same words. Long flags are written whole, as `--name value` or `--name=value`; flags and other arguments "
-        "may "
-        "be mixed, and `--` ends the flags.",
-    .commands = "Commands",
-    .command_column = "command",
-    .effect_column = "what it does",
-    .usage = "Usage:",
-    .examples = "Examples:",
-    .globals = "Flags of all commands",
-    .globals_intro = "They may stand before or after the name of the command.",
-    .settings = "Settings",
-    .settings_intro =
+enum word {
+    TITLE,
+    INTRO,
+    COMMANDS,
+    COMMAND_COLUMN,
+    EFFECT_COLUMN,
+    USAGE,
+    EXAMPLES,
+    FLAG_COLUMN,
+    DEFAULT_COLUMN,
+    MEANING_COLUMN,
+    KEY_COLUMN,
+    TAKES_COLUMN,
+    ACCEPTED_COLUMN,
+    REASON_COLUMN,
+    VARIABLE_COLUMN,
+    CODE_COLUMN,
+    GLOBALS,
+    GLOBALS_INTRO,
+    SETTINGS,
+    SETTINGS_INTRO,
+    FORMERLY,
+    ANSWERS,
+    ANSWERS_INTRO,
+    VARIABLES,
+    EXITS,
+};
+
+const char *const mx_reference_words[] = {
+    [TITLE] = "All commands, flags and settings",
+    [INTRO] =
+        "`make docs` writes this page from the tables of the program; `myxtts COMMAND --help` and `myxtts config` "
+        "show the same words, in Persian where `LANG` or `LC_MESSAGES` asks for it. Long flags are written whole, as "
+        "`--name value` or `--name=value`; flags and other "
+        "arguments may be mixed, and `--` ends the flags.",
+    [COMMANDS] = "Commands",
+    [COMMAND_COLUMN] = "command",
+    [EFFECT_COLUMN] = "what it does",
+    [USAGE] = "Usage:",
+    [EXAMPLES] = "Examples:",
+    [FLAG_COLUMN] = "flag",
+    [DEFAULT_COLUMN] = "default",
+    [MEANING_COLUMN] = "meaning",
+    [KEY_COLUMN] = "key",
+    [TAKES_COLUMN] = "takes",
+    [ACCEPTED_COLUMN] = "accepted",
+    [REASON_COLUMN] = "because",
+    [VARIABLE_COLUMN] = "variable",
+    [CODE_COLUMN] = "code",
+    [GLOBALS] = "Flags of all commands",
+    [GLOBALS_INTRO] = "They may stand before or after the name of the command.",
+    [SETTINGS] = "Settings",
+    [SETTINGS_INTRO] =
         "Keys of a YAML file for `--config`, each also as `--set SECTION.KEY=VALUE`. A file needs only the keys that "
-        "differ "
-        "from the defaults; `myxtts config --output my.yaml` writes one with all of them. Former names are understood, "
-        "with a warning that tells the present one. A key that does not exist is an error with its line and the "
-        "nearest one "
-        "that does.",
-    .answers = "Keys that only have an answer",
-    .answers_intro =
-        "What these keys of earlier settings files ask for is always so. The value named here is accepted, and the "
-        "log says why it changes nothing; any other is refused with the reason.",
-    .variables = "Environment variables",
-    .exits = "Exit codes",
+        "differ from the defaults; `myxtts config --output my.yaml` writes one with all of them. Former names are "
+        "understood, with a warning that tells the present one. A key that does not exist is an error with its line "
+        "and "
+        "the nearest one that does.",
+    [FORMERLY] = "Formerly {0}.",
+    [ANSWERS] = "Keys that only have an answer",
+    [ANSWERS_INTRO] =
+        "What these keys of earlier settings files ask for is always so. The value named here is accepted, "
+        "and the log says why it changes nothing; any other is refused with the reason.",
+    [VARIABLES] = "Environment variables",
+    [EXITS] = "Exit codes",
+    NULL,
 };
 
 struct page {
-    enum mx_reference_language language;
-    const struct mx_reference_words *words;
+    enum mx_words language;
     struct mx_text *out;
 };
 
 /* ---- pieces ---- */
 
-/* Text of a table or paragraph: what Markdown would take as its own is escaped. */
-static void words_append(struct mx_text *out, const char *text)
+static const char *text_of(const struct page *p, const char *english)
 {
+    return mx_catalogue_find(p->language, english);
+}
+
+static const char *word_of(const struct page *p, enum word word)
+{
+    return text_of(p, mx_reference_words[word]);
+}
+
+/* A paragraph: what Markdown would take as its own is escaped, but not between `…`, where it is code. */
+static void paragraph_append(struct mx_text *out, const char *text)
+{
+    bool code = false;
     for (; *text != '\0'; text++) {
-        if (strchr("|*<\\", *text) != NULL) mx_text_append(out, "\\");
+        code ^= *text == '`';
+        if (!code && strchr("|*<\\", *text) != NULL) mx_text_append(out, "\\");
         if (*text == '\n')
             mx_text_append(out, "\n\n");
         else
@@ -65,37 +114,59 @@ static void words_append(struct mx_text *out, const char *text)
     }
 }
 
-/* A code span that stands in a table. */
-static void code_append(struct mx_text *out, const char *text)
+/* The same in a table, where bars are escaped in code, too. */
+static void words_append(struct mx_text *out, const char *text)
 {
-    mx_text_append(out, "`");
-    for (; *text != '\0'; text++) mx_text_append(out, "%s%c", *text == '|' ? "\\" : "", *text);
-    mx_text_append(out, "`");
+    bool code = false;
+    for (; *text != '\0'; text++) {
+        code ^= *text == '`';
+        mx_text_append(out, "%s%c", strchr(code ? "|" : "|*<\\", *text) != NULL ? "\\" : "", *text);
+    }
 }
 
-/* Explanations and headings, in the direction of the language. */
+/* A code span. Between Persian words one that begins with a dash needs U+200E before it. */
+static void code_append(const struct page *p, const char *text)
+{
+    mx_text_append(p->out, "%s`", p->language == MX_WORDS_PERSIAN && text[0] == '-' ? "\u200e" : "");
+    for (; *text != '\0'; text++) mx_text_append(p->out, "%s%c", *text == '|' ? "\\" : "", *text);
+    mx_text_append(p->out, "`");
+}
+
+/* A default: in Persian, what is to be typed as it is stands as code. */
+static void fallback_append(const struct page *p, const char *fallback, bool in_words)
+{
+    if (p->language == MX_WORDS_PERSIAN && !in_words && fallback[0] != '\0')
+        code_append(p, fallback);
+    else
+        words_append(p->out, text_of(p, fallback));
+}
+
+/* The head of a table. */
+static void table_begin(const struct page *p, const enum word *columns, size_t count)
+{
+    for (size_t i = 0; i < count; i++) mx_text_append(p->out, "| %s ", word_of(p, columns[i]));
+    mx_text_append(p->out, "|\n");
+    for (size_t i = 0; i < count; i++) mx_text_append(p->out, "|---");
+    mx_text_append(p->out, "|\n");
+}
+#define TABLE(p, ...)                                                                                                  \
+    table_begin(p, (const enum word[]){__VA_ARGS__}, sizeof((const enum word[]){__VA_ARGS__}) / sizeof(enum word))
+
+/* What is read from right to left in Persian: all but command lines. */
 static void prose_begin(const struct page *p)
 {
-    if (p->language == MX_REFERENCE_PERSIAN) mx_text_append(p->out, "<div dir=\"rtl\">\n\n");
+    if (p->language == MX_WORDS_PERSIAN) mx_text_append(p->out, "<div dir=\"rtl\">\n\n");
 }
 
 static void prose_end(const struct page *p)
 {
-    if (p->language == MX_REFERENCE_PERSIAN) mx_text_append(p->out, "</div>\n\n");
+    if (p->language == MX_WORDS_PERSIAN) mx_text_append(p->out, "</div>\n\n");
 }
 
 static void heading(const struct page *p, int level, const char *text, const char *below)
 {
-    prose_begin(p);
     mx_text_append(p->out, "%.*s %s\n\n", level, "####", text);
     if (below[0] != '\0') mx_text_append(p->out, "%s\n\n", below);
-    prose_end(p);
-}
-
-static const char *summary_of(const struct page *p, const char *name, const char *own)
-{
-    const char *const persian_line = p->language == MX_REFERENCE_PERSIAN ? mx_reference_persian(name) : NULL;
-    return persian_line != NULL ? persian_line : own;
 }
 
 /* ---- flags ---- */
@@ -104,18 +175,22 @@ static int flags_table(const struct page *p, const struct mx_option *options, si
 {
     int rc = 0;
     struct mx_text help = {0};
-    if (count > 0) mx_text_append(p->out, "| flag | default | meaning |\n|---|---|---|\n");
+    if (count == 0) goto out;
+    TABLE(p, FLAG_COLUMN, DEFAULT_COLUMN, MEANING_COLUMN);
     for (size_t i = 0; i < count; i++) {
         const struct mx_option *const o = &options[i];
-        char name[96];
+        char name[96], letter[3] = {'-', o->letter, '\0'};
         mx_text_release(&help);
-        MX_TRY(mx_option_words(o, &help));
+        MX_TRY(mx_option_words(o, p->language, &help));
         snprintf(name, sizeof name, "--%s%s%s", o->name, o->value == NULL ? "" : " ", o->value == NULL ? "" : o->value);
         mx_text_append(p->out, "| ");
-        if (o->letter != '\0') mx_text_append(p->out, "`-%c`, ", o->letter);
-        code_append(p->out, name);
+        if (o->letter != '\0') {
+            code_append(p, letter);
+            mx_text_append(p->out, p->language == MX_WORDS_PERSIAN ? "، " : ", ");
+        }
+        code_append(p, name);
         mx_text_append(p->out, " | ");
-        words_append(p->out, o->fallback == NULL ? "" : o->fallback);
+        if (o->fallback != NULL) fallback_append(p, o->fallback, mx_option_fallback_is_words(o->fallback));
         mx_text_append(p->out, " | ");
         words_append(p->out, help.data);
         mx_text_append(p->out, " |\n");
@@ -132,22 +207,21 @@ static int command_append(const struct page *p, const struct mx_command *command
     const struct mx_option_page *const page = &command->page;
     char title[64];
     snprintf(title, sizeof title, "`%s`", page->command);
-    heading(p, 3, title, p->language == MX_REFERENCE_PERSIAN ? summary_of(p, command->name, "") : "");
-    words_append(p->out, page->description);
-    mx_text_append(p->out, "\n\n");
     prose_begin(p);
-    mx_text_append(p->out, "%s\n\n", p->words->usage);
+    heading(p, 3, title, "");
+    paragraph_append(p->out, text_of(p, page->description));
+    mx_text_append(p->out, "\n\n%s\n\n", word_of(p, USAGE));
     prose_end(p);
     mx_text_append(p->out, "    %s%s%s%s\n\n", page->command, command->option_count > 0 ? " [OPTIONS]" : "",
                    page->operands == NULL ? "" : " ", page->operands == NULL ? "" : page->operands);
-    MX_TRY(flags_table(p, command->options, command->option_count));
-    if (page->example_count == 0) goto out;
     prose_begin(p);
-    mx_text_append(p->out, "%s\n\n", p->words->examples);
+    MX_TRY(flags_table(p, command->options, command->option_count));
+    if (page->example_count > 0) mx_text_append(p->out, "%s\n\n", word_of(p, EXAMPLES));
     prose_end(p);
+    if (page->example_count == 0) goto out;
     mx_text_append(p->out, "```\n");
     for (size_t i = 0; i < page->example_count; i++)
-        mx_text_append(p->out, "# %s\n%s\n", page->examples[i].effect, page->examples[i].command);
+        mx_text_append(p->out, "# %s\n%s\n", text_of(p, page->examples[i].effect), page->examples[i].command);
     rc = mx_text_append(p->out, "```\n\n");
 out:
     return rc;
@@ -159,11 +233,11 @@ static int commands_append(const struct page *p)
     size_t count = 0;
     const struct mx_command *const *const commands = mx_command_all(&count);
     prose_begin(p);
-    mx_text_append(p->out, "## %s\n\n| %s | %s |\n|---|---|\n", p->words->commands, p->words->command_column,
-                   p->words->effect_column);
+    mx_text_append(p->out, "## %s\n\n", word_of(p, COMMANDS));
+    TABLE(p, COMMAND_COLUMN, EFFECT_COLUMN);
     for (size_t i = 0; i < count; i++)
         mx_text_append(p->out, "| [`%s`](#myxtts-%s) | %s |\n", commands[i]->name, commands[i]->name,
-                       summary_of(p, commands[i]->name, commands[i]->page.summary));
+                       text_of(p, commands[i]->page.summary));
     mx_text_append(p->out, "\n");
     prose_end(p);
     for (size_t i = 0; i < count; i++) MX_TRY(command_append(p, commands[i]));
@@ -173,78 +247,95 @@ out:
 
 /* ---- settings ---- */
 
-static void field_append(struct mx_text *out, const struct mx_config_section *section, const struct mx_config_field *f)
+static int field_append(const struct page *p, const struct mx_config_section *section, const struct mx_config_field *f)
 {
-    char expects[MX_CONFIG_EXPECTS_BYTES];
-    mx_config_expects(f, expects);
-    mx_text_append(out, "| `%s.%s` | ", section->name, f->key);
-    if (f->fallback[0] == '\0')
-        mx_text_append(out, "\"\"");
-    else
-        words_append(out, f->fallback);
-    mx_text_append(out, " | ");
-    words_append(out, expects);
-    mx_text_append(out, " | ");
-    words_append(out, f->help);
+    int rc = 0;
+    struct mx_text expects = {0}, former = {0};
+    MX_TRY(mx_config_expects(f, p->language, &expects));
+    mx_text_append(p->out, "| `%s.%s` | ", section->name, f->key);
+    fallback_append(p, f->fallback[0] == '\0' ? "\"\"" : f->fallback, false);
+    mx_text_append(p->out, " | ");
+    words_append(p->out, expects.data);
+    mx_text_append(p->out, " | ");
+    words_append(p->out, text_of(p, f->help));
     for (const struct mx_config_choice *c = f->choices; c != NULL && c->name != NULL; c++) {
         if (c->help == NULL) continue;
-        mx_text_append(out, " `%s`: ", c->name);
-        words_append(out, c->help);
-        mx_text_append(out, ".");
+        mx_text_append(p->out, " `%s`: ", c->name);
+        words_append(p->out, text_of(p, c->help));
+        mx_text_append(p->out, ".");
     }
     for (const char *const *alias = f->aliases; alias != NULL && *alias != NULL; alias++)
-        mx_text_append(out, "%s`%s`%s", alias == f->aliases ? " Formerly " : ", ", *alias, alias[1] == NULL ? "." : "");
-    mx_text_append(out, " |\n");
+        MX_TRY(mx_text_append(&former, "%s`%s`",
+                              alias == f->aliases               ? ""
+                              : p->language == MX_WORDS_PERSIAN ? "، "
+                                                                : ", ",
+                              *alias));
+    if (former.data != NULL) {
+        mx_text_append(p->out, " ");
+        mx_catalogue_say(p->out, p->language, mx_reference_words[FORMERLY], (const char *const[]){former.data});
+    }
+    rc = mx_text_append(p->out, " |\n");
+out:
+    mx_text_release(&expects);
+    mx_text_release(&former);
+    return rc;
 }
 
-static void settings_append(const struct page *p)
+static int settings_append(const struct page *p)
 {
-    heading(p, 2, p->words->settings, p->words->settings_intro);
+    int rc = 0;
+    heading(p, 2, word_of(p, SETTINGS), word_of(p, SETTINGS_INTRO));
     for (size_t s = 0; s < mx_settings_schema.count; s++) {
         const struct mx_config_section *const section = &mx_settings_schema.sections[s];
         char title[64];
         snprintf(title, sizeof title, "`%s`", section->name);
-        heading(p, 3, title, summary_of(p, section->name, section->help));
-        mx_text_append(p->out, "| key | default | takes | meaning |\n|---|---|---|---|\n");
-        for (size_t f = 0; f < section->count; f++) field_append(p->out, section, &section->fields[f]);
+        heading(p, 3, title, text_of(p, section->help));
+        TABLE(p, KEY_COLUMN, DEFAULT_COLUMN, TAKES_COLUMN, MEANING_COLUMN);
+        for (size_t f = 0; f < section->count; f++) MX_TRY(field_append(p, section, &section->fields[f]));
         mx_text_append(p->out, "\n");
     }
-    heading(p, 3, p->words->answers, p->words->answers_intro);
-    mx_text_append(p->out, "| key | accepted | because |\n|---|---|---|\n");
+    heading(p, 3, word_of(p, ANSWERS), word_of(p, ANSWERS_INTRO));
+    TABLE(p, KEY_COLUMN, ACCEPTED_COLUMN, REASON_COLUMN);
     for (size_t i = 0; i < mx_settings_schema.answer_count; i++) {
         const struct mx_config_answer *const answer = &mx_settings_schema.answers[i];
         mx_text_append(p->out, "| `%s` | %s | ", answer->name, answer->accepted == NULL ? "" : answer->accepted);
-        words_append(p->out, answer->reason);
+        words_append(p->out, text_of(p, answer->reason));
         mx_text_append(p->out, " |\n");
     }
     mx_text_append(p->out, "\n");
+out:
+    return rc;
 }
 
 /* ---- the page ---- */
 
-int mx_reference_markdown(enum mx_reference_language language, struct mx_text *out)
+int mx_reference_markdown(enum mx_words language, struct mx_text *out)
 {
     int rc = 0;
     size_t count = 0;
-    const struct page p = {language, language == MX_REFERENCE_PERSIAN ? &mx_reference_words_persian : &english, out};
+    const struct page p = {language, out};
     const struct mx_option *const globals = mx_command_globals(&count);
-    heading(&p, 1, p.words->title, p.words->intro);
+    prose_begin(&p);
+    heading(&p, 1, word_of(&p, TITLE), word_of(&p, INTRO));
+    prose_end(&p);
     MX_TRY(commands_append(&p));
-    heading(&p, 2, p.words->globals, p.words->globals_intro);
+    prose_begin(&p);
+    heading(&p, 2, word_of(&p, GLOBALS), word_of(&p, GLOBALS_INTRO));
     MX_TRY(flags_table(&p, globals, count));
-    settings_append(&p);
-    heading(&p, 2, p.words->variables, "");
-    mx_text_append(out, "| variable | meaning |\n|---|---|\n");
+    MX_TRY(settings_append(&p));
+    heading(&p, 2, word_of(&p, VARIABLES), "");
+    TABLE(&p, VARIABLE_COLUMN, MEANING_COLUMN);
     for (const struct mx_reference_variable *v = mx_reference_variables; v->name != NULL; v++) {
         mx_text_append(out, "| `%s` | ", v->name);
-        words_append(out, v->help);
+        words_append(out, text_of(&p, v->help));
         mx_text_append(out, " |\n");
     }
     mx_text_append(out, "\n");
-    heading(&p, 2, p.words->exits, "");
-    mx_text_append(out, "| code | meaning |\n|---|---|\n");
+    heading(&p, 2, word_of(&p, EXITS), "");
+    TABLE(&p, CODE_COLUMN, MEANING_COLUMN);
     for (int code = 0; mx_reference_exit_code(code) != NULL; code++)
-        mx_text_append(out, "| %d | %s |\n", code, mx_reference_exit_code(code));
+        mx_text_append(out, "| %d | %s |\n", code, text_of(&p, mx_reference_exit_code(code)));
+    if (language == MX_WORDS_PERSIAN) mx_text_append(out, "\n</div>\n");
     rc = out->failure;
 out:
     return rc;

@@ -97,6 +97,8 @@ static const struct mx_config_field data_fields[] = {
                     "What the symbols are: phonemes by espeak-ng, or the characters themselves.")},
     {MX_CONFIG_DOUBLE(DATA, min_seconds, 0, 3600, "0.4", "seconds", "Shorter recordings are left out.")},
     {MX_CONFIG_DOUBLE(DATA, max_seconds, 0, 3600, "20", "seconds", "Longer recordings are left out, never cut.")},
+    {MX_CONFIG_BOOL(DATA, allow_rejects, "false",
+                    "Train on a folder even if more than 5 % of its rows cannot be used.")},
     {MX_CONFIG_BOOL(DATA, caching, "true",
                     "Keep decoded recordings of a folder in the run folder, so that each is decoded once."),
      .aliases = caching_names},
@@ -173,13 +175,14 @@ static const struct mx_config_field pipeline_fields[] = {
         PIPELINE, allow_single, "false",
         "Do everything on one device where the two that were asked for are not there, and say so. Otherwise "
         "that is an error.")},
-    {MX_CONFIG_INT(PIPELINE, buffer_size, 1, 1000, "50", "batches",
-                   "Prepared batches that wait on the data device, ready to be trained on. 25: little memory; 50: the "
-                   "default; 100: much memory and a disk or a corpus of uneven speed. With auto_tune fewer are taken "
-                   "where the memory limit allows no more."),
+    {MX_CONFIG_INT(PIPELINE, buffer_size, 0, MX_PIPELINE_PREPARED, "0", "batches",
+                   "Prepared batches that wait on the data device, ready to be trained on. A number is what runs from "
+                   "the first step on: 25 for little memory, 100 for much memory and a disk or a corpus of uneven "
+                   "speed. 0: 50, or what the memory limit allows, of which auto_tune uses as many as the flow wants."),
      .aliases = buffer_names},
-    {MX_CONFIG_INT(PIPELINE, prefetch_buffer_size, 0, 64, "0", "batches",
-                   "Loaded batches that wait for the data device. 0: max(2, min(8, 64/batch size))."),
+    {MX_CONFIG_INT(PIPELINE, prefetch_buffer_size, 0, MX_PIPELINE_LOADED, "0", "batches",
+                   "Loaded batches that wait for the data device. A number is what runs from the first step on. 0: "
+                   "max(2, min(8, 64/batch size)), of which auto_tune uses as many as the flow wants."),
      .aliases = prefetch_names},
     {MX_CONFIG_DOUBLE(
          PIPELINE, model_start_delay, 0, 86400, "2", "seconds",
@@ -198,8 +201,8 @@ static const struct mx_config_field pipeline_fields[] = {
      .aliases = shape_names},
     {MX_CONFIG_BOOL(
          PIPELINE, auto_tune, "true",
-         "Workers and batches in flight follow the stage times measured in the first steps, within the memory "
-         "limits; the log says what was chosen and why."),
+         "What is not given of num_workers, buffer_size and prefetch_buffer_size follows the stage times that are "
+         "measured, from the first steps to the last one; the log says what was chosen, when and why."),
      .aliases = tune_names},
     {MX_CONFIG_BOOL(
         PIPELINE, overlap, "true",
@@ -229,6 +232,18 @@ static const struct mx_config_answer answers[] = {
     {"pin_memory", "true", "host memory for copies is always page-locked where the device gains from that"},
     {"deterministic", "true", "order and results are always a function of the seed, and that costs no speed"},
     {"enable_monitoring", "true", "step times, devices and memory are always watched"},
+    {"n_mels", "80", "mels always have 80 bands"},
+    {"min_audio_length", NULL, "'data.min_seconds' leaves shorter recordings out"},
+    {"max_text_length", NULL, "texts are never cut"},
+    {"max_mel_frames", NULL, "recordings are never cut; 'data.max_seconds' leaves longer ones out"},
+    {"use_phonemes", NULL, "'data.tokens' is phonemes or chars"},
+    {"tokenizer_type", NULL, "'data.tokens' is phonemes or chars"},
+    {"use_huber_loss", "false", "the mel loss is the mean distance; MODEL.md has all losses"},
+    {"huber_delta", NULL, "the mel loss is the mean distance; MODEL.md has all losses"},
+    {"use_label_smoothing", "false", "there is no stop token whose labels could be smoothed: durations are predicted"},
+    {"mel_label_smoothing", "0", "targets are the mels as they are"},
+    {"stop_label_smoothing", NULL, "there is no stop token: durations are predicted"},
+    {"stop_token_positive_weight", NULL, "there is no stop token: durations are predicted"},
     {"pipeline_depth", "2", "each stage on a device always works two batches ahead"},
 };
 
@@ -391,6 +406,12 @@ void mx_settings_resolve(struct mx_settings *settings)
 const char *mx_settings_backend_name(enum mx_settings_backend backend)
 {
     return backend_choices[backend].name;
+}
+
+int32_t mx_settings_buffer(const struct mx_settings *settings)
+{
+    const int64_t given = settings->pipeline.buffer_size;
+    return given > 0 ? (int32_t)given : MX_SETTINGS_BUFFER;
 }
 
 int32_t mx_settings_prefetch(const struct mx_settings *settings)

@@ -20,6 +20,7 @@
 
 /* Limits of memory isolation where none are given: those of the program that this one succeeds. */
 #define MX_SETTINGS_DATA_MEMORY_MB  8192
+#define MX_SETTINGS_BUFFER          50
 #define MX_SETTINGS_MODEL_MEMORY_MB 16384
 
 /* Section device. */
@@ -46,6 +47,7 @@ struct mx_settings_data {
     char language[8]; /* "auto": by the script of each text */
     enum mx_tokens_mode tokens;
     double min_seconds, max_seconds;
+    bool allow_rejects;
     bool caching;
     int64_t num_workers; /* 0: by the machine */
     double reference_seconds;
@@ -94,8 +96,8 @@ struct mx_settings_pipeline {
     char device[32], data_device[32], model_device[32]; /* "": not said */
     int64_t data_gpu, model_gpu;                        /* negative: not said */
     bool allow_single;
-    int64_t buffer_size;          /* prepared batches */
-    int64_t prefetch_buffer_size; /* loaded batches; 0: by the batch size, see mx_settings_prefetch */
+    int64_t buffer_size;          /* prepared batches; 0: not given, see mx_settings_buffer */
+    int64_t prefetch_buffer_size; /* loaded batches; 0: not given, see mx_settings_prefetch */
     double model_start_delay;
     bool memory_isolation, static_shapes, auto_tune, overlap;
     enum mx_share_mode share_work;
@@ -124,7 +126,9 @@ extern const struct mx_config_schema mx_settings_schema;
 void mx_settings_resolve(struct mx_settings *settings);
 
 const char *mx_settings_backend_name(enum mx_settings_backend backend); /* "auto" */
-/* Batches that are loaded ahead: the setting, or max(2, min(8, 64/batch size)). */
+/* Batches that are prepared ahead, at most: the setting, or MX_SETTINGS_BUFFER. */
+int32_t mx_settings_buffer(const struct mx_settings *settings);
+/* Batches that are loaded ahead, at most: the setting, or max(2, min(8, 64/batch size)). */
 int32_t mx_settings_prefetch(const struct mx_settings *settings);
 /* What happens to training recordings: the preset where `augment` is on, and whatever is set by itself. */
 struct mx_augment_options mx_settings_augment(const struct mx_settings *settings);

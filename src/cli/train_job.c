@@ -4,7 +4,6 @@
  */
 #include "cli/train_job.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +14,6 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/pool.h"
-#include "cli/command.h"
 #include "cli/train_observe.h"
 #include "cli/train_ranks.h"
 #include "corpus/packed.h"
@@ -26,46 +24,14 @@
 
 /* ---- the run folder ---- */
 
-int mx_train_folder_make(const char *path)
-{
-    int rc = 0;
-    char *const copy = mx_strdup(path);
-    if (copy == NULL) return MX_ERR_NO_MEMORY;
-    for (char *at = copy + 1;; at++) {
-        if (*at != '/' && *at != '\0') continue;
-        const char end = *at;
-        *at = '\0';
-        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
-            MX_RAISE(MX_ERR_IO, "choose a folder that can be written to", "cannot make the folder %s: %s", copy,
-                     strerror(errno));
-        *at = end;
-        if (end == '\0') break;
-    }
-out:
-    mx_free(copy);
-    return rc;
-}
-
-/* Has the folder a checkpoint? What a run left that ended before its first one does not count. */
-static bool run_exists(const char *checkpoints)
-{
-    bool found = false;
-    DIR *const list = opendir(checkpoints);
-    if (list == NULL) return false;
-    for (const struct dirent *entry = readdir(list); entry != NULL && !found; entry = readdir(list))
-        found = strncmp(entry->d_name, "step-", 5) == 0;
-    closedir(list);
-    return found;
-}
-
 int mx_train_job_failed(const struct mx_train_job *job, int code)
 {
     struct mx_text hint = {0};
-    char *const checkpoints = job->run == NULL ? NULL : mx_format("%s/" MX_CHECKPOINT_FOLDER, job->run);
+    bool saved = false;
     const struct mx_error failure = *mx_error_last();
-    if (checkpoints == NULL || job->trainer == NULL || code == MX_ERR_INTERRUPTED) goto out;
+    if (job->run == NULL || job->trainer == NULL || code == MX_ERR_INTERRUPTED) goto out;
     mx_text_append(&hint, "%s%s", failure.hint, failure.hint[0] != '\0' ? "; " : "");
-    if (run_exists(checkpoints)) {
+    if (mx_train_folder_saved(job->run, &saved) == 0 && saved) {
         mx_text_append(&hint, "the last checkpoint is good: 'myxtts train --resume ");
         mx_text_append_shell(&hint, job->run);
         mx_text_append(&hint, "' goes on from it");
@@ -75,31 +41,16 @@ int mx_train_job_failed(const struct mx_train_job *job, int code)
     if (hint.failure == 0) mx_error_hint("%s", hint.data);
 out:
     mx_text_release(&hint);
-    mx_free(checkpoints);
     return code;
 }
 
-/* The folder of this run, with what belongs into it. */
+/* The folder of this run; rank 0 alone writes to it. */
 static int run_open(struct mx_train_job *job)
 {
-    int rc = 0;
-    char *checkpoints = NULL, *log = NULL;
     const bool resumed = job->request.resume != NULL;
     job->run = mx_strdup(resumed ? job->request.resume : job->request.output);
-    checkpoints = job->run == NULL ? NULL : mx_format("%s/" MX_CHECKPOINT_FOLDER, job->run);
-    log = checkpoints == NULL ? NULL : mx_format("%s/log.txt", job->run);
-    if (log == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    if (!mx_train_ranks_first(job)) goto out; /* rank 0 alone writes */
-    if (!resumed && run_exists(checkpoints)) {
-        MX_FAIL(MX_ERR_USAGE, NULL, "%s holds a run already", job->run);
-        MX_TRY(mx_error_hint("go on with '--resume %s', or choose another '--output'", job->run));
-    }
-    MX_TRY(mx_train_folder_make(checkpoints));
-    MX_TRY(mx_command_log_file(log));
-out:
-    mx_free(checkpoints);
-    mx_free(log);
-    return rc;
+    if (job->run == NULL) return MX_ERR_NO_MEMORY;
+    return mx_train_ranks_first(job) ? mx_train_folder_open(&job->folder, job->run, resumed) : 0;
 }
 
 /* ---- origin, corpus ---- */
@@ -109,7 +60,7 @@ static int origin_open(struct mx_train_job *job)
 {
     int rc = 0;
     const bool resumed = job->request.resume != NULL;
-    const struct mx_checkpoint_options options = {.previous = resumed, .foreign = !resumed};
+    const struct mx_checkpoint_options options = {.previous = resumed, .finite = resumed, .foreign = !resumed};
     const char *const path = resumed ? job->request.resume : job->request.init_from;
     if (path == NULL) return 0;
     MX_TRY(mx_checkpoint_open(path, &options, &job->origin));
@@ -214,13 +165,21 @@ static int dataset_open(struct mx_train_job *job)
     }
     options.row.tokens = job->vocabulary != NULL ? mx_vocabulary_mode(job->vocabulary) : d->tokens;
     options.row.vocabulary = job->vocabulary;
+    job->list_version_1 = job->request.resume != NULL && mx_train_state_list_1(job->origin);
+    options.list_version_1 = job->list_version_1;
     if (job->run != NULL && d->caching && !mx_packed_detect(d->train_data)) {
         cache = mx_format("%s/corpus.pack", job->run);
         if (cache == NULL) MX_TRY(MX_ERR_NO_MEMORY);
         options.cache = cache;
-        options.cache_others = !mx_train_ranks_first(job);
+        /* Before it is known whether the run goes on, its cache is not changed. */
+        options.cache_others = !mx_train_ranks_first(job) || job->request.resume != NULL;
     }
     MX_TRY(mx_dataset_open(&options, &job->dataset));
+    if (job->request.resume == NULL) goto out;
+    if (mx_checkpoint_state(job->origin)->data_fingerprint != mx_dataset_fingerprint(job->dataset))
+        MX_RAISE(MX_ERR_DATA, "put the corpus back as it was, or begin a new run with '--init-from' and these weights",
+                 "the training data is not that of the run: rows, lengths or their split have changed");
+    if (cache != NULL && mx_train_ranks_first(job)) mx_dataset_cache_begin(job->dataset, cache);
 out:
     mx_free(cache);
     return rc;
@@ -293,7 +252,9 @@ static int options_choose(struct mx_train_job *job)
     const double delay = mx_device_pair_multi(&job->devices) && p->overlap ? 0 : p->model_start_delay;
     const struct mx_trainer_flow flow = {.data_device = job->devices.data,
                                          .workers_max = tuned && most > workers ? most : (int32_t)workers,
-                                         .buffer = (int32_t)p->buffer_size,
+                                         .buffer = mx_settings_buffer(&job->settings),
+                                         .buffer_given = p->buffer_size > 0,
+                                         .prefetch_given = p->prefetch_buffer_size > 0,
                                          .sequential = !p->overlap,
                                          .auto_tune = p->auto_tune,
                                          .static_shapes = p->static_shapes,
@@ -377,9 +338,9 @@ int mx_train_job_open(struct mx_train_job *job, bool dry)
         MX_RAISE(MX_ERR_USAGE,
                  "name a data and a model device ('--data-gpu 0 --model-gpu 1'), or leave '--share-work on' out",
                  "work can be shared between two devices only, and there is one, %s", mx_device_name(job->device));
+    if (!dry) MX_TRY(run_open(job)); /* before its newest checkpoint is looked for */
     MX_TRY(origin_open(job));
     MX_TRY(origin_size_check(job));
-    if (!dry) MX_TRY(run_open(job));
     MX_TRY(dataset_open(job));
     MX_TRY(mx_train_ranks_compare(job));
     MX_TRY(options_choose(job));
@@ -391,11 +352,21 @@ out:
 
 /* ---- start ---- */
 
-static int settings_keep(struct mx_train_job *job)
+/* Nothing can refuse the run any more: what it needs is written. */
+static int run_accept(struct mx_train_job *job, int64_t step)
 {
-    char *const path = mx_format("%s/config.yaml", job->run);
-    const int rc = path == NULL ? MX_ERR_NO_MEMORY : mx_config_write(&mx_settings_schema, &job->settings, path);
-    mx_free(path);
+    int rc = 0;
+    char *const config = mx_format("%s/config.yaml", job->run), *const metrics =
+                                                                    mx_format("%s/metrics.jsonl", job->run);
+    if (config == NULL || metrics == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_train_folder_accept(&job->folder));
+    MX_TRY(mx_config_write(&mx_settings_schema, &job->settings, config));
+    if (job->request.resume == NULL) MX_TRY(mx_train_job_voices(job));
+    MX_TRY(mx_metrics_open(metrics, step, &job->metrics));
+    mx_metrics_plan(job->metrics, job->steps);
+out:
+    mx_free(config);
+    mx_free(metrics);
     return rc;
 }
 
@@ -441,13 +412,12 @@ uint64_t mx_train_job_host_bytes(const struct mx_train_job *job)
 int mx_train_job_start(struct mx_train_job *job)
 {
     int rc = 0;
-    char *metrics = NULL, need[MX_BYTES_TEXT_BYTES];
+    char need[MX_BYTES_TEXT_BYTES];
     struct mx_trainer_state state;
     const bool first = mx_train_ranks_first(job);
-    if (first) MX_TRY(settings_keep(job));
     MX_TRY(words_make(job));
-    MX_TRY(normaliser_choose(job));
-    if (first && job->request.resume == NULL) MX_TRY(mx_train_job_voices(job));
+    MX_TRY(normaliser_choose(job)); /* which loads many recordings: what is damaged shows */
+    if (first && job->request.resume == NULL) MX_TRY(mx_train_job_rejects(job));
     mx_info("%s: %" PRIu32 " utterances to train on, %" PRIu32 " for validation; %.1f M parameters, %s on %s (%s)",
             job->run, job->plan.utterances, job->plan.validation, (double)job->plan.model.parameters * 1e-6,
             mx_bytes_text(job->plan.device_bytes, need), mx_device_name(job->device),
@@ -460,24 +430,24 @@ int mx_train_job_start(struct mx_train_job *job)
     mx_info("Creating model on device: /%s", mx_device_logical(job->device));
     MX_TRY(mx_trainer_create(&job->options, &job->trainer));
     job->host = mx_alloc(1, (size_t)mx_train_job_host_bytes(job));
-    metrics = mx_format("%s/metrics.jsonl", job->run);
-    if (job->host == NULL || metrics == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (job->host == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_train_job_restore(job, &state));
     if (first) {
         MX_TRY(mx_train_job_samples_open(job));
-        MX_TRY(mx_metrics_open(metrics, state.step, &job->metrics));
-        mx_metrics_plan(job->metrics, job->steps);
+        MX_TRY(run_accept(job, state.step));
+        MX_TRY(mx_train_job_rejects(job));
     }
     MX_TRY(mx_trainer_start(job->trainer, &state));
+    mx_train_buffers_say(job);
     if (job->request.resume != NULL)
         mx_info("going on after step %" PRId64 " of %" PRId64 ", epoch %" PRIu32, state.step, job->steps, state.epoch);
 out:
-    mx_free(metrics);
     return rc;
 }
 
 void mx_train_job_close(struct mx_train_job *job)
 {
+    const struct mx_error failure = *mx_error_last(); /* why it ends, whatever is said about files meanwhile */
     mx_metrics_close(job->metrics);
     mx_speak_destroy(job->speak);
     mx_extract_destroy(job->pictures);
@@ -491,5 +461,7 @@ void mx_train_job_close(struct mx_train_job *job)
     mx_free(job->host);
     mx_free(job->words);
     mx_free(job->speakers);
+    mx_train_folder_close(&job->folder);
     mx_free(job->run);
+    if (failure.code != 0) mx_error_restore(&failure);
 }

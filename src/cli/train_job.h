@@ -4,8 +4,9 @@
  *
  * Run folder:
  *
+ *     myxtts.lock      train_folder.h
  *     config.yaml      the resolved settings
- *     log.txt          everything from info on, with times
+ *     log.txt          everything from info on, with times, from the start of the program
  *     metrics.jsonl    train/metrics.h
  *     checkpoints/     checkpoint/checkpoint.h
  *     run.json         observe/run.h
@@ -14,6 +15,7 @@
  * it is off report.html      observe/page.h, when a run has ended voices/          one recording of each speaker, by
  * number, that tells `myxtts synth` whose voice it is corpus.pack      decoded recordings of a folder
  * (corpus/dataset.h), unless caching is off
+ *     rejects.tsv      rows that are left out, and why (corpus/check.h); only if there are any
  *
  * Memory: a job owns everything that it opened; mx_train_job_close releases it, also after a failure.
  */
@@ -21,17 +23,20 @@
 #define MX_CLI_TRAIN_JOB_H
 
 #include <inttypes.h>
+#include <stdatomic.h>
 
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/pipeline_options.h"
 #include "cli/settings.h"
+#include "cli/train_folder.h"
 #include "dist/dist.h"
 #include "speech/speak.h"
 #include "train/metrics.h"
 #include "train/trainer.h"
 
 /* Of a run folder. */
+#define MX_TRAIN_REJECTS  "rejects.tsv"
 #define MX_TRAIN_VOICE    "voices/%03zu.wav"
 #define MX_TRAIN_SAMPLES  "samples/step-%08" PRId64
 #define MX_TRAIN_RECORDED "samples/recorded/%03" PRId64 ".wav"
@@ -51,14 +56,17 @@ struct mx_train_request {
 
 struct mx_train_job {
     struct mx_train_request request;
-    struct mx_settings settings; /* resolved; the caller's to release */
-    char *run;                   /* the folder; NULL: none (dry run) */
+    struct mx_settings settings;   /* resolved; the caller's to release */
+    char *run;                     /* the folder; NULL: none (dry run) */
+    struct mx_train_folder folder; /* the same, as its writer has it: rank 0 */
     struct mx_device_pair devices;
     struct mx_device *device;         /* of the pair, the one that trains */
     struct mx_checkpoint *origin;     /* of resume and init_from */
     struct mx_vocabulary *vocabulary; /* of the origin; NULL: the corpus has its own */
     struct mx_dist *dist;             /* the ranks of the run; NULL: this process alone (train_ranks.h) */
     struct mx_dataset *dataset;
+    bool list_version_1; /* of its list, since the run began with that; struct mx_dataset_options */
+    uint32_t rejected;   /* its rows that cannot be used, as far as it was said */
     struct mx_trainer_options options;
     struct mx_trainer_plan plan;
     int64_t steps; /* the last one of the run */
@@ -77,21 +85,25 @@ struct mx_train_job {
     double best;
     uint64_t best_step;
     struct mx_trainer_evaluation evaluation;
+    bool evaluation_due;     /* that of the last step is not complete: a signal came */
+    const atomic_bool *stop; /* while it runs: set by a signal */
+    int64_t saved_step;      /* of the newest checkpoint; 0: there is none */
+    uint64_t save_again_ns;  /* the last one could not be saved: when to try again; 0: it could */
 };
 
 /* Opens devices, origin and corpus and makes the plan; takes no large memory. job->settings and job->request are set.
  * Devices that are open already stay. A run folder is made or found unless `dry`. */
 int mx_train_job_open(struct mx_train_job *job, bool dry);
-/* Takes the memory and gets everything ready for the next step. */
+/* Takes the memory and gets everything ready for the next step. The run folder is written to from here on. */
 int mx_train_job_start(struct mx_train_job *job);
 /* After a failure while it trained: the hint also tells how to go on, or that there is nothing to go on from. */
 int mx_train_job_failed(const struct mx_train_job *job, int code);
 void mx_train_job_close(struct mx_train_job *job);
 uint64_t mx_train_job_host_bytes(const struct mx_train_job *job); /* of job->host, by the plan */
-int mx_train_folder_make(const char *path);                       /* with all folders above it */
 
 /* Steps until the end, a signal or the time limit, saving and evaluating on the way. MX_ERR_INTERRUPTED after a signal,
- * when everything is saved. */
+ * when everything is saved. What cannot be written on the way (full disk) does not end the run; a checkpoint that
+ * cannot be written at its end does, with MX_ERR_IO. */
 int mx_train_job_run(struct mx_train_job *job);
 
 /* ---- train_plan.c ---- */
@@ -116,6 +128,10 @@ int mx_train_plan_say(const struct mx_train_job *job); /* the same, into the log
 /* 0 if the plan fits. Otherwise MX_ERR_BUDGET, and the hint has what would fit: each remedy was planned, too. */
 int mx_train_plan_check(const struct mx_train_job *job);
 
+/* ---- train_buffers.c ---- */
+/* Buffers and workers of the flow: which were given, which are chosen. After the trainer was started. */
+void mx_train_buffers_say(const struct mx_train_job *job);
+
 /* ---- train_samples.c ---- */
 /* What speaking samples takes besides the trainer's plan; all 0: none will be spoken. */
 struct mx_train_samples_plan {
@@ -126,14 +142,21 @@ int mx_train_job_samples_plan(const struct mx_train_job *job, const struct mx_tr
                               struct mx_train_samples_plan *out);
 /* Gets ready to speak samples, if there will be any. After the trainer was made. */
 int mx_train_job_samples_open(struct mx_train_job *job);
-/* Speaks them into samples/step-N. */
+/* Speaks them into samples/step-N. What cannot be written is a warning. MX_ERR_INTERRUPTED when a signal comes. */
 int mx_train_job_samples(struct mx_train_job *job);
+
+/* ---- train_rejects.c ---- */
+/* Lists the rows that cannot be used, if there are more than the last time, and says why. MX_ERR_DATA when there are
+ * too many of a folder. */
+int mx_train_job_rejects(struct mx_train_job *job);
 
 /* ---- train_voices.c ---- */
 /* Writes voices/ of a new run. Corpora of features have no sound: then there is nothing to write. */
 int mx_train_job_voices(struct mx_train_job *job);
 
 /* ---- train_state.c ---- */
+/* Was the run of a checkpoint begun with version 1 of the list of utterances (struct mx_dataset_options)? */
+bool mx_train_state_list_1(const struct mx_checkpoint *checkpoint);
 int mx_train_job_save(struct mx_train_job *job, bool best);
 /* Weights, and in a resumed run everything else, from the origin; *state gets where the run was. */
 int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *state);

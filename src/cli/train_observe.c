@@ -5,6 +5,7 @@
 #include "cli/train_observe.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -53,13 +54,6 @@ static double corpus_seconds(const struct mx_dataset *dataset)
     return samples / MX_AUDIO_RATE;
 }
 
-static void left_out_count(const struct mx_dataset *dataset, uint32_t counts[MX_REJECT_COUNT])
-{
-    enum mx_reject reject;
-    const char *id;
-    for (uint32_t row = 0; mx_dataset_left_out(dataset, &row, &id, &reject);) counts[reject]++;
-}
-
 /* The texts that samples are spoken of, for those who listen to them. */
 static int samples_name(struct mx_train_observer *o)
 {
@@ -97,7 +91,6 @@ static int facts_find(struct mx_train_observer *o)
     o->folder = mx_strdup(whole != NULL ? whole : job->run);
     free(whole);
     if (o->folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    left_out_count(job->dataset, o->left_out);
     o->run = (struct mx_run){.started = (double)time(NULL),
                              .first_step = mx_trainer_state(job->trainer)->step,
                              .steps = job->steps,
@@ -152,16 +145,17 @@ static void run_write(struct mx_train_observer *o, enum mx_run_state state, cons
     struct mx_advice advice[MX_ADVICE_KINDS];
     struct mx_pipeline_levels levels;
     struct mx_run *const run = &o->run;
+    mx_dataset_reject_counts(o->job->dataset, o->left_out);
     run->state = state;
     run->failure = failure;
     run->step = mx_trainer_state(job->trainer)->step;
     devices_look(o);
-    mx_pipeline_stats(pipeline, &run->flow);
+    run->flow = *mx_trainer_stats(job->trainer); /* as in the last line of metrics.jsonl */
     mx_pipeline_levels(pipeline, &levels);
     run->workers = levels.workers_active;
     run->has_flow = run->flow.step_ns.count > 0;
     run->advice = advice;
-    run->advice_count = run->has_flow ? mx_pipeline_advise(pipeline, advice) : 0;
+    run->advice_count = run->has_flow ? mx_pipeline_advise(pipeline, &run->flow, advice) : 0;
     run->has_best = job->has_best;
     run->best_step = (int64_t)job->best_step;
     run->best_mel_db = job->best;
@@ -269,7 +263,8 @@ static void evaluation_send(struct mx_train_observer *o, int64_t step)
         {"spoken/pitch_semitones", e->pitch_error},
     };
     mx_events_scalars(o->events, step, losses, sizeof losses / sizeof losses[0]);
-    if (e->spoken > 0) mx_events_scalars(o->events, step, spoken, sizeof spoken / sizeof spoken[0]);
+    for (size_t i = 0; i < sizeof spoken / sizeof spoken[0]; i++)
+        if (isfinite(spoken[i].value)) mx_events_scalars(o->events, step, &spoken[i], 1);
 }
 
 /* What the evaluation left in its folder. */

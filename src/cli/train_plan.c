@@ -40,6 +40,12 @@ int mx_train_plan_needs(const struct mx_train_job *job, const struct mx_trainer_
     return rc;
 }
 
+/* May the buffer be smaller than it is? A number that was given is what runs, or what is refused. */
+static bool buffer_chosen(const struct mx_train_job *job)
+{
+    return job->settings.pipeline.auto_tune && !job->options.flow.buffer_given;
+}
+
 struct mx_device *mx_train_plan_short(const struct mx_train_job *job, const struct mx_train_needs *needs)
 {
     if (needs->model > left_on(job->devices.model)) return job->devices.model;
@@ -67,8 +73,7 @@ static const double rooms[] = {MX_SHARE_MOST, 0.5, 0.375, 0.25, 0.125}; /* parts
 static bool data_fits(const struct mx_train_job *job, struct mx_trainer_options options, struct mx_trainer_plan *plan)
 {
     struct mx_train_needs needs;
-    if (job->settings.pipeline.auto_tune && options.flow.buffer > MX_TRAIN_BUFFER_LEAST)
-        options.flow.buffer = MX_TRAIN_BUFFER_LEAST;
+    if (buffer_chosen(job) && options.flow.buffer > MX_TRAIN_BUFFER_LEAST) options.flow.buffer = MX_TRAIN_BUFFER_LEAST;
     if (mx_trainer_plan(&options, plan) < 0 || mx_train_plan_needs(job, plan, true, &needs) < 0) return false;
     return needs.data <= left_on(job->devices.data);
 }
@@ -143,7 +148,7 @@ int mx_train_plan_make(struct mx_train_job *job, bool dry)
     struct mx_device *device = NULL;
     MX_TRY(sharing_fit(job));
     MX_TRY(plan_try(job, &device));
-    if (device != NULL && job->settings.pipeline.auto_tune && job->options.flow.buffer > MX_TRAIN_BUFFER_LEAST)
+    if (device != NULL && buffer_chosen(job) && job->options.flow.buffer > MX_TRAIN_BUFFER_LEAST)
         MX_TRY(buffer_fit(job, &device));
     if (device != NULL && !dry) MX_TRY(mx_train_plan_check(job));
 out:
@@ -225,8 +230,13 @@ int mx_train_plan_text(const struct mx_train_job *job, struct mx_text *out)
     }
     row(out, "checkpoints", mx_train_job_host_bytes(job));
     row(out, "all together", host + mx_train_job_host_bytes(job));
-    mx_text_append(out, "Batches: %d loaded, %d prepared", (int)p->host_slots, (int)p->data_slots);
-    if (mx_device_pair_multi(pair)) mx_text_append(out, ", %d on the model device", (int)p->model_slots);
+    const int loaded = (int)job->options.prefetch, held = mx_device_pair_multi(pair) ? 0 : job->options.grad_accum;
+    mx_text_append(out, "Batches: %d loaded and %d in loading, %d prepared", loaded, (int)p->host_slots - loaded,
+                   (int)p->data_slots - held);
+    if (mx_device_pair_multi(pair))
+        mx_text_append(out, ", %d on the model device", (int)p->model_slots);
+    else
+        mx_text_append(out, " and %d trained on", held);
     mx_text_append(out, "\n");
     return out->failure;
 }

@@ -170,7 +170,7 @@ int mx_train_ranks_follow(struct mx_train_job *job)
     struct mx_interrupt interrupt;
     struct mx_trainer_report report;
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
-    const atomic_bool *const stop = mx_interrupt_watch(&interrupt);
+    const atomic_bool *const stop = mx_interrupt_watch(&interrupt, true);
     while (state->step < job->steps) {
         stopped = atomic_load(stop);
         MX_TRY(mx_train_ranks_agree(job, &stopped, &over));

@@ -2,7 +2,11 @@
  *
  * The loop of a training run, see train_job.h: step, tell, evaluate, save, until the end, a signal or the time limit.
  *
- * A signal ends the run after the step that is under way, saved. A second one ends the program at once.
+ * A signal ends the run after the step that is under way, saved. A second one ends the program at once. An evaluation
+ * does not hold it up: it is left, and made anew when the run goes on, so that nothing is missing in the end.
+ *
+ * A disk that is full for a while costs what could not be written meanwhile, never the run: files that grow get the
+ * rest when there is room again, a checkpoint is tried again at the next occasion. Only at the end it must be there.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -19,6 +23,8 @@
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 
+#define SAVE_AGAIN_NS UINT64_C(30000000000) /* after a checkpoint could not be saved */
+
 /* While an evaluation goes on, the status line tells of it. */
 static void evaluation_tell(void *context, double done)
 {
@@ -27,12 +33,25 @@ static void evaluation_tell(void *context, double done)
     mx_progress_add(job->progress, 0);
 }
 
+/* What free synthesis came to, as far as anything was spoken. */
+static void spoken_text(const struct mx_trainer_evaluation *e, char *out, size_t size)
+{
+    char pitch[32] = "–";
+    if (isfinite(e->pitch_error)) snprintf(pitch, sizeof pitch, "%.1f semitones", e->pitch_error);
+    if (isfinite(e->mel_db))
+        snprintf(out, size, "%.2f dB from the recordings, duration off by %.0f %%, pitch by %s", e->mel_db,
+                 100 * e->duration_error, pitch);
+    else
+        snprintf(out, size, "–");
+}
+
 /* Evaluates, tells, and remembers the best by the free-running distance, where every text could be spoken. */
 static int evaluation_run(struct mx_train_job *job, bool *best)
 {
     int rc = 0;
     const int64_t step = mx_trainer_state(job->trainer)->step;
     struct mx_trainer_evaluation *const e = &job->evaluation;
+    char spoken[160];
     *best = false;
     if (mx_trainer_validation_count(job->trainer) == 0) return 0;
     mx_dist_tick(job->dist);
@@ -40,13 +59,13 @@ static int evaluation_run(struct mx_train_job *job, bool *best)
     mx_dist_tick(job->dist);
     job->evaluated = true;
     if (e->utterances == 0) return 0;
-    MX_TRY(mx_metrics_evaluation(job->metrics, step, e));
     MX_TRY(mx_train_job_samples(job));
+    mx_metrics_evaluation(job->metrics, step, e);
     mx_train_observer_evaluation(job->observer);
-    mx_info("step %" PRId64 ": validation loss %.4f (mel %.4f, duration %.4f, pitch %.4f); spoken: %.2f dB from the "
-            "recordings, duration off by %.0f %%, pitch by %.1f semitones",
-            step, e->losses.total, e->losses.values[MX_LOSS_MEL], e->losses.values[MX_LOSS_DURATION],
-            e->losses.values[MX_LOSS_PITCH], e->mel_db, 100 * e->duration_error, e->pitch_error);
+    spoken_text(e, spoken, sizeof spoken);
+    mx_info("step %" PRId64 ": validation loss %.4f (mel %.4f, duration %.4f, pitch %.4f); spoken: %s", step,
+            e->losses.total, e->losses.values[MX_LOSS_MEL], e->losses.values[MX_LOSS_DURATION],
+            e->losses.values[MX_LOSS_PITCH], spoken);
     if (e->spoken < e->utterances) {
         mx_info("step %" PRId64 ": %" PRIu32 " of %" PRIu32 " would have become too long to be spoken", step,
                 e->utterances - e->spoken, e->utterances);
@@ -89,6 +108,13 @@ static bool warm_up(const struct mx_train_job *job, const atomic_bool *stop)
     return true;
 }
 
+/* The first batch came late: training begins only now. */
+static void start_tell(void *context)
+{
+    (void)context;
+    mx_info("✅ Model training has started");
+}
+
 /* ---- steps ---- */
 
 /* Has it been too long since the best evaluation? Steps count, not evaluations, so that resuming changes nothing. */
@@ -117,35 +143,129 @@ static void status_note(const struct mx_train_job *job, const struct mx_trainer_
                      mx_bytes_text(flow->model_bytes, used), mx_bytes_text(flow->model_limit_bytes, limit));
 }
 
-/* One step and what is due after it. *saved tells whether the state of now is on the disk. */
-static int step_run(struct mx_train_job *job, bool *saved, bool *enough)
+/* What the best evaluation was, should the newest one get lost. */
+struct best {
+    bool known;
+    double value;
+    uint64_t step;
+};
+
+/* Saves. A disk that is full does not end the run: *saved is false, and it is tried again. Then `before` is still the
+ * best of those that are on the disk. */
+static int save_try(struct mx_train_job *job, bool best, const struct best *before, bool *saved)
+{
+    mx_train_observer_flush(job->observer);
+    const int rc = mx_train_job_save(job, best);
+    *saved = rc == 0;
+    if (rc == 0 && job->save_again_ns != 0)
+        mx_info("step %" PRId64 ": checkpoints can be saved again", job->saved_step);
+    job->save_again_ns = 0;
+    if (rc != MX_ERR_IO && rc != MX_ERR_NOT_FOUND) return rc;
+    mx_warn("%s; training goes on, and saving is tried again", mx_error_last()->message);
+    mx_error_clear();
+    job->save_again_ns = mx_clock_ns() + SAVE_AGAIN_NS;
+    if (!best) return 0;
+    job->has_best = before->known;
+    job->best = before->value;
+    job->best_step = before->step;
+    return 0;
+}
+
+/* At the end of a run nothing is left to try. */
+static int save_last(struct mx_train_job *job, bool best)
+{
+    const int rc = mx_train_job_save(job, best);
+    if (rc != MX_ERR_IO && rc != MX_ERR_NOT_FOUND) return rc;
+    if (job->saved_step > 0)
+        return mx_error_hint("make room there; 'myxtts train --resume %s' then goes on from step %" PRId64
+                             ", the last one that is saved",
+                             job->run, job->saved_step);
+    return mx_error_hint("make room there, and begin again: no step of this run is saved");
+}
+
+/* The run ends because of the current error, between two steps: what it has learned so far is saved. */
+static int failure_save(struct mx_train_job *job, bool *saved)
+{
+    const struct mx_error failure = *mx_error_last();
+    const int64_t step = mx_trainer_state(job->trainer)->step;
+    if (*saved) return failure.code;
+    *saved = mx_train_job_save(job, false) == 0;
+    if (*saved)
+        mx_info("everything up to step %" PRId64 " is saved: 'myxtts train --resume %s' goes on", step, job->run);
+    else
+        mx_warn("step %" PRId64 " could not be saved: %s", step, mx_error_last()->message);
+    return mx_error_restore(&failure);
+}
+
+/* What is due after a step: an evaluation, a checkpoint. *saved tells whether the state of now is on the disk. */
+static int turn_finish(struct mx_train_job *job, bool evaluates, bool *saved, bool *enough)
 {
     int rc = 0;
     bool best = false;
+    const struct mx_settings_training *const t = &job->settings.training;
+    const struct best before = {job->has_best, job->best, job->best_step};
+    const int64_t step = mx_trainer_state(job->trainer)->step;
+    *saved = false;
+    if (evaluates) {
+        job->evaluation_due = true;
+        rc = evaluation_run(job, &best);
+        if (rc == MX_ERR_INTERRUPTED) { /* who called sees the signal, and saves that it is due */
+            mx_error_clear();
+            return 0;
+        }
+        MX_TRY(rc);
+        job->evaluation_due = false;
+        *enough = patience_over(job, step);
+    }
+    const bool again = job->save_again_ns != 0 && mx_clock_ns() >= job->save_again_ns;
+    if (step >= job->steps || *enough || best || again || step % t->save_every == 0)
+        MX_TRY(save_try(job, best, &before, saved));
+out:
+    return rc;
+}
+
+/* One step and what is due after it. */
+static int step_run(struct mx_train_job *job, bool *saved, bool *enough)
+{
+    int rc = 0;
     struct mx_trainer_report report;
     const struct mx_settings_training *const t = &job->settings.training;
     rc = mx_trainer_step(job->trainer, &report);
     if (rc == MX_ERR_INTERRUPTED) return 0; /* it waited for data: as if it had not begun */
     if (rc < 0) {
         const struct mx_error failure = *mx_error_last();
-        if (report.step_ns > 0) (void)mx_metrics_step(job->metrics, &report);
+        /* Ranks wait for each other while a step is under way: then there is nothing that could be read. */
+        const bool waits = job->options.group != NULL && report.frames > 0;
+        if (report.step_ns == 0) return waits ? failure.code : failure_save(job, saved);
+        mx_metrics_step(job->metrics, &report);
         return mx_error_restore(&failure);
     }
-    MX_TRY(mx_metrics_step(job->metrics, &report));
+    mx_metrics_step(job->metrics, &report);
+    if (mx_train_job_rejects(job) < 0) return failure_save(job, saved);
     mx_train_observer_step(job->observer, &report);
     status_note(job, &report);
     mx_progress_add(job->progress, 1);
-    const bool end = report.step >= job->steps;
-    if (end || (t->eval_every > 0 && report.step % t->eval_every == 0)) {
-        MX_TRY(evaluation_run(job, &best));
-        status_note(job, &report);
-        *enough = patience_over(job, report.step);
+    const bool evaluates = report.step >= job->steps || (t->eval_every > 0 && report.step % t->eval_every == 0);
+    if (turn_finish(job, evaluates, saved, enough) < 0) return failure_save(job, saved);
+    if (evaluates) status_note(job, &report);
+    return rc;
+}
+
+/* The time is over: looks once more at what was learned, unless that was just done or a signal comes, and saves. */
+static int late_finish(struct mx_train_job *job, bool *saved)
+{
+    int rc = 0;
+    bool best = false;
+    mx_info("the time limit of %g minutes is reached", job->settings.training.max_minutes);
+    if (*saved) return 0;
+    if (mx_trainer_state(job->trainer)->step > 0) {
+        rc = evaluation_run(job, &best);
+        if (rc == MX_ERR_INTERRUPTED) mx_error_clear();
+        if (rc != MX_ERR_INTERRUPTED) MX_TRY(rc);
     }
-    *saved = end || *enough || best || report.step % t->save_every == 0;
-    if (*saved) {
-        mx_train_observer_flush(job->observer);
-        MX_TRY(mx_train_job_save(job, best));
-    }
+    mx_progress_note(job->progress, "time limit");
+    MX_TRY(save_last(job, best));
+    *saved = true;
 out:
     return rc;
 }
@@ -160,46 +280,39 @@ int mx_train_job_run(struct mx_train_job *job)
 {
     int rc = 0;
     /* A new run that is interrupted before its first step is saved, too, so that it can be resumed. */
-    bool saved = job->request.resume != NULL, enough = false, started = false, late = false, stopped = false;
+    bool saved = job->request.resume != NULL, enough = false, late = false, stopped = false;
     struct mx_interrupt interrupt;
     const uint64_t begin = mx_clock_ns();
     const double limit = job->settings.training.max_minutes * 60e9;
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
-    if (state->step >= job->steps) {
+    if (state->step >= job->steps && !job->evaluation_due) {
         mx_info("step %" PRId64 " was the last one: nothing is left to do", state->step);
         return 0;
     }
-    const atomic_bool *const stop = mx_interrupt_watch(&interrupt);
+    const atomic_bool *const stop = job->stop = mx_interrupt_watch(&interrupt, true);
     if (job->options.group == NULL) mx_trainer_watch(job->trainer, stop); /* ranks end a step together or not at all */
     job->observer = mx_train_observer_open(job);
-    started = warm_up(job, stop);
+    if (!warm_up(job, stop)) mx_trainer_begin_watch(job->trainer, start_tell, NULL);
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Training",
                                                            .unit = "steps",
                                                            .total = (uint64_t)(job->steps - state->step)},
                              &job->progress));
-    mx_trainer_evaluation_watch(job->trainer, evaluation_tell, job);
+    mx_trainer_evaluation_watch(job->trainer, evaluation_tell, job, stop);
+    if (job->evaluation_due) MX_TRY(turn_finish(job, true, &saved, &enough));
     while (state->step < job->steps) {
+        mx_interrupt_renew(&interrupt);
         late = !enough && limit > 0 && (double)(mx_clock_ns() - begin) >= limit;
         stopped = !enough && atomic_load(stop);
         bool over = enough || late;
         MX_TRY(mx_train_ranks_agree(job, &stopped, &over));
         if (stopped || enough) break;
         if (late) {
-            mx_info("the time limit of %g minutes is reached", job->settings.training.max_minutes);
-            bool best = false;
-            if (!saved && state->step > 0) MX_TRY(evaluation_run(job, &best));
-            mx_progress_note(job->progress, "time limit");
-            if (!saved) MX_TRY(mx_train_job_save(job, best));
-            saved = true;
+            MX_TRY(late_finish(job, &saved));
             break;
         }
         MX_TRY(step_run(job, &saved, &enough));
-        if (!started && !atomic_load(stop)) {
-            mx_info("✅ Model training has started");
-            started = true;
-        }
     }
-    if (!saved) MX_TRY(mx_train_job_save(job, false));
+    if (!saved) MX_TRY(save_last(job, false));
     if (state->shares.count > 0) {
         char list[MX_SHARES_TEXT_BYTES];
         mx_shares_format(&state->shares, list);
@@ -208,17 +321,18 @@ int mx_train_job_run(struct mx_train_job *job)
     if (enough)
         mx_info("nothing better since step %" PRIu64 ": training ends early, after step %" PRId64, job->best_step,
                 state->step);
-    if (stopped && state->step < job->steps) {
+    if ((stopped && state->step < job->steps) || job->evaluation_due) {
         MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted after step %" PRId64 "; everything is saved", state->step);
         MX_TRY(mx_error_hint("'myxtts train --resume %s' goes on", job->run));
     }
 out:
-    mx_trainer_evaluation_watch(job->trainer, NULL, NULL);
+    mx_trainer_evaluation_watch(job->trainer, NULL, NULL, NULL);
     mx_progress_finish(job->progress);
     job->progress = NULL;
     mx_train_observer_close(job->observer, state_of(rc, enough, late));
     job->observer = NULL;
     mx_trainer_watch(job->trainer, NULL);
+    job->stop = NULL;
     mx_interrupt_leave(&interrupt);
     return rc;
 }

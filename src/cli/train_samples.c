@@ -201,6 +201,16 @@ out:
     return rc;
 }
 
+/* A sample that cannot be written is not the end of a run. */
+static int writing_warn(const struct mx_train_job *job, int rc)
+{
+    if (rc != MX_ERR_IO) return rc;
+    mx_warn("step %" PRId64 ": samples cannot be written: %s; training goes on", mx_trainer_state(job->trainer)->step,
+            mx_error_last()->message);
+    mx_error_clear();
+    return 1;
+}
+
 int mx_train_job_samples(struct mx_train_job *job)
 {
     int rc = 0;
@@ -210,13 +220,16 @@ int mx_train_job_samples(struct mx_train_job *job)
     if (job->speak == NULL) return 0;
     folder = mx_format("%s/" MX_TRAIN_SAMPLES, job->run, mx_trainer_state(job->trainer)->step);
     if (folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_train_folder_make(folder));
-    for (uint32_t i = 0; i < all && i < wanted; i++) {
+    MX_TRY(writing_warn(job, mx_train_folder_make(folder)));
+    for (uint32_t i = 0; rc == 0 && i < all && i < wanted; i++) {
+        if (job->stop != NULL && atomic_load(job->stop))
+            MX_RAISE(MX_ERR_INTERRUPTED, NULL, "the evaluation was interrupted");
         mx_progress_note(job->progress, "speaking sample %" PRIu32 " of %" PRId64, i + 1, all < wanted ? all : wanted);
         mx_progress_add(job->progress, 0);
-        MX_TRY(sample_speak(job, mx_trainer_validation(job->trainer)[i], folder, i));
+        MX_TRY(writing_warn(job, sample_speak(job, mx_trainer_validation(job->trainer)[i], folder, i)));
     }
 out:
+    if (rc > 0) rc = 0; /* there was a warning */
     mx_free(folder);
     return rc;
 }

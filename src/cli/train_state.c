@@ -3,6 +3,7 @@
  * Between the trainer and its checkpoints: what is written, and how a run finds itself again. See train_job.h.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,8 +28,14 @@
     X("guard.loss_variance", guard.loss.variance)                                                                      \
     X("guard.norm_mean", guard.norm.mean)                                                                              \
     X("guard.norm_variance", guard.norm.variance)
-#define EXTRAS 10
-#define SHARES "shares" /* train/share.h; only where there were any */
+#define DATA(X)                                                                                                        \
+    X("data.texts", texts)                                                                                             \
+    X("data.recordings", recordings)                                                                                   \
+    X("data.recipe", recipe)
+#define DATA_LIST "data.list" /* version of the list of utterances, see struct mx_dataset_options */
+#define EXTRAS    15
+#define SHARES    "shares"         /* train/share.h; only where there were any */
+#define DUE       "evaluation_due" /* "true"; only where a signal came before the evaluation of the step was complete */
 
 struct extras {
     struct mx_metadata list[EXTRAS];
@@ -36,9 +43,12 @@ struct extras {
     char shares[MX_SHARES_TEXT_BYTES];
 };
 
-static size_t extras_write(const struct mx_trainer_state *state, struct extras *extras)
+static size_t extras_write(const struct mx_train_job *job, struct extras *extras)
 {
     size_t n = 0;
+    const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
+    const struct mx_dataset_prints prints = mx_dataset_prints(job->dataset), *const data = &prints;
+    extras->list[n++] = (struct mx_metadata){DATA_LIST, job->list_version_1 ? "1" : "2"};
 #define X(word, member)                                                                                                \
     snprintf(extras->texts[n], sizeof extras->texts[n], "%" PRId64, state->member);                                    \
     extras->list[n] = (struct mx_metadata){word, extras->texts[n]};                                                    \
@@ -51,8 +61,15 @@ static size_t extras_write(const struct mx_trainer_state *state, struct extras *
     n++;
     FRACTIONS(X)
 #undef X
+#define X(word, member)                                                                                                \
+    snprintf(extras->texts[n], sizeof extras->texts[n], "%016" PRIx64, data->member);                                  \
+    extras->list[n] = (struct mx_metadata){word, extras->texts[n]};                                                    \
+    n++;
+    DATA(X)
+#undef X
     mx_shares_format(&state->shares, extras->shares);
     if (state->shares.count > 0) extras->list[n++] = (struct mx_metadata){SHARES, extras->shares};
+    if (job->evaluation_due) extras->list[n++] = (struct mx_metadata){DUE, "true"};
     return n;
 }
 
@@ -98,10 +115,9 @@ static size_t metrics_write(const struct mx_train_job *job, struct mx_checkpoint
     metrics[n++] = (struct mx_checkpoint_metric){"loss", e->losses.total};
     for (int k = 0; k < MX_MODEL_LOSSES; k++)
         metrics[n++] = (struct mx_checkpoint_metric){mx_loss_names[k], e->losses.values[k]};
-    if (e->spoken == 0) return n;
-    metrics[n++] = (struct mx_checkpoint_metric){"mel_db", e->mel_db};
-    metrics[n++] = (struct mx_checkpoint_metric){"duration_error", e->duration_error};
-    metrics[n++] = (struct mx_checkpoint_metric){"pitch_semitones", e->pitch_error};
+    if (isfinite(e->mel_db)) metrics[n++] = (struct mx_checkpoint_metric){"mel_db", e->mel_db};
+    if (isfinite(e->duration_error)) metrics[n++] = (struct mx_checkpoint_metric){"duration_error", e->duration_error};
+    if (isfinite(e->pitch_error)) metrics[n++] = (struct mx_checkpoint_metric){"pitch_semitones", e->pitch_error};
     return n;
 }
 
@@ -130,7 +146,7 @@ int mx_train_job_save(struct mx_train_job *job, bool best)
         .metrics = metrics,
         .metric_count = metrics_write(job, metrics),
         .extras = extras.list,
-        .extra_count = extras_write(at, &extras),
+        .extra_count = extras_write(job, &extras),
         .config = config,
         .model = job->options.model,
         .vocabulary = job->words,
@@ -148,6 +164,7 @@ int mx_train_job_save(struct mx_train_job *job, bool best)
         &(struct mx_checkpoint_source){{arrays.weights, arrays.average, arrays.moment1, arrays.moment2}},
         &(struct mx_checkpoint_keep){.last = t->keep_last, .every = (uint64_t)t->keep_every, .best = best}));
     mx_debug("saved step %" PRId64, at->step);
+    job->saved_step = at->step;
 out:
     mx_free(folder);
     mx_free(config);
@@ -155,6 +172,22 @@ out:
 }
 
 /* ---- restoring ---- */
+
+bool mx_train_state_list_1(const struct mx_checkpoint *checkpoint)
+{
+    const struct mx_checkpoint_state *const state = mx_checkpoint_state(checkpoint);
+    const char *const version = state != NULL ? mx_checkpoint_extra(state, DATA_LIST) : NULL;
+    return version == NULL || strcmp(version, "1") == 0;
+}
+
+/* What an earlier version did not keep counts as the same. */
+static bool print_same(const struct mx_checkpoint_state *from, const char *key, uint64_t now)
+{
+    char text[MX_TEXT_DOUBLE_BYTES];
+    const char *const kept = mx_checkpoint_extra(from, key);
+    snprintf(text, sizeof text, "%016" PRIx64, now);
+    return kept == NULL || strcmp(kept, text) == 0;
+}
 
 static int weights_restore(struct mx_train_job *job)
 {
@@ -173,6 +206,35 @@ out:
     return rc;
 }
 
+/* Is the corpus still what the run was trained on? */
+static int data_compare(const struct mx_train_job *job, const struct mx_checkpoint_state *from)
+{
+    const struct mx_dataset_prints now = mx_dataset_prints(job->dataset);
+    const bool folder = mx_dataset_is_folder(job->dataset);
+    const char *what = NULL;
+    if (from->data_fingerprint != mx_dataset_fingerprint(job->dataset))
+        what = "rows, lengths or their split have changed";
+#define X(word, member)                                                                                                \
+    if (what == NULL && !print_same(from, word, now.member)) what = changed_##member[folder];
+    static const char *const changed_texts[] = {"texts or recordings have changed", "texts or speakers have changed"};
+    static const char *const changed_recordings[] = {"texts or recordings have changed",
+                                                     "recordings have been written again: sizes or times are others"};
+    static const char *const changed_recipe[] = {"the features are made in another way",
+                                                 "recordings or texts are prepared in another way"};
+    DATA(X)
+#undef X
+    if (what != NULL)
+        return MX_FAIL(MX_ERR_DATA,
+                       "put the corpus back as it was, with its times ('cp -a', 'rsync -a'), or begin a new run with "
+                       "'--init-from' and these weights",
+                       "the training data is not that of the run: %s", what);
+    if (mx_checkpoint_extra(from, "data.texts") == NULL)
+        mx_warn("%s is of an earlier version, which kept less of the corpus: rows, lengths and split are those of the "
+                "run; whether texts and recordings are cannot be told",
+                mx_checkpoint_path(job->origin));
+    return 0;
+}
+
 int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *state)
 {
     int rc = 0;
@@ -181,9 +243,7 @@ int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *stat
     if (job->origin == NULL) return 0;
     if (job->request.resume == NULL) return weights_restore(job);
     const struct mx_checkpoint_state *const from = mx_checkpoint_state(job->origin);
-    if (from->data_fingerprint != mx_dataset_fingerprint(job->dataset))
-        MX_RAISE(MX_ERR_DATA, "put the corpus back as it was, or begin a new run with '--init-from' and these weights",
-                 "the training data is not that of the run: rows, lengths or their split have changed");
+    MX_TRY(data_compare(job, from));
     MX_TRY(mx_checkpoint_load(
         job->origin, mx_trainer_parameters(job->trainer),
         &(struct mx_checkpoint_target){{arrays.weights, arrays.average, arrays.moment1, arrays.moment2}}, false, NULL));
@@ -193,9 +253,11 @@ int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *stat
     state->batch = (uint32_t)from->step_in_epoch;
     state->passes = from->pass;
     MX_TRY(extras_read(from, state));
+    job->evaluation_due = mx_checkpoint_extra(from, DUE) != NULL;
     job->has_best = from->has_best;
     job->best = from->best;
     job->best_step = from->best_step;
+    job->saved_step = state->step;
 out:
     return rc;
 }

@@ -174,24 +174,19 @@ out:
 
 static int topology_check(struct mx_validate *v)
 {
-    struct mx_topology *topology = NULL;
     struct mx_validate_report *const r = &v->report;
-    const struct mx_device_pair *const pair = &v->job.devices;
-    const int rc = mx_topology_open(&topology);
+    enum mx_topology_link link;
+    char words[MX_DEVICE_TOPOLOGY_BYTES];
+    const char *remedy = NULL;
+    const int rc = mx_device_pair_topology(&v->job.devices, &link, words, &remedy);
     if (rc < 0) return rc;
-    const enum mx_topology_link link =
-        mx_topology_between(topology, mx_device_info(pair->data), mx_device_info(pair->model));
-    const char *const word = mx_topology_word(link), *const meaning = mx_topology_meaning(link);
-    mx_topology_close(topology);
-    mx_validate_text(r, NULL, "topology", word);
+    mx_validate_text(r, NULL, "topology", mx_topology_word(link));
     mx_validate_flag(r, NULL, "topology_slow", mx_topology_slow(link));
-    if (mx_topology_slow(link))
-        mx_validate_say(r, MX_FINDING_WARNING,
-                        "two devices that 'myxtts devices' shows with PIX (or PXB, PHB) between them copy faster",
-                        "Topology between GPU:0 and GPU:1: %s (%s)", word, meaning);
-    else
-        mx_validate_say(r, link == MX_LINK_UNKNOWN ? MX_FINDING_NOTE : MX_FINDING_PASS, NULL,
-                        "Topology between GPU:0 and GPU:1: %s (%s)", word, meaning);
+    mx_validate_say(r,
+                    remedy != NULL            ? MX_FINDING_WARNING
+                    : link == MX_LINK_UNKNOWN ? MX_FINDING_NOTE
+                                              : MX_FINDING_PASS,
+                    remedy, "%s", words);
     return 0;
 }
 

@@ -57,6 +57,7 @@ struct mx_audio_report {
     char format[48];                   /* "WAV (Microsoft), Signed 16 bit PCM" */
     int rate, channels;                /* of the file */
     int64_t frames;                    /* of the file, really decoded */
+    double seconds_promised;           /* of the file, by its header; 0: it was not read so far */
     double seconds;                    /* of the file, really decoded */
     double seconds_used;               /* after trimming */
     double trimmed_begin, trimmed_end; /* seconds of silence taken away */

@@ -192,6 +192,8 @@ enum mx_reject mx_audio_file_open(const char *path, struct mx_audio_file *file, 
     file->full_scale = full_scale_of(file->info.format);
     format_describe(&file->info, report);
     report->channels = file->info.channels;
+    if (file->info.samplerate > 0 && file->info.frames > 0)
+        report->seconds_promised = (double)file->info.frames / file->info.samplerate;
     const uint32_t rate = file->info.samplerate < 0 ? 0 : (uint32_t)file->info.samplerate;
     if (rate_check(rate, report) != MX_REJECT_NONE) {
         sf_close(file->handle);

@@ -29,12 +29,12 @@ struct symbol_counts {
     uint64_t *pages[PAGES];
 };
 
-static int symbols_add(struct symbol_counts *counts, uint32_t code, uint64_t amount)
+static int symbols_add(struct symbol_counts *counts, uint32_t code)
 {
     uint64_t **const page = &counts->pages[code / PAGE_CODES];
     if (*page == NULL) *page = mx_alloc(PAGE_CODES, sizeof **page);
     if (*page == NULL) return MX_ERR_NO_MEMORY;
-    (*page)[code % PAGE_CODES] += amount;
+    (*page)[code % PAGE_CODES]++;
     return 0;
 }
 
@@ -59,20 +59,21 @@ struct result {
     enum mx_reject reject;
     enum mx_language language;
     uint32_t characters;
-    float seconds, seconds_used;
+    float seconds;
+    double seconds_used;
+    double rate;       /* of mx_row_rate */
+    uint32_t *symbols; /* of a good row, until they are counted */
+    size_t symbol_count, sounds;
     char *detail; /* NULL for a good row */
-};
-
-struct worker {
-    struct mx_row_reader *reader;
-    struct symbol_counts *symbols;
 };
 
 struct check {
     const struct mx_manifest *manifest;
     struct result *results;
-    struct worker *workers;
+    struct mx_row_reader **readers; /* one for each worker */
     int worker_count;
+    struct mx_row_options row; /* without a judgement of the rate, which comes when it is learned */
+    struct symbol_counts *symbols;
     struct mx_progress *progress;
     atomic_bool failed;
     /* Lock invariant: `lock` is held whenever `error` is read or written while workers run; the first failure stays. No
@@ -88,23 +89,28 @@ static void check_fail(struct check *check)
     pthread_mutex_unlock(&check->lock);
 }
 
-static int row_check(struct check *check, struct worker *worker, int64_t index)
+static int row_check(struct check *check, struct mx_row_reader *reader, int64_t index)
 {
     int rc = 0;
     struct mx_row row;
     struct result *const result = &check->results[index];
-    MX_TRY(mx_row_load(worker->reader, &check->manifest->utterances[index], &row));
+    MX_TRY(mx_row_load(reader, &check->manifest->utterances[index], &row));
     result->reject = row.reject;
     result->language = row.language;
     result->characters = (uint32_t)row.characters;
     result->seconds = (float)row.audio.seconds;
-    result->seconds_used = (float)row.audio.seconds_used;
+    result->seconds_used = row.audio.seconds_used;
+    result->sounds = row.sounds;
+    result->rate = mx_row_rate(&check->row, row.sounds, row.audio.seconds_promised);
     if (row.reject != MX_REJECT_NONE) {
         result->detail = mx_strdup(row.detail);
         if (result->detail == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     }
-    for (size_t i = 0; row.reject == MX_REJECT_NONE && i < row.symbol_count; i++)
-        MX_TRY(symbols_add(worker->symbols, row.symbols[i], 1));
+    if (row.reject != MX_REJECT_NONE) goto out;
+    result->symbols = mx_alloc(row.symbol_count, sizeof *result->symbols);
+    if (result->symbols == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    memcpy(result->symbols, row.symbols, row.symbol_count * sizeof *result->symbols);
+    result->symbol_count = row.symbol_count;
 out:
     return rc;
 }
@@ -113,18 +119,45 @@ static void rows_check(void *context, int64_t begin, int64_t end, int worker)
 {
     struct check *const check = context;
     for (int64_t i = begin; i < end && !atomic_load_explicit(&check->failed, memory_order_relaxed); i++) {
-        if (row_check(check, &check->workers[worker], i) < 0) check_fail(check);
+        if (row_check(check, check->readers[worker], i) < 0) check_fail(check);
         mx_progress_add(check->progress, 1);
     }
 }
 
-static int workers_start(struct check *check, const struct mx_check_options *options)
+/* Learns how fast is spoken and judges the good rows by it. */
+static int rates_judge(struct check *check, struct mx_rate *out)
 {
     int rc = 0;
-    for (int i = 0; i < check->worker_count; i++) {
-        MX_TRY(mx_row_reader_create(&options->row, &check->workers[i].reader));
-        check->workers[i].symbols = mx_alloc(1, sizeof *check->workers[i].symbols);
-        if (check->workers[i].symbols == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    const uint32_t count = check->manifest->utterance_count;
+    double *const rates = mx_alloc(count, sizeof *rates);
+    if (rates == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t i = 0; i < count; i++) rates[i] = check->results[i].rate;
+    *out = mx_rate_learn(rates, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct result *const result = &check->results[i];
+        struct mx_row row = {.sounds = result->sounds, .audio = {.seconds_used = result->seconds_used}};
+        if (result->reject != MX_REJECT_NONE) continue;
+        mx_row_judge_rate(out, &row);
+        if (row.reject == MX_REJECT_NONE) continue;
+        result->reject = row.reject;
+        result->detail = mx_strdup(row.detail);
+        if (result->detail == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    }
+out:
+    mx_free(rates);
+    return rc;
+}
+
+/* Those of the rows that are good after all. */
+static int symbols_count(struct check *check)
+{
+    int rc = 0;
+    check->symbols = mx_alloc(1, sizeof *check->symbols);
+    if (check->symbols == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t row = 0; row < check->manifest->utterance_count; row++) {
+        const struct result *const result = &check->results[row];
+        for (size_t i = 0; result->reject == MX_REJECT_NONE && i < result->symbol_count; i++)
+            MX_TRY(symbols_add(check->symbols, result->symbols[i]));
     }
 out:
     return rc;
@@ -172,7 +205,7 @@ static int report_histograms(const struct check *check, struct mx_check_report *
     for (uint32_t i = 0; i < check->manifest->utterance_count; i++) {
         const struct result *const result = &check->results[i];
         if (result->reject != MX_REJECT_NONE) continue;
-        seconds[count] = (double)result->seconds_used;
+        seconds[count] = result->seconds_used;
         characters[count++] = result->characters;
     }
     mx_histogram_fill(&report->durations, seconds, count);
@@ -186,15 +219,7 @@ out:
 static int report_symbols(const struct check *check, struct mx_check_report *report)
 {
     int rc = 0;
-    struct symbol_counts *const all = check->workers[0].symbols;
-    for (int i = 1; i < check->worker_count; i++)
-        for (uint32_t code = 0; code < PAGES * PAGE_CODES; code++) {
-            const uint64_t *const page = check->workers[i].symbols->pages[code / PAGE_CODES];
-            if (page == NULL)
-                code |= PAGE_CODES - 1; /* on to the next page */
-            else if (page[code % PAGE_CODES] > 0)
-                MX_TRY(symbols_add(all, code, page[code % PAGE_CODES]));
-        }
+    const struct symbol_counts *const all = check->symbols;
     for (int pass = 0; pass < 2; pass++) { /* counts, then fills */
         uint32_t used = 0;
         for (uint32_t code = 0; code < PAGES * PAGE_CODES; code++) {
@@ -245,6 +270,11 @@ static int reject_compare(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
+void mx_check_sort_rejects(struct mx_check_reject *rejects, uint32_t count)
+{
+    qsort(rejects, count, sizeof *rejects, reject_compare);
+}
+
 /* The rows that the manifest rejected and those that were read, by line. */
 static int report_rejects(struct check *check, struct mx_check_report *report)
 {
@@ -269,7 +299,7 @@ static int report_rejects(struct check *check, struct mx_check_report *report)
                                                            utterance->id,     utterance->audio, result->detail};
         result->detail = NULL; /* the report's now */
     }
-    qsort(report->rejects, used, sizeof report->rejects[0], reject_compare);
+    mx_check_sort_rejects(report->rejects, used);
     for (uint32_t i = 0; i < used; i++) report->reasons[report->rejects[i].reason]++;
 out:
     return rc;
@@ -290,10 +320,10 @@ static int report_make(struct check *check, const struct mx_check_options *optio
         struct mx_check_speaker *const speaker = &report->speakers[manifest->utterances[i].speaker];
         report->good++;
         report->seconds += (double)result->seconds;
-        report->seconds_used += (double)result->seconds_used;
+        report->seconds_used += result->seconds_used;
         report->languages[result->language]++;
         speaker->rows++;
-        speaker->seconds += (double)result->seconds_used;
+        speaker->seconds += result->seconds_used;
     }
     report->rejected = report->rows - report->good;
     MX_TRY(report_rejects(check, report));
@@ -326,27 +356,31 @@ int mx_check_run(const char *path, const struct mx_check_options *options, struc
     check.manifest = manifest;
     check.worker_count = workers_wanted(options, count);
     check.results = mx_alloc(count, sizeof check.results[0]);
-    check.workers = mx_alloc((size_t)check.worker_count, sizeof check.workers[0]);
-    if (check.results == NULL || check.workers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(workers_start(&check, options));
+    check.readers = mx_alloc((size_t)check.worker_count, sizeof(struct mx_row_reader *));
+    if (check.results == NULL || check.readers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    check.row = options->row;
+    check.row.rate = (struct mx_rate){0, HUGE_VAL};
+    for (int i = 0; i < check.worker_count; i++) MX_TRY(mx_row_reader_create(&check.row, &check.readers[i]));
     MX_TRY(mx_pool_create(&(struct mx_pool_options){.name = "check", .workers = check.worker_count}, &pool));
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Checking", .unit = "rows", .total = count},
                              &check.progress));
     mx_pool_for(pool, count, GRAIN, rows_check, &check);
     mx_progress_finish(check.progress);
     if (atomic_load(&check.failed)) MX_TRY(mx_error_restore(&check.error));
+    MX_TRY(rates_judge(&check, &report->rate));
+    MX_TRY(symbols_count(&check));
     MX_TRY(report_make(&check, options, report));
     report->manifest = manifest;
     manifest = NULL;
 out:
     mx_pool_destroy(pool);
-    for (int i = 0; check.workers != NULL && i < check.worker_count; i++) {
-        mx_row_reader_destroy(check.workers[i].reader);
-        symbols_release(check.workers[i].symbols);
-    }
-    for (uint32_t i = 0; check.results != NULL && i < check.manifest->utterance_count; i++)
+    for (int i = 0; check.readers != NULL && i < check.worker_count; i++) mx_row_reader_destroy(check.readers[i]);
+    symbols_release(check.symbols);
+    for (uint32_t i = 0; check.results != NULL && i < check.manifest->utterance_count; i++) {
         mx_free(check.results[i].detail);
-    mx_free(check.workers);
+        mx_free(check.results[i].symbols);
+    }
+    mx_free(check.readers);
     mx_free(check.results);
     if (rc < 0) mx_check_release(report);
     mx_manifest_close(manifest);
@@ -363,15 +397,22 @@ void mx_check_release(struct mx_check_report *report)
     memset(report, 0, sizeof *report);
 }
 
-/* Text as one field: what would end it becomes a blank. */
+/* Text as one field: what would end it becomes a blank, and whoever prints the file gets no control bytes. */
 static void field_append(struct mx_text *out, const char *text, char end)
 {
-    const size_t length = strlen(text);
-    mx_text_append(out, "%s%c", text, end);
-    if (out->failure != 0) return;
-    char *const field = out->data + out->length - 1 - length;
-    for (size_t i = 0; i < length; i++)
-        if (field[i] == '\t' || field[i] == '\n' || field[i] == '\r') field[i] = ' ';
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "\t\n\r");
+        char *const piece = mx_strndup(text, length);
+        if (piece == NULL) {
+            out->failure = MX_ERR_NO_MEMORY;
+            return;
+        }
+        mx_text_append_plain(out, piece);
+        mx_free(piece);
+        if (text[length] != '\0') mx_text_append(out, " ");
+        text += length + (text[length] != '\0');
+    }
+    mx_text_append(out, "%c", end);
 }
 
 int mx_check_write_rejects(const struct mx_check_report *report, const char *path)

@@ -6,7 +6,7 @@
  * order.
  *
  * rejects.tsv: UTF-8, one header line, one line for each rejected row in the order of the manifest, fields separated by
- * a tab, tabs and line ends inside a field replaced by a blank:
+ * a tab, tabs and line ends inside a field replaced by a blank, other control bytes and what is no UTF-8 by \xNN:
  *
  *     manifest  line  id  reason  file  detail
  *
@@ -74,12 +74,15 @@ struct mx_check_report {
     uint32_t languages[MX_LANGUAGE_COUNT]; /* good rows of each */
     struct mx_check_symbol *symbols;       /* most frequent first */
     uint32_t symbol_count;
+    struct mx_rate rate; /* sounds a second that are believed */
 };
 
 /* Opens the corpus and reads every row. Bad rows are no failure. *report needs no release after a failure. */
 int mx_check_run(const char *path, const struct mx_check_options *options, struct mx_check_report *report);
 void mx_check_release(struct mx_check_report *report);
 
+/* By manifest and line, as the list has them. */
+void mx_check_sort_rejects(struct mx_check_reject *rejects, uint32_t count);
 /* Writes rejects.tsv, atomically; also when nothing is rejected, so that an older one does not mislead. */
 int mx_check_write_rejects(const struct mx_check_report *report, const char *path);
 

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "corpus/audio.h"
 #include "corpus/dataset_work.h"
 #include "myxtts/error.h"
 
@@ -32,6 +33,14 @@ out:
     return rc;
 }
 
+/* Is a row of a packed file, which may have been prepared with other limits, as long as is wanted now? */
+static enum mx_reject length_judge(const struct mx_dataset *dataset, uint32_t samples)
+{
+    const double seconds = (double)samples / MX_AUDIO_RATE;
+    if (seconds > dataset->seconds_max) return MX_REJECT_TOO_LONG;
+    return seconds < dataset->seconds_min ? MX_REJECT_TOO_SHORT : MX_REJECT_NONE;
+}
+
 /* The list from the index of a packed file: of its good rows, or (from_folder) of all that a folder would list. */
 static int list_packed(struct mx_dataset *dataset, const struct mx_dataset_options *options, bool from_folder)
 {
@@ -39,9 +48,13 @@ static int list_packed(struct mx_dataset *dataset, const struct mx_dataset_optio
     const struct mx_packed_header *const header = mx_packed_header(dataset->packed);
     dataset->list = mx_alloc(header->record_count, sizeof *dataset->list);
     if (dataset->list == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_dataset_rejects_open(dataset));
     for (uint32_t row = 0; row < header->record_count; row++) {
         const struct mx_packed_record *const record = mx_packed_record(dataset->packed, row);
-        if (from_folder ? record->samples_bound == 0 : record->reject != 0) continue;
+        dataset->rejects[row] = (uint8_t)record->reject;
+        if (!from_folder && record->reject == 0 && !options->list_version_1)
+            dataset->rejects[row] = (uint8_t)length_judge(dataset, record->samples);
+        if (from_folder ? record->samples_bound == 0 : dataset->rejects[row] != 0) continue;
         dataset->list[dataset->count++] =
             (struct mx_dataset_utterance){.id = mx_packed_id(dataset->packed, row),
                                           .row = row,
@@ -174,6 +187,9 @@ int mx_dataset_open(const struct mx_dataset_options *options, struct mx_dataset 
     struct mx_dataset *dataset = mx_alloc(1, sizeof *dataset);
     *out = NULL;
     if (dataset == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    pthread_mutex_init(&dataset->reject_lock, NULL);
+    dataset->seconds_min = options->row.audio.seconds_min;
+    dataset->seconds_max = options->row.audio.seconds_max;
     if (mx_packed_detect(options->path)) {
         MX_TRY(mx_packed_open(options->path, &dataset->packed));
         MX_TRY(packed_use(dataset, options, false));
@@ -183,6 +199,7 @@ int mx_dataset_open(const struct mx_dataset_options *options, struct mx_dataset 
     if (dataset->count == 0)
         MX_RAISE(MX_ERR_DATA, "'myxtts check' tells why", "no row of the corpus %s can be used",
                  mx_text_quote(quoted, sizeof quoted, options->path));
+    mx_dataset_rejects_start(dataset);
     *out = dataset;
     dataset = NULL;
 out:
@@ -193,6 +210,8 @@ out:
 void mx_dataset_close(struct mx_dataset *dataset)
 {
     if (dataset == NULL) return;
+    if (dataset->packed != NULL || dataset->manifest != NULL) mx_dataset_rejects_close(dataset);
+    pthread_mutex_destroy(&dataset->reject_lock);
     mx_dataset_folder_close(dataset);
     mx_packed_close(dataset->packed);
     mx_vocabulary_destroy(dataset->vocabulary);
@@ -263,6 +282,34 @@ uint64_t mx_dataset_fingerprint(const struct mx_dataset *dataset)
     return hash;
 }
 
+static uint64_t text_hash(const char *text, uint64_t hash)
+{
+    return XXH3_64bits_withSeed(text, strlen(text), hash);
+}
+
+struct mx_dataset_prints mx_dataset_prints(const struct mx_dataset *dataset)
+{
+    struct mx_dataset_prints prints = {1, 2, text_hash(dataset->recipe_hash, 3)};
+    const struct mx_manifest *const manifest = dataset->manifest;
+    for (uint32_t i = 0; i < dataset->count; i++) {
+        const uint32_t row = dataset->list[i].row;
+        if (manifest == NULL) {
+            const uint64_t contents = mx_packed_record(dataset->packed, row)->payload_hash;
+            prints.recordings = XXH3_64bits_withSeed(&contents, sizeof contents, prints.recordings);
+            continue;
+        }
+        const struct mx_utterance *const utterance = &manifest->utterances[row];
+        const uint64_t file[] = {utterance->audio_bytes, (uint64_t)utterance->audio_mtime_ns};
+        prints.texts = text_hash(manifest->speakers[utterance->speaker], text_hash(utterance->text, prints.texts));
+        prints.recordings = XXH3_64bits_withSeed(file, sizeof file, prints.recordings);
+    }
+    if (manifest == NULL)
+        prints.texts = prints.recordings;
+    else
+        prints.recipe = mx_plan_recipe_hash(dataset->plan);
+    return prints;
+}
+
 bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const char **id, enum mx_reject *reject)
 {
     const bool packed = dataset->packed != NULL;
@@ -273,7 +320,7 @@ bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const 
     for (; *row < rows && at < dataset->count && dataset->list[at].row == *row; at++) (*row)++;
     if (*row < rows) {
         *id = packed ? mx_packed_id(dataset->packed, *row) : manifest->utterances[*row].id;
-        *reject = (enum mx_reject)(packed ? mx_packed_record(dataset->packed, *row)->reject : dataset->rejects[*row]);
+        *reject = (enum mx_reject)dataset->rejects[*row];
         (*row)++;
         return true;
     }
@@ -289,6 +336,11 @@ bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const 
     return false;
 }
 
+bool mx_dataset_is_folder(const struct mx_dataset *dataset)
+{
+    return dataset->manifest != NULL;
+}
+
 /* ---- loading ---- */
 
 int mx_dataset_reader_create(struct mx_dataset *dataset, struct mx_dataset_reader **out)
@@ -300,6 +352,7 @@ int mx_dataset_reader_create(struct mx_dataset *dataset, struct mx_dataset_reade
     reader->dataset = dataset;
     if (dataset->plan != NULL && dataset->packed == NULL)
         MX_TRY(mx_plan_worker_create(dataset->plan, 0, &reader->worker));
+    if (dataset->packed != NULL) MX_TRY(mx_packed_buffer_reserve(&reader->buffer, mx_packed_largest(dataset->packed)));
     *out = reader;
     reader = NULL;
 out:
@@ -334,6 +387,7 @@ static int item_fill(struct mx_dataset_reader *reader, const struct mx_packed_re
                                      .reject = (enum mx_reject)record->reject};
     if (record->reject != 0) {
         char id[96];
+        mx_dataset_reject_note(reader->dataset, record->row, item->reject, view->id, view->detail);
         return MX_FAIL(MX_ERR_DATA, "'myxtts check' lists all rows of the corpus that cannot be used",
                        "row %s cannot be used (%s): %s", mx_text_quote(id, sizeof id, view->id),
                        mx_reject_name(item->reject), view->detail);
@@ -368,7 +422,7 @@ int mx_dataset_load(struct mx_dataset_reader *reader, uint32_t index, struct mx_
         MX_RAISE(MX_ERR_ARGUMENT, NULL, "utterance %u was asked for, there are %u", index, dataset->count);
     const uint32_t row = dataset->list[index].row;
     if (dataset->packed != NULL) {
-        MX_TRY(mx_packed_get(dataset->packed, row, &view));
+        MX_TRY(mx_packed_get(dataset->packed, row, &reader->buffer, &view));
         record = *mx_packed_record(dataset->packed, row);
     } else {
         MX_TRY(mx_dataset_folder_load(reader, index, &record, &view));

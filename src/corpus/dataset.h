@@ -3,15 +3,16 @@
  * What training sees of a corpus: a list of utterances, and loading one of them, from any thread. The same for a packed
  * file and for the folder itself.
  *
- * From a packed file (packed.h) the list holds the good rows, with exact lengths; opening reads the index only, and
- * loading is a copy out of the mapping, or none at all for features.
+ * From a packed file (packed.h) the list holds the good rows whose length is wanted, with exact lengths; opening reads
+ * the index only, and loading is one read, checked.
  *
  * From a folder nothing needs to be prepared. Opening reads the manifest, all texts and the headers of all recordings.
  * A recording is decoded when it is first loaded and then kept in a packed cache (`cache`, the journal of packed.h
  * while it is growing), from which it comes in later epochs and later runs; when the last row is there, closing makes
  * it a finished packed file, the same that `prepare` makes but for the order of the records. The next opening needs
  * neither texts nor headers. Samples always are those of the cache, also the first time, so it makes no difference to
- * results whether a row was in it. Lengths are upper bounds (audio_probe.h), and a row whose recording turns out to be
+ * results whether a row was in it. Lengths are upper bounds (audio_probe.h); recordings that are too long are never in
+ * the list, so that no batch is drawn of them. A row whose recording turns out to be
  * unusable stays in the list: loading it fails each time with its reason, and the caller leaves it out. Thus the list,
  * and with it the order of training, does not depend on the state of the cache, and a resumed run sees what it would
  * have seen. A cache that cannot be written (full disk, another program has it) is a warning, not the end of training.
@@ -39,6 +40,9 @@ struct mx_dataset_options {
      * a language that it does not have is refused (a folder: such rows are left out). */
     struct mx_row_options row;
     int workers; /* threads that read texts and headers of a folder; 0: one for each core */
+    /* The list as it was made before version 2 of it, for runs that began with that: of a packed file with rows that
+     * are too long or too short, of a folder with rows whose header does not tell whether they are. */
+    bool list_version_1;
 };
 
 #define MX_DATASET_OPTIONS_DEFAULT                                                                                     \
@@ -74,6 +78,9 @@ struct mx_dataset_reader;
 int mx_dataset_open(const struct mx_dataset_options *options, struct mx_dataset **out);
 /* Completes the cache of a folder if every utterance has been loaded. NULL is fine. */
 void mx_dataset_close(struct mx_dataset *dataset);
+/* For a dataset that was opened with `cache_others`: from now on it keeps its cache itself, unless it is finished.
+ * Before the first reader is made. */
+void mx_dataset_cache_begin(struct mx_dataset *dataset, const char *path);
 
 uint32_t mx_dataset_count(const struct mx_dataset *dataset);
 const struct mx_dataset_utterance *mx_dataset_utterance(const struct mx_dataset *dataset, uint32_t index);
@@ -88,9 +95,24 @@ const char *mx_dataset_recipe(const struct mx_dataset *dataset);
 const char *mx_dataset_recipe_hash(const struct mx_dataset *dataset);
 /* A hash of the list: ids, lengths, speakers, languages, split. Equal means the same order of training. */
 uint64_t mx_dataset_fingerprint(const struct mx_dataset *dataset);
+/* Hashes of what is behind the list. Of a folder: its texts and speakers, size and time of each recording, and how
+ * recordings and texts become numbers. Of a packed file the first two are one: of all that its records hold. */
+struct mx_dataset_prints {
+    uint64_t texts, recordings, recipe;
+};
+struct mx_dataset_prints mx_dataset_prints(const struct mx_dataset *dataset);
 /* The first row from *row on that is not in the list, since it can be told without decoding that it cannot be used:
  * its id, and why. *row becomes the place after it; false: there is none. Begin with 0. */
 bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const char **id, enum mx_reject *reject);
+/* All rows that are known by now to be unusable: those, and rows of the list whose recording turned out to be so when
+ * it was loaded, which is said in the log once for each. How many there are, of how many rows, and by reason. */
+uint32_t mx_dataset_rejected(struct mx_dataset *dataset);
+uint32_t mx_dataset_rows(const struct mx_dataset *dataset);
+void mx_dataset_reject_counts(struct mx_dataset *dataset, uint32_t counts[MX_REJECT_COUNT]);
+/* Lists them in the file, in the form of check.h. */
+int mx_dataset_rejects_write(struct mx_dataset *dataset, const char *path);
+/* Is it a folder or manifest, whose rows nobody has judged before? */
+bool mx_dataset_is_folder(const struct mx_dataset *dataset);
 /* Utterances that need not be decoded any more. */
 uint32_t mx_dataset_cached(struct mx_dataset *dataset);
 

@@ -23,6 +23,7 @@
 struct survey {
     struct mx_dataset *dataset;
     const struct mx_audio_options *audio;
+    double seconds_plain;             /* audio_probe.h */
     struct mx_audio_reader **readers; /* one for each worker */
     uint32_t *bounds;                 /* of each row; 0: not in the list */
     struct mx_progress *progress;
@@ -38,17 +39,23 @@ static int row_survey(struct survey *survey, uint32_t row, int worker)
     struct mx_dataset *const dataset = survey->dataset;
     struct mx_packed_record head;
     struct mx_audio_report report;
-    dataset->rejects[row] = (uint8_t)mx_plan_text(dataset->plan, row)->reject;
-    if (dataset->rejects[row] != MX_REJECT_NONE) return 0;
+    const struct mx_plan_text *const text = mx_plan_text(dataset->plan, row);
+    dataset->rejects[row] = (uint8_t)text->reject;
+    if (text->reject != MX_REJECT_NONE) {
+        dataset->details[row] = mx_strdup(text->detail);
+        return dataset->details[row] == NULL ? MX_ERR_NO_MEMORY : 0;
+    }
     if (dataset->writer != NULL && mx_packed_writer_head(dataset->writer, row, &head)) {
         survey->bounds[row] = head.samples_bound;
         dataset->rejects[row] = (uint8_t)head.reject;
         return 0;
     }
     const int rc = mx_audio_probe(survey->readers[worker], dataset->manifest->utterances[row].audio, survey->audio,
-                                  &survey->bounds[row], &report);
+                                  survey->seconds_plain, &survey->bounds[row], &report);
     dataset->rejects[row] = (uint8_t)report.reject;
-    return rc;
+    if (rc < 0 || report.reject == MX_REJECT_NONE) return rc;
+    dataset->details[row] = mx_strdup(report.detail);
+    return dataset->details[row] == NULL ? MX_ERR_NO_MEMORY : 0;
 }
 
 static void rows_survey(void *context, int64_t begin, int64_t end, int worker)
@@ -70,7 +77,11 @@ static int lengths_survey(struct mx_dataset *dataset, const struct mx_dataset_op
     int rc = 0;
     struct mx_pool *pool = NULL;
     const uint32_t count = dataset->manifest->utterance_count;
-    struct survey survey = {.dataset = dataset, .audio = &options->row.audio, .lock = PTHREAD_MUTEX_INITIALIZER};
+    const double longest = options->row.audio.seconds_max;
+    struct survey survey = {.dataset = dataset,
+                            .audio = &options->row.audio,
+                            .seconds_plain = options->list_version_1 ? 2 * longest : longest,
+                            .lock = PTHREAD_MUTEX_INITIALIZER};
     *bounds = survey.bounds = mx_alloc(count, sizeof *survey.bounds);
     survey.readers = mx_alloc((size_t)workers, sizeof(struct mx_audio_reader *));
     if (survey.readers == NULL || survey.bounds == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -94,8 +105,8 @@ static int list_make(struct mx_dataset *dataset, const struct mx_dataset_options
     const struct mx_manifest *const manifest = dataset->manifest;
     uint32_t *bounds = NULL;
     dataset->list = mx_alloc(manifest->utterance_count, sizeof *dataset->list);
-    dataset->rejects = mx_alloc(manifest->utterance_count, sizeof *dataset->rejects);
-    if (dataset->list == NULL || dataset->rejects == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (dataset->list == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_dataset_rejects_open(dataset));
     MX_TRY(lengths_survey(dataset, options, workers, &bounds));
     for (uint32_t row = 0; row < manifest->utterance_count; row++) {
         const struct mx_utterance *const utterance = &manifest->utterances[row];
@@ -153,8 +164,9 @@ static void cache_warn(struct mx_dataset *dataset)
 }
 
 /* Goes on with a cache that was begun, or begins one. */
-static void cache_begin(struct mx_dataset *dataset, const char *path)
+void mx_dataset_cache_begin(struct mx_dataset *dataset, const char *path)
 {
+    if (dataset->plan == NULL || dataset->packed != NULL) return;
     const struct mx_packed_plan *const plan = mx_plan_packed(dataset->plan);
     if (mx_packed_writer_open(path, plan, MX_PACKED_ANY_ORDER, &dataset->writer) < 0) {
         cache_warn(dataset);
@@ -178,7 +190,7 @@ int mx_dataset_folder_open(struct mx_dataset *dataset, const struct mx_dataset_o
     if (dataset->packed != NULL) goto out;
     MX_TRY(mx_plan_texts(dataset->plan, workers));
     dataset->header = (struct mx_packed_header){.kind = MX_PACKED_AUDIO};
-    if (options->cache != NULL && !options->cache_others) cache_begin(dataset, options->cache);
+    if (options->cache != NULL && !options->cache_others) mx_dataset_cache_begin(dataset, options->cache);
     MX_TRY(list_make(dataset, options, workers));
 out:
     return rc;
@@ -219,7 +231,6 @@ void mx_dataset_folder_close(struct mx_dataset *dataset)
         cache_complete(dataset) < 0)
         cache_warn(dataset);
     mx_packed_writer_close(dataset->writer);
-    mx_free(dataset->rejects);
     mx_plan_destroy(dataset->plan);
     mx_manifest_close(dataset->manifest);
 }

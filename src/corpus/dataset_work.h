@@ -5,6 +5,7 @@
 #ifndef MX_CORPUS_DATASET_WORK_H
 #define MX_CORPUS_DATASET_WORK_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "corpus/dataset.h"
@@ -21,10 +22,15 @@ struct mx_dataset {
     /* With a vocabulary of the caller: numbers in the packed file → numbers in that. NULL: they are the same. */
     int32_t *token_map;
     uint32_t language_map[MX_LANGUAGE_COUNT];
+    double seconds_min, seconds_max; /* that the caller wants */
+    /* Protects the three below, from the end of opening on. It is a leaf. */
+    pthread_mutex_t reject_lock;
+    uint8_t *rejects;  /* [rows]: enum mx_reject */
+    char **details;    /* [rows]: why, for folders without a finished cache; NULL: not known */
+    uint32_t rejected; /* rows that cannot be used, as far as is known, and bad lines of the manifest */
     /* Folders only. */
     struct mx_manifest *manifest;
     struct mx_plan *plan;
-    uint8_t *rejects; /* [rows of the manifest]: enum mx_reject of those not in the list; NULL with a finished cache */
     struct mx_packed_writer *writer; /* the growing cache, or NULL; has its own lock */
     atomic_bool writer_failed;       /* the warning was given; nothing is appended any more */
 };
@@ -34,6 +40,17 @@ struct mx_dataset_reader {
     struct mx_plan_worker *worker; /* of a folder without a finished cache */
     struct mx_packed_buffer buffer, floats, numbers;
 };
+
+/* ---- rows that cannot be used (dataset_rejects.c) ---- */
+
+uint32_t mx_dataset_rows_of(const struct mx_dataset *dataset); /* without bad lines of a manifest */
+/* Takes the tables, once `packed` or `manifest` is there; then they are filled, and the count begins. */
+int mx_dataset_rejects_open(struct mx_dataset *dataset);
+void mx_dataset_rejects_start(struct mx_dataset *dataset);
+void mx_dataset_rejects_close(struct mx_dataset *dataset);
+/* A row was loaded and is rejected; if that is news, it is said. Any thread. */
+void mx_dataset_reject_note(struct mx_dataset *dataset, uint32_t row, enum mx_reject reason, const char *id,
+                            const char *detail);
 
 /* ---- folders (dataset_folder.c) ---- */
 

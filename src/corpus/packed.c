@@ -2,19 +2,18 @@
  *
  * Reading packed corpora, see packed.h.
  *
- * Nothing in the file is believed: sizes and places are checked against the mapping when it is opened, whether the
- * hashes are right or not (whoever makes a hostile file computes them too), and what a payload says of itself when it
- * is first used.
+ * Nothing in the file is believed: sizes and places are checked against the size of the file when it is opened, whether
+ * the hashes are right or not (whoever makes a hostile file computes them too), and what a payload says of itself each
+ * time it is read. All that is used was copied before it was checked, and only the copy is used: another program may
+ * shorten or rewrite the file at any moment, which then is an error with a name. That is why nothing is mapped.
  */
 #include "corpus/packed.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,20 +27,18 @@ static const char hint_again[] = "make it again with 'myxtts prepare'";
 
 struct mx_packed_file {
     char name[QUOTED_BYTES]; /* quoted, for messages */
+    int fd;                  /* -1: `data` is read instead */
     const unsigned char *data;
     size_t bytes;
-    void *mapping; /* NULL: the memory is borrowed */
-    const struct mx_packed_header *header;
-    const struct mx_packed_record *index;
-    const char *ids;
+    struct timespec changed; /* when the file was last written, at opening */
+    struct mx_packed_header header;
+    struct mx_packed_record *index;
+    char *ids, *metadata_text;
     uint32_t *id_offsets;
     cJSON *metadata;
     const char **speakers; /* names in `metadata` */
     uint32_t speaker_count;
     struct mx_vocabulary *vocabulary;
-    /* One bit a row: its record has been checked. A bit only ever becomes 1, and means nothing but that; two threads
-     * that check the same record at once come to the same result, so relaxed order is enough. */
-    _Atomic uint64_t *checked;
 };
 
 static int damaged(const struct mx_packed_file *packed, const char *fault)
@@ -49,50 +46,111 @@ static int damaged(const struct mx_packed_file *packed, const char *fault)
     return MX_FAIL(MX_ERR_FORMAT, hint_again, "the packed corpus %s cannot be used: %s", packed->name, fault);
 }
 
+/* ---- reading ---- */
+
+/* All of `bytes` from `offset` on into `out`, or what is wrong. */
+static const char *bytes_read(const struct mx_packed_file *packed, uint64_t offset, void *out, uint64_t bytes)
+{
+    unsigned char *at = out;
+    if (offset > packed->bytes || bytes > packed->bytes - offset) return "it ends too early";
+    if (packed->fd < 0) {
+        if (bytes > 0) memcpy(out, packed->data + offset, (size_t)bytes);
+        return NULL;
+    }
+    while (bytes > 0) {
+        const ssize_t done = pread(packed->fd, at, (size_t)bytes, (off_t)offset);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return strerror(errno);
+        if (done == 0) return "it ends too early";
+        at += done;
+        offset += (uint64_t)done;
+        bytes -= (uint64_t)done;
+    }
+    return NULL;
+}
+
+/* The fault of a file that another program changed is that, whatever was seen of it. */
+static const char *fault_explain(const struct mx_packed_file *packed, const char *fault)
+{
+    struct stat status;
+    if (packed->fd < 0 || fstat(packed->fd, &status) != 0) return fault;
+    if ((uint64_t)status.st_size < packed->bytes) return "the file was truncated while it was in use";
+    if ((uint64_t)status.st_size > packed->bytes || status.st_mtim.tv_sec != packed->changed.tv_sec ||
+        status.st_mtim.tv_nsec != packed->changed.tv_nsec)
+        return "the file was changed while it was in use";
+    return fault;
+}
+
 /* ---- opening ---- */
 
 /* Sections follow each other without gaps other than alignment, in their order, and end with the file. */
 static const char *sections_fault(const struct mx_packed_file *packed)
 {
-    const struct mx_packed_header *const header = packed->header;
+    const struct mx_packed_header *const header = &packed->header;
     uint64_t at = sizeof *header;
     for (int i = 0; i < MX_PACKED_SECTIONS; i++) {
         const struct mx_packed_section *const section = &header->sections[i];
+        unsigned char gap[MX_PACKED_ALIGNMENT];
         if (section->offset != at || section->zero != 0) return "a section stands at a strange place";
         if (section->bytes > packed->bytes - at) return "a section is larger than the file";
         at += section->bytes;
         const uint64_t end = mx_packed_align(at);
         if (end > packed->bytes) return "a section is larger than the file";
-        for (; at < end; at++)
-            if (packed->data[at] != 0) return "a gap between sections is damaged";
+        const char *const fault = bytes_read(packed, at, gap, end - at);
+        if (fault != NULL) return fault;
+        for (uint64_t k = 0; k < end - at; k++)
+            if (gap[k] != 0) return "a gap between sections is damaged";
+        at = end;
     }
     if (at != packed->bytes) return "its size does not fit its sections";
     if (header->sections[MX_PACKED_META].bytes > MX_PACKED_METADATA_MAX) return "its metadata is too large";
     if (header->sections[MX_PACKED_INDEX].bytes != (uint64_t)header->record_count * sizeof(struct mx_packed_record))
         return "its index does not fit the number of rows";
+    if (header->sections[MX_PACKED_IDS].bytes > UINT32_MAX) return "its list of ids is too large";
     if (header->sections[MX_PACKED_RECORDS].hash != 0) return "unused bytes are not zero";
-    for (int i = 0; i < MX_PACKED_SECTIONS; i++) {
-        static const char *const faults[] = {"its metadata is damaged (the hash does not match)", "",
-                                             "its index is damaged (the hash does not match)",
-                                             "its list of ids is damaged (the hash does not match)"};
-        const struct mx_packed_section *const section = &header->sections[i];
-        if (i != MX_PACKED_RECORDS &&
-            section->hash != mx_packed_hash(packed->data + section->offset, (size_t)section->bytes))
-            return faults[i];
-    }
     return NULL;
+}
+
+/* Copies a section and checks the copy. *out is the caller's to free. */
+static int section_read(const struct mx_packed_file *packed, enum mx_packed_section_type type, const char *wrong,
+                        void **out)
+{
+    const struct mx_packed_section *const section = &packed->header.sections[type];
+    *out = mx_alloc((size_t)section->bytes, 1);
+    if (*out == NULL) return MX_ERR_NO_MEMORY;
+    const char *fault = bytes_read(packed, section->offset, *out, section->bytes);
+    if (fault == NULL && section->hash != mx_packed_hash(*out, (size_t)section->bytes)) fault = wrong;
+    return fault == NULL ? 0 : damaged(packed, fault_explain(packed, fault));
+}
+
+static int sections_read(struct mx_packed_file *packed)
+{
+    int rc = 0;
+    void *data = NULL;
+    MX_TRY(section_read(packed, MX_PACKED_META, "its metadata is damaged (the hash does not match)", &data));
+    packed->metadata_text = data;
+    data = NULL;
+    MX_TRY(section_read(packed, MX_PACKED_INDEX, "its index is damaged (the hash does not match)", &data));
+    packed->index = data;
+    data = NULL;
+    MX_TRY(section_read(packed, MX_PACKED_IDS, "its list of ids is damaged (the hash does not match)", &data));
+    packed->ids = data;
+    data = NULL;
+out:
+    mx_free(data);
+    return rc;
 }
 
 static int header_check(struct mx_packed_file *packed)
 {
-    const struct mx_packed_header *const header = (const struct mx_packed_header *)(const void *)packed->data;
+    struct mx_packed_header *const header = &packed->header;
     char fault[160];
     if (packed->bytes < sizeof *header) {
         snprintf(fault, sizeof fault, "%zu bytes are too few for one", packed->bytes);
         return damaged(packed, fault);
     }
-    packed->header = header;
-    const char *const wrong = mx_packed_header_fault(header);
+    const char *wrong = bytes_read(packed, 0, header, sizeof *header);
+    if (wrong == NULL) wrong = mx_packed_header_fault(header);
     if (wrong != NULL) return damaged(packed, wrong);
     if (header->state != MX_PACKED_FINISHED) {
         damaged(packed, "its preparation did not come to an end");
@@ -140,8 +198,8 @@ out:
 static const char *entry_fault(const struct mx_packed_file *packed, uint32_t row)
 {
     const struct mx_packed_record *const record = &packed->index[row];
-    const struct mx_packed_section *const records = &packed->header->sections[MX_PACKED_RECORDS];
-    const char *const fault = mx_packed_record_fault(packed->header, record);
+    const struct mx_packed_section *const records = &packed->header.sections[MX_PACKED_RECORDS];
+    const char *const fault = mx_packed_record_fault(&packed->header, record);
     if (fault != NULL) return fault;
     if (record->row != row) return "it is another row";
     /* record_fault: the offset is at least that of the first possible payload, and the size below 2^32. */
@@ -158,14 +216,12 @@ static const char *entry_fault(const struct mx_packed_file *packed, uint32_t row
 static int index_check(struct mx_packed_file *packed)
 {
     char fault[160];
-    const struct mx_packed_header *const header = packed->header;
+    const struct mx_packed_header *const header = &packed->header;
     const uint64_t ids_bytes = header->sections[MX_PACKED_IDS].bytes;
     uint64_t at = 0;
     uint32_t good = 0;
     packed->id_offsets = mx_alloc(header->record_count, sizeof *packed->id_offsets);
-    packed->checked = mx_alloc((size_t)header->record_count / 64 + 1, sizeof *packed->checked);
-    if (packed->id_offsets == NULL || packed->checked == NULL) return MX_ERR_NO_MEMORY;
-    if (ids_bytes > UINT32_MAX) return damaged(packed, "its list of ids is too large");
+    if (packed->id_offsets == NULL) return MX_ERR_NO_MEMORY;
     for (uint32_t row = 0; row < header->record_count; row++) {
         const char *wrong = entry_fault(packed, row);
         const uint32_t bytes = packed->index[row].id_bytes;
@@ -183,45 +239,37 @@ static int index_check(struct mx_packed_file *packed)
     return good == header->good_count ? 0 : damaged(packed, "its number of good rows is wrong");
 }
 
-/* The rest of opening, once `data` and `bytes` are set. */
+/* The rest of opening, once the file can be read. */
 static int contents_check(struct mx_packed_file *packed)
 {
     int rc = 0;
     MX_TRY(header_check(packed));
-    const struct mx_packed_section *const sections = packed->header->sections;
-    packed->index = (const struct mx_packed_record *)(const void *)(packed->data + sections[MX_PACKED_INDEX].offset);
-    packed->ids = (const char *)packed->data + sections[MX_PACKED_IDS].offset;
+    MX_TRY(sections_read(packed));
     MX_TRY(metadata_read(packed));
     MX_TRY(index_check(packed));
 out:
     return rc;
 }
 
-static int file_map(const char *path, struct mx_packed_file *packed)
+static int file_open(const char *path, struct mx_packed_file *packed)
 {
-    int rc = 0;
     struct stat status;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
+    /* O_NONBLOCK: a pipe is refused without waiting for its writer. */
+    packed->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (packed->fd < 0) {
         if (errno == ENOENT || errno == ENOTDIR)
-            MX_RAISE(MX_ERR_NOT_FOUND, "make it with 'myxtts prepare'", "there is no packed corpus %s", packed->name);
-        MX_RAISE(MX_ERR_IO, "check that the file may be read", "cannot open %s: %s", packed->name, strerror(errno));
+            return MX_FAIL(MX_ERR_NOT_FOUND, "make it with 'myxtts prepare'", "there is no packed corpus %s",
+                           packed->name);
+        return MX_FAIL(MX_ERR_IO, "check that the file may be read", "cannot open %s: %s", packed->name,
+                       strerror(errno));
     }
-    if (fstat(fd, &status) != 0)
-        MX_RAISE(MX_ERR_IO, "check the disk", "cannot read %s: %s", packed->name, strerror(errno));
+    if (fstat(packed->fd, &status) != 0)
+        return MX_FAIL(MX_ERR_IO, "check the disk", "cannot read %s: %s", packed->name, strerror(errno));
     if (!S_ISREG(status.st_mode))
-        MX_RAISE(MX_ERR_FORMAT, "name an ordinary file", "%s is not an ordinary file", packed->name);
+        return MX_FAIL(MX_ERR_FORMAT, "name an ordinary file", "%s is not an ordinary file", packed->name);
     packed->bytes = (size_t)status.st_size;
-    if (packed->bytes == 0) goto out; /* nothing to map; the check of the header refuses it */
-    void *const mapping = mmap(NULL, packed->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (mapping == MAP_FAILED)
-        MX_RAISE(MX_ERR_IO, "check the limits of this process (ulimit -v)", "cannot map %s: %s", packed->name,
-                 strerror(errno));
-    packed->mapping = mapping;
-    packed->data = mapping;
-out:
-    if (fd >= 0) close(fd);
-    return rc;
+    packed->changed = status.st_mtim;
+    return 0;
 }
 
 int mx_packed_open(const char *path, struct mx_packed_file **out)
@@ -231,7 +279,8 @@ int mx_packed_open(const char *path, struct mx_packed_file **out)
     *out = NULL;
     if (packed == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     mx_text_quote(packed->name, sizeof packed->name, path);
-    MX_TRY(file_map(path, packed));
+    packed->fd = -1;
+    MX_TRY(file_open(path, packed));
     MX_TRY(contents_check(packed));
     *out = packed;
     packed = NULL;
@@ -247,6 +296,7 @@ int mx_packed_open_memory(const void *data, size_t bytes, struct mx_packed_file 
     *out = NULL;
     if (packed == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     snprintf(packed->name, sizeof packed->name, "in memory");
+    packed->fd = -1;
     packed->data = data;
     packed->bytes = bytes;
     MX_TRY(contents_check(packed));
@@ -264,8 +314,10 @@ void mx_packed_close(struct mx_packed_file *packed)
     cJSON_Delete(packed->metadata);
     mx_free(packed->speakers);
     mx_free(packed->id_offsets);
-    mx_free(packed->checked);
-    if (packed->mapping != NULL) munmap(packed->mapping, packed->bytes);
+    mx_free(packed->index);
+    mx_free(packed->ids);
+    mx_free(packed->metadata_text);
+    if (packed->fd >= 0) close(packed->fd);
     mx_free(packed);
 }
 
@@ -286,7 +338,7 @@ bool mx_packed_detect(const char *path)
 
 const struct mx_packed_header *mx_packed_header(const struct mx_packed_file *packed)
 {
-    return packed->header;
+    return &packed->header;
 }
 
 const struct mx_packed_record *mx_packed_record(const struct mx_packed_file *packed, uint32_t row)
@@ -301,9 +353,8 @@ const char *mx_packed_id(const struct mx_packed_file *packed, uint32_t row)
 
 const char *mx_packed_metadata(const struct mx_packed_file *packed, size_t *bytes)
 {
-    const struct mx_packed_section *const section = &packed->header->sections[MX_PACKED_META];
-    *bytes = (size_t)section->bytes;
-    return (const char *)packed->data + section->offset;
+    *bytes = (size_t)packed->header.sections[MX_PACKED_META].bytes;
+    return packed->metadata_text;
 }
 
 const struct mx_vocabulary *mx_packed_vocabulary(const struct mx_packed_file *packed)
@@ -321,39 +372,46 @@ const char *mx_packed_speaker(const struct mx_packed_file *packed, uint32_t spea
     return packed->speakers[speaker];
 }
 
-int mx_packed_get(struct mx_packed_file *packed, uint32_t row, struct mx_packed_view *view)
+uint64_t mx_packed_largest(const struct mx_packed_file *packed)
 {
-    if (row >= packed->header->record_count)
-        return MX_FAIL(MX_ERR_ARGUMENT, NULL, "the packed corpus %s has %u rows; row %u was asked for", packed->name,
-                       packed->header->record_count, row);
-    const struct mx_packed_record *const record = &packed->index[row];
-    const unsigned char *const payload = packed->data + record->payload_offset;
-    _Atomic uint64_t *const word = &packed->checked[row / 64];
-    const uint64_t bit = UINT64_C(1) << row % 64;
-    const bool known = (atomic_load_explicit(word, memory_order_relaxed) & bit) != 0;
-    const char *fault = NULL;
-    const unsigned char *const entry = (const unsigned char *)record; /* the struct has no padding */
-    if (!known && memcmp(payload - sizeof *record, entry, sizeof *record) != 0)
-        fault = "its head is not that of the index";
-    if (fault == NULL)
-        fault = mx_packed_payload_fault(packed->header, record, payload,
-                                        (uint32_t)mx_vocabulary_size(packed->vocabulary), !known, view);
-    if (fault == NULL && !known && strcmp(view->id, mx_packed_id(packed, row)) != 0)
-        fault = "its id is not that of the index";
-    if (fault != NULL) {
-        char id[96];
-        return MX_FAIL(MX_ERR_FORMAT, hint_again, "record %u (%s) of the packed corpus %s cannot be used: %s", row,
-                       mx_text_quote(id, sizeof id, mx_packed_id(packed, row)), packed->name, fault);
-    }
-    if (!known) atomic_fetch_or_explicit(word, bit, memory_order_relaxed);
-    return 0;
+    uint64_t most = 0;
+    for (uint32_t row = 0; row < packed->header.record_count; row++)
+        if (packed->index[row].payload_bytes > most) most = packed->index[row].payload_bytes;
+    return most + sizeof(struct mx_packed_record);
 }
 
-int mx_packed_verify(struct mx_packed_file *packed)
+int mx_packed_get(const struct mx_packed_file *packed, uint32_t row, struct mx_packed_buffer *buffer,
+                  struct mx_packed_view *view)
 {
     int rc = 0;
-    struct mx_packed_view view;
-    for (uint32_t row = 0; row < packed->header->record_count; row++) MX_TRY(mx_packed_get(packed, row, &view));
+    if (row >= packed->header.record_count)
+        MX_RAISE(MX_ERR_ARGUMENT, NULL, "the packed corpus %s has %u rows; row %u was asked for", packed->name,
+                 packed->header.record_count, row);
+    const struct mx_packed_record *const record = &packed->index[row];
+    MX_TRY(mx_packed_buffer_reserve(buffer, sizeof *record + record->payload_bytes));
+    const char *fault = bytes_read(packed, record->payload_offset - sizeof *record, buffer->data, buffer->bytes);
+    const unsigned char *const entry = (const unsigned char *)record; /* the struct has no padding */
+    if (fault == NULL && memcmp(buffer->data, entry, sizeof *record) != 0) fault = "its head is not that of the index";
+    if (fault == NULL)
+        fault = mx_packed_payload_fault(&packed->header, record, buffer->data + sizeof *record,
+                                        (uint32_t)mx_vocabulary_size(packed->vocabulary), true, view);
+    if (fault == NULL && strcmp(view->id, mx_packed_id(packed, row)) != 0) fault = "its id is not that of the index";
+    if (fault != NULL) {
+        char id[96];
+        MX_RAISE(MX_ERR_FORMAT, hint_again, "record %u (%s) of the packed corpus %s cannot be used: %s", row,
+                 mx_text_quote(id, sizeof id, mx_packed_id(packed, row)), packed->name, fault_explain(packed, fault));
+    }
 out:
+    return rc;
+}
+
+int mx_packed_verify(const struct mx_packed_file *packed)
+{
+    int rc = 0;
+    struct mx_packed_buffer buffer = {0};
+    struct mx_packed_view view;
+    for (uint32_t row = 0; row < packed->header.record_count; row++) MX_TRY(mx_packed_get(packed, row, &buffer, &view));
+out:
+    mx_packed_buffer_release(&buffer);
     return rc;
 }

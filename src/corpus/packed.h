@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Packed corpora: one memory-mapped file with everything that training needs of a corpus, either decoded audio or
+ * Packed corpora: one file with everything that training needs of a corpus, either decoded audio or
  * finished features, with tokens, texts, speakers and vocabulary.
  *
  * Bytes. All numbers are little-endian; all offsets are from the start of the file and multiples of 64; all gaps are
@@ -31,8 +31,9 @@
  * Audio in 16 bits: the error is at most half of `scale`, that is 96 dB below the largest sample of the utterance,
  * which is what a recording of 16 bits has to offer; 24 hours take 3.8 GB.
  *
- * Memory: an open file owns its mapping; views point into it and live as long. Any thread may read. A record is checked
- * when it is first asked for. The file must not be changed in place while it is open; nothing here ever does.
+ * Memory: an open file owns copies of header, metadata, index and ids, checked when it is opened. A record is read into
+ * a buffer of the caller and checked each time; its view points there. Any thread may read. A file that is shortened or
+ * rewritten while it is open gives errors that say so, nothing worse.
  */
 #ifndef MX_CORPUS_PACKED_H
 #define MX_CORPUS_PACKED_H
@@ -180,10 +181,14 @@ const struct mx_vocabulary *mx_packed_vocabulary(const struct mx_packed_file *pa
 uint32_t mx_packed_speaker_count(const struct mx_packed_file *packed);
 const char *mx_packed_speaker(const struct mx_packed_file *packed, uint32_t speaker);
 
-/* The record of a row, checked when it is first asked for: MX_ERR_FORMAT names the damaged one. */
-int mx_packed_get(struct mx_packed_file *packed, uint32_t row, struct mx_packed_view *view);
+/* Bytes that the buffer of mx_packed_get needs for the largest row. */
+uint64_t mx_packed_largest(const struct mx_packed_file *packed);
+/* Reads the record of a row into the buffer, which the view points into, and checks it: MX_ERR_FORMAT names the damaged
+ * one. */
+int mx_packed_get(const struct mx_packed_file *packed, uint32_t row, struct mx_packed_buffer *buffer,
+                  struct mx_packed_view *view);
 /* Checks all records; fails at the first damaged one. */
-int mx_packed_verify(struct mx_packed_file *packed);
+int mx_packed_verify(const struct mx_packed_file *packed);
 
 /* ---- making one (packed_write.c) ---- */
 

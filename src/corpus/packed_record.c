@@ -104,6 +104,9 @@ const char *mx_packed_record_fault(const struct mx_packed_header *header, const 
     const uint32_t strings[] = {record->id_bytes, record->text_bytes, record->spoken_bytes, record->detail_bytes};
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
         if (strings[i] == 0 || strings[i] > STRING_MAX) return "a text has a strange size";
+    if (record->reject >= MX_REJECT_COUNT) return "its reason of rejection is unknown";
+    if (record->samples_bound != 0 && record->samples > record->samples_bound)
+        return "it is longer than its recording can be";
     if (record->reject != 0) {
         if (record->samples != 0 || record->frames != 0 || record->scale != 0.0f)
             return "it was rejected and yet has contents";

@@ -104,10 +104,17 @@ static int journal_lock(struct mx_packed_writer *writer)
     if (stat(writer->path, &status) == 0 && !S_ISREG(status.st_mode))
         return MX_FAIL(MX_ERR_IO, "name an ordinary file", "%s exists and is not an ordinary file", writer->name);
     for (int round = 0; round < 10; round++) {
-        writer->fd = open(writer->part, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        /* O_NOFOLLOW: nothing is written where a link points to; O_NONBLOCK: nobody waits for the reader of a pipe. */
+        writer->fd = open(writer->part, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+        if (writer->fd < 0 && errno == ELOOP)
+            return MX_FAIL(MX_ERR_IO, "remove it, or choose another file",
+                           "%s" MX_PACKED_SUFFIX " is a symbolic link, which is not written through", writer->name);
         if (writer->fd < 0)
             return MX_FAIL(MX_ERR_IO, "check that the folder exists and may be written to",
                            "cannot make %s" MX_PACKED_SUFFIX ": %s", writer->name, strerror(errno));
+        if (fstat(writer->fd, &status) != 0 || !S_ISREG(status.st_mode))
+            return MX_FAIL(MX_ERR_IO, "remove it, or choose another file",
+                           "%s" MX_PACKED_SUFFIX " is not an ordinary file", writer->name);
         if (flock(writer->fd, LOCK_EX | LOCK_NB) != 0) break;
         if (fstat(writer->fd, &status) == 0 && stat(writer->part, &named) == 0 && status.st_ino == named.st_ino &&
             status.st_dev == named.st_dev)

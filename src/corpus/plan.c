@@ -94,8 +94,7 @@ static int options_fill(struct mx_plan *plan)
     option_add(plan, "tokens", "%s", mx_tokens_mode_name(row->tokens));
     option_add(plan, "cleaner_version", "%d", MX_TEXT_CLEANER_VERSION);
     option_add(plan, "language", "%s", detect ? "detected" : mx_language_get((enum mx_language)row->language)->code);
-    option_number(plan, "characters_min", row->characters_min);
-    option_number(plan, "characters_max", row->characters_max);
+    option_add(plan, "rate_version", "%d", MX_RATE_VERSION);
     if (row->vocabulary == NULL) {
         option_add(plan, VOCABULARY, OWN);
     } else {
@@ -116,6 +115,19 @@ static int options_hash(const struct mx_plan *plan, uint64_t *out)
     if (rc == 0) *out = mx_packed_hash(text.data, text.length);
     mx_text_release(&text);
     return rc;
+}
+
+uint64_t mx_plan_recipe_hash(const struct mx_plan *plan)
+{
+    static const char *const names[] = {"kind",          "recipe",  "recipe_hash",     "rate",
+                                        "audio_version", "trim_db", "margin_seconds",  "level_db",
+                                        "peak_db",       "tokens",  "cleaner_version", "language"};
+    uint64_t hash = 1;
+    for (uint32_t i = 0; i < plan->option_count; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (strcmp(plan->options[i].name, names[k]) == 0)
+                hash = XXH3_64bits_withSeed(plan->options[i].value, strlen(plan->options[i].value), hash);
+    return hash;
 }
 
 int mx_plan_create(const struct mx_manifest *manifest, const struct mx_row_options *options,
@@ -209,6 +221,8 @@ static int metadata_write(const struct mx_plan *plan, char **out)
     whole = whole && manifest_describe(root, manifest);
     whole =
         whole && cJSON_AddStringToObject(root, "validation", manifest->source_count > 1 ? "listed" : "seeded") != NULL;
+    const double rate[] = {plan->row.rate.least, plan->row.rate.most};
+    whole = whole && cJSON_AddItemToObject(root, "speaking_rate", cJSON_CreateDoubleArray(rate, 2));
     whole = whole && cJSON_AddItemToObject(root, "vocabulary", cJSON_Parse(vocabulary));
     text = whole ? cJSON_PrintUnformatted(root) : NULL;
     if (text == NULL) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "out of memory for the metadata");

@@ -15,6 +15,7 @@
  *      "speakers": ["name", …],                                record.speaker is an index
  *      "manifest": [{"name": "metadata.csv", "format": "ljspeech", "columns": "id|raw|normalised"}, …],
  *      "validation": "seeded" or "listed",                     listed: record.flags tell
+ *      "speaking_rate": [4.2, 38.1],                           sounds a second that were believed, see rate.h
  *      "vocabulary": {…}}                                      vocabulary.h
  *
  * Memory: a plan owns everything but the manifest and the stage, which must outlive it. After mx_plan_texts it is only
@@ -48,7 +49,7 @@ struct mx_plan_text {
     enum mx_reject reject;
     const char *detail; /* "" for a good one */
     const char *spoken;
-    uint32_t characters;
+    uint32_t sounds;   /* rate.h */
     uint32_t language; /* number in the vocabulary */
     uint32_t token_count;
     const int32_t *tokens; /* BOS … EOS */
@@ -65,8 +66,12 @@ void mx_plan_destroy(struct mx_plan *plan); /* NULL is fine */
  * a line in `changes`, which may be NULL. */
 int mx_plan_compare(const struct mx_plan *plan, const struct mx_packed_file *packed, struct mx_text *changes);
 
+/* Of the options that change what a usable row becomes, not which rows are usable. */
+uint64_t mx_plan_recipe_hash(const struct mx_plan *plan);
+
 /* Reads the texts of all rows on `workers` threads and makes the vocabulary: that of the row options, or else of all
- * texts that can be used. The result does not depend on the number of threads. */
+ * texts that can be used. Learns from them and the headers of the recordings how fast is spoken. The result does not
+ * depend on the number of threads. */
 int mx_plan_texts(struct mx_plan *plan, int workers);
 /* After mx_plan_texts. */
 const struct mx_plan_text *mx_plan_text(const struct mx_plan *plan, uint32_t row);

@@ -32,6 +32,7 @@ struct symbols {
 struct pass {
     struct mx_plan *plan;
     struct symbols *symbols;
+    double *rates;                  /* sounds a second of each row; 0: nothing to learn from */
     struct mx_row_reader **readers; /* one for each worker */
     atomic_bool failed;
     /* Held while `error` is written, by the first worker that fails; it is read when all have ended. No other lock is
@@ -44,7 +45,7 @@ static int text_keep(struct pass *pass, const struct mx_row *row, uint32_t index
 {
     struct mx_plan_text *const text = &pass->plan->texts[index];
     text->reject = row->reject;
-    text->characters = (uint32_t)row->characters;
+    text->sounds = (uint32_t)row->sounds;
     text->spoken = mx_arena_strdup(arena, row->spoken);
     text->detail = mx_arena_strdup(arena, row->detail);
     if (text->spoken == NULL || text->detail == NULL) return MX_ERR_NO_MEMORY;
@@ -63,6 +64,9 @@ static void texts_read(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end && !atomic_load_explicit(&pass->failed, memory_order_relaxed); i++) {
         int rc = mx_row_load_text(pass->readers[worker], &pass->plan->manifest->utterances[i], &row);
         if (rc >= 0) rc = text_keep(pass, &row, (uint32_t)i, &pass->plan->arenas[worker]);
+        if (rc >= 0 && row.reject == MX_REJECT_NONE)
+            pass->rates[i] =
+                mx_row_rate(&pass->plan->row, row.sounds, mx_audio_promised(pass->plan->manifest->utterances[i].audio));
         if (rc >= 0) continue;
         pthread_mutex_lock(&pass->lock);
         if (!atomic_exchange(&pass->failed, true)) pass->error = *mx_error_last();
@@ -149,8 +153,10 @@ int mx_plan_texts(struct mx_plan *plan, int workers)
     plan->texts = mx_alloc(count, sizeof *plan->texts);
     plan->arenas = mx_alloc((size_t)workers, sizeof *plan->arenas);
     pass.symbols = mx_alloc(count, sizeof *pass.symbols);
+    pass.rates = mx_alloc(count, sizeof *pass.rates);
     pass.readers = mx_alloc((size_t)workers, sizeof(struct mx_row_reader *));
-    if (plan->texts == NULL || plan->arenas == NULL || pass.symbols == NULL || pass.readers == NULL)
+    if (plan->texts == NULL || plan->arenas == NULL || pass.symbols == NULL || pass.rates == NULL ||
+        pass.readers == NULL)
         MX_TRY(MX_ERR_NO_MEMORY);
     for (; plan->arena_count < workers; plan->arena_count++) {
         mx_arena_init(&plan->arenas[plan->arena_count], (size_t)1 << 20);
@@ -161,6 +167,7 @@ int mx_plan_texts(struct mx_plan *plan, int workers)
     if (atomic_load(&pass.failed)) MX_TRY(mx_error_restore(&pass.error));
     MX_TRY(plan->row.vocabulary != NULL ? vocabulary_copy(plan) : vocabulary_collect(plan, pass.symbols));
     MX_TRY(texts_encode(plan, pass.symbols));
+    plan->row.rate = mx_rate_learn(pass.rates, count);
     MX_TRY(mx_plan_describe(plan));
     plan->packed.vocabulary_size = (uint32_t)mx_vocabulary_size(plan->vocabulary);
 out:
@@ -168,6 +175,7 @@ out:
     for (int i = 0; pass.readers != NULL && i < workers; i++) mx_row_reader_destroy(pass.readers[i]);
     mx_free(pass.readers);
     mx_free(pass.symbols);
+    mx_free(pass.rates);
     return rc;
 }
 
@@ -246,14 +254,15 @@ static int recording_load(struct mx_plan_worker *worker, uint32_t index, const u
     if (bound != NULL) {
         head->samples_bound = *bound;
     } else {
-        MX_TRY(mx_audio_probe(worker->prober, utterance->audio, &plan->row.audio, &head->samples_bound, &row->audio));
+        MX_TRY(mx_audio_probe(worker->prober, utterance->audio, &plan->row.audio, plan->row.audio.seconds_max,
+                              &head->samples_bound, &row->audio));
         if (head->samples_bound == 0) {
             row->reject = row->audio.reject;
             memcpy(row->detail, row->audio.detail, sizeof row->detail);
             goto out;
         }
     }
-    row->characters = plan->texts[index].characters;
+    row->sounds = plan->texts[index].sounds;
     MX_TRY(mx_row_load_audio(worker->reader, utterance, row));
     if (row->reject == MX_REJECT_NONE && row->sample_count > head->samples_bound) {
         row->reject = MX_REJECT_LYING_HEADER;

@@ -38,7 +38,7 @@ struct mx_prepare_options {
 
 #define MX_PREPARE_OPTIONS_DEFAULT                                                                                     \
     ((struct mx_prepare_options){                                                                                      \
-        .manifest = MX_MANIFEST_OPTIONS_DEFAULT, .row = MX_ROW_OPTIONS_DEFAULT, .rejects_max = 0.05})
+        .manifest = MX_MANIFEST_OPTIONS_DEFAULT, .row = MX_ROW_OPTIONS_DEFAULT, .rejects_max = MX_REJECTED_SHARE_MAX})
 
 struct mx_prepare_report {
     bool up_to_date;        /* the file was valid: nothing was done */

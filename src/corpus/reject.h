@@ -25,7 +25,7 @@
     X(TOO_LONG, 13, "too-long", "the recording is longer than the maximum")                                            \
     X(SILENT, 14, "silent", "nothing can be heard")                                                                    \
     X(CLIPPED, 15, "clipped", "too many samples are cut off at full scale")                                            \
-    X(SPEAKING_RATE, 16, "speaking-rate", "characters per second out of range: text and recording do not match")
+    X(SPEAKING_RATE, 16, "speaking-rate", "sounds per second out of range: text and recording do not match")
 
 enum mx_reject {
 #define X(identifier, code, name, text) MX_REJECT_##identifier = (code),
@@ -33,6 +33,9 @@ enum mx_reject {
 #undef X
         MX_REJECT_COUNT
 };
+
+/* More rejected rows than this share end `check`, `prepare` and `train`, unless they are allowed. */
+#define MX_REJECTED_SHARE_MAX 0.05
 
 const char *mx_reject_name(enum mx_reject reject); /* "too-short"; "unknown" for other numbers */
 const char *mx_reject_text(enum mx_reject reject); /* the explanation */

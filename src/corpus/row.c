@@ -27,9 +27,9 @@ int mx_row_reader_create(const struct mx_row_options *options, struct mx_row_rea
     struct mx_row_reader *reader = NULL;
     *out = NULL;
     MX_TRY(mx_audio_options_check(&options->audio));
-    if (!(options->characters_min >= 0 && options->characters_max > options->characters_min))
+    if (!(options->rate.least >= 0 && options->rate.most > options->rate.least))
         MX_RAISE(MX_ERR_ARGUMENT, "the minimum must be below the maximum",
-                 "characters per second from %g to %g is no range", options->characters_min, options->characters_max);
+                 "sounds per second from %g to %g is no range", options->rate.least, options->rate.most);
     reader = mx_alloc(1, sizeof *reader);
     if (reader == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     reader->options = *options;
@@ -135,12 +135,19 @@ static int row_text(struct mx_row_reader *reader, const struct mx_utterance *utt
     return 0;
 }
 
-static void row_speaking_rate(const struct mx_row_options *options, struct mx_row *row)
+double mx_row_rate(const struct mx_row_options *options, size_t sounds, double seconds_promised)
 {
-    const double rate = (double)row->characters / row->audio.seconds_used;
-    if (rate >= options->characters_min && rate <= options->characters_max) return;
-    row_refuse(row, MX_REJECT_SPEAKING_RATE, "%zu characters in %.2f s are %.1f a second; from %g to %g are believable",
-               row->characters, row->audio.seconds_used, rate, options->characters_min, options->characters_max);
+    const bool usable = sounds >= MX_RATE_SOUNDS && seconds_promised >= options->audio.seconds_min &&
+                        seconds_promised <= options->audio.seconds_max;
+    return usable ? (double)sounds / seconds_promised : 0;
+}
+
+void mx_row_judge_rate(const struct mx_rate *rate, struct mx_row *row)
+{
+    const double seconds = row->audio.seconds_used;
+    if (mx_rate_fits(rate, row->sounds, seconds)) return;
+    row_refuse(row, MX_REJECT_SPEAKING_RATE, "%zu sounds in %.2f s are %.1f a second; from %.1f to %.1f are believable",
+               row->sounds, seconds, (double)row->sounds / seconds, rate->least, rate->most);
 }
 
 static int row_symbols(struct mx_row_reader *reader, struct mx_row *row)
@@ -166,6 +173,7 @@ static int row_symbols(struct mx_row_reader *reader, struct mx_row *row)
         return 0;
     }
     row->symbols = symbols;
+    row->sounds = mx_rate_sounds(symbols, row->symbol_count);
     return 0;
 }
 
@@ -197,7 +205,7 @@ int mx_row_load_audio(struct mx_row_reader *reader, const struct mx_utterance *u
         return 0;
     }
     if (rc < 0) return rc;
-    row_speaking_rate(&reader->options, row);
+    mx_row_judge_rate(&reader->options.rate, row);
     if (row->reject != MX_REJECT_NONE) return 0;
     row->samples = samples;
     row->sample_count = count;
@@ -209,9 +217,9 @@ int mx_row_load(struct mx_row_reader *reader, const struct mx_utterance *utteran
     int rc = 0;
     row_start(reader, row);
     MX_TRY(row_text(reader, utterance, row));
-    if (row->reject == MX_REJECT_NONE) MX_TRY(mx_row_load_audio(reader, utterance, row));
     if (row->reject == MX_REJECT_NONE) MX_TRY(row_symbols(reader, row));
-    if (row->reject != MX_REJECT_NONE) row->samples = NULL;
+    if (row->reject == MX_REJECT_NONE) MX_TRY(mx_row_load_audio(reader, utterance, row));
+    if (row->reject != MX_REJECT_NONE) row->symbols = NULL;
 out:
     return rc;
 }

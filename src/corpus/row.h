@@ -4,9 +4,8 @@
  * judgement whether it can be used. `check` and `prepare` both ask here, so that they agree on every row.
  *
  * Besides what the audio reader refuses, a row is rejected when its text belongs to no known language, when nothing of
- * it can be spoken, when it holds a symbol that is not known, and when the number of characters per second says that
- * text and recording do not belong together. Characters are those of the normalised text, blanks not counted; seconds
- * are those after trimming.
+ * it can be spoken, when it holds a symbol that is not known, and when the number of sounds per second says that text
+ * and recording do not belong together (rate.h). Seconds are those after trimming.
  *
  * Known symbols: those of `vocabulary`, where one is given. Without one the normalised text may hold Latin and Arabic
  * letters and their marks, and phonemes must be letters and marks of the IPA; in both, the punctuation that text.h
@@ -23,6 +22,7 @@
 
 #include "corpus/audio.h"
 #include "corpus/manifest.h"
+#include "corpus/rate.h"
 #include "corpus/reject.h"
 #include "corpus/text.h"
 #include "corpus/tokens.h"
@@ -34,7 +34,7 @@ struct mx_row_options {
     struct mx_audio_options audio;
     int language; /* one of enum mx_language, or MX_ROW_LANGUAGE_DETECT: by the script of each text */
     enum mx_tokens_mode tokens;
-    double characters_min, characters_max;  /* per second */
+    struct mx_rate rate;                    /* that is believable; the whole corpus tells (mx_row_rate) */
     const struct mx_vocabulary *vocabulary; /* NULL: see above; borrowed */
 };
 
@@ -42,8 +42,7 @@ struct mx_row_options {
     ((struct mx_row_options){.audio = MX_AUDIO_OPTIONS_DEFAULT,                                                        \
                              .language = MX_ROW_LANGUAGE_DETECT,                                                       \
                              .tokens = MX_TOKENS_PHONEMES,                                                             \
-                             .characters_min = 2.0,                                                                    \
-                             .characters_max = 30.0})
+                             .rate = MX_RATE_DEFAULT})
 
 struct mx_row {
     enum mx_reject reject;
@@ -56,6 +55,7 @@ struct mx_row {
     size_t characters;       /* of it, blanks not counted */
     const uint32_t *symbols; /* of the spoken text; NULL unless the row is good */
     size_t symbol_count;
+    size_t sounds; /* symbols that are spoken */
 };
 
 struct mx_row_reader;
@@ -70,8 +70,14 @@ int mx_row_load(struct mx_row_reader *reader, const struct mx_utterance *utteran
 
 /* The halves of mx_row_load, for whoever needs the texts of all rows before their recordings (a vocabulary) and no
  * phonemes later. The first opens no recording; symbols are set if the text is good. The second needs of `row` only
- * `characters` and a `reject` of NONE; it adds the recording and its judgement and leaves the rest as it is. */
+ * `sounds` and a `reject` of NONE; it adds the recording and its judgement and leaves the rest as it is. */
 int mx_row_load_text(struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row);
 int mx_row_load_audio(struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row);
+
+/* Sounds a second of a row whose text is good, by the length that its header promises, to learn the range of a corpus
+ * from; 0 if that length says nothing. */
+double mx_row_rate(const struct mx_row_options *options, size_t sounds, double seconds_promised);
+/* The judgement of the range alone, for whoever learned it after the row was loaded. */
+void mx_row_judge_rate(const struct mx_rate *rate, struct mx_row *row);
 
 #endif

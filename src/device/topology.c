@@ -54,6 +54,13 @@ bool mx_topology_slow(enum mx_topology_link link)
     return link == MX_LINK_NODE || link == MX_LINK_SYS;
 }
 
+const char *mx_topology_remedy(enum mx_topology_link link)
+{
+    return mx_topology_slow(link)
+               ? "two devices that 'myxtts devices' shows with PIX, PXB or PHB between them copy faster"
+               : NULL;
+}
+
 bool mx_topology_knows_pci(void)
 {
 #ifdef MX_HAVE_HWLOC

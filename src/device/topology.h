@@ -29,5 +29,6 @@ enum mx_topology_link mx_topology_between(struct mx_topology *topology, const st
 const char *mx_topology_word(enum mx_topology_link link);    /* "PIX" */
 const char *mx_topology_meaning(enum mx_topology_link link); /* "at most one PCIe bridge" */
 bool mx_topology_slow(enum mx_topology_link link);           /* NODE and SYS: worth a warning for a device pair */
+const char *mx_topology_remedy(enum mx_topology_link link);  /* what to do about a slow one; NULL if it is not */
 
 #endif

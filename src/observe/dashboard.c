@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -311,6 +312,10 @@ static void *serve(void *context)
 {
     struct mx_dashboard *const d = context;
     uint64_t due = 0;
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE); /* to the process it means that nobody reads its messages: a client that goes does not */
+    (void)pthread_sigmask(SIG_BLOCK, &pipe, NULL);
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
     while (!atomic_load_explicit(&d->stop, memory_order_relaxed)) {
         const uint64_t now = mx_clock_ns();

@@ -32,7 +32,9 @@
 #define BUDGET_LEAST   ((size_t)32 << 10) /* … for each, or more where there are few */
 #define REQUESTS       50                 /* answered in a tick */
 #define TIMEOUT_S      40                 /* of the daemon itself, should a client escape the look at each tick */
-#define HEARTBEAT_NS   (5 * NS_PER_S)     /* without events for so long: a comment, which shows whether it is there */
+#define ASKING_MANY    32                 /* connections that have not been answered: with more of them … */
+#define ASKING_NS      NS_PER_S       /* … each has so long to ask, so that nobody can take all places by waiting */
+#define HEARTBEAT_NS   (5 * NS_PER_S) /* without events for so long: a comment, which shows whether it is there */
 #define FILE_BYTES_MAX ((off_t)1 << 36)
 
 /* ---- clients ---- */
@@ -338,7 +340,14 @@ static bool host_local(struct MHD_Connection *connection)
 {
     const char *const host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
     if (host == NULL) return true;
-    const size_t length = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+    size_t length = strcspn(host, ":");
+    if (host[0] == '[') {
+        length = strcspn(host, "]");
+        if (host[length] == '\0') return false;
+        length++;
+    }
+    if (host[length] == ':' && strspn(host + length + 1, "0123456789") != strlen(host + length + 1)) return false;
+    if (host[length] != ':' && host[length] != '\0') return false;
     if (length == 9 && strncasecmp(host, "localhost", 9) == 0) return true;
     if (length == 5 && strncmp(host, "[::1]", 5) == 0) return true;
     return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == length;
@@ -422,9 +431,19 @@ bool mx_dash_serve_run(struct mx_dashboard *d, int milliseconds)
     return MHD_run_wait(d->daemon, milliseconds) == MHD_YES;
 }
 
+/* How long a client may do nothing. */
+static uint64_t patience_with(const struct mx_dashboard *d, const struct mx_dash_client *c, size_t asking)
+{
+    const bool many = asking > ASKING_MANY && !client_serving(c);
+    return many && d->patience_ns > ASKING_NS ? ASKING_NS : d->patience_ns;
+}
+
 void mx_dash_serve_tick(struct mx_dashboard *d)
 {
     const uint64_t now = mx_clock_ns();
+    size_t asking = 0;
+    for (size_t i = 0; i < MX_DASH_CONNECTIONS; i++)
+        asking += d->clients[i].kind != MX_DASH_FREE && !client_serving(&d->clients[i]);
     d->budget_bytes = BUDGET_BYTES;
     d->requests = REQUESTS;
     const size_t share = budget(d);
@@ -437,7 +456,7 @@ void mx_dash_serve_tick(struct mx_dashboard *d)
             const bool due = c->kind != MX_DASH_EVENTS || events_waiting(d, c) || now - c->moved_ns >= HEARTBEAT_NS;
             c->gone = !due && client_gone(c);
             if (due || c->gone) client_resume(c);
-        } else if (now - c->moved_ns > d->patience_ns && c->socket >= 0) {
+        } else if (now - c->moved_ns > patience_with(d, c, asking) && c->socket >= 0) {
             (void)shutdown(c->socket, SHUT_RDWR); /* the daemon finds it closed, and cleans up */
         }
     }

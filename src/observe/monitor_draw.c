@@ -278,9 +278,10 @@ static void device_row(const struct mx_view *view, struct line *line, const char
 static void device_rows(const struct mx_view *view, struct line *line)
 {
     const struct mx_view_step *const s = &view->step;
-    const struct usage data = {s->data_busy, s->data_bytes, s->data_limit_bytes, s->data_driver_busy,
+    const struct mx_view_flow flow = mx_view_flow(view);
+    const struct usage data = {flow.data_busy, s->data_bytes, s->data_limit_bytes, s->data_driver_busy,
                                s->data_driver_bytes};
-    const struct usage model = {s->model_busy, s->model_bytes, s->model_limit_bytes, s->model_driver_busy,
+    const struct usage model = {flow.model_busy, s->model_bytes, s->model_limit_bytes, s->model_driver_busy,
                                 s->model_driver_bytes};
     const bool one = s->arrived_limit == 0 || (view->has_run && view->device_count == 1);
     if (one) {
@@ -328,8 +329,8 @@ static void speed_row(const struct mx_view *view, struct line *line)
     const struct mx_view_step *const s = &view->step;
     label(line, "speed");
     put(line, TONE_PLAIN, "%s frames/s  step %.0f ms", count_text(s->frames_per_s, frames), mx_view_step_ms(view));
-    if (isfinite(s->data_wait))
-        put_whole(line, s->data_wait > 0.1 ? TONE_FAIR : TONE_PLAIN, "  data wait %.1f %%", 100 * s->data_wait);
+    const double wait = mx_view_flow(view).data_wait;
+    if (isfinite(wait)) put_whole(line, wait > 0.1 ? TONE_FAIR : TONE_PLAIN, "  data wait %.1f %%", 100 * wait);
     if (s->variation > 0) put_whole(line, TONE_PLAIN, "  variation %.1f %%", 100 * s->variation);
     if (room(line) > 10) {
         put(line, TONE_PLAIN, "  ");
@@ -367,7 +368,10 @@ static void evaluation_row(const struct mx_view *view, struct line *line)
     const struct mx_view_evaluation *const e = &view->evaluation;
     label(line, "validation");
     put(line, TONE_PLAIN, "step %s: loss %.4f", count_text(e->step, step), e->loss);
-    if (isfinite(e->mel_db)) put_whole(line, TONE_PLAIN, ", spoken %.2f dB from the recordings", e->mel_db);
+    if (isfinite(e->mel_db))
+        put_whole(line, TONE_PLAIN, ", spoken %.2f dB from the recordings", e->mel_db);
+    else if (e->spoken == 0)
+        put_whole(line, TONE_PLAIN, ", spoken %s", line->style->utf8 ? "–" : "-");
     if (isfinite(view->best_mel_db) && view->best_step != e->step)
         put_whole(line, TONE_DIM, ", best %.2f dB at step %s", view->best_mel_db, count_text(view->best_step, step));
     end(line);
@@ -487,14 +491,15 @@ int mx_view_draw_line(const struct mx_view *view, struct mx_text *out)
     char step[NUMBER_BYTES], all[NUMBER_BYTES], left[NUMBER_BYTES];
     const struct mx_view_step *const s = &view->step;
     const double steps = mx_view_steps(view), seconds = mx_view_seconds_left(view);
+    const struct mx_view_flow flow = mx_view_flow(view);
     mx_text_append(out, "step %s", count_text(s->step, step));
     if (isfinite(steps)) mx_text_append(out, " of %s", count_text(steps, all));
     mx_text_append(out, ", loss %.4f, %s frames/s", s->loss, count_text(s->frames_per_s, all));
-    if (isfinite(s->data_busy) && s->arrived_limit != 0)
-        mx_text_append(out, ", GPU:0 %.0f %%, GPU:1 %.0f %%", 100 * s->data_busy, 100 * s->model_busy);
-    else if (isfinite(s->model_busy))
-        mx_text_append(out, ", GPU:0 %.0f %%", 100 * s->model_busy);
-    if (isfinite(s->data_wait)) mx_text_append(out, ", data wait %.1f %%", 100 * s->data_wait);
+    if (isfinite(flow.data_busy) && s->arrived_limit != 0)
+        mx_text_append(out, ", GPU:0 %.0f %%, GPU:1 %.0f %%", 100 * flow.data_busy, 100 * flow.model_busy);
+    else if (isfinite(flow.model_busy))
+        mx_text_append(out, ", GPU:0 %.0f %%", 100 * flow.model_busy);
+    if (isfinite(flow.data_wait)) mx_text_append(out, ", data wait %.1f %%", 100 * flow.data_wait);
     if (s->model_limit_bytes > 0) {
         char a[MX_BYTES_TEXT_BYTES], b[MX_BYTES_TEXT_BYTES];
         mx_text_append(out, ", %s of %s", bytes_text(s->model_bytes, a), bytes_text(s->model_limit_bytes, b));

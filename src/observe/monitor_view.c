@@ -151,10 +151,13 @@ static void evaluation_read(struct scan *scan, struct mx_view_evaluation *out)
         if (kind == KIND_OBJECT) scan->bad = true;
         if (kind != KIND_NUMBER) continue;
         if (is(m.key, m.key_length, "loss")) out->loss = m.number;
+        if (is(m.key, m.key_length, "utterances")) out->utterances = m.number;
+        if (is(m.key, m.key_length, "spoken")) out->spoken = m.number;
         if (is(m.key, m.key_length, "mel_db")) out->mel_db = m.number;
         if (is(m.key, m.key_length, "duration_error")) out->duration_error = m.number;
         if (is(m.key, m.key_length, "pitch_semitones")) out->pitch_semitones = m.number;
     }
+    if (out->spoken == 0) out->mel_db = out->duration_error = out->pitch_semitones = NAN; /* older runs wrote 0 */
 }
 
 static void number_store(struct mx_view_step *step, const struct member *m)
@@ -172,6 +175,7 @@ static void evaluation_keep(struct mx_view *view, const struct mx_view_evaluatio
 {
     view->evaluation = *e;
     view->has_evaluation = true;
+    if (e->spoken < e->utterances) return; /* as training judges it */
     if (!isfinite(e->mel_db) || (isfinite(view->best_mel_db) && e->mel_db >= view->best_mel_db)) return;
     view->best_mel_db = e->mel_db;
     view->best_step = e->step;
@@ -193,7 +197,7 @@ void mx_view_line(struct mx_view *view, const char *text, size_t length)
     struct scan scan = {.at = text};
     struct member m;
     struct mx_view_step step;
-    struct mx_view_evaluation evaluation = {NAN, NAN, NAN, NAN, NAN};
+    struct mx_view_evaluation evaluation = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     bool is_evaluation = false, skipped = false;
     char leak[sizeof view->leak] = "";
 #define X(member, key) step.member = NAN;
@@ -265,6 +269,10 @@ bool mx_view_run(struct mx_view *view, const char *text, size_t length)
     text_copy(root, "mode", view->mode, sizeof view->mode);
     text_copy(root, "failure", view->failure, sizeof view->failure);
     view->run_steps = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "steps"));
+    const cJSON *const flow = cJSON_GetObjectItemCaseSensitive(root, "flow"); /* NAN for what is not there */
+    view->run_data_busy = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(flow, "data_busy"));
+    view->run_model_busy = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(flow, "model_busy"));
+    view->run_data_wait = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(flow, "data_wait"));
     view->device_count = 0;
     cJSON_ArrayForEach(device, devices)
     {
@@ -299,8 +307,21 @@ double mx_view_seconds_left(const struct mx_view *view)
     return left > 0 ? left * mx_view_step_ms(view) / 1000 : left;
 }
 
+/* Does run.json say so? */
+static bool run_ended(const struct mx_view *view)
+{
+    return view->has_run && view->state[0] != '\0' && strcmp(view->state, "training") != 0;
+}
+
+struct mx_view_flow mx_view_flow(const struct mx_view *view)
+{
+    if (run_ended(view) && isfinite(view->run_model_busy))
+        return (struct mx_view_flow){view->run_data_busy, view->run_model_busy, view->run_data_wait};
+    return (struct mx_view_flow){view->step.data_busy, view->step.model_busy, view->step.data_wait};
+}
+
 bool mx_view_ended(const struct mx_view *view)
 {
-    if (view->has_run && view->state[0] != '\0' && strcmp(view->state, "training") != 0) return true;
+    if (run_ended(view)) return true;
     return view->has_step && view->step.step >= mx_view_steps(view); /* false if the steps are not known */
 }

@@ -72,7 +72,8 @@ struct mx_view_step {
 };
 
 struct mx_view_evaluation {
-    double step, loss, mel_db, duration_error, pitch_semitones;
+    double step, loss, mel_db, duration_error, pitch_semitones; /* NAN: not measured … */
+    double utterances, spoken;                                  /* … or not known */
 };
 
 struct mx_view_device {
@@ -83,7 +84,7 @@ struct mx_view {
     bool has_step, has_evaluation, has_run;
     struct mx_view_step step; /* the newest */
     struct mx_view_evaluation evaluation;
-    double best_mel_db, best_step; /* of all evaluations; NAN: none */
+    double best_mel_db, best_step; /* of all evaluations that could speak every text; NAN: none */
     struct mx_view_course loss, speed;
     double recent_ms[MX_VIEW_RECENT];
     int64_t steps_seen, skipped, damaged;
@@ -94,6 +95,7 @@ struct mx_view {
     int device_count;
     struct mx_view_device devices[MX_VIEW_DEVICES]; /* data, model; or the one that is both */
     double run_steps;
+    double run_data_busy, run_model_busy, run_data_wait; /* of all steps since its start; NAN: not known */
 };
 
 void mx_view_clear(struct mx_view *view); /* of steps and evaluations; what run.json said stays */
@@ -105,6 +107,11 @@ bool mx_view_run(struct mx_view *view, const char *text, size_t length);
 double mx_view_steps(const struct mx_view *view);        /* the last step as planned; NAN: not known */
 double mx_view_step_ms(const struct mx_view *view);      /* mean of the newest steps; NAN: not known */
 double mx_view_seconds_left(const struct mx_view *view); /* NAN: not known */
+/* How busy the devices were and how long data was missing: of the last steps, or of all steps of a run that ended. */
+struct mx_view_flow {
+    double data_busy, model_busy, data_wait;
+};
+struct mx_view_flow mx_view_flow(const struct mx_view *view);
 /* Has the run ended, as far as its files tell? */
 bool mx_view_ended(const struct mx_view *view);
 /* One value for each of `count` columns, from the whole course, or all there are if they are fewer; returns how many.

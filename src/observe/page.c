@@ -5,11 +5,13 @@
 #include "observe/page.h"
 
 #include <cjson/cJSON.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/catalogue.h"
 #include "base/file.h"
 #include "myxtts/error.h"
 #include "observe/json.h"
@@ -56,6 +58,34 @@ static int name_put(const char *run, struct mx_text *out)
     return out->failure;
 }
 
+static enum mx_words language_of(const struct mx_page_options *options)
+{
+    return options->language == MX_PAGE_PERSIAN ? MX_WORDS_PERSIAN : MX_WORDS_ENGLISH;
+}
+
+static const char *word_find(const struct mx_page_word *word, enum mx_words language)
+{
+    char context[64];
+    snprintf(context, sizeof context, "page %s", word->key);
+    return mx_catalogue_find_in(language, context, word->english);
+}
+
+static void words_put(enum mx_words language, struct mx_text *out)
+{
+    mx_json_begin(out, "words", '{');
+    for (const struct mx_page_word *word = mx_page_words; word->key != NULL; word++)
+        mx_json_string(out, word->key, word_find(word, language));
+    mx_json_end(out, '}');
+}
+
+/* For browsers that draw nothing. */
+static const char *no_script(enum mx_words language)
+{
+    const struct mx_page_word *word = mx_page_words;
+    while (word->key != NULL && strcmp(word->key, "no_script") != 0) word++;
+    return word->key == NULL ? "" : word_find(word, language);
+}
+
 static int data_put(const struct mx_page_options *options, struct mx_text *out)
 {
     int rc = 0;
@@ -74,6 +104,7 @@ static int data_put(const struct mx_page_options *options, struct mx_text *out)
     mx_json_truth(out, "live", options->live);
     MX_TRY(name_put(options->run, out));
     mx_json_count(out, "written", (int64_t)time(NULL));
+    words_put(language_of(options), out);
     run_put(run, run_bytes, out);
     if (config != NULL)
         mx_json_bytes(out, "config", config, config_bytes);
@@ -90,12 +121,6 @@ out:
     return rc;
 }
 
-/* For browsers that draw nothing. */
-static const char *const no_script[] = {
-    [MX_PAGE_ENGLISH] = "This page draws its curves with JavaScript: please allow it.",
-    [MX_PAGE_PERSIAN] = "این صفحه به جاوااسکریپت نیاز دارد.",
-};
-
 int mx_page_write(const struct mx_page_options *options, struct mx_text *out)
 {
     const bool persian = options->language == MX_PAGE_PERSIAN;
@@ -110,7 +135,7 @@ int mx_page_write(const struct mx_page_options *options, struct mx_text *out)
                    "</head>\n<body>\n<main id=\"page\"></main>\n<noscript>%s</noscript>\n"
                    "<script type=\"application/json\" id=\"run\">",
                    persian ? "fa" : "en", persian ? "rtl" : "ltr", options->live ? " data-live" : "",
-                   (const char *)mx_page_style, no_script[options->language]);
+                   (const char *)mx_page_style, no_script(language_of(options)));
     const int rc = data_put(options, out);
     if (rc < 0) return rc;
     mx_text_append(out, "</script>\n<script>\n%s</script>\n</body>\n</html>\n", (const char *)mx_page_script);

@@ -10,6 +10,7 @@
  *
  *     "format": "myxtts page", "version": 1, "language": "en" | "fa", "live": bool, "name": of the folder
  *     "written": seconds since 1970
+ *     "words": {KEY: TEXT}: what the page says, in its language (page_words.c)
  *     "run": run.json (run.h), null if there is none
  *     "config": the text of config.yaml, null if there is none
  *     "series": {"step": [...], "loss": [...], ...}: the steps of metrics.jsonl, one array for each key. Of a long run
@@ -49,6 +50,13 @@ struct mx_page_options {
 
 #define MX_PAGE_POINTS   1200               /* values of a series, at most */
 #define MX_PAGE_FILE_MAX ((size_t)32 << 20) /* bytes of a picture or a sound */
+
+/* What pages say, in English; ends with a NULL key. The catalogue has the Persian of each, in the context "page KEY".
+ */
+struct mx_page_word {
+    const char *key, *english;
+};
+extern const struct mx_page_word mx_page_words[];
 
 /* Appends the page to `out`. MX_ERR_NOT_FOUND with a hint if the folder holds neither metrics.jsonl nor run.json. */
 int mx_page_write(const struct mx_page_options *options, struct mx_text *out);

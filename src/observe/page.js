@@ -12,7 +12,7 @@ const mxPage = (() => {
   const COLOURS = ['var(--five)', 'var(--three)', 'var(--four)', 'var(--one)']; /* of the stages */
   const {make, good} = mxChart;
   let D = JSON.parse(document.getElementById('run').textContent);
-  const L = mxLanguage(D.language), say = L.say, live = document.documentElement.hasAttribute('data-live');
+  const L = mxLanguage(D.language, D.words), say = L.say, live = document.documentElement.hasAttribute('data-live');
   let pending = 0, shownLoss = 'loss', logScale = false, shownPicture = -1;
 
   /* ---- questions to the data ---- */

@@ -186,7 +186,7 @@ const mxChart = (() => {
       }));
       if (l.dots && l.x.length <= 120)
         l.x.forEach((x, i) => {
-          if (l.y[i] >= low && l.y[i] <= high)
+          if (good(l.y[i]) && l.y[i] >= low && l.y[i] <= high)
             f.svg.append(make('circle', {cx: f.x(x), cy: f.y(l.y[i]), r: 3.2, fill: l.colour}));
         });
       const e = entry(l.name, l.colour);

@@ -19,7 +19,7 @@
  *     "devices": [{"role": "data" | "model" | "both", "name": "cpu:0", "logical": "GPU:0", "description",
  *         "limit_bytes", "used_bytes", "peak_bytes", "host_bytes" (for copies),
  *         "owners": {"parameters": bytes, …} (on the device)}]
- *     "flow": since this start; null before the first step: {"batches", "wall_ms",
+ *     "flow": of the steps since this start; null before the first one has ended: {"batches", "wall_ms",
  *         "data_busy", "model_busy", "data_wait", "transfer" (shares of the wall),
  *         "transfer_hidden" (of the transfer, while the model trained), "step_ms": tally,
  *         "stages": {"load", "process", "transfer", "train": {"batch_ms": tally, "wait_input_ms", "wait_output_ms"}},

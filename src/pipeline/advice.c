@@ -35,6 +35,12 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
+/* Of some time; a device's clock may differ a little from the host's, but no share is more than all of it. */
+static double share(double part, double whole)
+{
+    return part < whole ? part / whole : 1;
+}
+
 static struct figures figures_make(const struct mx_advice_input *in)
 {
     const struct mx_pipeline_stats *const s = &in->stats;
@@ -45,10 +51,10 @@ static struct figures figures_make(const struct mx_advice_input *in)
         .process = s->stages[MX_STAGE_PROCESS].busy_ns.mean,
         .transfer = s->stages[MX_STAGE_TRANSFER].busy_ns.mean,
         .train = s->stages[MX_STAGE_TRAIN].busy_ns.mean,
-        .waited = (double)s->data_wait_ns / wall,
-        .load_waited = (double)s->stages[MX_STAGE_PROCESS].wait_input_ns / wall,
-        .transfer_exposed = ((double)s->transfer_ns - (double)s->transfer_hidden_ns) / wall,
-        .data_busy = (double)s->data_busy_ns / wall,
+        .waited = share((double)s->data_wait_ns, wall),
+        .load_waited = share((double)s->stages[MX_STAGE_PROCESS].wait_input_ns, wall),
+        .transfer_exposed = share((double)s->transfer_ns - (double)s->transfer_hidden_ns, wall),
+        .data_busy = share((double)s->data_busy_ns, wall),
     };
     f.total = larger(f.load + f.process + f.transfer + f.train, 1);
     return f;
@@ -70,6 +76,12 @@ static void remedy_say(struct mx_advice *to, enum mx_advice_sentence sentence, c
 #define FIND(to, sentence, ...)   find_say(to, sentence, (const double[]){__VA_ARGS__})
 #define REMEDY(to, sentence, ...) remedy_say(to, sentence, (const double[]){__VA_ARGS__})
 
+/* Twice as many batches ahead as now, as far as anyone may ask for them. */
+static int32_t twice(int32_t ahead, int32_t most)
+{
+    return 2 * ahead < most ? 2 * ahead : most;
+}
+
 /* ---- loading ---- */
 
 /* Workers that would load as fast as the slowest other stage takes batches. */
@@ -90,7 +102,7 @@ static void load_remedy(const struct figures *f, struct mx_advice *out)
     else if (wanted > now)
         REMEDY(out, MX_SAY_WORKERS, now, wanted);
     else
-        REMEDY(out, MX_SAY_LOAD_AHEAD, now, MS(load->least), MS(load->most), ahead, 2 * ahead);
+        REMEDY(out, MX_SAY_LOAD_AHEAD, now, MS(load->least), MS(load->most), ahead, twice(ahead, MX_PIPELINE_LOADED));
 }
 
 static bool load_find(const struct figures *f, struct mx_advice *out)
@@ -115,6 +127,7 @@ static bool transfer_find(const struct figures *f, struct mx_advice *out)
 {
     const struct mx_pipeline_stats *const s = &f->in->stats;
     const double hidden = s->transfer_ns > 0 ? (double)s->transfer_hidden_ns / (double)s->transfer_ns : 0;
+    const int32_t ahead = f->in->levels.prepared_limit;
     out->share = f->transfer / f->total;
     if (!f->in->two_devices || out->share <= MX_ADVICE_TRANSFER_LIMIT) return false;
     out->cause = MX_CAUSE_TRANSFER;
@@ -127,7 +140,7 @@ static bool transfer_find(const struct figures *f, struct mx_advice *out)
     else if (f->transfer > f->train)
         REMEDY(out, MX_SAY_COPY_LONG, f->transfer / larger(f->train, 1));
     else
-        REMEDY(out, MX_SAY_COPY_LATE, MS(f->transfer), MS(f->train), f->in->levels.prepared_limit);
+        REMEDY(out, MX_SAY_COPY_LATE, MS(f->transfer), MS(f->train), ahead, twice(ahead, MX_PIPELINE_PREPARED));
     return true;
 }
 
@@ -138,7 +151,7 @@ static bool data_find(const struct figures *f, struct mx_advice *out)
     /* What the data device has to do for a batch: everything that its busy time counts. */
     const double batches = larger((double)f->in->stats.stages[MX_STAGE_PROCESS].busy_ns.count, 1);
     const double work = (double)f->in->stats.data_busy_ns / batches, ratio = work / larger(f->train, 1);
-    const int32_t cores = f->in->data_cores;
+    const int32_t cores = f->in->data_cores, ahead = f->in->levels.prepared_limit;
     out->share = f->data_busy;
     if (!f->in->two_devices || out->share <= MX_ADVICE_DATA_LIMIT) return false;
     if (f->in->stats.shared_ns > 0 && f->waited <= MX_ADVICE_WAIT_LOW) return false; /* it trains: that is no burden */
@@ -152,7 +165,7 @@ static bool data_find(const struct figures *f, struct mx_advice *out)
     else if (ratio > 1)
         REMEDY(out, MX_SAY_FASTER_DATA, ratio);
     else
-        REMEDY(out, MX_SAY_UNEVEN, ratio, f->in->levels.prepared_limit);
+        REMEDY(out, MX_SAY_UNEVEN, ratio, ahead, twice(ahead, MX_PIPELINE_PREPARED));
     return true;
 }
 
@@ -162,10 +175,11 @@ static void variation_cause(const struct figures *f, struct mx_advice *out)
 {
     const struct mx_tally *const train = &f->in->stats.stages[MX_STAGE_TRAIN].busy_ns;
     const double memory = larger(f->in->memory[0], f->in->memory[1]);
+    const int32_t ahead = f->in->levels.prepared_limit;
     if (f->waited > MX_ADVICE_WAIT_HIGH && f->transfer_exposed > f->load_waited && f->transfer_exposed > f->data_busy) {
         out->cause = MX_CAUSE_TRANSFER;
         REMEDY(out, MX_SAY_WAITED_TRANSFER, 100 * f->waited);
-        REMEDY(out, f->in->peer ? MX_SAY_FURTHER_AHEAD : MX_SAY_DIRECT_PATH, 0);
+        REMEDY(out, f->in->peer ? MX_SAY_FURTHER_AHEAD : MX_SAY_DIRECT_PATH, ahead, twice(ahead, MX_PIPELINE_PREPARED));
     } else if (f->waited > MX_ADVICE_WAIT_HIGH) {
         out->cause = MX_CAUSE_DATA;
         REMEDY(out, MX_SAY_WAITED_DATA, 100 * f->waited);
@@ -229,9 +243,11 @@ void mx_pipeline_advice_input(struct mx_pipeline *p, struct mx_advice_input *out
             out->memory[i] = (double)memory.devices[i].used_bytes / (double)memory.devices[i].limit_bytes;
 }
 
-int32_t mx_pipeline_advise(struct mx_pipeline *p, struct mx_advice out[MX_ADVICE_KINDS])
+int32_t mx_pipeline_advise(struct mx_pipeline *p, const struct mx_pipeline_stats *stats,
+                           struct mx_advice out[MX_ADVICE_KINDS])
 {
     struct mx_advice_input input;
     mx_pipeline_advice_input(p, &input);
+    input.stats = *stats;
     return mx_advice_find(&input, out);
 }

@@ -49,7 +49,8 @@ struct mx_advice_input {
 int32_t mx_advice_find(const struct mx_advice_input *input, struct mx_advice out[MX_ADVICE_KINDS]);
 /* What there is to know about a pipeline, since its start or the last reset of its statistics. */
 void mx_pipeline_advice_input(struct mx_pipeline *pipeline, struct mx_advice_input *out);
-/* Both together. */
-int32_t mx_pipeline_advise(struct mx_pipeline *pipeline, struct mx_advice out[MX_ADVICE_KINDS]);
+/* Both together, by these statistics of it: those that are shown beside the advice. */
+int32_t mx_pipeline_advise(struct mx_pipeline *pipeline, const struct mx_pipeline_stats *stats,
+                           struct mx_advice out[MX_ADVICE_KINDS]);
 
 #endif

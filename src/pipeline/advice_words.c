@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The sentences of advice in both languages, see advice_words.h. Nothing is allocated.
+ * The sentences of advice, see advice_words.h. Nothing is allocated.
  */
 #include "pipeline/advice_words.h"
 
@@ -8,115 +8,61 @@
 #include <stdio.h>
 #include <string.h>
 
-/* clang-format counts the bytes of Persian letters, not their columns. */
-/* clang-format off */
-static const struct {
-    const char *english, *persian;
-} sentences[MX_SAY_COUNT] = {
-    [MX_SAY_LOAD] = {
-        "loading is {0} % of the work of a batch ({1.1} of {2.1} ms)",
-        "بارگذاری {0}٪ از کار هر دسته را می‌گیرد ({1.1} از {2.1} میلی‌ثانیه)"},
-    [MX_SAY_LOAD_HIDDEN] = {
-        ", hidden behind the other stages: process waited {0.1} % of the time for it",
-        "، ولی پشت مرحله‌های دیگر پنهان می‌ماند: پردازش تنها {0.1}٪ از زمان منتظر آن بود"},
-    [MX_SAY_LOAD_WAITED] = {
-        ": process waited {0} % of the time for it, and the model {1} %",
-        "؛ پردازش {0}٪ از زمان منتظر آن ماند و مدل {1}٪"},
-    [MX_SAY_WORKERS_SHARED] = {
+#include "base/catalogue.h"
+
+static const char *const sentences[MX_SAY_COUNT] = {
+    [MX_SAY_LOAD] = "loading is {0} % of the work of a batch ({1.1} of {2.1} ms)",
+    [MX_SAY_LOAD_HIDDEN] = ", hidden behind the other stages: process waited {0.1} % of the time for it",
+    [MX_SAY_LOAD_WAITED] = ": process waited {0} % of the time for it, and the model {1} %",
+    [MX_SAY_WORKERS_SHARED] =
         "{0} load worker{0s} → {1} would hide it, but they share the {2} core{2s} of the data device: pack the "
         "corpus first (myxtts prepare), so that loading costs less, or give that device more cores",
-        "اگر کارگرهای بارگذاری از {0} به {1} برسند پنهان می‌شود، ولی آن‌ها در {2} هستهٔ دستگاه داده شریک‌اند: "
-        "مجموعه را پیش از آموزش فشرده کنید (`myxtts prepare`) تا بارگذاری ارزان‌تر شود، یا هسته‌های بیشتری به "
-        "آن دستگاه بدهید"},
-    [MX_SAY_WORKERS] = {
-        "{0} load worker{0s} → {1} would hide it (--num-workers {1})",
-        "اگر کارگرهای بارگذاری از {0} به {1} برسند پنهان می‌شود (`--num-workers {1}`)"},
-    [MX_SAY_LOAD_AHEAD] = {
+    [MX_SAY_WORKERS] = "{0} load worker{0s} → {1} would hide it (--num-workers {1})",
+    [MX_SAY_LOAD_AHEAD] =
         "{0} worker{0s} would be enough on average, but a load takes {1.1} to {2.1} ms: {3} → {4} batches loaded "
         "ahead would even that out (--prefetch-buffer-size {4})",
-        "به‌طور میانگین {0} کارگر بس است، ولی هر بارگذاری از {1.1} تا {2.1} میلی‌ثانیه طول می‌کشد: اگر به‌جای "
-        "{3} دسته {4} دسته پیشاپیش بار شود، این نوسان هموار می‌شود (`--prefetch-buffer-size {4}`)"},
-    [MX_SAY_TRANSFER] = {
+    [MX_SAY_TRANSFER] =
         "transfer is {0} % of the work of a batch ({1.1} of {2.1} ms), {3} % of it while the model trains",
-        "انتقال {0}٪ از کار هر دسته را می‌گیرد ({1.1} از {2.1} میلی‌ثانیه) و {3}٪ آن هم‌زمان با آموزش مدل می‌گذرد"},
-    [MX_SAY_TRANSFER_HIDDEN] = {
-        ": hidden",
-        "؛ پس پنهان است"},
-    [MX_SAY_NO_PATH] = {
+    [MX_SAY_TRANSFER_HIDDEN] = ": hidden",
+    [MX_SAY_NO_PATH] =
         "the devices have no direct path, so copies go through the host: choose two under one PCIe switch (PIX in "
         "myxtts devices)",
-        "میان دو دستگاه راه مستقیمی نیست و رونوشت‌ها از حافظهٔ میزبان می‌گذرند: دو دستگاه زیر یک سوییچ PCIe "
-        "برگزینید (نشانهٔ PIX در `myxtts devices`)"},
-    [MX_SAY_COPY_LONG] = {
+    [MX_SAY_COPY_LONG] =
         "a copy takes {0.1}x as long as training on it and cannot hide behind it: a larger model or a faster path "
         "between the devices would",
-        "هر رونوشت {0.1} برابر آموزش روی آن طول می‌کشد و پشت آن پنهان نمی‌شود: با مدلی بزرگ‌تر یا راهی تندتر "
-        "میان دو دستگاه پنهان می‌شود"},
-    [MX_SAY_COPY_LATE] = {
+    [MX_SAY_COPY_LATE] =
         "a copy ({0.1} ms) fits behind training ({1.1} ms) but comes late: the data device should be further ahead "
-        "than {2} batch{2es} (--buffer-size)",
-        "هر رونوشت ({0.1} میلی‌ثانیه) پشت آموزش ({1.1} میلی‌ثانیه) جا می‌شود ولی دیر می‌رسد: دستگاه داده باید "
-        "بیش از {2} دسته جلوتر باشد (`--buffer-size`)"},
-    [MX_SAY_DATA] = {
+        "than {2} batch{2es} (--buffer-size {3})",
+    [MX_SAY_DATA] =
         "the data device is {0} % busy, {1.1} ms a batch, and training takes {2.1} ms: the model waited {3.1} %",
-        "دستگاه داده {0}٪ از زمان مشغول است، {1.1} میلی‌ثانیه برای هر دسته، و آموزش {2.1} میلی‌ثانیه می‌گیرد: "
-        "مدل {3.1}٪ از زمان منتظر ماند"},
-    [MX_SAY_DATA_HIDDEN] = {
+    [MX_SAY_DATA_HIDDEN] =
         "the data device is {0} % busy, {1.1} ms a batch, and training takes {2.1} ms, hidden: the model waited "
         "{3.1} %",
-        "دستگاه داده {0}٪ از زمان مشغول است، {1.1} میلی‌ثانیه برای هر دسته، و آموزش {2.1} میلی‌ثانیه می‌گیرد؛ "
-        "پس پنهان است: مدل تنها {3.1}٪ از زمان منتظر ماند"},
-    [MX_SAY_CORES] = {
-        "{0} core{0s} → {1} for the data device would keep up ({2.1}x the work), or less augmentation",
-        "اگر هسته‌های دستگاه داده از {0} به {1} برسند به آموزش می‌رسد ({2.1} برابر کار)؛ داده‌افزایی کمتر هم "
-        "کمک می‌کند"},
-    [MX_SAY_FASTER_DATA] = {
+    [MX_SAY_CORES] = "{0} core{0s} → {1} for the data device would keep up ({2.1}x the work), or less augmentation",
+    [MX_SAY_FASTER_DATA] =
         "a data device {0.1}x as fast would keep up: exchange the two devices, or use less augmentation",
-        "دستگاه داده‌ای با {0.1} برابر سرعت به آموزش می‌رسد: جای دو دستگاه را عوض کنید یا از داده‌افزایی بکاهید"},
-    [MX_SAY_UNEVEN] = {
+    [MX_SAY_UNEVEN] =
         "it keeps up on average ({0.2}x of training), so its batches are uneven: more than {1} prepared ahead "
-        "would even them out (--buffer-size)",
-        "به‌طور میانگین به آموزش می‌رسد ({0.2} برابر زمان آموزش)، پس دسته‌هایش ناهموارند: اگر بیش از {1} دسته "
-        "پیشاپیش آماده شود هموار می‌شود (`--buffer-size`)"},
-    [MX_SAY_VARIATION] = {
-        "step times vary by {0} %: {1.1} ± {2.1} ms, from {3.1} to {4.1} ms",
-        "زمان گام‌ها {0}٪ نوسان دارد: {1.1} ± {2.1} میلی‌ثانیه، از {3.1} تا {4.1} میلی‌ثانیه"},
-    [MX_SAY_WAITED_TRANSFER] = {
-        "the model waited {0} % of the time, mostly for transfer: ",
-        "مدل {0}٪ از زمان منتظر ماند، بیشتر برای انتقال: "},
-    [MX_SAY_FURTHER_AHEAD] = {
-        "the data device should be further ahead (--buffer-size)",
-        "دستگاه داده باید جلوتر باشد (`--buffer-size`)"},
-    [MX_SAY_DIRECT_PATH] = {
-        "choose devices with a direct path (PIX in myxtts devices)",
-        "دستگاه‌هایی با راه مستقیم برگزینید (نشانهٔ PIX در `myxtts devices`)"},
-    [MX_SAY_WAITED_DATA] = {
-        "the model waited {0} % of the time for data: ",
-        "مدل {0}٪ از زمان منتظر داده ماند: "},
-    [MX_SAY_PROCESS_SLOW] = {
+        "would even them out (--buffer-size {2})",
+    [MX_SAY_VARIATION] = "step times vary by {0} %: {1.1} ± {2.1} ms, from {3.1} to {4.1} ms",
+    [MX_SAY_WAITED_TRANSFER] = "the model waited {0} % of the time, mostly for transfer: ",
+    [MX_SAY_FURTHER_AHEAD] = "the data device should be further ahead than {0} batch{0es} (--buffer-size {1})",
+    [MX_SAY_DIRECT_PATH] = "choose devices with a direct path (PIX in myxtts devices)",
+    [MX_SAY_WAITED_DATA] = "the model waited {0} % of the time for data: ",
+    [MX_SAY_PROCESS_SLOW] =
         "processing takes {0.1} ms a batch, training {1.1} ms; less augmentation or a faster data device",
-        "پردازش هر دسته {0.1} میلی‌ثانیه می‌گیرد و آموزش {1.1} میلی‌ثانیه؛ از داده‌افزایی بکاهید یا دستگاه دادهٔ "
-        "تندتری برگزینید"},
-    [MX_SAY_MEMORY_DATA] = {
-        "memory is {0} % of its limit: a smaller batch, or a higher --data-gpu-memory",
-        "حافظه به {0}٪ سقف خود رسیده است: دستهٔ کوچک‌تر یا `--data-gpu-memory` بیشتر"},
-    [MX_SAY_MEMORY_MODEL] = {
-        "memory is {0} % of its limit: a smaller batch, or a higher --model-gpu-memory",
-        "حافظه به {0}٪ سقف خود رسیده است: دستهٔ کوچک‌تر یا `--model-gpu-memory` بیشتر"},
-    [MX_SAY_TRAINING_VARIES] = {
+    [MX_SAY_MEMORY_DATA] = "memory is {0} % of its limit: a smaller batch, or a higher --data-gpu-memory",
+    [MX_SAY_MEMORY_MODEL] = "memory is {0} % of its limit: a smaller batch, or a higher --model-gpu-memory",
+    [MX_SAY_TRAINING_VARIES] =
         "training itself varies by {0} % ({1.1} to {2.1} ms a batch): bound the batches by frames (--set "
         "training.batch_frames=N), or see what else this machine does",
-        "خود آموزش {0}٪ نوسان دارد (از {1.1} تا {2.1} میلی‌ثانیه برای هر دسته): دسته‌ها را با شمار فریم محدود "
-        "کنید (`--set training.batch_frames=N`)، یا ببینید این ماشین چه کار دیگری می‌کند"},
-    [MX_SAY_BETWEEN_STEPS] = {
+    [MX_SAY_BETWEEN_STEPS] =
         "training a batch varies by {0} % only: the time goes between steps; see what else this machine does",
-        "آموزش هر دسته تنها {0}٪ نوسان دارد و زمان میان گام‌ها می‌گذرد؛ ببینید این ماشین چه کار دیگری می‌کند"},
 };
-/* clang-format on */
 
 const char *mx_advice_sentence(enum mx_advice_sentence sentence, bool persian)
 {
-    return persian ? sentences[sentence].persian : sentences[sentence].english;
+    return mx_catalogue_find(persian ? MX_WORDS_PERSIAN : MX_WORDS_ENGLISH, sentences[sentence]);
 }
 
 /* ---- filling in ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The sentences that advice is made of, in English, which terminals show, and beside it in Persian, for the page of a
- * run (observe/page.h). One table holds both, so that neither can be forgotten.
+ * The sentences that advice is made of, in English, which terminals show; in Persian, for the page of a run
+ * (observe/page.h), they come from the catalogue (base/catalogue.h).
  *
  * In a sentence, "{0}" is the first value as a whole number, "{1.2}" the second with two decimals, and "{0s}" an "s"
  * unless the first value is 1, so written. What is between `…` in Persian is meant for a terminal and keeps Latin

@@ -248,7 +248,8 @@ static int contradictions_check(const struct mx_mode_request *r)
     if ((by_index(r) || by_name(r)) && !both && !r->allow_single) {
         const enum mx_device_role given = role_said(r, MX_ROLE_DATA) ? MX_ROLE_DATA : MX_ROLE_MODEL;
         const enum mx_device_role missing = given == MX_ROLE_DATA ? MX_ROLE_MODEL : MX_ROLE_DATA;
-        MX_RAISE(MX_ERR_USAGE, advice, "❌ Multi-GPU Mode needs a data and a model device: '%s' names one, '%s' names none",
+        MX_RAISE(MX_ERR_USAGE, advice,
+                 "❌ Multi-GPU Mode needs a data and a model device: '%s' names one, '%s' names none",
                  words_of(r, given, data), words_of(r, missing, model));
     }
     const bool same = by_index(r) ? r->data_gpu == r->model_gpu : both && strcmp(r->data_device, r->model_device) == 0;

@@ -78,19 +78,21 @@ out:
     return rc;
 }
 
-/* All slots, or with tuning what is enough for stages of even length: it adds the rest if they are not. */
+/* All slots, or of what is left to tuning as many as stages of even length need: it adds the rest if they are not. */
 static void tuning_begin(struct mx_pipeline *p)
 {
     const struct mx_pipeline_options *const o = &p->options;
-    const int32_t active = o->workers_active > 0 ? o->workers_active : o->workers;
-    struct mx_pipeline_tuning first = {active, o->host_count, o->data_count};
-    p->tune.limits = (struct mx_pipeline_tuning){o->workers, o->host_count, o->data_count};
-    if (o->auto_tune && !o->sequential) {
-        first.host_slots = active + MX_PIPELINE_DEPTH;
-        first.data_slots = MX_PIPELINE_BUFFERS + (p->two_devices ? 0 : o->held);
-    }
-    p->tuning = p->tune.limits;
+    const bool tuned = o->auto_tune && !o->sequential;
+    struct mx_pipeline_tuning first;
+    mx_tune_begin(&p->tune, &(struct mx_pipeline_tuning){.workers = o->workers,
+                                                         .loaded = o->host_count - o->workers,
+                                                         .prepared = o->data_count - (p->two_devices ? 0 : o->held)});
+    first = p->tune.limits;
+    if (o->workers_active > 0) first.workers = o->workers_active;
+    if (tuned && !o->loaded_given) first.loaded = MX_PIPELINE_DEPTH;
+    if (tuned && !o->prepared_given) first.prepared = MX_PIPELINE_BUFFERS;
     mx_pipeline_tune(p, &first);
+    p->tune.least = p->tuning;
 }
 
 static void locks_create(struct mx_pipeline *p)
@@ -130,13 +132,16 @@ int mx_pipeline_create(const struct mx_pipeline_options *options, struct mx_pipe
      * one on the data device. */
     const uint32_t slots = (uint32_t)(options->host_count + options->data_count + options->model_count);
     const uint32_t pieces = MX_STAGES + 1 + (uint32_t)options->held;
-    MX_TRY(mx_meter_create(&p->meter, pieces * slots + 2 * MX_PIPELINE_WORKERS, options->spans));
+    const uint32_t open = (uint32_t)(options->workers + 2 * MX_PIPELINE_DEPTH + p->last_count);
+    MX_TRY(mx_meter_create(&p->meter, pieces * slots + 2 * MX_PIPELINE_WORKERS, open, options->spans));
+    p->start_ns = p->meter.since_ns;
     p->meter.load_on_data = p->pinned;
     p->meter.copy_on_data = !info->caps.async_copy;
     p->meter.one_device = !p->two_devices;
     p->loaded = mx_alloc((size_t)options->host_count, sizeof *p->loaded);
     p->workers = mx_alloc((size_t)options->workers, sizeof *p->workers);
-    if (p->loaded == NULL || p->workers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    p->open = mx_alloc(open, sizeof *p->open);
+    if (p->loaded == NULL || p->workers == NULL || p->open == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (int32_t i = 0; i < options->workers; i++) {
         p->workers[i].pipeline = p;
         p->workers[i].index = i;
@@ -175,6 +180,7 @@ void mx_pipeline_destroy(struct mx_pipeline *p)
     mx_free(p->train);
     mx_free(p->workers);
     mx_free(p->loaded);
+    mx_free(p->open);
     mx_meter_release(&p->meter);
     pthread_cond_destroy(&p->arrived);
     pthread_cond_destroy(&p->room);
@@ -190,19 +196,34 @@ static int32_t waiting(uint64_t there, uint64_t gone)
     return there > gone ? (int32_t)(there - gone) : 0;
 }
 
+/* Is all made that there is room for? The lock is held. */
+static bool rings_full(const struct mx_pipeline *p)
+{
+    const struct mx_pipeline_stage *const moved = &p->transfer;
+    for (int32_t i = 0; i < p->options.workers; i++)
+        if (p->workers[i].loading) return false;
+    return !p->drawing && !mx_pipeline_host_room(p) && p->process.submitted == p->process.done &&
+           !mx_pipeline_data_room(p) && moved->submitted == moved->done &&
+           (!p->two_devices || moved->done == p->given + (uint64_t)moved->count);
+}
+
 void mx_pipeline_levels(struct mx_pipeline *p, struct mx_pipeline_levels *out)
 {
     pthread_mutex_lock(&p->lock);
     *out = (struct mx_pipeline_levels){
-        .loaded_limit = p->tuning.host_slots,
+        .loaded_limit = p->tuning.loaded,
         .prepared = waiting(p->process.done, p->two_devices ? p->transfer.done : p->taken),
-        .prepared_limit = p->tuning.data_slots,
+        .prepared_limit = p->tuning.prepared,
         .arrived = p->two_devices ? waiting(mx_pipeline_ready(p), p->taken) : 0,
         .arrived_limit = p->options.model_count,
         .workers_active = p->tuning.workers,
         .workers = p->options.workers,
+        .full = rings_full(p),
     };
     for (int32_t i = 0; i < p->options.host_count; i++) out->loaded += p->loaded[i];
+    if (out->loaded > out->loaded_limit) out->loaded = out->loaded_limit;
+    if (out->prepared > out->prepared_limit)
+        out->prepared = out->prepared_limit; /* the next to be taken does not wait */
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -216,45 +237,61 @@ void mx_pipeline_tune(struct mx_pipeline *p, const struct mx_pipeline_tuning *tu
     const struct mx_pipeline_tuning *const limits = &p->tune.limits;
     pthread_mutex_lock(&p->lock);
     p->tuning.workers = clamp(tuning->workers, 1, limits->workers);
-    p->tuning.host_slots = clamp(tuning->host_slots, 1, limits->host_slots);
-    p->tuning.data_slots = clamp(tuning->data_slots, p->two_devices ? 1 : p->options.held + 1, limits->data_slots);
+    p->tuning.loaded = clamp(tuning->loaded, 1, limits->loaded);
+    p->tuning.prepared = clamp(tuning->prepared, 1, limits->prepared);
     mx_pipeline_wake(p);
     pthread_mutex_unlock(&p->lock);
 }
 
-void mx_pipeline_tuning(struct mx_pipeline *p, struct mx_pipeline_tuning *out)
+void mx_pipeline_tuning(struct mx_pipeline *p, struct mx_pipeline_tuning *now, struct mx_pipeline_tuning *most)
 {
     pthread_mutex_lock(&p->lock);
-    *out = p->tuning;
+    if (now != NULL) *now = p->tuning;
+    if (most != NULL) *most = p->tune.limits;
     pthread_mutex_unlock(&p->lock);
 }
 
 /* ---- statistics ---- */
 
-static void wait_peek(struct mx_stage_stats *stats, const struct mx_pipeline_wait *wait, uint64_t now_ns)
+static void wait_peek(struct mx_stage_stats *stats, struct mx_pipeline_wait *wait, uint64_t now_ns)
 {
     if (wait->since_ns == 0 || now_ns < wait->since_ns) return;
     *(wait->output ? &stats->wait_output_ns : &stats->wait_input_ns) += now_ns - wait->since_ns;
 }
 
-static void wait_restart(struct mx_pipeline_wait *wait, uint64_t now_ns)
+/* What was waited until now counts for nothing. */
+static void wait_restart(struct mx_stage_stats *stats, struct mx_pipeline_wait *wait, uint64_t now_ns)
 {
+    (void)stats;
     if (wait->since_ns != 0) wait->since_ns = now_ns;
+}
+
+/* What was waited until now counts, and no more. */
+static void wait_settle(struct mx_stage_stats *stats, struct mx_pipeline_wait *wait, uint64_t now_ns)
+{
+    wait_peek(stats, wait, now_ns);
+    wait_restart(stats, wait, now_ns);
+}
+
+/* Applies `change` to each wait of the stages before training. */
+static void waits_each(struct mx_pipeline *p, struct mx_pipeline_stats *stats, uint64_t now_ns,
+                       void (*change)(struct mx_stage_stats *, struct mx_pipeline_wait *, uint64_t))
+{
+    for (int32_t i = 0; i < p->options.workers; i++) change(&stats->stages[MX_STAGE_LOAD], &p->workers[i].wait, now_ns);
+    change(&stats->stages[MX_STAGE_PROCESS], &p->process.wait, now_ns);
+    change(&stats->stages[MX_STAGE_TRANSFER], &p->transfer.wait, now_ns);
 }
 
 void mx_pipeline_stats_now(struct mx_pipeline *p, struct mx_pipeline_stats *out)
 {
-    const uint64_t now_ns = mx_clock_ns();
     mx_pipeline_harvest(p);
-    mx_meter_sweep(&p->meter, mx_pipeline_horizon(p));
-    *out = p->meter.stats;
-    for (int32_t i = 0; i < p->options.workers; i++)
-        wait_peek(&out->stages[MX_STAGE_LOAD], &p->workers[i].wait, now_ns);
-    wait_peek(&out->stages[MX_STAGE_PROCESS], &p->process.wait, now_ns);
-    wait_peek(&out->stages[MX_STAGE_TRANSFER], &p->transfer.wait, now_ns);
+    const uint64_t now_ns = mx_clock_ns(), horizon_ns = mx_pipeline_horizon(p);
+    mx_meter_sweep(&p->meter, horizon_ns < now_ns ? horizon_ns : now_ns);
+    const uint32_t open = mx_pipeline_open_train(p, mx_pipeline_open(p, now_ns), now_ns);
+    mx_meter_read(&p->meter, now_ns, p->open, open, p->rest_ns, out);
+    if (p->rest_ns == 0) waits_each(p, out, now_ns, wait_peek);
     out->stages[MX_STAGE_TRAIN].wait_input_ns += mx_pipeline_dry_ns(p, now_ns);
     out->data_wait_ns = out->stages[MX_STAGE_TRAIN].wait_input_ns;
-    out->wall_ns = now_ns - p->meter.since_ns;
 }
 
 void mx_pipeline_stats(struct mx_pipeline *p, struct mx_pipeline_stats *out)
@@ -271,11 +308,32 @@ void mx_pipeline_stats_reset(struct mx_pipeline *p)
     mx_pipeline_harvest(p);
     mx_meter_reset(&p->meter, now_ns);
     memset(&p->tune_stats, 0, sizeof p->tune_stats);
-    for (int32_t i = 0; i < p->options.workers; i++) wait_restart(&p->workers[i].wait, now_ns);
-    wait_restart(&p->process.wait, now_ns);
-    wait_restart(&p->transfer.wait, now_ns);
-    wait_restart(&p->wait, now_ns);
+    waits_each(p, &p->meter.stats, now_ns, wait_restart);
+    wait_restart(NULL, &p->wait, now_ns);
     pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- rests ---- */
+
+void mx_pipeline_rest(struct mx_pipeline *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->resting = true;
+    if (p->taken > 0 && p->rest_ns == 0) { /* before the first batch there is nothing to rest from: it is waited for */
+        const uint64_t now_ns = mx_clock_ns();
+        waits_each(p, &p->meter.stats, now_ns, wait_settle);
+        p->rest_ns = now_ns;
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+void mx_pipeline_rest_end(struct mx_pipeline *p)
+{
+    if (p->rest_ns == 0) return;
+    const uint64_t now_ns = mx_clock_ns();
+    waits_each(p, &p->meter.stats, now_ns, wait_restart);
+    mx_meter_pause(&p->meter, p->rest_ns, now_ns);
+    p->rest_ns = 0;
 }
 
 uint32_t mx_pipeline_spans(struct mx_pipeline *p, struct mx_span *out, uint32_t count)

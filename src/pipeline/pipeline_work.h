@@ -11,6 +11,9 @@
  *     take n      n processed and moved (complete, without failure), and n - given < held
  *     all         n < limit: the end of the data or the first failure
  *
+ * Host slots in use are one for each loaded batch that may wait and one for each active worker, data slots one for each
+ * prepared batch that may wait and on one device one for each that may be held; never more than there are.
+ *
  * Why nothing waits for ever: let n be the batch that the caller waits for. All before it were taken, so they have been
  * loaded, processed and moved: processed ≥ n and moved ≥ n, and with at least one slot in use in each ring there is
  * room for n in the host and the data ring. Fewer than `held` are held, so n < given + held < given + slots of the last
@@ -106,14 +109,19 @@ struct mx_pipeline {
     uint64_t train_end_ns;        /* of the newest harvested batch */
     uint64_t step_end_ns;         /* of the newest step; 0: none to count from */
     uint64_t steps, stepped;      /* steps ended; batches given then */
-    bool resting;
+    uint64_t start_ns, first_ns;  /* when it was made; when the first batch had arrived, 0: not yet */
+    bool resting;                 /* since the last take … */
+    uint64_t rest_ns;             /* … from here on; 0: it is over. Then nothing is measured */
     struct mx_meter meter;
+    struct mx_span *open; /* [meter.open_limit]: pieces of work on their way to the meter */
     struct mx_tune tune;
     struct mx_pipeline_stats tune_stats; /* when it was last asked */
 };
 
 /* ---- flow: the lock is held (stages.c) ---- */
 uint64_t mx_pipeline_limit(const struct mx_pipeline *p);
+bool mx_pipeline_host_room(const struct mx_pipeline *p);       /* for the next draw */
+bool mx_pipeline_data_room(const struct mx_pipeline *p);       /* for what process submits next */
 uint64_t mx_pipeline_ready(const struct mx_pipeline *p);       /* batches below this have arrived, if below the limit */
 void mx_pipeline_wake(struct mx_pipeline *p);                  /* everyone */
 void mx_pipeline_fail(struct mx_pipeline *p, uint64_t number); /* with the thread's current error */
@@ -124,6 +132,8 @@ void mx_pipeline_span(struct mx_pipeline *p, enum mx_stage stage, int32_t lane, 
                       uint64_t end_ns);
 void mx_pipeline_busy(struct mx_pipeline *p, enum mx_stage stage, uint64_t begin_ns, uint64_t end_ns);
 uint64_t mx_pipeline_horizon(const struct mx_pipeline *p);
+/* The work of process, transfer and load that is under way, until now, into p->open; returns how much there is. */
+uint32_t mx_pipeline_open(struct mx_pipeline *p, uint64_t now_ns);
 
 /* ---- the steps of a batch: the lock is held before and after, and open meanwhile (stages.c) ---- */
 bool mx_pipeline_draw(struct mx_pipeline *p, struct mx_pipeline_worker *worker); /* false: end or failure */
@@ -138,7 +148,10 @@ void mx_pipeline_threads_join(struct mx_pipeline *p);
 /* ---- the caller's side (take.c) ---- */
 void mx_pipeline_harvest(struct mx_pipeline *p); /* lock held: accounts for batches whose training is complete */
 uint64_t mx_pipeline_dry_ns(struct mx_pipeline *p, uint64_t now_ns); /* lock held: of a take that still waits */
+/* Lock held: the training that is under way, behind `count` others in p->open; returns how much there is then. */
+uint32_t mx_pipeline_open_train(struct mx_pipeline *p, uint32_t count, uint64_t now_ns);
 /* ---- pipeline.c ---- */
+void mx_pipeline_rest_end(struct mx_pipeline *p);                                 /* lock held */
 void mx_pipeline_stats_now(struct mx_pipeline *p, struct mx_pipeline_stats *out); /* lock held */
 
 #endif

@@ -37,6 +37,18 @@ uint64_t mx_pipeline_ready(const struct mx_pipeline *p)
     return p->two_devices && p->transfer.done < p->process.done ? p->transfer.done : p->process.done;
 }
 
+bool mx_pipeline_host_room(const struct mx_pipeline *p)
+{
+    const int32_t wanted = p->tuning.loaded + p->tuning.workers, most = p->options.host_count;
+    return p->drawn < p->process.done + (uint64_t)(wanted < most ? wanted : most);
+}
+
+bool mx_pipeline_data_room(const struct mx_pipeline *p)
+{
+    if (p->two_devices) return p->process.submitted < p->transfer.done + (uint64_t)p->tuning.prepared;
+    return p->process.submitted < p->given + (uint64_t)(p->tuning.prepared + p->options.held);
+}
+
 void mx_pipeline_wake(struct mx_pipeline *p)
 {
     pthread_cond_broadcast(&p->room);
@@ -66,7 +78,8 @@ void mx_pipeline_wait_end(struct mx_pipeline *p, enum mx_stage stage, struct mx_
 {
     struct mx_stage_stats *const stats = &p->meter.stats.stages[stage];
     if (wait->since_ns == 0) return;
-    *(wait->output ? &stats->wait_output_ns : &stats->wait_input_ns) += mx_clock_ns() - wait->since_ns;
+    if (p->rest_ns == 0) /* otherwise nothing is measured, and what was before the rest has been added */
+        *(wait->output ? &stats->wait_output_ns : &stats->wait_input_ns) += mx_clock_ns() - wait->since_ns;
     wait->since_ns = 0;
 }
 
@@ -86,7 +99,28 @@ uint64_t mx_pipeline_horizon(const struct mx_pipeline *p)
             horizon_lower(&horizon_ns, stages[i]->open_ns[stages[i]->done % MX_PIPELINE_DEPTH]);
     if (p->train_opened > p->harvested)
         horizon_lower(&horizon_ns, p->train[p->harvested % (uint64_t)p->last_count].open_ns);
+    if (p->rest_ns > 0) horizon_lower(&horizon_ns, p->rest_ns);
     return horizon_ns;
+}
+
+uint32_t mx_pipeline_open(struct mx_pipeline *p, uint64_t now_ns)
+{
+    const struct mx_pipeline_stage *const stages[] = {&p->process, &p->transfer};
+    uint32_t count = 0;
+    for (int32_t i = 0; i < p->options.workers; i++)
+        if (p->workers[i].loading)
+            p->open[count++] =
+                (struct mx_span){.stage = MX_STAGE_LOAD, .begin_ns = p->workers[i].begin_ns, .end_ns = now_ns};
+    for (int i = 0; i < 2; i++)
+        for (uint64_t n = stages[i]->done; n < stages[i]->submitted; n++) {
+            const struct mx_pipeline_place *const place = &stages[i]->places[n % (uint64_t)stages[i]->count];
+            if (!mx_event_done(place->begin)) break;
+            p->open[count++] =
+                (struct mx_span){.stage = stages[i]->kind,
+                                 .begin_ns = mx_event_time_ns(place->begin),
+                                 .end_ns = mx_event_done(place->end) ? mx_event_time_ns(place->end) : now_ns};
+        }
+    return count;
 }
 
 void mx_pipeline_span(struct mx_pipeline *p, enum mx_stage stage, int32_t lane, uint64_t number, uint64_t begin_ns,
@@ -218,17 +252,13 @@ void mx_pipeline_stage_finish(struct mx_pipeline_stage *stage)
         mx_pipeline_busy(p, stage->kind, begin_ns, end_ns);
     }
     stage->done = number + 1;
+    if (p->first_ns == 0 && mx_pipeline_ready(p) > 0) p->first_ns = mx_clock_ns();
     if (stage->kind == MX_STAGE_PROCESS) pthread_cond_broadcast(&p->room);
     if (stage->kind == MX_STAGE_TRANSFER) pthread_cond_signal(&p->process.changed);
     pthread_cond_signal(&p->arrived);
 }
 
 /* ---- threads ---- */
-
-static bool host_room(const struct mx_pipeline *p)
-{
-    return p->drawn < p->process.done + (uint64_t)p->tuning.host_slots;
-}
 
 /* Lets the other threads of the data side go first: by one step of a real-time priority, otherwise by niceness. If the
  * system refuses, the order of threads is its own, and only that. */
@@ -255,11 +285,11 @@ static void *worker_run(void *context)
     pthread_mutex_lock(&p->lock);
     while (!atomic_load(&p->cancel) && p->drawn < mx_pipeline_limit(p)) {
         const bool active = worker->index < p->tuning.workers;
-        if (active && !p->drawing && host_room(p)) {
+        if (active && !p->drawing && mx_pipeline_host_room(p)) {
             if (mx_pipeline_draw(p, worker)) mx_pipeline_load(p, worker);
             continue;
         }
-        if (active && !host_room(p)) mx_pipeline_wait_begin(&worker->wait, true);
+        if (active && !mx_pipeline_host_room(p)) mx_pipeline_wait_begin(&worker->wait, true);
         pthread_cond_wait(&p->room, &p->lock);
         mx_pipeline_wait_end(p, MX_STAGE_LOAD, &worker->wait);
     }
@@ -278,7 +308,7 @@ static bool stage_has_output(const struct mx_pipeline_stage *stage)
 {
     const struct mx_pipeline *const p = stage->pipeline;
     if (stage->kind == MX_STAGE_TRANSFER) return stage->submitted < p->given + (uint64_t)stage->count;
-    return stage->submitted < (p->two_devices ? p->transfer.done : p->given) + (uint64_t)p->tuning.data_slots;
+    return mx_pipeline_data_room(p);
 }
 
 static void *stage_run(void *context)

@@ -34,20 +34,35 @@ static void step_count(struct mx_pipeline *p, uint64_t end_ns)
 }
 
 /* The time of batch `number` from begin to end, without what its stream had nothing to do in: while the caller held the
- * batch and waited for a later one. */
-static void train_span(struct mx_pipeline *p, uint64_t number, uint64_t begin_ns, uint64_t end_ns)
+ * batch and waited for a later one. Pieces of it into `out`; returns how many. */
+static uint32_t train_pieces(const struct mx_pipeline *p, uint64_t number, uint64_t begin_ns, uint64_t end_ns,
+                             struct mx_span *out)
 {
-    uint64_t dry_ns = 0, at_ns = begin_ns;
+    struct mx_span piece = {.stage = MX_STAGE_TRAIN, .number = number, .begin_ns = begin_ns};
+    uint32_t count = 0;
     for (uint64_t n = number + 1; n < p->taken && n < number + (uint64_t)p->last_count; n++) {
         const struct mx_pipeline_train *const later = train_of(p, n);
-        if (later->dry_begin_ns < at_ns || later->dry_end_ns > end_ns || later->dry_begin_ns == later->dry_end_ns)
+        if (later->dry_begin_ns < piece.begin_ns || later->dry_end_ns > end_ns ||
+            later->dry_begin_ns == later->dry_end_ns)
             continue;
-        if (later->dry_begin_ns > at_ns) mx_pipeline_span(p, MX_STAGE_TRAIN, 0, number, at_ns, later->dry_begin_ns);
-        dry_ns += later->dry_end_ns - later->dry_begin_ns;
-        at_ns = later->dry_end_ns;
+        piece.end_ns = later->dry_begin_ns;
+        if (piece.end_ns > piece.begin_ns) out[count++] = piece;
+        piece.begin_ns = later->dry_end_ns;
     }
-    mx_pipeline_span(p, MX_STAGE_TRAIN, 0, number, at_ns, end_ns);
-    mx_pipeline_busy(p, MX_STAGE_TRAIN, begin_ns, end_ns - dry_ns);
+    piece.end_ns = end_ns;
+    out[count++] = piece;
+    return count;
+}
+
+static void train_span(struct mx_pipeline *p, uint64_t number, uint64_t begin_ns, uint64_t end_ns)
+{
+    uint64_t busy_ns = 0;
+    const uint32_t count = train_pieces(p, number, begin_ns, end_ns, p->open);
+    for (uint32_t i = 0; i < count; i++) {
+        busy_ns += p->open[i].end_ns - p->open[i].begin_ns;
+        mx_pipeline_span(p, MX_STAGE_TRAIN, 0, number, p->open[i].begin_ns, p->open[i].end_ns);
+    }
+    mx_pipeline_busy(p, MX_STAGE_TRAIN, begin_ns, begin_ns + busy_ns);
 }
 
 void mx_pipeline_harvest(struct mx_pipeline *p)
@@ -168,10 +183,29 @@ static uint64_t dry_since(struct mx_pipeline *p)
     return dry_ns > p->wait.since_ns ? dry_ns : p->wait.since_ns;
 }
 
+/* The first batch is waited for from the start of the pipeline on, whether or not the caller asks for it yet. */
+static uint64_t first_since(const struct mx_pipeline *p)
+{
+    return p->start_ns > p->meter.since_ns ? p->start_ns : p->meter.since_ns;
+}
+
 uint64_t mx_pipeline_dry_ns(struct mx_pipeline *p, uint64_t now_ns)
 {
-    const uint64_t since_ns = dry_since(p);
-    return since_ns > 0 && since_ns < now_ns ? now_ns - since_ns : 0;
+    const bool first = p->taken == 0 && !p->options.sequential;
+    const uint64_t since_ns = first ? first_since(p) : dry_since(p);
+    const uint64_t until_ns = first && p->first_ns > 0 ? p->first_ns : now_ns;
+    return since_ns > 0 && since_ns < until_ns ? until_ns - since_ns : 0;
+}
+
+uint32_t mx_pipeline_open_train(struct mx_pipeline *p, uint32_t count, uint64_t now_ns)
+{
+    if (p->harvested == p->taken) return count;
+    struct mx_event *const begin = train_of(p, p->harvested)->begin; /* all later ones are within its time */
+    const uint64_t dry_ns = dry_since(p), end_ns = dry_ns > 0 ? dry_ns : now_ns;
+    if (!mx_event_done(begin)) return count;
+    uint64_t begin_ns = mx_event_time_ns(begin);
+    if (begin_ns < p->train_end_ns) begin_ns = p->train_end_ns;
+    return begin_ns < end_ns ? count + train_pieces(p, p->harvested, begin_ns, end_ns, p->open + count) : count;
 }
 
 /* Waits until the next batch is there, and for how long the stream had nothing to do. The lock is held. */
@@ -179,6 +213,7 @@ static int arrival_measure(struct mx_pipeline *p, struct mx_stream *stream, stru
 {
     int rc = 0;
     uint64_t dry_begin_ns = 0, dry_end_ns = 0;
+    const bool first = p->taken == 0 && !p->options.sequential;
     if (p->taken >= mx_pipeline_ready(p)) {
         pthread_mutex_unlock(&p->lock);
         rc = mx_event_record(p->dry, stream);
@@ -189,12 +224,15 @@ static int arrival_measure(struct mx_pipeline *p, struct mx_stream *stream, stru
     }
     if (p->options.sequential) sequential_run(p);
     rc = arrival_wait(p);
-    if (p->wait.since_ns != 0) {
+    if (first && rc == 0) {
+        dry_begin_ns = first_since(p);
+        dry_end_ns = p->first_ns > dry_begin_ns ? p->first_ns : dry_begin_ns;
+    } else if (p->wait.since_ns != 0 && !first) {
         dry_begin_ns = dry_since(p);
         dry_end_ns = dry_begin_ns > 0 ? mx_clock_ns() : 0;
-        p->meter.stats.stages[MX_STAGE_TRAIN].wait_input_ns += dry_end_ns - dry_begin_ns;
-        p->wait.since_ns = 0;
     }
+    p->meter.stats.stages[MX_STAGE_TRAIN].wait_input_ns += dry_end_ns - dry_begin_ns;
+    p->wait.since_ns = 0;
     if (rc == 0) {
         mx_pipeline_harvest(p); /* the batch that had this slot before, at the latest */
         train->dry_begin_ns = dry_begin_ns;
@@ -210,6 +248,7 @@ int mx_pipeline_take(struct mx_pipeline *p, struct mx_stream *stream, struct mx_
     pthread_mutex_lock(&p->lock);
     const uint64_t number = p->taken;
     struct mx_pipeline_train *const train = train_of(p, number);
+    mx_pipeline_rest_end(p);
     p->stream = stream;
     if (number - p->given >= (uint64_t)p->options.held)
         MX_RAISE(MX_ERR_ARGUMENT, "give one back first", "all %d batches that may be held are held",
@@ -262,9 +301,9 @@ static bool tune_due(struct mx_pipeline *p, bool *changed, char *why, size_t byt
     struct mx_tune *const tune = &p->tune;
     struct mx_pipeline_stats stats;
     struct mx_tune_figures figures;
-    if (!p->options.auto_tune || p->options.sequential || tune->settled) return false;
+    if (!p->options.auto_tune || p->options.sequential) return false;
     if (p->steps == MX_TUNE_WARM) mx_pipeline_stats_now(p, &p->tune_stats); /* the first batch is always waited for */
-    if (p->steps != mx_tune_steps[tune->round]) return false;
+    if (p->steps != mx_tune_due(tune->round)) return false;
     mx_pipeline_stats_now(p, &stats);
     mx_tune_measure(&p->tune_stats, &stats, &figures);
     p->tune_stats = stats;
@@ -292,14 +331,15 @@ void mx_pipeline_step(struct mx_pipeline *p)
             train->ends_step = true;
         p->stepped = p->given;
     }
-    const bool tuned = tune_due(p, &changed, why, sizeof why), settled = p->tune.settled;
+    const bool before = p->tune.settled, tuned = tune_due(p, &changed, why, sizeof why);
+    const bool settled = p->tune.settled && !before;
     const struct mx_pipeline_tuning now = p->tuning;
     pthread_mutex_unlock(&p->lock);
     if (!tuned || why[0] == '\0') return;
     if (changed) mx_info("auto-tune: %s", why);
     if (settled)
         mx_info("auto-tune: settled at %d load worker%s, %d batch%s loaded and %d prepared ahead%s%s", (int)now.workers,
-                now.workers == 1 ? "" : "s", (int)now.host_slots, now.host_slots == 1 ? "" : "es", (int)now.data_slots,
+                now.workers == 1 ? "" : "s", (int)now.loaded, now.loaded == 1 ? "" : "es", (int)now.prepared,
                 changed ? "" : ": ", changed ? "" : why);
 }
 
@@ -307,12 +347,5 @@ void mx_pipeline_shared(struct mx_pipeline *p, uint64_t number, uint64_t begin_n
 {
     pthread_mutex_lock(&p->lock);
     if (end_ns > begin_ns) mx_pipeline_span(p, MX_STAGE_TRAIN, 1, number, begin_ns, end_ns);
-    pthread_mutex_unlock(&p->lock);
-}
-
-void mx_pipeline_rest(struct mx_pipeline *p)
-{
-    pthread_mutex_lock(&p->lock);
-    p->resting = true;
     pthread_mutex_unlock(&p->lock);
 }

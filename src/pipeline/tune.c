@@ -19,11 +19,24 @@ static int32_t smaller(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-/* Mean of what `to` counted and `from` had not; the mean of all if there is nothing new. */
-static double mean_between(const struct mx_tally *from, const struct mx_tally *to)
+static int32_t at_least(int32_t value, int32_t least)
 {
-    if (to->count <= from->count) return to->mean;
-    return (to->mean * (double)to->count - from->mean * (double)from->count) / (double)(to->count - from->count);
+    return value > least ? value : least;
+}
+
+void mx_tune_begin(struct mx_tune *tune, const struct mx_pipeline_tuning *limits)
+{
+    *tune = (struct mx_tune){.patience = MX_TUNE_CALM,
+                             .limits = {.workers = at_least(limits->workers, 1),
+                                        .loaded = at_least(limits->loaded, 1),
+                                        .prepared = at_least(limits->prepared, 1)}};
+    tune->least = tune->now = tune->limits;
+}
+
+uint64_t mx_tune_due(int32_t round)
+{
+    if (round < MX_TUNE_ROUNDS) return mx_tune_steps[round];
+    return mx_tune_steps[MX_TUNE_ROUNDS - 1] + MX_TUNE_WATCH * (uint64_t)(round - MX_TUNE_ROUNDS + 1);
 }
 
 void mx_tune_measure(const struct mx_pipeline_stats *from, const struct mx_pipeline_stats *to,
@@ -32,18 +45,24 @@ void mx_tune_measure(const struct mx_pipeline_stats *from, const struct mx_pipel
     const double wall = larger((double)to->wall_ns - (double)from->wall_ns, 1);
     const double batches = larger((double)to->batches - (double)from->batches, 1);
     const struct mx_stage_stats *const a = from->stages, *const b = to->stages;
+    struct mx_tally busy[MX_STAGES];
+    for (int k = 0; k < MX_STAGES; k++) busy[k] = mx_tally_since(&a[k].busy_ns, &b[k].busy_ns);
     *out = (struct mx_tune_figures){
         .period_ns = wall / batches,
+        .batches = batches,
         .data_wait = (double)(to->data_wait_ns - from->data_wait_ns) / wall,
         .process_wait_input = (double)(b[MX_STAGE_PROCESS].wait_input_ns - a[MX_STAGE_PROCESS].wait_input_ns) / wall,
         .data_busy = (double)(to->data_busy_ns - from->data_busy_ns) / wall,
         .transfer_busy = (double)(to->transfer_ns - from->transfer_ns) / wall,
-        .load_ns = mean_between(&a[MX_STAGE_LOAD].busy_ns, &b[MX_STAGE_LOAD].busy_ns),
-        .process_ns = mean_between(&a[MX_STAGE_PROCESS].busy_ns, &b[MX_STAGE_PROCESS].busy_ns),
-        .transfer_ns = mean_between(&a[MX_STAGE_TRANSFER].busy_ns, &b[MX_STAGE_TRANSFER].busy_ns),
-        .train_ns = mean_between(&a[MX_STAGE_TRAIN].busy_ns, &b[MX_STAGE_TRAIN].busy_ns),
+        .load_ns = busy[MX_STAGE_LOAD].mean,
+        .process_ns = busy[MX_STAGE_PROCESS].mean,
+        .transfer_ns = busy[MX_STAGE_TRANSFER].mean,
+        .train_ns = busy[MX_STAGE_TRAIN].mean,
+        .load_variation = mx_tally_variation(&busy[MX_STAGE_LOAD]),
     };
 }
+
+/* ---- workers ---- */
 
 /* Workers were added last time: was it worth it? */
 static bool workers_undo(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
@@ -53,43 +72,84 @@ static bool workers_undo(struct mx_tune *tune, const struct mx_tune_figures *f, 
     if (f->period_ns < tune->before_period_ns * (1 - MX_TUNE_GAIN)) return false;
     tune->workers_final = true;
     snprintf(why, bytes, "%d → %d load workers: more were no faster (%.1f ms a batch before, %.1f ms with them)",
-             (int)tune->now.workers, (int)tune->before.workers, tune->before_period_ns / 1e6, f->period_ns / 1e6);
-    tune->now = tune->before;
+             (int)tune->now.workers, (int)tune->before_workers, tune->before_period_ns / 1e6, f->period_ns / 1e6);
+    tune->now.workers = tune->before_workers;
     return true;
 }
 
-static bool workers_add(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
+/* As many workers as hide a load, or one more where there should be enough: `more`. */
+static bool workers_add(struct mx_tune *tune, const struct mx_tune_figures *f, bool more, char *why, size_t bytes)
 {
     const double slowest = larger(f->train_ns, larger(f->process_ns, f->transfer_ns));
     const int32_t now = tune->now.workers, most = tune->limits.workers;
     if (f->process_wait_input < MX_TUNE_LOAD_WAIT || tune->workers_final || now >= most) return false;
     int32_t wanted = slowest > 0 && f->load_ns / slowest < (double)most ? (int32_t)ceil(f->load_ns / slowest) : most;
+    if (wanted <= now && !more) return false;
     if (wanted <= now) wanted = now + 1;
-    tune->before = tune->now;
+    tune->before_workers = now;
     tune->before_period_ns = f->period_ns;
     tune->raised = true;
     tune->now.workers = smaller(wanted, most);
-    const int32_t host = smaller(tune->now.workers + MX_PIPELINE_DEPTH, tune->limits.host_slots);
-    if (host > tune->now.host_slots) tune->now.host_slots = host;
     snprintf(why, bytes, "%d → %d load worker%s: process waited %.0f %% of the time for loading", (int)now,
              (int)tune->now.workers, tune->now.workers == 1 ? "" : "s", 100 * f->process_wait_input);
     return true;
 }
 
+/* ---- batches ahead ---- */
+
+/* What has changed: "2 → 4 batches loaded and 3 → 6 prepared ahead". */
+static int depth_name(const struct mx_tune *tune, int32_t loaded, int32_t prepared, char *out, size_t bytes)
+{
+    const struct mx_pipeline_tuning *const now = &tune->now;
+    if (loaded == now->loaded)
+        return snprintf(out, bytes, "%d → %d batches prepared ahead", (int)prepared, (int)now->prepared);
+    if (prepared == now->prepared)
+        return snprintf(out, bytes, "%d → %d batches loaded ahead", (int)loaded, (int)now->loaded);
+    return snprintf(out, bytes, "%d → %d batches loaded and %d → %d prepared ahead", (int)loaded, (int)now->loaded,
+                    (int)prepared, (int)now->prepared);
+}
+
+/* So many as now would have been enough, had the waits been bridged: at least twice as many, at most all. */
+static int32_t bridging(int32_t now, const struct mx_tune_figures *f, int32_t most)
+{
+    const double missing = f->data_wait * f->period_ns * f->batches / larger(f->train_ns, 1);
+    const double wanted = larger(2.0 * now, now + ceil(missing));
+    return wanted < most ? (int32_t)wanted : most;
+}
+
 static bool depth_add(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
 {
-    const int32_t host = tune->now.host_slots, data = tune->now.data_slots;
-    if (f->data_busy >= MX_TUNE_BUSY || f->transfer_busy >= MX_TUNE_BUSY) return false;
-    tune->now.host_slots = smaller(2 * host, tune->limits.host_slots);
-    tune->now.data_slots = smaller(2 * data, tune->limits.data_slots);
-    if (tune->now.host_slots == host && tune->now.data_slots == data) return false;
-    snprintf(why, bytes,
-             "%d → %d batches loaded ahead, %d → %d prepared: the model waited %.1f %% of the time, though the data "
-             "device was only %.0f %% busy",
-             (int)host, (int)tune->now.host_slots, (int)data, (int)tune->now.data_slots, 100 * f->data_wait,
-             100 * f->data_busy);
+    const int32_t loaded = tune->now.loaded, prepared = tune->now.prepared;
+    const bool uneven = f->load_variation > MX_TUNE_UNEVEN;
+    if (!uneven && (f->data_busy >= MX_TUNE_BUSY || f->transfer_busy >= MX_TUNE_BUSY)) return false;
+    tune->now.loaded = smaller(2 * loaded, tune->limits.loaded);
+    tune->now.prepared =
+        uneven ? bridging(prepared, f, tune->limits.prepared) : smaller(2 * prepared, tune->limits.prepared);
+    if (tune->now.loaded == loaded && tune->now.prepared == prepared) return false;
+    char what[96];
+    depth_name(tune, loaded, prepared, what, sizeof what);
+    if (uneven)
+        snprintf(why, bytes, "%s: the model waited %.1f %% of the time, and loads are uneven, %.1f ± %.1f ms", what,
+                 100 * f->data_wait, f->load_ns / 1e6, f->load_variation * f->load_ns / 1e6);
+    else
+        snprintf(why, bytes, "%s: the model waited %.1f %% of the time, though the data device was only %.0f %% busy",
+                 what, 100 * f->data_wait, 100 * f->data_busy);
     return true;
 }
+
+static bool depth_give(struct mx_tune *tune, char *why, size_t bytes)
+{
+    const int32_t loaded = tune->now.loaded, prepared = tune->now.prepared;
+    tune->now.loaded = at_least(loaded / 2, tune->least.loaded);
+    tune->now.prepared = at_least(prepared / 2, tune->least.prepared);
+    if (tune->now.loaded == loaded && tune->now.prepared == prepared) return false;
+    char what[96];
+    depth_name(tune, loaded, prepared, what, sizeof what);
+    snprintf(why, bytes, "%s: the model has hardly waited for data in %d steps", what, MX_TUNE_WATCH * (int)tune->calm);
+    return true;
+}
+
+/* ---- all ---- */
 
 /* Why there is nothing more to do. */
 static void limit_name(const struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
@@ -109,24 +169,40 @@ static void limit_name(const struct mx_tune *tune, const struct mx_tune_figures 
         snprintf(why, bytes, "the model waited %.1f %% of the time for data, and no setting is left to change", waited);
 }
 
+/* The model hardly waits. */
+static bool calm_decide(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
+{
+    tune->raised = false;
+    if (tune->round < MX_TUNE_ROUNDS) return false; /* what was ready at the start hides what is slow */
+    if (!tune->settled) {
+        tune->settled = true;
+        snprintf(why, bytes, "the model waited %.1f %% of the time for data: nothing to gain", 100 * f->data_wait);
+        return false;
+    }
+    if (++tune->calm < tune->patience) return false;
+    tune->workers_final = false; /* it was long ago */
+    tune->gave = depth_give(tune, why, bytes);
+    tune->calm = 0;
+    return tune->gave;
+}
+
+static bool wait_decide(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
+{
+    if (tune->gave) tune->patience = smaller(2 * tune->patience, MX_TUNE_CALM_MOST);
+    tune->gave = false;
+    tune->calm = 0;
+    const bool uneven = f->load_variation > MX_TUNE_UNEVEN; /* then more workers would wait for the same disk */
+    const bool changed = workers_undo(tune, f, why, bytes) || (uneven && depth_add(tune, f, why, bytes)) ||
+                         workers_add(tune, f, false, why, bytes) || depth_add(tune, f, why, bytes) ||
+                         workers_add(tune, f, true, why, bytes);
+    if (!changed && !tune->settled) limit_name(tune, f, why, bytes);
+    tune->settled = tune->settled || !changed || tune->round >= MX_TUNE_ROUNDS;
+    return changed;
+}
+
 bool mx_tune_decide(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
 {
-    bool changed = false;
     tune->round++;
     if (bytes > 0) why[0] = '\0';
-    if (f->data_wait < MX_TUNE_WAIT_LOW) {
-        tune->raised = false;
-        tune->settled = tune->round >= MX_TUNE_ROUNDS; /* not before: what was ready at the start hides what is slow */
-        if (tune->settled)
-            snprintf(why, bytes, "the model waited %.1f %% of the time for data: nothing to gain", 100 * f->data_wait);
-    } else if (workers_undo(tune, f, why, bytes)) {
-        changed = true;
-        tune->settled = tune->round >= MX_TUNE_ROUNDS;
-    } else if (tune->round < MX_TUNE_ROUNDS && (workers_add(tune, f, why, bytes) || depth_add(tune, f, why, bytes))) {
-        changed = true;
-    } else {
-        limit_name(tune, f, why, bytes);
-        tune->settled = true;
-    }
-    return changed;
+    return f->data_wait < MX_TUNE_WAIT_LOW ? calm_decide(tune, f, why, bytes) : wait_decide(tune, f, why, bytes);
 }

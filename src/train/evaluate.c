@@ -6,6 +6,8 @@
  * The trainer's model, batch and stream are used between steps, with the averaged weights. What is needed besides is
  * taken when the trainer is made.
  */
+#include <math.h>
+
 #include "base/alloc.h"
 #include "myxtts/error.h"
 #include "train/listen.h"
@@ -114,16 +116,20 @@ static void losses_finish(const struct mx_trainer *t, struct mx_trainer_evaluati
     }
 }
 
-void mx_trainer_evaluation_watch(struct mx_trainer *t, void (*tell)(void *context, double done), void *context)
+void mx_trainer_evaluation_watch(struct mx_trainer *t, void (*tell)(void *context, double done), void *context,
+                                 const atomic_bool *stop)
 {
     t->evaluation_tell = tell;
     t->evaluation_context = context;
+    t->evaluation_stop = stop;
 }
 
 /* Of two looks at each utterance, so many are done. */
-static void looks_tell(const struct mx_trainer *t, uint32_t looks, uint32_t count)
+static int looks_tell(const struct mx_trainer *t, uint32_t looks, uint32_t count)
 {
     if (t->evaluation_tell != NULL) t->evaluation_tell(t->evaluation_context, looks / (2.0 * count));
+    if (t->evaluation_stop == NULL || !atomic_load(t->evaluation_stop)) return 0;
+    return MX_FAIL(MX_ERR_INTERRUPTED, NULL, "the evaluation was interrupted");
 }
 
 int mx_trainer_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation *out)
@@ -134,7 +140,8 @@ int mx_trainer_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation *out)
     const uint32_t *const list = t->shape.validation;
     const uint32_t limit = t->options.validation_limit, all = t->shape.validation_count;
     const uint32_t count = limit < all ? limit : all;
-    *out = (struct mx_trainer_evaluation){0};
+    *out = (struct mx_trainer_evaluation){
+        .mel_db = (double)NAN, .duration_error = (double)NAN, .pitch_error = (double)NAN};
     if (count == 0) return 0;
     if (t->pipeline != NULL) mx_pipeline_rest(t->pipeline);
     if (t->at_work > 1) MX_TRY(mx_replica_take_average(t->replicas[0], t->replicas[1]));
@@ -142,7 +149,7 @@ int mx_trainer_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation *out)
         const uint32_t some = fitting(t, list + at, count - at);
         MX_TRY(batch_evaluate(t, list + at, some, out, &tokens, &frames));
         at += some;
-        looks_tell(t, at, count);
+        MX_TRY(looks_tell(t, at, count));
     }
     if (out->utterances == 0) return 0;
     losses_finish(t, out, tokens, frames);
@@ -150,7 +157,7 @@ int mx_trainer_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation *out)
         struct mx_spoken one;
         MX_TRY(mx_listener_speak(t->evaluator->listener, list[i], &one));
         mx_spoken_add(&sums, &one);
-        looks_tell(t, count + i + 1, count);
+        MX_TRY(looks_tell(t, count + i + 1, count));
     }
     out->spoken = sums.spoken;
     out->mel_db = mx_spoken_mel_db(&sums);

@@ -152,15 +152,15 @@ void mx_spoken_add(struct mx_spoken_sums *sums, const struct mx_spoken *one)
 
 double mx_spoken_mel_db(const struct mx_spoken_sums *sums)
 {
-    return sums->spoken > 0 ? sums->mel_db / sums->spoken : 0;
+    return sums->spoken > 0 ? sums->mel_db / sums->spoken : (double)NAN;
 }
 
 double mx_spoken_duration_error(const struct mx_spoken_sums *sums)
 {
-    return sums->spoken > 0 ? sums->duration_error / sums->spoken : 0;
+    return sums->spoken > 0 ? sums->duration_error / sums->spoken : (double)NAN;
 }
 
 double mx_spoken_pitch_error(const struct mx_spoken_sums *sums)
 {
-    return sums->voiced > 0 ? sums->pitch / (double)sums->voiced : 0;
+    return sums->voiced > 0 ? sums->pitch / (double)sums->voiced : (double)NAN;
 }

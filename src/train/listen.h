@@ -56,7 +56,7 @@ struct mx_spoken {
  * except the length. */
 int mx_listener_speak(struct mx_listener *listener, uint32_t index, struct mx_spoken *out);
 
-/* Several together; {0} is none. Means are 0 where there is nothing to take them of. */
+/* Several together; {0} is none. Means are NAN where there is nothing to take them of. */
 struct mx_spoken_sums {
     uint32_t spoken, unusable, too_long;
     uint64_t real, voiced; /* frames */

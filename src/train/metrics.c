@@ -10,55 +10,133 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/file.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "myxtts/error.h"
 
-#define FILE_MAX ((size_t)4 << 30)
+#define PIECE_BYTES ((size_t)1 << 20) /* of the file, while it is looked through */
+#define WAITING_MAX ((size_t)4 << 20) /* of lines that could not be written yet */
+#define STEP_MAX    (INT64_C(1) << 50)
 
 const char *const mx_loss_names[MX_MODEL_LOSSES] = {"mel", "prior", "duration", "pitch", "energy"};
 
 struct mx_metrics {
-    int file;
-    int64_t steps; /* 0: not known */
-    struct mx_text line;
+    int file; /* -1: it could not be opened yet */
+    char *path;
+    int64_t first;       /* the step that it was opened after */
+    int64_t steps;       /* 0: not known */
+    struct mx_text line; /* the one that is made now … */
+    char *waiting;       /* … and what is not in the file yet, [WAITING_MAX] */
+    size_t waiting_bytes;
+    int64_t lost;  /* lines that found no room there */
+    bool troubled; /* the last attempt failed, and that was said */
 };
 
-/* Bytes of the lines up to `step`: whole ones that begin as ours do. */
-static size_t lines_keep(const char *data, size_t bytes, int64_t step)
+/* ---- the file ---- */
+
+/* Bytes of the lines up to `step`: whole ones that begin as ours do. `data` holds lines from the beginning of one on;
+ * *end: a line was met at which the file ends for us. */
+static size_t lines_keep(const char *data, size_t bytes, int64_t step, bool *end)
 {
     static const char start[] = "{\"step\":";
     size_t at = 0;
     for (;;) {
-        const char *const end = at < bytes ? memchr(data + at, '\n', bytes - at) : NULL;
+        const char *const newline = at < bytes ? memchr(data + at, '\n', bytes - at) : NULL;
         int64_t number = 0;
         size_t digit = at + sizeof start - 1;
-        if (end == NULL || memcmp(data + at, start, sizeof start - 1) != 0) return at;
-        for (; data[digit] >= '0' && data[digit] <= '9' && number < INT64_C(1) << 50; digit++)
+        if (newline == NULL) return at;
+        *end = (size_t)(newline - data) < digit || memcmp(data + at, start, sizeof start - 1) != 0;
+        if (*end) return at;
+        for (; data[digit] >= '0' && data[digit] <= '9' && number < STEP_MAX; digit++)
             number = 10 * number + (data[digit] - '0');
-        if (number > step) return at;
-        at = (size_t)(end - data) + 1;
+        *end = number > step;
+        if (*end) return at;
+        at = (size_t)(newline - data) + 1;
     }
 }
 
-static int file_trim(const char *path, int64_t step)
+/* Cuts the file behind the last line up to `step`. It is read piece by piece: it may be larger than the memory. */
+static int file_trim(int file, const char *path, int64_t step)
 {
-    char *data = NULL;
-    size_t bytes = 0;
-    int rc = mx_file_read(path, FILE_MAX, &data, &bytes);
-    if (rc == MX_ERR_NOT_FOUND) {
-        mx_error_clear();
-        return 0;
+    int rc = 0;
+    size_t held = 0; /* bytes of the piece: from the beginning of a line on */
+    off_t keep = 0;  /* where that is */
+    bool end = false;
+    char *const piece = mx_alloc(PIECE_BYTES, 1);
+    if (piece == NULL) return MX_ERR_NO_MEMORY;
+    while (!end) {
+        const ssize_t got = pread(file, piece + held, PIECE_BYTES - held, keep + (off_t)held);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) MX_RAISE(MX_ERR_IO, "check the disk", "cannot read %s: %s", path, strerror(errno));
+        if (got == 0) break; /* also for a line that fills the piece: none of ours */
+        held += (size_t)got;
+        const size_t whole = lines_keep(piece, held, step, &end);
+        held -= whole;
+        keep += (off_t)whole;
+        memmove(piece, piece + whole, held);
     }
-    if (rc < 0) return rc;
-    const size_t keep = lines_keep(data, bytes, step);
-    if (keep < bytes) rc = mx_file_write_atomic(path, data, keep);
-    mx_free(data);
+    struct stat status;
+    if (fstat(file, &status) != 0 || (status.st_size > keep && ftruncate(file, keep) != 0))
+        MX_RAISE(MX_ERR_IO, "check the disk", "cannot cut %s: %s", path, strerror(errno));
+out:
+    mx_free(piece);
     return rc;
+}
+
+static int file_open(struct mx_metrics *metrics)
+{
+    int rc = 0;
+    struct stat status;
+    if (metrics->file >= 0) return 0;
+    const int file = open(metrics->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (file < 0)
+        MX_RAISE(MX_ERR_IO, "check the folder and its permissions", "cannot open %s: %s", metrics->path,
+                 strerror(errno));
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
+        MX_RAISE(MX_ERR_IO, "remove it", "%s is not an ordinary file", metrics->path);
+    MX_TRY(file_trim(file, metrics->path, metrics->first));
+    metrics->file = file;
+out:
+    if (rc < 0 && file >= 0) close(file);
+    return rc;
+}
+
+/* Writes what waits; what does not fit goes on waiting, be it from the middle of a line on. */
+static int waiting_write(struct mx_metrics *metrics)
+{
+    int rc = 0;
+    size_t at = 0;
+    MX_TRY(file_open(metrics));
+    while (at < metrics->waiting_bytes) {
+        const ssize_t done = write(metrics->file, metrics->waiting + at, metrics->waiting_bytes - at);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0)
+            MX_RAISE(MX_ERR_IO, "check the free space where the run is", "cannot write %s: %s", metrics->path,
+                     done < 0 ? strerror(errno) : "no room");
+        at += (size_t)done;
+    }
+out:
+    metrics->waiting_bytes -= at;
+    memmove(metrics->waiting, metrics->waiting + at, metrics->waiting_bytes);
+    return rc;
+}
+
+/* The same, with what is to be said about it. */
+static void waiting_try(struct mx_metrics *metrics)
+{
+    const bool fine = waiting_write(metrics) >= 0;
+    if (!fine && !metrics->troubled)
+        mx_warn("%s; training goes on, and its lines are written when there is room again", mx_error_last()->message);
+    else if (fine && metrics->troubled)
+        mx_info("%s is written again; %" PRId64 " lines are missing in it", metrics->path, metrics->lost);
+    if (!fine) mx_error_clear();
+    if (fine) metrics->lost = 0;
+    metrics->troubled = !fine;
 }
 
 int mx_metrics_open(const char *path, int64_t step, struct mx_metrics **out)
@@ -68,10 +146,11 @@ int mx_metrics_open(const char *path, int64_t step, struct mx_metrics **out)
     *out = NULL;
     if (metrics == NULL) return MX_ERR_NO_MEMORY;
     metrics->file = -1;
-    MX_TRY(file_trim(path, step));
-    metrics->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (metrics->file < 0)
-        MX_RAISE(MX_ERR_IO, "check the folder and its permissions", "cannot open %s: %s", path, strerror(errno));
+    metrics->first = step;
+    metrics->path = mx_strdup(path);
+    metrics->waiting = mx_alloc(WAITING_MAX, 1);
+    if (metrics->path == NULL || metrics->waiting == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    waiting_try(metrics);
     *out = metrics;
     metrics = NULL;
 out:
@@ -82,8 +161,13 @@ out:
 void mx_metrics_close(struct mx_metrics *metrics)
 {
     if (metrics == NULL) return;
+    if (metrics->waiting_bytes > 0) waiting_try(metrics);
+    if (metrics->waiting_bytes > 0)
+        mx_warn("the last %zu bytes of %s could not be written", metrics->waiting_bytes, metrics->path);
     if (metrics->file >= 0) close(metrics->file);
     mx_text_release(&metrics->line);
+    mx_free(metrics->waiting);
+    mx_free(metrics->path);
     mx_free(metrics);
 }
 
@@ -100,18 +184,19 @@ static void line_begin(struct mx_metrics *metrics, int64_t step)
     mx_text_append(&metrics->line, "{\"step\":%" PRId64, step);
 }
 
-static int line_end(struct mx_metrics *metrics)
+static void line_end(struct mx_metrics *metrics)
 {
-    if (mx_text_append(&metrics->line, "}\n") < 0) return metrics->line.failure;
-    for (size_t at = 0; at < metrics->line.length;) {
-        const ssize_t done = write(metrics->file, metrics->line.data + at, metrics->line.length - at);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0)
-            return MX_FAIL(MX_ERR_IO, "check the free space where the run is", "cannot write the metrics: %s",
-                           strerror(errno));
-        at += (size_t)done;
+    const struct mx_text *const line = &metrics->line;
+    mx_text_append(&metrics->line, "}\n");
+    if (line->failure != 0 || line->length > WAITING_MAX - metrics->waiting_bytes) {
+        metrics->lost++;
+        if (line->failure != 0) mx_error_clear();
+        metrics->line.failure = 0;
+    } else {
+        memcpy(metrics->waiting + metrics->waiting_bytes, line->data, line->length);
+        metrics->waiting_bytes += line->length;
     }
-    return 0;
+    waiting_try(metrics);
 }
 
 static void number_put(struct mx_metrics *metrics, const char *name, double value)
@@ -174,7 +259,7 @@ static void flow_put(struct mx_metrics *metrics, const struct mx_monitor_report 
     count_put(metrics, "leak_bytes", (int64_t)flow->leak_bytes);
 }
 
-int mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report *r)
+void mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report *r)
 {
     line_begin(metrics, r->step);
     count_put(metrics, "epoch", r->epoch);
@@ -198,10 +283,10 @@ int mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report *
     flow_put(metrics, &r->flow);
     if (metrics->steps > 0) count_put(metrics, "steps", metrics->steps);
     count_put(metrics, "time", (int64_t)time(NULL));
-    return line_end(metrics);
+    line_end(metrics);
 }
 
-int mx_metrics_evaluation(struct mx_metrics *metrics, int64_t step, const struct mx_trainer_evaluation *e)
+void mx_metrics_evaluation(struct mx_metrics *metrics, int64_t step, const struct mx_trainer_evaluation *e)
 {
     line_begin(metrics, step);
     mx_text_append(&metrics->line, ",\"evaluation\":{\"utterances\":%" PRIu32, e->utterances);
@@ -211,5 +296,5 @@ int mx_metrics_evaluation(struct mx_metrics *metrics, int64_t step, const struct
     number_put(metrics, "duration_error", e->duration_error);
     number_put(metrics, "pitch_semitones", e->pitch_error);
     mx_text_append(&metrics->line, "}");
-    return line_end(metrics);
+    line_end(metrics);
 }

@@ -11,6 +11,8 @@
  *     {"step":500,"evaluation":{"utterances":16,"loss":…,…,"spoken":16,"mel_db":…,"duration_error":…,
  *      "pitch_semitones":…}}
  *
+ * The last three of an evaluation are null if nothing could be spoken, and the last one if nothing of it is voiced.
+ *
  * With work sharing (train/share.h) "share" and "shared_frames" stand before "skipped": the part of the frames that
  * the data device was to train on, and how many it did.
  *
@@ -26,7 +28,7 @@
  * are its times; what stands before is the same in a run that was interrupted and in one that was not. Each line is
  * written whole and at once, so a killed run has lost at most the line it was writing.
  *
- * Memory: the writer owns its file and one line of text, which is reused.
+ * Memory: the writer owns its file, one line of text, which is reused, and room for lines that wait.
  */
 #ifndef MX_TRAIN_METRICS_H
 #define MX_TRAIN_METRICS_H
@@ -35,16 +37,18 @@
 
 struct mx_metrics;
 
-/* Opens `path` to go on after step `step`: lines of later steps, and one that was cut off, are removed. */
+/* Opens `path` to go on after step `step`: lines of later steps, and one that was cut off, are removed. If that cannot
+ * be done now, it is a warning, and tried again with each line. */
 int mx_metrics_open(const char *path, int64_t step, struct mx_metrics **out);
 void mx_metrics_close(struct mx_metrics *metrics); /* NULL is fine */
 
 /* The last step of the run, for those who watch it. */
 void mx_metrics_plan(struct mx_metrics *metrics, int64_t steps);
 
-/* MX_ERR_IO when the disk is full. */
-int mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report *report);
-int mx_metrics_evaluation(struct mx_metrics *metrics, int64_t step, const struct mx_trainer_evaluation *evaluation);
+/* What cannot be written (full disk) is a warning; it waits, up to 4 MiB, and follows when there is room again. What
+ * finds no room there either is counted. */
+void mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report *report);
+void mx_metrics_evaluation(struct mx_metrics *metrics, int64_t step, const struct mx_trainer_evaluation *evaluation);
 
 extern const char *const mx_loss_names[MX_MODEL_LOSSES]; /* "mel", "prior" … */
 

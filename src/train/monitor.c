@@ -37,13 +37,13 @@ static double share(uint64_t part, uint64_t whole)
 /* Shares of the time since the oldest mark that is remembered. */
 static void shares_take(struct mx_monitor *m, struct mx_monitor_report *out)
 {
-    struct mx_pipeline_stats s;
-    mx_pipeline_stats(m->pipeline, &s);
-    const struct mx_monitor_mark now = {s.wall_ns,      s.data_busy_ns, s.model_busy_ns,
-                                        s.data_wait_ns, s.transfer_ns,  s.transfer_hidden_ns};
+    struct mx_pipeline_stats *const s = &m->last;
+    mx_pipeline_stats(m->pipeline, s);
+    const struct mx_monitor_mark now = {s->since_ns,     s->wall_ns,     s->data_busy_ns,      s->model_busy_ns,
+                                        s->data_wait_ns, s->transfer_ns, s->transfer_hidden_ns};
     struct mx_monitor_mark *const place = &m->marks[m->steps % MX_MONITOR_WINDOW], before = *place;
-    const bool reset = now.wall_ns < before.wall_ns; /* the statistics began anew */
-    const struct mx_monitor_mark from = reset ? (struct mx_monitor_mark){0} : before;
+    const bool anew = now.since_ns != before.since_ns; /* there is none, or the statistics began anew */
+    const struct mx_monitor_mark from = anew ? (struct mx_monitor_mark){0} : before;
     const uint64_t wall = between(from.wall_ns, now.wall_ns);
     out->data_busy = share(between(from.data_busy_ns, now.data_busy_ns), wall);
     out->model_busy = share(between(from.model_busy_ns, now.model_busy_ns), wall);
@@ -92,26 +92,12 @@ static struct mx_tally tally_scale(struct mx_tally t, double by)
     return (struct mx_tally){t.count, t.mean * by, t.m2 * by * by, t.least * by, t.most * by};
 }
 
-/* What `to` counted and `from` had not. Least and most are those of all. */
-static struct mx_tally tally_since(const struct mx_tally *from, const struct mx_tally *to)
-{
-    struct mx_tally t = *to;
-    if (to->count <= from->count) return t; /* nothing new, or counted anew */
-    const double before = (double)from->count, all = (double)to->count;
-    t.count = to->count - from->count;
-    t.mean = (to->mean * all - from->mean * before) / (double)t.count;
-    const double apart = t.mean - from->mean;
-    t.m2 = to->m2 - from->m2 - apart * apart * before * (double)t.count / all;
-    if (t.m2 < 0) t.m2 = 0;
-    return t;
-}
-
 /* The statistics of this window alone. */
 static void stats_since(const struct mx_pipeline_stats *from, struct mx_pipeline_stats *s)
 {
-    if (s->wall_ns < from->wall_ns) return; /* they began anew */
+    if (s->since_ns != from->since_ns) return; /* they began anew */
     for (int i = 0; i < MX_STAGES; i++) {
-        s->stages[i].busy_ns = tally_since(&from->stages[i].busy_ns, &s->stages[i].busy_ns);
+        s->stages[i].busy_ns = mx_tally_since(&from->stages[i].busy_ns, &s->stages[i].busy_ns);
         s->stages[i].wait_input_ns = between(from->stages[i].wait_input_ns, s->stages[i].wait_input_ns);
         s->stages[i].wait_output_ns = between(from->stages[i].wait_output_ns, s->stages[i].wait_output_ns);
     }

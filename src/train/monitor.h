@@ -2,10 +2,11 @@
  *
  * The monitor: looks at the pipeline after every step and says when something is wrong.
  *
- * How busy both devices are and how long training waited for data are shares of the last MX_MONITOR_WINDOW steps. The
- * step time is judged by equal work, as time per mel frame: if it varies by more than MX_VARIATION_LIMIT over a window,
- * a warning names the cause that was measured and what helps against it (pipeline/advice.h). Memory that grows step
- * after step is a warning with its owner (mx_budget_watch).
+ * How busy both devices are and how long training waited for data are shares of the last MX_MONITOR_WINDOW steps, the
+ * newest included, or of all since the start while there are no more; evaluations and checkpoints are no part of it.
+ * The step time is judged by equal work, as time per mel frame: if it varies by more than MX_VARIATION_LIMIT over a
+ * window, a warning names the cause that was measured and what helps against it (pipeline/advice.h). Memory that grows
+ * step after step is a warning with its owner (mx_budget_watch).
  *
  * Memory: a plain value. The pipeline and the devices are borrowed. One thread.
  */
@@ -34,8 +35,9 @@ struct mx_monitor {
     struct mx_pipeline *pipeline;
     struct mx_device *data, *model;
     struct mx_monitor_mark {
-        uint64_t wall_ns, data_busy_ns, model_busy_ns, data_wait_ns, transfer_ns, hidden_ns;
-    } marks[MX_MONITOR_WINDOW]; /* after the newest steps, by step modulo the window */
+        uint64_t since_ns, wall_ns, data_busy_ns, model_busy_ns, data_wait_ns, transfer_ns, hidden_ns;
+    } marks[MX_MONITOR_WINDOW];    /* after the newest steps, by step modulo the window */
+    struct mx_pipeline_stats last; /* after the newest step: what its report is made of */
     uint64_t steps;
     struct mx_device_load data_load, model_load;
     uint64_t loads_ns; /* mx_clock_ns when they were asked for; 0: never */

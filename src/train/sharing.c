@@ -110,7 +110,7 @@ static double idle_of(const struct mx_trainer *t)
     struct mx_pipeline_stats now, since = s->mark;
     mx_pipeline_stats(t->pipeline, &now);
     /* Whoever measures a run may have begun the statistics anew since then. */
-    if (now.wall_ns < mx_clock_ns() - s->mark_ns) since = (struct mx_pipeline_stats){0};
+    if (now.since_ns != since.since_ns) since = (struct mx_pipeline_stats){0};
     const double wall = (double)(now.wall_ns - since.wall_ns);
     return wall > 0 ? fmax(0, 1 - (double)(now.data_busy_ns - since.data_busy_ns) / wall) : 0;
 }
@@ -172,10 +172,7 @@ void mx_sharing_step(struct mx_trainer *t, const struct mx_trainer_report *repor
     const double share = mx_shares_at(&t->state.shares, t->state.step - 1); /* of the step that is over */
     if (s->settled) return;
     if (share != s->share || t->state.step - s->first_step == MARK_STEP) s->meter = (struct mx_share_meter){0};
-    if (t->state.step - s->first_step == MARK_STEP) {
-        mx_pipeline_stats(t->pipeline, &s->mark);
-        s->mark_ns = mx_clock_ns();
-    }
+    if (t->state.step - s->first_step == MARK_STEP) mx_pipeline_stats(t->pipeline, &s->mark);
     s->share = share;
     const struct mx_replica *const own = t->replicas[0], *const other = t->replicas[1];
     const uint64_t other_ns = t->at_work > 1 ? mx_replica_end_ns(other) - mx_replica_begin_ns(other) : 0;

@@ -418,9 +418,10 @@ static int pair_append(struct mx_slot *slot, struct mx_dataset_reader *reader, u
     if (rc < 0) return rc;
     if (rc == 0) {
         slot->left_out++;
-        if (slot->epoch == 0)
-            mx_warn("%s is left out: %s", mx_dataset_utterance(slot->assembly->options.dataset, utterance)->id,
-                    usable == 0 ? mx_reject_text(item.reject) : "it has fewer frames than symbols");
+        /* What cannot be used at all the dataset tells, whenever that turns out. */
+        if (slot->epoch == 0 && usable > 0)
+            mx_warn("%s is left out: it has fewer frames than symbols",
+                    mx_dataset_utterance(slot->assembly->options.dataset, utterance)->id);
         return 0;
     }
     rc = 0;

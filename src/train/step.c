@@ -217,8 +217,9 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
 {
     int rc = 0;
     char bad[MX_STEP_NAMES_BYTES] = "";
-    const uint64_t begin = mx_clock_ns();
+    const uint64_t begin = t->begin_ns > 0 ? t->begin_ns : mx_clock_ns(); /* the first one waited from the start on */
     int32_t held = 0;
+    const struct mx_trainer_state before = t->state;
     *report = (struct mx_trainer_report){.step = t->state.step + 1,
                                          .rate = mx_schedule_rate(&t->options.schedule, t->state.step),
                                          .sharing = t->replica_count > 1,
@@ -226,6 +227,8 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
     if (t->pipeline == NULL) MX_RAISE(MX_ERR_ARGUMENT, "call mx_trainer_start", "the trainer has not been started");
     MX_TRY(mx_sharing_turn(t));
     MX_TRY(batches_take(t, report, &held));
+    if (t->begin_tell != NULL) t->begin_tell(t->begin_context);
+    t->begin_tell = NULL;
     MX_TRY(mx_step_counts(t, report));
     if (report->utterances == 0)
         MX_RAISE(MX_ERR_DATA, "'myxtts check' tells what is wrong with the recordings",
@@ -252,11 +255,15 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
         const int given = mx_pipeline_give(t->pipeline, t->replicas[0]->stream);
         if (rc == 0) rc = given;
     }
+    if (rc == 0)
+        rc = mx_stream_sync(t->replicas[0]->stream); /* the ends of the batches: the step counts in its report */
     mx_pipeline_step(t->pipeline);
     report->step_ns = mx_clock_ns() - begin;
+    t->begin_ns = 0;
     mx_monitor_step(&t->monitor, report->step, report->step_ns, report->frames, &report->flow);
     mx_sharing_step(t, report);
 out:
     for (; held > 0; held--) (void)mx_pipeline_give(t->pipeline, t->replicas[0]->stream); /* after a failure */
+    if (rc < 0 && t->state.step == before.step) t->state = before; /* so that what is saved now begins this step anew */
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "train/trainer.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "myxtts/error.h"
 #include "train/trainer_work.h"
 
@@ -79,6 +80,8 @@ int mx_trainer_start(struct mx_trainer *t, const struct mx_trainer_state *state)
                                           .held = t->options.grad_accum,
                                           .sequential = f->sequential,
                                           .auto_tune = f->auto_tune,
+                                          .loaded_given = f->prefetch_given,
+                                          .prepared_given = f->buffer_given,
                                           .start_delay = f->start_delay,
                                           .spans = f->spans};
     if (t->pipeline != NULL) MX_RAISE(MX_ERR_ARGUMENT, "make another trainer", "this trainer has been started already");
@@ -87,6 +90,7 @@ int mx_trainer_start(struct mx_trainer *t, const struct mx_trainer_state *state)
     mx_feed_begin(t->feed, t->state.epoch, t->state.batch);
     mx_feed_connect(t->feed, &options);
     MX_TRY(mx_pipeline_create(&options, &t->pipeline));
+    t->begin_ns = mx_clock_ns();
     mx_monitor_start(&t->monitor, t->pipeline, mx_trainer_data_device(&t->options), t->options.device);
 out:
     return rc;
@@ -95,6 +99,17 @@ out:
 struct mx_pipeline *mx_trainer_pipeline(const struct mx_trainer *t)
 {
     return t->pipeline;
+}
+
+const struct mx_pipeline_stats *mx_trainer_stats(const struct mx_trainer *t)
+{
+    return &t->monitor.last;
+}
+
+void mx_trainer_begin_watch(struct mx_trainer *t, void (*tell)(void *context), void *context)
+{
+    t->begin_tell = tell;
+    t->begin_context = context;
 }
 
 void mx_trainer_watch(struct mx_trainer *t, const atomic_bool *stop)

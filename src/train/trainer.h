@@ -33,9 +33,10 @@
 struct mx_trainer_flow {
     struct mx_device *data_device;     /* makes the batches; NULL: the device that trains */
     int32_t workers_max;               /* threads that tuning may put to work; 0: `workers` of them */
-    int32_t buffer;                    /* prepared batches that wait on the data device; 0: 2 */
+    int32_t buffer;                    /* prepared batches that wait on the data device, at most; 0: 2 */
     bool sequential;                   /* no overlap: load, process, transfer and train one after the other */
-    bool auto_tune;                    /* workers and depths follow the measured stage times */
+    bool auto_tune;                    /* workers and depths follow the measured stage times … */
+    bool buffer_given, prefetch_given; /* … but `buffer` and `prefetch` are what is used from the first step on */
     bool static_shapes;                /* capacities are rounded up to fixed sizes: the same for all batches of a run */
     double start_delay;                /* seconds after which the first step says what it waits for */
     uint32_t spans;                    /* that are remembered for traces */
@@ -58,7 +59,7 @@ struct mx_trainer_options {
     uint64_t batch_frames; /* mel frames of a batch, at most; 0: no such limit */
     int32_t grad_accum;    /* batches of a step; ≥ 1 */
     int32_t workers;       /* threads that load at first; ≥ 1 */
-    int32_t prefetch;      /* loaded batches that are kept ready for the data device; ≥ 1 */
+    int32_t prefetch;      /* loaded batches that wait for the data device, at most; ≥ 1 */
     struct mx_trainer_flow flow;
     double reference_seconds; /* of the crop that tells the voice */
     double grad_clip;         /* limit of the gradient's norm; 0: none */
@@ -128,6 +129,10 @@ int mx_trainer_write(struct mx_trainer *trainer, const struct mx_trainer_arrays 
 int mx_trainer_start(struct mx_trainer *trainer, const struct mx_trainer_state *state);
 /* What feeds the trainer, for its levels, times and memory; NULL before the start. Not to be taken from. */
 struct mx_pipeline *mx_trainer_pipeline(const struct mx_trainer *trainer);
+/* What the pipeline had measured when the newest step ended: what the `flow` of its report is made of. */
+const struct mx_pipeline_stats *mx_trainer_stats(const struct mx_trainer *trainer);
+/* The next step tells, in its thread, when its batches are there and it begins to train. NULL: nobody. */
+void mx_trainer_begin_watch(struct mx_trainer *trainer, void (*tell)(void *context), void *context);
 /* A step that waits for data ends with MX_ERR_INTERRUPTED when *stop is set: as if it had not begun. NULL: never. */
 void mx_trainer_watch(struct mx_trainer *trainer, const atomic_bool *stop);
 
@@ -156,7 +161,7 @@ struct mx_trainer_report {
     bool sharing;              /* the data device has a replica … */
     double share;              /* … which was to train on this part of the frames … */
     int64_t shared_frames;     /* … and trained on so many */
-    uint64_t step_ns, wait_ns; /* all of it, and the part that waited for data */
+    uint64_t step_ns, wait_ns; /* all of it, of the first one from the start on; the part that waited for data */
     uint64_t backward_ns;      /* of the last batch, where there is a group or flow.times; 0: not measured */
     uint64_t sum_wait_ns;      /* of a group: for the others, after this member's own gradients were there */
     uint64_t update_ns;        /* from the sum of the gradients to new weights */
@@ -181,7 +186,7 @@ int32_t mx_trainer_buckets(const struct mx_trainer *trainer, struct mx_trainer_b
 struct mx_trainer_evaluation {
     uint32_t utterances;           /* looked at; 0: there are none for validation */
     struct mx_model_losses losses; /* teacher-forced: with true durations, pitch and energy */
-    /* Free-running: really spoken, and compared after the best time alignment. */
+    /* Free-running: really spoken, and compared after the best time alignment. NAN: nothing could be measured. */
     uint32_t spoken;       /* utterances; others would have become too long to be spoken */
     double mel_db;         /* mean distance of mel bands, in decibels */
     double duration_error; /* mean of |spoken - real|/real */
@@ -189,8 +194,10 @@ struct mx_trainer_evaluation {
 };
 
 int mx_trainer_evaluate(struct mx_trainer *trainer, struct mx_trainer_evaluation *out);
-/* From now on, evaluations tell how much of them is done, 0 … 1, in the thread that evaluates. NULL: nobody. */
-void mx_trainer_evaluation_watch(struct mx_trainer *trainer, void (*tell)(void *context, double done), void *context);
+/* From now on, evaluations tell how much of them is done, 0 … 1, in the thread that evaluates (NULL: nobody), and end
+ * with MX_ERR_INTERRUPTED, after the utterance or batch that is under way, when *stop is set (NULL: never). */
+void mx_trainer_evaluation_watch(struct mx_trainer *trainer, void (*tell)(void *context, double done), void *context,
+                                 const atomic_bool *stop);
 
 /* What the network makes of one utterance, always the same one: the first for validation that can be used. With its
  * true durations, so that frames can be compared one by one. Owned by the trainer, until the next call. */

@@ -46,8 +46,7 @@ struct mx_sharing {
     double share;                  /* of the last step */
     struct mx_share_meter meter;   /* of the steps with that share */
     double alone_ns;               /* of a step per frame, without sharing; 0: not measured */
-    struct mx_pipeline_stats mark; /* when the first steps were over … */
-    uint64_t mark_ns;              /* … by the clock */
+    struct mx_pipeline_stats mark; /* when the first steps were over */
     bool told;                     /* why nothing is shared */
 };
 
@@ -89,7 +88,11 @@ struct mx_trainer {
     struct mx_evaluator *evaluator;                      /* NULL: nothing to evaluate */
     void (*evaluation_tell)(void *context, double done); /* NULL: nobody is told */
     void *evaluation_context;
-    double *counts; /* of a group: [mx_step_counts_size] */
+    const atomic_bool *evaluation_stop; /* NULL: none */
+    void (*begin_tell)(void *context);  /* of the next step; NULL: nobody is told */
+    void *begin_context;
+    uint64_t begin_ns; /* of the first step: that of the pipeline. 0: it was made */
+    double *counts;    /* of a group: [mx_step_counts_size] */
 };
 
 /* What evaluations need besides the trainer's batch: evaluate.c. */

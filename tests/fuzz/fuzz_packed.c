@@ -2,12 +2,15 @@
  *
  * libFuzzer target for packed corpora. The first byte says how the others are taken: as a whole file; as changes to a
  * good file; or as changes after which all hashes are made right again, as a hostile file would have them. Whatever
- * opens is read to its last byte. Built with clang -fsanitize=fuzzer,address,undefined.
+ * opens is read to its last byte, and then as training reads it: the list of utterances, the rows that are left out,
+ * the order of an epoch, its batches. Built with clang -fsanitize=fuzzer,address,undefined.
  *
  * A change is 7 bytes: where (4, modulo the size of the file), how many bytes (1, modulo 4, plus 1), and the first two
  * of them; the others are copies of the second.
  */
+#include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,18 +19,27 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "corpus/dataset.h"
 #include "corpus/packed.h"
+#include "corpus/sampler.h"
+#include "features/recipe.h"
 #include "myxtts/error.h"
+#include "myxtts/registry.h"
+#include "train/slot.h"
 
 #define ROWS         3
 #define CHANGE_BYTES 7
 #define LIMIT        ((size_t)1 << 20)
+#define FRAMES       5
+#define BATCH        2
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 static char *bases[2]; /* a good file of each kind */
 static size_t base_bytes[2];
+static char scratch[] = "/tmp/fuzz_packed.XXXXXX"; /* the file that is trained on */
+static struct mx_device *device;
 
 static void check(bool holds)
 {
@@ -38,18 +50,25 @@ static void check(bool holds)
 static void base_make(const char *folder, enum mx_packed_kind kind, char **data, size_t *bytes)
 {
     static const uint64_t keys[ROWS] = {1, 2, 3};
-    static const struct mx_packed_tensor tensor = {.name = "mel", .columns = 3};
-    static const float numbers[64] = {0.5f, -0.25f};
+    static const struct mx_packed_tensor tensors[] = {{"mel", 80, 0}, {"energy", 1, 0}, {"pitch", 1, 0}};
+    static const float numbers[FRAMES * 80] = {0.5f, -0.25f};
+    static const float sound[1200] = {0.5f, -0.25f};
     static const int32_t tokens[] = {0, 2, 1};
-    const struct mx_packed_plan plan = {
-        .kind = kind,
-        .tensors = &tensor,
-        .tensor_count = kind == MX_PACKED_FEATURES,
-        .metadata = "{\"speakers\":[\"a\"],\"vocabulary\":{\"format\":\"myxtts-vocabulary\",\"version\":1,"
-                    "\"mode\":\"chars\",\"cleaner\":1,\"languages\":[\"en\"],\"symbols\":[\"a\"]}}",
-        .record_count = ROWS,
-        .vocabulary_size = 3,
-        .keys = keys};
+    char hash[MX_RECIPE_HASH_BYTES], metadata[600];
+    const bool features = kind == MX_PACKED_FEATURES;
+    snprintf(metadata, sizeof metadata,
+             "{\"options\":{\"recipe\":\"%s\",\"recipe_hash\":\"%s\"},\"validation\":\"listed\",\"speakers\":[\"a\"],"
+             "\"vocabulary\":{\"format\":\"myxtts-vocabulary\",\"version\":1,\"mode\":\"chars\",\"cleaner\":1,"
+             "\"languages\":[\"en\"],\"symbols\":[\"a\"]}}",
+             features ? mx_recipe_default.name : "none",
+             features ? mx_recipe_hash_text(&mx_recipe_default, hash) : "none");
+    const struct mx_packed_plan plan = {.kind = kind,
+                                        .tensors = tensors,
+                                        .tensor_count = features ? sizeof tensors / sizeof *tensors : 0,
+                                        .metadata = metadata,
+                                        .record_count = ROWS,
+                                        .vocabulary_size = 3,
+                                        .keys = keys};
     struct mx_packed_writer *writer;
     struct mx_packed_buffer buffer = {0};
     char *const path = mx_format("%s/base", folder);
@@ -58,11 +77,16 @@ static void base_make(const char *folder, enum mx_packed_kind kind, char **data,
         const struct mx_packed_record head = {.row = row,
                                               .key = keys[row],
                                               .reject = row == 1 ? MX_REJECT_SILENT : 0,
-                                              .samples = 40,
-                                              .frames = 5,
+                                              .samples = 1200,
+                                              .samples_bound = 1200,
+                                              .frames = FRAMES,
                                               .token_count = 3};
-        const struct mx_packed_view view = {
-            .id = "id", .text = "a", .spoken = "a", .tokens = tokens, .samples = numbers, .tensors = {numbers}};
+        const struct mx_packed_view view = {.id = "id",
+                                            .text = "a",
+                                            .spoken = "a",
+                                            .tokens = tokens,
+                                            .samples = sound,
+                                            .tensors = {numbers, numbers, numbers}};
         check(mx_packed_encode(mx_packed_writer_header(writer), &head, &view, &buffer) == 0);
         check(mx_packed_writer_append(writer, &buffer) == 0);
     }
@@ -72,19 +96,6 @@ static void base_make(const char *folder, enum mx_packed_kind kind, char **data,
     check(mx_file_read(path, LIMIT, data, bytes) == 0);
     unlink(path);
     mx_free(path);
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    char folder[] = "/tmp/fuzz_packed.XXXXXX";
-    (void)argc;
-    (void)argv;
-    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
-    check(mkdtemp(folder) != NULL);
-    base_make(folder, MX_PACKED_AUDIO, &bases[0], &base_bytes[0]);
-    base_make(folder, MX_PACKED_FEATURES, &bases[1], &base_bytes[1]);
-    rmdir(folder);
-    return 0;
 }
 
 /* Is [offset, offset + size) inside? */
@@ -142,17 +153,107 @@ static void record_read(struct mx_packed_file *packed, uint32_t row, const struc
     check(mx_packed_speaker(packed, record->speaker) != NULL);
 }
 
+/* One epoch of batches; what cannot be used is told, and nothing else happens. Utterances that were in batches. */
+static int32_t epoch_run(struct mx_dataset *dataset, struct mx_assembly *assembly)
+{
+    const uint32_t count = mx_dataset_count(dataset);
+    struct mx_slot_capacity capacity;
+    struct mx_slot *slot = NULL;
+    struct mx_sampler *sampler = NULL;
+    struct mx_dataset_reader *reader = NULL;
+    const struct mx_sampler_options order = {.seed = 1, .world = 1, .batch_size = BATCH};
+    int32_t used = 0;
+    uint32_t *const items = mx_alloc(count, sizeof *items), *const frames = mx_alloc(count, sizeof *frames);
+    for (uint32_t i = 0; i < count; i++) {
+        items[i] = i;
+        frames[i] = mx_assembly_frames(assembly, i);
+    }
+    if (mx_assembly_capacity(assembly, items, count, BATCH, 0, &capacity) == 0 &&
+        mx_slot_create(assembly, device, &capacity, &slot) == 0 &&
+        mx_sampler_create(&order, items, frames, count, &sampler) == 0 &&
+        mx_dataset_reader_create(dataset, &reader) == 0) {
+        for (uint32_t step = 0; step < mx_sampler_steps(sampler); step++) {
+            const struct mx_sampler_batch batch = mx_sampler_get(sampler, step);
+            const int rc = mx_slot_fill(slot, reader, 0, step, batch.items, batch.count);
+            check(rc < 0 || slot->count + slot->left_out == (int32_t)batch.count);
+            used += rc == 0 ? slot->count : 0;
+            for (int32_t i = 0; rc == 0 && i < slot->tokens; i++)
+                check(slot->token_ids[i] >= 0 &&
+                      (size_t)slot->token_ids[i] < mx_vocabulary_size(mx_dataset_vocabulary(dataset)));
+        }
+    }
+    mx_dataset_reader_destroy(reader);
+    mx_sampler_destroy(sampler);
+    mx_slot_destroy(slot);
+    mx_free(items);
+    mx_free(frames);
+    return used;
+}
+
+/* The file as a run takes it. */
+static int32_t training_try(const unsigned char *data, size_t bytes)
+{
+    struct mx_dataset *dataset;
+    struct mx_assembly *assembly;
+    struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
+    uint32_t counts[MX_REJECT_COUNT] = {0};
+    int32_t used = 0;
+    const int fd = open(scratch, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    check(fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes && close(fd) == 0);
+    options.path = scratch;
+    options.row.audio.seconds_min = 0.01;
+    if (!mx_packed_detect(scratch) || mx_dataset_open(&options, &dataset) < 0) return 0;
+    mx_dataset_reject_counts(dataset, counts);
+    (void)mx_dataset_fingerprint(dataset);
+    const struct mx_assembly_options how = {
+        .dataset = dataset, .normaliser = {0, 1, 0, 1, 0, 1}, .seed = 1, .reference_seconds = 0.02};
+    if (mx_assembly_create(&how, &assembly) == 0) {
+        used = epoch_run(dataset, assembly);
+        mx_assembly_destroy(assembly);
+    }
+    mx_dataset_close(dataset);
+    return used;
+}
+
 static void file_try(const unsigned char *data, size_t bytes)
 {
     struct mx_packed_file *packed;
     struct mx_packed_view view;
+    struct mx_packed_buffer buffer = {0};
     const int rc = mx_packed_open_memory(data, bytes, &packed);
     check(rc == 0 || (packed == NULL && mx_error_last()->message[0] != '\0'));
     for (uint32_t row = 0; rc == 0 && row < mx_packed_header(packed)->record_count; row++) {
         check(mx_packed_id(packed, row) != NULL);
-        if (mx_packed_get(packed, row, &view) == 0) record_read(packed, row, &view);
+        if (mx_packed_get(packed, row, &buffer, &view) == 0) record_read(packed, row, &view);
     }
+    mx_packed_buffer_release(&buffer);
     mx_packed_close(packed);
+    if (rc == 0) (void)training_try(data, bytes);
+}
+
+static void scratch_remove(void)
+{
+    unlink(scratch);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    char folder[] = "/tmp/fuzz_packed.XXXXXX";
+    (void)argc;
+    (void)argv;
+    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
+    check(mkdtemp(folder) != NULL);
+    base_make(folder, MX_PACKED_AUDIO, &bases[0], &base_bytes[0]);
+    base_make(folder, MX_PACKED_FEATURES, &bases[1], &base_bytes[1]);
+    rmdir(folder);
+    static struct mx_registry *registry; /* for as long as the program runs, as the device */
+    const struct mx_registry_options options = {.devices = {"cpu:0"}, .device_count = 1};
+    check(mx_registry_open(NULL, &options, &registry) == 0);
+    check(mx_registry_device_open(registry, 0, 0, &device) == 0);
+    const int fd = mkstemp(scratch);
+    check(fd >= 0 && close(fd) == 0 && atexit(scratch_remove) == 0);
+    for (int i = 0; i < 2; i++) check(training_try((unsigned char *)bases[i], base_bytes[i]) == ROWS - 1);
+    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,6 +4,7 @@
  */
 #include "support/checkpoint_rig.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ void checkpoint_rig_fill(struct checkpoint_rig *rig, uint64_t step)
         float *const odd = rig->groups[group] + rig->table->entries[0].at;
         odd[0] = -0.0f;
         odd[1] = 0x1p-149f;
-        odd[2] = -INFINITY;
+        odd[2] = -FLT_MAX;
     }
     rig->state.step = step;
     rig->state.epoch = step / 7;

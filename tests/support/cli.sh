@@ -8,6 +8,9 @@
 # It takes the path of the program from $1 and works in a folder of its own, which is removed at the end.
 set -u
 
+unset LANGUAGE LC_ALL # help is in English, whoever runs the tests
+export LC_MESSAGES=C
+
 program=$(realpath "${1:?usage: bash TEST.sh PROGRAM}")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

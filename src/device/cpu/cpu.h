@@ -32,6 +32,8 @@ static inline int mx_cpu_first_core(const struct mx_cpu_state *state, int device
 /* ---- cpu_dispatch.c ---- */
 /* The best kernels of this build that this processor runs; `forced` (NULL or "": none) names others. */
 int mx_cpu_kernels_choose(const char *forced, const struct mx_cpu_kernels **out);
+/* What a device with these kernels says of them: which they are, and why they and no others. `forced` as above. */
+void mx_cpu_kernels_describe(const struct mx_cpu_kernels *kernels, const char *forced, struct mx_device_info *out);
 /* What bf16 numbers are multiplied with by these kernels on this processor under this operating system; asks the latter
  * for its permission to use AMX, which holds for the process. `forced` (NULL or "": none) names another. With less than
  * AMX `lack` [size] tells why it is not more. */

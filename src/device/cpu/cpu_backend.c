@@ -202,6 +202,7 @@ static int state_device_info(void *context, int index, struct mx_device_info *ou
     }
     /* Copies run on the device's own cores, between its other work: they do not overlap it. */
     out->caps = (struct mx_device_caps){.host_visible = true, .peer_copy = true, .event_times = true};
+    mx_cpu_kernels_describe(state->kernels, getenv("MYXTTS_ISA"), out);
     mx_cpu_bf16_describe(state->bf16, state->bf16_lack, out);
     return 0;
 }

@@ -4,6 +4,7 @@
  * the best one that the processor has is taken. MYXTTS_ISA names another, to compare them or to work around one. The
  * same for bf16 products, which need more than the rest: AMX, AVX512-BF16 or none; MYXTTS_BF16 names another.
  */
+#include "base/processor.h"
 #include "device/cpu/cpu.h"
 #include "mx_isa_list.h"
 #include "myxtts/error.h"
@@ -27,21 +28,37 @@ static const struct mx_cpu_kernels *const tables[] = {
 };
 #define TABLES (sizeof tables / sizeof *tables)
 
-/* Whether this processor runs code compiled for `isa`. "native" and "base" are what the whole program needs. */
-static bool processor_has(const char *isa)
+/* What people call the kernels, worst first; those of one architecture stand together. */
+static const struct level {
+    const char *isa, *name;
+} levels[] = {{"base", "128-bit"}, {"neon", "NEON"}, {"avx2", "AVX2"}, {"avx512", "AVX-512"}};
+#define LEVELS (sizeof levels / sizeof *levels)
+
+static size_t level_of(const char *isa)
 {
+    size_t level = LEVELS - 1;
+    while (level > 0 && strcmp(levels[level].isa, isa) != 0) level--;
+    return level;
+}
+
+/* The best kernels that could be built for this processor. */
+static size_t level_of_processor(void)
+{
+    const char *isa = "base";
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                      __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-    if (strcmp(isa, "avx2") == 0) return avx2;
-    if (strcmp(isa, "avx512") == 0) {
-        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl");
-    }
+#define HAS(feature) (has >> MX_PROCESSOR_##feature & 1u)
+    const uint64_t has = mx_processor_has();
+    if (HAS(AVX2) && HAS(FMA)) isa = "avx2";
+    if (HAS(AVX512F) && HAS(AVX512BW) && HAS(AVX512DQ) && HAS(AVX512VL)) isa = "avx512";
+#elif defined(__aarch64__)
+    isa = "neon";
 #endif
-    return strcmp(isa, "native") == 0 || strcmp(isa, "base") == 0;
+    return level_of(isa);
+}
+
+static uint64_t lacks(const struct mx_cpu_kernels *kernels)
+{
+    return kernels->needs & ~mx_processor_has();
 }
 
 /* "base, avx2, avx512" */
@@ -56,20 +73,26 @@ static void tables_list(char *out, size_t size)
 
 int mx_cpu_kernels_choose(const char *forced, const struct mx_cpu_kernels **out)
 {
+    char list[512];
     for (size_t i = TABLES; i-- > 0;) {
         const char *const isa = tables[i]->isa;
         if (forced && *forced && strcmp(forced, isa) != 0) continue;
-        if (processor_has(isa)) {
+        if (lacks(tables[i]) == 0) {
             *out = tables[i];
             return 0;
         }
         if (forced && *forced) {
+            mx_processor_names(lacks(tables[i]), list, sizeof list);
             return MX_FAIL(MX_ERR_USAGE, "unset MYXTTS_ISA to let the program choose",
-                           "MYXTTS_ISA asks for %s kernels, which this processor cannot run", isa);
+                           "MYXTTS_ISA asks for %s kernels, which this processor cannot run: it lacks %s", isa, list);
         }
     }
-    char list[128];
     tables_list(list, sizeof list);
+    if (forced && *forced && TABLES == 1) {
+        MX_FAIL(MX_ERR_USAGE, NULL, "MYXTTS_ISA is \"%.32s\", and this build has %s kernels alone", forced, list);
+        return mx_error_hint(
+            "unset MYXTTS_ISA; a program built with 'make build PORTABLE=1' has others to choose from");
+    }
     if (forced && *forced) {
         MX_FAIL(MX_ERR_USAGE, NULL, "MYXTTS_ISA is \"%.32s\", and this build has no such kernels", forced);
         return mx_error_hint("unset MYXTTS_ISA, or choose from: %s", list);
@@ -77,6 +100,24 @@ int mx_cpu_kernels_choose(const char *forced, const struct mx_cpu_kernels **out)
     MX_FAIL(MX_ERR_UNSUPPORTED, "build MyXTTS on this machine, or with PORTABLE=1",
             "this processor runs none of the kernels of this build (%s)", list);
     return MX_ERR_UNSUPPORTED;
+}
+
+void mx_cpu_kernels_describe(const struct mx_cpu_kernels *kernels, const char *forced, struct mx_device_info *out)
+{
+    const size_t level = level_of(kernels->isa), most = level_of_processor();
+    char list[64];
+    tables_list(list, sizeof list);
+    snprintf(out->kernels, sizeof out->kernels, "%s, %d×%d tile", levels[level].name, kernels->tile_rows,
+             kernels->tile_columns);
+    if (forced && *forced)
+        snprintf(out->kernels_why, sizeof out->kernels_why, "MYXTTS_ISA asks for %s; the processor has %s",
+                 kernels->isa, levels[most].name);
+    else if (TABLES > 1)
+        snprintf(out->kernels_why, sizeof out->kernels_why, "the processor has %s, and this build has %s",
+                 levels[most].name, list);
+    else
+        snprintf(out->kernels_why, sizeof out->kernels_why, "the processor has %s, %s this build is for %s",
+                 levels[most].name, level < most ? "but" : "and", mx_processor_build_target);
 }
 
 /* ---- bf16 ---- */

@@ -62,8 +62,11 @@ static inline void *mx_cpu_ptr(struct mx_slice slice)
 }
 
 struct mx_cpu_kernels {
-    const char *isa; /* "avx512" */
-    bool bf16;       /* its products know MX_PRECISION_BF16, given a processor that does */
+    const char *isa;             /* "avx512" */
+    int vector_bytes;            /* 64 */
+    int tile_rows, tile_columns; /* of the matrix product: 12 by 32 */
+    uint64_t needs;              /* what they need of the processor (base/processor.h) */
+    bool bf16;                   /* its products know MX_PRECISION_BF16, given a processor that does */
     void (*run[MX_OP_COUNT])(const struct mx_gang *gang, const void *args);
 };
 

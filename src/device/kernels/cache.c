@@ -11,17 +11,40 @@
 #include "myxtts/error.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #define LONG_SECONDS 2 /* of building, before the user is told */
 
 /* ---- files ---- */
 
-/* The folder of the cache, made if need be; false if there is none. */
+/* What lies in the folder is run: nobody else may have put it there. One that others can only read is closed to them.
+ */
+static bool folder_safe(const char *path)
+{
+    static atomic_bool told;
+    struct stat status;
+    const char *why = NULL;
+    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)) return false;
+    if (status.st_uid != geteuid())
+        why = "it belongs to another user";
+    else if ((status.st_mode & 022) != 0)
+        why = "others can write to it";
+    else if ((status.st_mode & 077) != 0 && chmod(path, 0700) != 0)
+        why = "it cannot be closed to others";
+    if (why == NULL) return true;
+    if (!atomic_exchange(&told, true))
+        mx_warn("built kernels are not kept in %s: %s; remove it, or set MYXTTS_CACHE to a folder of your own", path,
+                why);
+    return false;
+}
+
+/* The folder of the cache, made if need be; false if there is none, or if it is not safe. */
 static bool cache_folder(char out[MX_KERNEL_PATH_BYTES])
 {
     const char *const own = getenv("MYXTTS_CACHE"), *const xdg = getenv("XDG_CACHE_HOME"), *const home = getenv("HOME");
@@ -38,11 +61,11 @@ static bool cache_folder(char out[MX_KERNEL_PATH_BYTES])
     if (length < 0 || length >= MX_KERNEL_PATH_BYTES) return false;
     for (char *slash = strchr(out + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        mkdir(out, 0777); /* it may be there; what matters shows when the file is written */
+        mkdir(out, 0700); /* it may be there; what matters shows below */
         *slash = '/';
     }
-    mkdir(out, 0777);
-    return true;
+    mkdir(out, 0700);
+    return folder_safe(out);
 }
 
 bool mx_kernel_cache_path(const char *const *texts, int count, const char *suffix, char out[MX_KERNEL_PATH_BYTES])

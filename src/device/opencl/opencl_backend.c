@@ -10,6 +10,7 @@
  */
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "device/opencl/opencl.h"
 
 #include <stdio.h>
@@ -166,8 +167,10 @@ static bool has_gpu(const struct mx_opencl_state *state)
 static int state_open(const struct mx_registry_options *options, void **out)
 {
     int rc = 0;
+    struct mx_signals signals;
     struct mx_opencl_state *const state = mx_alloc(1, sizeof *state);
     if (!state) return MX_ERR_NO_MEMORY;
+    mx_signals_save(&signals);
     MX_TRY(mx_cl_api_load(&state->api));
     MX_TRY(devices_find(state));
     MX_TRY(devices_split(state, options));
@@ -181,6 +184,7 @@ static int state_open(const struct mx_registry_options *options, void **out)
     }
     *out = state;
 out:
+    mx_signals_restore(&signals);
     if (rc < 0) state_close(state);
     return rc;
 }

@@ -32,7 +32,7 @@ MX_VEC_INLINE double likelihood(const float *mean, const float *mel, int64_t n)
     mx_vf sum = {0};
     MX_VEC_EACH(i, lanes, 0, n, {
         const mx_vf m = mx_vf_load_n(mean + i, lanes);
-        sum += m * (mx_vf_load_n(mel + i, lanes) - 0.5f * m);
+        sum = mx_vf_fma(m, mx_vf_fnma(mx_vf_set(0.5f), m, mx_vf_load_n(mel + i, lanes)), sum);
     });
     return (double)mx_vf_sum(sum);
 }

@@ -226,7 +226,7 @@ MX_KERNEL(attention)
 static void softmax_row_grad(float *score, float *dp, int64_t keys, float factor, float lse, float delta)
 {
     for (int64_t j = 0; j < keys; j += MX_VEC_FLOATS) {
-        const mx_vf p = mx_vf_exp(mx_vf_load(score + j) * factor - lse);
+        const mx_vf p = mx_vf_exp(mx_vf_fma(mx_vf_load(score + j), mx_vf_set(factor), mx_vf_set(-lse)));
         mx_vf_store(score + j, p);
         mx_vf_store(dp + j, p * (mx_vf_load(dp + j) - delta) * factor);
     }
@@ -246,8 +246,8 @@ static void row_products(const struct mx_attention_grad_args *x, const struct gr
         mx_vf sum = {0};
         for (int64_t j = 0; j < x->head_width; j += MX_VEC_FLOATS) {
             const int lanes = (int)least(x->head_width - j, MX_VEC_FLOATS);
-            sum += mx_vf_load_n(t->dout + i * x->out_stride + j, lanes) *
-                   mx_vf_load_n(t->out + i * x->out_stride + j, lanes);
+            sum = mx_vf_fma(mx_vf_load_n(t->dout + i * x->out_stride + j, lanes),
+                            mx_vf_load_n(t->out + i * x->out_stride + j, lanes), sum);
         }
         t->delta[i] = mx_vf_sum(sum);
     }

@@ -30,8 +30,8 @@ static double root_mean_square(const float *x, int64_t count)
     mx_vd low = {0}, high = {0};
     MX_VEC_EACH(i, n, 0, count, {
         const mx_vf v = mx_vf_load_n(x + i, n);
-        low += mx_vd_low(v) * mx_vd_low(v);
-        high += mx_vd_high(v) * mx_vd_high(v);
+        low = mx_vd_fma(mx_vd_low(v), mx_vd_low(v), low);
+        high = mx_vd_fma(mx_vd_high(v), mx_vd_high(v), high);
     });
     return count > 0 ? sqrt(mx_vd_sum(low + high) / (double)count) : 0;
 }

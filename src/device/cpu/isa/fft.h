@@ -49,8 +49,8 @@ MX_VEC_INLINE struct mx_vc mx_vc_down(struct mx_vc a)
 /* a (cos - j sin) */
 MX_VEC_INLINE struct mx_vc mx_vc_turn(struct mx_vc a, const float *cos_sin)
 {
-    const float c = cos_sin[0], s = cos_sin[1];
-    return (struct mx_vc){a.re * c + a.im * s, a.im * c - a.re * s};
+    const mx_vf c = mx_vf_set(cos_sin[0]), s = mx_vf_set(cos_sin[1]);
+    return (struct mx_vc){mx_vf_fma(a.re, c, a.im * s), mx_vf_fnma(a.re, s, a.im * c)};
 }
 
 /* In place: v[q] = Σ_m v[m] e^(-2πjmq/radix), outputs 0, 1, 2, … in order. */
@@ -71,48 +71,74 @@ MX_VEC_INLINE void mx_fft_four(struct mx_vc v[4])
     v[3] = mx_vc_sub(c, d);
 }
 
-MX_VEC_INLINE void mx_fft_eight(struct mx_vc v[8])
+/* Nothing after this point may be computed before it: sixteen registers hold half of a radix-8 step, and a compiler
+ * that mixes both halves spills a hundred times in each. */
+#if MX_VEC_BYTES == 64 || defined(__aarch64__)
+#define MX_FFT_HALF()
+#else
+#define MX_FFT_HALF() __asm__ volatile("" ::: "memory")
+#endif
+
+/* One step of radix 8: to[q] = Σ_m from[m] e^(-2πjmq/8), turned by jq steps of the circle. Elements lie from_step and
+ * to_step apart; `to` may be `from`. The even outputs are the transform of the sums of opposite elements, the odd ones
+ * that of their differences, turned. */
+MX_VEC_INLINE void mx_fft_eight(const mx_vf *from, int64_t from_step, mx_vf *to, int64_t to_step, int64_t j,
+                                const float *circle, int64_t step)
 {
     const float half = 0x1.6a09e6p-1f; /* √½ */
     struct mx_vc even[4], odd[4];
 #pragma GCC unroll 4
     for (int m = 0; m < 4; m++) {
-        even[m] = mx_vc_add(v[m], v[m + 4]);
-        odd[m] = mx_vc_sub(v[m], v[m + 4]);
+        const struct mx_vc a = mx_vc_load(from, m * from_step), b = mx_vc_load(from, (m + 4) * from_step);
+        even[m] = mx_vc_add(a, b);
+        odd[m] = mx_vc_sub(a, b);
     }
+    MX_FFT_HALF();
+    mx_fft_four(even);
+    if (j > 0) {
+#pragma GCC unroll 4
+        for (int m = 1; m < 4; m++) even[m] = mx_vc_turn(even[m], circle + 2 * (j * 2 * m * step));
+    }
+#pragma GCC unroll 4
+    for (int m = 0; m < 4; m++) mx_vc_store(to, 2 * m * to_step, even[m]);
+    MX_FFT_HALF();
     odd[1] = (struct mx_vc){half * (odd[1].re + odd[1].im), half * (odd[1].im - odd[1].re)};
     odd[2] = mx_vc_down(odd[2]);
     odd[3] = (struct mx_vc){half * (odd[3].im - odd[3].re), -half * (odd[3].re + odd[3].im)};
-    mx_fft_four(even);
     mx_fft_four(odd);
+    if (j > 0) {
 #pragma GCC unroll 4
-    for (int m = 0; m < 4; m++) {
-        v[2 * m] = even[m];
-        v[2 * m + 1] = odd[m];
+        for (int m = 0; m < 4; m++) odd[m] = mx_vc_turn(odd[m], circle + 2 * (j * (2 * m + 1) * step));
     }
+#pragma GCC unroll 4
+    for (int m = 0; m < 4; m++) mx_vc_store(to, (2 * m + 1) * to_step, odd[m]);
 }
 
 /* One pass over blocks of `span` elements, each of which becomes `radix` blocks of span/radix. */
-#define MX_FFT_PASS(name, radix)                                                                                       \
-    static inline void mx_fft_pass_##name(mx_vf *z, int64_t n, int64_t span, const float *circle, int64_t points)      \
+static inline void mx_fft_pass_eight(mx_vf *z, int64_t n, int64_t span, const float *circle, int64_t points)
+{
+    const int64_t part = span / 8;
+    for (int64_t base = 0; base < n; base += span)
+        for (int64_t j = 0; j < part; j++) {
+            mx_vf *at = z + 2 * (base + j);
+            mx_fft_eight(at, part, at, part, j, circle, points / span);
+        }
+}
+
+/* The same for what is left at the end, where span is the radix and nothing is turned. */
+#define MX_FFT_LAST(name, radix)                                                                                       \
+    static inline void mx_fft_last_##name(mx_vf *z, int64_t n)                                                         \
     {                                                                                                                  \
-        const int64_t part = span / (radix), step = points / span;                                                     \
-        for (int64_t base = 0; base < n; base += span)                                                                 \
-            for (int64_t j = 0; j < part; j++) {                                                                       \
-                struct mx_vc v[radix];                                                                                 \
-                _Pragma("GCC unroll 8") for (int m = 0; m < (radix); m++) v[m] = mx_vc_load(z, base + j + m * part);   \
-                mx_fft_##name(v);                                                                                      \
-                if (j > 0) {                                                                                           \
-                    _Pragma("GCC unroll 8") for (int m = 1; m < (radix); m++) v[m] =                                   \
-                        mx_vc_turn(v[m], circle + 2 * (j * m * step));                                                 \
-                }                                                                                                      \
-                _Pragma("GCC unroll 8") for (int m = 0; m < (radix); m++) mx_vc_store(z, base + j + m * part, v[m]);   \
-            }                                                                                                          \
+        for (int64_t base = 0; base < n; base += (radix)) {                                                            \
+            struct mx_vc v[radix];                                                                                     \
+            _Pragma("GCC unroll 4") for (int m = 0; m < (radix); m++) v[m] = mx_vc_load(z, base + m);                  \
+            mx_fft_##name(v);                                                                                          \
+            _Pragma("GCC unroll 4") for (int m = 0; m < (radix); m++) mx_vc_store(z, base + m, v[m]);                  \
+        }                                                                                                              \
     }
-MX_FFT_PASS(two, 2)
-MX_FFT_PASS(four, 4)
-MX_FFT_PASS(eight, 8)
-#undef MX_FFT_PASS
+MX_FFT_LAST(two, 2)
+MX_FFT_LAST(four, 4)
+#undef MX_FFT_LAST
 
 /* What is left to do when blocks of `span` elements are transforms of their own. Block by block, so that the passes
  * over one block find it in the first cache. */
@@ -122,8 +148,8 @@ static inline void mx_fft_finish(mx_vf *z, int64_t n, int64_t span, const float 
         mx_vf *const at = z + 2 * block;
         int64_t left = span;
         for (; left >= 8; left /= 8) mx_fft_pass_eight(at, span, left, circle, points);
-        if (left == 4) mx_fft_pass_four(at, span, 4, circle, points);
-        if (left == 2) mx_fft_pass_two(at, span, 2, circle, points);
+        if (left == 4) mx_fft_last_four(at, span);
+        if (left == 2) mx_fft_last_two(at, span);
     }
 }
 
@@ -148,7 +174,9 @@ static inline int64_t mx_fft_place(int64_t n, int64_t k)
 
 /* ---- a square of vectors: v[i][j] becomes v[j][i] ---- */
 #define MX_FFT_MIX __builtin_shufflevector
-MX_VEC_INLINE void mx_vf_transpose(mx_vf v[MX_VEC_FLOATS])
+
+/* Of four vectors each, the squares of 4 within each 16 bytes. */
+MX_VEC_INLINE void mx_vf_transpose_fours(mx_vf v[MX_VEC_FLOATS])
 {
 #if MX_VEC_BYTES == 64
 #define MX_LOW(a, b)   MX_FFT_MIX(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
@@ -166,7 +194,6 @@ MX_VEC_INLINE void mx_vf_transpose(mx_vf v[MX_VEC_FLOATS])
 #define MX_FIRST(a, b) MX_FFT_MIX(a, b, 0, 1, 4, 5)
 #define MX_LAST(a, b)  MX_FFT_MIX(a, b, 2, 3, 6, 7)
 #endif
-    /* Squares of 4 within each 16 bytes … */
 #pragma GCC unroll 4
     for (int i = 0; i < MX_VEC_FLOATS; i += 4) {
         const mx_vf a = MX_LOW(v[i], v[i + 1]), b = MX_HIGH(v[i], v[i + 1]);
@@ -180,7 +207,12 @@ MX_VEC_INLINE void mx_vf_transpose(mx_vf v[MX_VEC_FLOATS])
 #undef MX_HIGH
 #undef MX_FIRST
 #undef MX_LAST
-    /* … then those squares as wholes. */
+}
+
+/* Squares of 4 within each 16 bytes, then those squares as wholes. */
+MX_VEC_INLINE void mx_vf_transpose(mx_vf v[MX_VEC_FLOATS])
+{
+    mx_vf_transpose_fours(v);
 #if MX_VEC_BYTES == 32
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {

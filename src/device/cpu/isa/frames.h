@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Frames of packed audio as ops.h defines them, MX_VEC_FLOATS at a time, one per lane.
+ * Frames of packed audio as ops.h defines them, MX_VEC_FLOATS at a time, one per lane, and their transforms.
  *
  * The lanes of a block are neighbouring frames of the batch, of whatever utterances, so that all lanes work; what a
  * lane computes is a function of its own samples, so a frame comes out the same in any block. Where the samples of
@@ -13,7 +13,7 @@
 #ifndef MX_DEVICE_CPU_ISA_FRAMES_H
 #define MX_DEVICE_CPU_ISA_FRAMES_H
 
-#include "device/cpu/isa/vec.h"
+#include "device/cpu/isa/fft.h"
 #include "device/cpu/kernels.h"
 
 struct mx_frames {
@@ -116,18 +116,47 @@ static inline void mx_frames_block(const struct mx_frames *f, int64_t row, int l
     for (int lane = lanes; lane < MX_VEC_FLOATS; lane++) source[lane] = source[lanes - 1];
 }
 
-/* The samples of all lanes, windowed: [size] vectors with one frame in each lane. */
-static inline void mx_frames_window(const float *window, int64_t size, const float *const source[MX_VEC_FLOATS],
-                                    mx_vf *samples)
+/* LANES samples from place i on of all lanes, windowed: one vector for each place, with one frame in each lane. */
+MX_VEC_INLINE void mx_frames_square(const float *window, const float *const source[MX_VEC_FLOATS], int64_t i,
+                                    mx_vf square[MX_VEC_FLOATS])
 {
-    for (int64_t i = 0; i < size; i += MX_VEC_FLOATS) {
-        mx_vf square[MX_VEC_FLOATS];
-#pragma GCC unroll 16
-        for (int lane = 0; lane < MX_VEC_FLOATS; lane++) square[lane] = mx_vf_load(source[lane] + i);
-        mx_vf_transpose(square);
-#pragma GCC unroll 16
-        for (int j = 0; j < MX_VEC_FLOATS; j++) samples[i + j] = square[j] * window[i + j];
+#if MX_VEC_AVX2
+    /* Loads put the squares of 4 where they belong: half as many shuffles remain, and one unit does them all. */
+#pragma GCC unroll 4
+    for (int lane = 0; lane < 4; lane++) {
+        square[lane] = mx_vf_load_halves(source[lane] + i, source[lane + 4] + i);
+        square[lane + 4] = mx_vf_load_halves(source[lane] + i + 4, source[lane + 4] + i + 4);
     }
+    mx_vf_transpose_fours(square);
+#else
+#pragma GCC unroll 16
+    for (int lane = 0; lane < MX_VEC_FLOATS; lane++) square[lane] = mx_vf_load(source[lane] + i);
+    mx_vf_transpose(square);
+#endif
+#pragma GCC unroll 16
+    for (int j = 0; j < MX_VEC_FLOATS; j++) square[j] *= window[i + j];
+}
+
+/* z: the transform of the windowed samples of all lanes, even samples as real and odd ones as imaginary parts, so of
+ * size/2 complex elements, left as mx_fft_run leaves it. The first pass works on what the window has just made: written
+ * out in between, it would pass through the first-level cache twice, and fill it. */
+static inline void mx_frames_transform(const float *window, int64_t size, const float *const source[MX_VEC_FLOATS],
+                                       const float *circle, mx_vf *z)
+{
+    enum { ELEMENTS = MX_VEC_FLOATS / 2 }; /* complex ones in a square */
+    const int64_t n = size / 2, part = n / 8;
+    if (n < 64) {
+        for (int64_t i = 0; i < size; i += MX_VEC_FLOATS) mx_frames_square(window, source, i, z + i);
+        mx_fft_run(z, n, circle, size);
+        return;
+    }
+    for (int64_t j = 0; j < part; j += ELEMENTS) {
+        mx_vf square[8][MX_VEC_FLOATS];
+        for (int m = 0; m < 8; m++) mx_frames_square(window, source, 2 * (j + m * part), square[m]);
+        for (int i = 0; i < ELEMENTS; i++)
+            mx_fft_eight(square[0] + 2 * i, ELEMENTS, z + 2 * (j + i), part, j + i, circle, size / n);
+    }
+    mx_fft_finish(z, n, part, circle, size);
 }
 
 #endif

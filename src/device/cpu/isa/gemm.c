@@ -2,7 +2,7 @@
  *
  * The matrix product: the tile, the epilogue, the loop over blocks. See gemm.h.
  *
- * Scratch of a worker, in this order: packed B (MX_GEMM_KC × MX_GEMM_NC), one panel of A, one tile, partial sums
+ * Scratch of a worker, in this order: packed B (MX_GEMM_B_FLOATS), MX_GEMM_SHARED panels of A, one tile, partial sums
  * (the rest).
  */
 #include "device/cpu/isa/epilogue.h"
@@ -22,13 +22,15 @@
 
 struct scratch {
     float *b;       /* [panels][KC][NR] */
-    float *a;       /* one panel of A */
+    float *a;       /* panels of A */
     float *tile;    /* [MR][NR], for what does not fit C's edge */
     float *partial; /* [partial_floats], sums of several blocks of k where C itself cannot hold them */
     int64_t partial_floats;
 };
 
 /* ---- the tile ---- */
+
+#if !MX_VEC_NEON /* that one is in gemm_neon.c */
 
 #define BASES                                                                                                          \
     ((MX_GEMM_MR + 2) / 3) /* one address for three rows: base, base + row, base + 2 row; so they fit the registers */
@@ -37,16 +39,28 @@ struct scratch {
  * there are, and the spills cost several per cent. */
 #define KEEP_ORDER(pointer) __asm__ volatile("" : "+r"(pointer)::"memory")
 
+/* The vector has to be in a register here: gcc otherwise reads a row of B again from memory for each of its products,
+ * and the loads, not the products, set the pace (SPEED.md). */
+#if defined(__SSE2__)
+#define IN_REGISTER(vector) __asm__("" : "+v"(vector))
+#elif defined(__aarch64__)
+#define IN_REGISTER(vector) __asm__("" : "+w"(vector))
+#else
+#define IN_REGISTER(vector) (void)(vector)
+#endif
+
 /* sum += the step of k that base + offset and b point at. */
 MX_VEC_INLINE void tile_step(mx_vf sum[MX_GEMM_MR][2], const float *const base[BASES], int64_t row, const int offset,
                              const float *b)
 {
-    const mx_vf b0 = *(const mx_vf *)b, b1 = *(const mx_vf *)(b + MX_VEC_FLOATS);
+    mx_vf b0 = *(const mx_vf *)b, b1 = *(const mx_vf *)(b + MX_VEC_FLOATS);
+    IN_REGISTER(b0);
+    IN_REGISTER(b1);
 #pragma GCC unroll 12
     for (int i = 0; i < MX_GEMM_MR; i++) {
-        const float a = base[i / 3][i % 3 * row + offset];
-        sum[i][0] += a * b0;
-        sum[i][1] += a * b1;
+        const mx_vf a = mx_vf_set(base[i / 3][i % 3 * row + offset]);
+        sum[i][0] = mx_vf_fma(a, b0, sum[i][0]);
+        sum[i][1] = mx_vf_fma(a, b1, sum[i][1]);
     }
 }
 
@@ -118,6 +132,8 @@ void MX_CPU_FN(gemm_tile_columns)(const struct mx_gemm_operands *x, float *tile,
     run_tile(x, false, tile, ld, add, ahead);
 }
 
+#endif
+
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -151,6 +167,7 @@ struct plan {
     int64_t sums_ld; /* so that sums + (m - sums_m) · sums_ld + (n - sums_n) is element (m, n) */
     int64_t sums_m, sums_n;
     bool pack_b;                      /* all of B; otherwise only its last, narrow panel */
+    int64_t panel_floats;             /* from panel to panel of packed B */
     struct mx_gemm_ahead ahead, then; /* memory to fetch while computing: now, and when that is done */
 };
 
@@ -163,46 +180,57 @@ static void expect(const float *c, int64_t ldc, int64_t m0, int64_t rows, int64_
     }
 }
 
-/* One panel of A, rows m0 … m0+rows-1, times the columns n0 … n1 for the block k0 … k0+kc; x has A's part filled in. */
-static void run_panel(struct plan *plan, struct mx_gemm_operands *x, int64_t m0, int64_t rows, int64_t n0, int64_t n1,
-                      int64_t k0, int64_t kc)
+/* The tile of C at m0, n0 for the block k0 … k0+kc; x has the panel of A, rows m0 … m0+rows-1, and the panel of B. */
+static void run_one(struct plan *plan, const struct mx_gemm_operands *x, int64_t m0, int64_t rows, int64_t n,
+                    int64_t columns, int64_t k0)
 {
     const struct mx_gemm *job = plan->job;
     const struct scratch *scratch = plan->scratch;
-    const bool first = k0 == 0, last = k0 + kc == job->k;
+    const bool first = k0 == 0, last = k0 + x->kc == job->k;
     const bool add = !first || (plan->plain && job->epilogue.accumulate);
-    x->kc = kc;
+    float *sums = plan->sums + (m0 - plan->sums_m) * plan->sums_ld + (n - plan->sums_n);
+    const bool whole = rows == MX_GEMM_MR && columns == MX_GEMM_NR;
+    /* An edge tile, and one whose sums need no memory, is computed aside. */
+    const bool aside = !whole || (!plan->plain && first && last);
+    float *tile = aside ? scratch->tile : sums;
+    const int64_t ld = aside ? MX_GEMM_NR : plan->sums_ld;
+    if (aside && add)
+        for (int64_t i = 0; i < rows; i++)
+            memcpy(tile + i * ld, sums + i * plan->sums_ld, (size_t)columns * sizeof(float));
+    expect(job->c, job->ldc, m0, rows, n, columns);
+    if (last && job->epilogue.pre) expect(job->epilogue.pre, job->ldc, m0, rows, n, columns);
+    if (last && job->epilogue.residual && job->epilogue.residual != job->c)
+        expect(job->epilogue.residual, job->ldc, m0, rows, n, columns);
+    if (job->a.transpose)
+        MX_CPU_FN(gemm_tile_columns)(x, tile, ld, add, &plan->ahead);
+    else
+        MX_CPU_FN(gemm_tile_rows)(x, tile, ld, add, &plan->ahead);
+    if (plan->ahead.remaining <= 0) {
+        plan->ahead = plan->then;
+        plan->then = mx_gemm_fetch_nothing(scratch->tile);
+    }
+    if (last && !plan->plain)
+        finish_tile(job, m0, rows, n, columns, tile, ld);
+    else if (aside)
+        for (int64_t i = 0; i < rows; i++)
+            memcpy(sums + i * plan->sums_ld, tile + i * ld, (size_t)columns * sizeof(float));
+}
+
+/* The panels x of A, rows m0 … m1, times the columns n0 … n1: each panel of B is read by all of them in turn. */
+static void run_panels(struct plan *plan, struct mx_gemm_operands *x, int64_t m0, int64_t m1, int64_t n0, int64_t n1,
+                       int64_t k0)
+{
+    const struct mx_gemm_b *b = &plan->job->b;
     for (int64_t n = n0; n < n1; n += MX_GEMM_NR) {
         const int64_t columns = least(n1 - n, MX_GEMM_NR);
         const bool packed = plan->pack_b || columns < MX_GEMM_NR;
-        x->b = packed ? scratch->b + (n - n0) / MX_GEMM_NR * MX_GEMM_KC * MX_GEMM_NR : job->b.data + k0 * job->b.ld + n;
-        x->b_step = packed ? MX_GEMM_NR : job->b.ld;
-        float *sums = plan->sums + (m0 - plan->sums_m) * plan->sums_ld + (n - plan->sums_n);
-        const bool whole = rows == MX_GEMM_MR && columns == MX_GEMM_NR;
-        /* An edge tile, and one whose sums need no memory, is computed aside. */
-        const bool aside = !whole || (!plan->plain && first && last);
-        float *tile = aside ? scratch->tile : sums;
-        const int64_t ld = aside ? MX_GEMM_NR : plan->sums_ld;
-        if (aside && add)
-            for (int64_t i = 0; i < rows; i++)
-                memcpy(tile + i * ld, sums + i * plan->sums_ld, (size_t)columns * sizeof(float));
-        expect(job->c, job->ldc, m0, rows, n, columns);
-        if (last && job->epilogue.pre) expect(job->epilogue.pre, job->ldc, m0, rows, n, columns);
-        if (last && job->epilogue.residual && job->epilogue.residual != job->c)
-            expect(job->epilogue.residual, job->ldc, m0, rows, n, columns);
-        if (job->a.transpose)
-            MX_CPU_FN(gemm_tile_columns)(x, tile, ld, add, &plan->ahead);
-        else
-            MX_CPU_FN(gemm_tile_rows)(x, tile, ld, add, &plan->ahead);
-        if (plan->ahead.remaining <= 0) {
-            plan->ahead = plan->then;
-            plan->then = mx_gemm_fetch_nothing(scratch->tile);
+        const float *panel =
+            packed ? plan->scratch->b + (n - n0) / MX_GEMM_NR * plan->panel_floats : b->data + k0 * b->ld + n;
+        for (int64_t m = m0, i = 0; m < m1; m += MX_GEMM_MR, i++) {
+            x[i].b = panel;
+            x[i].b_step = packed ? MX_GEMM_NR : b->ld;
+            run_one(plan, &x[i], m, least(m1 - m, MX_GEMM_MR), n, columns, k0);
         }
-        if (last && !plan->plain)
-            finish_tile(job, m0, rows, n, columns, tile, ld);
-        else if (aside)
-            for (int64_t i = 0; i < rows; i++)
-                memcpy(sums + i * plan->sums_ld, tile + i * ld, (size_t)columns * sizeof(float));
     }
 }
 
@@ -224,20 +252,58 @@ static bool panel_in_place(const struct mx_gemm_a *a, int64_t m0, int64_t rows, 
     return a->ld == a->width && m0 - reach >= a->offsets[sequence] && m0 + rows + reach <= a->offsets[sequence + 1];
 }
 
-/* The panel of A for rows m0 … m0+rows-1 and the block k0 … k0+kc, in place or copied. */
-static struct mx_gemm_operands place_panel(const struct plan *plan, int64_t m0, int64_t rows, int64_t n, int64_t k0,
-                                           int64_t kc)
+/* The panels of A for rows m0 … m1 and the block k0 … k0+kc, in place or copied: one, or of a transposed A several. */
+static void place_panels(const struct plan *plan, int64_t m0, int64_t m1, int64_t n, int64_t k0, int64_t kc,
+                         struct mx_gemm_operands *x)
 {
     const struct mx_gemm_a *a = &plan->job->a;
-    const bool in_place = panel_in_place(a, m0, rows, n);
-    if (!in_place) MX_CPU_FN(gemm_pack_a)(a, m0, rows, k0, kc, plan->scratch->a);
-    if (a->transpose)
-        return (struct mx_gemm_operands){.a = in_place ? a->data + k0 * a->ld + m0 : plan->scratch->a,
-                                         .a_row = 1,
-                                         .a_step = in_place ? a->ld : MX_VEC_FLOATS};
-    return (struct mx_gemm_operands){.a = in_place ? a->data + (m0 - a->taps / 2) * a->ld + k0 : plan->scratch->a,
-                                     .a_row = in_place ? a->ld : MX_GEMM_ROW,
-                                     .a_step = 1};
+    const bool in_place = panel_in_place(a, m0, m1 - m0, n);
+    float *copy = plan->scratch->a;
+    if (!in_place) MX_CPU_FN(gemm_pack_a)(a, m0, m1 - m0, k0, kc, copy);
+    if (!a->transpose) {
+        *x = (struct mx_gemm_operands){.a = in_place ? a->data + (m0 - a->taps / 2) * a->ld + k0 : copy,
+                                       .a_row = in_place ? a->ld : MX_GEMM_ROW,
+                                       .a_step = 1,
+                                       .kc = kc};
+        return;
+    }
+    for (int64_t m = m0; m < m1; m += MX_GEMM_MR, copy += MX_GEMM_PANEL_FLOATS, x++)
+        *x = (struct mx_gemm_operands){.a = in_place ? a->data + k0 * a->ld + m : copy,
+                                       .a_row = 1,
+                                       .a_step = in_place ? a->ld : MX_VEC_FLOATS,
+                                       .kc = kc};
+}
+
+/* Rows, columns and steps of k. */
+struct span {
+    int64_t m0, m1, n0, n1, k0, kc;
+};
+
+/* Decides what to fetch while the panels m … end of a block of k are computed: the rows of A that come next; of a
+ * transposed A, whose inner dimension is long, also both operands of the next block of k, which are read once and come
+ * from far away. */
+static void look_ahead(struct plan *plan, const struct span *all, int64_t m, int64_t end)
+{
+    const struct mx_gemm_a *a = &plan->job->a;
+    const struct mx_gemm_b *b = &plan->job->b;
+    const int64_t rows = end - m, left = least(all->m1 - end, rows), next = all->k0 + all->kc;
+    if (!a->transpose) {
+        if (left > 0 && a->taps)
+            plan->ahead = mx_gemm_fetch(a->data + end * a->ld, left, a->width, a->ld);
+        else if (left > 0)
+            plan->ahead = mx_gemm_fetch(a->data + end * a->ld + all->k0, left, all->kc, a->ld);
+        return;
+    }
+    const int64_t steps = least(plan->job->k - next, all->kc);
+    const bool fits = MX_GEMM_SHARED > 1 && !a->taps; /* several panels: what is fetched is used before it is lost */
+    if (fits && left > 0) {
+        plan->ahead = mx_gemm_fetch(a->data + all->k0 * a->ld + end, all->kc, left, a->ld);
+    } else if (steps > 0 && (fits || m == all->m0)) {
+        const int64_t column = a->taps ? all->m0 % a->width : all->m0;
+        const int64_t columns = least(all->m1 - all->m0, a->taps ? a->width : fits ? rows : INT64_MAX);
+        plan->ahead = mx_gemm_fetch(b->data + next * b->ld + all->n0, steps, all->n1 - all->n0, b->ld);
+        plan->then = mx_gemm_fetch(a->data + next * a->ld + column, steps, columns, a->ld);
+    }
 }
 
 /* C(m0 … m1, n0 … n1), at most NC columns: for each block of k pack B once, then go down the rows. */
@@ -248,30 +314,23 @@ static void run_block(struct plan *plan, int64_t m0, int64_t m1, int64_t n0, int
     const struct mx_gemm_b *b = &job->b;
     const int64_t blocks = blocks_of_k(job);
     const int64_t depth = ((job->k + blocks - 1) / blocks + MX_GEMM_STEP - 1) / MX_GEMM_STEP * MX_GEMM_STEP;
+    /* Of a transposed A several panels share each panel of B, which then stays in the first-level cache. */
+    const int64_t height = (a->transpose ? MX_GEMM_SHARED : 1) * MX_GEMM_MR;
+    plan->panel_floats = (a->transpose ? MX_GEMM_KC_COLUMNS : MX_GEMM_KC) * MX_GEMM_NR;
     plan->pack_b = b->transpose || b->block || m1 - m0 >= PACK_B_ROWS || b->ld % CONFLICT_STRIDE == 0 ||
-                   b->ld % MX_VEC_FLOATS != 0 || (uintptr_t)(b->data + n0) % MX_VEC_BYTES != 0;
+                   b->ld % MX_VEC_FLOATS != 0 || (uintptr_t)(b->data + n0) % MX_VEC_BYTES != 0 || height > MX_GEMM_MR;
     for (int64_t k0 = 0; k0 < job->k; k0 += depth) {
         const int64_t kc = least(job->k - k0, depth);
         const int64_t packed = plan->pack_b ? n0 : n1 - (n1 - n0) % MX_GEMM_NR;
         if (packed < n1) MX_CPU_FN(gemm_pack_b)
-        (b, k0, kc, packed, n1, plan->scratch->b + (packed - n0) / MX_GEMM_NR * MX_GEMM_KC * MX_GEMM_NR,
-         MX_GEMM_KC * MX_GEMM_NR);
+        (b, k0, kc, packed, n1, plan->scratch->b + (packed - n0) / MX_GEMM_NR * plan->panel_floats, plan->panel_floats);
         plan->ahead = plan->then = mx_gemm_fetch_nothing(plan->scratch->tile);
-        if (a->transpose && k0 + kc < job->k) {
-            /* A long inner dimension: both operands of the next block of k are read once, and come from far away. */
-            const int64_t next = k0 + kc, rows = least(job->k - next, depth);
-            const int64_t columns = a->taps ? least(m1 - m0, a->width) : m1 - m0, column = a->taps ? m0 % a->width : m0;
-            plan->ahead = mx_gemm_fetch(b->data + next * b->ld + n0, rows, n1 - n0, b->ld);
-            plan->then = mx_gemm_fetch(a->data + next * a->ld + column, rows, columns, a->ld);
-        }
-        for (int64_t m = m0; m < m1; m += MX_GEMM_MR) {
-            const int64_t rows = least(m1 - m, MX_GEMM_MR), next = m + MX_GEMM_MR;
-            struct mx_gemm_operands x = place_panel(plan, m, rows, n1 - n0, k0, kc);
-            if (!a->transpose && next < m1)
-                plan->ahead = a->taps
-                                  ? mx_gemm_fetch(a->data + next * a->ld, least(m1 - next, MX_GEMM_MR), a->width, a->ld)
-                                  : mx_gemm_fetch(a->data + next * a->ld + k0, least(m1 - next, MX_GEMM_MR), kc, a->ld);
-            run_panel(plan, &x, m, rows, n0, n1, k0, kc);
+        for (int64_t m = m0; m < m1; m += height) {
+            const int64_t end = least(m + height, m1);
+            struct mx_gemm_operands x[MX_GEMM_SHARED];
+            place_panels(plan, m, end, n1 - n0, k0, kc, x);
+            look_ahead(plan, &(struct span){m0, m1, n0, n1, k0, kc}, m, end);
+            run_panels(plan, x, m, end, n0, n1, k0);
         }
     }
 }
@@ -297,8 +356,8 @@ void MX_CPU_FN(gemm)(const struct mx_gang *gang, const struct mx_gemm *job)
     if (m0 >= m1 || n0 >= n1) return;
 
     float *memory = gang->scratch;
-    struct scratch scratch = {.b = memory, .a = memory + MX_GEMM_KC * MX_GEMM_NC};
-    scratch.tile = scratch.a + MX_GEMM_PANEL_FLOATS;
+    struct scratch scratch = {.b = memory, .a = memory + MX_GEMM_B_FLOATS};
+    scratch.tile = scratch.a + MX_GEMM_SHARED * MX_GEMM_PANEL_FLOATS;
     scratch.partial = scratch.tile + TILE_FLOATS;
     scratch.partial_floats = (int64_t)(MX_CPU_SCRATCH_BYTES / sizeof(float)) - (scratch.partial - memory);
     if (job->k == 0) {
@@ -311,7 +370,7 @@ void MX_CPU_FN(gemm)(const struct mx_gang *gang, const struct mx_gemm *job)
     plan.plain = !e->bias && !e->residual && !e->pre && e->act == MX_ACT_NONE && !e->act_grad;
     /* Sums may stay in C unless the epilogue still needs what C held before. */
     const bool in_place = plan.plain || blocks_of_k(job) == 1 || !(e->accumulate || e->residual == job->c);
-    const int64_t blocks = (n1 - n0 + MX_GEMM_NC - 1) / MX_GEMM_NC;
+    const int64_t most = job->a.transpose ? MX_GEMM_NC_COLUMNS : MX_GEMM_NC, blocks = (n1 - n0 + most - 1) / most;
     const int64_t width = ((n1 - n0 + blocks - 1) / blocks + MX_GEMM_NR - 1) / MX_GEMM_NR * MX_GEMM_NR;
     const int64_t height = in_place ? m1 - m0 : scratch.partial_floats / width / MX_GEMM_MR * MX_GEMM_MR;
     for (int64_t n = n0; n < n1; n += width)

@@ -8,10 +8,10 @@
  * blocks of k, in order, of one chain of fused multiply-adds each; the blocks depend on k alone, not on the worker
  * count, the tile or the neighbours: so a row's result does not depend on the rest of the batch.
  *
- * The tile is MX_GEMM_MR rows by two vectors, which fills the register file. A tile reads A and B where they lie if
- * that is as fast as from a copy; otherwise A is copied MR rows and at most KC columns at a time into a panel that
- * stays in the first-level cache, and B is packed KC by NC into panels of NR columns that stay in the second. The next
- * rows are fetched ahead.
+ * The tile is MX_GEMM_MR rows by two vectors (NEON: four), which fills the register file. A tile reads A and B where
+ * they lie if that is as fast as from a copy; otherwise A is copied MR rows and at most KC columns at a time into a
+ * panel that stays in the first-level cache, and B is packed KC by NC into panels of NR columns that stay in the
+ * second. The next rows are fetched ahead.
  */
 #ifndef MX_DEVICE_CPU_ISA_GEMM_H
 #define MX_DEVICE_CPU_ISA_GEMM_H
@@ -19,28 +19,44 @@
 #include "device/cpu/isa/vec.h"
 #include "device/cpu/kernels.h"
 
-/* MR and NR: rows and columns of a tile. KC: most steps of k in one block; KC_COLUMNS: the same for a transposed A,
- * which is read in place and must stay in the first-level cache. NC: most columns of B packed at a time. ROW: floats
- * from row to row of an A panel, so that no two rows start on the same cache set. */
+/* MR and NR: rows and columns of a tile. KC: most steps of k in one block. NC: most columns of B packed at a time.
+ * SHARED: panels of a transposed A that are multiplied with a panel of B while that stays in the first-level cache; 1:
+ * the panel of A stays there and those of B pass by, as for an A by rows. KC_COLUMNS, NC_COLUMNS: for a transposed A.
+ * ROW: floats from row to row of an A panel, so that no two rows start on the same cache set. */
 #if MX_VEC_BYTES == 64
-#define MX_GEMM_MR 12
-#define MX_GEMM_NC 768
+#define MX_GEMM_MR     12
+#define MX_GEMM_KC     384
+#define MX_GEMM_NC     768
+#define MX_GEMM_SHARED 1
 #elif MX_VEC_BYTES == 32
-#define MX_GEMM_MR 6
-#define MX_GEMM_NC 256
-#else
-#define MX_GEMM_MR 4
-#define MX_GEMM_NC 256
+#define MX_GEMM_MR     6
+#define MX_GEMM_KC     256
+#define MX_GEMM_NC     256
+#define MX_GEMM_SHARED 16
+#else /* NEON has a tile of its own: gemm_neon.c */
+#define MX_GEMM_MR     4
+#define MX_GEMM_KC     384
+#define MX_GEMM_NC     256
+#define MX_GEMM_SHARED 16
 #endif
-#define MX_GEMM_NR         (2 * MX_VEC_FLOATS)
-#define MX_GEMM_KC         384
+#if MX_VEC_NEON
+#define MX_GEMM_NR (4 * MX_VEC_FLOATS)
+#else
+#define MX_GEMM_NR (2 * MX_VEC_FLOATS)
+#endif
 #define MX_GEMM_KC_COLUMNS 256
+#define MX_GEMM_NC_COLUMNS 768
 #define MX_GEMM_ROW        (MX_GEMM_KC + 16)
+#define MX_GEMM_B_FLOATS                                                                                               \
+    (MX_GEMM_KC * MX_GEMM_NC > MX_GEMM_KC_COLUMNS * MX_GEMM_NC_COLUMNS ? MX_GEMM_KC * MX_GEMM_NC                       \
+                                                                       : MX_GEMM_KC_COLUMNS * MX_GEMM_NC_COLUMNS)
 
-/* A panel of A: [MR][ROW] (by rows), or [kc][a vector, of which MR lanes count] (by columns of A). */
+/* A panel of A: [MR][ROW] (by rows), or [kc][a vector, of which MR lanes count] (by columns of A). No two panels start
+ * on the same cache set. */
 _Static_assert(MX_GEMM_MR <= MX_VEC_FLOATS, "a column of a tile fits a vector");
 #define MX_GEMM_PANEL_FLOATS                                                                                           \
-    (MX_GEMM_MR * MX_GEMM_ROW > MX_GEMM_KC * MX_VEC_FLOATS ? MX_GEMM_MR * MX_GEMM_ROW : MX_GEMM_KC * MX_VEC_FLOATS)
+    (16 +                                                                                                              \
+     (MX_GEMM_MR * MX_GEMM_ROW > MX_GEMM_KC * MX_VEC_FLOATS ? MX_GEMM_MR * MX_GEMM_ROW : MX_GEMM_KC * MX_VEC_FLOATS))
 
 /* Where op(A) [m, k] comes from. taps 0: a stored matrix. taps > 0: the rows of packed sequences seen through a
  * convolution, k (or m, transposed) runs over [taps][width]: element (row, tap, c) is data[row + tap - taps/2][c], 0
@@ -139,7 +155,8 @@ void MX_CPU_FN(gemm_tile_rows)(const struct mx_gemm_operands *x, float *tile, in
 void MX_CPU_FN(gemm_tile_columns)(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
                                   struct mx_gemm_ahead *ahead);
 
-/* One panel of op(A) for rows m0 … m0+rows-1 (what is missing of MR is 0) and columns k0 … k0+kc-1. */
+/* Columns k0 … k0+kc-1 of op(A) for rows m0 … m0+rows-1: one panel (what is missing of MR is 0), or, of a transposed A,
+ * as many as there are rows for. */
 void MX_CPU_FN(gemm_pack_a)(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc, float *panel);
 /* The sequence that holds `row`. */
 int32_t MX_CPU_FN(gemm_sequence)(const int32_t *offsets, int32_t count, int64_t row);

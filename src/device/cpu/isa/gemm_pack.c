@@ -36,6 +36,8 @@ static void pack_b_rows(const float *src, int64_t ld, int64_t kc, int64_t width,
             const mx_vf v0 = mx_vf_load(src + j), v1 = mx_vf_load(src + j + MX_VEC_FLOATS);
             mx_vf_store(to, v0);
             mx_vf_store(to + MX_VEC_FLOATS, v1);
+            for (int64_t i = 2 * MX_VEC_FLOATS; i < MX_GEMM_NR; i += MX_VEC_FLOATS)
+                mx_vf_store(to + i, mx_vf_load(src + j + i));
         }
         if (j < width)
             for (int64_t i = 0; i < MX_GEMM_NR; i++) to[i] = j + i < width ? src[j + i] : 0.0f;
@@ -133,15 +135,29 @@ static void pack_a_taps_transposed(const struct mx_gemm_a *a, int64_t m0, int64_
     }
 }
 
-/* One panel of op(A) for rows m0 … m0+rows-1 (what is missing of MR is 0) and columns k0 … k0+kc-1. */
+/* panels [.][kc][vector]: columns m0 … m0+rows-1 of a stored matrix at its rows k0 …, each row read once. Lanes from MR
+ * on hold what comes next; nobody reads them. */
+static void pack_a_transposed(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc,
+                              float *panels)
+{
+    const float *src = a->data + k0 * a->ld + m0;
+    for (int64_t k = 0; k < kc; k++, src += a->ld) {
+        float *to = panels + k * MX_VEC_FLOATS;
+        int64_t m = 0;
+        for (; m + MX_VEC_FLOATS <= rows; m += MX_GEMM_MR, to += MX_GEMM_PANEL_FLOATS)
+            mx_vf_store(to, mx_vf_load(src + m));
+        for (; m < rows; m += MX_GEMM_MR, to += MX_GEMM_PANEL_FLOATS)
+            mx_vf_store(to, mx_vf_load_n(src + m, (int)least(rows - m, MX_VEC_FLOATS)));
+    }
+}
+
 void MX_CPU_FN(gemm_pack_a)(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc, float *panel)
 {
     if (a->taps && a->transpose) {
-        pack_a_taps_transposed(a, m0, rows, k0, kc, panel);
+        for (int64_t m = 0; m < rows; m += MX_GEMM_MR, panel += MX_GEMM_PANEL_FLOATS)
+            pack_a_taps_transposed(a, m0 + m, least(rows - m, MX_GEMM_MR), k0, kc, panel);
     } else if (a->transpose) {
-        const float *src = a->data + k0 * a->ld + m0;
-        for (int64_t k = 0; k < kc; k++, src += a->ld, panel += MX_VEC_FLOATS)
-            mx_vf_store(panel, mx_vf_load_n(src, (int)rows));
+        pack_a_transposed(a, m0, rows, k0, kc, panel);
     } else {
         if (a->taps)
             pack_a_taps(a, m0, rows, k0, kc, panel);

@@ -50,7 +50,8 @@ static void levels_load(const struct inverse *v, const struct mx_mel_inverse_arg
             square[lane] = mx_vf_load_n(mel + (lane < lanes ? lane : lanes - 1) * v->bands.count + band, count);
         mx_vf_transpose(square);
         for (int i = 0; i < LANES; i++)
-            v->level[band + i] = mx_vf_exp(mx_vf_clamp(square[i] * a->deviation + a->mean, -80.0f, 80.0f));
+            v->level[band + i] =
+                mx_vf_exp(mx_vf_clamp(mx_vf_horner(square[i], mx_vf_set(a->deviation), a->mean), -80.0f, 80.0f));
     }
 }
 
@@ -64,9 +65,12 @@ static void bins_move(const struct inverse *v, bool start)
         mx_vf *to = v->spread + v->bands.first[band];
         const int64_t count = v->bands.ends[band + 1] - v->bands.ends[band];
         mx_vf sum = {0};
-        for (int64_t i = 0; i < count; i++) sum += start ? mx_vf_set(weight[i]) : weight[i] * bin[i];
+        for (int64_t i = 0; i < count; i++) {
+            const mx_vf w = mx_vf_set(weight[i]);
+            sum = start ? sum + w : mx_vf_fma(w, bin[i], sum);
+        }
         const mx_vf ratio = v->level[band] / mx_vf_max(mx_vf_set(LEAST), sum);
-        for (int64_t i = 0; i < count; i++) to[i] += weight[i] * ratio;
+        for (int64_t i = 0; i < count; i++) to[i] = mx_vf_fma(mx_vf_set(weight[i]), ratio, to[i]);
     }
     for (int64_t k = 0; k < v->bins; k++) {
         const mx_vf factor = v->spread[k] * v->share[k];

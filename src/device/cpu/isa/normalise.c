@@ -8,9 +8,10 @@
 #include "device/cpu/isa/bf16.h"
 #include "device/cpu/isa/chunks.h"
 
-#define GRAIN      8  /* rows */
-#define CHUNK_ROWS 64 /* per partial sum of dgamma and dbeta */
-#define TOGETHER   4  /* rows that share one load of gamma and one update of the partial sums */
+#define GRAIN      8                   /* rows */
+#define CHUNK_ROWS 64                  /* per partial sum of dgamma and dbeta */
+#define TOGETHER   4                   /* rows that share one load of gamma and one update of the partial sums */
+#define LINE       (64 / MX_VEC_BYTES) /* vectors in a line of the cache */
 
 /* Σ x over a row, in four chains so that the additions overlap. */
 static inline float row_sum(const float *x, int64_t n)
@@ -33,11 +34,11 @@ static inline float row_spread(const float *x, int64_t n, float mean)
 #pragma GCC unroll 4
         for (int j = 0; j < 4; j++) {
             const mx_vf d = mx_vf_load(x + i + j * MX_VEC_FLOATS) - mean;
-            sum[j] += d * d;
+            sum[j] = mx_vf_fma(d, d, sum[j]);
         }
     for (; i + MX_VEC_FLOATS <= n; i += MX_VEC_FLOATS) {
         const mx_vf d = mx_vf_load(x + i) - mean;
-        sum[0] += d * d;
+        sum[0] = mx_vf_fma(d, d, sum[0]);
     }
     float rest = 0; /* lanes beyond the row would count as 0 - mean */
     for (; i < n; i++) rest += (x[i] - mean) * (x[i] - mean);
@@ -64,7 +65,7 @@ MX_KERNEL(layer_norm)
         MX_VEC_EACH(i, lanes, 0, n, {
             const mx_vf unit = (mx_vf_load_n(x + i, lanes) - mean) * scale;
             mx_vec_ahead(x + i);
-            const mx_vf value = unit * mx_vf_load_n(gamma + i, lanes) + mx_vf_load_n(beta + i, lanes);
+            const mx_vf value = mx_vf_fma(unit, mx_vf_load_n(gamma + i, lanes), mx_vf_load_n(beta + i, lanes));
             if (a->y_bf16)
                 mx_bf16_store_n(narrow + i, value, lanes);
             else
@@ -83,18 +84,62 @@ struct norm_rows {
     bool accumulate, around; /* dx += ; dx around the caches */
 };
 
+/* What is the same for all elements of a row. */
+struct norm_terms {
+    float mean[TOGETHER], scale[TOGETHER], shift[TOGETHER], slope[TOGETHER];
+};
+
+/* Elements i … of `rows` rows: `vectors` vectors of each, `lanes` lanes of a vector. A row at a time, so that a line
+ * that is written around the caches is complete before the next one begins. */
+MX_VEC_INLINE void grad_elements(const struct norm_rows *job, const struct norm_terms *t, const int rows, int64_t i,
+                                 const int vectors, const int lanes)
+{
+    const int64_t n = job->n;
+    mx_vf dgamma[LINE], dbeta[LINE];
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; v++) dgamma[v] = dbeta[v] = (mx_vf){0};
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++) {
+        const int64_t first = r * n + i;
+        /* Of the next rows: these are too many streams for the hardware. */
+        __builtin_prefetch(job->dy + first + rows * n);
+        __builtin_prefetch(job->x + first + rows * n);
+        if (job->residual) __builtin_prefetch(job->residual + first + rows * n);
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            const int64_t at = first + v * MX_VEC_FLOATS;
+            const mx_vf gamma = mx_vf_load_n(job->gamma + i + v * MX_VEC_FLOATS, lanes);
+            const mx_vf dy = mx_vf_load_n(job->dy + at, lanes), centred = mx_vf_load_n(job->x + at, lanes) - t->mean[r];
+            mx_vf dx = mx_vf_fma(dy * gamma, mx_vf_set(t->scale[r]), mx_vf_set(-t->shift[r]));
+            dx = mx_vf_fnma(centred, mx_vf_set(t->slope[r]), dx);
+            if (job->residual) dx += mx_vf_load_n(job->residual + at, lanes);
+            if (job->accumulate) dx += mx_vf_load_n(job->dx + at, lanes);
+            mx_vf_put_n(job->dx + at, dx, lanes, job->around);
+            dgamma[v] = mx_vf_fma(dy * centred, mx_vf_set(t->scale[r]), dgamma[v]);
+            dbeta[v] += dy;
+        }
+    }
+    if (!job->dgamma) return;
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; v++) {
+        float *to_gamma = job->dgamma + i + v * MX_VEC_FLOATS, *to_beta = job->dbeta + i + v * MX_VEC_FLOATS;
+        mx_vf_store_n(to_gamma, mx_vf_load_n(to_gamma, lanes) + dgamma[v], lanes);
+        mx_vf_store_n(to_beta, mx_vf_load_n(to_beta, lanes) + dbeta[v], lanes);
+    }
+}
+
 /* `rows` rows at once. With u = (x - mean) · scale and g = dy · gamma:
  * dx = scale · (g - mean of g - u · mean of g u), dgamma += dy u, dbeta += dy. */
 MX_VEC_INLINE void grad_rows(const struct norm_rows *job, const int rows)
 {
     const int64_t n = job->n;
     const float share = 1.0f / (float)n;
-    float mean[TOGETHER], scale[TOGETHER], shift[TOGETHER], slope[TOGETHER];
+    struct norm_terms t;
     mx_vf sum[TOGETHER], product[TOGETHER];
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r++) {
-        mean[r] = job->stats[2 * r];
-        scale[r] = job->stats[2 * r + 1];
+        t.mean[r] = job->stats[2 * r];
+        t.scale[r] = job->stats[2 * r + 1];
         sum[r] = product[r] = (mx_vf){0};
     }
     MX_VEC_EACH(i, lanes, 0, n, {
@@ -103,39 +148,18 @@ MX_VEC_INLINE void grad_rows(const struct norm_rows *job, const int rows)
         {
             const mx_vf g = mx_vf_load_n(job->dy + r * n + i, lanes) * gamma;
             sum[r] += g;
-            product[r] += g * (mx_vf_load_n(job->x + r * n + i, lanes) - mean[r]);
+            product[r] = mx_vf_fma(g, mx_vf_load_n(job->x + r * n + i, lanes) - t.mean[r], product[r]);
         }
     });
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r++) {
-        shift[r] = scale[r] * mx_vf_sum(sum[r]) * share;
-        slope[r] = scale[r] * scale[r] * scale[r] * mx_vf_sum(product[r]) * share;
+        t.shift[r] = t.scale[r] * mx_vf_sum(sum[r]) * share;
+        t.slope[r] = t.scale[r] * t.scale[r] * t.scale[r] * mx_vf_sum(product[r]) * share;
     }
-    MX_VEC_EACH(i, lanes, 0, n, {
-        const mx_vf gamma = mx_vf_load_n(job->gamma + i, lanes);
-        mx_vf dgamma = {0};
-        mx_vf dbeta = {0};
-        _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++)
-        {
-            const int64_t at = r * n + i;
-            const mx_vf dy = mx_vf_load_n(job->dy + at, lanes), centred = mx_vf_load_n(job->x + at, lanes) - mean[r];
-            mx_vf dx = dy * gamma * scale[r] - shift[r] - centred * slope[r];
-            if (job->residual) {
-                __builtin_prefetch(job->residual + at + rows * n);
-                dx += mx_vf_load_n(job->residual + at, lanes);
-            }
-            if (job->accumulate) dx += mx_vf_load_n(job->dx + at, lanes);
-            __builtin_prefetch(job->dy + at + rows * n); /* of the next rows: too many streams for the hardware */
-            __builtin_prefetch(job->x + at + rows * n);
-            mx_vf_put_n(job->dx + at, dx, lanes, job->around);
-            dgamma += dy * centred * scale[r];
-            dbeta += dy;
-        }
-        if (job->dgamma) {
-            mx_vf_store_n(job->dgamma + i, mx_vf_load_n(job->dgamma + i, lanes) + dgamma, lanes);
-            mx_vf_store_n(job->dbeta + i, mx_vf_load_n(job->dbeta + i, lanes) + dbeta, lanes);
-        }
-    });
+    int64_t i = 0;
+    for (; i + LINE * MX_VEC_FLOATS <= n; i += LINE * MX_VEC_FLOATS)
+        grad_elements(job, &t, rows, i, LINE, MX_VEC_FLOATS);
+    MX_VEC_EACH(k, lanes, i, n, grad_elements(job, &t, rows, k, 1, lanes););
 }
 
 static void grad_range(const struct mx_layer_norm_grad_args *a, float *dgamma, float *dbeta, int64_t begin, int64_t end)
@@ -184,7 +208,8 @@ static void grad_columns(const struct mx_gang *gang, const struct mx_layer_norm_
         mx_vf beta_sum = mx_vf_load_n(dbeta + i, lanes);
         for (int64_t r = 0; r < a->rows; r++) {
             const mx_vf g = mx_vf_load_n(dy + r * a->n + i, lanes);
-            gamma_sum += g * (mx_vf_load_n(x + r * a->n + i, lanes) - stats[2 * r]) * stats[2 * r + 1];
+            const mx_vf centred = mx_vf_load_n(x + r * a->n + i, lanes) - stats[2 * r];
+            gamma_sum = mx_vf_fma(g * centred, mx_vf_set(stats[2 * r + 1]), gamma_sum);
             beta_sum += g;
         }
         mx_vf_store_n(dgamma + i, gamma_sum, lanes);

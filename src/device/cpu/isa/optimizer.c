@@ -21,21 +21,22 @@ struct adamw {
     float ema_take;        /* 1 - ema_decay */
 };
 
-/* Parameters [begin, end); `shrink` is 1 - lr · weight_decay, or 1. No sum here has two products: which of them were
- * fused would be the compiler's choice, and could differ between whole vectors and the rest. */
+/* Parameters [begin, end); `shrink` is 1 - lr · weight_decay, or 1. */
 MX_VEC_INLINE void adamw_range(const struct adamw *o, int64_t begin, int64_t end, float shrink)
 {
     MX_VEC_EACH(i, n, begin, end, {
         const mx_vf g = mx_vf_load_n(o->g + i, n) * o->grad_scale;
         const mx_vf old_m = mx_vf_load_n(o->m + i, n), old_v = mx_vf_load_n(o->v + i, n);
-        const mx_vf m = old_m + o->take1 * (g - old_m), v = old_v + o->take2 * (g * g - old_v);
-        const mx_vf p = mx_vf_load_n(o->p + i, n) * shrink - o->rate * m / (mx_vf_sqrt(v) * o->root_scale + o->eps);
+        const mx_vf m = mx_vf_fma(mx_vf_set(o->take1), g - old_m, old_m);
+        const mx_vf v = mx_vf_fma(mx_vf_set(o->take2), mx_vf_fma(g, g, -old_v), old_v);
+        const mx_vf size = mx_vf_fma(mx_vf_sqrt(v), mx_vf_set(o->root_scale), mx_vf_set(o->eps));
+        const mx_vf p = mx_vf_fma(mx_vf_load_n(o->p + i, n), mx_vf_set(shrink), -(o->rate * m / size));
         mx_vf_store_n(o->m + i, m, n);
         mx_vf_store_n(o->v + i, v, n);
         mx_vf_store_n(o->p + i, p, n);
         if (o->ema) {
             const mx_vf ema = mx_vf_load_n(o->ema + i, n);
-            mx_vf_store_n(o->ema + i, ema + o->ema_take * (p - ema), n);
+            mx_vf_store_n(o->ema + i, mx_vf_fma(mx_vf_set(o->ema_take), p - ema, ema), n);
         }
     });
 }

@@ -100,8 +100,8 @@ static void correlate(const struct search *s)
         const struct mx_vc a = mx_vc_load(s->product, k);
         const struct mx_vc other = mx_vc_load(s->product, half - k), b = {other.re, -other.im};
         const struct mx_vc even = mx_vc_add(a, b), apart = mx_vc_sub(a, b);
-        const float c = s->circle[2 * k], si = s->circle[2 * k + 1];
-        const struct mx_vc odd = {apart.re * c - apart.im * si, apart.im * c + apart.re * si};
+        const mx_vf c = mx_vf_set(s->circle[2 * k]), si = mx_vf_set(s->circle[2 * k + 1]);
+        const struct mx_vc odd = {mx_vf_fnma(apart.im, si, apart.re * c), mx_vf_fma(apart.re, si, apart.im * c)};
         /* even + j odd, parts exchanged */
         mx_vc_store(s->lags, k, (struct mx_vc){even.im + odd.re, even.re - odd.im});
     }
@@ -117,7 +117,7 @@ static void normalise(const struct search *s)
     s->difference[0] = mx_vf_set(1);
     for (int64_t t = 1; t <= s->lag_max + 1; t++) {
         const int64_t at = 2 * (int64_t)s->lags_place[t / 2] + (t % 2 == 0);
-        const mx_vf d = mx_vf_max(mx_vf_set(0), (still + s->difference[t]) + factor * s->lags[at]);
+        const mx_vf d = mx_vf_max(mx_vf_set(0), mx_vf_fma(mx_vf_set(factor), s->lags[at], still + s->difference[t]));
         sum += d;
         s->difference[t] = mx_vf_select(sum > 0, d * (float)t / sum, mx_vf_set(1));
     }

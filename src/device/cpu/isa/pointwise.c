@@ -77,8 +77,9 @@ MX_KERNEL(residual_add)
     const bool around = y != left && y != right && mx_vec_around(y, a->count);
     int64_t begin, end;
     mx_gang_share(gang, a->count, GRAIN, &begin, &end);
-    MX_VEC_EACH(i, n, begin, end,
-                mx_vf_put_n(y + i, mx_vf_load_n(left + i, n) + factor * mx_vf_load_n(right + i, n), n, around););
+    MX_VEC_EACH(
+        i, n, begin, end,
+        mx_vf_put_n(y + i, mx_vf_fma(factor, mx_vf_load_n(right + i, n), mx_vf_load_n(left + i, n)), n, around););
     mx_vec_fence(around);
 }
 

@@ -81,15 +81,15 @@ struct loss_span {
 MX_VEC_INLINE void loss_add(const struct loss_span *span, int64_t begin, int64_t end, float weight, mx_vd *low,
                             mx_vd *high)
 {
-    const double share = (double)weight;
+    const mx_vd share = (double)weight - (mx_vd){0};
     const mx_vf one = mx_vf_set(span->factor * weight), zero = {0};
     MX_VEC_EACH(i, lanes, begin, end, {
         const mx_vf d = mx_vf_load_n(span->prediction + i, lanes) - mx_vf_load_n(span->target + i, lanes);
         const mx_vf value = span->kind == MX_LOSS_L1 ? mx_vf_abs(d) : d * d;
         mx_vec_ahead(span->prediction + i);
         mx_vec_ahead(span->target + i);
-        *low += share * mx_vd_low(value);
-        *high += share * mx_vd_high(value);
+        *low = mx_vd_fma(share, mx_vd_low(value), *low);
+        *high = mx_vd_fma(share, mx_vd_high(value), *high);
         if (span->gradient) {
             mx_vf g = 2.0f * one * d;
             if (span->kind == MX_LOSS_L1) g = mx_vf_select(d > zero, one, mx_vf_select(d < zero, -one, zero));
@@ -172,8 +172,8 @@ static double squares(const float *x, int64_t count)
         const mx_vf v = mx_vf_load_n(x + i, lanes);
         mx_vec_ahead(x + i);
         const mx_vd l = mx_vd_low(v), h = mx_vd_high(v);
-        low += l * l;
-        high += h * h;
+        low = mx_vd_fma(l, l, low);
+        high = mx_vd_fma(h, h, high);
     });
     return mx_vd_sum(low + high);
 }

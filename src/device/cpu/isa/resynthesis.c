@@ -20,7 +20,7 @@ struct transform {
     const float *window, *circle;
     int64_t size;
     /* scratch */
-    mx_vf *samples; /* [size]: windowed; then the transform of size/2 complex elements */
+    mx_vf *samples; /* [size]: a transform of size/2 complex elements */
     mx_vf *bins;    /* [size + 2], rounded up to whole squares: real and imaginary parts in turns */
     float *stage;   /* [LANES, size] */
     int32_t *place; /* [size/2] */
@@ -87,8 +87,7 @@ MX_KERNEL(spectrum)
     for (int64_t row = begin; row < end; row += LANES) {
         const int lanes = end - row < LANES ? (int)(end - row) : LANES;
         mx_frames_block(&frames, row, lanes, t.stage, source);
-        mx_frames_window(t.window, t.size, source, t.samples);
-        mx_fft_run(t.samples, t.size / 2, t.circle, t.size);
+        mx_frames_transform(t.window, t.size, source, t.circle, t.samples);
         bins_from_transform(&t);
         bins_store(&t, spectrum + row * (t.size + 2), lanes);
     }
@@ -212,7 +211,7 @@ MX_VEC_INLINE mx_vf root_inverse(mx_vf x)
 {
 #if MX_VEC_AVX512
     const mx_vf y = (mx_vf)_mm512_rsqrt14_ps((__m512)x);
-    return y + 0.5f * y * (1.0f - x * y * y);
+    return mx_vf_fma(0.5f * y, mx_vf_fnma(x * y, y, mx_vf_set(1.0f)), y);
 #else
     return 1.0f / mx_vf_sqrt(x);
 #endif
@@ -241,12 +240,13 @@ MX_VEC_INLINE void numbers_step(const float *now, const float *before, mx_vf mag
 {
     mx_vf first = mx_vf_load(now), second = mx_vf_load(now + LANES);
     if (before) {
-        first += momentum * (first - mx_vf_load(before));
-        second += momentum * (second - mx_vf_load(before + LANES));
+        const mx_vf further = mx_vf_set(momentum);
+        first = mx_vf_fma(further, first - mx_vf_load(before), first);
+        second = mx_vf_fma(further, second - mx_vf_load(before + LANES), second);
     }
     const mx_vf re = __builtin_shufflevector(first, second, MIX_REAL);
     const mx_vf im = __builtin_shufflevector(first, second, MIX_IMAG);
-    const mx_vf square = re * re + im * im, least = mx_vf_set(0x1p-100f);
+    const mx_vf square = mx_vf_fma(re, re, im * im), least = mx_vf_set(0x1p-100f);
     const mx_vi small = square < least;
     const mx_vf factor = magnitude * root_inverse(mx_vf_max(least, square));
     const mx_vf real = mx_vf_select(small, magnitude, re * factor);

@@ -108,21 +108,22 @@ MX_VEC_INLINE void sum_rows(const float *x, const float *weight, int64_t rows, i
 #pragma GCC unroll 4
             for (int j = 0; j < COLUMNS; j++) {
                 const mx_vf v = mx_vf_load(x + r * n + i + j * MX_VEC_FLOATS);
-                sum[j] += weight ? weight[r] * v : v;
+                sum[j] = weight ? mx_vf_fma(mx_vf_set(weight[r]), v, sum[j]) : sum[j] + v;
             }
 #pragma GCC unroll 4
         for (int j = 0; j < COLUMNS; j++) {
             float *to = out + i + j * MX_VEC_FLOATS;
-            mx_vf_store(to, accumulate ? mx_vf_load(to) + factor * sum[j] : factor * sum[j]);
+            mx_vf_store(to, accumulate ? mx_vf_fma(mx_vf_set(factor), sum[j], mx_vf_load(to)) : factor * sum[j]);
         }
     }
     MX_VEC_EACH(k, lanes, i, n, {
         mx_vf sum = {0};
         for (int64_t r = 0; r < rows; r++) {
             const mx_vf v = mx_vf_load_n(x + r * n + k, lanes);
-            sum += weight ? weight[r] * v : v;
+            sum = weight ? mx_vf_fma(mx_vf_set(weight[r]), v, sum) : sum + v;
         }
-        mx_vf_store_n(out + k, accumulate ? mx_vf_load_n(out + k, lanes) + factor * sum : factor * sum, lanes);
+        const mx_vf all = accumulate ? mx_vf_fma(mx_vf_set(factor), sum, mx_vf_load_n(out + k, lanes)) : factor * sum;
+        mx_vf_store_n(out + k, all, lanes);
     });
 }
 
@@ -262,8 +263,8 @@ static inline float dot(const float *a, const float *b, int64_t n)
     for (; i + 4 * MX_VEC_FLOATS <= n; i += 4 * MX_VEC_FLOATS)
 #pragma GCC unroll 4
         for (int j = 0; j < 4; j++)
-            sum[j] += mx_vf_load(a + i + j * MX_VEC_FLOATS) * mx_vf_load(b + i + j * MX_VEC_FLOATS);
-    MX_VEC_EACH(k, lanes, i, n, sum[0] += mx_vf_load_n(a + k, lanes) * mx_vf_load_n(b + k, lanes););
+            sum[j] = mx_vf_fma(mx_vf_load(a + i + j * MX_VEC_FLOATS), mx_vf_load(b + i + j * MX_VEC_FLOATS), sum[j]);
+    MX_VEC_EACH(k, lanes, i, n, sum[0] = mx_vf_fma(mx_vf_load_n(a + k, lanes), mx_vf_load_n(b + k, lanes), sum[0]););
     return mx_vf_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 

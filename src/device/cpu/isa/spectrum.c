@@ -18,8 +18,8 @@
 struct spectrum {
     struct mx_bands bands;
     /* scratch */
-    mx_vf *samples;   /* [size], windowed; then the transform of size/2 complex elements */
-    mx_vf *magnitude; /* [size/2 + 1] */
+    mx_vf *samples;   /* [size]: the transform of size/2 complex elements */
+    mx_vf *magnitude; /* [size/2 + 1], doubled */
     mx_vf *out;       /* [bands], rounded up to whole squares */
     float *stage;     /* [LANES, size] */
     int32_t *place;   /* [size/2] */
@@ -45,31 +45,31 @@ static void scratch_open(struct spectrum *s, void *scratch)
     for (int64_t k = 0; k < s->bands.size / 2; k++) s->place[k] = (int32_t)mx_fft_place(s->bands.size / 2, k);
 }
 
-/* The magnitudes of the bins in use; returns Σ |X|² over all of them. The even samples are the real, the odd ones the
- * imaginary part of the n/2 elements that were transformed: with a = Z[k], b = conj Z[n/2 - k] and w = e^(-2πjk/n),
+/* Twice the magnitudes of the bins in use; returns Σ |X|² over all of them. The even samples are the real, the odd ones
+ * the imaginary part of the n/2 elements that were transformed: with a = Z[k], b = conj Z[n/2 - k] and w = e^(-2πjk/n),
  * 2 X[k] = (a + b) - j w (a - b) and 2 conj X[n/2 - k] = (a + b) + j w (a - b). */
 static mx_vf magnitudes(const struct spectrum *s)
 {
     const int64_t half = s->bands.size / 2;
     const struct mx_vc zero = mx_vc_load(s->samples, 0);
     const mx_vf lowest = zero.re + zero.im, highest = zero.re - zero.im;
-    mx_vf sum = lowest * lowest + highest * highest;
-    s->magnitude[0] = mx_vf_abs(lowest);
-    s->magnitude[half] = mx_vf_abs(highest);
+    mx_vf sum = 4.0f * mx_vf_fma(lowest, lowest, highest * highest); /* of |2 X|² */
+    s->magnitude[0] = 2.0f * mx_vf_abs(lowest);
+    s->magnitude[half] = 2.0f * mx_vf_abs(highest);
     for (int64_t k = 1; k <= half / 2; k++) {
         const struct mx_vc a = mx_vc_load(s->samples, s->place[k]);
         const struct mx_vc other = mx_vc_load(s->samples, s->place[half - k]), b = {other.re, -other.im};
         const struct mx_vc even = mx_vc_add(a, b);
         const struct mx_vc odd = mx_vc_turn(mx_vc_down(mx_vc_sub(a, b)), s->bands.circle + 2 * k);
         const struct mx_vc x = mx_vc_add(even, odd), y = mx_vc_sub(even, odd);
-        const mx_vf low = 0.25f * (x.re * x.re + x.im * x.im), high = 0.25f * (y.re * y.re + y.im * y.im);
+        const mx_vf low = mx_vf_fma(x.re, x.re, x.im * x.im), high = mx_vf_fma(y.re, y.re, y.im * y.im);
         sum += low;
         if (k < s->bands.used) s->magnitude[k] = mx_vf_sqrt_near(low);
         if (k == half - k) break;
         sum += high;
         if (half - k < s->bands.used) s->magnitude[half - k] = mx_vf_sqrt_near(high);
     }
-    return sum;
+    return 0.25f * sum;
 }
 
 /* Bands of all lanes. Two sums per band, of every other bin, so that one need not wait for the other. */
@@ -83,11 +83,11 @@ static void bands_sum(const struct spectrum *s, const struct mx_mel_args *a)
         mx_vf sum = {0}, second = {0};
         int64_t i = 0;
         for (; i + 2 <= count; i += 2) {
-            sum += weight[i] * bin[i];
-            second += weight[i + 1] * bin[i + 1];
+            sum = mx_vf_fma(mx_vf_set(weight[i]), bin[i], sum);
+            second = mx_vf_fma(mx_vf_set(weight[i + 1]), bin[i + 1], second);
         }
-        if (i < count) sum += weight[i] * bin[i];
-        s->out[band] = (mx_vf_log(mx_vf_max(least, sum + second)) - a->mean) * a->inverse_deviation;
+        if (i < count) sum = mx_vf_fma(mx_vf_set(weight[i]), bin[i], sum);
+        s->out[band] = (mx_vf_log(mx_vf_max(least, 0.5f * (sum + second))) - a->mean) * a->inverse_deviation;
     }
 }
 
@@ -125,8 +125,7 @@ MX_KERNEL(mel)
     for (int64_t row = begin; row < end; row += LANES) {
         const int lanes = end - row < LANES ? (int)(end - row) : LANES;
         mx_frames_block(&frames, row, lanes, s.stage, source);
-        mx_frames_window(s.bands.window, s.bands.size, source, s.samples);
-        mx_fft_run(s.samples, s.bands.size / 2, s.bands.circle, s.bands.size);
+        mx_frames_transform(s.bands.window, s.bands.size, source, s.bands.circle, s.samples);
         const mx_vf power = magnitudes(&s);
         bands_sum(&s, a);
         bands_store(&s, mel + row * s.bands.count, lanes);

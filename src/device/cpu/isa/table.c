@@ -3,6 +3,7 @@
  * The table of this variant's kernels, made from the one list of operations in device/ops.h: an operation without a
  * kernel does not link.
  */
+#include "base/processor.h"
 #include "device/cpu/isa/gemm_bf16.h"
 
 #define MX_ONE(name)  MX_KERNEL(name);
@@ -18,6 +19,10 @@ extern const struct mx_cpu_kernels MX_CPU_TABLE(MX_ISA);
 
 const struct mx_cpu_kernels MX_CPU_TABLE(MX_ISA) = {
     .isa = TEXT(MX_ISA),
+    .vector_bytes = MX_VEC_BYTES,
+    .tile_rows = MX_GEMM_MR,
+    .tile_columns = MX_GEMM_NR,
+    .needs = MX_PROCESSOR_NEEDS,
     .bf16 = MX_BF16_KERNELS,
     .run =
         {

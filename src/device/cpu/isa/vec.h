@@ -3,9 +3,13 @@
  * Vectors of the width of this variant's instruction set, for all kernels in isa/.
  *
  * The types are the compiler's vector extensions, so + - * / & | ^ << >> and comparisons (-1 where true) work on them
- * as they stand, a scalar operand is spread over all lanes, and a * b + c becomes one fused operation where the machine
- * has it (-ffp-contract=fast). Only what the language cannot say is spelled with intrinsics here, each with a plain
- * fallback, so that a machine without AVX (or not x86 at all) builds the same kernels.
+ * as they stand, and a scalar operand is spread over all lanes. Only what the language cannot say is spelled with
+ * intrinsics here, each with a plain fallback, so that any machine builds the same kernels.
+ *
+ * The source decides what is fused: a product and a sum are one rounded operation where mx_vf_fma or mx_vf_fnma says
+ * so, and two everywhere else, since the build forbids the compiler to contract (-ffp-contract=off). So a kernel gives
+ * the same bits in each of its copies, from each compiler and for each -march of the same vector width; only a machine
+ * without fused multiply-adds (MX_VEC_FUSED 0) rounds twice.
  *
  * Sums over lanes have one fixed order per vector width. Nothing here keeps state or touches memory that it was not
  * handed.
@@ -19,16 +23,27 @@
 #include <string.h>
 #if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #define MX_VEC_AVX512 1
 #define MX_VEC_BYTES  64
-#elif defined(__AVX2__)
+#elif defined(__AVX2__) && defined(__FMA__)
 #define MX_VEC_AVX2  1
 #define MX_VEC_BYTES 32
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+#define MX_VEC_NEON  1
+#define MX_VEC_BYTES 16
 #else
 #define MX_VEC_BYTES 16
+#endif
+
+#if MX_VEC_AVX512 || MX_VEC_AVX2 || MX_VEC_NEON
+#define MX_VEC_FUSED 1
+#else
+#define MX_VEC_FUSED 0
 #endif
 
 #define MX_VEC_FLOATS  (MX_VEC_BYTES / 4)
@@ -72,6 +87,14 @@ MX_VEC_INLINE __m256i mx_vec_mask(int n)
 }
 #endif
 
+#if MX_VEC_AVX2
+/* Four floats from each. */
+MX_VEC_INLINE mx_vf mx_vf_load_halves(const float *low, const float *high)
+{
+    return (mx_vf)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1);
+}
+#endif
+
 /* The first n lanes (0 ≤ n ≤ MX_VEC_FLOATS), 0 in the others; memory behind them is not touched. A whole vector where n
  * is a constant is an ordinary load or store. */
 MX_VEC_INLINE mx_vf mx_vf_load_n(const float *p, int n)
@@ -81,6 +104,13 @@ MX_VEC_INLINE mx_vf mx_vf_load_n(const float *p, int n)
     return (mx_vf)_mm512_maskz_loadu_ps(MX_VEC_MASK(n), p);
 #elif MX_VEC_AVX2
     return (mx_vf)_mm256_maskload_ps(p, mx_vec_mask(n));
+#elif MX_VEC_NEON
+    if (n >= MX_VEC_FLOATS) return mx_vf_load(p);
+    float32x4_t v = vdupq_n_f32(0);
+    if (n & 2) v = vcombine_f32(vld1_f32(p), vdup_n_f32(0));
+    if (n == 1) v = vld1q_lane_f32(p, v, 0);
+    if (n == 3) v = vld1q_lane_f32(p + 2, v, 2);
+    return (mx_vf)v;
 #else
     mx_vf v = {0};
     for (int i = 0; i < n; i++) v[i] = p[i];
@@ -98,6 +128,14 @@ MX_VEC_INLINE void mx_vf_store_n(float *p, mx_vf v, int n)
     _mm512_mask_storeu_ps(p, MX_VEC_MASK(n), (__m512)v);
 #elif MX_VEC_AVX2
     _mm256_maskstore_ps(p, mx_vec_mask(n), (__m256)v);
+#elif MX_VEC_NEON
+    if (n >= MX_VEC_FLOATS) {
+        mx_vf_store(p, v);
+        return;
+    }
+    if (n & 2) vst1_f32(p, vget_low_f32((float32x4_t)v));
+    if (n == 1) vst1q_lane_f32(p, (float32x4_t)v, 0);
+    if (n == 3) vst1q_lane_f32(p + 2, (float32x4_t)v, 2);
 #else
     for (int i = 0; i < n; i++) p[i] = v[i];
 #endif
@@ -170,6 +208,54 @@ MX_VEC_INLINE mx_vf mx_vf_set(float s)
     return s - (mx_vf){0};
 }
 
+/* a · b + c */
+MX_VEC_INLINE mx_vf mx_vf_fma(mx_vf a, mx_vf b, mx_vf c)
+{
+#if MX_VEC_AVX512
+    return (mx_vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif MX_VEC_AVX2
+    return (mx_vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif MX_VEC_NEON
+    return (mx_vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+    return a * b + c;
+#endif
+}
+
+/* c - a · b */
+MX_VEC_INLINE mx_vf mx_vf_fnma(mx_vf a, mx_vf b, mx_vf c)
+{
+#if MX_VEC_AVX512
+    return (mx_vf)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif MX_VEC_AVX2
+    return (mx_vf)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif MX_VEC_NEON
+    return (mx_vf)vfmsq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+    return c - a * b;
+#endif
+}
+
+/* a · b + c in double */
+MX_VEC_INLINE mx_vd mx_vd_fma(mx_vd a, mx_vd b, mx_vd c)
+{
+#if MX_VEC_AVX512
+    return (mx_vd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif MX_VEC_AVX2
+    return (mx_vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif MX_VEC_NEON
+    return (mx_vd)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#else
+    return a * b + c;
+#endif
+}
+
+/* One step of Horner's rule: q · x + coefficient. */
+MX_VEC_INLINE mx_vf mx_vf_horner(mx_vf q, mx_vf x, float coefficient)
+{
+    return mx_vf_fma(q, x, mx_vf_set(coefficient));
+}
+
 /* yes where `where` is -1, no where it is 0. */
 MX_VEC_INLINE mx_vf mx_vf_select(mx_vi where, mx_vf yes, mx_vf no)
 {
@@ -177,6 +263,8 @@ MX_VEC_INLINE mx_vf mx_vf_select(mx_vi where, mx_vf yes, mx_vf no)
     return (mx_vf)_mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)where), (__m512)no, (__m512)yes);
 #elif MX_VEC_AVX2
     return (mx_vf)_mm256_blendv_ps((__m256)no, (__m256)yes, (__m256)where);
+#elif MX_VEC_NEON
+    return (mx_vf)vbslq_f32((uint32x4_t)where, (float32x4_t)yes, (float32x4_t)no);
 #else
     return (mx_vf)((where & (mx_vi)yes) | (~where & (mx_vi)no));
 #endif
@@ -192,7 +280,7 @@ MX_VEC_INLINE mx_vf mx_vf_zero_to(float limit, mx_vf at, mx_vf v)
 #endif
 }
 
-/* a > b ? a : b, so b where either is NaN: put what must survive second. */
+/* a > b ? a : b, so b where either is NaN: put what must survive second. (NEON's own maximum is NaN there.) */
 MX_VEC_INLINE mx_vf mx_vf_max(mx_vf a, mx_vf b)
 {
 #if MX_VEC_AVX512
@@ -239,6 +327,8 @@ MX_VEC_INLINE mx_vf mx_vf_sqrt(mx_vf v)
     return (mx_vf)_mm256_sqrt_ps((__m256)v);
 #elif defined(__SSE2__)
     return (mx_vf)_mm_sqrt_ps((__m128)v);
+#elif MX_VEC_NEON
+    return (mx_vf)vsqrtq_f32((float32x4_t)v);
 #else
     for (int i = 0; i < MX_VEC_FLOATS; i++) v[i] = sqrtf(v[i]);
     return v;
@@ -254,6 +344,8 @@ MX_VEC_INLINE mx_vul mx_vul_times_low(mx_vul a, mx_vul b)
     return (mx_vul)_mm256_mul_epu32((__m256i)a, (__m256i)b);
 #elif defined(__SSE2__)
     return (mx_vul)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#elif MX_VEC_NEON
+    return (mx_vul)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));
 #else
     return (a & 0xffffffffu) * (b & 0xffffffffu);
 #endif
@@ -277,6 +369,8 @@ MX_VEC_INLINE mx_vd mx_vd_low(mx_vf v)
     return (mx_vd)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)v));
 #elif MX_VEC_BYTES == 32
     return (mx_vd)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)v));
+#elif MX_VEC_NEON
+    return (mx_vd)vcvt_f64_f32(vget_low_f32((float32x4_t)v));
 #else
     return (mx_vd){v[0], v[1]};
 #endif
@@ -288,6 +382,8 @@ MX_VEC_INLINE mx_vd mx_vd_high(mx_vf v)
     return (mx_vd)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)v, 1));
 #elif MX_VEC_BYTES == 32
     return (mx_vd)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)v, 1));
+#elif MX_VEC_NEON
+    return (mx_vd)vcvt_high_f64_f32((float32x4_t)v);
 #else
     return (mx_vd){v[2], v[3]};
 #endif
@@ -301,6 +397,8 @@ MX_VEC_INLINE mx_vf4 mx_vf4_max(mx_vf4 a, mx_vf4 b)
 {
 #if defined(__SSE2__)
     return (mx_vf4)_mm_max_ps((__m128)a, (__m128)b);
+#elif MX_VEC_NEON
+    return mx_vf_select(a > b, a, b);
 #else
     mx_vf4 r;
     for (int i = 0; i < 4; i++) r[i] = a[i] > b[i] ? a[i] : b[i];
@@ -373,14 +471,15 @@ MX_VEC_INLINE mx_vf mx_vf_scale2(mx_vf p, mx_vf shifted)
  * rounding: 1e-8. */
 MX_VEC_INLINE mx_vf mx_vf_exp_reduced(mx_vf x, mx_vf *shifted)
 {
-    *shifted = x * 0x1.715476p+0f + MX_VEC_ROUND;
+    *shifted = mx_vf_fma(x, mx_vf_set(0x1.715476p+0f), mx_vf_set(MX_VEC_ROUND));
     const mx_vf n = *shifted - MX_VEC_ROUND;
-    const mx_vf r = (x - n * 0x1.62ep-1f) - n * 0x1.0bfbe8p-15f; /* the first product is exact */
-    mx_vf q = r * 0x1.6d113cp-10f + 0x1.120ba2p-7f;
-    q = q * r + 0x1.55551ap-5f;
-    q = q * r + 0x1.5554dcp-3f;
-    q = q * r + 0.5f;
-    return r * r * q + r;
+    const mx_vf near = mx_vf_fnma(n, mx_vf_set(0x1.62ep-1f), x); /* exact */
+    const mx_vf r = mx_vf_fnma(n, mx_vf_set(0x1.0bfbe8p-15f), near);
+    mx_vf q = mx_vf_horner(mx_vf_set(0x1.6d113cp-10f), r, 0x1.120ba2p-7f);
+    q = mx_vf_horner(q, r, 0x1.55551ap-5f);
+    q = mx_vf_horner(q, r, 0x1.5554dcp-3f);
+    q = mx_vf_horner(q, r, 0.5f);
+    return mx_vf_fma(r * r, q, r);
 }
 
 /* e^x within 2 units in the last place; 0 and infinity beyond the range, NaN stays NaN. */
@@ -397,27 +496,27 @@ MX_VEC_INLINE mx_vf mx_vf_log(mx_vf x)
 {
     const mx_vi e = ((mx_vi)x - 0x3f3504f3) >> 23;
     const mx_vf n = __builtin_convertvector(e, mx_vf), f = (mx_vf)((mx_vi)x - (e << 23)) - 1.0f;
-    mx_vf p = f * -0x1.38b58p-4f + 0x1.055b6ap-3f;
-    p = p * f - 0x1.0d8542p-3f;
-    p = p * f + 0x1.22da1cp-3f;
-    p = p * f - 0x1.547244p-3f;
-    p = p * f + 0x1.99a008p-3f;
-    p = p * f - 0x1.000226p-2f;
-    p = p * f + 0x1.555554p-2f;
-    p = (p * f - 0.5f) * (f * f) + n * 0x1.0bfbe8p-15f;
-    return mx_vf_select(x < INFINITY, (f + p) + n * 0x1.62ep-1f, x);
+    mx_vf p = mx_vf_horner(mx_vf_set(-0x1.38b58p-4f), f, 0x1.055b6ap-3f);
+    p = mx_vf_horner(p, f, -0x1.0d8542p-3f);
+    p = mx_vf_horner(p, f, 0x1.22da1cp-3f);
+    p = mx_vf_horner(p, f, -0x1.547244p-3f);
+    p = mx_vf_horner(p, f, 0x1.99a008p-3f);
+    p = mx_vf_horner(p, f, -0x1.000226p-2f);
+    p = mx_vf_horner(p, f, 0x1.555554p-2f);
+    p = mx_vf_fma(n, mx_vf_set(0x1.0bfbe8p-15f), mx_vf_horner(p, f, -0.5f) * (f * f));
+    return mx_vf_select(x < INFINITY, mx_vf_fma(n, mx_vf_set(0x1.62ep-1f), f + p), x);
 }
 
-/* √x for x ≥ 0 within 2 units in the last place, 0 below 2^-100. */
+/* √x for x ≥ 0 within 2 units in the last place; below 2^-100 it may be 0 instead. */
 MX_VEC_INLINE mx_vf mx_vf_sqrt_near(mx_vf x)
 {
 #if MX_VEC_AVX512
     /* The root takes 19 cycles for a vector of this width; an estimate of 14 bits and one Newton step take 4. */
     const __mmask16 large = _mm512_cmp_ps_mask((__m512)x, _mm512_set1_ps(0x1p-100f), _CMP_NLT_UQ);
     const mx_vf y = (mx_vf)_mm512_maskz_rsqrt14_ps(large, (__m512)x), root = x * y;
-    return root + (x - root * root) * (0.5f * y);
+    return mx_vf_fma(mx_vf_fnma(root, root, x), 0.5f * y, root);
 #else
-    return mx_vf_sqrt(mx_vf_zero_to(0x1p-100f, x, x));
+    return mx_vf_sqrt(x);
 #endif
 }
 
@@ -427,7 +526,7 @@ MX_VEC_INLINE mx_vf mx_vf_tanh(mx_vf x)
     mx_vf shifted;
     const mx_vf p = mx_vf_exp_reduced(2.0f * mx_vf_clamp(x, -10.0f, 10.0f), &shifted);
     const mx_vf power = (mx_vf)((mx_vi_of_shifted(shifted) + 127) << 23);
-    const mx_vf e = p * power + (power - 1.0f);
+    const mx_vf e = mx_vf_fma(p, power, power - 1.0f);
     return e / (e + 2.0f);
 }
 
@@ -435,12 +534,12 @@ MX_VEC_INLINE mx_vf mx_vf_tanh(mx_vf x)
 MX_VEC_INLINE mx_vf mx_vf_exp2_bounded(mx_vf t)
 {
     const mx_vf shifted = t + MX_VEC_ROUND, n = shifted - MX_VEC_ROUND, f = t - n;
-    mx_vf p = f * 0x1.4413cp-13f + 0x1.5f08ep-10f;
-    p = p * f + 0x1.3b2a52p-7f;
-    p = p * f + 0x1.c6af6cp-5f;
-    p = p * f + 0x1.ebfbep-3f;
-    p = p * f + 0x1.62e43p-1f;
-    p = p * f + 1.0f;
+    mx_vf p = mx_vf_horner(mx_vf_set(0x1.4413cp-13f), f, 0x1.5f08ep-10f);
+    p = mx_vf_horner(p, f, 0x1.3b2a52p-7f);
+    p = mx_vf_horner(p, f, 0x1.c6af6cp-5f);
+    p = mx_vf_horner(p, f, 0x1.ebfbep-3f);
+    p = mx_vf_horner(p, f, 0x1.62e43p-1f);
+    p = mx_vf_horner(p, f, 1.0f);
 #if MX_VEC_AVX512
     return (mx_vf)_mm512_scalef_ps((__m512)p, (__m512)n);
 #else
@@ -454,7 +553,7 @@ MX_VEC_INLINE mx_vf mx_vf_inverse(mx_vf d)
 #if MX_VEC_AVX512
     /* The divider takes 16 cycles for a vector of this width; an estimate of 14 bits and one Newton step take 3. */
     const mx_vf y = (mx_vf)_mm512_rcp14_ps((__m512)d);
-    return y + y * (1.0f - d * y);
+    return mx_vf_fma(y, mx_vf_fnma(d, y, mx_vf_set(1.0f)), y);
 #else
     return 1.0f / d;
 #endif
@@ -468,7 +567,7 @@ MX_VEC_INLINE mx_vf mx_vf_inverse(mx_vf d)
 MX_VEC_INLINE mx_vf mx_vf_gelu(mx_vf at)
 {
     const mx_vf x = mx_vf_max(mx_vf_set(-10.0f), at);
-    const mx_vf t = mx_vf_max(mx_vf_set(-126.0f), x * (x * x * MX_GELU_3 + MX_GELU_1));
+    const mx_vf t = mx_vf_max(mx_vf_set(-126.0f), x * mx_vf_horner(x * x, mx_vf_set(MX_GELU_3), MX_GELU_1));
     return mx_vf_zero_to(-10.0f, at, x * mx_vf_inverse(mx_vf_exp2_bounded(t) + 1.0f));
 }
 
@@ -477,10 +576,10 @@ MX_VEC_INLINE mx_vf mx_vf_gelu_grad(mx_vf at)
 {
     const float ln2 = 0x1.62e43p-1f;
     const mx_vf x = mx_vf_clamp(at, -10.0f, 10.0f), square = x * x;
-    const mx_vf e = mx_vf_exp2_bounded(x * (square * MX_GELU_3 + MX_GELU_1));
+    const mx_vf e = mx_vf_exp2_bounded(x * mx_vf_horner(square, mx_vf_set(MX_GELU_3), MX_GELU_1));
     const mx_vf s = mx_vf_inverse(e + 1.0f);
-    const mx_vf slope = x * (square * (-3.0f * ln2 * MX_GELU_3) - ln2 * MX_GELU_1);
-    return s + slope * (e * s) * s;
+    const mx_vf slope = x * mx_vf_horner(square, mx_vf_set(-3.0f * ln2 * MX_GELU_3), -ln2 * MX_GELU_1);
+    return mx_vf_fma(slope * (e * s), s, s);
 }
 
 #endif

@@ -106,50 +106,56 @@ MX_VEC_INLINE void mx_winograd_load(const float *from, int64_t stride, mx_vf v[M
 /* Six rows in place. */
 MX_VEC_INLINE void mx_winograd_input(mx_vf d[MX_WINOGRAD_PARTS])
 {
-    const mx_vf near_even = d[4] - 2.0f * d[2], near_odd = MX_WINOGRAD_NEAR * (d[3] - 2.0f * d[1]);
-    const mx_vf far_even = d[4] - 0.5f * d[2], far_odd = MX_WINOGRAD_FAR * (d[3] - 0.5f * d[1]);
-    d[0] = d[0] - 2.5f * d[2] + d[4];
-    d[5] = d[1] - 2.5f * d[3] + d[5];
-    d[1] = near_even + near_odd;
-    d[2] = near_even - near_odd;
-    d[3] = far_even + far_odd;
-    d[4] = far_even - far_odd;
+    const mx_vf two = mx_vf_set(2.0f), half = mx_vf_set(0.5f), middle = mx_vf_set(2.5f);
+    const mx_vf near = mx_vf_set(MX_WINOGRAD_NEAR), far = mx_vf_set(MX_WINOGRAD_FAR);
+    const mx_vf near_even = mx_vf_fnma(two, d[2], d[4]), near_odd = mx_vf_fnma(two, d[1], d[3]);
+    const mx_vf far_even = mx_vf_fnma(half, d[2], d[4]), far_odd = mx_vf_fnma(half, d[1], d[3]);
+    d[0] = mx_vf_fnma(middle, d[2], d[0]) + d[4];
+    d[5] = mx_vf_fnma(middle, d[3], d[1]) + d[5];
+    d[1] = mx_vf_fma(near, near_odd, near_even);
+    d[2] = mx_vf_fnma(near, near_odd, near_even);
+    d[3] = mx_vf_fma(far, far_odd, far_even);
+    d[4] = mx_vf_fnma(far, far_odd, far_even);
 }
 
 /* Three taps to six. */
 MX_VEC_INLINE void mx_winograd_taps(mx_vf g0, mx_vf g1, mx_vf g2, mx_vf out[MX_WINOGRAD_PARTS])
 {
-    const mx_vf near_even = (g0 + 0.5f * g2) * (-2.0f / 3), near_odd = g1 * (-2.0f / 3 * MX_WINOGRAD_NEAR);
-    const mx_vf far_even = (g0 + 2.0f * g2) * (1.0f / 6), far_odd = g1 * (1.0f / 6 * MX_WINOGRAD_FAR);
+    const mx_vf near = mx_vf_set(-2.0f / 3 * MX_WINOGRAD_NEAR), far = mx_vf_set(1.0f / 6 * MX_WINOGRAD_FAR);
+    const mx_vf near_even = mx_vf_fma(mx_vf_set(0.5f), g2, g0) * (-2.0f / 3);
+    const mx_vf far_even = mx_vf_fma(mx_vf_set(2.0f), g2, g0) * (1.0f / 6);
     out[0] = g0;
-    out[1] = near_even + near_odd;
-    out[2] = near_even - near_odd;
-    out[3] = far_even + far_odd;
-    out[4] = far_even - far_odd;
+    out[1] = mx_vf_fma(near, g1, near_even);
+    out[2] = mx_vf_fnma(near, g1, near_even);
+    out[3] = mx_vf_fma(far, g1, far_even);
+    out[4] = mx_vf_fnma(far, g1, far_even);
     out[5] = g2;
 }
 
 /* Six products to four rows. */
 MX_VEC_INLINE void mx_winograd_output(const mx_vf m[MX_WINOGRAD_PARTS], mx_vf y[MX_WINOGRAD_ROWS])
 {
+    const mx_vf two = mx_vf_set(2.0f), half = mx_vf_set(0.5f);
     const mx_vf near_even = m[1] + m[2], near_odd = MX_WINOGRAD_NEAR * (m[1] - m[2]);
     const mx_vf far_even = m[3] + m[4], far_odd = MX_WINOGRAD_FAR * (m[3] - m[4]);
     y[0] = m[0] + near_even + far_even;
     y[1] = near_odd + far_odd;
-    y[2] = 0.5f * near_even + 2.0f * far_even;
-    y[3] = 0.5f * near_odd + 2.0f * far_odd + m[5];
+    y[2] = mx_vf_fma(two, far_even, half * near_even);
+    y[3] = mx_vf_fma(two, far_odd, mx_vf_fma(half, near_odd, m[5]));
 }
 
 /* For the gradient of the weights: four rows of dy to six, */
 MX_VEC_INLINE void mx_winograd_slopes(const mx_vf e[MX_WINOGRAD_ROWS], mx_vf out[MX_WINOGRAD_PARTS])
 {
-    const mx_vf near_even = e[0] + 0.5f * e[2], near_odd = MX_WINOGRAD_NEAR * (e[1] + 0.5f * e[3]);
-    const mx_vf far_even = e[0] + 2.0f * e[2], far_odd = MX_WINOGRAD_FAR * (e[1] + 2.0f * e[3]);
+    const mx_vf two = mx_vf_set(2.0f), half = mx_vf_set(0.5f);
+    const mx_vf near = mx_vf_set(MX_WINOGRAD_NEAR), far = mx_vf_set(MX_WINOGRAD_FAR);
+    const mx_vf near_even = mx_vf_fma(half, e[2], e[0]), near_odd = mx_vf_fma(half, e[3], e[1]);
+    const mx_vf far_even = mx_vf_fma(two, e[2], e[0]), far_odd = mx_vf_fma(two, e[3], e[1]);
     out[0] = e[0];
-    out[1] = near_even + near_odd;
-    out[2] = near_even - near_odd;
-    out[3] = far_even + far_odd;
-    out[4] = far_even - far_odd;
+    out[1] = mx_vf_fma(near, near_odd, near_even);
+    out[2] = mx_vf_fnma(near, near_odd, near_even);
+    out[3] = mx_vf_fma(far, far_odd, far_even);
+    out[4] = mx_vf_fnma(far, far_odd, far_even);
     out[5] = e[3];
 }
 
@@ -160,7 +166,7 @@ MX_VEC_INLINE void mx_winograd_weights(const mx_vf m[MX_WINOGRAD_PARTS], mx_vf g
     const mx_vf far_even = (m[3] + m[4]) * (1.0f / 6), far_odd = (m[3] - m[4]) * (1.0f / 6 * MX_WINOGRAD_FAR);
     g[0] = m[0] + near_even + far_even;
     g[1] = near_odd + far_odd;
-    g[2] = 0.5f * near_even + 2.0f * far_even + m[5];
+    g[2] = mx_vf_fma(mx_vf_set(2.0f), far_even, mx_vf_fma(mx_vf_set(0.5f), near_even, m[5]));
 }
 
 #endif

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Builds for several processors, and runs the tests of operations, model, trainer, resume and pipeline of each build that this
+# machine can run; those for aarch64 in qemu, which is slow, so there are fewer of them. Builds of the same vector width must
+# give the same bits, whatever the compiler and the processor it tunes for: their fingerprints (tests/test_bits.c) are compared.
+#
+#     scripts/test_isa.sh folder builds [cmake options]
+#
+# Each build stands in a folder of its own below the given one, with what is tested alone. Only those are made whose names the
+# regular expression `builds` matches; an empty one matches all.
+
+set -euo pipefail
+
+folder="$1"
+only="$2"
+shift 2
+options=("$@")
+source="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+
+tests='^(test_(vec|bits|ops_(forward|grad|packed|deterministic|winograd)|model|model_grad|trainer|replica|checkpoint|pipeline)|cli_(isa|resume))$'
+emulated='^(test_(vec|bits|ops_(forward|grad|winograd)|model_grad|checkpoint)|cli_resume)$'
+tried=0
+
+say()
+{
+    printf '%-22s %s\n' "$1" "$2"
+}
+
+# build NAME TESTS [cmake options]: configures, and builds if the machine can run it; fails if it cannot.
+build()
+{
+    local name="$1" which="$2"
+    shift 2
+    "$source/scripts/build.sh" --configure-only "$folder/$name" "${options[@]}" "$@" "-DMX_TESTS=$which"
+    if grep -q 'cannot run' "$folder/$name/parts.txt"; then
+        say "$name" "not tested: this machine cannot run it"
+        return 1
+    fi
+    "$source/scripts/build.sh" "$folder/$name" "${options[@]}" "$@" "-DMX_TESTS=$which" || exit 1
+}
+
+# try NAME TESTS [cmake options]
+try()
+{
+    local name="$1" start=$SECONDS built log="$folder/$1/tests.log" jobs=2
+    [[ $name =~ $only ]] || return 0
+    tried=$((tried + 1))
+    [[ $name != aarch64 ]] || jobs=1 # workers that wait for each other need a core each, and more so in qemu
+    build "$@" || return 0
+    built=$((SECONDS - start))
+    if ! (cd "$folder/$name" && ctest -j "$jobs" --output-on-failure --no-tests=error --no-label-summary >tests.log 2>&1); then
+        cat "$log" >&2
+        printf 'test-isa: %s failed (see above)\n' "$name" >&2
+        exit 1
+    fi
+    say "$name" "$(grep -c ' Passed ' "$log") tests passed$(skipped "$log"); built in $built s, tested in $((SECONDS - start - built)) s"
+}
+
+skipped()
+{
+    local count
+    count="$(grep -c '\*\*\*Skipped' "$1" || true)"
+    ((count == 0)) || printf ', %d skipped' "$count"
+}
+
+# fingerprints NAME: what test_bits prints of a build.
+fingerprints()
+{
+    "$folder/$1/test_bits" print 2>&1 | grep '^bits ' >"$folder/$1/bits.txt"
+    [[ $(wc -l <"$folder/$1/bits.txt") -gt 10 ]]
+}
+
+# same NAME OTHER...: the others must have the fingerprints of the first.
+same()
+{
+    local first="$1" other
+    shift
+    [[ $first =~ $only ]] || return 0
+    fingerprints "$first"
+    for other in "$@"; do
+        [[ $other =~ $only ]] || continue
+        fingerprints "$other"
+        if ! diff "$folder/$first/bits.txt" "$folder/$other/bits.txt" >&2; then
+            printf 'test-isa: %s and %s do not give the same bits (see above)\n' "$first" "$other" >&2
+            exit 1
+        fi
+        say "$first, $other" "the same bits in $(wc -l <"$folder/$first/bits.txt") fingerprints"
+    done
+}
+
+mkdir -p "$folder"
+if [[ $(uname -m) == x86_64 ]]; then
+    for march in x86-64-v2 x86-64-v3 znver3 x86-64-v4; do
+        try "gcc-$march" "$tests" -DCMAKE_C_COMPILER=gcc "-DMX_MARCH=$march"
+    done
+    try clang-x86-64-v3 "$tests" -DCMAKE_C_COMPILER=clang -DMX_MARCH=x86-64-v3
+    same gcc-x86-64-v3 gcc-znver3 clang-x86-64-v3
+    try aarch64 "$emulated" --toolchain "$source/cmake/aarch64.cmake"
+else
+    say "$(uname -m)" "the builds for x86-64 are not tested on this machine"
+    try native "$tests"
+fi
+((tried > 0)) || { printf 'test-isa: no build is called "%s"\n' "$only" >&2 && exit 1; }

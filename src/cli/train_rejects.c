@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Rows of the corpus that a run cannot use: said by reason, listed in rejects.tsv of the run folder, and refused when
+ * there are too many; see train_job.h. Damage shows when a recording is decoded, so this is asked again after each
+ * step; nothing happens unless there is news.
+ */
+#include "base/alloc.h"
+#include "base/log.h"
+#include "cli/train_job.h"
+#include "myxtts/error.h"
+
+/* "3 too-long (the recording is longer than the maximum), 1 silent (…)" */
+static int reasons_say(struct mx_train_job *job, uint32_t rejected, uint32_t rows, const char *path)
+{
+    uint32_t counts[MX_REJECT_COUNT];
+    struct mx_text text = {0};
+    mx_dataset_reject_counts(job->dataset, counts);
+    for (int i = 1; i < MX_REJECT_COUNT; i++)
+        if (counts[i] > 0)
+            mx_text_append(&text, "%s%" PRIu32 " %s (%s)", text.length > 0 ? ", " : "", counts[i],
+                           mx_reject_name((enum mx_reject)i), mx_reject_text((enum mx_reject)i));
+    const int rc = text.failure;
+    if (rc == 0)
+        mx_warn("%" PRIu32 " of %" PRIu32 " rows are left out: %s; all are listed in %s", rejected, rows, text.data,
+                path);
+    mx_text_release(&text);
+    return rc;
+}
+
+int mx_train_job_rejects(struct mx_train_job *job)
+{
+    int rc = 0;
+    char *path = NULL;
+    const uint32_t rejected = mx_dataset_rejected(job->dataset), rows = mx_dataset_rows(job->dataset);
+    if (rejected == job->rejected) return 0;
+    path = mx_format("%s/" MX_TRAIN_REJECTS, job->run);
+    if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (mx_dataset_rejects_write(job->dataset, path) < 0) {
+        mx_warn("the list of rejected rows is not written: %s", mx_error_last()->message);
+        mx_error_clear();
+    }
+    if (job->rejected == 0) MX_TRY(reasons_say(job, rejected, rows, path)); /* later ones are said one by one */
+    job->rejected = rejected;
+    /* Whoever prepared a packed file has judged its rows. */
+    if (job->settings.data.allow_rejects || !mx_dataset_is_folder(job->dataset)) goto out;
+    if (rejected <= MX_REJECTED_SHARE_MAX * rows) goto out;
+    MX_FAIL(MX_ERR_DATA, NULL, "%" PRIu32 " of %" PRIu32 " rows are rejected, which is more than %.0f %%", rejected,
+            rows, 100 * MX_REJECTED_SHARE_MAX);
+    rc = mx_error_hint("look at %s and repair or remove the rows; --allow-rejects goes on without them", path);
+out:
+    mx_free(path);
+    return rc;
+}

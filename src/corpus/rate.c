@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The range of believable speaking rates, see rate.h. Nothing is owned.
+ */
+#include "corpus/rate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define DEVIATIONS 6.0    /* of a normal distribution, either way */
+#define FACTOR     3.5    /* the range is at least so wide, either way … */
+#define FACTOR_MAX 6.0    /* … and at most */
+#define SIGMA      1.4826 /* standard deviations in a median deviation */
+#define STEP       1.1
+/* Whatever is learned stays within these. */
+#define LEAST_EVER 0.25
+#define MOST_EVER  100.0
+
+/* Punctuation and marks; letters and phonemes are all the rest. */
+static bool is_sound(uint32_t code)
+{
+    static const struct {
+        uint32_t first, last;
+    } silent[] = {{0, '@'},         {0x00A0, 0x00BF}, {0x02B9, 0x02DF}, {0x02E5, 0x02FF}, {0x0300, 0x036F},
+                  {0x0600, 0x061F}, {0x0640, 0x0640}, {0x064B, 0x065F}, {0x0670, 0x0670}, {0x06D4, 0x06D4},
+                  {0x06D6, 0x06ED}, {0x2000, 0x206F}, {0x2191, 0x2193}};
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+        if (code >= silent[i].first && code <= silent[i].last) return false;
+    return true;
+}
+
+size_t mx_rate_sounds(const uint32_t *symbols, size_t count)
+{
+    size_t sounds = 0;
+    for (size_t i = 0; i < count; i++) sounds += is_sound(symbols[i]);
+    return sounds;
+}
+
+static int smaller_first(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Of sorted values. */
+static double median(const double *values, size_t count)
+{
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+struct mx_rate mx_rate_learn(double *rates, size_t count)
+{
+    struct mx_rate rate = MX_RATE_DEFAULT;
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++)
+        if (rates[i] > 0 && isfinite(rates[i])) rates[used++] = log(rates[i]);
+    if (used < MX_RATE_ROWS) return rate;
+    qsort(rates, used, sizeof *rates, smaller_first);
+    const double middle = median(rates, used);
+    for (size_t i = 0; i < used; i++) rates[i] = fabs(rates[i] - middle);
+    qsort(rates, used, sizeof *rates, smaller_first);
+    const double reach = fmin(fmax(DEVIATIONS * SIGMA * median(rates, used), log(FACTOR)), log(FACTOR_MAX));
+    rate.least = fmax(LEAST_EVER, pow(STEP, floor((middle - reach) / log(STEP))));
+    rate.most = fmin(MOST_EVER, pow(STEP, ceil((middle + reach) / log(STEP))));
+    return rate;
+}
+
+bool mx_rate_fits(const struct mx_rate *rate, size_t sounds, double seconds)
+{
+    return (double)sounds >= rate->least * (seconds - MX_RATE_PAUSE_SECONDS) && (double)sounds <= rate->most * seconds;
+}

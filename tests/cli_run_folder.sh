@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# The folder of a run, with the program given as $1: it has one writer, a refused command changes nothing in it, its log
+# has every message, and it keeps no more than it is told to.
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+. "$here/support/cli.sh"
+# shellcheck source=tests/support/tones.sh
+. "$here/support/tones.sh"
+
+tones tones 12
+args=(--train-data tones "${small[@]}" --seed 3)
+
+# contents DIR: all names below it, and what the files hold
+contents() {
+    (cd "$1" && find . | sort && find . -type f -exec cksum {} + | sort)
+}
+
+# unchanged DIR "words" "hint" EXIT-CODE ARGUMENTS...: the command is refused and leaves the folder as it was.
+unchanged() {
+    local dir=$1 words=$2 hint=$3 wanted=$4
+    shift 4
+    contents "$dir" >before.txt
+    refused "$wanted" "$words" "$hint" "$@"
+    check "$*: $dir is as it was" diff before.txt <(contents "$dir")
+}
+
+# ---- every message is in log.txt ----
+# logged FILE: its messages, and those of standard error, without the lines of progress
+logged() {
+    sed 's/^[^ ]* [A-Z]* //' "$1" | grep -v '^Measuring\|^Training'
+}
+two=(--backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1)
+done_with train "${args[@]}" "${two[@]}" --output run --steps 4 --save-every 2
+check "the device block of the start" grep -q 'configuration completed successfully' run/log.txt
+check "all of standard error, in the same order" \
+    diff <(grep -v '^Measuring\|^Training' stderr | sed 's/^warning: //') <(logged run/log.txt)
+done_with train "${args[@]}" "${two[@]}" --output also --steps 1 --log-file other.txt
+check "--log-file does not replace it" grep -q 'configuration completed successfully' also/log.txt
+check "both have the same" diff other.txt also/log.txt
+done_with train --resume run --steps 5
+check "going on: the start is there a second time" test "$(grep -c 'configuration completed successfully' run/log.txt)" -eq 2
+done_with train "${args[@]}" "${two[@]}" --output spoken --steps 1 --quiet
+check "what is not shown is there, too" grep -q 'configuration completed successfully' spoken/log.txt
+
+# ---- a refused command changes nothing ----
+unchanged run 'the training data is not that of the run' 'init-from' 2 train --resume run --seed 99
+done_with train --resume run --steps 6
+cp -r run begun
+rm begun/corpus.pack
+unchanged begun 'the training data is not that of the run' 'init-from' 2 train --resume begun --seed 99
+unchanged run 'holds a run already' '--resume run' 1 train "${args[@]}" --output run
+unchanged run 'which has ' '.' 3 train --resume run --set "device.model_memory_mb=$((4 * $(nproc) + 3))"
+mkdir theirs empty nest
+printf 'mine: 1\n' >theirs/config.yaml
+printf '<html>' >theirs/report.html
+mkdir theirs/checkpoints
+unchanged theirs 'theirs is not empty and holds no run' "another '--output'" 1 train "${args[@]}" --output theirs
+unchanged nest 'which has ' '.' 3 train "${args[@]}" --output nest/deep/new \
+    --set "device.model_memory_mb=$((4 * $(nproc) + 3))"
+unchanged empty 'which has ' '.' 3 train "${args[@]}" --output empty \
+    --set "device.model_memory_mb=$((4 * $(nproc) + 3))"
+done_with train "${args[@]}" --output empty --steps 1
+mkdir streams
+"$program" train "${args[@]}" --output streams --steps 1 --log-file streams/mine.log >streams/out.txt 2>streams/err.txt
+check "what the command itself writes there does not count" test -e streams/checkpoints/step-00000001.safetensors
+
+# ---- one run, one writer ----
+# busy FOLDER: waits until a training writes to it
+busy() {
+    for _ in $(seq 1 3000); do
+        [ -s "$1/metrics.jsonl" ] && return 0
+        sleep 0.02
+    done
+    return 1
+}
+"$program" train "${args[@]}" --output held --steps 100000 --save-every 1 >held.out 2>&1 </dev/null &
+child=$!
+check "the first one trains" busy held
+cp held/config.yaml held.yaml
+refused 2 "another training writes to held: process $child on $(uname -n) since 2" 'end it' train --resume held --steps 7
+check "the second changes no setting" cmp held.yaml held/config.yaml
+refused 1 'holds a run already' '.' train "${args[@]}" --output held
+kill -9 $child
+wait $child 2>/dev/null
+last=$(find held/checkpoints -name 'step-*.safetensors' | sort | tail -n 1 | grep -o '[0-9]*' | tail -n 1)
+done_with train --resume held --steps $((10#$last + 1))
+check "death gives it back" test -e "$(printf 'held/checkpoints/step-%08d.safetensors' $((10#$last + 1)))"
+# A folder that has no checkpoint yet belongs to its run as well.
+mkdir slow
+(
+    exec 9>slow/myxtts.lock
+    flock 9
+    exec sleep 60
+) &
+holder=$!
+check "the holder is there" bash -c 'for i in $(seq 500); do ! flock -n slow/myxtts.lock true && exit 0; sleep 0.02; done; exit 1'
+refused 2 'another training writes to slow' '.' train "${args[@]}" --output slow --steps 1
+kill $holder
+wait $holder 2>/dev/null
+done_with train "${args[@]}" --output slow --steps 1
+
+finish
