@@ -20,7 +20,7 @@ set(MX_UNSANITIZED_TESTS catalogue docs install layering migration recipes test_
 
 # The longest ones: begun first, so that none is left to run alone at the end.
 set(MX_LONG_TESTS test_nvrtc test_opencl_ops test_opencl_clblast test_pipeline_random test_ops_bf16 test_ops_deterministic
-    test_cuda_train test_share_work cli_cuda cli_train mpi_nccl mpi_train)
+    test_cuda_train test_job_memory test_share_work cli_cuda cli_train mpi_nccl mpi_train)
 
 set(MX_TEST_SECONDS 300) # far more than any needs: two run at a time, and others may use the machine
 if(MX_SANITIZE OR CMAKE_CROSSCOMPILING) # an emulator is as slow
