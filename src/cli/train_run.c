@@ -150,6 +150,7 @@ static int step_run(struct mx_train_job *job, bool *saved, bool *enough)
     }
     MX_TRY(mx_metrics_step(job->metrics, &report));
     if (mx_train_job_rejects(job) < 0) return data_failed(job, false);
+    mx_train_state_contents(job);
     mx_train_observer_step(job->observer, &report);
     status_note(job, &report);
     mx_progress_add(job->progress, 1);
