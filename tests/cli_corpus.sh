@@ -175,6 +175,15 @@ perl -e 'open(F, "+<:raw", $ARGV[0]); seek(F, 5000, 0); print F "\1\2" x 200' ch
 refused 2 'recordings have been written again: sizes or times are others' 'cp -a' train --resume changing-run --steps 5
 cp -a tones/wavs/row-002.wav changing/wavs
 done_with train --resume changing-run --steps 5
+# The same size and time, and something else inside: all of it has been read when an epoch is over.
+cp -a tones sly
+done_with train --train-data sly --output sly-run "${common[@]}" --epochs 2 --steps 6 --set data.caching=false
+done_with train --resume sly-run --epochs 4 --steps 12
+check "nothing has changed" test -z "$(grep 'something else' stderr)"
+perl -e 'open(F, "+<:raw", $ARGV[0]); seek(F, 5000, 0); print F "\1\2" x 200' sly/wavs/row-002.wav
+touch -r tones/wavs/row-002.wav sly/wavs/row-002.wav
+done_with train --resume sly-run --epochs 8 --steps 18
+check "other contents are noticed" grep -q 'the recordings hold something else than before the run was resumed' stderr
 done_with prepare changing -o changing.pack --tokens chars
 done_with train --train-data changing.pack --output packed-run "${common[@]}" --steps 2
 cp -a changing changed

@@ -516,6 +516,42 @@ static void test_rejected_rows(void **state)
     }
 }
 
+/* What is read is remembered: a recording that changes behind its size and time cannot be loaded any more. */
+static void test_contents(void **state)
+{
+    const struct small_place *const place = *state;
+    struct mx_dataset_item item;
+    struct stat before;
+    uint64_t first = 0;
+    char path[4096];
+    for (int cached = 0; cached < 4; cached++) { /* no cache, twice one that grows, and when it is finished */
+        struct mx_dataset *const dataset = dataset_open(place->corpus, cached > 0 ? place->cache : NULL);
+        struct mx_dataset_reader *const reader = small_corpus_reader(dataset);
+        for (uint32_t i = 0; i < ROWS; i++) {
+            assert_int_equal(mx_dataset_contents(dataset), 0);
+            (void)mx_dataset_load(reader, cached == 2 ? i : ROWS - 1 - i, &item);
+        }
+        if (cached == 0) first = mx_dataset_contents(dataset);
+        assert_true(first != 0 && mx_dataset_contents(dataset) == first);
+        mx_dataset_reader_destroy(reader);
+        mx_dataset_close(dataset);
+    }
+    struct mx_dataset *const dataset = dataset_open(place->corpus, NULL);
+    struct mx_dataset_reader *const reader = small_corpus_reader(dataset);
+    snprintf(path, sizeof path, "%s/wavs/row-03.wav", place->corpus);
+    assert_int_equal(mx_dataset_load(reader, 3, &item), 0);
+    assert_int_equal(stat(path, &before), 0);
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, "\1\2\3\4\5\6\7\10", 8, 4000), 8);
+    close(fd);
+    assert_int_equal(utimensat(AT_FDCWD, path, (const struct timespec[]){before.st_atim, before.st_mtim}, 0), 0);
+    assert_int_equal(mx_dataset_load(reader, 3, &item), MX_ERR_DATA);
+    assert_int_equal(item.reject, MX_REJECT_NONE); /* so nobody leaves it out without a word */
+    assert_non_null(strstr(mx_error_last()->message, "'row-03' holds something else"));
+    mx_dataset_reader_destroy(reader);
+    mx_dataset_close(dataset);
+}
+
 static bool prints_equal(struct mx_dataset_prints a, struct mx_dataset_prints b)
 {
     return a.texts == b.texts && a.recordings == b.recordings && a.recipe == b.recipe;
@@ -599,6 +635,7 @@ int main(void)
         TEST(test_split),
         TEST(test_lengths),
         TEST(test_rejected_rows),
+        TEST(test_contents),
         TEST(test_prints),
         TEST(test_threads),
         TEST(test_loop_takes_no_memory),

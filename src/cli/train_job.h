@@ -66,6 +66,7 @@ struct mx_train_job {
     struct mx_dist *dist;             /* the ranks of the run; NULL: this process alone (train_ranks.h) */
     struct mx_dataset *dataset;
     bool list_version_1; /* of its list, since the run began with that; struct mx_dataset_options */
+    uint64_t contents;   /* of its recordings when the checkpoint was made that the run goes on from; 0: not known */
     uint32_t rejected;   /* its rows that cannot be used, as far as it was said */
     struct mx_trainer_options options;
     struct mx_trainer_plan plan;
@@ -158,6 +159,8 @@ int mx_train_job_voices(struct mx_train_job *job);
 /* Was the run of a checkpoint begun with version 1 of the list of utterances (struct mx_dataset_options)? */
 bool mx_train_state_list_1(const struct mx_checkpoint *checkpoint);
 int mx_train_job_save(struct mx_train_job *job, bool best);
+/* Once all recordings were read: says so if they hold something else than before the run was resumed. */
+void mx_train_state_contents(struct mx_train_job *job);
 /* Weights, and in a resumed run everything else, from the origin; *state gets where the run was. */
 int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *state);
 

@@ -242,6 +242,7 @@ static int step_run(struct mx_train_job *job, bool *saved, bool *enough)
     }
     mx_metrics_step(job->metrics, &report);
     if (mx_train_job_rejects(job) < 0) return failure_save(job, saved);
+    mx_train_state_contents(job);
     mx_train_observer_step(job->observer, &report);
     status_note(job, &report);
     mx_progress_add(job->progress, 1);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -32,10 +33,11 @@
     X("data.texts", texts)                                                                                             \
     X("data.recordings", recordings)                                                                                   \
     X("data.recipe", recipe)
-#define DATA_LIST "data.list" /* version of the list of utterances, see struct mx_dataset_options */
-#define EXTRAS    15
-#define SHARES    "shares"         /* train/share.h; only where there were any */
-#define DUE       "evaluation_due" /* "true"; only where a signal came before the evaluation of the step was complete */
+#define DATA_LIST     "data.list" /* version of the list of utterances, see struct mx_dataset_options */
+#define DATA_CONTENTS "data.contents"
+#define EXTRAS        16
+#define SHARES        "shares"         /* train/share.h; only where there were any */
+#define DUE           "evaluation_due" /* "true"; only where a signal came before the evaluation of the step was complete */
 
 struct extras {
     struct mx_metadata list[EXTRAS];
@@ -49,6 +51,12 @@ static size_t extras_write(const struct mx_train_job *job, struct extras *extras
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
     const struct mx_dataset_prints prints = mx_dataset_prints(job->dataset), *const data = &prints;
     extras->list[n++] = (struct mx_metadata){DATA_LIST, job->list_version_1 ? "1" : "2"};
+    const uint64_t read = mx_dataset_contents(job->dataset), contents = read != 0 ? read : job->contents;
+    if (contents != 0) {
+        snprintf(extras->texts[n], sizeof extras->texts[n], "%016" PRIx64, contents);
+        extras->list[n] = (struct mx_metadata){DATA_CONTENTS, extras->texts[n]};
+        n++;
+    }
 #define X(word, member)                                                                                                \
     snprintf(extras->texts[n], sizeof extras->texts[n], "%" PRId64, state->member);                                    \
     extras->list[n] = (struct mx_metadata){word, extras->texts[n]};                                                    \
@@ -235,6 +243,16 @@ static int data_compare(const struct mx_train_job *job, const struct mx_checkpoi
     return 0;
 }
 
+void mx_train_state_contents(struct mx_train_job *job)
+{
+    const uint64_t now = job->contents != 0 ? mx_dataset_contents(job->dataset) : 0;
+    if (now == 0) return;
+    if (now != job->contents)
+        mx_warn("the recordings hold something else than before the run was resumed, though their sizes and times are "
+                "the same: what was trained since then is of other data");
+    job->contents = 0; /* once */
+}
+
 int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *state)
 {
     int rc = 0;
@@ -254,6 +272,8 @@ int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *stat
     state->passes = from->pass;
     MX_TRY(extras_read(from, state));
     job->evaluation_due = mx_checkpoint_extra(from, DUE) != NULL;
+    const char *const contents = mx_checkpoint_extra(from, DATA_CONTENTS);
+    job->contents = contents != NULL ? strtoull(contents, NULL, 16) : 0;
     job->has_best = from->has_best;
     job->best = from->best;
     job->best_step = from->best_step;

@@ -7,7 +7,6 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "base/alloc.h"
 #include "base/text.h"
@@ -200,6 +199,10 @@ int mx_dataset_open(const struct mx_dataset_options *options, struct mx_dataset 
         MX_RAISE(MX_ERR_DATA, "'myxtts check' tells why", "no row of the corpus %s can be used",
                  mx_text_quote(quoted, sizeof quoted, options->path));
     mx_dataset_rejects_start(dataset);
+    if (dataset->manifest != NULL) {
+        dataset->contents = mx_alloc(mx_dataset_rows_of(dataset), sizeof *dataset->contents);
+        if (dataset->contents == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    }
     *out = dataset;
     dataset = NULL;
 out:
@@ -217,6 +220,7 @@ void mx_dataset_close(struct mx_dataset *dataset)
     mx_vocabulary_destroy(dataset->vocabulary);
     mx_free(dataset->list);
     mx_free(dataset->token_map);
+    mx_free(dataset->contents);
     mx_free(dataset->recipe);
     mx_free(dataset->recipe_hash);
     mx_free(dataset);
@@ -267,47 +271,6 @@ const char *mx_dataset_recipe(const struct mx_dataset *dataset)
 const char *mx_dataset_recipe_hash(const struct mx_dataset *dataset)
 {
     return dataset->recipe_hash;
-}
-
-uint64_t mx_dataset_fingerprint(const struct mx_dataset *dataset)
-{
-    uint64_t hash = dataset->count;
-    for (uint32_t i = 0; i < dataset->count; i++) {
-        const struct mx_dataset_utterance *const one = &dataset->list[i];
-        const uint32_t numbers[] = {one->samples, one->frames,   one->tokens,
-                                    one->speaker, one->language, one->validation ? 1 : 0};
-        hash = XXH3_64bits_withSeed(one->id, strlen(one->id), hash);
-        hash = XXH3_64bits_withSeed(numbers, sizeof numbers, hash);
-    }
-    return hash;
-}
-
-static uint64_t text_hash(const char *text, uint64_t hash)
-{
-    return XXH3_64bits_withSeed(text, strlen(text), hash);
-}
-
-struct mx_dataset_prints mx_dataset_prints(const struct mx_dataset *dataset)
-{
-    struct mx_dataset_prints prints = {1, 2, text_hash(dataset->recipe_hash, 3)};
-    const struct mx_manifest *const manifest = dataset->manifest;
-    for (uint32_t i = 0; i < dataset->count; i++) {
-        const uint32_t row = dataset->list[i].row;
-        if (manifest == NULL) {
-            const uint64_t contents = mx_packed_record(dataset->packed, row)->payload_hash;
-            prints.recordings = XXH3_64bits_withSeed(&contents, sizeof contents, prints.recordings);
-            continue;
-        }
-        const struct mx_utterance *const utterance = &manifest->utterances[row];
-        const uint64_t file[] = {utterance->audio_bytes, (uint64_t)utterance->audio_mtime_ns};
-        prints.texts = text_hash(manifest->speakers[utterance->speaker], text_hash(utterance->text, prints.texts));
-        prints.recordings = XXH3_64bits_withSeed(file, sizeof file, prints.recordings);
-    }
-    if (manifest == NULL)
-        prints.texts = prints.recordings;
-    else
-        prints.recipe = mx_plan_recipe_hash(dataset->plan);
-    return prints;
 }
 
 bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const char **id, enum mx_reject *reject)
@@ -428,6 +391,7 @@ int mx_dataset_load(struct mx_dataset_reader *reader, uint32_t index, struct mx_
         MX_TRY(mx_dataset_folder_load(reader, index, &record, &view));
     }
     MX_TRY(item_fill(reader, &record, &view, item));
+    if (dataset->contents != NULL) MX_TRY(mx_dataset_contents_note(dataset, row, record.payload_hash, view.id));
 out:
     return rc;
 }

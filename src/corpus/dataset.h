@@ -101,6 +101,9 @@ struct mx_dataset_prints {
     uint64_t texts, recordings, recipe;
 };
 struct mx_dataset_prints mx_dataset_prints(const struct mx_dataset *dataset);
+/* Of a folder, a hash of what all its recordings hold, as they were loaded; 0 until the last one that can be used was.
+ * A recording that later holds something else cannot be loaded: MX_ERR_DATA. */
+uint64_t mx_dataset_contents(struct mx_dataset *dataset);
 /* The first row from *row on that is not in the list, since it can be told without decoding that it cannot be used:
  * its id, and why. *row becomes the place after it; false: there is none. Begin with 0. */
 bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const char **id, enum mx_reject *reject);

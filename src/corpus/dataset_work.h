@@ -23,11 +23,12 @@ struct mx_dataset {
     int32_t *token_map;
     uint32_t language_map[MX_LANGUAGE_COUNT];
     double seconds_min, seconds_max; /* that the caller wants */
-    /* Protects the three below, from the end of opening on. It is a leaf. */
+    /* Protects the four below, from the end of opening on. It is a leaf. */
     pthread_mutex_t reject_lock;
-    uint8_t *rejects;  /* [rows]: enum mx_reject */
-    char **details;    /* [rows]: why, for folders without a finished cache; NULL: not known */
-    uint32_t rejected; /* rows that cannot be used, as far as is known, and bad lines of the manifest */
+    uint64_t *contents; /* [rows]: hash of what was loaded, 0: nothing so far; folders only */
+    uint8_t *rejects;   /* [rows]: enum mx_reject */
+    char **details;     /* [rows]: why, for folders without a finished cache; NULL: not known */
+    uint32_t rejected;  /* rows that cannot be used, as far as is known, and bad lines of the manifest */
     /* Folders only. */
     struct mx_manifest *manifest;
     struct mx_plan *plan;
@@ -51,6 +52,11 @@ void mx_dataset_rejects_close(struct mx_dataset *dataset);
 /* A row was loaded and is rejected; if that is news, it is said. Any thread. */
 void mx_dataset_reject_note(struct mx_dataset *dataset, uint32_t row, enum mx_reject reason, const char *id,
                             const char *detail);
+
+/* ---- contents (dataset_prints.c) ---- */
+
+/* A row was loaded. MX_ERR_DATA if it was something else the last time. Any thread. */
+int mx_dataset_contents_note(struct mx_dataset *dataset, uint32_t row, uint64_t contents, const char *id);
 
 /* ---- folders (dataset_folder.c) ---- */
 
