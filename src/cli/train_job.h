@@ -111,6 +111,8 @@ uint64_t mx_train_job_samples_bytes(const struct mx_train_job *job, const struct
 int mx_train_job_samples_open(struct mx_train_job *job);
 /* Speaks them into samples/step-N. What cannot be written is a warning. MX_ERR_INTERRUPTED when a signal comes. */
 int mx_train_job_samples(struct mx_train_job *job);
+/* Deletes those of the oldest evaluations, if there are more than the settings say. */
+void mx_train_job_samples_tidy(const struct mx_train_job *job);
 
 /* ---- train_voices.c ---- */
 /* Writes voices/ of a new run. Corpora of features have no sound: then there is nothing to write. */
