@@ -108,7 +108,7 @@ check "and no pictures then" test ! -e silent/samples/step-00000002/target.png
 
 # ---- a folder that cannot be written to is no reason to stop ----
 mkdir blocked
-touch blocked/tensorboard
+touch blocked/tensorboard blocked/myxtts.lock # a run that was begun there
 done_with train --train-data corpus --output blocked "${small[@]}" --steps 2
 check "a warning" grep -q "TensorBoard's file cannot be written" "$folder/stderr"
 check "and the rest" grep -q '</html>' blocked/report.html

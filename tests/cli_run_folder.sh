@@ -100,4 +100,41 @@ kill $holder
 wait $holder 2>/dev/null
 done_with train "${args[@]}" --output slow --steps 1
 
+# ---- it keeps what it is told to keep ----
+done_with train "${args[@]}" --output few --steps 12 --eval-every 2 --set training.keep_samples=2
+best=$(grep -o '"best":{"step":[0-9]*' few/run.json | grep -o '[0-9]*$')
+{
+    printf 'step-%08d\n' 10 12
+    [ -n "$best" ] && printf 'step-%08d\n' "$best"
+} | sort -u >wanted.txt
+check "samples of the last two evaluations, and of the best one" \
+    diff wanted.txt <(find few/samples -name 'step-*' -printf '%f\n' | sort)
+check "what is deleted is named" grep -q 'few/samples/step-00000004 is deleted: training.keep_samples' few/log.txt
+mkdir few/samples/step-00000001
+touch few/samples/step-00000001/mine.txt
+done_with train --resume few --steps 14
+check "files of others stay" test -e few/samples/step-00000001/mine.txt
+# Metrics of 4 GiB are looked through piece by piece: a file with a hole as large as that, in a memory of 2 GiB.
+cp few/metrics.jsonl metrics.txt
+truncate -s 4G few/metrics.jsonl
+(
+    ulimit -v 2097152 2>/dev/null || true
+    exec "$program" train --resume few --steps 15 >stdout 2>stderr </dev/null
+)
+code=$?
+check "a large metrics.jsonl: exit code $code" test $code -eq 0
+check "what was cut off is gone, the rest is there" test "$(grep -ac '"loss_z"' few/metrics.jsonl)" -eq 15
+check "nothing before it has changed" cmp metrics.txt <(head -c "$(stat -c %s metrics.txt)" few/metrics.jsonl)
+
+cp few/metrics.jsonl metrics.txt
+truncate -s 4G few/metrics.jsonl
+(
+    ulimit -v 2097152 2>/dev/null || true
+    exec "$program" report few --output large.html >stdout 2>stderr </dev/null
+)
+code=$?
+check "a report of a large metrics.jsonl: exit code $code" test $code -eq 0
+check "has all steps, and names the damage" grep -q '"damaged":1' large.html
+cp metrics.txt few/metrics.jsonl
+
 finish

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 // clang-format on
 
+#include <dirent.h>
 #include <math.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -239,7 +241,7 @@ static void a_file_is_read_back(void **state)
     uint8_t sound[44 + 600] = {'R', 'I', 'F', 'F', [24] = 0x22, 0x56, [32] = 2};
     bytes_write(png, picture, sizeof picture);
     bytes_write(wav, sound, sizeof sound);
-    assert_int_equal(mx_events_open(tensorboard, 0, &events), 0);
+    assert_int_equal(mx_events_open(tensorboard, 0, 0, &events), 0);
     char *const path = file_of(events);
     for (int64_t step = 1; step <= 3000; step++) {
         const struct mx_event_scalar scalars[] = {{"loss/total", 10.0 / (double)step}, {"speed/step_ms", 100}};
@@ -309,7 +311,7 @@ static void starts_have_files_of_their_own(void **state)
     char *paths[3];
     size_t bytes;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(mx_events_open(tensorboard, 500, &events), 0);
+        assert_int_equal(mx_events_open(tensorboard, 500, 0, &events), 0);
         paths[i] = file_of(events);
         mx_events_close(events);
         if (i > 0) assert_true(strcmp(paths[i - 1], paths[i]) < 0);
@@ -323,13 +325,74 @@ static void starts_have_files_of_their_own(void **state)
     for (int i = 0; i < 3; i++) mx_free(paths[i]);
 }
 
+/* Bytes of all files in the folder of events, and how many there are. */
+static uint64_t folder_bytes(int *count)
+{
+    uint64_t sum = 0;
+    struct stat status;
+    DIR *const list = opendir(tensorboard);
+    assert_non_null(list);
+    *count = 0;
+    for (const struct dirent *entry; (entry = readdir(list)) != NULL;) {
+        if (strncmp(entry->d_name, "events.", 7) != 0) continue;
+        assert_int_equal(fstatat(dirfd(list), entry->d_name, &status, 0), 0);
+        sum += (uint64_t)status.st_size;
+        ++*count;
+    }
+    closedir(list);
+    return sum;
+}
+
+/* With a limit the oldest files go, of this start and of earlier ones; the newest events stay, whole. */
+static void a_limit_holds(void **state)
+{
+    (void)state;
+    enum { LIMIT = 64 << 10, STEPS = 4000 };
+    struct mx_events *events;
+    struct event event;
+    const struct mx_event_scalar scalar = {"loss/total", 1};
+    int count;
+    size_t bytes;
+    char *const mine = mx_format("%s/notes.txt", tensorboard);
+    assert_int_equal(mx_events_open(tensorboard, 0, 0, &events), 0); /* an earlier start, without a limit */
+    char *const first = file_of(events);
+    for (int64_t step = 1; step <= STEPS; step++) mx_events_scalars(events, step, &scalar, 1);
+    mx_events_close(events);
+    bytes_write(mine, "mine", 4);
+    assert_true(folder_bytes(&count) > LIMIT);
+    assert_int_equal(mx_events_open(tensorboard, STEPS, LIMIT, &events), 0);
+    assert_int_not_equal(access(first, F_OK), 0);
+    for (int64_t step = STEPS + 1; step <= 2 * STEPS; step++) {
+        mx_events_scalars(events, step, &scalar, 1);
+        if (step % 100 == 0) mx_events_flush(events);
+        assert_true(folder_bytes(&count) <= LIMIT);
+    }
+    assert_true(count > 2 && count < 8);
+    mx_events_flush(events); /* another file may begin here */
+    mx_events_scalars(events, 2 * STEPS + 1, &scalar, 1);
+    mx_events_flush(events);
+    char *const last = file_of(events);
+    mx_events_close(events);
+    uint8_t *const data = file_load(last, &bytes);
+    const uint8_t *at = data;
+    int64_t step = 0;
+    while (event_next(&at, data + bytes, &event)) step = event.step > step ? event.step : step;
+    assert_true(at == data + bytes);
+    assert_int_equal(step, 2 * STEPS + 1);
+    assert_int_equal(access(mine, F_OK), 0);
+    mx_free(data);
+    mx_free(first);
+    mx_free(last);
+    mx_free(mine);
+}
+
 static void a_folder_that_cannot_be_made_is_refused(void **state)
 {
     (void)state;
     struct mx_events *events;
     char *const file = mx_format("%s/file", folder), *const below = mx_format("%s/file/tensorboard", folder);
     bytes_write(file, "x", 1);
-    assert_int_equal(mx_events_open(below, 0, &events), MX_ERR_IO);
+    assert_int_equal(mx_events_open(below, 0, 0, &events), MX_ERR_IO);
     assert_null(events);
     assert_non_null(strstr(mx_error_last()->hint, "--tensorboard off"));
     mx_error_clear();
@@ -351,7 +414,7 @@ static void a_full_disk_is_a_warning(void **state)
     FILE *const sink = open_memstream(&text, &length);
     assert_int_equal(mx_log_configure(&(struct mx_log_options){.stream = sink, .level = MX_LOG_WARN}), 0);
     signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(mx_events_open(tensorboard, 0, &events), 0);
+    assert_int_equal(mx_events_open(tensorboard, 0, 0, &events), 0);
     char *const path = file_of(events);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = before;
@@ -412,6 +475,7 @@ int main(void)
         cmocka_unit_test(records_byte_by_byte),
         cmocka_unit_test(a_file_is_read_back),
         cmocka_unit_test(starts_have_files_of_their_own),
+        cmocka_unit_test(a_limit_holds),
         cmocka_unit_test(a_folder_that_cannot_be_made_is_refused),
         cmocka_unit_test(a_full_disk_is_a_warning),
         cmocka_unit_test(memory_may_be_out),

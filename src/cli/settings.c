@@ -337,6 +337,11 @@ static const struct mx_config_field training_fields[] = {
         "need '--dashboard-token', which is never written down.")},
     {MX_CONFIG_BOOL(TRAINING, tensorboard, "true",
                     "Write TensorBoard's event files into tensorboard/ of the run folder.")},
+    {MX_CONFIG_INT(TRAINING, tensorboard_mb, 0, INT64_C(1) << 30, "1024", "MiB",
+                   "What tensorboard/ may take: when there is more, the oldest event files are deleted. 0: no limit.")},
+    {MX_CONFIG_INT(
+        TRAINING, keep_samples, 0, 1000000000, "100", "evaluations",
+        "Of how many evaluations samples/ keeps sounds and pictures: the newest, and the best one. 0: of all.")},
     {MX_CONFIG_ENUM(TRAINING, report, enum mx_settings_report, report_choices, "en",
                     "Language of report.html, the page that is written when training ends.")},
 };

@@ -80,6 +80,7 @@ struct mx_settings_training {
     double rank_timeout; /* seconds */
     bool batch_per_rank;
     bool tensorboard;
+    int64_t tensorboard_mb, keep_samples; /* 0: no limit */
     enum mx_settings_report report;
 };
 

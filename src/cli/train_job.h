@@ -145,6 +145,8 @@ int mx_train_job_samples_plan(const struct mx_train_job *job, const struct mx_tr
 int mx_train_job_samples_open(struct mx_train_job *job);
 /* Speaks them into samples/step-N. What cannot be written is a warning. MX_ERR_INTERRUPTED when a signal comes. */
 int mx_train_job_samples(struct mx_train_job *job);
+/* Deletes those of the oldest evaluations, if there are more than the settings say. */
+void mx_train_job_samples_tidy(const struct mx_train_job *job);
 
 /* ---- train_rejects.c ---- */
 /* Lists the rows that cannot be used, if there are more than the last time, and says why. MX_ERR_DATA when there are

@@ -196,8 +196,9 @@ static void samples_send(struct mx_train_observer *o)
 
 static void events_open(struct mx_train_observer *o)
 {
+    const uint64_t most = (uint64_t)o->job->settings.training.tensorboard_mb << 20;
     char *const folder = mx_format("%s/tensorboard", o->job->run);
-    if (folder == NULL || mx_events_open(folder, o->run.first_step, &o->events) < 0)
+    if (folder == NULL || mx_events_open(folder, o->run.first_step, most, &o->events) < 0)
         failure_tell(o, "TensorBoard's file");
     mx_free(folder);
     if (o->events == NULL) return;

@@ -69,6 +69,7 @@ static int evaluation_run(struct mx_train_job *job, bool *best)
     if (e->spoken < e->utterances) {
         mx_info("step %" PRId64 ": %" PRIu32 " of %" PRIu32 " would have become too long to be spoken", step,
                 e->utterances - e->spoken, e->utterances);
+        mx_train_job_samples_tidy(job);
         return 0;
     }
     if (isfinite(e->mel_db) && (!job->has_best || e->mel_db < job->best)) {
@@ -76,6 +77,7 @@ static int evaluation_run(struct mx_train_job *job, bool *best)
         job->best = e->mel_db;
         job->best_step = (uint64_t)step;
     }
+    mx_train_job_samples_tidy(job);
 out:
     return rc;
 }

@@ -19,6 +19,7 @@
 #include "corpus/audio.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
+#include "observe/keep.h"
 #include "speech/wav.h"
 
 #define PIXELS     4     /* of a mel band */
@@ -232,4 +233,12 @@ out:
     if (rc > 0) rc = 0; /* there was a warning */
     mx_free(folder);
     return rc;
+}
+
+void mx_train_job_samples_tidy(const struct mx_train_job *job)
+{
+    const int64_t most = job->settings.training.keep_samples;
+    char *const folder = most > 0 ? mx_format("%s/samples", job->run) : NULL;
+    if (folder != NULL) mx_keep_samples(folder, most, job->has_best ? (int64_t)job->best_step : -1);
+    mx_free(folder);
 }

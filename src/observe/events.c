@@ -19,13 +19,19 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "myxtts/error.h"
+#include "observe/keep.h"
 
-#define FILE_MAX ((size_t)64 << 20) /* of a picture or a sound */
-#define NAMES    100                /* starts within one second at the same step: nobody does that */
+#define FILE_MAX    ((size_t)64 << 20) /* of a picture or a sound */
+#define FILES_LEAST 4                  /* that share the limit: so much stays when the oldest goes */
+#define NAMES       100                /* starts within one second at the same step: nobody does that */
 
 struct mx_events {
     int file;
-    char *path;
+    char *folder, *path;
+    int64_t step;                /* of the newest event */
+    uint64_t most_bytes;         /* of all files; 0: no limit */
+    uint64_t file_bytes;         /* of this one … */
+    uint64_t others_bytes;       /* … and of those before it */
     struct mx_event_bytes bytes; /* whole records that are not in the file yet */
     uint64_t written_ns;         /* when the last ones were */
     bool warned;
@@ -57,18 +63,57 @@ static int file_make(struct mx_events *events, const char *folder, int64_t step)
                    "cannot make %s: %s", events->path, strerror(errno));
 }
 
-int mx_events_open(const char *folder, int64_t step, struct mx_events **out)
+static void warn(struct mx_events *events, const char *why)
+{
+    if (!events->warned)
+        mx_warn("%s cannot be written (%s): TensorBoard will not see all of this run; training goes on", events->path,
+                why);
+    events->warned = true;
+}
+
+/* The name of the file alone. */
+static const char *name_of(const struct mx_events *events)
+{
+    return events->path + strlen(events->folder) + 1;
+}
+
+/* Begins another file when this one has its share of the limit, and lets the oldest go when all together have more. */
+static void limit_keep(struct mx_events *events)
+{
+    if (events->most_bytes == 0 || events->file < 0) return;
+    if (events->file_bytes > events->most_bytes / FILES_LEAST) {
+        close(events->file);
+        events->file = -1;
+        events->others_bytes += events->file_bytes;
+        events->file_bytes = 0;
+        if (file_make(events, events->folder, events->step) < 0) {
+            warn(events, mx_error_last()->message);
+            mx_error_clear();
+            return;
+        }
+        mx_event_version(&events->bytes, now()); /* for the next flush */
+    }
+    if (events->others_bytes + events->file_bytes > events->most_bytes)
+        events->others_bytes = mx_keep_events(events->folder, name_of(events), events->most_bytes);
+}
+
+int mx_events_open(const char *folder, int64_t step, uint64_t most_bytes, struct mx_events **out)
 {
     int rc = 0;
     struct mx_events *events = mx_alloc(1, sizeof *events);
     *out = NULL;
     if (events == NULL) return MX_ERR_NO_MEMORY;
     events->file = -1;
+    events->step = step;
+    events->most_bytes = most_bytes;
+    events->folder = mx_strdup(folder);
+    if (events->folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     events->written_ns = mx_clock_ns();
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         MX_RAISE(MX_ERR_IO, "check the folder and its permissions, or train with '--tensorboard off'",
                  "cannot make the folder %s: %s", folder, strerror(errno));
     MX_TRY(file_make(events, folder, step));
+    if (most_bytes > 0) events->others_bytes = mx_keep_events(folder, name_of(events), most_bytes);
     /* All that a step needs, taken now; a picture or a sound may need more. */
     events->bytes.data = mx_alloc(2, MX_EVENTS_BYTES);
     if (events->bytes.data == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -90,20 +135,13 @@ void mx_events_close(struct mx_events *events)
     if (events->file >= 0) close(events->file);
     mx_event_bytes_release(&events->bytes);
     mx_free(events->path);
+    mx_free(events->folder);
     mx_free(events);
 }
 
 const char *mx_events_path(const struct mx_events *events)
 {
     return events->path;
-}
-
-static void warn(struct mx_events *events, const char *why)
-{
-    if (!events->warned)
-        mx_warn("%s cannot be written (%s): TensorBoard will not see all of this run; training goes on", events->path,
-                why);
-    events->warned = true;
 }
 
 /* Everything or nothing: what was written of records that did not fit is taken back, so that readers never meet half a
@@ -131,12 +169,15 @@ void mx_events_flush(struct mx_events *events)
         close(events->file); /* half a record is at its end: nothing may follow */
         events->file = -1;
     }
+    if (reason == 0) events->file_bytes += b->length;
     b->length = 0;
+    limit_keep(events);
 }
 
 /* After each event. */
-static void collect(struct mx_events *events)
+static void collect(struct mx_events *events, int64_t step)
 {
+    events->step = step;
     if (events->bytes.failure != 0) { /* the record is not there; the next ones may fit */
         warn(events, "out of memory");
         mx_error_clear();
@@ -153,14 +194,14 @@ void mx_events_scalars(struct mx_events *events, int64_t step, const struct mx_e
 {
     if (events == NULL) return;
     mx_event_scalars(&events->bytes, now(), step, scalars, count);
-    collect(events);
+    collect(events, step);
 }
 
 void mx_events_text(struct mx_events *events, int64_t step, const char *tag, const char *text)
 {
     if (events == NULL) return;
     mx_event_text(&events->bytes, now(), step, tag, text);
-    collect(events);
+    collect(events, step);
 }
 
 /* The bytes of a file of the run; NULL: it is not there, or cannot be read, which is worth one warning. */
@@ -189,7 +230,7 @@ void mx_events_png(struct mx_events *events, int64_t step, const char *tag, cons
     if (bytes >= 24) { /* signature, length, "IHDR", width, height */
         mx_event_image(&events->bytes, now(), step, tag, (int)number(data + 16, true), (int)number(data + 20, true),
                        data, bytes);
-        collect(events);
+        collect(events, step);
     }
     mx_free(data);
 }
@@ -203,7 +244,7 @@ void mx_events_wav(struct mx_events *events, int64_t step, const char *tag, cons
         const int frame = (unsigned char)data[32];
         mx_event_audio(&events->bytes, now(), step, tag, (int)number(data + 24, false),
                        (int64_t)(bytes - 44) / (frame > 0 ? frame : 1), data, bytes);
-        collect(events);
+        collect(events, step);
     }
     mx_free(data);
 }

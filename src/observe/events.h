@@ -5,6 +5,8 @@
  *
  *     RUN/tensorboard/events.out.tfevents.SECONDS.STEP.myxtts     one file for each start, in the order of their names
  *
+ * With a limit, a start has several files, each of at most a quarter of it, and the oldest are deleted (keep.h).
+ *
  * A file that goes on after step S tells readers to forget what earlier files have of later steps.
  *
  * Events are collected and written together, every MX_EVENTS_SECONDS and when there are many, so that a step costs a
@@ -26,8 +28,8 @@
 
 struct mx_events;
 
-/* Makes the folder and a new file that goes on after `step`. */
-int mx_events_open(const char *folder, int64_t step, struct mx_events **out);
+/* Makes the folder and a new file that goes on after `step`. `most_bytes`: of all files in the folder; 0: no limit. */
+int mx_events_open(const char *folder, int64_t step, uint64_t most_bytes, struct mx_events **out);
 void mx_events_close(struct mx_events *events); /* writes the rest; NULL is fine */
 void mx_events_flush(struct mx_events *events);
 

@@ -5,10 +5,14 @@
 #include "observe/page.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/catalogue.h"
@@ -18,8 +22,7 @@
 #include "observe/page_work.h"
 #include "observe/run.h"
 
-#define TEXT_MAX    ((size_t)4 << 20) /* of run.json and config.yaml */
-#define METRICS_MAX ((size_t)4 << 30)
+#define TEXT_MAX ((size_t)4 << 20) /* of run.json and config.yaml */
 
 /* RUN/NAME; *data stays NULL if there is no such file, or nothing in it can be used. */
 static int file_find(const char *run, const char *name, size_t limit, char **data, size_t *bytes)
@@ -33,6 +36,27 @@ static int file_find(const char *run, const char *name, size_t limit, char **dat
     if (rc != MX_ERR_NOT_FOUND) return rc;
     mx_error_clear();
     return 0;
+}
+
+/* metrics.jsonl, open; NULL if there is none. */
+static int metrics_open(const char *run, FILE **out)
+{
+    int rc = 0;
+    struct stat status;
+    char *const path = mx_format("%s/metrics.jsonl", run);
+    *out = NULL;
+    if (path == NULL) return MX_ERR_NO_MEMORY;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) goto out;
+    if (fd < 0) MX_RAISE(MX_ERR_IO, "check that it may be read", "cannot open %s: %s", path, strerror(errno));
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        MX_RAISE(MX_ERR_IO, "see what made it", "%s is not an ordinary file", path);
+    *out = fdopen(fd, "r");
+    if (*out == NULL) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory to read %s", path);
+out:
+    if (fd >= 0 && *out == NULL) close(fd);
+    mx_free(path);
+    return rc;
 }
 
 /* run.json is written whole, but somebody may have edited it: only real JSON reaches the page. */
@@ -89,9 +113,10 @@ static const char *no_script(enum mx_words language)
 static int data_put(const struct mx_page_options *options, struct mx_text *out)
 {
     int rc = 0;
-    char *metrics = NULL, *run = NULL, *config = NULL;
-    size_t metrics_bytes, run_bytes, config_bytes;
-    MX_TRY(file_find(options->run, "metrics.jsonl", METRICS_MAX, &metrics, &metrics_bytes));
+    FILE *metrics = NULL;
+    char *run = NULL, *config = NULL;
+    size_t run_bytes, config_bytes;
+    MX_TRY(metrics_open(options->run, &metrics));
     MX_TRY(file_find(options->run, MX_RUN_FILE, TEXT_MAX, &run, &run_bytes));
     MX_TRY(file_find(options->run, "config.yaml", TEXT_MAX, &config, &config_bytes));
     if (metrics == NULL && run == NULL)
@@ -110,12 +135,14 @@ static int data_put(const struct mx_page_options *options, struct mx_text *out)
         mx_json_bytes(out, "config", config, config_bytes);
     else
         mx_json_null(out, "config");
-    MX_TRY(mx_page_series(metrics != NULL ? metrics : "", metrics_bytes, out));
+    if (metrics == NULL) metrics = fopen("/dev/null", "re"); /* no lines */
+    if (metrics == NULL) MX_RAISE(MX_ERR_IO, NULL, "cannot open /dev/null: %s", strerror(errno));
+    MX_TRY(mx_page_series(metrics, out));
     MX_TRY(mx_page_media(options->run, out));
     mx_text_append(out, "}");
     rc = out->failure;
 out:
-    mx_free(metrics);
+    if (metrics != NULL) fclose(metrics);
     mx_free(run);
     mx_free(config);
     return rc;

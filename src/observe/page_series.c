@@ -2,7 +2,7 @@
  *
  * metrics.jsonl as the page wants it, see page.h: arrays of at most MX_PAGE_POINTS values, whatever the length of the
  * run. The lines are read by a scanner of their own, since a run may have a hundred thousand of them and the live page
- * reads them while training goes on: it takes no memory for a line and looks at every byte once.
+ * reads them while training goes on: it takes no memory for a line, and the file never lies in memory as a whole.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -14,6 +14,8 @@
 #include "observe/page.h"
 #include "observe/page_work.h"
 
+#define LINE_MAX_BYTES  ((size_t)64 << 10) /* longer lines are damaged */
+#define OWNER_BYTES     64                 /* of memory that grows: names of ours */
 #define EVALUATIONS_MAX 400
 #define LEAKS_MAX       20
 #define TOKEN_BYTES     40 /* of a number, with its zero */
@@ -142,6 +144,60 @@ static const struct {
 };
 #define COLUMN_COUNT (sizeof columns / sizeof columns[0])
 
+/* ---- lines, piece by piece ---- */
+
+/* The file may be larger than the memory, and it may grow meanwhile. */
+struct lines {
+    FILE *file;
+    size_t at, used; /* of the block: where the next line begins, and where what was read ends */
+    bool skipping;   /* the beginning of a line that is too long was dropped */
+    bool over;
+    char block[LINE_MAX_BYTES];
+};
+
+struct line {
+    const char *text, *end; /* of one that is too long: nothing is left */
+    bool whole;             /* false: the last one, which has no end yet */
+};
+
+static void lines_begin(struct lines *l, FILE *file)
+{
+    rewind(file);
+    l->file = file;
+    l->at = l->used = 0;
+    l->skipping = l->over = false;
+}
+
+static bool lines_next(struct lines *l, struct line *out)
+{
+    for (;;) {
+        const char *const newline = memchr(l->block + l->at, '\n', l->used - l->at);
+        if (newline != NULL) {
+            *out = (struct line){l->block + l->at, l->skipping ? l->block + l->at : newline, true};
+            l->at = (size_t)(newline - l->block) + 1;
+            l->skipping = false;
+            return true;
+        }
+        l->used -= l->at;
+        memmove(l->block, l->block + l->at, l->used);
+        l->at = 0;
+        if (l->over) {
+            *out = (struct line){l->block, l->block, false};
+            const bool more = l->used > 0 || l->skipping;
+            l->used = 0;
+            l->skipping = false;
+            return more;
+        }
+        if (l->used == sizeof l->block) {
+            l->skipping = true;
+            l->used = 0;
+        }
+        const size_t got = fread(l->block + l->used, 1, sizeof l->block - l->used, l->file);
+        l->used += got;
+        l->over = got == 0;
+    }
+}
+
 /* What the lines become. */
 struct series {
     size_t per, points;          /* steps of a point; points that are begun */
@@ -180,9 +236,16 @@ static bool step_plain(double step)
 
 struct leak {
     int64_t step;
-    struct pair owner;
+    char owner[OWNER_BYTES];
+    size_t owner_bytes;
     double bytes;
 };
+
+static void owner_keep(struct leak *leak, const struct pair *pair)
+{
+    leak->owner_bytes = pair->value_bytes < sizeof leak->owner ? pair->value_bytes : 0;
+    memcpy(leak->owner, pair->value, leak->owner_bytes);
+}
 
 /* One line: a step goes into the series, evaluations are only counted here. False: it cannot be read. */
 static bool line_read(struct series *s, const char *line, const char *end, struct leak *leak)
@@ -197,7 +260,7 @@ static bool line_read(struct series *s, const char *line, const char *end, struc
     size_t guess = 0; /* the keys stand in the order of the table, mostly */
     while (good && pair_next(&at, end, &pair)) {
         if (key_is(&pair, "evaluation")) evaluation = true;
-        if (key_is(&pair, "leak")) leak->owner = pair;
+        if (key_is(&pair, "leak")) owner_keep(leak, &pair);
         if (key_is(&pair, "leak_bytes")) leak->bytes = value_of(&pair, &good);
         for (size_t i = 0; i < COLUMN_COUNT; i++) {
             const size_t c = (guess + i) % COLUMN_COUNT;
@@ -289,53 +352,63 @@ static bool chosen(size_t index, size_t all, size_t most)
     return all <= most || (index + 1) * most / all > index * most / all;
 }
 
-static void evaluations_put(const char *metrics, size_t bytes, size_t all, struct mx_text *out)
+/* Of the first `lines` lines. */
+static void evaluations_put(struct lines *source, FILE *metrics, size_t lines, size_t all, struct mx_text *out)
 {
     static const char word[] = ",\"evaluation\":{";
     size_t index = 0;
+    struct line line;
     mx_json_begin(out, "evaluations", '[');
-    for (const char *line = metrics, *const end = metrics + bytes, *stop; line < end; line = stop + 1) {
-        stop = memchr(line, '\n', (size_t)(end - line));
-        if (stop == NULL) break;
-        if (memmem(line, (size_t)(stop - line), word, sizeof word - 1) == NULL) continue;
-        if (chosen(index++, all, EVALUATIONS_MAX)) evaluation_put(line, stop, out);
+    lines_begin(source, metrics);
+    for (size_t i = 0; i < lines && lines_next(source, &line) && line.whole; i++) {
+        if (memmem(line.text, (size_t)(line.end - line.text), word, sizeof word - 1) == NULL) continue;
+        if (chosen(index++, all, EVALUATIONS_MAX)) evaluation_put(line.text, line.end, out);
     }
     mx_json_end(out, ']');
 }
 
-int mx_page_series(const char *metrics, size_t bytes, struct mx_text *out)
+static void leaks_put(const struct leak *leaks, size_t count, struct mx_text *out)
 {
-    int rc = 0;
-    struct series s = {.per = 1};
-    struct leak leaks[LEAKS_MAX], leak;
-    size_t lines = 0, leak_count = 0;
-    for (size_t i = 0; i < bytes; i++) lines += metrics[i] == '\n';
-    s.per = lines <= MX_PAGE_POINTS ? 1 : (lines + MX_PAGE_POINTS - 1) / MX_PAGE_POINTS;
-    s.values = mx_alloc(COLUMN_COUNT * MX_PAGE_POINTS, sizeof *s.values);
-    s.counts = mx_alloc(COLUMN_COUNT * MX_PAGE_POINTS, sizeof *s.counts);
-    if (s.values == NULL || s.counts == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    for (const char *line = metrics, *const end = metrics + bytes, *stop; line < end; line = stop + 1) {
-        stop = memchr(line, '\n', (size_t)(end - line));
-        if (stop == NULL || !line_read(&s, line, stop, &leak))
-            s.damaged++;
-        else if (leak.owner.value_bytes > 0 && leak_count < LEAKS_MAX)
-            leaks[leak_count++] = leak;
-        if (stop == NULL) break;
-    }
-    series_put(&s, out);
-    evaluations_put(metrics, bytes, s.evaluations, out);
     mx_json_begin(out, "leaks", '[');
-    for (size_t i = 0; i < leak_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         mx_json_begin(out, NULL, '{');
         mx_json_count(out, "step", leaks[i].step);
-        mx_json_bytes(out, "owner", leaks[i].owner.value, leaks[i].owner.value_bytes);
+        mx_json_bytes(out, "owner", leaks[i].owner, leaks[i].owner_bytes);
         mx_json_number(out, "bytes", leaks[i].bytes);
         mx_json_end(out, '}');
     }
     mx_json_end(out, ']');
+}
+
+int mx_page_series(FILE *metrics, struct mx_text *out)
+{
+    int rc = 0;
+    struct series s = {.per = 1};
+    struct leak leaks[LEAKS_MAX], leak;
+    struct line line;
+    size_t lines = 0, leak_count = 0;
+    struct lines *const source = mx_alloc(1, sizeof *source);
+    s.values = mx_alloc(COLUMN_COUNT * MX_PAGE_POINTS, sizeof *s.values);
+    s.counts = mx_alloc(COLUMN_COUNT * MX_PAGE_POINTS, sizeof *s.counts);
+    if (source == NULL || s.values == NULL || s.counts == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    lines_begin(source, metrics);
+    while (lines_next(source, &line)) lines += line.whole;
+    s.per = lines <= MX_PAGE_POINTS ? 1 : (lines + MX_PAGE_POINTS - 1) / MX_PAGE_POINTS;
+    lines_begin(source, metrics);
+    for (size_t i = 0; i <= lines && lines_next(source, &line); i++) {
+        if (i == lines && line.whole) break; /* it has grown meanwhile */
+        if (!line.whole || !line_read(&s, line.text, line.end, &leak))
+            s.damaged++;
+        else if (leak.owner_bytes > 0 && leak_count < LEAKS_MAX)
+            leaks[leak_count++] = leak;
+    }
+    series_put(&s, out);
+    evaluations_put(source, metrics, lines, s.evaluations, out);
+    leaks_put(leaks, leak_count, out);
     mx_json_count(out, "damaged", (int64_t)s.damaged);
     rc = out->failure;
 out:
+    mx_free(source);
     mx_free(s.values);
     mx_free(s.counts);
     return rc;

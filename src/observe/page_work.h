@@ -5,10 +5,13 @@
 #ifndef MX_OBSERVE_PAGE_WORK_H
 #define MX_OBSERVE_PAGE_WORK_H
 
+#include <stdio.h>
+
 #include "base/text.h"
 
-/* page_series.c: "series", "per", "evaluations", "leaks" and "damaged" of page.h from the text of metrics.jsonl. */
-int mx_page_series(const char *metrics, size_t bytes, struct mx_text *out);
+/* page_series.c: "series", "per", "evaluations", "leaks" and "damaged" of page.h from metrics.jsonl, which is read
+ * from its beginning, three times, piece by piece. */
+int mx_page_series(FILE *metrics, struct mx_text *out);
 
 /* page_media.c: "pictures", "sounds" and "recordings" from the folder samples/ of the run. */
 int mx_page_media(const char *run, struct mx_text *out);
