@@ -5,7 +5,7 @@
  * that GPUs get as well. A pattern as the only argument chooses tests; MYXTTS_TEST_TINY takes a few tiny cases instead,
  * for checkers that are slow (make oclgrind).
  *
- * The bound is that of the CPU backend's own test: op_bound(op) · max(1, largest |exact| of the output); the two
+ * The bound is that of the CPU backend's own test: op_bound(case) · max(1, largest |exact| of the output); the two
  * backends may differ by twice that. op_case_run itself refuses any write outside the outputs. Skipped where OpenCL has
  * no device.
  */
