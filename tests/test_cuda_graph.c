@@ -17,8 +17,8 @@
 #include "myxtts/ops.h"
 #include "support/cuda.h"
 #include "support/model_rig.h"
+#include "support/rounding.h"
 
-#include <math.h>
 #include <string.h>
 
 #define STEPS      10
@@ -213,54 +213,91 @@ static struct mx_model_losses teach_recorded(struct rig *rig, struct mx_graph **
                               rig->batch.frames.rows);
 }
 
-/* The losses of a small model over some steps, from the same parameters, with dropout; each step has other sequences
- * than the one before, so that sizes change. The rig closes the device. */
-static void losses_of(struct op_cpu opened, bool recorded, double *out)
-{
+/* A small model with dropout; each step has other sequences than the one before, so that sizes change. */
+struct runner {
     struct rig rig;
     struct utterance utterances[UTTERANCES];
-    struct mx_graph *graph = NULL;
-    struct mx_model_config config = rig_config();
+    struct mx_graph *graph;
     void *losses;
+};
+
+/* The rig closes the device. */
+static void runner_open(struct runner *runner, struct op_cpu opened)
+{
+    struct mx_model_config config = rig_config();
     config.dropout = 0.1f;
-    rig_open_on(&rig, opened, &config, MX_MODEL_TRAIN, true);
-    assert_int_equal(mx_host_alloc(rig.cpu.device, "losses", sizeof rig.losses, &losses), 0);
-    for (int i = 0; i < UTTERANCES; i++) utterance_make(&utterances[i], &config, (uint64_t)i, i % 2, 0.1f);
-    for (int step = 0; step < STEPS; step++) {
-        rig_load(&rig, utterances + step % 3, UTTERANCES - step % 3);
-        out[step] = recorded ? teach_recorded(&rig, &graph, losses, (uint64_t)step).total
-                             : rig_teach(&rig, (uint64_t)step).total;
-        rig_update(&rig, 2e-3f);
-    }
-    for (int i = 0; i < UTTERANCES; i++) utterance_release(&utterances[i]);
-    assert_int_equal(mx_stream_sync(rig.stream), 0);
-    mx_graph_release(graph);
-    mx_host_release(rig.cpu.device, losses);
-    rig_close(&rig);
+    runner->graph = NULL;
+    rig_open_on(&runner->rig, opened, &config, MX_MODEL_TRAIN, true);
+    assert_int_equal(mx_host_alloc(runner->rig.cpu.device, "losses", sizeof runner->rig.losses, &runner->losses), 0);
+    for (int i = 0; i < UTTERANCES; i++) utterance_make(&runner->utterances[i], &config, (uint64_t)i, i % 2, 0.1f);
 }
 
+static void runner_load(struct runner *runner, int step)
+{
+    rig_load(&runner->rig, runner->utterances + step % 3, UTTERANCES - step % 3);
+}
+
+static void runner_close(struct runner *runner)
+{
+    for (int i = 0; i < UTTERANCES; i++) utterance_release(&runner->utterances[i]);
+    assert_int_equal(mx_stream_sync(runner->rig.stream), 0);
+    mx_graph_release(runner->graph);
+    mx_host_release(runner->rig.cpu.device, runner->losses);
+    rig_close(&runner->rig);
+}
+
+static struct op_cpu cuda_device(void)
+{
+    struct cuda_pair pair;
+    assert_int_equal(cuda_open(&pair, 1), 0);
+    return (struct op_cpu){.registry = pair.registry, .device = pair.devices[0]};
+}
+
+static void losses_of(bool recorded, double *out)
+{
+    struct runner runner;
+    runner_open(&runner, cuda_device());
+    for (int step = 0; step < STEPS; step++) {
+        runner_load(&runner, step);
+        out[step] = recorded ? teach_recorded(&runner.rig, &runner.graph, runner.losses, (uint64_t)step).total
+                             : rig_teach(&runner.rig, (uint64_t)step).total;
+        rig_update(&runner.rig, 2e-3f);
+    }
+    runner_close(&runner);
+}
+
+/* Recorded steps are those that are submitted, bit for bit, and these in every state what the CPU finds there, within
+ * what rounding does (support/rounding.h). */
 static void test_training(void **state)
 {
     (void)state;
     struct op_cpu cpu;
-    struct cuda_pair pair;
-    double here[STEPS], there[STEPS], recorded[STEPS];
+    struct runner here, there;
+    struct rounding_seen seen = {.sharpness = 0.01};
+    double submitted[STEPS], recorded[STEPS];
     const struct cuda_double *const cuda = cuda_double_use("");
     assert_int_equal(op_cpu_open(&cpu, 1, 0), 0);
-    losses_of(cpu, false, here);
-    assert_int_equal(cuda_open(&pair, 1), 0);
-    losses_of((struct op_cpu){.registry = pair.registry, .device = pair.devices[0]}, false, there);
-    cuda_assert_clean(cuda);
-    assert_int_equal(cuda_open(&pair, 1), 0);
-    losses_of((struct op_cpu){.registry = pair.registry, .device = pair.devices[0]}, true, recorded);
-    cuda_assert_clean(cuda);
-    assert_true(here[STEPS - 1] < here[0]); /* it learns */
-    for (int i = 0; i < STEPS; i++) {
-        if (fabs(there[i] - here[i]) > 1e-3 * fabs(here[i]))
-            fail_msg("step %d: the loss is %.7g on the CPU and %.7g on CUDA", i, here[i], there[i]);
-        if (memcmp(&there[i], &recorded[i], sizeof there[i]) != 0)
-            fail_msg("step %d: the loss is %.17g submitted and %.17g recorded", i, there[i], recorded[i]);
+    runner_open(&here, cpu);
+    runner_open(&there, cuda_device());
+    for (int step = 0; step < STEPS; step++) {
+        runner_load(&here, step);
+        runner_load(&there, step);
+        rounding_compare(&here.rig, &there.rig, (uint64_t)step, rounding_share(rounding_terms(&here.rig), ROUNDING_F32),
+                         &seen);
+        rig_update(&here.rig, 2e-3f);
     }
+    rounding_require(&seen);
+    runner_close(&here);
+    runner_close(&there);
+    cuda_assert_clean(cuda);
+    losses_of(false, submitted);
+    cuda_assert_clean(cuda);
+    losses_of(true, recorded);
+    cuda_assert_clean(cuda);
+    assert_true(submitted[STEPS - 1] < submitted[0]); /* it learns */
+    for (int i = 0; i < STEPS; i++)
+        if (memcmp(&submitted[i], &recorded[i], sizeof recorded[i]) != 0)
+            fail_msg("step %d: the loss is %.17g submitted and %.17g recorded", i, submitted[i], recorded[i]);
     assert_int_equal(cuda->get("graph_launches"), STEPS);
 }
 

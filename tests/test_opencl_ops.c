@@ -5,7 +5,7 @@
  * that GPUs get as well. A pattern as the only argument chooses tests; MYXTTS_TEST_TINY takes a few tiny cases instead,
  * for checkers that are slow (make oclgrind).
  *
- * The bound is that of the CPU backend's own test: op_bound(op) · max(1, largest |exact| of the output); the two
+ * The bound is that of the CPU backend's own test: op_bound(case) · max(1, largest |exact| of the output); the two
  * backends may differ by twice that. op_case_run itself refuses any write outside the outputs. Skipped where OpenCL has
  * no device.
  */
@@ -158,7 +158,11 @@ static void products_in_pieces(void **state)
         float *const here = mx_alloc((size_t)count, 4), *const there = mx_alloc((size_t)count, 4);
         product_run(pair->cpu.device, cases[i].size, cases[i].transpose, here);
         product_run(pair->own.devices[0], cases[i].size, cases[i].transpose, there);
-        const double bound = 2e-6 * sqrt((double)cases[i].size[2]);
+        /* Products of two numbers up to 1/2 deviate by 1/12, their sums by √k/12; each of k roundings errs by up to
+         * 2^-24 of that, k of them by √k (6 deviations, see ops/bound.c), on either side; and what is added there is
+         * below 1. */
+        const double terms = (double)cases[i].size[2];
+        const double bound = 2 * 0x1p-24 * (16 + 6 * sqrt(terms) * fmax(1, sqrt(terms) / 12));
         for (int64_t k = 0; k < count; k++) {
             if (!(fabs((double)here[k] - (double)there[k]) <= bound))
                 fail_msg("product %zu: element %lld is %.7g and %.7g", i, (long long)k, (double)here[k],

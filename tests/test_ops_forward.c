@@ -3,7 +3,7 @@
  * Every operation against its double-precision reference, over random shapes and options; and the corners that random
  * numbers do not reach.
  *
- * The bound is op_bound(op) · max(1, largest |exact| of the output); the cases are scaled so that outputs are
+ * The bound is op_bound(case) · max(1, largest |exact| of the output); the cases are scaled so that outputs are
  * about 1. op_case_run itself refuses any write outside the outputs.
  */
 #include <math.h>

@@ -155,12 +155,12 @@ const char *op_result_differs(const struct op_case *c, const struct op_result *a
  * all rows do not count. */
 const char *op_result_sequence_differs(const struct op_case *ca, const struct op_result *a, int sa,
                                        const struct op_case *cb, const struct op_result *b, int sb);
-/* NULL if a and b are within the operation's bound (op_bound) of each other. */
+/* NULL if a and b are within the case's bound (op_bound) of each other. */
 const char *op_result_far(const struct op_case *c, const struct op_result *a, const struct op_result *b);
 
 /* The largest |device - exact| allowed, as a fraction of max(1, largest |exact| of the output). Inputs are
- * scaled so that outputs are about 1. 0: must be the nearest float. */
-double op_bound(enum mx_op op);
+ * scaled so that outputs are about 1. 0: must be the nearest float. Derived in bound.c. */
+double op_bound(const struct op_case *c);
 
 /* ---- parts (parts.c): cmocka fails the test where they differ; how many sequences were compared ---- */
 

@@ -97,7 +97,7 @@ const char *reference_far(const struct op_case *c, const struct op_result *resul
         for (int64_t i = 0; i < output->count; i++)
             if (isfinite(exact[i]) && fabs(exact[i]) > scale) scale = fabs(exact[i]);
         for (int64_t i = 0; i < output->count && !far && !storage->scratch; i++) {
-            if (value_fits(storage, output, i, exact[i], slack * op_bound(c->op) * scale)) continue;
+            if (value_fits(storage, output, i, exact[i], slack * op_bound(c) * scale)) continue;
             snprintf(text, sizeof text, "%s seed %llu: '%s' element %lld of %lld is %.9g, should be %.9g (scale %.3g)",
                      mx_op_name(c->op), (unsigned long long)c->seed, output->name, (long long)i,
                      (long long)output->count, (double)output->values[i], exact[i], scale);

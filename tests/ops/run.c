@@ -265,45 +265,13 @@ const char *op_result_far(const struct op_case *c, const struct op_result *a, co
             if (isnan(u) && isnan(v)) continue;
             const double step = c->storages[x->storage].type == OP_BF16 ? 0x1p-7 * fmax(fabs(u), fabs(v)) : 0;
             /* Both may err, in both directions; and of two bf16 numbers each may be the nearest. */
-            if (u == v || fabs(u - v) <= 2 * op_bound(c->op) * scale + step) continue;
+            if (u == v || fabs(u - v) <= 2 * op_bound(c) * scale + step) continue;
             snprintf(difference, sizeof difference, "%s seed %llu: '%s' element %lld is %.9g and %.9g",
                      mx_op_name(c->op), (unsigned long long)c->seed, x->name, (long long)k, u, v);
             return difference;
         }
     }
     return NULL;
-}
-
-double op_bound(enum mx_op op)
-{
-    switch (op) {
-    case MX_OP_durations_scan:
-    case MX_OP_fill:
-    case MX_OP_scale:
-    case MX_OP_cast:
-    case MX_OP_mask:
-        return 0; /* one rounding, or none */
-    case MX_OP_embedding:
-    case MX_OP_activation:
-    case MX_OP_activation_grad:
-    case MX_OP_residual_add:
-    case MX_OP_dropout:
-    case MX_OP_rotary:
-    case MX_OP_rotary_table:
-    case MX_OP_noise:
-    case MX_OP_griffin_step:
-        return 1e-6; /* a few roundings */
-    case MX_OP_layer_norm:
-    case MX_OP_expand:
-    case MX_OP_segment_mean:
-    case MX_OP_segment_mean_grad:
-    case MX_OP_loss:
-    case MX_OP_grad_norm:
-    case MX_OP_adamw:
-        return 4e-6;
-    default:
-        return 2e-5; /* long sums */
-    }
 }
 
 /* ---- devices ---- */
