@@ -383,7 +383,8 @@ const struct mx_command mx_command_train = {
             .description =
                 "Learns to speak as the recordings of a corpus do. The run folder gets the settings (config.yaml), "
                 "log.txt, metrics.jsonl with one object a step, run.json, checkpoints/, samples/, tensorboard/, and at "
-                "the end report.html ('myxtts report' makes it anew at any time).\nCtrl-C or SIGTERM ends it after "
+                "the end report.html ('myxtts report' makes it anew at any time).\nCtrl-C, SIGTERM or SIGHUP ends it "
+                "after "
                 "the step that is under way, saved, with exit code 4; '--resume' then goes on as if nothing had "
                 "happened, bit for bit. A step whose loss or gradient is not finite never reaches the weights.",
             MX_PAGE_EXAMPLES(examples),
