@@ -425,7 +425,7 @@ static void lost_run(const struct cuda_double *cuda, const char *what, long valu
     if (!strstr(mx_error_last()->message, "the device is lost")) fail_msg("%s", mx_error_last()->message);
     assert_non_null(strstr(mx_error_last()->hint, "dmesg"));
     assert_null(strstr(mx_error_last()->hint, "checkpoint")); /* whether there is one, a device cannot know */
-    assert_int_equal(mx_fill(stream, &fill), MX_ERR_DEVICE); /* it stays */
+    assert_int_equal(mx_fill(stream, &fill), MX_ERR_DEVICE);  /* it stays */
     /* The other device goes on. */
     assert_int_equal(mx_fill(other, &(struct mx_fill_args){.x = mx_slice_at(fine, 0), .count = 1024, .value = 1}), 0);
     assert_int_equal(mx_stream_sync(other), 0);

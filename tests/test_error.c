@@ -71,8 +71,8 @@ static void test_one_line_cut_between_characters(void **state)
     assert_string_equal(mx_error_last()->message, "x y z [2J");
     assert_string_equal(mx_error_last()->hint, "a b");
 
-    /* 511 bytes fit; characters of two bytes after one byte would end at 511 exactly, after none at 512. A hint has more
-     * room. */
+    /* 511 bytes fit; characters of two bytes after one byte would end at 511 exactly, after none at 512. A hint has
+     * more room. */
     char text[2 * MX_ERROR_HINT_BYTES];
     for (size_t i = 0; i + 2 < sizeof text; i += 2) memcpy(text + i, "\xd8\xb3", 3);
     MX_FAIL(MX_ERR_DATA, text, "%s", text);

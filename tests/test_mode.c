@@ -275,7 +275,8 @@ static void test_contradictions(void **state)
     struct mx_mode_request r = request();
     machine_set(0, 0, 0, 4);
     r.data_gpu = 0;
-    refused(r, MX_ERR_USAGE, "❌ Multi-GPU Mode needs a data and a model device: '--data-gpu 0' names one, '--model-gpu'",
+    refused(r, MX_ERR_USAGE,
+            "❌ Multi-GPU Mode needs a data and a model device: '--data-gpu 0' names one, '--model-gpu'",
             "'myxtts train --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1'");
     r = request();
     r.model_gpu = 1;
