@@ -29,7 +29,7 @@ int mx_train_job_failed(const struct mx_train_job *job, int code)
     struct mx_text hint = {0};
     bool saved = false;
     const struct mx_error failure = *mx_error_last();
-    if (job->run == NULL || job->trainer == NULL || code == MX_ERR_INTERRUPTED) goto out;
+    if (job->run == NULL || job->metrics == NULL || code == MX_ERR_INTERRUPTED) goto out;
     mx_text_append(&hint, "%s%s", failure.hint, failure.hint[0] != '\0' ? "; " : "");
     if (mx_train_folder_saved(job->run, &saved) == 0 && saved) {
         mx_text_append(&hint, "the last checkpoint is good: 'myxtts train --resume ");
