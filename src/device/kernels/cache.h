@@ -24,8 +24,8 @@
 #define MX_KERNEL_PATH_BYTES   1024
 #define MX_KERNEL_BINARY_BYTES ((size_t)256 << 20) /* the most of one file */
 
-/* The path for kernels that follow from the source and `texts`, the folder made if need be (0700); false if there is none,
- * or if others could put something into it. */
+/* The path for kernels that follow from the source and `texts`, the folder made if need be (0700); false if there is
+ * none, or if others could put something into it. */
 bool mx_kernel_cache_path(const char *const *texts, int count, const char *suffix, char out[MX_KERNEL_PATH_BYTES]);
 /* Whether the file is there. */
 bool mx_kernel_cache_read(const char *path, char **data, size_t *bytes);
