@@ -90,7 +90,7 @@ struct mx_trainer {
     void (*evaluation_tell)(void *context, double done); /* NULL: nobody is told */
     void *evaluation_context;
     const atomic_bool *evaluation_stop; /* NULL: none */
-    double *counts; /* of a group: [mx_step_counts_size] */
+    double *counts;                     /* of a group: [mx_step_counts_size] */
 };
 
 /* What evaluations need besides the trainer's batch: evaluate.c. */
