@@ -271,7 +271,9 @@ static void gradients_where_none_belong(void **state)
     rig_close(&rig);
 }
 
-/* Two micro-batches that know the size of the whole add up to its gradient, within rounding. */
+/* Two micro-batches that know the size of the whole add up to its gradient. A row is the same to the bit in any batch,
+ * so only sums over rows differ, by the order of their terms: a random walk of as many roundings as there are frames,
+ * of which six deviations are allowed (see ops/bound.c). */
 static void micro_batches_add_up(void **state)
 {
     (void)state;
@@ -291,6 +293,7 @@ static void micro_batches_add_up(void **state)
                          0);
         assert_int_equal(mx_stream_sync(rig->stream), 0);
     }
+    const double bound = 6 * sqrt((double)frames) * 0x1p-24;
     float *sum = rig_download(rig, rig_gradients(rig), rig->table->floats);
     for (int i = 0; i < rig->table->count; i++) {
         const struct mx_parameter *p = &rig->table->entries[i];
@@ -300,7 +303,11 @@ static void micro_batches_add_up(void **state)
             if (size > largest) largest = size;
             if (!(apart <= off)) off = apart;
         }
+<<<<<<< HEAD
         if (!(off <= 1e-5 * largest + 1e-8)) fail_msg("%s: off by %g of %g", p->name, off, largest);
+=======
+        if (off > bound * largest) fail_msg("%s: off by %g of %g", p->name, off, largest);
+>>>>>>> bounds
     }
     mx_free(sum);
     grad_close(&g);

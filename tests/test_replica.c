@@ -301,13 +301,16 @@ static void test_parts_add_up_to_the_whole(void **state)
             for (int32_t i = 0; i < count; i++) assert_int_equal(twin->utterances[i], 100 + at + i);
             run(first, to, all);
             run(second, twin, all);
+            /* Rows are the same to the bit in any batch; sums over them differ by a random walk of as many roundings as
+             * there are frames, of which six deviations are allowed (see ops/bound.c). */
+            const double bound = 6 * sqrt((double)room.frames) * 0x1p-24;
             assert_int_equal(mx_replica_add(first, second), 0);
             assert_int_equal(mx_replica_add(second, first), 0);
             assert_int_equal(mx_stream_sync(first->stream), 0);
             assert_int_equal(mx_stream_sync(second->stream), 0);
-            assert_true(apart(host_of(whole->gradients), host_of(first->gradients), half) < 1e-5);
-            assert_true(apart(host_of(whole->gradients) + half, host_of(second->gradients) + half, floats - half) <
-                        1e-5);
+            assert_true(apart(host_of(whole->gradients), host_of(first->gradients), half) <= bound);
+            assert_true(apart(host_of(whole->gradients) + half, host_of(second->gradients) + half, floats - half) <=
+                        bound);
             /* The losses of each sequence are what they are alone. */
             for (int32_t s = 0; s < SEQUENCES; s++) {
                 const bool other = s >= at && s < at + count;

@@ -206,9 +206,12 @@ static void test_accumulation_equals_the_large_batch(void **state)
     assert_int_equal(large.utterances, 12);
     assert_int_equal(split.utterances, 12);
     assert_int_equal(mx_trainer_state(trainer)->passes, 4);
+    /* A row is the same to the bit in any batch, so only sums over all rows differ, by the order of their terms: a
+     * random walk of as many roundings as there are frames, of which six deviations are allowed (see ops/bound.c). */
+    const double bound = 6 * sqrt((double)large.frames) * 0x1p-24;
     for (int k = 0; k < MX_MODEL_LOSSES; k++)
-        assert_true(fabs(large.losses.values[k] - split.losses.values[k]) < 1e-5 * (1 + large.losses.values[k]));
-    assert_true(fabs(large.grad_norm - split.grad_norm) < 1e-4 * large.grad_norm);
+        assert_true(fabs(large.losses.values[k] - split.losses.values[k]) <= bound * large.losses.values[k]);
+    assert_true(fabs(large.grad_norm - split.grad_norm) <= bound * large.grad_norm);
     /* The first moment is the gradient by a factor. */
     double off = 0, size = 0;
     for (size_t i = 0; i < floats; i++) {
@@ -216,7 +219,7 @@ static void test_accumulation_equals_the_large_batch(void **state)
         off += d * d;
         size += (double)a.moment1[i] * (double)a.moment1[i];
     }
-    assert_true(size > 0 && sqrt(off / size) < 1e-4);
+    if (!(size > 0 && sqrt(off / size) <= bound)) fail_msg("off by %g, allowed %g", sqrt(off / size), bound);
     mx_trainer_destroy(trainer);
     mx_free(a.weights);
     mx_free(b.weights);
