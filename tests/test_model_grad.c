@@ -303,11 +303,7 @@ static void micro_batches_add_up(void **state)
             if (size > largest) largest = size;
             if (!(apart <= off)) off = apart;
         }
-<<<<<<< HEAD
-        if (!(off <= 1e-5 * largest + 1e-8)) fail_msg("%s: off by %g of %g", p->name, off, largest);
-=======
-        if (off > bound * largest) fail_msg("%s: off by %g of %g", p->name, off, largest);
->>>>>>> bounds
+        if (!(off <= bound * largest)) fail_msg("%s: off by %g of %g", p->name, off, largest);
     }
     mx_free(sum);
     grad_close(&g);
