@@ -40,7 +40,7 @@ check "a packed corpus that was cut off: exit code $code" test "$code" -eq 2
 check "it says what happened" grep -qF 'the file was truncated while it was in use' stderr
 check "it names the file and the record" grep -q "record [0-9]* ('row-[0-9]*') of the packed corpus '.*cut.pack'" stderr
 check "it hints at preparing it again" grep -q "^  hint: .*myxtts prepare" stderr
-check "it says what is saved" grep -q "step [0-9]* is saved; 'myxtts train --resume cut' goes on" stderr
+check "it says what is saved" grep -q "up to step [0-9]* is saved: 'myxtts train --resume cut' goes on" stderr
 check "a checkpoint is there" test "$(newest cut)" '>' step-00000002
 cp whole.pack cut.pack
 step=$(newest cut)
@@ -159,7 +159,7 @@ wait $child
 code=$?
 check "too many lost ones: exit code $code" test "$code" -eq 2
 check "too many lost ones are refused" grep -qE '[2-5] of 24 rows are rejected' stderr
-check "after saving" grep -q "is saved; 'myxtts train --resume going-run' goes on" stderr
+check "after saving" grep -q "is saved: 'myxtts train --resume going-run' goes on" stderr
 
 # ---- a corpus that has changed is noticed when a run goes on ----
 cp -a tones changing
