@@ -3,7 +3,7 @@
  * The speed of the operations at the model's shapes, as a share of what this machine can do.
  *
  * Operations that compute are compared with the multiply-add peak (of bf16 numbers, where they multiply those),
- * operations that move memory with memcpy over the same footprint or, where that is slower, with their own arithmetic:
+ * operations that move memory with memcpy over the same footprint; GELU, where that is slower, with its own arithmetic:
  * the same kernel over a few rows that stay in the first-level cache. All on the same number of pinned threads, sample
  * by sample in turns (bench.h). Flops are the nominal ones (recomputation inside attention is not counted); a
  * convolution of three taps counts as if it were not done by Winograd's way, so more than 1 is possible. Bytes are what
@@ -258,9 +258,10 @@ enum memory_op { NORM, NORM_GRAD, GELU, GELU_GRAD, ADD, ADAMW, MEMORY_OPS };
 static const struct {
     const char *name;
     int arrays, passes; /* arrays of rows·n floats; full reads plus writes of them */
-} memory_ops[] = {[NORM] = {"layer_norm", 2, 2},      [NORM_GRAD] = {"layer_norm_grad", 3, 3},
-                  [GELU] = {"activation GELU", 2, 2}, [GELU_GRAD] = {"activation_grad GELU", 3, 3},
-                  [ADD] = {"residual_add", 3, 3},     [ADAMW] = {"adamw", 4, 7}};
+    bool computes;      /* so much that its arithmetic may be the limit */
+} memory_ops[] = {[NORM] = {"layer_norm", 2, 2, false},     [NORM_GRAD] = {"layer_norm_grad", 3, 3, false},
+                  [GELU] = {"activation GELU", 2, 2, true}, [GELU_GRAD] = {"activation_grad GELU", 3, 3, true},
+                  [ADD] = {"residual_add", 3, 3, false},    [ADAMW] = {"adamw", 4, 7, false}};
 
 /* The arguments of one of them. */
 struct memory_args {
@@ -328,22 +329,21 @@ static void bench_memory(struct bench *bench, struct unit *unit, enum memory_op 
 {
     char what[64], name[96];
     const double bytes = 4.0 * memory_ops[which].passes; /* for each element */
-    const int64_t count = rows * n, few = FEW_FLOATS / memory_ops[which].arrays / n / 4 * 4;
+    const int64_t count = rows * n, few = FEW_FLOATS / memory_ops[which].arrays / n;
     struct memory_args args, small_args[CORES_MAX];
     snprintf(what, sizeof what, "%s %lld×%lld", memory_ops[which].name, (long long)rows, (long long)n);
     if (!wanted(bench, unit, what)) return;
     row_name(name, unit, what);
     struct chain chain = {.unit = unit, .links = {memory_link(unit, which, rows, n, &args)}, .count = 1};
     struct resident resident = {.unit = unit};
-    for (int i = 0; i < unit->cores; i++)
-        resident.links[i] = memory_link(unit, which, few < 4 ? 4 : few, n, &small_args[i]);
+    for (int i = 0; i < unit->cores; i++) resident.links[i] = memory_link(unit, which, few, n, &small_args[i]);
     resident_open(&resident);
-    const double small = bytes * (double)((few < 4 ? 4 : few) * n) * unit->cores;
-    struct bench_job jobs[] = {peak_copy_job(&unit->peak, (size_t)count * 4 * (size_t)memory_ops[which].arrays),
-                               {.run = chain_run, .context = &chain, .work = bytes * (double)count},
-                               {.run = resident_run, .context = &resident, .work = small}};
-    bench_measure(bench, jobs, 3, unit->core);
-    const bool arithmetic = jobs[2].best < jobs[0].best;
+    struct bench_job jobs[] = {
+        peak_copy_job(&unit->peak, (size_t)count * 4 * (size_t)memory_ops[which].arrays),
+        {.run = chain_run, .context = &chain, .work = bytes * (double)count},
+        {.run = resident_run, .context = &resident, .work = bytes * (double)(few * n) * unit->cores}};
+    bench_measure(bench, jobs, memory_ops[which].computes ? 3 : 2, unit->core);
+    const bool arithmetic = memory_ops[which].computes && jobs[2].best < jobs[0].best;
     bench_report(bench, name, "GB/s", &jobs[1], arithmetic ? "its arithmetic, in L1" : "memcpy, same footprint",
                  &jobs[arithmetic ? 2 : 0], 0.70);
     resident_close(&resident);
