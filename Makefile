@@ -9,10 +9,13 @@ NO_INSTALL ?= 0#          1: never install packages, print the line to run
 WERROR     ?= 0#          1: warnings are errors
 ISA        ?= #           only these builds of test-isa (regular expression): aarch64
 FUZZ       ?= 20#         seconds for each fuzz target
+CHAOS_ROUNDS ?= 30#       rounds of chaos
+CHAOS_SEED ?= 1#          the number that they are drawn from
+CHAOS_ROUND ?= #          only this one of them
 PREFIX     ?= /usr/local# where `make install` puts things; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-browser test-isa test-ranks test-tensorboard demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-speech bench-train docs po install uninstall package package-arm64 portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-browser test-isa test-ranks test-tensorboard chaos demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-speech bench-train docs po install uninstall package package-arm64 portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -36,7 +39,7 @@ help: ## this page
 	@printf 'MyXTTS: trains a text-to-speech voice. Targets:\n\n'
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 	@printf '\nVariables (make test PORTABLE=1):\n\n'
-	@awk -F ' *[?]= *|# +' '/^[A-Z_]+ +[?]=/ { printf "  %-11s %s (now: %s)\n", $$1, $$3, $$2 }' Makefile
+	@awk -F ' *[?]= *|# +' '/^[A-Z_]+ +[?]=/ { printf "  %-12s %s (now: %s)\n", $$1, $$3, $$2 }' Makefile
 
 build: ## the program, build/myxtts; installs missing packages first
 	$(DEPS) build
@@ -55,6 +58,11 @@ test-ranks: ## kills ranks of a run at thirty random moments: all must end in ti
 	$(DEPS) build test
 	$(call compile,--report $(BUILD))
 	@bash tests/mpi_kill.sh $(BUILD)/myxtts 30
+
+chaos: ## trainings that are killed, robbed of their disk, data or devices at random moments: all must go on to the same bits
+	$(DEPS) build test
+	$(call compile,--report $(BUILD))
+	@scripts/chaos.sh $(BUILD) $(strip $(CHAOS_ROUNDS)) $(strip $(CHAOS_SEED)) $(strip $(CHAOS_ROUND))
 
 test-browser: ## the page of a run in headless Chromium, both languages; screenshots in build/browser
 	$(DEPS) build browser

@@ -140,6 +140,19 @@ check "it is" saved_last vanished
 mv gone/away gone/wavs
 done_with train --resume vanished --steps $(($(last_step vanished) + 3))
 
+# At evaluations, too: each one is made, now or when the run goes on, or it is said why there is none.
+cp -r tones away
+start train "${endless[@]}" --train-data away --output unheard --set data.caching=false --eval-every 1 \
+    --set data.validation_fraction=0.1 --set training.samples=0 --allow-rejects
+check "evaluations before they vanish" wait_for grep -q '"evaluation"' unheard/metrics.jsonl
+mv away/wavs away/gone
+ended 2 "recordings vanish between evaluations"
+mv away/gone away/wavs
+check "an evaluation without recordings is told" grep -q 'WARN step [0-9]*: nothing was evaluated, since no recording' unheard/log.txt
+done_with train --resume unheard --steps $(($(last_step unheard) + 3))
+check "each step has its evaluation, or a word about it" test "$(last_step unheard)" -eq \
+    $(($(grep -c '"evaluation"' unheard/metrics.jsonl) + $(grep -c 'WARN.*nothing was evaluated' unheard/log.txt)))
+
 # ---- checkpoints and settings that are lost ----
 done_with train "${args[@]}" --output whole --steps 6 --save-every 2
 newest=whole/checkpoints/step-00000006.safetensors

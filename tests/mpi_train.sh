@@ -100,7 +100,9 @@ check "another launcher: exit code $code" test "$code" -eq 3
 ranks_said 'another launcher' 'started 2 processes, but'
 
 # ---- a signal to one of them ----
-"$launcher" -n 2 "$program" "${common[@]}" --output signal --steps 100000 --epochs 100000 --eval-every 0 >stdout 2>stderr </dev/null &
+endless=("${common[@]}" --output signal --steps 100000 --epochs 100000 --eval-every 0)
+# shellcheck disable=SC2016
+"$launcher" -n 1 "$program" "${endless[@]}" : -n 1 bash -c '"$0" "$@"; echo $? >rank1' "$program" "${endless[@]}" >stdout 2>stderr </dev/null &
 child=$!
 for _ in $(seq 600); do
     if [ "$(wc -l 2>/dev/null <signal/metrics.jsonl)" -ge 3 ] 2>/dev/null; then break; fi
@@ -112,6 +114,7 @@ wait $child
 code=$?
 check "a signal: exit code $code" test "$code" -eq 4
 ranks_said 'a signal' 'everything is saved'
+check "a signal: rank 0 alone has an exit code, so that nobody ends it before its message" test "$(cat rank1)" = 0
 check 'a signal: one message' test "$(grep -c '^error: ' stderr)" -eq 1
 step=$(sed -n 's/^error: interrupted after step \([0-9]*\).*/\1/p' stderr)
 check "a signal: step $step is there" test -f "$(printf 'signal/checkpoints/step-%08d.safetensors' "${step:-0}")"

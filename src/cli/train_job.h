@@ -86,7 +86,7 @@ struct mx_train_job {
     double best;
     uint64_t best_step;
     struct mx_trainer_evaluation evaluation;
-    bool evaluation_due;     /* that of the last step is not complete: a signal came */
+    bool evaluation_due;     /* that of the last step is not complete: the run ends before it */
     const atomic_bool *stop; /* while it runs: set by a signal */
     int64_t saved_step;      /* of the newest checkpoint; 0: there is none */
     uint64_t save_again_ns;  /* the last one could not be saved: when to try again; 0: it could */

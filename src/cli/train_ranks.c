@@ -177,8 +177,8 @@ int mx_train_ranks_follow(struct mx_train_job *job)
         if (stopped || over) break;
         MX_TRY(mx_trainer_step(job->trainer, &report));
     }
-    if (stopped && state->step < job->steps)
-        MX_RAISE(MX_ERR_INTERRUPTED, NULL, "interrupted after step %" PRId64, state->step);
+    /* After a signal it is rank 0 that says so and whose exit code counts: if this rank ended before it with an exit
+     * code other than 0, launchers would end rank 0 before it has spoken. */
 out:
     mx_interrupt_leave(&interrupt);
     return rc;

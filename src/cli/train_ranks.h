@@ -55,7 +55,7 @@ int mx_train_ranks_normaliser(struct mx_train_job *job);
 
 /* Before each step: each becomes true in all ranks if it is in one. */
 int mx_train_ranks_agree(struct mx_train_job *job, bool *stop, bool *end);
-/* The loop of ranks other than 0. MX_ERR_INTERRUPTED after a signal to any of them. */
+/* The loop of ranks other than 0. After a signal to any of them it ends as well, and rank 0 says so. */
 int mx_train_ranks_follow(struct mx_train_job *job);
 
 #endif

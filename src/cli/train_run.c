@@ -58,7 +58,10 @@ static int evaluation_run(struct mx_train_job *job, bool *best)
     MX_TRY(mx_trainer_evaluate(job->trainer, e));
     mx_dist_tick(job->dist);
     job->evaluated = true;
-    if (e->utterances == 0) return 0;
+    if (e->utterances == 0) {
+        mx_warn("step %" PRId64 ": nothing was evaluated, since no recording for validation could be read", step);
+        return 0;
+    }
     MX_TRY(mx_train_job_samples(job));
     mx_metrics_evaluation(job->metrics, step, e);
     mx_train_observer_evaluation(job->observer);
@@ -243,12 +246,13 @@ static int step_run(struct mx_train_job *job, bool *saved, bool *enough)
         return mx_error_restore(&failure);
     }
     mx_metrics_step(job->metrics, &report);
+    const bool evaluates = report.step >= job->steps || (t->eval_every > 0 && report.step % t->eval_every == 0);
+    job->evaluation_due = evaluates; /* also if the run ends here: it is made when the run goes on */
     if (mx_train_job_rejects(job) < 0) return failure_save(job, saved);
     mx_train_state_contents(job);
     mx_train_observer_step(job->observer, &report);
     status_note(job, &report);
     mx_progress_add(job->progress, 1);
-    const bool evaluates = report.step >= job->steps || (t->eval_every > 0 && report.step % t->eval_every == 0);
     if (turn_finish(job, evaluates, saved, enough) < 0) return failure_save(job, saved);
     if (evaluates) status_note(job, &report);
     return rc;

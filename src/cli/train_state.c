@@ -37,7 +37,7 @@
 #define DATA_CONTENTS "data.contents"
 #define EXTRAS        16
 #define SHARES        "shares"         /* train/share.h; only where there were any */
-#define DUE           "evaluation_due" /* "true"; only where a signal came before the evaluation of the step was complete */
+#define DUE           "evaluation_due" /* "true"; only where the run ended before the evaluation of the step was complete */
 
 struct extras {
     struct mx_metadata list[EXTRAS];
