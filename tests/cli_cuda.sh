@@ -8,6 +8,8 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"
+# shellcheck source=tests/support/follows.sh
+. "$here/support/follows.sh"
 
 double=$(dirname "$program")/libcuda_double.so
 if [ ! -e "$double" ]; then
@@ -29,15 +31,6 @@ clean() {
 total() {
     awk -v name="$1" '$1 == name { print $2 }' report
 }
-# follows CPU RUN: its losses, step by step, are those of the run on the CPU, within 1e-3.
-follows() {
-    check "$2: the losses of $1" perl -e '
-        my ($a, $b) = map { open(my $f, "<", "$_/metrics.jsonl") or die;
-                            [map { /"loss":([-0-9.e+]+)/ ? $1 : () } <$f>] } @ARGV;
-        @$a == @$b && @$a >= 4 or die scalar(@$a), " losses and ", scalar(@$b), "\n";
-        abs($a->[$_] - $b->[$_]) <= 1e-3 * abs($a->[$_]) or die "step $_: $a->[$_] and $b->[$_]\n" for 0 .. $#$a;
-    ' "$1" "$2"
-}
 
 # shellcheck disable=SC2016
 tone_corpus tones 8 '$count = 8000 + 500 * ($row % 4); $loud = 9000; $step = ($row % 2 ? 0.04 : 0.09) + 0.002 * $row;
@@ -45,6 +38,14 @@ tone_corpus tones 8 '$count = 8000 + 500 * ($row % 4); $loud = 9000; $step = ($r
 base=(train --train-data tones "${small[@]}" --set training.samples=0 --seed 3 --eval-every 0 --batch-size 2)
 pair=(--backend cuda --data-gpu 0 --model-gpu 1)
 one=(--backend cpu --cpu-devices $(($(nproc) < 2 ? 1 : 2)) --device cpu:0)
+follows_corpus=tones
+on_cpu() {
+    done_with "${base[@]}" "${one[@]}" --steps 4 --output "$@"
+}
+in_halves() {
+    done_with "${base[@]}" "${one[@]}" --steps 2 --output "$@"
+    done_with train --resume "$1" --steps 4 "${one[@]}"
+}
 
 # ---- what is there ----
 done_with devices
@@ -70,27 +71,27 @@ check "copies are direct" grep -q 'Copies between the devices are direct (peer)'
 check "all checks" grep -q 'All validation checks passed' stdout
 
 # ---- train: two devices with and without access to each other, one device, graphs ----
-done_with "${base[@]}" "${one[@]}" --steps 4 --output cpu
+on_cpu cpu
 done_with "${base[@]}" "${pair[@]}" --steps 4 --output peers
 clean peers
-follows cpu peers
 check "what the driver measures is kept" grep -q '"model_driver_busy":0.37,"model_driver_bytes":[1-9]' peers/metrics.jsonl
 check "peers copy directly" test "$(total peer_copies)" -gt 0
 check "products are cuBLAS's" test "$(total gemms)" -gt 0
 check "the model is on the second" grep -q 'Memory of GPU:1 (cuda:1)' stderr
+follows on_cpu cpu peers
 CUDA_DOUBLE_PEER=0 done_with "${base[@]}" "${pair[@]}" --steps 4 --output staged
 clean staged
-follows cpu staged
 check "others through the host" test "$(total peer_copies)" -eq 0
 check "kernels come from the disk" test "$(total compiles)" -eq 0
+follows on_cpu cpu staged
 done_with "${base[@]}" --device cuda:0 --steps 4 --output single
 clean single
-follows cpu single
+follows on_cpu cpu single
 done_with "${base[@]}" "${pair[@]}" --steps 4 --enable-static-shapes --output graphs
 clean graphs
-follows cpu graphs
 check "steps are launched as graphs" test "$(total graph_launches)" -ge 2
 check "graphs are updated, not made anew" test "$(total updates)" -ge 1
+follows on_cpu cpu graphs
 done_with "${base[@]}" "${pair[@]}" --steps 4 --mixed-precision --output half
 clean half
 CUDA_DOUBLE_CAPABILITY=75 refused 3 'cuda:1 does not' 'without mixed precision' "${base[@]}" "${pair[@]}" --steps 2 \
@@ -98,11 +99,10 @@ CUDA_DOUBLE_CAPABILITY=75 refused 3 'cuda:1 does not' 'without mixed precision' 
 
 # ---- from one backend to the other ----
 done_with "${base[@]}" "${one[@]}" --steps 2 --output begun
-cp -r begun same
-done_with train --resume same --steps 4 "${one[@]}"
+in_halves same
 done_with train --resume begun --steps 4 "${pair[@]}"
 clean 'a run that was begun on the CPU'
-follows same begun
+follows in_halves same begun
 
 # ---- what goes wrong ----
 # The model device: the data device runs ahead, and what it prepares for later steps may be lost without harm.

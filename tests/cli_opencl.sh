@@ -9,6 +9,8 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"
+# shellcheck source=tests/support/follows.sh
+. "$here/support/follows.sh"
 
 # One folder for the caches of kernels of all tests, so that only the first of them builds any.
 export MYXTTS_CACHE POCL_CACHE_DIR TMPDIR=$folder/temporary
@@ -17,15 +19,6 @@ POCL_CACHE_DIR=${POCL_CACHE_DIR:-$MYXTTS_CACHE}
 mkdir -p "$MYXTTS_CACHE" "$POCL_CACHE_DIR" "$TMPDIR"
 unset MYXTTS_CUDA_DRIVER MYXTTS_OPENCL_KERNELS
 
-# follows CPU RUN: its losses, step by step, are those of the run on the CPU, within 1e-3.
-follows() {
-    check "$2: the losses of $1" perl -e '
-        my ($a, $b) = map { open(my $f, "<", "$_/metrics.jsonl") or die;
-                            [map { /"loss":([-0-9.e+]+).*"grad_norm"/ ? $1 : () } <$f>] } @ARGV;
-        @$a == @$b && @$a >= 4 or die scalar(@$a), " losses and ", scalar(@$b), "\n";
-        abs($a->[$_] - $b->[$_]) <= 1e-3 * abs($a->[$_]) or die "step $_: $a->[$_] and $b->[$_]\n" for 0 .. $#$a;
-    ' "$1" "$2"
-}
 # said WORDS, told WORDS: on standard error, on standard output
 said() {
     check "says '$1'" grep -qF -- "$1" stderr
@@ -69,6 +62,15 @@ cores=$(nproc)
 # One device, which is half of the cores where there are two: no run needs both cores at the same moment.
 one=(--backend cpu --cpu-devices $((cores < 2 ? 1 : 2)) --device cpu:0)
 pair=(--backend opencl --data-gpu 0 --model-gpu 1)
+follows_corpus=spelled
+on_cpu() {
+    done_with "${base[@]}" "${one[@]}" --steps 6 --output "$@"
+}
+in_thirds() {
+    done_with "${base[@]}" "${one[@]}" --steps 2 --output "$@"
+    done_with train --resume "$1" "${one[@]}" --steps 5
+    done_with train --resume "$1" "${one[@]}" --steps 7
+}
 
 # ---- without OpenCL, and without CUDA: one line that tells, and nothing else ----
 mkdir none empty # files that are no libraries hide those of the system
@@ -103,15 +105,15 @@ fi
 done_with devices --opencl-split 2
 told 'opencl:1'
 refused 1 'compute unit' '--opencl-split' devices --opencl-split 1000
-done_with "${base[@]}" "${one[@]}" --output cpu --steps 6
+on_cpu cpu
 done_with "${base[@]}" "${pair[@]}" --output pair --steps 6
 said 'is split into 2 of'
 said '🚀 Intelligent GPU Pipeline: Multi-GPU Mode'
 said 'Memory of GPU:1 (opencl:1), the model device:'
-follows cpu pair
+follows on_cpu cpu pair
 done_with "${base[@]}" --device opencl:0 --output whole --steps 6
 check "one device is not split" test "$(grep -c 'is split' stderr)" -eq 0
-follows cpu whole
+follows on_cpu cpu whole
 # The mode changes nothing in the weights, and neither does a second run.
 done_with "${base[@]}" --opencl-split 2 --device opencl:1 --output part --steps 6
 done_with "${base[@]}" "${pair[@]}" --output again --steps 6 --enable-static-shapes --prefetch-buffer-size 2 --num-workers 1
@@ -121,7 +123,7 @@ for run in part again; do
 done
 # What one backend prepares, the other trains on.
 done_with "${base[@]}" --cpu-devices 2 --data-device cpu:0 --model-device opencl:0 --output mixed --steps 6
-follows cpu mixed
+follows on_cpu cpu mixed
 
 # ---- the driver's compiler takes signals for itself: they are the program's again ----
 (
@@ -151,13 +153,11 @@ said 'everything is saved'
 
 # ---- from one backend to the other, and back ----
 done_with "${base[@]}" "${one[@]}" --output begun --steps 2
-cp -r begun same
-done_with train --resume same "${one[@]}" --steps 5
 done_with train --resume begun "${pair[@]}" --steps 5
-done_with train --resume same "${one[@]}" --steps 7
 done_with train --resume begun "${one[@]}" --steps 7
 check "seven steps in one run" test "$(grep -c '"grad_norm"' begun/metrics.jsonl)" -eq 7
-follows same begun
+in_thirds same
+follows in_thirds same begun
 
 # ---- limits ----
 large=("${base[@]}" "${pair[@]}" --batch-size 64 --auto-tune off --steps 1)

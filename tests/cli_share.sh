@@ -8,6 +8,8 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"
+# shellcheck source=tests/support/follows.sh
+. "$here/support/follows.sh"
 
 if [ "$(nproc)" -lt 2 ]; then
     echo "two devices need two cores"
@@ -33,10 +35,6 @@ same() {
 # told RUN: what the metrics say of each step, without its times
 told() {
     sed 's/,"step_ms".*//' "$1/metrics.jsonl"
-}
-# losses RUN: step and loss, a line each
-losses() {
-    sed -n 's/^{"step":\([0-9]*\),"epoch":[0-9]*,"loss":\([^,]*\),.*/\1 \2/p' "$1/metrics.jsonl"
 }
 
 # ---- help ----
@@ -105,12 +103,12 @@ same 'from the list' {measured,again}/checkpoints/step-00000016.safetensors
 check 'the same metrics' cmp <(told measured) <(told again)
 
 # ---- it follows the run on one device ----
-done_with "${base[@]}" "${one[@]}" --steps 16 --output alone
-check 'losses follow those of one device' perl -e '
-    my @a = split(" ", $ARGV[0]); my @b = split(" ", $ARGV[1]);
-    exit(1) if @a != 32 || @b != 32;
-    for (map { 2 * $_ + 1 } 0 .. 15) { exit(1) if abs($a[$_] - $b[$_]) > 1e-4 * $a[$_] }' \
-    "$(losses alone)" "$(losses measured)"
+follows_terms=1
+on_one() {
+    done_with "${base[@]}" "${one[@]}" --steps 16 --output "$@"
+}
+on_one alone
+follows on_one alone measured
 
 # ---- interrupted and resumed ----
 # As if the run had ended after step 10: its config has the list, its state what held then.

@@ -8,6 +8,8 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"
+# shellcheck source=tests/support/follows.sh
+. "$here/support/follows.sh"
 # shellcheck source=tests/support/mpi.sh
 . "$here/support/mpi.sh"
 
@@ -49,10 +51,13 @@ two_done() {
 }
 
 done_with "${common[@]}" --output one
+on_cpu() {
+    done_with "${common[@]}" --backend cpu --output "$@"
+}
 two_done nccl yes
 ranks_said 'NCCL' 'gradients are summed by NCCL 2.28.9'
 check 'NCCL: one line of it' test "$(grep -c 'gradients are summed' stderr)" -eq 1
-follows 'two ranks follow one' one/metrics.jsonl nccl/metrics.jsonl
+follows on_cpu one nccl
 two_done again yes
 identical 'a rerun is the same, bit for bit' nccl/metrics.jsonl again/metrics.jsonl
 
@@ -60,7 +65,7 @@ identical 'a rerun is the same, bit for bit' nccl/metrics.jsonl again/metrics.js
 two_done missing no MYXTTS_CUDA_NCCL=/nonexistent/libnccl.so.2
 why="gradients are summed by MPI, through the host, because of rank 1 on $(hostname): "
 ranks_said 'one without NCCL' "warning: ${why}/nonexistent/libnccl.so.2, which MYXTTS_CUDA_NCCL names, cannot be loaded"
-follows 'MPI follows, too' one/metrics.jsonl missing/metrics.jsonl
+follows on_cpu one missing
 common+=(--steps 1)
 two_done version no CUDA_DOUBLE_NCCL_VERSION=21805
 ranks_said 'another NCCL' "${why}its NCCL is 2.18.5, that of rank 0 is 2.28.9"

@@ -8,6 +8,8 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"
+# shellcheck source=tests/support/follows.sh
+. "$here/support/follows.sh"
 # shellcheck source=tests/support/mpi.sh
 . "$here/support/mpi.sh"
 
@@ -18,16 +20,20 @@ common=(train --train-data tones "${small[@]}" --backend cpu --batch-size 7 --gr
     --set data.validation_fraction=0.1)
 
 # ---- as many as you like ----
-done_with "${common[@]}" --output one
+follows_terms=1
+one_rank() {
+    done_with "${common[@]}" --output "$@"
+}
+one_rank one
 ranks_done 2 "${common[@]}" --output two
 ranks_said 'two ranks' "2 ranks on 1 machine ("
 ranks_said 'two ranks' "14 utterances a step over all ranks: '--batch-size' is that of all together"
 check 'two ranks: one line of result' test "$(cat stdout)" = 'two: step 10 of 10'
 check 'two ranks: rank 0 alone logs' test "$(grep -c 'ranks on 1 machine' two/log.txt)" -eq 1
 check 'two ranks: rank 0 alone evaluates' test "$(grep -c 'validation loss' stderr)" -eq 2
-follows 'two ranks follow one' one/metrics.jsonl two/metrics.jsonl
+follows one_rank one two
 ranks_done 3 "${common[@]}" --output three
-follows 'three ranks follow one' one/metrics.jsonl three/metrics.jsonl
+follows one_rank one three
 ranks_done 3 "${common[@]}" --output again
 identical 'a rerun is the same, bit for bit' three/metrics.jsonl again/metrics.jsonl
 # shellcheck disable=SC2016
@@ -35,8 +41,7 @@ check 'each utterance once an epoch' perl -MJSON::PP -e 'my %n; while (<>) { my 
     if exists $j->{loss} } exit(!(%n > 2 && $n{0} + $n{1} == 44 || die join(" ", %n)))' three/metrics.jsonl
 
 # ---- another number goes on ----
-# From the checkpoint of one rank, of two and of three: all go the way that one went. Within rounding, and few steps: later
-# the rounding itself grows, as it does when one rank alone is given a rate that is larger by a ten-millionth.
+# From the checkpoint of one rank, of two and of three: all go the way that one went.
 # goes_on FROM N: step 5 of a whole run is where N ranks go on
 goes_on() {
     cp -r "$1" "$1-$2"
@@ -44,7 +49,7 @@ goes_on() {
     if [ "$2" = 1 ]; then done_with train --resume "$1-$2"; else ranks_done "$2" train --resume "$1-$2"; fi
     check "$2 go on after $1: from step 5" grep -q "going on after step 5 of 10" stderr
     check "$2 go on after $1: rank 0 alone makes the cache" test "$(grep -c "another program is preparing" stderr)" -eq 0
-    follows "$2 go on after $1" one/metrics.jsonl "$1-$2/metrics.jsonl"
+    follows one_rank one "$1-$2"
 }
 goes_on one 3
 goes_on two 1
@@ -56,8 +61,11 @@ ranks_said 'a batch for each rank' '6 utterances a step over all ranks, as many 
 
 # ---- fewer utterances than ranks ----
 ranks_done 3 "${common[@]}" --output few --batch-size 2 --grad-accum 1 --steps 2
-done_with "${common[@]}" --output few1 --batch-size 2 --grad-accum 1 --steps 2
-follows 'a rank may have nothing to do' few1/metrics.jsonl few/metrics.jsonl
+few_for_one() {
+    done_with "${common[@]}" --batch-size 2 --grad-accum 1 --steps 2 --output "$@"
+}
+few_for_one few1
+follows few_for_one few1 few # a rank may have nothing to do
 
 # ---- what differs ----
 # differs "what" WORDS HINT: what two different command lines said

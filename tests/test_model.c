@@ -37,6 +37,8 @@ static void overfits_one_batch(void **state)
         rig_teach(&rig, 0);
     }
     const struct mx_model_losses end = rig_evaluate(&rig);
+    /* What learning by heart must come to at least: a part that does not learn stays where it was. No bound of
+     * rounding. */
     for (int k = 0; k < MX_MODEL_LOSSES; k++)
         if (!(end.values[k] < 0.1 * start.values[k]))
             fail_msg("loss %d went from %g to %g only", k, start.values[k], end.values[k]);
@@ -312,7 +314,7 @@ static void durations_add_up(void **state)
         assert_int_equal(
             mx_model_synthesize(rig.model, rig.stream, rig_parameters(&rig), &rig.batch, &options, &speech), 0);
         const double wanted = 2.4 * u.tokens / (double)speeds[i];
-        assert_true(fabs(speech.frames.rows - wanted) <= 0.51);
+        assert_true(fabs(speech.frames.rows - wanted) <= 0.51); /* a whole number of frames is within a half */
         assert_int_equal(speech.frame_offsets[1], speech.frames.rows);
         assert_int_equal(mx_stream_sync(rig.stream), 0);
     }
@@ -362,7 +364,9 @@ static void pitch_and_energy_can_be_moved(void **state)
     const size_t bytes = (size_t)speech.frames.rows * (size_t)config.bands * sizeof(float);
     assert_memory_not_equal(said[0], said[1], bytes);
     assert_memory_not_equal(said[0], said[2], bytes);
-    for (int t = 0; t < u.tokens; t++) assert_true(fabsf(pitch[1][t] - pitch[0][t] - 0.5f) < 1e-5f);
+    /* Two sums are rounded, that of the model and the difference here. */
+    for (int t = 0; t < u.tokens; t++)
+        assert_true(fabsf(pitch[1][t] - pitch[0][t] - 0.5f) <= 0x1p-23f * (1 + fabsf(pitch[1][t])));
     for (int i = 0; i < 3; i++) {
         mx_free(said[i]);
         mx_free(pitch[i]);

@@ -17,8 +17,8 @@
 #include "support/sound.h"
 
 #define HOP    256
-#define EDGE   3 /* frames at either end that see reflections */
-#define WITHIN 0.01
+#define EDGE   3    /* frames at either end that see reflections */
+#define WITHIN 0.01 /* 17 cents: what is asked of a pitch, no matter of rounding */
 
 /* The share of voiced frames; all of them must be within 1 % of the glide. A frame looks at the W = 1024 - 341
  * samples from its beginning on and at what they became a period later, so its middle lies a little before the

@@ -265,6 +265,7 @@ static void voice_check(const struct sound *sound, int speaker, const struct sou
     const double near = octaves(sound->pitch_hz, speakers[speaker].pitch_hz);
     const double far = octaves(sound->pitch_hz, speakers[other].pitch_hz);
     const double right = mel_distance(sound, &real[speaker]), wrong = mel_distance(sound, &real[other]);
+    /* What must be heard, not rounding. */
     if (!(near < 0.2 && far > 0.7)) fail_msg("%.1f Hz for %s", sound->pitch_hz, speakers[speaker].name);
     if (!(right < 0.6 * wrong))
         fail_msg("%s: mel is %.3f off, %.3f from the other", speakers[speaker].name, right, wrong);

@@ -17,6 +17,7 @@
 #include "myxtts/error.h"
 #include "ops/case.h"
 #include "speech/waveform.h"
+#include "support/rounding.h"
 
 #define RATE     22050
 #define LENGTH   33075 /* 1.5 s */
@@ -239,7 +240,12 @@ static void transforms_are_inverse(void **state)
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         int32_t offsets[VOICES + 1] = {0};
         for (int v = 0; v < VOICES; v++) offsets[v + 1] = offsets[v] + lengths[i][v];
-        assert_true(inverse_error(*state, audio, offsets, VOICES, back) < 1e-5);
+        double peak = 0;
+        for (int32_t k = 0; k < offsets[VOICES]; k++) peak = fmax(peak, fabs((double)audio[k]));
+        /* Turns, products and sums of the stages, there and back; the last samples are divided by a window² of 1/4,
+         * which doubles the error of their frame. */
+        const double bound = 2 * op_rounding(4, 6, (int64_t)log2(1024)) * peak;
+        assert_true(inverse_error(*state, audio, offsets, VOICES, back) <= bound);
     }
 }
 
@@ -281,22 +287,27 @@ static void same_in_any_company(void **state)
 static void normalised_mel(void **state)
 {
     static struct spoken plain, normal;
-    static float one[FRAMES * 256], other[FRAMES * 256];
+    static float one[FRAMES * 256], other[FRAMES * 256], moved[FRAMES * 256];
     struct mx_waveform_options options = MX_WAVEFORM_OPTIONS_DEFAULT;
     int32_t offsets[2];
     spoken_make(*state, 110, 0, 1, &plain);
     spoken_make(*state, 110, -4.5, 2.25, &normal);
     options.iterations = 2; /* rounding errors grow with every one of them */
     speak(*state, options, plain.mel, plain.frames, 1, one, offsets);
+    /* There and back a mel is rounded four times: how far such a move of the plain one goes is what rounding may do. */
+    rounding_move(plain.mel, plain.frames[1] * BANDS, 1, op_rounding(4, 0, 1));
+    speak(*state, options, plain.mel, plain.frames, 1, moved, offsets);
     options.mean = -4.5;
     options.deviation = 2.25;
     speak(*state, options, normal.mel, normal.frames, 1, other, offsets);
-    double difference = 0, power = 0;
+    double difference = 0, allowed = 0, power = 0;
     for (int32_t i = 0; i < offsets[1]; i++) {
         difference += pow((double)one[i] - (double)other[i], 2);
+        allowed += pow((double)one[i] - (double)moved[i], 2);
         power += pow((double)one[i], 2);
     }
-    assert_true(power > 0 && difference < 1e-6 * power);
+    assert_true(difference <= 4 * allowed);               /* twice as far */
+    assert_true(power > 0 && 4 * allowed < 1e-6 * power); /* and that is little: another mean would be seen */
 }
 
 static void short_ones(void **state)

@@ -80,6 +80,11 @@ static struct path path_of(enum mx_op op)
     }
 }
 
+double op_rounding(int line, int sums, int64_t terms)
+{
+    return ROUNDING * (line + DEVIATIONS * sums * sqrt((double)terms));
+}
+
 double op_bound(const struct op_case *c)
 {
     const struct path path = path_of(c->op);
@@ -91,5 +96,5 @@ double op_bound(const struct op_case *c)
         const int64_t longest = path.all ? storage->count : storage->width > rows ? storage->width : rows;
         if (longest > terms) terms = longest;
     }
-    return ROUNDING * (path.line + DEVIATIONS * path.sums * sqrt((double)terms));
+    return op_rounding(path.line, path.sums, terms);
 }

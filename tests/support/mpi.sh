@@ -47,23 +47,6 @@ ranks_said() {
     check "$1: says '$2'" grep -qF -- "$2" "$folder/stderr"
 }
 
-# follows "what" A B: metrics of two runs are the same within rounding.
-follows() {
-    check "$1" perl -MJSON::PP -e '
-        my ($a, $b) = map { open(my $f, "<:raw", $_) or die "$_: $!"; my %s; while (<$f>) { my $j = decode_json($_); $s{$j->{step}} = $j
-            if exists $j->{loss} } \%s } @ARGV;
-        die "steps differ\n" if join(" ", sort keys %$a) ne join(" ", sort keys %$b) || !%$a;
-        for my $s (sort { $a <=> $b } keys %$a) {
-            for my $k (qw(loss mel prior duration pitch energy grad_norm)) {
-                my ($x, $y) = ($a->{$s}{$k}, $b->{$s}{$k});
-                die "step $s: $k is $x and $y\n" if abs($x - $y) > 1e-4 * abs($x);
-            }
-            for my $k (qw(epoch lr utterances left_out tokens frames skipped)) {
-                die "step $s: $k is $a->{$s}{$k} and $b->{$s}{$k}\n" if $a->{$s}{$k} != $b->{$s}{$k};
-            }
-        }' "$2" "$3"
-}
-
 # identical "what" A B: what of the metrics of two runs does not depend on time is the same, bit for bit.
 identical() {
     sed 's/,"step_ms".*//' "$2" >"$folder/identical.a"
