@@ -176,9 +176,7 @@ static int dataset_open(struct mx_train_job *job)
     }
     MX_TRY(mx_dataset_open(&options, &job->dataset));
     if (job->request.resume == NULL) goto out;
-    if (mx_checkpoint_state(job->origin)->data_fingerprint != mx_dataset_fingerprint(job->dataset))
-        MX_RAISE(MX_ERR_DATA, "put the corpus back as it was, or begin a new run with '--init-from' and these weights",
-                 "the training data is not that of the run: rows, lengths or their split have changed");
+    MX_TRY(mx_train_state_compare(job));
     if (cache != NULL && mx_train_ranks_first(job)) mx_dataset_cache_begin(job->dataset, cache);
 out:
     mx_free(cache);

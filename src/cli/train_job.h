@@ -160,6 +160,8 @@ int mx_train_job_voices(struct mx_train_job *job);
 /* ---- train_state.c ---- */
 /* Was the run of a checkpoint begun with version 1 of the list of utterances (struct mx_dataset_options)? */
 bool mx_train_state_list_1(const struct mx_checkpoint *checkpoint);
+/* Is the corpus still what the resumed run was trained on? MX_ERR_DATA, saying what has changed, if it is not. */
+int mx_train_state_compare(const struct mx_train_job *job);
 int mx_train_job_save(struct mx_train_job *job, bool best);
 /* Once all recordings were read: says so if they hold something else than before the run was resumed. */
 void mx_train_state_contents(struct mx_train_job *job);

@@ -214,9 +214,9 @@ out:
     return rc;
 }
 
-/* Is the corpus still what the run was trained on? */
-static int data_compare(const struct mx_train_job *job, const struct mx_checkpoint_state *from)
+int mx_train_state_compare(const struct mx_train_job *job)
 {
+    const struct mx_checkpoint_state *const from = mx_checkpoint_state(job->origin);
     const struct mx_dataset_prints now = mx_dataset_prints(job->dataset);
     const bool folder = mx_dataset_is_folder(job->dataset);
     const char *what = NULL;
@@ -261,7 +261,6 @@ int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *stat
     if (job->origin == NULL) return 0;
     if (job->request.resume == NULL) return weights_restore(job);
     const struct mx_checkpoint_state *const from = mx_checkpoint_state(job->origin);
-    MX_TRY(data_compare(job, from));
     MX_TRY(mx_checkpoint_load(
         job->origin, mx_trainer_parameters(job->trainer),
         &(struct mx_checkpoint_target){{arrays.weights, arrays.average, arrays.moment1, arrays.moment2}}, false, NULL));
