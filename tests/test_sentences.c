@@ -17,7 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "corpus/sentences.h"
+#include "demo/sentences.h"
 #include "myxtts/error.h"
 
 #define ZWNJ  0x200Cu

@@ -11,7 +11,7 @@
 
 #include "base/rng.h"
 #include "base/text.h"
-#include "corpus/text.h"
+#include "text/text.h"
 #include "myxtts/error.h"
 #include "speech/split.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "corpus/text.h"
+#include "text/text.h"
 #include "myxtts/error.h"
 #include "support/cleaner.h"
 

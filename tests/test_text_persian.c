@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "corpus/text.h"
+#include "text/text.h"
 #include "support/cleaner.h"
 
 /* clang-format off: one case per line */

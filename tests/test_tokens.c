@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/pool.h"
-#include "corpus/tokens.h"
-#include "corpus/vocabulary.h"
+#include "text/tokens.h"
+#include "text/vocabulary.h"
 #include "myxtts/error.h"
 
 /* ---- phonemes ---- */

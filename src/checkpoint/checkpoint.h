@@ -17,7 +17,7 @@
  *     program         version of the program that wrote it
  *     step …          the members of struct mx_checkpoint_state under their names; see the list in state.c
  *     model.*         struct mx_model_config
- *     vocabulary      JSON (corpus/vocabulary.h), with the languages
+ *     vocabulary      JSON (text/vocabulary.h), with the languages
  *     speakers        JSON list of names
  *     metric.NAME     numbers of the last evaluation
  *     state.NAME      what else the trainer wants to find again
@@ -43,7 +43,7 @@
 
 #include "base/safetensors.h"
 #include "model/parameters.h"
-#include "train/normaliser.h"
+#include "features/normaliser.h"
 
 #define MX_CHECKPOINT_FORMAT  "myxtts-checkpoint"
 #define MX_CHECKPOINT_VERSION 1

@@ -14,7 +14,7 @@
 
 #include "base/text.h"
 #include "checkpoint/work.h"
-#include "corpus/vocabulary.h"
+#include "text/vocabulary.h"
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES  96

@@ -11,7 +11,7 @@
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "corpus/demo.h"
+#include "demo/demo.h"
 #include "myxtts/error.h"
 
 #define COUNT_MAX 100000 /* more than there are sentences; the library knows the real bound */

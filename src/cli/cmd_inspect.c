@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
-#include "corpus/vocabulary.h"
+#include "text/vocabulary.h"
 #include "myxtts/error.h"
 
 #define SPEAKERS_SHOWN 8

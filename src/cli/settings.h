@@ -11,7 +11,7 @@
 
 #include "base/config.h"
 #include "cli/options.h"
-#include "corpus/tokens.h"
+#include "text/tokens.h"
 #include "features/augment.h"
 #include "train/schedule.h"
 #include "train/share.h"

@@ -11,7 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/options.h"
 #include "cli/settings.h"
-#include "corpus/vocabulary.h"
+#include "text/vocabulary.h"
 #include "model/model.h"
 #include "myxtts/registry.h"
 

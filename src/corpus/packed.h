@@ -44,7 +44,7 @@
 #include <stdint.h>
 
 #include "corpus/reject.h"
-#include "corpus/vocabulary.h"
+#include "text/vocabulary.h"
 
 #define MX_PACKED_MAGIC        "MXPACKED" /* 8 bytes, without the zero */
 #define MX_PACKED_VERSION      UINT32_C(1)

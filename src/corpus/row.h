@@ -24,9 +24,9 @@
 #include "corpus/manifest.h"
 #include "corpus/rate.h"
 #include "corpus/reject.h"
-#include "corpus/text.h"
-#include "corpus/tokens.h"
-#include "corpus/vocabulary.h"
+#include "text/text.h"
+#include "text/tokens.h"
+#include "text/vocabulary.h"
 
 #define MX_ROW_LANGUAGE_DETECT (-1)
 

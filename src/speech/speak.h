@@ -12,11 +12,11 @@
 #ifndef MX_SPEECH_SPEAK_H
 #define MX_SPEECH_SPEAK_H
 
-#include "corpus/vocabulary.h"
+#include "text/vocabulary.h"
 #include "features/recipe.h"
 #include "model/model.h"
 #include "myxtts/device.h"
-#include "train/normaliser.h"
+#include "features/normaliser.h"
 
 /* Who speaks; borrowed, and all of it from one checkpoint. */
 struct mx_speak_voice {

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "corpus/text.h"
-#include "corpus/tokens.h"
+#include "text/text.h"
+#include "text/tokens.h"
 #include "myxtts/error.h"
 #include "speech/speak.h"
 #include "speech/speak_work.h"

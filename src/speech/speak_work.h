@@ -7,7 +7,7 @@
 #ifndef MX_SPEECH_SPEAK_WORK_H
 #define MX_SPEECH_SPEAK_WORK_H
 
-#include "corpus/vocabulary.h"
+#include "text/vocabulary.h"
 
 struct mx_speak_item {
     const int32_t *tokens;

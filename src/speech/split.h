@@ -2,7 +2,7 @@
  *
  * Long text in pieces that a network can speak in one breath.
  *
- * Text is normalised (corpus/text.h): abbreviations and numbers are words, so a full stop, an exclamation or a question
+ * Text is normalised (text/text.h): abbreviations and numbers are words, so a full stop, an exclamation or a question
  * mark before a blank ends a sentence, in every language. A sentence is one piece, if it is not longer than the limit;
  * otherwise it is cut behind the last ; : or dash that the limit allows, or else behind a comma, or else between words,
  * but never so that less than a quarter of the limit stays, if there is any better place. A single word beyond the

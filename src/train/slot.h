@@ -29,7 +29,7 @@
 #include "features/augment.h"
 #include "model/plan.h"
 #include "myxtts/device.h"
-#include "train/normaliser.h"
+#include "features/normaliser.h"
 
 struct mx_assembly;
 

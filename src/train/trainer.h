@@ -24,7 +24,7 @@
 #include "train/group.h"
 #include "train/guard.h"
 #include "train/monitor.h"
-#include "train/normaliser.h"
+#include "features/normaliser.h"
 #include "train/schedule.h"
 #include "train/share.h"
 #include "train/slot.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "corpus/text.h"
-#include "corpus/vocabulary.h"
+#include "text/text.h"
+#include "text/vocabulary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

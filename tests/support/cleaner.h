@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "corpus/text.h"
+#include "text/text.h"
 
 struct cleaner_case {
     const char *written, *spoken;

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Sentences for demo corpora: original English and Persian ones, as many as a small voice needs.
+ *
+ * Sentence number `index` of a language is a pure function of (seed, index); numbers below mx_sentences_count give
+ * sentences that are all different. First come the hand-written ones in an order that the seed decides, then those of a
+ * grammar of templates with typed slots; every run through the templates uses each once, so any stretch is varied.
+ *
+ * A sentence has two forms. `written` is what people write ("Dr. Lee arrives at 9:30."), digits and abbreviations
+ * included. `spoken` is the same in words only: what a teacher voice must read, and what a text normaliser should make
+ * of the written form. They are equal for most sentences. Persian is written with its ezafe, with half-spaces and with
+ * Persian letters and digits.
+ *
+ * Memory: the caller's struct is filled; nothing is allocated. Any thread may call.
+ */
+#ifndef MX_DEMO_SENTENCES_H
+#define MX_DEMO_SENTENCES_H
+
+#include <stdint.h>
+
+#include "text/text.h"
+
+#define MX_SENTENCE_BYTES 320
+
+struct mx_sentence {
+    char written[MX_SENTENCE_BYTES]; /* UTF-8, one line, no '|' and no '"' */
+    char spoken[MX_SENTENCE_BYTES];  /* the same without digits and abbreviations */
+};
+
+uint32_t mx_sentences_count(enum mx_language language);       /* how many different ones there are */
+uint32_t mx_sentences_handwritten(enum mx_language language); /* how many of them come before the grammar */
+/* MX_ERR_ARGUMENT if `index` is not below the count. */
+int mx_sentences_get(enum mx_language language, uint64_t seed, uint32_t index, struct mx_sentence *out);
+
+#endif

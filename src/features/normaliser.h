@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the network sees of features: mel, energy and pitch in deviations from their mean over the training data.
+ *
+ *     mel, energy   (x - mean)/deviation
+ *     pitch         (x - mean)/deviation where voiced, with mean and deviation of voiced frames; 0 where unvoiced
+ *
+ * One mean and one deviation each, for all bands and speakers. They are measured once, before the first step, and are
+ * part of every checkpoint: a voice that goes on training or speaks uses those it was made with.
+ *
+ * Memory: plain values; measuring takes what it needs and gives it back.
+ */
+#ifndef MX_FEATURES_NORMALISER_H
+#define MX_FEATURES_NORMALISER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "corpus/dataset.h"
+#include "myxtts/device.h"
+
+struct mx_normaliser {
+    double mel_mean, mel_deviation;
+    double energy_mean, energy_deviation;
+    double pitch_mean, pitch_deviation;
+};
+
+/* A corpus with more utterances than this is measured by so many of them, evenly spread. */
+#define MX_NORMALISER_UTTERANCES 1000
+
+/* Of the utterances of the dataset that are not for validation; features of audio are made on `device`. Rows that
+ * cannot be used are passed over; MX_ERR_DATA if none is left. */
+int mx_normaliser_measure(struct mx_dataset *dataset, struct mx_device *device, struct mx_normaliser *out);
+
+/* Device bytes that it takes meanwhile. */
+uint64_t mx_normaliser_bytes(const struct mx_dataset *dataset, const struct mx_device *device);
+
+/* In place, on the host. */
+void mx_normaliser_mel(const struct mx_normaliser *normaliser, float *values, size_t count);
+void mx_normaliser_energy(const struct mx_normaliser *normaliser, float *values, size_t count);
+void mx_normaliser_pitch(const struct mx_normaliser *normaliser, float *values, size_t count);
+
+/* The tensors of a dataset of features: mel, energy and pitch of the recipe that this program makes. */
+struct mx_feature_tensors {
+    uint32_t mel, energy, pitch;
+};
+/* MX_ERR_DATA if one is missing or was made by another recipe. */
+int mx_feature_tensors_find(const struct mx_dataset *dataset, struct mx_feature_tensors *out);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Private to src/text/: what the cleaners of the languages share.
+ *
+ * A cleaner reads prepared code points (NFC, no controls, one plain space for blanks of any kind and number, variants
+ * of signs and digits folded to one form) and writes to a sink that looks after spaces and punctuation.
+ *
+ * Memory: points and sink own their arrays until they are released; {0} is empty and valid. After a failed allocation
+ * they ignore what follows, so a writer checks `failure` once, at the end.
+ */
+#ifndef MX_TEXT_INTERNAL_H
+#define MX_TEXT_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "text/text.h"
+
+#define MX_ZWNJ    0x200Cu
+#define MX_EN_DASH 0x2013u
+#define MX_EM_DASH 0x2014u
+
+/* ---- code points ---- */
+struct mx_text_points {
+    uint32_t *data;
+    size_t count, capacity;
+    int failure; /* 0 or MX_ERR_NO_MEMORY */
+};
+
+void mx_text_points_push(struct mx_text_points *points, uint32_t point);
+void mx_text_points_release(struct mx_text_points *points);
+
+static inline bool mx_text_is_digit(uint32_t point)
+{
+    return point >= '0' && point <= '9';
+}
+
+bool mx_text_is_letter(uint32_t point); /* of any script */
+bool mx_text_is_mark(uint32_t point);   /* a combining mark */
+bool mx_text_is_upper(uint32_t point);
+bool mx_text_is_arabic(uint32_t point);     /* a letter of the Arabic script */
+bool mx_text_is_vowel_sign(uint32_t point); /* Arabic short vowel, tanwin, shadda, sukun or small alef */
+
+/* ---- output ---- */
+/* A blank or a punctuation mark is held back until the next word shows whether it stays: of several marks the
+ * strongest stays, none stays before the first word, and no dash stays at the end. */
+struct mx_text_sink {
+    char *data; /* not zero-terminated */
+    size_t length, capacity;
+    char mark;   /* held back: one of , . ! ? ; : - or 0 */
+    bool blank;  /* held back: a space */
+    int failure; /* 0 or MX_ERR_NO_MEMORY */
+};
+
+void mx_text_sink_point(struct mx_text_sink *sink, uint32_t point);  /* a part of a word */
+void mx_text_sink_put(struct mx_text_sink *sink, const char *utf8);  /* parts of words; ' ' separates words */
+void mx_text_sink_word(struct mx_text_sink *sink, const char *utf8); /* words, set off from what stands around them */
+void mx_text_sink_blank(struct mx_text_sink *sink);
+void mx_text_sink_mark(struct mx_text_sink *sink, char mark);
+void mx_text_sink_finish(struct mx_text_sink *sink); /* writes a mark that is still held back */
+/* What was written, zero-terminated, until the next call; NULL after a failure. */
+const char *mx_text_sink_text(struct mx_text_sink *sink);
+void mx_text_sink_release(struct mx_text_sink *sink);
+
+/* ---- input ---- */
+struct mx_text_scan {
+    const uint32_t *points;
+    size_t count, at;
+    struct mx_text_sink *sink;
+    struct mx_text_report *report;
+};
+
+/* The point `ahead` places on (0: the next one to read); 0 beyond the end. */
+static inline uint32_t mx_text_peek(const struct mx_text_scan *scan, size_t ahead)
+{
+    return ahead < scan->count - scan->at ? scan->points[scan->at + ahead] : 0;
+}
+
+/* The point before the next one; 0 at the beginning. */
+static inline uint32_t mx_text_before(const struct mx_text_scan *scan)
+{
+    return scan->at > 0 ? scan->points[scan->at - 1] : 0;
+}
+
+/* Whether the letters `ahead` places on are `word` (lower-case ASCII, any case in the text) and no letter follows. */
+bool mx_text_word_is(const struct mx_text_scan *scan, size_t ahead, const char *word);
+
+/* A number as it is written: digits, "," between groups of three, a fraction after ".". */
+#define MX_NUMERAL_DIGITS 16
+struct mx_text_numeral {
+    char whole[MX_NUMERAL_DIGITS + 1];    /* no group signs; "" for ".5" */
+    char fraction[MX_NUMERAL_DIGITS + 1]; /* "" without a fraction */
+    size_t length;                        /* code points; 0: no number, or one with too many digits */
+    bool grouped;                         /* had group signs */
+};
+
+/* Reads the number `ahead` places on. "." and "," belong to it only where digits follow as they should. */
+void mx_text_numeral_read(const struct mx_text_scan *scan, size_t ahead, struct mx_text_numeral *out);
+/* The run of digits `ahead` places on, if it has `least` to `most` (≤ 9) of them: how many, with the value; else 0. */
+size_t mx_text_numeral_small(const struct mx_text_scan *scan, size_t ahead, size_t least, size_t most, unsigned *value);
+uint64_t mx_text_numeral_value(const char *digits); /* at most 18 digits */
+/* Says a number that has too many digits digit by digit; it may begin with ".". How many code points it has. */
+size_t mx_text_numeral_spell(const struct mx_text_scan *scan, const char *point,
+                             void (*digits_say)(struct mx_text_sink *sink, const char *digits));
+
+/* ---- number words ---- */
+/* Room for the longest number of any language; what would be longer is left out. */
+struct mx_text_words {
+    char text[512];
+    size_t length;
+};
+
+void mx_text_words_add(struct mx_text_words *words, const char *separator, const char *word); /* first: no separator */
+bool mx_text_words_end_in(const struct mx_text_words *words, const char *ending);
+
+/* ---- the cleaners ---- */
+void mx_text_english(struct mx_text_scan *scan);
+void mx_text_persian(struct mx_text_scan *scan);
+/* What must be settled before mx_text_persian reads: letter forms, half-spaces, joined suffixes. */
+void mx_text_persian_letters(const struct mx_text_points *in, struct mx_text_points *out,
+                             struct mx_text_report *report);
+
+/* ---- phonemes (tokens*.c) ----
+ *
+ * What a language does between its text and libespeak-ng. A clause is normalised text without punctuation: words with
+ * single spaces, fewer than MX_CLAUSE_BYTES bytes. A speller writes the phonemes of a clause to a sink and asks `ask`
+ * for those of pieces of text as often as it needs. `ask` writes IPA letters and marks, words set off by blanks. */
+#define MX_CLAUSE_BYTES 512 /* longer stretches without punctuation are cut between words */
+#define MX_WORD_BYTES   120 /* longer words are cut */
+
+void mx_tokens_english(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
+                       struct mx_text_sink *out);
+void mx_tokens_persian(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
+                       struct mx_text_sink *out);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The Persian cleaner: one pass over folded letters (persian_letters.c) that hands numbers to
+ * persian_amount.c and settles signs and punctuation itself. Persian punctuation has been folded to , ; ? before.
+ * Letters of other scripts are copied as they are. No memory is taken except by the sink.
+ */
+#include "text/persian.h"
+
+#include <string.h>
+
+static const char *sign_words(uint32_t point)
+{
+    switch (point) {
+    case '&':
+        return "و";
+    case '@':
+        return "اَت";
+    case '+':
+        return "به‌علاوه‌ی";
+    case '=':
+        return "مساوی";
+    case '<':
+        return "کوچک‌تر از";
+    case '>':
+        return "بزرگ‌تر از";
+    case '%':
+        return "درصد";
+    case 0xb0:
+        return "درجه";
+    case 0xb1:
+        return "مثبت یا منفی";
+    case 0xd7:
+        return "ضربدر";
+    case 0xf7:
+        return "تقسیم بر";
+    default:
+        return mx_persian_currency(point);
+    }
+}
+
+static const struct {
+    const char *text; /* letters with a full stop between them */
+    const char *words;
+} abbreviations[] = {{"هش", "هجری شمسی"},    {"هق", "هجری قمری"},  {"قم", "قبل از میلاد"},
+                     {"بم", "بعد از میلاد"}, {"قظ", "قبل از ظهر"}, {"بظ", "بعد از ظهر"}};
+
+/* Two single letters with full stops: ه.ش. */
+static bool try_abbreviation(struct mx_text_scan *scan)
+{
+    if (!mx_text_is_arabic(mx_text_peek(scan, 0)) || mx_text_peek(scan, 1) != '.' ||
+        !mx_text_is_arabic(mx_text_peek(scan, 2)) || mx_text_is_letter(mx_text_peek(scan, 3))) {
+        return false;
+    }
+    const uint32_t before = mx_text_before(scan), pair[] = {mx_text_peek(scan, 0), mx_text_peek(scan, 2)};
+    if (mx_text_is_letter(before) || mx_text_is_mark(before) || before == '.') return false;
+    for (size_t i = 0; i < sizeof abbreviations / sizeof *abbreviations; i++) {
+        if (!mx_persian_word_is(pair, 2, abbreviations[i].text)) continue;
+        const bool stop = mx_text_peek(scan, 3) == '.';
+        mx_text_sink_word(scan->sink, abbreviations[i].words);
+        scan->at += 3 + stop;
+        if (stop && scan->at == scan->count) mx_text_sink_mark(scan->sink, '.');
+        return true;
+    }
+    return false;
+}
+
+static bool is_alphanumeric(uint32_t point)
+{
+    return mx_text_is_letter(point) || mx_text_is_digit(point) || mx_text_is_vowel_sign(point);
+}
+
+static void read_dash(struct mx_text_scan *scan)
+{
+    const uint32_t dash = mx_text_peek(scan, 0), before = mx_text_before(scan), next = mx_text_peek(scan, 1);
+    const bool amount_follows = mx_text_is_digit(next) || mx_persian_currency(next);
+    scan->at++;
+    if (dash == MX_EM_DASH) {
+        mx_text_sink_mark(scan->sink, '-');
+    } else if (amount_follows && (mx_text_is_digit(before) || before == '%')) {
+        mx_text_sink_word(scan->sink, "تا");
+    } else if (dash == '-' && amount_follows && (before == 0 || before == ' ' || before == '(' || before == '=')) {
+        mx_text_sink_word(scan->sink, "منفی");
+    } else if (mx_text_is_digit(before) && mx_text_is_letter(next)) {
+        mx_text_sink_blank(scan->sink);
+    } else if (is_alphanumeric(before) && mx_text_is_letter(next)) {
+        mx_text_sink_put(scan->sink, "-");
+    } else if (is_alphanumeric(before) && mx_text_is_digit(next)) {
+        mx_text_sink_blank(scan->sink);
+    } else {
+        mx_text_sink_mark(scan->sink, '-');
+    }
+}
+
+static void read_stop(struct mx_text_scan *scan)
+{
+    const uint32_t before = mx_text_before(scan), next = mx_text_peek(scan, 1);
+    scan->at++;
+    if (before < 0x250 && next < 0x250 && mx_text_is_letter(before) && mx_text_is_letter(next)) {
+        mx_text_sink_word(scan->sink, "دات"); /* example.com */
+    } else {
+        mx_text_sink_mark(scan->sink, '.');
+    }
+}
+
+static void read_sign(struct mx_text_scan *scan)
+{
+    const uint32_t point = mx_text_peek(scan, 0);
+    const char *words = sign_words(point);
+    if ((point == '%' || mx_persian_currency(point)) && mx_persian_try_prefixed(scan, words)) return;
+    if (words) {
+        mx_text_sink_word(scan->sink, words);
+    } else if (point == '#') {
+        if (mx_text_is_digit(mx_text_peek(scan, 1))) {
+            mx_text_sink_word(scan->sink, "شماره‌ی");
+        } else if (mx_text_is_letter(mx_text_peek(scan, 1))) {
+            mx_text_sink_word(scan->sink, "هشتگ");
+        } else {
+            mx_text_sink_blank(scan->sink);
+        }
+    } else {
+        mx_text_sink_blank(scan->sink);
+        const bool layout = point < 0x80 && strchr("\"'*_^~|\\/[]{}", (int)point);
+        scan->report->symbols_dropped += !layout;
+    }
+    scan->at++;
+}
+
+static void read_next(struct mx_text_scan *scan)
+{
+    const uint32_t point = mx_text_peek(scan, 0), before = mx_text_before(scan);
+    switch (point) {
+    case ' ':
+        mx_text_sink_blank(scan->sink);
+        scan->at++;
+        return;
+    case '!':
+    case '?':
+    case ',':
+    case ';':
+    case ':':
+        mx_text_sink_mark(scan->sink, (char)point);
+        scan->at++;
+        return;
+    case '(':
+    case ')': /* an aside */
+        scan->at++;
+        if (scan->at < scan->count) mx_text_sink_mark(scan->sink, ',');
+        return;
+    case '-':
+    case MX_EN_DASH:
+    case MX_EM_DASH:
+        read_dash(scan);
+        return;
+    case '.':
+        if (mx_text_is_digit(mx_text_peek(scan, 1)) && !mx_text_is_letter(before)) {
+            mx_persian_read_number(scan);
+        } else {
+            read_stop(scan);
+        }
+        return;
+    case '+':
+        if (mx_text_is_digit(mx_text_peek(scan, 1)) && (before == 0 || before == ' ')) {
+            mx_persian_read_number(scan);
+        } else {
+            read_sign(scan);
+        }
+        return;
+    case '\'':
+        if (mx_text_is_letter(before) && mx_text_is_letter(mx_text_peek(scan, 1))) { /* inside a Latin word */
+            mx_text_sink_put(scan->sink, "'");
+            scan->at++;
+        } else {
+            read_sign(scan);
+        }
+        return;
+    default:
+        break;
+    }
+    if (mx_text_is_digit(point)) {
+        mx_persian_read_number(scan);
+    } else if (mx_text_is_letter(point) || mx_text_is_mark(point) || point == MX_ZWNJ) {
+        if (try_abbreviation(scan)) return;
+        mx_text_sink_point(scan->sink, point);
+        scan->at++;
+    } else {
+        read_sign(scan);
+    }
+}
+
+void mx_text_persian(struct mx_text_scan *scan)
+{
+    while (scan->at < scan->count) read_next(scan);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Private to src/text/persian*.c and tokens_persian.c: words of the Persian script, and Persian number words.
+ *
+ * Strings here are UTF-8. No memory is taken except by the sink.
+ */
+#ifndef MX_TEXT_PERSIAN_H
+#define MX_TEXT_PERSIAN_H
+
+#include "text/internal.h"
+
+#define MX_KASRA  0x0650u
+#define MX_SHADDA 0x0651u
+
+/* Points of the word at `points`: letters of the Arabic script, vowel signs and ZWNJ. */
+size_t mx_persian_word_length(const uint32_t *points, size_t count);
+/* Whether the `length` points of a word are `utf8`, vowel signs of the word left aside. */
+bool mx_persian_word_is(const uint32_t *points, size_t length, const char *utf8);
+/* A final he that is not said as h: a consonant stands before it. `length` points of a word, without vowel signs at the
+ * end, at least three letters. */
+bool mx_persian_ends_in_silent_he(const uint32_t *points, size_t length);
+
+/* Number words (persian_number.c), as words of their own. `ending` is appended to the last one. */
+void mx_persian_cardinal(struct mx_text_sink *sink, uint64_t value); /* below 10^18 */
+void mx_persian_ordinal(struct mx_text_sink *sink, uint64_t value, const char *ending);
+void mx_persian_digits(struct mx_text_sink *sink, const char *digits); /* one by one */
+void mx_persian_numeral(struct mx_text_sink *sink, const struct mx_text_numeral *numeral);
+
+/* Numbers in their surroundings (persian_amount.c); the next point is a digit, or "." before one. */
+void mx_persian_read_number(struct mx_text_scan *scan);
+const char *mx_persian_currency(uint32_t point); /* the word for a currency sign, NULL for other points */
+bool mx_persian_try_prefixed(struct mx_text_scan *scan, const char *word); /* a sign, then a number: "$5", "%5" */
+
+#endif

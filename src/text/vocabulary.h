@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The vocabulary: which symbols (tokens.h) a corpus or a model knows, and the number of each.
+ *
+ * Numbers never change once given: 0 begins a sentence, 1 ends it, symbols follow from 2 on in the order in which they
+ * were added. There is no padding. Languages are numbered likewise, from 0.
+ *
+ * It is stored as JSON, with the corpus and in every checkpoint:
+ *
+ *     {"format": "myxtts-vocabulary", "version": 1, "mode": "phonemes", "cleaner": 1,
+ *      "languages": ["en", "fa"], "symbols": [" ", ",", "a", "ˈ"]}
+ *
+ * where symbols[i] is one code point in UTF-8 with the number i + 2, and `cleaner` is the MX_TEXT_CLEANER_VERSION that
+ * made the text.
+ *
+ * Memory: a vocabulary owns its arrays. It is not changed by the functions that take it const, so threads may share it.
+ */
+#ifndef MX_TEXT_VOCABULARY_H
+#define MX_TEXT_VOCABULARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "text/text.h"
+#include "text/tokens.h"
+
+#define MX_TOKEN_BOS        0
+#define MX_TOKEN_EOS        1
+#define MX_TOKEN_FIRST      2     /* of the symbols */
+#define MX_VOCABULARY_LIMIT 65536 /* tokens, BOS and EOS included */
+
+struct mx_vocabulary;
+
+int mx_vocabulary_create(enum mx_tokens_mode mode, struct mx_vocabulary **out); /* BOS and EOS only, no language */
+void mx_vocabulary_destroy(struct mx_vocabulary *vocabulary);                   /* NULL is fine */
+
+/* Symbols that are new get numbers in the order of their code points, so the result does not depend on the order of a
+ * set that was collected first and added at once. */
+int mx_vocabulary_add(struct mx_vocabulary *vocabulary, const uint32_t *symbols, size_t count);
+int mx_vocabulary_add_language(struct mx_vocabulary *vocabulary, enum mx_language language);
+
+enum mx_tokens_mode mx_vocabulary_mode(const struct mx_vocabulary *vocabulary);
+int mx_vocabulary_cleaner(const struct mx_vocabulary *vocabulary);                    /* version that made the text */
+size_t mx_vocabulary_size(const struct mx_vocabulary *vocabulary);                    /* tokens, BOS and EOS included */
+int32_t mx_vocabulary_find(const struct mx_vocabulary *vocabulary, uint32_t symbol);  /* -1: unknown */
+uint32_t mx_vocabulary_symbol(const struct mx_vocabulary *vocabulary, int32_t token); /* 0 for BOS, EOS and no token */
+size_t mx_vocabulary_languages(const struct mx_vocabulary *vocabulary);               /* how many */
+int mx_vocabulary_language(const struct mx_vocabulary *vocabulary, enum mx_language language); /* its number, or -1 */
+
+/* What to do with a symbol that the vocabulary does not have. */
+enum mx_unknown {
+    MX_UNKNOWN_REFUSE, /* MX_ERR_DATA, naming the symbol and its code point */
+    MX_UNKNOWN_SKIP,   /* left out and counted */
+};
+
+struct mx_unknown_count {
+    size_t count;   /* occurrences left out; added up over calls */
+    uint32_t first; /* the first of them; 0: none yet */
+};
+
+/* BOS, the numbers of the symbols, EOS. `unknown` may be NULL. */
+int mx_vocabulary_encode(const struct mx_vocabulary *vocabulary, const uint32_t *symbols, size_t count,
+                         enum mx_unknown policy, struct mx_arena *arena, int32_t **tokens, size_t *token_count,
+                         struct mx_unknown_count *unknown);
+
+/* "'ʒ' (U+0292)" for messages. */
+#define MX_SYMBOL_NAME_BYTES 32
+char *mx_symbol_name(uint32_t symbol, char out[MX_SYMBOL_NAME_BYTES]);
+
+int mx_vocabulary_write(const struct mx_vocabulary *vocabulary, char **json); /* free with mx_free */
+/* MX_ERR_FORMAT with what is wrong. A cleaner of another version is no error here: the caller knows what it means. */
+int mx_vocabulary_read(const char *json, size_t length, struct mx_vocabulary **out);
+
+#endif
