@@ -17,9 +17,9 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "cli/train_job.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
+#include "run/job.h"
 #include "support/fake_backend.h"
 #include "support/recording.h"
 #include "support/small_corpus.h"
@@ -33,11 +33,11 @@ static const struct mx_backend *const fake_only[] = {&mx_fake_backend, NULL};
 /* What a run is made with. */
 struct given {
     bool two;
-    uint64_t data, model;        /* limits; data of two devices alone */
-    int64_t batch, accum;        /* 0: 4, 1 */
-    int64_t buffer;              /* 0: 3 */
-    const char *more[4];         /* settings besides */
-    struct mx_train_needs needs; /* answers: what is needed … */
+    uint64_t data, model;      /* limits; data of two devices alone */
+    int64_t batch, accum;      /* 0: 4, 1 */
+    int64_t buffer;            /* 0: 3 */
+    const char *more[4];       /* settings besides */
+    struct mx_job_needs needs; /* answers: what is needed … */
     uint64_t data_peak, model_peak;
     bool planned;                   /* … whether that fits … */
     char hint[MX_ERROR_HINT_BYTES]; /* … and if not, what would */
@@ -54,7 +54,7 @@ static int group_open(void **state)
     mx_fake_configure(&(struct mx_fake_options){.device_count = 2, .memory_bytes = MEMORY});
     place = folder_make();
     char *const corpus = mx_format("%s/corpus", place);
-    if (mx_train_folder_make(corpus) < 0) return -1;
+    if (mx_job_folder_make(corpus) < 0) return -1;
     small_corpus_make(corpus, ROWS, 0);
     mx_free(corpus);
     return 0;
@@ -73,20 +73,32 @@ static int group_close(void **state)
 static void settings_make(const struct given *g, struct mx_settings *out)
 {
     char data[512], batch[64], accum[64], buffer[64];
-    struct mx_option_list set = {.items = {data, batch, accum, buffer, "model.width=16", "model.heads=2",
-                                           "model.hidden=32", "model.encoder_blocks=1", "model.decoder_blocks=1",
-                                           "data.tokens=chars", "data.validation_fraction=0.2", "data.caching=false",
-                                           "data.num_workers=1", "training.steps=1", "training.eval_every=1",
-                                           "training.samples=2", "training.tensorboard=false", "training.report=off",
-                                           "pipeline.auto_tune=false"},
-                                 .count = 19};
+    size_t count = 19;
+    const char *set[32] = {data,
+                           batch,
+                           accum,
+                           buffer,
+                           "model.width=16",
+                           "model.heads=2",
+                           "model.hidden=32",
+                           "model.encoder_blocks=1",
+                           "model.decoder_blocks=1",
+                           "data.tokens=chars",
+                           "data.validation_fraction=0.2",
+                           "data.caching=false",
+                           "data.num_workers=1",
+                           "training.steps=1",
+                           "training.eval_every=1",
+                           "training.samples=2",
+                           "training.tensorboard=false",
+                           "training.report=off",
+                           "pipeline.auto_tune=false"};
     snprintf(data, sizeof data, "data.train_data=%s/corpus", place);
     snprintf(batch, sizeof batch, "training.batch_size=%" PRId64, g->batch > 0 ? g->batch : 4);
     snprintf(accum, sizeof accum, "training.grad_accum=%" PRId64, g->accum > 0 ? g->accum : 1);
     snprintf(buffer, sizeof buffer, "pipeline.buffer_size=%" PRId64, g->buffer > 0 ? g->buffer : 3);
-    for (size_t i = 0; i < sizeof g->more / sizeof g->more[0] && g->more[i] != NULL; i++)
-        set.items[set.count++] = g->more[i];
-    if (mx_settings_read(NULL, &set, out) < 0) fail_msg("%s", mx_error_last()->message);
+    for (size_t i = 0; i < sizeof g->more / sizeof g->more[0] && g->more[i] != NULL; i++) set[count++] = g->more[i];
+    if (mx_settings_read(NULL, set, count, out) < 0) fail_msg("%s", mx_error_last()->message);
     mx_settings_resolve(out);
 }
 
@@ -116,12 +128,12 @@ static uint64_t peak_of(const struct mx_device *device)
 /* Plans; then, whatever the plan says, really takes the memory and trains. Returns what came of that. */
 static int run(struct given *g, bool train)
 {
-    struct mx_train_job job = {0};
+    struct mx_job job = {0};
     settings_make(g, &job.settings);
     devices_open(g, &job.devices);
-    if (mx_train_job_open(&job, true) < 0) fail_msg("%s", mx_error_last()->message);
-    assert_int_equal(mx_train_plan_needs(&job, &job.plan, true, &g->needs), 0);
-    int rc = mx_train_plan_check(&job);
+    if (mx_job_open(&job, true) < 0) fail_msg("%s", mx_error_last()->message);
+    assert_int_equal(mx_job_memory_needs(&job, &job.plan, true, &g->needs), 0);
+    int rc = mx_job_memory_check(&job);
     g->planned = rc == 0;
     if (rc < 0) {
         assert_int_equal(rc, MX_ERR_BUDGET);
@@ -132,10 +144,10 @@ static int run(struct given *g, bool train)
     if (train) {
         job.run = mx_format("%s/run-%d", place, runs++);
         char *const checkpoints = mx_format("%s/checkpoints", job.run);
-        assert_int_equal(mx_train_folder_make(checkpoints), 0);
+        assert_int_equal(mx_job_folder_make(checkpoints), 0);
         mx_free(checkpoints);
-        rc = mx_train_job_start(&job);
-        if (rc == 0) rc = mx_train_job_run(&job);
+        rc = mx_job_start(&job);
+        if (rc == 0) rc = mx_job_run(&job);
         if (rc == 0) {
             assert_non_null(job.speak); /* samples were spoken */
             assert_true(job.evaluated);
@@ -145,7 +157,7 @@ static int run(struct given *g, bool train)
         g->data_peak = peak_of(job.devices.data);
         g->model_peak = peak_of(job.devices.model);
     }
-    mx_train_job_close(&job);
+    mx_job_close(&job);
     mx_config_release(&mx_settings_schema, &job.settings);
     mx_error_clear();
     return rc;
@@ -256,7 +268,7 @@ static void test_limits_in_hints_run(void **state)
 {
     (void)state;
     struct given g = measured((struct given){.two = true});
-    const struct mx_train_needs needs = g.needs;
+    const struct mx_job_needs needs = g.needs;
     for (int which = 1; which < 4; which++) {
         const bool data = (which & 1) != 0, model = (which & 2) != 0;
         g.data = data ? needs.data - 1 : MEMORY / 2;

@@ -9,8 +9,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 #include "myxtts/error.h"
+#include "run/settings.h"
 
 struct values {
     const char *config;
@@ -37,7 +38,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     struct mx_settings settings;
     char *text = NULL;
     (void)operands; /* the page takes none, so the parser refused them */
-    int rc = mx_settings_read(values->config, &values->set, &settings);
+    int rc = mx_settings_read(values->config, values->set.items, values->set.count, &settings);
     if (rc < 0) return rc;
     text = mx_config_format_in(&mx_settings_schema, &settings, mx_catalogue_language());
     if (text == NULL) MX_TRY(mx_error_last()->code);

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/interrupt.h"
 #include "demo/demo.h"
 #include "myxtts/error.h"
+#include "run/interrupt.h"
 
 #define COUNT_MAX 100000 /* more than there are sentences; the library knows the real bound */
 

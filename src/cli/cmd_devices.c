@@ -19,11 +19,12 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 #include "device/topology.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 #include "myxtts/registry.h"
+#include "run/settings.h"
 
 #define LINK_COUNT (MX_LINK_UNKNOWN + 1)
 
@@ -400,7 +401,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     const struct values *const values = given;
     struct mx_settings settings;
     struct listing listing = {0};
-    int rc = mx_settings_read(values->config, &values->set, &settings);
+    int rc = mx_settings_read(values->config, values->set.items, values->set.count, &settings);
     if (rc < 0) return rc;
     MX_TRY(listing_open(values, operands, &settings.device, &listing));
     limits_check(&listing);

@@ -14,10 +14,11 @@
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/eval_report.h"
-#include "cli/settings.h"
-#include "cli/voice.h"
+#include "cli/shared_options.h"
 #include "corpus/packed.h"
 #include "myxtts/error.h"
+#include "run/settings.h"
+#include "speech/voice.h"
 #include "train/listen.h"
 
 #define FRAMES_FACTOR 2 /* speech may become so much longer than the longest recording */

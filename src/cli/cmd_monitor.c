@@ -16,12 +16,12 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
 #include "cli/screen.h"
 #include "myxtts/error.h"
 #include "observe/follow.h"
 #include "observe/monitor_draw.h"
 #include "observe/run.h"
+#include "run/interrupt.h"
 
 #define INTERVAL_LEAST 0.1
 #define INTERVAL_MOST  3600.0

@@ -12,10 +12,10 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/corpus_options.h"
-#include "cli/interrupt.h"
-#include "cli/prepare_stage.h"
 #include "corpus/prepare.h"
 #include "myxtts/error.h"
+#include "run/feature_stage.h"
+#include "run/interrupt.h"
 
 struct values {
     struct mx_corpus_values corpus;

@@ -9,11 +9,14 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
+#include "cli/pipeline_options.h"
 #include "cli/profile.h"
-#include "cli/train_ranks.h"
+#include "cli/shared_options.h"
 #include "myxtts/error.h"
 #include "pipeline/tune.h"
+#include "run/device_pair.h"
+#include "run/interrupt.h"
+#include "run/ranks.h"
 
 #define STEPS_DEFAULT   100
 #define STEPS_LEAST     2 /* one step does not vary */
@@ -121,11 +124,11 @@ out:
 
 /* ---- running ---- */
 
-static int job_open(struct mx_train_job *job)
+static int job_open(struct mx_job *job)
 {
     int rc = 0;
-    MX_TRY(mx_train_job_open(job, true));
-    MX_TRY(mx_train_plan_make(job, false)); /* what does not fit is refused */
+    MX_TRY(mx_job_open(job, true));
+    MX_TRY(mx_job_memory_plan(job, false)); /* what does not fit is refused */
     /* The model waits for its first batch as train does, and that is not measured. */
     job->options.flow.start_delay = job->settings.pipeline.model_start_delay;
 out:
@@ -133,7 +136,7 @@ out:
 }
 
 /* The other job of a comparison: the same, on the model device of the pair alone. */
-static int single_open(const struct mx_train_job *pair, struct mx_train_job *single)
+static int single_open(const struct mx_job *pair, struct mx_job *single)
 {
     int rc = 0;
     struct mx_settings_pipeline *const p = &single->settings.pipeline;
@@ -171,12 +174,12 @@ out:
 }
 
 /* Settings are read: opens, measures, tells. */
-static int profile(const struct values *values, struct mx_train_job *job, bool synthetic, const atomic_bool *stop)
+static int profile(const struct values *values, struct mx_job *job, bool synthetic, const atomic_bool *stop)
 {
     int rc = 0;
     struct mx_profile result;
     struct mx_profile_comparison comparison;
-    struct mx_train_job single = {0};
+    struct mx_job single = {0};
     struct mx_profile_request request = {.warmup = values->warmup_steps,
                                          .steps = values->num_steps > 0 ? values->num_steps : STEPS_DEFAULT,
                                          .trace = values->trace,
@@ -192,8 +195,8 @@ static int profile(const struct values *values, struct mx_train_job *job, bool s
     }
     MX_TRY(job_open(job));
     MX_TRY(mx_normaliser_measure(job->dataset, job->devices.data, &job->options.normaliser));
-    MX_TRY(mx_train_ranks_normaliser(job));
-    MX_TRY(mx_train_ranks_sums(job));
+    MX_TRY(mx_job_ranks_normaliser(job));
+    MX_TRY(mx_job_ranks_sums(job));
     const bool tuned = job->options.flow.auto_tune && !job->options.flow.sequential && !values->compare;
     if (request.warmup == 0) request.warmup = tuned ? (int64_t)mx_tune_steps[MX_TUNE_ROUNDS - 1] : WARMUP_PLAIN;
     if (values->compare && !mx_device_pair_multi(&job->devices))
@@ -214,32 +217,34 @@ static int profile(const struct values *values, struct mx_train_job *job, bool s
     }
     mx_progress_finish(request.progress);
     request.progress = NULL;
-    if (mx_train_ranks_first(job)) MX_TRY(report_write(values, &work, &result, values->compare ? &comparison : NULL));
+    if (mx_job_ranks_first(job)) MX_TRY(report_write(values, &work, &result, values->compare ? &comparison : NULL));
 out:
     mx_progress_finish(request.progress);
-    mx_train_job_close(&single);
+    mx_job_close(&single);
     return rc;
 }
 
 static int run(const void *given, const struct mx_option_list *operands)
 {
     const struct values *const values = given;
-    struct mx_train_job job = {.request = {.command = mx_command_line(false), .accum = "--set training.grad_accum="}};
+    struct mx_job job = {
+        .request = {
+            .command = mx_command_line(false), .accum = "--set training.grad_accum=", .quieten = mx_command_log_only}};
     struct mx_profile_corpus corpus = {0};
     struct mx_interrupt interrupt;
     (void)operands; /* the page takes none, so the parser refused them */
-    int rc = mx_settings_read(values->config, &values->set, &job.settings);
+    int rc = mx_settings_read(values->config, values->set.items, values->set.count, &job.settings);
     if (rc < 0) return rc;
     const atomic_bool *const stop = mx_interrupt_watch(&interrupt, false); /* the made-up corpus must be removed */
     MX_TRY(flags_apply(values, &job.settings));
-    MX_TRY(mx_train_ranks_open(&job, MX_PROFILE_SUMS));
+    MX_TRY(mx_job_ranks_open(&job, MX_PROFILE_SUMS));
     MX_TRY(corpus_make(values, &job.settings, &corpus));
     MX_TRY(profile(values, &job, corpus.folder[0] != '\0', stop));
 out:
     if (rc < 0 && job.dist != NULL) mx_profile_corpus_remove(&corpus); /* the next call does not return */
     rc = mx_dist_fail(job.dist, rc);
-    mx_train_job_close(&job);
-    mx_train_ranks_close(&job);
+    mx_job_close(&job);
+    mx_job_ranks_close(&job);
     mx_profile_corpus_remove(&corpus);
     mx_interrupt_leave(&interrupt);
     mx_config_release(&mx_settings_schema, &job.settings);

@@ -3,7 +3,7 @@
  * myxtts synth: speaks a text with a trained voice.
  *
  * Whose voice: a recording that the user names, or the one that the run folder of the checkpoint keeps of each speaker
- * (train_job.h), or no voice in particular.
+ * (run/job.h), or no voice in particular.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,13 +15,14 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/settings.h"
+#include "cli/shared_options.h"
 #include "cli/synth_lines.h"
-#include "cli/train_job.h"
-#include "cli/voice.h"
 #include "corpus/audio.h"
 #include "myxtts/error.h"
+#include "run/job.h"
+#include "run/settings.h"
 #include "speech/speak.h"
+#include "speech/voice.h"
 #include "speech/wav.h"
 
 #define TEXT_MAX    ((size_t)16 << 20)
@@ -124,7 +125,7 @@ static int kept_find(const struct mx_voice *v, const char *speaker, char **path)
     do slash--;
     while (slash > file && *slash != '/');
     const int length = *slash == '/' ? (int)(slash - file) : 0;
-    *path = length > 0 ? mx_format("%.*s/" MX_TRAIN_VOICE, length, file, number) : mx_format(MX_TRAIN_VOICE, number);
+    *path = length > 0 ? mx_format("%.*s/" MX_JOB_VOICE, length, file, number) : mx_format(MX_JOB_VOICE, number);
     if (*path == NULL) return MX_ERR_NO_MEMORY;
     if (access(*path, R_OK) == 0) return 0;
     mx_free(*path);
@@ -275,7 +276,7 @@ static int lines_speak(struct speaker *s, const struct mx_speak_options *how, co
     struct totals totals = {0};
     struct mx_progress *progress = NULL;
     MX_TRY(mx_synth_lines_read(text, length, &lines));
-    MX_TRY(mx_train_folder_make(folder));
+    MX_TRY(mx_job_folder_make(folder));
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Speaking", .unit = "lines", .total = lines.count},
                              &progress));
     for (size_t i = 0; i < lines.count; i++) {

@@ -11,14 +11,16 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
-#include "cli/train_dashboard.h"
-#include "cli/train_job.h"
-#include "cli/train_ranks.h"
+#include "cli/pipeline_options.h"
+#include "cli/shared_options.h"
 #include "myxtts/error.h"
+#include "run/dashboard.h"
+#include "run/interrupt.h"
+#include "run/job.h"
+#include "run/ranks.h"
 
 struct values {
-    /* of struct mx_train_request */
+    /* of struct mx_job_request */
     const char *output, *resume, *init_from;
     bool partial;
     /* settings under shorter names: see flags[] */
@@ -190,10 +192,9 @@ out:
 /* Those of the run that goes on, with what is changed now. */
 static int settings_resume(const struct values *values, struct mx_settings *settings)
 {
-    const struct mx_option_list none = {.count = 0};
     char *const path = mx_format("%s/config.yaml", values->resume);
     if (path == NULL) return MX_ERR_NO_MEMORY;
-    int rc = mx_settings_read(path, &none, settings);
+    int rc = mx_settings_read(path, NULL, 0, settings);
     if (rc >= 0 && settings->data.train_data[0] == '\0') { /* every run has that */
         rc = MX_FAIL(MX_ERR_CONFIG, "put the file back as it was", "%s does not name the training data", path);
         mx_config_release(&mx_settings_schema, settings);
@@ -211,7 +212,7 @@ out:
 static int settings_read(const struct values *values, struct mx_settings *settings)
 {
     int rc = values->resume != NULL ? settings_resume(values, settings)
-                                    : mx_settings_read(values->config, &values->set, settings);
+                                    : mx_settings_read(values->config, values->set.items, values->set.count, settings);
     if (rc < 0) return rc;
     MX_TRY(flags_apply(values, settings));
     MX_TRY(path_settle(&settings->data.train_data));
@@ -274,7 +275,7 @@ static int usage_check(const struct values *v)
 
 /* ---- the dry run ---- */
 
-static int sizes_print(const struct mx_train_job *job)
+static int sizes_print(const struct mx_job *job)
 {
     int rc = 0;
     const struct mx_model_config *const chosen = &job->options.model;
@@ -296,7 +297,7 @@ out:
     return rc;
 }
 
-static int plan_print(const struct mx_train_job *job)
+static int plan_print(const struct mx_job *job)
 {
     struct mx_text table = {0};
     const struct mx_trainer_plan *const p = &job->plan;
@@ -308,7 +309,7 @@ static int plan_print(const struct mx_train_job *job)
            (int)c->sequences, job->steps);
     printf("    the largest batch: %d tokens, %d mel frames, %d reference frames\n", (int)c->tokens, (int)c->frames,
            (int)c->references);
-    MX_TRY(mx_train_plan_text(job, &table));
+    MX_TRY(mx_job_memory_text(job, &table));
     printf("\n%s", table.data);
 out:
     mx_text_release(&table);
@@ -334,12 +335,13 @@ static bool size_said(const struct values *v)
 static int run(const void *given, const struct mx_option_list *operands)
 {
     const struct values *const values = given;
-    struct mx_train_job job = {.request = {.command = mx_command_line(false),
-                                           .output = values->output,
-                                           .resume = values->resume,
-                                           .init_from = values->init_from,
-                                           .partial = values->partial,
-                                           .size_said = size_said(values)}};
+    struct mx_job job = {.request = {.command = mx_command_line(false),
+                                     .quieten = mx_command_log_only,
+                                     .output = values->output,
+                                     .resume = values->resume,
+                                     .init_from = values->init_from,
+                                     .partial = values->partial,
+                                     .size_said = size_said(values)}};
     struct mx_dashboard *dashboard = NULL;
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = usage_check(values);
@@ -348,28 +350,28 @@ static int run(const void *given, const struct mx_option_list *operands)
     mx_interrupt_pipe_defer();
     rc = settings_read(values, &job.settings);
     if (rc < 0) return rc;
-    MX_TRY(mx_train_ranks_open(&job, 0));
-    MX_TRY(mx_train_job_open(&job, values->dry_run));
+    MX_TRY(mx_job_ranks_open(&job, 0));
+    MX_TRY(mx_job_open(&job, values->dry_run));
     if (values->dry_run) {
-        if (mx_train_ranks_first(&job)) MX_TRY(plan_print(&job));
-        MX_TRY(mx_train_plan_check(&job));
+        if (mx_job_ranks_first(&job)) MX_TRY(plan_print(&job));
+        MX_TRY(mx_job_memory_check(&job));
         goto out;
     }
-    MX_TRY(mx_train_dashboard_open(&job, values->dashboard_token, &dashboard));
-    MX_TRY(mx_train_job_start(&job));
-    if (!mx_train_ranks_first(&job)) {
-        MX_TRY(mx_train_ranks_follow(&job));
+    MX_TRY(mx_job_dashboard_open(&job, values->dashboard_token, &dashboard));
+    MX_TRY(mx_job_start(&job));
+    if (!mx_job_ranks_first(&job)) {
+        MX_TRY(mx_job_ranks_follow(&job));
         goto out;
     }
-    MX_TRY(mx_train_job_run(&job));
+    MX_TRY(mx_job_run(&job));
     printf("%s: step %" PRId64 " of %" PRId64 "\n", job.run, mx_trainer_state(job.trainer)->step, job.steps);
 out:
-    if (rc < 0) rc = mx_train_job_failed(&job, rc);
-    rc = mx_train_ranks_fail(&job, rc);
+    if (rc < 0) rc = mx_job_failed(&job, rc);
+    rc = mx_job_ranks_fail(&job, rc);
     const struct mx_error failure = *mx_error_last(); /* streams that failed say so again when they end */
     mx_dashboard_close(dashboard);
-    mx_train_job_close(&job);
-    mx_train_ranks_close(&job);
+    mx_job_close(&job);
+    mx_job_ranks_close(&job);
     mx_config_release(&mx_settings_schema, &job.settings);
     return rc < 0 ? mx_error_restore(&failure) : rc;
 }

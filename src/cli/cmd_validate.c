@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/interrupt.h"
+#include "cli/pipeline_options.h"
+#include "cli/shared_options.h"
 #include "cli/validate.h"
 #include "myxtts/error.h"
+#include "run/interrupt.h"
 
 #define BATCH_SIZE "4" /* enough to see that a step works */
 
@@ -44,7 +46,7 @@ static const struct mx_example examples[] = {
 
 static int settings_read(const struct values *values, struct mx_settings *settings)
 {
-    int rc = mx_settings_read(values->config, &values->set, settings);
+    int rc = mx_settings_read(values->config, values->set.items, values->set.count, settings);
     if (rc < 0) return rc;
     const bool bare = values->config == NULL && values->set.count == 0;
     const char *const batch = values->batch_size != NULL ? values->batch_size : bare ? BATCH_SIZE : NULL;
@@ -152,7 +154,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     MX_TRY(summary(&v.report));
 out:
     mx_validate_report_close(&v.report);
-    mx_train_job_close(&v.job);
+    mx_job_close(&v.job);
     mx_profile_corpus_remove(&v.corpus);
     mx_config_release(&mx_settings_schema, &v.job.settings);
     mx_interrupt_leave(&interrupt);

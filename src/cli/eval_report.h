@@ -17,8 +17,8 @@
 #ifndef MX_CLI_EVAL_REPORT_H
 #define MX_CLI_EVAL_REPORT_H
 
-#include "cli/voice.h"
 #include "corpus/dataset.h"
+#include "speech/voice.h"
 #include "train/listen.h"
 
 struct mx_eval_row {

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Devices and the flow of batches on the command line: what the commands that train share. The flags are settings of
- * the sections pipeline, device and data under the names that users know; the devices are chosen by pipeline/mode.h and
- * opened under their memory limits here.
+ * the sections pipeline, device and data under the names that users know.
  *
- * Memory: flags point into argv. A pair of devices owns its registry and both devices; mx_device_pair_close releases
- * them, after everything that uses them.
+ * Memory: flags point into argv.
  */
 #ifndef MX_CLI_PIPELINE_OPTIONS_H
 #define MX_CLI_PIPELINE_OPTIONS_H
 
 #include "cli/options.h"
-#include "cli/settings.h"
-#include "device/topology.h"
-#include "pipeline/mode.h"
+#include "run/settings.h"
 
 /* What the options below fill. */
 struct mx_pipeline_flags {
@@ -82,44 +78,5 @@ extern const char *const mx_pipeline_sharing[];  /* auto, on, off */
 
 /* Writes what was given into the settings. A way to name devices replaces the others that the settings came with. */
 int mx_pipeline_flags_apply(const struct mx_pipeline_flags *flags, struct mx_settings *settings);
-
-struct mx_device_pair {
-    struct mx_registry *registry;
-    struct mx_mode_choice choice;
-    struct mx_device *data, *model; /* the same one in Single-GPU Buffered Mode */
-    int sharers;                    /* processes that share the machine's memory; 0: this one alone */
-};
-
-/* Chooses and opens the devices that the settings ask for, each under its limit, and says which; `command` is how
- * command lines in hints begin. On failure there is nothing to close. */
-int mx_device_pair_open(const struct mx_settings *settings, const char *command, struct mx_device_pair *out);
-/* The same for number `rank` of `count` processes on this machine that each take devices of their own: without names
- * the next best one for each, and of the machine's memory an equal part. */
-int mx_device_pair_open_shared(const struct mx_settings *settings, const char *command, int rank, int count,
-                               struct mx_device_pair *out);
-void mx_device_pair_close(struct mx_device_pair *pair); /* all zero is fine */
-
-/* The most that the limit of one of them can be, while the other one keeps its own. */
-uint64_t mx_device_pair_room(const struct mx_device_pair *pair, const struct mx_device *device);
-
-static inline bool mx_device_pair_multi(const struct mx_device_pair *pair)
-{
-    return pair->choice.mode == MX_MODE_MULTI;
-}
-
-/* Does mixed precision save no time on the device? Then `out` [size] says so, and what would. */
-bool mx_device_bf16_slow(const struct mx_device *device, char *out, size_t size);
-#define MX_DEVICE_BF16_BYTES 320 /* room for it */
-#define MX_DEVICE_BF16_HINT  "train without '--mixed-precision' where time counts more than memory"
-
-/* How near the two devices are, in words: "Topology between GPU:0 and GPU:1: PIX (at most one PCIe bridge)". Where
- * *remedy is not NULL that is a slow path, and it says what would be better. */
-#define MX_DEVICE_TOPOLOGY_BYTES 128
-int mx_device_pair_topology(const struct mx_device_pair *pair, enum mx_topology_link *link,
-                            char out[MX_DEVICE_TOPOLOGY_BYTES], const char **remedy);
-
-/* Says how batches will flow: mode, devices, how near they are, buffer of so many batches, where the model will be; and
- * warns of a slow path between the devices and of mixed precision where that saves no time. */
-void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer);
 
 #endif

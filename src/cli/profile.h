@@ -46,8 +46,8 @@
 
 #include "base/progress.h"
 #include "base/text.h"
-#include "cli/train_job.h"
 #include "pipeline/advice.h"
+#include "run/job.h"
 
 #define MX_PROFILE_SUMS    4096 /* newest sums of ranks that a trace shows */
 #define MX_PROFILE_TIMES   1024 /* steps that are told one by one */
@@ -89,7 +89,7 @@ struct mx_profile {
 };
 
 /* Runs job->options, planned and with a normaliser, on new weights. MX_ERR_INTERRUPTED after a signal. */
-int mx_profile_run(const struct mx_train_job *job, const struct mx_profile_request *request, struct mx_profile *out);
+int mx_profile_run(const struct mx_job *job, const struct mx_profile_request *request, struct mx_profile *out);
 
 /* ---- several modes ---- */
 
@@ -117,14 +117,14 @@ struct mx_profile_comparison {
 
 /* `single` is open on one of the devices of `pair`. *last gets the last round of two devices, overlapped, that do not
  * share the training. */
-int mx_profile_compare(struct mx_train_job *single, struct mx_train_job *pair, const struct mx_profile_request *request,
+int mx_profile_compare(struct mx_job *single, struct mx_job *pair, const struct mx_profile_request *request,
                        struct mx_profile_comparison *out, struct mx_profile *last);
 
 /* ---- what is told ---- */
 
 /* What was done, for both kinds of report. */
 struct mx_profile_work {
-    const struct mx_train_job *job;
+    const struct mx_job *job;
     bool synthetic;
 };
 

@@ -4,7 +4,7 @@
  *
  * Machines are not equally fast at all times, so the modes take turns: every round measures each mode once, modes are
  * compared within a round, and what counts is the median of the rounds. Nothing is tuned meanwhile: a buffer of 25 is
- * one of 25. A mode whose buffer has no room on the device gets the largest that has (train_plan.c).
+ * one of 25. A mode whose buffer has no room on the device gets the largest that has (run/memory_plan.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static double median(const double values[MX_PROFILE_ROUNDS])
 }
 
 /* The first round of sharing measures the share, the others go on with the one that was found before. */
-static int mode_run(struct mx_train_job *job, struct mx_profile_mode *mode, const struct mx_profile_request *request,
+static int mode_run(struct mx_job *job, struct mx_profile_mode *mode, const struct mx_profile_request *request,
                     struct mx_shares *shares, struct mx_profile *out)
 {
     int rc = 0;
@@ -50,7 +50,7 @@ static int mode_run(struct mx_train_job *job, struct mx_profile_mode *mode, cons
     flow->buffer = mode->buffer; /* without overlap one slot after the other is used: the least there can be */
     flow->share = mode->sharing ? MX_SHARE_ON : MX_SHARE_OFF;
     flow->shares = *shares;
-    MX_TRY(mx_train_plan_make(job, false));
+    MX_TRY(mx_job_memory_plan(job, false));
     mode->buffer = flow->buffer;
     MX_TRY(mx_profile_run(job, request, out));
     if (mode->sharing) {
@@ -61,7 +61,7 @@ out:
     return rc;
 }
 
-int mx_profile_compare(struct mx_train_job *single, struct mx_train_job *pair, const struct mx_profile_request *request,
+int mx_profile_compare(struct mx_job *single, struct mx_job *pair, const struct mx_profile_request *request,
                        struct mx_profile_comparison *out, struct mx_profile *last)
 {
     int rc = 0;

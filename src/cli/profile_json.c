@@ -84,7 +84,7 @@ static double ratio(uint64_t part, uint64_t whole)
 
 static void work_json(const struct mx_profile_work *work, struct mx_text *out)
 {
-    const struct mx_train_job *const job = work->job;
+    const struct mx_job *const job = work->job;
     begin(out, "work", '{');
     string(out, "model", job->settings.model.size);
     count(out, "parameters", (int64_t)job->plan.model.parameters);

@@ -145,7 +145,7 @@ static void advice_text(const struct mx_profile *p, struct mx_text *out)
 
 int mx_profile_text(const struct mx_profile_work *work, const struct mx_profile *p, struct mx_text *out)
 {
-    const struct mx_train_job *const job = work->job;
+    const struct mx_job *const job = work->job;
     mx_text_append(out, "%s on %s", mx_mode_name(p->two_devices ? MX_MODE_MULTI : MX_MODE_SINGLE), p->data_device);
     if (p->two_devices) mx_text_append(out, " (data) and %s (model)", p->model_device);
     mx_text_append(out, "%s\n", p->overlap ? "" : ", without overlap");

@@ -124,7 +124,7 @@ static void work_add(const struct mx_span *spans, uint32_t count, uint64_t first
 }
 
 /* The sums of all ranks as spans. Adds up the time in which any was under way from `from_ns` on. */
-static int sums_use(const struct mx_train_job *job, uint64_t from_ns, struct mx_span **spans, uint32_t *count,
+static int sums_use(const struct mx_job *job, uint64_t from_ns, struct mx_span **spans, uint32_t *count,
                     struct mx_profile *out)
 {
     uint64_t at_ns = UINT64_MAX; /* from here on all is added up: they come in the order of their ends */
@@ -152,8 +152,8 @@ static int sums_use(const struct mx_train_job *job, uint64_t from_ns, struct mx_
     return 0;
 }
 
-static int spans_use(const struct mx_train_job *job, const struct mx_profile_request *request,
-                     struct mx_pipeline *pipeline, uint64_t begin_ns, uint32_t limit, struct mx_profile *out)
+static int spans_use(const struct mx_job *job, const struct mx_profile_request *request, struct mx_pipeline *pipeline,
+                     uint64_t begin_ns, uint32_t limit, struct mx_profile *out)
 {
     int rc = 0;
     const uint64_t accum = (uint64_t)job->options.grad_accum, batches = accum * (uint64_t)request->steps;
@@ -189,7 +189,7 @@ static void figures_take(const struct mx_trainer *trainer, struct mx_profile *ou
 
 /* Spans of a run: each batch has one per stage and one of training on the data device, training one more for each batch
  * that its stream ran dry for; and what is prepared after the last step. */
-static uint32_t spans_limit(const struct mx_train_job *job, const struct mx_profile_request *request)
+static uint32_t spans_limit(const struct mx_job *job, const struct mx_profile_request *request)
 {
     const struct mx_trainer_plan *const p = &job->plan;
     const int64_t batches = (request->warmup + request->steps) * job->options.grad_accum;
@@ -197,7 +197,7 @@ static uint32_t spans_limit(const struct mx_train_job *job, const struct mx_prof
     return (uint32_t)((batches + ahead) * (MX_STAGES + 1 + job->options.grad_accum));
 }
 
-int mx_profile_run(const struct mx_train_job *job, const struct mx_profile_request *request, struct mx_profile *out)
+int mx_profile_run(const struct mx_job *job, const struct mx_profile_request *request, struct mx_profile *out)
 {
     int rc = 0;
     struct mx_trainer *trainer = NULL;

@@ -10,8 +10,8 @@
 
 #include "base/config.h"
 #include "cli/reference.h"
-#include "cli/settings.h"
 #include "myxtts/error.h"
+#include "run/settings.h"
 
 /* Text as it is: backslashes and dashes escaped, and no line begins with a request. '\n' begins a paragraph. */
 static void words_append(struct mx_text *out, const char *text)

@@ -12,8 +12,8 @@
 
 #include "base/config.h"
 #include "cli/reference.h"
-#include "cli/settings.h"
 #include "myxtts/error.h"
+#include "run/settings.h"
 
 enum word {
     TITLE,

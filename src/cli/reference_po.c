@@ -18,10 +18,10 @@
 #include "base/alloc.h"
 #include "base/config.h"
 #include "cli/reference.h"
-#include "cli/settings.h"
 #include "myxtts/error.h"
 #include "observe/page.h"
 #include "pipeline/advice_words.h"
+#include "run/settings.h"
 
 struct list {
     struct mx_text *out;

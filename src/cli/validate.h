@@ -35,7 +35,7 @@
 #include <cjson/cJSON.h>
 
 #include "cli/profile.h"
-#include "cli/train_job.h"
+#include "run/job.h"
 
 /* ---- the report (validate_report.c) ---- */
 
@@ -81,7 +81,7 @@ int mx_validate_json(struct mx_validate_report *report, const char *mode, const 
 
 struct mx_validate {
     struct mx_validate_report report;
-    struct mx_train_job job; /* settings first; devices from check 2 on, dataset, options and plan from check 3 on */
+    struct mx_job job; /* settings first; devices from check 2 on, dataset, options and plan from check 3 on */
     struct mx_profile_corpus corpus;
 };
 

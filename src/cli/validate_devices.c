@@ -176,7 +176,7 @@ static int topology_check(struct mx_validate *v)
 {
     struct mx_validate_report *const r = &v->report;
     enum mx_topology_link link;
-    char words[MX_DEVICE_TOPOLOGY_BYTES];
+    char words[MX_DEVICE_PAIR_TOPOLOGY_BYTES];
     const char *remedy = NULL;
     const int rc = mx_device_pair_topology(&v->job.devices, &link, words, &remedy);
     if (rc < 0) return rc;

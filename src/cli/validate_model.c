@@ -42,19 +42,19 @@ static int job_prepare(struct mx_validate *v)
     s->data.train_data = mx_strdup(v->corpus.folder);
     if (s->data.train_data == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     mx_validate_pipeline_bytes(&v->job.devices, &v->job.request.data_bytes, &v->job.request.model_bytes);
-    MX_TRY(mx_train_job_open(&v->job, true));
+    MX_TRY(mx_job_open(&v->job, true));
 out:
     return rc;
 }
 
 /* Does everything that the checks do fit? On the model device that is asked before the model is made, on the data
  * device before the step. */
-static int room_check(const struct mx_train_job *job, const struct mx_device *device)
+static int room_check(const struct mx_job *job, const struct mx_device *device)
 {
     int rc = 0;
-    struct mx_train_needs needs;
-    MX_TRY(mx_train_plan_needs(job, &job->plan, true, &needs));
-    if (mx_train_plan_short(job, &needs) == device) MX_TRY(mx_train_plan_check(job));
+    struct mx_job_needs needs;
+    MX_TRY(mx_job_memory_needs(job, &job->plan, true, &needs));
+    if (mx_job_memory_short(job, &needs) == device) MX_TRY(mx_job_memory_check(job));
 out:
     return rc;
 }
@@ -66,7 +66,7 @@ struct trial {
     struct mx_model *model;
 };
 
-static int trial_open(const struct mx_train_job *job, struct trial *trial)
+static int trial_open(const struct mx_job *job, struct trial *trial)
 {
     int rc = 0;
     const struct mx_model_plan *const p = &job->plan.model;
@@ -94,7 +94,7 @@ static void trial_close(struct trial *trial)
 }
 
 /* Asks every buffer that can be asked where it is. */
-static int places_check(const struct mx_train_job *job, const struct trial *trial)
+static int places_check(const struct mx_job *job, const struct trial *trial)
 {
     const struct mx_model_view view = mx_model_view(trial->model);
     const struct mx_buffer *const all[] = {trial->flat[0],        trial->flat[1],   trial->flat[2],
@@ -129,8 +129,8 @@ int mx_validate_model(struct mx_validate *v)
     int rc = 0;
     struct trial trial = {.stream = NULL};
     struct mx_validate_report *const r = &v->report;
-    struct mx_train_job *const job = &v->job;
-    char text[MX_BYTES_TEXT_BYTES], slow[MX_DEVICE_BF16_BYTES];
+    struct mx_job *const job = &v->job;
+    char text[MX_BYTES_TEXT_BYTES], slow[MX_DEVICE_PAIR_BF16_BYTES];
     MX_TRY(job_prepare(v));
     const bool two = mx_validate_multi(v);
     const char *const logical = mx_device_logical(job->device);
@@ -157,8 +157,8 @@ int mx_validate_model(struct mx_validate *v)
                     job->options.model.size.name, changes_of(&job->options.model.size), (double)p->parameters * 1e-6);
     mx_validate_say(r, MX_FINDING_PASS, NULL, "Its memory, %s as planned, is on %s%s", mx_bytes_text(taken, text),
                     logical, two ? "; GPU:0 holds none of it" : "");
-    if (job->options.model.mixed && mx_device_bf16_slow(job->device, slow, sizeof slow))
-        mx_validate_say(r, MX_FINDING_WARNING, MX_DEVICE_BF16_HINT, "%s", slow);
+    if (job->options.model.mixed && mx_device_pair_bf16_slow(job->device, slow, sizeof slow))
+        mx_validate_say(r, MX_FINDING_WARNING, MX_DEVICE_PAIR_BF16_HINT, "%s", slow);
 out:
     trial_close(&trial);
     return rc;
@@ -194,7 +194,7 @@ out:
 static int reference_run(struct mx_validate *v, struct result *out, bool *room)
 {
     int rc = 0;
-    const struct mx_train_job *const job = &v->job;
+    const struct mx_job *const job = &v->job;
     struct mx_trainer_options options = job->options;
     struct mx_trainer_plan plan;
     struct mx_budget *const budget = mx_device_budget(job->device);
@@ -204,7 +204,7 @@ static int reference_run(struct mx_validate *v, struct result *out, bool *room)
     options.flow.sequential = true;
     options.flow.auto_tune = false;
     options.flow.share = MX_SHARE_OFF;
-    options.flow.buffer = MX_TRAIN_BUFFER_LEAST;
+    options.flow.buffer = MX_JOB_BUFFER_LEAST;
     MX_TRY(mx_trainer_plan(&options, &plan));
     *room = plan.device_bytes <= left;
     if (!*room) {
@@ -245,8 +245,7 @@ struct distance {
     double share;      /* length of the difference / length of the move */
 };
 
-static int distance_of(const struct mx_train_job *job, const struct result *a, const struct result *b,
-                       struct distance *out)
+static int distance_of(const struct mx_job *job, const struct result *a, const struct result *b, struct distance *out)
 {
     int rc = 0;
     struct mx_parameters *table = NULL;
@@ -274,7 +273,7 @@ out:
 
 /* Must both devices make the same numbers of the same recordings, to the last bit? Not if they share the training: then
  * sums are added up in another order. */
-static bool arithmetic_equal(const struct mx_train_job *job)
+static bool arithmetic_equal(const struct mx_job *job)
 {
     const struct mx_device_pair *const pair = &job->devices;
     const struct mx_device_info *const a = mx_device_info(pair->data), *const b = mx_device_info(pair->model);
@@ -346,7 +345,7 @@ int mx_validate_step(struct mx_validate *v)
     int rc = 0;
     bool room = true;
     struct result flow = {.weights = NULL}, plain = {.weights = NULL};
-    struct mx_train_job *const job = &v->job;
+    struct mx_job *const job = &v->job;
     MX_TRY(room_check(job, job->devices.data));
     MX_TRY(mx_normaliser_measure(job->dataset, job->devices.data, &job->options.normaliser));
     job->options.flow.start_delay = job->settings.pipeline.model_start_delay; /* nobody else waits before the step */

@@ -9,8 +9,8 @@
  * ignored stays ignored: SIGHUP under nohup(1), and SIGPIPE. (Not Ctrl-C: shells ignore it for all that they start in
  * the background, though someone may well want to send it there.)
  */
-#ifndef MX_CLI_INTERRUPT_H
-#define MX_CLI_INTERRUPT_H
+#ifndef MX_RUN_INTERRUPT_H
+#define MX_RUN_INTERRUPT_H
 
 #include <signal.h>
 #include <stdatomic.h>

@@ -4,15 +4,14 @@
  *
  * Memory: the caller owns the struct and releases it with mx_config_release(&mx_settings_schema, …).
  */
-#ifndef MX_CLI_SETTINGS_H
-#define MX_CLI_SETTINGS_H
+#ifndef MX_RUN_SETTINGS_H
+#define MX_RUN_SETTINGS_H
 
 #include <stdint.h>
 
 #include "base/config.h"
-#include "cli/options.h"
-#include "text/tokens.h"
 #include "features/augment.h"
+#include "text/tokens.h"
 #include "train/schedule.h"
 #include "train/share.h"
 
@@ -115,14 +114,6 @@ struct mx_settings {
 
 extern const struct mx_config_schema mx_settings_schema;
 
-/* Elements of the table of a command with settings, whose struct has `const char *config` and
- * `struct mx_option_list set`. */
-#define MX_SETTINGS_OPTIONS(object)                                                                                    \
-    {MX_OPTION_STRING(object, config, "config", "FILE", NULL, "Read settings from this YAML file."), .letter = 'c'},   \
-    {                                                                                                                  \
-        MX_OPTION_LIST(object, set, "set", "SECTION.KEY=VALUE", "Override one setting, after the file is read.")       \
-    }
-
 /* Everything that the optimization level decides becomes its number, where the user gave none. */
 void mx_settings_resolve(struct mx_settings *settings);
 
@@ -137,7 +128,8 @@ struct mx_augment_options mx_settings_augment(const struct mx_settings *settings
 /* One setting from an option of the command line: errors name the option. */
 int mx_settings_flag(struct mx_settings *settings, const char *flag, const char *key, const char *value);
 
-/* Defaults, then the file (NULL: none), then the overrides. On failure there is nothing to release. */
-int mx_settings_read(const char *config, const struct mx_option_list *set, struct mx_settings *out);
+/* Defaults, then the file (NULL: none), then `count` overrides, "SECTION.KEY=VALUE". On failure there is nothing to
+ * release. */
+int mx_settings_read(const char *config, const char *const *set, size_t count, struct mx_settings *out);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The folder of a training run, see train_folder.h.
+ * The folder of a training run, see folder.h.
  */
-#include "cli/train_folder.h"
+#include "run/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 #define LOCK_AGAIN   100 /* how often the lock's file is opened anew because it was removed meanwhile */
 #define HOLDER_BYTES 256
 
-int mx_train_folder_make(const char *path)
+int mx_job_folder_make(const char *path)
 {
     int rc = 0;
     char *const copy = mx_strdup(path);
@@ -46,7 +46,7 @@ out:
 
 /* ---- the lock ---- */
 
-static void holder_write(const struct mx_train_folder *folder)
+static void holder_write(const struct mx_job_folder *folder)
 {
     char text[HOLDER_BYTES], host[65] = "?", time[32];
     (void)gethostname(host, sizeof host - 1);
@@ -54,10 +54,10 @@ static void holder_write(const struct mx_train_folder *folder)
     const int length = snprintf(text, sizeof text, "process %ld on %s since %s\n", (long)getpid(), host, time);
     /* On a full disk the others are only not told who it is. */
     if (ftruncate(folder->lock, 0) != 0 || pwrite(folder->lock, text, (size_t)length, 0) != length)
-        mx_debug("%s/" MX_TRAIN_LOCK " cannot be written: %s", folder->run, strerror(errno));
+        mx_debug("%s/" MX_JOB_LOCK " cannot be written: %s", folder->run, strerror(errno));
 }
 
-static int held_by_another(const struct mx_train_folder *folder)
+static int held_by_another(const struct mx_job_folder *folder)
 {
     char holder[HOLDER_BYTES];
     const ssize_t got = pread(folder->lock, holder, sizeof holder - 1, 0);
@@ -68,7 +68,7 @@ static int held_by_another(const struct mx_train_folder *folder)
 }
 
 /* One try; *gone: the file was removed before it was locked, so that another process may lock a new one. */
-static int lock_try(struct mx_train_folder *folder, const char *path, bool *gone)
+static int lock_try(struct mx_job_folder *folder, const char *path, bool *gone)
 {
     struct stat held, named;
     *gone = false;
@@ -91,11 +91,11 @@ static int lock_try(struct mx_train_folder *folder, const char *path, bool *gone
     return 0;
 }
 
-static int lock_take(struct mx_train_folder *folder)
+static int lock_take(struct mx_job_folder *folder)
 {
     int rc = 0;
     bool gone = true;
-    char *const path = mx_format("%s/" MX_TRAIN_LOCK, folder->run);
+    char *const path = mx_format("%s/" MX_JOB_LOCK, folder->run);
     if (path == NULL) return MX_ERR_NO_MEMORY;
     for (int i = 0; i < LOCK_AGAIN && gone; i++) {
         if (folder->lock >= 0) close(folder->lock);
@@ -115,7 +115,7 @@ out:
 
 /* ---- what is in it ---- */
 
-int mx_train_folder_saved(const char *run, bool *found)
+int mx_job_folder_saved(const char *run, bool *found)
 {
     *found = false;
     char *const path = mx_format("%s/" MX_CHECKPOINT_FOLDER, run);
@@ -148,7 +148,7 @@ static void entries_look(const char *run, bool *ours, bool *others)
     for (const struct dirent *entry = readdir(list); entry != NULL; entry = readdir(list)) {
         const char *const name = entry->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || own_output(dirfd(list), name)) continue;
-        if (strcmp(name, MX_TRAIN_LOCK) == 0)
+        if (strcmp(name, MX_JOB_LOCK) == 0)
             *ours = true;
         else
             *others = true;
@@ -180,10 +180,10 @@ static int missing_find(const char *path, char **out)
 
 /* ---- a new run ---- */
 
-static int new_check(struct mx_train_folder *folder)
+static int new_check(struct mx_job_folder *folder)
 {
     bool found, ours, others;
-    const int rc = mx_train_folder_saved(folder->run, &found);
+    const int rc = mx_job_folder_saved(folder->run, &found);
     if (rc < 0) return rc;
     if (found) {
         MX_FAIL(MX_ERR_USAGE, NULL, "%s holds a run already", folder->run);
@@ -212,10 +212,10 @@ static bool all_made_now(const char *run, const char *const *names, int count)
 }
 
 /* Removes what was made of a new run, unless something is there that is worth keeping. */
-static void new_remove(const struct mx_train_folder *folder)
+static void new_remove(const struct mx_job_folder *folder)
 {
     static const char *const names[] = {LOG_FILE, MX_CHECKPOINT_FOLDER, "corpus.pack", "corpus.pack.part",
-                                        MX_TRAIN_LOCK}; /* the lock last */
+                                        MX_JOB_LOCK}; /* the lock last */
     const int count = sizeof names / sizeof names[0];
     if (!all_made_now(folder->run, names, count)) return;
     for (int i = 0; i < count; i++) {
@@ -235,7 +235,7 @@ static void new_remove(const struct mx_train_folder *folder)
 
 /* ---- life ---- */
 
-static int log_begin(const struct mx_train_folder *folder)
+static int log_begin(const struct mx_job_folder *folder)
 {
     char *const path = mx_format("%s/" LOG_FILE, folder->run);
     const int rc = path == NULL ? MX_ERR_NO_MEMORY : mx_log_keep(path);
@@ -243,17 +243,17 @@ static int log_begin(const struct mx_train_folder *folder)
     return rc;
 }
 
-int mx_train_folder_open(struct mx_train_folder *folder, const char *run, bool resumed)
+int mx_job_folder_open(struct mx_job_folder *folder, const char *run, bool resumed)
 {
     int rc = 0;
-    *folder = (struct mx_train_folder){.run = mx_strdup(run), .lock = -1};
+    *folder = (struct mx_job_folder){.run = mx_strdup(run), .lock = -1};
     if (folder->run == NULL) return MX_ERR_NO_MEMORY;
     size_t length = strlen(folder->run);
     while (length > 1 && folder->run[length - 1] == '/') folder->run[--length] = '\0';
     if (!resumed) {
         MX_TRY(new_check(folder));
         MX_TRY(missing_find(folder->run, &folder->first_made));
-        MX_TRY(mx_train_folder_make(folder->run));
+        MX_TRY(mx_job_folder_make(folder->run));
     }
     MX_TRY(lock_take(folder));
     if (!resumed) {
@@ -265,12 +265,12 @@ out:
     return rc;
 }
 
-int mx_train_folder_accept(struct mx_train_folder *folder)
+int mx_job_folder_accept(struct mx_job_folder *folder)
 {
     int rc = 0;
     char *const checkpoints = mx_format("%s/" MX_CHECKPOINT_FOLDER, folder->run);
     if (checkpoints == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_train_folder_make(checkpoints));
+    MX_TRY(mx_job_folder_make(checkpoints));
     if (!folder->fresh) MX_TRY(log_begin(folder));
     folder->accepted = true;
 out:
@@ -278,14 +278,14 @@ out:
     return rc;
 }
 
-void mx_train_folder_close(struct mx_train_folder *folder)
+void mx_job_folder_close(struct mx_job_folder *folder)
 {
     if (folder->run == NULL) return;
     if (folder->lock >= 0) {
         if (!folder->accepted && folder->fresh) {
             new_remove(folder);
         } else if (!folder->accepted && folder->lock_made) {
-            char *const path = mx_format("%s/" MX_TRAIN_LOCK, folder->run);
+            char *const path = mx_format("%s/" MX_JOB_LOCK, folder->run);
             if (path != NULL) (void)unlink(path);
             mx_free(path);
         }
@@ -294,5 +294,5 @@ void mx_train_folder_close(struct mx_train_folder *folder)
     }
     mx_free(folder->run);
     mx_free(folder->first_made);
-    *folder = (struct mx_train_folder){0};
+    *folder = (struct mx_job_folder){0};
 }

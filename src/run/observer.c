@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The observer of a training run, see train_observe.h.
+ * The observer of a training run, see observer.h.
  */
-#include "cli/train_observe.h"
+#include "run/observer.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,20 +22,20 @@
 
 #define MIB 1048576.0
 
-struct mx_train_observer {
-    struct mx_train_job *job;
+struct mx_job_observer {
+    struct mx_job *job;
     struct mx_events *events;      /* NULL: TensorBoard is off, or its file could not be made */
     struct mx_run run;             /* what does not change; the rest is filled in when it is written */
     char *folder;                  /* absolute */
     struct mx_run_sample *samples; /* [run.sample_count] … */
     char **words;                  /* … and their strings, two each */
     uint32_t left_out[MX_REJECT_COUNT];
-    struct mx_span spans[MX_TRAIN_SPANS];
+    struct mx_span spans[MX_JOB_SPANS];
     bool warned; /* that something could not be written */
 };
 
 /* What an observer does never ends a run: the failure becomes a warning, the first time. */
-static void failure_tell(struct mx_train_observer *o, const char *what)
+static void failure_tell(struct mx_job_observer *o, const char *what)
 {
     if (!o->warned) mx_warn("%s cannot be written: %s; training goes on", what, mx_error_last()->message);
     o->warned = true;
@@ -55,11 +55,11 @@ static double corpus_seconds(const struct mx_dataset *dataset)
 }
 
 /* The texts that samples are spoken of, for those who listen to them. */
-static int samples_name(struct mx_train_observer *o)
+static int samples_name(struct mx_job_observer *o)
 {
     int rc = 0;
     struct mx_dataset_item item;
-    const struct mx_train_job *const job = o->job;
+    const struct mx_job *const job = o->job;
     const uint32_t all = mx_trainer_validation_count(job->trainer);
     const int64_t wanted = job->settings.training.samples < all ? job->settings.training.samples : all;
     if (job->speak == NULL) return 0;
@@ -80,10 +80,10 @@ out:
     return rc;
 }
 
-static int facts_find(struct mx_train_observer *o)
+static int facts_find(struct mx_job_observer *o)
 {
     int rc = 0;
-    struct mx_train_job *const job = o->job;
+    struct mx_job *const job = o->job;
     const struct mx_settings_training *const t = &job->settings.training;
     const struct mx_vocabulary *const words =
         job->vocabulary != NULL ? job->vocabulary : mx_dataset_vocabulary(job->dataset);
@@ -129,7 +129,7 @@ static void device_look(const struct mx_device *device, struct mx_run_device *ou
     mx_budget_stats(mx_device_budget(device), &out->memory);
 }
 
-static void devices_look(struct mx_train_observer *o)
+static void devices_look(struct mx_job_observer *o)
 {
     const struct mx_device_pair *const pair = &o->job->devices;
     o->run.device_count = mx_device_pair_multi(pair) ? 2 : 1;
@@ -138,9 +138,9 @@ static void devices_look(struct mx_train_observer *o)
 }
 
 /* run.json as it is now. */
-static void run_write(struct mx_train_observer *o, enum mx_run_state state, const char *failure)
+static void run_write(struct mx_job_observer *o, enum mx_run_state state, const char *failure)
 {
-    const struct mx_train_job *const job = o->job;
+    const struct mx_job *const job = o->job;
     struct mx_pipeline *const pipeline = mx_trainer_pipeline(job->trainer);
     struct mx_advice advice[MX_ADVICE_KINDS];
     struct mx_pipeline_levels levels;
@@ -159,7 +159,7 @@ static void run_write(struct mx_train_observer *o, enum mx_run_state state, cons
     run->has_best = job->has_best;
     run->best_step = (int64_t)job->best_step;
     run->best_mel_db = job->best;
-    run->span_count = mx_pipeline_spans(pipeline, o->spans, MX_TRAIN_SPANS);
+    run->span_count = mx_pipeline_spans(pipeline, o->spans, MX_JOB_SPANS);
     char *const path = mx_format("%s/" MX_RUN_FILE, job->run);
     if (path == NULL || mx_run_write(run, path) < 0) failure_tell(o, MX_RUN_FILE);
     mx_free(path);
@@ -169,7 +169,7 @@ static void run_write(struct mx_train_observer *o, enum mx_run_state state, cons
 /* ---- TensorBoard ---- */
 
 /* Its pages show texts as Markdown: four spaces before each line keep the settings as they are. */
-static void config_send(struct mx_train_observer *o)
+static void config_send(struct mx_job_observer *o)
 {
     struct mx_text text = {0};
     char *const config = mx_config_format(&mx_settings_schema, &o->job->settings);
@@ -185,7 +185,7 @@ static void config_send(struct mx_train_observer *o)
     mx_free(config);
 }
 
-static void samples_send(struct mx_train_observer *o)
+static void samples_send(struct mx_job_observer *o)
 {
     for (int64_t i = 0; i < o->run.sample_count; i++) {
         char tag[32];
@@ -194,7 +194,7 @@ static void samples_send(struct mx_train_observer *o)
     }
 }
 
-static void events_open(struct mx_train_observer *o)
+static void events_open(struct mx_job_observer *o)
 {
     const uint64_t most = (uint64_t)o->job->settings.training.tensorboard_mb << 20;
     char *const folder = mx_format("%s/tensorboard", o->job->run);
@@ -206,7 +206,7 @@ static void events_open(struct mx_train_observer *o)
     samples_send(o);
 }
 
-void mx_train_observer_step(struct mx_train_observer *o, const struct mx_trainer_report *r)
+void mx_job_observer_step(struct mx_job_observer *o, const struct mx_trainer_report *r)
 {
     if (o == NULL || o->events == NULL) return;
     const struct mx_monitor_report *const f = &r->flow;
@@ -249,7 +249,7 @@ void mx_train_observer_step(struct mx_train_observer *o, const struct mx_trainer
     mx_events_scalars(o->events, r->step, driver, sizeof driver / sizeof driver[0]);
 }
 
-static void evaluation_send(struct mx_train_observer *o, int64_t step)
+static void evaluation_send(struct mx_job_observer *o, int64_t step)
 {
     const struct mx_trainer_evaluation *const e = &o->job->evaluation;
     const double *const l = e->losses.values;
@@ -269,7 +269,7 @@ static void evaluation_send(struct mx_train_observer *o, int64_t step)
 }
 
 /* What the evaluation left in its folder. */
-static void files_send(struct mx_train_observer *o, int64_t step, const char *folder)
+static void files_send(struct mx_job_observer *o, int64_t step, const char *folder)
 {
     if (o->events == NULL) return;
     for (int i = 0; i < MX_PICTURES; i++) {
@@ -281,7 +281,7 @@ static void files_send(struct mx_train_observer *o, int64_t step, const char *fo
     for (int64_t i = 0; i < o->run.sample_count; i++) {
         char tag[32], *const spoken = mx_format("%s/%03" PRId64 ".wav", folder, i);
         char *const picture = mx_format("%s/%03" PRId64 ".png", folder, i);
-        char *const recorded = mx_format("%s/" MX_TRAIN_RECORDED, o->job->run, i);
+        char *const recorded = mx_format("%s/" MX_JOB_RECORDED, o->job->run, i);
         snprintf(tag, sizeof tag, "spoken/%03" PRId64, i);
         if (spoken != NULL) mx_events_wav(o->events, step, tag, spoken);
         snprintf(tag, sizeof tag, "spoken_mel/%03" PRId64, i); /* readers want different tags for different things */
@@ -297,7 +297,7 @@ static void files_send(struct mx_train_observer *o, int64_t step, const char *fo
 
 /* ---- life ---- */
 
-static void observer_free(struct mx_train_observer *o)
+static void observer_free(struct mx_job_observer *o)
 {
     if (o == NULL) return;
     mx_events_close(o->events);
@@ -308,9 +308,9 @@ static void observer_free(struct mx_train_observer *o)
     mx_free(o);
 }
 
-struct mx_train_observer *mx_train_observer_open(struct mx_train_job *job)
+struct mx_job_observer *mx_job_observer_open(struct mx_job *job)
 {
-    struct mx_train_observer *const o = mx_alloc(1, sizeof *o);
+    struct mx_job_observer *const o = mx_alloc(1, sizeof *o);
     if (o == NULL || (o->job = job, facts_find(o)) < 0) {
         mx_warn("this run is not observed: %s; training goes on", mx_error_last()->message);
         mx_error_clear();
@@ -322,14 +322,14 @@ struct mx_train_observer *mx_train_observer_open(struct mx_train_job *job)
     return o;
 }
 
-void mx_train_observer_evaluation(struct mx_train_observer *o)
+void mx_job_observer_evaluation(struct mx_job_observer *o)
 {
     struct mx_trainer_picture picture;
     if (o == NULL) return;
     const int64_t step = mx_trainer_state(o->job->trainer)->step;
-    char *const folder = mx_format("%s/" MX_TRAIN_SAMPLES, o->job->run, step);
+    char *const folder = mx_format("%s/" MX_JOB_SAMPLES, o->job->run, step);
     const bool shown = o->events != NULL || o->job->settings.training.report != MX_SETTINGS_REPORT_OFF;
-    if (shown && (folder == NULL || mx_train_folder_make(folder) < 0 ||
+    if (shown && (folder == NULL || mx_job_folder_make(folder) < 0 ||
                   mx_trainer_picture(o->job->trainer, &picture) < 0 || mx_pictures_write(&picture, folder) < 0))
         failure_tell(o, "the pictures of an evaluation");
     evaluation_send(o, step);
@@ -338,14 +338,14 @@ void mx_train_observer_evaluation(struct mx_train_observer *o)
     run_write(o, MX_RUN_TRAINING, NULL);
 }
 
-void mx_train_observer_flush(struct mx_train_observer *o)
+void mx_job_observer_flush(struct mx_job_observer *o)
 {
     if (o != NULL) mx_events_flush(o->events);
 }
 
-static void report_write(struct mx_train_observer *o)
+static void report_write(struct mx_job_observer *o)
 {
-    const struct mx_train_job *const job = o->job;
+    const struct mx_job *const job = o->job;
     const enum mx_settings_report wanted = job->settings.training.report;
     if (wanted == MX_SETTINGS_REPORT_OFF) return;
     const struct mx_page_options options = {
@@ -358,7 +358,7 @@ static void report_write(struct mx_train_observer *o)
     mx_free(path);
 }
 
-void mx_train_observer_close(struct mx_train_observer *o, enum mx_run_state state)
+void mx_job_observer_close(struct mx_job_observer *o, enum mx_run_state state)
 {
     if (o == NULL) return;
     const struct mx_error failure = *mx_error_last();

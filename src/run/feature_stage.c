@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Features for packed corpora, see prepare_stage.h.
+ * Features for packed corpora, see feature_stage.h.
  */
-#include "cli/prepare_stage.h"
+#include "run/feature_stage.h"
 
 #include <math.h>
 #include <stdio.h>

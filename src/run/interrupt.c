@@ -3,7 +3,7 @@
  * See interrupt.h. The flag and the time of the first signal are the only things that the handler touches; what was
  * deferred belongs to the thread that reads the command line.
  */
-#include "cli/interrupt.h"
+#include "run/interrupt.h"
 
 #include "base/clock.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A training run of several processes, see train_ranks.h.
+ * A training run of several processes, see ranks.h.
  */
-#include "cli/train_ranks.h"
+#include "run/ranks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,14 +11,19 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "cli/command.h"
-#include "cli/interrupt.h"
 #include "dist/dist.h"
 #include "myxtts/error.h"
+#include "run/interrupt.h"
 
 /* ---- start and end ---- */
 
-int mx_train_ranks_open(struct mx_train_job *job, uint32_t spans)
+/* Rank 0 speaks for all. */
+static int quieten(const struct mx_job *job, enum mx_log_level level)
+{
+    return mx_job_ranks_first(job) || job->request.quieten == NULL ? 0 : job->request.quieten(level);
+}
+
+int mx_job_ranks_open(struct mx_job *job, uint32_t spans)
 {
     const struct mx_dist_options options = {.timeout_s = job->settings.training.rank_timeout,
                                             .command =
@@ -28,17 +33,17 @@ int mx_train_ranks_open(struct mx_train_job *job, uint32_t spans)
     const int rc = mx_dist_open(&options, &job->dist);
     if (rc < 0) return rc;
     job->options.group = mx_dist_group(job->dist);
-    return mx_train_ranks_first(job) ? 0 : mx_command_log_only(MX_LOG_ERROR);
+    return quieten(job, MX_LOG_ERROR);
 }
 
-int mx_train_ranks_fail(struct mx_train_job *job, int code)
+int mx_job_ranks_fail(struct mx_job *job, int code)
 {
     if (code < 0 && code != MX_ERR_INTERRUPTED) return mx_dist_fail(job->dist, code);
-    if (!mx_train_ranks_first(job)) (void)mx_command_log_only(MX_LOG_SILENT); /* rank 0 says that it was interrupted */
+    (void)quieten(job, MX_LOG_SILENT); /* rank 0 says that it was interrupted */
     return code;
 }
 
-void mx_train_ranks_close(struct mx_train_job *job)
+void mx_job_ranks_close(struct mx_job *job)
 {
     mx_dist_close(job->dist);
     job->dist = NULL;
@@ -59,7 +64,7 @@ static int name_shift(char *name, size_t bytes, int32_t by)
     return 0;
 }
 
-int mx_train_ranks_devices(struct mx_train_job *job, const char *command)
+int mx_job_ranks_devices(struct mx_job *job, const char *command)
 {
     int rc = 0;
     struct mx_settings own = job->settings; /* texts are borrowed */
@@ -81,7 +86,7 @@ out:
     return rc;
 }
 
-void mx_train_ranks_batch(const struct mx_train_job *job, struct mx_trainer_options *options)
+void mx_job_ranks_batch(const struct mx_job *job, struct mx_trainer_options *options)
 {
     const uint32_t size = (uint32_t)mx_group_size(job->options.group);
     if (!job->settings.training.batch_per_rank) return;
@@ -92,7 +97,7 @@ void mx_train_ranks_batch(const struct mx_train_job *job, struct mx_trainer_opti
 /* ---- what must be the same ---- */
 
 /* The settings but for the places of files, which may differ from machine to machine. */
-static uint64_t settings_hash(const struct mx_train_job *job)
+static uint64_t settings_hash(const struct mx_job *job)
 {
     char none[1] = "";
     struct mx_settings own = job->settings;
@@ -104,7 +109,7 @@ static uint64_t settings_hash(const struct mx_train_job *job)
 }
 
 /* Which checkpoint the run goes on from or begins with. */
-static uint64_t origin_hash(const struct mx_train_job *job)
+static uint64_t origin_hash(const struct mx_job *job)
 {
     const struct mx_checkpoint_state *const state = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
     if (job->origin == NULL) return 0;
@@ -115,7 +120,7 @@ static uint64_t origin_hash(const struct mx_train_job *job)
     return sum;
 }
 
-int mx_train_ranks_compare(struct mx_train_job *job)
+int mx_job_ranks_compare(struct mx_job *job)
 {
     const struct mx_dist_item items[] = {
         {"the program is", mx_dist_program_hash(), "copy one build of it to all machines"},
@@ -127,7 +132,7 @@ int mx_train_ranks_compare(struct mx_train_job *job)
     return mx_dist_compare(job->dist, items, (int32_t)(sizeof items / sizeof items[0]));
 }
 
-void mx_train_ranks_announce(const struct mx_train_job *job)
+void mx_job_ranks_announce(const struct mx_job *job)
 {
     const struct mx_trainer_options *const o = &job->options;
     const int32_t size = mx_group_size(o->group), hosts = mx_dist_hosts(job->dist);
@@ -137,24 +142,24 @@ void mx_train_ranks_announce(const struct mx_train_job *job)
             job->settings.training.batch_per_rank ? ", as many for each" : ": '--batch-size' is that of all together");
 }
 
-int mx_train_ranks_sums(struct mx_train_job *job)
+int mx_job_ranks_sums(struct mx_job *job)
 {
     return mx_dist_device_use(job->dist, job->device);
 }
 
-void mx_train_ranks_leave(struct mx_train_job *job)
+void mx_job_ranks_leave(struct mx_job *job)
 {
     mx_dist_device_leave(job->dist);
 }
 
-int mx_train_ranks_normaliser(struct mx_train_job *job)
+int mx_job_ranks_normaliser(struct mx_job *job)
 {
     return mx_group_broadcast(job->options.group, &job->options.normaliser, sizeof job->options.normaliser, 0);
 }
 
 /* ---- steps ---- */
 
-int mx_train_ranks_agree(struct mx_train_job *job, bool *stop, bool *end)
+int mx_job_ranks_agree(struct mx_job *job, bool *stop, bool *end)
 {
     double values[2] = {*stop, *end};
     const int rc = mx_group_add(job->options.group, values, 2);
@@ -163,7 +168,7 @@ int mx_train_ranks_agree(struct mx_train_job *job, bool *stop, bool *end)
     return rc;
 }
 
-int mx_train_ranks_follow(struct mx_train_job *job)
+int mx_job_ranks_follow(struct mx_job *job)
 {
     int rc = 0;
     bool stopped = false, over = false;
@@ -173,7 +178,7 @@ int mx_train_ranks_follow(struct mx_train_job *job)
     const atomic_bool *const stop = mx_interrupt_watch(&interrupt, true);
     while (state->step < job->steps) {
         stopped = atomic_load(stop);
-        MX_TRY(mx_train_ranks_agree(job, &stopped, &over));
+        MX_TRY(mx_job_ranks_agree(job, &stopped, &over));
         if (stopped || over) break;
         MX_TRY(mx_trainer_step(job->trainer, &report));
     }

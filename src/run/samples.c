@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Samples of a run: the texts of the first validation utterances, spoken with the averaged weights and the voice of
- * their own recordings, as WAV and as a picture of its mel. See train_job.h.
+ * their own recordings, as WAV and as a picture of its mel. See job.h.
  *
  * The trainer's network speaks, so what fits into a batch of training can be spoken; a text that the network, early in
  * training, wants to make longer than that is passed over.
@@ -14,12 +14,12 @@
 #include "base/canvas.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "cli/train_job.h"
-#include "cli/train_ranks.h"
 #include "corpus/audio.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
 #include "observe/keep.h"
+#include "run/job.h"
+#include "run/ranks.h"
 #include "speech/wav.h"
 
 #define PIXELS     4     /* of a mel band */
@@ -28,10 +28,10 @@
 #define BACKGROUND 0x14141C
 #define PIECE      256 /* frames of a picture that are made at once: its memory does not grow with the sound */
 
-static bool samples_wanted(const struct mx_train_job *job, uint32_t validation)
+static bool samples_wanted(const struct mx_job *job, uint32_t validation)
 {
     return mx_dataset_kind(job->dataset) == MX_PACKED_AUDIO && job->settings.training.samples > 0 && validation > 0 &&
-           mx_train_ranks_first(job);
+           mx_job_ranks_first(job);
 }
 
 /* Frames before and behind a frame whose samples it needs, too. */
@@ -49,7 +49,7 @@ static struct mx_extract_options picture_options(void)
 }
 
 /* Samples of the longest recording whose text will be spoken: each is the reference of its own. */
-static uint32_t reference_samples(const struct mx_train_job *job)
+static uint32_t reference_samples(const struct mx_job *job)
 {
     uint32_t longest = 0;
     int64_t left = job->settings.training.samples;
@@ -61,10 +61,10 @@ static uint32_t reference_samples(const struct mx_train_job *job)
     return longest;
 }
 
-int mx_train_job_samples_plan(const struct mx_train_job *job, const struct mx_trainer_plan *plan,
-                              struct mx_train_samples_plan *out)
+int mx_job_samples_memory_plan(const struct mx_job *job, const struct mx_trainer_plan *plan,
+                               struct mx_job_samples_memory *out)
 {
-    *out = (struct mx_train_samples_plan){0};
+    *out = (struct mx_job_samples_memory){0};
     if (!samples_wanted(job, plan->validation)) return 0;
     const struct mx_extract_options picture = picture_options();
     out->pictures = mx_extract_bytes(&picture);
@@ -73,7 +73,7 @@ int mx_train_job_samples_plan(const struct mx_train_job *job, const struct mx_tr
                          &out->speak);
 }
 
-int mx_train_job_samples_open(struct mx_train_job *job)
+int mx_job_samples_open(struct mx_job *job)
 {
     int rc = 0;
     const struct mx_trainer_voice voice = mx_trainer_voice(job->trainer);
@@ -95,7 +95,7 @@ out:
 }
 
 /* The mel [frames, bands] of a sound, a piece after the other. */
-static int mel_make(struct mx_train_job *job, const struct mx_speak_result *sound, int32_t frames, float *mel)
+static int mel_make(struct mx_job *job, const struct mx_speak_result *sound, int32_t frames, float *mel)
 {
     int rc = 0;
     struct mx_extract_features features;
@@ -119,7 +119,7 @@ out:
 }
 
 /* The mel of a sound as a picture. */
-static int picture_write(struct mx_train_job *job, const struct mx_speak_result *sound, const char *path)
+static int picture_write(struct mx_job *job, const struct mx_speak_result *sound, const char *path)
 {
     int rc = 0;
     float *mel = NULL;
@@ -140,8 +140,7 @@ out:
     return rc;
 }
 
-static int sound_write(struct mx_train_job *job, const struct mx_speak_result *sound, const char *folder,
-                       uint32_t number)
+static int sound_write(struct mx_job *job, const struct mx_speak_result *sound, const char *folder, uint32_t number)
 {
     int rc = 0;
     char *const wav = mx_format("%s/%03" PRIu32 ".wav", folder, number);
@@ -156,14 +155,14 @@ out:
 }
 
 /* The recording of a sample, once in a run: what it should sound like. */
-static int recording_keep(const struct mx_train_job *job, const struct mx_dataset_item *item, uint32_t number)
+static int recording_keep(const struct mx_job *job, const struct mx_dataset_item *item, uint32_t number)
 {
     int rc = 0;
-    char *const path = mx_format("%s/" MX_TRAIN_RECORDED, job->run, (int64_t)number);
+    char *const path = mx_format("%s/" MX_JOB_RECORDED, job->run, (int64_t)number);
     char *const folder = mx_format("%s/samples/recorded", job->run);
     if (path == NULL || folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     if (access(path, F_OK) == 0) goto out;
-    MX_TRY(mx_train_folder_make(folder));
+    MX_TRY(mx_job_folder_make(folder));
     MX_TRY(mx_wav_write(path, item->samples, item->sample_count, MX_AUDIO_RATE, MX_WAV_PCM16));
 out:
     mx_free(path);
@@ -171,7 +170,7 @@ out:
     return rc;
 }
 
-static int sample_speak(struct mx_train_job *job, uint32_t utterance, const char *folder, uint32_t number)
+static int sample_speak(struct mx_job *job, uint32_t utterance, const char *folder, uint32_t number)
 {
     int rc = 0;
     struct mx_dataset_item item;
@@ -203,7 +202,7 @@ out:
 }
 
 /* A sample that cannot be written is not the end of a run. */
-static int writing_warn(const struct mx_train_job *job, int rc)
+static int writing_warn(const struct mx_job *job, int rc)
 {
     if (rc != MX_ERR_IO) return rc;
     mx_warn("step %" PRId64 ": samples cannot be written: %s; training goes on", mx_trainer_state(job->trainer)->step,
@@ -212,16 +211,16 @@ static int writing_warn(const struct mx_train_job *job, int rc)
     return 1;
 }
 
-int mx_train_job_samples(struct mx_train_job *job)
+int mx_job_samples(struct mx_job *job)
 {
     int rc = 0;
     const uint32_t all = mx_trainer_validation_count(job->trainer);
     const int64_t wanted = job->settings.training.samples;
     char *folder = NULL;
     if (job->speak == NULL) return 0;
-    folder = mx_format("%s/" MX_TRAIN_SAMPLES, job->run, mx_trainer_state(job->trainer)->step);
+    folder = mx_format("%s/" MX_JOB_SAMPLES, job->run, mx_trainer_state(job->trainer)->step);
     if (folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(writing_warn(job, mx_train_folder_make(folder)));
+    MX_TRY(writing_warn(job, mx_job_folder_make(folder)));
     for (uint32_t i = 0; rc == 0 && i < all && i < wanted; i++) {
         if (job->stop != NULL && atomic_load(job->stop))
             MX_RAISE(MX_ERR_INTERRUPTED, NULL, "the evaluation was interrupted");
@@ -235,7 +234,7 @@ out:
     return rc;
 }
 
-void mx_train_job_samples_tidy(const struct mx_train_job *job)
+void mx_job_samples_tidy(const struct mx_job *job)
 {
     const int64_t most = job->settings.training.keep_samples;
     char *const folder = most > 0 ? mx_format("%s/samples", job->run) : NULL;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The memory of a training run before any of it is taken: what fits, what is refused, and the table. See train_job.h.
+ * The memory of a training run before any of it is taken: what fits, what is refused, and the table. See job.h.
  */
 #include <string.h>
 
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/train_job.h"
-#include "cli/train_ranks.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
+#include "run/job.h"
+#include "run/ranks.h"
 
 /* ---- what fits ---- */
 
@@ -23,16 +23,16 @@ static uint64_t most_of(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-int mx_train_plan_needs(const struct mx_train_job *job, const struct mx_trainer_plan *plan, bool samples,
-                        struct mx_train_needs *out)
+int mx_job_memory_needs(const struct mx_job *job, const struct mx_trainer_plan *plan, bool samples,
+                        struct mx_job_needs *out)
 {
     const bool two = mx_device_pair_multi(&job->devices);
     /* A run with a past has its normaliser from there; otherwise the first rank measures before anything is taken. */
     const bool past = job->origin != NULL && mx_checkpoint_state(job->origin) != NULL;
-    const bool measures = !past && mx_train_ranks_first(job);
+    const bool measures = !past && mx_job_ranks_first(job);
     const uint64_t before = measures ? mx_normaliser_bytes(job->dataset, job->devices.data) : 0;
-    struct mx_train_samples_plan spoken = {0};
-    const int rc = samples ? mx_train_job_samples_plan(job, plan, &spoken) : 0;
+    struct mx_job_samples_memory spoken = {0};
+    const int rc = samples ? mx_job_samples_memory_plan(job, plan, &spoken) : 0;
     out->data = two ? most_of(most_of(plan->data_bytes, before), job->request.data_bytes) : 0;
     out->model = plan->device_bytes + spoken.speak.waveform + spoken.speak.speech + spoken.pictures;
     out->model = most_of(out->model, job->request.model_bytes);
@@ -41,25 +41,25 @@ int mx_train_plan_needs(const struct mx_train_job *job, const struct mx_trainer_
 }
 
 /* May the buffer be smaller than it is? A number that was given is what runs, or what is refused. */
-static bool buffer_chosen(const struct mx_train_job *job)
+static bool buffer_chosen(const struct mx_job *job)
 {
     return job->settings.pipeline.auto_tune && !job->options.flow.buffer_given;
 }
 
-struct mx_device *mx_train_plan_short(const struct mx_train_job *job, const struct mx_train_needs *needs)
+struct mx_device *mx_job_memory_short(const struct mx_job *job, const struct mx_job_needs *needs)
 {
     if (needs->model > left_on(job->devices.model)) return job->devices.model;
     return needs->data > left_on(job->devices.data) ? job->devices.data : NULL;
 }
 
 /* Plans job->options; *device gets the one that has too little, or NULL. */
-static int plan_try(struct mx_train_job *job, struct mx_device **device)
+static int plan_try(struct mx_job *job, struct mx_device **device)
 {
     int rc = 0;
-    struct mx_train_needs needs;
+    struct mx_job_needs needs;
     MX_TRY(mx_trainer_plan(&job->options, &job->plan));
-    MX_TRY(mx_train_plan_needs(job, &job->plan, true, &needs));
-    *device = mx_train_plan_short(job, &needs);
+    MX_TRY(mx_job_memory_needs(job, &job->plan, true, &needs));
+    *device = mx_job_memory_short(job, &needs);
 out:
     return rc;
 }
@@ -70,17 +70,17 @@ static const double rooms[] = {MX_SHARE_MOST, 0.5, 0.375, 0.25, 0.125}; /* parts
 #define ROOMS (sizeof rooms / sizeof rooms[0])
 
 /* Would the data device hold this, with as few prepared batches as may be? */
-static bool data_fits(const struct mx_train_job *job, struct mx_trainer_options options, struct mx_trainer_plan *plan)
+static bool data_fits(const struct mx_job *job, struct mx_trainer_options options, struct mx_trainer_plan *plan)
 {
-    struct mx_train_needs needs;
-    if (buffer_chosen(job) && options.flow.buffer > MX_TRAIN_BUFFER_LEAST) options.flow.buffer = MX_TRAIN_BUFFER_LEAST;
-    if (mx_trainer_plan(&options, plan) < 0 || mx_train_plan_needs(job, plan, true, &needs) < 0) return false;
+    struct mx_job_needs needs;
+    if (buffer_chosen(job) && options.flow.buffer > MX_JOB_BUFFER_LEAST) options.flow.buffer = MX_JOB_BUFFER_LEAST;
+    if (mx_trainer_plan(&options, plan) < 0 || mx_job_memory_needs(job, plan, true, &needs) < 0) return false;
     return needs.data <= left_on(job->devices.data);
 }
 
 /* Finds the largest part of a batch that the data device has room for, besides what it does anyway. What does not fit
  * even with the smallest one is not done with `auto`, and otherwise refused with everything else that does not fit. */
-static int sharing_fit(struct mx_train_job *job)
+static int sharing_fit(struct mx_job *job)
 {
     struct mx_trainer_plan plan;
     struct mx_trainer_options options = job->options;
@@ -116,12 +116,12 @@ static int sharing_fit(struct mx_train_job *job)
 /* ---- the plan ---- */
 
 /* Auto-tuning takes the largest buffer that fits, and the smallest one if none does. */
-static int buffer_fit(struct mx_train_job *job, struct mx_device **device)
+static int buffer_fit(struct mx_job *job, struct mx_device **device)
 {
     int rc = 0;
     const struct mx_device *const first = *device;
     const int32_t wanted = job->options.flow.buffer;
-    int32_t least = MX_TRAIN_BUFFER_LEAST, most = wanted - 1, good = 0;
+    int32_t least = MX_JOB_BUFFER_LEAST, most = wanted - 1, good = 0;
     while (least <= most) {
         const int32_t middle = least + (most - least) / 2;
         job->options.flow.buffer = middle;
@@ -133,7 +133,7 @@ static int buffer_fit(struct mx_train_job *job, struct mx_device **device)
             most = middle - 1;
         }
     }
-    job->options.flow.buffer = good > 0 ? good : MX_TRAIN_BUFFER_LEAST;
+    job->options.flow.buffer = good > 0 ? good : MX_JOB_BUFFER_LEAST;
     MX_TRY(plan_try(job, device));
     if (good > 0)
         mx_info("auto-tune: a buffer of %d batches instead of %d, because %s has no memory for more", (int)good,
@@ -142,15 +142,15 @@ out:
     return rc;
 }
 
-int mx_train_plan_make(struct mx_train_job *job, bool dry)
+int mx_job_memory_plan(struct mx_job *job, bool dry)
 {
     int rc = 0;
     struct mx_device *device = NULL;
     MX_TRY(sharing_fit(job));
     MX_TRY(plan_try(job, &device));
-    if (device != NULL && buffer_chosen(job) && job->options.flow.buffer > MX_TRAIN_BUFFER_LEAST)
+    if (device != NULL && buffer_chosen(job) && job->options.flow.buffer > MX_JOB_BUFFER_LEAST)
         MX_TRY(buffer_fit(job, &device));
-    if (device != NULL && !dry) MX_TRY(mx_train_plan_check(job));
+    if (device != NULL && !dry) MX_TRY(mx_job_memory_check(job));
 out:
     return rc;
 }
@@ -177,7 +177,7 @@ static uint64_t owners(const struct mx_trainer_plan *plan, bool data, bool model
     return sum;
 }
 
-static void device_table(const struct mx_train_job *job, const struct mx_train_samples_plan *spoken,
+static void device_table(const struct mx_job *job, const struct mx_job_samples_memory *spoken,
                          const struct mx_device *device, bool data, bool model, struct mx_text *out)
 {
     char all[MX_BYTES_TEXT_BYTES], most[MX_BYTES_TEXT_BYTES];
@@ -207,12 +207,12 @@ static void device_table(const struct mx_train_job *job, const struct mx_train_s
         mx_text_append(out, "    %-22s %10.1f %%\n", "of the limit", 100 * (double)sum / (double)limit);
 }
 
-int mx_train_plan_text(const struct mx_train_job *job, struct mx_text *out)
+int mx_job_memory_text(const struct mx_job *job, struct mx_text *out)
 {
     const struct mx_device_pair *const pair = &job->devices;
     const struct mx_trainer_plan *const p = &job->plan;
-    struct mx_train_samples_plan spoken;
-    const int rc = mx_train_job_samples_plan(job, p, &spoken);
+    struct mx_job_samples_memory spoken;
+    const int rc = mx_job_samples_memory_plan(job, p, &spoken);
     if (rc < 0) return rc;
     if (mx_device_pair_multi(pair)) {
         device_table(job, &spoken, pair->data, true, false, out);
@@ -228,8 +228,8 @@ int mx_train_plan_text(const struct mx_train_job *job, struct mx_text *out)
         row(out, "pictures", spoken.pictures_host);
         host += spoken.speak.waveform_host + spoken.speak.speech_host + spoken.pictures_host;
     }
-    row(out, "checkpoints", mx_train_job_host_bytes(job));
-    row(out, "all together", host + mx_train_job_host_bytes(job));
+    row(out, "checkpoints", mx_job_host_bytes(job));
+    row(out, "all together", host + mx_job_host_bytes(job));
     const int loaded = (int)job->options.prefetch, held = mx_device_pair_multi(pair) ? 0 : job->options.grad_accum;
     mx_text_append(out, "Batches: %d loaded and %d in loading, %d prepared", loaded, (int)p->host_slots - loaded,
                    (int)p->data_slots - held);
@@ -241,10 +241,10 @@ int mx_train_plan_text(const struct mx_train_job *job, struct mx_text *out)
     return out->failure;
 }
 
-int mx_train_plan_say(const struct mx_train_job *job)
+int mx_job_memory_say(const struct mx_job *job)
 {
     struct mx_text text = {0};
-    const int rc = mx_train_plan_text(job, &text);
+    const int rc = mx_job_memory_text(job, &text);
     for (char *line = text.data, *end; rc == 0 && (end = strchr(line, '\n')) != NULL; line = end + 1) {
         *end = '\0';
         mx_info("%s", line);

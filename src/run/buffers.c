@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the start of a run says about its buffers, see train_job.h: numbers that were given are what runs, all others
+ * What the start of a run says about its buffers, see job.h: numbers that were given are what runs, all others
  * are chosen, and with auto-tuning they follow the flow between what is in use at first and what there is memory for.
  * Read from the pipeline itself, so that what is said is what is used. Nothing is allocated.
  */
 #include "base/log.h"
-#include "cli/train_job.h"
+#include "run/job.h"
 
 static void number_say(const char *what, int32_t now, int32_t most, bool given, bool tuned)
 {
@@ -17,7 +17,7 @@ static void number_say(const char *what, int32_t now, int32_t most, bool given, 
         mx_info("   - %s: %d (chosen)", what, (int)now);
 }
 
-void mx_train_buffers_say(const struct mx_train_job *job)
+void mx_job_buffers_say(const struct mx_job *job)
 {
     const struct mx_settings *const s = &job->settings;
     struct mx_pipeline_tuning now, most;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The dashboard of a training run, see train_dashboard.h.
+ * The dashboard of a training run, see dashboard.h.
  */
-#include "cli/train_dashboard.h"
+#include "run/dashboard.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/train_ranks.h"
 #include "myxtts/error.h"
+#include "run/ranks.h"
 
-int mx_train_dashboard_open(const struct mx_train_job *job, const char *token, struct mx_dashboard **out)
+int mx_job_dashboard_open(const struct mx_job *job, const char *token, struct mx_dashboard **out)
 {
     int rc = 0;
     struct mx_dashboard *dashboard = NULL;
@@ -21,7 +21,7 @@ int mx_train_dashboard_open(const struct mx_train_job *job, const char *token, s
     *out = NULL;
     if (!wanted && token != NULL)
         return MX_FAIL(MX_ERR_USAGE, "add '--dashboard ADDR:PORT'", "'--dashboard-token' is given without a dashboard");
-    if (!wanted || !mx_train_ranks_first(job)) return 0;
+    if (!wanted || !mx_job_ranks_first(job)) return 0;
     const struct mx_dashboard_options options = {.address = t->dashboard,
                                                  .token = token != NULL                       ? token
                                                           : hidden != NULL && *hidden != '\0' ? hidden

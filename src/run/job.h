@@ -4,7 +4,7 @@
  *
  * Run folder:
  *
- *     myxtts.lock      train_folder.h
+ *     myxtts.lock      folder.h
  *     config.yaml      the resolved settings
  *     log.txt          everything from info on, with times, from the start of the program
  *     metrics.jsonl    train/metrics.h
@@ -17,32 +17,33 @@
  * (corpus/dataset.h), unless caching is off
  *     rejects.tsv      rows that are left out, and why (corpus/check.h); only if there are any
  *
- * Memory: a job owns everything that it opened; mx_train_job_close releases it, also after a failure.
+ * Memory: a job owns everything that it opened; mx_job_close releases it, also after a failure.
  */
-#ifndef MX_CLI_TRAIN_JOB_H
-#define MX_CLI_TRAIN_JOB_H
+#ifndef MX_RUN_JOB_H
+#define MX_RUN_JOB_H
 
 #include <inttypes.h>
 #include <stdatomic.h>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
-#include "cli/pipeline_options.h"
-#include "cli/settings.h"
-#include "cli/train_folder.h"
 #include "dist/dist.h"
+#include "run/device_pair.h"
+#include "run/folder.h"
+#include "run/settings.h"
 #include "speech/speak.h"
 #include "train/metrics.h"
 #include "train/trainer.h"
 
 /* Of a run folder. */
-#define MX_TRAIN_REJECTS  "rejects.tsv"
-#define MX_TRAIN_VOICE    "voices/%03zu.wav"
-#define MX_TRAIN_SAMPLES  "samples/step-%08" PRId64
-#define MX_TRAIN_RECORDED "samples/recorded/%03" PRId64 ".wav"
+#define MX_JOB_REJECTS  "rejects.tsv"
+#define MX_JOB_VOICE    "voices/%03zu.wav"
+#define MX_JOB_SAMPLES  "samples/step-%08" PRId64
+#define MX_JOB_RECORDED "samples/recorded/%03" PRId64 ".wav"
 
 /* What the command line says besides settings; strings are borrowed. */
-struct mx_train_request {
+struct mx_job_request {
     const char *output;    /* run folder of a new run */
     const char *resume;    /* run folder to go on with */
     const char *init_from; /* checkpoint or any safetensors file: its weights only */
@@ -50,20 +51,22 @@ struct mx_train_request {
     bool size_said;        /* the size of the network was given on the command line */
     const char *command;   /* how command lines in hints begin; NULL: "myxtts train" */
     const char *accum;     /* how they set the batches of a step; NULL: "--grad-accum " */
+    int (*quieten)(
+        enum mx_log_level level); /* shows only such messages from now on, in ranks but 0; NULL: all are shown */
     /* What the command needs of each device besides training; 0: nothing. */
     uint64_t data_bytes, model_bytes;
 };
 
-struct mx_train_job {
-    struct mx_train_request request;
-    struct mx_settings settings;   /* resolved; the caller's to release */
-    char *run;                     /* the folder; NULL: none (dry run) */
-    struct mx_train_folder folder; /* the same, as its writer has it: rank 0 */
+struct mx_job {
+    struct mx_job_request request;
+    struct mx_settings settings; /* resolved; the caller's to release */
+    char *run;                   /* the folder; NULL: none (dry run) */
+    struct mx_job_folder folder; /* the same, as its writer has it: rank 0 */
     struct mx_device_pair devices;
     struct mx_device *device;         /* of the pair, the one that trains */
     struct mx_checkpoint *origin;     /* of resume and init_from */
     struct mx_vocabulary *vocabulary; /* of the origin; NULL: the corpus has its own */
-    struct mx_dist *dist;             /* the ranks of the run; NULL: this process alone (train_ranks.h) */
+    struct mx_dist *dist;             /* the ranks of the run; NULL: this process alone (ranks.h) */
     struct mx_dataset *dataset;
     bool list_version_1; /* of its list, since the run began with that; struct mx_dataset_options */
     uint64_t contents;   /* of its recordings when the checkpoint was made that the run goes on from; 0: not known */
@@ -73,7 +76,7 @@ struct mx_train_job {
     int64_t steps; /* the last one of the run */
     struct mx_trainer *trainer;
     struct mx_metrics *metrics;
-    struct mx_train_observer *observer; /* while it runs; train_observe.h */
+    struct mx_job_observer *observer;   /* while it runs; observer.h */
     struct mx_progress *progress;       /* while it runs: the status line */
     struct mx_speak *speak;             /* of samples; NULL: none are spoken */
     struct mx_extract *pictures;        /* of their sounds, the same */
@@ -94,78 +97,78 @@ struct mx_train_job {
 
 /* Opens devices, origin and corpus and makes the plan; takes no large memory. job->settings and job->request are set.
  * Devices that are open already stay. A run folder is made or found unless `dry`. */
-int mx_train_job_open(struct mx_train_job *job, bool dry);
+int mx_job_open(struct mx_job *job, bool dry);
 /* Takes the memory and gets everything ready for the next step. The run folder is written to from here on. */
-int mx_train_job_start(struct mx_train_job *job);
+int mx_job_start(struct mx_job *job);
 /* After a failure while it trained: the hint also tells how to go on, or that there is nothing to go on from. */
-int mx_train_job_failed(const struct mx_train_job *job, int code);
-void mx_train_job_close(struct mx_train_job *job);
-uint64_t mx_train_job_host_bytes(const struct mx_train_job *job); /* of job->host, by the plan */
+int mx_job_failed(const struct mx_job *job, int code);
+void mx_job_close(struct mx_job *job);
+uint64_t mx_job_host_bytes(const struct mx_job *job); /* of job->host, by the plan */
 
 /* Steps until the end, a signal or the time limit, saving and evaluating on the way. MX_ERR_INTERRUPTED after a signal,
  * when everything is saved. What cannot be written on the way (full disk) does not end the run; a checkpoint that
  * cannot be written at its end does, with MX_ERR_IO. */
-int mx_train_job_run(struct mx_train_job *job);
+int mx_job_run(struct mx_job *job);
 
-/* ---- train_plan.c ---- */
+/* ---- memory_plan.c ---- */
 /* Plans the memory of job->options. Where it does not fit, auto-tuning takes a smaller buffer; otherwise, and unless
  * `dry`, it is refused. */
-int mx_train_plan_make(struct mx_train_job *job, bool dry);
+int mx_job_memory_plan(struct mx_job *job, bool dry);
 /* What must fit at once on the data device and on the model device, with work of theirs before, between and after
  * steps; data is 0 on one device. */
-struct mx_train_needs {
+struct mx_job_needs {
     uint64_t data, model;
 };
-int mx_train_plan_needs(const struct mx_train_job *job, const struct mx_trainer_plan *plan, bool samples,
-                        struct mx_train_needs *out);
+int mx_job_memory_needs(const struct mx_job *job, const struct mx_trainer_plan *plan, bool samples,
+                        struct mx_job_needs *out);
 /* The device that has too little for such needs; NULL: none. */
-struct mx_device *mx_train_plan_short(const struct mx_train_job *job, const struct mx_train_needs *needs);
-#define MX_TRAIN_BUFFER_LEAST 2 /* prepared batches: one is trained on while the next one is made */
+struct mx_device *mx_job_memory_short(const struct mx_job *job, const struct mx_job_needs *needs);
+#define MX_JOB_BUFFER_LEAST 2 /* prepared batches: one is trained on while the next one is made */
 /* The table: every owner on each device, against its limit. */
-int mx_train_plan_text(const struct mx_train_job *job, struct mx_text *out);
-int mx_train_plan_say(const struct mx_train_job *job); /* the same, into the log */
+int mx_job_memory_text(const struct mx_job *job, struct mx_text *out);
+int mx_job_memory_say(const struct mx_job *job); /* the same, into the log */
 
-/* ---- train_remedies.c ---- */
+/* ---- remedies.c ---- */
 /* 0 if the plan fits. Otherwise MX_ERR_BUDGET, and the hint has what would fit: each remedy was planned, too. */
-int mx_train_plan_check(const struct mx_train_job *job);
+int mx_job_memory_check(const struct mx_job *job);
 
-/* ---- train_buffers.c ---- */
+/* ---- buffers.c ---- */
 /* Buffers and workers of the flow: which were given, which are chosen. After the trainer was started. */
-void mx_train_buffers_say(const struct mx_train_job *job);
+void mx_job_buffers_say(const struct mx_job *job);
 
-/* ---- train_samples.c ---- */
+/* ---- samples.c ---- */
 /* What speaking samples takes besides the trainer's plan; all 0: none will be spoken. */
-struct mx_train_samples_plan {
+struct mx_job_samples_memory {
     struct mx_speak_plan speak;
     uint64_t pictures, pictures_host;
 };
-int mx_train_job_samples_plan(const struct mx_train_job *job, const struct mx_trainer_plan *plan,
-                              struct mx_train_samples_plan *out);
+int mx_job_samples_memory_plan(const struct mx_job *job, const struct mx_trainer_plan *plan,
+                               struct mx_job_samples_memory *out);
 /* Gets ready to speak samples, if there will be any. After the trainer was made. */
-int mx_train_job_samples_open(struct mx_train_job *job);
+int mx_job_samples_open(struct mx_job *job);
 /* Speaks them into samples/step-N. What cannot be written is a warning. MX_ERR_INTERRUPTED when a signal comes. */
-int mx_train_job_samples(struct mx_train_job *job);
+int mx_job_samples(struct mx_job *job);
 /* Deletes those of the oldest evaluations, if there are more than the settings say. */
-void mx_train_job_samples_tidy(const struct mx_train_job *job);
+void mx_job_samples_tidy(const struct mx_job *job);
 
-/* ---- train_rejects.c ---- */
+/* ---- rejects.c ---- */
 /* Lists the rows that cannot be used, if there are more than the last time, and says why. MX_ERR_DATA when there are
  * too many of a folder. */
-int mx_train_job_rejects(struct mx_train_job *job);
+int mx_job_rejects(struct mx_job *job);
 
-/* ---- train_voices.c ---- */
+/* ---- voices.c ---- */
 /* Writes voices/ of a new run. Corpora of features have no sound: then there is nothing to write. */
-int mx_train_job_voices(struct mx_train_job *job);
+int mx_job_voices(struct mx_job *job);
 
-/* ---- train_state.c ---- */
+/* ---- state.c ---- */
 /* Was the run of a checkpoint begun with version 1 of the list of utterances (struct mx_dataset_options)? */
-bool mx_train_state_list_1(const struct mx_checkpoint *checkpoint);
+bool mx_job_state_list_1(const struct mx_checkpoint *checkpoint);
 /* Is the corpus still what the resumed run was trained on? MX_ERR_DATA, saying what has changed, if it is not. */
-int mx_train_state_compare(const struct mx_train_job *job);
-int mx_train_job_save(struct mx_train_job *job, bool best);
+int mx_job_state_compare(const struct mx_job *job);
+int mx_job_save(struct mx_job *job, bool best);
 /* Once all recordings were read: says so if they hold something else than before the run was resumed. */
-void mx_train_state_contents(struct mx_train_job *job);
+void mx_job_state_contents(struct mx_job *job);
 /* Weights, and in a resumed run everything else, from the origin; *state gets where the run was. */
-int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *state);
+int mx_job_restore(struct mx_job *job, struct mx_trainer_state *state);
 
 #endif

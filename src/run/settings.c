@@ -2,7 +2,7 @@
  *
  * The settings of the whole program, see settings.h. The tables below are all there is to add for a new key.
  */
-#include "cli/settings.h"
+#include "run/settings.h"
 
 #include "base/alloc.h"
 #include "myxtts/error.h"
@@ -454,12 +454,12 @@ int mx_settings_flag(struct mx_settings *settings, const char *flag, const char 
     return rc < 0 ? mx_error_wrap("option '--%s'", flag) : 0;
 }
 
-int mx_settings_read(const char *config, const struct mx_option_list *set, struct mx_settings *out)
+int mx_settings_read(const char *config, const char *const *set, size_t count, struct mx_settings *out)
 {
     int rc = mx_config_defaults(&mx_settings_schema, out);
     if (rc < 0) return rc;
     if (config != NULL) MX_TRY(mx_config_load(&mx_settings_schema, out, config));
-    for (size_t i = 0; i < set->count; i++) MX_TRY(mx_config_set(&mx_settings_schema, out, set->items[i]));
+    for (size_t i = 0; i < count; i++) MX_TRY(mx_config_set(&mx_settings_schema, out, set[i]));
 out:
     if (rc < 0) mx_config_release(&mx_settings_schema, out);
     return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Between the trainer and its checkpoints: what is written, and how a run finds itself again. See train_job.h.
+ * Between the trainer and its checkpoints: what is written, and how a run finds itself again. See job.h.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -10,10 +10,10 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "cli/train_job.h"
 #include "corpus/audio.h"
 #include "features/recipe.h"
 #include "myxtts/error.h"
+#include "run/job.h"
 
 /* ---- the trainer's own words ---- */
 
@@ -45,7 +45,7 @@ struct extras {
     char shares[MX_SHARES_TEXT_BYTES];
 };
 
-static size_t extras_write(const struct mx_train_job *job, struct extras *extras)
+static size_t extras_write(const struct mx_job *job, struct extras *extras)
 {
     size_t n = 0;
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
@@ -106,7 +106,7 @@ static int extras_read(const struct mx_checkpoint_state *from, struct mx_trainer
 
 /* ---- saving ---- */
 
-static struct mx_trainer_arrays arrays_of(const struct mx_train_job *job)
+static struct mx_trainer_arrays arrays_of(const struct mx_job *job)
 {
     const int64_t floats = mx_trainer_parameters(job->trainer)->floats;
     return (struct mx_trainer_arrays){job->host, job->host + floats, job->host + 2 * floats, job->host + 3 * floats};
@@ -115,7 +115,7 @@ static struct mx_trainer_arrays arrays_of(const struct mx_train_job *job)
 /* Numbers of the last evaluation, by name. */
 #define METRICS (MX_MODEL_LOSSES + 4)
 
-static size_t metrics_write(const struct mx_train_job *job, struct mx_checkpoint_metric metrics[METRICS])
+static size_t metrics_write(const struct mx_job *job, struct mx_checkpoint_metric metrics[METRICS])
 {
     const struct mx_trainer_evaluation *const e = &job->evaluation;
     size_t n = 0;
@@ -129,7 +129,7 @@ static size_t metrics_write(const struct mx_train_job *job, struct mx_checkpoint
     return n;
 }
 
-int mx_train_job_save(struct mx_train_job *job, bool best)
+int mx_job_save(struct mx_job *job, bool best)
 {
     int rc = 0;
     const struct mx_trainer_state *const at = mx_trainer_state(job->trainer);
@@ -181,7 +181,7 @@ out:
 
 /* ---- restoring ---- */
 
-bool mx_train_state_list_1(const struct mx_checkpoint *checkpoint)
+bool mx_job_state_list_1(const struct mx_checkpoint *checkpoint)
 {
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(checkpoint);
     const char *const version = state != NULL ? mx_checkpoint_extra(state, DATA_LIST) : NULL;
@@ -197,7 +197,7 @@ static bool print_same(const struct mx_checkpoint_state *from, const char *key, 
     return kept == NULL || strcmp(kept, text) == 0;
 }
 
-static int weights_restore(struct mx_train_job *job)
+static int weights_restore(struct mx_job *job)
 {
     int rc = 0;
     const struct mx_trainer_arrays arrays = arrays_of(job);
@@ -214,7 +214,7 @@ out:
     return rc;
 }
 
-int mx_train_state_compare(const struct mx_train_job *job)
+int mx_job_state_compare(const struct mx_job *job)
 {
     const struct mx_checkpoint_state *const from = mx_checkpoint_state(job->origin);
     const struct mx_dataset_prints now = mx_dataset_prints(job->dataset);
@@ -243,7 +243,7 @@ int mx_train_state_compare(const struct mx_train_job *job)
     return 0;
 }
 
-void mx_train_state_contents(struct mx_train_job *job)
+void mx_job_state_contents(struct mx_job *job)
 {
     const uint64_t now = job->contents != 0 ? mx_dataset_contents(job->dataset) : 0;
     if (now == 0) return;
@@ -253,7 +253,7 @@ void mx_train_state_contents(struct mx_train_job *job)
     job->contents = 0; /* once */
 }
 
-int mx_train_job_restore(struct mx_train_job *job, struct mx_trainer_state *state)
+int mx_job_restore(struct mx_job *job, struct mx_trainer_state *state)
 {
     int rc = 0;
     const struct mx_trainer_arrays arrays = arrays_of(job);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The loop of a training run, see train_job.h: step, tell, evaluate, save, until the end, a signal or the time limit.
+ * The loop of a training run, see job.h: step, tell, evaluate, save, until the end, a signal or the time limit.
  *
  * A signal ends the run after the step that is under way, saved. A second one ends the program at once. An evaluation
  * does not hold it up: it is left, and made anew when the run goes on, so that nothing is missing in the end.
@@ -16,19 +16,19 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "cli/interrupt.h"
-#include "cli/train_job.h"
-#include "cli/train_observe.h"
-#include "cli/train_ranks.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
+#include "run/interrupt.h"
+#include "run/job.h"
+#include "run/observer.h"
+#include "run/ranks.h"
 
 #define SAVE_AGAIN_NS UINT64_C(30000000000) /* after a checkpoint could not be saved */
 
 /* While an evaluation goes on, the status line tells of it. */
 static void evaluation_tell(void *context, double done)
 {
-    struct mx_train_job *const job = context;
+    struct mx_job *const job = context;
     mx_progress_note(job->progress, "evaluating, %.0f %% done", 100 * done);
     mx_progress_add(job->progress, 0);
 }
@@ -46,7 +46,7 @@ static void spoken_text(const struct mx_trainer_evaluation *e, char *out, size_t
 }
 
 /* Evaluates, tells, and remembers the best by the free-running distance, where every text could be spoken. */
-static int evaluation_run(struct mx_train_job *job, bool *best)
+static int evaluation_run(struct mx_job *job, bool *best)
 {
     int rc = 0;
     const int64_t step = mx_trainer_state(job->trainer)->step;
@@ -62,9 +62,9 @@ static int evaluation_run(struct mx_train_job *job, bool *best)
         mx_warn("step %" PRId64 ": nothing was evaluated, since no recording for validation could be read", step);
         return 0;
     }
-    MX_TRY(mx_train_job_samples(job));
+    MX_TRY(mx_job_samples(job));
     mx_metrics_evaluation(job->metrics, step, e);
-    mx_train_observer_evaluation(job->observer);
+    mx_job_observer_evaluation(job->observer);
     spoken_text(e, spoken, sizeof spoken);
     mx_info("step %" PRId64 ": validation loss %.4f (mel %.4f, duration %.4f, pitch %.4f); spoken: %s", step,
             e->losses.total, e->losses.values[MX_LOSS_MEL], e->losses.values[MX_LOSS_DURATION],
@@ -72,7 +72,7 @@ static int evaluation_run(struct mx_train_job *job, bool *best)
     if (e->spoken < e->utterances) {
         mx_info("step %" PRId64 ": %" PRIu32 " of %" PRIu32 " would have become too long to be spoken", step,
                 e->utterances - e->spoken, e->utterances);
-        mx_train_job_samples_tidy(job);
+        mx_job_samples_tidy(job);
         return 0;
     }
     if (isfinite(e->mel_db) && (!job->has_best || e->mel_db < job->best)) {
@@ -80,7 +80,7 @@ static int evaluation_run(struct mx_train_job *job, bool *best)
         job->best = e->mel_db;
         job->best_step = (uint64_t)step;
     }
-    mx_train_job_samples_tidy(job);
+    mx_job_samples_tidy(job);
 out:
     return rc;
 }
@@ -89,7 +89,7 @@ out:
 
 /* In Multi-GPU Mode: gives the data device the start delay to bring its first batch to the model device, and goes on as
  * soon as it is there. False: it is not there yet; the first step says what is missing and waits on. */
-static bool warm_up(const struct mx_train_job *job, const atomic_bool *stop)
+static bool warm_up(const struct mx_job *job, const atomic_bool *stop)
 {
     const char *const mode = mx_mode_name(job->devices.choice.mode);
     const double delay = job->settings.pipeline.model_start_delay;
@@ -123,7 +123,7 @@ static void start_tell(void *context)
 /* ---- steps ---- */
 
 /* Has it been too long since the best evaluation? Steps count, not evaluations, so that resuming changes nothing. */
-static bool patience_over(const struct mx_train_job *job, int64_t step)
+static bool patience_over(const struct mx_job *job, int64_t step)
 {
     const struct mx_settings_training *const t = &job->settings.training;
     if (t->early_stopping == 0 || t->eval_every == 0 || !job->has_best) return false;
@@ -131,7 +131,7 @@ static bool patience_over(const struct mx_train_job *job, int64_t step)
 }
 
 /* The status line: loss, speed, how busy both devices are, how much of the time data was missing, memory. */
-static void status_note(const struct mx_train_job *job, const struct mx_trainer_report *report)
+static void status_note(const struct mx_job *job, const struct mx_trainer_report *report)
 {
     const struct mx_monitor_report *const flow = &report->flow;
     char devices[96], used[MX_BYTES_TEXT_BYTES], limit[MX_BYTES_TEXT_BYTES];
@@ -157,10 +157,10 @@ struct best {
 
 /* Saves. A disk that is full does not end the run: *saved is false, and it is tried again. Then `before` is still the
  * best of those that are on the disk. */
-static int save_try(struct mx_train_job *job, bool best, const struct best *before, bool *saved)
+static int save_try(struct mx_job *job, bool best, const struct best *before, bool *saved)
 {
-    mx_train_observer_flush(job->observer);
-    const int rc = mx_train_job_save(job, best);
+    mx_job_observer_flush(job->observer);
+    const int rc = mx_job_save(job, best);
     *saved = rc == 0;
     if (rc == 0 && job->save_again_ns != 0)
         mx_info("step %" PRId64 ": checkpoints can be saved again", job->saved_step);
@@ -177,9 +177,9 @@ static int save_try(struct mx_train_job *job, bool best, const struct best *befo
 }
 
 /* At the end of a run nothing is left to try. */
-static int save_last(struct mx_train_job *job, bool best)
+static int save_last(struct mx_job *job, bool best)
 {
-    const int rc = mx_train_job_save(job, best);
+    const int rc = mx_job_save(job, best);
     if (rc != MX_ERR_IO && rc != MX_ERR_NOT_FOUND) return rc;
     if (job->saved_step > 0)
         return mx_error_hint("make room there; 'myxtts train --resume %s' then goes on from step %" PRId64
@@ -189,12 +189,12 @@ static int save_last(struct mx_train_job *job, bool best)
 }
 
 /* The run ends because of the current error, between two steps: what it has learned so far is saved. */
-static int failure_save(struct mx_train_job *job, bool *saved)
+static int failure_save(struct mx_job *job, bool *saved)
 {
     const struct mx_error failure = *mx_error_last();
     const int64_t step = mx_trainer_state(job->trainer)->step;
     if (*saved) return failure.code;
-    *saved = mx_train_job_save(job, false) == 0;
+    *saved = mx_job_save(job, false) == 0;
     if (*saved)
         mx_info("everything up to step %" PRId64 " is saved: 'myxtts train --resume %s' goes on", step, job->run);
     else
@@ -203,7 +203,7 @@ static int failure_save(struct mx_train_job *job, bool *saved)
 }
 
 /* What is due after a step: an evaluation, a checkpoint. *saved tells whether the state of now is on the disk. */
-static int turn_finish(struct mx_train_job *job, bool evaluates, bool *saved, bool *enough)
+static int turn_finish(struct mx_job *job, bool evaluates, bool *saved, bool *enough)
 {
     int rc = 0;
     bool best = false;
@@ -230,7 +230,7 @@ out:
 }
 
 /* One step and what is due after it. */
-static int step_run(struct mx_train_job *job, bool *saved, bool *enough)
+static int step_run(struct mx_job *job, bool *saved, bool *enough)
 {
     int rc = 0;
     struct mx_trainer_report report;
@@ -248,9 +248,9 @@ static int step_run(struct mx_train_job *job, bool *saved, bool *enough)
     mx_metrics_step(job->metrics, &report);
     const bool evaluates = report.step >= job->steps || (t->eval_every > 0 && report.step % t->eval_every == 0);
     job->evaluation_due = evaluates; /* also if the run ends here: it is made when the run goes on */
-    if (mx_train_job_rejects(job) < 0) return failure_save(job, saved);
-    mx_train_state_contents(job);
-    mx_train_observer_step(job->observer, &report);
+    if (mx_job_rejects(job) < 0) return failure_save(job, saved);
+    mx_job_state_contents(job);
+    mx_job_observer_step(job->observer, &report);
     status_note(job, &report);
     mx_progress_add(job->progress, 1);
     if (turn_finish(job, evaluates, saved, enough) < 0) return failure_save(job, saved);
@@ -259,7 +259,7 @@ static int step_run(struct mx_train_job *job, bool *saved, bool *enough)
 }
 
 /* The time is over: looks once more at what was learned, unless that was just done or a signal comes, and saves. */
-static int late_finish(struct mx_train_job *job, bool *saved)
+static int late_finish(struct mx_job *job, bool *saved)
 {
     int rc = 0;
     bool best = false;
@@ -283,7 +283,7 @@ static enum mx_run_state state_of(int rc, bool enough, bool late)
     return rc < 0 ? MX_RUN_FAILED : enough ? MX_RUN_EARLY : late ? MX_RUN_TIME : MX_RUN_DONE;
 }
 
-int mx_train_job_run(struct mx_train_job *job)
+int mx_job_run(struct mx_job *job)
 {
     int rc = 0;
     /* A new run that is interrupted before its first step is saved, too, so that it can be resumed. */
@@ -298,7 +298,7 @@ int mx_train_job_run(struct mx_train_job *job)
     }
     const atomic_bool *const stop = job->stop = mx_interrupt_watch(&interrupt, true);
     if (job->options.group == NULL) mx_trainer_watch(job->trainer, stop); /* ranks end a step together or not at all */
-    job->observer = mx_train_observer_open(job);
+    job->observer = mx_job_observer_open(job);
     if (!warm_up(job, stop)) mx_trainer_begin_watch(job->trainer, start_tell, NULL);
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Training",
                                                            .unit = "steps",
@@ -311,7 +311,7 @@ int mx_train_job_run(struct mx_train_job *job)
         late = !enough && limit > 0 && (double)(mx_clock_ns() - begin) >= limit;
         stopped = !enough && atomic_load(stop);
         bool over = enough || late;
-        MX_TRY(mx_train_ranks_agree(job, &stopped, &over));
+        MX_TRY(mx_job_ranks_agree(job, &stopped, &over));
         if (stopped || enough) break;
         if (late) {
             MX_TRY(late_finish(job, &saved));
@@ -336,7 +336,7 @@ out:
     mx_trainer_evaluation_watch(job->trainer, NULL, NULL, NULL);
     mx_progress_finish(job->progress);
     job->progress = NULL;
-    mx_train_observer_close(job->observer, state_of(rc, enough, late));
+    mx_job_observer_close(job->observer, state_of(rc, enough, late));
     job->observer = NULL;
     mx_trainer_watch(job->trainer, NULL);
     job->stop = NULL;

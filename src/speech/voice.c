@@ -2,7 +2,7 @@
  *
  * A trained voice, see voice.h.
  */
-#include "cli/voice.h"
+#include "speech/voice.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A plan that does not fit: what would. See train_job.h.
+ * A plan that does not fit: what would. See job.h.
  *
  * Every remedy is planned as the run would plan it, and offered only if everything fits then: the numbers in the hint,
  * given, run. Owns no memory.
@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/train_job.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
+#include "run/job.h"
 
 static uint64_t used_on(const struct mx_device *device)
 {
@@ -22,13 +22,13 @@ static uint64_t used_on(const struct mx_device *device)
 }
 
 /* Would it fit with these options? A plan that cannot be made does not. */
-static bool fits(const struct mx_train_job *job, const struct mx_trainer_options *options, bool samples)
+static bool fits(const struct mx_job *job, const struct mx_trainer_options *options, bool samples)
 {
     struct mx_trainer_plan plan;
-    struct mx_train_needs needs;
-    const bool made = mx_trainer_plan(options, &plan) == 0 && mx_train_plan_needs(job, &plan, samples, &needs) == 0;
+    struct mx_job_needs needs;
+    const bool made = mx_trainer_plan(options, &plan) == 0 && mx_job_memory_needs(job, &plan, samples, &needs) == 0;
     if (!made) mx_error_clear();
-    return made && mx_train_plan_short(job, &needs) == NULL;
+    return made && mx_job_memory_short(job, &needs) == NULL;
 }
 
 __attribute__((format(printf, 2, 3))) static void offer(struct mx_text *hint, const char *format, ...)
@@ -44,7 +44,7 @@ __attribute__((format(printf, 2, 3))) static void offer(struct mx_text *hint, co
 /* ---- batches ---- */
 
 /* A smaller batch and more of them, so that a step is of just the size that was asked for. */
-static void batch_divided(const struct mx_train_job *job, struct mx_text *hint)
+static void batch_divided(const struct mx_job *job, struct mx_text *hint)
 {
     const struct mx_settings_training *const t = &job->settings.training;
     const int64_t all = t->batch_size * t->grad_accum;
@@ -62,7 +62,7 @@ static void batch_divided(const struct mx_train_job *job, struct mx_text *hint)
 }
 
 /* The largest value of a setting below `now` with which it fits; 0: there is none. */
-static int64_t largest(const struct mx_train_job *job, int64_t least, int64_t now,
+static int64_t largest(const struct mx_job *job, int64_t least, int64_t now,
                        void (*set)(struct mx_trainer_options *options, int64_t value))
 {
     int64_t good = 0, most = now - 1;
@@ -91,7 +91,7 @@ static void buffer_set(struct mx_trainer_options *options, int64_t value)
 }
 
 /* Batches that frames alone bound: smaller ones make smaller steps, and the hint says so. */
-static void frames_bound(const struct mx_train_job *job, struct mx_text *hint)
+static void frames_bound(const struct mx_job *job, struct mx_text *hint)
 {
     const struct mx_settings_training *const t = &job->settings.training;
     if (t->batch_size > 0 || t->batch_frames == 0 || t->batch_per_rank) return;
@@ -102,13 +102,13 @@ static void frames_bound(const struct mx_train_job *job, struct mx_text *hint)
 /* ---- limits ---- */
 
 /* The limit, in MiB, that holds what a device needs; 0: it cannot be set so high. */
-static uint64_t limit_for(const struct mx_train_job *job, const struct mx_device *device, uint64_t need)
+static uint64_t limit_for(const struct mx_job *job, const struct mx_device *device, uint64_t need)
 {
     const uint64_t wanted = mx_bytes_mib(need + used_on(device));
     return wanted << 20 <= mx_device_pair_room(&job->devices, device) ? wanted : 0;
 }
 
-static void limits_raise(const struct mx_train_job *job, const struct mx_train_needs *needs, struct mx_text *hint)
+static void limits_raise(const struct mx_job *job, const struct mx_job_needs *needs, struct mx_text *hint)
 {
     const struct mx_device_pair *const pair = &job->devices;
     const struct mx_settings_device *const d = &job->settings.device;
@@ -128,7 +128,7 @@ static void limits_raise(const struct mx_train_job *job, const struct mx_train_n
 /* ---- the model ---- */
 
 /* The largest size below the chosen one. */
-static void size_lower(const struct mx_train_job *job, struct mx_text *hint)
+static void size_lower(const struct mx_job *job, struct mx_text *hint)
 {
     const struct mx_settings_model *const m = &job->settings.model;
     int at = 0;
@@ -145,7 +145,7 @@ static void size_lower(const struct mx_train_job *job, struct mx_text *hint)
     }
 }
 
-static void model_lower(const struct mx_train_job *job, struct mx_text *hint)
+static void model_lower(const struct mx_job *job, struct mx_text *hint)
 {
     struct mx_trainer_options options = job->options;
     if (!options.model.checkpoint) {
@@ -160,8 +160,8 @@ static void model_lower(const struct mx_train_job *job, struct mx_text *hint)
 /* ---- all of them ---- */
 
 /* What does not lie on the device that is short is no remedy. */
-static void remedies_find(const struct mx_train_job *job, const struct mx_train_needs *needs,
-                          const struct mx_device *device, struct mx_text *hint)
+static void remedies_find(const struct mx_job *job, const struct mx_job_needs *needs, const struct mx_device *device,
+                          struct mx_text *hint)
 {
     const bool model = device == job->devices.model;
     struct mx_trainer_options alone = job->options;
@@ -181,14 +181,14 @@ static void remedies_find(const struct mx_train_job *job, const struct mx_train_
     if (job->run != NULL) offer(hint, "the same with '--dry-run' shows what takes how much");
 }
 
-int mx_train_plan_check(const struct mx_train_job *job)
+int mx_job_memory_check(const struct mx_job *job)
 {
     int rc = 0;
-    struct mx_train_needs needs;
+    struct mx_job_needs needs;
     struct mx_text hint = {0};
     char need[MX_BYTES_TEXT_BYTES], have[MX_BYTES_TEXT_BYTES];
-    MX_TRY(mx_train_plan_needs(job, &job->plan, true, &needs));
-    const struct mx_device *const device = mx_train_plan_short(job, &needs);
+    MX_TRY(mx_job_memory_needs(job, &job->plan, true, &needs));
+    const struct mx_device *const device = mx_job_memory_short(job, &needs);
     if (device == NULL) return 0;
     remedies_find(job, &needs, device, &hint);
     mx_bytes_compare(device == job->devices.model ? needs.model : needs.data,

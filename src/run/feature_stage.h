@@ -5,8 +5,8 @@
  *
  * Memory: the stage owns the devices; it must outlive the preparation and is released once.
  */
-#ifndef MX_CLI_PREPARE_STAGE_H
-#define MX_CLI_PREPARE_STAGE_H
+#ifndef MX_RUN_FEATURE_STAGE_H
+#define MX_RUN_FEATURE_STAGE_H
 
 #include "corpus/plan.h"
 

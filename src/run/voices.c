@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One recording of each speaker for the run folder, see train_job.h: the training utterance whose length is nearest to
+ * One recording of each speaker for the run folder, see job.h: the training utterance whose length is nearest to
  * five seconds, enough to tell a voice by.
  */
 #include <math.h>
 
 #include "base/alloc.h"
-#include "cli/train_job.h"
 #include "corpus/audio.h"
 #include "myxtts/error.h"
+#include "run/job.h"
 #include "speech/wav.h"
 
 #define SECONDS 5.0
@@ -30,7 +30,7 @@ static bool candidate_next(const struct mx_dataset *dataset, uint32_t speaker, d
 }
 
 /* The first candidate that can be loaded. */
-static int voice_write(const struct mx_train_job *job, struct mx_dataset_reader *reader, uint32_t speaker)
+static int voice_write(const struct mx_job *job, struct mx_dataset_reader *reader, uint32_t speaker)
 {
     double distance = -1;
     uint32_t utterance;
@@ -39,7 +39,7 @@ static int voice_write(const struct mx_train_job *job, struct mx_dataset_reader 
         int rc = mx_dataset_load(reader, utterance, &item);
         if (rc < 0 && item.reject != MX_REJECT_NONE) continue;
         if (rc < 0) return rc;
-        char *const path = mx_format("%s/" MX_TRAIN_VOICE, job->run, (size_t)speaker);
+        char *const path = mx_format("%s/" MX_JOB_VOICE, job->run, (size_t)speaker);
         if (path == NULL) return MX_ERR_NO_MEMORY;
         rc = mx_wav_write(path, item.samples, item.sample_count, MX_AUDIO_RATE, MX_WAV_PCM16);
         mx_free(path);
@@ -48,7 +48,7 @@ static int voice_write(const struct mx_train_job *job, struct mx_dataset_reader 
     return 0;
 }
 
-int mx_train_job_voices(struct mx_train_job *job)
+int mx_job_voices(struct mx_job *job)
 {
     int rc = 0;
     struct mx_dataset_reader *reader = NULL;
@@ -56,7 +56,7 @@ int mx_train_job_voices(struct mx_train_job *job)
     if (mx_dataset_kind(job->dataset) != MX_PACKED_AUDIO) return 0;
     folder = mx_format("%s/voices", job->run);
     if (folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_train_folder_make(folder));
+    MX_TRY(mx_job_folder_make(folder));
     MX_TRY(mx_dataset_reader_create(job->dataset, &reader));
     for (uint32_t i = 0; i < mx_dataset_speaker_count(job->dataset); i++) MX_TRY(voice_write(job, reader, i));
 out:

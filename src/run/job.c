@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From settings to a trainer that is ready, see train_job.h.
+ * From settings to a trainer that is ready, see job.h.
  */
-#include "cli/train_job.h"
+#include "run/job.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,24 +14,24 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/pool.h"
-#include "cli/train_observe.h"
-#include "cli/train_ranks.h"
 #include "corpus/packed.h"
 #include "features/extract.h"
 #include "features/recipe.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
+#include "run/observer.h"
+#include "run/ranks.h"
 
 /* ---- the run folder ---- */
 
-int mx_train_job_failed(const struct mx_train_job *job, int code)
+int mx_job_failed(const struct mx_job *job, int code)
 {
     struct mx_text hint = {0};
     bool saved = false;
     const struct mx_error failure = *mx_error_last();
     if (job->run == NULL || job->metrics == NULL || code == MX_ERR_INTERRUPTED) goto out;
     mx_text_append(&hint, "%s%s", failure.hint, failure.hint[0] != '\0' ? "; " : "");
-    if (mx_train_folder_saved(job->run, &saved) == 0 && saved) {
+    if (mx_job_folder_saved(job->run, &saved) == 0 && saved) {
         mx_text_append(&hint, "the last checkpoint is good: 'myxtts train --resume ");
         mx_text_append_shell(&hint, job->run);
         mx_text_append(&hint, "' goes on from it");
@@ -45,18 +45,18 @@ out:
 }
 
 /* The folder of this run; rank 0 alone writes to it. */
-static int run_open(struct mx_train_job *job)
+static int run_open(struct mx_job *job)
 {
     const bool resumed = job->request.resume != NULL;
     job->run = mx_strdup(resumed ? job->request.resume : job->request.output);
     if (job->run == NULL) return MX_ERR_NO_MEMORY;
-    return mx_train_ranks_first(job) ? mx_train_folder_open(&job->folder, job->run, resumed) : 0;
+    return mx_job_ranks_first(job) ? mx_job_folder_open(&job->folder, job->run, resumed) : 0;
 }
 
 /* ---- origin, corpus ---- */
 
 /* The checkpoint that the run goes on from or begins with; its vocabulary numbers the tokens of the corpus. */
-static int origin_open(struct mx_train_job *job)
+static int origin_open(struct mx_job *job)
 {
     int rc = 0;
     const bool resumed = job->request.resume != NULL;
@@ -107,7 +107,7 @@ static int size_asked(const struct mx_settings_model *m, struct mx_model_size *o
 
 /* The network of a checkpoint is what it was: another size that was asked for is refused. In a new run what a settings
  * file says counts as asked for; that of a resumed run is its own. */
-static int origin_size_check(const struct mx_train_job *job)
+static int origin_size_check(const struct mx_job *job)
 {
     char a[SIZE_BYTES], b[SIZE_BYTES];
     struct mx_model_size size = {.name = ""}, *const asked = &size;
@@ -145,7 +145,7 @@ static void size_keep(struct mx_settings_model *m, const struct mx_model_size *s
 
 /* ---- corpus ---- */
 
-static int dataset_open(struct mx_train_job *job)
+static int dataset_open(struct mx_job *job)
 {
     int rc = 0;
     char *cache = NULL;
@@ -165,19 +165,19 @@ static int dataset_open(struct mx_train_job *job)
     }
     options.row.tokens = job->vocabulary != NULL ? mx_vocabulary_mode(job->vocabulary) : d->tokens;
     options.row.vocabulary = job->vocabulary;
-    job->list_version_1 = job->request.resume != NULL && mx_train_state_list_1(job->origin);
+    job->list_version_1 = job->request.resume != NULL && mx_job_state_list_1(job->origin);
     options.list_version_1 = job->list_version_1;
     if (job->run != NULL && d->caching && !mx_packed_detect(d->train_data)) {
         cache = mx_format("%s/corpus.pack", job->run);
         if (cache == NULL) MX_TRY(MX_ERR_NO_MEMORY);
         options.cache = cache;
         /* Before it is known whether the run goes on, its cache is not changed. */
-        options.cache_others = !mx_train_ranks_first(job) || job->request.resume != NULL;
+        options.cache_others = !mx_job_ranks_first(job) || job->request.resume != NULL;
     }
     MX_TRY(mx_dataset_open(&options, &job->dataset));
     if (job->request.resume == NULL) goto out;
-    MX_TRY(mx_train_state_compare(job));
-    if (cache != NULL && mx_train_ranks_first(job)) mx_dataset_cache_begin(job->dataset, cache);
+    MX_TRY(mx_job_state_compare(job));
+    if (cache != NULL && mx_job_ranks_first(job)) mx_dataset_cache_begin(job->dataset, cache);
 out:
     mx_free(cache);
     return rc;
@@ -185,7 +185,7 @@ out:
 
 /* ---- the trainer's options ---- */
 
-static int model_choose(struct mx_train_job *job, struct mx_model_config *out)
+static int model_choose(struct mx_job *job, struct mx_model_config *out)
 {
     struct mx_settings_model *const m = &job->settings.model;
     const struct mx_checkpoint_state *const from = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
@@ -217,7 +217,7 @@ static int model_choose(struct mx_train_job *job, struct mx_model_config *out)
 }
 
 /* How much of the work the data device may do. */
-static int sharing_choose(struct mx_train_job *job)
+static int sharing_choose(struct mx_job *job)
 {
     struct mx_trainer_flow *const flow = &job->options.flow;
     const struct mx_model_config asked = {.mixed = job->settings.training.mixed_precision};
@@ -236,7 +236,7 @@ static int sharing_choose(struct mx_train_job *job)
     return mx_shares_parse(job->settings.pipeline.shares, &flow->shares);
 }
 
-static int options_choose(struct mx_train_job *job)
+static int options_choose(struct mx_job *job)
 {
     const struct mx_settings_training *const t = &job->settings.training;
     const struct mx_settings_data *const d = &job->settings.data;
@@ -245,7 +245,7 @@ static int options_choose(struct mx_train_job *job)
     const int64_t workers = d->num_workers > 0 ? d->num_workers : cores > 3 ? cores / 2 : 1;
     const int most = cores < MX_PIPELINE_WORKERS ? cores : MX_PIPELINE_WORKERS;
     const bool tuned = p->auto_tune && d->num_workers == 0;
-    /* In Multi-GPU Mode the run itself waits so long for the first batch (train_run.c): then the trainer tells at once
+    /* In Multi-GPU Mode the run itself waits so long for the first batch (loop.c): then the trainer tells at once
      * what is missing. */
     const double delay = mx_device_pair_multi(&job->devices) && p->overlap ? 0 : p->model_start_delay;
     const struct mx_trainer_flow flow = {.data_device = job->devices.data,
@@ -257,7 +257,7 @@ static int options_choose(struct mx_train_job *job)
                                          .auto_tune = p->auto_tune,
                                          .static_shapes = p->static_shapes,
                                          .start_delay = delay > 0 ? delay : 1e-3,
-                                         .spans = MX_TRAIN_SPANS,
+                                         .spans = MX_JOB_SPANS,
                                          .augment = mx_settings_augment(&job->settings)};
     job->options =
         (struct mx_trainer_options){.device = job->device,
@@ -283,14 +283,14 @@ static int options_choose(struct mx_train_job *job)
                                     .epsilon = t->epsilon,
                                     .weight_decay = t->weight_decay,
                                     .ema_decay = t->ema_decay,
-                                    .validation_limit = mx_train_ranks_first(job) ? (uint32_t)t->eval_utterances : 0};
-    mx_train_ranks_batch(job, &job->options);
+                                    .validation_limit = mx_job_ranks_first(job) ? (uint32_t)t->eval_utterances : 0};
+    mx_job_ranks_batch(job, &job->options);
     const int rc = sharing_choose(job);
     return rc < 0 ? rc : model_choose(job, &job->options.model);
 }
 
 /* How long the run is, and the schedule that follows from it. */
-static void steps_choose(struct mx_train_job *job)
+static void steps_choose(struct mx_job *job)
 {
     const struct mx_settings_training *const t = &job->settings.training;
     struct mx_schedule *const s = &job->options.schedule;
@@ -303,7 +303,7 @@ static void steps_choose(struct mx_train_job *job)
 }
 
 /* What can be told wrong without looking at the corpus, so that no folder is made in vain. */
-static int settings_check(const struct mx_train_job *job)
+static int settings_check(const struct mx_job *job)
 {
     const struct mx_settings_training *const t = &job->settings.training;
     const char *const path = job->settings.data.train_data;
@@ -323,12 +323,12 @@ static int settings_check(const struct mx_train_job *job)
     return rc < 0 ? rc : mx_schedule_check(&schedule);
 }
 
-int mx_train_job_open(struct mx_train_job *job, bool dry)
+int mx_job_open(struct mx_job *job, bool dry)
 {
     int rc = 0;
     MX_TRY(settings_check(job));
     const char *const command = job->request.command != NULL ? job->request.command : "myxtts train";
-    if (job->devices.registry == NULL) MX_TRY(mx_train_ranks_devices(job, command));
+    if (job->devices.registry == NULL) MX_TRY(mx_job_ranks_devices(job, command));
     job->device = job->devices.model;
     const struct mx_model_config asked = {.mixed = job->settings.training.mixed_precision};
     MX_TRY(mx_model_device_check(job->device, &asked));
@@ -340,9 +340,9 @@ int mx_train_job_open(struct mx_train_job *job, bool dry)
     MX_TRY(origin_open(job));
     MX_TRY(origin_size_check(job));
     MX_TRY(dataset_open(job));
-    MX_TRY(mx_train_ranks_compare(job));
+    MX_TRY(mx_job_ranks_compare(job));
     MX_TRY(options_choose(job));
-    MX_TRY(mx_train_plan_make(job, dry));
+    MX_TRY(mx_job_memory_plan(job, dry));
     steps_choose(job);
 out:
     return rc;
@@ -351,15 +351,15 @@ out:
 /* ---- start ---- */
 
 /* Nothing can refuse the run any more: what it needs is written. */
-static int run_accept(struct mx_train_job *job, int64_t step)
+static int run_accept(struct mx_job *job, int64_t step)
 {
     int rc = 0;
     char *const config = mx_format("%s/config.yaml", job->run), *const metrics =
                                                                     mx_format("%s/metrics.jsonl", job->run);
     if (config == NULL || metrics == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_train_folder_accept(&job->folder));
+    MX_TRY(mx_job_folder_accept(&job->folder));
     MX_TRY(mx_config_write(&mx_settings_schema, &job->settings, config));
-    if (job->request.resume == NULL) MX_TRY(mx_train_job_voices(job));
+    if (job->request.resume == NULL) MX_TRY(mx_job_voices(job));
     MX_TRY(mx_metrics_open(metrics, step, &job->metrics));
     mx_metrics_plan(job->metrics, job->steps);
 out:
@@ -369,7 +369,7 @@ out:
 }
 
 /* What every checkpoint says about the corpus. */
-static int words_make(struct mx_train_job *job)
+static int words_make(struct mx_job *job)
 {
     const uint32_t speakers = mx_dataset_speaker_count(job->dataset);
     const struct mx_vocabulary *const words =
@@ -380,15 +380,15 @@ static int words_make(struct mx_train_job *job)
     return mx_vocabulary_write(words, &job->words);
 }
 
-static int normaliser_choose(struct mx_train_job *job)
+static int normaliser_choose(struct mx_job *job)
 {
     const struct mx_checkpoint_state *const from = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
     int rc = 0;
     if (from != NULL)
         job->options.normaliser = from->normaliser;
-    else if (mx_train_ranks_first(job))
+    else if (mx_job_ranks_first(job))
         rc = mx_normaliser_measure(job->dataset, job->devices.data, &job->options.normaliser);
-    return rc < 0 ? rc : mx_train_ranks_normaliser(job);
+    return rc < 0 ? rc : mx_job_ranks_normaliser(job);
 }
 
 /* What happens to the recordings, in numbers. */
@@ -402,48 +402,48 @@ static void augment_say(const struct mx_augment_options *a)
         a->band_width_max > 0 ? a->band_masks : 0, a->time_share_max > 0 ? a->time_masks : 0);
 }
 
-uint64_t mx_train_job_host_bytes(const struct mx_train_job *job)
+uint64_t mx_job_host_bytes(const struct mx_job *job)
 {
     return 4 * job->plan.model.parameters_bytes;
 }
 
-int mx_train_job_start(struct mx_train_job *job)
+int mx_job_start(struct mx_job *job)
 {
     int rc = 0;
     char need[MX_BYTES_TEXT_BYTES];
     struct mx_trainer_state state;
-    const bool first = mx_train_ranks_first(job);
+    const bool first = mx_job_ranks_first(job);
     MX_TRY(words_make(job));
     MX_TRY(normaliser_choose(job)); /* which loads many recordings: what is damaged shows */
-    if (first && job->request.resume == NULL) MX_TRY(mx_train_job_rejects(job));
+    if (first && job->request.resume == NULL) MX_TRY(mx_job_rejects(job));
     mx_info("%s: %" PRIu32 " utterances to train on, %" PRIu32 " for validation; %.1f M parameters, %s on %s (%s)",
             job->run, job->plan.utterances, job->plan.validation, (double)job->plan.model.parameters * 1e-6,
             mx_bytes_text(job->plan.device_bytes, need), mx_device_name(job->device),
             mx_device_info(job->device)->name);
-    mx_train_ranks_announce(job);
-    MX_TRY(mx_train_ranks_sums(job));
+    mx_job_ranks_announce(job);
+    MX_TRY(mx_job_ranks_sums(job));
     augment_say(&job->options.flow.augment);
     mx_device_pair_announce(&job->devices, &job->settings, job->options.flow.buffer);
-    MX_TRY(mx_train_plan_say(job));
+    MX_TRY(mx_job_memory_say(job));
     mx_info("Creating model on device: /%s", mx_device_logical(job->device));
     MX_TRY(mx_trainer_create(&job->options, &job->trainer));
-    job->host = mx_alloc(1, (size_t)mx_train_job_host_bytes(job));
+    job->host = mx_alloc(1, (size_t)mx_job_host_bytes(job));
     if (job->host == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_train_job_restore(job, &state));
+    MX_TRY(mx_job_restore(job, &state));
     if (first) {
-        MX_TRY(mx_train_job_samples_open(job));
+        MX_TRY(mx_job_samples_open(job));
         MX_TRY(run_accept(job, state.step));
-        MX_TRY(mx_train_job_rejects(job));
+        MX_TRY(mx_job_rejects(job));
     }
     MX_TRY(mx_trainer_start(job->trainer, &state));
-    mx_train_buffers_say(job);
+    mx_job_buffers_say(job);
     if (job->request.resume != NULL)
         mx_info("going on after step %" PRId64 " of %" PRId64 ", epoch %" PRIu32, state.step, job->steps, state.epoch);
 out:
     return rc;
 }
 
-void mx_train_job_close(struct mx_train_job *job)
+void mx_job_close(struct mx_job *job)
 {
     const struct mx_error failure = *mx_error_last(); /* why it ends, whatever is said about files meanwhile */
     mx_metrics_close(job->metrics);
@@ -454,12 +454,12 @@ void mx_train_job_close(struct mx_train_job *job)
     mx_dataset_close(job->dataset);
     mx_vocabulary_destroy(job->vocabulary);
     mx_checkpoint_close(job->origin);
-    mx_train_ranks_leave(job);
+    mx_job_ranks_leave(job);
     mx_device_pair_close(&job->devices);
     mx_free(job->host);
     mx_free(job->words);
     mx_free(job->speakers);
-    mx_train_folder_close(&job->folder);
+    mx_job_folder_close(&job->folder);
     mx_free(job->run);
     if (failure.code != 0) mx_error_restore(&failure);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Rows of the corpus that a run cannot use: said by reason, listed in rejects.tsv of the run folder, and refused when
- * there are too many; see train_job.h. Damage shows when a recording is decoded, so this is asked again after each
+ * there are too many; see job.h. Damage shows when a recording is decoded, so this is asked again after each
  * step; nothing happens unless there is news.
  */
 #include "base/alloc.h"
 #include "base/log.h"
-#include "cli/train_job.h"
 #include "myxtts/error.h"
+#include "run/job.h"
 
 /* "3 too-long (the recording is longer than the maximum), 1 silent (…)" */
-static int reasons_say(struct mx_train_job *job, uint32_t rejected, uint32_t rows, const char *path)
+static int reasons_say(struct mx_job *job, uint32_t rejected, uint32_t rows, const char *path)
 {
     uint32_t counts[MX_REJECT_COUNT];
     struct mx_text text = {0};
@@ -27,13 +27,13 @@ static int reasons_say(struct mx_train_job *job, uint32_t rejected, uint32_t row
     return rc;
 }
 
-int mx_train_job_rejects(struct mx_train_job *job)
+int mx_job_rejects(struct mx_job *job)
 {
     int rc = 0;
     char *path = NULL;
     const uint32_t rejected = mx_dataset_rejected(job->dataset), rows = mx_dataset_rows(job->dataset);
     if (rejected == job->rejected) return 0;
-    path = mx_format("%s/" MX_TRAIN_REJECTS, job->run);
+    path = mx_format("%s/" MX_JOB_REJECTS, job->run);
     if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     if (mx_dataset_rejects_write(job->dataset, path) < 0) {
         mx_warn("the list of rejected rows is not written: %s", mx_error_last()->message);

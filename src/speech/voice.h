@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A trained voice, opened: a checkpoint, its vocabulary, a device, and the network with its averaged weights
+ * there.
+ *
+ * Memory: a voice owns everything that it opened; mx_voice_close releases it, also after a failure. {0} is closed.
+ */
+#ifndef MX_SPEECH_VOICE_H
+#define MX_SPEECH_VOICE_H
+
+#include "checkpoint/checkpoint.h"
+#include "model/model.h"
+#include "myxtts/registry.h"
+#include "text/vocabulary.h"
+
+struct mx_voice {
+    struct mx_registry *registry;
+    struct mx_device *device;
+    struct mx_stream *stream;
+    struct mx_checkpoint *checkpoint;
+    struct mx_vocabulary *vocabulary;
+    struct mx_model *model;
+    struct mx_buffer *weights;
+};
+
+/* Opens checkpoint (run folder or file) and device (NULL: cpu:0; cpu_devices 0: one); refuses a checkpoint of another
+ * recipe. */
+int mx_voice_open(struct mx_voice *voice, const char *checkpoint, const char *device, int64_t cpu_devices);
+/* Makes the network, for speaking within `room`, and loads the averaged weights, if the checkpoint has them. */
+int mx_voice_load(struct mx_voice *voice, const struct mx_model_capacity *room);
+void mx_voice_close(struct mx_voice *voice);
+
+#endif
