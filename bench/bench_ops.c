@@ -132,7 +132,7 @@ static void bench_conv(struct bench *bench, struct unit *unit, int64_t in, int64
 {
     char what[64];
     const struct mx_slice x = noise(unit, ROWS * in), w = noise(unit, 3 * in * out), y = noise(unit, ROWS * out);
-    const struct mx_packed rows = packed(unit);
+    const struct mx_ragged rows = packed(unit);
     const struct mx_conv1d_args forward = {
         .x = x, .w = w, .y = y, .rows = rows, .in_width = in, .out_width = out, .taps = 3};
     const struct mx_conv1d_grad_input_args to_input = {
@@ -154,7 +154,7 @@ static void bench_bf16_conv(struct bench *bench, struct unit *unit, int64_t in, 
     char what[64];
     const struct mx_slice w = noise(unit, 3 * in * out), x = narrow(unit, ROWS * in), y = narrow(unit, ROWS * out);
     const struct mx_slice dx = floats(unit, ROWS * in, 0);
-    const struct mx_packed rows = packed(unit);
+    const struct mx_ragged rows = packed(unit);
     const struct mx_conv1d_args forward = {.x = x,
                                            .w = w,
                                            .y = y,

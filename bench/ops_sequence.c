@@ -71,7 +71,7 @@ static void rows_expand(struct bench *bench, struct unit *unit)
 
 static void rows_pool(struct bench *bench, struct unit *unit)
 {
-    const struct mx_packed rows = packed(unit);
+    const struct mx_ragged rows = packed(unit);
     const struct mx_slice x = noise(unit, ROWS * WIDTH), y = noise(unit, SEQUENCES * WIDTH), w = noise(unit, ROWS);
     const struct mx_slice score = noise(unit, ROWS), dx = floats(unit, ROWS * WIDTH, 0);
     const struct mx_attentive_pool_args pool = {.x = x, .score = score, .y = y, .w = w, .rows = rows, .n = WIDTH};
@@ -84,7 +84,7 @@ static void rows_pool(struct bench *bench, struct unit *unit)
 
 static void rows_align(struct bench *bench, struct unit *unit)
 {
-    const struct mx_packed frames = packed(unit), tokens = packed_by(unit, TOKENS);
+    const struct mx_ragged frames = packed(unit), tokens = packed_by(unit, TOKENS);
     const struct mx_slice mel = noise(unit, ROWS * BANDS), spread = floats(unit, ROWS * BANDS, 0.5f);
     const struct mx_align_args align = {.mean = noise(unit, ALL_TOKENS * BANDS),
                                         .mel = mel,
@@ -118,7 +118,7 @@ static void rows_sound(struct bench *bench, struct unit *unit)
     const struct mx_slice tables = words(unit, made.data, (int64_t)made.count);
     const int32_t weights = made.weights;
     mx_recipe_tables_release(&made);
-    const struct mx_packed frames = packed(unit), samples = packed_by(unit, (LENGTH - 1) * r->hop);
+    const struct mx_ragged frames = packed(unit), samples = packed_by(unit, (LENGTH - 1) * r->hop);
     const struct mx_slice audio = noise(unit, samples.rows), magnitude = floats(unit, ROWS * bins, 1);
     const struct mx_slice now = noise(unit, 2 * ROWS * bins), before = noise(unit, 2 * ROWS * bins);
     const struct mx_mel_inverse_args inverse = {.mel = noise(unit, ROWS * r->bands),

@@ -73,15 +73,15 @@ struct mx_slice noise(struct unit *unit, int64_t count)
     return slice;
 }
 
-struct mx_packed packed_by(struct unit *unit, int32_t step)
+struct mx_ragged packed_by(struct unit *unit, int32_t step)
 {
     int32_t ends[SEQUENCES + 1];
     for (int i = 0; i <= SEQUENCES; i++) ends[i] = i * step;
-    return (struct mx_packed){
+    return (struct mx_ragged){
         .offsets = words(unit, ends, SEQUENCES + 1), .count = SEQUENCES, .rows = SEQUENCES * step, .max_rows = step};
 }
 
-struct mx_packed packed(struct unit *unit)
+struct mx_ragged packed(struct unit *unit)
 {
     return packed_by(unit, LENGTH);
 }

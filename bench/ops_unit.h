@@ -67,8 +67,8 @@ struct mx_slice noise(struct unit *unit, int64_t count);
 /* `count` words of 4 bytes, copied from the host. */
 struct mx_slice words(struct unit *unit, const void *from, int64_t count);
 /* Sequences of equal length: `step` rows each. */
-struct mx_packed packed_by(struct unit *unit, int32_t step);
-struct mx_packed packed(struct unit *unit); /* by LENGTH */
+struct mx_ragged packed_by(struct unit *unit, int32_t step);
+struct mx_ragged packed(struct unit *unit); /* by LENGTH */
 
 void chain_run(void *context, int64_t repeats); /* context: a struct chain */
 struct chain chain_of(struct unit *unit, enum mx_op op, const void *args);

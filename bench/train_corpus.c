@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/safetensors.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "bench.h"
 #include "corpus/prepare.h"
 #include "corpus/sampler.h"
@@ -51,7 +51,7 @@ static void recording_write(const struct train_corpus *corpus, int row)
 }
 
 /* A line of the manifest: words of two syllables, as many characters as the recording is long. */
-static void line_append(struct mx_text *manifest, int row)
+static void line_append(struct mx_string *manifest, int row)
 {
     static const char consonants[] = "bdfklmnprstvz", vowels[] = "aeiou";
     const int characters = (int)((double)frames_of(row) / FRAMES_PER_TOKEN) - 2; /* and a beginning and an end */
@@ -61,13 +61,13 @@ static void line_append(struct mx_text *manifest, int row)
         const uint64_t pick = mx_rng_below(SEED, STREAM_SYLLABLE, (uint64_t)(row * 256 + i), strlen(letters));
         text[i] = i % 5 == 4 && i + 1 < characters ? ' ' : letters[pick];
     }
-    if (mx_text_append(manifest, "row-%03d|%s|%s\n", row, text, text) < 0) bench_die("no memory for the corpus");
+    if (mx_string_append(manifest, "row-%03d|%s|%s\n", row, text, text) < 0) bench_die("no memory for the corpus");
 }
 
 static void folder_make(struct train_corpus *corpus, int utterances)
 {
     char path[320];
-    struct mx_text manifest = {0};
+    struct mx_string manifest = {0};
     const char *const base = getenv("TMPDIR");
     snprintf(corpus->folder, sizeof corpus->folder, "%s/myxtts-bench-XXXXXX", base != NULL && base[0] ? base : "/tmp");
     if (mkdtemp(corpus->folder) == NULL) bench_die("cannot make a folder for the corpus");
@@ -79,7 +79,7 @@ static void folder_make(struct train_corpus *corpus, int utterances)
     FILE *const file = fopen(path, "w");
     if (file == NULL || fputs(manifest.data, file) < 0 || fclose(file) != 0)
         bench_die("cannot write the manifest of the bench");
-    mx_text_release(&manifest);
+    mx_string_release(&manifest);
 }
 
 /* ---- features ---- */
@@ -190,7 +190,7 @@ static bool begins(const char *name, const char *with)
 }
 
 /* Rows that a product's weights are applied to. */
-static int64_t rows_of(const char *name, const struct mx_slot *slot)
+static int64_t rows_of(const char *name, const struct mx_host_batch *slot)
 {
     if (begins(name, "decoder.")) return slot->frames;
     if (begins(name, "speaker.to_")) return slot->count;
@@ -213,7 +213,8 @@ static double squares_of(const int32_t *offsets, int32_t count)
     return sum;
 }
 
-double train_flops(const struct mx_parameters *table, const struct mx_model_config *config, const struct mx_slot *slot)
+double train_flops(const struct mx_parameters *table, const struct mx_model_config *config,
+                   const struct mx_host_batch *slot)
 {
     double flops = 0;
     for (int i = 0; i < table->count; i++) {
@@ -238,7 +239,7 @@ static struct mx_tensor tensor(const char *name, enum mx_dtype dtype, const void
                               .data = data};
 }
 
-static void batch_write(const struct train_corpus *corpus, const struct mx_slot *s)
+static void batch_write(const struct train_corpus *corpus, const struct mx_host_batch *s)
 {
     char path[320];
     const int32_t bands = mx_recipe_default.bands;
@@ -261,26 +262,26 @@ void train_batches_make(const struct train_corpus *corpus, const struct mx_train
                         bool write, struct train_batch *out)
 {
     const uint32_t count = mx_dataset_count(corpus->dataset);
-    const struct mx_assembly_options how = {.dataset = corpus->dataset,
-                                            .normaliser = corpus->normaliser,
-                                            .seed = o->seed,
-                                            .reference_seconds = o->reference_seconds};
+    const struct mx_batch_source_options how = {.dataset = corpus->dataset,
+                                                .normaliser = corpus->normaliser,
+                                                .seed = o->seed,
+                                                .reference_seconds = o->reference_seconds};
     const struct mx_sampler_options order = {.seed = o->seed, .world = 1, .batch_size = o->batch_size};
-    struct mx_assembly *assembly = NULL;
+    struct mx_batch_source *assembly = NULL;
     struct mx_sampler *sampler = NULL;
     struct mx_parameters *table = NULL;
     struct mx_dataset_reader *reader = NULL;
-    struct mx_slot_capacity capacity;
-    struct mx_slot *slot = NULL;
+    struct mx_host_batch_capacity capacity;
+    struct mx_host_batch *slot = NULL;
     uint32_t *const items = bench_alloc(2 * count * sizeof *items), *const frames = items + count;
-    if (mx_assembly_create(&how, &assembly) < 0) bench_die("cannot make batches");
+    if (mx_batch_source_create(&how, &assembly) < 0) bench_die("cannot make batches");
     for (uint32_t i = 0; i < count; i++) {
         items[i] = i;
-        frames[i] = mx_assembly_frames(assembly, i);
+        frames[i] = mx_batch_source_frames(assembly, i);
     }
     if (mx_sampler_create(&order, items, frames, count, &sampler) < 0 ||
-        mx_assembly_capacity(assembly, items, count, o->batch_size, 0, &capacity) < 0 ||
-        mx_slot_create(assembly, o->device, &capacity, &slot) < 0 ||
+        mx_batch_source_capacity(assembly, items, count, o->batch_size, 0, &capacity) < 0 ||
+        mx_host_batch_create(assembly, o->device, &capacity, &slot) < 0 ||
         mx_dataset_reader_create(corpus->dataset, &reader) < 0 || mx_parameters_create(&o->model, &table) < 0)
         bench_die("cannot make batches");
     for (uint32_t epoch = 0; epoch < (uint32_t)epochs; epoch++) {
@@ -288,7 +289,7 @@ void train_batches_make(const struct train_corpus *corpus, const struct mx_train
         if (mx_sampler_steps(sampler) != (uint32_t)steps) bench_die("an epoch has another number of batches");
         for (uint32_t step = 0; step < (uint32_t)steps; step++) {
             const struct mx_sampler_batch batch = mx_sampler_get(sampler, step);
-            if (mx_slot_fill(slot, reader, epoch, step, batch.items, batch.count) < 0 || slot->left_out > 0)
+            if (mx_host_batch_fill(slot, reader, epoch, step, batch.items, batch.count) < 0 || slot->left_out > 0)
                 bench_die("cannot make a batch");
             *out++ = (struct train_batch){slot->frames, slot->tokens, train_flops(table, &o->model, slot)};
             if (write) batch_write(corpus, slot);
@@ -296,9 +297,9 @@ void train_batches_make(const struct train_corpus *corpus, const struct mx_train
     }
     mx_parameters_destroy(table);
     mx_dataset_reader_destroy(reader);
-    mx_slot_destroy(slot);
+    mx_host_batch_destroy(slot);
     mx_sampler_destroy(sampler);
-    mx_assembly_destroy(assembly);
+    mx_batch_source_destroy(assembly);
     mx_free(items);
 }
 

@@ -206,16 +206,16 @@ check "broken links are noticed" test "$(links_of links.md | wc -l)" -eq 2
 
 # ---- former names ----
 former() {
-    awk -v table="$1" '$0 ~ table "\\[\\]" { on = 1 } /NULL, NULL/ { on = 0 } on' "$source/src/cli/former.c" |
+    awk -v table="$1" '$0 ~ table "\\[\\]" { on = 1 } /NULL, NULL/ { on = 0 } on' "$source/src/cli/legacy_flags.c" |
         grep -o '^    {"[a-z_-]*"' | tr -d ' {"'
 }
-check "there are former flags" test "$(former mx_former_train | wc -l)" -ge 30
-for name in $(former mx_former_train) $(former mx_former_synth); do
+check "there are former flags" test "$(former mx_legacy_train | wc -l)" -ge 30
+for name in $(former mx_legacy_train) $(former mx_legacy_synth); do
     for language in en fa; do
         check "$language: --$name" grep -qF -- "\`--$name\`" "$docs/$language/migration.md"
     done
 done
-for name in $(former mx_former_commands); do
+for name in $(former mx_legacy_commands); do
     for language in en fa; do
         check "$language: $name" grep -qF "\`myxtts $name\`" "$docs/$language/migration.md"
     done

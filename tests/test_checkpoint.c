@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
-#include "checkpoint/work.h"
+#include "checkpoint/internal.h"
 #include "myxtts/error.h"
 #include "support/checkpoint_rig.h"
 #include "support/recording.h"

@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 enum precision { PRECISION_FP32 = 5, PRECISION_BF16 = 9, PRECISION_OFF = -1 };
@@ -547,10 +547,10 @@ static void test_each(void **state)
     assert_int_equal(count, 8);
     assert_int_equal(mx_config_each(&schema, count_field, &count), 0);
     assert_int_equal(count, 17);
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     assert_int_equal(mx_config_expects(&train_fields[3], MX_WORDS_ENGLISH, &text), 0);
     assert_string_equal(text.data, "a number dB");
-    mx_text_release(&text);
+    mx_string_release(&text);
 }
 
 /* Each allocation in turn fails: the error is NO_MEMORY and nothing leaks (the sanitizers tell). */

@@ -200,7 +200,7 @@ static void test_elsewhere(void **state)
 static struct mx_model_losses teach_recorded(struct rig *rig, struct mx_graph **graph, float *losses, uint64_t step)
 {
     const struct mx_fill_args clear = {.x = rig_gradients(rig), .count = rig->table->floats};
-    const struct mx_model_step now = {.seed = 1, .step = step};
+    const struct mx_model_pass_info now = {.seed = 1, .step = step};
     assert_int_equal(mx_graph_begin(rig->stream), 0);
     assert_int_equal(mx_fill(rig->stream, &clear), 0);
     assert_int_equal(mx_model_forward_backward(rig->model, rig->stream, rig_parameters(rig), rig_gradients(rig),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Products on CUDA (the double) beyond what test_cuda_ops.c shows: with bf16 numbers, against the double-precision
- * reference, and of sizes that do not fit the work memory in one piece (kernels/plan_gemm.c), against the CPU backend.
+ * reference, and of sizes that do not fit the work memory in one piece (kernels/lower_gemm.c), against the CPU backend.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -113,7 +113,7 @@ static float *conv_run(struct mx_device *device, int which)
     struct room room;
     const int32_t offsets[] = {0, 1, 777, 777, 2500, ROWS};
     room_open(&room, device, (int64_t)ROWS * (IN + OUT) * 2);
-    struct mx_packed rows = {.offsets = mx_slice_at(room.buffer, 0), .count = 5, .rows = ROWS, .max_rows = 3500};
+    struct mx_ragged rows = {.offsets = mx_slice_at(room.buffer, 0), .count = 5, .rows = ROWS, .max_rows = 3500};
     assert_int_equal(mx_copy_upload(room.stream, rows.offsets, offsets, sizeof offsets), 0);
     room.used = 64;
     const struct mx_slice x = room_put(&room, (int64_t)ROWS * IN, 1), w = room_put(&room, TAPS * IN * OUT, 2);

@@ -3,7 +3,7 @@
  * The ranks of a run. Alone: what the environment says about the launcher, how cores are divided, what is refused. As
  * one of several processes, with the name of a part as its argument (tests/mpi_group.sh starts it so):
  *
- *     group    all calls of the group, compared with what the sums must be
+ *     group    all calls of the comm, compared with what the sums must be
  *     same     bits of sums whose order matters, one line for the first rank
  *     differ   rank 1 has another corpus
  *     fail     rank 1 ends with an error of its own
@@ -54,7 +54,7 @@ static void test_started_alone(void **state)
     assert_int_equal(launch.size, 1);
     assert_int_equal(mx_dist_open(&(struct mx_dist_options){.timeout_s = 10, .command = "x"}, &dist), 0);
     assert_null(dist);
-    assert_null(mx_dist_group(dist));
+    assert_null(mx_dist_comm(dist));
     assert_int_equal(mx_dist_local_size(dist), 1);
     assert_int_equal(mx_dist_compare(dist, &(struct mx_dist_item){"x", 1, "y"}, 1), 0);
     assert_int_equal(mx_dist_fail(dist, MX_ERR_DATA), MX_ERR_DATA);
@@ -147,7 +147,7 @@ static void test_the_program_has_a_hash(void **state)
 #define CHECK(condition)                                                                                               \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
-            mx_warn("rank %d: line %d: %s is not so", (int)mx_group_rank(group), __LINE__, #condition);                \
+            mx_warn("rank %d: line %d: %s is not so", (int)mx_comm_rank(comm), __LINE__, #condition);                  \
             (void)mx_dist_fail(dist, MX_FAIL(MX_ERR_INTERNAL, NULL, "a check failed"));                                \
         }                                                                                                              \
     } while (0)
@@ -187,20 +187,20 @@ static void floats_close(struct floats *f)
 static void group_sums(struct mx_dist *dist, struct floats *f, int64_t most)
 {
     static const int64_t lengths[] = {1, 2, 3, 7, 64, 1000, 4099, 100003};
-    struct mx_group *const group = mx_dist_group(dist);
-    const int32_t rank = group->rank, size = group->size;
+    struct mx_comm *const comm = mx_dist_comm(dist);
+    const int32_t rank = comm->rank, size = comm->size;
     for (int round = 0; round < 3; round++) {
         int64_t at = 0;
         for (int64_t i = 0; i < most; i++) f->values[i] = (float)((i % 1000) + rank * (round + 1));
         CHECK(mx_event_record(f->event, f->stream) == 0);
         for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
-            CHECK(group->calls->sum_begin(group, mx_slice_at(f->buffer, (size_t)at * sizeof(float)), lengths[k],
-                                          f->event) == 0);
+            CHECK(comm->calls->sum_begin(comm, mx_slice_at(f->buffer, (size_t)at * sizeof(float)), lengths[k],
+                                         f->event) == 0);
             at += lengths[k];
         }
         /* One that is longer than a bucket, without an event. */
-        CHECK(group->calls->sum_begin(group, mx_slice_at(f->buffer, (size_t)at * sizeof(float)), most - at, NULL) == 0);
-        CHECK(group->calls->sum_finish(group, f->stream) == 0);
+        CHECK(comm->calls->sum_begin(comm, mx_slice_at(f->buffer, (size_t)at * sizeof(float)), most - at, NULL) == 0);
+        CHECK(comm->calls->sum_finish(comm, f->stream) == 0);
         const float ranks = (float)(size * (size - 1) / 2 * (round + 1));
         for (int64_t i = 0; i < most; i++) CHECK(f->values[i] == (float)((i % 1000) * size) + ranks);
     }
@@ -209,23 +209,23 @@ static void group_sums(struct mx_dist *dist, struct floats *f, int64_t most)
 static void part_group(struct mx_dist *dist)
 {
     struct floats f = {0};
-    struct mx_group *const group = mx_dist_group(dist);
-    const int32_t rank = group->rank, size = group->size;
+    struct mx_comm *const comm = mx_dist_comm(dist);
+    const int32_t rank = comm->rank, size = comm->size;
     const int64_t most = MX_BUCKET_FLOATS * 2 + 5;
     double values[3] = {rank, 1, 0.5 * rank};
     char text[70000];
     CHECK(floats_open(&f, most) == 0);
     CHECK(mx_dist_local_size(dist) == size && mx_dist_local_rank(dist) == rank && mx_dist_hosts(dist) == 1);
     group_sums(dist, &f, most);
-    CHECK(mx_group_add(group, values, 3) == 0);
+    CHECK(mx_comm_add(comm, values, 3) == 0);
     CHECK(values[0] == size * (size - 1) / 2 && values[1] == size && values[2] == 0.25 * size * (size - 1));
     for (int32_t root = 0; root < size; root++) {
         memset(text, rank == root ? 'a' + root : '-', sizeof text);
-        CHECK(mx_group_broadcast(group, text, sizeof text, root) == 0);
+        CHECK(mx_comm_broadcast(comm, text, sizeof text, root) == 0);
         CHECK(text[0] == 'a' + root && text[sizeof text - 1] == 'a' + root);
     }
-    CHECK(mx_group_broadcast(group, text, 0, 0) == 0);
-    for (int i = 0; i < 20; i++) CHECK(mx_group_barrier(group) == 0);
+    CHECK(mx_comm_broadcast(comm, text, 0, 0) == 0);
+    for (int i = 0; i < 20; i++) CHECK(mx_comm_barrier(comm) == 0);
     CHECK(mx_dist_compare(dist, &(struct mx_dist_item){"the number is", 7, "count again"}, 1) == 0);
     struct mx_dist_span spans[64];
     const uint32_t kept = mx_dist_spans(dist, spans, 64);
@@ -234,7 +234,7 @@ static void part_group(struct mx_dist *dist)
     /* As many cores as are left when all share. */
     const int cores = mx_thread_cores(NULL, 0);
     double sums[1] = {cores};
-    CHECK(mx_group_add(group, sums, 1) == 0);
+    CHECK(mx_comm_add(comm, sums, 1) == 0);
     if (rank == 0) printf("cores %d\n", (int)sums[0]);
     floats_close(&f);
 }
@@ -242,24 +242,24 @@ static void part_group(struct mx_dist *dist)
 static void part_same(struct mx_dist *dist)
 {
     struct floats f = {0};
-    struct mx_group *const group = mx_dist_group(dist);
+    struct mx_comm *const comm = mx_dist_comm(dist);
     const int64_t most = 50000;
     CHECK(floats_open(&f, most) == 0);
-    for (int64_t i = 0; i < most; i++) f.values[i] = 1.0F / (float)(i + 1 + group->rank * 7919);
-    CHECK(group->calls->sum_begin(group, mx_slice_at(f.buffer, 0), most, NULL) == 0);
-    CHECK(group->calls->sum_finish(group, f.stream) == 0);
+    for (int64_t i = 0; i < most; i++) f.values[i] = 1.0F / (float)(i + 1 + comm->rank * 7919);
+    CHECK(comm->calls->sum_begin(comm, mx_slice_at(f.buffer, 0), most, NULL) == 0);
+    CHECK(comm->calls->sum_finish(comm, f.stream) == 0);
     const uint64_t hash = XXH3_64bits(f.values, (size_t)most * sizeof(float));
     /* The same bits everywhere. */
     CHECK(mx_dist_compare(dist, &(struct mx_dist_item){"the sum is", hash, ""}, 1) == 0);
-    if (group->rank == 0) printf("sum %016llx\n", (unsigned long long)hash);
+    if (comm->rank == 0) printf("sum %016llx\n", (unsigned long long)hash);
     floats_close(&f);
 }
 
 static void part_end(struct mx_dist *dist, const char *part)
 {
-    struct mx_group *const group = mx_dist_group(dist);
-    const int32_t rank = group->rank;
-    CHECK(mx_group_barrier(group) == 0);
+    struct mx_comm *const comm = mx_dist_comm(dist);
+    const int32_t rank = comm->rank;
+    CHECK(mx_comm_barrier(comm) == 0);
     if (strcmp(part, "differ") == 0) {
         const struct mx_dist_item items[] = {{"the program is", 1, "a"},
                                              {"its corpus is", rank == 1 ? 2 : 3, "copy the corpus to all machines"}};
@@ -272,7 +272,7 @@ static void part_end(struct mx_dist *dist, const char *part)
     } else if (rank == 1 && strcmp(part, "gone") == 0) {
         kill(getpid(), SIGKILL);
     }
-    CHECK(mx_group_barrier(group) == 0); /* waits for rank 1 in vain */
+    CHECK(mx_comm_barrier(comm) == 0); /* waits for rank 1 in vain */
 }
 
 static int member(const char *part)

@@ -114,9 +114,9 @@ static void test_augmentation(void **state)
         mx_free(expected.arrays.weights);
     }
     struct mx_trainer_options wrong = training_options(TRAINING_FEATURES);
-    struct mx_trainer_plan plan;
+    struct mx_trainer_memory_plan plan;
     wrong.flow.augment = all;
-    assert_int_equal(mx_trainer_plan(&wrong, &plan), MX_ERR_CONFIG);
+    assert_int_equal(mx_trainer_memory_plan(&wrong, &plan), MX_ERR_CONFIG);
 }
 
 static void test_resume_in_the_middle(void **state)
@@ -159,7 +159,7 @@ static void test_plan_is_what_is_taken(void **state)
     for (int i = 0; i < 8; i++) {
         struct mx_trainer_options o =
             training_flow(training_options(i & 1 ? TRAINING_FEATURES : TRAINING_SOUND), (i & 2) != 0, 2, 3);
-        struct mx_trainer_plan plan;
+        struct mx_trainer_memory_plan plan;
         uint64_t sums[3] = {0};
         if (i & 4) o.grad_accum = 2;
         o.flow.static_shapes = (i & 4) != 0;
@@ -168,7 +168,7 @@ static void test_plan_is_what_is_taken(void **state)
             .speed = (i & 5) == 4 ? 0.3 : 0, .band_masks = 1, .band_width_max = i & 4 ? 9 : 0};
         mx_budget_stats(mx_device_budget(training.data), &before[0]);
         mx_budget_stats(mx_device_budget(training.model), &before[1]);
-        assert_int_equal(mx_trainer_plan(&o, &plan), 0);
+        assert_int_equal(mx_trainer_memory_plan(&o, &plan), 0);
         struct mx_trainer *const trainer = training_start(&o, NULL, NULL);
         mx_budget_stats(mx_device_budget(training.data), &after[0]);
         mx_budget_stats(mx_device_budget(training.model), &after[1]);
@@ -202,14 +202,14 @@ static void test_long_runs_take_nothing(void **state)
     struct mx_budget *const budgets[2] = {mx_device_budget(training.data), mx_device_budget(training.model)};
     const uint64_t limits[2] = {mx_budget_limit(budgets[0]), mx_budget_limit(budgets[1])};
     struct mx_budget_stats idle[2], begin[2], end[2];
-    struct mx_trainer_plan plan;
+    struct mx_trainer_memory_plan plan;
     struct mx_trainer_report report;
     o.model.size = (struct mx_model_size){"test", 4, 1, 1, 1, 4};
     o.batch_size = 1;
     o.reference_seconds = 0.1;
     o.schedule.steps = 2000;
     for (int i = 0; i < 2; i++) mx_budget_stats(budgets[i], &idle[i]);
-    assert_int_equal(mx_trainer_plan(&o, &plan), 0);
+    assert_int_equal(mx_trainer_memory_plan(&o, &plan), 0);
     assert_int_equal(mx_budget_set_limit(budgets[0], idle[0].current_bytes + plan.data_bytes), 0);
     assert_int_equal(mx_budget_set_limit(budgets[1], idle[1].current_bytes + plan.device_bytes), 0);
     struct mx_trainer *const trainer = training_start(&o, NULL, NULL);
@@ -243,12 +243,13 @@ static void test_long_runs_take_nothing(void **state)
 /* ---- the monitor ---- */
 
 /* What the log says while steps of these times and frames are told to a monitor. */
-static void monitor_tell(struct mx_monitor *monitor, FILE *log, const uint64_t step_ns[2], const int64_t frames[2],
-                         struct mx_monitor_report *report)
+static void monitor_tell(struct mx_flow_watch *monitor, FILE *log, const uint64_t step_ns[2], const int64_t frames[2],
+                         struct mx_flow_watch_report *report)
 {
     rewind(log);
     assert_int_equal(ftruncate(fileno(log), 0), 0);
-    for (int i = 0; i < MX_MONITOR_WINDOW; i++) mx_monitor_step(monitor, i + 1, step_ns[i % 2], frames[i % 2], report);
+    for (int i = 0; i < MX_FLOW_WATCH_WINDOW; i++)
+        mx_flow_watch_step(monitor, i + 1, step_ns[i % 2], frames[i % 2], report);
     fflush(log);
     rewind(log);
 }
@@ -288,19 +289,19 @@ static void test_monitor_warns_of_what_is_wrong(void **state)
     (void)state;
     const struct mx_trainer_options o = training_flow(training_options(TRAINING_FEATURES), true, 1, 1);
     struct mx_trainer *const trainer = training_start(&o, NULL, NULL);
-    struct mx_monitor monitor;
-    struct mx_monitor_report report;
+    struct mx_flow_watch monitor;
+    struct mx_flow_watch_report report;
     struct mx_buffer *leaks[MX_BUDGET_WINDOW + 2];
     char line[1024];
     bool leaked = false;
     FILE *const log = tmpfile();
     assert_non_null(log);
-    mx_monitor_start(&monitor, mx_trainer_pipeline(trainer), training.data, training.model);
+    mx_flow_watch_start(&monitor, mx_trainer_pipeline(trainer), training.data, training.model);
     for (int i = 0; i < 2 * MX_BUDGET_WINDOW; i++) /* the budgets forget the runs of other tests */
-        mx_monitor_step(&monitor, i, 1000000, 100, &report);
+        mx_flow_watch_step(&monitor, i, 1000000, 100, &report);
     assert_int_equal(mx_log_configure(&(struct mx_log_options){.level = MX_LOG_WARN, .stream = log}), 0);
-    mx_monitor_start(&monitor, mx_trainer_pipeline(trainer), training.data, training.model);
-    for (int i = 0; i < 2; i++) mx_monitor_step(&monitor, 1, 1000000, 100, &report); /* the first do not count */
+    mx_flow_watch_start(&monitor, mx_trainer_pipeline(trainer), training.data, training.model);
+    for (int i = 0; i < 2; i++) mx_flow_watch_step(&monitor, 1, 1000000, 100, &report); /* the first do not count */
     /* Twice the frames in twice the time are the same work: nothing to say. */
     monitor_tell(&monitor, log, (const uint64_t[]){1000000, 2000000}, (const int64_t[]){100, 200}, &report);
     assert_true(report.variation < 1e-9);
@@ -314,7 +315,7 @@ static void test_monitor_warns_of_what_is_wrong(void **state)
     assert_null(fgets(line, sizeof line, log));
     for (int i = 0; i < MX_BUDGET_WINDOW + 2; i++) {
         assert_int_equal(mx_buffer_create(training.data, "leaky", 8192, &leaks[i]), 0);
-        mx_monitor_step(&monitor, i, 1000000, 100, &report);
+        mx_flow_watch_step(&monitor, i, 1000000, 100, &report);
         if (report.leak[0] != '\0') assert_string_equal(report.leak, "leaky");
         leaked = leaked || report.leak[0] != '\0';
     }

@@ -28,7 +28,7 @@
 
 /* A feed of the sound corpus with what it borrows. */
 struct rig {
-    struct mx_assembly *assembly;
+    struct mx_batch_source *assembly;
     struct mx_sampler *sampler, *truth; /* the second one is looked at by the test */
     struct mx_feed *feed;
     struct mx_stream *stream;
@@ -38,7 +38,7 @@ struct rig {
 static void rig_open(struct rig *rig, struct mx_dataset *dataset, int32_t workers)
 {
     uint32_t items[TRAINING_ROWS], frames[TRAINING_ROWS];
-    const struct mx_assembly_options how = {
+    const struct mx_batch_source_options how = {
         .dataset = dataset, .normaliser = training.normaliser, .seed = 3, .reference_seconds = 0.5};
     const struct mx_sampler_options order = {.seed = 3, .world = 1, .batch_size = 4};
     struct mx_feed_options o = {.data = training.data,
@@ -48,14 +48,14 @@ static void rig_open(struct rig *rig, struct mx_dataset *dataset, int32_t worker
                                 .host_slots = workers + 2,
                                 .data_slots = 2,
                                 .model_slots = 3};
-    assert_int_equal(mx_assembly_create(&how, &rig->assembly), 0);
+    assert_int_equal(mx_batch_source_create(&how, &rig->assembly), 0);
     for (uint32_t i = 0; i < TRAINING_ROWS; i++) {
         items[i] = i;
-        frames[i] = mx_assembly_frames(rig->assembly, i);
+        frames[i] = mx_batch_source_frames(rig->assembly, i);
     }
     assert_int_equal(mx_sampler_create(&order, items, frames, TRAINING_ROWS, &rig->sampler), 0);
     assert_int_equal(mx_sampler_create(&order, items, frames, TRAINING_ROWS, &rig->truth), 0);
-    assert_int_equal(mx_assembly_capacity(rig->assembly, items, TRAINING_ROWS, 4, 0, &o.capacity), 0);
+    assert_int_equal(mx_batch_source_capacity(rig->assembly, items, TRAINING_ROWS, 4, 0, &o.capacity), 0);
     o.assembly = rig->assembly;
     o.sampler = rig->sampler;
     if (mx_feed_create(&o, &rig->feed) < 0) fail_msg("%s", mx_error_last()->message);
@@ -70,7 +70,7 @@ static void rig_close(struct rig *rig)
     mx_feed_destroy(rig->feed);
     mx_sampler_destroy(rig->sampler);
     mx_sampler_destroy(rig->truth);
-    mx_assembly_destroy(rig->assembly);
+    mx_batch_source_destroy(rig->assembly);
 }
 
 static void test_order_is_the_samplers(void **state)
@@ -86,7 +86,7 @@ static void test_order_is_the_samplers(void **state)
         for (int i = 0; i < 30; i++) {
             struct mx_pipeline_batch batch;
             assert_int_equal(mx_pipeline_take(pipeline, rig.stream, &batch), 0);
-            const struct mx_parcel *const parcel = batch.slot;
+            const struct mx_device_batch *const parcel = batch.slot;
             if (step == mx_sampler_steps(rig.truth)) {
                 mx_sampler_select(rig.truth, ++epoch);
                 step = 0;

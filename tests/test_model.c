@@ -399,7 +399,7 @@ static void too_large_a_batch_is_refused(void **state)
                          MX_ERR_ARGUMENT);
         assert_true(mx_error_last()->hint[0] != 0);
     }
-    const struct mx_model_step step = {0};
+    const struct mx_model_pass_info step = {0};
     assert_int_equal(mx_model_forward_backward(rig.model, rig.stream, rig_parameters(&rig), (struct mx_slice){0},
                                                &rig.batch, &step, NULL),
                      MX_ERR_ARGUMENT);

@@ -282,7 +282,7 @@ static void micro_batches_add_up(void **state)
     struct rig *rig = &g.rig;
     const int64_t tokens = rig->batch.tokens.rows, frames = rig->batch.frames.rows;
     const struct mx_fill_args clear = {.x = rig_gradients(rig), .count = rig->table->floats};
-    const struct mx_model_step step = {.seed = 1};
+    const struct mx_model_pass_info step = {.seed = 1};
     assert_int_equal(mx_fill(rig->stream, &clear), 0);
     for (int part = 0; part < 2; part++) {
         rig_load(rig, g.utterances + part, part ? 2 : 1);

@@ -152,11 +152,11 @@ static void takes_less_memory(void **state)
     (void)state;
     struct mx_model_config config = mx_model_config_default(mx_model_size_find("tiny"), 100, 2);
     const struct mx_model_capacity capacity = {.sequences = 8, .tokens = 400, .frames = 4000, .references = 800};
-    struct mx_model_plan fp32, mixed, speaks[2];
+    struct mx_model_memory_plan fp32, mixed, speaks[2];
     for (int i = 0; i < 2; i++) {
         config.mixed = i == 1;
-        assert_int_equal(mx_model_plan(&config, &capacity, MX_MODEL_TRAIN, i ? &mixed : &fp32), 0);
-        assert_int_equal(mx_model_plan(&config, &capacity, MX_MODEL_SPEAK, &speaks[i]), 0);
+        assert_int_equal(mx_model_memory_plan(&config, &capacity, MX_MODEL_TRAIN, i ? &mixed : &fp32), 0);
+        assert_int_equal(mx_model_memory_plan(&config, &capacity, MX_MODEL_SPEAK, &speaks[i]), 0);
     }
     /* Half of normed1 and normed2 [rows, W], pre and hidden [rows, 4W], of about 19 W floats a row and block. */
     assert_true((double)mixed.activations_bytes < 0.8 * (double)fp32.activations_bytes);

@@ -343,7 +343,7 @@ static int columns_of(const char *line, size_t length)
 
 static void frame_check(const struct mx_view *view, const struct mx_draw_style *style)
 {
-    struct mx_text out = {0};
+    struct mx_string out = {0};
     int rows = 0;
     assert_int_equal(mx_view_draw(view, style, &out), 0);
     assert_non_null(out.data);
@@ -360,7 +360,7 @@ static void frame_check(const struct mx_view *view, const struct mx_draw_style *
         assert_true(style->utf8 || (unsigned char)*at < 0x80);
         assert_true(style->color || *at != '\033');
     }
-    mx_text_release(&out);
+    mx_string_release(&out);
 }
 
 static struct mx_view *view_full(void)
@@ -405,11 +405,11 @@ static void test_draw_sizes(void **state)
 
 static void says(const struct mx_view *view, const struct mx_draw_style *style, const char *words, bool wanted)
 {
-    struct mx_text out = {0};
+    struct mx_string out = {0};
     assert_int_equal(mx_view_draw(view, style, &out), 0);
     if ((strstr(out.data, words) != NULL) != wanted)
         fail_msg("%s '%s':\n%s", wanted ? "does not say" : "says", words, out.data);
-    mx_text_release(&out);
+    mx_string_release(&out);
 }
 
 static void test_draw_words(void **state)
@@ -451,14 +451,14 @@ static void test_draw_words(void **state)
 static void test_draw_line(void **state)
 {
     struct mx_view *const view = view_make();
-    struct mx_text out = {0};
+    struct mx_string out = {0};
     (void)state;
     add_step(view, 250, 1.5);
     assert_int_equal(mx_view_draw_line(view, &out), 0);
     assert_string_equal(out.data,
                         "step 250 of 1,000, loss 1.5000, 3,800 frames/s, GPU:0 38 %, GPU:1 97 %, data wait 0.3 "
                         "%, 9.10 GiB of 16.0 GiB, 3:08 left");
-    mx_text_release(&out);
+    mx_string_release(&out);
     mx_free(view);
 }
 
@@ -466,7 +466,7 @@ static void test_draw_line(void **state)
 static void test_curve(void **state)
 {
     struct mx_view *const view = view_make();
-    struct mx_text out = {0};
+    struct mx_string out = {0};
     const struct mx_curve_style style = {60, 10, false};
     (void)state;
     for (int i = 1; i <= 30; i++) add(view, "{\"step\":%d,\"loss\":%g}", i, 3.0 - 0.05 * i);
@@ -484,7 +484,7 @@ static void test_curve(void **state)
         assert_true(stars >= 1);
     }
     assert_non_null(strstr(rows[9], "step 30"));
-    mx_text_release(&out);
+    mx_string_release(&out);
     mx_free(view);
 }
 

@@ -317,7 +317,7 @@ static void block_submit(struct mx_stream *stream, const struct block *b, struct
                          struct mx_slice left, struct mx_slice right, struct mx_slice to, int64_t in, int64_t out,
                          struct mx_epilogue e)
 {
-    const struct mx_packed rows = {
+    const struct mx_ragged rows = {
         .offsets = offsets, .count = 3, .rows = (int32_t)b->rows, .max_rows = (int32_t)b->rows};
     int rc;
     if (b->taps == 0) {

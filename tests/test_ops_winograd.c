@@ -91,7 +91,7 @@ static void conv_run(struct conv *v, int workers, enum mx_activation act)
     struct mx_buffer x = {.host = v->x}, w = {.host = v->w}, bias = {.host = v->bias}, dy = {.host = v->dy};
     struct mx_buffer y = {.host = v->y}, pre = {.host = v->pre}, dx = {.host = v->dx}, dw = {.host = v->dw};
     struct mx_buffer ends = {.host = v->ends};
-    const struct mx_packed rows = {.offsets = {.buffer = &ends}, .count = v->sequences, .rows = (int32_t)v->rows};
+    const struct mx_ragged rows = {.offsets = {.buffer = &ends}, .count = v->sequences, .rows = (int32_t)v->rows};
     const struct mx_conv1d_args forward = {
         .x = {.buffer = &x},
         .w = {.buffer = &w},

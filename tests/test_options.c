@@ -162,7 +162,7 @@ static void test_wrong(void **state)
 static void test_help(void **state)
 {
     (void)state;
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     const struct mx_option_group groups[MX_OPTION_GROUPS] = {
         {"Options", own_options, sizeof own_options / sizeof own_options[0], &own},
         {"All commands", shared_options, sizeof shared_options / sizeof shared_options[0], &shared}};
@@ -179,7 +179,7 @@ static void test_help(void **state)
     assert_non_null(strstr(text.data, "\nExamples:\n  myxtts test --json\n      prints JSON\n"));
     for (const char *line = text.data; *line != '\0'; line = strchr(line, '\n') + 1)
         assert_true(strcspn(line, "\n") <= 96);
-    mx_text_release(&text);
+    mx_string_release(&text);
     bool done = false;
     for (uint64_t nth = 1; !done; nth++) {
         mx_alloc_fail_at(nth);
@@ -187,7 +187,7 @@ static void test_help(void **state)
         mx_alloc_fail_at(0);
         done = rc == 0;
         if (!done) assert_int_equal(rc, MX_ERR_NO_MEMORY);
-        mx_text_release(&text);
+        mx_string_release(&text);
     }
 }
 
@@ -195,7 +195,7 @@ static void test_help(void **state)
 static void lined(const char *expected, int count, const char *const *arguments)
 {
     char *argv[80];
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     static const char *const without[] = {"cpu-devices", "config", "verbose", NULL};
     const struct mx_option_group groups[MX_OPTION_GROUPS] = {
         {"Options", own_options, sizeof own_options / sizeof own_options[0], &own},
@@ -203,7 +203,7 @@ static void lined(const char *expected, int count, const char *const *arguments)
     memcpy(argv, arguments, (size_t)count * sizeof argv[0]);
     assert_int_equal(mx_options_line(groups, count, argv, without, &text), 0);
     assert_string_equal(text.data, expected);
-    mx_text_release(&text);
+    mx_string_release(&text);
 }
 #define LINED(expected, ...)                                                                                           \
     lined(expected, (int)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)), (const char *[]){__VA_ARGS__})

@@ -161,7 +161,7 @@ static void near(double got, double want)
 static void run_json(void **state)
 {
     (void)state;
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     const struct mx_run run = a_run();
     assert_int_equal(mx_run_text(&run, &text), 0);
     cJSON *const tree = cJSON_ParseWithLength(text.data, text.length);
@@ -185,7 +185,7 @@ static void run_json(void **state)
     assert_int_equal(number_at(tree, "spans/1/3"), 5000); /* from the first one on, in microseconds */
     assert_null(strstr(text.data, "</"));
     cJSON_Delete(tree);
-    mx_text_release(&text);
+    mx_string_release(&text);
 }
 
 static void words_of_a_shell(void **state)
@@ -195,18 +195,18 @@ static void words_of_a_shell(void **state)
                                            {"two words", "'two words'"},     {"a'b", "'a'\\''b'"},
                                            {"$(reboot)", "'$(reboot)'"},     {"~", "'~'"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct mx_text text = {0};
+        struct mx_string text = {0};
         mx_run_quote(&text, cases[i][0]);
         assert_string_equal(text.data, cases[i][1]);
-        mx_text_release(&text);
+        mx_string_release(&text);
     }
 }
 
 static void json_is_always_json(void **state)
 {
     (void)state;
-    struct mx_text text = {0};
-    mx_text_append(&text, "{");
+    struct mx_string text = {0};
+    mx_string_append(&text, "{");
     mx_json_string(&text, "a", "tab\t \"quote\" \\ \x01 <i>&amp; \xC3\xA9 \xFF\xC3 end");
     mx_json_number(&text, "b", NAN);
     mx_json_number(&text, "c", -1.5e-7);
@@ -223,13 +223,13 @@ static void json_is_always_json(void **state)
     assert_string_equal(text_at(tree, "f/0"), "</script>");
     assert_null(strchr(text.data, '<'));
     cJSON_Delete(tree);
-    mx_text_release(&text);
+    mx_string_release(&text);
 }
 
 /* ---- pages ---- */
 
 struct page {
-    struct mx_text text;
+    struct mx_string text;
     cJSON *data;
 };
 
@@ -250,7 +250,7 @@ static struct page page_of(const char *run, enum mx_page_language language)
 static void page_release(struct page *page)
 {
     cJSON_Delete(page->data);
-    mx_text_release(&page->text);
+    mx_string_release(&page->text);
 }
 
 static size_t count_of(const char *text, const char *word)
@@ -261,25 +261,27 @@ static size_t count_of(const char *text, const char *word)
 }
 
 /* A line of metrics as training writes it. */
-static void step_put(struct mx_text *out, int step, double loss)
+static void step_put(struct mx_string *out, int step, double loss)
 {
-    mx_text_append(out,
-                   "{\"step\":%d,\"epoch\":%d,\"loss\":%.17g,\"mel\":0.5,\"lr\":0.001,\"grad_norm\":%d.5,"
-                   "\"utterances\":16,\"left_out\":1,\"skipped\":%s,\"step_ms\":100.5,\"data_busy\":0.25,\"transfer\":"
-                   "0.125,\"model_bytes\":123456789012,\"time\":%d}\n",
-                   step, step / 100, loss, step % 7, step % 10 == 0 ? "true" : "false", 1700000000 + step);
+    mx_string_append(
+        out,
+        "{\"step\":%d,\"epoch\":%d,\"loss\":%.17g,\"mel\":0.5,\"lr\":0.001,\"grad_norm\":%d.5,"
+        "\"utterances\":16,\"left_out\":1,\"skipped\":%s,\"step_ms\":100.5,\"data_busy\":0.25,\"transfer\":"
+        "0.125,\"model_bytes\":123456789012,\"time\":%d}\n",
+        step, step / 100, loss, step % 7, step % 10 == 0 ? "true" : "false", 1700000000 + step);
 }
 
 static void a_whole_run(void **state)
 {
     (void)state;
     char *const run = folder_make("<img src=x onerror=alert(1)>");
-    struct mx_text metrics = {0};
+    struct mx_string metrics = {0};
     struct mx_run facts = a_run();
     char *const json = mx_format("%s/run.json", run);
     for (int step = 1; step <= 20; step++) step_put(&metrics, step, 1.0 / step);
-    mx_text_append(&metrics, "{\"step\":20,\"evaluation\":{\"utterances\":4,\"loss\":1.25,\"spoken\":4,\"mel_db\":6.5,"
-                             "\"duration_error\":0.1,\"pitch_semitones\":null}}\n");
+    mx_string_append(&metrics,
+                     "{\"step\":20,\"evaluation\":{\"utterances\":4,\"loss\":1.25,\"spoken\":4,\"mel_db\":6.5,"
+                     "\"duration_error\":0.1,\"pitch_semitones\":null}}\n");
     file_put(run, "metrics.jsonl", metrics.data, metrics.length);
     assert_int_equal(mx_run_write(&facts, json), 0);
     file_put(run, "config.yaml", "a: </script>\n", 13);
@@ -307,11 +309,11 @@ static void a_whole_run(void **state)
         if (strncmp(link, "http-equiv", 10) != 0 && strncmp(link, "http://www.w3.org/2000/svg", 26) != 0)
             fail_msg("the page names an address: %.60s", link);
     page_release(&page);
-    struct mx_text live = {0};
+    struct mx_string live = {0};
     assert_int_equal(mx_page_write(&(struct mx_page_options){.run = run, .live = true}, &live), 0);
     assert_int_equal(count_of(live.data, "<html lang=\"en\" dir=\"ltr\" data-live>"), 1);
-    mx_text_release(&live);
-    mx_text_release(&metrics);
+    mx_string_release(&live);
+    mx_string_release(&metrics);
     mx_free(json);
     mx_free(run);
 }
@@ -322,11 +324,11 @@ static void a_long_run(void **state)
     (void)state;
     enum { STEPS = 100000 };
     char *const run = folder_make("long");
-    struct mx_text metrics = {0};
+    struct mx_string metrics = {0};
     for (int step = 1; step <= STEPS; step++) {
         step_put(&metrics, step, (double)step);
         if (step % 10 == 0)
-            mx_text_append(&metrics, "{\"step\":%d,\"evaluation\":{\"utterances\":4,\"loss\":%d}}\n", step, step);
+            mx_string_append(&metrics, "{\"step\":%d,\"evaluation\":{\"utterances\":4,\"loss\":%d}}\n", step, step);
     }
     file_put(run, "metrics.jsonl", metrics.data, metrics.length);
     struct page page = page_of(run, MX_PAGE_ENGLISH);
@@ -347,7 +349,7 @@ static void a_long_run(void **state)
     snprintf(last, sizeof last, "evaluations/%d/step", evaluations - 1);
     near(number_at(page.data, last), STEPS);
     page_release(&page);
-    mx_text_release(&metrics);
+    mx_string_release(&metrics);
     mx_free(run);
 }
 
@@ -385,12 +387,12 @@ static void a_damaged_run(void **state)
 static void no_run(void **state)
 {
     (void)state;
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     char *const run = folder_make("empty");
     assert_int_equal(mx_page_write(&(struct mx_page_options){.run = run}, &text), MX_ERR_NOT_FOUND);
     assert_non_null(strstr(mx_error_last()->hint, "myxtts train"));
     mx_error_clear();
-    mx_text_release(&text);
+    mx_string_release(&text);
     mx_free(run);
 }
 
@@ -434,7 +436,7 @@ static void memory_may_be_out(void **state)
     char *const run = mx_format("%s/media", folder);
     int failed = 0;
     for (uint64_t nth = 1; nth < 400; nth++) {
-        struct mx_text text = {0};
+        struct mx_string text = {0};
         mx_alloc_fail_at(nth);
         const int rc = mx_page_write(&(struct mx_page_options){.run = run}, &text);
         mx_alloc_fail_at(0);
@@ -445,7 +447,7 @@ static void memory_may_be_out(void **state)
             assert_int_equal(count_of(text.data, "data:audio/wav;base64,V0FW"), 3);
             assert_int_equal(count_of(text.data, "</html>"), 1);
         }
-        mx_text_release(&text);
+        mx_string_release(&text);
         mx_error_clear();
     }
     assert_true(failed > 5);

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "model/memory_plan.h"
 #include "model/parameters.h"
-#include "model/plan.h"
 #include "myxtts/error.h"
 
 static struct mx_parameters *table_of(const char *size)
@@ -184,10 +184,10 @@ static void out_of_memory(void **state)
     (void)state;
     const struct mx_model_config config = mx_model_config_default(mx_model_size_find("tiny"), 80, 1);
     const struct mx_model_capacity capacity = {.sequences = 1, .tokens = 10, .frames = 10};
-    struct mx_model_plan plan;
+    struct mx_model_memory_plan plan;
     for (uint64_t nth = 1;; nth++) {
         mx_alloc_fail_at(nth);
-        const int rc = mx_model_plan(&config, &capacity, MX_MODEL_TRAIN, &plan);
+        const int rc = mx_model_memory_plan(&config, &capacity, MX_MODEL_TRAIN, &plan);
         mx_alloc_fail_at(0);
         if (rc == 0) {
             assert_true(nth > 3);
@@ -203,11 +203,11 @@ static void plans_tell_what_is_needed(void **state)
     struct mx_model_config config = mx_model_config_default(mx_model_size_find("tiny"), 80, 1);
     const struct mx_model_capacity capacity = {.sequences = 16, .tokens = 800, .frames = 4000, .references = 1600};
     struct mx_model_capacity bad = capacity;
-    struct mx_model_plan train, checkpointed, speak;
-    assert_int_equal(mx_model_plan(&config, &capacity, MX_MODEL_TRAIN, &train), 0);
-    assert_int_equal(mx_model_plan(&config, &capacity, MX_MODEL_SPEAK, &speak), 0);
-    config.checkpoint = true;
-    assert_int_equal(mx_model_plan(&config, &capacity, MX_MODEL_TRAIN, &checkpointed), 0);
+    struct mx_model_memory_plan train, checkpointed, speak;
+    assert_int_equal(mx_model_memory_plan(&config, &capacity, MX_MODEL_TRAIN, &train), 0);
+    assert_int_equal(mx_model_memory_plan(&config, &capacity, MX_MODEL_SPEAK, &speak), 0);
+    config.recompute_blocks = true;
+    assert_int_equal(mx_model_memory_plan(&config, &capacity, MX_MODEL_TRAIN, &checkpointed), 0);
     assert_true(train.gradients_bytes == train.parameters_bytes && train.moments_bytes == 2 * train.parameters_bytes);
     assert_true(train.parameters_bytes >= 4 * (uint64_t)train.parameters);
     assert_true(speak.gradients_bytes + speak.moments_bytes + speak.ema_bytes == 0);
@@ -215,10 +215,10 @@ static void plans_tell_what_is_needed(void **state)
     assert_true(speak.activations_bytes < checkpointed.activations_bytes * 2 / 3);
     assert_true(train.total_bytes == train.activations_bytes + train.batch_bytes + 5 * train.parameters_bytes);
     bad.longest_frames = 4001;
-    assert_int_equal(mx_model_plan(&config, &bad, MX_MODEL_TRAIN, &train), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_model_memory_plan(&config, &bad, MX_MODEL_TRAIN, &train), MX_ERR_ARGUMENT);
     bad = capacity;
     bad.tokens = 0;
-    assert_int_equal(mx_model_plan(&config, &bad, MX_MODEL_TRAIN, &train), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_model_memory_plan(&config, &bad, MX_MODEL_TRAIN, &train), MX_ERR_ARGUMENT);
 }
 
 int main(void)

@@ -17,7 +17,7 @@
 #include "base/rng.h"
 #include "myxtts/error.h"
 #include "myxtts/registry.h"
-#include "train/parcel.h"
+#include "train/device_batch.h"
 #include "train/replica.h"
 
 #define SEQUENCES 5
@@ -95,32 +95,32 @@ static void words_fill(struct mx_slice to, int64_t count, uint64_t stream, uint6
 }
 
 /* Made up, on the first device. */
-static struct mx_parcel *parcel_make(void)
+static struct mx_device_batch *parcel_make(void)
 {
-    const struct mx_parcel_options options = {.capacity = room, .offsets = true, .owner = "batch"};
+    const struct mx_device_batch_options options = {.capacity = room, .offsets = true, .owner = "batch"};
     int32_t tokens[SEQUENCES + 1] = {0}, frames[SEQUENCES + 1] = {0}, references[SEQUENCES + 1] = {0};
     uint32_t utterances[SEQUENCES];
-    struct mx_parcel *parcel;
+    struct mx_device_batch *parcel;
     for (int i = 0; i < SEQUENCES; i++) {
         utterances[i] = 100 + (uint32_t)i;
         tokens[i + 1] = tokens[i] + 3 + i;
         frames[i + 1] = frames[i] + 9 + 5 * i;
         references[i + 1] = references[i] + (i == 2 ? 0 : 7 + i);
     }
-    struct mx_slot slot = {.count = SEQUENCES,
-                           .left_out = 2,
-                           .utterances = utterances,
-                           .tokens = tokens[SEQUENCES],
-                           .frames = frames[SEQUENCES],
-                           .references = references[SEQUENCES],
-                           .longest_tokens = 3 + SEQUENCES - 1,
-                           .longest_frames = 9 + 5 * (SEQUENCES - 1),
-                           .longest_reference = 7 + SEQUENCES - 1,
-                           .token_offsets = tokens,
-                           .frame_offsets = frames,
-                           .reference_offsets = references};
-    assert_int_equal(mx_parcel_create(it.devices[0], &options, &parcel), 0);
-    mx_parcel_lay(parcel, &slot);
+    struct mx_host_batch slot = {.count = SEQUENCES,
+                                 .left_out = 2,
+                                 .utterances = utterances,
+                                 .tokens = tokens[SEQUENCES],
+                                 .frames = frames[SEQUENCES],
+                                 .references = references[SEQUENCES],
+                                 .longest_tokens = 3 + SEQUENCES - 1,
+                                 .longest_frames = 9 + 5 * (SEQUENCES - 1),
+                                 .longest_reference = 7 + SEQUENCES - 1,
+                                 .token_offsets = tokens,
+                                 .frame_offsets = frames,
+                                 .reference_offsets = references};
+    assert_int_equal(mx_device_batch_create(it.devices[0], &options, &parcel), 0);
+    mx_device_batch_lay(parcel, &slot);
     const struct mx_model_batch *const b = &parcel->batch;
     const int32_t *const kinds[3] = {tokens, frames, references};
     const struct mx_slice places[3] = {b->tokens.offsets, b->frames.offsets, b->references.offsets};
@@ -135,10 +135,10 @@ static struct mx_parcel *parcel_make(void)
     return parcel;
 }
 
-static void run(struct mx_replica *replica, const struct mx_parcel *part, const struct mx_parcel *whole)
+static void run(struct mx_replica *replica, const struct mx_device_batch *part, const struct mx_device_batch *whole)
 {
     struct mx_model_batch batch = part->batch;
-    const struct mx_model_step step = {.seed = 5, .step = 9};
+    const struct mx_model_pass_info step = {.seed = 5, .step = 9};
     batch.loss_tokens = whole->batch.tokens.rows;
     batch.loss_frames = whole->batch.frames.rows;
     assert_int_equal(mx_replica_clear(replica), 0);
@@ -223,11 +223,11 @@ static void test_what_is_told_to_be_final_is(void **state)
     (void)state;
     const struct mx_replica_options o = options_of(0);
     struct mx_replica *const replica = replica_make(&o);
-    struct mx_parcel *const parcel = parcel_make();
+    struct mx_device_batch *const parcel = parcel_make();
     const struct mx_parameters *const table = mx_model_parameters(replica->model);
     struct told told = {.replica = replica, .table = table};
     told.copies = mx_alloc(64 * (size_t)table->floats, sizeof(float));
-    const struct mx_model_step step = {.seed = 5, .step = 9, .ready = told_ready, .context = &told};
+    const struct mx_model_pass_info step = {.seed = 5, .step = 9, .ready = told_ready, .context = &told};
     assert_int_equal(mx_replica_clear(replica), 0);
     assert_int_equal(mx_replica_run(replica, 0, &parcel->batch, &step, false), 0);
     assert_int_equal(mx_stream_sync(replica->stream), 0);
@@ -243,7 +243,7 @@ static void test_what_is_told_to_be_final_is(void **state)
     /* It is not told too late either: something changes between the first and the last time. */
     assert_true(memcmp(told.copies, last, (size_t)table->floats * sizeof(float)) != 0);
     mx_free(told.copies);
-    mx_parcel_destroy(parcel);
+    mx_device_batch_destroy(parcel);
     mx_replica_destroy(replica);
 }
 
@@ -253,7 +253,7 @@ static void test_events_of_buckets_complete_with_or_without_a_batch(void **state
     struct mx_replica_options o = options_of(0);
     o.buckets = true;
     struct mx_replica *const replica = replica_make(&o);
-    struct mx_parcel *const parcel = parcel_make(), empty = {0};
+    struct mx_device_batch *const parcel = parcel_make(), empty = {0};
     assert_int_equal(replica->bucket_count, mx_bucket_count(mx_model_parameters(replica->model)));
     uint64_t before = 0;
     for (int round = 0; round < 3; round++) {
@@ -265,7 +265,7 @@ static void test_events_of_buckets_complete_with_or_without_a_batch(void **state
         before = mx_replica_end_ns(replica);
         assert_true(before >= mx_replica_begin_ns(replica));
     }
-    mx_parcel_destroy(parcel);
+    mx_device_batch_destroy(parcel);
     mx_replica_destroy(replica);
 }
 
@@ -285,15 +285,15 @@ static void test_parts_add_up_to_the_whole(void **state)
     o.shared = true;
     o.room = (struct mx_range){half, floats - half};
     struct mx_replica *const second = replica_make(&o);
-    struct mx_parcel *const all = parcel_make(), *to, *twin;
-    const struct mx_parcel_options parts = {.capacity = room, .offsets = true, .owner = "parts"};
-    assert_int_equal(mx_parcel_create(it.devices[1], &parts, &to), 0);
-    assert_int_equal(mx_parcel_create(it.devices[0], &parts, &twin), 0);
+    struct mx_device_batch *const all = parcel_make(), *to, *twin;
+    const struct mx_device_batch_options parts = {.capacity = room, .offsets = true, .owner = "parts"};
+    assert_int_equal(mx_device_batch_create(it.devices[1], &parts, &to), 0);
+    assert_int_equal(mx_device_batch_create(it.devices[0], &parts, &twin), 0);
     to->twin = twin;
     run(whole, all, all);
     for (int32_t count = 0; count <= SEQUENCES; count++)
         for (int32_t at = 0; at + count <= SEQUENCES; at++) {
-            assert_int_equal(mx_parcel_divide(it.stream, all, to, (struct mx_share_part){at, count}), 0);
+            assert_int_equal(mx_device_batch_divide(it.stream, all, to, (struct mx_share_part){at, count}), 0);
             assert_int_equal(mx_stream_sync(it.stream), 0);
             assert_int_equal(to->count, SEQUENCES - count);
             assert_int_equal(twin->count, count);
@@ -322,9 +322,9 @@ static void test_parts_add_up_to_the_whole(void **state)
                                 mx_replica_losses(whole, 0)[k * SEQUENCES + s]);
             }
         }
-    mx_parcel_destroy(all);
-    mx_parcel_destroy(to);
-    mx_parcel_destroy(twin);
+    mx_device_batch_destroy(all);
+    mx_device_batch_destroy(to);
+    mx_device_batch_destroy(twin);
     mx_replica_destroy(whole);
     mx_replica_destroy(first);
     mx_replica_destroy(second);
@@ -339,7 +339,7 @@ static void test_two_halves_of_an_update_are_the_whole(void **state)
     struct mx_replica *const whole = replica_make(&o);
     const int64_t floats = mx_replica_floats(whole);
     const struct mx_parameters *const table = mx_model_parameters(whole->model);
-    struct mx_parcel *const parcel = parcel_make();
+    struct mx_device_batch *const parcel = parcel_make();
     struct mx_replica_update update = {
         .rate = 1e-2, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .weight_decay = 0.1, .ema_decay = 0.5, .step = 1};
     run(whole, parcel, parcel);
@@ -389,7 +389,7 @@ static void test_two_halves_of_an_update_are_the_whole(void **state)
         mx_free(flat);
         mx_free(same);
     }
-    mx_parcel_destroy(parcel);
+    mx_device_batch_destroy(parcel);
     mx_replica_destroy(whole);
 }
 

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "demo/sentences.h"
 #include "myxtts/error.h"
 
@@ -117,7 +117,7 @@ static void test_bad_arguments(void **state)
 static void line_check(const char *text, const char *ends)
 {
     const size_t length = strlen(text);
-    if (length < 8 || mx_text_utf8_check(text, length) != length) fail_msg("bad text: %s", text);
+    if (length < 8 || mx_utf8_check(text, length) != length) fail_msg("bad text: %s", text);
     if (strpbrk(text, "|\"[]{}/+\t\r\n") != NULL) fail_msg("mark of the grammar or of the manifest in: %s", text);
     if (strstr(text, "  ") != NULL || text[0] == ' ') fail_msg("spaces: %s", text);
     if (strstr(text, " ,") != NULL || strstr(text, " .") != NULL || strstr(text, " ?") != NULL)
@@ -125,7 +125,7 @@ static void line_check(const char *text, const char *ends)
     bool ended = false;
     for (; *ends != '\0' && !ended;) {
         uint32_t code;
-        const size_t step = mx_text_utf8_decode(ends, &code);
+        const size_t step = mx_utf8_decode(ends, &code);
         ended = length > step && memcmp(text + length - step, ends, step) == 0;
         ends += step;
     }
@@ -188,7 +188,7 @@ static void persian_check(const char *text, bool written)
     line_check(text, ".؟!");
     for (const char *at = text; *at != '\0';) {
         uint32_t code;
-        at += mx_text_utf8_decode(at, &code);
+        at += mx_utf8_decode(at, &code);
         if (!persian_known(code, written)) fail_msg("U+%04X in: %s", (unsigned)code, text);
         /* A half-space joins two letters; a mark stands on a letter; the ezafe after alef is a ye, not a kasra. */
         const bool mark = code == KASRA || code == 0x0654;

@@ -13,7 +13,7 @@
 
 #include "base/rng.h"
 #include "myxtts/error.h"
-#include "train/share.h"
+#include "train/share_policy.h"
 
 static void test_lists_hold_from_step_to_step(void **state)
 {

@@ -93,13 +93,13 @@ static void allowed_measure(double allowed[STEPS])
 static void follows(struct mx_device *data, struct mx_device *model)
 {
     double losses[STEPS], allowed[STEPS];
-    struct mx_trainer_plan plan;
+    struct mx_trainer_memory_plan plan;
     struct mx_trainer_report report;
     struct mx_trainer_options o = options_of(data, model, false);
     allowed_measure(allowed);
     losses_of(&o, 0, losses);
     o = options_of(data, model, true);
-    assert_int_equal(mx_trainer_plan(&o, &plan), 0);
+    assert_int_equal(mx_trainer_memory_plan(&o, &plan), 0);
     const uint64_t data_bytes = bytes_of(data), model_bytes = bytes_of(model);
     struct mx_trainer *const trainer = training_start(&o, NULL, NULL);
     for (int i = 0; i < STEPS; i++) {

@@ -312,18 +312,18 @@ static void test_bad_steps_change_nothing_on_either_device(void **state)
 static void test_what_cannot_be_shared_is_refused(void **state)
 {
     (void)state;
-    struct mx_trainer_plan plan;
+    struct mx_trainer_memory_plan plan;
     struct mx_trainer_options o = training_options(TRAINING_FEATURES);
     o.flow.share = MX_SHARE_ON;
-    assert_int_equal(mx_trainer_plan(&o, &plan), MX_ERR_CONFIG);
+    assert_int_equal(mx_trainer_memory_plan(&o, &plan), MX_ERR_CONFIG);
     assert_non_null(strstr(mx_error_last()->hint, "--share-work off"));
     o.flow.share = MX_SHARE_AUTO; /* finds nothing to do */
-    assert_int_equal(mx_trainer_plan(&o, &plan), 0);
+    assert_int_equal(mx_trainer_memory_plan(&o, &plan), 0);
     o = shared_options(TRAINING_FEATURES, "0:0.5,9:0.8");
-    assert_int_equal(mx_trainer_plan(&o, &plan), MX_ERR_CONFIG);
+    assert_int_equal(mx_trainer_memory_plan(&o, &plan), MX_ERR_CONFIG);
     assert_non_null(strstr(mx_error_last()->message, "step 9"));
     o.flow.share_most = 0.8;
-    assert_int_equal(mx_trainer_plan(&o, &plan), 0);
+    assert_int_equal(mx_trainer_memory_plan(&o, &plan), 0);
     mx_error_clear();
 }
 
@@ -341,12 +341,12 @@ static void budget_compare(struct mx_device *device, uint64_t device_bytes, uint
 static void test_the_plan_is_what_is_taken(void **state)
 {
     (void)state;
-    struct mx_trainer_plan plan, smaller;
+    struct mx_trainer_memory_plan plan, smaller;
     struct mx_budget_stats data, model;
     uint64_t host = 0;
     struct mx_trainer_options o = shared_options(TRAINING_SOUND, "0:0.5");
     o.grad_accum = 2;
-    assert_int_equal(mx_trainer_plan(&o, &plan), 0);
+    assert_int_equal(mx_trainer_memory_plan(&o, &plan), 0);
     mx_budget_stats(mx_device_budget(training.data), &data);
     mx_budget_stats(mx_device_budget(training.model), &model);
     struct mx_trainer *const trainer = training_start(&o, NULL, NULL);
@@ -356,7 +356,7 @@ static void test_the_plan_is_what_is_taken(void **state)
     mx_trainer_destroy(trainer);
     o.flow.shares.count = 0;
     o.flow.share_most = 0.125;
-    assert_int_equal(mx_trainer_plan(&o, &smaller), 0);
+    assert_int_equal(mx_trainer_memory_plan(&o, &smaller), 0);
     assert_true(smaller.data_bytes < plan.data_bytes && smaller.model_bytes == plan.model_bytes);
 }
 

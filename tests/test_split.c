@@ -10,10 +10,10 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "base/text.h"
-#include "text/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 #include "speech/split.h"
+#include "text/text.h"
 
 #define PIECES_MAX 8
 
@@ -81,22 +81,23 @@ static void nothing_is_lost(void **state)
                                         "   "};
     (void)state;
     for (uint64_t seed = 0; seed < 400; seed++) {
-        struct mx_text text = {0}, joined = {0};
+        struct mx_string text = {0}, joined = {0};
         struct mx_split_piece *pieces;
         struct mx_arena arena;
         size_t count;
         const uint64_t parts = mx_rng_below(seed, 1, 0, 120), limit = 16 + mx_rng_below(seed, 1, 1, 60);
         mx_arena_init(&arena, 0);
-        mx_text_append(&text, "%s", "");
+        mx_string_append(&text, "%s", "");
         for (uint64_t i = 0; i < parts; i++)
-            mx_text_append(&text, "%s%s", words[mx_rng_below(seed, 2, i, 16)], mx_rng_below(seed, 3, i, 4) ? " " : "");
+            mx_string_append(&text, "%s%s", words[mx_rng_below(seed, 2, i, 16)],
+                             mx_rng_below(seed, 3, i, 4) ? " " : "");
         assert_int_equal(mx_split_text(text.data, limit, &arena, &pieces, &count), 0);
         for (size_t i = 0; i < count; i++) {
             const size_t length = strlen(pieces[i].text);
-            assert_int_equal(mx_text_utf8_check(pieces[i].text, length), length);
+            assert_int_equal(mx_utf8_check(pieces[i].text, length), length);
             assert_true(length > 0 && pieces[i].text[0] != ' ' && pieces[i].text[length - 1] != ' ');
             assert_true(pieces[i].characters > 0 && pieces[i].characters <= limit);
-            mx_text_append(&joined, "%s", pieces[i].text);
+            mx_string_append(&joined, "%s", pieces[i].text);
         }
         /* Marks between pieces may go; letters may not. */
         const char *from = text.data;
@@ -110,8 +111,8 @@ static void nothing_is_lost(void **state)
         }
         for (; *from; from++) assert_non_null(strchr(" .!?;:-,", *from));
         mx_arena_release(&arena);
-        mx_text_release(&text);
-        mx_text_release(&joined);
+        mx_string_release(&text);
+        mx_string_release(&joined);
     }
 }
 

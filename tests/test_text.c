@@ -17,19 +17,19 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/rng.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 static void test_bool(void **state)
 {
     (void)state;
     bool value = false;
-    assert_true(mx_text_parse_bool("true", &value));
+    assert_true(mx_string_parse_bool("true", &value));
     assert_true(value);
-    assert_true(mx_text_parse_bool("FALSE", &value));
+    assert_true(mx_string_parse_bool("FALSE", &value));
     assert_false(value);
     static const char *const wrong[] = {"yes", "on", "1", "0", "", "tRUE", "true "};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) assert_false(mx_text_parse_bool(wrong[i], &value));
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) assert_false(mx_string_parse_bool(wrong[i], &value));
 }
 
 static void test_int64(void **state)
@@ -49,19 +49,19 @@ static void test_int64(void **state)
                 {"0x7fffffffffffffff", INT64_MAX}};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         int64_t value = -1;
-        assert_int_equal(mx_text_parse_int64(good[i].text, &value), MX_TEXT_NUMBER);
+        assert_int_equal(mx_text_parse_int64(good[i].text, &value), MX_STRING_NUMBER);
         assert_true(value == good[i].value);
     }
     static const char *const wrong[] = {"",    "-",    "+",  "1_000", "1,000", "1.0", "1e3", "0x",
                                         "0o8", "-0x1", "ff", " 1",    "1 ",    "0b1", "--1", "\xD9\xA1"};
     int64_t value = 42;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        assert_int_equal(mx_text_parse_int64(wrong[i], &value), MX_TEXT_SYNTAX);
+        assert_int_equal(mx_text_parse_int64(wrong[i], &value), MX_STRING_SYNTAX);
     static const char *const big[] = {"9223372036854775808", "-9223372036854775809", "0xffffffffffffffff",
                                       "99999999999999999999999999"};
     for (size_t i = 0; i < sizeof big / sizeof big[0]; i++)
-        assert_int_equal(mx_text_parse_int64(big[i], &value), MX_TEXT_TOO_BIG);
-    assert_int_equal(mx_text_parse_int64("99999999999999999999999999x", &value), MX_TEXT_SYNTAX);
+        assert_int_equal(mx_text_parse_int64(big[i], &value), MX_STRING_TOO_BIG);
+    assert_int_equal(mx_text_parse_int64("99999999999999999999999999x", &value), MX_STRING_SYNTAX);
     assert_true(value == 42);
 }
 
@@ -75,22 +75,22 @@ static void test_double(void **state)
                 {"0", 0},       {"0x10", 16},  {"5e-324", 5e-324}, {"1e308", 1e308}, {"0e999999999", 0}};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         double value = -1;
-        assert_int_equal(mx_text_parse_double(good[i].text, &value), MX_TEXT_NUMBER);
+        assert_int_equal(mx_string_parse_double(good[i].text, &value), MX_STRING_NUMBER);
         assert_true(value == good[i].value);
     }
     static const char *const wrong[] = {"",     ".",        "e5",   "1e",     "1e+", "1_0.5", "1,5",   "0x1p3",
                                         "1.0f", "infinity", "-nan", "nan(1)", "1 ",  " 1",    "1.2.3", "--1"};
     double value = 42;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        assert_int_equal(mx_text_parse_double(wrong[i], &value), MX_TEXT_SYNTAX);
-    assert_int_equal(mx_text_parse_double("1e999", &value), MX_TEXT_TOO_BIG);
-    assert_int_equal(mx_text_parse_double("1e-999", &value), MX_TEXT_TOO_BIG);
+        assert_int_equal(mx_string_parse_double(wrong[i], &value), MX_STRING_SYNTAX);
+    assert_int_equal(mx_string_parse_double("1e999", &value), MX_STRING_TOO_BIG);
+    assert_int_equal(mx_string_parse_double("1e-999", &value), MX_STRING_TOO_BIG);
     assert_true(value == 42);
-    assert_int_equal(mx_text_parse_double(".NaN", &value), MX_TEXT_NUMBER);
+    assert_int_equal(mx_string_parse_double(".NaN", &value), MX_STRING_NUMBER);
     assert_true(isnan(value));
-    assert_int_equal(mx_text_parse_double("-.inf", &value), MX_TEXT_NUMBER);
+    assert_int_equal(mx_string_parse_double("-.inf", &value), MX_STRING_NUMBER);
     assert_true(isinf(value) && value < 0);
-    assert_int_equal(mx_text_parse_double("Inf", &value), MX_TEXT_NUMBER);
+    assert_int_equal(mx_string_parse_double("Inf", &value), MX_STRING_NUMBER);
     assert_true(isinf(value) && value > 0);
 }
 
@@ -107,26 +107,26 @@ static void test_double_round_trip(void **state)
         memcpy(&before, &bits, sizeof before);
         if (i < fixed) before = awkward[i];
         if (isnan(before)) continue;
-        char text[MX_TEXT_DOUBLE_BYTES];
-        mx_text_from_double(before, text);
-        assert_int_equal(mx_text_parse_double(text, &after), MX_TEXT_NUMBER);
+        char text[MX_STRING_DOUBLE_BYTES];
+        mx_string_from_double(before, text);
+        assert_int_equal(mx_string_parse_double(text, &after), MX_STRING_NUMBER);
         assert_memory_equal(&before, &after, sizeof before);
         assert_non_null(strpbrk(text, ".e"));
     }
-    char text[MX_TEXT_DOUBLE_BYTES];
-    mx_text_from_double(1e-4, text);
+    char text[MX_STRING_DOUBLE_BYTES];
+    mx_string_from_double(1e-4, text);
     assert_string_equal(text, "0.0001");
-    mx_text_from_double(3, text);
+    mx_string_from_double(3, text);
     assert_string_equal(text, "3.0");
 }
 
 static const char *nearest(const char *word)
 {
     static const char *const names[] = {"batch_size", "learning_rate", "seed", "json", "cpu-devices", "config"};
-    struct mx_text_nearest n;
-    mx_text_nearest_start(&n, word);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) mx_text_nearest_offer(&n, names[i]);
-    return mx_text_nearest_best(&n);
+    struct mx_string_nearest n;
+    mx_string_nearest_start(&n, word);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) mx_string_nearest_offer(&n, names[i]);
+    return mx_string_nearest_best(&n);
 }
 
 static void test_nearest(void **state)
@@ -153,18 +153,18 @@ static void test_utf8(void **state)
 {
     (void)state;
     static const char good[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x8E\xA4";
-    assert_int_equal(mx_text_utf8_check(good, sizeof good - 1), sizeof good - 1);
+    assert_int_equal(mx_utf8_check(good, sizeof good - 1), sizeof good - 1);
     static const struct {
         const char *bytes;
         size_t length, offset;
     } bad[] = {{"ab\xFFz", 4, 2},          {"\xC0\x80", 2, 0},     {"\xED\xA0\x80", 3, 0}, {"x\xE2\x82", 3, 1},
                {"\xF4\x90\x80\x80", 4, 0}, {"\xE0\x80\x80", 3, 0}, {"\x80", 1, 0}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_int_equal(mx_text_utf8_check(bad[i].bytes, bad[i].length), bad[i].offset);
+        assert_int_equal(mx_utf8_check(bad[i].bytes, bad[i].length), bad[i].offset);
     uint32_t code = 0;
-    assert_int_equal(mx_text_utf8_decode(good + 6, &code), 4);
+    assert_int_equal(mx_utf8_decode(good + 6, &code), 4);
     assert_int_equal(code, 0x1F3A4);
-    assert_int_equal(mx_text_utf8_decode(good + 1, &code), 2);
+    assert_int_equal(mx_utf8_decode(good + 1, &code), 2);
     assert_int_equal(code, 0xE9);
 }
 
@@ -172,37 +172,37 @@ static void test_quote(void **state)
 {
     (void)state;
     char out[16];
-    assert_string_equal(mx_text_quote(out, sizeof out, "abc"), "'abc'");
-    assert_string_equal(mx_text_quote(out, sizeof out, ""), "''");
-    assert_string_equal(mx_text_quote(out, sizeof out, "a\n\x1B"), "'a\\x0a\\x1b'");
-    assert_string_equal(mx_text_quote(out, sizeof out, "\xFF"), "'\\xff'");
-    assert_string_equal(mx_text_plain(out, sizeof out, "abc"), "abc");
-    assert_string_equal(mx_text_plain(out, sizeof out, "a\x1B\xC2\x9B"), "a\\x1b\\xc2\\x9b");
-    assert_string_equal(mx_text_plain(out, sizeof out, "123456789012345"), "123456789012345"); /* fills all 16 */
-    assert_string_equal(mx_text_plain(out, sizeof out, "1234567890123456"), "123456789012...");
-    assert_string_equal(mx_text_quote(out, sizeof out, "1234567890123"), "'1234567890123'"); /* fills all 16 */
-    assert_string_equal(mx_text_quote(out, sizeof out, "12345678901234"), "'1234567890...'");
-    assert_string_equal(mx_text_quote(out, sizeof out, "123456789\xE2\x82\xAC\xE2\x82\xAC"), "'123456789...'");
+    assert_string_equal(mx_string_quote(out, sizeof out, "abc"), "'abc'");
+    assert_string_equal(mx_string_quote(out, sizeof out, ""), "''");
+    assert_string_equal(mx_string_quote(out, sizeof out, "a\n\x1B"), "'a\\x0a\\x1b'");
+    assert_string_equal(mx_string_quote(out, sizeof out, "\xFF"), "'\\xff'");
+    assert_string_equal(mx_string_plain(out, sizeof out, "abc"), "abc");
+    assert_string_equal(mx_string_plain(out, sizeof out, "a\x1B\xC2\x9B"), "a\\x1b\\xc2\\x9b");
+    assert_string_equal(mx_string_plain(out, sizeof out, "123456789012345"), "123456789012345"); /* fills all 16 */
+    assert_string_equal(mx_string_plain(out, sizeof out, "1234567890123456"), "123456789012...");
+    assert_string_equal(mx_string_quote(out, sizeof out, "1234567890123"), "'1234567890123'"); /* fills all 16 */
+    assert_string_equal(mx_string_quote(out, sizeof out, "12345678901234"), "'1234567890...'");
+    assert_string_equal(mx_string_quote(out, sizeof out, "123456789\xE2\x82\xAC\xE2\x82\xAC"), "'123456789...'");
 }
 
 static void test_growing(void **state)
 {
     (void)state;
-    struct mx_text text = {0};
-    for (int i = 0; i < 1000; i++) assert_int_equal(mx_text_append(&text, "%d,", i), 0);
+    struct mx_string text = {0};
+    for (int i = 0; i < 1000; i++) assert_int_equal(mx_string_append(&text, "%d,", i), 0);
     assert_int_equal(text.length, 3890);
     assert_int_equal(strlen(text.data), text.length);
     assert_memory_equal(text.data + text.length - 8, "998,999,", 8);
-    mx_text_release(&text);
+    mx_string_release(&text);
     assert_null(text.data);
     mx_alloc_fail_at(1);
-    assert_int_equal(mx_text_append(&text, "x"), MX_ERR_NO_MEMORY);
-    assert_int_equal(mx_text_append(&text, "y"), MX_ERR_NO_MEMORY); /* sticky, though memory is back */
+    assert_int_equal(mx_string_append(&text, "x"), MX_ERR_NO_MEMORY);
+    assert_int_equal(mx_string_append(&text, "y"), MX_ERR_NO_MEMORY); /* sticky, though memory is back */
     mx_alloc_fail_at(0);
-    mx_text_release(&text);
-    assert_int_equal(mx_text_append_wrapped(&text, "one two three\nfour", 2, 9, "# "), 0);
+    mx_string_release(&text);
+    assert_int_equal(mx_string_append_wrapped(&text, "one two three\nfour", 2, 9, "# "), 0);
     assert_string_equal(text.data, "one two\n# three\n# four");
-    mx_text_release(&text);
+    mx_string_release(&text);
 }
 
 /* A folder of its own for each run. */

@@ -277,35 +277,35 @@ static void test_bad_steps_change_nothing_and_end_the_run(void **state)
 static void test_references_are_others_of_the_speaker(void **state)
 {
     (void)state;
-    struct mx_assembly *assembly;
-    const struct mx_assembly_options o = {
+    struct mx_batch_source *assembly;
+    const struct mx_batch_source_options o = {
         .dataset = training.recordings, .normaliser = training.normaliser, .seed = 3, .reference_seconds = 0.5};
-    assert_int_equal(mx_assembly_create(&o, &assembly), 0);
+    assert_int_equal(mx_batch_source_create(&o, &assembly), 0);
     int changes = 0;
     for (uint32_t u = 0; u < mx_dataset_count(training.recordings); u++) {
-        const uint32_t first = mx_assembly_reference(assembly, 0, u, 0);
-        assert_int_equal(first, mx_assembly_reference(assembly, 0, u, 0));
+        const uint32_t first = mx_batch_source_reference(assembly, 0, u, 0);
+        assert_int_equal(first, mx_batch_source_reference(assembly, 0, u, 0));
         for (uint32_t epoch = 0; epoch < 20; epoch++) {
-            const uint32_t reference = mx_assembly_reference(assembly, epoch, u, 0);
+            const uint32_t reference = mx_batch_source_reference(assembly, epoch, u, 0);
             assert_true(reference != u);
             assert_false(mx_dataset_utterance(training.recordings, reference)->validation);
             changes += reference != first;
         }
     }
     assert_true(changes > 100);
-    mx_assembly_destroy(assembly);
+    mx_batch_source_destroy(assembly);
 }
 
 static void test_plan_is_what_is_taken(void **state)
 {
     (void)state;
     const struct mx_trainer_options o = options_make();
-    struct mx_trainer_plan plan;
+    struct mx_trainer_memory_plan plan;
     struct mx_trainer *trainer;
     struct mx_budget_stats stats;
     mx_budget_stats(mx_device_budget(training.model), &stats);
     const uint64_t of_device = stats.current_bytes; /* the backend's own */
-    assert_int_equal(mx_trainer_plan(&o, &plan), 0);
+    assert_int_equal(mx_trainer_memory_plan(&o, &plan), 0);
     assert_int_equal(plan.utterances + plan.validation, TRAINING_ROWS);
     assert_int_equal(plan.epoch_steps, 3);
     assert_int_equal(mx_trainer_create(&o, &trainer), 0);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 #include "support/recording.h"
 #include "support/training_rig.h"
@@ -76,17 +76,17 @@ static void recording_make(const char *folder, int speaker, int text)
 
 static void corpus_make(const char *folder)
 {
-    struct mx_text manifest = {0};
+    struct mx_string manifest = {0};
     folder_add(folder, "wavs");
     for (int speaker = 0; speaker < SPEAKERS; speaker++)
         for (int text = 0; text < TEXTS; text++) {
             recording_make(folder, speaker, text);
-            mx_text_append(&manifest, "%s-%d|%s|", speakers[speaker].name, text, speakers[speaker].name);
-            for (int i = 0; i < LETTERS; i++) mx_text_append(&manifest, "%c", letters[letter_at(text, i)]);
-            mx_text_append(&manifest, "\n");
+            mx_string_append(&manifest, "%s-%d|%s|", speakers[speaker].name, text, speakers[speaker].name);
+            for (int i = 0; i < LETTERS; i++) mx_string_append(&manifest, "%c", letters[letter_at(text, i)]);
+            mx_string_append(&manifest, "\n");
         }
     file_put_text(folder, "metadata.csv", manifest.data);
-    mx_text_release(&manifest);
+    mx_string_release(&manifest);
 }
 
 /* Utterance of a speaker and a text. */
@@ -146,9 +146,9 @@ struct sound {
 
 /* What speaks: the parts between a list of utterances and the network. */
 struct stage {
-    struct mx_assembly *assembly;
+    struct mx_batch_source *assembly;
     struct mx_dataset_reader *reader;
-    struct mx_slot *slot;
+    struct mx_host_batch *slot;
     struct mx_batch *batch;
     struct mx_model *model; /* with more room than the trainer's, which is as long as the recordings */
 };
@@ -156,18 +156,18 @@ struct stage {
 static void stage_open(struct stage *s)
 {
     uint32_t all[SPEAKERS * TEXTS];
-    struct mx_slot_capacity capacity;
+    struct mx_host_batch_capacity capacity;
     const struct mx_trainer_voice voice = mx_trainer_voice(trainer);
-    const struct mx_assembly_options how = {.dataset = training.recordings,
-                                            .normaliser = training.normaliser,
-                                            .seed = SEED,
-                                            .reference_seconds = REFERENCE_SECONDS};
+    const struct mx_batch_source_options how = {.dataset = training.recordings,
+                                                .normaliser = training.normaliser,
+                                                .seed = SEED,
+                                                .reference_seconds = REFERENCE_SECONDS};
     for (uint32_t i = 0; i < SPEAKERS * TEXTS; i++) all[i] = i;
-    assert_int_equal(mx_assembly_create(&how, &s->assembly), 0);
-    assert_int_equal(mx_assembly_capacity(s->assembly, all, SPEAKERS * TEXTS, 2, 0, &capacity), 0);
+    assert_int_equal(mx_batch_source_create(&how, &s->assembly), 0);
+    assert_int_equal(mx_batch_source_capacity(s->assembly, all, SPEAKERS * TEXTS, 2, 0, &capacity), 0);
     const struct mx_batch_options batch = {.capacity = capacity, .normaliser = training.normaliser};
     assert_int_equal(mx_dataset_reader_create(training.recordings, &s->reader), 0);
-    assert_int_equal(mx_slot_create(s->assembly, training.model, &capacity, &s->slot), 0);
+    assert_int_equal(mx_host_batch_create(s->assembly, training.model, &capacity, &s->slot), 0);
     assert_int_equal(mx_batch_create(training.model, voice.stream, &batch, &s->batch), 0);
     struct mx_model_capacity room = capacity.model;
     room.longest_frames = FRAMES_MAX;
@@ -181,13 +181,13 @@ static void stage_close(struct stage *s)
 {
     mx_model_destroy(s->model);
     mx_batch_destroy(s->batch);
-    mx_slot_destroy(s->slot);
+    mx_host_batch_destroy(s->slot);
     mx_dataset_reader_destroy(s->reader);
-    mx_assembly_destroy(s->assembly);
+    mx_batch_source_destroy(s->assembly);
 }
 
 /* The reference of each of the two sequences becomes that of the other. */
-static void references_exchange(struct mx_slot *slot)
+static void references_exchange(struct mx_host_batch *slot)
 {
     const int32_t first = slot->reference_sample_offsets[1], both = slot->reference_sample_offsets[2];
     assert_int_equal(first, both - first);
@@ -210,7 +210,7 @@ static void pair_speak(const uint32_t utterances[2], bool exchanged, struct soun
     const struct mx_trainer_voice voice = mx_trainer_voice(trainer);
     const size_t row = 80 * sizeof(float);
     stage_open(&s);
-    assert_int_equal(mx_slot_fill(s.slot, s.reader, 1000, 0, utterances, 2), 0);
+    assert_int_equal(mx_host_batch_fill(s.slot, s.reader, 1000, 0, utterances, 2), 0);
     assert_int_equal(s.slot->count, 2);
     assert_int_equal(s.slot->tokens, 2 * (LETTERS + 2)); /* with both ends */
     if (exchanged) references_exchange(s.slot);

@@ -193,8 +193,8 @@ static double inverse_error(struct fixture *fixture, const float *audio, const i
     const size_t at[] = {0, (size_t)count + 1, 2 * ((size_t)count + 1), 2 * ((size_t)count + 1) + tables.count};
     const size_t spectrum = at[3] + samples, work = spectrum + rows * (size + 2), end = work + rows * size;
     assert_int_equal(mx_buffer_create(fixture->cpu.device, "test", end * 4, &buffer), 0);
-    const struct mx_packed packed_samples = {mx_slice_at(buffer, at[0]), count, offsets[count], longest};
-    const struct mx_packed packed_frames = {mx_slice_at(buffer, 4 * at[1]), count, frames[count], longest_frames};
+    const struct mx_ragged packed_samples = {mx_slice_at(buffer, at[0]), count, offsets[count], longest};
+    const struct mx_ragged packed_frames = {mx_slice_at(buffer, 4 * at[1]), count, frames[count], longest_frames};
     const struct mx_slice sound = mx_slice_at(buffer, 4 * at[3]);
     const struct mx_spectrum_args forward = {.audio = sound,
                                              .samples = packed_samples,

@@ -4,7 +4,7 @@
  * the cross-backend test and the bench.
  *
  * Tensors are row-major float32 unless said otherwise, named by slices (buffer + byte offset, 4-byte aligned).
- * Sequences are *packed*: rows lie end to end, struct mx_packed tells where each begins; there is no padding. Shapes
+ * Sequences are *packed*: rows lie end to end, struct mx_ragged tells where each begins; there is no padding. Shapes
  * stand in brackets, the fastest dimension last. "dX" is the gradient of the loss with respect to X. `accumulate` adds
  * to the destination instead of replacing it. Slices marked (optional) may be {0}. Outputs must not overlap inputs
  * unless "in place" is said.
@@ -69,7 +69,7 @@ enum mx_op {
 
 /* Where sequences lie in packed rows: sequence s has rows offsets[s] … offsets[s+1]-1.
  * offsets[0] = 0, offsets[count] = rows; not decreasing. */
-struct mx_packed {
+struct mx_ragged {
     struct mx_slice offsets; /* int32 [count + 1] */
     int32_t count;           /* sequences */
     int32_t rows;            /* all rows together */
@@ -194,7 +194,7 @@ struct mx_rotary_table_args {
  * floats. */
 struct mx_rotary_args {
     struct mx_slice x, table;
-    struct mx_packed rows;
+    struct mx_ragged rows;
     int64_t heads, head_width, stride;
     int64_t positions; /* of the table; ≥ rows.max_rows */
     bool inverse;
@@ -208,7 +208,7 @@ struct mx_rotary_args {
  * that does not grow with the square of the length. */
 struct mx_attention_args {
     struct mx_slice q, k, v, out, lse;
-    struct mx_packed rows;
+    struct mx_ragged rows;
     int64_t heads, head_width, stride, out_stride;
     float factor; /* 1/√head_width */
 };
@@ -216,7 +216,7 @@ struct mx_attention_args {
 /* dq, dk, dv (row stride grad_stride) replace what was there. delta [heads, rows] is scratch. */
 struct mx_attention_grad_args {
     struct mx_slice q, k, v, out, lse, dout, dq, dk, dv, delta;
-    struct mx_packed rows;
+    struct mx_ragged rows;
     int64_t heads, head_width, stride, out_stride, grad_stride;
     float factor;
 };
@@ -225,7 +225,7 @@ struct mx_attention_grad_args {
  * w: [taps, in_width, out_width]; taps 1, 3 or 5. */
 struct mx_conv1d_args {
     struct mx_slice x, w, y;
-    struct mx_packed rows;
+    struct mx_ragged rows;
     int64_t in_width, out_width;
     int32_t taps;
     struct mx_epilogue epilogue;
@@ -236,7 +236,7 @@ struct mx_conv1d_args {
 /* dx[rows, in_width] = epilogue(Σ_tap dy[row - tap + taps/2, :] · w[tap]ᵀ). */
 struct mx_conv1d_grad_input_args {
     struct mx_slice dy, w, dx;
-    struct mx_packed rows;
+    struct mx_ragged rows;
     int64_t in_width, out_width;
     int32_t taps;
     struct mx_epilogue epilogue;
@@ -247,7 +247,7 @@ struct mx_conv1d_grad_input_args {
 /* dw[tap] = (+=) Σ_row x[row + tap - taps/2, :]ᵀ · dy[row, :]. */
 struct mx_conv1d_grad_weight_args {
     struct mx_slice x, dy, dw;
-    struct mx_packed rows;
+    struct mx_ragged rows;
     int64_t in_width, out_width;
     int32_t taps;
     bool accumulate;
@@ -306,14 +306,14 @@ struct mx_segment_mean_grad_args {
  */
 struct mx_attentive_pool_args {
     struct mx_slice x, score, y, w;
-    struct mx_packed rows;
+    struct mx_ragged rows;
     int64_t n;
 };
 
 /* dx[r, :] = w[r] dy[s, :];  dscore[r] = w[r] (dy[s, :]·x[r, :] - dy[s, :]·y[s, :]). */
 struct mx_attentive_pool_grad_args {
     struct mx_slice dy, x, y, w, dx, dscore;
-    struct mx_packed rows;
+    struct mx_ragged rows;
     int64_t n;
 };
 
@@ -331,7 +331,7 @@ struct mx_attentive_pool_grad_args {
 
 struct mx_align_args {
     struct mx_slice mean, mel; /* [tokens.rows, n], [frames.rows, n] */
-    struct mx_packed tokens, frames;
+    struct mx_ragged tokens, frames;
     struct mx_slice durations; /* int32 [tokens.rows]: frames of each token */
     struct mx_slice logs;      /* (optional) [tokens.rows]: ln(1 + duration) */
     struct mx_slice work;      /* [MX_ALIGN_WORK(tokens.rows, tokens.max_rows, frames.rows)]: scratch */
@@ -362,7 +362,7 @@ struct mx_sequence_loss_args {
     struct mx_slice prediction, target; /* [rows.rows, n] */
     struct mx_slice values;             /* [rows.count] */
     struct mx_slice dprediction;        /* (optional) [rows.rows, n] */
-    struct mx_packed rows;
+    struct mx_ragged rows;
     int64_t n;
     float scale, factor;
     enum mx_loss_kind kind;
@@ -435,7 +435,7 @@ struct mx_cast_args {
  *   energy [frames]     = ln(max(√(Σ_k |X[k]|²), floor)) */
 struct mx_mel_args {
     struct mx_slice audio; /* [samples.rows] */
-    struct mx_packed samples, frames;
+    struct mx_ragged samples, frames;
     struct mx_slice tables;
     struct mx_slice mel;
     struct mx_slice energy;        /* (optional) */
@@ -461,7 +461,7 @@ struct mx_mel_args {
  */
 struct mx_pitch_args {
     struct mx_slice audio;
-    struct mx_packed samples, frames;
+    struct mx_ragged samples, frames;
     struct mx_slice tables; /* window and circle are enough */
     struct mx_slice pitch;
     struct mx_slice work;                  /* [frames.rows, MX_PITCH_WORK]: scratch */
@@ -477,7 +477,7 @@ struct mx_pitch_args {
  * utterance, i) + ½)/2²⁴. rms is taken in double. In place allowed. */
 struct mx_noise_args {
     struct mx_slice x, y; /* [samples.rows] */
-    struct mx_packed samples;
+    struct mx_ragged samples;
     struct mx_slice levels;  /* [samples.count, 2]: gain, ratio */
     struct mx_slice streams; /* int32 [samples.count, 2]: lower and upper half of the stream's number */
     uint64_t seed;
@@ -488,7 +488,7 @@ struct mx_noise_args {
  * less is empty. */
 struct mx_mask_args {
     struct mx_slice x;
-    struct mx_packed rows;
+    struct mx_ragged rows;
     struct mx_slice spans;
     int64_t n, count;
     float value;
@@ -517,7 +517,7 @@ struct mx_mel_inverse_args {
 /* spectrum [frames, fft_size/2 + 1, 2] = X of `mel` above. */
 struct mx_spectrum_args {
     struct mx_slice audio; /* [samples.rows] */
-    struct mx_packed samples, frames;
+    struct mx_ragged samples, frames;
     struct mx_slice tables;   /* window and circle are enough */
     struct mx_slice spectrum; /* [frames.rows, fft_size/2 + 1, 2] */
     int32_t fft_size, hop;    /* as above */
@@ -539,7 +539,7 @@ struct mx_griffin_step_args {
  * which is exact for the spectrum of any audio, and the nearest audio for all others but for what is reflected. */
 struct mx_overlap_add_args {
     struct mx_slice spectrum, tables, audio;
-    struct mx_packed samples, frames;
+    struct mx_ragged samples, frames;
     struct mx_slice work;  /* [frames.rows, fft_size]: scratch */
     int32_t fft_size, hop; /* as above */
     float least;           /* ≥ 1e-30 */

@@ -107,15 +107,15 @@ const char *mx_catalogue_find(enum mx_words language, const char *text)
     return mx_catalogue_find_in(language, NULL, text);
 }
 
-int mx_catalogue_say(struct mx_text *out, enum mx_words language, const char *text, const char *const *values)
+int mx_catalogue_say(struct mx_string *out, enum mx_words language, const char *text, const char *const *values)
 {
     for (const char *at = mx_catalogue_find(language, text); *at != '\0';) {
         const size_t plain = strcspn(at, "{");
-        mx_text_append(out, "%.*s", (int)plain, at);
+        mx_string_append(out, "%.*s", (int)plain, at);
         at += plain;
         if (*at == '\0') break;
         const char *const value = values[at[1] - '0'];
-        mx_text_append(out, "%s%s", language == MX_WORDS_PERSIAN && value[0] == '-' ? "\u200e" : "", value);
+        mx_string_append(out, "%s%s", language == MX_WORDS_PERSIAN && value[0] == '-' ? "\u200e" : "", value);
         at += strlen("{0}");
     }
     return out->failure;

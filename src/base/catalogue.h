@@ -15,7 +15,7 @@
 #ifndef MX_BASE_CATALOGUE_H
 #define MX_BASE_CATALOGUE_H
 
-#include "base/text.h"
+#include "base/string.h"
 
 enum mx_words { MX_WORDS_ENGLISH, MX_WORDS_PERSIAN };
 
@@ -31,6 +31,6 @@ const char *mx_catalogue_find_in(enum mx_words language, const char *context, co
 
 /* Appends the text in this language, each {0}, {1} … replaced by that value. In Persian a value that begins with a dash
  * gets U+200E before it, without which the dash would be shown behind it. */
-int mx_catalogue_say(struct mx_text *out, enum mx_words language, const char *text, const char *const *values);
+int mx_catalogue_say(struct mx_string *out, enum mx_words language, const char *text, const char *const *values);
 
 #endif

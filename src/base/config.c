@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "base/config_bind.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 /* ---- walking ---- */
@@ -149,15 +149,15 @@ static const struct mx_config_section *section_of_key(const struct mx_config_sch
 int mx_config_section_fail(const struct mx_config_schema *schema, const struct mx_config_where *where, const char *name)
 {
     char place[MX_CONFIG_WHERE_BYTES], quoted[MX_CONFIG_QUOTED_BYTES], known[300];
-    struct mx_text_nearest nearest;
-    mx_text_nearest_start(&nearest, name);
-    for (size_t s = 0; s < schema->count; s++) mx_text_nearest_offer(&nearest, schema->sections[s].name);
+    struct mx_string_nearest nearest;
+    mx_string_nearest_start(&nearest, name);
+    for (size_t s = 0; s < schema->count; s++) mx_string_nearest_offer(&nearest, schema->sections[s].name);
     MX_FAIL(MX_ERR_CONFIG, NULL, "%s: unknown section %s", mx_config_where_text(where, place),
-            mx_text_quote(quoted, sizeof quoted, name));
+            mx_string_quote(quoted, sizeof quoted, name));
     const struct mx_config_section *const home = section_of_key(schema, name);
     if (home != NULL) return mx_error_hint("'%s' is a key of section '%s'", name, home->name);
-    if (mx_text_nearest_best(&nearest) != NULL)
-        return mx_error_hint("did you mean '%s'?", mx_text_nearest_best(&nearest));
+    if (mx_string_nearest_best(&nearest) != NULL)
+        return mx_error_hint("did you mean '%s'?", mx_string_nearest_best(&nearest));
     names_join(known, sizeof known, schema->sections, schema->count, sizeof schema->sections[0]);
     return mx_error_hint("known sections: %s", known);
 }
@@ -167,17 +167,17 @@ int mx_config_key_fail(const struct mx_config_schema *schema, const struct mx_co
 {
     char place[MX_CONFIG_WHERE_BYTES], quoted[MX_CONFIG_QUOTED_BYTES], known[300];
     const struct mx_config_section *const section = section_find(schema, section_name);
-    struct mx_text_nearest nearest;
-    mx_text_nearest_start(&nearest, key);
+    struct mx_string_nearest nearest;
+    mx_string_nearest_start(&nearest, key);
     for (size_t f = 0; section != NULL && f < section->count; f++)
-        mx_text_nearest_offer(&nearest, section->fields[f].key);
+        mx_string_nearest_offer(&nearest, section->fields[f].key);
     MX_FAIL(MX_ERR_CONFIG, NULL, "%s: unknown key %s in section '%s'", mx_config_where_text(where, place),
-            mx_text_quote(quoted, sizeof quoted, key), section_name);
+            mx_string_quote(quoted, sizeof quoted, key), section_name);
     /* The right key in the wrong section is told before a similar key in this one. */
     const struct mx_config_section *const home = section_of_key(schema, key);
     if (home != NULL) return mx_error_hint("'%s' is a key of section '%s'", key, home->name);
-    if (mx_text_nearest_best(&nearest) != NULL)
-        return mx_error_hint("did you mean '%s'?", mx_text_nearest_best(&nearest));
+    if (mx_string_nearest_best(&nearest) != NULL)
+        return mx_error_hint("did you mean '%s'?", mx_string_nearest_best(&nearest));
     if (section == NULL || section->count == 0)
         names_join(known, sizeof known, schema->sections, schema->count, sizeof schema->sections[0]);
     else
@@ -206,9 +206,9 @@ static bool answer_accepts(const char *accepted, const char *text)
 {
     bool wanted, given;
     double number, real;
-    if (mx_text_parse_bool(accepted, &wanted)) return mx_text_parse_bool(text, &given) && given == wanted;
-    if (mx_text_parse_double(accepted, &number) == MX_TEXT_NUMBER)
-        return mx_text_parse_double(text, &real) == MX_TEXT_NUMBER && real == number;
+    if (mx_string_parse_bool(accepted, &wanted)) return mx_string_parse_bool(text, &given) && given == wanted;
+    if (mx_string_parse_double(accepted, &number) == MX_STRING_NUMBER)
+        return mx_string_parse_double(text, &real) == MX_STRING_NUMBER && real == number;
     return strcmp(accepted, text) == 0;
 }
 
@@ -222,7 +222,7 @@ int mx_config_answer_give(const struct mx_config_where *where, const struct mx_c
         return 0;
     }
     MX_FAIL(MX_ERR_CONFIG, NULL, "%s: '%s.%s' cannot be %s: %s", place, section_name, key,
-            mx_text_quote(quoted, sizeof quoted, text), answer->reason);
+            mx_string_quote(quoted, sizeof quoted, text), answer->reason);
     if (answer->accepted == NULL) return mx_error_hint("leave '%s' out", key);
     return mx_error_hint("leave '%s' out, or write '%s'", key, answer->accepted);
 }
@@ -250,9 +250,9 @@ const char *const mx_config_phrases[] = {
     NULL,
 };
 
-int mx_config_expects(const struct mx_config_field *field, enum mx_words language, struct mx_text *out)
+int mx_config_expects(const struct mx_config_field *field, enum mx_words language, struct mx_string *out)
 {
-    char low[MX_TEXT_DOUBLE_BYTES] = "", high[MX_TEXT_DOUBLE_BYTES] = "", names[200] = "";
+    char low[MX_STRING_DOUBLE_BYTES] = "", high[MX_STRING_DOUBLE_BYTES] = "", names[200] = "";
     enum phrase phrase = TEXT;
     switch (field->type) {
     case MX_CONFIG_TYPE_BOOL:
@@ -265,8 +265,8 @@ int mx_config_expects(const struct mx_config_field *field, enum mx_words languag
         break;
     case MX_CONFIG_TYPE_DOUBLE:
         phrase = field->ranged ? DOUBLE_RANGED : DOUBLE;
-        mx_text_from_double(field->double_min, low);
-        mx_text_from_double(field->double_max, high);
+        mx_string_from_double(field->double_min, low);
+        mx_string_from_double(field->double_max, high);
         break;
     case MX_CONFIG_TYPE_STRING:
         phrase = STRING;
@@ -281,7 +281,7 @@ int mx_config_expects(const struct mx_config_field *field, enum mx_words languag
     }
     mx_catalogue_say(out, language, mx_config_phrases[phrase],
                      (const char *const[]){phrase == ENUM ? names : low, high});
-    if (field->unit != NULL) mx_text_append(out, " %s", mx_catalogue_find(language, field->unit));
+    if (field->unit != NULL) mx_string_append(out, " %s", mx_catalogue_find(language, field->unit));
     return out->failure;
 }
 
@@ -299,18 +299,18 @@ struct binding {
 static int value_fail(const struct binding *b, const char *problem, const char *advice)
 {
     char place[MX_CONFIG_WHERE_BYTES], quoted[MX_CONFIG_QUOTED_BYTES];
-    struct mx_text expects = {0};
+    struct mx_string expects = {0};
     int rc = mx_config_expects(b->field, MX_WORDS_ENGLISH, &expects);
     if (rc < 0) goto out;
     MX_FAIL(MX_ERR_CONFIG, NULL, "%s: '%s.%s' is %s, which is %s", mx_config_where_text(b->where, place),
-            b->section->name, b->field->key, mx_text_quote(quoted, sizeof quoted, b->text), problem);
+            b->section->name, b->field->key, mx_string_quote(quoted, sizeof quoted, b->text), problem);
     if (advice[0] != '\0')
         rc = mx_error_hint("%s%s expected %s (default %s)", advice, strchr(advice, '?') == NULL ? ";" : "",
                            expects.data, b->field->fallback);
     else
         rc = mx_error_hint("expected %s (default %s)", expects.data, b->field->fallback);
 out:
-    mx_text_release(&expects);
+    mx_string_release(&expects);
     return rc;
 }
 
@@ -328,11 +328,11 @@ static int int_bind(const struct binding *b, int64_t *out)
     int64_t value = 0;
     double real = 0;
     char advice[64];
-    const enum mx_text_number result =
-        b->style == MX_CONFIG_QUOTED ? MX_TEXT_SYNTAX : mx_text_parse_int64(b->text, &value);
-    if (result == MX_TEXT_TOO_BIG) return value_fail(b, "out of range", "");
-    if (result == MX_TEXT_SYNTAX) {
-        if (b->style != MX_CONFIG_QUOTED && mx_text_parse_double(b->text, &real) == MX_TEXT_NUMBER &&
+    const enum mx_string_number result =
+        b->style == MX_CONFIG_QUOTED ? MX_STRING_SYNTAX : mx_text_parse_int64(b->text, &value);
+    if (result == MX_STRING_TOO_BIG) return value_fail(b, "out of range", "");
+    if (result == MX_STRING_SYNTAX) {
+        if (b->style != MX_CONFIG_QUOTED && mx_string_parse_double(b->text, &real) == MX_STRING_NUMBER &&
             real == trunc(real) && fabs(real) < 1e15) {
             snprintf(advice, sizeof advice, "write it out as %" PRId64, (int64_t)real);
             return value_fail(b, "not a whole number", advice);
@@ -347,10 +347,10 @@ static int int_bind(const struct binding *b, int64_t *out)
 static int double_bind(const struct binding *b, double *out)
 {
     double value = 0;
-    const enum mx_text_number result =
-        b->style == MX_CONFIG_QUOTED ? MX_TEXT_SYNTAX : mx_text_parse_double(b->text, &value);
-    if (result == MX_TEXT_SYNTAX) return value_fail(b, "not a number", number_advice(b));
-    if (result == MX_TEXT_TOO_BIG) return value_fail(b, "beyond what a double can hold", "");
+    const enum mx_string_number result =
+        b->style == MX_CONFIG_QUOTED ? MX_STRING_SYNTAX : mx_string_parse_double(b->text, &value);
+    if (result == MX_STRING_SYNTAX) return value_fail(b, "not a number", number_advice(b));
+    if (result == MX_STRING_TOO_BIG) return value_fail(b, "beyond what a double can hold", "");
     /* Written so that nan fails. */
     if (b->field->ranged && !(isfinite(value) && value >= b->field->double_min && value <= b->field->double_max))
         return value_fail(b, isfinite(value) ? "out of range" : "not a finite number", "");
@@ -361,17 +361,17 @@ static int double_bind(const struct binding *b, double *out)
 static int enum_bind(const struct binding *b, int *out)
 {
     char advice[128] = "";
-    struct mx_text_nearest nearest;
-    mx_text_nearest_start(&nearest, b->text);
+    struct mx_string_nearest nearest;
+    mx_string_nearest_start(&nearest, b->text);
     for (const struct mx_config_choice *choice = b->field->choices; choice->name != NULL; choice++) {
         if (strcmp(choice->name, b->text) == 0) {
             *out = choice->value;
             return 0;
         }
-        mx_text_nearest_offer(&nearest, choice->name);
+        mx_string_nearest_offer(&nearest, choice->name);
     }
-    if (mx_text_nearest_best(&nearest) != NULL)
-        snprintf(advice, sizeof advice, "did you mean '%s'?", mx_text_nearest_best(&nearest));
+    if (mx_string_nearest_best(&nearest) != NULL)
+        snprintf(advice, sizeof advice, "did you mean '%s'?", mx_string_nearest_best(&nearest));
     return value_fail(b, "not one of the choices", advice);
 }
 
@@ -379,7 +379,7 @@ static int enum_bind(const struct binding *b, int *out)
 static int string_bind(const struct binding *b, void *member)
 {
     const size_t length = strlen(b->text);
-    if (b->style == MX_CONFIG_LITERAL && mx_text_utf8_check(b->text, length) != length)
+    if (b->style == MX_CONFIG_LITERAL && mx_utf8_check(b->text, length) != length)
         return value_fail(b, "not valid UTF-8", "");
     if (b->field->type == MX_CONFIG_TYPE_STRING) {
         if (length >= b->field->size) return value_fail(b, "too long", "");
@@ -406,7 +406,7 @@ int mx_config_bind(const struct mx_config_where *where, const struct mx_config_s
             return value_fail(&b, "no value", "remove the line to use the default, or write \"\" for an empty text");
     switch (field->type) {
     case MX_CONFIG_TYPE_BOOL:
-        if (style == MX_CONFIG_QUOTED || !mx_text_parse_bool(text, member))
+        if (style == MX_CONFIG_QUOTED || !mx_string_parse_bool(text, member))
             return value_fail(&b, "neither true nor false", style == MX_CONFIG_QUOTED ? "remove the quotes" : "");
         return 0;
     case MX_CONFIG_TYPE_INT:

@@ -16,7 +16,7 @@
  *
  * The file is a subset of YAML 1.2: one document, a mapping of sections, each a mapping of keys to single values,
  * UTF-8, at most 1 MiB, no anchors, aliases or tags. An empty file or section means its defaults. Numbers are those of
- * the core schema (text.h); booleans are true and false. Any other text is MX_ERR_CONFIG with file, line and a hint.
+ * the core schema (string.h); booleans are true and false. Any other text is MX_ERR_CONFIG with file, line and a hint.
  *
  * Memory: the caller owns the root struct. MX_CONFIG_TEXT fields own their string (never NULL after
  * mx_config_defaults); mx_config_release frees them. After a failed load or set the root holds valid values, some
@@ -145,7 +145,7 @@ int mx_config_each(const struct mx_config_schema *schema,
 const struct mx_config_field *mx_config_find(const struct mx_config_schema *schema, const char *name,
                                              const struct mx_config_section **section);
 /* Appends what the field takes, in words: "a whole number from 1 to 64", "one of: fp32, bf16", "true or false". */
-int mx_config_expects(const struct mx_config_field *field, enum mx_words language, struct mx_text *out);
+int mx_config_expects(const struct mx_config_field *field, enum mx_words language, struct mx_string *out);
 /* What words of settings are made of besides the tables, for the catalogue; NULL-terminated. */
 extern const char *const mx_config_phrases[];
 

@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "base/config_bind.h"
 #include "base/file.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 struct reader {
@@ -171,14 +171,14 @@ static int value_read(struct reader *r, const struct mx_config_section *section,
     const char *text = NULL;
     int rc = 0;
     if (r->event.type != YAML_SCALAR_EVENT) {
-        struct mx_text hint = {0};
-        mx_text_append(&hint, "expected ");
+        struct mx_string hint = {0};
+        mx_string_append(&hint, "expected ");
         mx_config_expects(field, MX_WORDS_ENGLISH, &hint);
-        rc = mx_text_append(&hint, " (default %s)", field->fallback);
+        rc = mx_string_append(&hint, " (default %s)", field->fallback);
         snprintf(problem, sizeof problem, "'%s.%s' is a %s, not a single value", section->name, field->key,
                  r->event.type == YAML_SEQUENCE_START_EVENT ? "list" : "mapping");
         if (rc == 0) rc = fail_at(r, where_here(r).line, problem, hint.data);
-        mx_text_release(&hint);
+        mx_string_release(&hint);
         return rc;
     }
     rc = scalar_text(r, &text);
@@ -266,7 +266,8 @@ static int root_read(struct reader *r)
         if (r->event.type != YAML_MAPPING_START_EVENT) {
             const bool list = r->event.type == YAML_SEQUENCE_START_EVENT;
             snprintf(problem, sizeof problem, "section '%s' is %s, not a mapping", name,
-                     list ? "a list" : mx_text_quote(quoted, sizeof quoted, (const char *)r->event.data.scalar.value));
+                     list ? "a list"
+                          : mx_string_quote(quoted, sizeof quoted, (const char *)r->event.data.scalar.value));
             rc = fail_at(r, where_here(r).line, problem,
                          "write its keys below it, indented: 'key: value' with a space after the colon");
             goto out;
@@ -317,7 +318,7 @@ int mx_config_load_text(const struct mx_config_schema *schema, void *root, const
     const size_t skip = length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     struct reader r = {.schema = schema, .root = root, .source = source, .text = text + skip, .length = length - skip};
     if (length > MX_CONFIG_FILE_LIMIT_BYTES) MX_TRY(too_large(&r));
-    const size_t good = mx_text_utf8_check(r.text, r.length);
+    const size_t good = mx_utf8_check(r.text, r.length);
     if (good != r.length)
         MX_TRY(fail_at(&r, line_at_offset(r.text, good), "the text is not UTF-8", "save the file as UTF-8"));
     for (size_t s = 0; s < schema->count; s++) slots += schema->sections[s].count;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES 300 /* room for a path in a message */
@@ -59,7 +59,7 @@ int mx_file_read(const char *path, size_t limit_bytes, char **data, size_t *byte
     int rc = 0;
     char quoted[QUOTED_BYTES];
     struct stat status;
-    mx_text_quote(quoted, sizeof quoted, path);
+    mx_string_quote(quoted, sizeof quoted, path);
     /* O_NONBLOCK: opening a pipe must not wait for its writer. It changes nothing about ordinary files. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
@@ -110,7 +110,7 @@ static int folder_flush(const char *path)
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
         rc = MX_FAIL(MX_ERR_IO, "the file is written, but a power cut now could lose it", "cannot flush folder %s: %s",
-                     mx_text_quote(quoted, sizeof quoted, folder), strerror(errno));
+                     mx_string_quote(quoted, sizeof quoted, folder), strerror(errno));
     if (fd >= 0) close(fd);
     mx_free(folder);
     return rc;
@@ -131,7 +131,7 @@ static int temporary_open(const char *path, char **name, int *fd)
     }
     char quoted[QUOTED_BYTES];
     return MX_FAIL(MX_ERR_IO, "check that the folder exists and may be written to", "cannot create %s: %s",
-                   mx_text_quote(quoted, sizeof quoted, path), strerror(errno));
+                   mx_string_quote(quoted, sizeof quoted, path), strerror(errno));
 }
 
 int mx_file_write_atomic(const char *path, const void *data, size_t bytes)
@@ -146,7 +146,7 @@ int mx_file_write_parts(const char *path, const struct mx_file_part *parts, size
     char quoted[QUOTED_BYTES];
     struct stat status;
     char *temporary = NULL;
-    mx_text_quote(quoted, sizeof quoted, path);
+    mx_string_quote(quoted, sizeof quoted, path);
     const bool exists = stat(path, &status) == 0;
     if (exists && !S_ISREG(status.st_mode))
         MX_RAISE(MX_ERR_IO, "name an ordinary file", "%s exists and is not an ordinary file", quoted);

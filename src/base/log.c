@@ -8,7 +8,7 @@
 #include "base/log.h"
 
 #include "base/clock.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "base/utf8.h"
 #include "myxtts/error.h"
 
@@ -94,7 +94,7 @@ static void put_clean(const char *text)
 {
     for (size_t left = strlen(text); left > 0;) {
         const bool blank = *text == '\n' || *text == '\t';
-        const size_t step = blank ? 1 : mx_text_printable(text, left);
+        const size_t step = blank ? 1 : mx_string_printable(text, left);
         put_bytes(step > 0 ? text : "?", step > 0 ? step : 1);
         text += step > 0 ? step : 1;
         left -= step > 0 ? step : 1;
@@ -487,7 +487,7 @@ void mx_log_live_draw(const char *text)
     const bool had_line = logger.live[0] != '\0';
     size_t used = 0;
     for (int column = 0; column < columns && *text && used + 4 < sizeof logger.live; column++) {
-        const size_t step = mx_text_printable(text, strlen(text));
+        const size_t step = mx_string_printable(text, strlen(text));
         if (step == 0) {
             logger.live[used++] = '?';
             text++;

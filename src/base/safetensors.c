@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 #define ALIGNMENT    64
@@ -48,28 +48,28 @@ static int name_check(const char *what, const char *name)
     if (name == NULL || name[0] == '\0')
         return MX_FAIL(MX_ERR_ARGUMENT, "give it a name", "a %s of a safetensors file has no name", what);
     const size_t length = strlen(name);
-    if (mx_text_utf8_check(name, length) != length) wrong = "is not UTF-8";
+    if (mx_utf8_check(name, length) != length) wrong = "is not UTF-8";
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)name[i] < 0x20 || name[i] == 0x7F) wrong = "has a control character";
     if (wrong == NULL) return 0;
     return MX_FAIL(MX_ERR_ARGUMENT, "choose another name", "%s %s of a safetensors file %s", what,
-                   mx_text_quote(quoted, sizeof quoted, name), wrong);
+                   mx_string_quote(quoted, sizeof quoted, name), wrong);
 }
 
 /* JSON text; control characters only in values, never in names. */
-static void text_append(struct mx_text *out, const char *text)
+static void text_append(struct mx_string *out, const char *text)
 {
-    mx_text_append(out, "\"");
+    mx_string_append(out, "\"");
     for (const char *at = text; *at != '\0'; at++) {
         const unsigned char byte = (unsigned char)*at;
         if (byte == '"' || byte == '\\')
-            mx_text_append(out, "\\%c", byte);
+            mx_string_append(out, "\\%c", byte);
         else if (byte < 0x20)
-            mx_text_append(out, "\\u%04x", byte);
+            mx_string_append(out, "\\u%04x", byte);
         else
-            mx_text_append(out, "%c", byte);
+            mx_string_append(out, "%c", byte);
     }
-    mx_text_append(out, "\"");
+    mx_string_append(out, "\"");
 }
 
 /* Bytes that shape and type say; MX_ERR_ARGUMENT if the tensor cannot be written. */
@@ -78,7 +78,7 @@ static int tensor_bytes(const struct mx_tensor *tensor, uint64_t *bytes)
     char quoted[QUOTED_BYTES];
     int rc = name_check("tensor", tensor->name);
     if (rc < 0) return rc;
-    mx_text_quote(quoted, sizeof quoted, tensor->name);
+    mx_string_quote(quoted, sizeof quoted, tensor->name);
     if (strcmp(tensor->name, "__metadata__") == 0)
         return MX_FAIL(MX_ERR_ARGUMENT, "choose another name", "a tensor cannot be called __metadata__");
     if (tensor->rank < 0 || tensor->rank > MX_SAFETENSORS_RANK || mx_dtype_bytes(tensor->dtype) == 0)
@@ -107,43 +107,43 @@ static int names_differ(const char *what, const char **names, size_t count)
     for (size_t i = 1; i < count; i++)
         if (strcmp(names[i - 1], names[i]) == 0)
             return MX_FAIL(MX_ERR_ARGUMENT, "give each its own name", "two %ss are called %s", what,
-                           mx_text_quote(quoted, sizeof quoted, names[i]));
+                           mx_string_quote(quoted, sizeof quoted, names[i]));
     return 0;
 }
 
-static int header_append(struct mx_text *out, const struct mx_tensor *tensors, size_t tensor_count,
+static int header_append(struct mx_string *out, const struct mx_tensor *tensors, size_t tensor_count,
                          const struct mx_metadata *metadata, size_t metadata_count, struct mx_file_part *parts)
 {
     int rc = 0;
     uint64_t at = 0, bytes = 0;
-    mx_text_append(out, "{");
+    mx_string_append(out, "{");
     if (metadata_count > 0) {
-        mx_text_append(out, "\"__metadata__\":{");
+        mx_string_append(out, "\"__metadata__\":{");
         for (size_t i = 0; i < metadata_count; i++) {
             MX_TRY(name_check("metadata key", metadata[i].key));
             const size_t length = metadata[i].text != NULL ? strlen(metadata[i].text) : 0;
-            if (metadata[i].text == NULL || mx_text_utf8_check(metadata[i].text, length) != length)
+            if (metadata[i].text == NULL || mx_utf8_check(metadata[i].text, length) != length)
                 MX_RAISE(MX_ERR_ARGUMENT, "hand over UTF-8", "the metadata of key '%s' is no text", metadata[i].key);
-            if (i > 0) mx_text_append(out, ",");
+            if (i > 0) mx_string_append(out, ",");
             text_append(out, metadata[i].key);
-            mx_text_append(out, ":");
+            mx_string_append(out, ":");
             text_append(out, metadata[i].text);
         }
-        mx_text_append(out, "}");
+        mx_string_append(out, "}");
     }
     for (size_t i = 0; i < tensor_count; i++) {
         MX_TRY(tensor_bytes(&tensors[i], &bytes));
-        if (i > 0 || metadata_count > 0) mx_text_append(out, ",");
+        if (i > 0 || metadata_count > 0) mx_string_append(out, ",");
         text_append(out, tensors[i].name);
-        mx_text_append(out, ":{\"dtype\":\"%s\",\"shape\":[", mx_dtype_name(tensors[i].dtype));
+        mx_string_append(out, ":{\"dtype\":\"%s\",\"shape\":[", mx_dtype_name(tensors[i].dtype));
         for (int k = 0; k < tensors[i].rank; k++)
-            mx_text_append(out, "%s%" PRIu64, k > 0 ? "," : "", tensors[i].shape[k]);
-        mx_text_append(out, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", at, at + bytes);
+            mx_string_append(out, "%s%" PRIu64, k > 0 ? "," : "", tensors[i].shape[k]);
+        mx_string_append(out, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", at, at + bytes);
         parts[2 + i] = (struct mx_file_part){tensors[i].data, (size_t)bytes};
         at += bytes;
     }
-    mx_text_append(out, "}");
-    while (out->failure == 0 && (8 + out->length) % ALIGNMENT != 0) mx_text_append(out, " ");
+    mx_string_append(out, "}");
+    while (out->failure == 0 && (8 + out->length) % ALIGNMENT != 0) mx_string_append(out, " ");
     rc = out->failure;
 out:
     return rc;
@@ -153,7 +153,7 @@ int mx_safetensors_write(const char *path, const struct mx_tensor *tensors, size
                          const struct mx_metadata *metadata, size_t metadata_count)
 {
     int rc = 0;
-    struct mx_text header = {0};
+    struct mx_string header = {0};
     uint8_t length[8];
     const size_t most = tensor_count > metadata_count ? tensor_count : metadata_count;
     struct mx_file_part *const parts = mx_alloc(tensor_count + 2, sizeof *parts);
@@ -177,6 +177,6 @@ int mx_safetensors_write(const char *path, const struct mx_tensor *tensors, size
 out:
     mx_free(names);
     mx_free(parts);
-    mx_text_release(&header);
+    mx_string_release(&header);
     return rc;
 }

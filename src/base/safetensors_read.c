@@ -19,7 +19,7 @@
 
 #include "base/alloc.h"
 #include "base/safetensors.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES 96
@@ -46,15 +46,15 @@ static int damaged(const struct reading *reading, const char *what)
 {
     char quoted[QUOTED_BYTES];
     return MX_FAIL(MX_ERR_FORMAT, "the file is damaged, incomplete or no safetensors file: get it again", "%s: %s",
-                   mx_text_quote(quoted, sizeof quoted, reading->source), what);
+                   mx_string_quote(quoted, sizeof quoted, reading->source), what);
 }
 
 static int tensor_damaged(const struct reading *reading, const char *name, const char *what)
 {
     char quoted[QUOTED_BYTES], name_quoted[QUOTED_BYTES];
     return MX_FAIL(MX_ERR_FORMAT, "the file is damaged, incomplete or no safetensors file: get it again",
-                   "%s: tensor %s %s", mx_text_quote(quoted, sizeof quoted, reading->source),
-                   mx_text_quote(name_quoted, sizeof name_quoted, name), what);
+                   "%s: tensor %s %s", mx_string_quote(quoted, sizeof quoted, reading->source),
+                   mx_string_quote(name_quoted, sizeof name_quoted, name), what);
 }
 
 /* ---- the header ---- */
@@ -224,7 +224,7 @@ int mx_safetensors_parse(const char *source, const void *data, size_t bytes, str
     reading.data = raw + 8 + length;
     reading.bytes = bytes - 8 - length;
     if (length < 2 || text[0] != '{') return damaged(&reading, "its header does not begin with {");
-    if (mx_text_utf8_check(text, (size_t)length) != length || memchr(text, 0, (size_t)length) != NULL ||
+    if (mx_utf8_check(text, (size_t)length) != length || memchr(text, 0, (size_t)length) != NULL ||
         has_zero_escape(text, (size_t)length))
         return damaged(&reading, "its header is not UTF-8, or has a zero character");
     file = mx_alloc(1, sizeof *file);
@@ -251,7 +251,7 @@ int mx_safetensors_open(const char *path, struct mx_safetensors **out)
     struct mx_safetensors *file = NULL;
     void *mapping = MAP_FAILED;
     *out = NULL;
-    mx_text_quote(quoted, sizeof quoted, path);
+    mx_string_quote(quoted, sizeof quoted, path);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused without waiting for its writer */
     if (fd < 0)
         MX_RAISE(errno == ENOENT ? MX_ERR_NOT_FOUND : MX_ERR_IO, "check the path and its permissions",

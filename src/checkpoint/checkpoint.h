@@ -42,8 +42,8 @@
 #include <stdint.h>
 
 #include "base/safetensors.h"
-#include "model/parameters.h"
 #include "features/normaliser.h"
+#include "model/parameters.h"
 
 #define MX_CHECKPOINT_FORMAT  "myxtts-checkpoint"
 #define MX_CHECKPOINT_VERSION 1
@@ -63,7 +63,7 @@ struct mx_checkpoint_state {
     uint64_t step;          /* updates made; also the number in the file's name */
     uint64_t epoch;         /* of the batch that comes next … */
     uint64_t step_in_epoch; /* … and its place there (corpus/sampler.h) */
-    uint64_t pass;          /* micro-batches so far: what mx_model_step counts */
+    uint64_t pass;          /* micro-batches so far: what mx_model_pass_info counts */
     uint64_t seed;
     uint64_t data_fingerprint;                  /* mx_dataset_fingerprint of the training data */
     bool has_best;                              /* an evaluation was made … */

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/text.h"
-#include "checkpoint/work.h"
+#include "base/string.h"
+#include "checkpoint/internal.h"
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES 192
@@ -78,7 +78,7 @@ static int folder_open(const char *folder, DIR **out)
     *out = opendir(folder);
     if (*out != NULL) return 0;
     return MX_FAIL(errno == ENOENT ? MX_ERR_NOT_FOUND : MX_ERR_IO, "check the path and its permissions",
-                   "cannot read folder %s: %s", mx_text_quote(quoted, sizeof quoted, folder), strerror(errno));
+                   "cannot read folder %s: %s", mx_string_quote(quoted, sizeof quoted, folder), strerror(errno));
 }
 
 int mx_checkpoint_steps_list(const char *folder, struct mx_checkpoint_steps *steps)
@@ -118,7 +118,8 @@ static void file_delete(const char *path)
 {
     char quoted[QUOTED_BYTES];
     if (unlink(path) != 0 && errno != ENOENT)
-        mx_warn("cannot delete the old checkpoint %s: %s", mx_text_quote(quoted, sizeof quoted, path), strerror(errno));
+        mx_warn("cannot delete the old checkpoint %s: %s", mx_string_quote(quoted, sizeof quoted, path),
+                strerror(errno));
 }
 
 /* The run went on from an earlier step: what it is now is the new file, not this one. */
@@ -126,7 +127,7 @@ static void file_abandon(const char *path, const char *why)
 {
     char quoted[QUOTED_BYTES];
     char *const name = mx_format("%s.abandoned", path);
-    mx_text_quote(quoted, sizeof quoted, path);
+    mx_string_quote(quoted, sizeof quoted, path);
     if (name != NULL && rename(path, name) == 0)
         mx_warn("%s is %s: it is now called *.abandoned", quoted, why);
     else

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "base/text.h"
-#include "checkpoint/work.h"
+#include "base/string.h"
+#include "checkpoint/internal.h"
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES 192
@@ -56,7 +56,7 @@ static int contents_read(struct mx_checkpoint *checkpoint, bool foreign)
     char source[QUOTED_BYTES], expected[16];
     const char *const format = mx_safetensors_metadata(checkpoint->file, "format");
     const char *const version = mx_safetensors_metadata(checkpoint->file, "version");
-    mx_text_quote(source, sizeof source, checkpoint->path);
+    mx_string_quote(source, sizeof source, checkpoint->path);
     snprintf(expected, sizeof expected, "%d", MX_CHECKPOINT_VERSION);
     if (format == NULL || strcmp(format, MX_CHECKPOINT_FORMAT) != 0) {
         if (foreign) return 0;
@@ -86,8 +86,8 @@ static int tensor_check(const struct mx_checkpoint *checkpoint, const struct mx_
         if ((bits & exponent) != exponent) continue;
         return MX_FAIL(MX_ERR_DATA, "its training has failed: take an older checkpoint",
                        "%s: tensor %s has a number that is not finite, at place %zu",
-                       mx_text_quote(source, sizeof source, checkpoint->path),
-                       mx_text_quote(name, sizeof name, tensor->name), i);
+                       mx_string_quote(source, sizeof source, checkpoint->path),
+                       mx_string_quote(name, sizeof name, tensor->name), i);
     }
     return 0;
 }
@@ -152,7 +152,7 @@ static int before_open(const char *folder, const struct mx_checkpoint_steps *ste
         if (step_open(folder, steps->items[i - 1], options, &before) == MX_ERR_NO_MEMORY) return MX_ERR_NO_MEMORY;
     if (before != NULL && options->previous) {
         mx_warn("%s", first.message);
-        mx_warn("the checkpoint before it is used: %s", mx_text_quote(quoted, sizeof quoted, before->path));
+        mx_warn("the checkpoint before it is used: %s", mx_string_quote(quoted, sizeof quoted, before->path));
         mx_error_clear();
         *out = before;
         return 0;
@@ -161,7 +161,7 @@ static int before_open(const char *folder, const struct mx_checkpoint_steps *ste
     if (before == NULL)
         mx_error_hint("no older checkpoint in the folder is whole either");
     else
-        mx_error_hint("the checkpoint before it is whole: %s", mx_text_quote(quoted, sizeof quoted, before->path));
+        mx_error_hint("the checkpoint before it is whole: %s", mx_string_quote(quoted, sizeof quoted, before->path));
     mx_checkpoint_close(before);
     return rc;
 }
@@ -177,7 +177,7 @@ static int newest_open(const char *folder, const struct mx_checkpoint_options *o
         MX_TRY(mx_checkpoint_steps_list(folder, &steps));
         if (steps.count == 0)
             MX_RAISE(MX_ERR_NOT_FOUND, "name a checkpoint, or a run folder that has checkpoints/step-*.safetensors",
-                     "there is no checkpoint in %s", mx_text_quote(quoted, sizeof quoted, folder));
+                     "there is no checkpoint in %s", mx_string_quote(quoted, sizeof quoted, folder));
         rc = step_open(folder, steps.items[steps.count - 1], options, out);
     }
     if (rc < 0 && rc != MX_ERR_NO_MEMORY) rc = before_open(folder, &steps, options, out);
@@ -293,7 +293,7 @@ static void extras_compare(const struct mx_checkpoint *checkpoint, const struct 
         mx_checkpoint_group_of(tensor->name, &name);
         if (mx_parameters_find(table, name) != NULL) continue;
         report->extra++;
-        mx_warn("not in the model: %s %s", mx_text_quote(quoted, sizeof quoted, tensor->name),
+        mx_warn("not in the model: %s %s", mx_string_quote(quoted, sizeof quoted, tensor->name),
                 shape_format(have, tensor->rank, tensor->shape));
     }
 }
@@ -307,7 +307,7 @@ static int misfit(const struct mx_checkpoint *checkpoint, const struct mx_checkp
                            : "the differences are listed above; choose the size and vocabulary of the checkpoint, or "
                              "load what fits (--partial)",
                    "%s does not fit the model: %zu tensors missing, %zu of another shape, %zu not in the model",
-                   mx_text_quote(quoted, sizeof quoted, checkpoint->path), report->missing, report->misfits,
+                   mx_string_quote(quoted, sizeof quoted, checkpoint->path), report->missing, report->misfits,
                    report->extra);
 }
 

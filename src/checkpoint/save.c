@@ -15,8 +15,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/text.h"
-#include "checkpoint/work.h"
+#include "base/string.h"
+#include "checkpoint/internal.h"
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES 192
@@ -98,7 +98,7 @@ static int file_write(const struct writing *w, const char *path)
 static int folder_lock(const char *folder, int *fd, bool *locked)
 {
     char quoted[QUOTED_BYTES];
-    mx_text_quote(quoted, sizeof quoted, folder);
+    mx_string_quote(quoted, sizeof quoted, folder);
     *fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*fd < 0)
         return MX_FAIL(errno == ENOENT ? MX_ERR_NOT_FOUND : MX_ERR_IO, "make the folder first, and check the path",
@@ -123,7 +123,7 @@ static int file_share(const struct writing *w, int folder_fd, const char *from, 
         rc = file_write(w, path);
     } else if (rename(temporary, path) != 0 || (fsync(folder_fd) != 0 && errno != EINVAL)) {
         rc = MX_FAIL(MX_ERR_IO, "check that the folder may be written to", "cannot replace %s: %s",
-                     mx_text_quote(quoted, sizeof quoted, path), strerror(errno));
+                     mx_string_quote(quoted, sizeof quoted, path), strerror(errno));
         (void)unlink(temporary);
     }
     mx_free(temporary);

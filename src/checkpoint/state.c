@@ -12,10 +12,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/text.h"
-#include "checkpoint/work.h"
-#include "text/vocabulary.h"
+#include "base/string.h"
+#include "checkpoint/internal.h"
 #include "myxtts/error.h"
+#include "text/vocabulary.h"
 
 #define QUOTED_BYTES  96
 #define METRIC_PREFIX "metric."
@@ -65,7 +65,7 @@ static const struct member members[] = {
     INT32("model.bands", model.bands),
     FLOATING("model.dropout", model.dropout),
     FLOATING("model.diagonal", model.diagonal),
-    BOOLEAN("model.checkpoint", model.checkpoint),
+    BOOLEAN("model.checkpoint", model.recompute_blocks),
     FLOATING("model.weight.mel", model.weights.mel),
     FLOATING("model.weight.prior", model.weights.prior),
     FLOATING("model.weight.duration", model.weights.duration),
@@ -150,7 +150,7 @@ static const char *member_write(const struct mx_checkpoint_state *state, const s
                                 struct mx_arena *arena)
 {
     const char *const at = (const char *)state + member->offset;
-    char text[MX_TEXT_DOUBLE_BYTES];
+    char text[MX_STRING_DOUBLE_BYTES];
     switch (member->kind) {
     case KIND_TEXT:
         return *(const char *const *)(const void *)at; /* borrowed like the state itself */
@@ -164,10 +164,10 @@ static const char *member_write(const struct mx_checkpoint_state *state, const s
         snprintf(text, sizeof text, "%s", *(const bool *)at ? "true" : "false");
         break;
     case KIND_FLOAT:
-        mx_text_from_double((double)*(const float *)(const void *)at, text);
+        mx_string_from_double((double)*(const float *)(const void *)at, text);
         break;
     case KIND_DOUBLE:
-        mx_text_from_double(*(const double *)(const void *)at, text);
+        mx_string_from_double(*(const double *)(const void *)at, text);
         break;
     }
     return mx_arena_strdup(arena, text);
@@ -181,7 +181,7 @@ static int speakers_write(const struct mx_checkpoint_state *state, struct mx_are
     if (list == NULL) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory for the list of speakers");
     for (size_t i = 0; i < state->speaker_count; i++) {
         const char *const name = state->speakers[i];
-        if (name == NULL || mx_text_utf8_check(name, strlen(name)) != strlen(name))
+        if (name == NULL || mx_utf8_check(name, strlen(name)) != strlen(name))
             MX_RAISE(MX_ERR_ARGUMENT, "name speakers in UTF-8", "the name of speaker %zu is no text", i);
         if (!cJSON_AddItemToArray(list, cJSON_CreateString(name)))
             MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory for the list of speakers");
@@ -201,7 +201,7 @@ int mx_checkpoint_state_write(const struct mx_checkpoint_state *state, struct mx
 {
     int rc = 0;
     size_t used = 0;
-    char number[MX_TEXT_DOUBLE_BYTES];
+    char number[MX_STRING_DOUBLE_BYTES];
     const char *speakers = NULL;
     for (size_t i = 0; i < MEMBER_COUNT; i++)
         if (members[i].kind == KIND_TEXT &&
@@ -226,7 +226,7 @@ int mx_checkpoint_state_write(const struct mx_checkpoint_state *state, struct mx
     for (size_t i = 0; i < MEMBER_COUNT; i++)
         list[used++] = (struct mx_metadata){members[i].key, member_write(state, &members[i], arena)};
     for (size_t i = 0; i < state->metric_count; i++) {
-        mx_text_from_double(state->metrics[i].value, number);
+        mx_string_from_double(state->metrics[i].value, number);
         list[used++] = (struct mx_metadata){arena_join(arena, METRIC_PREFIX, state->metrics[i].name),
                                             mx_arena_strdup(arena, number)};
     }
@@ -247,7 +247,7 @@ static int wrong_text(const char *source, const char *key, const char *what)
 {
     char quoted[QUOTED_BYTES];
     return MX_FAIL(MX_ERR_FORMAT, "the file was not written by this program, or was changed: take another checkpoint",
-                   "%s: its metadata %s %s", source, mx_text_quote(quoted, sizeof quoted, key), what);
+                   "%s: its metadata %s %s", source, mx_string_quote(quoted, sizeof quoted, key), what);
 }
 
 /* Digits only, without zeros in front. */
@@ -266,7 +266,7 @@ static bool count_read(const char *text, uint64_t *out)
 
 static bool double_read(const char *text, double *out)
 {
-    return mx_text_parse_double(text, out) == MX_TEXT_NUMBER;
+    return mx_string_parse_double(text, out) == MX_STRING_NUMBER;
 }
 
 static bool member_read(const char *text, const struct member *member, struct mx_checkpoint_state *state)

@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "cli/command.h"
 #include "cli/corpus_options.h"
 #include "corpus/check.h"
@@ -83,7 +83,7 @@ static void speakers_print(const struct mx_check_report *report)
     printf("\nSpeakers: %" PRIu32 "\n", report->speaker_count);
     for (uint32_t i = 0; i < report->speaker_count && i < SPEAKERS_SHOWN; i++)
         printf("  %8" PRIu32 " rows %8.1f min  %s\n", report->speakers[i].rows, report->speakers[i].seconds / 60,
-               mx_text_plain(plain, sizeof plain, report->speakers[i].name));
+               mx_string_plain(plain, sizeof plain, report->speakers[i].name));
     if (report->speaker_count > SPEAKERS_SHOWN)
         printf("  … and %" PRIu32 " more; --json lists all\n", report->speaker_count - SPEAKERS_SHOWN);
 }
@@ -91,10 +91,10 @@ static void speakers_print(const struct mx_check_report *report)
 static void report_print(const char *path, const struct mx_check_report *report)
 {
     char name[MX_SYMBOL_NAME_BYTES], plain[PLAIN_BYTES];
-    printf("%s\n", mx_text_plain(plain, sizeof plain, path));
+    printf("%s\n", mx_string_plain(plain, sizeof plain, path));
     for (uint32_t i = 0; i < report->manifest->source_count; i++) {
         const struct mx_manifest_source *const source = &report->manifest->sources[i];
-        printf("  manifest   %s: %s (%s), %" PRIu32 " rows\n", mx_text_plain(plain, sizeof plain, source->path),
+        printf("  manifest   %s: %s (%s), %" PRIu32 " rows\n", mx_string_plain(plain, sizeof plain, source->path),
                mx_manifest_format_name(source->format), source->columns, source->rows);
     }
     printf("  rows       %" PRIu32 ": %" PRIu32 " good, %" PRIu32 " rejected (%.1f %%)\n", report->rows, report->good,

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "cli/reference.h"
+#include "cli/docgen.h"
 #include "myxtts/error.h"
 
 struct values {
@@ -28,19 +28,19 @@ static int run(const void *given, const struct mx_option_list *operands)
     const struct values *const values = given;
     const char *const shell = operands->count > 0 ? operands->items[0] : "";
     char quoted[96];
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     if (strcmp(shell, "bash") == 0)
-        MX_TRY(mx_reference_bash(&text));
+        MX_TRY(mx_docgen_bash(&text));
     else if (strcmp(shell, "zsh") == 0)
-        MX_TRY(mx_reference_zsh(&text));
+        MX_TRY(mx_docgen_zsh(&text));
     else if (operands->count == 0)
         MX_RAISE(MX_ERR_USAGE, "'myxtts completion bash' or 'myxtts completion zsh'", "say for which shell");
     else
         MX_RAISE(MX_ERR_USAGE, "there are 'bash' and 'zsh'", "no completion for the shell %s",
-                 mx_text_quote(quoted, sizeof quoted, shell));
-    MX_TRY(mx_reference_put(&text, values->output));
+                 mx_string_quote(quoted, sizeof quoted, shell));
+    MX_TRY(mx_docgen_put(&text, values->output));
 out:
-    mx_text_release(&text);
+    mx_string_release(&text);
     return rc;
 }
 

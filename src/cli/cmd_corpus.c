@@ -60,7 +60,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "say which corpus to make: 'demo'");
     if (strcmp(operands->items[0], "demo") != 0)
         return MX_FAIL(MX_ERR_USAGE, hint, "unknown kind of corpus %s; there is 'demo'",
-                       mx_text_quote(quoted, sizeof quoted, operands->items[0]));
+                       mx_string_quote(quoted, sizeof quoted, operands->items[0]));
     if (operands->count < 2) return MX_FAIL(MX_ERR_USAGE, hint, "name the folder to make");
     if (values->language == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--language en' or '--language fa' is missing");
     if (values->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "'--count N' is missing");

@@ -170,7 +170,7 @@ static void row_fill(const struct listing *listing, const struct mx_device_info 
     bytes_text(bytes, set, row->cells[6], size);
 }
 
-static int devices_append(const struct listing *listing, struct mx_text *out)
+static int devices_append(const struct listing *listing, struct mx_string *out)
 {
     int rc = 0;
     size_t width[TABLE_COLUMNS] = {0};
@@ -185,84 +185,85 @@ static int devices_append(const struct listing *listing, struct mx_text *out)
             const size_t columns = text_columns(rows[i].cells[c]);
             if (columns > width[c]) width[c] = columns;
         }
-    mx_text_append(out, "Devices\n");
+    mx_string_append(out, "Devices\n");
     for (size_t i = 0; i <= listing->count; i++) {
         for (int c = 0; c < TABLE_COLUMNS; c++) {
             const size_t gap = c + 1 < TABLE_COLUMNS ? width[c] - text_columns(rows[i].cells[c]) : 0;
-            mx_text_append(out, "  %s%*s", rows[i].cells[c], (int)gap, "");
+            mx_string_append(out, "  %s%*s", rows[i].cells[c], (int)gap, "");
         }
-        mx_text_append(out, "\n");
+        mx_string_append(out, "\n");
     }
     if (listing->settings->data_memory_mb > 0 || listing->settings->model_memory_mb > 0)
-        mx_text_append(out, "  * from the settings; other limits are recommendations\n");
+        mx_string_append(out, "  * from the settings; other limits are recommendations\n");
     else
-        mx_text_append(out,
-                       "  limits are recommendations; device.data_memory_mb and device.model_memory_mb set them\n");
+        mx_string_append(out,
+                         "  limits are recommendations; device.data_memory_mb and device.model_memory_mb set them\n");
     for (size_t i = 0; i < listing->count; i++) {
         const struct mx_device_info *const info = listing->devices[i];
         if (info->kernels[0] != '\0' && (i == 0 || strcmp(listing->devices[i - 1]->backend, info->backend) != 0))
-            mx_text_append(out, "  %s runs the kernels for %s: %s\n", info->backend, info->kernels, info->kernels_why);
+            mx_string_append(out, "  %s runs the kernels for %s: %s\n", info->backend, info->kernels,
+                             info->kernels_why);
         if (info->products_missing[0] != '\0')
-            mx_text_append(out, "  %s:%d could multiply faster: %s\n", info->backend, info->index,
-                           info->products_missing);
+            mx_string_append(out, "  %s:%d could multiply faster: %s\n", info->backend, info->index,
+                             info->products_missing);
         if (info->bf16_slow[0] != '\0')
-            mx_text_append(out, "  %s:%d saves memory with bf16, but no time: %s\n", info->backend, info->index,
-                           info->bf16_slow);
+            mx_string_append(out, "  %s:%d saves memory with bf16, but no time: %s\n", info->backend, info->index,
+                             info->bf16_slow);
     }
     rc = out->failure;
     mx_free(rows);
     return rc;
 }
 
-static int topology_append(const struct listing *listing, struct mx_text *out)
+static int topology_append(const struct listing *listing, struct mx_string *out)
 {
     bool seen[LINK_COUNT] = {false};
     char name[32];
-    mx_text_append(out, "\nTopology\n  %-10s", "");
+    mx_string_append(out, "\nTopology\n  %-10s", "");
     for (size_t i = 0; i < listing->count; i++) {
         snprintf(name, sizeof name, "%s:%d", listing->devices[i]->backend, listing->devices[i]->index);
-        mx_text_append(out, i + 1 < listing->count ? " %-10s" : " %s", name);
+        mx_string_append(out, i + 1 < listing->count ? " %-10s" : " %s", name);
     }
-    mx_text_append(out, "\n");
+    mx_string_append(out, "\n");
     for (size_t i = 0; i < listing->count; i++) {
         snprintf(name, sizeof name, "%s:%d", listing->devices[i]->backend, listing->devices[i]->index);
-        mx_text_append(out, "  %-10s", name);
+        mx_string_append(out, "  %-10s", name);
         for (size_t j = 0; j < listing->count; j++) {
             const enum mx_topology_link link =
                 mx_topology_between(listing->topology, listing->devices[i], listing->devices[j]);
             seen[link] = true;
-            mx_text_append(out, j + 1 < listing->count ? " %-10s" : " %s", mx_topology_word(link));
+            mx_string_append(out, j + 1 < listing->count ? " %-10s" : " %s", mx_topology_word(link));
         }
-        mx_text_append(out, "\n");
+        mx_string_append(out, "\n");
     }
     for (int link = 0; link < LINK_COUNT; link++)
         if (seen[link])
-            mx_text_append(out, "  %-5s %s\n", mx_topology_word((enum mx_topology_link)link),
-                           mx_topology_meaning((enum mx_topology_link)link));
+            mx_string_append(out, "  %-5s %s\n", mx_topology_word((enum mx_topology_link)link),
+                             mx_topology_meaning((enum mx_topology_link)link));
     return out->failure;
 }
 
 /* One line for all that are missing: most machines have no GPU, and that is nothing to worry about. */
-static int backends_append(const struct listing *listing, struct mx_text *out)
+static int backends_append(const struct listing *listing, struct mx_string *out)
 {
     bool any = false;
     for (int i = 0; i < mx_registry_backend_count(listing->registry); i++) {
         struct mx_backend_status status;
         mx_registry_backend(listing->registry, i, &status);
         if (status.available) continue;
-        mx_text_append(out, "%s%s: %s", any ? "; " : "\nNot available: ", status.name, status.reason);
-        if (status.hint[0] != '\0') mx_text_append(out, " (%s)", status.hint);
+        mx_string_append(out, "%s%s: %s", any ? "; " : "\nNot available: ", status.name, status.reason);
+        if (status.hint[0] != '\0') mx_string_append(out, " (%s)", status.hint);
         any = true;
     }
-    if (any) mx_text_append(out, "\n");
+    if (any) mx_string_append(out, "\n");
     return out->failure;
 }
 
 static int text_print(const struct listing *listing)
 {
     int rc = 0;
-    struct mx_text out = {0};
-    if (listing->count == 0) mx_text_append(&out, "There is no device.\n");
+    struct mx_string out = {0};
+    if (listing->count == 0) mx_string_append(&out, "There is no device.\n");
     if (listing->count > 0) {
         MX_TRY(devices_append(listing, &out));
         MX_TRY(topology_append(listing, &out));
@@ -271,7 +272,7 @@ static int text_print(const struct listing *listing)
     MX_TRY(out.failure);
     fputs(out.data, stdout);
 out:
-    mx_text_release(&out);
+    mx_string_release(&out);
     return rc;
 }
 

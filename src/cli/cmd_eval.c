@@ -58,9 +58,9 @@ struct eval {
     struct mx_voice voice;
     struct mx_settings settings; /* of the training */
     struct mx_dataset *dataset;
-    struct mx_assembly *assembly;
+    struct mx_batch_source *assembly;
     struct mx_dataset_reader *reader;
-    struct mx_slot *slot;
+    struct mx_host_batch *slot;
     struct mx_batch *batch;
     struct mx_listener *listener;
     uint32_t *list; /* utterances to look at */
@@ -72,9 +72,9 @@ static void eval_close(struct eval *e)
     if (e->voice.stream != NULL) (void)mx_stream_sync(e->voice.stream); /* something may be under way */
     mx_listener_destroy(e->listener);
     mx_batch_destroy(e->batch);
-    mx_slot_destroy(e->slot);
+    mx_host_batch_destroy(e->slot);
     mx_dataset_reader_destroy(e->reader);
-    mx_assembly_destroy(e->assembly);
+    mx_batch_source_destroy(e->assembly);
     mx_dataset_close(e->dataset);
     mx_free(e->list);
     mx_config_release(&mx_settings_schema, &e->settings);
@@ -147,14 +147,14 @@ out:
 static int listener_open(struct eval *e, const struct values *values)
 {
     int rc = 0;
-    struct mx_slot_capacity one;
+    struct mx_host_batch_capacity one;
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(e->voice.checkpoint);
-    const struct mx_assembly_options how = {.dataset = e->dataset,
-                                            .normaliser = state->normaliser,
-                                            .seed = values->seed > 0 ? (uint64_t)values->seed : state->seed,
-                                            .reference_seconds = e->settings.data.reference_seconds};
-    MX_TRY(mx_assembly_create(&how, &e->assembly));
-    MX_TRY(mx_assembly_capacity(e->assembly, e->list, e->count, 1, 0, &one));
+    const struct mx_batch_source_options how = {.dataset = e->dataset,
+                                                .normaliser = state->normaliser,
+                                                .seed = values->seed > 0 ? (uint64_t)values->seed : state->seed,
+                                                .reference_seconds = e->settings.data.reference_seconds};
+    MX_TRY(mx_batch_source_create(&how, &e->assembly));
+    MX_TRY(mx_batch_source_capacity(e->assembly, e->list, e->count, 1, 0, &one));
     const struct mx_batch_options batch = {.capacity = one,
                                            .normaliser = state->normaliser,
                                            .features = mx_dataset_kind(e->dataset) == MX_PACKED_FEATURES};
@@ -162,7 +162,7 @@ static int listener_open(struct eval *e, const struct values *values)
     room.frames = room.longest_frames = FRAMES_FACTOR * one.model.longest_frames;
     MX_TRY(mx_voice_load(&e->voice, &room));
     MX_TRY(mx_dataset_reader_create(e->dataset, &e->reader));
-    MX_TRY(mx_slot_create(e->assembly, e->voice.device, &one, &e->slot));
+    MX_TRY(mx_host_batch_create(e->assembly, e->voice.device, &one, &e->slot));
     MX_TRY(mx_batch_create(e->voice.device, e->voice.stream, &batch, &e->batch));
     const struct mx_listener_options parts = {.assembly = e->assembly,
                                               .reader = e->reader,

@@ -19,7 +19,7 @@
 #include "base/alloc.h"
 #include "base/canvas.h"
 #include "base/safetensors.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "cli/command.h"
 #include "corpus/audio.h"
 #include "features/extract.h"
@@ -106,7 +106,7 @@ static int tensors_write(const struct recording *r, const char *path)
     mx_recipe_text(recipe, text);
     snprintf(rate, sizeof rate, "%" PRId32, recipe->rate);
     snprintf(hop, sizeof hop, "%" PRId32, recipe->hop);
-    mx_text_quote(source, sizeof source, slash != NULL ? slash + 1 : r->path); /* a file name need not be text */
+    mx_string_quote(source, sizeof source, slash != NULL ? slash + 1 : r->path); /* a file name need not be text */
     const struct mx_metadata metadata[] = {{"recipe", recipe->name},
                                            {"recipe_hash", mx_recipe_hash_text(recipe, hash)},
                                            {"recipe_text", text},

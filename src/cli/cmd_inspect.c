@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
-#include "text/vocabulary.h"
 #include "myxtts/error.h"
+#include "text/vocabulary.h"
 
 #define SPEAKERS_SHOWN 8
 #define SHAPE_BYTES    96
@@ -181,7 +181,7 @@ static const char *safe(struct inspection *in, const char *text)
     char *const copy = mx_arena_strdup(&in->arena, text);
     if (copy == NULL) return "?";
     for (size_t at = 0, end = strlen(copy); at < end;) {
-        const size_t step = mx_text_printable(copy + at, end - at);
+        const size_t step = mx_string_printable(copy + at, end - at);
         if (step == 0) copy[at] = '?';
         at += step == 0 ? 1 : step;
     }

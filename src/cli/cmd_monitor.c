@@ -151,7 +151,7 @@ static struct mx_draw_style style_of(const struct watch *watch)
 static int once_print(struct watch *watch)
 {
     int rc = 0;
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     do MX_TRY(watch_read(watch));
     while (rc == 1);
     if (!mx_follow_exists(watch->follow) && !watch->view.has_run)
@@ -162,7 +162,7 @@ static int once_print(struct watch *watch)
     MX_TRY(mx_view_draw(&watch->view, &style, &text));
     fputs(text.data, stdout);
 out:
-    mx_text_release(&text);
+    mx_string_release(&text);
     return rc;
 }
 
@@ -181,7 +181,7 @@ static int lines_print(struct watch *watch, uint64_t interval_ns)
     bool told = false;
     double last = NAN;
     struct mx_interrupt interrupt;
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     const atomic_bool *const stop = mx_interrupt_watch(&interrupt, false);
     while (!atomic_load(stop)) {
         MX_TRY(watch_read(watch));
@@ -206,13 +206,13 @@ static int lines_print(struct watch *watch, uint64_t interval_ns)
     rc = 0;
 out:
     mx_interrupt_leave(&interrupt);
-    mx_text_release(&text);
+    mx_string_release(&text);
     return rc;
 }
 
 /* ---- the screen ---- */
 
-static int frame_show(struct watch *watch, struct mx_text *frame)
+static int frame_show(struct watch *watch, struct mx_string *frame)
 {
     struct mx_draw_style style = style_of(watch);
     style.keys = true;
@@ -226,7 +226,7 @@ static int frame_show(struct watch *watch, struct mx_text *frame)
 static int screen_run(struct watch *watch, uint64_t interval_ns)
 {
     int rc = 0;
-    struct mx_text frame = {0};
+    struct mx_string frame = {0};
     MX_TRY(mx_screen_enter());
     for (bool end = false; !end;) {
         char key = '\0';
@@ -254,7 +254,7 @@ static int screen_run(struct watch *watch, uint64_t interval_ns)
     }
 out:
     mx_screen_leave();
-    mx_text_release(&frame);
+    mx_string_release(&frame);
     return rc;
 }
 
@@ -264,9 +264,9 @@ static int interval_read(const char *text, uint64_t *out)
 {
     double seconds = 1;
     char quoted[64];
-    if (text != NULL && (mx_text_parse_double(text, &seconds) != MX_TEXT_NUMBER || !(seconds >= INTERVAL_LEAST) ||
+    if (text != NULL && (mx_string_parse_double(text, &seconds) != MX_STRING_NUMBER || !(seconds >= INTERVAL_LEAST) ||
                          seconds > INTERVAL_MOST)) {
-        MX_FAIL(MX_ERR_USAGE, NULL, "option '--interval' is %s", mx_text_quote(quoted, sizeof quoted, text));
+        MX_FAIL(MX_ERR_USAGE, NULL, "option '--interval' is %s", mx_string_quote(quoted, sizeof quoted, text));
         return mx_error_hint("give seconds from %g to %g", INTERVAL_LEAST, INTERVAL_MOST);
     }
     *out = (uint64_t)(seconds * 1e9);

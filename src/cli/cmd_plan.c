@@ -21,7 +21,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "cli/command.h"
 #include "dist/predict.h"
 #include "myxtts/budget.h"
@@ -72,9 +72,9 @@ static int number_parse(const char *flag, const char *text, double least, double
 {
     char quoted[96];
     if (text == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--%s' is missing", flag);
-    if (mx_text_parse_double(text, out) == MX_TEXT_NUMBER && *out >= least && *out <= most) return 0;
+    if (mx_string_parse_double(text, out) == MX_STRING_NUMBER && *out >= least && *out <= most) return 0;
     return MX_FAIL(MX_ERR_USAGE, hint, "'--%s' wants a number from %g to %g, not %s", flag, least, most,
-                   mx_text_quote(quoted, sizeof quoted, text));
+                   mx_string_quote(quoted, sizeof quoted, text));
 }
 
 /* "1,2,8" */
@@ -85,11 +85,11 @@ static int ranks_parse(const char *text, int64_t ranks[RANKS_LISTED], int *count
         const size_t length = strcspn(text, ",");
         const bool fits = length < sizeof word;
         snprintf(word, sizeof word, "%.*s", fits ? (int)length : 0, text);
-        if (!fits || mx_text_parse_int64(word, &ranks[*count]) != MX_TEXT_NUMBER || ranks[*count] < 1 ||
+        if (!fits || mx_text_parse_int64(word, &ranks[*count]) != MX_STRING_NUMBER || ranks[*count] < 1 ||
             ranks[*count] > MX_PREDICT_RANKS_MAX)
             return MX_FAIL(MX_ERR_USAGE, "write them as '--ranks " RANKS_DEFAULT "'",
                            "'--ranks' wants numbers from 1 to %lld, separated by commas, not %s",
-                           (long long)MX_PREDICT_RANKS_MAX, mx_text_quote(quoted, sizeof quoted, text));
+                           (long long)MX_PREDICT_RANKS_MAX, mx_string_quote(quoted, sizeof quoted, text));
         (*count)++;
         if (text[length] == '\0') return 0;
         text += length + 1;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "cli/command.h"
 #include "cli/corpus_options.h"
 #include "corpus/prepare.h"

@@ -157,7 +157,7 @@ static int report_write(const struct values *values, const struct mx_profile_wor
                         const struct mx_profile *profile, const struct mx_profile_comparison *comparison)
 {
     int rc = 0;
-    struct mx_text text = {0}, json = {0};
+    struct mx_string text = {0}, json = {0};
     MX_TRY(mx_profile_text(work, profile, &text));
     if (comparison != NULL) MX_TRY(mx_profile_compare_text(comparison, &text));
     fputs(text.data, stdout);
@@ -168,8 +168,8 @@ static int report_write(const struct values *values, const struct mx_profile_wor
     if (values->json != NULL) printf("\nall figures: %s\n", values->json);
     if (values->trace != NULL) printf("%strace: %s\n", values->json != NULL ? "" : "\n", values->trace);
 out:
-    mx_text_release(&text);
-    mx_text_release(&json);
+    mx_string_release(&text);
+    mx_string_release(&json);
     return rc;
 }
 

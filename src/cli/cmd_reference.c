@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "cli/reference.h"
+#include "cli/docgen.h"
 #include "myxtts/error.h"
 
 struct values {
@@ -31,27 +31,27 @@ static int run(const void *given, const struct mx_option_list *operands)
     const struct values *const values = given;
     const char *const format = operands->count > 0 ? operands->items[0] : "";
     char quoted[96];
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     if (strcmp(format, "man") == 0 && values->language != NULL)
         MX_RAISE(MX_ERR_USAGE, "leave '--language' out", "the manual page is there in English only");
     if (strcmp(format, "po") == 0 && values->language != NULL)
         MX_RAISE(MX_ERR_USAGE, "leave '--language' out", "the list of texts is in English");
     if (strcmp(format, "man") == 0)
-        MX_TRY(mx_reference_man(&text));
+        MX_TRY(mx_docgen_man(&text));
     else if (strcmp(format, "markdown") == 0)
-        MX_TRY(mx_reference_markdown(values->language != NULL && strcmp(values->language, "fa") == 0 ? MX_WORDS_PERSIAN
-                                                                                                     : MX_WORDS_ENGLISH,
-                                     &text));
+        MX_TRY(mx_docgen_markdown(values->language != NULL && strcmp(values->language, "fa") == 0 ? MX_WORDS_PERSIAN
+                                                                                                  : MX_WORDS_ENGLISH,
+                                  &text));
     else if (strcmp(format, "po") == 0)
-        MX_TRY(mx_reference_po(&text));
+        MX_TRY(mx_docgen_po(&text));
     else if (operands->count == 0)
         MX_RAISE(MX_ERR_USAGE, "'myxtts reference markdown' or 'myxtts reference man'", "say which page to write");
     else
         MX_RAISE(MX_ERR_USAGE, "there are 'markdown', 'man' and 'po'", "no page of the kind %s",
-                 mx_text_quote(quoted, sizeof quoted, format));
-    MX_TRY(mx_reference_put(&text, values->output));
+                 mx_string_quote(quoted, sizeof quoted, format));
+    MX_TRY(mx_docgen_put(&text, values->output));
 out:
-    mx_text_release(&text);
+    mx_string_release(&text);
     return rc;
 }
 

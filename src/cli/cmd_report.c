@@ -45,11 +45,11 @@ static int folder_check(const char *path)
 
 static int page_print(const struct mx_page_options *page)
 {
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     int rc = mx_page_write(page, &text);
     if (rc == 0 && (fwrite(text.data, 1, text.length, stdout) != text.length || fflush(stdout) != 0))
         rc = MX_FAIL(MX_ERR_IO, "check where the output goes", "cannot write the page: %s", strerror(errno));
-    mx_text_release(&text);
+    mx_string_release(&text);
     return rc;
 }
 

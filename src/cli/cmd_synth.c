@@ -115,7 +115,7 @@ static int kept_find(const struct mx_voice *v, const char *speaker, char **path)
     while (speaker != NULL && number < state->speaker_count && strcmp(state->speakers[number], speaker) != 0) number++;
     if (number >= state->speaker_count && speaker != NULL) {
         char quoted[96];
-        MX_FAIL(MX_ERR_USAGE, NULL, "the voice knows no speaker %s", mx_text_quote(quoted, sizeof quoted, speaker));
+        MX_FAIL(MX_ERR_USAGE, NULL, "the voice knows no speaker %s", mx_string_quote(quoted, sizeof quoted, speaker));
         return mx_error_hint("it learned from %zu, the first is '%s'; 'myxtts inspect' lists them",
                              state->speaker_count, state->speaker_count > 0 ? state->speakers[0] : "");
     }
@@ -167,9 +167,9 @@ out:
 static int number_parse(const char *option, const char *text, double *out)
 {
     char quoted[96];
-    if (text == NULL || mx_text_parse_double(text, out) == MX_TEXT_NUMBER) return 0;
+    if (text == NULL || mx_string_parse_double(text, out) == MX_STRING_NUMBER) return 0;
     return MX_FAIL(MX_ERR_USAGE, "give a number, for example 1.2", "option '--%s' has the value %s, which is no number",
-                   option, mx_text_quote(quoted, sizeof quoted, text));
+                   option, mx_string_quote(quoted, sizeof quoted, text));
 }
 
 static int usage_check(const struct values *v)
@@ -344,7 +344,7 @@ const struct mx_command mx_command_synth = {
                 "digits, '_', '-' and '.'), any other the number of the line, 001.wav and so on; blank lines are "
                 "skipped. list.tsv in the folder lists file, seconds and text. Files that are there are replaced.",
             MX_PAGE_EXAMPLES(examples),
-            .former = mx_former_synth,
+            .former = mx_legacy_synth,
         },
     MX_COMMAND_WORK(options, struct values, run),
 };

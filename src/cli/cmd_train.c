@@ -226,7 +226,7 @@ out:
 /* The line that was given with a folder for the run: one of the corpus's name that is not there yet. */
 static int output_suggest(const struct values *v)
 {
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     char *name = NULL;
     const char *const corpus = v->train_data != NULL ? v->train_data : "my";
     size_t end = strlen(corpus);
@@ -245,13 +245,13 @@ static int output_suggest(const struct values *v)
         mx_free(name);
         name = NULL;
     }
-    mx_text_append(&text, "%s --output ", mx_command_line(true));
-    mx_text_append_shell(&text, name);
+    mx_string_append(&text, "%s --output ", mx_command_line(true));
+    mx_string_append_shell(&text, name);
     if (text.failure == 0 && (v->train_data != NULL || v->config != NULL || v->set.count > 0))
         mx_error_hint("name the folder of the run: '%s'", text.data);
     else
         mx_error_hint("give '--train-data DIR', the recordings, and '--output DIR', the folder of the run");
-    mx_text_release(&text);
+    mx_string_release(&text);
     mx_free(name);
     return MX_ERR_USAGE;
 }
@@ -299,8 +299,8 @@ out:
 
 static int plan_print(const struct mx_job *job)
 {
-    struct mx_text table = {0};
-    const struct mx_trainer_plan *const p = &job->plan;
+    struct mx_string table = {0};
+    const struct mx_trainer_memory_plan *const p = &job->plan;
     const struct mx_model_capacity *const c = &p->capacity.model;
     int rc = 0;
     MX_TRY(sizes_print(job));
@@ -312,7 +312,7 @@ static int plan_print(const struct mx_job *job)
     MX_TRY(mx_job_memory_text(job, &table));
     printf("\n%s", table.data);
 out:
-    mx_text_release(&table);
+    mx_string_release(&table);
     return rc;
 }
 
@@ -390,7 +390,7 @@ const struct mx_command mx_command_train = {
                 "the step that is under way, saved, with exit code 4; '--resume' then goes on as if nothing had "
                 "happened, bit for bit. A step whose loss or gradient is not finite never reaches the weights.",
             MX_PAGE_EXAMPLES(examples),
-            .former = mx_former_train,
+            .former = mx_legacy_train,
         },
     MX_COMMAND_WORK(options, struct values, run),
 };

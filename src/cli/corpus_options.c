@@ -4,7 +4,7 @@
  */
 #include "cli/corpus_options.h"
 
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 const char *const mx_manifest_format_names[] = {
@@ -21,9 +21,9 @@ const char *const mx_tokens_names[] = {
 static int seconds_parse(const char *option, const char *text, double *out)
 {
     char quoted[96];
-    if (text == NULL || mx_text_parse_double(text, out) == MX_TEXT_NUMBER) return 0;
+    if (text == NULL || mx_string_parse_double(text, out) == MX_STRING_NUMBER) return 0;
     return MX_FAIL(MX_ERR_USAGE, "give seconds, for example 0.5", "option '--%s' has the value %s, which is no number",
-                   option, mx_text_quote(quoted, sizeof quoted, text));
+                   option, mx_string_quote(quoted, sizeof quoted, text));
 }
 
 int mx_corpus_values_read(const struct mx_corpus_values *values, struct mx_manifest_options *manifest,

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "cli/command.h"
 #include "features/recipe.h"
 #include "myxtts/error.h"
@@ -85,7 +85,7 @@ static void sums_print(const struct mx_spoken_sums *sums, const char *name)
         printf(" %10.2f", mx_spoken_pitch_error(sums));
     else
         printf(" %10s", "-");
-    printf("  %s\n", mx_text_plain(plain, sizeof plain, name));
+    printf("  %s\n", mx_string_plain(plain, sizeof plain, name));
 }
 
 /* Among the rows, the spoken one that comes after `before` (NULL: the first) when the worst stand first. */
@@ -116,7 +116,7 @@ static void worst_print(const struct mx_eval_report *r)
             printf(" %10.2f", pitch_of(s));
         else
             printf(" %10s", "-");
-        printf("  %s\n", mx_text_plain(plain, sizeof plain, mx_dataset_utterance(r->dataset, row->utterance)->id));
+        printf("  %s\n", mx_string_plain(plain, sizeof plain, mx_dataset_utterance(r->dataset, row->utterance)->id));
     }
 }
 
@@ -132,7 +132,7 @@ static void outcome_print(const struct mx_eval_report *r, enum mx_spoken_outcome
         const struct mx_spoken *const s = &r->rows[i].spoken;
         if (s->outcome != outcome) continue;
         const char *const id = mx_dataset_utterance(r->dataset, r->rows[i].utterance)->id;
-        printf("  %s%s%s\n", mx_text_plain(plain, sizeof plain, id), s->why[0] != '\0' ? ": " : "", s->why);
+        printf("  %s%s%s\n", mx_string_plain(plain, sizeof plain, id), s->why[0] != '\0' ? ": " : "", s->why);
         shown++;
     }
     if (count > shown) printf("  … and %" PRIu32 " more; --json lists all\n", count - shown);
@@ -148,7 +148,7 @@ static void left_out_print(const struct mx_eval_report *r)
     if (count == 0) return;
     printf("Rows of the corpus that were not looked at, since they cannot be used: %" PRIu32 "\n", count);
     for (uint32_t row = 0, i = 0; i < SHOWN && mx_dataset_left_out(r->dataset, &row, &id, &reject); i++)
-        printf("  %s: %s\n", id[0] != '\0' ? mx_text_plain(plain, sizeof plain, id) : "(no id)",
+        printf("  %s: %s\n", id[0] != '\0' ? mx_string_plain(plain, sizeof plain, id) : "(no id)",
                mx_reject_text(reject));
     if (count > SHOWN) printf("  … and %" PRIu32 " more; --json lists all\n", count - SHOWN);
 }

@@ -86,10 +86,10 @@ struct mx_option_page mx_command_program(void)
 
 static int help_print(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS])
 {
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     const int rc = mx_options_help(page, groups, mx_catalogue_language(), &text);
     if (rc == 0) fputs(text.data, stdout);
-    mx_text_release(&text);
+    mx_string_release(&text);
     return rc;
 }
 
@@ -97,18 +97,18 @@ static int help_print(const struct mx_option_page *page, const struct mx_option_
 static const struct mx_command *command_find(const char *name)
 {
     char quoted[96];
-    struct mx_text_nearest nearest;
-    mx_text_nearest_start(&nearest, name);
-    mx_text_nearest_offer(&nearest, "help");
+    struct mx_string_nearest nearest;
+    mx_string_nearest_start(&nearest, name);
+    mx_string_nearest_offer(&nearest, "help");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(commands[i]->name, name) == 0) return commands[i];
-        mx_text_nearest_offer(&nearest, commands[i]->name);
+        mx_string_nearest_offer(&nearest, commands[i]->name);
     }
-    MX_FAIL(MX_ERR_USAGE, NULL, "unknown command %s", mx_text_quote(quoted, sizeof quoted, name));
-    if (mx_former_command(name) != NULL)
-        mx_error_hint("%s", mx_former_command(name));
-    else if (mx_text_nearest_best(&nearest) != NULL)
-        mx_error_hint("did you mean '%s'? 'myxtts --help' lists all commands", mx_text_nearest_best(&nearest));
+    MX_FAIL(MX_ERR_USAGE, NULL, "unknown command %s", mx_string_quote(quoted, sizeof quoted, name));
+    if (mx_legacy_command(name) != NULL)
+        mx_error_hint("%s", mx_legacy_command(name));
+    else if (mx_string_nearest_best(&nearest) != NULL)
+        mx_error_hint("did you mean '%s'? 'myxtts --help' lists all commands", mx_string_nearest_best(&nearest));
     else
         mx_error_hint("'myxtts --help' lists all commands");
     return NULL;
@@ -162,7 +162,7 @@ static int log_apply(const struct globals *globals)
 
 #define LINE_MOST (MX_ERROR_HINT_BYTES * 2 / 3)
 
-static struct mx_text lines[2]; /* without and with devices */
+static struct mx_string lines[2]; /* without and with devices */
 
 const char *mx_command_line(bool devices)
 {
@@ -176,7 +176,7 @@ static int lines_keep(const struct mx_command *command, const struct mx_option_g
                                           "device",          "backend",  "cpu-devices", NULL};
     static const char *const secret[] = {"dashboard-token", NULL};
     for (int i = 0; i < 2; i++) {
-        mx_text_append(&lines[i], "%s", command->page.command);
+        mx_string_append(&lines[i], "%s", command->page.command);
         const size_t alone = lines[i].length;
         const int rc = mx_options_line(groups, count, argv, i == 0 ? without : secret, &lines[i]);
         if (rc < 0) return rc;
@@ -209,7 +209,7 @@ static int command_run(const struct mx_command *command, struct globals *globals
         rc = command->run(values, &operands);
     }
 out:
-    for (int i = 0; i < 2; i++) mx_text_release(&lines[i]);
+    for (int i = 0; i < 2; i++) mx_string_release(&lines[i]);
     mx_free(values);
     return rc;
 }

@@ -52,19 +52,19 @@ static const struct mx_option *option_by_letter(const struct parse *p, char lett
 static int unknown_fail(const struct parse *p, const char *argument)
 {
     char quoted[QUOTED_BYTES], word[64];
-    struct mx_text_nearest nearest;
+    struct mx_string_nearest nearest;
     /* Without the dashes and the value, which are not what was mistyped. */
     const char *const name = argument + strspn(argument, "-");
     const size_t length = strcspn(name, "=");
     snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), name);
-    mx_text_nearest_start(&nearest, word);
+    mx_string_nearest_start(&nearest, word);
     for (int g = 0; g < MX_OPTION_GROUPS; g++)
-        for (size_t i = 0; i < p->groups[g].count; i++) mx_text_nearest_offer(&nearest, p->groups[g].options[i].name);
-    MX_FAIL(MX_ERR_USAGE, NULL, "unknown option %s", mx_text_quote(quoted, sizeof quoted, argument));
-    if (mx_former_find(p->page->former, word) != NULL)
-        return mx_error_hint("%s", mx_former_find(p->page->former, word));
-    if (mx_text_nearest_best(&nearest) != NULL)
-        return mx_error_hint("did you mean '--%s'? '%s --help' lists all options", mx_text_nearest_best(&nearest),
+        for (size_t i = 0; i < p->groups[g].count; i++) mx_string_nearest_offer(&nearest, p->groups[g].options[i].name);
+    MX_FAIL(MX_ERR_USAGE, NULL, "unknown option %s", mx_string_quote(quoted, sizeof quoted, argument));
+    if (mx_legacy_find(p->page->former, word) != NULL)
+        return mx_error_hint("%s", mx_legacy_find(p->page->former, word));
+    if (mx_string_nearest_best(&nearest) != NULL)
+        return mx_error_hint("did you mean '--%s'? '%s --help' lists all options", mx_string_nearest_best(&nearest),
                              p->page->command);
     return mx_error_hint("'%s --help' lists all options", p->page->command);
 }
@@ -73,13 +73,13 @@ static int int_store(const struct mx_option *option, const char *text, int64_t *
 {
     char quoted[QUOTED_BYTES];
     int64_t value = 0;
-    const enum mx_text_number result = mx_text_parse_int64(text, &value);
-    if (result == MX_TEXT_SYNTAX)
+    const enum mx_string_number result = mx_text_parse_int64(text, &value);
+    if (result == MX_STRING_SYNTAX)
         MX_FAIL(MX_ERR_USAGE, NULL, "option '--%s' is %s, which is not a whole number", option->name,
-                mx_text_quote(quoted, sizeof quoted, text));
-    else if (result == MX_TEXT_TOO_BIG || value < option->min || value > option->max)
+                mx_string_quote(quoted, sizeof quoted, text));
+    else if (result == MX_STRING_TOO_BIG || value < option->min || value > option->max)
         MX_FAIL(MX_ERR_USAGE, NULL, "option '--%s' is %s, which is out of range", option->name,
-                mx_text_quote(quoted, sizeof quoted, text));
+                mx_string_quote(quoted, sizeof quoted, text));
     else {
         *out = value;
         return 0;
@@ -90,22 +90,22 @@ static int int_store(const struct mx_option *option, const char *text, int64_t *
 static int choice_store(const struct mx_option *option, const char *text, const char **out)
 {
     char quoted[QUOTED_BYTES], names[200] = "";
-    struct mx_text_nearest nearest;
+    struct mx_string_nearest nearest;
     size_t used = 0;
-    mx_text_nearest_start(&nearest, text);
+    mx_string_nearest_start(&nearest, text);
     for (const char *const *choice = option->choices; *choice != NULL; choice++) {
         if (strcmp(*choice, text) == 0) {
             *out = text;
             return 0;
         }
-        mx_text_nearest_offer(&nearest, *choice);
+        mx_string_nearest_offer(&nearest, *choice);
         if (used < sizeof names)
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", *choice);
     }
     MX_FAIL(MX_ERR_USAGE, NULL, "option '--%s' is %s, which is not one of its choices", option->name,
-            mx_text_quote(quoted, sizeof quoted, text));
-    if (mx_text_nearest_best(&nearest) != NULL)
-        return mx_error_hint("did you mean '%s'? choices: %s", mx_text_nearest_best(&nearest), names);
+            mx_string_quote(quoted, sizeof quoted, text));
+    if (mx_string_nearest_best(&nearest) != NULL)
+        return mx_error_hint("did you mean '%s'? choices: %s", mx_string_nearest_best(&nearest), names);
     return mx_error_hint("choices: %s", names);
 }
 
@@ -160,7 +160,7 @@ static int option_parse(struct parse *p)
             return MX_FAIL(MX_ERR_USAGE,
                            is_long ? "write the option alone" : "write each letter with a dash of its own",
                            "option '--%s' takes no value, but %s gives one", option->name,
-                           mx_text_quote(quoted, sizeof quoted, argument));
+                           mx_string_quote(quoted, sizeof quoted, argument));
     } else if (value == NULL && option->implied != NULL && (p->at + 1 >= p->count || p->argv[p->at + 1][0] == '-')) {
         value = option->implied;
     } else if (value == NULL) {
@@ -178,7 +178,7 @@ static int option_parse(struct parse *p)
 static int operand_add(const struct parse *p, const char *text, struct mx_option_list *operands)
 {
     char quoted[QUOTED_BYTES];
-    mx_text_quote(quoted, sizeof quoted, text);
+    mx_string_quote(quoted, sizeof quoted, text);
     if (operands != NULL && operands->count < p->page->operand_max) return list_add("an operand", text, operands);
     if (p->page->operand_max == 0)
         MX_FAIL(MX_ERR_USAGE, NULL, "'%s' takes no argument, but %s is given", p->page->command, quoted);
@@ -229,7 +229,7 @@ static int arguments_of(const struct parse *p, const struct mx_option **option)
 }
 
 int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], int count, char *const *argv,
-                    const char *const *without, struct mx_text *out)
+                    const char *const *without, struct mx_string *out)
 {
     bool ended = false;
     struct parse p = {NULL, groups, argv, count, 0};
@@ -245,8 +245,8 @@ int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], int c
             left_out = left_out || strcmp(option->name, *name) == 0;
         for (; more > 0; more--, p.at++) {
             if (left_out) continue;
-            mx_text_append(out, " ");
-            mx_text_append_shell(out, argv[p.at]);
+            mx_string_append(out, " ");
+            mx_string_append_shell(out, argv[p.at]);
         }
     }
     return out->failure;
@@ -270,14 +270,14 @@ const char *const mx_option_phrases[] = {
     NULL,
 };
 
-static int phrase_append(struct mx_text *out, enum mx_words language, enum phrase phrase, const char *first,
+static int phrase_append(struct mx_string *out, enum mx_words language, enum phrase phrase, const char *first,
                          const char *second)
 {
-    mx_text_append(out, " ");
+    mx_string_append(out, " ");
     return mx_catalogue_say(out, language, mx_option_phrases[phrase], (const char *const[]){first, second});
 }
 
-int mx_option_words(const struct mx_option *option, enum mx_words language, struct mx_text *out)
+int mx_option_words(const struct mx_option *option, enum mx_words language, struct mx_string *out)
 {
     char least[24], most[24], names[200] = "";
     size_t used = 0;
@@ -286,7 +286,7 @@ int mx_option_words(const struct mx_option *option, enum mx_words language, stru
     for (const char *const *choice = option->choices; choice != NULL && *choice != NULL && used < sizeof names;
          choice++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", *choice);
-    mx_text_append(out, "%s", mx_catalogue_find(language, option->help));
+    mx_string_append(out, "%s", mx_catalogue_find(language, option->help));
     if (option->type == MX_OPTION_TYPE_INT)
         phrase_append(out, language, option->max == INT64_MAX ? AT_LEAST : FROM_TO, least, most);
     if (used > 0) phrase_append(out, language, ONE_OF, names, NULL);
@@ -300,10 +300,10 @@ bool mx_option_fallback_is_words(const char *fallback)
            strcmp(fallback, "measured") == 0;
 }
 
-static int option_help(const struct mx_option *option, enum mx_words language, struct mx_text *out)
+static int option_help(const struct mx_option *option, enum mx_words language, struct mx_string *out)
 {
     char left[64], letter[8] = "    ";
-    struct mx_text words = {0};
+    struct mx_string words = {0};
     if (option->letter != '\0') snprintf(letter, sizeof letter, "-%c, ", option->letter);
     snprintf(left, sizeof left, "  %s--%s%s%s", letter, option->name, option->value == NULL ? "" : " ",
              option->value == NULL ? "" : option->value);
@@ -314,40 +314,40 @@ static int option_help(const struct mx_option *option, enum mx_words language, s
     if (rc == 0) {
         const size_t indent = strlen(HELP_INDENT);
         if (strlen(left) + 2 > indent)
-            mx_text_append(out, "%s\n%s", left, HELP_INDENT);
+            mx_string_append(out, "%s\n%s", left, HELP_INDENT);
         else
-            mx_text_append(out, "%-*s", (int)indent, left);
-        mx_text_append_wrapped(out, words.data, indent, HELP_COLUMNS, HELP_INDENT);
-        mx_text_append(out, "\n");
+            mx_string_append(out, "%-*s", (int)indent, left);
+        mx_string_append_wrapped(out, words.data, indent, HELP_COLUMNS, HELP_INDENT);
+        mx_string_append(out, "\n");
     }
-    mx_text_release(&words);
+    mx_string_release(&words);
     return rc;
 }
 
 int mx_options_help(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
-                    enum mx_words language, struct mx_text *out)
+                    enum mx_words language, struct mx_string *out)
 {
     int rc = 0;
-    mx_text_append(out, "%s: %s\n\n%s %s [OPTIONS]%s%s\n\n", page->command, mx_catalogue_find(language, page->summary),
-                   mx_catalogue_find(language, mx_option_phrases[USAGE]), page->command,
-                   page->operands == NULL ? "" : " ", page->operands == NULL ? "" : page->operands);
-    mx_text_append_wrapped(out, mx_catalogue_find(language, page->description), 0, HELP_COLUMNS, "");
-    mx_text_append(out, "\n");
+    mx_string_append(out, "%s: %s\n\n%s %s [OPTIONS]%s%s\n\n", page->command,
+                     mx_catalogue_find(language, page->summary), mx_catalogue_find(language, mx_option_phrases[USAGE]),
+                     page->command, page->operands == NULL ? "" : " ", page->operands == NULL ? "" : page->operands);
+    mx_string_append_wrapped(out, mx_catalogue_find(language, page->description), 0, HELP_COLUMNS, "");
+    mx_string_append(out, "\n");
     if (page->command_count > 0)
-        mx_text_append(out, "\n%s\n", mx_catalogue_find(language, mx_option_phrases[COMMANDS]));
+        mx_string_append(out, "\n%s\n", mx_catalogue_find(language, mx_option_phrases[COMMANDS]));
     for (size_t i = 0; i < page->command_count; i++)
-        mx_text_append(out, "  %-12s %s\n", page->commands[i].command,
-                       mx_catalogue_find(language, page->commands[i].effect));
+        mx_string_append(out, "  %-12s %s\n", page->commands[i].command,
+                         mx_catalogue_find(language, page->commands[i].effect));
     for (int g = 0; g < MX_OPTION_GROUPS; g++) {
         if (groups[g].count == 0) continue;
-        mx_text_append(out, "\n%s:\n", mx_catalogue_find(language, groups[g].title));
+        mx_string_append(out, "\n%s:\n", mx_catalogue_find(language, groups[g].title));
         for (size_t i = 0; i < groups[g].count; i++) MX_TRY(option_help(&groups[g].options[i], language, out));
     }
     if (page->example_count > 0)
-        mx_text_append(out, "\n%s\n", mx_catalogue_find(language, mx_option_phrases[EXAMPLES]));
+        mx_string_append(out, "\n%s\n", mx_catalogue_find(language, mx_option_phrases[EXAMPLES]));
     for (size_t i = 0; i < page->example_count; i++)
-        mx_text_append(out, "  %s\n      %s\n", page->examples[i].command,
-                       mx_catalogue_find(language, page->examples[i].effect));
+        mx_string_append(out, "  %s\n      %s\n", page->examples[i].command,
+                         mx_catalogue_find(language, page->examples[i].effect));
     rc = out->failure;
 out:
     return rc;

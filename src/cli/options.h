@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 #include "base/catalogue.h"
-#include "base/text.h"
-#include "cli/former.h"
+#include "base/string.h"
+#include "cli/legacy_flags.h"
 
 enum mx_option_type {
     MX_OPTION_TYPE_FLAG,   /* bool: takes no value, becomes true */
@@ -96,7 +96,7 @@ struct mx_option_page {
     size_t command_count;
     const struct mx_example *examples;
     size_t example_count;
-    const struct mx_former *former; /* (optional) flags of earlier programs, with what to write instead */
+    const struct mx_legacy *former; /* (optional) flags of earlier programs, with what to write instead */
 };
 
 /* The members of a page that are its table of examples. */
@@ -108,7 +108,7 @@ int mx_options_parse(const struct mx_option_page *page, const struct mx_option_g
                      int count, char *const *argv, bool stop_at_operand, struct mx_option_list *operands, int *used);
 
 /* Appends what an option does, with its range or choices and whether it may be repeated; without its default. */
-int mx_option_words(const struct mx_option *option, enum mx_words language, struct mx_text *out);
+int mx_option_words(const struct mx_option *option, enum mx_words language, struct mx_string *out);
 /* Is this default said in words ("the best there is") rather than as the user would type it ("0.4")? */
 bool mx_option_fallback_is_words(const char *fallback);
 /* What help pages are made of besides the tables, for the catalogue; NULL-terminated. */
@@ -116,9 +116,9 @@ extern const char *const mx_option_phrases[];
 /* Appends the arguments as they were given, each after a space and quoted for a shell, without the options in `without`
  * (NULL-terminated names) and their values. They were parsed without a mistake. */
 int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], int count, char *const *argv,
-                    const char *const *without, struct mx_text *out);
+                    const char *const *without, struct mx_string *out);
 /* Appends the help page: summary, usage, description, options with ranges, choices and defaults, examples. */
 int mx_options_help(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
-                    enum mx_words language, struct mx_text *out);
+                    enum mx_words language, struct mx_string *out);
 
 #endif

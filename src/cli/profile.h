@@ -45,7 +45,7 @@
 #define MX_CLI_PROFILE_H
 
 #include "base/progress.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "pipeline/advice.h"
 #include "run/job.h"
 
@@ -128,11 +128,11 @@ struct mx_profile_work {
     bool synthetic;
 };
 
-int mx_profile_text(const struct mx_profile_work *work, const struct mx_profile *profile, struct mx_text *out);
-int mx_profile_compare_text(const struct mx_profile_comparison *comparison, struct mx_text *out);
+int mx_profile_text(const struct mx_profile_work *work, const struct mx_profile *profile, struct mx_string *out);
+int mx_profile_compare_text(const struct mx_profile_comparison *comparison, struct mx_string *out);
 /* `comparison` NULL: none was made. */
 int mx_profile_json(const struct mx_profile_work *work, const struct mx_profile *profile,
-                    const struct mx_profile_comparison *comparison, struct mx_text *out);
+                    const struct mx_profile_comparison *comparison, struct mx_string *out);
 
 /* ---- a corpus that is made up ---- */
 

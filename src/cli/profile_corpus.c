@@ -67,7 +67,7 @@ static void sound_make(uint64_t seed, int64_t row, const float period[PERIOD], f
 }
 
 /* Words of two syllables, as many characters as the recording is long. */
-static void line_append(struct mx_text *manifest, uint64_t seed, int64_t row, int64_t frames)
+static void line_append(struct mx_string *manifest, uint64_t seed, int64_t row, int64_t frames)
 {
     static const char consonants[] = "bdfklmnprstvz", vowels[] = "aeiou";
     const int characters = (int)((double)frames / FRAMES_PER_TOKEN) - 2; /* and a beginning and an end */
@@ -77,10 +77,10 @@ static void line_append(struct mx_text *manifest, uint64_t seed, int64_t row, in
         const uint64_t pick = mx_rng_below(seed, STREAM_LETTER, (uint64_t)(row * 256 + i), strlen(letters));
         text[i] = i % 5 == 4 && i + 1 < characters ? ' ' : letters[pick];
     }
-    mx_text_append(manifest, "row-%06" PRId64 "|%s|%s\n", row, text, text);
+    mx_string_append(manifest, "row-%06" PRId64 "|%s|%s\n", row, text, text);
 }
 
-static int recordings_write(const char *folder, int64_t rows, bool equal, uint64_t seed, struct mx_text *manifest)
+static int recordings_write(const char *folder, int64_t rows, bool equal, uint64_t seed, struct mx_string *manifest)
 {
     int rc = 0;
     char path[320];
@@ -105,7 +105,7 @@ int mx_profile_corpus_make(struct mx_profile_corpus *corpus, int64_t rows, bool 
 {
     int rc = 0;
     char path[320];
-    struct mx_text manifest = {0};
+    struct mx_string manifest = {0};
     const char *const base = getenv("TMPDIR");
     const int length = snprintf(corpus->folder, sizeof corpus->folder, "%s/myxtts-profile-XXXXXX",
                                 base != NULL && base[0] != '\0' ? base : "/tmp");
@@ -122,7 +122,7 @@ int mx_profile_corpus_make(struct mx_profile_corpus *corpus, int64_t rows, bool 
     snprintf(path, sizeof path, "%s/metadata.csv", corpus->folder);
     MX_TRY(mx_file_write_atomic(path, manifest.data, manifest.length));
 out:
-    mx_text_release(&manifest);
+    mx_string_release(&manifest);
     return rc;
 }
 

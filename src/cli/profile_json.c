@@ -7,68 +7,68 @@
 
 #include "cli/profile.h"
 
-static void name(struct mx_text *out, const char *key)
+static void name(struct mx_string *out, const char *key)
 {
     const char last = out->length > 0 ? out->data[out->length - 1] : '{';
-    mx_text_append(out, "%s\"%s\": ", last == '{' || last == '[' ? "" : ", ", key);
+    mx_string_append(out, "%s\"%s\": ", last == '{' || last == '[' ? "" : ", ", key);
 }
 
-static void number(struct mx_text *out, const char *key, double value)
+static void number(struct mx_string *out, const char *key, double value)
 {
     name(out, key);
     if (isfinite(value))
-        mx_text_append(out, "%.6g", value);
+        mx_string_append(out, "%.6g", value);
     else
-        mx_text_append(out, "null");
+        mx_string_append(out, "null");
 }
 
-static void count(struct mx_text *out, const char *key, int64_t value)
+static void count(struct mx_string *out, const char *key, int64_t value)
 {
     name(out, key);
-    mx_text_append(out, "%" PRId64, value);
+    mx_string_append(out, "%" PRId64, value);
 }
 
-static void truth(struct mx_text *out, const char *key, bool value)
+static void truth(struct mx_string *out, const char *key, bool value)
 {
     name(out, key);
-    mx_text_append(out, "%s", value ? "true" : "false");
+    mx_string_append(out, "%s", value ? "true" : "false");
 }
 
-static void string(struct mx_text *out, const char *key, const char *value)
+static void string(struct mx_string *out, const char *key, const char *value)
 {
     name(out, key);
-    mx_text_append(out, "\"");
+    mx_string_append(out, "\"");
     for (const unsigned char *at = (const unsigned char *)value; *at != '\0'; at++) {
         if (*at == '"' || *at == '\\')
-            mx_text_append(out, "\\%c", *at);
+            mx_string_append(out, "\\%c", *at);
         else if (*at < 0x20)
-            mx_text_append(out, "\\u%04x", *at);
+            mx_string_append(out, "\\u%04x", *at);
         else
-            mx_text_append(out, "%c", *at);
+            mx_string_append(out, "%c", *at);
     }
-    mx_text_append(out, "\"");
+    mx_string_append(out, "\"");
 }
 
-static void begin(struct mx_text *out, const char *key, char bracket)
+static void begin(struct mx_string *out, const char *key, char bracket)
 {
     name(out, key);
-    mx_text_append(out, "%c", bracket);
+    mx_string_append(out, "%c", bracket);
 }
 
 /* The next element of a list. */
-static void element(struct mx_text *out)
+static void element(struct mx_string *out)
 {
     const char last = out->length > 0 ? out->data[out->length - 1] : '[';
-    mx_text_append(out, "%s{", last == '[' ? "" : ", ");
+    mx_string_append(out, "%s{", last == '[' ? "" : ", ");
 }
 
-static void end(struct mx_text *out, char bracket)
+static void end(struct mx_string *out, char bracket)
 {
-    mx_text_append(out, "%c", bracket);
+    mx_string_append(out, "%c", bracket);
 }
 
 /* The members of a tally, in units of `unit`. */
-static void tally(struct mx_text *out, const struct mx_tally *t, double unit)
+static void tally(struct mx_string *out, const struct mx_tally *t, double unit)
 {
     number(out, "mean", t->mean / unit);
     number(out, "deviation", mx_tally_deviation(t) / unit);
@@ -82,7 +82,7 @@ static double ratio(uint64_t part, uint64_t whole)
     return whole > 0 ? (double)part / (double)whole : 0;
 }
 
-static void work_json(const struct mx_profile_work *work, struct mx_text *out)
+static void work_json(const struct mx_profile_work *work, struct mx_string *out)
 {
     const struct mx_job *const job = work->job;
     begin(out, "work", '{');
@@ -97,7 +97,7 @@ static void work_json(const struct mx_profile_work *work, struct mx_text *out)
     end(out, '}');
 }
 
-static void stages_json(const struct mx_profile *p, struct mx_text *out)
+static void stages_json(const struct mx_profile *p, struct mx_string *out)
 {
     double work = 0;
     for (int k = 0; k < MX_STAGES; k++) work += p->stats.stages[k].busy_ns.mean;
@@ -117,7 +117,7 @@ static void stages_json(const struct mx_profile *p, struct mx_text *out)
     end(out, '}');
 }
 
-static void flow_json(const struct mx_profile *p, struct mx_text *out)
+static void flow_json(const struct mx_profile *p, struct mx_string *out)
 {
     const struct mx_pipeline_stats *const s = &p->stats;
     begin(out, "step", '{');
@@ -126,7 +126,7 @@ static void flow_json(const struct mx_profile *p, struct mx_text *out)
     number(out, "frame_variation", mx_tally_variation(&p->frame_ns));
     begin(out, "times_ms", '[');
     for (int64_t i = 0; i < p->steps && i < MX_PROFILE_TIMES; i++)
-        mx_text_append(out, "%s%.6g", i > 0 ? ", " : "", (double)p->step_ms[i]);
+        mx_string_append(out, "%s%.6g", i > 0 ? ", " : "", (double)p->step_ms[i]);
     end(out, ']');
     end(out, '}');
     number(out, "steps_per_s", (double)p->steps * 1e9 / (double)p->wall_ns);
@@ -150,10 +150,10 @@ static void flow_json(const struct mx_profile *p, struct mx_text *out)
     number(out, "stage_overlap", ratio(s->stage_overlap_ns, s->wall_ns));
 }
 
-static void plan_json(const struct mx_profile_work *work, const struct mx_profile *p, struct mx_text *out)
+static void plan_json(const struct mx_profile_work *work, const struct mx_profile *p, struct mx_string *out)
 {
     begin(out, "plan", '{');
-    count(out, "ranks", mx_group_size(work->job->options.group));
+    count(out, "ranks", mx_comm_size(work->job->options.comm));
     count(out, "gradient_bytes", p->gradient_floats * (int64_t)sizeof(float));
     count(out, "bucket_bytes", MX_BUCKET_FLOATS * (int64_t)sizeof(float));
     number(out, "utterances", p->utterances.mean);
@@ -168,7 +168,7 @@ static void plan_json(const struct mx_profile_work *work, const struct mx_profil
         end(out, '}');
     }
     end(out, ']');
-    if (work->job->options.group != NULL) {
+    if (work->job->options.comm != NULL) {
         number(out, "sums_ms", p->sums_ns / (double)p->steps / 1e6);
         number(out, "sums_waited_ms", p->sums_waited_ns / (double)p->steps / 1e6);
         number(out, "carry_ms", p->carried_ns / (double)p->steps / 1e6);
@@ -176,7 +176,7 @@ static void plan_json(const struct mx_profile_work *work, const struct mx_profil
     end(out, '}');
 }
 
-static void level_json(struct mx_text *out, const char *key, const struct mx_tally *t, int32_t limit)
+static void level_json(struct mx_string *out, const char *key, const struct mx_tally *t, int32_t limit)
 {
     begin(out, key, '{');
     tally(out, t, 1);
@@ -184,7 +184,7 @@ static void level_json(struct mx_text *out, const char *key, const struct mx_tal
     end(out, '}');
 }
 
-static void levels_json(const struct mx_profile *p, struct mx_text *out)
+static void levels_json(const struct mx_profile *p, struct mx_string *out)
 {
     begin(out, "levels", '{');
     level_json(out, "loaded", &p->loaded, p->levels.loaded_limit);
@@ -195,7 +195,7 @@ static void levels_json(const struct mx_profile *p, struct mx_text *out)
     end(out, '}');
 }
 
-static void memory_json(const struct mx_profile *p, struct mx_text *out)
+static void memory_json(const struct mx_profile *p, struct mx_string *out)
 {
     begin(out, "memory", '[');
     for (int32_t i = 0; i < p->memory.device_count; i++) {
@@ -215,7 +215,7 @@ static void memory_json(const struct mx_profile *p, struct mx_text *out)
     end(out, ']');
 }
 
-static void advice_json(const struct mx_profile *p, struct mx_text *out)
+static void advice_json(const struct mx_profile *p, struct mx_string *out)
 {
     begin(out, "bottlenecks", '[');
     for (int32_t i = 0; i < p->advice_count; i++) {
@@ -232,7 +232,7 @@ static void advice_json(const struct mx_profile *p, struct mx_text *out)
     end(out, ']');
 }
 
-static void mode_json(const struct mx_profile_mode *mode, struct mx_text *out)
+static void mode_json(const struct mx_profile_mode *mode, struct mx_string *out)
 {
     element(out);
     string(out, "name", mode->name);
@@ -243,7 +243,7 @@ static void mode_json(const struct mx_profile_mode *mode, struct mx_text *out)
     number(out, "share", mode->share);
     number(out, "step_ms", mode->median_ms);
     begin(out, "step_ms_rounds", '[');
-    for (int r = 0; r < MX_PROFILE_ROUNDS; r++) mx_text_append(out, "%s%.6g", r > 0 ? ", " : "", mode->step_ms[r]);
+    for (int r = 0; r < MX_PROFILE_ROUNDS; r++) mx_string_append(out, "%s%.6g", r > 0 ? ", " : "", mode->step_ms[r]);
     end(out, ']');
     number(out, "speed", mode->speed);
     number(out, "data_busy", mode->data_busy);
@@ -253,7 +253,7 @@ static void mode_json(const struct mx_profile_mode *mode, struct mx_text *out)
     end(out, '}');
 }
 
-static void compare_json(const struct mx_profile_comparison *c, struct mx_text *out)
+static void compare_json(const struct mx_profile_comparison *c, struct mx_string *out)
 {
     begin(out, "compare", '{');
     count(out, "rounds", MX_PROFILE_ROUNDS);
@@ -272,10 +272,10 @@ static void compare_json(const struct mx_profile_comparison *c, struct mx_text *
 }
 
 int mx_profile_json(const struct mx_profile_work *work, const struct mx_profile *p,
-                    const struct mx_profile_comparison *comparison, struct mx_text *out)
+                    const struct mx_profile_comparison *comparison, struct mx_string *out)
 {
     char shares[MX_SHARES_TEXT_BYTES];
-    mx_text_append(out, "{");
+    mx_string_append(out, "{");
     string(out, "format", "myxtts profile");
     count(out, "version", 1);
     work_json(work, out);
@@ -299,6 +299,6 @@ int mx_profile_json(const struct mx_profile_work *work, const struct mx_profile 
     memory_json(p, out);
     advice_json(p, out);
     if (comparison != NULL) compare_json(comparison, out);
-    mx_text_append(out, "}\n");
+    mx_string_append(out, "}\n");
     return out->failure;
 }

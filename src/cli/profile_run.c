@@ -191,7 +191,7 @@ static void figures_take(const struct mx_trainer *trainer, struct mx_profile *ou
  * that its stream ran dry for; and what is prepared after the last step. */
 static uint32_t spans_limit(const struct mx_job *job, const struct mx_profile_request *request)
 {
-    const struct mx_trainer_plan *const p = &job->plan;
+    const struct mx_trainer_memory_plan *const p = &job->plan;
     const int64_t batches = (request->warmup + request->steps) * job->options.grad_accum;
     const int64_t ahead = p->host_slots + p->data_slots + p->model_slots;
     return (uint32_t)((batches + ahead) * (MX_STAGES + 1 + job->options.grad_accum));
@@ -220,7 +220,7 @@ int mx_profile_run(const struct mx_job *job, const struct mx_profile_request *re
     if (fill) MX_TRY(rings_fill(pipeline, request));
     mx_pipeline_rest(pipeline); /* what was waited for here belongs to no step */
     mx_pipeline_stats_reset(pipeline);
-    MX_TRY(mx_group_barrier(options.group)); /* all begin together */
+    MX_TRY(mx_comm_barrier(options.comm)); /* all begin together */
     const uint64_t begin_ns = mx_clock_ns(), carried_ns = mx_dist_carried_ns(job->dist);
     MX_TRY(steps_run(trainer, request, request->steps, out));
     const uint64_t end_ns = mx_clock_ns();

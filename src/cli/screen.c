@@ -177,21 +177,21 @@ void mx_screen_size(int *columns, int *rows)
     if (size.ws_row > 0) *rows = size.ws_row;
 }
 
-void mx_screen_show(const struct mx_text *frame)
+void mx_screen_show(const struct mx_string *frame)
 {
-    struct mx_text whole = {0};
-    mx_text_append(&whole, HOME);
+    struct mx_string whole = {0};
+    mx_string_append(&whole, HOME);
     /* No newline after the last line: on the last row it would scroll. */
     const char *at = frame->data != NULL ? frame->data : "";
     while (*at != '\0') {
         const size_t length = strcspn(at, "\n");
         const bool last = at[length] == '\0' || at[length + 1] == '\0';
-        mx_text_append(&whole, "%.*s" ERASE_LINE "%s", (int)length, at, last ? "" : "\r\n");
+        mx_string_append(&whole, "%.*s" ERASE_LINE "%s", (int)length, at, last ? "" : "\r\n");
         at += length + (at[length] == '\n' ? 1 : 0);
     }
-    mx_text_append(&whole, ERASE_REST);
+    mx_string_append(&whole, ERASE_REST);
     if (whole.failure == 0) put(whole.data, whole.length);
-    mx_text_release(&whole);
+    mx_string_release(&whole);
 }
 
 enum mx_screen_event mx_screen_wait(uint64_t timeout_ns, char *key)

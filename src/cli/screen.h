@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/text.h"
+#include "base/string.h"
 
 enum mx_screen_event {
     MX_SCREEN_TIME,   /* nothing happened in the time given */
@@ -30,7 +30,7 @@ void mx_screen_leave(void); /* does nothing outside */
 
 void mx_screen_size(int *columns, int *rows);
 /* Shows the lines of `frame` from the top left corner on; what was below them is gone. */
-void mx_screen_show(const struct mx_text *frame);
+void mx_screen_show(const struct mx_string *frame);
 /* Waits. *key gets the byte of a key. */
 enum mx_screen_event mx_screen_wait(uint64_t timeout_ns, char *key);
 

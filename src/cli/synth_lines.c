@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 #define NAME_MAX_BYTES 200 /* of a file without its ending; file systems take 255, temporary names are longer */
@@ -125,23 +125,23 @@ void mx_synth_lines_release(struct mx_synth_lines *lines)
 int mx_synth_lines_list(const struct mx_synth_lines *lines, const char *folder)
 {
     int rc = 0;
-    struct mx_text list = {0};
+    struct mx_string list = {0};
     char *const path = mx_format("%s/" MX_SYNTH_LIST, folder);
     if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    mx_text_append(&list, "file\tseconds\ttext\n");
+    mx_string_append(&list, "file\tseconds\ttext\n");
     for (size_t i = 0; i < lines->count; i++) {
         const struct mx_synth_line *const line = &lines->lines[i];
         if (line->seconds <= 0) continue;
-        mx_text_append(&list, "%s\t%.3f\t", line->name, line->seconds);
+        mx_string_append(&list, "%s\t%.3f\t", line->name, line->seconds);
         const size_t from = list.length;
-        mx_text_append(&list, "%.*s\n", (int)line->length, line->text);
+        mx_string_append(&list, "%.*s\n", (int)line->length, line->text);
         for (size_t k = from; list.failure == 0 && k < list.length; k++)
             if (list.data[k] == '\t') list.data[k] = ' ';
     }
     MX_TRY(list.failure);
     MX_TRY(mx_file_write_atomic(path, list.data, list.length));
 out:
-    mx_text_release(&list);
+    mx_string_release(&list);
     mx_free(path);
     return rc;
 }

@@ -69,7 +69,7 @@ struct trial {
 static int trial_open(const struct mx_job *job, struct trial *trial)
 {
     int rc = 0;
-    const struct mx_model_plan *const p = &job->plan.model;
+    const struct mx_model_memory_plan *const p = &job->plan.model;
     const struct {
         const char *owner;
         uint64_t bytes;
@@ -134,7 +134,7 @@ int mx_validate_model(struct mx_validate *v)
     MX_TRY(job_prepare(v));
     const bool two = mx_validate_multi(v);
     const char *const logical = mx_device_logical(job->device);
-    const struct mx_model_plan *const p = &job->plan.model;
+    const struct mx_model_memory_plan *const p = &job->plan.model;
     const uint64_t planned =
         p->parameters_bytes + p->gradients_bytes + p->moments_bytes + p->ema_bytes + p->activations_bytes;
     const uint64_t before = used_on(job->device), beside = used_on(job->devices.data);
@@ -196,7 +196,7 @@ static int reference_run(struct mx_validate *v, struct result *out, bool *room)
     int rc = 0;
     const struct mx_job *const job = &v->job;
     struct mx_trainer_options options = job->options;
-    struct mx_trainer_plan plan;
+    struct mx_trainer_memory_plan plan;
     struct mx_budget *const budget = mx_device_budget(job->device);
     const uint64_t limit = mx_budget_limit(budget), all = mx_device_info(job->device)->memory_bytes;
     const uint64_t most = all > limit ? all : limit, left = most - used_on(job->device);
@@ -205,7 +205,7 @@ static int reference_run(struct mx_validate *v, struct result *out, bool *room)
     options.flow.auto_tune = false;
     options.flow.share = MX_SHARE_OFF;
     options.flow.buffer = MX_JOB_BUFFER_LEAST;
-    MX_TRY(mx_trainer_plan(&options, &plan));
+    MX_TRY(mx_trainer_memory_plan(&options, &plan));
     *room = plan.device_bytes <= left;
     if (!*room) {
         char need[MX_BYTES_TEXT_BYTES], have[MX_BYTES_TEXT_BYTES];

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
-#include "corpus/audio_work.h"
+#include "base/string.h"
+#include "corpus/audio_internal.h"
 #include "myxtts/error.h"
 
 #define BLOCK_SAMPLES 16384 /* of all channels together; at least one frame */
@@ -285,7 +285,7 @@ out:
     if (rc < 0) return rc;
     if (report->reject != MX_REJECT_NONE)
         return MX_FAIL(MX_ERR_DATA, mx_reject_text(report->reject), "%s: %s",
-                       mx_text_quote(quoted, sizeof quoted, path), report->detail);
+                       mx_string_quote(quoted, sizeof quoted, path), report->detail);
     *samples = reader->samples + begin;
     *count = length;
     return 0;

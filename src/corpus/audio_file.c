@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "corpus/audio_work.h"
+#include "corpus/audio_internal.h"
 
 #define WAV_CHUNKS_MAX   64          /* before the audio; real files have a handful */
 #define WAV_SIZE_UNKNOWN 0x7FFFF000u /* programs that write to a pipe put a size from here on */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "corpus/audio_work.h"
+#include "corpus/audio_internal.h"
 
 static double from_db(double db)
 {

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "corpus/audio_work.h"
+#include "corpus/audio_internal.h"
 #include "myxtts/error.h"
 
 /* The resampler rounds, and the number of its samples may differ from the quotient by a few. */

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/progress.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 #define GRAIN       4 /* rows that a worker takes at a time */
@@ -398,7 +398,7 @@ void mx_check_release(struct mx_check_report *report)
 }
 
 /* Text as one field: what would end it becomes a blank, and whoever prints the file gets no control bytes. */
-static void field_append(struct mx_text *out, const char *text, char end)
+static void field_append(struct mx_string *out, const char *text, char end)
 {
     while (*text != '\0') {
         const size_t length = strcspn(text, "\t\n\r");
@@ -407,23 +407,23 @@ static void field_append(struct mx_text *out, const char *text, char end)
             out->failure = MX_ERR_NO_MEMORY;
             return;
         }
-        mx_text_append_plain(out, piece);
+        mx_string_append_plain(out, piece);
         mx_free(piece);
-        if (text[length] != '\0') mx_text_append(out, " ");
+        if (text[length] != '\0') mx_string_append(out, " ");
         text += length + (text[length] != '\0');
     }
-    mx_text_append(out, "%c", end);
+    mx_string_append(out, "%c", end);
 }
 
 int mx_check_write_rejects(const struct mx_check_report *report, const char *path)
 {
     int rc = 0;
-    struct mx_text text = {0};
-    mx_text_append(&text, "manifest\tline\tid\treason\tfile\tdetail\n");
+    struct mx_string text = {0};
+    mx_string_append(&text, "manifest\tline\tid\treason\tfile\tdetail\n");
     for (uint32_t i = 0; i < report->rejected; i++) {
         const struct mx_check_reject *const reject = &report->rejects[i];
         field_append(&text, report->manifest->sources[reject->source].path, '\t');
-        mx_text_append(&text, "%u\t", reject->line);
+        mx_string_append(&text, "%u\t", reject->line);
         field_append(&text, reject->id, '\t');
         field_append(&text, mx_reject_name(reject->reason), '\t');
         field_append(&text, reject->audio, '\t');
@@ -432,6 +432,6 @@ int mx_check_write_rejects(const struct mx_check_report *report, const char *pat
     if (text.failure != 0) MX_TRY(text.failure);
     MX_TRY(mx_file_write_atomic(path, text.data, text.length));
 out:
-    mx_text_release(&text);
+    mx_string_release(&text);
     return rc;
 }

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "corpus/audio.h"
-#include "corpus/dataset_work.h"
+#include "corpus/dataset_internal.h"
 #include "myxtts/error.h"
 
 /* ---- the list ---- */
@@ -174,7 +174,7 @@ static int folder_use(struct mx_dataset *dataset, const struct mx_dataset_option
     dataset->recipe_hash = mx_strdup("none");
     if (dataset->recipe == NULL || dataset->recipe_hash == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     if (!dataset->listed) MX_TRY(list_split(dataset, &options->manifest));
-    MX_TRY(vocabulary_take(dataset, mx_plan_vocabulary(dataset->plan)));
+    MX_TRY(vocabulary_take(dataset, mx_pack_spec_vocabulary(dataset->plan)));
 out:
     return rc;
 }
@@ -197,7 +197,7 @@ int mx_dataset_open(const struct mx_dataset_options *options, struct mx_dataset 
     }
     if (dataset->count == 0)
         MX_RAISE(MX_ERR_DATA, "'myxtts check' tells why", "no row of the corpus %s can be used",
-                 mx_text_quote(quoted, sizeof quoted, options->path));
+                 mx_string_quote(quoted, sizeof quoted, options->path));
     mx_dataset_rejects_start(dataset);
     if (dataset->manifest != NULL) {
         dataset->contents = mx_alloc(mx_dataset_rows_of(dataset), sizeof *dataset->contents);
@@ -314,7 +314,7 @@ int mx_dataset_reader_create(struct mx_dataset *dataset, struct mx_dataset_reade
     if (reader == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     reader->dataset = dataset;
     if (dataset->plan != NULL && dataset->packed == NULL)
-        MX_TRY(mx_plan_worker_create(dataset->plan, 0, &reader->worker));
+        MX_TRY(mx_pack_spec_worker_create(dataset->plan, 0, &reader->worker));
     if (dataset->packed != NULL) MX_TRY(mx_packed_buffer_reserve(&reader->buffer, mx_packed_largest(dataset->packed)));
     *out = reader;
     reader = NULL;
@@ -326,7 +326,7 @@ out:
 void mx_dataset_reader_destroy(struct mx_dataset_reader *reader)
 {
     if (reader == NULL) return;
-    mx_plan_worker_destroy(reader->worker);
+    mx_pack_spec_worker_destroy(reader->worker);
     mx_packed_buffer_release(&reader->buffer);
     mx_packed_buffer_release(&reader->floats);
     mx_packed_buffer_release(&reader->numbers);
@@ -352,7 +352,7 @@ static int item_fill(struct mx_dataset_reader *reader, const struct mx_packed_re
         char id[96];
         mx_dataset_reject_note(reader->dataset, record->row, item->reject, view->id, view->detail);
         return MX_FAIL(MX_ERR_DATA, "'myxtts check' lists all rows of the corpus that cannot be used",
-                       "row %s cannot be used (%s): %s", mx_text_quote(id, sizeof id, view->id),
+                       "row %s cannot be used (%s): %s", mx_string_quote(id, sizeof id, view->id),
                        mx_reject_name(item->reject), view->detail);
     }
     if (dataset->token_map != NULL) {

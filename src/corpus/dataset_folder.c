@@ -9,9 +9,9 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/progress.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "corpus/audio_probe.h"
-#include "corpus/dataset_work.h"
+#include "corpus/dataset_internal.h"
 #include "myxtts/error.h"
 
 #define GRAIN       8
@@ -39,7 +39,7 @@ static int row_survey(struct survey *survey, uint32_t row, int worker)
     struct mx_dataset *const dataset = survey->dataset;
     struct mx_packed_record head;
     struct mx_audio_report report;
-    const struct mx_plan_text *const text = mx_plan_text(dataset->plan, row);
+    const struct mx_pack_spec_text *const text = mx_pack_spec_text(dataset->plan, row);
     dataset->rejects[row] = (uint8_t)text->reject;
     if (text->reject != MX_REJECT_NONE) {
         dataset->details[row] = mx_strdup(text->detail);
@@ -110,7 +110,7 @@ static int list_make(struct mx_dataset *dataset, const struct mx_dataset_options
     MX_TRY(lengths_survey(dataset, options, workers, &bounds));
     for (uint32_t row = 0; row < manifest->utterance_count; row++) {
         const struct mx_utterance *const utterance = &manifest->utterances[row];
-        const struct mx_plan_text *const text = mx_plan_text(dataset->plan, row);
+        const struct mx_pack_spec_text *const text = mx_pack_spec_text(dataset->plan, row);
         if (bounds[row] == 0) continue;
         dataset->list[dataset->count++] = (struct mx_dataset_utterance){.id = utterance->id,
                                                                         .row = row,
@@ -131,7 +131,7 @@ out:
 static int cache_find(struct mx_dataset *dataset, const struct mx_dataset_options *options)
 {
     int rc = 0;
-    struct mx_text changes = {0};
+    struct mx_string changes = {0};
     struct mx_packed_file *packed = NULL;
     rc = mx_packed_open(options->cache, &packed);
     if (rc == MX_ERR_NOT_FOUND || rc == MX_ERR_FORMAT) {
@@ -140,7 +140,7 @@ static int cache_find(struct mx_dataset *dataset, const struct mx_dataset_option
         return 0;
     }
     MX_TRY(rc);
-    const int changed = mx_plan_compare(dataset->plan, packed, &changes);
+    const int changed = mx_pack_spec_compare(dataset->plan, packed, &changes);
     if (changed > 0) {
         const char *const text = changes.data == NULL ? "" : changes.data;
         mx_info("the cache %s is made anew; the first of %d changes: %.*s", options->cache, changed,
@@ -150,7 +150,7 @@ static int cache_find(struct mx_dataset *dataset, const struct mx_dataset_option
     dataset->packed = packed;
     packed = NULL;
 out:
-    mx_text_release(&changes);
+    mx_string_release(&changes);
     mx_packed_close(packed);
     return rc;
 }
@@ -167,7 +167,7 @@ static void cache_warn(struct mx_dataset *dataset)
 void mx_dataset_cache_begin(struct mx_dataset *dataset, const char *path)
 {
     if (dataset->plan == NULL || dataset->packed != NULL) return;
-    const struct mx_packed_plan *const plan = mx_plan_packed(dataset->plan);
+    const struct mx_packed_plan *const plan = mx_pack_spec_packed(dataset->plan);
     if (mx_packed_writer_open(path, plan, MX_PACKED_ANY_ORDER, &dataset->writer) < 0) {
         cache_warn(dataset);
         return;
@@ -185,10 +185,10 @@ int mx_dataset_folder_open(struct mx_dataset *dataset, const struct mx_dataset_o
     if (workers < 1) workers = 1;
     MX_TRY(mx_manifest_open(options->path, &options->manifest, &dataset->manifest));
     dataset->listed = dataset->manifest->source_count > 1;
-    MX_TRY(mx_plan_create(dataset->manifest, &options->row, NULL, &dataset->plan));
+    MX_TRY(mx_pack_spec_create(dataset->manifest, &options->row, NULL, &dataset->plan));
     if (options->cache != NULL) MX_TRY(cache_find(dataset, options));
     if (dataset->packed != NULL) goto out;
-    MX_TRY(mx_plan_texts(dataset->plan, workers));
+    MX_TRY(mx_pack_spec_texts(dataset->plan, workers));
     dataset->header = (struct mx_packed_header){.kind = MX_PACKED_AUDIO};
     if (options->cache != NULL && !options->cache_others) mx_dataset_cache_begin(dataset, options->cache);
     MX_TRY(list_make(dataset, options, workers));
@@ -202,14 +202,14 @@ static int cache_complete(struct mx_dataset *dataset)
     int rc = 0;
     struct mx_packed_record head;
     struct mx_packed_buffer buffer = {0};
-    struct mx_plan_worker *worker = NULL;
+    struct mx_pack_spec_worker *worker = NULL;
     for (uint32_t i = 0; i < dataset->count; i++)
         if (!mx_packed_writer_head(dataset->writer, dataset->list[i].row, &head)) goto out;
-    MX_TRY(mx_plan_worker_create(dataset->plan, 0, &worker));
+    MX_TRY(mx_pack_spec_worker_create(dataset->plan, 0, &worker));
     do { /* once more for each row that turns out to be damaged */
         for (uint32_t row = 0; row < dataset->manifest->utterance_count; row++) {
             if (mx_packed_writer_head(dataset->writer, row, &head)) continue;
-            MX_TRY(mx_plan_record(worker, row, NULL, &dataset->header, &buffer));
+            MX_TRY(mx_pack_spec_record(worker, row, NULL, &dataset->header, &buffer));
             MX_TRY(mx_packed_writer_append(dataset->writer, &buffer));
         }
         rc = mx_packed_writer_finish(dataset->writer);
@@ -220,7 +220,7 @@ static int cache_complete(struct mx_dataset *dataset)
     } while (rc == MX_ERR_FORMAT);
     MX_TRY(rc);
 out:
-    mx_plan_worker_destroy(worker);
+    mx_pack_spec_worker_destroy(worker);
     mx_packed_buffer_release(&buffer);
     return rc;
 }
@@ -231,7 +231,7 @@ void mx_dataset_folder_close(struct mx_dataset *dataset)
         cache_complete(dataset) < 0)
         cache_warn(dataset);
     mx_packed_writer_close(dataset->writer);
-    mx_plan_destroy(dataset->plan);
+    mx_pack_spec_destroy(dataset->plan);
     mx_manifest_close(dataset->manifest);
 }
 
@@ -250,7 +250,7 @@ int mx_dataset_folder_load(struct mx_dataset_reader *reader, uint32_t index, str
             goto out;
         mx_error_clear();
     }
-    MX_TRY(mx_plan_record(reader->worker, row, &bound, &dataset->header, &reader->buffer));
+    MX_TRY(mx_pack_spec_record(reader->worker, row, &bound, &dataset->header, &reader->buffer));
     if (dataset->writer != NULL && !atomic_load(&dataset->writer_failed) &&
         mx_packed_writer_append(dataset->writer, &reader->buffer) < 0)
         cache_warn(dataset);

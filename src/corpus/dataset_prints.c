@@ -6,8 +6,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/text.h"
-#include "corpus/dataset_work.h"
+#include "base/string.h"
+#include "corpus/dataset_internal.h"
 #include "myxtts/error.h"
 
 uint64_t mx_dataset_fingerprint(const struct mx_dataset *dataset)
@@ -47,7 +47,7 @@ struct mx_dataset_prints mx_dataset_prints(const struct mx_dataset *dataset)
     if (manifest == NULL)
         prints.texts = prints.recordings;
     else
-        prints.recipe = mx_plan_recipe_hash(dataset->plan);
+        prints.recipe = mx_pack_spec_recipe_hash(dataset->plan);
     return prints;
 }
 
@@ -66,7 +66,7 @@ int mx_dataset_contents_note(struct mx_dataset *dataset, uint32_t row, uint64_t 
                    "put the recording back as it was, or begin a new run with '--init-from' and these weights",
                    "the recording of %s holds something else than when it was first read, though its size and time are "
                    "the same",
-                   mx_text_quote(quoted, sizeof quoted, id));
+                   mx_string_quote(quoted, sizeof quoted, id));
 }
 
 uint64_t mx_dataset_contents(struct mx_dataset *dataset)

@@ -13,10 +13,10 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "corpus/audio.h"
 #include "corpus/check.h"
-#include "corpus/dataset_work.h"
+#include "corpus/dataset_internal.h"
 #include "myxtts/error.h"
 
 uint32_t mx_dataset_rows_of(const struct mx_dataset *dataset)

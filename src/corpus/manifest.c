@@ -19,8 +19,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
-#include "base/text.h"
-#include "corpus/manifest_work.h"
+#include "base/string.h"
+#include "corpus/manifest_internal.h"
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES  300
@@ -50,7 +50,7 @@ int mx_manifest_format_parse(const char *text, enum mx_manifest_format *out)
         return 0;
     }
     return MX_FAIL(MX_ERR_CONFIG, "there are auto, ljspeech, piper, coqui and filelist", "unknown manifest format %s",
-                   mx_text_quote(quoted, sizeof quoted, text));
+                   mx_string_quote(quoted, sizeof quoted, text));
 }
 
 /* ---- the split ---- */
@@ -210,7 +210,7 @@ static int folder_search(struct mx_arena *arena, const char *root, const char **
     entry_count = scandir(root, &entries, NULL, alphasort);
     if (entry_count < 0)
         MX_RAISE(MX_ERR_IO, "check the permissions of the folder", "cannot list the folder %s: %s",
-                 mx_text_quote(quoted, sizeof quoted, root), strerror(errno));
+                 mx_string_quote(quoted, sizeof quoted, root), strerror(errno));
     for (int i = 0; i < entry_count; i++) {
         if (!has_list_extension(entries[i]->d_name)) continue;
         const char *const path = arena_join(arena, root, entries[i]->d_name);
@@ -225,7 +225,7 @@ static int folder_search(struct mx_arena *arena, const char *root, const char **
     if (count > 1)
         MX_RAISE(MX_ERR_DATA, "name the file instead of the folder, or call it metadata.csv",
                  "the folder %s has several files that could be the manifest: %s",
-                 mx_text_quote(quoted, sizeof quoted, root), names);
+                 mx_string_quote(quoted, sizeof quoted, root), names);
 out:
     for (int i = 0; i < entry_count; i++) free(entries[i]); /* scandir's own */
     free(entries);
@@ -257,14 +257,14 @@ static int folder_choose(struct mx_arena *arena, const char *root, struct choice
     if (choice->files[0] != NULL) return 0;
     return MX_FAIL(MX_ERR_NOT_FOUND,
                    "put metadata.csv there, one line id|text for each recording wavs/id.wav, or name the manifest file",
-                   "there is no manifest in the folder %s", mx_text_quote(quoted, sizeof quoted, root));
+                   "there is no manifest in the folder %s", mx_string_quote(quoted, sizeof quoted, root));
 }
 
 static int path_choose(struct mx_arena *arena, const char *path, struct choice *choice)
 {
     struct stat status;
     char quoted[QUOTED_BYTES];
-    mx_text_quote(quoted, sizeof quoted, path);
+    mx_string_quote(quoted, sizeof quoted, path);
     *choice = (struct choice){0};
     if (stat(path, &status) != 0) {
         if (errno == ENOENT || errno == ENOTDIR)

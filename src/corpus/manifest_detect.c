@@ -9,8 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/text.h"
-#include "corpus/manifest_work.h"
+#include "base/string.h"
+#include "corpus/manifest_internal.h"
 #include "myxtts/error.h"
 
 #define SAMPLE_LINES 2000 /* that are looked at */
@@ -204,7 +204,7 @@ static bool header_read(const char *data, size_t bytes, struct mx_manifest_shape
         found.fields_min = i + 1;
     }
     if (found.audio == MX_MANIFEST_NO_COLUMN || found.text == MX_MANIFEST_NO_COLUMN) return false;
-    if (mx_text_utf8_check(line.at, line.length) != line.length) return false;
+    if (mx_utf8_check(line.at, line.length) != line.length) return false;
     found.columns = mx_arena_strndup(arena, line.at, line.length);
     if (found.columns == NULL) *failure = MX_ERR_NO_MEMORY;
     *shape = found;
@@ -266,7 +266,7 @@ int mx_manifest_detect(const char *name, const char *data, size_t bytes, enum mx
     char quoted[QUOTED_BYTES];
     struct sample *const sample = mx_alloc(1, sizeof *sample);
     if (sample == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    mx_text_quote(quoted, sizeof quoted, name);
+    mx_string_quote(quoted, sizeof quoted, name);
     if (bytes >= 2 && (memcmp(data, "\xff\xfe", 2) == 0 || memcmp(data, "\xfe\xff", 2) == 0))
         MX_RAISE(MX_ERR_DATA, "save it as UTF-8, for example with 'iconv -f UTF-16 -t UTF-8'",
                  "manifest %s is UTF-16, not UTF-8", quoted);

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/text.h"
-#include "corpus/manifest_work.h"
+#include "base/string.h"
+#include "corpus/manifest_internal.h"
 #include "myxtts/error.h"
 
 #define ROWS_MAX     10000000u
@@ -228,7 +228,7 @@ static int row_locate(struct rows *rows, const char *audio, struct mx_utterance 
     if (!finder_search(&rows->finder, audio, path, &status)) {
         *good = false;
         const bool by_id = rows->finder.folders == id_folders;
-        snprintf(message, sizeof message, "no audio file %s%s%s", mx_text_quote(quoted, sizeof quoted, audio),
+        snprintf(message, sizeof message, "no audio file %s%s%s", mx_string_quote(quoted, sizeof quoted, audio),
                  by_id ? " in wavs/ or wav/" : "",
                  mx_manifest_stem(audio, strlen(audio)) < strlen(audio) ? "" : " (wav, flac, ogg, opus, mp3)");
         return problem_add(rows, MX_REJECT_MISSING_FILE, utterance->id, message);
@@ -286,7 +286,7 @@ out:
 static int line_read(struct rows *rows, struct mx_manifest_span line)
 {
     char message[QUOTED_BYTES];
-    const size_t fault = mx_text_utf8_check(line.at, line.length);
+    const size_t fault = mx_utf8_check(line.at, line.length);
     if (fault < line.length) {
         snprintf(message, sizeof message, "byte %zu of the line, 0x%02X, is not UTF-8", fault + 1,
                  (unsigned char)line.at[fault]);

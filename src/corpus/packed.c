@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES 300
@@ -165,7 +165,7 @@ static int header_check(struct mx_packed_file *packed)
     return section == NULL ? 0 : damaged(packed, section);
 }
 
-/* Speakers and vocabulary; the rest of the metadata is for plan.h. */
+/* Speakers and vocabulary; the rest of the metadata is for pack_spec.h. */
 static int metadata_read(struct mx_packed_file *packed)
 {
     int rc = 0;
@@ -278,7 +278,7 @@ int mx_packed_open(const char *path, struct mx_packed_file **out)
     struct mx_packed_file *packed = mx_alloc(1, sizeof *packed);
     *out = NULL;
     if (packed == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    mx_text_quote(packed->name, sizeof packed->name, path);
+    mx_string_quote(packed->name, sizeof packed->name, path);
     packed->fd = -1;
     MX_TRY(file_open(path, packed));
     MX_TRY(contents_check(packed));
@@ -399,7 +399,7 @@ int mx_packed_get(const struct mx_packed_file *packed, uint32_t row, struct mx_p
     if (fault != NULL) {
         char id[96];
         MX_RAISE(MX_ERR_FORMAT, hint_again, "record %u (%s) of the packed corpus %s cannot be used: %s", row,
-                 mx_text_quote(id, sizeof id, mx_packed_id(packed, row)), packed->name, fault_explain(packed, fault));
+                 mx_string_quote(id, sizeof id, mx_packed_id(packed, row)), packed->name, fault_explain(packed, fault));
     }
 out:
     return rc;

@@ -7,7 +7,7 @@
  * zero. Hashes are XXH3 of 64 bits with seed 0, so every bit of the file is covered by one of them.
  *
  *     0        header: struct mx_packed_header, 512 bytes
- *     512      metadata: JSON (plan.h), the section META
+ *     512      metadata: JSON (pack_spec.h), the section META
  *     …        one after the other, in any order of rows: a record head (struct mx_packed_record, 128 bytes) and its
  *              payload; the section RECORDS
  *     …        index: the heads of all rows once more, in the order of rows; the section INDEX
@@ -100,7 +100,7 @@ struct mx_packed_record {
     uint32_t row;                        /* of the manifest's utterances */
     uint64_t payload_offset;             /* the head stands right before */
     uint64_t payload_bytes;              /* with the zeros at the end */
-    uint64_t key;                        /* hash of what the row was when it was read, see plan.h */
+    uint64_t key;                        /* hash of what the row was when it was read, see pack_spec.h */
     uint64_t source_bytes;               /* size and … */
     int64_t source_mtime_ns;             /* … time of the recording */
     uint64_t payload_hash;               /* of the payload */

@@ -19,7 +19,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES 300
@@ -229,7 +229,7 @@ int mx_packed_writer_open(const char *path, const struct mx_packed_plan *plan, e
     writer->fd = -1;
     pthread_mutex_init(&writer->lock, NULL);
     writer->plan = *plan;
-    mx_text_quote(writer->name, sizeof writer->name, path);
+    mx_string_quote(writer->name, sizeof writer->name, path);
     writer->path = mx_strdup(path);
     writer->part = mx_format("%s" MX_PACKED_SUFFIX, path);
     writer->heads = mx_alloc(plan->record_count, sizeof *writer->heads);

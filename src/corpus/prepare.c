@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/progress.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "corpus/check.h"
 #include "myxtts/error.h"
 
@@ -25,10 +25,10 @@ struct slot {
 
 struct work {
     const struct mx_prepare_options *options;
-    const struct mx_plan *plan;
+    const struct mx_pack_spec *plan;
     struct mx_packed_writer *writer;
     struct mx_progress *progress;
-    struct mx_plan_worker **workers;
+    struct mx_pack_spec_worker **workers;
     uint32_t rows;
     /* Rows are taken in order (`taken`) and written in order (`written`); row r uses slots[r % slot_count], which is
      * free once row r - slot_count is written. `lock` protects all that is below, and `ready` of the slots; a buffer
@@ -103,8 +103,8 @@ static void worker_run(void *context, int worker)
     struct work *const work = context;
     uint32_t row = 0;
     while (row_take(work, &row)) {
-        const int rc = mx_plan_record(work->workers[worker], row, NULL, mx_packed_writer_header(work->writer),
-                                      &work->slots[row % work->slot_count].buffer);
+        const int rc = mx_pack_spec_record(work->workers[worker], row, NULL, mx_packed_writer_header(work->writer),
+                                           &work->slots[row % work->slot_count].buffer);
         if (rc >= 0) {
             row_finish(work, row);
             continue;
@@ -115,7 +115,7 @@ static void worker_run(void *context, int worker)
     }
 }
 
-static int rows_pack(const struct mx_prepare_options *options, const struct mx_plan *plan,
+static int rows_pack(const struct mx_prepare_options *options, const struct mx_pack_spec *plan,
                      struct mx_packed_writer *writer, int workers, uint32_t rows)
 {
     int rc = 0;
@@ -132,9 +132,9 @@ static int rows_pack(const struct mx_prepare_options *options, const struct mx_p
                         .written = begin};
     if (begin == rows) goto out;
     work.slots = mx_alloc(work.slot_count, sizeof *work.slots);
-    work.workers = mx_alloc((size_t)workers, sizeof(struct mx_plan_worker *));
+    work.workers = mx_alloc((size_t)workers, sizeof(struct mx_pack_spec_worker *));
     if (work.slots == NULL || work.workers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    for (int i = 0; i < workers; i++) MX_TRY(mx_plan_worker_create(plan, i, &work.workers[i]));
+    for (int i = 0; i < workers; i++) MX_TRY(mx_pack_spec_worker_create(plan, i, &work.workers[i]));
     MX_TRY(mx_pool_create(&(struct mx_pool_options){.name = "prepare", .workers = workers}, &pool));
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Preparing", .unit = "rows", .total = rows - begin},
                              &work.progress));
@@ -143,7 +143,7 @@ static int rows_pack(const struct mx_prepare_options *options, const struct mx_p
 out:
     mx_progress_finish(work.progress);
     mx_pool_destroy(pool);
-    for (int i = 0; work.workers != NULL && i < workers; i++) mx_plan_worker_destroy(work.workers[i]);
+    for (int i = 0; work.workers != NULL && i < workers; i++) mx_pack_spec_worker_destroy(work.workers[i]);
     for (uint32_t i = 0; work.slots != NULL && i < work.slot_count; i++)
         mx_packed_buffer_release(&work.slots[i].buffer);
     mx_free(work.workers);
@@ -243,7 +243,7 @@ static int rejects_judge(const struct mx_prepare_options *options, const struct 
 /* ---- the whole ---- */
 
 /* Is the file there, and valid? A file that is not, whatever the reason, is made again. */
-static int existing_compare(const struct mx_prepare_options *options, const struct mx_plan *plan,
+static int existing_compare(const struct mx_prepare_options *options, const struct mx_pack_spec *plan,
                             struct mx_prepare_report *report)
 {
     int rc = 0;
@@ -252,14 +252,14 @@ static int existing_compare(const struct mx_prepare_options *options, const stru
     if (rc == MX_ERR_NOT_FOUND || rc == MX_ERR_FORMAT) {
         if (rc == MX_ERR_FORMAT) {
             report->changes = 1;
-            mx_text_append(&report->changed, "%s\n", mx_error_last()->message);
+            mx_string_append(&report->changed, "%s\n", mx_error_last()->message);
         }
         mx_error_clear();
         rc = report->changed.failure;
         goto out;
     }
     MX_TRY(rc);
-    report->changes = mx_plan_compare(plan, packed, &report->changed);
+    report->changes = mx_pack_spec_compare(plan, packed, &report->changed);
     MX_TRY(report->changed.failure);
     if (report->changes > 0) goto out;
     report->up_to_date = true;
@@ -284,21 +284,21 @@ int mx_prepare_run(const struct mx_prepare_options *options, struct mx_prepare_r
 {
     int rc = 0;
     struct mx_manifest *manifest = NULL;
-    struct mx_plan *plan = NULL;
+    struct mx_pack_spec *plan = NULL;
     struct mx_packed_writer *writer = NULL;
     const uint64_t start_ns = mx_clock_ns();
     *report = (struct mx_prepare_report){0};
     MX_TRY(mx_manifest_open(options->corpus, &options->manifest, &manifest));
     report_start(manifest, report);
-    MX_TRY(mx_plan_create(manifest, &options->row, options->stage, &plan));
+    MX_TRY(mx_pack_spec_create(manifest, &options->row, options->stage, &plan));
     if (!options->force) MX_TRY(existing_compare(options, plan, report));
     if (report->up_to_date) goto out;
     const uint32_t rows = manifest->utterance_count;
     report->workers = workers_wanted(options, rows);
-    MX_TRY(mx_plan_texts(plan, report->workers));
-    MX_TRY(mx_packed_writer_open(options->file, mx_plan_packed(plan),
+    MX_TRY(mx_pack_spec_texts(plan, report->workers));
+    MX_TRY(mx_packed_writer_open(options->file, mx_pack_spec_packed(plan),
                                  options->force ? MX_PACKED_FRESH : MX_PACKED_IN_ORDER, &writer));
-    report->tokens = mx_vocabulary_size(mx_plan_vocabulary(plan));
+    report->tokens = mx_vocabulary_size(mx_pack_spec_vocabulary(plan));
     report->kept = mx_packed_writer_count(writer);
     if (report->kept > 0) mx_info("going on after row %u of %u", report->kept, rows);
     MX_TRY(rows_pack(options, plan, writer, report->workers, rows));
@@ -312,7 +312,7 @@ int mx_prepare_run(const struct mx_prepare_options *options, struct mx_prepare_r
     report->bytes = mx_packed_writer_header(writer)->file_bytes;
 out:
     mx_packed_writer_close(writer);
-    mx_plan_destroy(plan);
+    mx_pack_spec_destroy(plan);
     mx_manifest_close(manifest);
     report->elapsed_ns = mx_clock_ns() - start_ns;
     return rc;
@@ -320,5 +320,5 @@ out:
 
 void mx_prepare_release(struct mx_prepare_report *report)
 {
-    mx_text_release(&report->changed);
+    mx_string_release(&report->changed);
 }

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "corpus/manifest.h"
-#include "corpus/plan.h"
+#include "corpus/pack_spec.h"
 
 #define MX_PREPARE_REJECTS_SUFFIX ".rejects.tsv"
 
@@ -41,11 +41,11 @@ struct mx_prepare_options {
         .manifest = MX_MANIFEST_OPTIONS_DEFAULT, .row = MX_ROW_OPTIONS_DEFAULT, .rejects_max = MX_REJECTED_SHARE_MAX})
 
 struct mx_prepare_report {
-    bool up_to_date;        /* the file was valid: nothing was done */
-    int changes;            /* what was not as in the file that was there; 0: there was none */
-    struct mx_text changed; /* one line for each of the first */
-    uint32_t rows;          /* of the manifest */
-    uint32_t kept;          /* rows of an interrupted run that were used */
+    bool up_to_date;          /* the file was valid: nothing was done */
+    int changes;              /* what was not as in the file that was there; 0: there was none */
+    struct mx_string changed; /* one line for each of the first */
+    uint32_t rows;            /* of the manifest */
+    uint32_t kept;            /* rows of an interrupted run that were used */
     uint32_t good, rejected;
     uint32_t reasons[MX_REJECT_COUNT];
     uint32_t speakers;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/string.h"
 #include "base/utf8.h"
 #include "myxtts/error.h"
 
@@ -125,7 +125,7 @@ static int row_text(struct mx_row_reader *reader, const struct mx_utterance *utt
     row->spoken = spoken;
     for (const char *at = spoken; *at != '\0';) {
         uint32_t code;
-        at += mx_text_utf8_decode(at, &code);
+        at += mx_utf8_decode(at, &code);
         row->characters += code != ' ';
         if (row->reject == MX_REJECT_NONE && !in_ranges(letters, sizeof letters / sizeof letters[0], code))
             row_refuse(row, MX_REJECT_UNKNOWN_SYMBOL, "the text holds %s, which is no letter of a known language",

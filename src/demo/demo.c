@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/progress.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "demo/folder.h"
 #include "myxtts/error.h"
 
@@ -92,20 +92,20 @@ static int row_read(const struct mx_demo_options *options, uint32_t index, struc
     return mx_sentences_get(options->language, options->seed, sentence, &row->sentence);
 }
 
-static void row_append(const struct mx_demo_options *options, const struct row *row, struct mx_text *out)
+static void row_append(const struct mx_demo_options *options, const struct row *row, struct mx_string *out)
 {
     if (options->speakers == 1)
-        mx_text_append(out, "%s|%s|%s\n", row->id, row->sentence.written, row->sentence.spoken);
+        mx_string_append(out, "%s|%s|%s\n", row->id, row->sentence.written, row->sentence.spoken);
     else
-        mx_text_append(out, "%s|%s|%s\n", row->id, mx_teacher_speaker(options->language, row->speaker),
-                       row->sentence.spoken);
+        mx_string_append(out, "%s|%s|%s\n", row->id, mx_teacher_speaker(options->language, row->speaker),
+                         row->sentence.spoken);
 }
 
 /* FNV-1a over the whole manifest: a folder that was made from other sentences is recognised by it. */
 static int texts_hash(const struct mx_demo_options *options, uint64_t *hash)
 {
     int rc = 0;
-    struct mx_text line = {0};
+    struct mx_string line = {0};
     *hash = UINT64_C(0xcbf29ce484222325);
     for (uint32_t i = 0; i < options->count; i++) {
         struct row row;
@@ -117,7 +117,7 @@ static int texts_hash(const struct mx_demo_options *options, uint64_t *hash)
             *hash = (*hash ^ (unsigned char)line.data[j]) * UINT64_C(0x100000001b3);
     }
 out:
-    mx_text_release(&line);
+    mx_string_release(&line);
     return rc;
 }
 
@@ -165,7 +165,7 @@ static int row_make(const struct mx_demo_options *options, uint32_t index, struc
     MX_TRY(recording_make(options, &row, part, outcome));
     if (rename(part, path) != 0)
         MX_RAISE(MX_ERR_IO, "check the permissions of the folder", "cannot rename a file to %s: %s",
-                 mx_text_quote(quoted, sizeof quoted, path), strerror(errno));
+                 mx_string_quote(quoted, sizeof quoted, path), strerror(errno));
     outcome->there = outcome->made = true;
 out:
     if (rc < 0 && part != NULL) unlink(part);
@@ -239,7 +239,7 @@ static int outcomes_complete(const struct mx_demo_options *options, struct outco
 static int metadata_write(const struct mx_demo_options *options, const struct outcome *outcomes)
 {
     int rc = 0;
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     char *const path = mx_format("%s/metadata.csv", options->folder);
     if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (uint32_t i = 0; i < options->count; i++) {
@@ -251,7 +251,7 @@ static int metadata_write(const struct mx_demo_options *options, const struct ou
     }
     if (text.length > 0) MX_TRY(mx_file_write_atomic(path, text.data, text.length));
 out:
-    mx_text_release(&text);
+    mx_string_release(&text);
     mx_free(path);
     return rc;
 }

@@ -19,7 +19,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 #define MARKER             "demo.json"
@@ -89,7 +89,7 @@ int mx_demo_wav_check(const char *path, double *seconds, uint64_t *bytes)
     if (rc < 0) return rc;
     const char *const fault = wav_fault((const unsigned char *)data, size, seconds);
     if (fault != NULL)
-        rc = MX_FAIL(MX_ERR_FORMAT, NULL, "%s is not usable: %s", mx_text_quote(quoted, sizeof quoted, path), fault);
+        rc = MX_FAIL(MX_ERR_FORMAT, NULL, "%s is not usable: %s", mx_string_quote(quoted, sizeof quoted, path), fault);
     *bytes = size;
     mx_free(data);
     return rc;
@@ -104,7 +104,8 @@ int mx_demo_space_check(const char *folder, uint64_t needed_bytes)
     if (free_bytes >= needed_bytes) return 0;
     return MX_FAIL(MX_ERR_IO, "free some space, choose another folder or a smaller count; finished files are kept",
                    "the disk of %s is full: %.1f MB are free, at least %.1f MB are needed",
-                   mx_text_quote(quoted, sizeof quoted, folder), (double)free_bytes / 1e6, (double)needed_bytes / 1e6);
+                   mx_string_quote(quoted, sizeof quoted, folder), (double)free_bytes / 1e6,
+                   (double)needed_bytes / 1e6);
 }
 
 /* ---- demo.json ---- */
@@ -113,7 +114,7 @@ static int marker_write(const struct mx_demo_options *options, uint64_t texts_ha
 {
     int rc = 0;
     char number[32], *path = NULL, *json = NULL;
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     cJSON *const root = cJSON_CreateObject();
     bool whole = cJSON_AddStringToObject(root, "format", MARKER_FORMAT) != NULL;
     whole = cJSON_AddNumberToObject(root, "version", MARKER_VERSION) != NULL && whole;
@@ -128,13 +129,13 @@ static int marker_write(const struct mx_demo_options *options, uint64_t texts_ha
     json = whole ? cJSON_Print(root) : NULL;
     if (json == NULL) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "out of memory for %s", MARKER);
     path = mx_format("%s/" MARKER, options->folder);
-    mx_text_append(&text, "%s\n", json);
+    mx_string_append(&text, "%s\n", json);
     if (path == NULL || text.failure != 0) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_file_write_atomic(path, text.data, text.length));
 out:
     cJSON_Delete(root);
     cJSON_free(json);
-    mx_text_release(&text);
+    mx_string_release(&text);
     mx_free(path);
     return rc;
 }
@@ -155,7 +156,7 @@ static int marker_compare(const struct mx_demo_options *options, uint64_t texts_
 {
     char quoted[QUOTED_BYTES], found[64], wanted[5][64];
     static const char *const names[5] = {"language", "count", "speakers", "seed", "texts"};
-    mx_text_quote(quoted, sizeof quoted, options->folder);
+    mx_string_quote(quoted, sizeof quoted, options->folder);
     snprintf(wanted[0], sizeof wanted[0], "%s", mx_language_get(options->language)->code);
     snprintf(wanted[1], sizeof wanted[1], "%" PRIu32, options->count);
     snprintf(wanted[2], sizeof wanted[2], "%" PRIu32, options->speakers);
@@ -198,7 +199,7 @@ static int marker_read(const struct mx_demo_options *options, uint64_t texts_has
     root = cJSON_ParseWithLength(data, bytes);
     if (root == NULL)
         MX_RAISE(MX_ERR_DATA, "choose a new folder, or remove this one first", "%s is damaged",
-                 mx_text_quote(quoted, sizeof quoted, path));
+                 mx_string_quote(quoted, sizeof quoted, path));
     MX_TRY(marker_compare(options, texts_hash, root));
     *known = true;
 out:
@@ -223,7 +224,7 @@ static int folders_make(const char *path)
         *at = '\0';
         if (mkdir(partial, 0777) != 0 && errno != EEXIST)
             MX_RAISE(MX_ERR_IO, "check that the place exists and may be written to", "cannot make the folder %s: %s",
-                     mx_text_quote(quoted, sizeof quoted, partial), strerror(errno));
+                     mx_string_quote(quoted, sizeof quoted, partial), strerror(errno));
         *at = kept;
         if (kept == '\0') break;
     }
@@ -262,7 +263,7 @@ static int folder_count(const char *folder, bool (*leftover)(const char *), bool
     *count = 0;
     if (dir == NULL)
         MX_RAISE(MX_ERR_IO, "check the permissions of the folder", "cannot read the folder %s: %s",
-                 mx_text_quote(quoted, sizeof quoted, folder), strerror(errno));
+                 mx_string_quote(quoted, sizeof quoted, folder), strerror(errno));
     for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
         if (leftover(entry->d_name)) {
@@ -280,7 +281,7 @@ out:
 static int folder_lock(const char *folder, int *lock)
 {
     char quoted[QUOTED_BYTES];
-    mx_text_quote(quoted, sizeof quoted, folder);
+    mx_string_quote(quoted, sizeof quoted, folder);
     *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*lock < 0)
         return MX_FAIL(MX_ERR_IO, "check the path and its permissions", "cannot open the folder %s: %s", quoted,
@@ -293,31 +294,31 @@ static int folder_lock(const char *folder, int *lock)
 static int readme_write(const struct mx_demo_options *options)
 {
     int rc = 0;
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     const char *const program = mx_teacher_program(options->language);
     const bool several = options->speakers > 1;
     char *const path = mx_format("%s/README.txt", options->folder);
     if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    mx_text_append(&text,
-                   "A demo corpus for MyXTTS: %" PRIu32 " %s sentences.\n\n"
-                   "Nobody was recorded for this. The voice%s a synthetic teacher: the program %s\n"
-                   "read every sentence. A model trained on this folder learns to imitate that\n"
-                   "program; it shows that training works, not how good a voice can be.\n\n",
-                   options->count, mx_language_get(options->language)->name, several ? "s are" : " is", program);
+    mx_string_append(&text,
+                     "A demo corpus for MyXTTS: %" PRIu32 " %s sentences.\n\n"
+                     "Nobody was recorded for this. The voice%s a synthetic teacher: the program %s\n"
+                     "read every sentence. A model trained on this folder learns to imitate that\n"
+                     "program; it shows that training works, not how good a voice can be.\n\n",
+                     options->count, mx_language_get(options->language)->name, several ? "s are" : " is", program);
     for (uint32_t i = 0; i < options->speakers; i++)
-        mx_text_append(&text, "    speaker %-6s %s, voice %s\n", mx_teacher_speaker(options->language, i), program,
-                       mx_teacher_voice(options->language, i));
-    mx_text_append(&text, "\nmetadata.csv  %s\n",
-                   several ? "id|speaker|text" : "id|text as written|text as spoken, in words");
-    mx_text_append(&text, "wavs/         id.wav, 16-bit mono, as the program wrote it\n"
-                          "demo.json     the parameters; the same command completes an unfinished folder\n\n");
-    mx_text_append(
+        mx_string_append(&text, "    speaker %-6s %s, voice %s\n", mx_teacher_speaker(options->language, i), program,
+                         mx_teacher_voice(options->language, i));
+    mx_string_append(&text, "\nmetadata.csv  %s\n",
+                     several ? "id|speaker|text" : "id|text as written|text as spoken, in words");
+    mx_string_append(&text, "wavs/         id.wav, 16-bit mono, as the program wrote it\n"
+                            "demo.json     the parameters; the same command completes an unfinished folder\n\n");
+    mx_string_append(
         &text, "myxtts corpus demo DIR --language %s --count %" PRIu32 " --speakers %" PRIu32 " --seed %" PRIu64 "\n",
         mx_language_get(options->language)->code, options->count, options->speakers, options->seed);
     MX_TRY(text.failure);
     MX_TRY(mx_file_write_atomic(path, text.data, text.length));
 out:
-    mx_text_release(&text);
+    mx_string_release(&text);
     mx_free(path);
     return rc;
 }
@@ -338,8 +339,8 @@ int mx_demo_folder_open(const struct mx_demo_options *options, uint64_t texts_ha
         MX_TRY(folder_count(options->folder, page_leftover, false, &entries, first));
         if (entries > 0)
             MX_RAISE(MX_ERR_DATA, "choose a new or an empty folder; nothing was changed",
-                     "%s is not a demo corpus: it holds %s", mx_text_quote(quoted, sizeof quoted, options->folder),
-                     mx_text_quote(name, sizeof name, first));
+                     "%s is not a demo corpus: it holds %s", mx_string_quote(quoted, sizeof quoted, options->folder),
+                     mx_string_quote(name, sizeof name, first));
     }
     wavs = mx_format("%s/wavs", options->folder);
     if (wavs == NULL) MX_TRY(MX_ERR_NO_MEMORY);

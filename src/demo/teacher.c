@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 #define OUTPUT_BYTES   32768 /* the list of variants of espeak-ng is 6 KB */
@@ -176,7 +176,7 @@ static int child_run(const struct teacher *teacher, char *const argv[], uint64_t
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         char said[200];
         output->text[strcspn(output->text, "\r\n")] = '\0';
-        mx_text_quote(said, sizeof said, output->text);
+        mx_string_quote(said, sizeof said, output->text);
         MX_RAISE(MX_ERR_IO, "try the program by hand", "the speech program '%s' failed (%s %d) and said %s",
                  teacher->program, WIFSIGNALED(status) ? "signal" : "exit code",
                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), said);

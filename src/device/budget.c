@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 #include <inttypes.h>
@@ -289,44 +289,44 @@ void mx_budget_stats(struct mx_budget *budget, struct mx_budget_stats *out)
 }
 
 /* A JSON string. Owners are tags of the program, so bytes above 127 are UTF-8 already and pass. */
-static void json_string(struct mx_text *text, const char *value)
+static void json_string(struct mx_string *text, const char *value)
 {
-    mx_text_append(text, "\"");
+    mx_string_append(text, "\"");
     for (const char *c = value; *c; c++) {
         if ((unsigned char)*c < 0x20) {
-            mx_text_append(text, "\\u%04x", (unsigned)*c);
+            mx_string_append(text, "\\u%04x", (unsigned)*c);
         } else {
-            mx_text_append(text, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+            mx_string_append(text, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
         }
     }
-    mx_text_append(text, "\"");
+    mx_string_append(text, "\"");
 }
 
 char *mx_budget_json(struct mx_budget *budget)
 {
     struct mx_budget_stats stats;
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     mx_budget_stats(budget, &stats);
-    mx_text_append(&text, "{\"device\":");
+    mx_string_append(&text, "{\"device\":");
     json_string(&text, stats.device);
-    mx_text_append(&text,
-                   ",\"limit_bytes\":%" PRIu64 ",\"current_bytes\":%" PRIu64 ",\"peak_bytes\":%" PRIu64
-                   ",\"host_bytes\":%" PRIu64 ",\"host_peak_bytes\":%" PRIu64 ",\"live_count\":%" PRIu64
-                   ",\"total_count\":%" PRIu64 ",\"refused_count\":%" PRIu64 ",\"owners\":[",
-                   stats.limit_bytes, stats.current_bytes, stats.peak_bytes, stats.host_bytes, stats.host_peak_bytes,
-                   stats.live_count, stats.total_count, stats.refused_count);
+    mx_string_append(&text,
+                     ",\"limit_bytes\":%" PRIu64 ",\"current_bytes\":%" PRIu64 ",\"peak_bytes\":%" PRIu64
+                     ",\"host_bytes\":%" PRIu64 ",\"host_peak_bytes\":%" PRIu64 ",\"live_count\":%" PRIu64
+                     ",\"total_count\":%" PRIu64 ",\"refused_count\":%" PRIu64 ",\"owners\":[",
+                     stats.limit_bytes, stats.current_bytes, stats.peak_bytes, stats.host_bytes, stats.host_peak_bytes,
+                     stats.live_count, stats.total_count, stats.refused_count);
     for (int i = 0; i < stats.owner_count; i++) {
         const struct mx_budget_owner *const owner = &stats.owners[i];
-        mx_text_append(&text, "%s{\"name\":", i ? "," : "");
+        mx_string_append(&text, "%s{\"name\":", i ? "," : "");
         json_string(&text, owner->name);
-        mx_text_append(&text,
-                       ",\"current_bytes\":%" PRIu64 ",\"peak_bytes\":%" PRIu64 ",\"live_count\":%" PRIu64
-                       ",\"total_count\":%" PRIu64 ",\"host\":%s}",
-                       owner->current_bytes, owner->peak_bytes, owner->live_count, owner->total_count,
-                       owner->host ? "true" : "false");
+        mx_string_append(&text,
+                         ",\"current_bytes\":%" PRIu64 ",\"peak_bytes\":%" PRIu64 ",\"live_count\":%" PRIu64
+                         ",\"total_count\":%" PRIu64 ",\"host\":%s}",
+                         owner->current_bytes, owner->peak_bytes, owner->live_count, owner->total_count,
+                         owner->host ? "true" : "false");
     }
-    mx_text_append(&text, "]}");
-    if (text.failure < 0) mx_text_release(&text); /* sets data to NULL */
+    mx_string_append(&text, "]}");
+    if (text.failure < 0) mx_string_release(&text); /* sets data to NULL */
     return text.data;
 }
 

@@ -388,7 +388,7 @@ static const char *const samples_names[] = {"samples.count", "samples.rows", "sa
 static const char *const frames_names[] = {"frames.count", "frames.rows", "frames.max_rows", "frames.offsets"};
 
 /* Samples and their frames, for transforms of fft_size samples every hop. */
-static void frames(struct walk *walk, const struct mx_packed *samples, const struct mx_packed *rows, int32_t fft_size,
+static void frames(struct walk *walk, const struct mx_ragged *samples, const struct mx_ragged *rows, int32_t fft_size,
                    int32_t hop)
 {
     integer(walk, "fft_size", fft_size, 32, 4096);

@@ -179,7 +179,7 @@ static inline void precision(struct walk *walk, enum mx_precision value, bool na
 }
 
 /* Messages say "rows.count" whatever the argument is called, unless it has a name of its own. */
-static inline void packed_parts(struct walk *walk, const struct mx_packed *rows, const char *const names[4])
+static inline void packed_parts(struct walk *walk, const struct mx_ragged *rows, const char *const names[4])
 {
     dimension(walk, names[0], rows->count);
     dimension(walk, names[1], rows->rows);
@@ -189,7 +189,7 @@ static inline void packed_parts(struct walk *walk, const struct mx_packed *rows,
     tensor(walk, names[3], rows->offsets, plus(rows->count, 1), READ);
 }
 
-static inline void packed(struct walk *walk, const struct mx_packed *rows)
+static inline void packed(struct walk *walk, const struct mx_ragged *rows)
 {
     static const char *const names[] = {"rows.count", "rows.rows", "rows.max_rows", "rows.offsets"};
     packed_parts(walk, rows, names);

@@ -8,7 +8,7 @@
 #include "myxtts/registry.h"
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "device/backend.h"
 
 #include <stdio.h>
@@ -64,10 +64,10 @@ int mx_device_name_parse(const char *text, char backend[16], int *index)
     bool good = length > 0 && length < 16 && colon[1] >= '0' && colon[1] <= '9';
     for (size_t i = 0; good && i < length; i++) good = text[i] >= 'a' && text[i] <= 'z';
     for (const char *c = colon; good && *++c;) good = *c >= '0' && *c <= '9';
-    good = good && mx_text_parse_int64(colon + 1, &number) == MX_TEXT_NUMBER && number <= INDEX_MAX;
+    good = good && mx_text_parse_int64(colon + 1, &number) == MX_STRING_NUMBER && number <= INDEX_MAX;
     if (!good) {
         return MX_FAIL(MX_ERR_USAGE, "write the backend, a colon and a number: cpu:0, cuda:1",
-                       "%s is not the name of a device", mx_text_quote(quoted, sizeof quoted, text ? text : ""));
+                       "%s is not the name of a device", mx_string_quote(quoted, sizeof quoted, text ? text : ""));
     }
     memcpy(backend, text, length);
     backend[length] = '\0';
@@ -149,10 +149,10 @@ static int backend_missing(const struct mx_registry *registry, const char *devic
         MX_FAIL(MX_ERR_NO_DEVICE, NULL, "no device %s: %s", device, entry->status.reason);
         return hint_devices(registry, entry->status.hint);
     }
-    struct mx_text_nearest nearest;
-    mx_text_nearest_start(&nearest, backend);
-    for (int i = 0; i < registry->entry_count; i++) mx_text_nearest_offer(&nearest, registry->entries[i].status.name);
-    const char *const best = mx_text_nearest_best(&nearest);
+    struct mx_string_nearest nearest;
+    mx_string_nearest_start(&nearest, backend);
+    for (int i = 0; i < registry->entry_count; i++) mx_string_nearest_offer(&nearest, registry->entries[i].status.name);
+    const char *const best = mx_string_nearest_best(&nearest);
     char more[64] = "";
     if (best) snprintf(more, sizeof more, "did you mean %s?", best);
     MX_FAIL(MX_ERR_NO_DEVICE, NULL, "no device %s: there is no backend \"%s\"", device, backend);

@@ -121,23 +121,23 @@ uint32_t mx_dist_spans(struct mx_dist *dist, struct mx_dist_span *out, uint32_t 
 
 #endif
 
-struct mx_group *mx_dist_group(struct mx_dist *dist)
+struct mx_comm *mx_dist_comm(struct mx_dist *dist)
 {
-    return (struct mx_group *)(void *)dist; /* its first member */
+    return (struct mx_comm *)(void *)dist; /* its first member */
 }
 
 int mx_dist_compare(struct mx_dist *dist, const struct mx_dist_item *items, int32_t count)
 {
     int rc = 0;
-    struct mx_group *const group = mx_dist_group(dist);
-    for (int32_t i = 0; group != NULL && i < count; i++) {
+    struct mx_comm *const comm = mx_dist_comm(dist);
+    for (int32_t i = 0; comm != NULL && i < count; i++) {
         uint64_t first = items[i].hash;
-        MX_TRY(mx_group_broadcast(group, &first, sizeof first, 0));
+        MX_TRY(mx_comm_broadcast(comm, &first, sizeof first, 0));
         if (first != items[i].hash)
             MX_RAISE(MX_ERR_DATA, items[i].hint, "%s not the same as on rank 0 (%s): %016" PRIx64 ", there %016" PRIx64,
                      items[i].name, mx_dist_host(dist, 0), items[i].hash, first);
     }
-    MX_TRY(mx_group_barrier(group));
+    MX_TRY(mx_comm_barrier(comm));
 out:
     return rc;
 }

@@ -4,12 +4,12 @@
  * are started by mpirun, mpiexec or srun and talk through MPI, and through NCCL where gradients are on CUDA devices.
  *
  * One thread of each rank, "ranks", makes all calls of MPI from MPI_Init_thread to MPI_Finalize; it carries what the
- * group (train/group.h) is asked for and watches the others. It hardly takes time from the devices: while there is
+ * group (train/comm.h) is asked for and watches the others. It hardly takes time from the devices: while there is
  * nothing to do it sleeps until something comes or another process of this machine ends.
  *
  * A rank that fails tells rank 0, which tells the user, naming rank and host, and ends all (MPI_Abort) with the exit
  * code of that error. A rank that ends without a word is noticed by another rank of its machine at once, or by the rank
- * after it when nothing has come from it for MX_DIST_SILENCE_NS; a rank that makes no progress (no call of the group,
+ * after it when nothing has come from it for MX_DIST_SILENCE_NS; a rank that makes no progress (no call of the comm,
  * no mx_dist_tick) for `timeout_s` while it does not wait for the others says so itself. So all ranks end within 15
  * seconds, whatever the launcher does. Checkpoints are written so that this may happen at any moment.
  *
@@ -21,7 +21,7 @@
 #define MX_DIST_DIST_H
 
 #include "myxtts/error.h"
-#include "train/group.h"
+#include "train/comm.h"
 
 #define MX_DIST_SILENCE_NS (UINT64_C(10) * 1000000000)
 #define MX_DIST_HOST_BYTES 64
@@ -45,7 +45,7 @@ void mx_dist_close(struct mx_dist *dist);
 /* Ends all ranks because of this one's current error; does not return. NULL: returns the code. */
 int mx_dist_fail(struct mx_dist *dist, int code);
 
-struct mx_group *mx_dist_group(struct mx_dist *dist); /* NULL: the group of one */
+struct mx_comm *mx_dist_comm(struct mx_dist *dist); /* NULL: the group of one */
 /* Of the ranks of this machine, from 0 on; how many there are. */
 int32_t mx_dist_local_rank(const struct mx_dist *dist);
 int32_t mx_dist_local_size(const struct mx_dist *dist);

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "base/text.h"
+#include "base/string.h"
 
 /* In this order: mpirun inside of a Slurm job leaves the variables of both. SLURM_NTASKS would also be there in a job
  * script itself, which is one process. MVAPICH and Intel MPI set the same variables as MPICH. */
@@ -23,7 +23,7 @@ static bool number_of(const char *variable, int32_t *out)
 {
     int64_t value;
     const char *const text = getenv(variable);
-    if (text == NULL || mx_text_parse_int64(text, &value) != MX_TEXT_NUMBER || value < 0 || value > INT32_MAX)
+    if (text == NULL || mx_text_parse_int64(text, &value) != MX_STRING_NUMBER || value < 0 || value > INT32_MAX)
         return false;
     *out = (int32_t)value;
     return true;

@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "device/native.h"
-#include "dist/mpi_work.h"
+#include "dist/mpi_internal.h"
 
 #define REASON_BYTES 512 /* as of an error */
 
@@ -53,22 +53,22 @@ static int reason_find(struct mx_dist *d, const double *states, char reason[REAS
 {
     char there[MX_NCCL_VERSION_BYTES], here[MX_NCCL_VERSION_BYTES];
     *rank = -1;
-    for (int32_t i = 0; i < d->group.size && *rank < 0; i++)
+    for (int32_t i = 0; i < d->comm.size && *rank < 0; i++)
         if (states[i] < VERSION_LEAST) *rank = i;
-    for (int32_t i = 1; i < d->group.size && *rank < 0; i++) {
+    for (int32_t i = 1; i < d->comm.size && *rank < 0; i++) {
         if (states[i] == states[0]) continue;
         *rank = i;
         snprintf(reason, REASON_BYTES, "its NCCL is %s, that of rank 0 is %s", mx_nccl_version((int)states[i], there),
                  mx_nccl_version((int)states[0], here));
     }
-    return *rank < 0 ? 0 : mx_group_broadcast(&d->group, reason, REASON_BYTES, *rank);
+    return *rank < 0 ? 0 : mx_comm_broadcast(&d->comm, reason, REASON_BYTES, *rank);
 }
 
 /* Not NCCL: refused where it was asked for, told where somebody might have expected it. */
 static int instead(const struct mx_dist *d, const double *states, int32_t rank, const char *reason)
 {
     bool cuda = false;
-    for (int32_t i = 0; i < d->group.size; i++) cuda = cuda || states[i] != NOT_CUDA;
+    for (int32_t i = 0; i < d->comm.size; i++) cuda = cuda || states[i] != NOT_CUDA;
     if (way_is("nccl"))
         return MX_FAIL(MX_ERR_UNSUPPORTED,
                        "give all ranks CUDA devices and the same NCCL (libnccl2), or unset MYXTTS_SUMS",
@@ -89,19 +89,19 @@ int mx_dist_device_use(struct mx_dist *d, struct mx_device *device)
     struct mx_nccl_library library = {0};
     char reason[REASON_BYTES], version[MX_NCCL_VERSION_BYTES];
     if (d == NULL) return 0;
-    double *const states = mx_alloc((size_t)d->group.size, sizeof *states);
+    double *const states = mx_alloc((size_t)d->comm.size, sizeof *states);
     if (states == NULL) return MX_ERR_NO_MEMORY;
-    states[d->group.rank] = state_own(device, &library, reason);
-    MX_TRY(mx_group_add(&d->group, states, d->group.size)); /* all others are 0 here: now each has those of all */
+    states[d->comm.rank] = state_own(device, &library, reason);
+    MX_TRY(mx_comm_add(&d->comm, states, d->comm.size)); /* all others are 0 here: now each has those of all */
     MX_TRY(reason_find(d, states, reason, &rank));
     if (rank >= 0) {
         MX_TRY(instead(d, states, rank, reason));
         goto out;
     }
-    if (d->group.rank == 0) MX_TRY(mx_nccl_id(&library, &id));
-    MX_TRY(mx_group_broadcast(&d->group, &id, sizeof id, 0));
+    if (d->comm.rank == 0) MX_TRY(mx_nccl_id(&library, &id));
+    MX_TRY(mx_comm_broadcast(&d->comm, &id, sizeof id, 0));
     atomic_store(&d->waiting, true);
-    rc = mx_nccl_open(&library, device, &id, d->group.rank, d->group.size, &d->nccl);
+    rc = mx_nccl_open(&library, device, &id, d->comm.rank, d->comm.size, &d->nccl);
     atomic_store(&d->waiting, false);
     if (rc == 0) mx_info("gradients are summed by NCCL %s", mx_nccl_version(library.version, version));
 out:

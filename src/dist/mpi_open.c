@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Start and end of the ranks, and the calls of the group as the trainer makes them: each hands its wish to the thread
- * (mpi_thread.c) and waits. See mpi_work.h.
+ * (mpi_thread.c) and waits. See mpi_internal.h.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "dist/launch.h"
-#include "dist/mpi_work.h"
+#include "dist/mpi_internal.h"
 
 #define PROCESSES_LINE 8 /* that are told in one line */
 
@@ -62,10 +62,10 @@ static int ask(struct mx_dist *d, struct mx_mpi_request request)
     return rc;
 }
 
-static int call_sum_begin(struct mx_group *group, struct mx_slice floats, int64_t count, struct mx_event *ready)
+static int call_sum_begin(struct mx_comm *comm, struct mx_slice floats, int64_t count, struct mx_event *ready)
 {
     int rc = 0;
-    struct mx_dist *const d = (struct mx_dist *)(void *)group;
+    struct mx_dist *const d = (struct mx_dist *)(void *)comm;
     atomic_fetch_add(&d->ticks, 1);
     if (d->nccl != NULL) return mx_mpi_nccl_begin(d, floats, count, ready);
     pthread_mutex_lock(&d->lock);
@@ -79,9 +79,9 @@ static int call_sum_begin(struct mx_group *group, struct mx_slice floats, int64_
     return rc;
 }
 
-static int call_sum_finish(struct mx_group *group, struct mx_stream *stream)
+static int call_sum_finish(struct mx_comm *comm, struct mx_stream *stream)
 {
-    struct mx_dist *const d = (struct mx_dist *)(void *)group;
+    struct mx_dist *const d = (struct mx_dist *)(void *)comm;
     (void)stream; /* whatever had to be copied back has been waited for by the thread */
     if (d->nccl != NULL) {
         atomic_fetch_add(&d->ticks, 1);
@@ -105,34 +105,34 @@ static int call_sum_finish(struct mx_group *group, struct mx_stream *stream)
     return 0;
 }
 
-static int call_add(struct mx_group *group, double *values, int32_t count)
+static int call_add(struct mx_comm *comm, double *values, int32_t count)
 {
-    return ask((struct mx_dist *)(void *)group,
+    return ask((struct mx_dist *)(void *)comm,
                (struct mx_mpi_request){.call = MX_MPI_ADD, .data = values, .count = (size_t)count});
 }
 
-static int call_broadcast(struct mx_group *group, void *bytes, size_t count, int32_t root)
+static int call_broadcast(struct mx_comm *comm, void *bytes, size_t count, int32_t root)
 {
-    return ask((struct mx_dist *)(void *)group,
+    return ask((struct mx_dist *)(void *)comm,
                (struct mx_mpi_request){.call = MX_MPI_BROADCAST, .data = bytes, .count = count, .root = root});
 }
 
-static int call_barrier(struct mx_group *group)
+static int call_barrier(struct mx_comm *comm)
 {
-    return ask((struct mx_dist *)(void *)group, (struct mx_mpi_request){.call = MX_MPI_BARRIER});
+    return ask((struct mx_dist *)(void *)comm, (struct mx_mpi_request){.call = MX_MPI_BARRIER});
 }
 
-static void call_destroy(struct mx_group *group)
+static void call_destroy(struct mx_comm *comm)
 {
-    mx_dist_close((struct mx_dist *)(void *)group);
+    mx_dist_close((struct mx_dist *)(void *)comm);
 }
 
-static const struct mx_group_calls calls = {.sum_begin = call_sum_begin,
-                                            .sum_finish = call_sum_finish,
-                                            .add = call_add,
-                                            .broadcast = call_broadcast,
-                                            .barrier = call_barrier,
-                                            .destroy = call_destroy};
+static const struct mx_comm_calls calls = {.sum_begin = call_sum_begin,
+                                           .sum_finish = call_sum_finish,
+                                           .add = call_add,
+                                           .broadcast = call_broadcast,
+                                           .barrier = call_barrier,
+                                           .destroy = call_destroy};
 
 /* ---- cores ---- */
 
@@ -141,11 +141,11 @@ static void cores_divide(const struct mx_dist *d)
 {
     cpu_set_t all, part;
     int sharers = 0, place = 0, count = 0;
-    const struct mx_mpi_member *const own = &d->members[d->group.rank];
-    for (int32_t i = 0; i < d->group.size; i++) {
+    const struct mx_mpi_member *const own = &d->members[d->comm.rank];
+    for (int32_t i = 0; i < d->comm.size; i++) {
         const struct mx_mpi_member *const other = &d->members[i];
         if (strcmp(other->machine, own->machine) != 0 || other->cores != own->cores) continue;
-        if (i < d->group.rank) place++;
+        if (i < d->comm.rank) place++;
         sharers++;
     }
     if (sharers < 2 || sched_getaffinity(0, sizeof all, &all) != 0) return;
@@ -188,10 +188,10 @@ const char *mx_dist_supported(void)
 static void processes_tell(const struct mx_dist *d)
 {
     char line[PROCESSES_LINE * (MX_DIST_HOST_BYTES + 40)];
-    if (d->group.rank != 0 || strstr(mx_dist_supported(), "MPICH") == NULL) return;
-    for (int32_t first = 0; first < d->group.size; first += PROCESSES_LINE) {
+    if (d->comm.rank != 0 || strstr(mx_dist_supported(), "MPICH") == NULL) return;
+    for (int32_t first = 0; first < d->comm.size; first += PROCESSES_LINE) {
         size_t used = 0;
-        for (int32_t i = first; i < d->group.size && i < first + PROCESSES_LINE; i++)
+        for (int32_t i = first; i < d->comm.size && i < first + PROCESSES_LINE; i++)
             used += (size_t)snprintf(line + used, sizeof line - used, "%srank %d is %lld on %s", i > first ? ", " : "",
                                      (int)i, (long long)d->members[i].pid, d->members[i].host);
         mx_info("processes: %s", line);
@@ -216,7 +216,7 @@ int mx_mpi_open(const struct mx_dist_options *options, struct mx_dist **out)
     struct mx_dist *d = mx_alloc(1, sizeof *d);
     *out = NULL;
     if (d == NULL) return MX_ERR_NO_MEMORY;
-    d->group = (struct mx_group){.calls = &calls, .size = 1};
+    d->comm = (struct mx_comm){.calls = &calls, .size = 1};
     d->options = *options;
     d->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&d->lock, NULL);

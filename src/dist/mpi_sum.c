@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Sums of buckets over all ranks, see mpi_work.h.
+ * Sums of buckets over all ranks, see mpi_internal.h.
  *
  * Up to RING_RANKS ranks the sum is our own ring over messages of MPI: the bucket is cut into a chunk for each rank;
  * in the first size - 1 steps a chunk travels from rank to rank and each adds its own to it, in the next size - 1 the
@@ -18,7 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "dist/mpi_work.h"
+#include "dist/mpi_internal.h"
 
 #define RING_RANKS 8
 #define TAG_RING   1 /* + lane */
@@ -35,8 +35,8 @@
 int mx_mpi_sums_open(struct mx_dist *d)
 {
     const char *const way = getenv("MYXTTS_SUMS");
-    const int64_t chunk = MX_BUCKET_FLOATS / d->group.size + 1;
-    d->ring = d->group.size <= RING_RANKS;
+    const int64_t chunk = MX_BUCKET_FLOATS / d->comm.size + 1;
+    d->ring = d->comm.size <= RING_RANKS;
     if (way != NULL && strcmp(way, "ring") == 0) d->ring = true;
     if (way != NULL && strcmp(way, "library") == 0) d->ring = false;
     d->lane_count = d->ring ? MX_MPI_LANES : 1;
@@ -92,7 +92,7 @@ static int chunk_count(const struct mx_mpi_lane *lane, int32_t chunk, int32_t si
 /* Which chunks this step of the ring receives and sends. */
 static void chunks_of(const struct mx_dist *d, int32_t step, int32_t *in, int32_t *out)
 {
-    const int32_t rank = d->group.rank, size = d->group.size;
+    const int32_t rank = d->comm.rank, size = d->comm.size;
     const int32_t round = step < size - 1 ? step : step - (size - 1);
     *out = wrap(step < size - 1 ? rank - round : rank + 1 - round, size);
     *in = wrap(*out - 1, size);
@@ -101,7 +101,7 @@ static void chunks_of(const struct mx_dist *d, int32_t step, int32_t *in, int32_
 static void ring_post(struct mx_dist *d, struct mx_mpi_lane *lane)
 {
     int32_t in, out;
-    const int32_t size = d->group.size, before = wrap(d->group.rank - 1, size), after = wrap(d->group.rank + 1, size);
+    const int32_t size = d->comm.size, before = wrap(d->comm.rank - 1, size), after = wrap(d->comm.rank + 1, size);
     const int tag = TAG_RING + (int)(lane - d->lanes);
     chunks_of(d, lane->step, &in, &out);
     float *const to = lane->step < size - 1 ? lane->received : lane->values + chunk_first(lane, in, size);
@@ -117,7 +117,7 @@ static void ring_post(struct mx_dist *d, struct mx_mpi_lane *lane)
 static bool ring_next(struct mx_dist *d, struct mx_mpi_lane *lane)
 {
     int32_t in, out;
-    const int32_t size = d->group.size;
+    const int32_t size = d->comm.size;
     chunks_of(d, lane->step, &in, &out);
     if (lane->step < size - 1) {
         float *const own = lane->values + chunk_first(lane, in, size);
@@ -147,7 +147,7 @@ static void span_keep(struct mx_dist *d, const struct mx_mpi_lane *lane)
 static void own_failure(struct mx_dist *d, int rc)
 {
     const struct mx_error *const error = mx_error_last();
-    struct mx_mpi_failure failure = {.rank = d->group.rank, .code = rc};
+    struct mx_mpi_failure failure = {.rank = d->comm.rank, .code = rc};
     if (rc >= 0) return;
     memcpy(failure.message, error->message, sizeof failure.message);
     memcpy(failure.hint, error->hint, sizeof failure.hint);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The thread that makes all calls of MPI, see mpi_work.h.
+ * The thread that makes all calls of MPI, see mpi_internal.h.
  *
  * MPI's own waiting turns in a circle and takes a whole core, which here belongs to a device. So nothing is waited for:
  * the thread looks at everything that is under way and then sleeps, shortly while the trainer waits for it, longer
@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "dist/launch.h"
-#include "dist/mpi_work.h"
+#include "dist/mpi_internal.h"
 
 #define PAUSE_IDLE_NS   UINT64_C(50000000)
 #define PAUSE_CALL_NS   UINT64_C(20000)   /* the trainer waits, since less than … */
@@ -32,7 +32,7 @@ void mx_mpi_check(struct mx_dist *d, int code, const char *what)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
-    struct mx_mpi_failure f = {.rank = d->group.rank, .code = MX_ERR_IO};
+    struct mx_mpi_failure f = {.rank = d->comm.rank, .code = MX_ERR_IO};
     if (code == MPI_SUCCESS) return;
     MPI_Error_string(code, text, &length);
     snprintf(f.message, sizeof f.message, "%s failed: %.300s", what, text);
@@ -97,8 +97,8 @@ static int library_open(struct mx_dist *d)
         MX_RAISE(MX_ERR_UNSUPPORTED, "use a build of MPI with threads", "MPI cannot be started beside threads");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    d->group.rank = rank;
-    d->group.size = size;
+    d->comm.rank = rank;
+    d->comm.size = size;
     MX_TRY(size_check(size));
     MPI_Comm_dup(MPI_COMM_WORLD, &d->world);
     MPI_Comm_dup(MPI_COMM_WORLD, &d->floats);
@@ -155,7 +155,7 @@ static void call_post(struct mx_dist *d)
 /* What the trainer's thread said about its own failure. */
 static void call_fail(struct mx_dist *d)
 {
-    struct mx_mpi_failure f = {.rank = d->group.rank, .code = d->error.code};
+    struct mx_mpi_failure f = {.rank = d->comm.rank, .code = d->error.code};
     memcpy(f.message, d->error.message, sizeof f.message);
     memcpy(f.hint, d->error.hint, sizeof f.hint);
     mx_mpi_end(d, &f);

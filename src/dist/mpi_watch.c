@@ -24,7 +24,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "dist/mpi_work.h"
+#include "dist/mpi_internal.h"
 
 #define TAG_BEAT    1
 #define TAG_FAILURE 2
@@ -37,7 +37,7 @@
 
 static int32_t before(const struct mx_dist *d)
 {
-    return (d->group.rank + d->group.size - 1) % d->group.size;
+    return (d->comm.rank + d->comm.size - 1) % d->comm.size;
 }
 
 static uint64_t timeout_ns(const struct mx_dist *d)
@@ -64,7 +64,7 @@ static bool taken(struct mx_dist *d, const struct mx_mpi_failure *f, int32_t fro
     MPI_Request *const requests = mx_alloc((size_t)(to - from), sizeof(MPI_Request));
     if (requests == NULL) return false;
     for (int32_t r = from; r < to; r++)
-        if (r != d->group.rank &&
+        if (r != d->comm.rank &&
             MPI_Issend(f, (int)sizeof *f, MPI_BYTE, r, TAG_FAILURE, d->control, &requests[count]) == MPI_SUCCESS)
             count++;
     while (!complete && mx_clock_ns() - begin_ns < most_ns) {
@@ -77,13 +77,13 @@ static bool taken(struct mx_dist *d, const struct mx_mpi_failure *f, int32_t fro
 void mx_mpi_end(struct mx_dist *d, const struct mx_mpi_failure *f)
 {
     static struct mx_mpi_failure told; /* outlives whatever still sends it */
-    if (f->told || (d->group.rank != 0 && f->rank != 0 && taken(d, f, 0, 1, TAKE_NS))) {
+    if (f->told || (d->comm.rank != 0 && f->rank != 0 && taken(d, f, 0, 1, TAKE_NS))) {
         mx_clock_sleep_ns(END_NS); /* whoever tells it ends this process, too */
     } else {
         tell(d, f);
         told = *f;
         told.told = 1;
-        (void)taken(d, &told, 0, d->group.size, TOLD_NS);
+        (void)taken(d, &told, 0, d->comm.size, TOLD_NS);
     }
     (void)MPI_Abort(MPI_COMM_WORLD, mx_error_exit_code(f->code));
     for (;;) mx_clock_sleep_ns(END_NS);
@@ -116,7 +116,7 @@ static bool same_machine(const struct mx_mpi_member *a, const struct mx_mpi_memb
 static bool watches(const struct mx_dist *d, int32_t other)
 {
     int32_t local = 0; /* place of `other` on this machine */
-    const int32_t own = d->group.rank;
+    const int32_t own = d->comm.rank;
     if (other == own || !same_machine(&d->members[own], &d->members[other])) return false;
     for (int32_t i = 0; i < other; i++) local += same_machine(&d->members[own], &d->members[i]);
     return d->local_rank == 0 || (d->local_rank == 1 && local == 0);
@@ -125,11 +125,11 @@ static bool watches(const struct mx_dist *d, int32_t other)
 int mx_mpi_watch_open(struct mx_dist *d)
 {
     struct mx_mpi_watch *const w = &d->watch;
-    w->fds = mx_alloc((size_t)d->group.size + 1, sizeof *w->fds);
-    w->ranks = mx_alloc((size_t)d->group.size + 1, sizeof *w->ranks);
+    w->fds = mx_alloc((size_t)d->comm.size + 1, sizeof *w->fds);
+    w->ranks = mx_alloc((size_t)d->comm.size + 1, sizeof *w->ranks);
     if (w->fds == NULL || w->ranks == NULL) return MX_ERR_NO_MEMORY;
     w->fds[w->count++] = (struct pollfd){.fd = d->wake, .events = POLLIN};
-    for (int32_t i = 0; i < d->group.size; i++) {
+    for (int32_t i = 0; i < d->comm.size; i++) {
         if (!watches(d, i)) continue;
         /* Where the kernel cannot, there are still beats. */
         const int fd = (int)syscall(SYS_pidfd_open, (pid_t)d->members[i].pid, 0u);
@@ -186,10 +186,10 @@ static void beats_run(struct mx_dist *d, uint64_t now_ns)
     if (!complete) return; /* the last one has not gone yet */
     w->told_ns = now_ns;
     w->beat_told++;
-    mx_mpi_check(d,
-                 MPI_Isend(&w->beat_told, 1, MPI_INT32_T, (d->group.rank + 1) % d->group.size, TAG_BEAT, d->control,
-                           &w->beat_out),
-                 "watching the ranks");
+    mx_mpi_check(
+        d,
+        MPI_Isend(&w->beat_told, 1, MPI_INT32_T, (d->comm.rank + 1) % d->comm.size, TAG_BEAT, d->control, &w->beat_out),
+        "watching the ranks");
 }
 
 static void progress_look(struct mx_dist *d, uint64_t now_ns)
@@ -201,7 +201,7 @@ static void progress_look(struct mx_dist *d, uint64_t now_ns)
         w->progress_ns = now_ns;
     }
     if (now_ns - w->progress_ns > timeout_ns(d))
-        lost(d, d->group.rank, MX_ERR_TIMEOUT, "no progress for %g s ('--rank-timeout')", d->options.timeout_s);
+        lost(d, d->comm.rank, MX_ERR_TIMEOUT, "no progress for %g s ('--rank-timeout')", d->options.timeout_s);
 }
 
 void mx_mpi_watch_run(struct mx_dist *d)

@@ -19,7 +19,7 @@
 #ifndef MX_DIST_NCCL_H
 #define MX_DIST_NCCL_H
 
-#include "train/group.h"
+#include "train/comm.h"
 
 /* ---- the library: names as in its documentation ---- */
 #define NCCL_UNIQUE_ID_BYTES 128

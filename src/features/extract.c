@@ -164,12 +164,12 @@ static struct mx_slice piece(const struct mx_extract *e, enum piece which)
 }
 
 /* Checks the batch and fills in the frames. */
-static int batch_measure(struct mx_extract *e, const struct mx_extract_batch *batch, struct mx_packed *samples,
-                         struct mx_packed *frames)
+static int batch_measure(struct mx_extract *e, const struct mx_extract_batch *batch, struct mx_ragged *samples,
+                         struct mx_ragged *frames)
 {
     int64_t rows = 0;
-    *samples = (struct mx_packed){.offsets = piece(e, SAMPLES), .count = batch->count};
-    *frames = (struct mx_packed){.offsets = piece(e, FRAMES), .count = batch->count};
+    *samples = (struct mx_ragged){.offsets = piece(e, SAMPLES), .count = batch->count};
+    *frames = (struct mx_ragged){.offsets = piece(e, FRAMES), .count = batch->count};
     if ((batch->mel.buffer != NULL) != e->options.no_mel)
         return MX_FAIL(MX_ERR_ARGUMENT, "a batch names a place for its mel exactly if the extractor has none",
                        "it is not clear where the mel goes");
@@ -206,7 +206,7 @@ static int upload(const struct mx_extract *e, struct mx_stream *stream, enum pie
 }
 
 static int noise_submit(struct mx_extract *e, struct mx_stream *stream, const struct mx_extract_batch *batch,
-                        const struct mx_packed *samples)
+                        const struct mx_ragged *samples)
 {
     int rc = 0;
     const uint64_t count = (uint64_t)batch->count;
@@ -230,7 +230,7 @@ out:
 }
 
 static int mask_submit(struct mx_extract *e, struct mx_stream *stream, const struct mx_extract_batch *batch,
-                       const struct mx_packed *frames, struct mx_slice mel)
+                       const struct mx_ragged *frames, struct mx_slice mel)
 {
     int rc = 0;
     const int spans = e->options.span_max;
@@ -246,8 +246,8 @@ out:
     return rc;
 }
 
-static int pitch_submit(struct mx_extract *e, struct mx_stream *stream, const struct mx_packed *samples,
-                        const struct mx_packed *frames)
+static int pitch_submit(struct mx_extract *e, struct mx_stream *stream, const struct mx_ragged *samples,
+                        const struct mx_ragged *frames)
 {
     const struct mx_recipe *const r = &e->recipe;
     const struct mx_pitch_args args = {.audio = piece(e, AUDIO),
@@ -273,7 +273,7 @@ int mx_extract_submit(struct mx_extract *e, struct mx_stream *stream, const stru
                       struct mx_extract_features *features)
 {
     int rc = 0;
-    struct mx_packed samples, frames;
+    struct mx_ragged samples, frames;
     MX_TRY(batch_measure(e, batch, &samples, &frames));
     if (!e->tables_sent) MX_TRY(upload(e, stream, TABLES, e->tables.data, e->tables.count));
     e->tables_sent = true;

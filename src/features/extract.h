@@ -36,7 +36,7 @@ struct mx_extract_options {
 
 /* What the device holds of a batch after mx_extract_submit. */
 struct mx_extract_features {
-    struct mx_packed frames;
+    struct mx_ragged frames;
     struct mx_slice mel;    /* [frames.rows, bands] */
     struct mx_slice energy; /* [frames.rows] */
     struct mx_slice pitch;  /* [frames.rows]; {0} without pitch */

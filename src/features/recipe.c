@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 #define LINEAR_HZ    (200.0 / 3) /* a step below the bend */
@@ -71,8 +71,8 @@ void mx_recipe_text(const struct mx_recipe *r, char out[MX_RECIPE_TEXT_BYTES])
                           " window=hann scale=slaney norm=area power=1 pad=reflect log=e",
                           r->rate, r->fft_size, r->hop, r->bands);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        char text[MX_TEXT_DOUBLE_BYTES];
-        mx_text_from_double((double)numbers[i], text);
+        char text[MX_STRING_DOUBLE_BYTES];
+        mx_string_from_double((double)numbers[i], text);
         length += snprintf(out + length, MX_RECIPE_TEXT_BYTES - (size_t)length, " %s=%s", names[i], text);
     }
 }

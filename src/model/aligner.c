@@ -19,17 +19,17 @@
  * No gradient flows through the search: the durations are whole numbers. What teaches the means is the prior loss, with
  * the alignment that was found held fixed.
  */
-#include "model/work.h"
+#include "model/internal.h"
 #include "myxtts/error.h"
 
-static struct mx_product mean_of(const struct mx_pass *pass)
+static struct mx_linear mean_of(const struct mx_pass *pass)
 {
     const struct mx_encoder_at *at = &pass->model->parameters->encoder;
-    return (struct mx_product){.weight = at->mean_weight,
-                               .bias = at->mean_bias,
-                               .in = pass->model->config.size.width,
-                               .out = pass->model->config.bands,
-                               .fp32 = true};
+    return (struct mx_linear){.weight = at->mean_weight,
+                              .bias = at->mean_bias,
+                              .in = pass->model->config.size.width,
+                              .out = pass->model->config.bands,
+                              .fp32 = true};
 }
 
 /* What the pitch and energy predictors should say: values [F] → targets [T] */
@@ -47,9 +47,9 @@ int mx_aligner_forward(const struct mx_pass *pass)
 {
     const struct mx_memory *m = &pass->model->memory;
     const struct mx_model_batch *batch = pass->batch;
-    const struct mx_product mean = mean_of(pass);
+    const struct mx_linear mean = mean_of(pass);
     int rc = 0;
-    MX_TRY(mx_product_forward(pass, &mean, &batch->tokens, m->states, m->means, NULL));
+    MX_TRY(mx_linear_forward(pass, &mean, &batch->tokens, m->states, m->means, NULL));
     MX_TRY(mx_align(pass->stream, &(struct mx_align_args){.mean = m->means,
                                                           .mel = batch->mel,
                                                           .tokens = batch->tokens,
@@ -78,7 +78,7 @@ out:
 int mx_aligner_backward(const struct mx_pass *pass)
 {
     const struct mx_memory *m = &pass->model->memory;
-    const struct mx_product mean = mean_of(pass);
+    const struct mx_linear mean = mean_of(pass);
     int rc = 0;
     MX_TRY(mx_expand_grad(pass->stream, &(struct mx_expand_grad_args){.dy = m->dspread,
                                                                       .ends = m->ends,
@@ -86,8 +86,8 @@ int mx_aligner_backward(const struct mx_pass *pass)
                                                                       .segments = pass->batch->tokens.rows,
                                                                       .rows = pass->batch->frames.rows,
                                                                       .n = mean.out}));
-    MX_TRY(mx_product_backward(pass, &mean, &pass->batch->tokens, m->states, m->dmeans, m->dstates,
-                               &(struct mx_epilogue){.accumulate = true}));
+    MX_TRY(mx_linear_backward(pass, &mean, &pass->batch->tokens, m->states, m->dmeans, m->dstates,
+                              &(struct mx_epilogue){.accumulate = true}));
 out:
     return rc;
 }

@@ -16,7 +16,7 @@
  * In mixed precision the products of a block multiply bf16 numbers. What is only ever read by them is stored as such:
  * norm1's and norm2's outputs, `hidden` and its gradient; and so is what GELU's derivative is taken at.
  */
-#include "model/work.h"
+#include "model/internal.h"
 #include "myxtts/error.h"
 
 #include <math.h>
@@ -24,12 +24,12 @@
 /* One block of a stack with everything its layers need. */
 struct block {
     const struct mx_block_memory *m;
-    const struct mx_packed *rows;
+    const struct mx_ragged *rows;
     struct mx_slice x, y; /* [rows, W] */
     uint64_t site;        /* of the first half; the second has the next */
     int64_t width, heads, head_width, hidden;
     struct mx_norm norm1, norm2;
-    struct mx_product qkv, out, up, down;
+    struct mx_linear qkv, out, up, down;
 };
 
 static struct block block_of(const struct mx_pass *pass, const struct mx_stack *stack, int index)
@@ -86,8 +86,8 @@ static int attend_forward(const struct mx_pass *pass, const struct block *b)
 {
     const struct mx_block_memory *m = b->m;
     return mx_attention(pass->stream, &(struct mx_attention_args){.q = m->qkv,
-                                                                  .k = mx_slice_on(m->qkv, b->width),
-                                                                  .v = mx_slice_on(m->qkv, 2 * b->width),
+                                                                  .k = mx_pass_slice(m->qkv, b->width),
+                                                                  .v = mx_pass_slice(m->qkv, 2 * b->width),
                                                                   .out = m->attended,
                                                                   .lse = m->lse,
                                                                   .rows = *b->rows,
@@ -104,14 +104,14 @@ static int attend_backward(const struct mx_pass *pass, const struct block *b, st
 {
     const struct mx_block_memory *m = b->m;
     return mx_attention_grad(pass->stream, &(struct mx_attention_grad_args){.q = m->qkv,
-                                                                            .k = mx_slice_on(m->qkv, b->width),
-                                                                            .v = mx_slice_on(m->qkv, 2 * b->width),
+                                                                            .k = mx_pass_slice(m->qkv, b->width),
+                                                                            .v = mx_pass_slice(m->qkv, 2 * b->width),
                                                                             .out = m->attended,
                                                                             .lse = m->lse,
                                                                             .dout = dattended,
                                                                             .dq = dqkv,
-                                                                            .dk = mx_slice_on(dqkv, b->width),
-                                                                            .dv = mx_slice_on(dqkv, 2 * b->width),
+                                                                            .dk = mx_pass_slice(dqkv, b->width),
+                                                                            .dv = mx_pass_slice(dqkv, 2 * b->width),
                                                                             .delta = pass->model->memory.delta,
                                                                             .rows = *b->rows,
                                                                             .heads = b->heads,
@@ -125,13 +125,13 @@ static int attend_backward(const struct mx_pass *pass, const struct block *b, st
 /* ---- the two halves ---- */
 
 /* y = x·W + b + residual, with dropout before the residual where there is any. */
-static int join_forward(const struct mx_pass *pass, const struct block *b, const struct mx_product *p, uint64_t site,
+static int join_forward(const struct mx_pass *pass, const struct block *b, const struct mx_linear *p, uint64_t site,
                         struct mx_slice x, struct mx_slice residual, struct mx_slice y)
 {
     int rc = 0;
     if (pass->dropout == 0)
-        return mx_product_forward(pass, p, b->rows, x, y, &(struct mx_epilogue){.residual = residual});
-    MX_TRY(mx_product_forward(pass, p, b->rows, x, y, NULL));
+        return mx_linear_forward(pass, p, b->rows, x, y, &(struct mx_epilogue){.residual = residual});
+    MX_TRY(mx_linear_forward(pass, p, b->rows, x, y, NULL));
     MX_TRY(mx_dropout_run(pass, site, y, y, residual, b->rows->rows));
 out:
     return rc;
@@ -143,12 +143,12 @@ static int block_forward(const struct mx_pass *pass, const struct block *b, bool
     const struct mx_block_memory *m = b->m;
     int rc = 0;
     MX_TRY(mx_norm_forward(pass, &b->norm1, b->x, m->normed1, m->stats1));
-    MX_TRY(mx_product_forward(pass, &b->qkv, b->rows, m->normed1, m->qkv, NULL));
+    MX_TRY(mx_linear_forward(pass, &b->qkv, b->rows, m->normed1, m->qkv, NULL));
     MX_TRY(rotate(pass, b, m->qkv, false));
     MX_TRY(attend_forward(pass, b));
     MX_TRY(join_forward(pass, b, &b->out, b->site, m->attended, b->x, m->middle));
     MX_TRY(mx_norm_forward(pass, &b->norm2, m->middle, m->normed2, m->stats2));
-    MX_TRY(mx_product_forward(
+    MX_TRY(mx_linear_forward(
         pass, &b->up, b->rows, m->normed2, m->hidden,
         &(struct mx_epilogue){
             .act = MX_ACT_GELU, .pre = m->pre, .c_bf16 = pass->model->mixed, .pre_bf16 = pass->model->mixed}));
@@ -165,7 +165,7 @@ static int block_backward(const struct mx_pass *pass, const struct block *b)
     const struct mx_memory *memory = &pass->model->memory;
     const struct mx_slice d = memory->d, e = memory->e, none = {0};
     const struct mx_slice dhidden = memory->wide, dqkv = memory->wide;
-    const struct mx_slice dattended = mx_slice_on(memory->wide, 3 * b->width * b->rows->rows);
+    const struct mx_slice dattended = mx_pass_slice(memory->wide, 3 * b->width * b->rows->rows);
     const bool mixed = pass->model->mixed;
     const struct mx_epilogue slope = {
         .act = MX_ACT_GELU, .act_grad = true, .pre = m->pre, .c_bf16 = mixed, .pre_bf16 = mixed};
@@ -175,18 +175,18 @@ static int block_backward(const struct mx_pass *pass, const struct block *b)
         MX_TRY(mx_dropout_run(pass, b->site + 1, d, e, none, b->rows->rows));
         dout = e;
     }
-    MX_TRY(mx_product_backward(pass, &b->down, b->rows, m->hidden, dout, dhidden, &slope));
-    MX_TRY(mx_product_backward(pass, &b->up, b->rows, m->normed2, dhidden, e, NULL));
+    MX_TRY(mx_linear_backward(pass, &b->down, b->rows, m->hidden, dout, dhidden, &slope));
+    MX_TRY(mx_linear_backward(pass, &b->up, b->rows, m->normed2, dhidden, e, NULL));
     MX_TRY(mx_norm_backward(pass, &b->norm2, m->middle, m->stats2, e, e, d)); /* e: gradient of middle */
     dout = e;
     if (pass->dropout > 0) {
         MX_TRY(mx_dropout_run(pass, b->site, e, d, none, b->rows->rows));
         dout = d;
     }
-    MX_TRY(mx_product_backward(pass, &b->out, b->rows, m->attended, dout, dattended, NULL));
+    MX_TRY(mx_linear_backward(pass, &b->out, b->rows, m->attended, dout, dattended, NULL));
     MX_TRY(attend_backward(pass, b, dattended, dqkv));
     MX_TRY(rotate(pass, b, dqkv, true));
-    MX_TRY(mx_product_backward(pass, &b->qkv, b->rows, m->normed1, dqkv, d, NULL));
+    MX_TRY(mx_linear_backward(pass, &b->qkv, b->rows, m->normed1, dqkv, d, NULL));
     MX_TRY(mx_norm_backward(pass, &b->norm1, b->x, m->stats1, d, d, e));
 out:
     return rc;
@@ -211,7 +211,7 @@ int mx_stack_backward(const struct mx_pass *pass, const struct mx_stack *stack)
     for (int i = stack->blocks - 1; i >= 0; i--) {
         const struct block b = block_of(pass, stack, i);
         /* The shared memory still holds the last block. */
-        if (pass->model->config.checkpoint && i < stack->blocks - 1) MX_TRY(block_forward(pass, &b, false));
+        if (pass->model->config.recompute_blocks && i < stack->blocks - 1) MX_TRY(block_forward(pass, &b, false));
         MX_TRY(block_backward(pass, &b));
         MX_TRY(mx_pass_ready(pass, stack->at[i].qkv_weight)); /* the first of the block's that are decayed */
     }

@@ -5,7 +5,7 @@
  *     x0[f] = tokens[the token of f] + decoder_row[the sequence of f]      [F, W]
  *     mel = norm(blocks(x0))·W + b                                         [F, B]
  */
-#include "model/work.h"
+#include "model/internal.h"
 #include "myxtts/error.h"
 
 static struct mx_stack stack_of(const struct mx_pass *pass)
@@ -24,21 +24,21 @@ static struct mx_norm norm_of(const struct mx_pass *pass)
         .gain = at->norm_gain, .bias = at->norm_bias, .rows = pass->batch->frames.rows, .y_bf16 = pass->model->mixed};
 }
 
-static struct mx_product mel_of(const struct mx_pass *pass)
+static struct mx_linear mel_of(const struct mx_pass *pass)
 {
     const struct mx_decoder_at *at = &pass->model->parameters->decoder;
-    return (struct mx_product){.weight = at->mel_weight,
-                               .bias = at->mel_bias,
-                               .in = pass->model->config.size.width,
-                               .out = pass->model->config.bands,
-                               .x_bf16 = pass->model->mixed};
+    return (struct mx_linear){.weight = at->mel_weight,
+                              .bias = at->mel_bias,
+                              .in = pass->model->config.size.width,
+                              .out = pass->model->config.bands,
+                              .x_bf16 = pass->model->mixed};
 }
 
 /* tokens [T, W], decoder_row [S, W] → x[0] [F, W] */
 static int input_forward(const struct mx_pass *pass)
 {
     const struct mx_memory *m = &pass->model->memory;
-    const struct mx_packed *frames = &pass->batch->frames;
+    const struct mx_ragged *frames = &pass->batch->frames;
     const int64_t width = pass->model->config.size.width;
     int rc = 0;
     MX_TRY(mx_expand(pass->stream, &(struct mx_expand_args){.x = m->tokens,
@@ -62,7 +62,7 @@ out:
 static int input_backward(const struct mx_pass *pass)
 {
     const struct mx_memory *m = &pass->model->memory;
-    const struct mx_packed *frames = &pass->batch->frames;
+    const struct mx_ragged *frames = &pass->batch->frames;
     const int64_t width = pass->model->config.size.width;
     int rc = 0;
     MX_TRY(mx_expand_grad(pass->stream, &(struct mx_expand_grad_args){.dy = m->d,
@@ -87,12 +87,12 @@ int mx_decoder_forward(const struct mx_pass *pass)
     const struct mx_memory *m = &pass->model->memory;
     const struct mx_stack stack = stack_of(pass);
     const struct mx_norm norm = norm_of(pass);
-    const struct mx_product mel = mel_of(pass);
+    const struct mx_linear mel = mel_of(pass);
     int rc = 0;
     MX_TRY(input_forward(pass));
     MX_TRY(mx_stack_forward(pass, &stack));
     MX_TRY(mx_norm_forward(pass, &norm, m->decoder.x[stack.blocks], m->normed, m->normed_stats));
-    MX_TRY(mx_product_forward(pass, &mel, &stack.rows, m->normed, m->mel, NULL));
+    MX_TRY(mx_linear_forward(pass, &mel, &stack.rows, m->normed, m->mel, NULL));
 out:
     return rc;
 }
@@ -102,10 +102,10 @@ int mx_decoder_backward(const struct mx_pass *pass)
     const struct mx_memory *m = &pass->model->memory;
     const struct mx_stack stack = stack_of(pass);
     const struct mx_norm norm = norm_of(pass);
-    const struct mx_product mel = mel_of(pass);
+    const struct mx_linear mel = mel_of(pass);
     const struct mx_slice none = {0};
     int rc = 0;
-    MX_TRY(mx_product_backward(pass, &mel, &stack.rows, m->normed, m->dmel, m->d, NULL));
+    MX_TRY(mx_linear_backward(pass, &mel, &stack.rows, m->normed, m->dmel, m->d, NULL));
     MX_TRY(mx_norm_backward(pass, &norm, m->decoder.x[stack.blocks], m->normed_stats, m->d, m->d, none));
     MX_TRY(mx_stack_backward(pass, &stack));
     MX_TRY(input_backward(pass));

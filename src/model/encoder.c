@@ -10,7 +10,7 @@
  * far; each row of the table is seen in few batches only. Language and speaker are the same for all rows of a sequence;
  * they are added up once per sequence and then spread.
  */
-#include "model/work.h"
+#include "model/internal.h"
 #include "myxtts/error.h"
 
 #include <math.h>
@@ -41,7 +41,7 @@ static int input_forward(const struct mx_pass *pass)
 {
     const struct mx_model *model = pass->model;
     const struct mx_encoder_at *at = &model->parameters->encoder;
-    const struct mx_packed *tokens = &pass->batch->tokens;
+    const struct mx_ragged *tokens = &pass->batch->tokens;
     const int64_t width = model->config.size.width;
     int rc = 0;
     MX_TRY(mx_embedding(pass->stream, &(struct mx_embedding_args){.ids = pass->batch->languages,
@@ -75,7 +75,7 @@ static int input_backward(const struct mx_pass *pass)
 {
     const struct mx_model *model = pass->model;
     const struct mx_encoder_at *at = &model->parameters->encoder;
-    const struct mx_packed *tokens = &pass->batch->tokens;
+    const struct mx_ragged *tokens = &pass->batch->tokens;
     const int64_t width = model->config.size.width;
     int rc = 0;
     MX_TRY(mx_embedding_grad(pass->stream,

@@ -3,20 +3,20 @@
  * The smallest layers, forward and backward side by side: matrix products and convolutions with a bias, layer norm,
  * dropout. They only queue operations; all memory is the caller's.
  */
-#include "model/work.h"
+#include "model/internal.h"
 #include "myxtts/error.h"
 
 #define NORM_EPS 1e-5f
 
 /* ---- y [rows, out] = epilogue(x [rows, in] · W + b) ---- */
 
-static enum mx_precision precision_of(const struct mx_pass *pass, const struct mx_product *p)
+static enum mx_precision precision_of(const struct mx_pass *pass, const struct mx_linear *p)
 {
     return pass->model->mixed && !p->fp32 ? MX_PRECISION_BF16 : MX_PRECISION_F32;
 }
 
-int mx_product_forward(const struct mx_pass *pass, const struct mx_product *p, const struct mx_packed *rows,
-                       struct mx_slice x, struct mx_slice y, const struct mx_epilogue *epilogue)
+int mx_linear_forward(const struct mx_pass *pass, const struct mx_linear *p, const struct mx_ragged *rows,
+                      struct mx_slice x, struct mx_slice y, const struct mx_epilogue *epilogue)
 {
     struct mx_epilogue e = epilogue ? *epilogue : (struct mx_epilogue){.act = MX_ACT_NONE};
     if (p->bias >= 0) e.bias = mx_pass_weight(pass, p->bias);
@@ -43,7 +43,7 @@ int mx_product_forward(const struct mx_pass *pass, const struct mx_product *p, c
 }
 
 /* dW += xᵀ·dy */
-static int weight_backward(const struct mx_pass *pass, const struct mx_product *p, const struct mx_packed *rows,
+static int weight_backward(const struct mx_pass *pass, const struct mx_linear *p, const struct mx_ragged *rows,
                            struct mx_slice x, struct mx_slice dy)
 {
     const struct mx_slice dw = mx_pass_gradient(pass, p->weight);
@@ -73,7 +73,7 @@ static int weight_backward(const struct mx_pass *pass, const struct mx_product *
 }
 
 /* dx = epilogue(dy·Wᵀ) */
-static int input_backward(const struct mx_pass *pass, const struct mx_product *p, const struct mx_packed *rows,
+static int input_backward(const struct mx_pass *pass, const struct mx_linear *p, const struct mx_ragged *rows,
                           struct mx_slice dy, struct mx_slice dx, const struct mx_epilogue *epilogue)
 {
     const struct mx_epilogue e = epilogue ? *epilogue : (struct mx_epilogue){.act = MX_ACT_NONE};
@@ -100,8 +100,8 @@ static int input_backward(const struct mx_pass *pass, const struct mx_product *p
                                                                                   .dy_bf16 = p->dy_bf16});
 }
 
-int mx_product_backward(const struct mx_pass *pass, const struct mx_product *p, const struct mx_packed *rows,
-                        struct mx_slice x, struct mx_slice dy, struct mx_slice dx, const struct mx_epilogue *epilogue)
+int mx_linear_backward(const struct mx_pass *pass, const struct mx_linear *p, const struct mx_ragged *rows,
+                       struct mx_slice x, struct mx_slice dy, struct mx_slice dx, const struct mx_epilogue *epilogue)
 {
     int rc = 0;
     if (p->bias >= 0)

@@ -12,12 +12,12 @@
  * bands) or tokens, which does not depend on what else is in the batch. Means are taken on the host, for reports; the
  * gradient does not need them.
  */
-#include "model/work.h"
+#include "model/internal.h"
 #include "myxtts/error.h"
 
 struct term {
     struct mx_slice prediction, target, gradient;
-    const struct mx_packed *rows;
+    const struct mx_ragged *rows;
     int64_t n;
     enum mx_loss_kind kind;
     float share;       /* of one row: ½ for the prior */
@@ -29,17 +29,17 @@ static int term_forward(const struct mx_pass *pass, enum mx_model_loss which, co
 {
     const float scale = t->share / (float)t->n;
     const float rows = (float)(t->mean_over > 0 ? t->mean_over : 1);
-    return mx_sequence_loss(
-        pass->stream, &(struct mx_sequence_loss_args){
-                          .prediction = t->prediction,
-                          .target = t->target,
-                          .values = mx_slice_on(pass->model->memory.losses, (int64_t)which * pass->batch->tokens.count),
-                          .dprediction = backward ? t->gradient : (struct mx_slice){0},
-                          .rows = *t->rows,
-                          .n = t->n,
-                          .scale = scale,
-                          .factor = t->weight * scale / rows,
-                          .kind = t->kind});
+    return mx_sequence_loss(pass->stream, &(struct mx_sequence_loss_args){
+                                              .prediction = t->prediction,
+                                              .target = t->target,
+                                              .values = mx_pass_slice(pass->model->memory.losses,
+                                                                      (int64_t)which * pass->batch->tokens.count),
+                                              .dprediction = backward ? t->gradient : (struct mx_slice){0},
+                                              .rows = *t->rows,
+                                              .n = t->n,
+                                              .scale = scale,
+                                              .factor = t->weight * scale / rows,
+                                              .kind = t->kind});
 }
 
 int mx_losses_forward(const struct mx_pass *pass, bool backward)

@@ -3,7 +3,7 @@
  * The life of a model, the check of a batch, and the passes of training. (Synthesis: synthesize.c.)
  */
 #include "base/alloc.h"
-#include "model/work.h"
+#include "model/internal.h"
 #include "myxtts/error.h"
 
 /* ---- life ---- */
@@ -118,7 +118,7 @@ struct mx_model_view mx_model_view(const struct mx_model *model)
 
 /* ---- batches ---- */
 
-static int rows_check(const char *name, const struct mx_packed *rows, int32_t sequences, int32_t all, int32_t longest)
+static int rows_check(const char *name, const struct mx_ragged *rows, int32_t sequences, int32_t all, int32_t longest)
 {
     if (rows->count != sequences)
         return MX_FAIL(MX_ERR_ARGUMENT, "tokens, frames and references must have the same sequences",
@@ -205,7 +205,7 @@ out:
 
 int mx_model_forward_backward(struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters,
                               struct mx_slice gradients, const struct mx_model_batch *batch,
-                              const struct mx_model_step *step, float *losses)
+                              const struct mx_model_pass_info *step, float *losses)
 {
     const struct mx_pass pass = {.model = model,
                                  .stream = stream,

@@ -5,7 +5,7 @@
  * A model is made of operations (device/ops.h) only, so it runs on any device. All calls queue work on the stream they
  * are given and return; only mx_model_create and mx_model_synthesize wait. Nothing is allocated after mx_model_create.
  *
- * Memory: the model owns its activations (planned by plan.h) and a little host memory for synthesis. The flat buffers
+ * Memory: the model owns its activations (planned by memory_plan.h) and a little host memory for synthesis. The flat buffers
  * of parameters and gradients (parameters.h), and the batch, are the caller's and are named in each call, so that
  * the same model may train one set of weights and speak with another (their average). Results (struct mx_model_view)
  * stay where they are until the next call.
@@ -15,8 +15,8 @@
 #ifndef MX_MODEL_MODEL_H
 #define MX_MODEL_MODEL_H
 
+#include "model/memory_plan.h"
 #include "model/parameters.h"
-#include "model/plan.h"
 
 struct mx_model;
 
@@ -26,7 +26,7 @@ int mx_model_device_check(const struct mx_device *device, const struct mx_model_
 /* Takes the activations from `device` and prepares them on `stream` (waits). */
 int mx_model_create(struct mx_device *device, struct mx_stream *stream, const struct mx_model_config *config,
                     const struct mx_model_capacity *capacity, enum mx_model_purpose purpose, struct mx_model **out);
-/* Bytes of the host that it takes, for synthesis (owner "synthesis"); of the device: mx_model_plan. */
+/* Bytes of the host that it takes, for synthesis (owner "synthesis"); of the device: mx_model_memory_plan. */
 uint64_t mx_model_host_bytes(const struct mx_model_capacity *capacity);
 void mx_model_destroy(struct mx_model *model); /* its work must be complete; NULL is fine */
 const struct mx_model_config *mx_model_config(const struct mx_model *model);
@@ -37,7 +37,7 @@ const struct mx_parameters *mx_model_parameters(const struct mx_model *model);
 
 enum mx_model_loss { MX_LOSS_MEL, MX_LOSS_PRIOR, MX_LOSS_DURATION, MX_LOSS_PITCH, MX_LOSS_ENERGY, MX_MODEL_LOSSES };
 
-struct mx_model_step {
+struct mx_model_pass_info {
     uint64_t seed; /* of the run */
     uint64_t step; /* counts passes (micro-batches too); dropout is a function of both. Less than 2^48 */
     /* (optional) Told while the backward pass is being queued: when the stream has come to this point, the gradients of
@@ -52,7 +52,7 @@ struct mx_model_step {
  * sequences]; NULL: none) is filled when the stream has come so far; see mx_model_losses_of. */
 int mx_model_forward_backward(struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters,
                               struct mx_slice gradients, const struct mx_model_batch *batch,
-                              const struct mx_model_step *step, float *losses);
+                              const struct mx_model_pass_info *step, float *losses);
 /* The same without dropout and without the backward pass: the losses of a batch, with its true durations, pitch and
  * energy. */
 int mx_model_evaluate(struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters,
@@ -79,7 +79,7 @@ struct mx_speech_options {
 #define MX_SPEECH_OPTIONS_DEFAULT ((struct mx_speech_options){.speed = 1, .pitch_scale = 1, .energy_scale = 1})
 
 struct mx_speech {
-    struct mx_packed frames;      /* on the device */
+    struct mx_ragged frames;      /* on the device */
     struct mx_slice mel;          /* [frames, bands], normalised */
     const int32_t *frame_offsets; /* [sequences + 1], the same on the host */
     const int32_t *durations;     /* [tokens]: frames of each token, on the host */

@@ -11,12 +11,12 @@
  * towards what is easy to predict. Pitch and energy are measured on the recording, so their gradients go on into
  * the encoder. While training, `tokens` is made of the measured pitch and energy, in synthesis of the predicted ones.
  */
-#include "model/work.h"
+#include "model/internal.h"
 #include "myxtts/error.h"
 
 struct predictor {
     const struct mx_predictor_memory *m;
-    struct mx_product conv[2], out;
+    struct mx_linear conv[2], out;
     struct mx_norm norm[2];
     uint64_t site; /* of the first layer; the second has the next */
     bool detached;
@@ -41,17 +41,17 @@ static struct predictor predictor_of(const struct mx_pass *pass, enum mx_predict
 int mx_predictor_forward(const struct mx_pass *pass, enum mx_predictor which)
 {
     const struct predictor p = predictor_of(pass, which);
-    const struct mx_packed *rows = &pass->batch->tokens;
+    const struct mx_ragged *rows = &pass->batch->tokens;
     const struct mx_slice none = {0};
     struct mx_slice x = pass->model->memory.states;
     int rc = 0;
     for (int i = 0; i < 2; i++) {
-        MX_TRY(mx_product_forward(pass, &p.conv[i], rows, x, p.m->act[i], &(struct mx_epilogue){.act = MX_ACT_RELU}));
+        MX_TRY(mx_linear_forward(pass, &p.conv[i], rows, x, p.m->act[i], &(struct mx_epilogue){.act = MX_ACT_RELU}));
         MX_TRY(mx_norm_forward(pass, &p.norm[i], p.m->act[i], p.m->normed[i], p.m->stats[i]));
         x = p.m->normed[i];
         if (pass->dropout > 0) MX_TRY(mx_dropout_run(pass, p.site + (uint64_t)i, x, x, none, rows->rows));
     }
-    MX_TRY(mx_product_forward(pass, &p.out, rows, x, p.m->out, NULL));
+    MX_TRY(mx_linear_forward(pass, &p.out, rows, x, p.m->out, NULL));
 out:
     return rc;
 }
@@ -61,10 +61,10 @@ int mx_predictor_backward(const struct mx_pass *pass, enum mx_predictor which)
 {
     const struct predictor p = predictor_of(pass, which);
     const struct mx_memory *m = &pass->model->memory;
-    const struct mx_packed *rows = &pass->batch->tokens;
+    const struct mx_ragged *rows = &pass->batch->tokens;
     const struct mx_slice none = {0};
     int rc = 0;
-    MX_TRY(mx_product_backward(pass, &p.out, rows, p.m->normed[1], p.m->dout, m->d, NULL));
+    MX_TRY(mx_linear_backward(pass, &p.out, rows, p.m->normed[1], p.m->dout, m->d, NULL));
     for (int i = 1; i >= 0; i--) {
         const struct mx_slice d = i == 1 ? m->d : m->e;
         const struct mx_slice x = i == 1 ? p.m->normed[0] : m->states;
@@ -73,7 +73,7 @@ int mx_predictor_backward(const struct mx_pass *pass, enum mx_predictor which)
         MX_TRY(mx_norm_backward(pass, &p.norm[i], p.m->act[i], p.m->stats[i], d, d, none));
         /* ReLU has the same derivative at its result as at what it was applied to. */
         MX_TRY(mx_slope_run(pass, MX_ACT_RELU, d, p.m->act[i], rows->rows));
-        MX_TRY(mx_product_backward(pass, &p.conv[i], rows, x, d, dx, &(struct mx_epilogue){.accumulate = i == 0}));
+        MX_TRY(mx_linear_backward(pass, &p.conv[i], rows, x, d, dx, &(struct mx_epilogue){.accumulate = i == 0}));
     }
 out:
     return rc;
@@ -81,24 +81,24 @@ out:
 
 /* ---- pitch and energy as part of the tokens ---- */
 
-static struct mx_product variance_of(const struct mx_pass *pass, bool pitch)
+static struct mx_linear variance_of(const struct mx_pass *pass, bool pitch)
 {
     const struct mx_encoder_at *at = &pass->model->parameters->encoder;
-    return (struct mx_product){.weight = pitch ? at->pitch_weight : at->energy_weight,
-                               .bias = -1,
-                               .in = 1,
-                               .out = pass->model->config.size.width,
-                               .taps = 3};
+    return (struct mx_linear){.weight = pitch ? at->pitch_weight : at->energy_weight,
+                              .bias = -1,
+                              .in = 1,
+                              .out = pass->model->config.size.width,
+                              .taps = 3};
 }
 
 int mx_variance_forward(const struct mx_pass *pass, struct mx_slice pitch, struct mx_slice energy)
 {
     const struct mx_memory *m = &pass->model->memory;
-    const struct mx_packed *rows = &pass->batch->tokens;
-    const struct mx_product of_pitch = variance_of(pass, true), of_energy = variance_of(pass, false);
+    const struct mx_ragged *rows = &pass->batch->tokens;
+    const struct mx_linear of_pitch = variance_of(pass, true), of_energy = variance_of(pass, false);
     int rc = 0;
-    MX_TRY(mx_product_forward(pass, &of_pitch, rows, pitch, m->tokens, &(struct mx_epilogue){.residual = m->states}));
-    MX_TRY(mx_product_forward(pass, &of_energy, rows, energy, m->tokens, &(struct mx_epilogue){.accumulate = true}));
+    MX_TRY(mx_linear_forward(pass, &of_pitch, rows, pitch, m->tokens, &(struct mx_epilogue){.residual = m->states}));
+    MX_TRY(mx_linear_forward(pass, &of_energy, rows, energy, m->tokens, &(struct mx_epilogue){.accumulate = true}));
 out:
     return rc;
 }
@@ -106,12 +106,12 @@ out:
 int mx_variance_backward(const struct mx_pass *pass, struct mx_slice pitch, struct mx_slice energy)
 {
     const struct mx_memory *m = &pass->model->memory;
-    const struct mx_packed *rows = &pass->batch->tokens;
-    const struct mx_product of_pitch = variance_of(pass, true), of_energy = variance_of(pass, false);
+    const struct mx_ragged *rows = &pass->batch->tokens;
+    const struct mx_linear of_pitch = variance_of(pass, true), of_energy = variance_of(pass, false);
     const struct mx_slice none = {0};
     int rc = 0;
-    MX_TRY(mx_product_backward(pass, &of_pitch, rows, pitch, m->dstates, none, NULL));
-    MX_TRY(mx_product_backward(pass, &of_energy, rows, energy, m->dstates, none, NULL));
+    MX_TRY(mx_linear_backward(pass, &of_pitch, rows, pitch, m->dstates, none, NULL));
+    MX_TRY(mx_linear_backward(pass, &of_energy, rows, energy, m->dstates, none, NULL));
 out:
     return rc;
 }

@@ -36,7 +36,8 @@ struct mx_model_config {
     int32_t languages;  /* at least 1 */
     int32_t bands;      /* of a mel frame */
     float dropout;      /* rate in [0, 1), while training */
-    bool checkpoint; /* gradient checkpointing: blocks are computed again in the backward pass instead of remembered */
+    bool
+        recompute_blocks; /* gradient checkpointing: blocks are computed again in the backward pass instead of remembered */
     bool mixed; /* training multiplies bf16 numbers and keeps some activations as such (MODEL.md); speaking does not */
     struct mx_model_loss_weights weights;
     float diagonal; /* of the alignment (struct mx_align_args): what it costs to leave the even one, in nats */

@@ -9,17 +9,17 @@
  * The scores' weights begin at 0, so pooling begins as the mean over the reference and learns what to listen to. A
  * sequence without reference rows has the vector 0.
  */
-#include "model/work.h"
+#include "model/internal.h"
 #include "myxtts/error.h"
 
 /* Layer i of the three, and the pooling's product. */
-static struct mx_product conv_of(const struct mx_pass *pass, int i)
+static struct mx_linear conv_of(const struct mx_pass *pass, int i)
 {
     const struct mx_speaker_at *at = &pass->model->parameters->speaker;
     const int64_t weights[] = {at->conv1_weight, at->conv2_weight, at->conv3_weight};
     const int64_t biases[] = {at->conv1_bias, at->conv2_bias, at->conv3_bias};
     const int64_t w = pass->model->config.size.width;
-    return (struct mx_product){
+    return (struct mx_linear){
         .weight = weights[i], .bias = biases[i], .in = i == 0 ? pass->model->config.bands : w, .out = w, .taps = 3};
 }
 
@@ -31,45 +31,45 @@ static struct mx_norm norm_of(const struct mx_pass *pass, int i)
     return (struct mx_norm){.gain = gains[i], .bias = biases[i], .rows = pass->batch->references.rows};
 }
 
-static struct mx_product score_of(const struct mx_pass *pass)
+static struct mx_linear score_of(const struct mx_pass *pass)
 {
-    return (struct mx_product){.weight = pass->model->parameters->speaker.score_weight,
-                               .bias = -1,
-                               .in = pass->model->config.size.width,
-                               .out = 1};
+    return (struct mx_linear){.weight = pass->model->parameters->speaker.score_weight,
+                              .bias = -1,
+                              .in = pass->model->config.size.width,
+                              .out = 1};
 }
 
 /* vector [S, W] → row [S, W] */
-static struct mx_product row_of(const struct mx_pass *pass, bool encoder)
+static struct mx_linear row_of(const struct mx_pass *pass, bool encoder)
 {
     const struct mx_speaker_at *at = &pass->model->parameters->speaker;
     const int64_t w = pass->model->config.size.width;
-    return (struct mx_product){
+    return (struct mx_linear){
         .weight = encoder ? at->to_encoder_weight : at->to_decoder_weight, .bias = -1, .in = w, .out = w};
 }
 
 /* One row for each sequence, for products that do not look at neighbours. */
-static struct mx_packed one_each(const struct mx_pass *pass)
+static struct mx_ragged one_each(const struct mx_pass *pass)
 {
-    return (struct mx_packed){.rows = pass->batch->tokens.count};
+    return (struct mx_ragged){.rows = pass->batch->tokens.count};
 }
 
 int mx_speaker_forward(const struct mx_pass *pass)
 {
     const struct mx_speaker_memory *m = &pass->model->memory.speaker;
-    const struct mx_packed *rows = &pass->batch->references, sequences = one_each(pass);
+    const struct mx_ragged *rows = &pass->batch->references, sequences = one_each(pass);
     struct mx_slice x = pass->batch->reference_mel; /* [R, B] */
-    const struct mx_product score = score_of(pass);
+    const struct mx_linear score = score_of(pass);
     int rc = 0;
     for (int i = 0; i < 3; i++) {
-        const struct mx_product conv = conv_of(pass, i);
+        const struct mx_linear conv = conv_of(pass, i);
         const struct mx_norm norm = norm_of(pass, i);
-        MX_TRY(mx_product_forward(pass, &conv, rows, x, m->act[i],
-                                  &(struct mx_epilogue){.act = MX_ACT_GELU, .pre = m->pre[i]}));
+        MX_TRY(mx_linear_forward(pass, &conv, rows, x, m->act[i],
+                                 &(struct mx_epilogue){.act = MX_ACT_GELU, .pre = m->pre[i]}));
         MX_TRY(mx_norm_forward(pass, &norm, m->act[i], m->normed[i], m->stats[i]));
         x = m->normed[i];
     }
-    MX_TRY(mx_product_forward(pass, &score, rows, x, m->score, NULL));
+    MX_TRY(mx_linear_forward(pass, &score, rows, x, m->score, NULL));
     MX_TRY(mx_attentive_pool(pass->stream, &(struct mx_attentive_pool_args){.x = x,
                                                                             .score = m->score,
                                                                             .y = m->vector,
@@ -77,8 +77,8 @@ int mx_speaker_forward(const struct mx_pass *pass)
                                                                             .rows = *rows,
                                                                             .n = pass->model->config.size.width}));
     for (int encoder = 0; encoder < 2; encoder++) {
-        const struct mx_product row = row_of(pass, encoder);
-        MX_TRY(mx_product_forward(pass, &row, &sequences, m->vector, encoder ? m->encoder_row : m->decoder_row, NULL));
+        const struct mx_linear row = row_of(pass, encoder);
+        MX_TRY(mx_linear_forward(pass, &row, &sequences, m->vector, encoder ? m->encoder_row : m->decoder_row, NULL));
     }
 out:
     return rc;
@@ -87,17 +87,17 @@ out:
 int mx_speaker_row_backward(const struct mx_pass *pass, bool encoder)
 {
     const struct mx_speaker_memory *m = &pass->model->memory.speaker;
-    const struct mx_packed sequences = one_each(pass);
-    const struct mx_product row = row_of(pass, encoder);
-    return mx_product_backward(pass, &row, &sequences, m->vector, m->drow, m->dvector,
-                               &(struct mx_epilogue){.accumulate = encoder});
+    const struct mx_ragged sequences = one_each(pass);
+    const struct mx_linear row = row_of(pass, encoder);
+    return mx_linear_backward(pass, &row, &sequences, m->vector, m->drow, m->dvector,
+                              &(struct mx_epilogue){.accumulate = encoder});
 }
 
 int mx_speaker_backward(const struct mx_pass *pass)
 {
     const struct mx_speaker_memory *m = &pass->model->memory.speaker;
-    const struct mx_packed *rows = &pass->batch->references;
-    const struct mx_product score = score_of(pass);
+    const struct mx_ragged *rows = &pass->batch->references;
+    const struct mx_linear score = score_of(pass);
     const struct mx_slice none = {0};
     struct mx_slice d = pass->model->memory.d, e = pass->model->memory.e; /* [R, W] */
     int rc = 0;
@@ -111,14 +111,14 @@ int mx_speaker_backward(const struct mx_pass *pass)
                                                                         .rows = *rows,
                                                                         .n = pass->model->config.size.width}));
     MX_TRY(
-        mx_product_backward(pass, &score, rows, m->normed[2], m->dscore, d, &(struct mx_epilogue){.accumulate = true}));
+        mx_linear_backward(pass, &score, rows, m->normed[2], m->dscore, d, &(struct mx_epilogue){.accumulate = true}));
     for (int i = 2; i >= 0; i--) {
-        const struct mx_product conv = conv_of(pass, i);
+        const struct mx_linear conv = conv_of(pass, i);
         const struct mx_norm norm = norm_of(pass, i);
         const struct mx_slice x = i == 0 ? pass->batch->reference_mel : m->normed[i - 1];
         MX_TRY(mx_norm_backward(pass, &norm, m->act[i], m->stats[i], d, d, none));
         MX_TRY(mx_slope_run(pass, MX_ACT_GELU, d, m->pre[i], rows->rows));
-        MX_TRY(mx_product_backward(pass, &conv, rows, x, d, i == 0 ? none : e, NULL));
+        MX_TRY(mx_linear_backward(pass, &conv, rows, x, d, i == 0 ? none : e, NULL));
         const struct mx_slice swap = d;
         d = e;
         e = swap;

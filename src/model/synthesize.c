@@ -6,7 +6,7 @@
  * something back and waits. Durations are made whole so that a sequence lasts as long as its predictions add up to:
  * what one token is cut by, the next ones get.
  */
-#include "model/work.h"
+#include "model/internal.h"
 #include "myxtts/error.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@ out:
 static int speak_encode(const struct mx_pass *pass, const struct mx_speech_options *options)
 {
     const struct mx_model *model = pass->model;
-    const struct mx_packed *tokens = &pass->batch->tokens;
+    const struct mx_ragged *tokens = &pass->batch->tokens;
     const struct mx_predictor_memory *p = model->memory.predictors;
     int rc = 0;
     MX_TRY(mx_speaker_forward(pass));
@@ -82,11 +82,11 @@ static int64_t durations_round(const float *logs, int32_t tokens, float speed, i
 }
 
 /* Fills durations and frame offsets on the host and sends them; `frames` becomes what will be spoken. */
-static int speak_measure(const struct mx_pass *pass, const struct mx_speech_options *options, struct mx_packed *frames)
+static int speak_measure(const struct mx_pass *pass, const struct mx_speech_options *options, struct mx_ragged *frames)
 {
     const struct mx_model *model = pass->model;
     const struct mx_memory *m = &model->memory;
-    const struct mx_packed *tokens = &pass->batch->tokens;
+    const struct mx_ragged *tokens = &pass->batch->tokens;
     int64_t all = 0, longest = 0;
     int rc = 0;
     model->frame_offsets[0] = 0;
@@ -105,7 +105,7 @@ static int speak_measure(const struct mx_pass *pass, const struct mx_speech_opti
         }
         model->frame_offsets[s + 1] = (int32_t)all;
     }
-    *frames = (struct mx_packed){
+    *frames = (struct mx_ragged){
         .offsets = m->frame_offsets, .count = tokens->count, .rows = (int32_t)all, .max_rows = (int32_t)longest};
     MX_TRY(mx_copy_upload(pass->stream, m->durations, model->durations, (size_t)tokens->rows * 4));
     MX_TRY(mx_copy_upload(pass->stream, m->frame_offsets, model->frame_offsets, ((size_t)tokens->count + 1) * 4));

@@ -28,7 +28,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/pool.h"
-#include "observe/dashboard_work.h"
+#include "observe/dashboard_internal.h"
 #include "observe/run.h"
 
 #define LOOPBACK      "127.0.0.1"
@@ -62,7 +62,7 @@ static int address_fail(const char *text)
 {
     char quoted[96];
     return MX_FAIL(MX_ERR_USAGE, "write ADDRESS:PORT, for example " MX_DASHBOARD_ADDRESS ", or a port alone",
-                   "%s is no address for the dashboard", mx_text_quote(quoted, sizeof quoted, text));
+                   "%s is no address for the dashboard", mx_string_quote(quoted, sizeof quoted, text));
 }
 
 /* "ADDRESS:PORT", "[ADDRESS]:PORT", ":PORT", "PORT". */
@@ -209,7 +209,7 @@ void mx_dash_blob_leave(struct mx_dashboard *d, struct mx_dash_blob *blob)
 
 static void page_make(struct mx_dashboard *d, uint64_t now)
 {
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     const struct mx_page_options options = {.run = d->run, .language = d->language, .live = true};
     const int rc = mx_page_write(&options, &text);
     const uint64_t took = mx_clock_ns() - now;
@@ -217,7 +217,7 @@ static void page_make(struct mx_dashboard *d, uint64_t now)
     if (rc < 0) {
         mx_debug("dashboard: no page: %s", mx_error_last()->message);
         mx_error_clear();
-        mx_text_release(&text);
+        mx_string_release(&text);
         return;
     }
     struct mx_dash_blob *const page = blob_make(text.data, text.length);
@@ -259,16 +259,16 @@ static void lines_void(void *context)
 /* "event: run", and the lines of the file as data. */
 static struct mx_dash_blob *run_event_make(const char *json, size_t bytes)
 {
-    struct mx_text text = {0};
-    mx_text_append(&text, "event: run\n");
+    struct mx_string text = {0};
+    mx_string_append(&text, "event: run\n");
     for (size_t at = 0; at < bytes;) {
         const size_t length = strcspn(json + at, "\r\n");
-        if (length > 0) mx_text_append(&text, "data: %.*s\n", (int)length, json + at);
+        if (length > 0) mx_string_append(&text, "data: %.*s\n", (int)length, json + at);
         at += length + 1;
     }
-    mx_text_append(&text, "\n");
+    mx_string_append(&text, "\n");
     if (text.failure != 0) {
-        mx_text_release(&text);
+        mx_string_release(&text);
         return NULL;
     }
     return blob_make(text.data, text.length);

@@ -6,7 +6,7 @@
  * are handed out by body_read, which suspends a client that has had its share until the next tick, as it does with one
  * that waits for events.
  */
-#include "observe/dashboard_work.h"
+#include "observe/dashboard_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
  * The commas come by themselves: a member or an element looks at what stands before it. A key of NULL is an element of
  * a list. Strings are valid UTF-8 afterwards whatever they were (bytes that are not become U+FFFD), and hold no '<',
  * '>' or '&', so the text may stand inside of HTML. Numbers that are not finite are null. Failures stay in the text
- * (base/text.h): look at out->failure once, at the end.
+ * (base/string.h): look at out->failure once, at the end.
  */
 #ifndef MX_OBSERVE_JSON_H
 #define MX_OBSERVE_JSON_H
@@ -14,18 +14,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/text.h"
+#include "base/string.h"
 
-void mx_json_begin(struct mx_text *out, const char *key, char bracket);  /* '{' or '[' */
-void mx_json_end(struct mx_text *out, char bracket);                     /* '}' or ']' */
-void mx_json_number(struct mx_text *out, const char *key, double value); /* six digits */
-void mx_json_count(struct mx_text *out, const char *key, int64_t value);
-void mx_json_truth(struct mx_text *out, const char *key, bool value);
-void mx_json_null(struct mx_text *out, const char *key);
-void mx_json_string(struct mx_text *out, const char *key, const char *value);              /* NULL: null */
-void mx_json_bytes(struct mx_text *out, const char *key, const char *value, size_t bytes); /* the same with a length */
-void mx_json_raw(struct mx_text *out, const char *key, const char *json, size_t bytes); /* JSON as it is, made safe */
-void mx_json_data(struct mx_text *out, const char *key, const char *type, const void *data,
+void mx_json_begin(struct mx_string *out, const char *key, char bracket);  /* '{' or '[' */
+void mx_json_end(struct mx_string *out, char bracket);                     /* '}' or ']' */
+void mx_json_number(struct mx_string *out, const char *key, double value); /* six digits */
+void mx_json_count(struct mx_string *out, const char *key, int64_t value);
+void mx_json_truth(struct mx_string *out, const char *key, bool value);
+void mx_json_null(struct mx_string *out, const char *key);
+void mx_json_string(struct mx_string *out, const char *key, const char *value); /* NULL: null */
+void mx_json_bytes(struct mx_string *out, const char *key, const char *value,
+                   size_t bytes);                                                         /* the same with a length */
+void mx_json_raw(struct mx_string *out, const char *key, const char *json, size_t bytes); /* JSON as it is, made safe */
+void mx_json_data(struct mx_string *out, const char *key, const char *type, const void *data,
                   size_t bytes); /* data: URI */
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* Deletes the oldest event files (events.h) until all of them together have at most `most_bytes`, but never `current`,
+/* Deletes the oldest event files (tfevents.h) until all of them together have at most `most_bytes`, but never `current`,
  * the name of the one that is written to. What all but that one have then. */
 uint64_t mx_keep_events(const char *folder, const char *current, uint64_t most_bytes);
 

@@ -60,28 +60,29 @@ static void values_plot(struct plot *plot, const double *values, size_t count, d
 }
 
 /* U+2800 … U+28FF. */
-static void braille_put(struct mx_text *out, unsigned char bits)
+static void braille_put(struct mx_string *out, unsigned char bits)
 {
-    mx_text_append(out, "%c%c%c", 0xE2, 0xA0 + (bits >> 6), 0x80 + (bits & 0x3F));
+    mx_string_append(out, "%c%c%c", 0xE2, 0xA0 + (bits >> 6), 0x80 + (bits & 0x3F));
 }
 
-static void axis_put(struct mx_text *out, bool labelled, double value, bool utf8)
+static void axis_put(struct mx_string *out, bool labelled, double value, bool utf8)
 {
     char number[16] = "";
     if (labelled) snprintf(number, sizeof number, "%.3g", value);
-    mx_text_append(out, "%*s %s", AXIS - 2, number, utf8 ? labelled ? "┤" : "│" : labelled ? "+" : "|");
+    mx_string_append(out, "%*s %s", AXIS - 2, number, utf8 ? labelled ? "┤" : "│" : labelled ? "+" : "|");
 }
 
-static void steps_put(struct mx_text *out, const struct mx_view_course *course, int width, bool utf8, bool logarithmic)
+static void steps_put(struct mx_string *out, const struct mx_view_course *course, int width, bool utf8,
+                      bool logarithmic)
 {
     char last[32];
     const int64_t end = course->first + (int64_t)course->count * course->per - 1;
     snprintf(last, sizeof last, "step %" PRId64, end);
     const int first = snprintf(NULL, 0, "%" PRId64, course->first);
     const int gap = width - first - (int)strlen(last) - 1;
-    mx_text_append(out, "%*s%s %" PRId64, AXIS - 1, logarithmic ? "log" : "", utf8 ? "└" : "+", course->first);
-    if (gap > 0) mx_text_append(out, "%*s%s", gap, "", last);
-    mx_text_append(out, "\n");
+    mx_string_append(out, "%*s%s %" PRId64, AXIS - 1, logarithmic ? "log" : "", utf8 ? "└" : "+", course->first);
+    if (gap > 0) mx_string_append(out, "%*s%s", gap, "", last);
+    mx_string_append(out, "\n");
 }
 
 static bool range_find(const double *values, size_t count, double *least, double *most)
@@ -108,7 +109,7 @@ static void columns_take(const struct mx_view_course *course, double *values, si
     }
 }
 
-int mx_curve_draw(const struct mx_view_course *course, const struct mx_curve_style *style, struct mx_text *out)
+int mx_curve_draw(const struct mx_view_course *course, const struct mx_curve_style *style, struct mx_string *out)
 {
     static const struct plot empty;
     double values[DOTS_X * MX_DRAW_COLUMNS_MAX], least, most;
@@ -141,15 +142,15 @@ int mx_curve_draw(const struct mx_view_course *course, const struct mx_curve_sty
             if (style->utf8)
                 braille_put(out, plot.cells[row][x]);
             else
-                mx_text_append(out, "%c", plot.cells[row][x] != 0 ? '*' : ' ');
+                mx_string_append(out, "%c", plot.cells[row][x] != 0 ? '*' : ' ');
         }
-        mx_text_append(out, "\n");
+        mx_string_append(out, "\n");
     }
     steps_put(out, course, plot.columns, style->utf8, logarithmic);
     return out->failure;
 }
 
-int mx_curve_spark(const struct mx_view_course *course, int columns, bool utf8, struct mx_text *out)
+int mx_curve_spark(const struct mx_view_course *course, int columns, bool utf8, struct mx_string *out)
 {
     static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     static const char letters[] = "_.,-~=+#";
@@ -162,9 +163,9 @@ int mx_curve_spark(const struct mx_view_course *course, int columns, bool utf8, 
         int height = most > 0 ? (int)(values[i] / most * 8) : 0;
         height = height > 7 ? 7 : height < 0 ? 0 : height;
         if (utf8)
-            mx_text_append(out, "%s", blocks[height]);
+            mx_string_append(out, "%s", blocks[height]);
         else
-            mx_text_append(out, "%c", letters[height]);
+            mx_string_append(out, "%c", letters[height]);
     }
     return out->failure;
 }

@@ -8,7 +8,7 @@
 #ifndef MX_OBSERVE_MONITOR_CURVE_H
 #define MX_OBSERVE_MONITOR_CURVE_H
 
-#include "base/text.h"
+#include "base/string.h"
 #include "observe/monitor_view.h"
 
 struct mx_curve_style {
@@ -18,8 +18,8 @@ struct mx_curve_style {
 
 /* `rows` lines. Where the largest value is more than four times the smallest, and all are positive,
  * the axis is logarithmic. */
-int mx_curve_draw(const struct mx_view_course *course, const struct mx_curve_style *style, struct mx_text *out);
+int mx_curve_draw(const struct mx_view_course *course, const struct mx_curve_style *style, struct mx_string *out);
 /* One row of at most `columns` columns, without a newline: the height of each stands for its value, from 0 on. */
-int mx_curve_spark(const struct mx_view_course *course, int columns, bool utf8, struct mx_text *out);
+int mx_curve_spark(const struct mx_view_course *course, int columns, bool utf8, struct mx_string *out);
 
 #endif

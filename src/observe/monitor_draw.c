@@ -40,7 +40,7 @@ static const char *const tones[] = {"", "\033[1m", "\033[2m", "\033[32m", "\033[
 /* One line on its way to `out`, never wider than the style allows. */
 struct line {
     const struct mx_draw_style *style;
-    struct mx_text *out;
+    struct mx_string *out;
     int column;
 };
 
@@ -49,7 +49,7 @@ struct line {
 static void put_n(struct line *line, enum tone tone, const char *text)
 {
     const bool color = line->style->color && tone != TONE_PLAIN;
-    if (color) mx_text_append(line->out, "%s", tones[tone]);
+    if (color) mx_string_append(line->out, "%s", tones[tone]);
     for (size_t left = strlen(text); left > 0;) {
         const size_t step = mx_utf8_sequence(text, left), bytes = step > 0 ? step : 1;
         utf8proc_int32_t code = '?';
@@ -57,12 +57,12 @@ static void put_n(struct line *line, enum tone tone, const char *text)
         const bool shown = step == 1 ? *text >= 0x20 && *text < 0x7f : step > 1 && line->style->utf8;
         const int width = shown && step > 1 ? utf8proc_charwidth(code) : 1;
         if (line->column + width > line->style->columns) break;
-        mx_text_append(line->out, "%.*s", shown ? (int)bytes : 1, shown ? text : "?");
+        mx_string_append(line->out, "%.*s", shown ? (int)bytes : 1, shown ? text : "?");
         line->column += width;
         text += bytes;
         left -= bytes;
     }
-    if (color) mx_text_append(line->out, "\033[0m");
+    if (color) mx_string_append(line->out, "\033[0m");
 }
 
 static void put(struct line *line, enum tone tone, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -99,7 +99,7 @@ static void fill_to(struct line *line, int column)
 
 static void end(struct line *line)
 {
-    mx_text_append(line->out, "\n");
+    mx_string_append(line->out, "\n");
     line->column = 0;
 }
 
@@ -334,10 +334,10 @@ static void speed_row(const struct mx_view *view, struct line *line)
     if (s->variation > 0) put_whole(line, TONE_PLAIN, "  variation %.1f %%", 100 * s->variation);
     if (room(line) > 10) {
         put(line, TONE_PLAIN, "  ");
-        struct mx_text spark = {0};
+        struct mx_string spark = {0};
         mx_curve_spark(&view->speed, room(line) < 40 ? room(line) : 40, line->style->utf8, &spark);
         if (spark.failure == 0 && spark.data != NULL) put_n(line, TONE_DIM, spark.data);
-        mx_text_release(&spark);
+        mx_string_release(&spark);
     }
     end(line);
 }
@@ -409,7 +409,7 @@ static int trouble_rows(const struct mx_view *view, struct line *line)
 
 static void curve_rows(const struct mx_view *view, struct line *line, int rows)
 {
-    struct mx_text curve = {0};
+    struct mx_string curve = {0};
     const int width = line->style->columns;
     const struct mx_curve_style style = {width, rows, line->style->utf8};
     if (mx_curve_draw(&view->loss, &style, &curve) == 0 && curve.data != NULL)
@@ -418,7 +418,7 @@ static void curve_rows(const struct mx_view *view, struct line *line, int rows)
             put_n(line, TONE_PLAIN, at);
             end(line);
         }
-    mx_text_release(&curve);
+    mx_string_release(&curve);
 }
 
 static void waiting_rows(const struct mx_view *view, struct line *line)
@@ -430,7 +430,7 @@ static void waiting_rows(const struct mx_view *view, struct line *line)
 }
 
 /* Keeps the first `rows` lines of what was appended from `begin` on. */
-static void rows_cut(struct mx_text *out, size_t begin, int rows)
+static void rows_cut(struct mx_string *out, size_t begin, int rows)
 {
     char *at = out->data + begin;
     if (rows == 0 || out->failure != 0) return;
@@ -443,7 +443,7 @@ static void rows_cut(struct mx_text *out, size_t begin, int rows)
     out->length = (size_t)(at - out->data);
 }
 
-int mx_view_draw(const struct mx_view *view, const struct mx_draw_style *given, struct mx_text *out)
+int mx_view_draw(const struct mx_view *view, const struct mx_draw_style *given, struct mx_string *out)
 {
     struct mx_draw_style style = *given;
     if (style.columns < MX_DRAW_COLUMNS_MIN) style.columns = MX_DRAW_COLUMNS_MIN;
@@ -464,7 +464,7 @@ int mx_view_draw(const struct mx_view *view, const struct mx_draw_style *given, 
         }
         speed_row(view, &line);
         loss_row(view, &line);
-        struct mx_text below = {0};
+        struct mx_string below = {0};
         struct line last = {.style = &style, .out = &below};
         if (view->has_evaluation) evaluation_row(view, &last);
         (void)trouble_rows(view, &last);
@@ -473,9 +473,9 @@ int mx_view_draw(const struct mx_view *view, const struct mx_draw_style *given, 
         for (const char *at = below.data != NULL ? below.data : ""; (at = strchr(at, '\n')) != NULL; at++) used++;
         const int left = rows == 0 ? CURVE_ROWS : rows - used > CURVE_MOST ? CURVE_MOST : rows - used;
         if (left >= 3 && view->loss.count > 1) curve_rows(view, &line, left);
-        if (below.data != NULL) mx_text_append(out, "%s", below.data);
+        if (below.data != NULL) mx_string_append(out, "%s", below.data);
         if (below.failure != 0) out->failure = below.failure;
-        mx_text_release(&below);
+        mx_string_release(&below);
     }
     if (style.keys && (rows == 0 || rows > 3)) {
         rows_cut(out, begin, rows - 1);
@@ -486,24 +486,24 @@ int mx_view_draw(const struct mx_view *view, const struct mx_draw_style *given, 
     return out->failure;
 }
 
-int mx_view_draw_line(const struct mx_view *view, struct mx_text *out)
+int mx_view_draw_line(const struct mx_view *view, struct mx_string *out)
 {
     char step[NUMBER_BYTES], all[NUMBER_BYTES], left[NUMBER_BYTES];
     const struct mx_view_step *const s = &view->step;
     const double steps = mx_view_steps(view), seconds = mx_view_seconds_left(view);
     const struct mx_view_flow flow = mx_view_flow(view);
-    mx_text_append(out, "step %s", count_text(s->step, step));
-    if (isfinite(steps)) mx_text_append(out, " of %s", count_text(steps, all));
-    mx_text_append(out, ", loss %.4f, %s frames/s", s->loss, count_text(s->frames_per_s, all));
+    mx_string_append(out, "step %s", count_text(s->step, step));
+    if (isfinite(steps)) mx_string_append(out, " of %s", count_text(steps, all));
+    mx_string_append(out, ", loss %.4f, %s frames/s", s->loss, count_text(s->frames_per_s, all));
     if (isfinite(flow.data_busy) && s->arrived_limit != 0)
-        mx_text_append(out, ", GPU:0 %.0f %%, GPU:1 %.0f %%", 100 * flow.data_busy, 100 * flow.model_busy);
+        mx_string_append(out, ", GPU:0 %.0f %%, GPU:1 %.0f %%", 100 * flow.data_busy, 100 * flow.model_busy);
     else if (isfinite(flow.model_busy))
-        mx_text_append(out, ", GPU:0 %.0f %%", 100 * flow.model_busy);
-    if (isfinite(flow.data_wait)) mx_text_append(out, ", data wait %.1f %%", 100 * flow.data_wait);
+        mx_string_append(out, ", GPU:0 %.0f %%", 100 * flow.model_busy);
+    if (isfinite(flow.data_wait)) mx_string_append(out, ", data wait %.1f %%", 100 * flow.data_wait);
     if (s->model_limit_bytes > 0) {
         char a[MX_BYTES_TEXT_BYTES], b[MX_BYTES_TEXT_BYTES];
-        mx_text_append(out, ", %s of %s", bytes_text(s->model_bytes, a), bytes_text(s->model_limit_bytes, b));
+        mx_string_append(out, ", %s of %s", bytes_text(s->model_bytes, a), bytes_text(s->model_limit_bytes, b));
     }
-    if (seconds > 0 && !mx_view_ended(view)) mx_text_append(out, ", %s left", time_text(seconds, left));
+    if (seconds > 0 && !mx_view_ended(view)) mx_string_append(out, ", %s left", time_text(seconds, left));
     return out->failure;
 }

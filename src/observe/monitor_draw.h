@@ -10,7 +10,7 @@
 #ifndef MX_OBSERVE_MONITOR_DRAW_H
 #define MX_OBSERVE_MONITOR_DRAW_H
 
-#include "base/text.h"
+#include "base/string.h"
 #include "observe/monitor_view.h"
 
 #define MX_DRAW_COLUMNS_MIN 20
@@ -25,8 +25,8 @@ struct mx_draw_style {
 };
 
 /* The whole view. */
-int mx_view_draw(const struct mx_view *view, const struct mx_draw_style *style, struct mx_text *out);
+int mx_view_draw(const struct mx_view *view, const struct mx_draw_style *style, struct mx_string *out);
 /* One line for logs: step, loss, speed, devices, time left; without a newline. */
-int mx_view_draw_line(const struct mx_view *view, struct mx_text *out);
+int mx_view_draw_line(const struct mx_view *view, struct mx_string *out);
 
 #endif

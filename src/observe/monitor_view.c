@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/string.h"
 #include "base/utf8.h"
 
 /* ---- courses ---- */
@@ -99,7 +99,7 @@ static size_t string_take(struct scan *scan, const char **text)
 
 static enum kind value_take(struct scan *scan, struct member *out)
 {
-    char word[MX_TEXT_DOUBLE_BYTES];
+    char word[MX_STRING_DOUBLE_BYTES];
     if (*scan->at == '"') {
         out->text_length = string_take(scan, &out->text);
         return KIND_TEXT;
@@ -117,7 +117,7 @@ static enum kind value_take(struct scan *scan, struct member *out)
     memcpy(word, out->text, out->text_length);
     word[out->text_length] = '\0';
     scan->at += out->text_length;
-    if (mx_text_parse_double(word, &out->number) == MX_TEXT_NUMBER) return KIND_NUMBER;
+    if (mx_string_parse_double(word, &out->number) == MX_STRING_NUMBER) return KIND_NUMBER;
     if (strcmp(word, "true") != 0 && strcmp(word, "false") != 0 && strcmp(word, "null") != 0) scan->bad = true;
     return KIND_OTHER;
 }

@@ -19,7 +19,7 @@
 #include "base/file.h"
 #include "myxtts/error.h"
 #include "observe/json.h"
-#include "observe/page_work.h"
+#include "observe/page_internal.h"
 #include "observe/run.h"
 
 #define TEXT_MAX ((size_t)4 << 20) /* of run.json and config.yaml */
@@ -60,7 +60,7 @@ out:
 }
 
 /* run.json is written whole, but somebody may have edited it: only real JSON reaches the page. */
-static void run_put(const char *data, size_t bytes, struct mx_text *out)
+static void run_put(const char *data, size_t bytes, struct mx_string *out)
 {
     cJSON *const tree = data == NULL ? NULL : cJSON_ParseWithLength(data, bytes);
     char *const text = cJSON_IsObject(tree) ? cJSON_PrintUnformatted(tree) : NULL;
@@ -73,7 +73,7 @@ static void run_put(const char *data, size_t bytes, struct mx_text *out)
 }
 
 /* The last part of the folder's path, the whole of it made absolute first, so that "." has a name. */
-static int name_put(const char *run, struct mx_text *out)
+static int name_put(const char *run, struct mx_string *out)
 {
     char *const whole = realpath(run, NULL);
     const char *const path = whole != NULL ? whole : run, *const slash = strrchr(path, '/');
@@ -94,7 +94,7 @@ static const char *word_find(const struct mx_page_word *word, enum mx_words lang
     return mx_catalogue_find_in(language, context, word->english);
 }
 
-static void words_put(enum mx_words language, struct mx_text *out)
+static void words_put(enum mx_words language, struct mx_string *out)
 {
     mx_json_begin(out, "words", '{');
     for (const struct mx_page_word *word = mx_page_words; word->key != NULL; word++)
@@ -110,7 +110,7 @@ static const char *no_script(enum mx_words language)
     return word->key == NULL ? "" : word_find(word, language);
 }
 
-static int data_put(const struct mx_page_options *options, struct mx_text *out)
+static int data_put(const struct mx_page_options *options, struct mx_string *out)
 {
     int rc = 0;
     FILE *metrics = NULL;
@@ -122,7 +122,7 @@ static int data_put(const struct mx_page_options *options, struct mx_text *out)
     if (metrics == NULL && run == NULL)
         MX_RAISE(MX_ERR_NOT_FOUND, "give the folder that 'myxtts train --output' made",
                  "%s is no run: it has neither metrics.jsonl nor " MX_RUN_FILE, options->run);
-    mx_text_append(out, "{");
+    mx_string_append(out, "{");
     mx_json_string(out, "format", "myxtts page");
     mx_json_count(out, "version", 1);
     mx_json_string(out, "language", options->language == MX_PAGE_PERSIAN ? "fa" : "en");
@@ -139,7 +139,7 @@ static int data_put(const struct mx_page_options *options, struct mx_text *out)
     if (metrics == NULL) MX_RAISE(MX_ERR_IO, NULL, "cannot open /dev/null: %s", strerror(errno));
     MX_TRY(mx_page_series(metrics, out));
     MX_TRY(mx_page_media(options->run, out));
-    mx_text_append(out, "}");
+    mx_string_append(out, "}");
     rc = out->failure;
 out:
     if (metrics != NULL) fclose(metrics);
@@ -148,32 +148,32 @@ out:
     return rc;
 }
 
-int mx_page_write(const struct mx_page_options *options, struct mx_text *out)
+int mx_page_write(const struct mx_page_options *options, struct mx_string *out)
 {
     const bool persian = options->language == MX_PAGE_PERSIAN;
-    mx_text_append(out,
-                   "<!DOCTYPE html>\n<html lang=\"%s\" dir=\"%s\"%s>\n<head>\n<meta charset=\"utf-8\">\n"
-                   "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                   "<meta name=\"color-scheme\" content=\"light dark\">\n"
-                   /* Even if something slipped into the data, nothing can be loaded from anywhere. */
-                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-                   "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; media-src data:; connect-src "
-                   "'self'\">\n<title>MyXTTS</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s</style>\n"
-                   "</head>\n<body>\n<main id=\"page\"></main>\n<noscript>%s</noscript>\n"
-                   "<script type=\"application/json\" id=\"run\">",
-                   persian ? "fa" : "en", persian ? "rtl" : "ltr", options->live ? " data-live" : "",
-                   (const char *)mx_page_style, no_script(language_of(options)));
+    mx_string_append(out,
+                     "<!DOCTYPE html>\n<html lang=\"%s\" dir=\"%s\"%s>\n<head>\n<meta charset=\"utf-8\">\n"
+                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                     "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                     /* Even if something slipped into the data, nothing can be loaded from anywhere. */
+                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+                     "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; media-src data:; connect-src "
+                     "'self'\">\n<title>MyXTTS</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s</style>\n"
+                     "</head>\n<body>\n<main id=\"page\"></main>\n<noscript>%s</noscript>\n"
+                     "<script type=\"application/json\" id=\"run\">",
+                     persian ? "fa" : "en", persian ? "rtl" : "ltr", options->live ? " data-live" : "",
+                     (const char *)mx_page_style, no_script(language_of(options)));
     const int rc = data_put(options, out);
     if (rc < 0) return rc;
-    mx_text_append(out, "</script>\n<script>\n%s</script>\n</body>\n</html>\n", (const char *)mx_page_script);
+    mx_string_append(out, "</script>\n<script>\n%s</script>\n</body>\n</html>\n", (const char *)mx_page_script);
     return out->failure;
 }
 
 int mx_page_save(const struct mx_page_options *options, const char *path)
 {
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     int rc = mx_page_write(options, &text);
     if (rc == 0) rc = mx_file_write_atomic(path, text.data, text.length);
-    mx_text_release(&text);
+    mx_string_release(&text);
     return rc;
 }

@@ -38,7 +38,7 @@
 
 #include <stdbool.h>
 
-#include "base/text.h"
+#include "base/string.h"
 
 enum mx_page_language { MX_PAGE_ENGLISH, MX_PAGE_PERSIAN };
 
@@ -59,7 +59,7 @@ struct mx_page_word {
 extern const struct mx_page_word mx_page_words[];
 
 /* Appends the page to `out`. MX_ERR_NOT_FOUND with a hint if the folder holds neither metrics.jsonl nor run.json. */
-int mx_page_write(const struct mx_page_options *options, struct mx_text *out);
+int mx_page_write(const struct mx_page_options *options, struct mx_string *out);
 /* The same into a file, which is replaced as a whole. */
 int mx_page_save(const struct mx_page_options *options, const char *path);
 

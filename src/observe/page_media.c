@@ -22,7 +22,7 @@
 #include "myxtts/error.h"
 #include "observe/json.h"
 #include "observe/page.h"
-#include "observe/page_work.h"
+#include "observe/page_internal.h"
 
 #define SOUND_STEPS   3 /* evaluations whose samples can be heard … */
 #define SOUND_NUMBERS 4 /* … so many of each, at most */
@@ -50,7 +50,7 @@ static int steps_find(const char *samples, struct steps *steps)
         int64_t step;
         if (strncmp(entry->d_name, "step-", 5) != 0) continue;
         const char *digits = entry->d_name + 5 + strspn(entry->d_name + 5, "0");
-        if (mx_text_parse_int64(*digits == '\0' ? "0" : digits, &step) != MX_TEXT_NUMBER || step < 0) continue;
+        if (mx_text_parse_int64(*digits == '\0' ? "0" : digits, &step) != MX_STRING_NUMBER || step < 0) continue;
         if (steps->count == steps->capacity) {
             const size_t capacity = 2 * steps->capacity + 16;
             int64_t *const grown = mx_realloc(steps->list, capacity, sizeof *grown);
@@ -84,7 +84,7 @@ static void steps_keep(const char *samples, struct steps *steps, const char *nam
 }
 
 /* The file as a data: address; null if it is not there or cannot be read. */
-static void file_put(struct mx_text *out, const char *key, const char *type, const char *path)
+static void file_put(struct mx_string *out, const char *key, const char *type, const char *path)
 {
     char *data = NULL;
     size_t bytes = 0;
@@ -99,7 +99,7 @@ static void file_put(struct mx_text *out, const char *key, const char *type, con
     mx_free(data);
 }
 
-static int pictures_put(const char *samples, const struct steps *steps, struct mx_text *out)
+static int pictures_put(const char *samples, const struct steps *steps, struct mx_string *out)
 {
     static const char *const names[] = {"target", "prediction", "difference", "alignment"};
     mx_json_begin(out, "pictures", '[');
@@ -118,7 +118,7 @@ static int pictures_put(const char *samples, const struct steps *steps, struct m
 }
 
 /* samples/FOLDER/NUMBER.wav, with the step unless it is negative: a recording. */
-static bool sound_put(const char *samples, const char *folder, int64_t step, int number, struct mx_text *out)
+static bool sound_put(const char *samples, const char *folder, int64_t step, int number, struct mx_string *out)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/%s/%03d.wav", samples, folder, number);
@@ -131,7 +131,7 @@ static bool sound_put(const char *samples, const char *folder, int64_t step, int
     return true;
 }
 
-static void sounds_put(const char *samples, const struct steps *steps, struct mx_text *out)
+static void sounds_put(const char *samples, const struct steps *steps, struct mx_string *out)
 {
     mx_json_begin(out, "sounds", '[');
     for (size_t i = 0; i < steps->count; i++) {
@@ -146,7 +146,7 @@ static void sounds_put(const char *samples, const struct steps *steps, struct mx
     mx_json_end(out, ']');
 }
 
-int mx_page_media(const char *run, struct mx_text *out)
+int mx_page_media(const char *run, struct mx_string *out)
 {
     int rc = 0;
     struct steps pictures = {0}, sounds = {0};

@@ -12,7 +12,7 @@
 #include "myxtts/error.h"
 #include "observe/json.h"
 #include "observe/page.h"
-#include "observe/page_work.h"
+#include "observe/page_internal.h"
 
 #define LINE_MAX_BYTES  ((size_t)64 << 10) /* longer lines are damaged */
 #define OWNER_BYTES     64                 /* of memory that grows: names of ours */
@@ -89,7 +89,7 @@ static double value_of(const struct pair *pair, bool *good)
     if (strcmp(token, "null") == 0) return NAN;
     if (strcmp(token, "true") == 0) return 1;
     if (strcmp(token, "false") == 0) return 0;
-    if (mx_text_parse_double(token, &number) != MX_TEXT_NUMBER) *good = false;
+    if (mx_string_parse_double(token, &number) != MX_STRING_NUMBER) *good = false;
     return number;
 }
 
@@ -282,7 +282,7 @@ static bool line_read(struct series *s, const char *line, const char *end, struc
     return true;
 }
 
-static void value_put(struct mx_text *out, double value)
+static void value_put(struct mx_string *out, double value)
 {
     if (value == floor(value) && fabs(value) < 9e15)
         mx_json_count(out, NULL, (int64_t)value);
@@ -290,7 +290,7 @@ static void value_put(struct mx_text *out, double value)
         mx_json_number(out, NULL, value);
 }
 
-static void series_put(const struct series *s, struct mx_text *out)
+static void series_put(const struct series *s, struct mx_string *out)
 {
     mx_json_begin(out, "series", '{');
     for (size_t c = 0; c < COLUMN_COUNT; c++) {
@@ -323,7 +323,7 @@ static bool key_plain(const struct pair *pair)
 }
 
 /* The members of "evaluation", with the step before them. */
-static void evaluation_put(const char *line, const char *end, struct mx_text *out)
+static void evaluation_put(const char *line, const char *end, struct mx_string *out)
 {
     struct pair pair, inner;
     const char *at = line + 1;
@@ -353,7 +353,7 @@ static bool chosen(size_t index, size_t all, size_t most)
 }
 
 /* Of the first `lines` lines. */
-static void evaluations_put(struct lines *source, FILE *metrics, size_t lines, size_t all, struct mx_text *out)
+static void evaluations_put(struct lines *source, FILE *metrics, size_t lines, size_t all, struct mx_string *out)
 {
     static const char word[] = ",\"evaluation\":{";
     size_t index = 0;
@@ -367,7 +367,7 @@ static void evaluations_put(struct lines *source, FILE *metrics, size_t lines, s
     mx_json_end(out, ']');
 }
 
-static void leaks_put(const struct leak *leaks, size_t count, struct mx_text *out)
+static void leaks_put(const struct leak *leaks, size_t count, struct mx_string *out)
 {
     mx_json_begin(out, "leaks", '[');
     for (size_t i = 0; i < count; i++) {
@@ -380,7 +380,7 @@ static void leaks_put(const struct leak *leaks, size_t count, struct mx_text *ou
     mx_json_end(out, ']');
 }
 
-int mx_page_series(FILE *metrics, struct mx_text *out)
+int mx_page_series(FILE *metrics, struct mx_string *out)
 {
     int rc = 0;
     struct series s = {.per = 1};

@@ -16,34 +16,34 @@ static const char *const states[] = {[MX_RUN_TRAINING] = "training",       [MX_R
                                      [MX_RUN_EARLY] = "stopped early",     [MX_RUN_TIME] = "time limit",
                                      [MX_RUN_INTERRUPTED] = "interrupted", [MX_RUN_FAILED] = "failed"};
 
-void mx_run_quote(struct mx_text *out, const char *text)
+void mx_run_quote(struct mx_string *out, const char *text)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=+,@%";
     if (text[0] != '\0' && text[strspn(text, plain)] == '\0') {
-        mx_text_append(out, "%s", text);
+        mx_string_append(out, "%s", text);
         return;
     }
-    mx_text_append(out, "'");
+    mx_string_append(out, "'");
     for (const char *at = text; *at != '\0'; at++) {
         if (*at == '\'')
-            mx_text_append(out, "'\\''");
+            mx_string_append(out, "'\\''");
         else
-            mx_text_append(out, "%c", *at);
+            mx_string_append(out, "%c", *at);
     }
-    mx_text_append(out, "'");
+    mx_string_append(out, "'");
 }
 
-static void resume_put(const struct mx_run *run, struct mx_text *out)
+static void resume_put(const struct mx_run *run, struct mx_string *out)
 {
-    struct mx_text command = {0};
-    mx_text_append(&command, "myxtts train --resume ");
+    struct mx_string command = {0};
+    mx_string_append(&command, "myxtts train --resume ");
     mx_run_quote(&command, run->folder);
     mx_json_string(out, "resume", command.data);
     if (command.failure != 0) out->failure = command.failure;
-    mx_text_release(&command);
+    mx_string_release(&command);
 }
 
-static void model_put(const struct mx_run *run, struct mx_text *out)
+static void model_put(const struct mx_run *run, struct mx_string *out)
 {
     mx_json_begin(out, "model", '{');
     mx_json_string(out, "size", run->size->name);
@@ -64,7 +64,7 @@ static void model_put(const struct mx_run *run, struct mx_text *out)
     mx_json_end(out, '}');
 }
 
-static void corpus_put(const struct mx_run *run, struct mx_text *out)
+static void corpus_put(const struct mx_run *run, struct mx_string *out)
 {
     mx_json_begin(out, "corpus", '{');
     mx_json_string(out, "path", run->corpus);
@@ -82,7 +82,7 @@ static void corpus_put(const struct mx_run *run, struct mx_text *out)
     mx_json_end(out, '}');
 }
 
-static void devices_put(const struct mx_run *run, struct mx_text *out)
+static void devices_put(const struct mx_run *run, struct mx_string *out)
 {
     mx_json_string(out, "mode", run->mode);
     mx_json_truth(out, "overlap", run->overlap);
@@ -113,7 +113,7 @@ static void devices_put(const struct mx_run *run, struct mx_text *out)
 
 /* ---- what was measured ---- */
 
-static void tally_put(struct mx_text *out, const char *key, const struct mx_tally *t)
+static void tally_put(struct mx_string *out, const char *key, const struct mx_tally *t)
 {
     mx_json_begin(out, key, '{');
     mx_json_number(out, "mean", t->mean / 1e6);
@@ -128,7 +128,7 @@ static double share(uint64_t part, uint64_t whole)
     return whole == 0 ? 0 : part < whole ? (double)part / (double)whole : 1;
 }
 
-static void flow_put(const struct mx_run *run, struct mx_text *out)
+static void flow_put(const struct mx_run *run, struct mx_string *out)
 {
     const struct mx_pipeline_stats *const s = &run->flow;
     if (!run->has_flow) {
@@ -157,7 +157,7 @@ static void flow_put(const struct mx_run *run, struct mx_text *out)
     mx_json_end(out, '}');
 }
 
-static void advice_put(const struct mx_run *run, struct mx_text *out)
+static void advice_put(const struct mx_run *run, struct mx_string *out)
 {
     mx_json_begin(out, "advice", '[');
     for (int32_t i = 0; i < run->advice_count; i++) {
@@ -176,7 +176,7 @@ static void advice_put(const struct mx_run *run, struct mx_text *out)
     mx_json_end(out, ']');
 }
 
-static void spans_put(const struct mx_run *run, struct mx_text *out)
+static void spans_put(const struct mx_run *run, struct mx_string *out)
 {
     uint64_t first = UINT64_MAX;
     for (uint32_t i = 0; i < run->span_count; i++)
@@ -195,7 +195,7 @@ static void spans_put(const struct mx_run *run, struct mx_text *out)
     mx_json_end(out, ']');
 }
 
-static void samples_put(const struct mx_run *run, struct mx_text *out)
+static void samples_put(const struct mx_run *run, struct mx_string *out)
 {
     mx_json_begin(out, "samples", '[');
     for (int64_t i = 0; i < run->sample_count; i++) {
@@ -210,9 +210,9 @@ static void samples_put(const struct mx_run *run, struct mx_text *out)
 
 /* ---- all ---- */
 
-int mx_run_text(const struct mx_run *run, struct mx_text *out)
+int mx_run_text(const struct mx_run *run, struct mx_string *out)
 {
-    mx_text_append(out, "{");
+    mx_string_append(out, "{");
     mx_json_string(out, "format", "myxtts run");
     mx_json_count(out, "version", 1);
     mx_json_string(out, "program", MX_VERSION);
@@ -240,15 +240,15 @@ int mx_run_text(const struct mx_run *run, struct mx_text *out)
     }
     samples_put(run, out);
     spans_put(run, out);
-    mx_text_append(out, "}\n");
+    mx_string_append(out, "}\n");
     return out->failure;
 }
 
 int mx_run_write(const struct mx_run *run, const char *path)
 {
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     int rc = mx_run_text(run, &text);
     if (rc == 0) rc = mx_file_write_atomic(path, text.data, text.length);
-    mx_text_release(&text);
+    mx_string_release(&text);
     return rc;
 }

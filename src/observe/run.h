@@ -36,7 +36,7 @@
 #ifndef MX_OBSERVE_RUN_H
 #define MX_OBSERVE_RUN_H
 
-#include "base/text.h"
+#include "base/string.h"
 #include "model/sizes.h"
 #include "myxtts/budget.h"
 #include "pipeline/advice.h"
@@ -99,10 +99,10 @@ struct mx_run {
 
 #define MX_RUN_FILE "run.json" /* in the run folder */
 
-int mx_run_text(const struct mx_run *run, struct mx_text *out);
+int mx_run_text(const struct mx_run *run, struct mx_string *out);
 int mx_run_write(const struct mx_run *run, const char *path);
 
 /* `text` as one word of a shell command, appended: as it is if it is plain, otherwise in single quotes. */
-void mx_run_quote(struct mx_text *out, const char *text);
+void mx_run_quote(struct mx_string *out, const char *text);
 
 #endif

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "pipeline/advice_words.h"
-#include "pipeline/pipeline_work.h"
+#include "pipeline/pipeline_internal.h"
 
 #define MS(ns) ((ns) / 1e6)
 

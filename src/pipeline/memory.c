@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "myxtts/budget.h"
-#include "pipeline/pipeline_work.h"
+#include "pipeline/pipeline_internal.h"
 
 static void device_fill(const struct mx_device *device, struct mx_pipeline_memory_device *out)
 {

@@ -2,7 +2,7 @@
  *
  * The stages before training: the steps of a batch through load, process and transfer, and the threads that make them.
  *
- * See pipeline_work.h for when a stage may go on, and why none waits for ever. Threads "load/0" …, "process" and
+ * See pipeline_internal.h for when a stage may go on, and why none waits for ever. Threads "load/0" …, "process" and
  * "transfer" end when their flow has ended or the pipeline is destroyed. Where the data device is made of some of the
  * cores, all of them live on these: the others are the model's, or nobody gave them to this pipeline. There the load
  * workers stand behind: what is loaded goes on to the model, which may be waiting for it, before more is loaded. (If
@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/pool.h"
-#include "pipeline/pipeline_work.h"
+#include "pipeline/pipeline_internal.h"
 
 #define LOAD_NICENESS 5 /* a third of the weight of a thread that has none */
 

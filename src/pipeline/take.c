@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "pipeline/pipeline_work.h"
+#include "pipeline/pipeline_internal.h"
 
 #define STALL_SECONDS_DEFAULT 10.0
 #define LOOK_NS               UINT64_C(100000000) /* between two looks at `interrupted` */

@@ -8,7 +8,7 @@
 #ifndef MX_RUN_FEATURE_STAGE_H
 #define MX_RUN_FEATURE_STAGE_H
 
-#include "corpus/plan.h"
+#include "corpus/pack_spec.h"
 
 struct mx_feature_stage;
 

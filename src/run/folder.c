@@ -16,7 +16,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "checkpoint/checkpoint.h"
 #include "myxtts/error.h"
 

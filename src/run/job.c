@@ -26,21 +26,21 @@
 
 int mx_job_failed(const struct mx_job *job, int code)
 {
-    struct mx_text hint = {0};
+    struct mx_string hint = {0};
     bool saved = false;
     const struct mx_error failure = *mx_error_last();
     if (job->run == NULL || job->metrics == NULL || code == MX_ERR_INTERRUPTED) goto out;
-    mx_text_append(&hint, "%s%s", failure.hint, failure.hint[0] != '\0' ? "; " : "");
+    mx_string_append(&hint, "%s%s", failure.hint, failure.hint[0] != '\0' ? "; " : "");
     if (mx_job_folder_saved(job->run, &saved) == 0 && saved) {
-        mx_text_append(&hint, "the last checkpoint is good: 'myxtts train --resume ");
-        mx_text_append_shell(&hint, job->run);
-        mx_text_append(&hint, "' goes on from it");
+        mx_string_append(&hint, "the last checkpoint is good: 'myxtts train --resume ");
+        mx_string_append_shell(&hint, job->run);
+        mx_string_append(&hint, "' goes on from it");
     } else {
-        mx_text_append(&hint, "nothing was saved yet: the same command begins again");
+        mx_string_append(&hint, "nothing was saved yet: the same command begins again");
     }
     if (hint.failure == 0) mx_error_hint("%s", hint.data);
 out:
-    mx_text_release(&hint);
+    mx_string_release(&hint);
     return code;
 }
 
@@ -206,7 +206,7 @@ static int model_choose(struct mx_job *job, struct mx_model_config *out)
         out->languages = from->model.languages;
     }
     out->dropout = (float)m->dropout;
-    out->checkpoint = m->gradient_checkpointing;
+    out->recompute_blocks = m->gradient_checkpointing;
     out->mixed = job->settings.training.mixed_precision;
     out->weights = (struct mx_model_loss_weights){.mel = (float)m->mel_weight,
                                                   .prior = (float)m->prior_weight,
@@ -222,7 +222,7 @@ static int sharing_choose(struct mx_job *job)
     struct mx_trainer_flow *const flow = &job->options.flow;
     const struct mx_model_config asked = {.mixed = job->settings.training.mixed_precision};
     flow->share = job->settings.pipeline.share_work;
-    if (flow->share == MX_SHARE_AUTO && job->options.group != NULL) flow->share = MX_SHARE_OFF; /* ranks share it */
+    if (flow->share == MX_SHARE_AUTO && job->options.comm != NULL) flow->share = MX_SHARE_OFF; /* ranks share it */
     if (flow->share == MX_SHARE_OFF || !mx_device_pair_multi(&job->devices)) return 0;
     const int rc = mx_model_device_check(job->devices.data, &asked);
     if (rc < 0 && flow->share == MX_SHARE_ON) return rc;
@@ -261,7 +261,7 @@ static int options_choose(struct mx_job *job)
                                          .augment = mx_settings_augment(&job->settings)};
     job->options =
         (struct mx_trainer_options){.device = job->device,
-                                    .group = job->options.group,
+                                    .comm = job->options.comm,
                                     .dataset = job->dataset,
                                     .schedule = {.peak = t->learning_rate,
                                                  .floor = t->learning_rate_floor,
@@ -449,7 +449,7 @@ void mx_job_close(struct mx_job *job)
     mx_metrics_close(job->metrics);
     mx_speak_destroy(job->speak);
     mx_extract_destroy(job->pictures);
-    mx_dataset_reader_destroy(job->listener);
+    mx_dataset_reader_destroy(job->sample_reader);
     mx_trainer_destroy(job->trainer);
     mx_dataset_close(job->dataset);
     mx_vocabulary_destroy(job->vocabulary);

@@ -11,7 +11,7 @@
  *     checkpoints/     checkpoint/checkpoint.h
  *     run.json         observe/run.h
  *     samples/         step-N/000.wav …: what the voice says at an evaluation, and 000.png … its mel; recorded/000.wav
- * …: the recordings of these texts; step-N/target.png …: observe/pictures.h tensorboard/     observe/events.h, unless
+ * …: the recordings of these texts; step-N/target.png …: observe/pictures.h tensorboard/     observe/tfevents.h, unless
  * it is off report.html      observe/page.h, when a run has ended voices/          one recording of each speaker, by
  * number, that tells `myxtts synth` whose voice it is corpus.pack      decoded recordings of a folder
  * (corpus/dataset.h), unless caching is off
@@ -26,7 +26,7 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "checkpoint/checkpoint.h"
 #include "dist/dist.h"
 #include "run/device_pair.h"
@@ -72,17 +72,17 @@ struct mx_job {
     uint64_t contents;   /* of its recordings when the checkpoint was made that the run goes on from; 0: not known */
     uint32_t rejected;   /* its rows that cannot be used, as far as it was said */
     struct mx_trainer_options options;
-    struct mx_trainer_plan plan;
+    struct mx_trainer_memory_plan plan;
     int64_t steps; /* the last one of the run */
     struct mx_trainer *trainer;
     struct mx_metrics *metrics;
-    struct mx_job_observer *observer;   /* while it runs; observer.h */
-    struct mx_progress *progress;       /* while it runs: the status line */
-    struct mx_speak *speak;             /* of samples; NULL: none are spoken */
-    struct mx_extract *pictures;        /* of their sounds, the same */
-    struct mx_dataset_reader *listener; /* of their recordings */
-    float *host;                        /* [4, floats]: arrays on their way to or from a checkpoint */
-    char *words;                        /* vocabulary as JSON */
+    struct mx_job_observer *observer;        /* while it runs; observer.h */
+    struct mx_progress *progress;            /* while it runs: the status line */
+    struct mx_speak *speak;                  /* of samples; NULL: none are spoken */
+    struct mx_extract *pictures;             /* of their sounds, the same */
+    struct mx_dataset_reader *sample_reader; /* of their recordings */
+    float *host;                             /* [4, floats]: arrays on their way to or from a checkpoint */
+    char *words;                             /* vocabulary as JSON */
     const char **speakers;
     /* The best evaluation so far, and the last one. */
     bool has_best, evaluated;
@@ -119,13 +119,13 @@ int mx_job_memory_plan(struct mx_job *job, bool dry);
 struct mx_job_needs {
     uint64_t data, model;
 };
-int mx_job_memory_needs(const struct mx_job *job, const struct mx_trainer_plan *plan, bool samples,
+int mx_job_memory_needs(const struct mx_job *job, const struct mx_trainer_memory_plan *plan, bool samples,
                         struct mx_job_needs *out);
 /* The device that has too little for such needs; NULL: none. */
 struct mx_device *mx_job_memory_short(const struct mx_job *job, const struct mx_job_needs *needs);
 #define MX_JOB_BUFFER_LEAST 2 /* prepared batches: one is trained on while the next one is made */
 /* The table: every owner on each device, against its limit. */
-int mx_job_memory_text(const struct mx_job *job, struct mx_text *out);
+int mx_job_memory_text(const struct mx_job *job, struct mx_string *out);
 int mx_job_memory_say(const struct mx_job *job); /* the same, into the log */
 
 /* ---- remedies.c ---- */
@@ -139,10 +139,10 @@ void mx_job_buffers_say(const struct mx_job *job);
 /* ---- samples.c ---- */
 /* What speaking samples takes besides the trainer's plan; all 0: none will be spoken. */
 struct mx_job_samples_memory {
-    struct mx_speak_plan speak;
+    struct mx_speak_memory_plan speak;
     uint64_t pictures, pictures_host;
 };
-int mx_job_samples_memory_plan(const struct mx_job *job, const struct mx_trainer_plan *plan,
+int mx_job_samples_memory_plan(const struct mx_job *job, const struct mx_trainer_memory_plan *plan,
                                struct mx_job_samples_memory *out);
 /* Gets ready to speak samples, if there will be any. After the trainer was made. */
 int mx_job_samples_open(struct mx_job *job);

@@ -133,7 +133,7 @@ static bool patience_over(const struct mx_job *job, int64_t step)
 /* The status line: loss, speed, how busy both devices are, how much of the time data was missing, memory. */
 static void status_note(const struct mx_job *job, const struct mx_trainer_report *report)
 {
-    const struct mx_monitor_report *const flow = &report->flow;
+    const struct mx_flow_watch_report *const flow = &report->flow;
     char devices[96], used[MX_BYTES_TEXT_BYTES], limit[MX_BYTES_TEXT_BYTES];
     if (report->sharing)
         snprintf(devices, sizeof devices, "GPU:0 %.0f %% (%.0f %% of the batch)  GPU:1 %.0f %%", 100 * flow->data_busy,
@@ -240,7 +240,7 @@ static int step_run(struct mx_job *job, bool *saved, bool *enough)
     if (rc < 0) {
         const struct mx_error failure = *mx_error_last();
         /* Ranks wait for each other while a step is under way: then there is nothing that could be read. */
-        const bool waits = job->options.group != NULL && report.frames > 0;
+        const bool waits = job->options.comm != NULL && report.frames > 0;
         if (report.step_ns == 0) return waits ? failure.code : failure_save(job, saved);
         mx_metrics_step(job->metrics, &report);
         return mx_error_restore(&failure);
@@ -297,7 +297,7 @@ int mx_job_run(struct mx_job *job)
         return 0;
     }
     const atomic_bool *const stop = job->stop = mx_interrupt_watch(&interrupt, true);
-    if (job->options.group == NULL) mx_trainer_watch(job->trainer, stop); /* ranks end a step together or not at all */
+    if (job->options.comm == NULL) mx_trainer_watch(job->trainer, stop); /* ranks end a step together or not at all */
     job->observer = mx_job_observer_open(job);
     if (!warm_up(job, stop)) mx_trainer_begin_watch(job->trainer, start_tell, NULL);
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Training",

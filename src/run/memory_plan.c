@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 #include "run/job.h"
@@ -23,7 +23,7 @@ static uint64_t most_of(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-int mx_job_memory_needs(const struct mx_job *job, const struct mx_trainer_plan *plan, bool samples,
+int mx_job_memory_needs(const struct mx_job *job, const struct mx_trainer_memory_plan *plan, bool samples,
                         struct mx_job_needs *out)
 {
     const bool two = mx_device_pair_multi(&job->devices);
@@ -57,7 +57,7 @@ static int plan_try(struct mx_job *job, struct mx_device **device)
 {
     int rc = 0;
     struct mx_job_needs needs;
-    MX_TRY(mx_trainer_plan(&job->options, &job->plan));
+    MX_TRY(mx_trainer_memory_plan(&job->options, &job->plan));
     MX_TRY(mx_job_memory_needs(job, &job->plan, true, &needs));
     *device = mx_job_memory_short(job, &needs);
 out:
@@ -70,11 +70,11 @@ static const double rooms[] = {MX_SHARE_MOST, 0.5, 0.375, 0.25, 0.125}; /* parts
 #define ROOMS (sizeof rooms / sizeof rooms[0])
 
 /* Would the data device hold this, with as few prepared batches as may be? */
-static bool data_fits(const struct mx_job *job, struct mx_trainer_options options, struct mx_trainer_plan *plan)
+static bool data_fits(const struct mx_job *job, struct mx_trainer_options options, struct mx_trainer_memory_plan *plan)
 {
     struct mx_job_needs needs;
     if (buffer_chosen(job) && options.flow.buffer > MX_JOB_BUFFER_LEAST) options.flow.buffer = MX_JOB_BUFFER_LEAST;
-    if (mx_trainer_plan(&options, plan) < 0 || mx_job_memory_needs(job, plan, true, &needs) < 0) return false;
+    if (mx_trainer_memory_plan(&options, plan) < 0 || mx_job_memory_needs(job, plan, true, &needs) < 0) return false;
     return needs.data <= left_on(job->devices.data);
 }
 
@@ -82,7 +82,7 @@ static bool data_fits(const struct mx_job *job, struct mx_trainer_options option
  * even with the smallest one is not done with `auto`, and otherwise refused with everything else that does not fit. */
 static int sharing_fit(struct mx_job *job)
 {
-    struct mx_trainer_plan plan;
+    struct mx_trainer_memory_plan plan;
     struct mx_trainer_options options = job->options;
     char need[MX_BYTES_TEXT_BYTES], have[MX_BYTES_TEXT_BYTES];
     const struct mx_device *const data = job->devices.data;
@@ -157,14 +157,15 @@ out:
 
 /* ---- the table ---- */
 
-static void row(struct mx_text *out, const char *what, uint64_t bytes)
+static void row(struct mx_string *out, const char *what, uint64_t bytes)
 {
     char text[MX_BYTES_TEXT_BYTES];
-    mx_text_append(out, "    %-22s %12s\n", what, mx_bytes_text(bytes, text));
+    mx_string_append(out, "    %-22s %12s\n", what, mx_bytes_text(bytes, text));
 }
 
 /* The owners of the places that `data`, `model` and `host` choose, and their sum. */
-static uint64_t owners(const struct mx_trainer_plan *plan, bool data, bool model, bool host, struct mx_text *out)
+static uint64_t owners(const struct mx_trainer_memory_plan *plan, bool data, bool model, bool host,
+                       struct mx_string *out)
 {
     uint64_t sum = 0;
     for (int32_t i = 0; i < plan->memory_count; i++) {
@@ -178,12 +179,12 @@ static uint64_t owners(const struct mx_trainer_plan *plan, bool data, bool model
 }
 
 static void device_table(const struct mx_job *job, const struct mx_job_samples_memory *spoken,
-                         const struct mx_device *device, bool data, bool model, struct mx_text *out)
+                         const struct mx_device *device, bool data, bool model, struct mx_string *out)
 {
     char all[MX_BYTES_TEXT_BYTES], most[MX_BYTES_TEXT_BYTES];
     const uint64_t limit = mx_budget_limit(mx_device_budget(device));
     const char *const role = data && model ? "" : data ? ", the data device" : ", the model device";
-    mx_text_append(out, "Memory of %s (%s)%s:\n", mx_device_logical(device), mx_device_name(device), role);
+    mx_string_append(out, "Memory of %s (%s)%s:\n", mx_device_logical(device), mx_device_name(device), role);
     uint64_t sum = owners(&job->plan, data, model, false, out);
     if (model && spoken->speak.waveform > 0) {
         row(out, "waveform", spoken->speak.waveform);
@@ -199,18 +200,18 @@ static void device_table(const struct mx_job *job, const struct mx_job_samples_m
         sum += taken.owners[i].current_bytes;
     }
     mx_bytes_compare(sum, limit, all, most);
-    mx_text_append(out, "    %-22s %12s\n", "all together", all);
-    mx_text_append(out, "    %-22s %12s\n", "limit", most);
+    mx_string_append(out, "    %-22s %12s\n", "all together", all);
+    mx_string_append(out, "    %-22s %12s\n", "limit", most);
     if (sum > limit)
-        mx_text_append(out, "    does not fit\n");
+        mx_string_append(out, "    does not fit\n");
     else
-        mx_text_append(out, "    %-22s %10.1f %%\n", "of the limit", 100 * (double)sum / (double)limit);
+        mx_string_append(out, "    %-22s %10.1f %%\n", "of the limit", 100 * (double)sum / (double)limit);
 }
 
-int mx_job_memory_text(const struct mx_job *job, struct mx_text *out)
+int mx_job_memory_text(const struct mx_job *job, struct mx_string *out)
 {
     const struct mx_device_pair *const pair = &job->devices;
-    const struct mx_trainer_plan *const p = &job->plan;
+    const struct mx_trainer_memory_plan *const p = &job->plan;
     struct mx_job_samples_memory spoken;
     const int rc = mx_job_samples_memory_plan(job, p, &spoken);
     if (rc < 0) return rc;
@@ -220,7 +221,7 @@ int mx_job_memory_text(const struct mx_job *job, struct mx_text *out)
     } else {
         device_table(job, &spoken, pair->model, true, true, out);
     }
-    mx_text_append(out, "Memory of the host:\n");
+    mx_string_append(out, "Memory of the host:\n");
     uint64_t host = owners(p, false, false, true, out);
     if (spoken.speak.waveform_host > 0) {
         row(out, "waveform", spoken.speak.waveform_host);
@@ -231,24 +232,24 @@ int mx_job_memory_text(const struct mx_job *job, struct mx_text *out)
     row(out, "checkpoints", mx_job_host_bytes(job));
     row(out, "all together", host + mx_job_host_bytes(job));
     const int loaded = (int)job->options.prefetch, held = mx_device_pair_multi(pair) ? 0 : job->options.grad_accum;
-    mx_text_append(out, "Batches: %d loaded and %d in loading, %d prepared", loaded, (int)p->host_slots - loaded,
-                   (int)p->data_slots - held);
+    mx_string_append(out, "Batches: %d loaded and %d in loading, %d prepared", loaded, (int)p->host_slots - loaded,
+                     (int)p->data_slots - held);
     if (mx_device_pair_multi(pair))
-        mx_text_append(out, ", %d on the model device", (int)p->model_slots);
+        mx_string_append(out, ", %d on the model device", (int)p->model_slots);
     else
-        mx_text_append(out, " and %d trained on", held);
-    mx_text_append(out, "\n");
+        mx_string_append(out, " and %d trained on", held);
+    mx_string_append(out, "\n");
     return out->failure;
 }
 
 int mx_job_memory_say(const struct mx_job *job)
 {
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     const int rc = mx_job_memory_text(job, &text);
     for (char *line = text.data, *end; rc == 0 && (end = strchr(line, '\n')) != NULL; line = end + 1) {
         *end = '\0';
         mx_info("%s", line);
     }
-    mx_text_release(&text);
+    mx_string_release(&text);
     return rc;
 }

@@ -16,15 +16,15 @@
 #include "corpus/audio.h"
 #include "features/recipe.h"
 #include "myxtts/error.h"
-#include "observe/events.h"
 #include "observe/page.h"
 #include "observe/pictures.h"
+#include "observe/tfevents.h"
 
 #define MIB 1048576.0
 
 struct mx_job_observer {
     struct mx_job *job;
-    struct mx_events *events;      /* NULL: TensorBoard is off, or its file could not be made */
+    struct mx_tfevents *events;    /* NULL: TensorBoard is off, or its file could not be made */
     struct mx_run run;             /* what does not change; the rest is filled in when it is written */
     char *folder;                  /* absolute */
     struct mx_run_sample *samples; /* [run.sample_count] … */
@@ -67,7 +67,7 @@ static int samples_name(struct mx_job_observer *o)
     o->words = mx_alloc(2 * (size_t)wanted, sizeof *o->words);
     if (o->samples == NULL || o->words == NULL) return MX_ERR_NO_MEMORY;
     for (int64_t i = 0; i < wanted; i++) {
-        const bool there = mx_dataset_load(job->listener, mx_trainer_validation(job->trainer)[i], &item) >= 0;
+        const bool there = mx_dataset_load(job->sample_reader, mx_trainer_validation(job->trainer)[i], &item) >= 0;
         if (!there) mx_error_clear();
         char *const id = o->words[2 * i] = mx_strdup(there ? item.id : "");
         char *const text = o->words[2 * i + 1] = mx_strdup(there ? item.text : "");
@@ -171,17 +171,17 @@ static void run_write(struct mx_job_observer *o, enum mx_run_state state, const 
 /* Its pages show texts as Markdown: four spaces before each line keep the settings as they are. */
 static void config_send(struct mx_job_observer *o)
 {
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     char *const config = mx_config_format(&mx_settings_schema, &o->job->settings);
     for (const char *line = config, *end; line != NULL && *line != '\0'; line = *end == '\0' ? end : end + 1) {
         end = strchrnul(line, '\n');
-        mx_text_append(&text, "    %.*s\n", (int)(end - line), line);
+        mx_string_append(&text, "    %.*s\n", (int)(end - line), line);
     }
     if (config == NULL || text.failure != 0)
         failure_tell(o, "TensorBoard's copy of the settings");
     else
-        mx_events_text(o->events, o->run.first_step, "config", text.data);
-    mx_text_release(&text);
+        mx_tfevents_text(o->events, o->run.first_step, "config", text.data);
+    mx_string_release(&text);
     mx_free(config);
 }
 
@@ -190,7 +190,7 @@ static void samples_send(struct mx_job_observer *o)
     for (int64_t i = 0; i < o->run.sample_count; i++) {
         char tag[32];
         snprintf(tag, sizeof tag, "sample/%03" PRId64, i);
-        mx_events_text(o->events, o->run.first_step, tag, o->samples[i].text);
+        mx_tfevents_text(o->events, o->run.first_step, tag, o->samples[i].text);
     }
 }
 
@@ -198,7 +198,7 @@ static void events_open(struct mx_job_observer *o)
 {
     const uint64_t most = (uint64_t)o->job->settings.training.tensorboard_mb << 20;
     char *const folder = mx_format("%s/tensorboard", o->job->run);
-    if (folder == NULL || mx_events_open(folder, o->run.first_step, most, &o->events) < 0)
+    if (folder == NULL || mx_tfevents_open(folder, o->run.first_step, most, &o->events) < 0)
         failure_tell(o, "TensorBoard's file");
     mx_free(folder);
     if (o->events == NULL) return;
@@ -209,10 +209,10 @@ static void events_open(struct mx_job_observer *o)
 void mx_job_observer_step(struct mx_job_observer *o, const struct mx_trainer_report *r)
 {
     if (o == NULL || o->events == NULL) return;
-    const struct mx_monitor_report *const f = &r->flow;
+    const struct mx_flow_watch_report *const f = &r->flow;
     const double seconds = (double)(r->step_ns > 0 ? r->step_ns : 1) * 1e-9;
     const double *const l = r->losses.values;
-    const struct mx_event_scalar scalars[] = {
+    const struct mx_tfevent_scalar scalars[] = {
         {"loss/total", r->losses.total},
         {"loss/mel", l[MX_LOSS_MEL]},
         {"loss/prior", l[MX_LOSS_PRIOR]},
@@ -238,34 +238,34 @@ void mx_job_observer_step(struct mx_job_observer *o, const struct mx_trainer_rep
         {"memory/model_MiB", (double)f->model_bytes / MIB},
         {"memory/model_limit_MiB", (double)f->model_limit_bytes / MIB},
     };
-    mx_events_scalars(o->events, r->step, scalars, sizeof scalars / sizeof scalars[0]);
+    mx_tfevents_scalars(o->events, r->step, scalars, sizeof scalars / sizeof scalars[0]);
     if (f->model_load.memory_bytes == 0) return; /* the driver does not tell */
-    const struct mx_event_scalar driver[] = {
+    const struct mx_tfevent_scalar driver[] = {
         {"devices/data_driver_busy", f->data_load.busy},
         {"devices/model_driver_busy", f->model_load.busy},
         {"memory/data_driver_MiB", (double)f->data_load.memory_used_bytes / MIB},
         {"memory/model_driver_MiB", (double)f->model_load.memory_used_bytes / MIB},
     };
-    mx_events_scalars(o->events, r->step, driver, sizeof driver / sizeof driver[0]);
+    mx_tfevents_scalars(o->events, r->step, driver, sizeof driver / sizeof driver[0]);
 }
 
 static void evaluation_send(struct mx_job_observer *o, int64_t step)
 {
     const struct mx_trainer_evaluation *const e = &o->job->evaluation;
     const double *const l = e->losses.values;
-    const struct mx_event_scalar losses[] = {
+    const struct mx_tfevent_scalar losses[] = {
         {"validation/total", e->losses.total},  {"validation/mel", l[MX_LOSS_MEL]},
         {"validation/prior", l[MX_LOSS_PRIOR]}, {"validation/duration", l[MX_LOSS_DURATION]},
         {"validation/pitch", l[MX_LOSS_PITCH]}, {"validation/energy", l[MX_LOSS_ENERGY]},
     };
-    const struct mx_event_scalar spoken[] = {
+    const struct mx_tfevent_scalar spoken[] = {
         {"spoken/mel_db", e->mel_db},
         {"spoken/duration_error", e->duration_error},
         {"spoken/pitch_semitones", e->pitch_error},
     };
-    mx_events_scalars(o->events, step, losses, sizeof losses / sizeof losses[0]);
+    mx_tfevents_scalars(o->events, step, losses, sizeof losses / sizeof losses[0]);
     for (size_t i = 0; i < sizeof spoken / sizeof spoken[0]; i++)
-        if (isfinite(spoken[i].value)) mx_events_scalars(o->events, step, &spoken[i], 1);
+        if (isfinite(spoken[i].value)) mx_tfevents_scalars(o->events, step, &spoken[i], 1);
 }
 
 /* What the evaluation left in its folder. */
@@ -275,7 +275,7 @@ static void files_send(struct mx_job_observer *o, int64_t step, const char *fold
     for (int i = 0; i < MX_PICTURES; i++) {
         char tag[32], *const path = mx_format("%s/%s.png", folder, mx_picture_names[i]);
         snprintf(tag, sizeof tag, "mel/%s", mx_picture_names[i]);
-        if (path != NULL) mx_events_png(o->events, step, tag, path);
+        if (path != NULL) mx_tfevents_png(o->events, step, tag, path);
         mx_free(path);
     }
     for (int64_t i = 0; i < o->run.sample_count; i++) {
@@ -283,16 +283,16 @@ static void files_send(struct mx_job_observer *o, int64_t step, const char *fold
         char *const picture = mx_format("%s/%03" PRId64 ".png", folder, i);
         char *const recorded = mx_format("%s/" MX_JOB_RECORDED, o->job->run, i);
         snprintf(tag, sizeof tag, "spoken/%03" PRId64, i);
-        if (spoken != NULL) mx_events_wav(o->events, step, tag, spoken);
+        if (spoken != NULL) mx_tfevents_wav(o->events, step, tag, spoken);
         snprintf(tag, sizeof tag, "spoken_mel/%03" PRId64, i); /* readers want different tags for different things */
-        if (picture != NULL) mx_events_png(o->events, step, tag, picture);
+        if (picture != NULL) mx_tfevents_png(o->events, step, tag, picture);
         snprintf(tag, sizeof tag, "recorded/%03" PRId64, i);
-        if (recorded != NULL) mx_events_wav(o->events, step, tag, recorded);
+        if (recorded != NULL) mx_tfevents_wav(o->events, step, tag, recorded);
         mx_free(spoken);
         mx_free(picture);
         mx_free(recorded);
     }
-    mx_events_flush(o->events);
+    mx_tfevents_flush(o->events);
 }
 
 /* ---- life ---- */
@@ -300,7 +300,7 @@ static void files_send(struct mx_job_observer *o, int64_t step, const char *fold
 static void observer_free(struct mx_job_observer *o)
 {
     if (o == NULL) return;
-    mx_events_close(o->events);
+    mx_tfevents_close(o->events);
     for (int64_t i = 0; i < 2 * o->run.sample_count; i++) mx_free(o->words[i]);
     mx_free(o->words);
     mx_free(o->samples);
@@ -340,7 +340,7 @@ void mx_job_observer_evaluation(struct mx_job_observer *o)
 
 void mx_job_observer_flush(struct mx_job_observer *o)
 {
-    if (o != NULL) mx_events_flush(o->events);
+    if (o != NULL) mx_tfevents_flush(o->events);
 }
 
 static void report_write(struct mx_job_observer *o)

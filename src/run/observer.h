@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What others see of a training run while it goes on and afterwards: run.json (observe/run.h), TensorBoard's event
- * files (observe/events.h), pictures of an utterance (observe/pictures.h) and report.html (observe/page.h).
+ * files (observe/tfevents.h), pictures of an utterance (observe/pictures.h) and report.html (observe/page.h).
  *
  * None of it is needed to train: what fails here is a warning, and training goes on.
  *

@@ -32,7 +32,7 @@ int mx_job_ranks_open(struct mx_job *job, uint32_t spans)
                                             .spans = spans};
     const int rc = mx_dist_open(&options, &job->dist);
     if (rc < 0) return rc;
-    job->options.group = mx_dist_group(job->dist);
+    job->options.comm = mx_dist_comm(job->dist);
     return quieten(job, MX_LOG_ERROR);
 }
 
@@ -47,7 +47,7 @@ void mx_job_ranks_close(struct mx_job *job)
 {
     mx_dist_close(job->dist);
     job->dist = NULL;
-    job->options.group = NULL;
+    job->options.comm = NULL;
 }
 
 /* ---- devices ---- */
@@ -88,7 +88,7 @@ out:
 
 void mx_job_ranks_batch(const struct mx_job *job, struct mx_trainer_options *options)
 {
-    const uint32_t size = (uint32_t)mx_group_size(job->options.group);
+    const uint32_t size = (uint32_t)mx_comm_size(job->options.comm);
     if (!job->settings.training.batch_per_rank) return;
     options->batch_size *= size;
     options->batch_frames *= size;
@@ -135,8 +135,8 @@ int mx_job_ranks_compare(struct mx_job *job)
 void mx_job_ranks_announce(const struct mx_job *job)
 {
     const struct mx_trainer_options *const o = &job->options;
-    const int32_t size = mx_group_size(o->group), hosts = mx_dist_hosts(job->dist);
-    if (o->group == NULL) return;
+    const int32_t size = mx_comm_size(o->comm), hosts = mx_dist_hosts(job->dist);
+    if (o->comm == NULL) return;
     mx_info("%d ranks on %d machine%s (%s); %u utterances a step over all ranks%s", (int)size, (int)hosts,
             hosts == 1 ? "" : "s", mx_dist_supported(), (unsigned)(o->batch_size * (uint32_t)o->grad_accum),
             job->settings.training.batch_per_rank ? ", as many for each" : ": '--batch-size' is that of all together");
@@ -154,7 +154,7 @@ void mx_job_ranks_leave(struct mx_job *job)
 
 int mx_job_ranks_normaliser(struct mx_job *job)
 {
-    return mx_group_broadcast(job->options.group, &job->options.normaliser, sizeof job->options.normaliser, 0);
+    return mx_comm_broadcast(job->options.comm, &job->options.normaliser, sizeof job->options.normaliser, 0);
 }
 
 /* ---- steps ---- */
@@ -162,7 +162,7 @@ int mx_job_ranks_normaliser(struct mx_job *job)
 int mx_job_ranks_agree(struct mx_job *job, bool *stop, bool *end)
 {
     double values[2] = {*stop, *end};
-    const int rc = mx_group_add(job->options.group, values, 2);
+    const int rc = mx_comm_add(job->options.comm, values, 2);
     *stop = values[0] > 0;
     *end = values[1] > 0;
     return rc;

@@ -36,7 +36,7 @@ void mx_job_ranks_close(struct mx_job *job);
 
 static inline bool mx_job_ranks_first(const struct mx_job *job)
 {
-    return mx_group_rank(job->options.group) == 0;
+    return mx_comm_rank(job->options.comm) == 0;
 }
 
 /* Opens the devices of this rank. */

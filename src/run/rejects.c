@@ -13,17 +13,17 @@
 static int reasons_say(struct mx_job *job, uint32_t rejected, uint32_t rows, const char *path)
 {
     uint32_t counts[MX_REJECT_COUNT];
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     mx_dataset_reject_counts(job->dataset, counts);
     for (int i = 1; i < MX_REJECT_COUNT; i++)
         if (counts[i] > 0)
-            mx_text_append(&text, "%s%" PRIu32 " %s (%s)", text.length > 0 ? ", " : "", counts[i],
-                           mx_reject_name((enum mx_reject)i), mx_reject_text((enum mx_reject)i));
+            mx_string_append(&text, "%s%" PRIu32 " %s (%s)", text.length > 0 ? ", " : "", counts[i],
+                             mx_reject_name((enum mx_reject)i), mx_reject_text((enum mx_reject)i));
     const int rc = text.failure;
     if (rc == 0)
         mx_warn("%" PRIu32 " of %" PRIu32 " rows are left out: %s; all are listed in %s", rejected, rows, text.data,
                 path);
-    mx_text_release(&text);
+    mx_string_release(&text);
     return rc;
 }
 

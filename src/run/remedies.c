@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 #include "run/job.h"
@@ -24,27 +24,28 @@ static uint64_t used_on(const struct mx_device *device)
 /* Would it fit with these options? A plan that cannot be made does not. */
 static bool fits(const struct mx_job *job, const struct mx_trainer_options *options, bool samples)
 {
-    struct mx_trainer_plan plan;
+    struct mx_trainer_memory_plan plan;
     struct mx_job_needs needs;
-    const bool made = mx_trainer_plan(options, &plan) == 0 && mx_job_memory_needs(job, &plan, samples, &needs) == 0;
+    const bool made =
+        mx_trainer_memory_plan(options, &plan) == 0 && mx_job_memory_needs(job, &plan, samples, &needs) == 0;
     if (!made) mx_error_clear();
     return made && mx_job_memory_short(job, &needs) == NULL;
 }
 
-__attribute__((format(printf, 2, 3))) static void offer(struct mx_text *hint, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void offer(struct mx_string *hint, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     char text[256];
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    mx_text_append(hint, "%s%s", hint->length > 0 ? "; " : "", text);
+    mx_string_append(hint, "%s%s", hint->length > 0 ? "; " : "", text);
 }
 
 /* ---- batches ---- */
 
 /* A smaller batch and more of them, so that a step is of just the size that was asked for. */
-static void batch_divided(const struct mx_job *job, struct mx_text *hint)
+static void batch_divided(const struct mx_job *job, struct mx_string *hint)
 {
     const struct mx_settings_training *const t = &job->settings.training;
     const int64_t all = t->batch_size * t->grad_accum;
@@ -91,7 +92,7 @@ static void buffer_set(struct mx_trainer_options *options, int64_t value)
 }
 
 /* Batches that frames alone bound: smaller ones make smaller steps, and the hint says so. */
-static void frames_bound(const struct mx_job *job, struct mx_text *hint)
+static void frames_bound(const struct mx_job *job, struct mx_string *hint)
 {
     const struct mx_settings_training *const t = &job->settings.training;
     if (t->batch_size > 0 || t->batch_frames == 0 || t->batch_per_rank) return;
@@ -108,7 +109,7 @@ static uint64_t limit_for(const struct mx_job *job, const struct mx_device *devi
     return wanted << 20 <= mx_device_pair_room(&job->devices, device) ? wanted : 0;
 }
 
-static void limits_raise(const struct mx_job *job, const struct mx_job_needs *needs, struct mx_text *hint)
+static void limits_raise(const struct mx_job *job, const struct mx_job_needs *needs, struct mx_string *hint)
 {
     const struct mx_device_pair *const pair = &job->devices;
     const struct mx_settings_device *const d = &job->settings.device;
@@ -128,7 +129,7 @@ static void limits_raise(const struct mx_job *job, const struct mx_job_needs *ne
 /* ---- the model ---- */
 
 /* The largest size below the chosen one. */
-static void size_lower(const struct mx_job *job, struct mx_text *hint)
+static void size_lower(const struct mx_job *job, struct mx_string *hint)
 {
     const struct mx_settings_model *const m = &job->settings.model;
     int at = 0;
@@ -145,11 +146,11 @@ static void size_lower(const struct mx_job *job, struct mx_text *hint)
     }
 }
 
-static void model_lower(const struct mx_job *job, struct mx_text *hint)
+static void model_lower(const struct mx_job *job, struct mx_string *hint)
 {
     struct mx_trainer_options options = job->options;
-    if (!options.model.checkpoint) {
-        options.model.checkpoint = true;
+    if (!options.model.recompute_blocks) {
+        options.model.recompute_blocks = true;
         if (fits(job, &options, true)) offer(hint, "'--set model.gradient_checkpointing=true' fits, and is slower");
     }
     if (job->settings.training.samples > 0 && fits(job, &job->options, false))
@@ -161,7 +162,7 @@ static void model_lower(const struct mx_job *job, struct mx_text *hint)
 
 /* What does not lie on the device that is short is no remedy. */
 static void remedies_find(const struct mx_job *job, const struct mx_job_needs *needs, const struct mx_device *device,
-                          struct mx_text *hint)
+                          struct mx_string *hint)
 {
     const bool model = device == job->devices.model;
     struct mx_trainer_options alone = job->options;
@@ -185,7 +186,7 @@ int mx_job_memory_check(const struct mx_job *job)
 {
     int rc = 0;
     struct mx_job_needs needs;
-    struct mx_text hint = {0};
+    struct mx_string hint = {0};
     char need[MX_BYTES_TEXT_BYTES], have[MX_BYTES_TEXT_BYTES];
     MX_TRY(mx_job_memory_needs(job, &job->plan, true, &needs));
     const struct mx_device *const device = mx_job_memory_short(job, &needs);
@@ -197,6 +198,6 @@ int mx_job_memory_check(const struct mx_job *job)
             mx_device_logical(device), have);
     rc = hint.failure < 0 ? hint.failure : mx_error_hint("%s", hint.data);
 out:
-    mx_text_release(&hint);
+    mx_string_release(&hint);
     return rc;
 }

@@ -61,7 +61,7 @@ static uint32_t reference_samples(const struct mx_job *job)
     return longest;
 }
 
-int mx_job_samples_memory_plan(const struct mx_job *job, const struct mx_trainer_plan *plan,
+int mx_job_samples_memory_plan(const struct mx_job *job, const struct mx_trainer_memory_plan *plan,
                                struct mx_job_samples_memory *out)
 {
     *out = (struct mx_job_samples_memory){0};
@@ -69,8 +69,8 @@ int mx_job_samples_memory_plan(const struct mx_job *job, const struct mx_trainer
     const struct mx_extract_options picture = picture_options();
     out->pictures = mx_extract_bytes(&picture);
     out->pictures_host = mx_extract_host_bytes(&picture);
-    return mx_speak_plan(&job->options.model, &plan->capacity.model, &mx_recipe_default, reference_samples(job),
-                         &out->speak);
+    return mx_speak_memory_plan(&job->options.model, &plan->capacity.model, &mx_recipe_default, reference_samples(job),
+                                &out->speak);
 }
 
 int mx_job_samples_open(struct mx_job *job)
@@ -89,7 +89,7 @@ int mx_job_samples_open(struct mx_job *job)
     const struct mx_extract_options picture = picture_options();
     MX_TRY(mx_speak_create(&parts, 0, job->options.seed, &job->speak));
     MX_TRY(mx_extract_create(job->device, &picture, &job->pictures));
-    MX_TRY(mx_dataset_reader_create(job->dataset, &job->listener));
+    MX_TRY(mx_dataset_reader_create(job->dataset, &job->sample_reader));
 out:
     return rc;
 }
@@ -177,7 +177,7 @@ static int sample_speak(struct mx_job *job, uint32_t utterance, const char *fold
     struct mx_speak_options how = MX_SPEAK_OPTIONS_DEFAULT;
     struct mx_speak_result sound = {0};
     float *reference = NULL;
-    rc = mx_dataset_load(job->listener, utterance, &item);
+    rc = mx_dataset_load(job->sample_reader, utterance, &item);
     if (rc < 0 && item.reject != MX_REJECT_NONE) {
         mx_error_clear();
         return 0;

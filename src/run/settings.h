@@ -13,7 +13,7 @@
 #include "features/augment.h"
 #include "text/tokens.h"
 #include "train/schedule.h"
-#include "train/share.h"
+#include "train/share_policy.h"
 
 #define MX_SETTINGS_CPU_DEVICES_MAX 1024
 

@@ -36,12 +36,12 @@
 #define DATA_LIST     "data.list" /* version of the list of utterances, see struct mx_dataset_options */
 #define DATA_CONTENTS "data.contents"
 #define EXTRAS        16
-#define SHARES        "shares"         /* train/share.h; only where there were any */
+#define SHARES        "shares"         /* train/share_policy.h; only where there were any */
 #define DUE           "evaluation_due" /* "true"; only where the run ended before the evaluation of the step was complete */
 
 struct extras {
     struct mx_metadata list[EXTRAS];
-    char texts[EXTRAS][MX_TEXT_DOUBLE_BYTES];
+    char texts[EXTRAS][MX_STRING_DOUBLE_BYTES];
     char shares[MX_SHARES_TEXT_BYTES];
 };
 
@@ -64,7 +64,7 @@ static size_t extras_write(const struct mx_job *job, struct extras *extras)
     COUNTS(X)
 #undef X
 #define X(word, member)                                                                                                \
-    mx_text_from_double(state->member, extras->texts[n]);                                                              \
+    mx_string_from_double(state->member, extras->texts[n]);                                                            \
     extras->list[n] = (struct mx_metadata){word, extras->texts[n]};                                                    \
     n++;
     FRACTIONS(X)
@@ -92,12 +92,12 @@ static int extras_read(const struct mx_checkpoint_state *from, struct mx_trainer
     const char *text;
 #define X(word, member)                                                                                                \
     text = mx_checkpoint_extra(from, word);                                                                            \
-    if (text == NULL || mx_text_parse_int64(text, &state->member) != MX_TEXT_NUMBER) return extra_missing(word);
+    if (text == NULL || mx_text_parse_int64(text, &state->member) != MX_STRING_NUMBER) return extra_missing(word);
     COUNTS(X)
 #undef X
 #define X(word, member)                                                                                                \
     text = mx_checkpoint_extra(from, word);                                                                            \
-    if (text == NULL || mx_text_parse_double(text, &state->member) != MX_TEXT_NUMBER) return extra_missing(word);
+    if (text == NULL || mx_string_parse_double(text, &state->member) != MX_STRING_NUMBER) return extra_missing(word);
     FRACTIONS(X)
 #undef X
     text = mx_checkpoint_extra(from, SHARES);
@@ -191,7 +191,7 @@ bool mx_job_state_list_1(const struct mx_checkpoint *checkpoint)
 /* What an earlier version did not keep counts as the same. */
 static bool print_same(const struct mx_checkpoint_state *from, const char *key, uint64_t now)
 {
-    char text[MX_TEXT_DOUBLE_BYTES];
+    char text[MX_STRING_DOUBLE_BYTES];
     const char *const kept = mx_checkpoint_extra(from, key);
     snprintf(text, sizeof text, "%016" PRIx64, now);
     return kept == NULL || strcmp(kept, text) == 0;

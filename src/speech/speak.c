@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
-#include "speech/speak_work.h"
+#include "speech/speak_internal.h"
 #include "speech/split.h"
 #include "speech/waveform.h"
 
@@ -88,8 +88,8 @@ static struct mx_extract_options reference_options(const struct mx_recipe *recip
         .recipe = recipe, .samples_max = (int64_t)count, .utterances_max = 1, .no_pitch = true, .owner = OWNER};
 }
 
-int mx_speak_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,
-                  const struct mx_recipe *recipe, uint32_t reference_samples, struct mx_speak_plan *out)
+int mx_speak_memory_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,
+                         const struct mx_recipe *recipe, uint32_t reference_samples, struct mx_speak_memory_plan *out)
 {
     const struct mx_extract_options reference = reference_options(recipe, reference_samples);
     struct mx_model_capacity full;
@@ -99,10 +99,10 @@ int mx_speak_plan(const struct mx_model_config *config, const struct mx_model_ca
     if (rc < 0) return rc;
     const struct mx_waveform_options waveform = waveform_options(&full, recipe);
     batch_place(&layout, config, &full, &batch);
-    *out = (struct mx_speak_plan){.waveform = mx_waveform_bytes(&waveform),
-                                  .waveform_host = mx_waveform_host_bytes(&waveform),
-                                  .speech = layout.offset_bytes,
-                                  .speech_host = block_bytes(&full, config->bands)};
+    *out = (struct mx_speak_memory_plan){.waveform = mx_waveform_bytes(&waveform),
+                                         .waveform_host = mx_waveform_host_bytes(&waveform),
+                                         .speech = layout.offset_bytes,
+                                         .speech_host = block_bytes(&full, config->bands)};
     if (reference_samples == 0) return 0;
     out->speech += mx_extract_bytes(&reference);
     out->speech_host += mx_extract_host_bytes(&reference);

@@ -12,11 +12,11 @@
 #ifndef MX_SPEECH_SPEAK_H
 #define MX_SPEECH_SPEAK_H
 
-#include "text/vocabulary.h"
+#include "features/normaliser.h"
 #include "features/recipe.h"
 #include "model/model.h"
 #include "myxtts/device.h"
-#include "features/normaliser.h"
+#include "text/vocabulary.h"
 
 /* Who speaks; borrowed, and all of it from one checkpoint. */
 struct mx_speak_voice {
@@ -34,13 +34,13 @@ struct mx_speak_voice {
 struct mx_speak;
 
 /* What a speaker takes, before any of it is taken: mx_speak_create takes just that. */
-struct mx_speak_plan {
+struct mx_speak_memory_plan {
     uint64_t waveform, speech;           /* bytes of the device, by their owners … */
     uint64_t waveform_host, speech_host; /* … and of the host */
 };
 /* Of a network of this configuration and capacity. */
-int mx_speak_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,
-                  const struct mx_recipe *recipe, uint32_t reference_samples, struct mx_speak_plan *out);
+int mx_speak_memory_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,
+                         const struct mx_recipe *recipe, uint32_t reference_samples, struct mx_speak_memory_plan *out);
 
 /* iterations of the waveform (0: MX_WAVEFORM_ITERATIONS); seed of its first phases. MX_ERR_CONFIG when the parts of the
  * voice do not fit each other. */

@@ -5,12 +5,12 @@
  */
 #include <string.h>
 
-#include "text/text.h"
-#include "text/tokens.h"
 #include "myxtts/error.h"
 #include "speech/speak.h"
-#include "speech/speak_work.h"
+#include "speech/speak_internal.h"
 #include "speech/split.h"
+#include "text/text.h"
+#include "text/tokens.h"
 
 static int item_push(struct mx_speak_script *script, struct mx_speak_item item)
 {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 /* Places to cut, the better ones last. */
@@ -76,7 +76,7 @@ static struct cut piece_end(const char *text, size_t length, size_t limit)
     while (here.at < length && here.characters < limit) {
         uint32_t code;
         const size_t at = here.at;
-        here.at += mx_text_utf8_decode(text + at, &code);
+        here.at += mx_utf8_decode(text + at, &code);
         here.characters++;
         const enum rank rank = rank_behind(text, at, here.at < length ? text[here.at] : 0);
         cuts[rank] = here;

@@ -173,11 +173,11 @@ static struct mx_slice piece(const struct mx_waveform *w, enum piece which)
 }
 
 /* Checks the batch and fills in the offsets. */
-static int batch_measure(struct mx_waveform *w, const int32_t *frame_offsets, int32_t count, struct mx_packed *samples,
-                         struct mx_packed *frames)
+static int batch_measure(struct mx_waveform *w, const int32_t *frame_offsets, int32_t count, struct mx_ragged *samples,
+                         struct mx_ragged *frames)
 {
-    *samples = (struct mx_packed){.offsets = piece(w, SAMPLES), .count = count};
-    *frames = (struct mx_packed){.offsets = piece(w, FRAMES), .count = count};
+    *samples = (struct mx_ragged){.offsets = piece(w, SAMPLES), .count = count};
+    *frames = (struct mx_ragged){.offsets = piece(w, FRAMES), .count = count};
     if (count < 0 || count > w->options.utterances_max)
         return MX_FAIL(MX_ERR_ARGUMENT, "speak fewer utterances at once",
                        "waveforms of %d utterances are more than the %d there is room for", (int)count,
@@ -214,8 +214,8 @@ out:
 }
 
 /* The magnitudes, and the first sound: noise. */
-static int start(struct mx_waveform *w, struct mx_stream *stream, struct mx_slice mel, const struct mx_packed *samples,
-                 const struct mx_packed *frames)
+static int start(struct mx_waveform *w, struct mx_stream *stream, struct mx_slice mel, const struct mx_ragged *samples,
+                 const struct mx_ragged *frames)
 {
     const struct mx_recipe *const r = &w->recipe;
     int rc = 0;
@@ -245,8 +245,8 @@ out:
 
 /* One iteration: from the sound in AUDIO to the next one. `before` is the spectrum of the sound before (not looked at
  * in the first), and is lost; `now` becomes that of the sound in AUDIO. */
-static int iterate(struct mx_waveform *w, struct mx_stream *stream, const struct mx_packed *samples,
-                   const struct mx_packed *frames, struct mx_slice now, struct mx_slice before, bool first)
+static int iterate(struct mx_waveform *w, struct mx_stream *stream, const struct mx_ragged *samples,
+                   const struct mx_ragged *frames, struct mx_slice now, struct mx_slice before, bool first)
 {
     const struct mx_recipe *const r = &w->recipe;
     int rc = 0;
@@ -280,7 +280,7 @@ out:
 int mx_waveform_make(struct mx_waveform *w, struct mx_stream *stream, struct mx_slice mel, const int32_t *frame_offsets,
                      int32_t count, struct mx_waveform_sound *sound)
 {
-    struct mx_packed samples, frames;
+    struct mx_ragged samples, frames;
     int rc = 0;
     MX_TRY(batch_measure(w, frame_offsets, count, &samples, &frames));
     *sound = (struct mx_waveform_sound){.audio = w->audio, .offsets = w->samples, .count = count};

@@ -7,7 +7,7 @@
  */
 #include "text/persian.h"
 
-#include "base/text.h"
+#include "base/string.h"
 
 #define ALEF       0x0627u
 #define HE         0x0647u
@@ -34,7 +34,7 @@ bool mx_persian_word_is(const uint32_t *points, size_t length, const char *utf8)
     size_t at = 0;
     while (*utf8) {
         uint32_t wanted;
-        utf8 += mx_text_utf8_decode(utf8, &wanted);
+        utf8 += mx_utf8_decode(utf8, &wanted);
         while (at < length && mx_text_is_vowel_sign(points[at])) at++;
         if (at == length || points[at++] != wanted) return false;
     }
@@ -178,7 +178,7 @@ static bool looks_like_verb(const uint32_t *points, size_t length)
     if (!has_two_letters(points, length) || ANY_OF(points, length, others)) return false;
     for (const char *at = endings; *at;) {
         uint32_t ending;
-        at += mx_text_utf8_decode(at, &ending);
+        at += mx_utf8_decode(at, &ending);
         if (points[length - 1] == ending) return true;
     }
     return false;

@@ -13,9 +13,9 @@
 #include <strings.h>
 #include <utf8proc.h>
 
-#include "base/text.h"
-#include "text/internal.h"
+#include "base/string.h"
 #include "myxtts/error.h"
+#include "text/internal.h"
 
 /* Combining marks that are kept on one letter. Unicode's own limit for text that is safe to stream is 30; no language
  * here has more than 4, and the canonical order of a run is found by insertion. */
@@ -47,7 +47,7 @@ int mx_language_parse(const char *text, enum mx_language *out)
     }
     char quoted[64], hint[320];
     snprintf(hint, sizeof hint, "languages: %s", known);
-    return MX_FAIL(MX_ERR_CONFIG, hint, "unknown language %s", mx_text_quote(quoted, sizeof quoted, text));
+    return MX_FAIL(MX_ERR_CONFIG, hint, "unknown language %s", mx_string_quote(quoted, sizeof quoted, text));
 }
 
 static int check_bytes(const char *text, size_t length)
@@ -56,7 +56,7 @@ static int check_bytes(const char *text, size_t length)
         return MX_FAIL(MX_ERR_DATA, "split the text into sentences", "text of %zu bytes; the limit is %zu", length,
                        MX_TEXT_LIMIT_BYTES);
     }
-    const size_t valid = mx_text_utf8_check(text, length);
+    const size_t valid = mx_utf8_check(text, length);
     if (valid < length) {
         return MX_FAIL(MX_ERR_DATA, "save the text as UTF-8", "invalid UTF-8 at byte %zu (0x%02X)", valid,
                        (unsigned)(unsigned char)text[valid]);
@@ -76,7 +76,7 @@ int mx_text_detect(const char *text, size_t length, enum mx_language *out)
     if (rc < 0) return rc;
     for (size_t at = 0; at < length;) {
         uint32_t point;
-        at += mx_text_utf8_decode(text + at, &point);
+        at += mx_utf8_decode(text + at, &point);
         if (mx_text_is_arabic(point) || (point >= 0xfb50 && point <= 0xfefc && mx_text_is_letter(point))) {
             arabic++;
         } else if ((point < 0x250 || (point >= 0x1e00 && point < 0x1f00)) && mx_text_is_letter(point)) {
@@ -279,7 +279,7 @@ static void push_point(struct mx_text_points *points, uint32_t point, enum mx_la
         }
         while (*folded) {
             uint32_t part;
-            folded += mx_text_utf8_decode(folded, &part);
+            folded += mx_utf8_decode(folded, &part);
             mx_text_points_push(points, part);
         }
         return;
@@ -304,7 +304,7 @@ static void prepare(enum mx_language language, const char *text, size_t length, 
     size_t marks = 0;
     for (size_t at = 0; at < length;) {
         uint32_t point;
-        at += mx_text_utf8_decode(text + at, &point);
+        at += mx_utf8_decode(text + at, &point);
         push_point(points, point, language, &marks, report);
     }
     if (points->count > 0 && points->data[points->count - 1] == ' ') points->count--;

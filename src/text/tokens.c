@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 static const char *const modes[] = {
@@ -30,7 +30,7 @@ int mx_tokens_mode_parse(const char *text, enum mx_tokens_mode *out)
     }
     char quoted[64];
     return MX_FAIL(MX_ERR_CONFIG, "tokens are phonemes or chars", "unknown kind of tokens %s",
-                   mx_text_quote(quoted, sizeof quoted, text));
+                   mx_string_quote(quoted, sizeof quoted, text));
 }
 
 int mx_tokens_from_text(enum mx_tokens_mode mode, struct mx_phonemizer *phonemizer, enum mx_language language,
@@ -44,14 +44,14 @@ int mx_tokens_from_text(enum mx_tokens_mode mode, struct mx_phonemizer *phonemiz
         if (rc < 0) return rc;
         text = phonemes;
     }
-    const size_t length = strlen(text), valid = mx_text_utf8_check(text, length);
+    const size_t length = strlen(text), valid = mx_utf8_check(text, length);
     if (valid < length) {
         return MX_FAIL(MX_ERR_DATA, "normalise the text first", "invalid UTF-8 at byte %zu (0x%02X)", valid,
                        (unsigned)(unsigned char)text[valid]);
     }
     uint32_t *points = mx_arena_alloc(arena, length ? length : 1, sizeof *points);
     if (!points) return MX_ERR_NO_MEMORY;
-    for (size_t at = 0; at < length;) at += mx_text_utf8_decode(text + at, &points[(*count)++]);
+    for (size_t at = 0; at < length;) at += mx_utf8_decode(text + at, &points[(*count)++]);
     *symbols = points;
     return 0;
 }

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 #ifdef MX_HAVE_ESPEAK
@@ -69,7 +69,7 @@ static void clean(const char *phonemes, struct mx_text_sink *out)
             phonemes += inside + (phonemes[inside] == ')');
             continue;
         }
-        phonemes += mx_text_utf8_decode(phonemes, &point);
+        phonemes += mx_utf8_decode(phonemes, &point);
         if (point == ' ' || point == '\n') {
             mx_text_sink_blank(out);
         } else if (point >= 0x80 || mx_text_is_letter(point)) {
@@ -84,7 +84,7 @@ static void ask(const char *text, struct mx_text_sink *out)
     const void *rest = text;
     while (rest) {
         const char *phonemes = espeak_TextToPhonemes(&rest, espeakCHARS_UTF8, 2);
-        if (phonemes && mx_text_utf8_check(phonemes, strlen(phonemes)) == strlen(phonemes)) clean(phonemes, out);
+        if (phonemes && mx_utf8_check(phonemes, strlen(phonemes)) == strlen(phonemes)) clean(phonemes, out);
         mx_text_sink_blank(out);
     }
 }
@@ -137,7 +137,7 @@ int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language languag
 {
     int rc = 0;
     struct mx_text_sink sink = {0};
-    const size_t length = strlen(text), valid = mx_text_utf8_check(text, length);
+    const size_t length = strlen(text), valid = mx_utf8_check(text, length);
     *out = NULL;
     if (valid < length) {
         return MX_FAIL(MX_ERR_DATA, "normalise the text first", "invalid UTF-8 at byte %zu (0x%02X)", valid,

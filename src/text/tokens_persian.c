@@ -19,10 +19,10 @@
  */
 #include <string.h>
 
-#include "base/text.h"
-#include "text/persian.h"
-#include "text/internal.h"
+#include "base/string.h"
 #include "myxtts/error.h"
+#include "text/internal.h"
+#include "text/persian.h"
 
 #define POINTS_MOST MX_WORD_BYTES /* rewriting never makes a word longer */
 
@@ -168,7 +168,7 @@ static void read_word(const char *text, size_t length, void (*ask)(const char *t
     *word = (struct word){.count = 0};
     for (size_t at = 0; at < length;) {
         uint32_t point;
-        at += mx_text_utf8_decode(text + at, &point);
+        at += mx_utf8_decode(text + at, &point);
         push(word, point);
     }
     if (word->count == 0 || !mx_text_is_arabic(word->points[0])) return;
@@ -196,7 +196,7 @@ static size_t bare(const char *phonemes, size_t length, uint32_t *out, size_t ca
     size_t count = 0;
     for (size_t at = 0; at < length && count < capacity;) {
         uint32_t point;
-        at += mx_text_utf8_decode(phonemes + at, &point);
+        at += mx_utf8_decode(phonemes + at, &point);
         if (!is_stress(point)) out[count++] = point;
     }
     return count;
@@ -246,7 +246,7 @@ static void put_bytes(const char *phonemes, size_t length, struct mx_text_sink *
 {
     for (size_t at = 0; at < length;) {
         uint32_t point;
-        at += mx_text_utf8_decode(phonemes + at, &point);
+        at += mx_utf8_decode(phonemes + at, &point);
         mx_text_sink_point(out, point);
     }
 }

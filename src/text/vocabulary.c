@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/string.h"
 #include "base/utf8.h"
 #include "myxtts/error.h"
 
@@ -301,7 +301,7 @@ static int read_symbol(const cJSON *item, struct mx_vocabulary *vocabulary)
     const char *text = cJSON_GetStringValue(item);
     const size_t length = text ? strlen(text) : 0;
     uint32_t symbol = 0;
-    if (length > 0 && mx_utf8_sequence(text, length) == length) mx_text_utf8_decode(text, &symbol);
+    if (length > 0 && mx_utf8_sequence(text, length) == length) mx_utf8_decode(text, &symbol);
     if (!is_symbol(symbol)) {
         return MX_FAIL(MX_ERR_FORMAT, DAMAGED_HINT, "symbol %zu of the vocabulary is not one character",
                        vocabulary->count + 1);

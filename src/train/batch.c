@@ -17,7 +17,7 @@ struct pieces {
     struct mx_slice spans;        /* int32 [sequences, span_max, 4]; features only: of audio it is the extractor's */
 };
 
-struct mx_maker {
+struct mx_batch_builder {
     struct mx_batch_options options;
     struct mx_device *device;
     struct mx_buffer *buffer; /* NULL: nothing is needed */
@@ -46,7 +46,7 @@ static void pieces_place(const struct mx_batch_options *options, struct mx_layou
 
 static struct mx_extract_options extract_options(const struct mx_batch_options *options, bool reference)
 {
-    const struct mx_slot_capacity *const c = &options->capacity;
+    const struct mx_host_batch_capacity *const c = &options->capacity;
     return (struct mx_extract_options){.samples_max = reference ? c->reference_samples : c->samples,
                                        .utterances_max = c->model.sequences,
                                        .no_pitch = reference,
@@ -57,7 +57,7 @@ static struct mx_extract_options extract_options(const struct mx_batch_options *
 
 /* ---- makers ---- */
 
-uint64_t mx_maker_bytes(const struct mx_batch_options *options)
+uint64_t mx_batch_builder_bytes(const struct mx_batch_options *options)
 {
     struct mx_layout layout = {0};
     struct pieces pieces;
@@ -67,14 +67,14 @@ uint64_t mx_maker_bytes(const struct mx_batch_options *options)
     return layout.offset_bytes + mx_extract_bytes(&own) + mx_extract_bytes(&other);
 }
 
-uint64_t mx_maker_host_bytes(const struct mx_batch_options *options)
+uint64_t mx_batch_builder_host_bytes(const struct mx_batch_options *options)
 {
     const struct mx_extract_options own = extract_options(options, false), other = extract_options(options, true);
     if (options->features) return (uint64_t)span_words(options) * 4;
     return mx_extract_host_bytes(&own) + mx_extract_host_bytes(&other);
 }
 
-static int extractors_take(struct mx_maker *maker, struct mx_stream *stream)
+static int extractors_take(struct mx_batch_builder *maker, struct mx_stream *stream)
 {
     int rc = 0;
     const struct mx_batch_options *const o = &maker->options;
@@ -90,13 +90,13 @@ out:
     return rc;
 }
 
-int mx_maker_create(struct mx_device *device, struct mx_stream *stream, const struct mx_batch_options *options,
-                    struct mx_maker **out)
+int mx_batch_builder_create(struct mx_device *device, struct mx_stream *stream, const struct mx_batch_options *options,
+                            struct mx_batch_builder **out)
 {
     int rc = 0;
     struct mx_layout layout = {0};
     void *host = NULL;
-    struct mx_maker *maker = mx_alloc(1, sizeof *maker);
+    struct mx_batch_builder *maker = mx_alloc(1, sizeof *maker);
     *out = NULL;
     if (maker == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     maker->options = *options;
@@ -113,11 +113,11 @@ int mx_maker_create(struct mx_device *device, struct mx_stream *stream, const st
     *out = maker;
     maker = NULL;
 out:
-    mx_maker_destroy(maker);
+    mx_batch_builder_destroy(maker);
     return rc;
 }
 
-void mx_maker_destroy(struct mx_maker *maker)
+void mx_batch_builder_destroy(struct mx_batch_builder *maker)
 {
     if (maker == NULL) return;
     mx_extract_destroy(maker->extract);
@@ -136,7 +136,7 @@ static int mix(struct mx_stream *stream, struct mx_slice a, struct mx_slice b, d
 }
 
 /* energy and pitch of the extractor → normalised ones */
-static int values_normalise(const struct mx_maker *maker, struct mx_stream *stream,
+static int values_normalise(const struct mx_batch_builder *maker, struct mx_stream *stream,
                             const struct mx_extract_features *raw, const struct mx_model_batch *to)
 {
     int rc = 0;
@@ -157,7 +157,7 @@ out:
     return rc;
 }
 
-static int sound_make(struct mx_maker *maker, struct mx_stream *stream, const struct mx_slot *slot,
+static int sound_make(struct mx_batch_builder *maker, struct mx_stream *stream, const struct mx_host_batch *slot,
                       const struct mx_model_batch *to)
 {
     int rc = 0;
@@ -184,7 +184,7 @@ static int words_upload(struct mx_stream *stream, struct mx_slice to, const void
     return words > 0 ? mx_copy_upload(stream, to, from, (size_t)words * 4) : 0;
 }
 
-static int features_make(struct mx_maker *maker, struct mx_stream *stream, const struct mx_slot *slot,
+static int features_make(struct mx_batch_builder *maker, struct mx_stream *stream, const struct mx_host_batch *slot,
                          const struct mx_model_batch *to)
 {
     int rc = 0;
@@ -209,11 +209,12 @@ out:
     return rc;
 }
 
-int mx_maker_run(struct mx_maker *maker, struct mx_stream *stream, const struct mx_slot *slot, struct mx_parcel *parcel)
+int mx_batch_builder_run(struct mx_batch_builder *maker, struct mx_stream *stream, const struct mx_host_batch *slot,
+                         struct mx_device_batch *parcel)
 {
     int rc = 0;
     const struct mx_model_batch *const to = &parcel->batch;
-    mx_parcel_lay(parcel, slot);
+    mx_device_batch_lay(parcel, slot);
     if (slot->count == 0) return 0;
     MX_TRY(words_upload(stream, to->tokens.offsets, slot->token_offsets, slot->count + 1));
     MX_TRY(words_upload(stream, to->frames.offsets, slot->frame_offsets, slot->count + 1));
@@ -228,31 +229,31 @@ out:
 /* ---- batches ---- */
 
 struct mx_batch {
-    struct mx_maker *maker;
-    struct mx_parcel *parcel;
+    struct mx_batch_builder *maker;
+    struct mx_device_batch *parcel;
 };
 
-static struct mx_parcel_options parcel_options(const struct mx_batch_options *options)
+static struct mx_device_batch_options parcel_options(const struct mx_batch_options *options)
 {
-    return (struct mx_parcel_options){.capacity = options->capacity.model, .owner = owner_of(options)};
+    return (struct mx_device_batch_options){.capacity = options->capacity.model, .owner = owner_of(options)};
 }
 
 uint64_t mx_batch_bytes(const struct mx_batch_options *options)
 {
-    const struct mx_parcel_options parcel = parcel_options(options);
-    return mx_maker_bytes(options) + mx_parcel_bytes(&parcel);
+    const struct mx_device_batch_options parcel = parcel_options(options);
+    return mx_batch_builder_bytes(options) + mx_device_batch_bytes(&parcel);
 }
 
 int mx_batch_create(struct mx_device *device, struct mx_stream *stream, const struct mx_batch_options *options,
                     struct mx_batch **out)
 {
     int rc = 0;
-    const struct mx_parcel_options parcel = parcel_options(options);
+    const struct mx_device_batch_options parcel = parcel_options(options);
     struct mx_batch *batch = mx_alloc(1, sizeof *batch);
     *out = NULL;
     if (batch == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_maker_create(device, stream, options, &batch->maker));
-    MX_TRY(mx_parcel_create(device, &parcel, &batch->parcel));
+    MX_TRY(mx_batch_builder_create(device, stream, options, &batch->maker));
+    MX_TRY(mx_device_batch_create(device, &parcel, &batch->parcel));
     *out = batch;
     batch = NULL;
 out:
@@ -263,15 +264,15 @@ out:
 void mx_batch_destroy(struct mx_batch *batch)
 {
     if (batch == NULL) return;
-    mx_maker_destroy(batch->maker);
-    mx_parcel_destroy(batch->parcel);
+    mx_batch_builder_destroy(batch->maker);
+    mx_device_batch_destroy(batch->parcel);
     mx_free(batch);
 }
 
-int mx_batch_assemble(struct mx_batch *batch, struct mx_stream *stream, const struct mx_slot *slot,
+int mx_batch_assemble(struct mx_batch *batch, struct mx_stream *stream, const struct mx_host_batch *slot,
                       struct mx_model_batch *out)
 {
-    const int rc = mx_maker_run(batch->maker, stream, slot, batch->parcel);
+    const int rc = mx_batch_builder_run(batch->maker, stream, slot, batch->parcel);
     *out = batch->parcel->batch;
     return rc;
 }

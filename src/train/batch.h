@@ -17,12 +17,12 @@
 #define MX_TRAIN_BATCH_H
 
 #include "features/extract.h"
-#include "model/plan.h"
-#include "train/parcel.h"
-#include "train/slot.h"
+#include "model/memory_plan.h"
+#include "train/device_batch.h"
+#include "train/host_batch.h"
 
 struct mx_batch_options {
-    struct mx_slot_capacity capacity;
+    struct mx_host_batch_capacity capacity;
     struct mx_normaliser normaliser;
     bool features;     /* they come ready */
     int span_max;      /* masks of an utterance, at most */
@@ -32,19 +32,19 @@ struct mx_batch_options {
 
 /* ---- makers ---- */
 
-struct mx_maker;
+struct mx_batch_builder;
 
 /* Prepares its tables on `stream` (waits). */
-int mx_maker_create(struct mx_device *device, struct mx_stream *stream, const struct mx_batch_options *options,
-                    struct mx_maker **out);
-void mx_maker_destroy(struct mx_maker *maker); /* its work must be complete; NULL is fine */
+int mx_batch_builder_create(struct mx_device *device, struct mx_stream *stream, const struct mx_batch_options *options,
+                            struct mx_batch_builder **out);
+void mx_batch_builder_destroy(struct mx_batch_builder *maker); /* its work must be complete; NULL is fine */
 /* Bytes of device and host memory that it takes. */
-uint64_t mx_maker_bytes(const struct mx_batch_options *options);
-uint64_t mx_maker_host_bytes(const struct mx_batch_options *options);
+uint64_t mx_batch_builder_bytes(const struct mx_batch_options *options);
+uint64_t mx_batch_builder_host_bytes(const struct mx_batch_options *options);
 
 /* Queues everything on `stream`. The work of the last call must be complete. An empty slot makes an empty parcel. */
-int mx_maker_run(struct mx_maker *maker, struct mx_stream *stream, const struct mx_slot *slot,
-                 struct mx_parcel *parcel);
+int mx_batch_builder_run(struct mx_batch_builder *maker, struct mx_stream *stream, const struct mx_host_batch *slot,
+                         struct mx_device_batch *parcel);
 
 /* ---- batches ---- */
 
@@ -58,7 +58,7 @@ uint64_t mx_batch_bytes(const struct mx_batch_options *options);
 
 /* Queues everything on `stream`; *out is what the model takes, until the next call. The work of the last call must be
  * complete. The slot must not be empty. */
-int mx_batch_assemble(struct mx_batch *batch, struct mx_stream *stream, const struct mx_slot *slot,
+int mx_batch_assemble(struct mx_batch *batch, struct mx_stream *stream, const struct mx_host_batch *slot,
                       struct mx_model_batch *out);
 
 #endif

@@ -19,7 +19,7 @@
 struct place {
     uint32_t epoch, step, count;
     uint32_t *utterances; /* [sequences] */
-    struct mx_slot *slot;
+    struct mx_host_batch *slot;
 };
 
 struct worker {
@@ -33,7 +33,7 @@ struct mx_feed {
     const atomic_bool *stop;
     struct worker *workers; /* [options.workers] */
     struct place *places;   /* [options.host_slots] */
-    struct mx_maker *makers[MX_PIPELINE_DEPTH];
+    struct mx_batch_builder *makers[MX_PIPELINE_DEPTH];
     /* The rings as the pipeline takes them: places, parcels on the data device, parcels on the model device. */
     void **host, **data, **model;
     void **twins; /* of the last ones; NULL: no work sharing */
@@ -57,34 +57,35 @@ static struct mx_batch_options maker_options(const struct mx_feed_options *o)
                                      .owner = "features"};
 }
 
-static struct mx_parcel_options parcel_options(const struct mx_feed_options *o, bool model)
+static struct mx_device_batch_options parcel_options(const struct mx_feed_options *o, bool model)
 {
-    return (struct mx_parcel_options){.capacity = o->capacity.model,
-                                      .fixed = o->fixed,
-                                      .offsets = o->shared,
-                                      .owner = model ? "model slots" : "data slots"};
+    return (struct mx_device_batch_options){.capacity = o->capacity.model,
+                                            .fixed = o->fixed,
+                                            .offsets = o->shared,
+                                            .owner = model ? "model slots" : "data slots"};
 }
 
-static struct mx_parcel_options twin_options(const struct mx_feed_options *o)
+static struct mx_device_batch_options twin_options(const struct mx_feed_options *o)
 {
-    return (struct mx_parcel_options){
+    return (struct mx_device_batch_options){
         .capacity = o->twin, .fixed = o->fixed, .offsets = true, .owner = "replica slots"};
 }
 
-void mx_feed_plan(const struct mx_feed_options *o, struct mx_feed_plan *out)
+void mx_feed_memory_plan(const struct mx_feed_options *o, struct mx_feed_memory_plan *out)
 {
     const struct mx_batch_options maker = maker_options(o);
-    const struct mx_parcel_options parcel = parcel_options(o, false), twin = twin_options(o);
+    const struct mx_device_batch_options parcel = parcel_options(o, false), twin = twin_options(o);
     const uint64_t twins = o->shared ? (uint64_t)o->model_slots : 0;
-    *out = (struct mx_feed_plan){.host_slots = (uint64_t)o->host_slots * mx_slot_bytes(o->assembly, &o->capacity),
-                                 .data_slots = (uint64_t)o->data_slots * mx_parcel_bytes(&parcel),
-                                 .features = MX_PIPELINE_DEPTH * mx_maker_bytes(&maker),
-                                 .features_host = MX_PIPELINE_DEPTH * mx_maker_host_bytes(&maker),
-                                 .model_slots = (uint64_t)o->model_slots * mx_parcel_bytes(&parcel),
-                                 .replica_slots = twins * mx_parcel_bytes(&twin),
-                                 .data_slots_host = (uint64_t)o->data_slots * mx_parcel_host_bytes(&parcel),
-                                 .model_slots_host = (uint64_t)o->model_slots * mx_parcel_host_bytes(&parcel),
-                                 .replica_slots_host = twins * mx_parcel_host_bytes(&twin)};
+    *out = (struct mx_feed_memory_plan){
+        .host_slots = (uint64_t)o->host_slots * mx_host_batch_bytes(o->assembly, &o->capacity),
+        .data_slots = (uint64_t)o->data_slots * mx_device_batch_bytes(&parcel),
+        .features = MX_PIPELINE_DEPTH * mx_batch_builder_bytes(&maker),
+        .features_host = MX_PIPELINE_DEPTH * mx_batch_builder_host_bytes(&maker),
+        .model_slots = (uint64_t)o->model_slots * mx_device_batch_bytes(&parcel),
+        .replica_slots = twins * mx_device_batch_bytes(&twin),
+        .data_slots_host = (uint64_t)o->data_slots * mx_device_batch_host_bytes(&parcel),
+        .model_slots_host = (uint64_t)o->model_slots * mx_device_batch_host_bytes(&parcel),
+        .replica_slots_host = twins * mx_device_batch_host_bytes(&twin)};
 }
 
 /* ---- life ---- */
@@ -101,21 +102,22 @@ static int places_take(struct mx_feed *feed)
         feed->host[i] = place;
         place->utterances = mx_alloc((size_t)o->capacity.model.sequences, sizeof *place->utterances);
         if (place->utterances == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-        MX_TRY(mx_slot_create(o->assembly, o->data, &o->capacity, &place->slot));
-        if (mx_augment_active(&o->augment)) MX_TRY(mx_slot_augment(place->slot, &o->augment));
+        MX_TRY(mx_host_batch_create(o->assembly, o->data, &o->capacity, &place->slot));
+        if (mx_augment_active(&o->augment)) MX_TRY(mx_host_batch_augment(place->slot, &o->augment));
     }
 out:
     return rc;
 }
 
-static int parcels_take(struct mx_device *device, const struct mx_parcel_options *options, int32_t count, void ***out)
+static int parcels_take(struct mx_device *device, const struct mx_device_batch_options *options, int32_t count,
+                        void ***out)
 {
     int rc = 0;
     void **const ring = *out = mx_alloc((size_t)count, sizeof *ring);
     if (ring == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (int32_t i = 0; i < count; i++) {
-        struct mx_parcel *parcel;
-        MX_TRY(mx_parcel_create(device, options, &parcel));
+        struct mx_device_batch *parcel;
+        MX_TRY(mx_device_batch_create(device, options, &parcel));
         ring[i] = parcel;
     }
 out:
@@ -124,10 +126,10 @@ out:
 
 static int twins_take(struct mx_feed *feed)
 {
-    const struct mx_parcel_options options = twin_options(&feed->options);
+    const struct mx_device_batch_options options = twin_options(&feed->options);
     const int rc = parcels_take(feed->options.data, &options, feed->options.model_slots, &feed->twins);
     for (int32_t i = 0; rc == 0 && i < feed->options.model_slots; i++) {
-        struct mx_parcel *const parcel = feed->model[i];
+        struct mx_device_batch *const parcel = feed->model[i];
         parcel->twin = feed->twins[i];
     }
     return rc;
@@ -140,7 +142,7 @@ static int makers_take(struct mx_feed *feed)
     const struct mx_batch_options options = maker_options(&feed->options);
     MX_TRY(mx_stream_create(feed->options.data, "tables", &stream));
     for (int i = 0; i < MX_PIPELINE_DEPTH; i++)
-        MX_TRY(mx_maker_create(feed->options.data, stream, &options, &feed->makers[i]));
+        MX_TRY(mx_batch_builder_create(feed->options.data, stream, &options, &feed->makers[i]));
 out:
     mx_stream_release(stream);
     return rc;
@@ -152,7 +154,7 @@ static int workers_take(struct mx_feed *feed)
     feed->workers = mx_alloc((size_t)feed->options.workers, sizeof *feed->workers);
     if (feed->workers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (int32_t i = 0; i < feed->options.workers; i++)
-        MX_TRY(mx_dataset_reader_create(mx_assembly_dataset(feed->options.assembly), &feed->workers[i].reader));
+        MX_TRY(mx_dataset_reader_create(mx_batch_source_dataset(feed->options.assembly), &feed->workers[i].reader));
 out:
     return rc;
 }
@@ -160,7 +162,7 @@ out:
 int mx_feed_create(const struct mx_feed_options *options, struct mx_feed **out)
 {
     int rc = 0;
-    const struct mx_parcel_options data = parcel_options(options, false), model = parcel_options(options, true);
+    const struct mx_device_batch_options data = parcel_options(options, false), model = parcel_options(options, true);
     struct mx_feed *feed = mx_alloc(1, sizeof *feed);
     *out = NULL;
     if (feed == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -182,7 +184,7 @@ out:
 
 static void parcels_release(void **ring, int32_t count)
 {
-    for (int32_t i = 0; ring != NULL && i < count; i++) mx_parcel_destroy(ring[i]);
+    for (int32_t i = 0; ring != NULL && i < count; i++) mx_device_batch_destroy(ring[i]);
     mx_free(ring);
 }
 
@@ -193,9 +195,9 @@ void mx_feed_destroy(struct mx_feed *feed)
     parcels_release(feed->twins, o->model_slots);
     parcels_release(feed->model, o->model_slots);
     parcels_release(feed->data, o->data_slots);
-    for (int i = 0; i < MX_PIPELINE_DEPTH; i++) mx_maker_destroy(feed->makers[i]);
+    for (int i = 0; i < MX_PIPELINE_DEPTH; i++) mx_batch_builder_destroy(feed->makers[i]);
     for (int32_t i = 0; feed->places != NULL && i < o->host_slots; i++) {
-        mx_slot_destroy(feed->places[i].slot);
+        mx_host_batch_destroy(feed->places[i].slot);
         mx_free(feed->places[i].utterances);
     }
     for (int32_t i = 0; feed->workers != NULL && i < o->workers; i++)
@@ -236,7 +238,7 @@ static int stage_load(void *context, int worker, uint64_t number, void *host_slo
     (void)number;
     place->slot->cancel = cancel;
     place->slot->at = &own->at;
-    return mx_slot_fill(place->slot, own->reader, place->epoch, place->step, place->utterances, place->count);
+    return mx_host_batch_fill(place->slot, own->reader, place->epoch, place->step, place->utterances, place->count);
 }
 
 static int stage_process(void *context, struct mx_stream *stream, uint64_t number, const void *host_slot,
@@ -244,12 +246,12 @@ static int stage_process(void *context, struct mx_stream *stream, uint64_t numbe
 {
     struct mx_feed *const feed = context;
     const struct place *const place = host_slot;
-    return mx_maker_run(feed->makers[number % MX_PIPELINE_DEPTH], stream, place->slot, data_slot);
+    return mx_batch_builder_run(feed->makers[number % MX_PIPELINE_DEPTH], stream, place->slot, data_slot);
 }
 
 /* A batch that cannot be divided well is made up for by the next ones of its step. */
-static int batch_divide(struct mx_feed *feed, struct mx_stream *stream, uint64_t number, const struct mx_parcel *from,
-                        struct mx_parcel *to)
+static int batch_divide(struct mx_feed *feed, struct mx_stream *stream, uint64_t number,
+                        const struct mx_device_batch *from, struct mx_device_batch *to)
 {
     const struct mx_feed_options *const o = &feed->options;
     const uint64_t batches = (uint64_t)o->step_batches;
@@ -258,12 +260,12 @@ static int batch_divide(struct mx_feed *feed, struct mx_stream *stream, uint64_t
     const double share = mx_shares_at(&feed->shares, feed->first_step + (int64_t)(number / batches));
     pthread_mutex_unlock(&feed->lock);
     if (number % batches == 0) feed->wanted = 0;
-    if (from->count == 0) return mx_parcel_divide(stream, from, to, (struct mx_share_part){0});
+    if (from->count == 0) return mx_device_batch_divide(stream, from, to, (struct mx_share_part){0});
     feed->wanted += share * from->batch.frames.rows;
     const struct mx_share_part part =
         mx_share_split(offsets, from->count, share > 0 ? feed->wanted : 0, o->twin.frames);
     feed->wanted -= offsets[part.first + part.count] - offsets[part.first];
-    return mx_parcel_divide(stream, from, to, part);
+    return mx_device_batch_divide(stream, from, to, part);
 }
 
 static int stage_transfer(void *context, struct mx_stream *stream, uint64_t number, const void *data_slot,
@@ -271,13 +273,13 @@ static int stage_transfer(void *context, struct mx_stream *stream, uint64_t numb
 {
     struct mx_feed *const feed = context;
     if (feed->options.shared) return batch_divide(feed, stream, number, data_slot, model_slot);
-    return mx_parcel_move(stream, data_slot, model_slot);
+    return mx_device_batch_move(stream, data_slot, model_slot);
 }
 
 static void stage_describe(void *context, int worker, char *out, size_t bytes)
 {
     struct mx_feed *const feed = context;
-    const struct mx_dataset *const dataset = mx_assembly_dataset(feed->options.assembly);
+    const struct mx_dataset *const dataset = mx_batch_source_dataset(feed->options.assembly);
     snprintf(out, bytes, "the recording '%s'",
              mx_dataset_utterance(dataset, atomic_load(&feed->workers[worker].at))->id);
 }

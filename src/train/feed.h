@@ -4,14 +4,14 @@
  * in.
  *
  *     draw       the sampler's next batch                                → a list of utterances
- *     load       recordings or features from the corpus (slot.h)          → a host slot
+ *     load       recordings or features from the corpus (host_batch.h)          → a host slot
  *     process    features, augmentation, normalisation (batch.h)          → a parcel on the data device
- *     transfer   one copy (parcel.h), or with work sharing both parts     → a parcel on the model device, and its twin
+ *     transfer   one copy (device_batch.h), or with work sharing both parts     → a parcel on the model device, and its twin
  *
  * Batch number 0, 1, 2 … of a run is the sampler's (epoch, step), one after the other, from where it was told to begin.
- * What is in a batch is a function of seed, epoch and step alone. The train stage gets struct mx_parcel.
+ * What is in a batch is a function of seed, epoch and step alone. The train stage gets struct mx_device_batch.
  *
- * Memory: everything is taken by mx_feed_create, and mx_feed_plan tells how much. Extraction of features needs more
+ * Memory: everything is taken by mx_feed_create, and mx_feed_memory_plan tells how much. Extraction of features needs more
  * memory than its results: it exists once for each batch that the data device works ahead (MX_PIPELINE_DEPTH), not once
  * for each slot. Sampler, assembly, options and devices are borrowed and must outlive the feed, the feed its pipeline;
  * the sampler may not be used by anyone else meanwhile.
@@ -26,10 +26,10 @@
 struct mx_feed;
 
 struct mx_feed_options {
-    const struct mx_assembly *assembly;
+    const struct mx_batch_source *assembly;
     struct mx_sampler *sampler;
     struct mx_device *data, *model; /* the same one: there are no model slots */
-    struct mx_slot_capacity capacity;
+    struct mx_host_batch_capacity capacity;
     struct mx_normaliser normaliser;
     uint64_t seed;
     bool features; /* they come ready from the corpus */
@@ -44,7 +44,7 @@ struct mx_feed_options {
 };
 
 /* Bytes of each kind of memory, all of the kind together. */
-struct mx_feed_plan {
+struct mx_feed_memory_plan {
     uint64_t host_slots;                                            /* owner "host slots", of the host */
     uint64_t data_slots;                                            /* "data slots", of the data device */
     uint64_t features;                                              /* "features", of the data device … */
@@ -54,7 +54,7 @@ struct mx_feed_plan {
     uint64_t data_slots_host, model_slots_host, replica_slots_host; /* of the host: offsets of divided batches */
 };
 
-void mx_feed_plan(const struct mx_feed_options *options, struct mx_feed_plan *out);
+void mx_feed_memory_plan(const struct mx_feed_options *options, struct mx_feed_memory_plan *out);
 int mx_feed_create(const struct mx_feed_options *options, struct mx_feed **out);
 void mx_feed_destroy(struct mx_feed *feed); /* NULL is fine */
 

@@ -35,7 +35,7 @@ int mx_listener_create(const struct mx_listener_options *options, struct mx_list
     *out = NULL;
     if (l == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     l->options = *options;
-    l->normaliser = *mx_assembly_normaliser(options->assembly);
+    l->normaliser = *mx_batch_source_normaliser(options->assembly);
     l->bands = (int32_t)bands;
     l->spoken = mx_alloc(most * bands, sizeof(float));
     l->real = mx_alloc(real * bands, sizeof(float));
@@ -108,7 +108,7 @@ int mx_listener_speak(struct mx_listener *l, uint32_t index, struct mx_spoken *o
     const struct mx_speech_options how = MX_SPEECH_OPTIONS_DEFAULT;
     const size_t row = (size_t)l->bands * sizeof(float);
     *out = (struct mx_spoken){.outcome = MX_SPOKEN_UNUSABLE, .why = ""};
-    MX_TRY(mx_slot_fill(o->slot, o->reader, MX_LISTEN_EPOCH, 0, &index, 1));
+    MX_TRY(mx_host_batch_fill(o->slot, o->reader, MX_LISTEN_EPOCH, 0, &index, 1));
     if (o->slot->count == 0) return reason_find(l, index, &out->why);
     const int32_t tokens = o->slot->tokens;
     out->real = o->slot->frames;

@@ -15,16 +15,16 @@
 
 #include "model/model.h"
 #include "train/batch.h"
-#include "train/slot.h"
+#include "train/host_batch.h"
 
 /* References are always those of one epoch, which training never comes to, so that evaluations can be compared. */
 #define MX_LISTEN_EPOCH UINT32_MAX
 
 /* What speaks and what is spoken; borrowed. Between two calls nothing of it is in use. */
 struct mx_listener_options {
-    const struct mx_assembly *assembly;
+    const struct mx_batch_source *assembly;
     struct mx_dataset_reader *reader; /* of the assembly's dataset */
-    struct mx_slot *slot;             /* of the assembly, with room for any utterance that is asked for … */
+    struct mx_host_batch *slot;       /* of the assembly, with room for any utterance that is asked for … */
     struct mx_batch *batch;           /* … and so has this one */
     struct mx_stream *stream;
     struct mx_model *model; /* its capacity bounds how long speech may become */

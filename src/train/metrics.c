@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 
 #define PIECE_BYTES ((size_t)1 << 20) /* of the file, while it is looked through */
@@ -28,10 +28,10 @@ const char *const mx_loss_names[MX_MODEL_LOSSES] = {"mel", "prior", "duration", 
 struct mx_metrics {
     int file; /* -1: it could not be opened yet */
     char *path;
-    int64_t first;       /* the step that it was opened after */
-    int64_t steps;       /* 0: not known */
-    struct mx_text line; /* the one that is made now … */
-    char *waiting;       /* … and what is not in the file yet, [WAITING_MAX] */
+    int64_t first;         /* the step that it was opened after */
+    int64_t steps;         /* 0: not known */
+    struct mx_string line; /* the one that is made now … */
+    char *waiting;         /* … and what is not in the file yet, [WAITING_MAX] */
     size_t waiting_bytes;
     int64_t lost;  /* lines that found no room there */
     bool troubled; /* the last attempt failed, and that was said */
@@ -165,7 +165,7 @@ void mx_metrics_close(struct mx_metrics *metrics)
     if (metrics->waiting_bytes > 0)
         mx_warn("the last %zu bytes of %s could not be written", metrics->waiting_bytes, metrics->path);
     if (metrics->file >= 0) close(metrics->file);
-    mx_text_release(&metrics->line);
+    mx_string_release(&metrics->line);
     mx_free(metrics->waiting);
     mx_free(metrics->path);
     mx_free(metrics);
@@ -181,13 +181,13 @@ void mx_metrics_plan(struct mx_metrics *metrics, int64_t steps)
 static void line_begin(struct mx_metrics *metrics, int64_t step)
 {
     metrics->line.length = 0;
-    mx_text_append(&metrics->line, "{\"step\":%" PRId64, step);
+    mx_string_append(&metrics->line, "{\"step\":%" PRId64, step);
 }
 
 static void line_end(struct mx_metrics *metrics)
 {
-    const struct mx_text *const line = &metrics->line;
-    mx_text_append(&metrics->line, "}\n");
+    const struct mx_string *const line = &metrics->line;
+    mx_string_append(&metrics->line, "}\n");
     if (line->failure != 0 || line->length > WAITING_MAX - metrics->waiting_bytes) {
         metrics->lost++;
         if (line->failure != 0) mx_error_clear();
@@ -201,14 +201,14 @@ static void line_end(struct mx_metrics *metrics)
 
 static void number_put(struct mx_metrics *metrics, const char *name, double value)
 {
-    char text[MX_TEXT_DOUBLE_BYTES];
-    mx_text_from_double(value, text);
-    mx_text_append(&metrics->line, ",\"%s\":%s", name, isfinite(value) ? text : "null");
+    char text[MX_STRING_DOUBLE_BYTES];
+    mx_string_from_double(value, text);
+    mx_string_append(&metrics->line, ",\"%s\":%s", name, isfinite(value) ? text : "null");
 }
 
 static void count_put(struct mx_metrics *metrics, const char *name, int64_t value)
 {
-    mx_text_append(&metrics->line, ",\"%s\":%" PRId64, name, value);
+    mx_string_append(&metrics->line, ",\"%s\":%" PRId64, name, value);
 }
 
 static void losses_put(struct mx_metrics *metrics, const struct mx_model_losses *losses)
@@ -234,7 +234,7 @@ static void load_put(struct mx_metrics *metrics, const char *device, const struc
     count_put(metrics, name, (int64_t)load->memory_used_bytes);
 }
 
-static void flow_put(struct mx_metrics *metrics, const struct mx_monitor_report *flow)
+static void flow_put(struct mx_metrics *metrics, const struct mx_flow_watch_report *flow)
 {
     share_put(metrics, "data_busy", flow->data_busy);
     share_put(metrics, "model_busy", flow->model_busy);
@@ -255,7 +255,7 @@ static void flow_put(struct mx_metrics *metrics, const struct mx_monitor_report 
     load_put(metrics, "data", &flow->data_load);
     load_put(metrics, "model", &flow->model_load);
     if (flow->leak[0] == '\0') return;
-    mx_text_append(&metrics->line, ",\"leak\":\"%s\"", flow->leak); /* owners are our own words: nothing to escape */
+    mx_string_append(&metrics->line, ",\"leak\":\"%s\"", flow->leak); /* owners are our own words: nothing to escape */
     count_put(metrics, "leak_bytes", (int64_t)flow->leak_bytes);
 }
 
@@ -274,7 +274,7 @@ void mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report 
         number_put(metrics, "share", r->share);
         count_put(metrics, "shared_frames", r->shared_frames);
     }
-    mx_text_append(&metrics->line, ",\"skipped\":%s", r->guard.verdict >= MX_GUARD_SKIPPED ? "true" : "false");
+    mx_string_append(&metrics->line, ",\"skipped\":%s", r->guard.verdict >= MX_GUARD_SKIPPED ? "true" : "false");
     number_put(metrics, "loss_z", r->guard.loss_z);
     number_put(metrics, "grad_z", r->guard.norm_z);
     number_put(metrics, "step_ms", (double)(r->step_ns / 1000) / 1000);
@@ -289,12 +289,12 @@ void mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report 
 void mx_metrics_evaluation(struct mx_metrics *metrics, int64_t step, const struct mx_trainer_evaluation *e)
 {
     line_begin(metrics, step);
-    mx_text_append(&metrics->line, ",\"evaluation\":{\"utterances\":%" PRIu32, e->utterances);
+    mx_string_append(&metrics->line, ",\"evaluation\":{\"utterances\":%" PRIu32, e->utterances);
     losses_put(metrics, &e->losses);
     count_put(metrics, "spoken", e->spoken);
     number_put(metrics, "mel_db", e->mel_db);
     number_put(metrics, "duration_error", e->duration_error);
     number_put(metrics, "pitch_semitones", e->pitch_error);
-    mx_text_append(&metrics->line, "}");
+    mx_string_append(&metrics->line, "}");
     line_end(metrics);
 }

@@ -13,11 +13,11 @@
  *
  * The last three of an evaluation are null if nothing could be spoken, and the last one if nothing of it is voiced.
  *
- * With work sharing (train/share.h) "share" and "shared_frames" stand before "skipped": the part of the frames that
+ * With work sharing (train/share_policy.h) "share" and "shared_frames" stand before "skipped": the part of the frames that
  * the data device was to train on, and how many it did.
  *
  * Busy and wait are shares (0 to 1) of the last steps, loaded, prepared and arrived the batches that wait at each
- * stage, bytes what both devices use (train/monitor.h), each with its limit; arrived_limit 0 means that one device does
+ * stage, bytes what both devices use (train/flow_watch.h), each with its limit; arrived_limit 0 means that one device does
  * everything. "transfer" is the share of time in which batches were on their way between the devices, "transfer_hidden"
  * that in which the model trained meanwhile. "steps" is the last step of the run as planned, "time" when the step
  * ended, in seconds since 1970. A step in which memory is found to grow has "leak":"owner" and "leak_bytes", too;

@@ -47,27 +47,27 @@ static bool adds(const struct mx_replica_options *o)
     return o->shared && o->room.count > 0;
 }
 
-int mx_replica_plan(const struct mx_replica_options *o, struct mx_replica_plan *out)
+int mx_replica_memory_plan(const struct mx_replica_options *o, struct mx_replica_memory_plan *out)
 {
-    struct mx_model_plan model;
-    const int rc = mx_model_plan(&o->model, &o->capacity, MX_MODEL_TRAIN, &model);
+    struct mx_model_memory_plan model;
+    const int rc = mx_model_memory_plan(&o->model, &o->capacity, MX_MODEL_TRAIN, &model);
     if (rc < 0) return rc;
     const uint64_t room = (uint64_t)o->room.count * FLOAT_BYTES;
-    *out = (struct mx_replica_plan){.parameters = model.parameters_bytes,
-                                    .gradients = model.gradients_bytes + MX_REPLICA_NORM_BYTES,
-                                    .moments = 2 * room,
-                                    .average = room,
-                                    .activations = model.activations_bytes,
-                                    .stage = adds(o) ? MX_REPLICA_STAGE_BYTES : 0,
-                                    .work = mx_device_info(o->device)->work_bytes,
-                                    .results = result_floats(o) * FLOAT_BYTES,
-                                    .synthesis = mx_model_host_bytes(&o->capacity)};
+    *out = (struct mx_replica_memory_plan){.parameters = model.parameters_bytes,
+                                           .gradients = model.gradients_bytes + MX_REPLICA_NORM_BYTES,
+                                           .moments = 2 * room,
+                                           .average = room,
+                                           .activations = model.activations_bytes,
+                                           .stage = adds(o) ? MX_REPLICA_STAGE_BYTES : 0,
+                                           .work = mx_device_info(o->device)->work_bytes,
+                                           .results = result_floats(o) * FLOAT_BYTES,
+                                           .synthesis = mx_model_host_bytes(&o->capacity)};
     return 0;
 }
 
 /* ---- life ---- */
 
-static int buffers_take(struct mx_replica *r, const struct mx_replica_plan *plan)
+static int buffers_take(struct mx_replica *r, const struct mx_replica_memory_plan *plan)
 {
     int rc = 0;
     struct mx_device *const device = r->options.device;
@@ -102,14 +102,14 @@ out:
 int mx_replica_create(const struct mx_replica_options *options, struct mx_replica **out)
 {
     int rc = 0;
-    struct mx_replica_plan plan;
+    struct mx_replica_memory_plan plan;
     struct mx_replica *r = mx_alloc(1, sizeof *r);
     *out = NULL;
     if (r == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     r->options = *options;
     r->options.recorded = options->recorded && mx_device_info(options->device)->caps.graphs;
     r->range = options->room;
-    MX_TRY(mx_replica_plan(options, &plan));
+    MX_TRY(mx_replica_memory_plan(options, &plan));
     MX_TRY(mx_stream_create(options->device, "train", &r->stream));
     MX_TRY(mx_model_create(options->device, r->stream, &options->model, &options->capacity, MX_MODEL_TRAIN, &r->model));
     MX_TRY(buffers_take(r, &plan));
@@ -185,7 +185,7 @@ static int buckets_record(void *context, int64_t from)
 }
 
 static int run_submit(struct mx_replica *r, int32_t number, const struct mx_model_batch *batch,
-                      const struct mx_model_step *step)
+                      const struct mx_model_pass_info *step)
 {
     return mx_model_forward_backward(r->model, r->stream, floats_at(r->weights, 0), floats_at(r->gradients, 0), batch,
                                      step, mx_replica_losses(r, number));
@@ -194,7 +194,7 @@ static int run_submit(struct mx_replica *r, int32_t number, const struct mx_mode
 /* Recorded anew each time, because sizes, seeds and places of batches are arguments; so it is right whatever they are.
  * A device that fails to record still runs what it is given. */
 static int run_recorded(struct mx_replica *r, int32_t number, const struct mx_model_batch *batch,
-                        const struct mx_model_step *step)
+                        const struct mx_model_pass_info *step)
 {
     int rc = mx_graph_begin(r->stream);
     if (rc == 0) rc = run_submit(r, number, batch, step);
@@ -210,11 +210,11 @@ static int run_recorded(struct mx_replica *r, int32_t number, const struct mx_mo
 }
 
 int mx_replica_run(struct mx_replica *r, int32_t number, const struct mx_model_batch *batch,
-                   const struct mx_model_step *step, bool last)
+                   const struct mx_model_pass_info *step, bool last)
 {
     int rc = 0;
     struct progress progress = {.replica = r};
-    struct mx_model_step own = *step;
+    struct mx_model_pass_info own = *step;
     if (last && r->bucket_count > 0) {
         own.ready = buckets_record;
         own.context = &progress;

@@ -2,7 +2,7 @@
  *
  * A replica: one device that holds all weights and trains its part of each step.
  *
- * Usually there is one, the trainer's own. With work sharing (share.h) the data device has another one: both run their
+ * Usually there is one, the trainer's own. With work sharing (share_policy.h) the data device has another one: both run their
  * parts of a step's batches, then each adds up, measures and updates one range of the flat arrays and gives the new
  * weights to the other. Moments and averaged weights of a range are only kept where they are updated. The first replica
  * has room for all of them: while nothing is shared it updates everything and the other one does nothing at all. When
@@ -13,7 +13,7 @@
  *
  *     clear · run · run … · [behind the other's end] add · norm · [wait for all] · update · give · [wait for all]
  *
- * With buckets (group.h) the last run of a step records an event for each of them on the way.
+ * With buckets (comm.h) the last run of a step records an event for each of them on the way.
  *
  * Memory: a replica owns its stream, model, buffers and events, all taken by mx_replica_create. The device is borrowed.
  */
@@ -21,7 +21,7 @@
 #define MX_TRAIN_REPLICA_H
 
 #include "model/model.h"
-#include "train/group.h"
+#include "train/comm.h"
 
 #define MX_REPLICA_NORM_BYTES  64                /* behind the gradients: the result of grad_norm */
 #define MX_REPLICA_STAGE_BYTES ((size_t)1 << 20) /* of another's gradient at a time: stays in a core's own cache */
@@ -60,13 +60,13 @@ struct mx_replica {
 };
 
 /* Bytes of each kind of memory, by owner. */
-struct mx_replica_plan {
+struct mx_replica_memory_plan {
     uint64_t parameters, gradients, moments, average, activations, stage;
     uint64_t work;               /* the device's own, for its stream */
     uint64_t results, synthesis; /* of the host */
 };
 
-int mx_replica_plan(const struct mx_replica_options *options, struct mx_replica_plan *out);
+int mx_replica_memory_plan(const struct mx_replica_options *options, struct mx_replica_memory_plan *out);
 /* The weights are not set: mx_replica_begin. */
 int mx_replica_create(const struct mx_replica_options *options, struct mx_replica **out);
 void mx_replica_destroy(struct mx_replica *replica); /* waits for its stream; NULL is fine */
@@ -85,7 +85,7 @@ static inline int64_t mx_replica_floats(const struct mx_replica *replica)
 int mx_replica_clear(struct mx_replica *replica);
 /* Forward and backward of micro-batch `number` of the step; `last`: the gradients are complete after it. */
 int mx_replica_run(struct mx_replica *replica, int32_t number, const struct mx_model_batch *batch,
-                   const struct mx_model_step *step, bool last);
+                   const struct mx_model_pass_info *step, bool last);
 /* The step has no (more) batch for this replica: marks the end as the last run would have done. */
 int mx_replica_pause(struct mx_replica *replica);
 /* The losses of a run, [MX_MODEL_LOSSES, sequences of its batch], when the stream has been waited for. */

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "myxtts/error.h"
-#include "train/trainer_work.h"
+#include "train/trainer_internal.h"
 
 /* The averaged weights follow quickly at first: after n updates they remember about the last n/10. */
 static double ema_decay_at(double decay, int64_t updates)
@@ -25,7 +25,7 @@ static double ema_decay_at(double decay, int64_t updates)
 }
 
 /* Its part of micro-batch `number` for a replica. */
-static const struct mx_parcel *part_of(const struct mx_trainer *t, int32_t number, int32_t replica)
+static const struct mx_device_batch *part_of(const struct mx_trainer *t, int32_t number, int32_t replica)
 {
     return replica == 0 ? t->held[number] : t->held[number]->twin;
 }
@@ -37,13 +37,13 @@ static int batches_take(struct mx_trainer *t, struct mx_trainer_report *report, 
     for (int32_t i = 0; i < t->options.grad_accum; i++) {
         struct mx_pipeline_batch batch;
         MX_TRY(mx_pipeline_take(t->pipeline, t->replicas[0]->stream, &batch)); /* never 1: training data begins anew */
-        const struct mx_parcel *const parcel = t->held[(*held)++] = batch.slot;
+        const struct mx_device_batch *const parcel = t->held[(*held)++] = batch.slot;
         if (i == 0) t->first_held = batch.number;
         if (i == 0) report->epoch = parcel->epoch;
         report->left_out += parcel->left_out;
         report->wait_ns += batch.waited_ns;
         for (int32_t r = 0; r < t->at_work; r++) {
-            const struct mx_parcel *const part = part_of(t, i, r);
+            const struct mx_device_batch *const part = part_of(t, i, r);
             report->utterances += part->count;
             report->tokens += part->batch.tokens.rows;
             report->frames += part->batch.frames.rows;
@@ -86,7 +86,7 @@ static int batches_run(struct mx_trainer *t, const struct mx_trainer_report *rep
     int rc = 0;
     for (int32_t r = 0; r < t->at_work; r++) MX_TRY(mx_replica_clear(t->replicas[r]));
     for (int32_t i = 0; i < t->options.grad_accum; i++) {
-        const struct mx_model_step pass = {.seed = t->options.seed, .step = t->state.passes++};
+        const struct mx_model_pass_info pass = {.seed = t->options.seed, .step = t->state.passes++};
         const bool last = i == t->options.grad_accum - 1;
         for (int32_t r = 0; r < t->at_work; r++) {
             struct mx_model_batch batch = part_of(t, i, r)->batch;
@@ -110,7 +110,7 @@ out:
 }
 
 /* Adds up the losses of one part; those that are not finite name their utterances in `bad`. */
-static void losses_add(const struct mx_trainer *t, const struct mx_parcel *part, const float *values,
+static void losses_add(const struct mx_trainer *t, const struct mx_device_batch *part, const float *values,
                        struct mx_trainer_report *report, char *bad, size_t bad_bytes)
 {
     const struct mx_model_losses losses =
@@ -130,7 +130,7 @@ static void losses_sum(const struct mx_trainer *t, struct mx_trainer_report *rep
 {
     for (int32_t i = 0; i < t->options.grad_accum; i++)
         for (int32_t r = 0; r < t->at_work; r++) {
-            const struct mx_parcel *const part = part_of(t, i, r);
+            const struct mx_device_batch *const part = part_of(t, i, r);
             if (part->count > 0) losses_add(t, part, mx_replica_losses(t->replicas[r], i), report, bad, bad_bytes);
         }
 }
@@ -184,7 +184,7 @@ static void utterances_name(const struct mx_trainer *t, char *out, size_t bytes)
 {
     for (int32_t i = 0; i < t->options.grad_accum; i++)
         for (int32_t r = 0; r < t->at_work; r++) {
-            const struct mx_parcel *const part = part_of(t, i, r);
+            const struct mx_device_batch *const part = part_of(t, i, r);
             for (int32_t k = 0; k < part->count; k++) {
                 const size_t length = strlen(out);
                 snprintf(out + length, bytes - length, "%s%s", length > 0 ? ", " : "",
@@ -225,7 +225,7 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
                                          .sharing = t->replica_count > 1,
                                          .share = mx_shares_at(&t->state.shares, t->state.step)};
     if (t->pipeline == NULL) MX_RAISE(MX_ERR_ARGUMENT, "call mx_trainer_start", "the trainer has not been started");
-    MX_TRY(mx_sharing_turn(t));
+    MX_TRY(mx_share_control_turn(t));
     MX_TRY(batches_take(t, report, &held));
     if (t->begin_tell != NULL) t->begin_tell(t->begin_context);
     t->begin_tell = NULL;
@@ -260,8 +260,8 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
     mx_pipeline_step(t->pipeline);
     report->step_ns = mx_clock_ns() - begin;
     t->begin_ns = 0;
-    mx_monitor_step(&t->monitor, report->step, report->step_ns, report->frames, &report->flow);
-    mx_sharing_step(t, report);
+    mx_flow_watch_step(&t->monitor, report->step, report->step_ns, report->frames, &report->flow);
+    mx_share_control_step(t, report);
 out:
     for (; held > 0; held--) (void)mx_pipeline_give(t->pipeline, t->replicas[0]->stream); /* after a failure */
     if (rc < 0 && t->state.step == before.step) t->state = before; /* so that what is saved now begins this step anew */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The trainer, see trainer.h. (What is planned before: trainer_plan.c; its steps: step.c; evaluation: evaluate.c.)
+ * The trainer, see trainer.h. (What is planned before: trainer_memory.c; its steps: step.c; evaluation: evaluate.c.)
  */
 #include "train/trainer.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "myxtts/error.h"
-#include "train/trainer_work.h"
+#include "train/trainer_internal.h"
 
 /* ---- life ---- */
 
@@ -42,7 +42,7 @@ int mx_trainer_create(const struct mx_trainer_options *options, struct mx_traine
     const struct mx_feed_options feed = mx_trainer_feed_options(options, &t->shape);
     MX_TRY(replicas_take(t));
     MX_TRY(mx_feed_create(&feed, &t->feed));
-    t->held = mx_alloc((size_t)options->grad_accum, sizeof(const struct mx_parcel *));
+    t->held = mx_alloc((size_t)options->grad_accum, sizeof(const struct mx_device_batch *));
     t->counts = mx_alloc(mx_step_counts_size(options), sizeof *t->counts);
     if (t->held == NULL || t->counts == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     if (mx_trainer_evaluates(options, &t->shape)) {
@@ -86,12 +86,12 @@ int mx_trainer_start(struct mx_trainer *t, const struct mx_trainer_state *state)
                                           .spans = f->spans};
     if (t->pipeline != NULL) MX_RAISE(MX_ERR_ARGUMENT, "make another trainer", "this trainer has been started already");
     if (state != NULL) t->state = *state;
-    mx_sharing_begin(t);
+    mx_share_control_begin(t);
     mx_feed_begin(t->feed, t->state.epoch, t->state.batch);
     mx_feed_connect(t->feed, &options);
     MX_TRY(mx_pipeline_create(&options, &t->pipeline));
     t->begin_ns = mx_clock_ns();
-    mx_monitor_start(&t->monitor, t->pipeline, mx_trainer_data_device(&t->options), t->options.device);
+    mx_flow_watch_start(&t->monitor, t->pipeline, mx_trainer_data_device(&t->options), t->options.device);
 out:
     return rc;
 }

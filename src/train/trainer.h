@@ -9,7 +9,7 @@
  * state alone, so a run that goes on from a state is the run that never stopped, bit for bit on the same device layout;
  * how the batches flow (one device or two, threads, buffers, with or without overlap) makes no difference to it.
  *
- * Memory: planned by mx_trainer_plan, all of it taken by mx_trainer_create and mx_trainer_start; a step takes nothing.
+ * Memory: planned by mx_trainer_memory_plan, all of it taken by mx_trainer_create and mx_trainer_start; a step takes nothing.
  * The devices and the dataset are borrowed.
  *
  * Threads: one at a time; the pipeline's own threads are inside.
@@ -19,15 +19,15 @@
 
 #include "corpus/dataset.h"
 #include "features/augment.h"
+#include "features/normaliser.h"
 #include "model/model.h"
 #include "myxtts/pipeline.h"
-#include "train/group.h"
+#include "train/comm.h"
+#include "train/flow_watch.h"
 #include "train/guard.h"
-#include "train/monitor.h"
-#include "features/normaliser.h"
+#include "train/host_batch.h"
 #include "train/schedule.h"
-#include "train/share.h"
-#include "train/slot.h"
+#include "train/share_policy.h"
 
 /* How batches flow to the model (pipeline/pipeline.h). All zero: one device, with the buffer of its default size. */
 struct mx_trainer_flow {
@@ -42,7 +42,7 @@ struct mx_trainer_flow {
     uint32_t spans;                    /* that are remembered for traces */
     bool times;                        /* the backward pass is measured, too */
     struct mx_augment_options augment; /* of training batches; all zero: none */
-    enum mx_share_mode share;          /* the data device trains, too (share.h); needs two devices */
+    enum mx_share_mode share;          /* the data device trains, too (share_policy.h); needs two devices */
     double share_most;                 /* part of a batch that it has room for, at most; 0: MX_SHARE_MOST */
     struct mx_shares shares;           /* to be held to; none: they are measured */
 };
@@ -66,7 +66,7 @@ struct mx_trainer_options {
     double beta1, beta2, epsilon, weight_decay;
     double ema_decay;          /* of the averaged weights; 0: they follow the weights at once */
     uint32_t validation_limit; /* utterances that an evaluation looks at, at most */
-    struct mx_group *group;    /* that shares each step: limits of a batch hold for all members together. NULL: alone */
+    struct mx_comm *comm;      /* that shares each step: limits of a batch hold for all members together. NULL: alone */
 };
 
 /* Where a run is. Plain values; with the four flat arrays below it is all there is to know. */
@@ -94,9 +94,9 @@ struct mx_trainer_memory {
 
 #define MX_TRAINER_OWNERS 32
 
-struct mx_trainer_plan {
-    struct mx_slot_capacity capacity; /* the largest batch */
-    struct mx_model_plan model;
+struct mx_trainer_memory_plan {
+    struct mx_host_batch_capacity capacity; /* the largest batch */
+    struct mx_model_memory_plan model;
     struct mx_trainer_memory memory[MX_TRAINER_OWNERS]; /* every byte that is taken, by place */
     int32_t memory_count;
     uint64_t data_bytes, model_bytes, host_bytes; /* sums by place */
@@ -108,7 +108,7 @@ struct mx_trainer_plan {
 };
 
 /* What training would take; nothing is taken yet. */
-int mx_trainer_plan(const struct mx_trainer_options *options, struct mx_trainer_plan *out);
+int mx_trainer_memory_plan(const struct mx_trainer_options *options, struct mx_trainer_memory_plan *out);
 
 /* ---- life ---- */
 
@@ -166,14 +166,14 @@ struct mx_trainer_report {
     uint64_t sum_wait_ns;      /* of a group: for the others, after this member's own gradients were there */
     uint64_t update_ns;        /* from the sum of the gradients to new weights */
     struct mx_guard_report guard;
-    struct mx_monitor_report flow; /* how busy the devices are, what waits, what memory is used */
+    struct mx_flow_watch_report flow; /* how busy the devices are, what waits, what memory is used */
 };
 
 /* One step. MX_ERR_DATA when too many steps in a row were left out: the weights are those of the last good one. The
  * report is filled then, too. */
 int mx_trainer_step(struct mx_trainer *trainer, struct mx_trainer_report *report);
 
-/* One bucket of the gradient (group.h): when it was final in the last step. */
+/* One bucket of the gradient (comm.h): when it was final in the last step. */
 struct mx_trainer_bucket {
     int64_t bytes;
     uint64_t lead_ns; /* before the last of them was */

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "checkpoint/work.h"
+#include "base/string.h"
+#include "checkpoint/internal.h"
 #include "myxtts/error.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -52,31 +52,31 @@ static const struct mx_checkpoint_state example = {
     .audio_version = 1,
 };
 
-static void json_append(struct mx_text *out, const char *text)
+static void json_append(struct mx_string *out, const char *text)
 {
-    mx_text_append(out, "\"");
+    mx_string_append(out, "\"");
     for (; *text != '\0'; text++) {
         const unsigned char byte = (unsigned char)*text;
         if (byte < 0x20 || byte == '"' || byte == '\\')
-            mx_text_append(out, "\\u%04x", byte);
+            mx_string_append(out, "\\u%04x", byte);
         else
-            mx_text_append(out, "%c", byte);
+            mx_string_append(out, "%c", byte);
     }
-    mx_text_append(out, "\"");
+    mx_string_append(out, "\"");
 }
 
 /* A file without tensors that says these words. */
-static int file_parse(const struct mx_metadata *items, size_t count, struct mx_text *header, unsigned char **bytes,
+static int file_parse(const struct mx_metadata *items, size_t count, struct mx_string *header, unsigned char **bytes,
                       struct mx_safetensors **out)
 {
-    mx_text_append(header, "{\"__metadata__\":{");
+    mx_string_append(header, "{\"__metadata__\":{");
     for (size_t i = 0; i < count; i++) {
-        mx_text_append(header, "%s", i > 0 ? "," : "");
+        mx_string_append(header, "%s", i > 0 ? "," : "");
         json_append(header, items[i].key);
-        mx_text_append(header, ":");
+        mx_string_append(header, ":");
         json_append(header, items[i].text);
     }
-    mx_text_append(header, "}}");
+    mx_string_append(header, "}}");
     *bytes = malloc(8 + header->length);
     check(header->failure == 0 && *bytes != NULL);
     for (int i = 0; i < 8; i++) (*bytes)[i] = (unsigned char)((uint64_t)header->length >> 8 * i);
@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct mx_arena arena;
     struct mx_metadata *items, *again;
     size_t count, again_count;
-    struct mx_text header = {0};
+    struct mx_string header = {0};
     unsigned char *bytes = NULL;
     struct mx_safetensors *file = NULL;
     struct mx_checkpoint_state state;
@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     mx_safetensors_close(file);
     free(bytes);
-    mx_text_release(&header);
+    mx_string_release(&header);
     mx_arena_release(&arena);
     return 0;
 }

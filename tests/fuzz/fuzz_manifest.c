@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "corpus/manifest.h"
 #include "myxtts/error.h"
 
@@ -23,7 +23,7 @@ static void check(bool holds)
 static void check_text(const char *text)
 {
     check(text != NULL);
-    check(mx_text_utf8_check(text, strlen(text)) == strlen(text));
+    check(mx_utf8_check(text, strlen(text)) == strlen(text));
     check(strchr(text, '\n') == NULL);
 }
 

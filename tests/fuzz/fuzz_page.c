@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "observe/page.h"
-#include "observe/page_work.h"
+#include "observe/page_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,17 +22,17 @@ static void check(bool holds)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct mx_text text = {0};
+    struct mx_string text = {0};
     char *const copy = malloc(size + 1); /* fmemopen wants at least one byte */
     check(copy != NULL);
     memcpy(copy, data, size);
     FILE *const file = size > 0 ? fmemopen(copy, size, "r") : fopen("/dev/null", "r");
     check(file != NULL);
-    mx_text_append(&text, "{");
+    mx_string_append(&text, "{");
     check(mx_page_series(file, &text) == 0);
     fclose(file);
     free(copy);
-    mx_text_append(&text, "}");
+    mx_string_append(&text, "}");
     check(text.failure == 0 && memchr(text.data, '<', text.length) == NULL);
     cJSON *const tree = cJSON_ParseWithLength(text.data, text.length);
     check(tree != NULL);
@@ -41,6 +41,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(cJSON_IsObject(series) && cJSON_GetArraySize(steps) <= MX_PAGE_POINTS);
     cJSON_ArrayForEach(column, series) check(cJSON_GetArraySize(column) == cJSON_GetArraySize(steps));
     cJSON_Delete(tree);
-    mx_text_release(&text);
+    mx_string_release(&text);
     return 0;
 }

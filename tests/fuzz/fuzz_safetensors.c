@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/safetensors.h"
-#include "base/text.h"
+#include "base/string.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,7 +26,7 @@ static void check_file(const struct mx_safetensors *file, const uint8_t *data, s
         const uint8_t *const begin = tensor->data;
         check(begin >= data && begin <= data + size && tensor->bytes <= (uint64_t)(data + size - begin));
         check(mx_safetensors_find(file, tensor->name) == tensor);
-        check(mx_text_utf8_check(tensor->name, strlen(tensor->name)) == strlen(tensor->name));
+        check(mx_utf8_check(tensor->name, strlen(tensor->name)) == strlen(tensor->name));
         for (uint64_t k = 0; k < tensor->bytes; k++) sum += begin[k]; /* every byte can be read */
     }
     for (size_t i = 0; i < mx_safetensors_metadata_count(file); i++) {

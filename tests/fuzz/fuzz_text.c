@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/string.h"
 #include "text/text.h"
 #include "text/vocabulary.h"
 
@@ -22,7 +22,7 @@ static void check(bool holds)
 static void check_clean(const char *text, size_t input_bytes)
 {
     const size_t length = strlen(text);
-    check(mx_text_utf8_check(text, length) == length);
+    check(mx_utf8_check(text, length) == length);
     check(length <= 64 * input_bytes + 64); /* the longest words for one digit or sign are shorter than that */
     check(length == 0 || (text[0] != ' ' && text[length - 1] != ' '));
     for (size_t i = 0; i < length; i++) {

@@ -338,7 +338,7 @@ static void ends_add(struct op_case *c, const char *name, size_t slice_at, const
 
 static void packed_add(struct op_case *c, const char *name, size_t at, const int32_t *ends)
 {
-    struct mx_packed *packed = (void *)(c->args + at);
+    struct mx_ragged *packed = (void *)(c->args + at);
     packed->count = c->sequences;
     packed->rows = ends[c->sequences];
     for (int i = 0; i < c->sequences; i++) {
@@ -346,10 +346,10 @@ static void packed_add(struct op_case *c, const char *name, size_t at, const int
         if (rows > packed->max_rows) packed->max_rows = rows;
     }
     const bool rows = ends == c->ends;
-    ends_add(c, name, at + offsetof(struct mx_packed, offsets), ends);
-    op_dim_add(c, "count", at + offsetof(struct mx_packed, count), 4, OP_DIM_SEGMENTS, 1);
-    op_dim_add(c, "rows", at + offsetof(struct mx_packed, rows), 4, rows ? OP_DIM_ROWS : OP_DIM_SAMPLES, 1);
-    op_dim_add(c, "max_rows", at + offsetof(struct mx_packed, max_rows), 4, rows ? OP_DIM_MAX_ROWS : OP_DIM_MAX_SAMPLES,
+    ends_add(c, name, at + offsetof(struct mx_ragged, offsets), ends);
+    op_dim_add(c, "count", at + offsetof(struct mx_ragged, count), 4, OP_DIM_SEGMENTS, 1);
+    op_dim_add(c, "rows", at + offsetof(struct mx_ragged, rows), 4, rows ? OP_DIM_ROWS : OP_DIM_SAMPLES, 1);
+    op_dim_add(c, "max_rows", at + offsetof(struct mx_ragged, max_rows), 4, rows ? OP_DIM_MAX_ROWS : OP_DIM_MAX_SAMPLES,
                1);
 }
 

@@ -236,9 +236,9 @@ void op_share(struct op_case *c, const char *name, size_t slice_at, enum op_role
               int64_t width);
 void op_optional(struct op_case *c); /* the tensor added last may be left out */
 void op_dim_add(struct op_case *c, const char *name, size_t at, size_t bytes, enum op_dim_kind kind, int64_t unit);
-/* Registers the sequences drawn before as `rows` (struct mx_packed at `at` in the arguments). */
+/* Registers the sequences drawn before as `rows` (struct mx_ragged at `at` in the arguments). */
 void op_add_packed(struct op_case *c, size_t at);
-/* Registers the samples and frames of op_draw_audio (struct mx_packed at both places). */
+/* Registers the samples and frames of op_draw_audio (struct mx_ragged at both places). */
 void op_add_audio(struct op_case *c, size_t samples_at, size_t frames_at);
 /* Registers them as int32 `ends`. */
 void op_add_ends(struct op_case *c, size_t at);

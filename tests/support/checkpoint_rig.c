@@ -27,7 +27,7 @@ static const struct mx_checkpoint_state example = {
               .languages = 2,
               .bands = 5,
               .dropout = 0.1f,
-              .checkpoint = true,
+              .recompute_blocks = true,
               .weights = {.mel = 1, .prior = 0.25f, .duration = 0.3f, .pitch = 0.7f, .energy = 0},
               .diagonal = 0.01f},
     .vocabulary = "{\"format\":\"myxtts-vocabulary\",\"version\":1,\"mode\":\"chars\",\"cleaner\":1,"
@@ -120,7 +120,7 @@ static bool model_same(const struct mx_model_config *a, const struct mx_model_co
            a->size.heads == b->size.heads && a->size.encoder_blocks == b->size.encoder_blocks &&
            a->size.decoder_blocks == b->size.decoder_blocks && a->size.hidden == b->size.hidden &&
            a->vocabulary == b->vocabulary && a->languages == b->languages && a->bands == b->bands &&
-           same_bits(a->dropout, b->dropout) && a->checkpoint == b->checkpoint &&
+           same_bits(a->dropout, b->dropout) && a->recompute_blocks == b->recompute_blocks &&
            same_bits(a->weights.mel, b->weights.mel) && same_bits(a->weights.prior, b->weights.prior) &&
            same_bits(a->weights.duration, b->weights.duration) && same_bits(a->weights.pitch, b->weights.pitch) &&
            same_bits(a->weights.energy, b->weights.energy) && same_bits(a->diagonal, b->diagonal);

@@ -154,7 +154,7 @@ float *rig_download(const struct rig *rig, struct mx_slice from, int64_t count)
     return to;
 }
 
-static void packed_add(struct mx_packed *packed, int32_t *ends, int32_t rows)
+static void packed_add(struct mx_ragged *packed, int32_t *ends, int32_t rows)
 {
     ends[packed->count + 1] = ends[packed->count] + rows;
     packed->count++;
@@ -212,7 +212,7 @@ static struct mx_model_losses finish(struct rig *rig)
 struct mx_model_losses rig_teach(struct rig *rig, uint64_t step)
 {
     const struct mx_fill_args clear = {.x = rig_gradients(rig), .count = rig->table->floats};
-    const struct mx_model_step now = {.seed = 1, .step = step};
+    const struct mx_model_pass_info now = {.seed = 1, .step = step};
     must(mx_fill(rig->stream, &clear));
     must(mx_model_forward_backward(rig->model, rig->stream, rig_parameters(rig), rig_gradients(rig), &rig->batch, &now,
                                    rig->losses));
@@ -286,7 +286,7 @@ void rig_same_bits(struct mx_model_config config)
     float *const first = trained(&config, 1, &floats);
     float *const again = trained(&config, 1, &floats);
     float *const alone = trained(&config, op_cpu_cores(), &floats);
-    config.checkpoint = true;
+    config.recompute_blocks = true;
     float *const checkpointed = trained(&config, 1, &floats);
     rig_same_words(first, again, floats, "a second run");
     rig_same_words(first, alone, floats, "a run with one worker");

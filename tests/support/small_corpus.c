@@ -14,12 +14,12 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "support/recording.h"
 
 void small_corpus_make(const char *folder, uint32_t rows, unsigned faults)
 {
-    struct mx_text manifest = {0};
+    struct mx_string manifest = {0};
     folder_add(folder, "wavs");
     for (uint32_t row = 0; row < rows; row++) {
         char name[32];
@@ -33,11 +33,11 @@ void small_corpus_make(const char *folder, uint32_t rows, unsigned faults)
                                   .silence_before = 0.1,
                                   .silence_after = 0.05 * (row % 3)};
         if (row != 4 || (faults & SMALL_MISSING) == 0) tone_write(folder, name, &tone);
-        mx_text_append(&manifest, "row-%02u|Tone %c, low.|tone %c, low.\n", row, 'a' + (int)(row % 26),
-                       'a' + (int)(row % 26));
+        mx_string_append(&manifest, "row-%02u|Tone %c, low.|tone %c, low.\n", row, 'a' + (int)(row % 26),
+                         'a' + (int)(row % 26));
     }
     file_put_text(folder, "metadata.csv", manifest.data);
-    mx_text_release(&manifest);
+    mx_string_release(&manifest);
 }
 
 struct mx_prepare_options small_corpus_packing(const char *folder, const char *file)

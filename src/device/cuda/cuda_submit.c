@@ -48,7 +48,7 @@ union value {
     float f;
 };
 
-static int launch(struct mx_launcher *base, const struct mx_launch *what)
+static int launch(struct mx_launcher *base, const struct mx_kernel_launch *what)
 {
     struct mx_stream *const stream = stream_of(base);
     struct mx_cuda_stream *const impl = stream->impl;
@@ -171,7 +171,7 @@ out:
     return rc;
 }
 
-static int gemm(struct mx_launcher *base, const struct mx_gemm *g)
+static int gemm(struct mx_launcher *base, const struct mx_library_gemm *g)
 {
     int rc = 0;
     struct mx_stream *const stream = stream_of(base);

@@ -2,7 +2,7 @@
  *
  * The tables behind launch.h: kernels, plans, tuning, and what status words mean.
  */
-#include "device/kernels/plan.h"
+#include "device/kernels/lower.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static const struct {
 };
 
 static int (*const plans[MX_OP_COUNT])(struct mx_launcher *, const void *) = {
-#define SOLO(name) [MX_OP_##name] = mx_plan_##name,
+#define SOLO(name) [MX_OP_##name] = mx_lower_##name,
 #define PAIR(name) SOLO(name) SOLO(name##_grad)
     MX_OP_LIST(PAIR, SOLO)
 #undef SOLO

@@ -131,7 +131,7 @@ struct mx_kernel_arg {
     };
 };
 
-struct mx_launch {
+struct mx_kernel_launch {
     enum mx_kernel_id kernel;
     int64_t groups; /* > 0 */
     const struct mx_kernel_arg *args;
@@ -141,7 +141,7 @@ struct mx_launch {
 /* C [m, n] = (+=) op(A) · op(B), row-major with lda, ldb, ldc elements from row to row as stored; op(A) is [m, k],
  * stored [k, m] with transpose_a; B likewise. A and B are fp32, or bf16 if `bf16`; C and all sums are fp32. Nothing is
  * 0. */
-struct mx_gemm {
+struct mx_library_gemm {
     struct mx_slice a, b, c;
     int64_t m, n, k, lda, ldb, ldc;
     bool transpose_a, transpose_b, bf16, accumulate;
@@ -149,11 +149,11 @@ struct mx_gemm {
 
 struct mx_launcher {
     const struct mx_kernel_tuning *tuning;
-    int (*launch)(struct mx_launcher *launcher, const struct mx_launch *launch);
+    int (*launch)(struct mx_launcher *launcher, const struct mx_kernel_launch *launch);
     int (*scratch)(struct mx_launcher *launcher, struct mx_slice *out); /* see below; 64-byte aligned */
     /* (optional) The backend has a library of products; then `work` gives work_bytes for dense operands and sums,
      * 64-byte aligned. Less of it makes more blocks of large products. */
-    int (*gemm)(struct mx_launcher *launcher, const struct mx_gemm *gemm);
+    int (*gemm)(struct mx_launcher *launcher, const struct mx_library_gemm *gemm);
     int (*work)(struct mx_launcher *launcher, struct mx_slice *out);
     size_t work_bytes;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A product on its way to launches: what plan_product.c makes of operations, and plan_gemm.c turns into calls of a
+ * A product on its way to launches: what lower_product.c makes of operations, and lower_gemm.c turns into calls of a
  * library of products where the backend has one. For them alone.
  */
 #ifndef MX_DEVICE_KERNELS_PRODUCT_H
@@ -25,6 +25,6 @@ struct mx_product {
 };
 
 /* With launcher->gemm and launcher->work; m and n are not 0. */
-int mx_plan_gemm(struct mx_launcher *launcher, const struct mx_product *p);
+int mx_lower_gemm(struct mx_launcher *launcher, const struct mx_product *p);
 
 #endif

@@ -126,7 +126,7 @@ static bool matrix_fits(struct mx_slice slice, int64_t rows, int64_t columns, in
 }
 
 /* The library's kernels count elements with 32 bits. */
-static int sizes_check(const struct mx_device *device, const struct mx_gemm *g)
+static int sizes_check(const struct mx_device *device, const struct mx_library_gemm *g)
 {
     if (matrix_fits(g->a, g->transpose_a ? g->k : g->m, g->transpose_a ? g->m : g->k, g->lda) &&
         matrix_fits(g->b, g->transpose_b ? g->n : g->k, g->transpose_b ? g->k : g->n, g->ldb) &&
@@ -143,7 +143,7 @@ static int transposed(bool yes)
     return yes ? TRANSPOSE_YES : TRANSPOSE_NO;
 }
 
-int mx_clblast_room(struct mx_stream *stream, const struct mx_gemm *g, const int64_t size[3], size_t *bytes)
+int mx_clblast_room(struct mx_stream *stream, const struct mx_library_gemm *g, const int64_t size[3], size_t *bytes)
 {
     const struct mx_opencl_device *const device = mx_opencl_device_of(stream->device);
     struct mx_opencl_stream *const impl = stream->impl;
@@ -155,7 +155,7 @@ int mx_clblast_room(struct mx_stream *stream, const struct mx_gemm *g, const int
 }
 
 /* Sizes of blocks of m, n and k for which `most` bytes are enough. */
-static int blocks_choose(struct mx_stream *stream, const struct mx_gemm *g, size_t most, int64_t size[3])
+static int blocks_choose(struct mx_stream *stream, const struct mx_library_gemm *g, size_t most, int64_t size[3])
 {
     int rc = 0;
     size[0] = g->m;
@@ -180,7 +180,8 @@ static size_t elements(struct mx_slice slice, int64_t further)
     return slice.offset_bytes / sizeof(float) + (size_t)further;
 }
 
-int mx_clblast_block(struct mx_stream *stream, const struct mx_gemm *g, const int64_t from[3], const int64_t size[3])
+int mx_clblast_block(struct mx_stream *stream, const struct mx_library_gemm *g, const int64_t from[3],
+                     const int64_t size[3])
 {
     const struct mx_opencl_device *const device = mx_opencl_device_of(stream->device);
     struct mx_opencl_stream *const impl = stream->impl;
@@ -219,7 +220,7 @@ static int first_prepare(struct mx_stream *stream)
     return rc;
 }
 
-int mx_clblast_gemm(struct mx_stream *stream, const struct mx_gemm *g)
+int mx_clblast_gemm(struct mx_stream *stream, const struct mx_library_gemm *g)
 {
     int rc = 0;
     int64_t most[3], from[3];

@@ -25,7 +25,7 @@
  * A product of more than a few hundred to the third needs room for padded copies of A, B and C, which the library would
  * take from the driver for each call. It gets memory of ours instead, in the stream and counted by the budget
  * ("clblast"), and products that need more are cut into blocks that do not. The other buffer of a stream ("products")
- * is what plan_gemm.c works in. Both are made by the first operation that needs them and live as long as the stream.
+ * is what lower_gemm.c works in. Both are made by the first operation that needs them and live as long as the stream.
  * Not counted: compiled programs, which are the driver's.
  *
  * Locks: `building` is held during that check of each device, so that one thread alone fills the library's
@@ -81,7 +81,7 @@ void mx_clblast_describe(const struct mx_clblast *blast, struct mx_device_info *
 void mx_clblast_announce(const struct mx_device *device);
 
 /* The launcher's `gemm` and `work` (launch.h) on a stream of a device that the library serves. */
-int mx_clblast_gemm(struct mx_stream *stream, const struct mx_gemm *gemm);
+int mx_clblast_gemm(struct mx_stream *stream, const struct mx_library_gemm *gemm);
 int mx_clblast_work(struct mx_stream *stream, struct mx_slice *out);
 
 /* The house's error for a status that is not 0. */
@@ -91,9 +91,9 @@ int mx_clblast_fail(const char *device, int status);
 
 /* Room for copies that the library needs for a product of size m, n, k laid out as `gemm` is, if it can do without none
  * of them. */
-int mx_clblast_room(struct mx_stream *stream, const struct mx_gemm *gemm, const int64_t size[3], size_t *bytes);
+int mx_clblast_room(struct mx_stream *stream, const struct mx_library_gemm *gemm, const int64_t size[3], size_t *bytes);
 /* The block of `size` at `from` (m, n, k) of the product; the stream's temp has room for it. */
-int mx_clblast_block(struct mx_stream *stream, const struct mx_gemm *gemm, const int64_t from[3],
+int mx_clblast_block(struct mx_stream *stream, const struct mx_library_gemm *gemm, const int64_t from[3],
                      const int64_t size[3]);
 /* Products with known results, in the stream's temp; the caller waits. MX_ERR_DEVICE if one is wrong. */
 int mx_clblast_check(struct mx_stream *stream);

@@ -52,7 +52,7 @@ out:
 }
 
 /* The product `g`, whose factors are there. */
-static int product_check(struct mx_stream *stream, const struct mx_gemm *g, struct room *room)
+static int product_check(struct mx_stream *stream, const struct mx_library_gemm *g, struct room *room)
 {
     int rc = 0;
     const struct mx_opencl_stream *const impl = stream->impl;
@@ -86,7 +86,7 @@ out:
 }
 
 /* One product of that size; it has `room_bytes` in front of temp. */
-static int size_check(struct mx_stream *stream, struct mx_gemm *g, size_t room_bytes)
+static int size_check(struct mx_stream *stream, struct mx_library_gemm *g, size_t room_bytes)
 {
     int rc = 0;
     struct room room = {0};
@@ -108,16 +108,16 @@ out:
     return rc;
 }
 
-static struct mx_gemm gemm_of(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b)
+static struct mx_library_gemm gemm_of(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b)
 {
-    return (struct mx_gemm){.m = m,
-                            .n = n,
-                            .k = k,
-                            .lda = transpose_a ? m : k,
-                            .ldb = transpose_b ? k : n,
-                            .ldc = n,
-                            .transpose_a = transpose_a,
-                            .transpose_b = transpose_b};
+    return (struct mx_library_gemm){.m = m,
+                                    .n = n,
+                                    .k = k,
+                                    .lda = transpose_a ? m : k,
+                                    .ldb = transpose_b ? k : n,
+                                    .ldc = n,
+                                    .transpose_a = transpose_a,
+                                    .transpose_b = transpose_b};
 }
 
 int mx_clblast_check(struct mx_stream *stream)
@@ -125,13 +125,13 @@ int mx_clblast_check(struct mx_stream *stream)
     int rc = 0;
     const struct mx_opencl_stream *const impl = stream->impl;
     for (int i = 0; i < 4; i++) {
-        struct mx_gemm small = gemm_of(47, 39, 35, (i & 1) != 0, (i & 2) != 0);
+        struct mx_library_gemm small = gemm_of(47, 39, 35, (i & 1) != 0, (i & 2) != 0);
         size_t bytes = 0;
         MX_TRY(mx_clblast_room(stream, &small, (const int64_t[3]){small.m, small.n, small.k}, &bytes));
         MX_TRY(size_check(stream, &small, bytes));
     }
     for (int64_t side = 128; side <= SIDE_MOST; side += 32) {
-        struct mx_gemm large = gemm_of(side, side - 1, side - 3, false, false); /* sides that need padding */
+        struct mx_library_gemm large = gemm_of(side, side - 1, side - 3, false, false); /* sides that need padding */
         const int64_t floats = large.m * large.k + large.k * large.n + large.m * large.n;
         size_t bytes = 0;
         MX_TRY(mx_clblast_room(stream, &large, (const int64_t[3]){large.m, large.n, large.k}, &bytes));

@@ -59,7 +59,7 @@ static cl_int arg_set(const struct mx_cl_api *cl, const struct mx_opencl_stream 
     }
 }
 
-static int launch(struct mx_launcher *base, const struct mx_launch *what)
+static int launch(struct mx_launcher *base, const struct mx_kernel_launch *what)
 {
     int rc = 0;
     struct mx_stream *const stream = launcher_of(base)->stream;
@@ -92,7 +92,7 @@ out:
     return rc;
 }
 
-static int gemm(struct mx_launcher *base, const struct mx_gemm *what)
+static int gemm(struct mx_launcher *base, const struct mx_library_gemm *what)
 {
     return mx_clblast_gemm(launcher_of(base)->stream, what);
 }

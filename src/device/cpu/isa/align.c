@@ -79,7 +79,7 @@ static void spread_evenly(const struct search *s)
 }
 
 /* Whether the offsets cut the rows into sequences. */
-static bool covers(const struct mx_packed *packed, const int32_t *offsets)
+static bool covers(const struct mx_ragged *packed, const int32_t *offsets)
 {
     for (int64_t s = 0; s < packed->count; s++)
         if (offsets[s + 1] < offsets[s] || (int64_t)offsets[s + 1] - offsets[s] > packed->max_rows) return false;

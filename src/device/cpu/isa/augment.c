@@ -9,7 +9,7 @@
 #include "device/cpu/kernels.h"
 
 /* All workers get the same answer; worker 0 fails the stream. */
-static bool sequences_agree(const struct mx_gang *gang, const char *op, const struct mx_packed *rows)
+static bool sequences_agree(const struct mx_gang *gang, const char *op, const struct mx_ragged *rows)
 {
     const int32_t *offsets = mx_cpu_ptr(rows->offsets);
     bool fine = offsets[0] == 0 && offsets[rows->count] == rows->rows;

@@ -37,8 +37,8 @@ static inline bool mx_frames_agree(const struct mx_frames *f, int64_t sample_row
 
 /* False when the offsets are refused; worker 0 then has failed the stream. */
 static inline bool mx_frames_open(struct mx_frames *f, const struct mx_gang *gang, const char *op,
-                                  struct mx_slice audio, const struct mx_packed *samples,
-                                  const struct mx_packed *frames, int32_t size, int32_t hop)
+                                  struct mx_slice audio, const struct mx_ragged *samples,
+                                  const struct mx_ragged *frames, int32_t size, int32_t hop)
 {
     *f = (struct mx_frames){.audio = mx_cpu_ptr(audio),
                             .samples = mx_cpu_ptr(samples->offsets),

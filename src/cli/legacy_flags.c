@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Former names, see legacy_flags.h. Owns no memory.
+ */
+#include "cli/legacy_flags.h"
+
+#include <stdio.h>
+
+const struct mx_legacy mx_legacy_train[] = {
+    {"checkpoint-dir", "'--output DIR' names the folder of a run, checkpoints and all"},
+    {"tensorboard-log-dir", "event files go to tensorboard/ in the folder of '--output DIR'"},
+    {"reset-training", "a new '--output DIR' is a new run; only '--resume RUN' goes on with an old one"},
+    {"disable-static-shapes", "leave it out: shapes are not fixed unless '--enable-static-shapes' is given"},
+    {"pad-to-fixed-length",
+     "leave it out: batches are never padded; '--enable-static-shapes' rounds the room for them up"},
+    {"max-text-length", "leave it out: texts are never cut"},
+    {"max-mel-frames", "recordings are never cut; '--set data.max_seconds=S' leaves longer ones out"},
+    {"prefetch-to-gpu", "leave it out: a batch always lies on the device before it is trained on"},
+    {"no-prefetch-to-gpu", "leave it out: a batch always lies on the device before it is trained on"},
+    {"download-ljspeech", "download it yourself, then 'myxtts prepare LJSpeech-1.1 --out ljspeech.pack'"},
+    {"decoder-strategy", "leave it out: there is one decoder, a parallel one"},
+    {"vocoder-type", "leave it out: mels become sound by Griffin-Lim"},
+    {"apply-fast-convergence", "leave it out, or choose '--optimization-level enhanced'"},
+    {"enable-evaluation", "leave it out: every '--eval-every N' steps held-out sentences are spoken and compared"},
+    {"evaluation-interval", "write '--eval-every N'; N counts steps"},
+    {"create-optimized-model", "a smaller '--model-size' is the way to a smaller network"},
+    {"lightweight-config", "a smaller '--model-size' is the way to a smaller network"},
+    {"compression-target", "a smaller '--model-size' is the way to a smaller network"},
+    {"use-pretrained-speaker-encoder", "leave it out: the speaker encoder is always trained with the rest"},
+    {"disable-pretrained-speaker-encoder", "leave it out: the speaker encoder is always trained with the rest"},
+    {"speaker-encoder-path", "leave it out: the speaker encoder is always trained with the rest"},
+    {"speaker-encoder-type", "leave it out: the speaker encoder is always trained with the rest"},
+    {"freeze-speaker-encoder", "leave it out: the speaker encoder is always trained with the rest"},
+    {"unfreeze-speaker-encoder", "leave it out: the speaker encoder is always trained with the rest"},
+    {"contrastive-loss-temperature", "leave it out: there is no such loss; MODEL.md has those there are"},
+    {"contrastive-loss-margin", "leave it out: there is no such loss; MODEL.md has those there are"},
+    {"enable-gst", "leave it out: there are no style tokens; the voice comes from a reference recording"},
+    {"gst-num-style-tokens", "leave it out: there are no style tokens; the voice comes from a reference recording"},
+    {"gst-style-token-dim", "leave it out: there are no style tokens; the voice comes from a reference recording"},
+    {"gst-style-embedding-dim", "leave it out: there are no style tokens; the voice comes from a reference recording"},
+    {"gst-num-heads", "leave it out: there are no style tokens; the voice comes from a reference recording"},
+    {"gst-style-loss-weight", "leave it out: there are no style tokens; the voice comes from a reference recording"},
+    {"num-steps", "write '--steps N'; of what 'myxtts profile' measures it is '--num-steps'"},
+    {"simple-loss", "leave it out: losses are in their own units; '--set model.mel_weight=W' and its like weigh them"},
+    {"enable-eager-debug", "write '--log-level debug'; '--set pipeline.overlap=false' does one thing after the other"},
+    {NULL, NULL},
+};
+
+const struct mx_legacy mx_legacy_synth[] = {
+    {"checkpoint-dir", "write '--checkpoint RUN'"},
+    {"config", "leave it out: the checkpoint has its own settings"},
+    {"model-size", "leave it out: the checkpoint tells"},
+    {"reference-audio", "write '--speaker-wav FILE'"},
+    {"multiple-reference-audios", "write '--speaker-wav FILE' with one of them"},
+    {"clone-voice", "write '--speaker-wav FILE'"},
+    {"speaker-id", "write '--speaker NAME'"},
+    {"list-speakers", "'myxtts inspect RUN' lists the speakers"},
+    {"speaking-rate", "write '--speed FACTOR'"},
+    {"temperature", "leave it out: the network speaks a text in one way"},
+    {"voice-cloning-temperature", "leave it out: the network speaks a text in one way"},
+    {"max-length", "leave it out: the length follows from the text"},
+    {"vocoder-type", "leave it out: mels become sound by Griffin-Lim"},
+    {"decoder-strategy", "leave it out: there is one decoder, a parallel one"},
+    {"emotion", "leave it out: there are no style tokens; '--pitch' and '--speed' change the manner of speaking"},
+    {"style-weights", "leave it out: there are no style tokens; '--pitch' and '--speed' change the manner of speaking"},
+    {"prosody-reference",
+     "leave it out: there are no style tokens; '--pitch' and '--speed' change the manner of speaking"},
+    {"detect-language", "leave it out: the language follows from the script of each paragraph"},
+    {"dataset-path", "leave it out: the checkpoint has its own vocabulary"},
+    {"save-mel", "'myxtts features FILE --output MEL' makes the mel of what was spoken"},
+    {"evaluate-output", "'myxtts eval' compares with recordings"},
+    {"evaluation-output", "write 'myxtts eval --checkpoint RUN --data DIR --json FILE'"},
+    {"voice-conditioning-strength", "leave it out: the voice is that of '--speaker-wav FILE', as it is"},
+    {"enable-voice-interpolation", "leave it out: voices are not mixed; '--speaker-wav FILE' names one"},
+    {"voice-similarity-threshold", "leave it out: no recording is refused for its voice"},
+    {"list-style-tokens", "leave it out: there are no style tokens; the voice comes from a reference recording"},
+    {"use-pretrained-speaker-encoder", "leave it out: the speaker encoder is in the checkpoint"},
+    {"speaker-encoder-type", "leave it out: the speaker encoder is in the checkpoint"},
+    {"supported-languages", "leave it out: they are en and fa; '--language NAME' chooses one"},
+    {"enable-phone-normalization", "leave it out: texts are always normalised as they were for training"},
+    {"optimized-inference", "leave it out: the network always speaks in one pass"},
+    {"lightweight-model", "leave it out: the checkpoint tells; a smaller '--model-size' of training is the way"},
+    {"quality-mode", "leave it out: there is one quality"},
+    {"speaker-audio", "write '--speaker-wav FILE'"},
+    {"use-gpu", "write '--device NAME'; 'myxtts devices' lists them"},
+    {"top-p", "leave it out: the network speaks a text in one way"},
+    {"verbose", "write '--log-level debug'"},
+    {"benchmark", "the real-time factor is told at the end of every synthesis"},
+    {NULL, NULL},
+};
+
+const struct mx_legacy mx_legacy_commands[] = {
+    {"create-config", "write 'myxtts config --output FILE'"},
+    {"synthesize", "write 'myxtts synth'"},
+    {"clone-voice", "write 'myxtts synth --speaker-wav FILE'"},
+    {"dataset-info", "write 'myxtts check DIR'"},
+    {"benchmark", "write 'myxtts profile'"},
+    {NULL, NULL},
+};
+
+/* Scripts, and the unit tests and examples that the documents of that program name, without folder and ending. */
+const struct mx_legacy mx_legacy_scripts[] = {
+    {"train_main", "write 'myxtts train' and the same flags"},
+    {"train_programmatic", "write 'myxtts train --config FILE'; 'myxtts config --output FILE' makes one"},
+    {"memory_isolated_training", "write 'myxtts train --enable-memory-isolation' and the flags of your run"},
+    {"gpu_pipeline_example", "'myxtts train --help' ends with examples"},
+    {"inference_main", "write 'myxtts synth'"},
+    {"fixed_inference", "write 'myxtts synth'"},
+    {"validate_dual_gpu_pipeline", "write 'myxtts validate --data-gpu 0 --model-gpu 1'"},
+    {"validate_memory_isolation", "write 'myxtts validate --data-gpu 0 --model-gpu 1 --enable-memory-isolation'"},
+    {"validate_multi_gpu_fix", "write 'myxtts validate --data-gpu 0 --model-gpu 1'"},
+    {"validate_gpu_pipeline", "write 'myxtts validate'"},
+    {"validate_gpu_optimization", "write 'myxtts validate'"},
+    {"test_dual_gpu_device_placement", "write 'myxtts validate --data-gpu 0 --model-gpu 1'"},
+    {"test_intelligent_gpu_pipeline", "write 'myxtts validate --data-gpu 0 --model-gpu 1'"},
+    {"test_memory_isolation", "write 'myxtts validate --data-gpu 0 --model-gpu 1 --enable-memory-isolation'"},
+    {"dual_gpu_bottleneck_profiler", "write 'myxtts profile --data-gpu 0 --model-gpu 1'"},
+    {"training_step_profiler", "write 'myxtts profile'"},
+    {"benchmark_hyperparameters", "write 'myxtts profile --compare'"},
+    {"memory_optimizer", "write 'myxtts train --dry-run' and the flags of your run: it tells what fits"},
+    {NULL, NULL},
+};
+
+const char *mx_legacy_command(const char *word)
+{
+    char name[64];
+    const char *const slash = strrchr(word, '/'), *base = slash == NULL ? word : slash + 1;
+    if (strncmp(base, "tests.", strlen("tests.")) == 0) base += strlen("tests."); /* as python -m unittest takes them */
+    const size_t length = strcspn(base, ".");
+    const char *const ending = base + length;
+    if (length >= sizeof name || (ending[0] != '\0' && strcmp(ending, ".py") != 0 && strcmp(ending, ".sh") != 0))
+        return NULL;
+    snprintf(name, sizeof name, "%.*s", (int)length, base);
+    const char *const instead = mx_legacy_find(mx_legacy_commands, name);
+    return instead != NULL ? instead : mx_legacy_find(mx_legacy_scripts, name);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Private to src/corpus/audio*.c: a file opened with mistrust, and what is done to its samples.
+ *
+ * Functions that return an enum mx_reject write report->reject and report->detail through mx_audio_refuse.
+ */
+#ifndef MX_CORPUS_AUDIO_INTERNAL_H
+#define MX_CORPUS_AUDIO_INTERNAL_H
+
+#include <sndfile.h>
+
+#include "corpus/audio.h"
+
+enum mx_reject mx_audio_refuse(struct mx_audio_report *report, enum mx_reject reject, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- opening (audio_file.c) ---- */
+struct mx_audio_file {
+    SNDFILE *handle;
+    SF_INFO info;
+    float full_scale; /* a sample of at least this size may be a clipped one */
+};
+
+/* Opens a file whose header is believable; on refusal nothing is open. */
+enum mx_reject mx_audio_file_open(const char *path, struct mx_audio_file *file, struct mx_audio_report *report);
+/* What is wrong with the header of a WAV file, for `size` bytes in all; NONE for files of any other kind. */
+enum mx_reject mx_audio_wav_check(int fd, uint64_t size, struct mx_audio_report *report);
+
+/* ---- trimming and level (audio_level.c) ---- */
+#define MX_AUDIO_WINDOW 220 /* samples, 10 ms */
+
+/* The highest sample without its sign; not finite if any sample is not. */
+float mx_audio_peak(const float *samples, size_t count);
+
+/* Removes the mean, finds the sound, judges the length and sets the level, all in place. levels has room for
+ * count / MX_AUDIO_WINDOW + 1 values. The result is samples[*begin … *begin + *length). */
+enum mx_reject mx_audio_level(float *samples, size_t count, double *levels, const struct mx_audio_options *options,
+                              size_t *begin, size_t *length, struct mx_audio_report *report);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Private to src/corpus/manifest*.c: lines and fields, what form a manifest has, where its audio is.
+ *
+ * Memory: nothing here owns any; strings are pieces of the manifest's arena or of the caller's buffers.
+ */
+#ifndef MX_CORPUS_MANIFEST_INTERNAL_H
+#define MX_CORPUS_MANIFEST_INTERNAL_H
+
+#include "corpus/manifest.h"
+
+/* ---- lines and fields (manifest_detect.c) ---- */
+#define MX_MANIFEST_FIELDS 32 /* fields that are looked at; more are only counted */
+
+struct mx_manifest_span {
+    const char *at;
+    size_t length;
+};
+
+/* Takes the next line off data[*at … bytes), without its line end. False at the end. */
+bool mx_manifest_line_next(const char *data, size_t bytes, size_t *at, struct mx_manifest_span *line);
+/* Cuts a line at every '|', blanks around the fields removed. Returns how many fields there are. */
+size_t mx_manifest_line_split(struct mx_manifest_span line, struct mx_manifest_span fields[MX_MANIFEST_FIELDS]);
+bool mx_manifest_line_blank(struct mx_manifest_span line);
+
+/* ---- the form (manifest_detect.c) ---- */
+#define MX_MANIFEST_NO_COLUMN SIZE_MAX
+
+/* Which column holds what. */
+struct mx_manifest_shape {
+    enum mx_manifest_format format;
+    const char *columns;              /* in words; constant or in the arena */
+    bool header;                      /* the first line names the columns */
+    size_t audio, text, raw, speaker; /* raw: taken where the text column is missing or empty; or NO_COLUMN */
+    size_t fields_min, fields_max;
+};
+
+/* Finds the form by content; a format other than AUTO is held to. MX_ERR_DATA if the text is no manifest. `name` is for
+ * messages. `wav_folder`: the audio lies in wav/, not in wavs/. */
+int mx_manifest_detect(const char *name, const char *data, size_t bytes, enum mx_manifest_format format,
+                       bool wav_folder, struct mx_arena *arena, struct mx_manifest_shape *out);
+/* Do the first `bytes` of a file look like a manifest at all? For files whose name tells nothing. */
+bool mx_manifest_plausible(const char *data, size_t bytes);
+
+/* Length of `path` without one of the known audio extensions (in any case); `length` if it has none. */
+size_t mx_manifest_stem(const char *path, size_t length);
+
+/* ---- rows (manifest_rows.c) ---- */
+struct mx_manifest_seen {
+    struct mx_manifest_seen_entry *entries;
+    size_t capacity, count;
+};
+
+/* What the reading of all sources of a manifest shares; {0} at the start. */
+struct mx_manifest_state {
+    struct mx_manifest_seen ids, recordings;
+    uint32_t utterance_capacity, problem_capacity;
+};
+void mx_manifest_state_release(struct mx_manifest_state *state);
+
+/* Reads the rows of one source into the manifest; all but the index of the speaker is set. `data` stays in use, is
+ * changed (fields become strings) and has a byte to spare at its end. */
+int mx_manifest_rows(struct mx_manifest *manifest, struct mx_manifest_state *state, uint32_t source,
+                     const struct mx_manifest_shape *shape, char *data, size_t bytes, bool validation);
+/* Is there a folder `folder`/`name`? */
+bool mx_manifest_has_folder(const char *folder, const char *name);
+
+#endif

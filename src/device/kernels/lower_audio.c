@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The operations on audio and features as launches.
+ */
+#include "device/kernels/lower.h"
+
+#include <math.h>
+
+static int frames_check(struct mx_launcher *launcher, enum mx_op op, const struct mx_ragged *samples,
+                        const struct mx_ragged *frames, int32_t hop)
+{
+    return LAUNCH(frames_check, 1, ARG_SLICE(samples->offsets), ARG_SLICE(frames->offsets), ARG_STATUS, ARG_INT(op),
+                  ARG_INT(samples->count), ARG_INT(samples->rows), ARG_INT(frames->rows), ARG_INT(hop));
+}
+
+static int bands_check(struct mx_launcher *launcher, enum mx_op op, struct mx_slice tables, int32_t size, int32_t bands,
+                       int32_t weights)
+{
+    return LAUNCH(bands_check, 1, ARG_SLICE(tables), ARG_STATUS, ARG_INT(op), ARG_INT(size), ARG_INT(bands),
+                  ARG_INT(weights));
+}
+
+/* ---- devices of CPU type: a vector of frames at a time, in a room of the scratch of packed operands ---- */
+
+/* `floats` of room for each group. *each: frames of a group. Groups are so few that their rooms stay in the cores' own
+ * caches, and some more than cores, lest all wait for one that is busy with something else. */
+static int frames_share(struct mx_launcher *launcher, int64_t rows, int64_t floats, struct mx_slice *room,
+                        int64_t *each)
+{
+    struct mx_slice scratch;
+    const int64_t vector = launcher->tuning->vector, blocks = rows > 0 ? mx_lower_over(rows, vector) : 1;
+    const int64_t fit = (int64_t)(MX_PACKED_BYTES / sizeof(float)) / floats;
+    const int64_t few = 2 * (launcher->tuning->units > 0 ? launcher->tuning->units : 1);
+    const int rc = launcher->scratch(launcher, &scratch);
+    if (rc < 0) return rc;
+    *room = mx_slice_at(scratch.buffer, scratch.offset_bytes + MX_SCRATCH_BYTES);
+    *each = mx_lower_over(blocks, few < fit ? few : fit) * vector;
+    return 0;
+}
+
+static int mel_frames(struct mx_launcher *launcher, const struct mx_mel_args *a)
+{
+    int rc = 0;
+    struct mx_slice room;
+    int64_t each;
+    const int64_t vector = launcher->tuning->vector, padded = mx_lower_over(a->bands, vector) * vector;
+    MX_TRY(frames_share(launcher, a->frames.rows, (3 * a->fft_size + padded) * vector, &room, &each));
+    MX_TRY(LAUNCH(mel_frames, mx_lower_over(a->frames.rows, each), ARG_SLICE(a->audio), ARG_SLICE(a->samples.offsets),
+                  ARG_SLICE(a->frames.offsets), ARG_SLICE(a->tables), ARG_SLICE(a->mel), ARG_SLICE(a->energy),
+                  ARG_STATUS, ARG_SLICE(room), ARG_INT(a->samples.count), ARG_INT(a->frames.rows), ARG_LONG(each),
+                  ARG_INT(a->fft_size), ARG_INT(a->hop), ARG_INT(a->bands), ARG_FLOAT(a->floor), ARG_FLOAT(a->mean),
+                  ARG_FLOAT(a->inverse_deviation)));
+out:
+    return rc;
+}
+
+LOWER(mel)
+{
+    int rc = 0;
+    MX_TRY(frames_check(launcher, MX_OP_mel, &a->samples, &a->frames, a->hop));
+    MX_TRY(bands_check(launcher, MX_OP_mel, a->tables, a->fft_size, a->bands, a->weights));
+    if (launcher->tuning->cpu) return mel_frames(launcher, a);
+    MX_TRY(LAUNCH(mel_bands, a->frames.rows, ARG_SLICE(a->audio), ARG_SLICE(a->samples.offsets),
+                  ARG_SLICE(a->frames.offsets), ARG_SLICE(a->tables), ARG_SLICE(a->mel), ARG_SLICE(a->energy),
+                  ARG_STATUS, ARG_INT(a->samples.count), ARG_INT(a->fft_size), ARG_INT(a->hop), ARG_INT(a->bands),
+                  ARG_FLOAT(a->floor), ARG_FLOAT(a->mean), ARG_FLOAT(a->inverse_deviation)));
+out:
+    return rc;
+}
+
+LOWER(pitch)
+{
+    int rc = 0;
+    const int32_t lag_min = (int32_t)floor((double)a->rate / (double)a->high_hz);
+    const int32_t lag_max = (int32_t)ceil((double)a->rate / (double)a->low_hz);
+    const float quiet = a->silence * a->silence * (float)(a->fft_size - lag_max - 1);
+    MX_TRY(frames_check(launcher, MX_OP_pitch, &a->samples, &a->frames, a->hop));
+    if (launcher->tuning->cpu) {
+        struct mx_slice room;
+        int64_t each;
+        MX_TRY(
+            frames_share(launcher, a->frames.rows, 5 * (int64_t)a->fft_size * launcher->tuning->vector, &room, &each));
+        MX_TRY(LAUNCH(pitch_frames, mx_lower_over(a->frames.rows, each), ARG_SLICE(a->audio),
+                      ARG_SLICE(a->samples.offsets), ARG_SLICE(a->frames.offsets), ARG_SLICE(a->tables),
+                      ARG_SLICE(a->work), ARG_STATUS, ARG_SLICE(room), ARG_INT(a->samples.count),
+                      ARG_INT(a->frames.rows), ARG_LONG(each), ARG_INT(a->fft_size), ARG_INT(a->hop), ARG_INT(lag_min),
+                      ARG_INT(lag_max), ARG_FLOAT(a->rate), ARG_FLOAT(a->low_hz), ARG_FLOAT(a->high_hz),
+                      ARG_FLOAT(quiet), ARG_FLOAT(a->threshold + 2 * a->change), ARG_FLOAT(a->octave)));
+    } else {
+        MX_TRY(LAUNCH(pitch_candidates, a->frames.rows, ARG_SLICE(a->audio), ARG_SLICE(a->samples.offsets),
+                      ARG_SLICE(a->frames.offsets), ARG_SLICE(a->work), ARG_STATUS, ARG_INT(a->samples.count),
+                      ARG_INT(a->fft_size), ARG_INT(a->hop), ARG_INT(lag_min), ARG_INT(lag_max), ARG_FLOAT(a->rate),
+                      ARG_FLOAT(a->low_hz), ARG_FLOAT(a->high_hz), ARG_FLOAT(quiet),
+                      ARG_FLOAT(a->threshold + 2 * a->change), ARG_FLOAT(a->octave)));
+    }
+    MX_TRY(LAUNCH(pitch_path, a->frames.count, ARG_SLICE(a->frames.offsets), ARG_SLICE(a->work), ARG_SLICE(a->pitch),
+                  ARG_STATUS, ARG_FLOAT(a->threshold), ARG_FLOAT(a->jump), ARG_FLOAT(a->change)));
+out:
+    return rc;
+}
+
+LOWER(noise)
+{
+    int rc = 0;
+    MX_TRY(LAUNCH(offsets_check, 1, ARG_SLICE(a->samples.offsets), ARG_STATUS, ARG_INT(MX_OP_noise),
+                  ARG_INT(a->samples.count), ARG_INT(a->samples.rows), ARG_INT(a->samples.rows)));
+    MX_TRY(LAUNCH(noise, a->samples.count, ARG_SLICE(a->x), ARG_SLICE(a->y), ARG_SLICE(a->samples.offsets),
+                  ARG_SLICE(a->levels), ARG_SLICE(a->streams), ARG_STATUS, ARG_LONG(a->seed)));
+out:
+    return rc;
+}
+
+LOWER(mask)
+{
+    int rc = 0;
+    MX_TRY(LAUNCH(offsets_check, 1, ARG_SLICE(a->rows.offsets), ARG_STATUS, ARG_INT(MX_OP_mask), ARG_INT(a->rows.count),
+                  ARG_INT(a->rows.rows), ARG_INT(a->rows.rows)));
+    MX_TRY(LAUNCH(mask, a->rows.count, ARG_SLICE(a->x), ARG_SLICE(a->rows.offsets), ARG_SLICE(a->spans), ARG_STATUS,
+                  ARG_INT(a->n), ARG_INT(a->count), ARG_FLOAT(a->value)));
+out:
+    return rc;
+}
+
+LOWER(mel_inverse)
+{
+    int rc = 0;
+    struct mx_slice share;
+    MX_TRY(bands_check(launcher, MX_OP_mel_inverse, a->tables, a->fft_size, a->bands, a->weights));
+    MX_TRY(launcher->scratch(launcher, &share));
+    MX_TRY(LAUNCH(inverse_prepare, WIDE_GROUPS(a->fft_size / 2 + 1), ARG_SLICE(a->tables), ARG_SLICE(share), ARG_STATUS,
+                  ARG_INT(a->fft_size), ARG_INT(a->bands)));
+    MX_TRY(LAUNCH(mel_inverse, a->rows, ARG_SLICE(a->mel), ARG_SLICE(a->tables), ARG_SLICE(share),
+                  ARG_SLICE(a->magnitude), ARG_STATUS, ARG_INT(a->fft_size), ARG_INT(a->bands), ARG_INT(a->iterations),
+                  ARG_FLOAT(a->mean), ARG_FLOAT(a->deviation)));
+out:
+    return rc;
+}
+
+LOWER(spectrum)
+{
+    int rc = 0;
+    MX_TRY(frames_check(launcher, MX_OP_spectrum, &a->samples, &a->frames, a->hop));
+    MX_TRY(LAUNCH(spectrum, a->frames.rows, ARG_SLICE(a->audio), ARG_SLICE(a->samples.offsets),
+                  ARG_SLICE(a->frames.offsets), ARG_SLICE(a->tables), ARG_SLICE(a->spectrum), ARG_STATUS,
+                  ARG_INT(a->samples.count), ARG_INT(a->fft_size), ARG_INT(a->hop)));
+out:
+    return rc;
+}
+
+LOWER(griffin_step)
+{
+    return LAUNCH(griffin_step, WIDE_GROUPS(a->count), ARG_SLICE(a->now), ARG_SLICE(a->before), ARG_SLICE(a->y),
+                  ARG_SLICE(a->magnitude), ARG_LONG(a->count), ARG_FLOAT(a->momentum));
+}
+
+LOWER(overlap_add)
+{
+    int rc = 0;
+    MX_TRY(frames_check(launcher, MX_OP_overlap_add, &a->samples, &a->frames, a->hop));
+    MX_TRY(LAUNCH(overlap_frames, a->frames.rows, ARG_SLICE(a->spectrum), ARG_SLICE(a->tables), ARG_SLICE(a->work),
+                  ARG_STATUS, ARG_INT(a->fft_size)));
+    MX_TRY(LAUNCH(overlap_add, a->frames.rows, ARG_SLICE(a->work), ARG_SLICE(a->tables), ARG_SLICE(a->audio),
+                  ARG_SLICE(a->samples.offsets), ARG_SLICE(a->frames.offsets), ARG_STATUS, ARG_INT(a->samples.count),
+                  ARG_INT(a->fft_size), ARG_INT(a->hop), ARG_FLOAT(a->least)));
+out:
+    return rc;
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The operations of the model as launches: elements, rows, sums, segments, attention, losses, the optimizer.
+ */
+#include "device/kernels/lower.h"
+
+#include <math.h>
+
+#define CHUNK_ROWS    64    /* rows per partial sum over rows, at least */
+#define CHUNK_NUMBERS 16384 /* elements per partial sum over everything, at least */
+#define ROWS_EACH     32    /* rows of a group on devices of CPU type */
+#define NUMBERS_EACH  8192  /* elements of one */
+
+/* ---- elements ---- */
+
+LOWER(activation)
+{
+    return LAUNCH(activation, WIDE_GROUPS(a->count), ARG_SLICE(a->x), ARG_SLICE(a->y), ARG_LONG(a->count),
+                  ARG_INT(a->act));
+}
+
+LOWER(activation_grad)
+{
+    return LAUNCH(activation_grad, WIDE_GROUPS(a->count), ARG_SLICE(a->dy), ARG_SLICE(a->x), ARG_SLICE(a->dx),
+                  ARG_LONG(a->count), ARG_INT(a->act));
+}
+
+LOWER(residual_add)
+{
+    return LAUNCH(residual_add, WIDE_GROUPS(a->count), ARG_SLICE(a->a), ARG_SLICE(a->b), ARG_SLICE(a->y),
+                  ARG_LONG(a->count), ARG_FLOAT(a->factor));
+}
+
+LOWER(dropout)
+{
+    const double rate = (double)a->rate;
+    if (launcher->tuning->cpu) {
+        return LAUNCH(dropout_rows, mx_lower_over(a->count, NUMBERS_EACH), ARG_SLICE(a->x), ARG_SLICE(a->y),
+                      ARG_SLICE(a->residual), ARG_LONG(a->count), ARG_LONG(NUMBERS_EACH),
+                      ARG_INT((uint32_t)ceil(rate * 0x1p32)), ARG_FLOAT((float)(1 / (1 - rate))), ARG_LONG(a->seed),
+                      ARG_LONG(a->stream), ARG_LONG(a->index));
+    }
+    return LAUNCH(dropout, WIDE_GROUPS(mx_lower_over(a->count, 4)), ARG_SLICE(a->x), ARG_SLICE(a->y),
+                  ARG_SLICE(a->residual), ARG_LONG(a->count), ARG_INT((uint32_t)ceil(rate * 0x1p32)),
+                  ARG_FLOAT((float)(1 / (1 - rate))), ARG_LONG(a->seed), ARG_LONG(a->stream), ARG_LONG(a->index));
+}
+
+LOWER(scale)
+{
+    return LAUNCH(scale, WIDE_GROUPS(a->count), ARG_SLICE(a->x), ARG_LONG(a->count), ARG_FLOAT(a->factor));
+}
+
+LOWER(fill)
+{
+    return LAUNCH(fill, WIDE_GROUPS(a->count), ARG_SLICE(a->x), ARG_LONG(a->count), ARG_INT(a->bits));
+}
+
+LOWER(cast)
+{
+    switch (a->kind) {
+    case MX_CAST_F32_BF16:
+        return LAUNCH(cast_to_bf16, WIDE_GROUPS(a->count), ARG_SLICE(a->x), ARG_SLICE(a->y), ARG_LONG(a->count));
+    case MX_CAST_BF16_F32:
+        return LAUNCH(cast_from_bf16, WIDE_GROUPS(a->count), ARG_SLICE(a->x), ARG_SLICE(a->y), ARG_LONG(a->count));
+    default:
+        return LAUNCH(cast_from_int, WIDE_GROUPS(a->count), ARG_SLICE(a->x), ARG_SLICE(a->y), ARG_LONG(a->count));
+    }
+}
+
+LOWER(adamw)
+{
+    const double beta1 = (double)a->beta1, beta2 = (double)a->beta2, lr = (double)a->lr, step = (double)a->step;
+    return LAUNCH(adamw, WIDE_GROUPS(a->count), ARG_SLICE(a->parameter), ARG_SLICE(a->gradient), ARG_SLICE(a->moment1),
+                  ARG_SLICE(a->moment2), ARG_SLICE(a->norm), ARG_SLICE(a->ema), ARG_LONG(a->count),
+                  ARG_LONG(a->decayed), ARG_FLOAT((float)(1 - beta1)), ARG_FLOAT((float)(1 - beta2)),
+                  ARG_FLOAT((float)(lr / (1 - pow(beta1, step)))), ARG_FLOAT((float)(1 / sqrt(1 - pow(beta2, step)))),
+                  ARG_FLOAT(a->eps), ARG_FLOAT((float)(1 - (double)a->ema_decay)),
+                  ARG_FLOAT((float)(1 - lr * (double)a->weight_decay)));
+}
+
+/* ---- sums over rows ---- */
+
+/* Chunks of rows for sums of `floats` each, so that they fit the scratch. */
+static int64_t chunk_rows(int64_t rows, int64_t floats)
+{
+    const int64_t fit = floats > 0 ? (int64_t)(MX_SCRATCH_BYTES / sizeof(float)) / floats : rows;
+    if (mx_lower_over(rows, CHUNK_ROWS) <= fit) return CHUNK_ROWS;
+    return fit > 0 ? mx_lower_over(rows, fit) : 0;
+}
+
+LOWER(bias_grad)
+{
+    int rc = 0;
+    struct mx_slice partial;
+    const int64_t each = chunk_rows(a->rows, a->n), blocks = COLUMN_GROUPS(a->n);
+    if (each == 0 && a->dy_bf16) {
+        MX_RAISE(MX_ERR_UNSUPPORTED, "use a narrower model, or another device",
+                 "bias_grad: rows of %lld are wider than this device's scratch", (long long)a->n);
+    }
+    if (each == 0) { /* rows longer than the scratch: one sum over all of them */
+        return LAUNCH(column_sum, blocks, ARG_SLICE(a->dy), ARG_SLICE(a->db), ARG_INT(a->rows), ARG_LONG(a->n),
+                      ARG_INT(a->n), ARG_INT(a->accumulate));
+    }
+    const int64_t chunks = mx_lower_over(a->rows, each);
+    MX_TRY(launcher->scratch(launcher, &partial));
+    if (launcher->tuning->cpu) {
+        MX_TRY(LAUNCH(column_rows, chunks, ARG_SLICE(a->dy), ARG_SLICE(partial), ARG_LONG(a->rows), ARG_LONG(each),
+                      ARG_INT(a->n)));
+    } else {
+        MX_TRY(LAUNCH(column_chunks, chunks * blocks, ARG_SLICE(a->dy), ARG_SLICE(partial), ARG_LONG(a->rows),
+                      ARG_INT(a->n), ARG_LONG(each), ARG_INT(a->dy_bf16)));
+    }
+    MX_TRY(LAUNCH(column_sum, blocks, ARG_SLICE(partial), ARG_SLICE(a->db), ARG_INT(chunks), ARG_LONG(a->n),
+                  ARG_INT(a->n), ARG_INT(a->accumulate)));
+out:
+    return rc;
+}
+
+LOWER(layer_norm)
+{
+    if (launcher->tuning->cpu) {
+        return LAUNCH(norm_forward, mx_lower_over(a->rows, ROWS_EACH), ARG_SLICE(a->x), ARG_SLICE(a->gamma),
+                      ARG_SLICE(a->beta), ARG_SLICE(a->y), ARG_SLICE(a->stats), ARG_LONG(a->rows), ARG_LONG(ROWS_EACH),
+                      ARG_INT(a->n), ARG_FLOAT(a->eps));
+    }
+    return LAUNCH(layer_norm, a->rows, ARG_SLICE(a->x), ARG_SLICE(a->gamma), ARG_SLICE(a->beta), ARG_SLICE(a->y),
+                  ARG_SLICE(a->stats), ARG_INT(a->n), ARG_FLOAT(a->eps), ARG_INT(a->y_bf16));
+}
+
+/* The sums before dx, which may lie in place of dy; on devices of CPU type with it, row by row. */
+LOWER(layer_norm_grad)
+{
+    int rc = 0;
+    struct mx_slice partial;
+    const int64_t blocks = COLUMN_GROUPS(a->n), each = chunk_rows(a->rows, 2 * a->n);
+    if (each == 0 && a->rows > 0) {
+        MX_RAISE(MX_ERR_UNSUPPORTED, "use a narrower model, or another device",
+                 "layer_norm_grad: rows of %lld are wider than this device's scratch", (long long)a->n);
+    }
+    if (a->rows == 0) return 0;
+    const int64_t chunks = mx_lower_over(a->rows, each);
+    MX_TRY(launcher->scratch(launcher, &partial));
+    if (launcher->tuning->cpu) {
+        MX_TRY(LAUNCH(norm_backward, chunks, ARG_SLICE(a->dy), ARG_SLICE(a->x), ARG_SLICE(a->gamma),
+                      ARG_SLICE(a->stats), ARG_SLICE(a->residual), ARG_SLICE(a->dx), ARG_SLICE(partial),
+                      ARG_LONG(a->rows), ARG_LONG(each), ARG_INT(a->n), ARG_INT(a->accumulate_dx)));
+    } else {
+        MX_TRY(LAUNCH(layer_norm_chunks, chunks * blocks, ARG_SLICE(a->dy), ARG_SLICE(a->x), ARG_SLICE(a->stats),
+                      ARG_SLICE(partial), ARG_LONG(a->rows), ARG_INT(a->n), ARG_LONG(each)));
+        MX_TRY(LAUNCH(layer_norm_rows, a->rows, ARG_SLICE(a->dy), ARG_SLICE(a->x), ARG_SLICE(a->gamma),
+                      ARG_SLICE(a->stats), ARG_SLICE(a->residual), ARG_SLICE(a->dx), ARG_INT(a->n),
+                      ARG_INT(a->accumulate_dx)));
+    }
+    const struct mx_slice beta = mx_slice_at(partial.buffer, partial.offset_bytes + (size_t)a->n * 4);
+    MX_TRY(LAUNCH(column_sum, blocks, ARG_SLICE(partial), ARG_SLICE(a->dgamma), ARG_INT(chunks), ARG_LONG(2 * a->n),
+                  ARG_INT(a->n), ARG_INT(1)));
+    MX_TRY(LAUNCH(column_sum, blocks, ARG_SLICE(beta), ARG_SLICE(a->dbeta), ARG_INT(chunks), ARG_LONG(2 * a->n),
+                  ARG_INT(a->n), ARG_INT(1)));
+out:
+    return rc;
+}
+
+/* ---- sums over everything ---- */
+
+static int64_t chunk_numbers(int64_t count)
+{
+    const int64_t fit = (int64_t)(MX_SCRATCH_BYTES / sizeof(double));
+    return mx_lower_over(count, CHUNK_NUMBERS) <= fit ? CHUNK_NUMBERS : mx_lower_over(count, fit);
+}
+
+LOWER(loss)
+{
+    int rc = 0;
+    struct mx_slice partial;
+    const int64_t count = a->rows * a->n, span = chunk_numbers(count), chunks = mx_lower_over(count, span);
+    MX_TRY(launcher->scratch(launcher, &partial));
+    MX_TRY(LAUNCH(loss_chunks, chunks, ARG_SLICE(a->prediction), ARG_SLICE(a->target), ARG_SLICE(a->mask),
+                  ARG_SLICE(a->dprediction), ARG_SLICE(partial), ARG_LONG(count), ARG_INT(a->n), ARG_LONG(span),
+                  ARG_FLOAT(a->factor), ARG_INT(a->kind), ARG_INT(a->accumulate_dp)));
+    MX_TRY(LAUNCH(loss_finish, 1, ARG_SLICE(partial), ARG_SLICE(a->value), ARG_INT(chunks), ARG_FLOAT(a->factor),
+                  ARG_INT(a->accumulate)));
+out:
+    return rc;
+}
+
+static int offsets_check(struct mx_launcher *launcher, enum mx_op op, const struct mx_ragged *rows, int32_t longest)
+{
+    return LAUNCH(offsets_check, 1, ARG_SLICE(rows->offsets), ARG_STATUS, ARG_INT(op), ARG_INT(rows->count),
+                  ARG_INT(rows->rows), ARG_INT(longest));
+}
+
+LOWER(sequence_loss)
+{
+    int rc = 0;
+    MX_TRY(offsets_check(launcher, MX_OP_sequence_loss, &a->rows, a->rows.rows));
+    MX_TRY(LAUNCH(sequence_loss, a->rows.count, ARG_SLICE(a->prediction), ARG_SLICE(a->target),
+                  ARG_SLICE(a->rows.offsets), ARG_SLICE(a->values), ARG_SLICE(a->dprediction), ARG_STATUS,
+                  ARG_INT(a->n), ARG_FLOAT(a->scale), ARG_FLOAT(a->factor), ARG_INT(a->kind),
+                  ARG_INT(a->accumulate_dp)));
+out:
+    return rc;
+}
+
+LOWER(grad_norm)
+{
+    int rc = 0;
+    struct mx_slice partial;
+    const int64_t span = chunk_numbers(a->count), chunks = mx_lower_over(a->count, span);
+    MX_TRY(launcher->scratch(launcher, &partial));
+    MX_TRY(LAUNCH(norm_chunks, chunks, ARG_SLICE(a->gradient), ARG_SLICE(partial), ARG_LONG(a->count), ARG_LONG(span)));
+    MX_TRY(LAUNCH(norm_finish, 1, ARG_SLICE(partial), ARG_SLICE(a->result), ARG_INT(chunks), ARG_FLOAT(a->limit),
+                  ARG_FLOAT(a->factor)));
+out:
+    return rc;
+}
+
+/* ---- tables, positions, segments ---- */
+
+LOWER(embedding)
+{
+    return LAUNCH(embedding, a->rows, ARG_SLICE(a->ids), ARG_SLICE(a->table), ARG_SLICE(a->y), ARG_STATUS,
+                  ARG_INT(MX_OP_embedding), ARG_INT(a->n), ARG_INT(a->vocabulary), ARG_FLOAT(a->factor),
+                  ARG_INT(a->accumulate));
+}
+
+LOWER(embedding_grad)
+{
+    if (a->rows == 0) return 0;
+    return LAUNCH(embedding_grad, COLUMN_GROUPS(a->n), ARG_SLICE(a->ids), ARG_SLICE(a->dy), ARG_SLICE(a->dtable),
+                  ARG_STATUS, ARG_INT(MX_OP_embedding_grad), ARG_LONG(a->rows), ARG_INT(a->n), ARG_INT(a->vocabulary),
+                  ARG_FLOAT(a->factor));
+}
+
+LOWER(rotary_table)
+{
+    const int64_t half = a->head_width / 2;
+    return LAUNCH(rotary_table, WIDE_GROUPS(a->positions * half), ARG_SLICE(a->table), ARG_LONG(a->positions * half),
+                  ARG_INT(half), ARG_FLOAT(a->base));
+}
+
+LOWER(rotary)
+{
+    if (launcher->tuning->cpu) {
+        return LAUNCH(rotary_rows, mx_lower_over(a->rows.rows, ROWS_EACH), ARG_SLICE(a->x), ARG_SLICE(a->table),
+                      ARG_SLICE(a->rows.offsets), ARG_STATUS, ARG_INT(MX_OP_rotary), ARG_INT(a->rows.count),
+                      ARG_INT(a->rows.rows), ARG_LONG(ROWS_EACH), ARG_INT(a->heads), ARG_INT(a->head_width / 2),
+                      ARG_LONG(a->stride), ARG_INT(a->positions), ARG_FLOAT(a->inverse ? -1.0f : 1.0f));
+    }
+    return LAUNCH(rotary, a->rows.rows, ARG_SLICE(a->x), ARG_SLICE(a->table), ARG_SLICE(a->rows.offsets), ARG_STATUS,
+                  ARG_INT(MX_OP_rotary), ARG_INT(a->rows.count), ARG_INT(a->heads), ARG_INT(a->head_width / 2),
+                  ARG_LONG(a->stride), ARG_INT(a->positions), ARG_FLOAT(a->inverse ? -1.0f : 1.0f));
+}
+
+LOWER(durations_scan)
+{
+    return LAUNCH(durations_scan, 1, ARG_SLICE(a->durations), ARG_SLICE(a->ends), ARG_STATUS,
+                  ARG_INT(MX_OP_durations_scan), ARG_INT(a->count));
+}
+
+/* expand, and the gradient of the mean. */
+static int spread_launch(struct mx_launcher *launcher, enum mx_op op, struct mx_slice x, struct mx_slice ends,
+                         struct mx_slice y, const int64_t size[3], bool mean, bool accumulate)
+{
+    const int64_t segments = size[0], rows = size[1], n = size[2];
+    if (launcher->tuning->cpu) {
+        return LAUNCH(spread_rows, mx_lower_over(rows, ROWS_EACH), ARG_SLICE(x), ARG_SLICE(ends), ARG_SLICE(y),
+                      ARG_STATUS, ARG_INT(op), ARG_INT(segments), ARG_INT(rows), ARG_LONG(ROWS_EACH), ARG_INT(n),
+                      ARG_INT(mean), ARG_INT(accumulate));
+    }
+    return LAUNCH(spread, rows, ARG_SLICE(x), ARG_SLICE(ends), ARG_SLICE(y), ARG_STATUS, ARG_INT(op), ARG_INT(segments),
+                  ARG_INT(rows), ARG_INT(n), ARG_INT(mean), ARG_INT(accumulate));
+}
+
+LOWER(expand)
+{
+    return spread_launch(launcher, MX_OP_expand, a->x, a->ends, a->y, (const int64_t[]){a->segments, a->rows, a->n},
+                         false, a->accumulate);
+}
+
+LOWER(expand_grad)
+{
+    return LAUNCH(collect, a->segments * COLUMN_GROUPS(a->n), ARG_SLICE(a->dy), ARG_SLICE(a->ends), ARG_SLICE(a->dx),
+                  ARG_STATUS, ARG_INT(MX_OP_expand_grad), ARG_INT(a->segments), ARG_INT(a->rows), ARG_INT(a->n),
+                  ARG_INT(0), ARG_INT(a->accumulate));
+}
+
+LOWER(segment_mean)
+{
+    return LAUNCH(collect, a->segments * COLUMN_GROUPS(a->n), ARG_SLICE(a->x), ARG_SLICE(a->ends), ARG_SLICE(a->y),
+                  ARG_STATUS, ARG_INT(MX_OP_segment_mean), ARG_INT(a->segments), ARG_INT(a->rows), ARG_INT(a->n),
+                  ARG_INT(1), ARG_INT(0));
+}
+
+LOWER(segment_mean_grad)
+{
+    return spread_launch(launcher, MX_OP_segment_mean_grad, a->dy, a->ends, a->dx,
+                         (const int64_t[]){a->segments, a->rows, a->n}, true, a->accumulate);
+}
+
+LOWER(attentive_pool)
+{
+    int rc = 0;
+    MX_TRY(offsets_check(launcher, MX_OP_attentive_pool, &a->rows, a->rows.rows));
+    MX_TRY(LAUNCH(attentive_pool, a->rows.count, ARG_SLICE(a->x), ARG_SLICE(a->score), ARG_SLICE(a->y), ARG_SLICE(a->w),
+                  ARG_SLICE(a->rows.offsets), ARG_STATUS, ARG_INT(a->n)));
+out:
+    return rc;
+}
+
+LOWER(attentive_pool_grad)
+{
+    int rc = 0;
+    MX_TRY(offsets_check(launcher, MX_OP_attentive_pool_grad, &a->rows, a->rows.rows));
+    MX_TRY(LAUNCH(attentive_pool_grad, a->rows.rows, ARG_SLICE(a->dy), ARG_SLICE(a->x), ARG_SLICE(a->y),
+                  ARG_SLICE(a->w), ARG_SLICE(a->dx), ARG_SLICE(a->dscore), ARG_SLICE(a->rows.offsets), ARG_STATUS,
+                  ARG_INT(a->rows.count), ARG_INT(a->n)));
+out:
+    return rc;
+}
+
+LOWER(align)
+{
+    int rc = 0;
+    MX_TRY(offsets_check(launcher, MX_OP_align, &a->tokens, a->tokens.max_rows));
+    MX_TRY(offsets_check(launcher, MX_OP_align, &a->frames, a->frames.max_rows));
+    MX_TRY(LAUNCH(align_check, 1, ARG_SLICE(a->tokens.offsets), ARG_SLICE(a->frames.offsets), ARG_STATUS,
+                  ARG_INT(MX_OP_align), ARG_INT(a->tokens.count)));
+    MX_TRY(LAUNCH(align, a->tokens.count, ARG_SLICE(a->mean), ARG_SLICE(a->mel), ARG_SLICE(a->tokens.offsets),
+                  ARG_SLICE(a->frames.offsets), ARG_SLICE(a->durations), ARG_SLICE(a->logs), ARG_SLICE(a->work),
+                  ARG_STATUS, ARG_LONG(a->tokens.rows), ARG_INT((a->tokens.max_rows + 31) / 32), ARG_INT(a->n),
+                  ARG_FLOAT(a->diagonal)));
+out:
+    return rc;
+}
+
+/* ---- attention ---- */
+
+#define SLOTS         8  /* MX_SLOTS of attention.cl */
+#define SQUARE        96 /* MX_SQUARE of opencl/attention_cpu.cl */
+#define SQUARE_FLOATS (SQUARE * SQUARE)
+
+/* On devices of CPU type: how many groups there are for `tasks`, each with `squares` of the scratch of packed operands.
+ */
+static int64_t square_groups(int64_t tasks, int64_t squares)
+{
+    const int64_t most = (int64_t)(MX_PACKED_BYTES / sizeof(float)) / (squares * SQUARE_FLOATS);
+    return tasks < most ? tasks : most;
+}
+
+static int squares_take(struct mx_launcher *launcher, struct mx_slice *out)
+{
+    struct mx_slice scratch;
+    const int rc = launcher->scratch(launcher, &scratch);
+    if (rc == 0) *out = mx_slice_at(scratch.buffer, scratch.offset_bytes + MX_SCRATCH_BYTES);
+    return rc;
+}
+
+static int attention_squares(struct mx_launcher *launcher, const struct mx_attention_args *a)
+{
+    int rc = 0;
+    struct mx_slice work;
+    const int64_t blocks = mx_lower_over(a->rows.max_rows, SQUARE), chunks = mx_lower_over(a->head_width, SQUARE);
+    const int64_t groups = square_groups(a->rows.count * a->heads * blocks, 4 * chunks + 1);
+    MX_TRY(squares_take(launcher, &work));
+    MX_TRY(LAUNCH(attention_forward, groups, ARG_SLICE(a->q), ARG_SLICE(a->k), ARG_SLICE(a->v), ARG_SLICE(a->out),
+                  ARG_SLICE(a->lse), ARG_SLICE(a->rows.offsets), ARG_SLICE(work), ARG_INT(a->rows.count),
+                  ARG_INT(groups), ARG_INT(blocks), ARG_INT(a->heads), ARG_INT(a->head_width), ARG_LONG(a->stride),
+                  ARG_LONG(a->out_stride), ARG_LONG(a->rows.rows), ARG_FLOAT(a->factor)));
+out:
+    return rc;
+}
+
+static int attention_grad_squares(struct mx_launcher *launcher, const struct mx_attention_grad_args *a)
+{
+    int rc = 0;
+    struct mx_slice work;
+    const int64_t groups = square_groups(a->rows.count * a->heads, 8 * mx_lower_over(a->head_width, SQUARE) + 2);
+    MX_TRY(squares_take(launcher, &work));
+    MX_TRY(LAUNCH(attention_backward, groups, ARG_SLICE(a->q), ARG_SLICE(a->k), ARG_SLICE(a->v), ARG_SLICE(a->out),
+                  ARG_SLICE(a->lse), ARG_SLICE(a->dout), ARG_SLICE(a->delta), ARG_SLICE(a->dq), ARG_SLICE(a->dk),
+                  ARG_SLICE(a->dv), ARG_SLICE(a->rows.offsets), ARG_SLICE(work), ARG_INT(a->rows.count),
+                  ARG_INT(groups), ARG_INT(a->heads), ARG_INT(a->head_width), ARG_LONG(a->stride),
+                  ARG_LONG(a->out_stride), ARG_LONG(a->grad_stride), ARG_LONG(a->rows.rows), ARG_FLOAT(a->factor)));
+out:
+    return rc;
+}
+
+LOWER(attention)
+{
+    if (launcher->tuning->cpu) return attention_squares(launcher, a);
+    const int64_t blocks = mx_lower_over(a->rows.max_rows, launcher->tuning->group / SLOTS);
+    return LAUNCH(attend, a->rows.count * a->heads * blocks, ARG_SLICE(a->q), ARG_SLICE(a->k), ARG_SLICE(a->v),
+                  ARG_SLICE(a->out), ARG_SLICE(a->lse), ARG_SLICE(a->rows.offsets), ARG_INT(blocks), ARG_INT(a->heads),
+                  ARG_INT(a->head_width), ARG_LONG(a->stride), ARG_LONG(a->out_stride), ARG_LONG(a->rows.rows),
+                  ARG_FLOAT(a->factor));
+}
+
+LOWER(attention_grad)
+{
+    int rc = 0;
+    if (launcher->tuning->cpu) return attention_grad_squares(launcher, a);
+    const int64_t blocks = mx_lower_over(a->rows.max_rows, launcher->tuning->group / SLOTS);
+    const int64_t groups = a->rows.count * a->heads * blocks;
+    MX_TRY(LAUNCH(attention_delta, a->rows.rows, ARG_SLICE(a->dout), ARG_SLICE(a->out), ARG_SLICE(a->delta),
+                  ARG_INT(a->heads), ARG_INT(a->head_width), ARG_LONG(a->out_stride), ARG_LONG(a->rows.rows)));
+    MX_TRY(LAUNCH(attention_queries, groups, ARG_SLICE(a->q), ARG_SLICE(a->k), ARG_SLICE(a->v), ARG_SLICE(a->dout),
+                  ARG_SLICE(a->lse), ARG_SLICE(a->delta), ARG_SLICE(a->dq), ARG_SLICE(a->rows.offsets), ARG_INT(blocks),
+                  ARG_INT(a->heads), ARG_INT(a->head_width), ARG_LONG(a->stride), ARG_LONG(a->out_stride),
+                  ARG_LONG(a->grad_stride), ARG_LONG(a->rows.rows), ARG_FLOAT(a->factor)));
+    MX_TRY(LAUNCH(attention_keys, groups, ARG_SLICE(a->q), ARG_SLICE(a->k), ARG_SLICE(a->v), ARG_SLICE(a->dout),
+                  ARG_SLICE(a->lse), ARG_SLICE(a->delta), ARG_SLICE(a->dk), ARG_SLICE(a->dv),
+                  ARG_SLICE(a->rows.offsets), ARG_INT(blocks), ARG_INT(a->heads), ARG_INT(a->head_width),
+                  ARG_LONG(a->stride), ARG_LONG(a->out_stride), ARG_LONG(a->grad_stride), ARG_LONG(a->rows.rows),
+                  ARG_FLOAT(a->factor)));
+out:
+    return rc;
+}

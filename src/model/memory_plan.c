@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Where everything lies in the activations' buffer, and how much that is.
+ */
+#include "base/alloc.h"
+#include "model/internal.h"
+#include "myxtts/error.h"
+
+/* ---- capacity ---- */
+
+static int count_check(const char *name, int64_t value, int64_t low, int64_t high)
+{
+    if (value >= low && value <= high) return 0;
+    MX_FAIL(MX_ERR_ARGUMENT, NULL, "model capacity: %s is %lld", name, (long long)value);
+    return mx_error_hint("expected %lld to %lld", (long long)low, (long long)high);
+}
+
+int mx_model_capacity_check(const struct mx_model_capacity *capacity, struct mx_model_capacity *out)
+{
+    enum { ROWS_MAX = 1 << 28 };
+    struct mx_model_capacity c = *capacity;
+    int rc = 0;
+    MX_TRY(count_check("sequences", c.sequences, 1, ROWS_MAX));
+    MX_TRY(count_check("tokens", c.tokens, 1, ROWS_MAX));
+    MX_TRY(count_check("frames", c.frames, 1, ROWS_MAX));
+    MX_TRY(count_check("references", c.references, 0, ROWS_MAX));
+    MX_TRY(count_check("longest_tokens", c.longest_tokens, 0, c.tokens));
+    MX_TRY(count_check("longest_frames", c.longest_frames, 0, c.frames));
+    if (c.longest_tokens == 0) c.longest_tokens = c.tokens;
+    if (c.longest_frames == 0) c.longest_frames = c.frames;
+    *out = c;
+out:
+    return rc;
+}
+
+/* ---- layouts ---- */
+
+struct mx_slice mx_layout_take(struct mx_layout *layout, int64_t count)
+{
+    const struct mx_slice slice = {layout->buffer, layout->offset_bytes};
+    const size_t bytes = (size_t)count * 4;
+    layout->offset_bytes += (bytes + MX_LAYOUT_ALIGNMENT - 1) / MX_LAYOUT_ALIGNMENT * MX_LAYOUT_ALIGNMENT;
+    return slice;
+}
+
+void mx_model_batch_place(struct mx_layout *layout, const struct mx_model_config *config,
+                          const struct mx_model_capacity *capacity, struct mx_model_batch *batch)
+{
+    *batch = (struct mx_model_batch){0};
+    batch->tokens.offsets = mx_layout_take(layout, capacity->sequences + 1);
+    batch->frames.offsets = mx_layout_take(layout, capacity->sequences + 1);
+    batch->references.offsets = mx_layout_take(layout, capacity->sequences + 1);
+    batch->token_ids = mx_layout_take(layout, capacity->tokens);
+    batch->languages = mx_layout_take(layout, capacity->sequences);
+    batch->reference_mel = mx_layout_take(layout, (int64_t)capacity->references * config->bands);
+    batch->mel = mx_layout_take(layout, (int64_t)capacity->frames * config->bands);
+    batch->pitch = mx_layout_take(layout, capacity->frames);
+    batch->energy = mx_layout_take(layout, capacity->frames);
+}
+
+/* ---- the parts ---- */
+
+struct placing {
+    struct mx_layout *layout;
+    const struct mx_model_config *config;
+    const struct mx_model_capacity *capacity;
+    bool backward, mixed;
+};
+
+static struct mx_slice take(const struct placing *p, int64_t rows, int64_t width)
+{
+    return mx_layout_take(p->layout, rows * width);
+}
+
+/* What is bf16 in mixed precision. */
+static struct mx_slice take_narrow(const struct placing *p, int64_t rows, int64_t width)
+{
+    return mx_layout_take(p->layout, p->mixed ? (rows * width + 1) / 2 : rows * width);
+}
+
+/* Only what the backward pass needs. */
+static struct mx_slice keep(const struct placing *p, int64_t rows, int64_t width)
+{
+    return p->backward ? take(p, rows, width) : (struct mx_slice){0};
+}
+
+static void block_place(const struct placing *p, struct mx_block_memory *m, int64_t rows)
+{
+    const int64_t w = p->config->size.width, h = p->config->size.hidden;
+    m->normed1 = take_narrow(p, rows, w);
+    m->stats1 = take(p, rows, 2);
+    m->qkv = take(p, rows, 3 * w);
+    m->attended = take(p, rows, w);
+    m->lse = take(p, p->config->size.heads, rows);
+    m->middle = take(p, rows, w);
+    m->normed2 = take_narrow(p, rows, w);
+    m->stats2 = take(p, rows, 2);
+    m->pre = p->backward ? take_narrow(p, rows, h) : (struct mx_slice){0};
+    m->hidden = take_narrow(p, rows, h);
+}
+
+/* With a backward pass every block keeps its own memory, or with checkpointing only its input. Without one even the
+ * inputs are the same place: a block writes its output when it does not need its input any more. */
+static void stack_place(const struct placing *p, struct mx_stack_memory *m, int blocks, int64_t rows)
+{
+    m->x[0] = take(p, rows, p->config->size.width);
+    for (int i = 0; i < blocks; i++) {
+        m->x[i + 1] = p->backward ? take(p, rows, p->config->size.width) : m->x[0];
+        if (i == 0 || (p->backward && !p->config->recompute_blocks))
+            block_place(p, &m->blocks[i], rows);
+        else
+            m->blocks[i] = m->blocks[0];
+    }
+}
+
+static void speaker_place(const struct placing *p, struct mx_speaker_memory *m)
+{
+    const int64_t w = p->config->size.width, rows = p->capacity->references, sequences = p->capacity->sequences;
+    for (int i = 0; i < 3; i++) {
+        m->pre[i] = keep(p, rows, w);
+        m->act[i] = take(p, rows, w);
+        m->normed[i] = take(p, rows, w);
+        m->stats[i] = take(p, rows, 2);
+    }
+    m->score = take(p, rows, 1);
+    m->share = take(p, rows, 1);
+    m->vector = take(p, sequences, w);
+    m->encoder_row = take(p, sequences, w);
+    m->decoder_row = take(p, sequences, w);
+    m->dvector = keep(p, sequences, w);
+    m->drow = keep(p, sequences, w);
+    m->dscore = keep(p, rows, 1);
+}
+
+static void predictor_place(const struct placing *p, struct mx_predictor_memory *m)
+{
+    const int64_t w = p->config->size.width, rows = p->capacity->tokens;
+    for (int i = 0; i < 2; i++) {
+        m->act[i] = take(p, rows, w);
+        m->normed[i] = take(p, rows, w);
+        m->stats[i] = take(p, rows, 2);
+    }
+    m->out = take(p, rows, 1);
+    m->dout = keep(p, rows, 1);
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const struct mx_model_config *config,
+                     const struct mx_model_capacity *capacity, enum mx_model_purpose purpose)
+{
+    const bool train = purpose == MX_MODEL_TRAIN;
+    const struct placing place = {layout, config, capacity, train, train && config->mixed}, *p = &place;
+    const struct mx_model_size *size = &config->size;
+    const int64_t w = size->width, b = config->bands, tokens = capacity->tokens, frames = capacity->frames;
+    const int64_t rows = most(tokens, most(frames, capacity->references));
+    *memory = (struct mx_memory){0};
+    memory->rotary = take(p, most(capacity->longest_tokens, capacity->longest_frames), w / size->heads);
+    speaker_place(p, &memory->speaker);
+    stack_place(p, &memory->encoder, size->encoder_blocks, tokens);
+    memory->states = take(p, tokens, w);
+    memory->states_stats = take(p, tokens, 2);
+    memory->dstates = keep(p, tokens, w);
+    memory->means = keep(p, tokens, b);
+    memory->dmeans = keep(p, tokens, b);
+    memory->align_work = keep(p, MX_ALIGN_WORK(tokens, capacity->longest_tokens, frames), 1);
+    memory->durations = take(p, tokens, 1);
+    memory->ends = take(p, tokens + 1, 1);
+    memory->spread = keep(p, frames, b);
+    memory->dspread = keep(p, frames, b);
+    for (int i = 0; i < MX_PREDICTORS; i++) {
+        memory->targets[i] = keep(p, tokens, 1);
+        predictor_place(p, &memory->predictors[i]);
+    }
+    memory->shift = take(p, tokens, 1);
+    memory->tokens = take(p, tokens, w);
+    stack_place(p, &memory->decoder, size->decoder_blocks, frames);
+    memory->normed = take_narrow(p, frames, w);
+    memory->normed_stats = take(p, frames, 2);
+    memory->mel = take(p, frames, b);
+    memory->dmel = keep(p, frames, b);
+    memory->frame_offsets = take(p, capacity->sequences + 1, 1);
+    memory->losses = keep(p, MX_MODEL_LOSSES, capacity->sequences);
+    memory->d = keep(p, rows, w);
+    memory->e = keep(p, rows, w);
+    memory->wide = keep(p, rows, most(size->hidden, 4 * w));
+    memory->delta = keep(p, size->heads, rows);
+}
+
+/* ---- the plan ---- */
+
+int mx_model_memory_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,
+                         enum mx_model_purpose purpose, struct mx_model_memory_plan *out)
+{
+    int rc = 0;
+    struct mx_model_capacity full;
+    struct mx_parameters *parameters = NULL;
+    struct mx_memory *memory = NULL;
+    struct mx_layout activations = {0}, one_batch = {0};
+    struct mx_model_batch batch;
+    MX_TRY(mx_model_capacity_check(capacity, &full));
+    MX_TRY(mx_parameters_create(config, &parameters));
+    memory = mx_alloc(1, sizeof *memory);
+    if (!memory) MX_TRY(MX_ERR_NO_MEMORY);
+    mx_memory_place(memory, &activations, config, &full, purpose);
+    mx_model_batch_place(&one_batch, config, &full, &batch);
+    const uint64_t flat = (uint64_t)parameters->floats * 4;
+    *out = (struct mx_model_memory_plan){
+        .parameters = parameters->elements,
+        .parameters_bytes = flat,
+        .gradients_bytes = purpose == MX_MODEL_TRAIN ? flat : 0,
+        .moments_bytes = purpose == MX_MODEL_TRAIN ? 2 * flat : 0,
+        .ema_bytes = purpose == MX_MODEL_TRAIN ? flat : 0,
+        .activations_bytes = activations.offset_bytes,
+        .batch_bytes = one_batch.offset_bytes,
+    };
+    out->total_bytes = out->parameters_bytes + out->gradients_bytes + out->moments_bytes + out->ema_bytes +
+                       out->activations_bytes + out->batch_bytes;
+out:
+    mx_free(memory);
+    mx_parameters_destroy(parameters);
+    return rc;
+}

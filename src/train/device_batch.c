@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Parcels, see device_batch.h.
+ */
+#include "train/device_batch.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "features/recipe.h"
+#include "myxtts/error.h"
+
+static void arrays_place(struct mx_layout *layout, const struct mx_model_capacity *room, struct mx_model_batch *batch)
+{
+    mx_model_batch_place(layout, &(struct mx_model_config){.bands = mx_recipe_default.bands}, room, batch);
+}
+
+/* Offsets of one kind. */
+static size_t ends(const struct mx_device_batch_options *options)
+{
+    return (size_t)options->capacity.sequences + 1;
+}
+
+/* Everything in the buffer, at capacity; the spare offsets are last. */
+static struct mx_slice buffer_place(const struct mx_device_batch_options *options, struct mx_layout *layout)
+{
+    struct mx_model_batch batch;
+    arrays_place(layout, &options->capacity, &batch);
+    return mx_layout_take(layout, options->offsets ? 3 * (int64_t)ends(options) : 0);
+}
+
+uint64_t mx_device_batch_bytes(const struct mx_device_batch_options *options)
+{
+    struct mx_layout layout = {0};
+    buffer_place(options, &layout);
+    return layout.offset_bytes;
+}
+
+uint64_t mx_device_batch_host_bytes(const struct mx_device_batch_options *options)
+{
+    return options->offsets ? 3 * ends(options) * sizeof(int32_t) : 0;
+}
+
+int mx_device_batch_create(struct mx_device *device, const struct mx_device_batch_options *options,
+                           struct mx_device_batch **out)
+{
+    int rc = 0;
+    void *host = NULL;
+    struct mx_device_batch *parcel = mx_alloc(1, sizeof *parcel);
+    *out = NULL;
+    if (parcel == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    parcel->options = *options;
+    parcel->device = device;
+    parcel->utterances = mx_alloc((size_t)options->capacity.sequences, sizeof *parcel->utterances);
+    if (parcel->utterances == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_buffer_create(device, options->owner, (size_t)mx_device_batch_bytes(options), &parcel->buffer));
+    if (options->offsets)
+        MX_TRY(mx_host_alloc(device, options->owner, (size_t)mx_device_batch_host_bytes(options), &host));
+    parcel->offsets = host;
+    parcel->spare = buffer_place(options, &(struct mx_layout){.buffer = parcel->buffer});
+    *out = parcel;
+    parcel = NULL;
+out:
+    mx_device_batch_destroy(parcel);
+    return rc;
+}
+
+void mx_device_batch_destroy(struct mx_device_batch *parcel)
+{
+    if (parcel == NULL) return;
+    mx_host_release(parcel->device, parcel->offsets);
+    mx_buffer_release(parcel->buffer);
+    mx_free(parcel->utterances);
+    mx_free(parcel);
+}
+
+/* Cuts the buffer for a batch of these counts. */
+static void buffer_cut(struct mx_device_batch *parcel, struct mx_ragged tokens, struct mx_ragged frames,
+                       struct mx_ragged references)
+{
+    struct mx_model_batch *const b = &parcel->batch;
+    struct mx_layout layout = {.buffer = parcel->buffer};
+    const struct mx_model_capacity own = {
+        .sequences = tokens.count, .tokens = tokens.rows, .frames = frames.rows, .references = references.rows};
+    arrays_place(&layout, parcel->options.fixed ? &parcel->options.capacity : &own, b);
+    b->tokens = (struct mx_ragged){b->tokens.offsets, tokens.count, tokens.rows, tokens.max_rows};
+    b->frames = (struct mx_ragged){b->frames.offsets, frames.count, frames.rows, frames.max_rows};
+    b->references = (struct mx_ragged){b->references.offsets, references.count, references.rows, references.max_rows};
+    parcel->used_bytes = layout.offset_bytes;
+}
+
+void mx_device_batch_lay(struct mx_device_batch *parcel, const struct mx_host_batch *slot)
+{
+    parcel->epoch = slot->epoch;
+    parcel->step = slot->step;
+    parcel->count = slot->count;
+    parcel->left_out = slot->left_out;
+    memcpy(parcel->utterances, slot->utterances, (size_t)slot->count * sizeof *parcel->utterances);
+    const int32_t *const kinds[3] = {slot->token_offsets, slot->frame_offsets, slot->reference_offsets};
+    for (size_t k = 0; k < 3 && parcel->offsets != NULL; k++)
+        memcpy(parcel->offsets + k * ends(&parcel->options), kinds[k], ((size_t)slot->count + 1) * sizeof(int32_t));
+    buffer_cut(parcel, (struct mx_ragged){{0}, slot->count, slot->tokens, slot->longest_tokens},
+               (struct mx_ragged){{0}, slot->count, slot->frames, slot->longest_frames},
+               (struct mx_ragged){{0}, slot->count, slot->references, slot->longest_reference});
+}
+
+int mx_device_batch_move(struct mx_stream *stream, const struct mx_device_batch *from, struct mx_device_batch *to)
+{
+    to->epoch = from->epoch;
+    to->step = from->step;
+    to->count = from->count;
+    to->left_out = from->left_out;
+    memcpy(to->utterances, from->utterances, (size_t)from->count * sizeof *to->utterances);
+    buffer_cut(to, from->batch.tokens, from->batch.frames, from->batch.references);
+    if (from->count == 0) return 0;
+    return mx_copy_slices(stream, mx_slice_at(to->buffer, 0), mx_slice_at(from->buffer, 0), from->used_bytes);
+}
+
+/* ---- dividing ---- */
+
+/* Sequences first … first + count - 1 of a batch. What is left of a batch are two of them. */
+struct piece {
+    int32_t first, count;
+};
+
+/* Offsets of the sequences of both pieces, as those of a batch of their own. */
+static struct mx_ragged part_rows(const int32_t *whole, const struct piece pieces[2], int32_t *own)
+{
+    struct mx_ragged rows = {0};
+    own[0] = 0;
+    for (int p = 0; p < 2; p++)
+        for (int32_t i = pieces[p].first; i < pieces[p].first + pieces[p].count; i++) {
+            const int32_t length = whole[i + 1] - whole[i];
+            own[++rows.count] = rows.rows += length;
+            if (length > rows.max_rows) rows.max_rows = length;
+        }
+    return rows;
+}
+
+/* Rows of `words` words each, from row `skip` on, to row `at`. */
+static int rows_copy(struct mx_stream *stream, struct mx_slice to, int64_t at, struct mx_slice from, int64_t skip,
+                     int64_t rows, int64_t words)
+{
+    to.offset_bytes += (size_t)(at * words) * 4;
+    from.offset_bytes += (size_t)(skip * words) * 4;
+    return rows > 0 ? mx_copy_slices(stream, to, from, (size_t)(rows * words) * 4) : 0;
+}
+
+/* All arrays of one piece to the part's own, from its sequence `at` on. */
+static int piece_copy(struct mx_stream *stream, const struct mx_device_batch *from, struct piece piece,
+                      struct mx_device_batch *to, int32_t at)
+{
+    int rc = 0;
+    const struct mx_model_batch *const a = &from->batch, *const b = &to->batch;
+    const int64_t bands = mx_recipe_default.bands;
+    int64_t skip[3], row[3], rows[3];
+    for (size_t k = 0; k < 3; k++) {
+        const int32_t *const whole = from->offsets + k * ends(&from->options);
+        skip[k] = whole[piece.first];
+        rows[k] = whole[piece.first + piece.count] - whole[piece.first];
+        row[k] = to->offsets[k * ends(&to->options) + (size_t)at];
+    }
+    MX_TRY(rows_copy(stream, b->token_ids, row[0], a->token_ids, skip[0], rows[0], 1));
+    MX_TRY(rows_copy(stream, b->languages, at, a->languages, piece.first, piece.count, 1));
+    MX_TRY(rows_copy(stream, b->reference_mel, row[2], a->reference_mel, skip[2], rows[2], bands));
+    MX_TRY(rows_copy(stream, b->mel, row[1], a->mel, skip[1], rows[1], bands));
+    MX_TRY(rows_copy(stream, b->pitch, row[1], a->pitch, skip[1], rows[1], 1));
+    MX_TRY(rows_copy(stream, b->energy, row[1], a->energy, skip[1], rows[1], 1));
+out:
+    return rc;
+}
+
+/* Where its rows lie in the whole batch. */
+static void part_place(const struct mx_device_batch *from, const struct piece pieces[2], struct mx_model_batch *batch)
+{
+    int64_t first[2], at[2], gap[2];
+    for (size_t k = 0; k < 2; k++) {
+        const int32_t *const whole = from->offsets + k * ends(&from->options);
+        const int32_t end = pieces[0].first + pieces[0].count;
+        first[k] = whole[pieces[0].first];
+        at[k] = whole[end] - whole[pieces[0].first];
+        gap[k] = pieces[1].count > 0 ? whole[pieces[1].first] - whole[end] : 0;
+    }
+    batch->first_token = first[0];
+    batch->first_frame = first[1];
+    batch->gap_token = at[0];
+    batch->gap_frame = at[1];
+    batch->gap_tokens = gap[0];
+    batch->gap_frames = gap[1];
+}
+
+/* The offsets of one kind to the device of the part, by way of the whole's if that is another one. */
+static int offsets_move(struct mx_stream *stream, const struct mx_device_batch *from, struct mx_device_batch *to,
+                        size_t kind, struct mx_slice there)
+{
+    int rc = 0;
+    const int32_t *const own = to->offsets + kind * ends(&to->options);
+    const size_t bytes = ((size_t)to->count + 1) * sizeof(int32_t);
+    struct mx_slice spare = from->spare;
+    spare.offset_bytes += kind * ends(&from->options) * sizeof(int32_t);
+    if (to->device == from->device) return mx_copy_upload(stream, there, own, bytes);
+    MX_TRY(mx_copy_upload(stream, spare, own, bytes));
+    MX_TRY(mx_copy_slices(stream, there, spare, bytes));
+out:
+    return rc;
+}
+
+/* The sequences of both pieces of `from`; the second one comes after the first. */
+static int part_move(struct mx_stream *stream, const struct mx_device_batch *from, const struct piece pieces[2],
+                     struct mx_device_batch *to)
+{
+    int rc = 0;
+    const size_t many = ends(&from->options), few = ends(&to->options);
+    struct mx_ragged rows[3];
+    to->epoch = from->epoch;
+    to->step = from->step;
+    to->left_out = 0;
+    to->count = 0;
+    for (int p = 0; p < 2; p++) {
+        memcpy(to->utterances + to->count, from->utterances + pieces[p].first,
+               (size_t)pieces[p].count * sizeof *to->utterances);
+        to->count += pieces[p].count;
+    }
+    for (size_t k = 0; k < 3; k++) rows[k] = part_rows(from->offsets + k * many, pieces, to->offsets + k * few);
+    buffer_cut(to, rows[0], rows[1], rows[2]);
+    struct mx_model_batch *const b = &to->batch;
+    part_place(from, pieces, b);
+    if (to->count == 0) return 0;
+    MX_TRY(offsets_move(stream, from, to, 0, b->tokens.offsets));
+    MX_TRY(offsets_move(stream, from, to, 1, b->frames.offsets));
+    MX_TRY(offsets_move(stream, from, to, 2, b->references.offsets));
+    for (int p = 0; p < 2; p++)
+        if (pieces[p].count > 0) MX_TRY(piece_copy(stream, from, pieces[p], to, p == 0 ? 0 : pieces[0].count));
+out:
+    return rc;
+}
+
+int mx_device_batch_divide(struct mx_stream *stream, const struct mx_device_batch *from, struct mx_device_batch *to,
+                           struct mx_share_part part)
+{
+    int rc = 0;
+    const int32_t end = part.first + part.count, after = from->count - end;
+    const struct piece taken[2] = {{part.first, part.count}};
+    const struct piece around[2] = {{0, part.first}, {end, after}}, behind[2] = {{end, after}};
+    if (part.count == 0)
+        MX_TRY(mx_device_batch_move(stream, from, to));
+    else
+        MX_TRY(part_move(stream, from, part.first > 0 ? around : behind, to));
+    MX_TRY(part_move(stream, from, taken, to->twin));
+    to->left_out = from->left_out;
+out:
+    return rc;
+}

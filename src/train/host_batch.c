@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Batches on the host, see host_batch.h.
+ */
+#include "train/host_batch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/rng.h"
+#include "features/recipe.h"
+#include "myxtts/error.h"
+
+/* Streams of the generator: the upper half tells the use, the lower half is the epoch. */
+#define STREAM_REFERENCE (UINT64_C(0x52454630) << 32)
+#define STREAM_CROP      (UINT64_C(0x52454631) << 32)
+#define ATTEMPTS         4 /* references that are tried before an utterance must be its own */
+
+/* Utterances of one speaker: list[first … first + train) of the training data, then validation ones up to `all`. */
+struct voice {
+    uint32_t first, train, all;
+};
+
+struct mx_batch_source {
+    struct mx_batch_source_options options;
+    bool features;
+    struct mx_feature_tensors tensors;
+    int64_t crop_samples, crop_frames;
+    struct voice *voices; /* [speakers] */
+    uint32_t *list;       /* [utterances] */
+    uint32_t *place;      /* [utterances]: where in list */
+};
+
+/* ---- assembly ---- */
+
+static void voices_fill(struct mx_batch_source *a)
+{
+    const struct mx_dataset *const dataset = a->options.dataset;
+    const uint32_t count = mx_dataset_count(dataset), speakers = mx_dataset_speaker_count(dataset);
+    for (uint32_t i = 0; i < count; i++) a->voices[mx_dataset_utterance(dataset, i)->speaker].all++;
+    for (uint32_t s = 1; s < speakers; s++) a->voices[s].first = a->voices[s - 1].first + a->voices[s - 1].all;
+    for (uint32_t s = 0; s < speakers; s++) a->voices[s].all = 0;
+    for (int validation = 0; validation < 2; validation++)
+        for (uint32_t i = 0; i < count; i++) {
+            const struct mx_dataset_utterance *const u = mx_dataset_utterance(dataset, i);
+            struct voice *const voice = &a->voices[u->speaker];
+            if (u->validation != (validation == 1)) continue;
+            a->place[i] = voice->first + voice->all;
+            a->list[a->place[i]] = i;
+            voice->all++;
+            if (validation == 0) voice->train++;
+        }
+}
+
+int mx_batch_source_create(const struct mx_batch_source_options *options, struct mx_batch_source **out)
+{
+    int rc = 0;
+    const uint32_t count = mx_dataset_count(options->dataset);
+    struct mx_batch_source *a = mx_alloc(1, sizeof *a);
+    *out = NULL;
+    if (a == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    a->options = *options;
+    a->features = mx_dataset_kind(options->dataset) == MX_PACKED_FEATURES;
+    if (a->features) MX_TRY(mx_feature_tensors_find(options->dataset, &a->tensors));
+    a->crop_samples = (int64_t)ceil(options->reference_seconds * mx_recipe_default.rate);
+    if (a->crop_samples < 1)
+        MX_RAISE(MX_ERR_CONFIG, "2 to 3 seconds tell a voice", "a reference of %g seconds is empty",
+                 options->reference_seconds);
+    a->crop_frames = mx_recipe_frames(&mx_recipe_default, a->crop_samples);
+    a->voices = mx_alloc(mx_dataset_speaker_count(options->dataset), sizeof *a->voices);
+    a->list = mx_alloc(count, sizeof *a->list);
+    a->place = mx_alloc(count, sizeof *a->place);
+    if (a->voices == NULL || a->list == NULL || a->place == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    voices_fill(a);
+    *out = a;
+    a = NULL;
+out:
+    mx_batch_source_destroy(a);
+    return rc;
+}
+
+void mx_batch_source_destroy(struct mx_batch_source *a)
+{
+    if (a == NULL) return;
+    mx_free(a->voices);
+    mx_free(a->list);
+    mx_free(a->place);
+    mx_free(a);
+}
+
+struct mx_dataset *mx_batch_source_dataset(const struct mx_batch_source *a)
+{
+    return a->options.dataset;
+}
+
+const struct mx_normaliser *mx_batch_source_normaliser(const struct mx_batch_source *a)
+{
+    return &a->options.normaliser;
+}
+
+uint32_t mx_batch_source_frames(const struct mx_batch_source *a, uint32_t utterance)
+{
+    const struct mx_dataset_utterance *const u = mx_dataset_utterance(a->options.dataset, utterance);
+    return a->features ? u->frames : (uint32_t)mx_recipe_frames(&mx_recipe_default, u->samples);
+}
+
+uint32_t mx_batch_source_reference(const struct mx_batch_source *a, uint32_t epoch, uint32_t utterance,
+                                   uint32_t attempt)
+{
+    const struct voice *const voice = &a->voices[mx_dataset_utterance(a->options.dataset, utterance)->speaker];
+    const uint32_t own = a->place[utterance] - voice->first;
+    uint32_t count = voice->train;
+    if (count == 0 || (count == 1 && own == 0)) count = voice->all;
+    const uint32_t others = count - (own < count); /* without the utterance itself */
+    if (others == 0) return utterance;
+    uint32_t pick = (uint32_t)mx_rng_below(a->options.seed, STREAM_REFERENCE | epoch,
+                                           (uint64_t)utterance * ATTEMPTS + attempt, others);
+    if (own < count && pick >= own) pick++;
+    return a->list[voice->first + pick];
+}
+
+/* ---- capacity ---- */
+
+static int larger_first(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x < y) - (x > y);
+}
+
+/* The sum of the `most` largest, and the largest. */
+static int64_t largest_sum(uint32_t *values, uint32_t count, uint32_t most, uint32_t *largest)
+{
+    int64_t sum = 0;
+    qsort(values, count, sizeof *values, larger_first);
+    for (uint32_t i = 0; i < most && i < count; i++) sum += values[i];
+    *largest = count > 0 ? values[0] : 0;
+    return sum;
+}
+
+int mx_batch_source_capacity(const struct mx_batch_source *a, const uint32_t *utterances, uint32_t count,
+                             uint32_t batch_size, uint64_t frame_budget, struct mx_host_batch_capacity *out)
+{
+    int rc = 0;
+    uint32_t longest_tokens, longest_frames, longest_samples;
+    const uint32_t most = batch_size > 0 && batch_size < count ? batch_size : count;
+    uint32_t *const values = mx_alloc(count, sizeof *values);
+    if (values == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t i = 0; i < count; i++) values[i] = mx_dataset_utterance(a->options.dataset, utterances[i])->tokens;
+    const int64_t tokens = largest_sum(values, count, most, &longest_tokens);
+    for (uint32_t i = 0; i < count; i++) values[i] = mx_batch_source_frames(a, utterances[i]);
+    int64_t frames = largest_sum(values, count, most, &longest_frames);
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = a->features ? 0 : mx_dataset_utterance(a->options.dataset, utterances[i])->samples;
+    int64_t samples = largest_sum(values, count, most, &longest_samples);
+    if (frame_budget > 0 && (uint64_t)frames > frame_budget) {
+        frames = (int64_t)frame_budget;
+        if (!a->features) samples = frames * mx_recipe_default.hop; /* a frame begins at each hop */
+    }
+    if (count == 0 || tokens > INT32_MAX || frames > INT32_MAX || samples > INT32_MAX)
+        MX_RAISE(MX_ERR_DATA, "make the batches smaller", "batches of %u out of %u utterances cannot be made",
+                 (unsigned)most, (unsigned)count);
+    *out = (struct mx_host_batch_capacity){.model = {.sequences = (int32_t)most,
+                                                     .tokens = (int32_t)tokens,
+                                                     .frames = (int32_t)frames,
+                                                     .references = (int32_t)((int64_t)most * a->crop_frames),
+                                                     .longest_tokens = (int32_t)longest_tokens,
+                                                     .longest_frames = (int32_t)longest_frames},
+                                           .samples = samples,
+                                           .reference_samples = a->features ? 0 : (int64_t)most * a->crop_samples};
+out:
+    mx_free(values);
+    return rc;
+}
+
+static int capacity_set(struct mx_host_batch_capacity *c, int64_t frames, int64_t longest_frames, int64_t tokens,
+                        int64_t longest_tokens, int64_t references)
+{
+    if (frames > INT32_MAX || longest_frames > INT32_MAX || tokens > INT32_MAX || longest_tokens > INT32_MAX ||
+        references > INT32_MAX || c->samples > INT32_MAX || c->reference_samples > INT32_MAX)
+        return MX_FAIL(MX_ERR_DATA, "make the batches smaller",
+                       "batches of %lld frames and %lld samples cannot be made", (long long)frames,
+                       (long long)c->samples);
+    c->model.frames = (int32_t)frames;
+    c->model.longest_frames = (int32_t)longest_frames;
+    c->model.tokens = (int32_t)tokens;
+    c->model.longest_tokens = (int32_t)longest_tokens;
+    c->model.references = (int32_t)references;
+    return 0;
+}
+
+int mx_host_batch_capacity_stretch(struct mx_host_batch_capacity *c, double speed)
+{
+    const struct mx_model_capacity *const m = &c->model;
+    const double factor = 1 + speed;
+    if (!(speed > 0)) return 0;
+    c->samples = (int64_t)ceil((double)c->samples * factor) + m->sequences; /* each is rounded */
+    return capacity_set(c, (int64_t)ceil(m->frames * factor) + m->sequences,
+                        (int64_t)ceil(m->longest_frames * factor) + 1, m->tokens, m->longest_tokens, m->references);
+}
+
+static int64_t round_up(int64_t value, int64_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+int mx_host_batch_capacity_round(struct mx_host_batch_capacity *c)
+{
+    enum { FRAMES = 64, TOKENS = 16 };
+    const struct mx_model_capacity *const m = &c->model;
+    const int64_t samples = (int64_t)FRAMES * mx_recipe_default.hop;
+    c->samples = round_up(c->samples, samples);
+    c->reference_samples = round_up(c->reference_samples, samples);
+    return capacity_set(c, round_up(m->frames, FRAMES), round_up(m->longest_frames, FRAMES),
+                        round_up(m->tokens, TOKENS), round_up(m->longest_tokens, TOKENS),
+                        round_up(m->references, FRAMES));
+}
+
+/* ---- slots ---- */
+
+/* Hands out pieces of a block, or only counts while there is none. */
+struct carver {
+    unsigned char *block;
+    size_t at;
+};
+
+static void *carve(struct carver *carver, int64_t words)
+{
+    void *const piece = carver->block != NULL && words > 0 ? carver->block + carver->at : NULL;
+    carver->at += ((size_t)words * 4 + 63) & ~(size_t)63;
+    return piece;
+}
+
+static void slot_place(struct mx_host_batch *slot, struct carver *carver, bool features)
+{
+    const struct mx_model_capacity *const c = &slot->capacity.model;
+    const int64_t ends = c->sequences + 1, bands = mx_recipe_default.bands;
+    slot->utterances = carve(carver, c->sequences);
+    slot->languages = carve(carver, c->sequences);
+    slot->token_offsets = carve(carver, ends);
+    slot->frame_offsets = carve(carver, ends);
+    slot->reference_offsets = carve(carver, ends);
+    slot->sample_offsets = carve(carver, ends);
+    slot->reference_sample_offsets = carve(carver, ends);
+    slot->token_ids = carve(carver, c->tokens);
+    slot->audio = carve(carver, slot->capacity.samples);
+    slot->reference_audio = carve(carver, slot->capacity.reference_samples);
+    slot->mel = carve(carver, features ? c->frames * bands : 0);
+    slot->energy = carve(carver, features ? c->frames : 0);
+    slot->pitch = carve(carver, features ? c->frames : 0);
+    slot->reference_mel = carve(carver, features ? c->references * bands : 0);
+}
+
+uint64_t mx_host_batch_bytes(const struct mx_batch_source *assembly, const struct mx_host_batch_capacity *capacity)
+{
+    struct mx_host_batch slot = {.capacity = *capacity};
+    struct carver carver = {0};
+    slot_place(&slot, &carver, assembly->features);
+    return carver.at;
+}
+
+int mx_host_batch_create(const struct mx_batch_source *assembly, struct mx_device *device,
+                         const struct mx_host_batch_capacity *capacity, struct mx_host_batch **out)
+{
+    int rc = 0;
+    struct carver carver = {0};
+    struct mx_host_batch *slot = mx_alloc(1, sizeof *slot);
+    *out = NULL;
+    if (slot == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    slot->capacity = *capacity;
+    slot->device = device;
+    slot->assembly = assembly;
+    MX_TRY(mx_host_alloc(device, "host slots", (size_t)mx_host_batch_bytes(assembly, capacity), &slot->block));
+    carver.block = slot->block;
+    slot_place(slot, &carver, assembly->features);
+    *out = slot;
+    slot = NULL;
+out:
+    mx_host_batch_destroy(slot);
+    return rc;
+}
+
+void mx_host_batch_destroy(struct mx_host_batch *slot)
+{
+    if (slot == NULL) return;
+    mx_host_release(slot->device, slot->block);
+    mx_free(slot->draws);
+    mx_free(slot);
+}
+
+int mx_host_batch_augment(struct mx_host_batch *slot, const struct mx_augment_options *how)
+{
+    slot->augment = how;
+    if (slot->draws == NULL) slot->draws = mx_alloc((size_t)slot->capacity.model.sequences, sizeof *slot->draws);
+    return slot->draws == NULL ? MX_ERR_NO_MEMORY : 0;
+}
+
+/* ---- filling ---- */
+
+static int32_t larger(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Draws what happens to utterance number `count`; its speed is settled here. */
+static void utterance_draw(struct mx_host_batch *slot, const struct mx_dataset_item *item, uint32_t utterance)
+{
+    const struct mx_batch_source *const a = slot->assembly;
+    struct mx_augment_draw *const draw = &slot->draws[slot->count];
+    mx_augment_draw(slot->augment, a->options.seed, slot->epoch, utterance, mx_recipe_default.bands, draw);
+    const int64_t samples = a->features ? 0 : (int64_t)mx_augment_resampled(item->sample_count, draw->speed);
+    if (mx_recipe_frames(&mx_recipe_default, samples) < item->token_count) draw->speed = 1;
+}
+
+/* Of utterance number `count`. */
+static double speed_of(const struct mx_host_batch *slot)
+{
+    return slot->augment != NULL ? slot->draws[slot->count].speed : 1;
+}
+
+/* Samples at that speed; `to` has room for them. */
+static int samples_put(const float *samples, size_t count, double speed, float *to)
+{
+    if (speed != 1) return mx_augment_resample_to(samples, count, speed, to);
+    memcpy(to, samples, count * sizeof *to);
+    return 0;
+}
+
+/* The tensors or samples of `item` behind what is there already. 0 if there is no room or it cannot be aligned. */
+static int utterance_append(struct mx_host_batch *slot, const struct mx_dataset_item *item, uint32_t utterance)
+{
+    const struct mx_batch_source *const a = slot->assembly;
+    const struct mx_model_capacity *const c = &slot->capacity.model;
+    const int32_t n = slot->count;
+    if (n >= c->sequences) return 0;
+    if (slot->augment != NULL) utterance_draw(slot, item, utterance);
+    const int64_t samples = a->features ? 0 : (int64_t)mx_augment_resampled(item->sample_count, speed_of(slot));
+    const int64_t frames = a->features ? item->frames : mx_recipe_frames(&mx_recipe_default, samples);
+    const int64_t tokens = item->token_count;
+    if (frames < tokens || tokens < 1) return 0;
+    if (slot->tokens + tokens > c->tokens || slot->frames + frames > c->frames) return 0;
+    if (a->features) {
+        const size_t bands = (size_t)mx_recipe_default.bands, at = (size_t)slot->frames, rows = (size_t)frames;
+        memcpy(slot->mel + at * bands, item->tensors[a->tensors.mel], rows * bands * sizeof(float));
+        memcpy(slot->energy + at, item->tensors[a->tensors.energy], rows * sizeof(float));
+        memcpy(slot->pitch + at, item->tensors[a->tensors.pitch], rows * sizeof(float));
+        mx_normaliser_mel(&a->options.normaliser, slot->mel + at * bands, rows * bands);
+        mx_normaliser_energy(&a->options.normaliser, slot->energy + at, rows);
+        mx_normaliser_pitch(&a->options.normaliser, slot->pitch + at, rows);
+    } else {
+        const int64_t at = slot->sample_offsets[n];
+        if (at + samples > slot->capacity.samples) return 0;
+        const int rc = samples_put(item->samples, item->sample_count, speed_of(slot), slot->audio + at);
+        if (rc < 0) return rc;
+        slot->sample_offsets[n + 1] = (int32_t)(at + samples);
+    }
+    memcpy(slot->token_ids + slot->tokens, item->tokens, (size_t)tokens * sizeof(int32_t));
+    slot->languages[n] = (int32_t)item->language;
+    slot->tokens += (int32_t)tokens;
+    slot->frames += (int32_t)frames;
+    slot->token_offsets[n + 1] = slot->tokens;
+    slot->frame_offsets[n + 1] = slot->frames;
+    slot->longest_tokens = larger(slot->longest_tokens, (int32_t)tokens);
+    slot->longest_frames = larger(slot->longest_frames, (int32_t)frames);
+    return 1;
+}
+
+/* A crop of `item` as the reference of utterance number `count`, at the same speed. */
+static int reference_append(struct mx_host_batch *slot, const struct mx_dataset_item *item, uint32_t utterance)
+{
+    const struct mx_batch_source *const a = slot->assembly;
+    const int32_t n = slot->count;
+    const int64_t have = a->features ? item->frames : item->sample_count;
+    const int64_t most = a->features ? a->crop_frames : (int64_t)((double)a->crop_samples * speed_of(slot));
+    const int64_t take = have < most ? have : most;
+    const size_t from =
+        (size_t)mx_rng_below(a->options.seed, STREAM_CROP | slot->epoch, utterance, (uint64_t)(have - take) + 1);
+    int64_t frames = take;
+    if (a->features) {
+        const size_t bands = (size_t)mx_recipe_default.bands;
+        float *const to = slot->reference_mel + (size_t)slot->references * bands;
+        memcpy(to, item->tensors[a->tensors.mel] + from * bands, (size_t)take * bands * sizeof(float));
+        mx_normaliser_mel(&a->options.normaliser, to, (size_t)take * bands);
+    } else {
+        const int64_t at = slot->reference_sample_offsets[n];
+        const int64_t samples = (int64_t)mx_augment_resampled((size_t)take, speed_of(slot));
+        const int rc = samples_put(item->samples + from, (size_t)take, speed_of(slot), slot->reference_audio + at);
+        if (rc < 0) return rc;
+        slot->reference_sample_offsets[n + 1] = (int32_t)(at + samples);
+        frames = mx_recipe_frames(&mx_recipe_default, samples);
+    }
+    slot->references += (int32_t)frames;
+    slot->reference_offsets[n + 1] = slot->references;
+    slot->longest_reference = larger(slot->longest_reference, (int32_t)frames);
+    return 0;
+}
+
+/* 1: loaded; 0: the row cannot be used; negative: not the row's fault. */
+static int item_load(const struct mx_host_batch *slot, struct mx_dataset_reader *reader, uint32_t utterance,
+                     struct mx_dataset_item *item)
+{
+    if (slot->cancel != NULL && atomic_load(slot->cancel))
+        return MX_FAIL(MX_ERR_INTERRUPTED, "nothing is wrong", "loading was cancelled");
+    if (slot->at != NULL) atomic_store(slot->at, utterance);
+    const int rc = mx_dataset_load(reader, utterance, item);
+    if (rc >= 0) return 1;
+    if (item->reject == MX_REJECT_NONE) return rc;
+    mx_error_clear();
+    return 0;
+}
+
+static int pair_append(struct mx_host_batch *slot, struct mx_dataset_reader *reader, uint32_t utterance)
+{
+    struct mx_dataset_item item;
+    const int usable = item_load(slot, reader, utterance, &item);
+    int rc = usable > 0 ? utterance_append(slot, &item, utterance) : usable;
+    if (rc < 0) return rc;
+    if (rc == 0) {
+        slot->left_out++;
+        /* What cannot be used at all the dataset tells, whenever that turns out. */
+        if (slot->epoch == 0 && usable > 0)
+            mx_warn("%s is left out: it has fewer frames than symbols",
+                    mx_dataset_utterance(slot->assembly->options.dataset, utterance)->id);
+        return 0;
+    }
+    rc = 0;
+    for (uint32_t attempt = 0; rc == 0 && attempt < ATTEMPTS; attempt++) {
+        const uint32_t other = mx_batch_source_reference(slot->assembly, slot->epoch, utterance, attempt);
+        rc = item_load(slot, reader, other, &item);
+    }
+    if (rc == 0) rc = item_load(slot, reader, utterance, &item);
+    if (rc >= 0) rc = reference_append(slot, &item, utterance);
+    if (rc < 0) return rc;
+    slot->utterances[slot->count++] = utterance;
+    return 0;
+}
+
+int mx_host_batch_fill(struct mx_host_batch *slot, struct mx_dataset_reader *reader, uint32_t epoch, uint32_t step,
+                       const uint32_t *utterances, uint32_t count)
+{
+    int rc = 0;
+    slot->epoch = epoch;
+    slot->step = step;
+    slot->count = slot->left_out = 0;
+    slot->tokens = slot->frames = slot->references = 0;
+    slot->longest_tokens = slot->longest_frames = slot->longest_reference = 0;
+    slot->token_offsets[0] = slot->frame_offsets[0] = slot->reference_offsets[0] = 0;
+    slot->sample_offsets[0] = slot->reference_sample_offsets[0] = 0;
+    for (uint32_t i = 0; i < count; i++) MX_TRY(pair_append(slot, reader, utterances[i]));
+out:
+    return rc;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One batch on the host: from a list of utterances to packed arrays that can be sent to a device.
+ *
+ * An assembly knows how: where utterances come from, which others of the same speaker may serve as reference, how
+ * features are normalised. A slot has room for one batch; filling it takes nothing. Any number of threads may fill
+ * slots of one assembly at a time, each with a reader of its own.
+ *
+ * The reference of an utterance is a crop of another utterance of the same speaker: of the training data, where there
+ * is one; otherwise any other; otherwise of itself. Which one, and where it is cut, is a pure function of (seed, epoch,
+ * utterance), so neither threads nor a resumed run change it.
+ *
+ * With augmentation (features/augment.h) the speed changes here, of the utterance and of its reference alike, since it
+ * changes the voice; the rest of the draw lies beside the audio for the device. An utterance that would get fewer
+ * frames than tokens keeps its speed.
+ *
+ * Rows that turn out to be unusable (corpus/dataset.h) are left out and counted; with fewer frames than tokens an
+ * utterance cannot be aligned and is left out, too.
+ *
+ * Memory: a slot owns one block of host memory from which copies to the device are fast. The dataset is borrowed and
+ * must outlive the assembly, the assembly its slots.
+ */
+#ifndef MX_TRAIN_HOST_BATCH_H
+#define MX_TRAIN_HOST_BATCH_H
+
+#include <stdatomic.h>
+
+#include "corpus/dataset.h"
+#include "features/augment.h"
+#include "features/normaliser.h"
+#include "model/memory_plan.h"
+#include "myxtts/device.h"
+
+struct mx_batch_source;
+
+struct mx_batch_source_options {
+    struct mx_dataset *dataset;
+    struct mx_normaliser normaliser; /* of features; audio is normalised on the device */
+    uint64_t seed;
+    double reference_seconds; /* of a crop, at most */
+};
+
+int mx_batch_source_create(const struct mx_batch_source_options *options, struct mx_batch_source **out);
+void mx_batch_source_destroy(struct mx_batch_source *assembly); /* NULL is fine */
+struct mx_dataset *mx_batch_source_dataset(const struct mx_batch_source *assembly);
+const struct mx_normaliser *mx_batch_source_normaliser(const struct mx_batch_source *assembly);
+/* Frames of an utterance, exact or an upper bound: see dataset.h. */
+uint32_t mx_batch_source_frames(const struct mx_batch_source *assembly, uint32_t utterance);
+/* The utterance that serves as reference; `attempt` 0, 1, … where earlier ones could not be used. */
+uint32_t mx_batch_source_reference(const struct mx_batch_source *assembly, uint32_t epoch, uint32_t utterance,
+                                   uint32_t attempt);
+
+/* The most that a batch of at most `batch_size` (0: no limit) of these utterances and `frame_budget` (0: none) frames
+ * can hold. */
+struct mx_host_batch_capacity {
+    struct mx_model_capacity model;
+    int64_t samples, reference_samples; /* of all utterances together; 0 where features come ready */
+};
+
+int mx_batch_source_capacity(const struct mx_batch_source *assembly, const uint32_t *utterances, uint32_t count,
+                             uint32_t batch_size, uint64_t frame_budget, struct mx_host_batch_capacity *out);
+/* Room for the same batches when each utterance may become longer by the factor 1 + `speed`. */
+int mx_host_batch_capacity_stretch(struct mx_host_batch_capacity *capacity, double speed);
+/* Rounds up to fixed sizes: 64 frames, 16 tokens, the samples of 64 frames. */
+int mx_host_batch_capacity_round(struct mx_host_batch_capacity *capacity);
+
+struct mx_host_batch {
+    /* which batch it is: the sampler's words */
+    uint32_t epoch, step;
+    /* what is in it */
+    int32_t count;        /* utterances; 0 if none could be used */
+    int32_t left_out;     /* utterances of the batch that could not be used */
+    uint32_t *utterances; /* [count] */
+    int32_t tokens, frames, references, longest_tokens, longest_frames, longest_reference;
+    int32_t *token_offsets, *frame_offsets, *reference_offsets; /* [count + 1] */
+    int32_t *token_ids;                                         /* [tokens] */
+    int32_t *languages;                                         /* [count] */
+    float *audio, *reference_audio;                             /* packed samples; NULL for features */
+    int32_t *sample_offsets, *reference_sample_offsets;         /* [count + 1] */
+    float *mel, *energy, *pitch, *reference_mel;                /* normalised; NULL for audio */
+    struct mx_augment_draw *draws;                              /* [count]; NULL: no augmentation */
+    /* For whoever watches while it is filled; NULL: nobody. Filling looks at `cancel` before each recording, and leaves
+     * the utterance that it is at in `at`. */
+    const atomic_bool *cancel;
+    atomic_uint *at;
+    /* its own */
+    const struct mx_augment_options *augment;
+    struct mx_host_batch_capacity capacity;
+    struct mx_device *device;
+    void *block;
+    const struct mx_batch_source *assembly;
+};
+
+/* Host memory for batches to be sent to `device`. */
+int mx_host_batch_create(const struct mx_batch_source *assembly, struct mx_device *device,
+                         const struct mx_host_batch_capacity *capacity, struct mx_host_batch **out);
+void mx_host_batch_destroy(struct mx_host_batch *slot); /* NULL is fine */
+uint64_t mx_host_batch_bytes(const struct mx_batch_source *assembly, const struct mx_host_batch_capacity *capacity);
+/* Batches are changed as `how` (borrowed) says from now on: a pure function of seed, epoch and utterance. */
+int mx_host_batch_augment(struct mx_host_batch *slot, const struct mx_augment_options *how);
+
+/* Loads a batch. Rows that are unusable are no failure; damage of a packed file is. MX_ERR_INTERRUPTED when it was
+ * cancelled: the slot holds a part then. */
+int mx_host_batch_fill(struct mx_host_batch *slot, struct mx_dataset_reader *reader, uint32_t epoch, uint32_t step,
+                       const uint32_t *utterances, uint32_t count);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Work sharing: which part of each batch the data device trains on, and how that part follows the measured speeds.
+ *
+ * The share is the part of a step's frames, 0 … 1, that the data device's replica takes. It holds from a step on until
+ * the next point of a list of (step, share) pairs; the same list makes the same run, bit for bit, on the same devices.
+ * Some sequences of each batch that follow each other are the data device's. Which of them is a pure function of the
+ * batch, of the share, and of what the batches of the same step before it gave (mx_share_split).
+ *
+ * Unless a list is given, shares are measured: after the steps 4, 12, 28 and 60 of a run and then after every multiple
+ * of 512, from the times that both devices took since the last change, and so that both will be done at the same time.
+ * Changes below 1 % of the batch (5 % as long as fewer than 8 steps were measured) are not made, nor those that the
+ * spread of the measured steps explains, and no more than MX_SHARE_POINTS. A change takes effect a few steps later,
+ * with the first batch that cannot have been divided yet. With MX_SHARE_AUTO the share is 0, and the data device does
+ * nothing but prepare batches, until it was idle for long enough at one of these points; it is 0 again, for good, if
+ * steps did not become faster.
+ *
+ * Memory: everything is plain values.
+ */
+#ifndef MX_TRAIN_SHARE_POLICY_H
+#define MX_TRAIN_SHARE_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MX_SHARE_POINTS 64
+#define MX_SHARE_MOST   0.75 /* of a batch, where memory allows it: the model device is the faster one, as a rule */
+
+/* How work is shared. */
+enum mx_share_mode {
+    MX_SHARE_OFF,
+    MX_SHARE_ON,
+    MX_SHARE_AUTO, /* begins without; goes on with it where the data device is idle enough and it proves faster */
+};
+
+struct mx_share_point {
+    int64_t step; /* from this step on: 0 is the first of the run */
+    double share;
+};
+
+/* Steps rise from point to point; before the first point the share is 0. */
+struct mx_shares {
+    int32_t count;
+    struct mx_share_point points[MX_SHARE_POINTS];
+};
+
+double mx_shares_at(const struct mx_shares *shares, int64_t step);
+/* Adds a point; false if there are too many. One of the same step is replaced. */
+bool mx_shares_add(struct mx_shares *shares, int64_t step, double share);
+
+/* "0:0.5,15:0.47"; "" has no points. MX_ERR_USAGE names what cannot be read. */
+int mx_shares_parse(const char *text, struct mx_shares *out);
+#define MX_SHARES_TEXT_BYTES 4096
+void mx_shares_format(const struct mx_shares *shares, char out[MX_SHARES_TEXT_BYTES]);
+
+/* ---- dividing a batch ---- */
+
+/* The data device's sequences: first … first + count - 1. */
+struct mx_share_part {
+    int32_t first, count;
+};
+
+/* The part whose frames come nearest to `wanted`, with at most `most` frames; of equally near ones that with the fewest
+ * sequences, and of these the first one. offsets [sequences + 1] are those of the frames. Parts may begin anywhere,
+ * because those that begin or end where the batch does come nearer only by luck, and the slower device is waited for.
+ */
+struct mx_share_part mx_share_split(const int32_t *offsets, int32_t sequences, double wanted, int64_t most);
+
+/* ---- measuring ---- */
+
+#define MX_SHARE_WINDOW 32 /* newest steps that a balance is found from */
+
+/* What both devices did since the last change. */
+struct mx_share_meter {
+    int64_t steps;
+    uint64_t own_ns, other_ns, step_ns; /* of the model device's parts, of the data device's parts, of whole steps */
+    int64_t own_frames, other_frames;
+    double balance[MX_SHARE_WINDOW]; /* the share that would have been right, of the newest steps where both trained */
+    int64_t balances;
+};
+
+void mx_share_meter_add(struct mx_share_meter *meter, uint64_t own_ns, int64_t own_frames, uint64_t other_ns,
+                        int64_t other_frames, uint64_t step_ns);
+
+/* Is a change allowed after this step (1: the first)? */
+bool mx_share_due(int64_t step);
+
+/* The share with which both would have been done at the same time (the median of the newest steps: a step in which
+ * something else kept one of them busy says nothing), at most `most`; the present one if that cannot be told or is too
+ * little of a change: less than three standard errors of that median may be chance. */
+double mx_share_balance(const struct mx_share_meter *meter, double present, double most);
+
+/* ---- deciding ---- */
+
+#define MX_SHARE_LEAST 0.1  /* of a batch: less is not worth a second replica */
+#define MX_SHARE_GAIN  1.03 /* of speed, at least: less may be noise */
+
+/* The share of a device of `speed` times the model device's, if it is idle for `idle` of the time. */
+double mx_share_guess(double speed, double idle, double most);
+
+/* What is known when a change is allowed. */
+struct mx_share_case {
+    enum mx_share_mode mode;
+    double share, most;                 /* the present one, and the limit */
+    double speed, idle;                 /* as for mx_share_guess; only looked at while nothing is shared */
+    double alone_ns;                    /* of a step per frame while nothing was shared; 0: not measured */
+    const struct mx_share_meter *meter; /* of the steps with the present share */
+};
+
+enum mx_share_verdict {
+    MX_SHARE_KEEP,
+    MX_SHARE_BEGIN,  /* nothing was shared; from now on something is */
+    MX_SHARE_CHANGE, /* another share */
+    MX_SHARE_END,    /* steps did not become faster: 0 from now on, for good */
+};
+
+struct mx_share_decision {
+    enum mx_share_verdict verdict;
+    double share; /* from now on */
+    double gain;  /* how much faster steps became by sharing; 0: not known */
+};
+
+/* A pure function: the same times make the same decision. */
+struct mx_share_decision mx_share_decide(const struct mx_share_case *what);
+
+#endif
