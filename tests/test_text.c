@@ -49,19 +49,19 @@ static void test_int64(void **state)
                 {"0x7fffffffffffffff", INT64_MAX}};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         int64_t value = -1;
-        assert_int_equal(mx_text_parse_int64(good[i].text, &value), MX_STRING_NUMBER);
+        assert_int_equal(mx_string_parse_int64(good[i].text, &value), MX_STRING_NUMBER);
         assert_true(value == good[i].value);
     }
     static const char *const wrong[] = {"",    "-",    "+",  "1_000", "1,000", "1.0", "1e3", "0x",
                                         "0o8", "-0x1", "ff", " 1",    "1 ",    "0b1", "--1", "\xD9\xA1"};
     int64_t value = 42;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        assert_int_equal(mx_text_parse_int64(wrong[i], &value), MX_STRING_SYNTAX);
+        assert_int_equal(mx_string_parse_int64(wrong[i], &value), MX_STRING_SYNTAX);
     static const char *const big[] = {"9223372036854775808", "-9223372036854775809", "0xffffffffffffffff",
                                       "99999999999999999999999999"};
     for (size_t i = 0; i < sizeof big / sizeof big[0]; i++)
-        assert_int_equal(mx_text_parse_int64(big[i], &value), MX_STRING_TOO_BIG);
-    assert_int_equal(mx_text_parse_int64("99999999999999999999999999x", &value), MX_STRING_SYNTAX);
+        assert_int_equal(mx_string_parse_int64(big[i], &value), MX_STRING_TOO_BIG);
+    assert_int_equal(mx_string_parse_int64("99999999999999999999999999x", &value), MX_STRING_SYNTAX);
     assert_true(value == 42);
 }
 

@@ -329,7 +329,7 @@ static int int_bind(const struct binding *b, int64_t *out)
     double real = 0;
     char advice[64];
     const enum mx_string_number result =
-        b->style == MX_CONFIG_QUOTED ? MX_STRING_SYNTAX : mx_text_parse_int64(b->text, &value);
+        b->style == MX_CONFIG_QUOTED ? MX_STRING_SYNTAX : mx_string_parse_int64(b->text, &value);
     if (result == MX_STRING_TOO_BIG) return value_fail(b, "out of range", "");
     if (result == MX_STRING_SYNTAX) {
         if (b->style != MX_CONFIG_QUOTED && mx_string_parse_double(b->text, &real) == MX_STRING_NUMBER &&

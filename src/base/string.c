@@ -57,7 +57,7 @@ static enum mx_string_number digits_parse(const char *digits, unsigned base, uin
     return too_big ? MX_STRING_TOO_BIG : MX_STRING_NUMBER;
 }
 
-enum mx_string_number mx_text_parse_int64(const char *text, int64_t *out)
+enum mx_string_number mx_string_parse_int64(const char *text, int64_t *out)
 {
     const uint64_t most = (uint64_t)INT64_MAX;
     uint64_t magnitude = 0;
@@ -121,7 +121,7 @@ enum mx_string_number mx_string_parse_double(const char *text, double *out)
     bool nonzero = false;
     if (special_parse(text, out)) return MX_STRING_NUMBER;
     if (!decimal_check(text, &nonzero)) {
-        const enum mx_string_number result = mx_text_parse_int64(text, &whole); /* 0x1F, 0o17 */
+        const enum mx_string_number result = mx_string_parse_int64(text, &whole); /* 0x1F, 0o17 */
         if (result == MX_STRING_NUMBER) *out = (double)whole;
         return result;
     }

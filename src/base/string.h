@@ -23,7 +23,7 @@ enum mx_string_number {
 /* YAML 1.2 core: true, True, TRUE, false, False, FALSE and nothing else (not yes, on, 1). */
 bool mx_string_parse_bool(const char *text, bool *out);
 /* YAML 1.2 core: decimal with an optional sign, 0x1F, 0o17. The whole text must be the number. */
-enum mx_string_number mx_text_parse_int64(const char *text, int64_t *out);
+enum mx_string_number mx_string_parse_int64(const char *text, int64_t *out);
 /* Decimal with optional fraction and exponent (1, .5, 2., 1e-4, -3.5E+2), the integers above, and [+-][.]inf, [.]nan in
  * any case. Never hexadecimal fractions. Numbers that round to 0 or infinity are MX_STRING_TOO_BIG. */
 enum mx_string_number mx_string_parse_double(const char *text, double *out);

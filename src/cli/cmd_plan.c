@@ -85,7 +85,7 @@ static int ranks_parse(const char *text, int64_t ranks[RANKS_LISTED], int *count
         const size_t length = strcspn(text, ",");
         const bool fits = length < sizeof word;
         snprintf(word, sizeof word, "%.*s", fits ? (int)length : 0, text);
-        if (!fits || mx_text_parse_int64(word, &ranks[*count]) != MX_STRING_NUMBER || ranks[*count] < 1 ||
+        if (!fits || mx_string_parse_int64(word, &ranks[*count]) != MX_STRING_NUMBER || ranks[*count] < 1 ||
             ranks[*count] > MX_PREDICT_RANKS_MAX)
             return MX_FAIL(MX_ERR_USAGE, "write them as '--ranks " RANKS_DEFAULT "'",
                            "'--ranks' wants numbers from 1 to %lld, separated by commas, not %s",

@@ -73,7 +73,7 @@ static int int_store(const struct mx_option *option, const char *text, int64_t *
 {
     char quoted[QUOTED_BYTES];
     int64_t value = 0;
-    const enum mx_string_number result = mx_text_parse_int64(text, &value);
+    const enum mx_string_number result = mx_string_parse_int64(text, &value);
     if (result == MX_STRING_SYNTAX)
         MX_FAIL(MX_ERR_USAGE, NULL, "option '--%s' is %s, which is not a whole number", option->name,
                 mx_string_quote(quoted, sizeof quoted, text));

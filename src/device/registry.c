@@ -64,7 +64,7 @@ int mx_device_name_parse(const char *text, char backend[16], int *index)
     bool good = length > 0 && length < 16 && colon[1] >= '0' && colon[1] <= '9';
     for (size_t i = 0; good && i < length; i++) good = text[i] >= 'a' && text[i] <= 'z';
     for (const char *c = colon; good && *++c;) good = *c >= '0' && *c <= '9';
-    good = good && mx_text_parse_int64(colon + 1, &number) == MX_STRING_NUMBER && number <= INDEX_MAX;
+    good = good && mx_string_parse_int64(colon + 1, &number) == MX_STRING_NUMBER && number <= INDEX_MAX;
     if (!good) {
         return MX_FAIL(MX_ERR_USAGE, "write the backend, a colon and a number: cpu:0, cuda:1",
                        "%s is not the name of a device", mx_string_quote(quoted, sizeof quoted, text ? text : ""));

@@ -23,7 +23,7 @@ static bool number_of(const char *variable, int32_t *out)
 {
     int64_t value;
     const char *const text = getenv(variable);
-    if (text == NULL || mx_text_parse_int64(text, &value) != MX_STRING_NUMBER || value < 0 || value > INT32_MAX)
+    if (text == NULL || mx_string_parse_int64(text, &value) != MX_STRING_NUMBER || value < 0 || value > INT32_MAX)
         return false;
     *out = (int32_t)value;
     return true;

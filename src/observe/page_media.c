@@ -50,7 +50,7 @@ static int steps_find(const char *samples, struct steps *steps)
         int64_t step;
         if (strncmp(entry->d_name, "step-", 5) != 0) continue;
         const char *digits = entry->d_name + 5 + strspn(entry->d_name + 5, "0");
-        if (mx_text_parse_int64(*digits == '\0' ? "0" : digits, &step) != MX_STRING_NUMBER || step < 0) continue;
+        if (mx_string_parse_int64(*digits == '\0' ? "0" : digits, &step) != MX_STRING_NUMBER || step < 0) continue;
         if (steps->count == steps->capacity) {
             const size_t capacity = 2 * steps->capacity + 16;
             int64_t *const grown = mx_realloc(steps->list, capacity, sizeof *grown);

@@ -92,7 +92,7 @@ static int extras_read(const struct mx_checkpoint_state *from, struct mx_trainer
     const char *text;
 #define X(word, member)                                                                                                \
     text = mx_checkpoint_extra(from, word);                                                                            \
-    if (text == NULL || mx_text_parse_int64(text, &state->member) != MX_STRING_NUMBER) return extra_missing(word);
+    if (text == NULL || mx_string_parse_int64(text, &state->member) != MX_STRING_NUMBER) return extra_missing(word);
     COUNTS(X)
 #undef X
 #define X(word, member)                                                                                                \

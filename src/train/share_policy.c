@@ -41,7 +41,7 @@ static int point_parse(const char *word, struct mx_shares *out)
     char copy[64], *const colon = snprintf(copy, sizeof copy, "%s", word) < (int)sizeof copy ? strchr(copy, ':') : NULL;
     struct mx_share_point point = {0};
     if (colon != NULL) *colon = '\0';
-    if (colon == NULL || mx_text_parse_int64(copy, &point.step) != MX_STRING_NUMBER ||
+    if (colon == NULL || mx_string_parse_int64(copy, &point.step) != MX_STRING_NUMBER ||
         mx_string_parse_double(colon + 1, &point.share) != MX_STRING_NUMBER)
         return MX_FAIL(MX_ERR_USAGE, "write STEP:SHARE, with commas between: 0:0.5,15:0.47",
                        "'%s' is no point of a list of shares", word);
