@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The library that scripts/chaos.sh loads before the program (LD_PRELOAD) to simulate faults without root. $CHAOS_WORLD names a folder;
- * these files in it switch a fault on:
+ * The library that scripts/chaos.sh loads before the program (LD_PRELOAD) to simulate faults without root. $CHAOS_WORLD
+ * names a folder; these files in it switch a fault on:
  *
  *     reads    every pread of $CHAOS_DATA/… and $CHAOS_DATA.pack fails with EIO, as on a dying disk
  *     clock    the wall clock is an hour behind; the monotonic clock keeps going, as when somebody sets the time
