@@ -16,7 +16,7 @@ set(MX_THREAD_TESTS
 
 # Tests of texts, of scripts that call what other tests call, and of NVIDIA's compiler: a sanitizer would find nothing in
 # them, and makes them slow. `make asan` leaves them out.
-set(MX_UNSANITIZED_TESTS catalogue docs install layering migration recipes test_nvrtc)
+set(MX_UNSANITIZED_TESTS catalogue comments docs install layering migration recipes test_nvrtc)
 
 # The longest ones: begun first, so that none is left to run alone at the end.
 set(MX_LONG_TESTS test_nvrtc test_opencl_ops test_opencl_clblast test_pipeline_random test_ops_bf16 test_ops_deterministic
@@ -156,7 +156,8 @@ function(mx_add_tests)
     list(POP_BACK other_isas)
     mx_programs(tests test names PkgConfig::CMOCKA)
     if(MX_SANITIZE STREQUAL "thread")
-      # Cases and what they should give are made by one thread in memory of its own; run.c, which hands on copies, is watched.
+      # Cases and what they should give are made by one thread in memory of its own; tests/ops/run.c, which hands on
+      # copies, is watched.
       file(GLOB alone CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/ops/*.c)
       list(FILTER alone EXCLUDE REGEX "/run\\.c$")
       set_source_files_properties(${alone} PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)

@@ -68,8 +68,8 @@ static void comes_back_bit_for_bit(void **state)
     mx_free(path);
 }
 
-/* A new member of the model's configuration must be saved too: give it a line in state.c and in the rig, then change
- * the number. */
+/* A new member of the model's configuration must be saved too: give it a line in checkpoint/state.c and in the rig, then
+ * change the number. */
 static void knows_all_of_the_model(void **state)
 {
     (void)state;

@@ -16,8 +16,8 @@
  *
  * Directions go uphill in every parameter that they touch, so that their derivative is as large as a derivative of
  * these parameters can be and the errors stay small beside it. The gradient of the duration loss stops at the states
- * (as predictors.c says), so what is compared for the duration predictor is the duration loss alone, for everything
- * else the sum of all others.
+ * (as model/predictors.c says), so what is compared for the duration predictor is the duration loss alone, for
+ * everything else the sum of all others.
  */
 #include <math.h>
 #include <setjmp.h>
