@@ -10,11 +10,13 @@
  *     metrics.jsonl    train/metrics.h
  *     checkpoints/     checkpoint/checkpoint.h
  *     run.json         observe/run.h
- *     samples/         step-N/000.wav …: what the voice says at an evaluation, and 000.png … its mel; recorded/000.wav
- * …: the recordings of these texts; step-N/target.png …: observe/pictures.h tensorboard/     observe/tfevents.h, unless
- * it is off report.html      observe/page.h, when a run has ended voices/          one recording of each speaker, by
- * number, that tells `myxtts synth` whose voice it is corpus.pack      decoded recordings of a folder
- * (corpus/dataset.h), unless caching is off
+ *     samples/         step-N/000.wav …: what the voice says at an evaluation, and 000.png … its mel;
+ *                      step-N/target.png …: observe/pictures.h;
+ *                      recorded/000.wav …: the recordings of these texts
+ *     tensorboard/     observe/tfevents.h, unless it is off
+ *     report.html      observe/page.h, when a run has ended
+ *     voices/          one recording of each speaker, by number, from which `myxtts synth` takes the voice
+ *     corpus.pack      decoded recordings of a folder (corpus/dataset.h), unless caching is off
  *     rejects.tsv      rows that are left out, and why (corpus/check.h); only if there are any
  *
  * Memory: a job owns everything that it opened; mx_job_close releases it, also after a failure.
@@ -51,8 +53,8 @@ struct mx_job_request {
     bool size_said;        /* the size of the network was given on the command line */
     const char *command;   /* how command lines in hints begin; NULL: "myxtts train" */
     const char *accum;     /* how they set the batches of a step; NULL: "--grad-accum " */
-    int (*quieten)(
-        enum mx_log_level level); /* shows only such messages from now on, in ranks but 0; NULL: all are shown */
+    /* Shows only such messages from now on, in ranks but 0; NULL: all are shown. */
+    int (*quieten)(enum mx_log_level level);
     /* What the command needs of each device besides training; 0: nothing. */
     uint64_t data_bytes, model_bytes;
 };
