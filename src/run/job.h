@@ -112,6 +112,19 @@ uint64_t mx_job_host_bytes(const struct mx_job *job); /* of job->host, by the pl
  * cannot be written at its end does, with MX_ERR_IO. */
 int mx_job_run(struct mx_job *job);
 
+/* ---- turn.c: what the loop is made of ---- */
+/* One step: takes its batches, runs them forward and backward, updates the weights, and writes the step into
+ * metrics.jsonl. As mx_trainer_step. */
+int mx_job_step(struct mx_job *job, struct mx_trainer_report *report);
+/* Reports a step that was made, everywhere but in metrics.jsonl: newly rejected rows, TensorBoard, the status line.
+ * MX_ERR_DATA when too many rows of a folder turn out to be unusable. */
+int mx_job_step_tell(struct mx_job *job, const struct mx_trainer_report *report);
+/* The status line: loss, speed, how busy both devices are, how long the model waited for data, memory. */
+void mx_job_status(const struct mx_job *job, const struct mx_trainer_report *report);
+/* Evaluates, speaks samples, and reports both. The best evaluation is the one with the least free-running distance,
+ * among those in which every text could be spoken; *best: this is the best so far. */
+int mx_job_evaluate(struct mx_job *job, bool *best);
+
 /* ---- memory_plan.c ---- */
 /* Plans the memory of job->options. Where it does not fit, auto-tuning takes a smaller buffer; otherwise, and unless
  * `dry`, it is refused. */
