@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Tests and benches. A test is tests/test_<module>.c (cmocka) or tests/<name>.sh (bash, the path of the program is $1);
-# each is a process of its own with a time limit. A bench is bench/bench_<name>.c, one program each.
+# each is a process of its own with a time limit. An example is a test, too: by itself, or by
+# tests/example_<name>.sh, which gets its path as $2. A bench is bench/bench_<name>.c, one program each.
 # bench/speech/*.c are programs, too: what scripts/bench_speech.sh needs besides the program itself.
 # All other .c files below the two folders are helpers of the tests or the benches, except fuzz targets (see the end) and
 # tests/double, which is a shared library: a test double of CUDA.
@@ -11,7 +12,7 @@
 set(MX_THREAD_TESTS
     test_alloc test_error test_log test_pool test_progress test_queue
     test_bits test_budget test_cpu.* test_device.* test_fake.* test_registry.* test_ops_deterministic test_ops_bf16
-    test_tokens test_check test_dataset.* test_prepare test_extract test_align test_trainer test_job.* test_replica test_share_work test_feed.* test_pipeline.* test_dashboard
+    test_tokens test_check test_dataset.* test_prepare test_extract test_align test_train test_trainer test_job.* test_replica test_share_work test_feed.* test_pipeline.* test_dashboard
     test_cuda_device test_cuda_double test_cuda_graph test_cuda_train test_nccl)
 
 # Tests of texts, of scripts that call what other tests call, and of NVIDIA's compiler: a sanitizer would find nothing in
@@ -181,7 +182,8 @@ function(mx_add_tests)
   foreach(example ${examples})
     get_filename_component(name ${example} NAME_WE)
     mx_test_wanted(example_${name} wanted)
-    if(wanted)
+    # One that needs arguments has a script, which gets its path as $2.
+    if(wanted AND NOT EXISTS ${CMAKE_SOURCE_DIR}/tests/example_${name}.sh)
       add_test(NAME example_${name} COMMAND example_${name})
       mx_test_limits(example_${name})
     endif()
@@ -199,7 +201,11 @@ function(mx_add_tests)
     get_filename_component(name ${script} NAME_WE)
     mx_test_wanted(${name} wanted)
     if(wanted)
-      add_test(NAME ${name} COMMAND bash ${script} ${program})
+      set(example "")
+      if(name MATCHES "^example_")
+        set(example $<TARGET_FILE:${name}>)
+      endif()
+      add_test(NAME ${name} COMMAND bash ${script} ${program} ${example})
       mx_test_limits(${name})
     endif()
   endforeach()
