@@ -10,6 +10,8 @@
 #   - another path to a source, such as PART/FILE.c: from a folder of the same room on;
 #   - a name mx_…: it must stand somewhere in the code.
 #
+# CONTRIBUTING.md, MODEL.md and src/ROOMS.md are read like comments; a bare FILE.c there may be anywhere in the tree.
+#
 # `*` and <name> stand for anything, a path with a word in capitals is a pattern for the reader and is not looked for.
 #
 # Before the real tree it checks one full of breaches, so that a check that finds nothing any more fails itself.
@@ -27,12 +29,12 @@ check()
         my @top = grep { -d } qw(src include tests docs bench cmake scripts examples configs po tools);
         my %top = map { $_ => 1 } @top;
         my %room = map { s{^src/}{}r => 1 } grep { -d } glob "src/*";
-        my @files = sort split /\n/, qx(find @top -type f; ls CMakeLists.txt Makefile 2>/dev/null);
+        my @files = sort split /\n/, qx(find @top -type f; ls CMakeLists.txt Makefile CONTRIBUTING.md MODEL.md 2>/dev/null);
         my $source = qr/(?:h|c|cl|sh|cmake|js|css)/;
         my (%code, %inside, @comments, $bad);
 
         # The part of the tree that a file belongs to: a room of src/, the public headers, another folder of the root.
-        sub own { my ($file) = @_; return $file =~ m{^(src/\w+|include/myxtts|\w+)/} ? $1 : "" }
+        sub own { my ($file) = @_; return $file =~ /[.]md$/ ? "" : $file =~ m{^(src/\w+|include/myxtts|\w+)/} ? $1 : "" }
         sub breach { print "$_[0]: $_[1]\n"; $bad = 1 }
 
         # Is there such a path? With * and <name> for anything.
@@ -64,11 +66,19 @@ check()
         }
         for my $file (@files) {
             (my $name = $file) =~ s{.*/}{};
-            $inside{own($file)}{$name} = 1;
-            next if $file !~ /[.]$source$|CMakeLists.txt$|Makefile$/;
+            $inside{own($file)}{$name} = $inside{""}{$name} = 1;
+            next if $file =~ /[.]md$/ && $file !~ m{^(?:CONTRIBUTING|MODEL|src/ROOMS)[.]md$};
+            next if $file !~ /[.](?:$source|md)$|^(?:CMakeLists.txt|Makefile)$/;
             open my $in, "<", $file or die "$file: $!";
             my $text = do { local $/; <$in> };
-            $file =~ /[.](?:h|c|cl|js|css)$/ ? split_c($file, $text) : split_script($file, $text);
+            if ($file =~ /[.]md$/) {
+                my $number = 1;
+                push @comments, map { [$file, $number++, $_] } split /\n/, $text;
+            } elsif ($file =~ /[.](?:h|c|cl|js|css)$/) {
+                split_c($file, $text);
+            } else {
+                split_script($file, $text);
+            }
         }
 
         for (@comments) {
@@ -80,8 +90,10 @@ check()
                 next if $path =~ m{(?:^|/|\b)[A-Z_]{2,}(?:\b|/|$)} || $path =~ m{^(?:<|[.])};
                 my ($head) = $path =~ m{^([^/]+)/};
                 if (!defined $head) {
-                    next if $path =~ /[*]/ ? there("$beside/$path") : $inside{$own}{$path};
-                    breach($where, "there is no $path in $own/; name a file of another folder with its folder");
+                    next if $path =~ /[*]/ ? there("$beside/$path") || ($own eq "" && there("src/*/*/$path"))
+                                           : $inside{$own}{$path};
+                    breach($where, $own eq "" ? "there is no $path"
+                                              : "there is no $path in $own/; name a file of another folder with its folder");
                 } elsif ($top{$head}) {
                     breach($where, "there is no $path") if !there($path);
                 } elsif ($head eq "myxtts" && $path =~ /[.]h$/) {
@@ -124,7 +136,10 @@ count=4 $mark of a.c
 echo '${mark}include "base/never.h"'
 SH
     printf '# mx_made(file) is a function of this file, mx_lost() is none\nfunction(mx_made file)\n' >"$tree/cmake/Made.cmake"
-    wanted='cmake/Made.cmake:1: there is no mx_lost
+    printf 'Read `a.c` and `none.c`, then mx_thing and `mx_think`, in `src/base`.\n' >"$tree/CONTRIBUTING.md"
+    wanted='CONTRIBUTING.md:1: there is no none.c
+CONTRIBUTING.md:1: there is no mx_think
+cmake/Made.cmake:1: there is no mx_lost
 src/device/cpu/a.c:3: there is no src/device/ops.h
 src/device/cpu/a.c:3: there is no log.h in src/device/; name a file of another folder with its folder
 src/device/cpu/a.c:3: there is no src/device/cpu/b.c
