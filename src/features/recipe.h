@@ -14,6 +14,7 @@
 #ifndef MX_FEATURES_RECIPE_H
 #define MX_FEATURES_RECIPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,8 @@ void mx_recipe_text(const struct mx_recipe *recipe, char out[MX_RECIPE_TEXT_BYTE
 uint64_t mx_recipe_hash(const struct mx_recipe *recipe);
 #define MX_RECIPE_HASH_BYTES 17
 const char *mx_recipe_hash_text(const struct mx_recipe *recipe, char out[MX_RECIPE_HASH_BYTES]); /* 16 digits */
+/* Is this the text of the hash of the recipe that the program computes, mx_recipe_default? */
+bool mx_recipe_is_default(const char *hash_text);
 
 /* Frames of an utterance; 0 samples have none. */
 int64_t mx_recipe_frames(const struct mx_recipe *recipe, int64_t samples);
