@@ -85,7 +85,7 @@ struct mx_pipeline_options {
     int32_t held;    /* most batches that the caller holds at a time; ≥ 1, less than the size of the last ring */
     bool sequential; /* no overlap: mx_pipeline_take runs all stages one after another, in its own thread, after the
                         work that the caller submitted before is done */
-    bool auto_tune;  /* tune.h decides about workers and depths, from the first steps on … */
+    bool auto_tune;  /* pipeline/tune.h decides about workers and depths, from the first steps on … */
     bool loaded_given, prepared_given; /* … but not about this depth: all of it is used from the first batch on */
     double start_delay;   /* seconds that the first take waits before it reports what is missing and keeps waiting;
                              0: stall_seconds */
@@ -199,7 +199,7 @@ void mx_pipeline_stats_reset(struct mx_pipeline *pipeline);
 /* The newest spans, oldest first; at most `count`. Returns their number. */
 uint32_t mx_pipeline_spans(struct mx_pipeline *pipeline, struct mx_span *out, uint32_t count);
 
-/* ---- memory (memory.c) ---- */
+/* ---- memory ---- */
 
 #define MX_PIPELINE_OWNERS 24
 
