@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/pipeline_options.h"
+#include "cli/setting_flags.h"
 #include "cli/shared_options.h"
 #include "cli/validate.h"
 #include "myxtts/error.h"
@@ -15,18 +15,17 @@
 #define BATCH_SIZE "4" /* enough to see that a step works */
 
 struct values {
-    const char *model_size, *batch_size, *json, *config;
-    struct mx_pipeline_flags pipeline;
+    const char *json, *config;
+    struct mx_option_settings flags;
     struct mx_option_list set;
 };
 
 static const struct mx_option options[] = {
-    MX_PIPELINE_OPTIONS(struct values),
-    {MX_OPTION_STRING(struct values, model_size, "model-size", "NAME", "tiny",
-                      "Size of the model that is created and trained for a step.")},
-    {MX_OPTION_STRING(struct values, batch_size, "batch-size", "N",
-                      BATCH_SIZE ", or that of the settings if some are given",
-                      "Utterances of the batch of that step.")},
+    MX_OPTION_FLOW(struct values),
+    {MX_OPTION_SETTING(struct values, flags, model.size),
+     .help = "Size of the model that is created and trained for a step."},
+    {MX_OPTION_SETTING(struct values, flags, training.batch_size), .help = "Utterances of the batch of that step.",
+     .fallback = BATCH_SIZE ", or that of the settings if some are given"},
     {MX_OPTION_STRING(struct values, json, "json", "FILE", NULL,
                       "Write everything that was found and measured as one JSON object; '-' prints it instead of the "
                       "text.")},
@@ -49,16 +48,14 @@ static int settings_read(const struct values *values, struct mx_settings *settin
     int rc = mx_settings_read(values->config, values->set.items, values->set.count, settings);
     if (rc < 0) return rc;
     const bool bare = values->config == NULL && values->set.count == 0;
-    const char *const batch = values->batch_size != NULL ? values->batch_size : bare ? BATCH_SIZE : NULL;
-    if (values->model_size != NULL) MX_TRY(mx_settings_flag(settings, "model-size", "model.size", values->model_size));
-    if (batch != NULL) MX_TRY(mx_settings_flag(settings, "batch-size", "training.batch_size", batch));
-    MX_TRY(mx_pipeline_flags_apply(&values->pipeline, settings));
+    if (bare) MX_TRY(mx_settings_put(settings, "training.batch_size", BATCH_SIZE));
+    MX_TRY(mx_setting_flags_apply(&values->flags, settings));
     /* A mistake in the name of a size is one of the command line, not of the machine. */
     if (mx_model_size_find(settings->model.size) == NULL) MX_TRY(mx_error_last()->code);
     mx_settings_resolve(settings);
     /* What has to do with recordings is that of the corpus that is made up: one voice, letters, nothing set apart and
      * nothing spoken. */
-    MX_TRY(mx_settings_flag(settings, "set", "data.val_data", ""));
+    MX_TRY(mx_settings_put(settings, "data.val_data", ""));
     settings->data.validation_fraction = 0;
     settings->data.tokens = MX_TOKENS_CHARS;
     snprintf(settings->data.language, sizeof settings->data.language, "auto");

@@ -43,8 +43,10 @@ static int flags_append(struct mx_string *out, const struct mx_option *options, 
 {
     int rc = 0;
     struct mx_string help = {0};
-    for (size_t i = 0; i < count; i++) {
-        const struct mx_option *const o = &options[i];
+    struct mx_option option;
+    const struct mx_option *const o = &option;
+    struct mx_option_walk walk = {options, count, 0, 0};
+    while (mx_option_next(&walk, &option)) {
         mx_string_release(&help);
         MX_TRY(mx_option_words(o, MX_WORDS_ENGLISH, &help));
         mx_string_append(out, ".TP\n");

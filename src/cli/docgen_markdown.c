@@ -175,10 +175,12 @@ static int flags_table(const struct page *p, const struct mx_option *options, si
 {
     int rc = 0;
     struct mx_string help = {0};
+    struct mx_option option;
+    const struct mx_option *const o = &option;
+    struct mx_option_walk walk = {options, count, 0, 0};
     if (count == 0) goto out;
     TABLE(p, FLAG_COLUMN, DEFAULT_COLUMN, MEANING_COLUMN);
-    for (size_t i = 0; i < count; i++) {
-        const struct mx_option *const o = &options[i];
+    while (mx_option_next(&walk, &option)) {
         char name[96], letter[3] = {'-', o->letter, '\0'};
         mx_string_release(&help);
         MX_TRY(mx_option_words(o, p->language, &help));

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The settings of the whole program, see settings.h. The tables below are all there is to add for a new key.
+ * The settings of the whole program, see settings.h. The tables below are all there is to add for a new key, its flag
+ * included.
  */
 #include "run/settings.h"
 
 #include "base/alloc.h"
 #include "myxtts/error.h"
 #include "myxtts/pipeline.h"
+#include "observe/dashboard.h"
 
 /* The names of these limits on the command line of the program that this one succeeds. */
 static const char *const data_memory_names[] = {"data_gpu_memory",         "data_gpu_memory_limit",
@@ -20,23 +22,25 @@ static const char *const model_memory_names[] = {"model_gpu_memory",         "mo
 
 static const struct mx_config_field device_fields[] = {
     {MX_CONFIG_INT(
-        struct mx_settings_device, cpu_devices, 1, MX_SETTINGS_CPU_DEVICES_MAX, "1", NULL,
-        "Logical CPU devices that the cores are split into. Two let the data and the model device work side by "
-        "side on a machine without a GPU.")},
+         struct mx_settings_device, cpu_devices, 1, MX_SETTINGS_CPU_DEVICES_MAX, "1", NULL,
+         "Logical CPU devices that the cores are split into. Two let the data and the model device work side by "
+         "side on a machine without a GPU."),
+     .flag = {"cpu-devices", "N"}},
     {MX_CONFIG_INT(struct mx_settings_device, opencl_split, 0, MX_SETTINGS_CPU_DEVICES_MAX, "0", NULL,
                    "Parts that each OpenCL device of CPU type is split into. 0: as many as devices are chosen, where "
-                   "there is only one.")},
+                   "there is only one."),
+     .flag = {"opencl-split", "N"}, .meaning = "as many as are chosen"},
     {MX_CONFIG_INT(
          struct mx_settings_device, data_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
          "Memory limit of the data device. 0: with pipeline.memory_isolation 8192 or what the device has, without it "
          "the recommended share of the device's memory. In Single-GPU Buffered Mode the sum of both holds for the one "
          "device. Two CPU devices share one memory: both limits must fit into it together."),
-     .aliases = data_memory_names},
+     .flag = {"data-gpu-memory", "MiB"}, .meaning = "a third of the device", .aliases = data_memory_names},
     {MX_CONFIG_INT(
          struct mx_settings_device, model_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
          "Memory limit of the model device. 0: with pipeline.memory_isolation 16384 or what the device has, without "
          "it the recommended share of the device's memory."),
-     .aliases = model_memory_names},
+     .flag = {"model-gpu-memory", "MiB"}, .meaning = "two thirds of the device", .aliases = model_memory_names},
 };
 
 /* ---- model ---- */
@@ -50,7 +54,7 @@ static const struct mx_config_field model_fields[] = {
     {MX_CONFIG_STRING(MODEL, size, "tiny",
                       "Size of the network by name: tiny, small, normal, base or big. 'myxtts train --dry-run' shows "
                       "what each one takes."),
-     .aliases = size_names},
+     .flag = {"model-size", "NAME"}, .aliases = size_names},
     {MX_CONFIG_INT(MODEL, width, 0, 65536, "0", NULL, "Width of all layers instead of that of the size; 0: its own.")},
     {MX_CONFIG_INT(MODEL, heads, 0, 1024, "0", NULL, "Attention heads instead of those of the size; 0: its own.")},
     {MX_CONFIG_INT(MODEL, encoder_blocks, 0, 64, "0", NULL,
@@ -88,8 +92,9 @@ static const char *const train_names[] = {"dataset_path", NULL};
 #define OF_AUGMENT " -1: as 'augment' says; 0: never."
 static const struct mx_config_field data_fields[] = {
     {MX_CONFIG_TEXT(DATA, train_data, "", "Corpus folder, manifest file or packed corpus to train on."),
-     .aliases = train_names},
-    {MX_CONFIG_TEXT(DATA, val_data, "", "Folder or manifest file of the validation rows, if they stand elsewhere.")},
+     .flag = {"train-data", "DIR"}, .aliases = train_names},
+    {MX_CONFIG_TEXT(DATA, val_data, "", "Folder or manifest file of the validation rows, if they stand elsewhere."),
+     .flag = {"val-data", "DIR"}, .meaning = "5 % of the rows"},
     {MX_CONFIG_DOUBLE(DATA, validation_fraction, 0, 0.5, "0.05", NULL,
                       "Share of the rows kept for validation where no file names them.")},
     {MX_CONFIG_STRING(DATA, language, "auto", "Language of all texts: en, fa, or auto for the script of each text.")},
@@ -98,21 +103,23 @@ static const struct mx_config_field data_fields[] = {
     {MX_CONFIG_DOUBLE(DATA, min_seconds, 0, 3600, "0.4", "seconds", "Shorter recordings are left out.")},
     {MX_CONFIG_DOUBLE(DATA, max_seconds, 0, 3600, "20", "seconds", "Longer recordings are left out, never cut.")},
     {MX_CONFIG_BOOL(DATA, allow_rejects, "false",
-                    "Train on a folder even if more than 5 % of its rows cannot be used.")},
+                    "Train on a folder even if more than 5 % of its rows cannot be used."),
+     .flag = {"allow-rejects"}},
     {MX_CONFIG_BOOL(DATA, caching, "true",
                     "Keep decoded recordings of a folder in the run folder, so that each is decoded once."),
      .aliases = caching_names},
     {MX_CONFIG_INT(
          DATA, num_workers, 0, MX_PIPELINE_WORKERS, "0", NULL,
          "Threads that load batches. 0: one for each two cores at first, then as many as auto-tuning finds best."),
-     .aliases = worker_names},
+     .flag = {"num-workers", "N"}, .meaning = "one for each two cores, then tuned", .aliases = worker_names},
     {MX_CONFIG_DOUBLE(DATA, reference_seconds, 0.1, 60, "2", "seconds",
                       "Length of the crop of another recording that tells the network whose voice it is.")},
     {MX_CONFIG_BOOL(
-        DATA, augment, "false",
-        "Change each recording a little in each epoch, by values that suit most voices: level by up to 3 dB, "
-        "speed and pitch by up to 5 %, noise in 3 of 10 recordings, no masks. Each can be set by itself, with "
-        "this on or off.")},
+         DATA, augment, "false",
+         "Change each recording a little in each epoch, by values that suit most voices: level by up to 3 dB, "
+         "speed and pitch by up to 5 %, noise in 3 of 10 recordings, no masks. Each can be set by itself, with "
+         "this on or off."),
+     .flag = {"augment"}},
     {MX_CONFIG_DOUBLE(DATA, augment_gain_db, -1, 24, "-1", "dB", "The level changes by at most this much." OF_AUGMENT)},
     {MX_CONFIG_DOUBLE(DATA, augment_noise_share, -1, 1, "-1", NULL,
                       "Share of the recordings that get white noise." OF_AUGMENT)},
@@ -159,63 +166,71 @@ static const struct mx_config_choice share_choices[] = {
 #define PIPELINE struct mx_settings_pipeline
 static const struct mx_config_field pipeline_fields[] = {
     {MX_CONFIG_ENUM(PIPELINE, backend, enum mx_settings_backend, backend_choices, "auto",
-                    "Kind of devices that 'data_gpu' and 'model_gpu' count, or that the best one is taken from.")},
+                    "Kind of devices that 'data_gpu' and 'model_gpu' count, or that the best one is taken from."),
+     .flag = {"backend", "NAME"}},
     {MX_CONFIG_STRING(PIPELINE, device, "",
-                      "The device that does everything, by name: cuda:0, cpu:0. Empty: by the next four.")},
+                      "The device that does everything, by name: cuda:0, cpu:0. Empty: by the next four."),
+     .flag = {"device", "NAME"}, .meaning = "the best there is"},
     {MX_CONFIG_INT(
          PIPELINE, data_gpu, -1, 9999, "-1", NULL,
          "Number, in the backend, of the device that prepares batches. With 'model_gpu' this is Multi-GPU Mode; "
          "without either, Single-GPU Buffered Mode. -1: none."),
-     .aliases = data_gpu_names},
+     .flag = {"data-gpu", "N"}, .meaning = "none", .aliases = data_gpu_names},
     {MX_CONFIG_INT(PIPELINE, model_gpu, -1, 9999, "-1", NULL, "Number of the device that trains. -1: none."),
-     .aliases = model_gpu_names},
-    {MX_CONFIG_STRING(PIPELINE, data_device, "", "The same by name, such as cuda:2 or cpu:0, for any two backends.")},
-    {MX_CONFIG_STRING(PIPELINE, model_device, "", "The device that trains, by name.")},
+     .flag = {"model-gpu", "N"}, .meaning = "none", .aliases = model_gpu_names},
+    {MX_CONFIG_STRING(PIPELINE, data_device, "", "The same by name, such as cuda:2 or cpu:0, for any two backends."),
+     .flag = {"data-device", "NAME"}, .meaning = "none"},
+    {MX_CONFIG_STRING(PIPELINE, model_device, "", "The device that trains, by name."), .flag = {"model-device", "NAME"},
+     .meaning = "none"},
     {MX_CONFIG_BOOL(
-        PIPELINE, allow_single, "false",
-        "Do everything on one device where the two that were asked for are not there, and say so. Otherwise "
-        "that is an error.")},
+         PIPELINE, allow_single, "false",
+         "Do everything on one device where the two that were asked for are not there, and say so. Otherwise "
+         "that is an error."),
+     .flag = {"allow-single"}},
     {MX_CONFIG_INT(PIPELINE, buffer_size, 0, MX_PIPELINE_PREPARED, "0", "batches",
                    "Prepared batches that wait on the data device, ready to be trained on. A number is what runs from "
                    "the first step on: 25 for little memory, 100 for much memory and a disk or a corpus of uneven "
                    "speed. 0: 50, or what the memory limit allows, of which auto_tune uses as many as the flow wants."),
-     .aliases = buffer_names},
+     .flag = {"buffer-size", "N"}, .meaning = "up to 50, tuned", .aliases = buffer_names},
     {MX_CONFIG_INT(PIPELINE, prefetch_buffer_size, 0, MX_PIPELINE_LOADED, "0", "batches",
                    "Loaded batches that wait for the data device. A number is what runs from the first step on. 0: "
                    "max(2, min(8, 64/batch size)), of which auto_tune uses as many as the flow wants."),
+     .flag = {"prefetch-buffer-size", "N"}, .meaning = "up to max(2, min(8, 64/batch size)), tuned",
      .aliases = prefetch_names},
     {MX_CONFIG_DOUBLE(
          PIPELINE, model_start_delay, 0, 86400, "2", "seconds",
          "The model starts as soon as its first batch is there. After this time without one it says what is "
          "missing, and goes on waiting."),
-     .aliases = delay_names},
+     .flag = {"model-start-delay", "SECONDS"}, .aliases = delay_names},
     {MX_CONFIG_BOOL(
          PIPELINE, memory_isolation, "false",
          "Each device gets a hard memory limit: device.data_memory_mb and device.model_memory_mb, or 8192 and "
          "16384 MiB (less where a device has less)."),
-     .aliases = isolation_names},
+     .flag = {"enable-memory-isolation"}, .aliases = isolation_names},
     {MX_CONFIG_BOOL(
          PIPELINE, static_shapes, "false",
          "Round the room for a batch up to fixed sizes. Batches are never padded, so this only helps devices "
          "that record a step's work and start it as one (CUDA graphs)."),
-     .aliases = shape_names},
+     .flag = {"enable-static-shapes"}, .aliases = shape_names},
     {MX_CONFIG_BOOL(
          PIPELINE, auto_tune, "true",
          "What is not given of num_workers, buffer_size and prefetch_buffer_size follows the stage times that are "
          "measured, from the first steps to the last one; the log says what was chosen, when and why."),
-     .aliases = tune_names},
+     .flag = {"auto-tune", "on|off"}, .aliases = tune_names},
     {MX_CONFIG_BOOL(
         PIPELINE, overlap, "true",
         "Load, process, transfer and train at the same time. false: one after the other, to compare with.")},
     {MX_CONFIG_ENUM(
-        PIPELINE, share_work, enum mx_share_mode, share_choices, "off",
-        "In Multi-GPU Mode the data device trains on a part of each batch, too, in the time that preparing "
-        "batches leaves it. The part follows the speeds measured in the first steps, and the log tells each "
-        "change: so results are those of one device up to rounding only.")},
+         PIPELINE, share_work, enum mx_share_mode, share_choices, "off",
+         "In Multi-GPU Mode the data device trains on a part of each batch, too, in the time that preparing "
+         "batches leaves it. The part follows the speeds measured in the first steps, and the log tells each "
+         "change: so results are those of one device up to rounding only."),
+     .flag = {"share-work", "auto|on|off"}},
     {MX_CONFIG_TEXT(PIPELINE, shares, "",
                     "With share_work: parts that the data device takes, as STEP:SHARE pairs with commas between "
                     "(0:0.5,15:0.47), instead of measured ones. The log of a run ends with the list that repeats it "
-                    "exactly.")},
+                    "exactly."),
+     .flag = {"shares", "LIST"}, .meaning = "measured"},
 };
 #undef PIPELINE
 
@@ -270,24 +285,29 @@ static const char *const mixed_names[] = {"mixed_precision", NULL};
 #define OF_LEVEL " Negative: that of the optimization level."
 static const struct mx_config_field training_fields[] = {
     {MX_CONFIG_INT(TRAINING, batch_size, 0, 65536, "16", "utterances", "Utterances of a batch, at most. 0: no limit."),
-     .aliases = batch_names},
+     .flag = {"batch-size", "N"}, .aliases = batch_names},
     {MX_CONFIG_INT(TRAINING, batch_frames, 0, 100000000, "0", "frames",
                    "Mel frames of a batch, at most. 0: no limit.")},
     {MX_CONFIG_INT(TRAINING, grad_accum, 1, 4096, "1", "batches",
                    "Batches whose gradients are added up for one step: as one large batch, with the memory of one."),
-     .aliases = accum_names},
-    {MX_CONFIG_INT(TRAINING, epochs, 1, 1000000, "100", NULL, "How often every recording is used.")},
+     .flag = {"grad-accum", "N"}, .aliases = accum_names},
+    {MX_CONFIG_INT(TRAINING, epochs, 1, 1000000, "100", NULL, "How often every recording is used."),
+     .flag = {"epochs", "N"}},
     {MX_CONFIG_INT(TRAINING, steps, 0, INT64_C(1) << 40, "0", NULL,
-                   "End after so many steps, if the epochs do not end before. 0: by the epochs alone.")},
+                   "End after so many steps, if the epochs do not end before. 0: by the epochs alone."),
+     .flag = {"steps", "N"}, .meaning = "by the epochs"},
     {MX_CONFIG_DOUBLE(TRAINING, max_minutes, 0, 1e7, "0", "minutes",
                       "End after so much time, saved. 0: no limit. The learning rate does not follow it: plan the "
-                      "steps, too.")},
-    {MX_CONFIG_INT(TRAINING, seed, 0, INT64_MAX, "1", NULL, "Everything random follows from it.")},
+                      "steps, too."),
+     .flag = {"max-minutes", "M"}, .meaning = "no limit"},
+    {MX_CONFIG_INT(TRAINING, seed, 0, INT64_MAX, "1", NULL, "Everything random follows from it."),
+     .flag = {"seed", "N"}},
     {MX_CONFIG_ENUM(TRAINING, optimization_level, enum mx_level, level_choices, "enhanced",
                     "A name for learning rate, warm-up, cycles, clipping, decay and dropout together. Each can still "
-                    "be set by itself.")},
+                    "be set by itself."),
+     .flag = {"optimization-level", "NAME"}},
     {MX_CONFIG_DOUBLE(TRAINING, learning_rate, -1, 1, "-1", NULL, "Highest learning rate." OF_LEVEL),
-     .aliases = rate_names},
+     .flag = {"lr", "RATE"}, .meaning = "of the level", .aliases = rate_names},
     {MX_CONFIG_DOUBLE(TRAINING, learning_rate_floor, -1, 1, "-1", NULL,
                       "Lowest learning rate after the warm-up, as a share of the highest." OF_LEVEL)},
     {MX_CONFIG_DOUBLE(TRAINING, cycle_decay, -1, 1, "-1", NULL,
@@ -297,7 +317,7 @@ static const struct mx_config_field training_fields[] = {
     {MX_CONFIG_INT(TRAINING, cycles, -1, 1000, "-1", NULL, "How often the cosine begins anew." OF_LEVEL)},
     {MX_CONFIG_DOUBLE(TRAINING, grad_clip, -1, 1e9, "-1", NULL,
                       "Longer gradients are shortened to this norm; 0: never." OF_LEVEL),
-     .aliases = clip_names},
+     .flag = {"grad-clip", "NORM"}, .meaning = "of the level", .aliases = clip_names},
     {MX_CONFIG_DOUBLE(TRAINING, weight_decay, -1, 1, "-1", NULL, "Weight decay of AdamW." OF_LEVEL)},
     {MX_CONFIG_DOUBLE(TRAINING, ema_decay, -1, 0.999999, "-1", NULL,
                       "How slowly the averaged weights, which speak, follow the trained ones." OF_LEVEL)},
@@ -308,14 +328,14 @@ static const struct mx_config_field training_fields[] = {
          TRAINING, mixed_precision, "false",
          "Multiply bf16 numbers with fp32 sums, and keep part of the activations as such; weights, optimizer "
          "and checkpoints stay fp32. Only on devices that 'myxtts devices' shows with bf16."),
-     .aliases = mixed_names},
+     .flag = {"mixed-precision"}, .aliases = mixed_names},
     {MX_CONFIG_INT(TRAINING, save_every, 1, INT64_C(1) << 40, "500", "steps", "How often a checkpoint is saved."),
-     .aliases = save_names},
+     .flag = {"save-every", "N"}, .aliases = save_names},
     {MX_CONFIG_INT(TRAINING, keep_last, 1, 100000, "3", "checkpoints", "How many of the newest stay.")},
     {MX_CONFIG_INT(TRAINING, keep_every, 0, INT64_C(1) << 40, "0", "steps",
                    "Checkpoints of multiples of this step stay for ever. 0: none.")},
     {MX_CONFIG_INT(TRAINING, eval_every, 0, INT64_C(1) << 40, "500", "steps", "How often to evaluate. 0: at the end."),
-     .aliases = eval_names},
+     .flag = {"eval-every", "N"}, .aliases = eval_names},
     {MX_CONFIG_INT(TRAINING, eval_utterances, 1, 1000000, "16", "utterances",
                    "Validation utterances that an evaluation looks at, at most.")},
     {MX_CONFIG_INT(TRAINING, early_stopping, 0, 1000000, "0", "evaluations",
@@ -327,16 +347,20 @@ static const struct mx_config_field training_fields[] = {
                    "End with an error when so many steps in a row had a loss or gradient that is not finite.")},
     {MX_CONFIG_DOUBLE(TRAINING, spike, 1, 1000, "6", NULL, "Report a loss or gradient so many deviations too high.")},
     {MX_CONFIG_DOUBLE(TRAINING, rank_timeout, 1, 86400, "300", "seconds",
-                      "With several processes: end all of them when one makes no progress for so long.")},
+                      "With several processes: end all of them when one makes no progress for so long."),
+     .flag = {"rank-timeout", "SECONDS"}},
     {MX_CONFIG_BOOL(TRAINING, batch_per_rank, "false",
                     "With several processes: batch_size and batch_frames are those of each one. false: of all of them "
-                    "together, so that a run does not depend on how many there are.")},
+                    "together, so that a run does not depend on how many there are."),
+     .flag = {"batch-per-rank"}},
     {MX_CONFIG_STRING(
-        TRAINING, dashboard, "",
-        "ADDRESS:PORT of the page that shows the run live; empty or off: none. Other than loopback addresses "
-        "need '--dashboard-token', which is never written down.")},
+         TRAINING, dashboard, "",
+         "ADDRESS:PORT of the page that shows the run live; empty or off: none. Other than loopback addresses "
+         "need '--dashboard-token', which is never written down."),
+     .flag = {"dashboard", "[ADDR:PORT]", MX_DASHBOARD_ADDRESS}, .meaning = "none; alone: " MX_DASHBOARD_ADDRESS},
     {MX_CONFIG_BOOL(TRAINING, tensorboard, "true",
-                    "Write TensorBoard's event files into tensorboard/ of the run folder.")},
+                    "Write TensorBoard's event files into tensorboard/ of the run folder."),
+     .flag = {"tensorboard", "on|off"}},
     {MX_CONFIG_INT(TRAINING, tensorboard_mb, 0, INT64_C(1) << 30, "1024", "MiB",
                    "What tensorboard/ may take: when there is more, the oldest event files are deleted. 0: no limit.")},
     {MX_CONFIG_INT(
@@ -446,12 +470,12 @@ struct mx_augment_options mx_settings_augment(const struct mx_settings *settings
     return o;
 }
 
-int mx_settings_flag(struct mx_settings *settings, const char *flag, const char *key, const char *value)
+int mx_settings_put(struct mx_settings *settings, const char *setting, const char *value)
 {
-    char *const assignment = mx_format("%s=%s", key, value);
+    char *const assignment = mx_format("%s=%s", setting, value);
     const int rc = assignment == NULL ? MX_ERR_NO_MEMORY : mx_config_set(&mx_settings_schema, settings, assignment);
     mx_free(assignment);
-    return rc < 0 ? mx_error_wrap("option '--%s'", flag) : 0;
+    return rc;
 }
 
 int mx_settings_read(const char *config, const char *const *set, size_t count, struct mx_settings *out)
