@@ -298,7 +298,7 @@ struct binding {
 
 static int value_fail(const struct binding *b, const char *problem, const char *advice)
 {
-    char place[MX_CONFIG_WHERE_BYTES], quoted[MX_CONFIG_QUOTED_BYTES];
+    char place[MX_CONFIG_WHERE_BYTES], quoted[MX_CONFIG_QUOTED_BYTES], name[MX_CONFIG_QUOTED_BYTES];
     struct mx_string expects = {0};
     int rc = mx_config_expects(b->field, MX_WORDS_ENGLISH, &expects);
     if (rc < 0) goto out;
@@ -308,11 +308,12 @@ static int value_fail(const struct binding *b, const char *problem, const char *
     else
         MX_FAIL(MX_ERR_CONFIG, NULL, "%s: '%s.%s' is %s, which is %s", mx_config_where_text(b->where, place),
                 b->section->name, b->field->key, quoted, problem);
-    if (advice[0] != '\0')
-        rc = mx_error_hint("%s%s expected %s (default %s)", advice, strchr(advice, '?') == NULL ? ";" : "",
-                           expects.data, b->field->fallback);
-    else
-        rc = mx_error_hint("expected %s (default %s)", expects.data, b->field->fallback);
+    snprintf(name, sizeof name, "'%s.%s' takes", b->section->name, b->field->key);
+    rc = mx_error_hint("%s%s%s %s (default %s)", advice,
+                       advice[0] == '\0'             ? ""
+                       : strchr(advice, '?') == NULL ? "; "
+                                                     : " ",
+                       b->where->flag != NULL ? name : "expected", expects.data, b->field->fallback);
 out:
     mx_string_release(&expects);
     return rc;
