@@ -193,6 +193,8 @@ static void test_help(void **state)
     assert_non_null(strstr(text.data, "From 0 to 65536 utterances. Default: four of them. "));
     assert_non_null(strstr(text.data, "From 0 to 86400 seconds. Default: 2. "));
     assert_non_null(strstr(text.data, "One of: on, off. Default: on. "));
+    assert_non_null(strstr(text.data, "--data-gpu N Number")); /* and other flags by their names as flags */
+    assert_non_null(strstr(text.data, "With --model-gpu: Multi-GPU Mode."));
     assert_non_null(strstr(text.data, "One of: auto, cuda, opencl, cpu. Default: auto. "));
     mx_string_release(&text);
     bool done = false;

@@ -45,9 +45,9 @@ static const struct mx_option options[] = {
 
 static const struct mx_example examples[] = {
     {"myxtts devices", "shows everything"},
-    {"myxtts devices --cpu-devices 2", "shows the two halves of the cores as devices of their own"},
-    {"myxtts devices cpu:0 --json", "describes one device for a script"},
-    {"myxtts devices --set device.data_memory_mb=2048", "shows the memory limits with 2 GiB for the data device"},
+    {"myxtts devices --cpu-devices 2", "shows the two halves of the cores as separate devices"},
+    {"myxtts devices cpu:0 --json", "prints one device as JSON"},
+    {"myxtts devices --set device.data_memory_mb=2048", "shows the memory limits if the data device gets 2 GiB"},
 };
 
 /* What one run shows. */
@@ -417,12 +417,11 @@ const struct mx_command mx_command_devices = {
             .operands = "[DEVICE...]",
             .operand_max = MX_OPTION_LIST_MAX,
             .summary = "show the devices of this machine and how they are connected",
-            .description =
-                "Lists each device with its memory, its cores or compute units and the memory limits that the data and "
-                "the model role would get on it, and what multiplies bf16 numbers there; then how near each two "
-                "devices are, in the words of 'nvidia-smi topo "
-                "-m'; then the backends that are missing, why, and what would add them.\nWith names such as cpu:0 only "
-                "these devices are shown; a name that does not exist is an error with exit code 3.",
+            .description = "Lists each device with its memory, its cores or compute units, how it multiplies bf16 "
+                           "numbers, and the memory limits that it would get as data device and as model device. Then "
+                           "it shows how closely each pair of devices is connected, in the terms of 'nvidia-smi topo "
+                           "-m', and which backends are missing, why, and how to add them.\nIf names such as cpu:0 are "
+                           "given, only those devices are shown; an unknown name is an error with exit code 3.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

@@ -35,25 +35,28 @@ struct values {
 };
 
 static const struct mx_option options[] = {
-    {MX_OPTION_SETTING(struct values, flags, data.train_data), .fallback = "made up, and removed again"},
-    {MX_OPTION_FLAG(struct values, equal_lengths, "equal-lengths",
-                    "Make all recordings of the made-up corpus equally long: every batch is the same work.")},
+    {MX_OPTION_SETTING(struct values, flags, data.train_data), .fallback = "a synthetic corpus, removed afterwards"},
+    {MX_OPTION_FLAG(
+        struct values, equal_lengths, "equal-lengths",
+        "Make all recordings of the synthetic corpus the same length, so that every batch is the same work.")},
     {MX_OPTION_SETTING(struct values, flags, model.size)},
     {MX_OPTION_SETTING(struct values, flags, training.batch_size)},
     {MX_OPTION_SETTING(struct values, flags, training.batch_per_rank)},
     {MX_OPTION_SETTING(struct values, flags, training.rank_timeout)},
-    {MX_OPTION_INT(struct values, num_steps, "num-steps", "N", STEPS_LEAST, STEPS_MOST, "100",
-                   "Steps that are measured. With --compare: of each mode, in nine rounds of at least four.")},
+    {MX_OPTION_INT(
+        struct values, num_steps, "num-steps", "N", STEPS_LEAST, STEPS_MOST, "100",
+        "Number of steps to measure. With --compare: for each mode, in nine rounds of at least four steps.")},
     {MX_OPTION_INT(struct values, warmup_steps, "warmup-steps", "N", 1, STEPS_MOST,
-                   "32 while workers and buffers are tuned, otherwise 8", "Steps before, which do not count.")},
+                   "32 if workers and buffers are auto-tuned, otherwise 8",
+                   "Number of steps before measuring starts.")},
     {MX_OPTION_SETTING(struct values, flags, training.seed)},
     {MX_OPTION_SETTING(struct values, flags, data.augment)},
     {MX_OPTION_FLAG(struct values, compare, "compare",
-                    "Do the same work on one device (unbuffered; buffers of 25, 50 and 100) and on two (without and "
-                    "with overlap, and sharing the training), in turns, and print the table.")},
+                    "Run the same work in turns on one device (unbuffered; buffers of 25, 50 and 100) and on two "
+                    "devices (without and with overlap, and with shared training), and print a table.")},
     {MX_OPTION_STRING(struct values, json, "json", "FILE", NULL, "Write all figures to this file as JSON.")},
     {MX_OPTION_STRING(struct values, trace, "trace", "FILE", NULL,
-                      "Write what every stage did when to this file, for chrome://tracing or ui.perfetto.dev.")},
+                      "Write a timeline of all stages to this file, for chrome://tracing or ui.perfetto.dev.")},
     MX_OPTION_FLOW(struct values),
     {MX_OPTION_SETTING(struct values, flags, training.mixed_precision)},
     MX_SETTINGS_OPTIONS(struct values),
@@ -61,11 +64,11 @@ static const struct mx_option options[] = {
 
 static const struct mx_example examples[] = {
     {"myxtts profile --batch-size 16 --num-steps 100 --data-gpu 0 --model-gpu 1",
-     "measures both devices on a corpus that is made up for it"},
+     "measures both devices with a synthetic corpus"},
     {"myxtts profile --train-data my-corpus --augment --json profile.json --trace trace.json",
-     "measures your corpus on the best device there is, and writes everything down"},
+     "measures your corpus on the best available device and saves all figures and a trace"},
     {"myxtts profile --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1 --compare",
-     "compares all modes on two halves of the CPU's cores"},
+     "compares all modes on two halves of the CPU cores"},
 };
 
 /* ---- settings ---- */
@@ -237,12 +240,12 @@ const struct mx_command mx_command_profile = {
     .page =
         {
             .command = COMMAND_PROFILE,
-            .summary = "measure where the time of training goes, and what would change it",
+            .summary = "measure where training spends its time, and suggest what would help",
             .description =
-                "Trains a new network for some steps through the pipeline of 'myxtts train', without a run folder, and "
-                "tells the time of each stage, gaps, how busy both devices are, memory, queues and bottlenecks, with "
-                "recommendations that follow from the figures.\nRecordings are decoded each time: nothing is cached. "
-                "Without '--train-data' a corpus of hums of realistic lengths is made up.",
+                "Trains a new network for a number of steps through the same pipeline as 'myxtts train', without a run "
+                "folder, and reports the time of each stage, idle gaps, the load of both devices, memory, queues and "
+                "bottlenecks, with recommendations based on these figures.\nRecordings are decoded each time; nothing "
+                "is cached. Without '--train-data' a synthetic corpus of hums of realistic lengths is used.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

@@ -36,42 +36,42 @@ struct values {
 
 /* Every setting that has a flag has it here. */
 static const struct mx_option options[] = {
-    {MX_OPTION_STRING(struct values, output, "output", "DIR", NULL, "Folder of the new run. Must be given for one."),
+    {MX_OPTION_STRING(struct values, output, "output", "DIR", NULL, "Folder for the new run. Required for a new run."),
      .letter = 'o'},
-    STRING(
-        resume, "resume", "RUN", NULL,
-        "Go on with the run in this folder exactly where its newest checkpoint was: weights, optimizer, order of "
-        "the data, settings. Settings given here as well replace those of the run, but for the size of the network."),
-    STRING(
-        init_from, "init-from", "FILE", NULL,
-        "Begin a new run with the network and the weights of this checkpoint (or run folder); everything else is new."),
+    STRING(resume, "resume", "RUN", NULL,
+           "Continue the run in this folder exactly from its newest checkpoint: weights, optimizer, order of the data, "
+           "settings. Settings given on the command line replace those of the run, except the size of the network."),
+    STRING(init_from, "init-from", "FILE", NULL,
+           "Start a new run with the network and weights of this checkpoint (or run folder); everything else starts "
+           "fresh."),
     {MX_OPTION_FLAG(struct values, partial, "partial",
-                    "With --init-from: take the tensors that fit and begin anew with the others.")},
+                    "With --init-from: load the tensors that fit and initialise the others.")},
     {MX_OPTION_SETTING(struct values, flags, data)},
     {MX_OPTION_SETTING(struct values, flags, model)},
     {MX_OPTION_SETTING(struct values, flags, training)},
-    STRING(dashboard_token, "dashboard-token", "TOKEN", "$MYXTTS_DASHBOARD_TOKEN",
-           "What a browser must send, as ?token=TOKEN, to see the run. Needed on addresses other than loopback ones."),
+    STRING(
+        dashboard_token, "dashboard-token", "TOKEN", "$MYXTTS_DASHBOARD_TOKEN",
+        "Token that a browser must send, as ?token=TOKEN, to see the run. Required on addresses other than loopback."),
     {MX_OPTION_SETTING(struct values, flags, pipeline)},
     {MX_OPTION_SETTING(struct values, flags, device)},
     {MX_OPTION_FLAG(struct values, dry_run, "dry-run",
-                    "Print the sizes of the network and the memory that training would take, and end; with exit code 3 "
-                    "if it does not fit.")},
+                    "Print the sizes of the network and the memory that training would need, then exit; the exit code "
+                    "is 3 if it does not fit.")},
     MX_SETTINGS_OPTIONS(struct values),
 };
 
 static const struct mx_example examples[] = {
     {"myxtts train --train-data my-corpus --output my-run", "trains the smallest network for 100 epochs"},
-    {"myxtts train --train-data my-corpus --model-size small --dry-run", "shows what that would take"},
+    {"myxtts train --train-data my-corpus --model-size small --dry-run", "shows the memory that this would need"},
     {"myxtts train --train-data my-corpus --output my-run --data-gpu 0 --model-gpu 1",
-     "one GPU prepares the batches, the other one trains"},
+     "one GPU prepares batches, the other trains"},
     {"myxtts train --train-data my-corpus --output my-run --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1",
-     "the same with two halves of the CPU's cores"},
+     "the same on two halves of the CPU cores"},
     {"mpirun -n 4 myxtts train --train-data my-corpus --output my-run",
-     "four processes share each step; each takes a device of its own, or a part of the cores"},
-    {"myxtts train --resume my-run", "goes on after an interruption, exactly where it was"},
+     "four processes share each step; each uses its own device, or a part of the cores"},
+    {"myxtts train --resume my-run", "continues exactly where an interrupted run stopped"},
     {"myxtts train --train-data other-corpus --init-from my-run --lr 2e-4 --output other-run",
-     "teaches a trained voice something new"},
+     "fine-tunes a trained voice on other recordings"},
 };
 
 /* ---- settings ---- */
@@ -308,12 +308,12 @@ const struct mx_command mx_command_train = {
             .command = "myxtts train",
             .summary = "train a voice from recordings",
             .description =
-                "Learns to speak as the recordings of a corpus do. The run folder gets the settings (config.yaml), "
-                "log.txt, metrics.jsonl with one object a step, run.json, checkpoints/, samples/, tensorboard/, and at "
-                "the end report.html ('myxtts report' makes it anew at any time).\nCtrl-C, SIGTERM or SIGHUP ends it "
-                "after "
-                "the step that is under way, saved, with exit code 4; '--resume' then goes on as if nothing had "
-                "happened, bit for bit. A step whose loss or gradient is not finite never reaches the weights.",
+                "Trains a network to speak like the recordings of a corpus. A new run needs a corpus ('--train-data') "
+                "and a folder ('--output'). The run folder gets the settings (config.yaml), log.txt, metrics.jsonl "
+                "with one object per step, run.json, checkpoints/, samples/, tensorboard/ and, at the end, report.html "
+                "('myxtts report' writes it again at any time).\nCtrl-C, SIGTERM or SIGHUP stops training after the "
+                "current step and saves a checkpoint; the exit code is 4. '--resume' then continues with bit-identical "
+                "results. A step whose loss or gradient is not finite never changes the weights.",
             MX_PAGE_EXAMPLES(examples),
             .former = mx_legacy_train,
         },

@@ -430,11 +430,49 @@ static void setting_append(struct mx_string *out, enum mx_words language, const 
     range_append(out, language, least, most, field->unit);
 }
 
+/* The field with a flag whose name, "section.key", a text begins with; *length gets that of the name. */
+static const struct mx_config_field *field_at(const char *text, size_t *length)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    const size_t section = strspn(text, letters);
+    char name[64];
+    if (section == 0 || text[section] != '.') return NULL;
+    *length = section + 1 + strspn(text + section + 1, letters);
+    if (*length >= sizeof name) return NULL;
+    memcpy(name, text, *length);
+    name[*length] = '\0';
+    const struct mx_config_field *const field = mx_config_find(&mx_settings_schema, name, NULL);
+    return field == NULL || field->flag.name == NULL ? NULL : field;
+}
+
+/* The help of a setting, as it is read below a flag: settings that have a flag are called by it. In Persian, where names
+ * stand between `…`, one that begins with a dash needs U+200E before it (catalogue.h). */
+static void help_append(struct mx_string *out, enum mx_words language, const char *text)
+{
+    size_t length = 0;
+    bool begins = true;
+    for (; *text != '\0'; text++) {
+        if (language == MX_WORDS_PERSIAN && *text == '`' && field_at(text + 1, &length) != NULL)
+            mx_string_append(out, "\u200e");
+        const struct mx_config_field *const field = begins ? field_at(text, &length) : NULL;
+        if (field != NULL) {
+            mx_string_append(out, "--%s", field->flag.name);
+            text += length - 1;
+        } else {
+            mx_string_append(out, "%c", *text);
+        }
+        begins = strchr(" (`'", *text) != NULL;
+    }
+}
+
 int mx_option_words(const struct mx_option *option, enum mx_words language, struct mx_string *out)
 {
     char names[200];
     choices_join(option, names, sizeof names);
-    mx_string_append(out, "%s", mx_catalogue_find(language, option->help));
+    if (option->type == MX_OPTION_TYPE_SETTING)
+        help_append(out, language, mx_catalogue_find(language, option->help));
+    else
+        mx_string_append(out, "%s", mx_catalogue_find(language, option->help));
     if (option->type == MX_OPTION_TYPE_INT) ints_append(out, language, option->min, option->max, NULL);
     if (option->type == MX_OPTION_TYPE_SETTING) setting_append(out, language, option->field);
     if (names[0] != '\0') phrase_append(out, language, ONE_OF, names, NULL);

@@ -152,9 +152,10 @@ const char *mx_option_choice(const struct mx_option *option, size_t number);
 int mx_options_parse(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
                      int count, char *const *argv, bool stop_at_operand, struct mx_option_list *operands, int *used);
 
-/* Appends what an option does, with its range or choices and whether it may be repeated; without its default. */
+/* Appends what an option does, with its range or choices and whether it may be repeated; without its default. The help
+ * of a setting names other settings ("training.batch_size"); here those that have a flag are called by it. */
 int mx_option_words(const struct mx_option *option, enum mx_words language, struct mx_string *out);
-/* Is this default said in words ("the best there is") rather than as the user would type it ("0.4")? */
+/* Is this default said in words ("the best available device") rather than as the user would type it ("0.4")? */
 bool mx_option_fallback_is_words(const char *fallback);
 /* What help pages are made of besides the tables, for the catalogue; NULL-terminated. */
 extern const char *const mx_option_phrases[];

@@ -13,7 +13,7 @@
 #define MX_SETTINGS_OPTIONS(object)                                                                                    \
     {MX_OPTION_STRING(object, config, "config", "FILE", NULL, "Read settings from this YAML file."), .letter = 'c'},   \
     {                                                                                                                  \
-        MX_OPTION_LIST(object, set, "set", "SECTION.KEY=VALUE", "Override one setting, after the file is read.")       \
+        MX_OPTION_LIST(object, set, "set", "SECTION.KEY=VALUE", "Set one setting, after the file is read.")            \
     }
 
 /* Options of a command that opens a voice, over a struct that has `checkpoint`, `device` and `cpu_devices`: elements of
@@ -21,14 +21,14 @@
 #define MX_VOICE_OPTION_CHECKPOINT(object)                                                                             \
     {                                                                                                                  \
         MX_OPTION_STRING(object, checkpoint, "checkpoint", "RUN_OR_FILE", NULL,                                        \
-                         "Run folder (its newest checkpoint) or checkpoint file. Must be given."),                     \
+                         "Run folder (for its newest checkpoint) or checkpoint file. Required."),                      \
             .letter = 'c'                                                                                              \
     }
 #define MX_VOICE_OPTIONS_DEVICE(object)                                                                                \
-    {MX_OPTION_STRING(object, device, "device", "NAME", "cpu:0", "The device that speaks.")},                          \
+    {MX_OPTION_STRING(object, device, "device", "NAME", "cpu:0", "Device that runs the network.")},                    \
     {                                                                                                                  \
         MX_OPTION_INT(object, cpu_devices, "cpu-devices", "N", 1, MX_SETTINGS_CPU_DEVICES_MAX, "1",                    \
-                      "Logical CPU devices that the cores are split into.")                                            \
+                      "Split the CPU cores into N logical devices.")                                                   \
     }
 
 #endif
