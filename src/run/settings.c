@@ -65,11 +65,9 @@ static const struct mx_config_field model_fields[] = {
                     "Compute the blocks again in the backward pass instead of remembering them: less memory, about a "
                     "third more time, the same gradients."),
      .aliases = checkpointing_names},
-    {MX_CONFIG_DOUBLE(MODEL, mel_weight, 0, 1000, "1", NULL, "What the mel loss counts in the sum that is minimised.")},
-    {MX_CONFIG_DOUBLE(MODEL, prior_weight, 0, 1000, "1", NULL, "The same for the alignment's loss.")},
-    {MX_CONFIG_DOUBLE(MODEL, duration_weight, 0, 1000, "1", NULL, "The same for the duration loss.")},
-    {MX_CONFIG_DOUBLE(MODEL, pitch_weight, 0, 1000, "1", NULL, "The same for the pitch loss.")},
-    {MX_CONFIG_DOUBLE(MODEL, energy_weight, 0, 1000, "1", NULL, "The same for the energy loss.")},
+#define X(NAME, key, over, weight, words, help) {MX_CONFIG_DOUBLE(MODEL, key##_weight, 0, 1000, #weight, NULL, help)},
+    MX_LOSS_LIST(X)
+#undef X
 };
 #undef MODEL
 

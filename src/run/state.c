@@ -122,7 +122,7 @@ static size_t metrics_write(const struct mx_job *job, struct mx_checkpoint_metri
     if (!job->evaluated || e->utterances == 0) return 0;
     metrics[n++] = (struct mx_checkpoint_metric){"loss", e->losses.total};
     for (int k = 0; k < MX_MODEL_LOSSES; k++)
-        metrics[n++] = (struct mx_checkpoint_metric){mx_loss_names[k], e->losses.values[k]};
+        metrics[n++] = (struct mx_checkpoint_metric){mx_model_loss_keys[k], e->losses.values[k]};
     if (isfinite(e->mel_db)) metrics[n++] = (struct mx_checkpoint_metric){"mel_db", e->mel_db};
     if (isfinite(e->duration_error)) metrics[n++] = (struct mx_checkpoint_metric){"duration_error", e->duration_error};
     if (isfinite(e->pitch_error)) metrics[n++] = (struct mx_checkpoint_metric){"pitch_semitones", e->pitch_error};

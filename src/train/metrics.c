@@ -23,8 +23,6 @@
 #define WAITING_MAX ((size_t)4 << 20) /* of lines that could not be written yet */
 #define STEP_MAX    (INT64_C(1) << 50)
 
-const char *const mx_loss_names[MX_MODEL_LOSSES] = {"mel", "prior", "duration", "pitch", "energy"};
-
 struct mx_metrics {
     int file; /* -1: it could not be opened yet */
     char *path;
@@ -214,7 +212,7 @@ static void count_put(struct mx_metrics *metrics, const char *name, int64_t valu
 static void losses_put(struct mx_metrics *metrics, const struct mx_model_losses *losses)
 {
     number_put(metrics, "loss", losses->total);
-    for (int k = 0; k < MX_MODEL_LOSSES; k++) number_put(metrics, mx_loss_names[k], losses->values[k]);
+    for (int k = 0; k < MX_MODEL_LOSSES; k++) number_put(metrics, mx_model_loss_keys[k], losses->values[k]);
 }
 
 /* Three digits are enough for shares. */

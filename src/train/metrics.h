@@ -50,6 +50,4 @@ void mx_metrics_plan(struct mx_metrics *metrics, int64_t steps);
 void mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report *report);
 void mx_metrics_evaluation(struct mx_metrics *metrics, int64_t step, const struct mx_trainer_evaluation *evaluation);
 
-extern const char *const mx_loss_names[MX_MODEL_LOSSES]; /* "mel", "prior" … */
-
 #endif
