@@ -126,16 +126,16 @@ int mx_stream_wait(struct mx_stream *stream, struct mx_event *event);
 /* ---- events ---- */
 int mx_event_create(struct mx_device *device, struct mx_event **out);
 void mx_event_release(struct mx_event *event); /* NULL is fine; may still be pending */
-int mx_event_record(struct mx_event *event,
-                    struct mx_stream *stream); /* of the event's device; replaces an earlier record */
-int mx_event_sync(struct mx_event *event);     /* waits; returns 0 even if the stream failed: ask the stream */
-bool mx_event_done(struct mx_event *event);    /* does not block */
-uint64_t
-mx_event_time_ns(struct mx_event *event); /* mx_clock_ns time of completion; 0 while pending or never recorded */
+/* On a stream of the event's device; replaces an earlier record. */
+int mx_event_record(struct mx_event *event, struct mx_stream *stream);
+int mx_event_sync(struct mx_event *event);  /* waits; returns 0 even if the stream failed: ask the stream */
+bool mx_event_done(struct mx_event *event); /* does not block */
+/* mx_clock_ns time of completion; 0 while pending or never recorded. */
+uint64_t mx_event_time_ns(struct mx_event *event);
 
 /* ---- copies: asynchronous on the stream, which must belong to one of the devices involved ---- */
-int mx_copy_upload(struct mx_stream *stream, struct mx_slice to, const void *from,
-                   size_t bytes); /* `from` must stay valid */
+/* `from` must stay valid until the copy is done. */
+int mx_copy_upload(struct mx_stream *stream, struct mx_slice to, const void *from, size_t bytes);
 int mx_copy_download(struct mx_stream *stream, void *to, struct mx_slice from, size_t bytes);
 /* Copies within a device, within a backend (peer to peer or staged by the backend), or between any two devices. Across
  * backends it is asynchronous if the device that does not own the stream is host_visible; otherwise the core stages

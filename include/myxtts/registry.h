@@ -55,8 +55,8 @@ void mx_registry_backend(const struct mx_registry *registry, int index, struct m
 /* The selected devices in logical order, or all devices if none was selected. */
 int mx_registry_device_count(const struct mx_registry *registry);
 const struct mx_device_info *mx_registry_device(const struct mx_registry *registry, int index);
-int mx_registry_find(const struct mx_registry *registry,
-                     const char *name); /* "cpu:1" → index, or MX_ERR_NO_DEVICE with hint */
+/* "cpu:1" → index, or MX_ERR_NO_DEVICE with a hint. */
+int mx_registry_find(const struct mx_registry *registry, const char *name);
 
 /* Opens device number `index` under a hard memory limit (0: the device's total memory). */
 int mx_registry_device_open(struct mx_registry *registry, int index, uint64_t limit_bytes, struct mx_device **out);

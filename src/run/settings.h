@@ -125,8 +125,8 @@ int32_t mx_settings_prefetch(const struct mx_settings *settings);
 /* What happens to training recordings: the preset where `augment` is on, and whatever is set by itself. */
 struct mx_augment_options mx_settings_augment(const struct mx_settings *settings);
 
-/* One setting from an option of the command line: errors name the option. */
-int mx_settings_flag(struct mx_settings *settings, const char *flag, const char *key, const char *value);
+/* One setting, "section.key", that the program itself decides. */
+int mx_settings_put(struct mx_settings *settings, const char *setting, const char *value);
 
 /* Defaults, then the file (NULL: none), then `count` overrides, "SECTION.KEY=VALUE". On failure there is nothing to
  * release. */
