@@ -132,6 +132,9 @@ int mx_event_record(struct mx_event *event,
                     struct mx_stream *stream); /* of the event's device; again: replaces the earlier one */
 int mx_event_sync(struct mx_event *event);     /* waits; 0, also when the stream failed: the stream tells */
 bool mx_event_done(struct mx_event *event);    /* does not block */
+/* 0, or the error by which its device was lost, asked of the driver: of a device that is lost events complete, too, and
+ * the stream may tell only when it is used again. Does not block. */
+int mx_event_check(struct mx_event *event);
 uint64_t
 mx_event_time_ns(struct mx_event *event); /* mx_clock_ns time of completion; 0 while pending or never recorded */
 
