@@ -194,7 +194,7 @@ void mx_pipeline_stats_reset(struct mx_pipeline *pipeline);
 /* The newest spans, oldest first; at most `count`. Returns how many. */
 uint32_t mx_pipeline_spans(struct mx_pipeline *pipeline, struct mx_span *out, uint32_t count);
 
-/* ---- memory (memory.c) ---- */
+/* ---- memory (pipeline.c) ---- */
 
 #define MX_PIPELINE_OWNERS 24
 
