@@ -69,8 +69,8 @@ static void comes_back_bit_for_bit(void **state)
     mx_free(path);
 }
 
-/* A new member of the model's configuration must be saved too: give it a line in state.c and in the rig, then change
- * the number. */
+/* A new member of the model's configuration must be saved too: give it a line in checkpoint/state.c and in the rig, then
+ * change the number. */
 static void knows_all_of_the_model(void **state)
 {
     (void)state;
@@ -275,6 +275,14 @@ static void hostile_is_refused(void **state)
     forge(path, "step", "1234");
     struct mx_checkpoint *checkpoint = NULL;
     assert_int_equal(mx_checkpoint_open(path, NULL, &checkpoint), 0);
+    mx_checkpoint_close(checkpoint);
+    /* A run from before a loss was added had no weight for it: it counted nothing. */
+    file_put(rig->folder, NAME, data, bytes);
+    forge(path, "model.weight.prior", NULL);
+    checkpoint = NULL;
+    assert_int_equal(mx_checkpoint_open(path, NULL, &checkpoint), 0);
+    assert_true(mx_checkpoint_state(checkpoint)->model.weights.prior == 0);
+    assert_true(mx_checkpoint_state(checkpoint)->model.weights.mel == 1);
     mx_checkpoint_close(checkpoint);
     mx_free(data);
     mx_free(path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The pipeline's life, its levels, tuning, statistics and memory; see pipeline.h and pipeline_internal.h.
+ * The pipeline's life, its levels, tuning, statistics and memory; see myxtts/pipeline.h and pipeline_internal.h.
  *
  * Memory: everything is taken by mx_pipeline_create: one block per array below, events and two streams of the devices.
  */
