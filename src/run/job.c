@@ -204,11 +204,9 @@ static int model_choose(struct mx_job *job, struct mx_model_config *out)
     out->dropout = (float)m->dropout;
     out->recompute_blocks = m->gradient_checkpointing;
     out->mixed = job->settings.training.mixed_precision;
-    out->weights = (struct mx_model_loss_weights){.mel = (float)m->mel_weight,
-                                                  .prior = (float)m->prior_weight,
-                                                  .duration = (float)m->duration_weight,
-                                                  .pitch = (float)m->pitch_weight,
-                                                  .energy = (float)m->energy_weight};
+#define X(NAME, key, over, weight, words, help) out->weights.key = (float)m->key##_weight;
+    MX_LOSS_LIST(X)
+#undef X
     return mx_model_config_check(out);
 }
 
