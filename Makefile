@@ -15,7 +15,7 @@ CHAOS_ROUND ?= #          only this one of them
 PREFIX     ?= /usr/local# where `make install` puts things; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-browser test-isa test-ranks test-tensorboard chaos demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-speech bench-train docs po install uninstall package package-arm64 portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-browser test-isa test-ranks test-tensorboard chaos demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-sound bench-speech bench-train docs po install uninstall package package-arm64 portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -109,6 +109,12 @@ bench-ranks: ## only several processes: two ranks on one core each beside one, a
 	$(DEPS) build test
 	$(call compile,--report $(BUILD))
 	@scripts/bench_ranks.sh $(BUILD)
+
+bench-sound: ## what mel and Griffin-Lim leave of recordings, judged by PESQ, STOI and DNSMOS (installed in build/venv)
+	$(DEPS) build sound
+	$(call compile,--report $(BUILD))
+	@scripts/peers.sh $(BUILD)/venv sound
+	@scripts/bench_sound.sh $(BUILD)
 
 bench-speech: ## trains an English and a Persian voice and tells how well they speak, in about half an hour
 	$(DEPS) build speech

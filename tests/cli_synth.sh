@@ -39,7 +39,7 @@ check "faster is shorter" test "$(stat -c %s fast.wav)" -lt "$(stat -c %s one.wa
 done_with synth --checkpoint run --text 'The tone number a.' --output plain.wav --projections 0
 check "projections change the sound" test "$(cksum <one.wav)" != "$(cksum <plain.wav)"
 check "but not its length" test "$(stat -c %s plain.wav)" -eq "$(stat -c %s one.wav)"
-done_with synth --checkpoint run --text 'The tone number a.' --output same.wav --rounds 48 --projections 2
+done_with synth --checkpoint run --text 'The tone number a.' --output same.wav --rounds 48 --projections 4
 check "the defaults are those of the help" cmp one.wav same.wav
 printf 'The tone number a.' >text.txt
 done_with synth --checkpoint run --text-file text.txt --output three.wav

@@ -62,7 +62,7 @@ static int options_check(const struct mx_waveform_options *o)
         return MX_FAIL(MX_ERR_ARGUMENT, "32 to 60 iterations are usual; 1 to 10000 are possible",
                        "waveforms cannot be made in %d iterations", o->iterations);
     if (o->projections < 0 || o->projections > MX_WAVEFORM_PROJECTIONS_MAX)
-        return MX_FAIL(MX_ERR_ARGUMENT, "2 are usual, 0 leaves them out; 100 are possible",
+        return MX_FAIL(MX_ERR_ARGUMENT, "4 are usual, 0 leaves them out; 100 are possible",
                        "waveforms cannot be made with %d projections", o->projections);
     if (!(o->momentum >= 0 && o->momentum <= 1.5))
         return MX_FAIL(MX_ERR_ARGUMENT, "0.99 is usual, 0 switches it off, more than 1.5 never settles",
