@@ -57,7 +57,8 @@
     SOLO(mel_inverse)                                                                                                  \
     SOLO(spectrum)                                                                                                     \
     SOLO(griffin_step)                                                                                                 \
-    SOLO(overlap_add)
+    SOLO(overlap_add)                                                                                                  \
+    SOLO(mel_project)
 
 enum mx_op {
 #define MX_PAIR(name) MX_OP_##name, MX_OP_##name##_grad,
@@ -545,6 +546,23 @@ struct mx_overlap_add_args {
     struct mx_slice work;  /* [frames.rows, fft_size]: scratch */
     int32_t fft_size, hop; /* as above */
     float least;           /* ≥ 1e-30 */
+};
+
+/* y [rows, fft_size/2 + 1, 2]: the spectrum with its own phases and magnitudes whose bands come closer to mel [rows,
+ * bands]. With t = mel · deviation + mean and w the weights, from D[b] = 0, `rounds` times
+ *   D[b] += t[b] - ln max(floor, Σ_k w[b,k] g[k] |spectrum[k]|), which is not beyond ±limit,
+ * then y[k] = g[k] · spectrum[k], where
+ *   g[k] = e^(D[low] + share · (D[high] - D[low])), not beyond e^±80,
+ * as bin k lies between two bands. `places` has the lower band of each bin (int32 [fft_size/2 + 1]), then the higher
+ * ones (the same), then the shares (float [fft_size/2 + 1]). y may be `spectrum`. */
+struct mx_mel_project_args {
+    struct mx_slice spectrum, y, mel, tables;
+    struct mx_slice places; /* [3, fft_size/2 + 1] */
+    int64_t rows;
+    int32_t fft_size, bands, weights; /* as above */
+    int32_t rounds;                   /* 0 … 1000 */
+    float limit;                      /* ≥ 0 */
+    float floor, mean, deviation;     /* floor ≥ 1e-37 */
 };
 
 const char *mx_op_name(enum mx_op op);

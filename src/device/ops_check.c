@@ -452,12 +452,18 @@ DESCRIBE(mask)
     tensor(walk, "x", a->x, times(a->rows.rows, a->n), WRITTEN);
 }
 
+/* The sizes of a recipe's tables where no audio is. */
+static void mel_tables(struct walk *walk, int32_t fft_size, int32_t bands, int32_t weights)
+{
+    integer(walk, "fft_size", fft_size, 32, 4096);
+    require(walk, fft_size > 0 && (fft_size & (fft_size - 1)) == 0, "fft_size", "a power of two");
+    integer(walk, "bands", bands, 1, 1024);
+    integer(walk, "weights", weights, 0, times(bands, fft_size / 2 + 1));
+}
+
 DESCRIBE(mel_inverse)
 {
-    integer(walk, "fft_size", a->fft_size, 32, 4096);
-    require(walk, a->fft_size > 0 && (a->fft_size & (a->fft_size - 1)) == 0, "fft_size", "a power of two");
-    integer(walk, "bands", a->bands, 1, 1024);
-    integer(walk, "weights", a->weights, 0, times(a->bands, a->fft_size / 2 + 1));
+    mel_tables(walk, a->fft_size, a->bands, a->weights);
     integer(walk, "iterations", a->iterations, 0, 1000);
     dimension(walk, "rows", a->rows);
     finite_number(walk, "mean", a->mean);
@@ -493,6 +499,22 @@ DESCRIBE(overlap_add)
     tensor(walk, "tables", a->tables, 3 * (int64_t)a->fft_size, READ);
     tensor(walk, "work", a->work, times(a->frames.rows, a->fft_size), WRITTEN);
     tensor(walk, "audio", a->audio, a->samples.rows, WRITTEN);
+}
+
+DESCRIBE(mel_project)
+{
+    mel_tables(walk, a->fft_size, a->bands, a->weights);
+    integer(walk, "rounds", a->rounds, 0, 1000);
+    dimension(walk, "rows", a->rows);
+    real(walk, "limit", a->limit, 0, INFINITY, true);
+    real(walk, "floor", a->floor, 1e-37, INFINITY, true);
+    finite_number(walk, "mean", a->mean);
+    finite_number(walk, "deviation", a->deviation);
+    tensor(walk, "spectrum", a->spectrum, times(a->rows, (int64_t)a->fft_size + 2), READ);
+    tensor(walk, "mel", a->mel, times(a->rows, a->bands), READ);
+    tensor(walk, "tables", a->tables, 3 * (int64_t)a->fft_size + 2 * (int64_t)a->bands + 1 + a->weights, READ);
+    tensor(walk, "places", a->places, 3 * ((int64_t)a->fft_size / 2 + 1), READ);
+    tensor(walk, "y", a->y, times(a->rows, (int64_t)a->fft_size + 2), WRITTEN);
 }
 
 /* ---- one table from the one list ---- */
