@@ -112,7 +112,7 @@ static int list_make(struct eval *e, const struct values *values)
 static int corpus_open(struct eval *e, const struct values *values)
 {
     int rc = 0;
-    enum mx_language language;
+    enum mx_language_id language;
     struct mx_dataset_options wanted = MX_DATASET_OPTIONS_DEFAULT;
     const struct mx_settings_data *const d = &e->settings.data;
     wanted.path = values->data;

@@ -303,7 +303,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     const struct values *const values = given;
     struct speaker speaker = {0};
     struct mx_speak_options how = MX_SPEAK_OPTIONS_DEFAULT;
-    enum mx_language language;
+    enum mx_language_id language;
     char *text = NULL;
     size_t length = 0;
     (void)operands; /* the page takes none, so the parser refused them */
