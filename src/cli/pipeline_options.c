@@ -6,7 +6,11 @@
 
 #include <string.h>
 
-const char *const mx_pipeline_backends[] = {"auto", "cuda", "opencl", "cpu", NULL};
+const char *const mx_pipeline_backends[] = {"auto",
+#define X(identifier, name) name,
+                                            MX_BACKEND_LIST(X)
+#undef X
+                                                NULL};
 const char *const mx_pipeline_switch[] = {"on", "off", NULL};
 const char *const mx_pipeline_sharing[] = {"auto", "on", "off", NULL};
 
