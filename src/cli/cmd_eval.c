@@ -41,8 +41,9 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, json, "json", "FILE", NULL,
                       "Write the report, with every utterance, as one JSON object; '-' is standard output, instead of "
                       "the table.")},
-    {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "by the script of each text",
-                      "Language of all texts of a folder: en or fa.")},
+    {MX_OPTION_STRING(
+        struct values, language, "language", "LANGUAGE", "by the script of each text",
+        "Language of all texts of a folder: en, fa, es, fr, de, it, ru or any other language of espeak-ng.")},
     MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 1, INT64_MAX, "that of the training",
                    "Decides which other recording of the speaker tells the voice, and which part of it.")},

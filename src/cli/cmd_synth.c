@@ -58,7 +58,7 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, speed, "speed", "FACTOR", "1", "2 speaks twice as fast; 0.25 to 4.")},
     {MX_OPTION_STRING(struct values, pitch, "pitch", "SEMITONES", "0", "Higher or lower than the voice; -24 to 24.")},
     {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "by the script of each paragraph",
-                      "Language of the text: en or fa.")},
+                      "Language of the text: en, fa, es, fr, de, it, ru or any other language of espeak-ng.")},
     MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 0, INT64_MAX, "0",
                    "The same text, voice and seed give the same samples.")},

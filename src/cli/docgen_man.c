@@ -160,7 +160,8 @@ int mx_docgen_man(struct mx_string *out)
     }
     mx_string_append(out, ".SH DESCRIPTION\n");
     words_append(
-        out, "Trains a parallel acoustic model on a folder of recordings with their texts (English or Persian) and "
+        out, "Trains a parallel acoustic model on a folder of recordings with their texts (English, Persian or any "
+             "other language of espeak-ng) and "
              "speaks with it. Two devices can share the work: one prepares batches while the other trains, each under "
              "its own memory limit. A device is a part of the CPU's cores, an OpenCL device or a CUDA GPU, as far as "
              "'myxtts devices' lists them.\nResults go to standard output, messages to standard error. An error is one "
