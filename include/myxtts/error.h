@@ -10,10 +10,10 @@
  * The idiom of the house is one exit per function:
  *
  *     int rc = 0;
- *     MX_TRY(mx_thing_open(path, &thing));
+ *     MX_TRY(mx_registry_open(NULL, &options, &registry));
  *     ...
  * out:
- *     mx_thing_close(thing);
+ *     mx_registry_close(registry);
  *     return rc;
  *
  * Memory: all storage is thread-local and fixed in size; nothing is allocated, nothing is freed.

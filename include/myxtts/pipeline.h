@@ -82,7 +82,7 @@ struct mx_pipeline_options {
     int32_t held;    /* batches that the caller holds at a time, at most; ≥ 1, less than the last ring's size */
     bool sequential; /* no overlap: everything happens in mx_pipeline_take, one after the other, in its thread, when
                         what the caller submitted before is done */
-    bool auto_tune;  /* tune.h decides about workers and depths, from the first steps on … */
+    bool auto_tune;  /* pipeline/tune.h decides about workers and depths, from the first steps on … */
     bool loaded_given, prepared_given; /* … but not about this one: all of it is in use from the first batch on */
     double start_delay;   /* seconds that the first take waits before it says what is missing, and goes on waiting; 0:
                              stall_seconds */
@@ -194,7 +194,7 @@ void mx_pipeline_stats_reset(struct mx_pipeline *pipeline);
 /* The newest spans, oldest first; at most `count`. Returns how many. */
 uint32_t mx_pipeline_spans(struct mx_pipeline *pipeline, struct mx_span *out, uint32_t count);
 
-/* ---- memory (memory.c) ---- */
+/* ---- memory ---- */
 
 #define MX_PIPELINE_OWNERS 24
 

@@ -8,10 +8,12 @@
  *     "format": "myxtts plan", "version": 1
  *     "profile": {"step_ms", "train_ms", "backward_ms", "update_ms", "variation", "data_ms", "utterances",
  *                 "gradient_bytes", "bucket_bytes", "buckets" (whose times were measured), "carry_ns_per_byte"}
- *     "network": {"bandwidth" (bytes a second), "latency_us"}, "global_batch" (0: as many utterances a rank as
- * measured) "ranks": [{"ranks", "step_ms", "efficiency", "speed", "compute_ms", "stragglers_ms", "sums_ms",
- * "exposed_ms", "carry_ms", "agreements_ms", "data_wait_ms", "bytes_sent", "buckets", "way": "ring"|"tree"|"none",
- * "limit"}] "least_efficiency", "largest_useful", "limit" (what holds up one rank more)
+ *     "network": {"bandwidth" (bytes a second), "latency_us"}
+ *     "global_batch" (0: as many utterances a rank as measured)
+ *     "ranks": [{"ranks", "step_ms", "efficiency", "speed", "compute_ms", "stragglers_ms", "sums_ms", "exposed_ms",
+ *                "carry_ms", "agreements_ms", "data_wait_ms", "bytes_sent", "buckets",
+ *                "way": "ring"|"tree"|"none", "limit"}]
+ *     "least_efficiency", "largest_useful", "limit" (what holds up one rank more)
  */
 #include <cjson/cJSON.h>
 #include <inttypes.h>

@@ -4,7 +4,6 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -152,72 +151,13 @@ out:
     return rc;
 }
 
-/* A path that still names the same thing from another folder. What does not exist stays as it is. */
-static int path_settle(char **path)
-{
-    if ((*path)[0] == '\0') return 0;
-    char *const whole = realpath(*path, NULL);
-    if (whole == NULL) return 0;
-    char *const copy = mx_strdup(whole);
-    free(whole);
-    if (copy == NULL) return MX_ERR_NO_MEMORY;
-    mx_free(*path);
-    *path = copy;
-    return 0;
-}
-
-/* The settings of the run are lost, which is the current error: the newest checkpoint that can be opened has them, too.
- */
-static int settings_rescue(const char *run, struct mx_settings *settings)
-{
-    int rc = 0;
-    const struct mx_error lost = *mx_error_last();
-    const struct mx_checkpoint_options how = {.previous = true};
-    struct mx_checkpoint *newest = NULL;
-    char *const folder = mx_format("%s/" MX_CHECKPOINT_FOLDER, run);
-    if (folder == NULL) return MX_ERR_NO_MEMORY;
-    MX_TRY(mx_config_defaults(&mx_settings_schema, settings));
-    if (mx_checkpoint_open(folder, &how, &newest) < 0) MX_TRY(mx_error_restore(&lost));
-    const char *const text = mx_checkpoint_state(newest)->config;
-    MX_TRY(mx_config_load_text(&mx_settings_schema, settings, mx_checkpoint_path(newest), text, strlen(text)));
-    mx_warn("%s; the settings are taken from %s", lost.message, mx_checkpoint_path(newest));
-    mx_error_clear();
-out:
-    if (rc < 0) mx_config_release(&mx_settings_schema, settings);
-    mx_checkpoint_close(newest);
-    mx_free(folder);
-    return rc;
-}
-
-/* Those of the run that goes on, with what is changed now. */
-static int settings_resume(const struct values *values, struct mx_settings *settings)
-{
-    char *const path = mx_format("%s/config.yaml", values->resume);
-    if (path == NULL) return MX_ERR_NO_MEMORY;
-    int rc = mx_settings_read(path, NULL, 0, settings);
-    if (rc >= 0 && settings->data.train_data[0] == '\0') { /* every run has that */
-        rc = MX_FAIL(MX_ERR_CONFIG, "put the file back as it was", "%s does not name the training data", path);
-        mx_config_release(&mx_settings_schema, settings);
-    }
-    mx_free(path);
-    if (rc < 0) rc = settings_rescue(values->resume, settings);
-    if (rc < 0) return rc;
-    for (size_t i = 0; i < values->set.count; i++)
-        MX_TRY(mx_config_set(&mx_settings_schema, settings, values->set.items[i]));
-out:
-    if (rc < 0) mx_config_release(&mx_settings_schema, settings);
-    return rc;
-}
-
 static int settings_read(const struct values *values, struct mx_settings *settings)
 {
-    int rc = values->resume != NULL ? settings_resume(values, settings)
+    int rc = values->resume != NULL ? mx_settings_resume(values->resume, values->set.items, values->set.count, settings)
                                     : mx_settings_read(values->config, values->set.items, values->set.count, settings);
     if (rc < 0) return rc;
     MX_TRY(flags_apply(values, settings));
-    MX_TRY(path_settle(&settings->data.train_data));
-    MX_TRY(path_settle(&settings->data.val_data));
-    mx_settings_resolve(settings);
+    MX_TRY(mx_settings_complete(settings));
 out:
     if (rc < 0) mx_config_release(&mx_settings_schema, settings);
     return rc;
@@ -318,20 +258,6 @@ out:
 
 /* ---- running ---- */
 
-/* Does the command line say anything about the size of the network? */
-static bool size_said(const struct values *v)
-{
-    static const char *const keys[] = {"model.size",           "model.width",          "model.heads",
-                                       "model.encoder_blocks", "model.decoder_blocks", "model.hidden"};
-    bool said = v->model_size != NULL;
-    for (size_t i = 0; i < v->set.count; i++)
-        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
-            const size_t length = strlen(keys[k]);
-            said = said || (strncmp(v->set.items[i], keys[k], length) == 0 && v->set.items[i][length] == '=');
-        }
-    return said;
-}
-
 static int run(const void *given, const struct mx_option_list *operands)
 {
     const struct values *const values = given;
@@ -341,7 +267,8 @@ static int run(const void *given, const struct mx_option_list *operands)
                                      .resume = values->resume,
                                      .init_from = values->init_from,
                                      .partial = values->partial,
-                                     .size_said = size_said(values)}};
+                                     .size_said = values->model_size != NULL ||
+                                                  mx_settings_size_said(values->set.items, values->set.count)}};
     struct mx_dashboard *dashboard = NULL;
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = usage_check(values);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One row of a corpus, whole: its recording (audio.h), its text as spoken (text.h) and its symbols (tokens.h), and the
- * judgement whether it can be used. `check` and `prepare` both ask here, so that they agree on every row.
+ * One row of a corpus, whole: its recording (audio.h), its text as spoken (text/text.h) and its symbols (text/tokens.h),
+ * and the judgement whether it can be used. `check` and `prepare` both ask here, so that they agree on every row.
  *
  * Besides what the audio reader refuses, a row is rejected when its text belongs to no known language, when nothing of
  * it can be spoken, when it holds a symbol that is not known, and when the number of sounds per second says that text
@@ -9,7 +9,7 @@
  *
  * Known symbols: those of `vocabulary`, where one is given. Without one the normalised text may hold what its language
  * writes (text/language.h), and phonemes must be letters and marks of the IPA, or tones; in both, the punctuation that
- * text.h leaves.
+ * text/text.h leaves.
  *
  * Memory: a reader owns all buffers, which only grow. One thread uses a reader at a time. What mx_row_load hands out is
  * the reader's, until its next load.

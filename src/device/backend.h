@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The vtable: for authors of backends only. Callers use device.h.
+ * The vtable: for authors of backends only. Callers use myxtts/device.h.
  *
  * A backend fills one const struct mx_backend. Entries marked (optional) may be NULL; the default stands in the
  * comment and lives in the core (device.c). The core owns the structs below, checks arguments and

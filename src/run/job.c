@@ -16,7 +16,6 @@
 #include "base/pool.h"
 #include "corpus/packed.h"
 #include "features/extract.h"
-#include "features/recipe.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 #include "run/observer.h"
@@ -66,10 +65,7 @@ static int origin_open(struct mx_job *job)
     MX_TRY(mx_checkpoint_open(path, &options, &job->origin));
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(job->origin);
     if (state == NULL) return 0;
-    char hash[MX_RECIPE_HASH_BYTES];
-    if (strcmp(state->recipe_hash, mx_recipe_hash_text(&mx_recipe_default, hash)) != 0)
-        MX_RAISE(MX_ERR_DATA, "use the version of the program that made it",
-                 "%s was trained on features of another recipe (%s)", mx_checkpoint_path(job->origin), state->recipe);
+    MX_TRY(mx_checkpoint_recipe_check(job->origin));
     MX_TRY(mx_vocabulary_read(state->vocabulary, strlen(state->vocabulary), &job->vocabulary));
 out:
     return rc;

@@ -133,4 +133,14 @@ int mx_settings_flag(struct mx_settings *settings, const char *flag, const char 
  * release. */
 int mx_settings_read(const char *config, const char *const *set, size_t count, struct mx_settings *out);
 
+/* ---- of a run (settings_run.c) ---- */
+/* Those of the run in a folder, then `count` overrides. Where its file is lost or damaged, the newest checkpoint has
+ * them, too. On failure there is nothing to release. */
+int mx_settings_resume(const char *run, const char *const *set, size_t count, struct mx_settings *out);
+/* Before a run is opened: paths become absolute, so that the run can be resumed from any folder, and everything that
+ * the optimization level decides becomes its number. */
+int mx_settings_complete(struct mx_settings *settings);
+/* Does one of the overrides set the size of the network? */
+bool mx_settings_size_said(const char *const *set, size_t count);
+
 #endif

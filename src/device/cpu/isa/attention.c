@@ -7,17 +7,13 @@
  * scores and the stored log-sum. Each sequence and head is worked on by itself, so nothing depends on the rest of the
  * batch; the blocks depend on the positions inside the sequence alone, so nothing depends on the number of workers.
  */
+#include "base/number.h"
 #include "device/cpu/isa/gemm.h"
 
 #define KEYS      512                      /* keys in a block */
 #define QUERIES   (16 * MX_GEMM_MR)        /* query rows in a forward block */
 #define QUERIES_B (11 * MX_GEMM_MR)        /* query rows in a backward block: long enough a sum for dk and dv */
 #define SCORE_LD  (KEYS + MX_GEMM_NR + 16) /* floats from row to row of a score block */
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static int64_t panels(int64_t columns)
 {
@@ -53,7 +49,7 @@ static void multiply(const struct product *p, float *tile)
     ahead.lines = ahead.left = 1;
     ahead.wrap = -64;
     for (int64_t m = 0; m < p->m; m += MX_GEMM_MR) {
-        const int64_t rows = least(p->m - m, MX_GEMM_MR);
+        const int64_t rows = mx_least(p->m - m, MX_GEMM_MR);
         struct mx_gemm_operands x = {.a = p->a + m * p->a_row,
                                      .b = p->b,
                                      .a_row = p->a_row,
@@ -61,7 +57,7 @@ static void multiply(const struct product *p, float *tile)
                                      .b_step = MX_GEMM_NR,
                                      .kc = p->k};
         for (int64_t n = 0; n < p->n; n += MX_GEMM_NR, x.b += p->k * MX_GEMM_NR) {
-            const int64_t columns = least(p->n - n, MX_GEMM_NR);
+            const int64_t columns = mx_least(p->n - n, MX_GEMM_NR);
             float *c = p->c + m * p->ldc + n;
             const bool whole = rows == MX_GEMM_MR && columns == MX_GEMM_NR;
             float *to = whole ? c : tile;
@@ -164,11 +160,11 @@ static void attend(const struct mx_attention_args *x, float *scratch, int64_t st
     int64_t q_ld;
     q = whole_panels(q, x->stride, rows, width, copy, &q_ld);
     for (int64_t key = 0; key < length; key += KEYS) {
-        const int64_t count = least(length - key, KEYS);
+        const int64_t count = mx_least(length - key, KEYS);
         pack_transposed(k + key * x->stride, x->stride, count, width, keys);
         pack_rows(v + key * x->stride, x->stride, count, width, values);
         for (int64_t i = 0; i < rows; i += MX_GEMM_MR) {
-            const int64_t panel = least(rows - i, MX_GEMM_MR);
+            const int64_t panel = mx_least(rows - i, MX_GEMM_MR);
             multiply(&(struct product){.a = q + i * q_ld,
                                        .a_row = q_ld,
                                        .a_step = 1,
@@ -215,7 +211,7 @@ MX_KERNEL(attention)
             for (int64_t first = 0; first < offsets[s + 1] - offsets[s]; first += QUERIES, number++) {
                 if (number != ticket) continue;
                 attend(x, gang->scratch, offsets[s], offsets[s + 1] - offsets[s], head, first,
-                       least(offsets[s + 1] - offsets[s] - first, QUERIES));
+                       mx_least(offsets[s + 1] - offsets[s] - first, QUERIES));
                 ticket = mx_gang_ticket(gang, 0);
             }
 }
@@ -245,7 +241,7 @@ static void row_products(const struct mx_attention_grad_args *x, const struct gr
     for (int64_t i = 0; i < t->length; i++) {
         mx_vf sum = {0};
         for (int64_t j = 0; j < x->head_width; j += MX_VEC_FLOATS) {
-            const int lanes = (int)least(x->head_width - j, MX_VEC_FLOATS);
+            const int lanes = (int)mx_least(x->head_width - j, MX_VEC_FLOATS);
             sum = mx_vf_fma(mx_vf_load_n(t->dout + i * x->out_stride + j, lanes),
                             mx_vf_load_n(t->out + i * x->out_stride + j, lanes), sum);
         }
@@ -266,12 +262,12 @@ static void attend_grad(const struct mx_attention_grad_args *x, const struct gra
           *dout_copy = take(&scratch, QUERIES_B * MX_ATTENTION_WIDTH_MAX);
     row_products(x, t);
     for (int64_t key = 0; key < t->length; key += KEYS) {
-        const int64_t count = least(t->length - key, KEYS), columns = panels(count) * MX_GEMM_NR;
+        const int64_t count = mx_least(t->length - key, KEYS), columns = panels(count) * MX_GEMM_NR;
         pack_transposed(t->k + key * x->stride, x->stride, count, width, keys_t);
         pack_transposed(t->v + key * x->stride, x->stride, count, width, values_t);
         pack_rows(t->k + key * x->stride, x->stride, count, width, keys);
         for (int64_t row = 0; row < t->length; row += QUERIES_B) {
-            const int64_t rows = least(t->length - row, QUERIES_B);
+            const int64_t rows = mx_least(t->length - row, QUERIES_B);
             const int64_t padded = (rows + MX_GEMM_MR - 1) / MX_GEMM_MR * MX_GEMM_MR;
             int64_t q_ld, dout_ld;
             const float *q = whole_panels(t->q + row * x->stride, x->stride, rows, width, q_copy, &q_ld);
