@@ -23,7 +23,7 @@ for language in es fr it ru de; do
         $text = "one|$ENV{MX_TEXT}"'
     done_with prepare "$language" --language "$language" --tokens chars --out "$language.pack"
     check "$language: all rows are good" grep -q '8: 8 good, 0 rejected' stdout
-    done_with train --train-data "$language" --output "run-$language" "${small[@]}" --set data.language="$language" --steps 2
+    done_with train --train-data "$language" --output "run-$language" "${small[@]}" --language "$language" --steps 2
     done_with inspect "run-$language"
     check "$language: the voice has its language" grep -qE "languages $language\$" stdout
     done_with synth --checkpoint "run-$language" --language "$language" --text "$text" --output "$language.wav"

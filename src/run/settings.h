@@ -11,6 +11,7 @@
 
 #include "base/config.h"
 #include "features/augment.h"
+#include "model/losses.h"
 #include "myxtts/registry.h"
 #include "text/tokens.h"
 #include "train/schedule.h"
@@ -37,7 +38,9 @@ struct mx_settings_model {
     int64_t width, heads, encoder_blocks, decoder_blocks, hidden; /* 0: of the size */
     double dropout;                                               /* negative: of the level */
     bool gradient_checkpointing;
-    double mel_weight, prior_weight, duration_weight, pitch_weight, energy_weight;
+#define X(NAME, key, over, weight, words, help) double key##_weight;
+    MX_LOSS_LIST(X)
+#undef X
 };
 
 /* Section data. */
@@ -126,8 +129,8 @@ int32_t mx_settings_prefetch(const struct mx_settings *settings);
 /* What happens to training recordings: the preset where `augment` is on, and whatever is set by itself. */
 struct mx_augment_options mx_settings_augment(const struct mx_settings *settings);
 
-/* One setting from an option of the command line: errors name the option. */
-int mx_settings_flag(struct mx_settings *settings, const char *flag, const char *key, const char *value);
+/* One setting, "section.key", that the program itself decides. */
+int mx_settings_put(struct mx_settings *settings, const char *setting, const char *value);
 
 /* Defaults, then the file (NULL: none), then `count` overrides, "SECTION.KEY=VALUE". On failure there is nothing to
  * release. */

@@ -104,18 +104,6 @@ out:
     return rc;
 }
 
-/* Sums become means. */
-static void losses_finish(const struct mx_trainer *t, struct mx_trainer_evaluation *out, int64_t tokens, int64_t frames)
-{
-    const struct mx_model_loss_weights *const w = &t->options.model.weights;
-    const float weights[MX_MODEL_LOSSES] = {w->mel, w->prior, w->duration, w->pitch, w->energy};
-    out->losses.total = 0;
-    for (int k = 0; k < MX_MODEL_LOSSES; k++) {
-        out->losses.values[k] /= (double)(k <= MX_LOSS_PRIOR ? frames : tokens);
-        out->losses.total += (double)weights[k] * out->losses.values[k];
-    }
-}
-
 void mx_trainer_evaluation_watch(struct mx_trainer *t, void (*tell)(void *context, double done), void *context,
                                  const atomic_bool *stop)
 {
@@ -152,7 +140,7 @@ int mx_trainer_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation *out)
         MX_TRY(looks_tell(t, at, count));
     }
     if (out->utterances == 0) return 0;
-    losses_finish(t, out, tokens, frames);
+    mx_model_losses_finish(&out->losses, &t->options.model.weights, tokens, frames);
     for (uint32_t i = 0; i < count; i++) {
         struct mx_spoken one;
         MX_TRY(mx_listener_speak(t->evaluator->listener, list[i], &one));
