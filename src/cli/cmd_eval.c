@@ -41,8 +41,9 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(
         struct values, json, "json", "FILE", NULL,
         "Write the report, including every utterance, as one JSON object; '-' prints it instead of the table.")},
-    {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "detected from the script of each text",
-                      "Language of all texts of a folder: en or fa.")},
+    {MX_OPTION_STRING(
+        struct values, language, "language", "LANGUAGE", "detected from the script of each text",
+        "Language of all texts of a folder: en, fa, es, fr, de, it, ru or any other language of espeak-ng.")},
     MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 1, INT64_MAX, "the seed of the training run",
                    "Determines which other recording of the speaker provides the voice, and which part of it.")},
@@ -112,7 +113,7 @@ static int list_make(struct eval *e, const struct values *values)
 static int corpus_open(struct eval *e, const struct values *values)
 {
     int rc = 0;
-    enum mx_language language;
+    enum mx_language_id language;
     struct mx_dataset_options wanted = MX_DATASET_OPTIONS_DEFAULT;
     const struct mx_settings_data *const d = &e->settings.data;
     wanted.path = values->data;

@@ -60,7 +60,7 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, speed, "speed", "FACTOR", "1", "Speed factor, 0.25 to 4; 2 is twice as fast.")},
     {MX_OPTION_STRING(struct values, pitch, "pitch", "SEMITONES", "0", "Shift the pitch up or down; -24 to 24.")},
     {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "detected from the script of each paragraph",
-                      "Language of the text: en or fa.")},
+                      "Language of the text: en, fa, es, fr, de, it, ru or any other language of espeak-ng.")},
     MX_SOUND_OPTIONS(struct values),
     MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 0, INT64_MAX, "0",
@@ -309,7 +309,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     const struct values *const values = given;
     struct speaker speaker = {0};
     struct mx_speak_options how = MX_SPEAK_OPTIONS_DEFAULT;
-    enum mx_language language;
+    enum mx_language_id language;
     char *text = NULL;
     size_t length = 0;
     (void)operands; /* the page takes none, so the parser refused them */

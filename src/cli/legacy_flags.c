@@ -79,7 +79,7 @@ const struct mx_legacy mx_legacy_synth[] = {
     {"list-style-tokens", "leave it out: there are no style tokens; the voice comes from a reference recording"},
     {"use-pretrained-speaker-encoder", "leave it out: the speaker encoder is in the checkpoint"},
     {"speaker-encoder-type", "leave it out: the speaker encoder is in the checkpoint"},
-    {"supported-languages", "leave it out: they are en and fa; '--language NAME' chooses one"},
+    {"supported-languages", "leave it out: every language of espeak-ng is supported; '--language NAME' chooses one"},
     {"enable-phone-normalization", "leave it out: texts are always normalised as in training"},
     {"optimized-inference", "leave it out: the network always speaks in one pass"},
     {"lightweight-model", "leave it out: the checkpoint has the size; train with a smaller '--model-size' instead"},

@@ -147,7 +147,7 @@ static int dataset_open(struct mx_job *job)
     char *cache = NULL;
     const struct mx_settings_data *const d = &job->settings.data;
     struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
-    enum mx_language language;
+    enum mx_language_id language;
     options.path = d->train_data;
     options.manifest.seed = (uint64_t)job->settings.training.seed;
     options.manifest.validation_fraction = d->validation_fraction;

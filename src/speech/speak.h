@@ -63,7 +63,7 @@ int mx_speak_reference(struct mx_speak *speak, const float *samples, size_t coun
 #define MX_SPEAK_DETECT (-1)
 
 struct mx_speak_options {
-    int language;           /* an enum mx_language; MX_SPEAK_DETECT: by the script of each paragraph */
+    int language;           /* an enum mx_language_id; MX_SPEAK_DETECT: by the script of each paragraph */
     double speed;           /* 0.25 … 4: 2 speaks twice as fast, pauses too */
     double pitch_semitones; /* -24 … 24: higher or lower than the voice */
     const float *reference; /* [reference_frames, bands] by mx_speak_reference; NULL: no voice in particular */

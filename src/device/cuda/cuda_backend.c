@@ -224,6 +224,7 @@ static int state_device_info(void *context, int index, struct mx_device_info *ou
 
 const struct mx_backend mx_cuda_backend = {
     .name = "cuda",
+    .order = MX_BACKEND_CUDA,
     .requires = REQUIRES,
     .open = state_open,
     .close = state_close,

@@ -234,6 +234,8 @@ static bool can_peer(const struct mx_device *from, const struct mx_device *to)
 
 const struct mx_backend mx_opencl_backend = {
     .name = "opencl",
+    .order = MX_BACKEND_OPENCL,
+    .gpus_only = true,
     .requires = REQUIRES,
     .open = state_open,
     .close = state_close,
