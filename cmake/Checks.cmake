@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Tests and benches. A test is tests/test_<module>.c (cmocka) or tests/<name>.sh (bash, the path of the program is $1);
-# each is a process of its own with a time limit. A bench is bench/bench_<name>.c, one program each.
+# each is a process of its own with a time limit. An example is a test, too: by itself, or by
+# tests/example_<name>.sh, which gets its path as $2. A bench is bench/bench_<name>.c, one program each.
 # bench/speech/*.c are programs, too: what scripts/bench_speech.sh needs besides the program itself.
 # All other .c files below the two folders are helpers of the tests or the benches, except fuzz targets (see the end) and
 # tests/double, which is a shared library: a test double of CUDA.
@@ -11,12 +12,12 @@
 set(MX_THREAD_TESTS
     test_alloc test_error test_log test_pool test_progress test_queue
     test_bits test_budget test_cpu.* test_device.* test_fake.* test_registry.* test_ops_deterministic test_ops_bf16
-    test_tokens test_check test_dataset.* test_prepare test_extract test_align test_trainer test_job.* test_replica test_share_work test_feed.* test_pipeline.* test_dashboard
+    test_tokens test_check test_dataset.* test_prepare test_extract test_align test_train test_trainer test_job.* test_replica test_share_work test_feed.* test_pipeline.* test_dashboard
     test_cuda_device test_cuda_double test_cuda_graph test_cuda_train test_nccl)
 
 # Tests of texts, of scripts that call what other tests call, and of NVIDIA's compiler: a sanitizer would find nothing in
 # them, and makes them slow. `make asan` leaves them out.
-set(MX_UNSANITIZED_TESTS catalogue docs install layering migration recipes test_nvrtc)
+set(MX_UNSANITIZED_TESTS catalogue comments docs install layering migration recipes test_nvrtc)
 
 # The longest ones: begun first, so that none is left to run alone at the end.
 set(MX_LONG_TESTS test_nvrtc test_opencl_ops test_opencl_clblast test_pipeline_random test_ops_bf16 test_ops_deterministic
@@ -156,7 +157,8 @@ function(mx_add_tests)
     list(POP_BACK other_isas)
     mx_programs(tests test names PkgConfig::CMOCKA)
     if(MX_SANITIZE STREQUAL "thread")
-      # Cases and what they should give are made by one thread in memory of its own; run.c, which hands on copies, is watched.
+      # Cases and what they should give are made by one thread in memory of its own; tests/ops/run.c, which hands on
+      # copies, is watched.
       file(GLOB alone CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/ops/*.c)
       list(FILTER alone EXCLUDE REGEX "/run\\.c$")
       set_source_files_properties(${alone} PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
@@ -180,7 +182,8 @@ function(mx_add_tests)
   foreach(example ${examples})
     get_filename_component(name ${example} NAME_WE)
     mx_test_wanted(example_${name} wanted)
-    if(wanted)
+    # One that needs arguments has a script, which gets its path as $2.
+    if(wanted AND NOT EXISTS ${CMAKE_SOURCE_DIR}/tests/example_${name}.sh)
       add_test(NAME example_${name} COMMAND example_${name})
       mx_test_limits(example_${name})
     endif()
@@ -198,7 +201,11 @@ function(mx_add_tests)
     get_filename_component(name ${script} NAME_WE)
     mx_test_wanted(${name} wanted)
     if(wanted)
-      add_test(NAME ${name} COMMAND bash ${script} ${program})
+      set(example "")
+      if(name MATCHES "^example_")
+        set(example $<TARGET_FILE:${name}>)
+      endif()
+      add_test(NAME ${name} COMMAND bash ${script} ${program} ${example})
       mx_test_limits(${name})
     endif()
   endforeach()

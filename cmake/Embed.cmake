@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Files as a C array: cmake -DOUT=file.c -DNAME=mx_kernel_source "-DSOURCES=a.cl;b.cl" -P Embed.cmake joins the sources in
-# this order. Included from the build it defines mx_embed(target name sources…) and mx_embed_kernels(target).
+# Files as a C array: cmake -DOUT=FILE.c -DNAME=mx_kernel_source "-DSOURCES=FIRST.cl;SECOND.cl" -P Embed.cmake joins the
+# sources in this order. Included from the build it defines mx_embed(target name sources…) and mx_embed_kernels(target).
 
 if(CMAKE_SCRIPT_MODE_FILE)
   set(hex "")
@@ -22,7 +22,7 @@ const size_t ${NAME}_bytes = ${bytes};\n")
   return()
 endif()
 
-# dialect.cl first: all others build on it. frames.cl before pitch.cl, which uses its reflection.
+# device/kernels/dialect.cl first: all others build on it; frames before pitch, which uses its reflection.
 set(MX_KERNEL_SOURCES dialect pointwise reduce gather augment attention product gemm align frames pitch inverse)
 list(TRANSFORM MX_KERNEL_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/src/device/kernels/)
 list(TRANSFORM MX_KERNEL_SOURCES APPEND .cl)

@@ -11,7 +11,8 @@
 #
 #     #define MX_ISA_LIST(X) X(base) X(avx2) X(avx512)
 #
-# A build for one processor has one variant, called after what vec.h makes of it: base, avx2, avx512 or neon.
+# A build for one processor has one variant, called after what src/device/cpu/isa/vec.h makes of it: base, avx2, avx512
+# or neon.
 # Sets MX_ISA_LABEL (for people), MX_ISA_NAMES (the list) and MX_ISA_OPTIONS_<name>; adds the global options.
 
 include(CheckCCompilerFlag)
@@ -58,7 +59,7 @@ ${CMAKE_SYSTEM_PROCESSOR}
   hint: this prints the names it knows: ${CMAKE_C_COMPILER} -march=unknown -E -x c /dev/null")
 endfunction()
 
-# Which kernels vec.h makes with `option`: the same conditions as there.
+# Which kernels src/device/cpu/isa/vec.h makes with `option`: the same conditions as there.
 function(mx_isa_level option out)
   string(MAKE_C_IDENTIFIER "${option}" id)
   set(CMAKE_REQUIRED_FLAGS "${option}")

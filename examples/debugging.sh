@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Is it my corpus, my settings or the machine? Each step below answers one of these questions. How to call it and its
-# variables: see recipe.sh. The corpus must have the layout of LJSpeech (metadata.csv, wavs/).
+# Is it my corpus, my settings or the machine? Each step below answers one of these questions. recipe.sh explains the
+# arguments and variables. The corpus must have the layout of LJSpeech (metadata.csv, wavs/).
 # shellcheck source=examples/recipe.sh
 . "$(dirname "$(realpath "$0")")/recipe.sh"
 train=(train --train-data "$corpus" --device cpu:0 "${extra[@]}")
 
-say "Settings: what do they really resolve to?"
+say "Settings: the value of every setting"
 run config --set training.batch_size=8 --output "$folder/settings.yaml"
 
-say "Corpus: every row that cannot be used, with its reason, is in rejects.tsv"
+say "Corpus: rejects.tsv lists every unusable row with its reason"
 run check "$corpus" --rejects "$folder/rejects.tsv"
 
 say "One recording as the network sees it"
 recording=$(find -L "$corpus" -name '*.wav' | sort | head -1)
 run features "$recording" --output "$folder/one.safetensors" --png "$folder/one.png"
 
-say "Learning: eight utterances again and again. If the loss does not fall here, it will not fall anywhere"
+say "Learning: train on eight utterances again and again. If the loss does not fall here, it will not fall anywhere"
 { grep -m 8 . "$corpus/metadata.csv"; } >"$folder/eight.csv"
 ln -sfn "$(realpath "$corpus/wavs")" "$folder/wavs"
 run train --train-data "$folder/eight.csv" --output "$folder/eight" --device cpu:0 --steps "$steps" --batch-size 8 \
@@ -35,7 +35,7 @@ done
 cmp "$folder/overlapped.sum" "$folder/plain.sum"
 echo "equal"
 
-say "Everything that the parts say about themselves"
+say "Logs: all internal details"
 run "${train[@]}" --output "$folder/loud" --steps 2 --log-level debug --log-file "$folder/debug.log" --log-format json
-say "Look into a checkpoint: is anything not finite?"
+say "Checkpoint: is any value not finite?"
 run inspect "$folder/eight"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# One device does everything, with a buffer of prepared batches: from recordings to a spoken sentence. How to call it and
-# its variables: see recipe.sh. DEVICE names the device (cpu:0).
+# One device does everything, with a buffer of prepared batches: from recordings to a spoken sentence. recipe.sh explains
+# the arguments and variables. DEVICE names the device (cpu:0).
 # shellcheck source=examples/recipe.sh
 . "$(dirname "$(realpath "$0")")/recipe.sh"
 device=${DEVICE:-cpu:0}
@@ -10,13 +10,13 @@ device=${DEVICE:-cpu:0}
 say "Which devices are there?"
 run devices
 
-say "What of the corpus can be used?"
+say "Which recordings can be used?"
 run check "$corpus"
 run prepare "$corpus" --out "$folder/corpus.pack"
 
 say "Training on $device: $steps steps"
 run train --train-data "$folder/corpus.pack" --output "$folder/run" --device "$device" --steps "$steps" "${extra[@]}"
 
-say "The voice says something it has never heard"
+say "The voice speaks a sentence that is not in the corpus"
 run synth --checkpoint "$folder/run" --text 'We walked along the river until the evening.' --output "$folder/spoken.wav"
-say "Listen to $folder/spoken.wav; 'myxtts train --resume $folder/run --steps N' goes on"
+say "Listen to $folder/spoken.wav; 'myxtts train --resume $folder/run --steps N' goes on from there"

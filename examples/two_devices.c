@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The public C API with a training function of your own: two devices, a memory limit for each, a pipeline between them.
+ * Uses the public C API with a training function of its own: two devices, a memory limit for each, a pipeline between them.
  *
- * The task is small on purpose: measurements x come in, their features are z = x·P, and a matrix W is to be learned
- * such that z·W gives the targets. Loading makes the measurements on the host (where a real program would read files),
- * processing computes the features on the data device, the transfer copies them to the model device, and the training
- * function below is a gradient step there. All four go on at the same time.
+ * The task is deliberately small: the inputs are measurements x, their features are z = x·P, and the program learns a
+ * matrix W such that z·W gives the targets. The load stage generates the measurements on the host (a real program would
+ * read files), the process stage computes the features on the data device, the transfer stage copies them to the model
+ * device, and the training function below makes a gradient step there. All four run at the same time.
  *
  *     cc two_devices.c $(pkg-config --cflags --libs myxtts) -o two_devices
  *     ./two_devices cpu:0 cpu:1
  *
- * Exit code 0: the loss fell as it should. The tests run it.
+ * It exits with code 0 if the loss fell as it should. The tests run it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ struct task {
     struct device_slot prepared[DATA_SLOTS], arrived[MX_PIPELINE_BUFFERS];
 };
 
-/* Numbers between -1 and 1 that depend on (stream, index) alone: any worker may make any batch. */
+/* Numbers between -1 and 1 that depend only on (stream, index), so any worker can make any batch. */
 static float number(uint64_t stream, uint64_t index)
 {
     uint64_t h = (stream * UINT64_C(0x9E3779B97F4A7C15)) ^ (index + 1) * UINT64_C(0xD1B54A32D192ED03);
@@ -106,13 +106,13 @@ static int batch_transfer(void *context, struct mx_stream *stream, uint64_t batc
     const struct device_slot *const source = from, *const target = to;
     (void)context;
     (void)batch;
-    /* z and target lie side by side. */
+    /* z and target are adjacent in memory. */
     return mx_copy_slices(stream, target->z, source->z, sizeof(float) * ROWS * (FEATURES + OUTPUTS));
 }
 
 /* ---- memory ---- */
 
-/* Everything is taken before the first step; the budget of each device knows who owns what. */
+/* Everything is allocated before the first step; the budget of each device knows the owner of every byte. */
 static int slot_create(struct mx_device *device, const char *owner, bool with_x, struct device_slot *slot)
 {
     const size_t x_bytes = with_x ? sizeof(float) * ROWS * INPUTS : 0;
@@ -234,7 +234,7 @@ static void figures_print(struct mx_pipeline *pipeline)
     mx_pipeline_memory_stats(pipeline, &memory);
     const double wall = (double)stats.wall_ns;
     for (int s = 0; s < MX_STAGES; s++)
-        printf("%-8s  %6.3f ms a batch\n", mx_stage_name((enum mx_stage)s), stats.stages[s].busy_ns.mean * 1e-6);
+        printf("%-8s  %6.3f ms per batch\n", mx_stage_name((enum mx_stage)s), stats.stages[s].busy_ns.mean * 1e-6);
     printf("busy: data device %.0f %%, model device %.0f %%; the model waited for data %.0f %% of the time\n",
            100 * (double)stats.data_busy_ns / wall, 100 * (double)stats.model_busy_ns / wall,
            100 * (double)stats.data_wait_ns / wall);
@@ -294,7 +294,7 @@ int main(int argc, char **argv)
     const struct mx_registry_options options = {
         .cpu_devices = 2, .devices = {argc > 1 ? argv[1] : "cpu:0", argc > 2 ? argv[2] : "cpu:1"}, .device_count = 2};
     MX_TRY(mx_registry_open(NULL, &options, &registry));
-    /* Devices are numbered in the order asked for: data device, model device; each under a hard limit. */
+    /* Devices are numbered in the order of the request: data device, model device; each gets a hard limit. */
     MX_TRY(mx_registry_device_open(registry, 0, 64 * MEBIBYTE, &task.data));
     MX_TRY(mx_registry_device_open(registry, 1, 32 * MEBIBYTE, &task.model));
     MX_TRY(mx_stream_create(task.data, "upload", &upload));

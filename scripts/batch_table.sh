@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# The largest batch of each model size under the memory limits of some pairs of cards, as 'myxtts train --dry-run' plans it,
-# written between the marks of the pages about migration, in both languages.
+# Finds the largest batch for each model size under the memory limits of some pairs of cards, as 'myxtts train --dry-run'
+# plans it, and writes the table between the marks of docs/en/migration.md and docs/fa/migration.md.
 #
 #     scripts/batch_table.sh BUILD
 #
-# Plans need no card: the devices are those of tests/double, told to have as much memory as the cards, and nothing is
-# allocated. The corpus is one spoken sentence, 2,000 times under other names (flite reads it).
+# Planning needs no card: the devices are those of the mock driver in tests/double, set to the memory of the cards, and
+# nothing is allocated. The corpus is one sentence read by flite, 2,000 times under different names.
 
 set -euo pipefail
 

@@ -1,29 +1,29 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# What a second rank is worth: one process on one core beside two processes on one core each, with the same batch for
-# each of them (weak scaling). The corpus is packed, with features: cheap data, as one would take on many machines.
+# Measures the gain of a second rank: compares one process on one core with two processes on one core each, with the same
+# batch for each process (weak scaling). The corpus is packed with features, so that data is cheap, as on many machines.
 #
 #     scripts/bench_ranks.sh build
 #
-# The two talk through shared memory, and through TCP between two network namespaces whose link is shaped to 10 and to 1
-# Gbit/s; that part needs root, ip and tc, and is left out without them. Bar: 1.85 times the frames a second of one.
-# Beside them stand two processes that know nothing of each other, one on each core: what the machine itself gives
-# ('apart'); and what they would give if each waited for the other in every step ('in step': the mean of the longer of
-# their two times), which is the limit of whatever shares steps on this machine. The column 'of it' is relative to that.
+# The two ranks communicate through shared memory, and through TCP between two network namespaces whose link is shaped to 10
+# and to 1 Gbit/s; the TCP part needs root, ip and tc, and is skipped without them. Bar: 1.85 times the frames per second of
+# one rank. Two rows are for comparison. 'apart' is two unrelated processes, one on each core: what the machine itself gives.
+# 'in step' is what these two would give if each waited for the other in every step (the mean of the longer of their two
+# times): the limit for any program that shares steps on this machine. The column 'of limit' is relative to 'in step'.
 #
-# All cases take turns, ROUNDS times; a figure is the median over the rounds of what it is to the single rank of its round,
-# which is measured at its beginning and at its end. 'myxtts plan' predicts the step of two from the profile of one, and is
-# compared with what was measured. The traces of rank 0, with the sums of gradients beside the training that hides them,
-# are in BUILD/bench/ranks-*.trace; 'hidden' is the share of the time of these sums in which training did not wait for
-# them or for the other rank; 'carry' is what they took of the core in that time. The numbers are in
-# BUILD/bench/ranks.json. Environment, with defaults:
+# All cases take turns, ROUNDS times. A figure is the median over the rounds of the ratio to the single rank of the same
+# round, which is measured at the start and at the end of the round. 'myxtts plan' predicts the step of two ranks from the
+# profile of one, and the prediction is compared with the measurement. The traces of rank 0, with the sums of gradients
+# next to the training that hides them, are in BUILD/bench/ranks-*.trace. 'hidden' is the share of the time of these sums
+# in which training waited neither for them nor for the other rank; 'carry' is the CPU time that they took meanwhile. The
+# numbers are in BUILD/bench/ranks.json. Environment variables, with defaults:
 #
 #     ROUNDS=5
-#     STEPS=7               that are measured, of each run
-#     BATCH=16              utterances of a rank
-#     LATENCY=100           microseconds of a message, for the prediction: the thread that carries them sleeps in between
-#     LINKS="10 1"          Gbit/s; "": shared memory alone
+#     STEPS=7               measured steps per run
+#     BATCH=16              utterances per rank
+#     LATENCY=100           microseconds per message, for the prediction: the thread that carries messages sleeps in between
+#     LINKS="10 1"          Gbit/s; "": only shared memory
 
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/tell.sh"
@@ -84,7 +84,7 @@ SCRIPT
     chmod +x "$work/enter"
 }
 
-[[ -x $program ]] || { echo "bench_ranks: $program is not there" >&2; exit 1; }
+[[ -x $program ]] || { echo "bench_ranks: $program does not exist: make build" >&2; exit 1; }
 if ! command -v mpirun >/dev/null || [[ $(ldd "$program") != *libmpi* ]]; then
     echo "bench_ranks: needs a build with Open MPI and its mpirun: apt-get install libopenmpi-dev openmpi-bin" >&2
     exit 1
@@ -103,7 +103,7 @@ tone_corpus "$work/corpus" 64 '$count = 46800; $loud = 9000; $step = 0.03 + 0.00
 common=(profile --train-data "$work/corpus.pack" --set data.validation_fraction=0 --backend cpu --batch-size "$batch"
     --num-steps "$steps" --warmup-steps 2 --auto-tune off --buffer-size 4)
 if [[ ${#links[@]} -gt 0 ]] && { [[ $(id -u) -ne 0 ]] || ! command -v ip >/dev/null || ! command -v tc >/dev/null; }; then
-    echo "the links need root, ip and tc: left out"
+    echo "skipping TCP: it needs root, ip and tc"
     links=()
 fi
 
@@ -159,11 +159,11 @@ perl -MJSON::PP -MList::Util=min,max,sum -e '
     my %all = (bar => $bar, rounds => $rounds, batch => $batch, steps => $steps, one_frames_per_s => over($one), one_step_ms => over($one_ms),
                apart_times => over(sub { ($speed->("apart")->($_[0]) + $speed->("other")->($_[0])) / $one->($_[0]) }),
                in_step_ms => over($in_step_ms), in_step_times => over(sub { 2 * $one_ms->($_[0]) / $in_step_ms->($_[0]) }));
-    printf("%-8s %9s %7s %15s %7s %8s %8s %9s %8s %8s %13s %8s\n", "", "frames/s", "times", "rounds", "of it", "step ms", "sums ms",
+    printf("%-8s %9s %7s %15s %8s %8s %8s %9s %8s %8s %13s %8s\n", "", "frames/s", "times", "rounds", "of limit", "step ms", "sums ms",
            "waited ms", "hidden", "carry ms", "predicted ms", "off by");
-    printf("%-8s %9.0f %7s %15s %7s %8.1f\n", "one", $all{one_frames_per_s}, "", "", "", $all{one_step_ms});
+    printf("%-8s %9.0f %7s %15s %8s %8.1f\n", "one", $all{one_frames_per_s}, "", "", "", $all{one_step_ms});
     printf("%-8s %9s %6.3fx\n", "apart", "", $all{apart_times});
-    printf("%-8s %9s %6.3fx %15s %7s %8.1f\n", "in step", "", $all{in_step_times}, "", "", $all{in_step_ms});
+    printf("%-8s %9s %6.3fx %15s %8s %8.1f\n", "in step", "", $all{in_step_times}, "", "", $all{in_step_ms});
     for my $name ("shared", map { "tcp$_" } @links) {
         my $plan = $name =~ /^tcp(.*)/ ? "plan$1" : undef;
         my $told = sub { my $key = shift; over(sub { figures($name, $_[0])->{plan}{$key} }) };
@@ -178,7 +178,7 @@ perl -MJSON::PP -MList::Util=min,max,sum -e '
             $row{off} = over(sub { figures($plan, $_[0])->{ranks}[0]{step_ms} / figures($name, $_[0])->{step}{mean} - 1 });
         }
         push @{$all{two}}, \%row;
-        printf("%-8s %9.0f %6.3fx %15s %5.1f %% %8.1f %8.1f %9.1f %6.1f %% %8.1f %13s %8s\n", $name, @row{qw(frames_per_s times)},
+        printf("%-8s %9.0f %6.3fx %15s %6.1f %% %8.1f %8.1f %9.1f %6.1f %% %8.1f %13s %8s\n", $name, @row{qw(frames_per_s times)},
                sprintf("%.2f to %.2f", min(@times), max(@times)), 100 * $row{of_limit}, @row{qw(step_ms sums_ms waited_ms)}, 100 * $row{hidden},
                $row{carry_ms}, map { defined $row{off} ? sprintf($_->[0], $_->[1]) : "-" } ["%.1f", $row{predicted_ms}],
                ["%+.1f %%", 100 * ($row{off} // 0)]);

@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# How well a voice is understood that was trained on this machine in a quarter of an hour, beside its teacher.
+# Trains a voice on this machine for a quarter of an hour and compares how well it and its teacher are understood.
 #
 #     scripts/bench_speech.sh build
 #
-# English: a voice learns from the recordings of a synthetic teacher (flite). Sentences that it never heard are spoken by
-# the teacher, by the teacher through mel and Griffin–Lim (what no network could improve on), and by the voice; a speech
-# recogniser (pocketsphinx with its own English model) writes down what it hears, and word errors are counted.
+# English: a voice is trained on the recordings of a synthetic teacher (flite). Unseen sentences are spoken by the teacher,
+# by the teacher through mel and Griffin–Lim (which no network could improve on), and by the voice. A speech recogniser
+# (pocketsphinx with its own English model) transcribes them, and word errors are counted.
 # Bar: the voice is within 5 points of the teacher.
 #
-# Persian: the same with a Persian teacher (espeak-ng). There is no recogniser for it, so `myxtts eval` compares with the
-# teacher's recordings of unseen sentences, in both languages. Bar: the mel distance is at most 1.25 times the English.
+# Persian: the same with a Persian teacher (espeak-ng). There is no Persian recogniser, so `myxtts eval` compares the voice
+# with the teacher's recordings of unseen sentences, in both languages. Bar: at most 1.25 times the English mel distance.
 #
-# Corpora are kept in BUILD/speech and made once. Everything is said on the terminal; the numbers are in
-# BUILD/bench/speech.json. Environment, with defaults:
+# Corpora are made once and kept in BUILD/speech. The script prints its results; the numbers are also in
+# BUILD/bench/speech.json. Environment variables, with defaults:
 #
-#     MINUTES=15            of training, English
-#     PERSIAN_MINUTES=10    of training, Persian; 0: without Persian
-#     COUNT=1250            sentences to learn from (a validation share of them is not)
+#     MINUTES=15            minutes of English training
+#     PERSIAN_MINUTES=10    minutes of Persian training; 0: no Persian
+#     COUNT=1250            English sentences (some of them are held out for validation)
 #     PERSIAN_COUNT=1000
-#     UNSEEN=40             sentences to be spoken
-#     SPEED_STEPS=75        steps that measure the speed, from which the length of the training follows
-#     TRAIN_FLAGS=          further flags of 'myxtts train', for example "--batch-size 8"
+#     UNSEEN=40             unseen sentences to speak
+#     SPEED_STEPS=75        steps that measure the speed, which determines the number of training steps
+#     TRAIN_FLAGS=          more flags for 'myxtts train', for example "--batch-size 8"
 
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/tell.sh"
@@ -60,7 +60,7 @@ train()
     step_seconds=$(sed -n 's/.*"step_ms":\([0-9.e+-]*\),.*/\1/p' "$folder/$language/speed/metrics.jsonl" |
         awk 'NR > 3 { sum += $1; n++ } END { printf "%.4f", sum / n / 1000 }')
     steps=$(awk -v minutes="$2" -v seconds="$step_seconds" 'BEGIN { n = int(0.97 * 60 * minutes / seconds); print n < 1 ? 1 : n }')
-    printf '%s s a step: %s steps for %s minutes\n' "$step_seconds" "$steps" "$2"
+    printf '%s s per step: %s steps in %s minutes\n' "$step_seconds" "$steps" "$2"
     run "$program" train --train-data "$data" --output "$folder/$language/run" --steps "$steps" --max-minutes "$2" \
         --epochs 1000000 --eval-every 0 --save-every 1000 --set training.samples=0 "${flags[@]}"
     steps=$(grep -o '^{"step":[0-9]*' "$folder/$language/run/metrics.jsonl" | tail -n 1 | grep -o '[0-9]*$')
@@ -109,7 +109,7 @@ verdict()
 
 mkdir -p "$folder/en/ceiling" "$folder/en/ours" "$(dirname "$result")"
 
-title "English: $count sentences of a synthetic teacher, $unseen more that are never trained on"
+title "English: $count sentences of a synthetic teacher, and $unseen unseen ones"
 corpus en "$count"
 cut -d '|' -f 2 "$folder/en/unseen/metadata.csv" >"$folder/said.txt"
 

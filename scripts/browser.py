@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Looks at pages in headless Chromium and tells what is wrong with them. For scripts/test_browser.sh.
+"""Opens pages in headless Chromium and reports what is wrong with them. For scripts/test_browser.sh.
 
     scripts/browser.py FOLDER CHECK [ADDRESS …]
 
-FOLDER gets a screenshot of each view. CHECK is a file of JavaScript: an expression whose value, or the value of whose
-promise, is a list of complaints; it may use `view` ({"name", "width", "dark"}). Each ADDRESS is NAME=URL and is looked at
-as a phone and as a desktop would, in the light and in the dark. Complaints, anything on the console, exceptions, failed
-loads and requests to anywhere but the page's own place make it fail.
+The script writes a screenshot of each view to FOLDER. CHECK is a JavaScript file with an expression whose value, or whose
+promise's value, is a list of complaints; it may use `view` ({"name", "width", "dark"}). Each ADDRESS is NAME=URL and is
+opened at the sizes of a phone and a desktop, in light and dark mode. Complaints, console output, exceptions, failed loads
+and requests to any other origin make the script fail.
 
-Chromium is driven through its DevTools protocol over two pipes (--remote-debugging-pipe: JSON messages that end with a
-zero byte), so nothing but Python itself is needed.
+It controls Chromium through the DevTools protocol over two pipes (--remote-debugging-pipe: JSON messages that end with a
+zero byte), so it needs nothing but Python itself.
 """
 import base64
 import json
@@ -30,7 +30,7 @@ class Browser:
     def __init__(self):
         program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if program is None:
-            sys.exit("browser.py: there is no Chromium: apt-get install chromium")
+            sys.exit("browser.py: Chromium is not installed: apt-get install chromium")
         self.profile = tempfile.mkdtemp(prefix="myxtts-browser-")
         to_child, self.out = os.pipe()
         self.inp, from_child = os.pipe()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
- * What must hold of the page of a run in a browser, see browser.py: complaints, in a list. */
+ * Checks of the page of a run in a browser, see browser.py: returns a list of complaints. */
 (async () => {
   const wrong = [], all = selector => [...document.querySelectorAll(selector)];
   const must = (good, what) => { if (!good) wrong.push(what); };
@@ -7,7 +7,7 @@
   must(document.title === data.name + ' · MyXTTS', 'the title');
   must(document.getElementById('head').textContent.includes(data.name), 'the name of the run is missing');
   must(document.documentElement.dir === (data.language === 'fa' ? 'rtl' : 'ltr'), 'the direction of reading');
-  must(document.documentElement.scrollWidth <= view.width, 'it is wider than the screen: ' + document.documentElement.scrollWidth);
+  must(document.documentElement.scrollWidth <= view.width, 'the page is wider than the screen: ' + document.documentElement.scrollWidth);
   for (const id of ['loss', 'speech', 'rate', 'speed', 'devices', 'memory', 'advice', 'sounds', 'pictures', 'facts', 'resume'])
     must(document.getElementById(id) && !document.getElementById(id).hidden, 'no section ' + id);
   for (const id of ['loss', 'speech', 'rate', 'speed', 'devices', 'memory'])
@@ -17,7 +17,7 @@
   must(!/undefined|NaN|null|\[object|\{0\}/.test(document.body.innerText), 'a value is missing: ' + (document.body.innerText.match(/.*(undefined|NaN|null|\[object|\{0\}).*/) || [''])[0]);
   if (data.language === 'fa') must(/[۰-۹]/.test(document.getElementById('head').innerText), 'no Persian digits');
   for (const advice of all('#advice .said-so')) must(/[آ-ی]/.test(advice.textContent) === (data.language === 'fa'), 'advice in another language: ' + advice.textContent);
-  /* Words of a chart: inside of it, and not over each other. */
+  /* The words of a chart must be inside the chart and must not overlap. */
   for (const svg of all('.chart svg')) {
     const frame = svg.getBoundingClientRect(), boxes = [...svg.querySelectorAll('text')].map(t => ({text: t.textContent, box: t.getBoundingClientRect()}));
     for (const a of boxes) must(a.box.left >= frame.left - 1 && a.box.right <= frame.right + 1, 'cut off: ' + a.text);

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Configures and builds in one folder, quiet unless something fails.
+# Configures and builds in one folder. Prints nothing unless something fails.
 #
 #     scripts/build.sh [--configure-only | --report] folder [cmake options]
 #
-# --configure-only stops before the build; --report shows which parts were found when that differs from the last time.
+# --configure-only stops before the build; --report lists the parts that were found if the list has changed.
 
 set -euo pipefail
 

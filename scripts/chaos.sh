@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Trainings that something goes wrong with, round after round:
+# Runs trainings in which something goes wrong, round after round:
 #
 #     scripts/chaos.sh BUILD ROUNDS SEED [ROUND]
 #
-# Each round draws a configuration, a fault and a moment from SEED and its number, does it, and then looks: the program ended
-# in time; it named the cause; it goes on, and its last checkpoint and its metrics are those of a run that nothing happened
-# to, bit for bit; no step, message or file is missing without a word. With ROUND only that one is made: the same choices, and
-# the same moment as far as the machine lets it be. A round that fails prints how to repeat it and keeps its folder,
-# BUILD/chaos/SEED-ROUND. Undisturbed runs are made once for each configuration and kept in BUILD/chaos/whole, until the
-# program or this script changes. CHAOS_SECONDS is the time in which everything must have ended.
+# Each round draws a configuration, a fault and a moment from SEED and its number, causes the fault, and then checks that the
+# program ended in time and named the cause; that the run continues, with the last checkpoint and the metrics of an
+# undisturbed run, bit for bit; and that no step, message or file is missing without a message. With ROUND, only that round
+# is run, with the same choices and, as far as the machine allows, at the same moment. A round that fails prints how to
+# repeat it and keeps its folder, BUILD/chaos/SEED-ROUND. Undisturbed runs are made once for each configuration and kept in
+# BUILD/chaos/whole until the program or this script changes. CHAOS_SECONDS is the time limit of a round.
 set -u
 
 build=${1:?usage: scripts/chaos.sh BUILD ROUNDS SEED [ROUND]}
-rounds=${2:?how many rounds}
-seed=${3:?a number from which all is drawn}
+rounds=${2:?number of rounds}
+seed=${3:?the seed, a number}
 only=${4:-}
 limit=${CHAOS_SECONDS:-120}
 for number in "$rounds" "$seed" "${only:-1}" "$limit"; do
     if ! [[ $number =~ ^[0-9]{1,9}$ ]]; then
-        echo "chaos: '$number' is no number" >&2
+        echo "chaos: '$number' is not a number" >&2
         exit 1
     fi
 done
@@ -36,7 +36,7 @@ mkdir -p "$build/chaos/whole"
 work=$(realpath "$build/chaos")
 exec 9>"$work/lock"
 if ! flock -n 9; then
-    echo "chaos: another one is at work in $work" >&2
+    echo "chaos: another chaos run is using $work" >&2
     exit 1
 fi
 export MYXTTS_CACHE=$work/cache
@@ -48,7 +48,7 @@ export OMPI_MCA_btl_vader_single_copy_mechanism=none PRTE_MCA_rmaps_default_mapp
 # ---- what there is to draw from ----
 left_out=()
 devices=(cpu-one)
-if [ "$(nproc)" -ge 2 ]; then devices+=(cpu-two cpu-share); else left_out+=("two devices of the CPU: one core"); fi
+if [ "$(nproc)" -ge 2 ]; then devices+=(cpu-two cpu-share); else left_out+=("two CPU devices: there is only one core"); fi
 launcher=
 case "$(ldd "$program")" in
 *libmpich*) names="mpiexec.mpich mpiexec" ;;
@@ -58,12 +58,12 @@ esac
 for name in $names; do
     if [ -z "$launcher" ] && command -v "$name" >/dev/null; then launcher=$name; fi
 done
-if [ -n "$launcher" ]; then devices+=(cpu-ranks); else left_out+=("ranks: no MPI, or no launcher of it"); fi
+if [ -n "$launcher" ]; then devices+=(cpu-ranks); else left_out+=("ranks: no MPI, or no MPI launcher"); fi
 if [ -e "$double" ]; then
     devices+=(cuda-one cuda-two cuda-share)
     if [ -n "$launcher" ]; then devices+=(cuda-ranks); fi
 else
-    left_out+=("the double of CUDA: $double is not built")
+    left_out+=("the mock CUDA driver: $double is not built")
 fi
 everywhere=(kill term hup read clock second)
 if command -v prlimit >/dev/null; then everywhere+=(full full-stays); else left_out+=("a full disk: no prlimit"); fi
@@ -76,18 +76,20 @@ fi
 steps=24
 common=("${small[@]}" --seed 3 --batch-size 2 --steps "$steps" --epochs 1000 --save-every 4 --eval-every 9
     --set training.samples=1 --set training.report=off --set training.early_stopping=0 --tensorboard off
-    --set data.caching=false --set data.validation_fraction=0.1 --buffer-size 3 --prefetch-buffer-size 2)
+    --set data.caching=false --set data.min_seconds=0.2 --set data.validation_fraction=0.1 --buffer-size 3 --prefetch-buffer-size 2)
 
-# Corpora: the same tones as a folder and packed, and others that are taken for them.
+# Corpora: the same tones as a folder and packed, and others that are taken for them. They are as short as can be, since the
+# double of CUDA takes its time; one is longer, so that there is memory enough to speak a sample.
 make_data() {
     # shellcheck disable=SC2016
-    local tone='$count = 8000 + 500 * ($row % 4); $loud = 9000; $step = ($row % 2 ? 0.04 : 0.09) + 0.002 * $row;
-        $text = ($row % 2 ? "low" : "high") . "|The tone $letter."'
+    local tone='$count = $row == 4 ? 12000 : 4000 + 250 * ($row % 4); $loud = 9000;
+        $step = ($row % 2 ? 0.04 : 0.09) + 0.002 * $row;
+        $text = ($row % 2 ? "low" : "high") . "|Tone $letter" . ($row == 4 ? ", which is long." : ".")'
     rm -rf "$work/data" "$work/others"
     tone_corpus "$work/data" 12 "$tone"
     tone_corpus "$work/others" 12 "\$row += 3; $tone; \$row -= 3"
     for name in data others; do
-        "$program" prepare --quiet --out "$work/$name.pack" --tokens chars "$work/$name" >/dev/null </dev/null || exit 1
+        "$program" prepare --quiet --min-seconds 0.2 --out "$work/$name.pack" --tokens chars "$work/$name" >/dev/null </dev/null || exit 1
     done
 }
 
@@ -283,12 +285,14 @@ reference() {
 # ---- a round ----
 # The fault: each function does it at its moment, and leaves the run ended. What is said is looked at here.
 interrupted='^error: (rank [0-9]+ on [^:]*: )?.*interrupted'
+# strike SIGNAL: at the moment, one of its processes; that may end just then
+strike() {
+    local -a list=()
+    if moment; then mapfile -t list < <(processes); fi
+    if [ ${#list[@]} -gt 0 ]; then kill "-$1" "${list[victim % ${#list[@]}]}" 2>/dev/null; fi
+}
 fault_kill() {
-    local -a list
-    if moment; then
-        mapfile -t list < <(processes)
-        kill -KILL "${list[victim % ${#list[@]}]}" 2>/dev/null
-    fi
+    strike KILL
     end
     if [ "$code" -eq 0 ]; then
         late=', which had ended before'
@@ -299,11 +303,7 @@ fault_kill() {
     fi
 }
 ended_by() { # SIGNAL CODE-OF-DEATH
-    local -a list
-    if moment; then
-        mapfile -t list < <(processes)
-        kill "-$1" "${list[victim % ${#list[@]}]}" 2>/dev/null
-    fi
+    strike "$1"
     end
     case $code in
     0) late=', which had ended before' ;;
@@ -447,16 +447,17 @@ round_make() {
         case $configuration in cuda-two* | cuda-share*) settings+=" CUDA_DOUBLE_FAIL_DEVICE=1" ;; esac
         ;;
     esac
-    case $fault in lost-*) what=${settings#*FAIL_RUN=} what="at the work number ${what%% *} of the device" ;; esac
+    case $fault in lost-*) what=${settings#*FAIL_RUN=} what="at launch ${what%% *} of the device" ;; esac
     arguments_of "$configuration"
     begin "$configuration" "$settings" "${arguments[@]}" --output run
     "fault_$fault"
     local ended=$code
     if [ "$ended" -ne 0 ]; then go_on "$configuration"; fi
     whole "$work/whole/$configuration/run"
+    made=$((made + 1))
     cd "$work" || exit 1
     if [ ${#problems[@]} -eq 0 ]; then
-        printf 'round %d: %s, %s %s%s: exit code %d, whole in the end\n' "$1" "$configuration" "$fault" "$what" "$late" "$ended"
+        printf 'round %d: %s, %s %s%s: exit code %d, run complete in the end\n' "$1" "$configuration" "$fault" "$what" "$late" "$ended"
         if [ -n "$late" ]; then missed=$((missed + 1)); fi
         return
     fi
@@ -466,7 +467,7 @@ round_make() {
     printf '%s\n' "$said" >"$folder/said.txt"
     printf 'FAILED: round %d: %s, %s %s: exit code %d\n' "$1" "$configuration" "$fault" "$what" "$ended"
     printf '    %s\n' "${problems[@]}"
-    printf '    again: make chaos CHAOS_SEED=%s CHAOS_ROUND=%s; its folder is kept: %s (said.txt has its messages)\n' "$seed" "$1" "$folder"
+    printf '    repeat: make chaos CHAOS_SEED=%s CHAOS_ROUND=%s; folder: %s (said.txt has the messages)\n' "$seed" "$1" "$folder"
 }
 
 version=$(cat "$program" "$double" "${BASH_SOURCE[0]}" "$here/chaos_shim.c" "$here/../tests/support/tones.sh" 2>/dev/null | sha256sum)
@@ -475,12 +476,13 @@ if [ "$(cat "$work/version" 2>/dev/null)" != "$version" ]; then
     echo "$version" >"$work/version"
 fi
 for part in "${left_out[@]}"; do echo "left out: $part"; done
-failed=0 missed=0
+failed=0 missed=0 made=0
 if [ -n "$only" ]; then
     round_make "$only"
     rounds=1
 else
     for ((round = 1; round <= rounds; round++)); do round_make "$round"; done
 fi
-printf '%d rounds with seed %s: %d failed, %d had ended before the fault\n' "$rounds" "$seed" "$failed" "$missed"
-[ "$failed" -eq 0 ]
+printf '%d rounds with seed %s: %d failed, %d had ended before the fault\n' "$made" "$seed" "$failed" "$missed"
+if [ "$made" -ne "$rounds" ]; then echo "chaos: $rounds were asked for" >&2; fi # an error of bash ends a loop
+[ "$failed" -eq 0 ] && [ "$made" -eq "$rounds" ]

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What scripts/chaos.sh loads before the program (LD_PRELOAD), so that the world can fail without root. $CHAOS_WORLD names
- * a folder, and files in it switch on
+ * The library that scripts/chaos.sh loads before the program (LD_PRELOAD) to simulate faults without root. $CHAOS_WORLD
+ * names a folder; these files in it switch a fault on:
  *
- *     reads    every pread of $CHAOS_DATA/… and $CHAOS_DATA.pack fails with EIO, as on a disk that dies
- *     clock    the clock of the wall is an hour behind; the monotonic one goes on, as it does when somebody sets the time
+ *     reads    every pread of $CHAOS_DATA/… and $CHAOS_DATA.pack fails with EIO, as on a dying disk
+ *     clock    the wall clock is an hour behind; the monotonic clock keeps going, as when somebody sets the time
  *
  * Owns no memory.
  */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Prints executed lines per file of src/ for a build folder made with MX_COVERAGE=ON after its tests ran.
+# Prints the share of executed lines for each file of src/, for a build with MX_COVERAGE=ON whose tests have run.
 #
 #     scripts/coverage.sh build/coverage
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# From nothing to a spoken sentence: makes a small corpus with a synthetic teacher, looks at it, trains a voice on this
-# machine's CPU and lets it say something it has never heard.
+# From nothing to a spoken sentence: makes a small corpus with a synthetic teacher, prepares it, trains a voice on this
+# machine's CPU and speaks a sentence that is not in the corpus.
 #
 #     scripts/demo.sh build
 #
-# DEMO_MINUTES (6) bounds the training, DEMO_COUNT (500) is the number of recordings, DEMO_TEXT what is said.
+# DEMO_MINUTES (6) limits the training, DEMO_COUNT (500) is the number of recordings, DEMO_TEXT the sentence to speak.
 
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/tell.sh"
@@ -37,4 +37,4 @@ printf 'the sentence       %s\n' "$folder/spoken.wav"
 printf 'its mel picture    %s\n' "$folder/spoken.png"
 printf 'the trained voice  %s\n' "$folder/run"
 printf 'about its training %s\n' "$folder/run/report.html"
-printf '\nThe teacher is a synthetic voice itself; with recordings of a person: %s check YOUR_FOLDER\n' "$program"
+printf '\nThe teacher is a synthetic voice, too. To use recordings of a person: %s check YOUR_FOLDER\n' "$program"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Installs the Debian packages of the named groups of scripts/packages.txt that are missing.
+# Installs the missing Debian packages of the named groups in scripts/packages.txt.
 #
 #     scripts/deps.sh build test
 #
-# As root directly, otherwise with sudo. NO_INSTALL=1 installs nothing: it prints the line to run and fails if a required
-# package is missing. Package lists are fetched only when a package is unknown or an installation from old lists fails.
-# Missing optional packages never fail the build: the part is left out and the build report says so. A package of another
-# architecture (libpng-dev:arm64) makes dpkg know that architecture first, and this is told.
+# It runs apt-get as root, or with sudo. With NO_INSTALL=1 it installs nothing: it prints the command to run and fails if a
+# required package is missing. Package lists are fetched only if a package is unknown or an installation from old lists
+# fails. Missing optional packages never fail the build: their part is left out and the build report says so. For a package
+# of another architecture (libpng-dev:arm64), the script first adds that architecture to dpkg and says so.
 
 set -euo pipefail
 
@@ -97,7 +97,7 @@ install_all()
 left_out()
 {
     mapfile -t may < <(missing "${optional[@]}")
-    ((${#may[@]} == 0)) || printf 'deps: optional parts are left out, not installed: %s\n' "${may[*]}"
+    ((${#may[@]} == 0)) || printf 'deps: building without these optional packages, which are not installed: %s\n' "${may[*]}"
 }
 
 main()
@@ -106,7 +106,7 @@ main()
     read_list "$@"
 
     if ! command -v dpkg-query >/dev/null; then
-        printf 'deps: no Debian system; the packages there are called: %s\n' "${required[*]} ${optional[*]}" >&2
+        printf 'deps: this is not a Debian system; install the counterparts of these Debian packages: %s\n' "${required[*]} ${optional[*]}" >&2
         return 0
     fi
 
@@ -131,11 +131,11 @@ main()
 
     if [[ ${NO_INSTALL:-0} != 0 ]]; then
         ((${#must[@]} == 0)) || die "packages are missing; run"$'\n'"    $line ${all[*]}"
-        printf 'deps: only optional packages are missing; to add them run\n    %s\n' "$line ${all[*]}"
+        printf 'deps: only optional packages are missing; to add them, run\n    %s\n' "$line ${all[*]}"
         return 0
     fi
     if ((EUID != 0)) && ! command -v sudo >/dev/null; then
-        ((${#must[@]} == 0)) || die "packages are missing, and there is no sudo; as root run"$'\n'"    $line ${all[*]}"
+        ((${#must[@]} == 0)) || die "packages are missing, and there is no sudo; run as root"$'\n'"    $line ${all[*]}"
         left_out
         return 0
     fi
@@ -143,14 +143,14 @@ main()
     log="$(mktemp)"
     trap 'rm -f "$log"' EXIT
     for architecture in "${architectures[@]}"; do
-        printf 'Telling dpkg of the architecture %s (dpkg --remove-architecture %s takes it back)\n' \
+        printf 'Adding the architecture %s to dpkg (to undo: dpkg --remove-architecture %s)\n' \
             "$architecture" "$architecture"
         "${as_root[@]}" dpkg --add-architecture "$architecture"
     done
     printf 'Installing %s\n' "${all[*]}"
     if ! install_all && ((${#must[@]} > 0)); then
         cat "$log" >&2
-        die "installation failed; the line was"$'\n'"    $line ${must[*]}"
+        die "installation failed; the command was"$'\n'"    $line ${must[*]}"
     fi
     left_out
 }

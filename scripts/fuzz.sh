@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Runs every fuzz target of a build folder for some seconds. Inputs that reach new code are kept in
-# <folder>/corpus/NAME for the next time; an input that fails is left in <folder>/failed/NAME-….
+# <folder>/corpus/NAME for the next run; an input that fails is saved as <folder>/failed/NAME-….
 #
 #     scripts/fuzz.sh build/fuzz 20
 

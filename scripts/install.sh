@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Installs a build below a prefix, and takes it away again without a trace.
+# Installs a build under a prefix, and removes it again completely.
 #
 #     scripts/install.sh install build /usr/local
 #     scripts/install.sh uninstall build /usr/local
 #
-# DESTDIR is honoured. The list of what was installed, files and the folders that were made for them, lies in
-# PREFIX/share/myxtts/installed.txt, so that uninstalling works without the build folder. Installing again over an older
-# version keeps what the older one had in the list.
+# DESTDIR is honoured. PREFIX/share/myxtts/installed.txt lists the installed files and the folders that were created for
+# them, so that uninstalling works without the build folder. Installing over an older version keeps the older entries in
+# the list.
 
 set -euo pipefail
 
 action="$1" build="$2" prefix="$3" root="${DESTDIR:-}"
-[[ $prefix == /* ]] || { printf 'install: PREFIX must begin with /, it is %s\n' "$prefix" >&2; exit 1; }
+[[ $prefix == /* ]] || { printf 'install: PREFIX must begin with /, but it is %s\n' "$prefix" >&2; exit 1; }
 list="$root$prefix/share/myxtts/installed.txt"
 
 case "$action" in
 install)
-    # A trial in an empty folder tells which folders will be needed; those that are missing now will be ours.
+    # A trial installation into an empty folder shows which folders are needed; those that do not exist yet will be ours.
     work="$(mktemp -d)"
     trap 'rm -rf "$work"' EXIT
     DESTDIR="$work/trial" cmake --install "$build" --prefix "$prefix" >/dev/null
@@ -31,11 +31,11 @@ install)
     mkdir -p "$(dirname "$list")"
     if [[ -e $list ]]; then cat "$list" >>"$work/list"; fi
     sort -u "$work/list" >"$list"
-    printf 'installed below %s; uninstall with: make uninstall PREFIX=%s\n' "$root$prefix" "$prefix"
+    printf 'installed under %s; uninstall with: make uninstall PREFIX=%s\n' "$root$prefix" "$prefix"
     ;;
 uninstall)
     if [[ ! -e $list ]]; then
-        printf 'uninstall: nothing is installed below %s (no %s)\n' "$root$prefix" "$list" >&2
+        printf 'uninstall: nothing is installed under %s (no %s)\n' "$root$prefix" "$list" >&2
         exit 1
     fi
     mapfile -t paths < <(sort -r "$list")
@@ -43,7 +43,7 @@ uninstall)
     for path in "${paths[@]}"; do
         if [[ $path != */ ]]; then rm -f "$root$path"; fi
     done
-    # The innermost folders first. One that holds something else by now stays.
+    # The innermost folders first. A folder that contains other files by now stays.
     for path in "${paths[@]}"; do
         if [[ $path == */ ]]; then rmdir --ignore-fail-on-non-empty "$root$path" 2>/dev/null || true; fi
     done

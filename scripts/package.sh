@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Makes the Debian package of a build (configured with MX_PACKAGE) and tries it: unpacked into a folder, the program must find
-# all its libraries and run; one for another architecture in qemu.
+# Makes the Debian package of a build (configured with MX_PACKAGE) and tries it out: unpacked into a folder, the program must
+# find all its libraries and run. A package for another architecture runs in qemu.
 #
 #     scripts/package.sh build/package [architecture]
 
@@ -12,7 +12,7 @@ native="$(dpkg --print-architecture)"
 architecture="${2:-$native}"
 runner=() loader=()
 if [[ $architecture != "$native" ]]; then
-    [[ $architecture == arm64 ]] || { printf 'package: no way to try one for %s\n' "$architecture" >&2 && exit 1; }
+    [[ $architecture == arm64 ]] || { printf 'package: a package for %s cannot be tried out here\n' "$architecture" >&2 && exit 1; }
     runner=(qemu-aarch64)
     loader=(qemu-aarch64 /lib/ld-linux-aarch64.so.1 --list)
 fi

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Makes the Python environment for the peers of `make bench-data` (DALI, torchaudio) or `make bench-train` (PyTorch), or
-# for `make test-tensorboard`, in the folder given.
+# Makes a Python environment in FOLDER for the peers of `make bench-data` (DALI, torchaudio) or `make bench-train`
+# (PyTorch), or for `make test-tensorboard`.
 #
 #     scripts/peers.sh build/venv data|train|tensorboard
 #
-# Each peer is installed by itself; one that cannot be (no network, no Python, no wheel for this machine) is named and
-# left out, and the bench runs without it. Nothing that cannot be installed makes it fail, and only the benches call it.
+# Each peer is installed separately. If one cannot be installed (no network, no Python, no wheel for this machine), the
+# script says so and succeeds, and the benchmark runs without that peer. Only benchmarks and test-tensorboard call it.
 
 set -uo pipefail
 
@@ -24,19 +24,19 @@ peer_add()
     printf 'peers: installing %s (once)\n' "$module"
     if ! "$venv/bin/pip" install --quiet --disable-pip-version-check "$@" >"$log" 2>&1 ||
         ! "$venv/bin/python" -c "import $module" >>"$log" 2>&1; then
-        printf 'peers: %s is left out: %s\n' "$module" "$(tail -n 1 "$log")"
+        printf 'peers: continuing without %s: %s\n' "$module" "$(tail -n 1 "$log")"
     fi
 }
 
 mkdir -p "$(dirname "$venv")"
 if ! [[ -x $venv/bin/python ]] && ! python3 -m venv "$venv" >"$log" 2>&1; then
-    printf 'peers: left out, no Python environment could be made: %s\n' "$(tail -n 1 "$log")"
+    printf 'peers: continuing without peers, no Python environment could be made: %s\n' "$(tail -n 1 "$log")"
     exit 0
 fi
 case $bench in
 data)
     peer_add nvidia.dali nvidia-dali-cuda120
-    # torchaudio does not say which torch it was built with; it is the one of the same number.
+    # torchaudio does not say which torch it was built with; it is the one with the same version number.
     peer_add torchaudio torchaudio torch
     audio="$("$venv/bin/python" -c 'import importlib.metadata as m; print(m.version("torchaudio"))' 2>/dev/null)"
     [[ -z $audio ]] || peer_add torchaudio "torch==${audio%%+*}"

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=bash
 #
-# For scripts that people watch: titles, and commands that are shown before they run.
+# For scripts that people watch: prints titles, and shows commands before running them.
 
 title()
 {
     printf '\n── %s\n\n' "$1"
 }
 
-# Shows the command as one could type it, and runs it.
+# Shows the command as a user would type it, and runs it.
 run()
 {
     printf '$'

@@ -4,9 +4,9 @@
 
     scripts/tensorboard_check.py RUN ADDRESS
 
-First by TensorBoard's EventAccumulator: all tags are there, each step of metrics.jsonl once and with its value, pictures
-and sounds decode, the settings are there as text. Then through the server at ADDRESS, as a browser would: it lists the
-same tags and hands out pictures and sounds.
+First it uses TensorBoard's EventAccumulator: all tags must be there, each step of metrics.jsonl must appear once with its
+value, pictures and sounds must decode, and the settings must be there as text. Then it asks the server at ADDRESS, as a
+browser would: the server must list the same tags and deliver pictures and sounds.
 """
 import io
 import json

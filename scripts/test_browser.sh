@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Opens the page of a run in headless Chromium, in both languages, as a phone and as a desktop would, in the light and in the
-# dark (scripts/browser.py): nothing on the console, curves drawn, sounds playable, no request to anywhere else
-# (scripts/browser_check.js), and the live page while a run trains (scripts/browser_live_check.js). The screenshots, in BUILD/browser, are for people to look at.
+# Opens the page of a run in headless Chromium, in both languages, at the sizes of a phone and a desktop, in light and dark
+# mode (scripts/browser.py). Checks that the console is empty, curves are drawn, sounds can be played, and nothing is
+# requested from elsewhere (scripts/browser_check.js); and checks the live page while a run trains
+# (scripts/browser_live_check.js). The screenshots in BUILD/browser are for people to look at.
 #
 #     scripts/test_browser.sh build
 
@@ -33,7 +34,7 @@ python3 "$here/browser.py" "$build/browser" "$here/browser_check.js" "en=file://
 # The same page while a run trains: the dashboard, with a token, in both languages.
 token=0123456789abcdef
 for language in en fa; do
-    grep -q '✔ httpd' "$build/parts.txt" || { printf 'live page: built without the dashboard, not looked at\n'; break; }
+    grep -q '✔ httpd' "$build/parts.txt" || { printf 'live page: not checked, the build has no dashboard\n'; break; }
     "$build/myxtts" train --quiet --train-data corpus --output "live-$language" "${small[@]}" --steps 100000 --eval-every 50 \
         --epochs 1000000 --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1 --set "training.report=$language" \
         --dashboard 127.0.0.1:0 --dashboard-token "$token" >/dev/null 2>&1 &

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Builds for several processors, and runs the tests of operations, model, trainer, resume and pipeline of each build that this
-# machine can run; those for aarch64 in qemu, which is slow, so there are fewer of them. Builds of the same vector width must
-# give the same bits, whatever the compiler and the processor it tunes for: their fingerprints (tests/test_bits.c) are compared.
+# machine can run. The aarch64 tests run in qemu, which is slow, so there are fewer of them. Builds of the same vector width
+# must give the same bits, whatever the compiler and the processor it tunes for: the script compares their fingerprints
+# (tests/test_bits.c).
 #
 #     scripts/test_isa.sh folder builds [cmake options]
 #
-# Each build stands in a folder of its own below the given one, with what is tested alone. Only those are made whose names the
-# regular expression `builds` matches; an empty one matches all.
+# Each build has its own folder inside `folder` and contains only what is tested. The regular expression `builds` selects
+# builds by name; an empty one selects all.
 
 set -euo pipefail
 
@@ -27,7 +28,7 @@ say()
     printf '%-22s %s\n' "$1" "$2"
 }
 
-# build NAME TESTS [cmake options]: configures, and builds if the machine can run it; fails if it cannot.
+# build NAME TESTS [cmake options]: configures, and builds if this machine can run the result; fails otherwise.
 build()
 {
     local name="$1" which="$2"
@@ -46,7 +47,7 @@ try()
     local name="$1" start=$SECONDS built log="$folder/$1/tests.log" jobs=2
     [[ $name =~ $only ]] || return 0
     tried=$((tried + 1))
-    [[ $name != aarch64 ]] || jobs=1 # workers that wait for each other need a core each, and more so in qemu
+    [[ $name != aarch64 ]] || jobs=1 # workers that wait for each other need one core each, especially in qemu
     build "$@" || return 0
     built=$((SECONDS - start))
     if ! (cd "$folder/$name" && ctest -j "$jobs" --output-on-failure --no-tests=error --no-label-summary >tests.log 2>&1); then
@@ -64,7 +65,7 @@ skipped()
     ((count == 0)) || printf ', %d skipped' "$count"
 }
 
-# fingerprints NAME: what test_bits prints of a build.
+# fingerprints NAME: writes the output of a build's test_bits to bits.txt.
 fingerprints()
 {
     "$folder/$1/test_bits" print 2>&1 | grep '^bits ' >"$folder/$1/bits.txt"
@@ -101,4 +102,4 @@ else
     say "$(uname -m)" "the builds for x86-64 are not tested on this machine"
     try native "$tests"
 fi
-((tried > 0)) || { printf 'test-isa: no build is called "%s"\n' "$only" >&2 && exit 1; }
+((tried > 0)) || { printf 'test-isa: no build matches "%s"\n' "$only" >&2 && exit 1; }

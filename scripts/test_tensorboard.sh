@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Do TensorBoard's event files hold what they should? Trains a small run that is killed and resumed, and lets the real
-# TensorBoard (from PyPI, installed in the build folder once) read it: scripts/tensorboard_check.py.
+# Checks the TensorBoard event files of a run: trains a small run that is killed and resumed, and reads it with the real
+# TensorBoard (from PyPI, installed once in the build folder): scripts/tensorboard_check.py.
 #
 #     scripts/test_tensorboard.sh build
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# clang-tidy over one source file; prints only what it finds in our own files, and fails if that is anything.
+# Runs clang-tidy on one source file; prints only findings in our own files, and fails if there are any.
 #
 #     scripts/tidy.sh build/clang src/base/error.c
 

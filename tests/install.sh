@@ -20,9 +20,9 @@ install_it() {
 }
 check "installs" install_it install
 at=$root$prefix
-for file in bin/myxtts include/myxtts/pipeline.h share/man/man1/myxtts.1 share/doc/myxtts/LICENSE share/doc/myxtts/README.fa.md \
+for file in bin/myxtts include/myxtts/pipeline.h include/myxtts/train.h share/man/man1/myxtts.1 share/doc/myxtts/LICENSE share/doc/myxtts/README.fa.md \
     share/doc/myxtts/docs/en/index.md share/doc/myxtts/docs/fa/index.md share/doc/myxtts/configs/tiny.yaml \
-    share/doc/myxtts/examples/two_devices.c; do
+    share/doc/myxtts/examples/two_devices.c share/doc/myxtts/examples/train_tiny.c; do
     check "$file is installed" test -s "$at/$file"
 done
 check "recipes can be run" test -x "$at/share/doc/myxtts/examples/one_device.sh"
@@ -38,11 +38,13 @@ check "settings are read" "$at/bin/myxtts" config --config "$at/share/doc/myxtts
 if command -v cc >/dev/null && [ -e "$build/completion/myxtts" ]; then
     PKG_CONFIG_PATH=$(dirname "$(find "$at" -name myxtts.pc)")
     export PKG_CONFIG_PATH
-    # shellcheck disable=SC2046
-    check "the example builds with pkg-config" cc "$at/share/doc/myxtts/examples/two_devices.c" -o example -D_GNU_SOURCE \
-        $(pkg-config --cflags --libs myxtts)
+    for name in two_devices train_tiny; do
+        # shellcheck disable=SC2046
+        check "$name.c builds with pkg-config" cc "$at/share/doc/myxtts/examples/$name.c" -o $name -D_GNU_SOURCE \
+            $(pkg-config --cflags --libs myxtts)
+    done
     check "and its headers are the installed ones" sh -c "pkg-config --cflags myxtts | grep -q '$prefix'"
-    [ "$(nproc)" -lt 2 ] || check "the example runs" ./example
+    [ "$(nproc)" -lt 2 ] || check "the example runs" ./two_devices
 fi
 
 check "installs once more over itself" install_it install

@@ -10,7 +10,11 @@
 #   - no file is longer than 700 lines;
 #   - only src/cli prints and exits: no printf, puts, perror, exit, abort … elsewhere, and the standard streams are named
 #     only in base/log.c, whose default stream is stderr. base/processor.c ends programs before main(), where the processor
-#     cannot run them, by _exit() alone.
+#     cannot run them, by _exit() alone;
+#   - a struct, union or enum tag is defined once: every tag of a header, and the tags mx_… of files;
+#   - a prefix of functions belongs to one room. The prefix of a function that a header declares is the longest tag that
+#     its name begins with (mx_job_folder_open: mx_job_folder), otherwise its first word (mx_text_…);
+#   - src/ROOMS.md says of every room what belongs there, and names its main header.
 #
 # Before the real tree it checks one full of breaches, so that a check that finds nothing any more fails itself.
 
@@ -18,19 +22,21 @@ set -euo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 
+# The room that implements each public header.
+homes='error=base device=device registry=device budget=device ops=device pipeline=pipeline train=run'
+
 # Prints the breaches of the tree that has src/ in folder $1; fails if there are any.
 check()
 {
     local tree="$1"
-    (cd "$tree" && find src -name '*.[ch]' | sort | xargs awk '
+    (cd "$tree" && find src -name '*.[ch]' | sort | xargs awk -v homes="$homes" '
         BEGIN {
             count = split("text corpus demo features pipeline model train dist checkpoint speech observe run cli", flow, " ")
             rank["base"] = 1
             rank["device"] = 2
             for (i = 1; i <= count; i++) rank[flow[i]] = i + 2
-            home["error"] = "base"
-            home["device"] = home["registry"] = home["budget"] = home["ops"] = "device"
-            home["pipeline"] = "pipeline"
+            count = split(homes, pairs, "[ =]")
+            for (i = 1; i < count; i += 2) home[pairs[i]] = pairs[i + 1]
             banned = "printf|vprintf|puts|putchar|putchar_unlocked|perror|psignal|exit|_exit|_Exit|quick_exit|abort"
         }
 
@@ -110,10 +116,107 @@ check()
     ')
 }
 
+# Prints tags and prefixes of functions that the tree in folder $1 defines twice; fails if there are any.
+check_names()
+{
+    (cd "$1" && find src include -name '*.[ch]' | sort | xargs perl -e '
+        use strict;
+        use warnings;
+        my %home = split /[ =]/, shift;
+        my (%tags, %known, @functions, %owner, $bad);
+        sub breach { print "$_[0]: $_[1]\n"; $bad = 1 }
+        sub lines { my ($text) = @_; return "\n" x ($text =~ tr/\n//) }
+
+        for my $file (@ARGV) {
+            my ($room) = $file =~ m{^src/(\w+)/} ? $1 : $home{$file =~ s{.*/(\w+)[.]h$}{$1}r};
+            my $header = $file =~ /[.]h$/;
+            breach("$file:1", "no room implements it (see homes in tests/layering.sh)") if !defined $room;
+            open my $in, "<", $file or die "$file: $!";
+            my $text = do { local $/; <$in> };
+            # Without comments, literals and the preprocessor, but with the same lines.
+            $text =~ s{/[*].*?[*]/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\x27(?:\\.|[^\x27\\\n])*\x27}{" " . lines($&)}gse;
+            $text =~ s{^[ \t]*\#(?:[^\n]*\\\n)*[^\n]*}{lines($&)}gme;
+            my ($depth, $line) = (0, 1);
+            while ($text =~ /\n|[{}]|\b(struct|union|enum)\s+(\w+)\s*([{;])|\b(mx_\w+)\s*[(]/g) {
+                my ($all, $kind, $tag, $then, $function) = ($&, $1, $2, $3, $4);
+                if (defined $tag && $then eq "{") {
+                    push @{$tags{$tag}}, ["$file:$line", $kind] if $header || ($depth == 0 && $tag =~ /^mx_/);
+                    $known{$tag} = 1 if $header;
+                } elsif (defined $tag) {
+                    $known{$tag} = 1 if $header && $depth == 0;
+                } elsif (defined $function) {
+                    push @functions, [$function, $room, "$file:$line"] if $header && $depth == 0;
+                }
+                $depth += ($all =~ tr/{//) - ($all =~ tr/}//);
+                $line += $all =~ tr/\n//;
+            }
+        }
+        for my $tag (sort keys %tags) {
+            my ($first, @others) = @{$tags{$tag}};
+            breach($_->[0], "$_->[1] $tag is defined in $first->[0], too") for @others;
+        }
+        for (@functions) {
+            my ($function, $room, $where) = @$_;
+            my @words = split /_/, $function;
+            my $prefix = "mx_$words[1]";
+            for my $count (2 .. $#words) {
+                my $start = join "_", @words[0 .. $count];
+                $prefix = $start if $known{$start};
+            }
+            $owner{$prefix} //= [$room, $where];
+            next if !defined $room || $owner{$prefix}[0] eq $room;
+            breach($where, "$function(): the prefix $prefix belongs to $owner{$prefix}[0]/ ($owner{$prefix}[1])");
+        }
+        exit($bad ? 1 : 0);
+    ' "$homes")
+}
+
+# Prints what is wrong with src/ROOMS.md of the tree in folder $1; fails if anything is.
+check_rooms()
+{
+    (cd "$1" && perl -e '
+        use strict;
+        use warnings;
+        my ($bad, %told);
+        sub breach { print "src/ROOMS.md", (defined $_[0] ? ":$_[0]" : ""), ": $_[1]\n"; $bad = 1 }
+        open my $in, "<", "src/ROOMS.md" or do { breach(undef, "is missing"); exit 1 };
+        while (<$in>) {
+            next if !/^[*]{2}`(\w+)\/`[*]{2}(.*)/;
+            my ($room, $rest) = ($1, $2);
+            breach($., "there is no src/$room") if !-d "src/$room";
+            breach($., "$room/ has its second paragraph") if $told{$room}++;
+            my ($head) = $rest =~ /^ [(](.*?)[)]:/ or breach($., "$room/ does not name its main header");
+            while (($head // "") =~ /`([\w\/.]+)`/g) {
+                breach($., "there is no $1") if !-e "src/$1" && !-e "include/$1";
+            }
+        }
+        for (sort grep { -d } glob "src/*") {
+            my $room = s{^src/}{}r;
+            breach(undef, "$room/ has no paragraph that says what belongs there") if !$told{$room};
+        }
+        exit($bad ? 1 : 0);
+    ')
+}
+
+# expect NAME TREE WANTED: check NAME must refuse the tree, in exactly these words.
+expect()
+{
+    local found
+    if found="$(LC_ALL=C "$1" "$2")"; then
+        echo "tests/layering.sh: a tree full of breaches passed $1"
+        return 1
+    fi
+    if [[ $found != "$3" ]]; then
+        echo "tests/layering.sh: planted breaches were not found as they should be by $1 (wanted <, found >):"
+        diff <(echo "$3") <(echo "$found") || true
+        return 1
+    fi
+}
+
 # Plants breaches and innocent look-alikes and compares what check() says with what it must say.
 check_the_check()
 {
-    local tree wanted found
+    local tree wanted
     tree="$(mktemp -d)"
     trap 'rm -rf "$tree"' RETURN
     mkdir -p "$tree"/src/{base,device/cpu,model,train,cli,attic}
@@ -150,16 +253,76 @@ src/model/m.c:1: model/ must not include train/, which stands after it
 src/model/m.c:3: "device/backend.h" belongs to device/ alone; callers use myxtts/device.h
 src/train/t.c:2: "t.h" is not written from src/ on
 src/train/t.c:3: "device/cpu/kernels.h" belongs to device/ alone; callers use myxtts/device.h'
-    if found="$(LC_ALL=C check "$tree")"; then
-        echo "tests/layering.sh: a tree full of breaches passed"
-        return 1
-    fi
-    if [[ $found != "$wanted" ]]; then
-        echo "tests/layering.sh: planted breaches were not found as they should be (wanted <, found >):"
-        diff <(echo "$wanted") <(echo "$found") || true
-        return 1
-    fi
+    expect check "$tree" "$wanted"
+}
+
+check_the_names()
+{
+    local tree
+    tree="$(mktemp -d)"
+    trap 'rm -rf "$tree"' RETURN
+    mkdir -p "$tree"/src/{text,corpus,run} "$tree/include/myxtts"
+    cat >"$tree/src/text/text.h" <<'C'
+struct mx_text;          /* struct mx_commented { */
+struct mx_text_sink { int mx_member; struct mx_text_inner { int a; } inner; };
+enum mx_tone { A };
+int mx_text_read(void);
+int mx_words_count(struct mx_text_sink *sink);
+static inline int mx_text_twice(void) { return mx_manifest_open("{"); }
+#define MX_TEXT_MACRO(x) mx_manifest_open(x) {
+C
+    cat >"$tree/src/text/text.c" <<'C'
+struct mx_text { int a; };
+struct local { int a; };
+static int mx_manifest_hidden(void) { struct mx_inside { int a; }; return 0; }
+C
+    cat >"$tree/src/corpus/manifest.h" <<'C'
+struct mx_text_sink *mx_manifest_sink(void);
+struct mx_text_pack { int a; };
+int mx_text_pack_open(void);  /* of mx_text_pack, which is ours */
+int mx_text_open(void);
+int mx_words_open(struct mx_text *text);
+enum mx_tone { B };
+C
+    printf 'struct local { int a; };\nunion mx_text_inner { int a; };\nstruct mx_inside { int a; };\n' >"$tree/src/corpus/manifest.c"
+    printf 'struct mx_train;\nint mx_train_step(struct mx_train *train);\n' >"$tree/include/myxtts/train.h"
+    printf 'int mx_lost(void);\n' >"$tree/include/myxtts/lost.h"
+    printf 'struct mx_train { int a; };\nint mx_train_internal(void);\n' >"$tree/src/run/train.h"
+    expect check_names "$tree" 'include/myxtts/lost.h:1: no room implements it (see homes in tests/layering.sh)
+src/text/text.h:2: struct mx_text_inner is defined in src/corpus/manifest.c:2, too
+src/text/text.h:3: enum mx_tone is defined in src/corpus/manifest.h:6, too
+src/text/text.h:4: mx_text_read(): the prefix mx_text belongs to corpus/ (src/corpus/manifest.h:4)
+src/text/text.h:5: mx_words_count(): the prefix mx_words belongs to corpus/ (src/corpus/manifest.h:5)
+src/text/text.h:6: mx_text_twice(): the prefix mx_text belongs to corpus/ (src/corpus/manifest.h:4)'
+}
+
+check_the_rooms()
+{
+    local tree
+    tree="$(mktemp -d)"
+    trap 'rm -rf "$tree"' RETURN
+    mkdir -p "$tree"/src/{base,text,corpus,run} "$tree/include/myxtts"
+    touch "$tree"/{src/base/log.h,include/myxtts/train.h}
+    cat >"$tree/src/ROOMS.md" <<'MD'
+`run/` in a sentence is no paragraph of run/.
+**`base/`** (`base/log.h`; others: `myxtts/train.h`): what is needed (see `base/none.h`).
+**`text/`** (`text/text.h`): texts
+**`attic/`** (`base/log.h`): old things
+**`base/`**: once more
+MD
+    expect check_rooms "$tree" 'src/ROOMS.md:3: there is no text/text.h
+src/ROOMS.md:4: there is no src/attic
+src/ROOMS.md:5: base/ has its second paragraph
+src/ROOMS.md:5: base/ does not name its main header
+src/ROOMS.md: corpus/ has no paragraph that says what belongs there
+src/ROOMS.md: run/ has no paragraph that says what belongs there'
+    rm "$tree/src/ROOMS.md"
+    expect check_rooms "$tree" 'src/ROOMS.md: is missing'
 }
 
 check_the_check
-check "$root"
+check_the_names
+check_the_rooms
+failed=0
+for name in check check_names check_rooms; do "$name" "$root" || failed=1; done
+exit "$failed"

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "checkpoint/internal.h"
+#include "features/recipe.h"
 #include "myxtts/error.h"
 #include "support/checkpoint_rig.h"
 #include "support/recording.h"
@@ -68,8 +69,8 @@ static void comes_back_bit_for_bit(void **state)
     mx_free(path);
 }
 
-/* A new member of the model's configuration must be saved too: give it a line in state.c and in the rig, then change
- * the number. */
+/* A new member of the model's configuration must be saved too: give it a line in checkpoint/state.c and in the rig, then
+ * change the number. */
 static void knows_all_of_the_model(void **state)
 {
     (void)state;
@@ -287,6 +288,27 @@ static void hostile_is_refused(void **state)
     mx_free(path);
 }
 
+/* Whose features the network knows is asked before it is used. */
+static void another_recipe_is_refused(void **state)
+{
+    struct checkpoint_rig *const rig = *state;
+    struct mx_checkpoint *checkpoint = NULL;
+    char hash[MX_RECIPE_HASH_BYTES];
+    char *data;
+    size_t bytes;
+    char *const path = saved(rig, &data, &bytes);
+    assert_int_equal(mx_checkpoint_open(path, NULL, &checkpoint), 0);
+    assert_int_equal(mx_checkpoint_recipe_check(checkpoint), MX_ERR_DATA);
+    assert_non_null(strstr(mx_error_last()->message, "features of another recipe"));
+    mx_checkpoint_close(checkpoint);
+    forge(path, "recipe_hash", mx_recipe_hash_text(&mx_recipe_default, hash));
+    assert_int_equal(mx_checkpoint_open(path, NULL, &checkpoint), 0);
+    assert_int_equal(mx_checkpoint_recipe_check(checkpoint), 0);
+    mx_checkpoint_close(checkpoint);
+    mx_free(data);
+    mx_free(path);
+}
+
 static void other_files(void **state)
 {
     struct checkpoint_rig *const rig = *state;
@@ -475,6 +497,7 @@ int main(void)
         TEST(one_more_byte_is_refused),
         TEST(flipped_bit_is_refused),
         TEST(hostile_is_refused),
+        TEST(another_recipe_is_refused),
         TEST(other_files),
         TEST(impossible_states_are_not_saved),
         TEST(other_model_is_listed_and_refused),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Products on CUDA (the double) beyond what test_cuda_ops.c shows: with bf16 numbers, against the double-precision
- * reference, and of sizes that do not fit the work memory in one piece (kernels/lower_gemm.c), against the CPU backend.
+ * reference, and of sizes that do not fit the work memory in one piece (device/kernels/lower_gemm.c), against the CPU
+ * backend.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -215,6 +215,8 @@ static void recipe_has_a_name_and_a_hash(void **state)
                               "pitch_jump=0.4000000059604645 pitch_change=0.10000000149011612");
     /* Files that people have carry this number: whoever changes it must mean to. */
     assert_string_equal(mx_recipe_hash_text(&mx_recipe_default, hash), "feed445c33b6ec2f");
+    assert_true(mx_recipe_is_default(hash));
+    assert_false(mx_recipe_is_default("feed445c33b6ec2e"));
     strcpy(other.name, "another name"); /* a name is no property */
     assert_true(mx_recipe_hash(&other) == mx_recipe_hash(&mx_recipe_default));
     other.pitch_jump = nextafterf(other.pitch_jump, 1);

@@ -11,13 +11,13 @@
  *   curvature    of order h²: several steps are tried, and one must agree within BOUND.
  *   corners      A ReLU that turns over, or an alignment that changes, between the points of a difference. Differences
  *                on both sides, on the right alone and on the left alone are tried: a corner on one side spoils the
- * other one-sided difference no more than curvature does. Where the alignment is another, a point does not count at
- * all.
+ *                other one-sided difference no more than curvature does. Where the alignment is another, a point does
+ *                not count at all.
  *
  * Directions go uphill in every parameter that they touch, so that their derivative is as large as a derivative of
  * these parameters can be and the errors stay small beside it. The gradient of the duration loss stops at the states
- * (as predictors.c says), so what is compared for the duration predictor is the duration loss alone, for everything
- * else the sum of all others.
+ * (as model/predictors.c says), so what is compared for the duration predictor is the duration loss alone, for
+ * everything else the sum of all others.
  */
 #include <math.h>
 #include <setjmp.h>

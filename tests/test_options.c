@@ -2,6 +2,7 @@
  *
  * Tests of the option tables. The parser is part of the program, not of the library, so its source is included here.
  */
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,12 +12,14 @@
 
 #include "base/alloc.h"
 #include "cli/options.c"
+#include "cli/setting_flags.c"
 
 struct own {
     bool json, verbose;
     int64_t count;
     const char *config, *color;
     struct mx_option_list set;
+    struct mx_option_settings flags;
 };
 
 struct shared {
@@ -34,6 +37,9 @@ static const struct mx_option own_options[] = {
     {MX_OPTION_STRING(struct own, config, "config", "FILE", NULL, "The file."), .letter = 'c'},
     {MX_OPTION_CHOICE(struct own, color, "color", "COLOR", colors, "red", "The colour.")},
     {MX_OPTION_LIST(struct own, set, "set", "SECTION.KEY=VALUE-OF-IT", "An override.")},
+    {MX_OPTION_SETTING(struct own, flags, training.batch_size), .fallback = "four of them"},
+    {MX_OPTION_SETTING(struct own, flags, training.dashboard)},
+    {MX_OPTION_SETTING(struct own, flags, pipeline)},
 };
 static const struct mx_option shared_options[] = {
     {MX_OPTION_FLAG(struct shared, help, "help", "Show this page."), .letter = 'h'},
@@ -179,6 +185,17 @@ static void test_help(void **state)
     assert_non_null(strstr(text.data, "\nExamples:\n  myxtts test --json\n      prints JSON\n"));
     for (const char *line = text.data; *line != '\0'; line = strchr(line, '\n') + 1)
         assert_true(strcspn(line, "\n") <= 96);
+    /* flags of settings: words of the schema, and the table's own before those; wherever lines end */
+    char *to = text.data;
+    for (const char *from = text.data; *from != '\0'; from++)
+        if (!(isspace((unsigned char)from[0]) && isspace((unsigned char)from[1]))) *to++ = *from == '\n' ? ' ' : *from;
+    *to = '\0';
+    assert_non_null(strstr(text.data, "From 0 to 65536 utterances. Default: four of them. "));
+    assert_non_null(strstr(text.data, "From 0 to 86400 seconds. Default: 2. "));
+    assert_non_null(strstr(text.data, "One of: on, off. Default: on. "));
+    assert_non_null(strstr(text.data, "--data-gpu N Number")); /* and other flags by their names as flags */
+    assert_non_null(strstr(text.data, "With --model-gpu: Multi-GPU Mode."));
+    assert_non_null(strstr(text.data, "One of: auto, cuda, opencl, cpu. Default: auto. "));
     mx_string_release(&text);
     bool done = false;
     for (uint64_t nth = 1; !done; nth++) {
@@ -189,6 +206,67 @@ static void test_help(void **state)
         if (!done) assert_int_equal(rc, MX_ERR_NO_MEMORY);
         mx_string_release(&text);
     }
+}
+
+/* ---- flags of settings ---- */
+
+static void test_settings(void **state)
+{
+    (void)state;
+    struct mx_settings settings;
+    /* in the order of the line; a repeated one counts where it stood last */
+    assert_int_equal(PARSE("--batch-size", "3", "--auto-tune=off", "--backend", "cpu", "--batch-size=5",
+                           "--allow-single", "--data-gpu", "-1", "--shares="),
+                     0);
+    assert_int_equal(own.flags.count, 6);
+    static const char *const keys[] = {"auto_tune", "backend", "batch_size", "allow_single", "data_gpu", "shares"};
+    static const char *const texts[] = {"false", "cpu", "5", "true", "-1", ""};
+    for (size_t i = 0; i < own.flags.count; i++) {
+        assert_string_equal(own.flags.items[i].field->key, keys[i]);
+        assert_string_equal(own.flags.items[i].text, texts[i]);
+    }
+    assert_string_equal(mx_setting_flags_given(&own.flags, "training.batch_size"), "5");
+    assert_null(mx_setting_flags_given(&own.flags, "pipeline.device"));
+    assert_int_equal(mx_settings_read(NULL, NULL, 0, &settings), 0);
+    assert_int_equal(mx_setting_flags_apply(&own.flags, &settings), 0);
+    assert_true(settings.training.batch_size == 5 && !settings.pipeline.auto_tune && settings.pipeline.allow_single);
+    assert_int_equal(settings.pipeline.backend, MX_SETTINGS_BACKEND_CPU);
+    /* a way to name devices replaces the others */
+    assert_int_equal(mx_settings_put(&settings, "pipeline.device", "cpu:0"), 0);
+    assert_int_equal(PARSE("--model-gpu", "2"), 0);
+    assert_int_equal(mx_setting_flags_apply(&own.flags, &settings), 0);
+    assert_string_equal(settings.pipeline.device, "");
+    assert_true(settings.pipeline.model_gpu == 2 && settings.pipeline.data_gpu == -1);
+    assert_int_equal(PARSE("--model-device", "cpu:1"), 0);
+    assert_int_equal(mx_setting_flags_apply(&own.flags, &settings), 0);
+    assert_string_equal(settings.pipeline.model_device, "cpu:1");
+    assert_true(settings.pipeline.model_gpu == -1);
+    mx_config_release(&mx_settings_schema, &settings);
+    /* a value that may be left out */
+    assert_int_equal(PARSE("--dashboard", "--json"), 0);
+    assert_string_equal(mx_setting_flags_given(&own.flags, "training.dashboard"), "127.0.0.1:6007");
+    assert_int_equal(PARSE("--dashboard", "off"), 0);
+    assert_string_equal(mx_setting_flags_given(&own.flags, "training.dashboard"), "off");
+}
+
+static void test_settings_wrong(void **state)
+{
+    (void)state;
+    assert_usage(PARSE("--batch-size", "-3"), "option '--batch-size' is '-3', which is out of range",
+                 "from 0 to 65536");
+    assert_usage(PARSE("--batch-size", "4x"), "option '--batch-size' is '4x', which is not a whole number", "65536");
+    assert_usage(PARSE("--model-start-delay", "soon"), "option '--model-start-delay' is 'soon'", "seconds");
+    assert_usage(PARSE("--backend", "cdua"), "which is not one of its choices", "did you mean 'cuda'? choices: auto");
+    assert_usage(PARSE("--auto-tune", "true"), "which is not one of its choices", "choices: on, off");
+    assert_usage(PARSE("--allow-single=on"), "option '--allow-single' takes no value", "alone");
+    assert_usage(PARSE("--data-gpu"), "option '--data-gpu' needs a value", "write '--data-gpu N'");
+    assert_usage(PARSE("--data-gpus", "1"), "unknown option '--data-gpus'", "did you mean '--data-gpu'?");
+    assert_usage(PARSE("--device", "a name that is longer than any device's"), "which is too long", "31 bytes");
+    assert_int_equal(own.flags.count, 0);
+    mx_alloc_fail_at(1);
+    const int rc = PARSE("--shares", "0:1");
+    mx_alloc_fail_at(0);
+    assert_int_equal(rc, MX_ERR_NO_MEMORY);
 }
 
 /* The line as it was given, but for some options. */
@@ -217,15 +295,15 @@ static void test_line(void **state)
     LINED(" --set 'a\"b' '$x' '\\' '!' 'it'\\''s $5' \"\"", "--set", "a\"b", "$x", "\\", "!", "it's $5", "");
     LINED(" -- -n 4", "-v", "--", "-n", "4");
     LINED(" آوا", "آوا");
+    LINED(" --dashboard --json --allow-single --auto-tune off x", "--dashboard", "--json", "--allow-single", "-n", "4",
+          "--auto-tune", "off", "x");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),
-        cmocka_unit_test(test_wrong),
-        cmocka_unit_test(test_help),
-        cmocka_unit_test(test_line),
+        cmocka_unit_test(test_good),     cmocka_unit_test(test_wrong),          cmocka_unit_test(test_help),
+        cmocka_unit_test(test_settings), cmocka_unit_test(test_settings_wrong), cmocka_unit_test(test_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -292,6 +292,38 @@ static void test_two_pools(void **state)
     }
 }
 
+struct failing {
+    struct mx_first_error failure;
+    atomic_int kept; /* workers that have failed */
+};
+
+static void fail_run(void *context, int worker)
+{
+    struct failing *const f = context;
+    if (worker > 0) /* worker 0 is the first, whatever the machine does */
+        while (!mx_first_error_failed(&f->failure)) sched_yield();
+    MX_FAIL(MX_ERR_DATA - worker, NULL, "worker %d", worker);
+    mx_first_error_keep(&f->failure);
+    atomic_fetch_add(&f->kept, 1);
+}
+
+static void test_first_error(void **state)
+{
+    (void)state;
+    struct mx_pool *const pool = make_pool(WORKERS_MAX);
+    struct failing f = {.kept = 0};
+    assert_false(mx_first_error_failed(&f.failure));
+    assert_int_equal(mx_first_error_raise(&f.failure), 0);
+    mx_pool_run(pool, fail_run, &f);
+    assert_int_equal(atomic_load(&f.kept), WORKERS_MAX);
+    mx_error_clear();
+    assert_int_equal(mx_first_error_raise(&f.failure), MX_ERR_DATA);
+    assert_int_equal(mx_error_last()->code, MX_ERR_DATA);
+    assert_string_equal(mx_error_last()->message, "worker 0");
+    mx_error_clear();
+    mx_pool_destroy(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_create_failures),
         cmocka_unit_test(test_two_pools),
+        cmocka_unit_test(test_first_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

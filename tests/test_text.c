@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Tests of text.h and file.h: numbers, nearest names, UTF-8, quoting, growing strings, files in one piece.
+ * Tests of base/string.h and base/file.h: numbers, nearest names, UTF-8, quoting, growing strings, files in one piece.
  */
 #include <math.h>
 #include <setjmp.h>

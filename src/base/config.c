@@ -298,17 +298,22 @@ struct binding {
 
 static int value_fail(const struct binding *b, const char *problem, const char *advice)
 {
-    char place[MX_CONFIG_WHERE_BYTES], quoted[MX_CONFIG_QUOTED_BYTES];
+    char place[MX_CONFIG_WHERE_BYTES], quoted[MX_CONFIG_QUOTED_BYTES], name[MX_CONFIG_QUOTED_BYTES];
     struct mx_string expects = {0};
     int rc = mx_config_expects(b->field, MX_WORDS_ENGLISH, &expects);
     if (rc < 0) goto out;
-    MX_FAIL(MX_ERR_CONFIG, NULL, "%s: '%s.%s' is %s, which is %s", mx_config_where_text(b->where, place),
-            b->section->name, b->field->key, mx_string_quote(quoted, sizeof quoted, b->text), problem);
-    if (advice[0] != '\0')
-        rc = mx_error_hint("%s%s expected %s (default %s)", advice, strchr(advice, '?') == NULL ? ";" : "",
-                           expects.data, b->field->fallback);
+    mx_string_quote(quoted, sizeof quoted, b->text);
+    if (b->where->flag != NULL)
+        MX_FAIL(MX_ERR_USAGE, NULL, "option '--%s' is %s, which is %s", b->where->flag, quoted, problem);
     else
-        rc = mx_error_hint("expected %s (default %s)", expects.data, b->field->fallback);
+        MX_FAIL(MX_ERR_CONFIG, NULL, "%s: '%s.%s' is %s, which is %s", mx_config_where_text(b->where, place),
+                b->section->name, b->field->key, quoted, problem);
+    snprintf(name, sizeof name, "'%s.%s' takes", b->section->name, b->field->key);
+    rc = mx_error_hint("%s%s%s %s (default %s)", advice,
+                       advice[0] == '\0'             ? ""
+                       : strchr(advice, '?') == NULL ? "; "
+                                                     : " ",
+                       b->where->flag != NULL ? name : "expected", expects.data, b->field->fallback);
 out:
     mx_string_release(&expects);
     return rc;
@@ -440,7 +445,7 @@ static int text_free(void *root, const struct mx_config_section *section, const 
 
 static int default_bind(void *root, const struct mx_config_section *section, const struct mx_config_field *field)
 {
-    const struct mx_config_where where = {"default", 0};
+    const struct mx_config_where where = {.source = "default"};
     const int rc = mx_config_bind(&where, section, field, root, field->fallback, MX_CONFIG_LITERAL);
     if (rc == MX_ERR_CONFIG)
         return MX_FAIL(MX_ERR_INTERNAL, "this is a mistake in the program: please report it",
@@ -470,7 +475,7 @@ int mx_config_set(const struct mx_config_schema *schema, void *root, const char 
     const char *key = NULL;
     char *names = NULL;
     char *const source = mx_format("--set %s", assignment);
-    const struct mx_config_where where = {source, 0};
+    const struct mx_config_where where = {.source = source};
     if (source == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     const char *const equals = strchr(assignment, '=');
     const char *const dot = strchr(assignment, '.');
@@ -493,5 +498,22 @@ int mx_config_set(const struct mx_config_schema *schema, void *root, const char 
 out:
     mx_free(names);
     mx_free(source);
+    return rc;
+}
+
+int mx_config_set_flag(const struct mx_config_section *section, const struct mx_config_field *field, void *root,
+                       const char *text)
+{
+    const struct mx_config_where where = {.flag = field->flag.name};
+    if (root != NULL) return mx_config_bind(&where, section, field, root, text, MX_CONFIG_LITERAL);
+    /* The same into a struct of this one field. */
+    const struct mx_config_section alone = {.name = section->name};
+    struct mx_config_field copy = *field;
+    copy.offset = 0;
+    void *const member = mx_alloc(1, field->size);
+    if (member == NULL) return MX_ERR_NO_MEMORY;
+    const int rc = mx_config_bind(&where, &alone, &copy, member, text, MX_CONFIG_LITERAL);
+    text_free(member, &alone, &copy);
+    mx_free(member);
     return rc;
 }

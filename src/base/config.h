@@ -3,9 +3,9 @@
  * Configuration: YAML bound to typed C structs by const tables.
  *
  * A schema is an array of sections; a section is an array of fields and the place of its struct in a root struct; a
- * field has a key, a type, a range or choices, a default, a unit and a sentence of help. Nothing else describes the
- * configuration: defaults, checks, `--set`, the commented file that is written back and the reference pages all come
- * from the same tables.
+ * field has a key, a type, a range or choices, a default, a unit, a sentence of help and perhaps a flag. Nothing else
+ * describes the configuration: defaults, checks, `--set`, flags, the commented file that is written back and the
+ * reference pages all come from the same tables.
  *
  *     struct train { int64_t batch_size; double learning_rate; };
  *     struct root { struct train train; };
@@ -48,6 +48,14 @@ struct mx_config_choice {
     const char *help; /* may be NULL */
 };
 
+/* The name of a field on the command line. */
+struct mx_config_flag {
+    const char *name;  /* without the dashes, "batch-size"; NULL: the field has no flag */
+    const char *value; /* the word for its value in help, "N". NULL: a bool that takes no value and becomes true; a bool
+                          * that has this word takes on or off */
+    const char *implied; /* the value if the flag stands alone; NULL: it needs one */
+};
+
 struct mx_config_field {
     const char *key;
     enum mx_config_type type;
@@ -58,9 +66,11 @@ struct mx_config_field {
     bool ranged;                            /* TYPE_DOUBLE: the two above hold */
     const struct mx_config_choice *choices; /* TYPE_ENUM */
     const char *fallback;                   /* the default, as the user would write it */
+    const char *meaning;                    /* of the default, for help: "no limit"; NULL: it speaks for itself */
     const char *unit;                       /* "MB"; NULL: none */
     const char *help;                       /* a sentence or two */
     const char *const *aliases;             /* former names, NULL-terminated: "key" in this section, or "section.key" */
+    struct mx_config_flag flag;
 };
 
 struct mx_config_section {
@@ -124,6 +134,9 @@ int mx_config_load_text(const struct mx_config_schema *schema, void *root, const
                         size_t length);
 /* One override "section.key=value", as given to --set. Text values are taken literally, quotes included. */
 int mx_config_set(const struct mx_config_schema *schema, void *root, const char *assignment);
+/* The value of the field's flag. Errors are MX_ERR_USAGE and name the flag. `root` NULL: only checks the value. */
+int mx_config_set_flag(const struct mx_config_section *section, const struct mx_config_field *field, void *root,
+                       const char *text);
 
 /* The resolved configuration as commented YAML; reading it back gives the same values bit for bit. The caller frees
  * with mx_free; NULL on failure, for example when a string is not UTF-8. */

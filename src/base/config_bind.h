@@ -16,6 +16,7 @@
 struct mx_config_where {
     const char *source; /* file name, or "--set section.key=value" */
     int line;           /* from 1; 0: the source has no lines */
+    const char *flag;   /* the value is that of this flag, and the two above say nothing; NULL: it is not */
 };
 
 /* "file.yaml:12" or "--set a.b=c", cut in front if it is long. */

@@ -43,14 +43,14 @@ static int line_at_offset(const char *text, size_t offset)
 
 static struct mx_config_where where_here(const struct reader *r)
 {
-    return (struct mx_config_where){r->source, line_of(r->event.start_mark.line)};
+    return (struct mx_config_where){.source = r->source, .line = line_of(r->event.start_mark.line)};
 }
 
 /* MX_ERR_CONFIG at the given line. */
 static int fail_at(const struct reader *r, int line, const char *problem, const char *hint)
 {
     char place[MX_CONFIG_WHERE_BYTES];
-    const struct mx_config_where where = {r->source, line};
+    const struct mx_config_where where = {.source = r->source, .line = line};
     return MX_FAIL(MX_ERR_CONFIG, hint, "%s: %s", mx_config_where_text(&where, place), problem);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The error table and the last error of each thread; see error.h.
+ * The error table and the last error of each thread; see myxtts/error.h.
  *
  * Memory: one struct mx_error per thread, in thread-local storage. Nothing here allocates, so an error can be
  * recorded when memory has run out.

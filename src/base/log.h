@@ -9,10 +9,10 @@
  * errno and the thread's current error, and never fails: if a log file cannot be written (disk full), one warning says
  * so, each later message tries again, and the first that gets through says how many were lost.
  *
- * Text, on the stream:  message | warning: message | error: message, newline, "  hint: " hint | debug: message
- * Text, in the file:    2026-01-31T12:34:56 INFO message
- * JSON, in both:        {"time":"2026-01-31T12:34:56","level":"info","message":"…"}, one object a line; an error also
- * has "code" and "hint", and at level DEBUG "file" and "line"
+ *     text, on the stream   message | warning: message | error: message, newline, "  hint: " hint | debug: message
+ *     text, in the file     2026-01-31T12:34:56 INFO message
+ *     JSON, in both         {"time":"2026-01-31T12:34:56","level":"info","message":"…"}, one object a line; an error
+ *                           also has "code" and "hint", and at level DEBUG "file" and "line"
  */
 #ifndef MX_BASE_LOG_H
 #define MX_BASE_LOG_H

@@ -345,3 +345,20 @@ void mx_pool_for(struct mx_pool *pool, int64_t count, int64_t grain,
         mx_pool_run(pool, range_run, &range);
     }
 }
+
+/* ---- errors ---- */
+
+void mx_first_error_keep(struct mx_first_error *first)
+{
+    if (!atomic_exchange(&first->failed, true)) first->error = *mx_error_last();
+}
+
+bool mx_first_error_failed(const struct mx_first_error *first)
+{
+    return atomic_load_explicit(&first->failed, memory_order_relaxed);
+}
+
+int mx_first_error_raise(const struct mx_first_error *first)
+{
+    return atomic_load(&first->failed) ? mx_error_restore(&first->error) : 0;
+}

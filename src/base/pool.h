@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Named, pinnable threads, and a gang of workers that runs one function together.
+ * Named, pinnable threads, a gang of workers that runs one function together, and the first error of several workers.
  *
  * mx_pool_run is fork–join: the calling thread is worker 0, the pool's own threads are workers
  * 1 … workers-1; it returns when all have returned from the function. Between calls the threads spin
@@ -11,7 +11,11 @@
 #define MX_BASE_POOL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "myxtts/error.h"
 
 /* Starts a thread called `name` (cut to 15 characters), pinned to `core` (-1: not pinned). Join with pthread_join.
  * Signals other than its own faults are blocked in it, so that handlers run on the main thread. */
@@ -42,5 +46,19 @@ void mx_pool_barrier(struct mx_pool *pool);
 /* Runs fn over [0, count) in chunks of at most `grain`, handed out dynamically over the workers. */
 void mx_pool_for(struct mx_pool *pool, int64_t count, int64_t grain,
                  void (*fn)(void *context, int64_t begin, int64_t end, int worker), void *context);
+
+/* The first error of several workers; all zero: none has failed. Without a lock: only the worker that sets `failed`
+ * writes `error`, and it is read when all workers have ended. */
+struct mx_first_error {
+    atomic_bool failed;
+    struct mx_error error;
+};
+
+/* By a worker: keeps its current error, unless another worker failed before. */
+void mx_first_error_keep(struct mx_first_error *first);
+/* By a worker: has one failed, so that the others can stop? */
+bool mx_first_error_failed(const struct mx_first_error *first);
+/* When all workers have ended: makes the error current and returns its code; 0 if none has failed. */
+int mx_first_error_raise(const struct mx_first_error *first);
 
 #endif

@@ -212,6 +212,7 @@ static void look(struct mx_progress *progress, uint64_t now_ns)
 
 void mx_progress_add(struct mx_progress *progress, uint64_t amount)
 {
+    if (progress == NULL) return;
     const uint64_t done = atomic_fetch_add_explicit(&progress->done, amount, memory_order_relaxed) + amount;
     const uint64_t now_ns = mx_clock_ns();
     if (now_ns - progress->start_ns < progress->delay_ns) return;
@@ -228,6 +229,7 @@ void mx_progress_note(struct mx_progress *progress, const char *fmt, ...)
 {
     char note[sizeof progress->note];
     va_list args;
+    if (progress == NULL) return;
     va_start(args, fmt);
     const int length = vsnprintf(note, sizeof note, fmt, args);
     va_end(args);

@@ -22,9 +22,10 @@ struct mx_progress_options {
 };
 
 int mx_progress_start(const struct mx_progress_options *options, struct mx_progress **out);
+/* NULL, here and below: nobody wants to see it. */
 void mx_progress_add(struct mx_progress *progress, uint64_t amount);
 /* Text shown after the rate ("loss 0.42"); copied, cut to 160 bytes. */
 void mx_progress_note(struct mx_progress *progress, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void mx_progress_finish(struct mx_progress *progress); /* draws the final state once, releases; NULL is fine */
+void mx_progress_finish(struct mx_progress *progress); /* draws the final state once, releases */
 
 #endif

@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "myxtts/error.h"
 
@@ -162,11 +163,6 @@ static char fold(char letter)
     return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Optimal string alignment distance of two folded words, row by row; row[k] belongs to i - k. */
 static size_t distance_measure(const char *a, size_t a_length, const char *b, size_t b_length)
 {
@@ -181,10 +177,10 @@ static size_t distance_measure(const char *a, size_t a_length, const char *b, si
         row[0][0] = i;
         for (size_t j = 1; j <= b_length; j++) {
             const bool same = fold(a[i - 1]) == fold(b[j - 1]);
-            size_t best = smaller(row[1][j] + 1, row[0][j - 1] + 1);
-            best = smaller(best, row[1][j - 1] + (same ? 0 : 1));
+            size_t best = mx_least(row[1][j] + 1, row[0][j - 1] + 1);
+            best = mx_least(best, row[1][j - 1] + (same ? 0 : 1));
             if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]))
-                best = smaller(best, row[2][j - 2] + 1);
+                best = mx_least(best, row[2][j - 2] + 1);
             row[0][j] = best;
         }
     }
@@ -204,7 +200,7 @@ void mx_string_nearest_offer(struct mx_string_nearest *nearest, const char *name
     /* An abbreviation is as likely as a single slip, however long the rest is. */
     if (word_length >= 2 && word_length < name_length &&
         distance_measure(nearest->word, word_length, name, word_length) == 0)
-        distance = smaller(distance, 1);
+        distance = mx_least(distance, 1);
     if (distance < nearest->distance) {
         nearest->distance = distance;
         nearest->best = name;

@@ -60,7 +60,7 @@ struct mx_checkpoint_metric {
  * is NULL; of an open checkpoint, they live as long as it. */
 struct mx_checkpoint_state {
     /* where the run is */
-    uint64_t step;          /* updates made; also the number in the file's name */
+    uint64_t step;          /* steps made, skipped ones included; the number in the file's name */
     uint64_t epoch;         /* of the batch that comes next … */
     uint64_t step_in_epoch; /* … and its place there (corpus/sampler.h) */
     uint64_t pass;          /* micro-batches so far: what mx_model_pass_info counts */
@@ -138,6 +138,8 @@ void mx_checkpoint_close(struct mx_checkpoint *checkpoint);             /* NULL 
 const char *mx_checkpoint_path(const struct mx_checkpoint *checkpoint); /* of the file */
 const struct mx_checkpoint_state *mx_checkpoint_state(const struct mx_checkpoint *checkpoint);
 const struct mx_safetensors *mx_checkpoint_tensors(const struct mx_checkpoint *checkpoint);
+/* MX_ERR_DATA unless the checkpoint, which has a state, was trained on features of the recipe that the program makes. */
+int mx_checkpoint_recipe_check(const struct mx_checkpoint *checkpoint);
 /* Has it any tensor of that group? */
 bool mx_checkpoint_has(const struct mx_checkpoint *checkpoint, enum mx_checkpoint_group group);
 

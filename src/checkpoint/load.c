@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/string.h"
 #include "checkpoint/internal.h"
+#include "features/recipe.h"
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES 192
@@ -218,6 +219,13 @@ const struct mx_checkpoint_state *mx_checkpoint_state(const struct mx_checkpoint
 const struct mx_safetensors *mx_checkpoint_tensors(const struct mx_checkpoint *checkpoint)
 {
     return checkpoint->file;
+}
+
+int mx_checkpoint_recipe_check(const struct mx_checkpoint *checkpoint)
+{
+    if (mx_recipe_is_default(checkpoint->state.recipe_hash)) return 0;
+    return MX_FAIL(MX_ERR_DATA, "use the version of the program that made it",
+                   "%s was trained on features of another recipe (%s)", checkpoint->path, checkpoint->state.recipe);
 }
 
 bool mx_checkpoint_has(const struct mx_checkpoint *checkpoint, enum mx_checkpoint_group group)

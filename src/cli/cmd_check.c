@@ -33,19 +33,20 @@ struct values {
 
 static const struct mx_option options[] = {
     {MX_OPTION_FLAG(struct values, allow_rejects, "allow-rejects",
-                    "Do not fail when more than 5 % of the rows are rejected.")},
+                    "Do not fail if more than 5 % of the rows are rejected.")},
     MX_CORPUS_OPTIONS(struct values),
     {MX_OPTION_STRING(struct values, vocabulary, "vocabulary", "FILE", NULL,
-                      "Reject rows with symbols that this vocabulary does not have.")},
+                      "Reject rows with symbols that are not in this vocabulary.")},
     {MX_OPTION_STRING(struct values, rejects, "rejects", "FILE", "rejects.tsv in the corpus folder",
-                      "Where the list of rejected rows is written.")},
+                      "Write the list of rejected rows to this file.")},
     {MX_OPTION_FLAG(struct values, json, "json", "Print the report as one JSON object.")},
 };
 
 static const struct mx_example examples[] = {
-    {"myxtts check my-corpus", "reads all recordings, prints the report, writes my-corpus/rejects.tsv"},
-    {"myxtts check my-corpus --max-seconds 12 --allow-rejects", "is stricter, and content with what is left"},
-    {"myxtts check list.txt --tokens chars --json", "checks a file list, for a machine to read"},
+    {"myxtts check my-corpus", "reads all recordings, prints the report and writes my-corpus/rejects.tsv"},
+    {"myxtts check my-corpus --max-seconds 12 --allow-rejects",
+     "also rejects longer recordings, and succeeds whatever the number of rejects"},
+    {"myxtts check list.txt --tokens chars --json", "checks a file list and prints JSON"},
 };
 
 /* ---- the report in words ---- */
@@ -340,15 +341,15 @@ const struct mx_command mx_command_check = {
             .command = "myxtts check",
             .operands = "DIR",
             .operand_max = 1,
-            .summary = "read every row of a corpus and tell what cannot be used",
+            .summary = "read every row of a corpus and report what cannot be used",
             .description =
                 "DIR is a corpus folder or its manifest file: LJSpeech (metadata.csv, id|text or id|raw|normalised, "
-                "recordings in wavs/), Piper (id|speaker|text), Coqui (a header audio_file|text|speaker_name) or a "
-                "file list (path|text|speaker). Recordings may be WAV, FLAC, Ogg, Opus or MP3 at any rate.\n"
-                "All rows are read as training would read them. The rejected ones are counted by reason and listed "
-                "in rejects.tsv; the others are described: durations, lengths, speakers, languages, symbols. "
-                "Nothing in the corpus is changed.\nThe exit code is 2 when more than 5 % of the rows are rejected, "
-                "unless '--allow-rejects' is given, and when no row is left.",
+                "recordings in wavs/), Piper (id|speaker|text), Coqui (header audio_file|text|speaker_name) or a file "
+                "list (path|text|speaker). Recordings may be WAV, FLAC, Ogg, Opus or MP3 at any sample rate.\nEvery "
+                "row is read exactly as training would read it. Rejected rows are counted by reason and listed in "
+                "rejects.tsv. The report describes the others: durations, lengths, speakers, languages and symbols. "
+                "The corpus itself is not changed.\nThe exit code is 2 if more than 5 % of the rows are rejected, "
+                "unless '--allow-rejects' is given, or if no row is left.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

@@ -17,9 +17,10 @@ static const struct mx_option options[] = {
 };
 
 static const struct mx_example examples[] = {
-    {"source <(myxtts completion bash)", "completes in this bash"},
-    {"myxtts completion bash --output ~/.local/share/bash-completion/completions/myxtts", "and in all later ones"},
-    {"myxtts completion zsh --output ~/.zfunc/_myxtts", "for zsh, if ~/.zfunc is in its fpath"},
+    {"source <(myxtts completion bash)", "enables completion in the current bash"},
+    {"myxtts completion bash --output ~/.local/share/bash-completion/completions/myxtts",
+     "enables it in every new bash"},
+    {"myxtts completion zsh --output ~/.zfunc/_myxtts", "enables it in zsh, if ~/.zfunc is in its fpath"},
 };
 
 static int run(const void *given, const struct mx_option_list *operands)
@@ -51,10 +52,10 @@ const struct mx_command mx_command_completion = {
             .command = "myxtts completion",
             .operands = "bash|zsh",
             .operand_max = 1,
-            .summary = "write the completion of command lines for a shell",
+            .summary = "write a completion script for a shell",
             .description =
-                "The script completes commands, flags, their choices, files and folders. It is written from the "
-                "tables of this very program, so it fits it. 'make install' installs both.",
+                "The script completes commands, flags, choices, files and folders. It is generated from the option "
+                "tables of this program, so it always matches it. 'make install' installs both scripts.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

@@ -21,15 +21,16 @@ struct values {
 
 static const struct mx_option options[] = {
     MX_SETTINGS_OPTIONS(struct values),
-    {MX_OPTION_STRING(struct values, output, "output", "FILE", "standard output",
-                      "Write the resolved settings here; an existing file is replaced only when all went well."),
+    {MX_OPTION_STRING(
+         struct values, output, "output", "FILE", "standard output",
+         "Write the resolved settings to this file. An existing file is only replaced if everything succeeded."),
      .letter = 'o'},
 };
 
 static const struct mx_example examples[] = {
     {"myxtts config", "shows every setting with its default, range and meaning"},
-    {"myxtts config --config my.yaml", "checks my.yaml and shows what it resolves to"},
-    {"myxtts config --set device.cpu_devices=2 --output my.yaml", "writes a complete file to start from"},
+    {"myxtts config --config my.yaml", "checks my.yaml and shows the resolved settings"},
+    {"myxtts config --set device.cpu_devices=2 --output my.yaml", "writes a complete settings file to start from"},
 };
 
 static int run(const void *given, const struct mx_option_list *operands)
@@ -59,12 +60,11 @@ const struct mx_command mx_command_config = {
     .page =
         {
             .command = "myxtts config",
-            .summary = "check settings and show what they resolve to",
-            .description =
-                "Takes the defaults, then the settings file, then each --set in turn, checks all of it, and prints the "
-                "result as a commented YAML file. That file can be used as it is: reading it back gives the same "
-                "settings.\nA wrong key, type or value is reported with file, line and the nearest correct name; the "
-                "exit code is then 1.",
+            .summary = "check settings and show the resolved values",
+            .description = "Takes the defaults, then the settings file, then each --set in order, checks the result "
+                           "and prints it as a commented YAML file. That file can be used as it is: reading it back "
+                           "gives the same settings.\nAn unknown key or a bad value is reported with file, line and "
+                           "the nearest correct name, and the exit code is 1.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

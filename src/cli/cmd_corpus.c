@@ -27,15 +27,17 @@ static const struct mx_option options[] = {
     {MX_OPTION_CHOICE(struct values, language, "language", "LANGUAGE", languages, NULL,
                       "English, read by flite, or Persian, read by espeak-ng. Must be given.")},
     {MX_OPTION_INT(struct values, count, "count", "N", 1, COUNT_MAX, NULL,
-                   "Number of sentences in all, each a file. Must be given.")},
+                   "Total number of sentences; each becomes one file. Required.")},
     {MX_OPTION_INT(struct values, speakers, "speakers", "K", 1, MX_TEACHER_SPEAKERS, "1",
-                   "Number of voices. They share one sentence in 20 and read the others alone.")},
-    {MX_OPTION_INT(struct values, seed, "seed", "S", 0, INT64_MAX, "0", "Decides which sentences in which order.")},
+                   "Number of voices. One sentence in 20 is read by all of them, every other by one voice only.")},
+    {MX_OPTION_INT(struct values, seed, "seed", "S", 0, INT64_MAX, "0",
+                   "Determines which sentences are chosen, and their order.")},
 };
 
 static const struct mx_example examples[] = {
     {"myxtts corpus demo my-corpus --language en --count 1500", "makes about 70 minutes of English speech"},
-    {"myxtts corpus demo my-voices --language en --count 900 --speakers 3", "makes 300 sentences of each voice"},
+    {"myxtts corpus demo my-voices --language en --count 900 --speakers 3",
+     "makes 300 sentences for each of three voices"},
     {"myxtts corpus demo my-persian --language fa --count 600", "makes half an hour of Persian speech"},
 };
 
@@ -84,7 +86,7 @@ const struct mx_command mx_command_corpus = {
             .command = "myxtts corpus",
             .operands = "demo DIR",
             .operand_max = 2,
-            .summary = "make a demo corpus, read by a synthetic voice",
+            .summary = "make a demo corpus read by a synthetic voice",
             .description =
                 "Makes the folder DIR in the layout of LJSpeech: sentences written for this project in metadata.csv, "
                 "and wavs/ with recordings of them. Nobody was recorded: a speech program of the system is the "

@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/setting_flags.h"
 #include "cli/shared_options.h"
 #include "device/topology.h"
 #include "myxtts/budget.h"
@@ -30,28 +31,23 @@
 
 struct values {
     bool json;
-    int64_t cpu_devices;  /* 0: as the settings say */
-    int64_t opencl_split; /* 0: as the settings say */
+    struct mx_option_settings flags;
     const char *config;
     struct mx_option_list set;
 };
 
 static const struct mx_option options[] = {
     {MX_OPTION_FLAG(struct values, json, "json", "Print one JSON object instead of tables.")},
-    {MX_OPTION_INT(struct values, cpu_devices, "cpu-devices", "N", 1, MX_SETTINGS_CPU_DEVICES_MAX,
-                   "device.cpu_devices of the settings",
-                   "Split the cores into this many logical CPU devices, at most one for each core.")},
-    {MX_OPTION_INT(struct values, opencl_split, "opencl-split", "N", 1, MX_SETTINGS_CPU_DEVICES_MAX,
-                   "device.opencl_split of the settings",
-                   "Split each OpenCL device of CPU type into this many parts, at most one for each compute unit.")},
+    {MX_OPTION_SETTING(struct values, flags, device.cpu_devices)},
+    {MX_OPTION_SETTING(struct values, flags, device.opencl_split)},
     MX_SETTINGS_OPTIONS(struct values),
 };
 
 static const struct mx_example examples[] = {
     {"myxtts devices", "shows everything"},
-    {"myxtts devices --cpu-devices 2", "shows the two halves of the cores as devices of their own"},
-    {"myxtts devices cpu:0 --json", "describes one device for a script"},
-    {"myxtts devices --set device.data_memory_mb=2048", "shows the memory limits with 2 GiB for the data device"},
+    {"myxtts devices --cpu-devices 2", "shows the two halves of the cores as separate devices"},
+    {"myxtts devices cpu:0 --json", "prints one device as JSON"},
+    {"myxtts devices --set device.data_memory_mb=2048", "shows the memory limits if the data device gets 2 GiB"},
 };
 
 /* What one run shows. */
@@ -81,14 +77,13 @@ static int device_add(struct listing *listing, const char *name)
     return 0;
 }
 
-static int listing_open(const struct values *values, const struct mx_option_list *names,
-                        const struct mx_settings_device *settings, struct listing *listing)
+static int listing_open(const struct mx_option_list *names, const struct mx_settings_device *settings,
+                        struct listing *listing)
 {
     int rc = 0;
     /* Everything is opened even if names are given, so that an error can tell what there is. */
-    const struct mx_registry_options wanted = {
-        .cpu_devices = (int)(values->cpu_devices != 0 ? values->cpu_devices : settings->cpu_devices),
-        .opencl_split = (int)(values->opencl_split != 0 ? values->opencl_split : settings->opencl_split)};
+    const struct mx_registry_options wanted = {.cpu_devices = (int)settings->cpu_devices,
+                                               .opencl_split = (int)settings->opencl_split};
     *listing = (struct listing){.settings = settings, .chosen = names->count > 0};
     MX_TRY(mx_registry_open(NULL, &wanted, &listing->registry));
     MX_TRY(mx_topology_open(&listing->topology));
@@ -404,7 +399,8 @@ static int run(const void *given, const struct mx_option_list *operands)
     struct listing listing = {0};
     int rc = mx_settings_read(values->config, values->set.items, values->set.count, &settings);
     if (rc < 0) return rc;
-    MX_TRY(listing_open(values, operands, &settings.device, &listing));
+    MX_TRY(mx_setting_flags_apply(&values->flags, &settings));
+    MX_TRY(listing_open(operands, &settings.device, &listing));
     limits_check(&listing);
     MX_TRY(values->json ? json_print(&listing) : text_print(&listing));
 out:
@@ -421,12 +417,11 @@ const struct mx_command mx_command_devices = {
             .operands = "[DEVICE...]",
             .operand_max = MX_OPTION_LIST_MAX,
             .summary = "show the devices of this machine and how they are connected",
-            .description =
-                "Lists each device with its memory, its cores or compute units and the memory limits that the data and "
-                "the model role would get on it, and what multiplies bf16 numbers there; then how near each two "
-                "devices are, in the words of 'nvidia-smi topo "
-                "-m'; then the backends that are missing, why, and what would add them.\nWith names such as cpu:0 only "
-                "these devices are shown; a name that does not exist is an error with exit code 3.",
+            .description = "Lists each device with its memory, its cores or compute units, how it multiplies bf16 "
+                           "numbers, and the memory limits that it would get as data device and as model device. Then "
+                           "it shows how closely each pair of devices is connected, in the terms of 'nvidia-smi topo "
+                           "-m', and which backends are missing, why, and how to add them.\nIf names such as cpu:0 are "
+                           "given, only those devices are shown; an unknown name is an error with exit code 3.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

@@ -32,25 +32,25 @@ struct values {
 static const struct mx_option options[] = {
     MX_VOICE_OPTION_CHECKPOINT(struct values),
     {MX_OPTION_STRING(struct values, data, "data", "CORPUS", NULL,
-                      "Corpus folder, manifest file or packed corpus. Must be given."),
+                      "Corpus folder, manifest file or packed corpus. Required."),
      .letter = 'd'},
     {MX_OPTION_INT(struct values, limit, "limit", "N", 1, UINT32_MAX, "all",
-                   "Look at so many utterances, evenly spread over the corpus.")},
+                   "Use only N utterances, evenly spread over the corpus.")},
     {MX_OPTION_FLAG(struct values, held_out, "held-out",
-                    "Only rows that the training kept for validation, if the corpus is the one it had.")},
-    {MX_OPTION_STRING(struct values, json, "json", "FILE", NULL,
-                      "Write the report, with every utterance, as one JSON object; '-' is standard output, instead of "
-                      "the table.")},
-    {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "by the script of each text",
+                    "Use only the rows that training kept for validation, if this is the corpus of the run.")},
+    {MX_OPTION_STRING(
+        struct values, json, "json", "FILE", NULL,
+        "Write the report, including every utterance, as one JSON object; '-' prints it instead of the table.")},
+    {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "detected from the script of each text",
                       "Language of all texts of a folder: en or fa.")},
     MX_VOICE_OPTIONS_DEVICE(struct values),
-    {MX_OPTION_INT(struct values, seed, "seed", "N", 1, INT64_MAX, "that of the training",
-                   "Decides which other recording of the speaker tells the voice, and which part of it.")},
+    {MX_OPTION_INT(struct values, seed, "seed", "N", 1, INT64_MAX, "the seed of the training run",
+                   "Determines which other recording of the speaker provides the voice, and which part of it.")},
 };
 
 static const struct mx_example examples[] = {
-    {"myxtts eval --checkpoint my-run --data held-out", "speaks all texts of a corpus and compares"},
-    {"myxtts eval -c my-run -d my-corpus.pack --limit 50 --json -", "50 of them, for a machine to read"},
+    {"myxtts eval --checkpoint my-run --data held-out", "speaks all texts of a corpus and compares them"},
+    {"myxtts eval -c my-run -d my-corpus.pack --limit 50 --json -", "compares 50 of them and prints JSON"},
 };
 
 /* Everything that is opened; see eval_close. */
@@ -238,13 +238,13 @@ const struct mx_command mx_command_eval = {
     .page =
         {
             .command = "myxtts eval",
-            .summary = "speak the texts of a corpus and compare with its recordings",
+            .summary = "speak the texts of a corpus and compare the result with its recordings",
             .description =
-                "Each text is spoken as 'myxtts synth' would speak it, with the voice of another recording of its "
-                "speaker, and compared with its recording after the best time alignment: distance of the mel bands in "
-                "decibels, error of the duration, error of the pitch in semitones. These are the free-running numbers "
-                "that training reports of its validation rows.\nThe corpus must have the languages and symbols of the "
-                "voice. Rows that cannot be used are counted and named. The exit code is 2 when nothing is left.",
+                "Speaks each text as 'myxtts synth' would, with the voice taken from another recording of the same "
+                "speaker, and compares it with the recording of that text after the best time alignment: distance of "
+                "the mel bands in decibels, error of the duration, error of the pitch in semitones. Training reports "
+                "the same free-running numbers for its validation rows.\nThe corpus must use the languages and symbols "
+                "of the voice. Rows that cannot be used are counted and named. The exit code is 2 if no row is left.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

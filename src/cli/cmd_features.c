@@ -34,13 +34,13 @@ struct values {
 static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, output, "output", "FILE", NULL, "Write the features to this safetensors file."),
      .letter = 'o'},
-    {MX_OPTION_STRING(struct values, png, "png", "FILE", NULL, "Write a picture of them to this PNG file.")},
-    {MX_OPTION_STRING(struct values, device, "device", "NAME", "cpu:0", "The device that computes them.")},
+    {MX_OPTION_STRING(struct values, png, "png", "FILE", NULL, "Write a picture of the features to this PNG file.")},
+    {MX_OPTION_STRING(struct values, device, "device", "NAME", "cpu:0", "Device that computes the features.")},
 };
 
 static const struct mx_example examples[] = {
     {"myxtts features speech.wav --output speech.safetensors", "writes mel, energy and pitch of a recording"},
-    {"myxtts features speech.wav -o speech.safetensors --png speech.png", "and a picture of them"},
+    {"myxtts features speech.wav -o speech.safetensors --png speech.png", "also draws a picture of them"},
 };
 
 /* Everything about one recording. */
@@ -234,12 +234,12 @@ const struct mx_command mx_command_features = {
             .command = "myxtts features",
             .operands = "FILE",
             .operand_max = 1,
-            .summary = "show what the network will see of a recording",
-            .description =
-                "Reads a recording as training would (mono, 22,050 Hz, silence trimmed, level set), makes mel, energy "
-                "and pitch of it on a device and writes them as tensors: mel [frames, 80], energy [frames] and pitch "
-                "[frames] in Hz, 0 where unvoiced; a frame each 256 samples. A summary goes to standard output.\nThe "
-                "picture shows the mel, below it the energy and the pitch (65 to 500 Hz), with a line for each second.",
+            .summary = "show the features that the network gets from a recording",
+            .description = "Reads a recording as training would (mono, 22,050 Hz, silence trimmed, level adjusted), "
+                           "computes mel, energy and pitch on a device and writes them as tensors: mel [frames, 80], "
+                           "energy [frames] and pitch [frames] in Hz, 0 where unvoiced, with one frame per 256 "
+                           "samples. A summary goes to standard output.\nThe picture shows the mel, with energy and "
+                           "pitch (65 to 500 Hz) below it and a line at each second.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

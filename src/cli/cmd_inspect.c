@@ -27,16 +27,16 @@ struct values {
 };
 
 static const struct mx_option options[] = {
-    {MX_OPTION_FLAG(struct values, json, "json", "Print one JSON object with everything instead of tables.")},
+    {MX_OPTION_FLAG(struct values, json, "json", "Print everything as one JSON object instead of tables.")},
     {MX_OPTION_FLAG(struct values, all, "all",
-                    "List the tensors of the averaged weights and of the optimizer too, not only the weights.")},
-    {MX_OPTION_FLAG(struct values, config, "config", "Print only the configuration that the run was made with.")},
+                    "Also list the averaged weights and the optimizer state, not only the weights.")},
+    {MX_OPTION_FLAG(struct values, config, "config", "Print only the settings of the run.")},
 };
 
 static const struct mx_example examples[] = {
     {"myxtts inspect runs/ann", "describes the newest checkpoint of a run"},
-    {"myxtts inspect runs/ann/checkpoints/best.safetensors --json", "describes the best one for another program"},
-    {"myxtts inspect runs/ann --config > ann.yaml", "gets back the settings of a run"},
+    {"myxtts inspect runs/ann/checkpoints/best.safetensors --json", "prints the best checkpoint as JSON"},
+    {"myxtts inspect runs/ann --config > ann.yaml", "recovers the settings of a run"},
 };
 
 /* ---- numbers of a tensor ---- */
@@ -426,12 +426,11 @@ const struct mx_command mx_command_inspect = {
             .command = "myxtts inspect",
             .operands = "FILE|RUN",
             .operand_max = 1,
-            .summary = "show what is in a checkpoint",
-            .description =
-                "Checks a checkpoint (of a run folder, the newest one) and shows where the run was, its model, "
-                "vocabulary, speakers and features, and its tensors with their types, shapes, ranges and the count of "
-                "numbers that are not finite. Any other safetensors file is shown too, as far as it can be. A damaged "
-                "file is refused, with the reason.",
+            .summary = "show the contents of a checkpoint",
+            .description = "Checks a checkpoint (of a run folder: the newest one) and shows the progress of the run, "
+                           "its model, vocabulary, speakers and features, and its tensors with types, shapes, ranges "
+                           "and the number of values that are not finite. Other safetensors files are shown as far as "
+                           "possible. A damaged file is refused, with the reason.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

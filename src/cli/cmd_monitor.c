@@ -36,9 +36,8 @@ struct values {
 };
 
 static const struct mx_option options[] = {
-    {MX_OPTION_FLAG(struct values, once, "once", "Show the run as it is now, as plain text, and end.")},
-    {MX_OPTION_STRING(struct values, interval, "interval", "SECONDS", "1",
-                      "How often to look at the run. From 0.1 to 3600.")},
+    {MX_OPTION_FLAG(struct values, once, "once", "Print the current state of the run as plain text and exit.")},
+    {MX_OPTION_STRING(struct values, interval, "interval", "SECONDS", "1", "Time between updates. From 0.1 to 3600.")},
 };
 
 /* What is watched. */
@@ -297,9 +296,10 @@ out:
 }
 
 static const struct mx_example examples[] = {
-    {"myxtts monitor my-run", "follows a run, from any terminal, while it trains or afterwards; q quits"},
-    {"ssh host myxtts monitor my-run --once", "shows a run elsewhere as it is now"},
-    {"myxtts monitor my-run --interval 60 >>watch.log", "without a terminal: a line a minute until the run ends"},
+    {"myxtts monitor my-run", "follows a run while it trains, or shows it afterwards; q quits"},
+    {"ssh host myxtts monitor my-run --once", "shows the current state of a run on another machine"},
+    {"myxtts monitor my-run --interval 60 >>watch.log",
+     "without a terminal: prints one line per minute until the run ends"},
 };
 
 const struct mx_command mx_command_monitor = {
@@ -310,13 +310,12 @@ const struct mx_command mx_command_monitor = {
             .operands = "RUN",
             .operand_max = 1,
             .summary = "watch a run: devices, memory, speed and loss",
-            .description =
-                "Shows how far a run is, how busy both devices are, how much of their memory limits is used, how many "
-                "batches wait at each stage, the speed, and the loss as a curve. It only reads metrics.jsonl and "
-                "run.json in the run folder, so it costs the run nothing and works for runs that have ended, too.\n"
-                "On a terminal it follows the run until 'q' is pressed. Elsewhere it prints a line whenever there are "
-                "new steps, and ends with the run. Colours are left out where NO_COLOR is set, and other than ASCII "
-                "characters where the locale has no UTF-8.",
+            .description = "Shows the progress of a run, how busy both devices are, how much of their memory limits is "
+                           "in use, how many batches wait at each stage, the speed, and the loss as a curve. It only "
+                           "reads metrics.jsonl and run.json in the run folder, so it does not slow the run down, and "
+                           "it also works for runs that have ended.\nOn a terminal it follows the run until you press "
+                           "'q'. Elsewhere it prints a line whenever there are new steps and ends with the run. "
+                           "Colours are off if NO_COLOR is set; only ASCII is used if the locale is not UTF-8.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

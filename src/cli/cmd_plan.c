@@ -8,10 +8,12 @@
  *     "format": "myxtts plan", "version": 1
  *     "profile": {"step_ms", "train_ms", "backward_ms", "update_ms", "variation", "data_ms", "utterances",
  *                 "gradient_bytes", "bucket_bytes", "buckets" (whose times were measured), "carry_ns_per_byte"}
- *     "network": {"bandwidth" (bytes a second), "latency_us"}, "global_batch" (0: as many utterances a rank as
- * measured) "ranks": [{"ranks", "step_ms", "efficiency", "speed", "compute_ms", "stragglers_ms", "sums_ms",
- * "exposed_ms", "carry_ms", "agreements_ms", "data_wait_ms", "bytes_sent", "buckets", "way": "ring"|"tree"|"none",
- * "limit"}] "least_efficiency", "largest_useful", "limit" (what holds up one rank more)
+ *     "network": {"bandwidth" (bytes a second), "latency_us"}
+ *     "global_batch" (0: as many utterances a rank as measured)
+ *     "ranks": [{"ranks", "step_ms", "efficiency", "speed", "compute_ms", "stragglers_ms", "sums_ms", "exposed_ms",
+ *                "carry_ms", "agreements_ms", "data_wait_ms", "bytes_sent", "buckets",
+ *                "way": "ring"|"tree"|"none", "limit"}]
+ *     "least_efficiency", "largest_useful", "limit" (what holds up one rank more)
  */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -40,30 +42,29 @@ struct values {
 
 static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, profile, "profile", "FILE", NULL,
-                      "Figures of one rank, as 'myxtts profile --json FILE' writes them. Must be given.")},
-    {MX_OPTION_STRING(struct values, ranks, "ranks", "N,N,...", RANKS_DEFAULT, "Numbers of ranks to look at.")},
+                      "Profile of one rank, written by 'myxtts profile --json FILE'. Required.")},
+    {MX_OPTION_STRING(struct values, ranks, "ranks", "N,N,...", RANKS_DEFAULT, "Numbers of ranks to predict.")},
     {MX_OPTION_STRING(struct values, bandwidth, "bandwidth", "GB/S", NULL,
-                      "Gigabytes a second that a rank can send while it receives as many: a tenth to an eighth of the "
-                      "Gbit/s of its network card, shared by the ranks of a machine. Must be given.")},
-    {MX_OPTION_STRING(struct values, latency, "latency", "US", NULL,
-                      "Microseconds that a small message takes: about 1 with InfiniBand, 20 to 50 with TCP. Must be "
-                      "given.")},
-    {MX_OPTION_INT(struct values, global_batch, "global-batch", "N", 1, INT64_C(1) << 30,
-                   "as many for each rank as in the profile",
-                   "Share this many utterances of a step over all ranks instead of giving each rank a batch of the "
-                   "profile's size.")},
+                      "Gigabytes per second that a rank can send while it receives as much: a tenth to an eighth of "
+                      "the Gbit/s of its network card, divided among the ranks of a machine. Required.")},
+    {MX_OPTION_STRING(
+        struct values, latency, "latency", "US", NULL,
+        "Time of a small message in microseconds: about 1 with InfiniBand, 20 to 50 with TCP. Required.")},
+    {MX_OPTION_INT(
+        struct values, global_batch, "global-batch", "N", 1, INT64_C(1) << 30, "the profile's batch for each rank",
+        "Divide N utterances per step among all ranks, instead of giving each rank a batch of the profile's size.")},
     {MX_OPTION_STRING(struct values, efficiency, "least-efficiency", "SHARE", "0.5",
-                      "Ranks are useful as long as all of them work with this efficiency.")},
+                      "Minimum efficiency at which additional ranks still count as useful.")},
     {MX_OPTION_FLAG(struct values, json, "json", "Print one JSON object instead of the table.")},
 };
 
 static const struct mx_example examples[] = {
-    {"myxtts profile --train-data my-corpus --json one.json", "measures what one rank does"},
-    {"myxtts plan --profile one.json --bandwidth 1.25 --latency 30", "what 10 Gbit/s Ethernet would make of it"},
+    {"myxtts profile --train-data my-corpus --json one.json", "measures one rank"},
+    {"myxtts plan --profile one.json --bandwidth 1.25 --latency 30", "predicts the speed with 10 Gbit/s Ethernet"},
     {"myxtts plan --profile one.json --bandwidth 24 --latency 2 --ranks 8,64,512",
-     "the same with 200 Gbit/s InfiniBand"},
+     "predicts the speed with 200 Gbit/s InfiniBand"},
     {"myxtts plan --profile one.json --bandwidth 1.25 --latency 30 --global-batch 256",
-     "how fast steps of 256 utterances can become"},
+     "predicts the speed of steps of 256 utterances in total"},
 };
 
 /* ---- what was said ---- */
@@ -352,15 +353,14 @@ const struct mx_command mx_command_plan = {
     .page =
         {
             .command = "myxtts plan",
-            .summary = "predict training on many ranks from the profile of one",
-            .description =
-                "A rank is one process of 'mpirun -n N myxtts train'. Each step every rank computes the gradients of "
-                "its own batches, the gradients are summed over all ranks in buckets while the backward pass goes on, "
-                "and all ranks make the same update. This command computes how long that takes: the bytes of a step "
-                "over the bandwidth, as ring or tree, what of it the backward pass hides, the messages over the "
-                "latency, the slowest of many ranks, and the data.\nEfficiency is the work of all ranks over the work "
-                "that as many single ranks would do. It is a prediction: where it matters, measure two ranks first, "
-                "and compare.",
+            .summary = "predict the speed of training on many ranks from a profile of one",
+            .description = "A rank is one process of 'mpirun -n N myxtts train'. In each step every rank computes the "
+                           "gradients of its own batches; the gradients are summed over all ranks, in buckets, during "
+                           "the backward pass; then all ranks make the same update. This command predicts how long a "
+                           "step takes: transfer time by ring or tree at the given bandwidth, minus what the backward "
+                           "pass hides, message latency, waiting for the slowest rank, and loading data.\nEfficiency "
+                           "is the work done by all ranks divided by the work that the same number of independent "
+                           "ranks would do. This is a prediction: if it matters, measure two ranks first and compare.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

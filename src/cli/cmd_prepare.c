@@ -24,20 +24,19 @@ struct values {
 };
 
 static const struct mx_option options[] = {
-    {MX_OPTION_STRING(struct values, out, "out", "FILE", NULL, "The packed corpus to make. Must be given."),
-     .letter = 'o'},
+    {MX_OPTION_STRING(struct values, out, "out", "FILE", NULL, "Packed corpus to write. Required."), .letter = 'o'},
     {MX_OPTION_FLAG(struct values, features, "features",
-                    "Store mel, energy and pitch instead of the audio. Training then cannot augment the sound.")},
+                    "Store mel, energy and pitch instead of audio. Training then cannot augment the sound.")},
     MX_CORPUS_OPTIONS(struct values),
     {MX_OPTION_FLAG(struct values, allow_rejects, "allow-rejects",
-                    "Go on when more than 5 % of the rows are rejected.")},
-    {MX_OPTION_FLAG(struct values, force, "force", "Start anew, also if the file is up to date or half done.")},
+                    "Continue even if more than 5 % of the rows are rejected.")},
+    {MX_OPTION_FLAG(struct values, force, "force", "Start over even if the file is up to date or partly written.")},
 };
 
 static const struct mx_example examples[] = {
     {"myxtts prepare my-corpus --out my-corpus.pack", "decodes and resamples all recordings into one file"},
-    {"myxtts prepare my-corpus --out my-corpus.pack", "once more: says that the file is up to date"},
-    {"myxtts prepare my-corpus --out my-features.pack --features", "stores what the network sees of the recordings"},
+    {"myxtts prepare my-corpus --out my-corpus.pack", "run again: reports that the file is up to date"},
+    {"myxtts prepare my-corpus --out my-features.pack --features", "stores features instead of audio"},
 };
 
 /* ---- the report ---- */
@@ -124,15 +123,15 @@ const struct mx_command mx_command_prepare = {
             .command = "myxtts prepare",
             .operands = "DIR",
             .operand_max = 1,
-            .summary = "make one packed file of a corpus, which training opens at once",
+            .summary = "pack a corpus into one file that training opens at once",
             .description =
-                "DIR is a corpus folder or its manifest file, in the forms that 'myxtts check' knows. All recordings "
-                "are decoded, resampled to 22,050 Hz, trimmed and levelled, all texts are turned into tokens, on all "
-                "cores. Rows that cannot be used are counted by reason and listed in FILE.rejects.tsv.\n"
-                "The work goes to FILE.part and gets its name at the end, so FILE is always whole. Whatever interrupts "
-                "it, the same command goes on where it stopped. A file that is up to date is left as it is: what "
-                "counts are the manifest, sizes and times of the recordings, and the options.\nThe exit code is 2 when "
-                "more than 5 % of the rows are rejected, unless '--allow-rejects' is given.",
+                "DIR is a corpus folder or its manifest file, in any format that 'myxtts check' reads. All cores "
+                "decode the recordings, resample them to 22,050 Hz, trim silence, adjust the level and turn the texts "
+                "into tokens. Rows that cannot be used are counted by reason and listed in FILE.rejects.tsv.\nData is "
+                "written to FILE.part and renamed at the end, so FILE is always complete. After an interruption the "
+                "same command continues where it stopped. A file that is up to date is left alone; manifest, sizes and "
+                "times of the recordings, and options decide that.\nThe exit code is 2 if more than 5 % of the rows "
+                "are rejected, unless '--allow-rejects' is given.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

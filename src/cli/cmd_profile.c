@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/pipeline_options.h"
 #include "cli/profile.h"
+#include "cli/setting_flags.h"
 #include "cli/shared_options.h"
 #include "myxtts/error.h"
 #include "pipeline/tune.h"
@@ -26,51 +26,49 @@
 #define COMMAND_PROFILE "myxtts profile"
 
 struct values {
-    const char *train_data, *model_size, *batch_size, *seed;
     int64_t num_steps, warmup_steps;
     const char *json, *trace;
-    struct mx_pipeline_flags pipeline;
+    struct mx_option_settings flags;
     const char *config;
     struct mx_option_list set;
-    bool mixed_precision, augment, equal_lengths, compare, batch_per_rank;
-    const char *rank_timeout;
+    bool equal_lengths, compare;
 };
 
 static const struct mx_option options[] = {
-    {MX_OPTION_STRING(struct values, train_data, "train-data", "DIR", "made up, and removed again",
-                      "Corpus folder, manifest file or packed corpus to train on.")},
-    {MX_OPTION_FLAG(struct values, equal_lengths, "equal-lengths",
-                    "Make all recordings of the made-up corpus equally long: every batch is the same work.")},
-    {MX_OPTION_STRING(struct values, model_size, "model-size", "NAME", "tiny", "tiny, small, normal, base or big.")},
-    {MX_OPTION_STRING(struct values, batch_size, "batch-size", "N", "16", "Utterances of a batch.")},
-    {MX_RANKS_OPTION_BATCH(struct values)},
-    {MX_RANKS_OPTION_TIMEOUT(struct values)},
-    {MX_OPTION_INT(struct values, num_steps, "num-steps", "N", STEPS_LEAST, STEPS_MOST, "100",
-                   "Steps that are measured. With --compare: of each mode, in nine rounds of at least four.")},
+    {MX_OPTION_SETTING(struct values, flags, data.train_data), .fallback = "a synthetic corpus, removed afterwards"},
+    {MX_OPTION_FLAG(
+        struct values, equal_lengths, "equal-lengths",
+        "Make all recordings of the synthetic corpus the same length, so that every batch is the same work.")},
+    {MX_OPTION_SETTING(struct values, flags, model.size)},
+    {MX_OPTION_SETTING(struct values, flags, training.batch_size)},
+    {MX_OPTION_SETTING(struct values, flags, training.batch_per_rank)},
+    {MX_OPTION_SETTING(struct values, flags, training.rank_timeout)},
+    {MX_OPTION_INT(
+        struct values, num_steps, "num-steps", "N", STEPS_LEAST, STEPS_MOST, "100",
+        "Number of steps to measure. With --compare: for each mode, in nine rounds of at least four steps.")},
     {MX_OPTION_INT(struct values, warmup_steps, "warmup-steps", "N", 1, STEPS_MOST,
-                   "32 while workers and buffers are tuned, otherwise 8", "Steps before, which do not count.")},
-    {MX_OPTION_STRING(struct values, seed, "seed", "N", "1", "Everything random follows from it.")},
-    {MX_OPTION_FLAG(struct values, augment, "augment",
-                    "Change each recording a little in each epoch; 'myxtts config' shows how, under data.augment.")},
+                   "32 if workers and buffers are auto-tuned, otherwise 8",
+                   "Number of steps before measuring starts.")},
+    {MX_OPTION_SETTING(struct values, flags, training.seed)},
+    {MX_OPTION_SETTING(struct values, flags, data.augment)},
     {MX_OPTION_FLAG(struct values, compare, "compare",
-                    "Do the same work on one device (unbuffered; buffers of 25, 50 and 100) and on two (without and "
-                    "with overlap, and sharing the training), in turns, and print the table.")},
+                    "Run the same work in turns on one device (unbuffered; buffers of 25, 50 and 100) and on two "
+                    "devices (without and with overlap, and with shared training), and print a table.")},
     {MX_OPTION_STRING(struct values, json, "json", "FILE", NULL, "Write all figures to this file as JSON.")},
     {MX_OPTION_STRING(struct values, trace, "trace", "FILE", NULL,
-                      "Write what every stage did when to this file, for chrome://tracing or ui.perfetto.dev.")},
-    MX_PIPELINE_OPTIONS(struct values),
-    {MX_OPTION_FLAG(struct values, mixed_precision, "mixed-precision",
-                    "Multiply bf16 numbers with fp32 sums and weights, on devices that can.")},
+                      "Write a timeline of all stages to this file, for chrome://tracing or ui.perfetto.dev.")},
+    MX_OPTION_FLOW(struct values),
+    {MX_OPTION_SETTING(struct values, flags, training.mixed_precision)},
     MX_SETTINGS_OPTIONS(struct values),
 };
 
 static const struct mx_example examples[] = {
     {"myxtts profile --batch-size 16 --num-steps 100 --data-gpu 0 --model-gpu 1",
-     "measures both devices on a corpus that is made up for it"},
+     "measures both devices with a synthetic corpus"},
     {"myxtts profile --train-data my-corpus --augment --json profile.json --trace trace.json",
-     "measures your corpus on the best device there is, and writes everything down"},
+     "measures your corpus on the best available device and saves all figures and a trace"},
     {"myxtts profile --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1 --compare",
-     "compares all modes on two halves of the CPU's cores"},
+     "compares all modes on two halves of the CPU cores"},
 };
 
 /* ---- settings ---- */
@@ -78,21 +76,7 @@ static const struct mx_example examples[] = {
 static int flags_apply(const struct values *values, struct mx_settings *settings)
 {
     int rc = 0;
-    const struct {
-        const char *flag, *key, *value;
-    } flags[] = {
-        {"train-data", "data.train_data", values->train_data},
-        {"model-size", "model.size", values->model_size},
-        {"batch-size", "training.batch_size", values->batch_size},
-        {"seed", "training.seed", values->seed},
-        {"batch-per-rank", "training.batch_per_rank", values->batch_per_rank ? "true" : NULL},
-        {"rank-timeout", "training.rank_timeout", values->rank_timeout},
-        {"augment", "data.augment", values->augment ? "true" : NULL},
-        {"mixed-precision", "training.mixed_precision", values->mixed_precision ? "true" : NULL},
-    };
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-        if (flags[i].value != NULL) MX_TRY(mx_settings_flag(settings, flags[i].flag, flags[i].key, flags[i].value));
-    MX_TRY(mx_pipeline_flags_apply(&values->pipeline, settings));
+    MX_TRY(mx_setting_flags_apply(&values->flags, settings));
     mx_settings_resolve(settings);
     settings->training.samples = 0; /* nothing is spoken, evaluated or saved: steps are all there is */
     settings->training.epochs = STEPS_MOST * 4;
@@ -115,7 +99,7 @@ static int corpus_make(const struct values *values, struct mx_settings *settings
     }
     mx_info("no '--train-data': making up a corpus of %lld recordings, which is removed at the end", (long long)rows);
     MX_TRY(mx_profile_corpus_make(corpus, rows, values->equal_lengths, (uint64_t)settings->training.seed));
-    MX_TRY(mx_settings_flag(settings, "train-data", "data.train_data", corpus->folder));
+    MX_TRY(mx_settings_put(settings, "data.train_data", corpus->folder));
     settings->data.tokens = MX_TOKENS_CHARS; /* syllables need no dictionary */
     settings->data.validation_fraction = 0;  /* all of them are trained on: whole batches only */
 out:
@@ -256,12 +240,12 @@ const struct mx_command mx_command_profile = {
     .page =
         {
             .command = COMMAND_PROFILE,
-            .summary = "measure where the time of training goes, and what would change it",
+            .summary = "measure where training spends its time, and suggest what would help",
             .description =
-                "Trains a new network for some steps through the pipeline of 'myxtts train', without a run folder, and "
-                "tells the time of each stage, gaps, how busy both devices are, memory, queues and bottlenecks, with "
-                "recommendations that follow from the figures.\nRecordings are decoded each time: nothing is cached. "
-                "Without '--train-data' a corpus of hums of realistic lengths is made up.",
+                "Trains a new network for a number of steps through the same pipeline as 'myxtts train', without a run "
+                "folder, and reports the time of each stage, idle gaps, the load of both devices, memory, queues and "
+                "bottlenecks, with recommendations based on these figures.\nRecordings are decoded each time; nothing "
+                "is cached. Without '--train-data' a synthetic corpus of hums of realistic lengths is used.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

@@ -22,7 +22,7 @@ static const struct mx_option options[] = {
 
 static const struct mx_example examples[] = {
     {"myxtts reference markdown --language fa --output docs/fa/options.md", "writes the Persian page"},
-    {"myxtts reference man | man -l -", "shows the manual page of this very program"},
+    {"myxtts reference man | man -l -", "shows the manual page of this program"},
 };
 
 static int run(const void *given, const struct mx_option_list *operands)
@@ -62,12 +62,10 @@ const struct mx_command mx_command_reference = {
             .command = "myxtts reference",
             .operands = "markdown|man|po",
             .operand_max = 1,
-            .summary = "write the page of all flags and settings, the manual page, or the texts to translate",
-            .description =
-                "Everything on these pages comes from the tables that also parse the command line and the settings "
-                "file. 'make docs' keeps the pages of the project with it.\npo lists all texts that the program shows "
-                "in "
-                "the user's language, as a template for gettext; 'make po' brings the translations up to date with it.",
+            .summary = "write the reference of all flags and settings, the manual page, or the texts to translate",
+            .description = "These pages are generated from the tables that also parse the command line and the "
+                           "settings file. 'make docs' updates the pages of the project.\npo lists all translatable "
+                           "texts of the program as a gettext template; 'make po' updates the translations from it.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

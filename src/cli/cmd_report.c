@@ -20,16 +20,16 @@ static const char *const languages[] = {"en", "fa", NULL};
 
 static const struct mx_option options[] = {
     {MX_OPTION_CHOICE(struct values, language, "language", "LANGUAGE", languages, "en",
-                      "Language of the page: English, or Persian from right to left."),
+                      "Language of the report: English, or Persian (right to left)."),
      .letter = 'l'},
     {MX_OPTION_STRING(struct values, output, "output", "FILE", "RUN/report.html",
-                      "Where to write the page; '-' is standard output."),
+                      "Write the report to this file; '-' is standard output."),
      .letter = 'o'},
 };
 
 static const struct mx_example examples[] = {
-    {"myxtts report my-run", "writes my-run/report.html, to be opened in a browser"},
-    {"myxtts report my-run --language fa --output my-run/report.fa.html", "the same in Persian"},
+    {"myxtts report my-run", "writes my-run/report.html; open it in a browser"},
+    {"myxtts report my-run --language fa --output my-run/report.fa.html", "writes the report in Persian"},
 };
 
 static int folder_check(const char *path)
@@ -83,13 +83,12 @@ const struct mx_command mx_command_report = {
             .command = "myxtts report",
             .operands = "RUN",
             .operand_max = 1,
-            .summary = "write a page about a training run",
-            .description =
-                "One HTML file that needs nothing else, to be read in a browser, also on a phone: loss curves, "
-                "learning rate, speed, what both devices did with their time, memory against limits, advice, "
-                "pictures, samples to listen to, the facts of the run and the command that goes on with it. "
-                "Training writes it itself when it ends; this makes it at any time, also of a run that goes on or "
-                "has crashed.\nLong runs are shown by means, so the page stays small.",
+            .summary = "write an HTML report of a training run",
+            .description = "Writes one self-contained HTML file for a browser or a phone: loss curves, learning rate, "
+                           "speed, how both devices spent their time, memory and limits, advice, pictures, audio "
+                           "samples, the facts of the run and the command that continues it. Training writes this "
+                           "report when it ends; this command writes it at any time, also for a run that is still "
+                           "going or has crashed.\nLong runs are averaged, so the page stays small.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

@@ -44,20 +44,20 @@ struct values {
 
 static const struct mx_option options[] = {
     MX_VOICE_OPTION_CHECKPOINT(struct values),
-    {MX_OPTION_STRING(struct values, text, "text", "TEXT", "standard input", "What to say."), .letter = 't'},
-    {MX_OPTION_STRING(struct values, text_file, "text-file", "FILE", NULL, "Say what stands in this file.")},
+    {MX_OPTION_STRING(struct values, text, "text", "TEXT", "standard input", "Text to speak."), .letter = 't'},
+    {MX_OPTION_STRING(struct values, text_file, "text-file", "FILE", NULL, "Speak the text in this file.")},
     {MX_OPTION_STRING(struct values, output, "output", "FILE", NULL,
-                      "The WAV file to write; '-' is standard output. This or '--output-dir' must be given."),
+                      "WAV file to write; '-' is standard output. Either this or '--output-dir' is required."),
      .letter = 'o'},
     {MX_OPTION_STRING(struct values, output_dir, "output-dir", "DIR", NULL,
-                      "Make a WAV file of each line of the text in this folder, and a list of them.")},
-    {MX_OPTION_STRING(struct values, speaker_wav, "speaker-wav", "FILE", "a recording that the run keeps",
+                      "Write a WAV file for each line of the text, and a list of them, into this folder.")},
+    {MX_OPTION_STRING(struct values, speaker_wav, "speaker-wav", "FILE", "a recording from the run folder",
                       "Speak with the voice of this recording.")},
-    {MX_OPTION_STRING(struct values, speaker, "speaker", "NAME", "the first one",
-                      "Speaker of the training data whose kept recording tells the voice.")},
-    {MX_OPTION_STRING(struct values, speed, "speed", "FACTOR", "1", "2 speaks twice as fast; 0.25 to 4.")},
-    {MX_OPTION_STRING(struct values, pitch, "pitch", "SEMITONES", "0", "Higher or lower than the voice; -24 to 24.")},
-    {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "by the script of each paragraph",
+    {MX_OPTION_STRING(struct values, speaker, "speaker", "NAME", "the first speaker",
+                      "Use the voice of this speaker of the training data, from the recording in the run folder.")},
+    {MX_OPTION_STRING(struct values, speed, "speed", "FACTOR", "1", "Speed factor, 0.25 to 4; 2 is twice as fast.")},
+    {MX_OPTION_STRING(struct values, pitch, "pitch", "SEMITONES", "0", "Shift the pitch up or down; -24 to 24.")},
+    {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "detected from the script of each paragraph",
                       "Language of the text: en or fa.")},
     MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 0, INT64_MAX, "0",
@@ -67,8 +67,9 @@ static const struct mx_option options[] = {
 static const struct mx_example examples[] = {
     {"myxtts synth --checkpoint my-run --text 'Good morning.' --output morning.wav", "speaks a sentence"},
     {"myxtts synth -c my-run --text-file story.txt --speed 1.2 -o story.wav", "reads a file aloud, a little faster"},
-    {"myxtts synth -c my-run --text-file lines.txt --output-dir spoken", "makes spoken/001.wav, spoken/002.wav …"},
-    {"myxtts synth -c my-run --text 'Hello' --speaker-wav friend.wav -o - | aplay", "in another voice, at once"},
+    {"myxtts synth -c my-run --text-file lines.txt --output-dir spoken", "writes spoken/001.wav, spoken/002.wav …"},
+    {"myxtts synth -c my-run --text 'Hello' --speaker-wav friend.wav -o - | aplay",
+     "speaks in another voice, straight to the loudspeaker"},
 };
 
 /* Everything that speaks. */
@@ -336,13 +337,13 @@ const struct mx_command mx_command_synth = {
         {
             .command = "myxtts synth",
             .summary = "speak a text with a trained voice",
-            .description =
-                "Long text is split at sentences and spoken piece by piece into one file, 22,050 Hz, 16 bits, mono. "
-                "The voice is that of the recording given by '--speaker-wav', or of one that the run folder keeps of "
-                "each speaker. The real-time factor (time of work by time of speech) is told at the end.\n"
-                "With '--output-dir' each line becomes a file of its own: a line 'NAME|TEXT' NAME.wav (letters, "
-                "digits, '_', '-' and '.'), any other the number of the line, 001.wav and so on; blank lines are "
-                "skipped. list.tsv in the folder lists file, seconds and text. Files that are there are replaced.",
+            .description = "Splits long text into sentences, speaks them one by one and writes one file: 22,050 Hz, 16 "
+                           "bits, mono. The voice comes from the recording given by '--speaker-wav', or from the "
+                           "recording of a speaker that the run folder keeps. The real-time factor (processing time "
+                           "divided by duration of speech) is printed at the end.\nWith '--output-dir' each line "
+                           "becomes a file: a line 'NAME|TEXT' becomes NAME.wav (letters, digits, '_', '-' and '.'), "
+                           "any other line is named by its number, 001.wav and so on; blank lines are skipped. "
+                           "list.tsv in the folder lists file, seconds and text. Existing files are replaced.",
             MX_PAGE_EXAMPLES(examples),
             .former = mx_legacy_synth,
         },

@@ -4,14 +4,13 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/pipeline_options.h"
+#include "cli/setting_flags.h"
 #include "cli/shared_options.h"
 #include "myxtts/error.h"
 #include "run/dashboard.h"
@@ -22,202 +21,67 @@
 struct values {
     /* of struct mx_job_request */
     const char *output, *resume, *init_from;
-    bool partial;
-    /* settings under shorter names: see flags[] */
-    const char *train_data, *val_data, *model_size, *batch_size, *epochs, *steps, *max_minutes, *lr, *grad_accum;
-    const char *grad_clip, *level, *seed, *save_every, *eval_every, *tensorboard, *dashboard;
+    bool partial, dry_run;
     const char *dashboard_token;
-    struct mx_pipeline_flags pipeline;
+    struct mx_option_settings flags;
     const char *config;
     struct mx_option_list set;
-    bool allow_rejects, dry_run, mixed_precision, augment, batch_per_rank;
-    const char *rank_timeout;
 };
-
-static const char *const level_names[] = {
-#define X(identifier, name, ...) name,
-    MX_LEVEL_LIST(X)
-#undef X
-        NULL};
 
 #define STRING(member, label, what, text, sentence)                                                                    \
     {                                                                                                                  \
         MX_OPTION_STRING(struct values, member, label, what, text, sentence)                                           \
     }
 
+/* Every setting that has a flag has it here. */
 static const struct mx_option options[] = {
-    STRING(train_data, "train-data", "DIR", NULL,
-           "Corpus folder, manifest file or packed corpus to train on. Must be given for a new run."),
-    STRING(val_data, "val-data", "DIR", "5 % of the rows", "Folder or manifest file of the validation rows."),
-    {MX_OPTION_STRING(struct values, output, "output", "DIR", NULL, "Folder of the new run. Must be given for one."),
+    {MX_OPTION_STRING(struct values, output, "output", "DIR", NULL, "Folder for the new run. Required for a new run."),
      .letter = 'o'},
-    STRING(
-        resume, "resume", "RUN", NULL,
-        "Go on with the run in this folder exactly where its newest checkpoint was: weights, optimizer, order of "
-        "the data, settings. Settings given here as well replace those of the run, but for the size of the network."),
-    STRING(
-        init_from, "init-from", "FILE", NULL,
-        "Begin a new run with the network and the weights of this checkpoint (or run folder); everything else is new."),
+    STRING(resume, "resume", "RUN", NULL,
+           "Continue the run in this folder exactly from its newest checkpoint: weights, optimizer, order of the data, "
+           "settings. Settings given on the command line replace those of the run, except the size of the network."),
+    STRING(init_from, "init-from", "FILE", NULL,
+           "Start a new run with the network and weights of this checkpoint (or run folder); everything else starts "
+           "fresh."),
     {MX_OPTION_FLAG(struct values, partial, "partial",
-                    "With --init-from: take the tensors that fit and begin anew with the others.")},
-    STRING(model_size, "model-size", "NAME", "tiny", "tiny, small, normal, base or big; see --dry-run."),
-    STRING(batch_size, "batch-size", "N", "16", "Utterances of a batch."),
-    {MX_RANKS_OPTION_BATCH(struct values)},
-    STRING(grad_accum, "grad-accum", "N", "1", "Batches whose gradients are added up for one step."),
-    STRING(epochs, "epochs", "N", "100", "How often every recording is used."),
-    STRING(steps, "steps", "N", "by the epochs", "End after so many steps."),
-    STRING(max_minutes, "max-minutes", "M", "no limit", "End after so much time, saved."),
-    STRING(lr, "lr", "RATE", "of the level", "Highest learning rate."),
-    STRING(grad_clip, "grad-clip", "NORM", "of the level", "Longer gradients are shortened to this; 0: never."),
-    {MX_OPTION_CHOICE(struct values, level, "optimization-level", "NAME", level_names, "enhanced",
-                      "A name for learning rate, warm-up, cycles, clipping, decay and dropout together.")},
-    STRING(seed, "seed", "N", "1", "Everything random follows from it."),
-    STRING(save_every, "save-every", "N", "500", "Steps between checkpoints."),
-    STRING(eval_every, "eval-every", "N", "500", "Steps between evaluations; 0: only at the end."),
-    {MX_OPTION_CHOICE(struct values, tensorboard, "tensorboard", "on|off", mx_pipeline_switch, "on",
-                      "Write event files for TensorBoard into tensorboard/ of the run folder.")},
-    MX_DASHBOARD_OPTIONS(struct values),
-    {MX_OPTION_FLAG(struct values, allow_rejects, "allow-rejects",
-                    "Train on a folder even if more than 5 % of its rows cannot be used.")},
-    {MX_OPTION_FLAG(struct values, augment, "augment",
-                    "Change each recording a little in each epoch; 'myxtts config' shows how, under data.augment.")},
-    MX_PIPELINE_OPTIONS(struct values),
-    {MX_OPTION_FLAG(struct values, mixed_precision, "mixed-precision",
-                    "Multiply bf16 numbers with fp32 sums and weights: takes less memory, and less time with AMX or "
-                    "on a GPU. On devices that 'myxtts devices' shows with bf16; refused on others.")},
-    {MX_RANKS_OPTION_TIMEOUT(struct values)},
+                    "With --init-from: load the tensors that fit and initialise the others.")},
+    {MX_OPTION_SETTING(struct values, flags, data)},
+    {MX_OPTION_SETTING(struct values, flags, model)},
+    {MX_OPTION_SETTING(struct values, flags, training)},
+    STRING(
+        dashboard_token, "dashboard-token", "TOKEN", "$MYXTTS_DASHBOARD_TOKEN",
+        "Token that a browser must send, as ?token=TOKEN, to see the run. Required on addresses other than loopback."),
+    {MX_OPTION_SETTING(struct values, flags, pipeline)},
+    {MX_OPTION_SETTING(struct values, flags, device)},
     {MX_OPTION_FLAG(struct values, dry_run, "dry-run",
-                    "Print the sizes of the network and the memory that training would take, and end; with exit code 3 "
-                    "if it does not fit.")},
+                    "Print the sizes of the network and the memory that training would need, then exit; the exit code "
+                    "is 3 if it does not fit.")},
     MX_SETTINGS_OPTIONS(struct values),
-};
-
-/* Flags that are settings under a shorter name. */
-static const struct {
-    const char *flag, *key;
-    size_t offset;
-} flags[] = {
-    {"train-data", "data.train_data", offsetof(struct values, train_data)},
-    {"val-data", "data.val_data", offsetof(struct values, val_data)},
-    {"model-size", "model.size", offsetof(struct values, model_size)},
-    {"batch-size", "training.batch_size", offsetof(struct values, batch_size)},
-    {"grad-accum", "training.grad_accum", offsetof(struct values, grad_accum)},
-    {"epochs", "training.epochs", offsetof(struct values, epochs)},
-    {"steps", "training.steps", offsetof(struct values, steps)},
-    {"max-minutes", "training.max_minutes", offsetof(struct values, max_minutes)},
-    {"lr", "training.learning_rate", offsetof(struct values, lr)},
-    {"grad-clip", "training.grad_clip", offsetof(struct values, grad_clip)},
-    {"optimization-level", "training.optimization_level", offsetof(struct values, level)},
-    {"seed", "training.seed", offsetof(struct values, seed)},
-    {"save-every", "training.save_every", offsetof(struct values, save_every)},
-    {"eval-every", "training.eval_every", offsetof(struct values, eval_every)},
-    {"dashboard", "training.dashboard", offsetof(struct values, dashboard)},
-    {"rank-timeout", "training.rank_timeout", offsetof(struct values, rank_timeout)},
 };
 
 static const struct mx_example examples[] = {
     {"myxtts train --train-data my-corpus --output my-run", "trains the smallest network for 100 epochs"},
-    {"myxtts train --train-data my-corpus --model-size small --dry-run", "shows what that would take"},
+    {"myxtts train --train-data my-corpus --model-size small --dry-run", "shows the memory that this would need"},
     {"myxtts train --train-data my-corpus --output my-run --data-gpu 0 --model-gpu 1",
-     "one GPU prepares the batches, the other one trains"},
+     "one GPU prepares batches, the other trains"},
     {"myxtts train --train-data my-corpus --output my-run --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1",
-     "the same with two halves of the CPU's cores"},
+     "the same on two halves of the CPU cores"},
     {"mpirun -n 4 myxtts train --train-data my-corpus --output my-run",
-     "four processes share each step; each takes a device of its own, or a part of the cores"},
-    {"myxtts train --resume my-run", "goes on after an interruption, exactly where it was"},
+     "four processes share each step; each uses its own device, or a part of the cores"},
+    {"myxtts train --resume my-run", "continues exactly where an interrupted run stopped"},
     {"myxtts train --train-data other-corpus --init-from my-run --lr 2e-4 --output other-run",
-     "teaches a trained voice something new"},
+     "fine-tunes a trained voice on other recordings"},
 };
 
 /* ---- settings ---- */
 
-static int flags_apply(const struct values *values, struct mx_settings *settings)
-{
-    int rc = 0;
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
-        const char *const text = *(const char *const *)(const void *)((const char *)values + flags[i].offset);
-        if (text == NULL) continue;
-        MX_TRY(mx_settings_flag(settings, flags[i].flag, flags[i].key, text));
-    }
-    if (values->batch_per_rank) MX_TRY(mx_settings_flag(settings, "batch-per-rank", "training.batch_per_rank", "true"));
-    if (values->allow_rejects) MX_TRY(mx_settings_flag(settings, "allow-rejects", "data.allow_rejects", "true"));
-    if (values->augment) MX_TRY(mx_settings_flag(settings, "augment", "data.augment", "true"));
-    if (values->tensorboard != NULL)
-        MX_TRY(mx_settings_flag(settings, "tensorboard", "training.tensorboard",
-                                strcmp(values->tensorboard, "on") == 0 ? "true" : "false"));
-    if (values->mixed_precision)
-        MX_TRY(mx_settings_flag(settings, "mixed-precision", "training.mixed_precision", "true"));
-    MX_TRY(mx_pipeline_flags_apply(&values->pipeline, settings));
-out:
-    return rc;
-}
-
-/* A path that still names the same thing from another folder. What does not exist stays as it is. */
-static int path_settle(char **path)
-{
-    if ((*path)[0] == '\0') return 0;
-    char *const whole = realpath(*path, NULL);
-    if (whole == NULL) return 0;
-    char *const copy = mx_strdup(whole);
-    free(whole);
-    if (copy == NULL) return MX_ERR_NO_MEMORY;
-    mx_free(*path);
-    *path = copy;
-    return 0;
-}
-
-/* The settings of the run are lost, which is the current error: the newest checkpoint that can be opened has them, too.
- */
-static int settings_rescue(const char *run, struct mx_settings *settings)
-{
-    int rc = 0;
-    const struct mx_error lost = *mx_error_last();
-    const struct mx_checkpoint_options how = {.previous = true};
-    struct mx_checkpoint *newest = NULL;
-    char *const folder = mx_format("%s/" MX_CHECKPOINT_FOLDER, run);
-    if (folder == NULL) return MX_ERR_NO_MEMORY;
-    MX_TRY(mx_config_defaults(&mx_settings_schema, settings));
-    if (mx_checkpoint_open(folder, &how, &newest) < 0) MX_TRY(mx_error_restore(&lost));
-    const char *const text = mx_checkpoint_state(newest)->config;
-    MX_TRY(mx_config_load_text(&mx_settings_schema, settings, mx_checkpoint_path(newest), text, strlen(text)));
-    mx_warn("%s; the settings are taken from %s", lost.message, mx_checkpoint_path(newest));
-    mx_error_clear();
-out:
-    if (rc < 0) mx_config_release(&mx_settings_schema, settings);
-    mx_checkpoint_close(newest);
-    mx_free(folder);
-    return rc;
-}
-
-/* Those of the run that goes on, with what is changed now. */
-static int settings_resume(const struct values *values, struct mx_settings *settings)
-{
-    char *const path = mx_format("%s/config.yaml", values->resume);
-    if (path == NULL) return MX_ERR_NO_MEMORY;
-    int rc = mx_settings_read(path, NULL, 0, settings);
-    if (rc >= 0 && settings->data.train_data[0] == '\0') { /* every run has that */
-        rc = MX_FAIL(MX_ERR_CONFIG, "put the file back as it was", "%s does not name the training data", path);
-        mx_config_release(&mx_settings_schema, settings);
-    }
-    mx_free(path);
-    if (rc < 0) rc = settings_rescue(values->resume, settings);
-    if (rc < 0) return rc;
-    for (size_t i = 0; i < values->set.count; i++)
-        MX_TRY(mx_config_set(&mx_settings_schema, settings, values->set.items[i]));
-out:
-    if (rc < 0) mx_config_release(&mx_settings_schema, settings);
-    return rc;
-}
-
 static int settings_read(const struct values *values, struct mx_settings *settings)
 {
-    int rc = values->resume != NULL ? settings_resume(values, settings)
+    int rc = values->resume != NULL ? mx_settings_resume(values->resume, values->set.items, values->set.count, settings)
                                     : mx_settings_read(values->config, values->set.items, values->set.count, settings);
     if (rc < 0) return rc;
-    MX_TRY(flags_apply(values, settings));
-    MX_TRY(path_settle(&settings->data.train_data));
-    MX_TRY(path_settle(&settings->data.val_data));
-    mx_settings_resolve(settings);
+    MX_TRY(mx_setting_flags_apply(&values->flags, settings));
+    MX_TRY(mx_settings_complete(settings));
 out:
     if (rc < 0) mx_config_release(&mx_settings_schema, settings);
     return rc;
@@ -228,7 +92,8 @@ static int output_suggest(const struct values *v)
 {
     struct mx_string text = {0};
     char *name = NULL;
-    const char *const corpus = v->train_data != NULL ? v->train_data : "my";
+    const char *const given = mx_setting_flags_given(&v->flags, "data.train_data");
+    const char *const corpus = given != NULL ? given : "my";
     size_t end = strlen(corpus);
     while (end > 1 && corpus[end - 1] == '/') end--;
     size_t begin = end;
@@ -247,7 +112,7 @@ static int output_suggest(const struct values *v)
     }
     mx_string_append(&text, "%s --output ", mx_command_line(true));
     mx_string_append_shell(&text, name);
-    if (text.failure == 0 && (v->train_data != NULL || v->config != NULL || v->set.count > 0))
+    if (text.failure == 0 && (given != NULL || v->config != NULL || v->set.count > 0))
         mx_error_hint("name the folder of the run: '%s'", text.data);
     else
         mx_error_hint("give '--train-data DIR', the recordings, and '--output DIR', the folder of the run");
@@ -318,20 +183,6 @@ out:
 
 /* ---- running ---- */
 
-/* Does the command line say anything about the size of the network? */
-static bool size_said(const struct values *v)
-{
-    static const char *const keys[] = {"model.size",           "model.width",          "model.heads",
-                                       "model.encoder_blocks", "model.decoder_blocks", "model.hidden"};
-    bool said = v->model_size != NULL;
-    for (size_t i = 0; i < v->set.count; i++)
-        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
-            const size_t length = strlen(keys[k]);
-            said = said || (strncmp(v->set.items[i], keys[k], length) == 0 && v->set.items[i][length] == '=');
-        }
-    return said;
-}
-
 static int run(const void *given, const struct mx_option_list *operands)
 {
     const struct values *const values = given;
@@ -341,7 +192,8 @@ static int run(const void *given, const struct mx_option_list *operands)
                                      .resume = values->resume,
                                      .init_from = values->init_from,
                                      .partial = values->partial,
-                                     .size_said = size_said(values)}};
+                                     .size_said = mx_setting_flags_given(&values->flags, "model.size") != NULL ||
+                                                  mx_settings_size_said(values->set.items, values->set.count)}};
     struct mx_dashboard *dashboard = NULL;
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = usage_check(values);
@@ -383,12 +235,12 @@ const struct mx_command mx_command_train = {
             .command = "myxtts train",
             .summary = "train a voice from recordings",
             .description =
-                "Learns to speak as the recordings of a corpus do. The run folder gets the settings (config.yaml), "
-                "log.txt, metrics.jsonl with one object a step, run.json, checkpoints/, samples/, tensorboard/, and at "
-                "the end report.html ('myxtts report' makes it anew at any time).\nCtrl-C, SIGTERM or SIGHUP ends it "
-                "after "
-                "the step that is under way, saved, with exit code 4; '--resume' then goes on as if nothing had "
-                "happened, bit for bit. A step whose loss or gradient is not finite never reaches the weights.",
+                "Trains a network to speak like the recordings of a corpus. A new run needs a corpus ('--train-data') "
+                "and a folder ('--output'). The run folder gets the settings (config.yaml), log.txt, metrics.jsonl "
+                "with one object per step, run.json, checkpoints/, samples/, tensorboard/ and, at the end, report.html "
+                "('myxtts report' writes it again at any time).\nCtrl-C, SIGTERM or SIGHUP stops training after the "
+                "current step and saves a checkpoint; the exit code is 4. '--resume' then continues with bit-identical "
+                "results. A step whose loss or gradient is not finite never changes the weights.",
             MX_PAGE_EXAMPLES(examples),
             .former = mx_legacy_train,
         },

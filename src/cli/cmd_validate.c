@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/pipeline_options.h"
+#include "cli/setting_flags.h"
 #include "cli/shared_options.h"
 #include "cli/validate.h"
 #include "myxtts/error.h"
@@ -15,31 +15,31 @@
 #define BATCH_SIZE "4" /* enough to see that a step works */
 
 struct values {
-    const char *model_size, *batch_size, *json, *config;
-    struct mx_pipeline_flags pipeline;
+    const char *json, *config;
+    struct mx_option_settings flags;
     struct mx_option_list set;
 };
 
 static const struct mx_option options[] = {
-    MX_PIPELINE_OPTIONS(struct values),
-    {MX_OPTION_STRING(struct values, model_size, "model-size", "NAME", "tiny",
-                      "Size of the model that is created and trained for a step.")},
-    {MX_OPTION_STRING(struct values, batch_size, "batch-size", "N",
-                      BATCH_SIZE ", or that of the settings if some are given",
-                      "Utterances of the batch of that step.")},
+    MX_OPTION_FLOW(struct values),
+    {MX_OPTION_SETTING(struct values, flags, model.size),
+     .help = "Size of the model to create and train for one step: tiny, small, normal, base or big."},
+    {MX_OPTION_SETTING(struct values, flags, training.batch_size),
+     .help = "Number of utterances in the batch of that step.",
+     .fallback = BATCH_SIZE ", or the value of the settings if --config or --set is given"},
     {MX_OPTION_STRING(struct values, json, "json", "FILE", NULL,
-                      "Write everything that was found and measured as one JSON object; '-' prints it instead of the "
-                      "text.")},
+                      "Write all results and measurements as one JSON object; '-' prints it instead of the text.")},
     MX_SETTINGS_OPTIONS(struct values),
 };
 
 static const struct mx_example examples[] = {
-    {"myxtts validate", "checks training on the best device there is"},
-    {"myxtts validate --data-gpu 0 --model-gpu 1", "checks one GPU that prepares batches and another one that trains"},
+    {"myxtts validate", "checks training on the best available device"},
+    {"myxtts validate --data-gpu 0 --model-gpu 1",
+     "checks training with one GPU that prepares batches and another that trains"},
     {"myxtts validate --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1",
-     "the same with two halves of the CPU's cores"},
+     "the same on two halves of the CPU cores"},
     {"myxtts validate --data-gpu 0 --model-gpu 1 --enable-memory-isolation --model-size base --batch-size 32 --json -",
-     "whether such a training fits under the limits, for a script"},
+     "checks whether such a training fits the limits, and prints JSON"},
 };
 
 /* ---- settings ---- */
@@ -49,16 +49,14 @@ static int settings_read(const struct values *values, struct mx_settings *settin
     int rc = mx_settings_read(values->config, values->set.items, values->set.count, settings);
     if (rc < 0) return rc;
     const bool bare = values->config == NULL && values->set.count == 0;
-    const char *const batch = values->batch_size != NULL ? values->batch_size : bare ? BATCH_SIZE : NULL;
-    if (values->model_size != NULL) MX_TRY(mx_settings_flag(settings, "model-size", "model.size", values->model_size));
-    if (batch != NULL) MX_TRY(mx_settings_flag(settings, "batch-size", "training.batch_size", batch));
-    MX_TRY(mx_pipeline_flags_apply(&values->pipeline, settings));
+    if (bare) MX_TRY(mx_settings_put(settings, "training.batch_size", BATCH_SIZE));
+    MX_TRY(mx_setting_flags_apply(&values->flags, settings));
     /* A mistake in the name of a size is one of the command line, not of the machine. */
     if (mx_model_size_find(settings->model.size) == NULL) MX_TRY(mx_error_last()->code);
     mx_settings_resolve(settings);
     /* What has to do with recordings is that of the corpus that is made up: one voice, letters, nothing set apart and
      * nothing spoken. */
-    MX_TRY(mx_settings_flag(settings, "set", "data.val_data", ""));
+    MX_TRY(mx_settings_put(settings, "data.val_data", ""));
     settings->data.validation_fraction = 0;
     settings->data.tokens = MX_TOKENS_CHARS;
     snprintf(settings->data.language, sizeof settings->data.language, "auto");
@@ -166,17 +164,17 @@ const struct mx_command mx_command_validate = {
     .page =
         {
             .command = MX_VALIDATE_COMMAND,
-            .summary = "check that devices, limits, transfer, pipeline and training work here",
+            .summary = "check that devices, memory limits, transfers, pipeline and training work on this machine",
             .description =
-                "Six checks on the devices that training with the same flags would use: what there is; whether the "
-                "devices can be opened under their limits, and whether the limits hold; whether a model lies where it "
-                "should; whether copies arrive whole, and how fast; whether the pipeline keeps the order and overlaps; "
-                "whether a real training step gives the weights that it gives on one device. The recordings of that "
-                "step are made up. How fast things are is told and judged by nobody, except that two devices which do "
-                "not overlap at all are a warning.\nMessages of the parts are shown with '--log-level debug'.\nExit "
-                "codes: 0 all checks passed, perhaps with warnings; otherwise that of the first check that failed: 1 "
-                "the flags contradict each other, 2 no temporary files could be written, 3 device, memory limit or "
-                "wrong results.",
+                "Runs six checks on the devices that training with the same flags would use: the prerequisites; "
+                "whether the devices can be opened under their memory limits, and whether the limits hold; whether the "
+                "model is placed on the right device; whether transfers are complete, and how fast; whether the "
+                "pipeline keeps the order of batches and overlaps its stages; whether a real training step gives the "
+                "same weights as on one device. That step uses synthetic recordings. Speeds are reported but never "
+                "fail a check; two devices that do not overlap at all are a warning.\n'--log-level debug' shows the "
+                "messages of the individual parts.\nExit codes: 0 all checks passed, perhaps with warnings; otherwise "
+                "that of the first check that failed: 1 contradictory flags, 2 temporary files could not be written, 3 "
+                "device, memory limit or wrong results.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

@@ -21,20 +21,21 @@ extern const char *const mx_tokens_names[];
 
 /* Options for the table of a command whose struct `object` has a struct mx_corpus_values named corpus. */
 #define MX_CORPUS_OPTIONS(object)                                                                                      \
-    {MX_OPTION_STRING(object, corpus.language, "language", "LANGUAGE", "by the script of each text",                   \
+    {MX_OPTION_STRING(object, corpus.language, "language", "LANGUAGE", "detected from the script of each text",        \
                       "Language of all texts: en or fa.")},                                                            \
         {MX_OPTION_CHOICE(object, corpus.tokens, "tokens", "KIND", mx_tokens_names, "phonemes",                        \
-                          "What the symbols are: phonemes by espeak-ng, or the characters themselves.")},              \
+                          "Symbols that the network reads: phonemes from espeak-ng, or the characters themselves.")},  \
         {MX_OPTION_STRING(object, corpus.min_seconds, "min-seconds", "S", "0.4",                                       \
-                          "Reject recordings that are shorter without the silence at their ends.")},                   \
+                          "Reject recordings that are shorter than this after silence at both ends is trimmed.")},     \
         {MX_OPTION_STRING(object, corpus.max_seconds, "max-seconds", "S", "20",                                        \
-                          "Reject recordings that are longer without the silence at their ends.")},                    \
+                          "Reject recordings that are longer than this after silence at both ends is trimmed.")},      \
         {MX_OPTION_CHOICE(object, corpus.format, "format", "FORMAT", mx_manifest_format_names, "auto",                 \
-                          "Form of the manifest; auto finds it by its content.")},                                     \
+                          "Format of the manifest; auto detects it from the content.")},                               \
         {MX_OPTION_STRING(object, corpus.validation, "val-data", "PATH", "5 % of the rows",                            \
                           "Folder or manifest file of the validation rows.")},                                         \
     {                                                                                                                  \
-        MX_OPTION_INT(object, corpus.workers, "workers", "N", 1, 256, "one for each core", "Rows read at a time.")     \
+        MX_OPTION_INT(object, corpus.workers, "workers", "N", 1, 256, "one per core",                                  \
+                      "Number of rows read in parallel.")                                                              \
     }
 
 /* Puts what was given into the options of manifest and rows; what was not given stays. *workers is 0 for all cores. */

@@ -10,36 +10,33 @@
 #include "base/file.h"
 
 const struct mx_docgen_variable mx_docgen_variables[] = {
-    {"MYXTTS_ISA", "Kernels of a portable build instead of the best ones this machine can run: base, avx2 or avx512."},
-    {"MYXTTS_BF16", "How bf16 numbers are multiplied on CPUs: amx, avx512 or off. Without it: the fastest there is."},
-    {"MYXTTS_CACHE",
-     "Folder in which built OpenCL kernels are kept. Without it: myxtts in $XDG_CACHE_HOME or ~/.cache."},
-    {"MYXTTS_OPENCL_KERNELS", "gpu: kernels made for GPUs on OpenCL devices of CPU type, too; for tests."},
-    {"MYXTTS_CLBLAST",
-     "1: CLBlast multiplies matrices on all OpenCL devices, those of CPU type too, and must be installed. 0: on none. "
-     "Without it: on GPUs, where it is installed."},
-    {"MYXTTS_DASHBOARD_TOKEN",
-     "The token of '--dashboard' where '--dashboard-token' is not given: others cannot see it in the list of "
-     "processes."},
+    {"MYXTTS_ISA",
+     "Kernels that a portable build uses instead of the best ones for this machine: base, avx2 or avx512."},
+    {"MYXTTS_BF16", "How CPUs multiply bf16 numbers: amx, avx512 or off. Default: the fastest available."},
+    {"MYXTTS_CACHE", "Folder for compiled OpenCL kernels. Default: myxtts in $XDG_CACHE_HOME or ~/.cache."},
+    {"MYXTTS_OPENCL_KERNELS", "gpu: use the GPU kernels on OpenCL devices of CPU type as well; for tests."},
+    {"MYXTTS_CLBLAST", "1: CLBlast multiplies matrices on all OpenCL devices, including those of CPU type, and must be "
+                       "installed. 0: on none. Default: on GPUs, if it is installed."},
+    {"MYXTTS_DASHBOARD_TOKEN", "Token for '--dashboard' if '--dashboard-token' is not given; unlike a flag, it is not "
+                               "visible in the process list."},
     {"MYXTTS_SUMS",
-     "How several processes add gradients up: nccl, ring (over MPI), or library for MPI's own way. Without it: nccl "
-     "where all have CUDA devices and NCCL, a ring of up to 8 elsewhere."},
-    {"CUDA_VISIBLE_DEVICES", "Which NVIDIA devices there are, for the driver itself; cuda:0 is the first of them."},
+     "How several processes sum gradients: nccl, ring (over MPI), or library for MPI's own algorithm. Default: nccl if "
+     "all processes have CUDA devices and NCCL; otherwise ring for up to 8 processes and library for more."},
+    {"CUDA_VISIBLE_DEVICES", "NVIDIA devices that the driver makes visible; cuda:0 is the first of them."},
     {"CUDA_HOME, CUDA_PATH",
-     "Where the CUDA libraries are looked for, besides where the loader looks and /usr/local/cuda."},
+     "Folders searched for the CUDA libraries, besides the loader's own path and /usr/local/cuda."},
     {"MYXTTS_CUDA_DRIVER, MYXTTS_CUDA_NVRTC, MYXTTS_CUDA_CUBLAS, MYXTTS_CUDA_NVML, MYXTTS_CUDA_NCCL",
-     "Paths of libcuda, libnvrtc, libcublas, libnvidia-ml and libnccl, if they stand elsewhere."},
-    {"LANGUAGE, LC_ALL, LC_MESSAGES, LANG",
-     "Language of help pages and of what 'myxtts config' writes: Persian where they ask for fa, otherwise English. "
-     "Messages are in English."},
+     "Paths of libcuda, libnvrtc, libcublas, libnvidia-ml and libnccl, if they are elsewhere."},
+    {"LANGUAGE, LC_ALL, LC_MESSAGES, LANG", "Language of help pages and of the output of 'myxtts config': Persian if "
+                                            "they ask for fa, otherwise English. Messages are always in English."},
     {"NO_COLOR", "If set and not empty, messages on a terminal have no colours."},
-    {"TMPDIR", "Folder of the made-up corpus of 'myxtts profile'. Without it: /tmp."},
+    {"TMPDIR", "Folder for the synthetic corpus of 'myxtts profile'. Default: /tmp."},
     {NULL, NULL},
 };
 
 const char *mx_docgen_exit_code(int code)
 {
-    static const char *const words[] = {"done", "wrong usage or settings", "bad data or files",
+    static const char *const words[] = {"success", "wrong usage or settings", "bad data or files",
                                         "device, driver or memory", "interrupted, but saved"};
     return code >= 0 && code < (int)(sizeof words / sizeof words[0]) ? words[code] : NULL;
 }

@@ -43,8 +43,10 @@ static int flags_append(struct mx_string *out, const struct mx_option *options, 
 {
     int rc = 0;
     struct mx_string help = {0};
-    for (size_t i = 0; i < count; i++) {
-        const struct mx_option *const o = &options[i];
+    struct mx_option option;
+    const struct mx_option *const o = &option;
+    struct mx_option_walk walk = {options, count, 0, 0};
+    while (mx_option_next(&walk, &option)) {
         mx_string_release(&help);
         MX_TRY(mx_option_words(o, MX_WORDS_ENGLISH, &help));
         mx_string_append(out, ".TP\n");
@@ -125,13 +127,13 @@ static void run_folder_append(struct mx_string *out)
         const char *name, *words;
     } list[] = {
         {"RUN/config.yaml", "The resolved settings of the run; '--resume' reads them."},
-        {"RUN/log.txt", "All messages from info on, with their times."},
-        {"RUN/metrics.jsonl", "One JSON object for each step and for each evaluation."},
+        {"RUN/log.txt", "All messages of level info and above, with timestamps."},
+        {"RUN/metrics.jsonl", "One JSON object per step and per evaluation."},
         {"RUN/checkpoints/", "step-N.safetensors, and best.safetensors for the best evaluation."},
-        {"RUN/samples/", "What the voice said at each evaluation, with pictures."},
-        {"RUN/voices/", "One recording of each speaker, which tells 'myxtts synth' whose voice it is."},
-        {"RUN/run.json", "State, devices, memory and figures of the pipeline; 'monitor' and 'report' read it."},
-        {"RUN/report.html", "The page about the run, written when training ends."},
+        {"RUN/samples/", "Audio samples and pictures of each evaluation."},
+        {"RUN/voices/", "One recording of each speaker, from which 'myxtts synth' takes the voice."},
+        {"RUN/run.json", "State, devices, memory and pipeline figures; 'monitor' and 'report' read it."},
+        {"RUN/report.html", "The report of the run, written when training ends."},
         {"RUN/tensorboard/", "Event files for TensorBoard."},
         {"RUN/corpus.pack", "Decoded recordings, if the corpus is a folder and data.caching is on."},
     };
@@ -161,17 +163,17 @@ int mx_docgen_man(struct mx_string *out)
     mx_string_append(out, ".SH DESCRIPTION\n");
     words_append(
         out, "Trains a parallel acoustic model on a folder of recordings with their texts (English or Persian) and "
-             "speaks with it. Two devices can share the work: one prepares batches while the other trains, each under "
-             "its own memory limit. A device is a part of the CPU's cores, an OpenCL device or a CUDA GPU, as far as "
-             "'myxtts devices' lists them.\nResults go to standard output, messages to standard error. An error is one "
-             "line with a hint below it that says what to do. A device that was asked for and is not there is an "
-             "error; nothing falls back by itself.\nThe way of a new voice is: check, prepare, train, synth. With two "
-             "devices: validate, then train, and profile where it is slower than hoped.");
+             "speaks with it. Two devices can share the work: one prepares batches while the other trains, each within "
+             "its own memory limit. A device is a part of the CPU cores, an OpenCL device or a CUDA GPU; 'myxtts "
+             "devices' lists those that are available.\nResults go to standard output, messages to standard error. An "
+             "error is one line, with a hint below it that says what to do. If a requested device is not available, "
+             "that is an error; nothing falls back on its own.\nThe steps to a new voice are check, prepare, train and "
+             "synth. With two devices, run validate before train, and profile if training is slower than expected.");
     mx_string_append(out, "\n.SH COMMANDS\n");
     for (size_t i = 0; i < count; i++) MX_TRY(command_append(out, commands[i]));
-    mx_string_append(out, ".SH OPTIONS OF ALL COMMANDS\nThey may stand before or after the name of the command.\n");
+    mx_string_append(out, ".SH OPTIONS OF ALL COMMANDS\nThey may come before or after the name of the command.\n");
     MX_TRY(flags_append(out, globals, global_count));
-    mx_string_append(out, ".SH SETTINGS\nKeys of a YAML file for \\fB\\-\\-config\\fR, each also as \\fB\\-\\-set\\fR "
+    mx_string_append(out, ".SH SETTINGS\nKeys of a YAML file for \\fB\\-\\-config\\fR, or of \\fB\\-\\-set\\fR "
                           "\\fISECTION.KEY=VALUE\\fR. \\fBmyxtts config\\fR shows them as a file to start from.\n");
     MX_TRY(mx_config_each(&mx_settings_schema, setting_append, out));
     run_folder_append(out);

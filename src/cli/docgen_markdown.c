@@ -46,10 +46,9 @@ enum word {
 const char *const mx_docgen_words[] = {
     [TITLE] = "All commands, flags and settings",
     [INTRO] =
-        "`make docs` writes this page from the tables of the program; `myxtts COMMAND --help` and `myxtts config` "
-        "show the same words, in Persian where `LANG` or `LC_MESSAGES` asks for it. Long flags are written whole, as "
-        "`--name value` or `--name=value`; flags and other "
-        "arguments may be mixed, and `--` ends the flags.",
+        "`make docs` writes this page from the tables of the program; `myxtts COMMAND --help` and `myxtts config` show "
+        "the same texts, in Persian if `LANG` or `LC_MESSAGES` asks for it. Long flags are written in full, as `--name "
+        "value` or `--name=value`; flags and other arguments may be mixed, and `--` ends the flags.",
     [COMMANDS] = "Commands",
     [COMMAND_COLUMN] = "command",
     [EFFECT_COLUMN] = "what it does",
@@ -65,19 +64,17 @@ const char *const mx_docgen_words[] = {
     [VARIABLE_COLUMN] = "variable",
     [CODE_COLUMN] = "code",
     [GLOBALS] = "Flags of all commands",
-    [GLOBALS_INTRO] = "They may stand before or after the name of the command.",
+    [GLOBALS_INTRO] = "They may come before or after the name of the command.",
     [SETTINGS] = "Settings",
-    [SETTINGS_INTRO] =
-        "Keys of a YAML file for `--config`, each also as `--set SECTION.KEY=VALUE`. A file needs only the keys that "
-        "differ from the defaults; `myxtts config --output my.yaml` writes one with all of them. Former names are "
-        "understood, with a warning that tells the present one. A key that does not exist is an error with its line "
-        "and "
-        "the nearest one that does.",
+    [SETTINGS_INTRO] = "Keys of a YAML file for `--config`, or of `--set SECTION.KEY=VALUE`. A file needs only the "
+                       "keys that differ from the defaults; `myxtts config --output my.yaml` writes one with all keys. "
+                       "Former names are accepted with a warning that gives the current name. An unknown key is an "
+                       "error that names its line and the nearest known key.",
     [FORMERLY] = "Formerly {0}.",
-    [ANSWERS] = "Keys that only have an answer",
+    [ANSWERS] = "Keys that have no effect",
     [ANSWERS_INTRO] =
-        "What these keys of earlier settings files ask for is always so. The value named here is accepted, "
-        "and the log says why it changes nothing; any other is refused with the reason.",
+        "These keys of earlier settings files ask for something that is always the case. The value listed here is "
+        "accepted, and the log says why it changes nothing; any other value is refused with the reason.",
     [VARIABLES] = "Environment variables",
     [EXITS] = "Exit codes",
     NULL,
@@ -175,10 +172,12 @@ static int flags_table(const struct page *p, const struct mx_option *options, si
 {
     int rc = 0;
     struct mx_string help = {0};
+    struct mx_option option;
+    const struct mx_option *const o = &option;
+    struct mx_option_walk walk = {options, count, 0, 0};
     if (count == 0) goto out;
     TABLE(p, FLAG_COLUMN, DEFAULT_COLUMN, MEANING_COLUMN);
-    for (size_t i = 0; i < count; i++) {
-        const struct mx_option *const o = &options[i];
+    while (mx_option_next(&walk, &option)) {
         char name[96], letter[3] = {'-', o->letter, '\0'};
         mx_string_release(&help);
         MX_TRY(mx_option_words(o, p->language, &help));

@@ -78,11 +78,13 @@ static void add_all(struct list *l, const char *where, const char *const *texts)
 static void add_options(struct list *l, const char *command, const struct mx_option *options, size_t count)
 {
     char where[96];
-    for (size_t i = 0; i < count; i++) {
-        snprintf(where, sizeof where, "%s --%s", command, options[i].name);
-        add(l, where, "", options[i].help);
-        if (options[i].fallback != NULL && mx_option_fallback_is_words(options[i].fallback))
-            add(l, where, ", its default", options[i].fallback);
+    struct mx_option option;
+    struct mx_option_walk walk = {options, count, 0, 0};
+    while (mx_option_next(&walk, &option)) {
+        snprintf(where, sizeof where, "%s --%s", command, option.name);
+        add(l, where, "", option.help);
+        if (option.fallback != NULL && mx_option_fallback_is_words(option.fallback))
+            add(l, where, ", its default", option.fallback);
     }
 }
 

@@ -16,9 +16,11 @@
 
 static void bash_names(struct mx_string *out, const struct mx_option *options, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        mx_string_append(out, " --%s", options[i].name);
-        if (options[i].letter != '\0') mx_string_append(out, " -%c", options[i].letter);
+    struct mx_option option;
+    struct mx_option_walk walk = {options, count, 0, 0};
+    while (mx_option_next(&walk, &option)) {
+        mx_string_append(out, " --%s", option.name);
+        if (option.letter != '\0') mx_string_append(out, " -%c", option.letter);
     }
 }
 
@@ -29,18 +31,27 @@ static void bash_pattern(struct mx_string *out, const struct mx_option *o)
     if (o->letter != '\0') mx_string_append(out, "|-%c", o->letter);
 }
 
+/* The choices of an option, with spaces between. */
+static void choices_append(struct mx_string *out, const struct mx_option *o)
+{
+    const char *choice;
+    for (size_t i = 0; (choice = mx_option_choice(o, i)) != NULL; i++)
+        mx_string_append(out, "%s%s", i == 0 ? "" : " ", choice);
+}
+
 /* case "$previous" entries for options that take a value. */
 static void bash_values(struct mx_string *out, const struct mx_option *options, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct mx_option *const o = &options[i];
+    struct mx_option option;
+    const struct mx_option *const o = &option;
+    struct mx_option_walk walk = {options, count, 0, 0};
+    while (mx_option_next(&walk, &option)) {
         if (o->value == NULL || o->implied != NULL) continue; /* after one that may stand alone flags are likelier */
         mx_string_append(out, "            ");
         bash_pattern(out, o);
-        if (o->choices != NULL) {
+        if (mx_option_choice(o, 0) != NULL) {
             mx_string_append(out, ") choices='");
-            for (const char *const *choice = o->choices; *choice != NULL; choice++)
-                mx_string_append(out, "%s%s", choice == o->choices ? "" : " ", *choice);
+            choices_append(out, o);
             mx_string_append(out, "' ;;\n");
         } else {
             mx_string_append(out, ") kind='%s' ;;\n", mx_docgen_is_path(o->value) ? "path" : "word");
@@ -133,10 +144,9 @@ static void zsh_value(struct mx_string *out, const struct mx_option *o)
     mx_string_append(out, "%s", o->implied != NULL ? "::" : ":");
     zsh_words(out, o->value);
     mx_string_append(out, ":");
-    if (o->choices != NULL) {
+    if (mx_option_choice(o, 0) != NULL) {
         mx_string_append(out, "(");
-        for (const char *const *choice = o->choices; *choice != NULL; choice++)
-            mx_string_append(out, "%s%s", choice == o->choices ? "" : " ", *choice);
+        choices_append(out, o);
         mx_string_append(out, ")");
     } else {
         mx_string_append(out, "%s", mx_docgen_is_path(o->value) ? "_files" : " ");
@@ -145,8 +155,10 @@ static void zsh_value(struct mx_string *out, const struct mx_option *o)
 
 static void zsh_options(struct mx_string *out, const struct mx_option *options, size_t count, const char *indent)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct mx_option *const o = &options[i];
+    struct mx_option option;
+    const struct mx_option *const o = &option;
+    struct mx_option_walk walk = {options, count, 0, 0};
+    while (mx_option_next(&walk, &option)) {
         const char *const repeat = o->type == MX_OPTION_TYPE_LIST ? "*" : "";
         for (int form = 0; form < (o->letter == '\0' ? 1 : 2); form++) {
             if (form == 0)

@@ -37,18 +37,18 @@ static const struct mx_option global_options[] = {
     {MX_OPTION_FLAG(struct globals, help, "help", "Show this page."), .letter = 'h'},
     {MX_OPTION_FLAG(struct globals, version, "version", "Show the version.")},
     {MX_OPTION_CHOICE(struct globals, log_level, "log-level", "LEVEL", level_names, "info",
-                      "Least severe messages that are shown on standard error.")},
-    {MX_OPTION_FLAG(struct globals, quiet, "quiet", "Show errors only, as --log-level error."), .letter = 'q'},
+                      "Show messages of this level and above on standard error.")},
+    {MX_OPTION_FLAG(struct globals, quiet, "quiet", "Show only errors; the same as --log-level error."), .letter = 'q'},
     {MX_OPTION_STRING(struct globals, log_file, "log-file", "FILE", NULL,
-                      "Also append messages from info on, with their times, to this file.")},
+                      "Also append messages of level info and above, with timestamps, to this file.")},
     {MX_OPTION_CHOICE(struct globals, log_format, "log-format", "FORMAT", format_names, "text",
-                      "One line of text or one JSON object for each message.")},
+                      "Write each message as a line of text or as a JSON object.")},
 };
 
 static const struct mx_example main_examples[] = {
     {"myxtts devices", "shows the devices of this machine and how they are connected"},
     {"myxtts config --output my.yaml", "writes a commented settings file to start from"},
-    {"myxtts help devices", "shows the page of one command"},
+    {"myxtts help devices", "shows the help page of one command"},
 };
 
 const struct mx_command *const *mx_command_all(size_t *count)
@@ -68,16 +68,15 @@ struct mx_option_page mx_command_program(void)
     static struct mx_example list[COMMAND_COUNT + 1]; /* the same at every call */
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         list[i] = (struct mx_example){commands[i]->name, commands[i]->page.summary};
-    list[COMMAND_COUNT] = (struct mx_example){"help", "show this page, or that of a command"};
+    list[COMMAND_COUNT] = (struct mx_example){"help", "show this page, or the page of a command"};
     return (struct mx_option_page){
         .command = "myxtts",
         .operands = "COMMAND [ARGUMENTS]",
         .operand_max = MX_OPTION_LIST_MAX,
         .summary = "train a text-to-speech voice from recordings, and speak with it",
-        .description =
-            "'myxtts COMMAND --help' explains a command. Results go to standard output, messages to standard "
-            "error.\nExit codes: 0 done, 1 wrong usage or settings, 2 bad data or files, 3 device or memory, "
-            "4 interrupted but saved.",
+        .description = "'myxtts COMMAND --help' explains a command. Results go to standard output, messages to "
+                       "standard error.\nExit codes: 0 success, 1 wrong usage or settings, 2 bad data or files, 3 "
+                       "device or memory, 4 interrupted, but saved.",
         .commands = list,
         .command_count = sizeof list / sizeof list[0],
         MX_PAGE_EXAMPLES(main_examples),

@@ -14,6 +14,85 @@
 #define HELP_INDENT  "                           " /* where the text of an option begins */
 #define QUOTED_BYTES 96
 
+/* ---- tables ---- */
+
+/* What the help says about the default of a setting's flag: nothing where there is none, or where the flag takes no
+ * value and so changes it. */
+static const char *default_of(const struct mx_config_field *field)
+{
+    if (field->meaning != NULL) return field->meaning;
+    if (field->type != MX_CONFIG_TYPE_BOOL) return field->fallback[0] == '\0' ? NULL : field->fallback;
+    if (field->flag.value == NULL) return NULL;
+    return strcmp(field->fallback, "true") == 0 ? "on" : "off";
+}
+
+static void flag_spell(const struct mx_option *element, const struct mx_config_section *section,
+                       const struct mx_config_field *field, struct mx_option *out)
+{
+    *out = *element;
+    out->name = field->flag.name;
+    out->value = field->flag.value;
+    out->implied = field->flag.implied;
+    if (out->help == NULL) out->help = field->help;
+    if (out->fallback == NULL) out->fallback = default_of(field);
+    out->section = section;
+    out->field = field;
+}
+
+/* The section or the section and key that an element names. */
+static bool element_names(const struct mx_option *element, const struct mx_config_section *section,
+                          const struct mx_config_field *field)
+{
+    const size_t length = strlen(section->name);
+    if (strncmp(element->setting, section->name, length) != 0) return false;
+    const char *const rest = element->setting + length;
+    return rest[0] == '\0' || (rest[0] == '.' && strcmp(rest + 1, field->key) == 0);
+}
+
+/* The next flag that the element at walk->at stands for. */
+static bool flag_next(struct mx_option_walk *walk, struct mx_option *out)
+{
+    size_t number = 0;
+    for (size_t s = 0; s < mx_settings_schema.count; s++) {
+        const struct mx_config_section *const section = &mx_settings_schema.sections[s];
+        for (size_t f = 0; f < section->count; f++, number++) {
+            const struct mx_config_field *const field = &section->fields[f];
+            if (number < walk->field || field->flag.name == NULL) continue;
+            if (!element_names(&walk->options[walk->at], section, field)) continue;
+            flag_spell(&walk->options[walk->at], section, field, out);
+            walk->field = number + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool mx_option_next(struct mx_option_walk *walk, struct mx_option *out)
+{
+    for (; walk->at < walk->count; walk->at++, walk->field = 0) {
+        if (walk->options[walk->at].type != MX_OPTION_TYPE_SETTING) {
+            *out = walk->options[walk->at++];
+            return true;
+        }
+        if (flag_next(walk, out)) return true;
+    }
+    return false;
+}
+
+bool mx_option_takes_value(const struct mx_option *option)
+{
+    return option->type == MX_OPTION_TYPE_SETTING ? option->value != NULL : option->type != MX_OPTION_TYPE_FLAG;
+}
+
+const char *mx_option_choice(const struct mx_option *option, size_t number)
+{
+    static const char *const switches[] = {"on", "off", NULL};
+    const struct mx_config_field *const field = option->field;
+    if (field == NULL) return option->choices == NULL ? NULL : option->choices[number];
+    if (field->type == MX_CONFIG_TYPE_BOOL) return option->value == NULL ? NULL : switches[number];
+    return field->type == MX_CONFIG_TYPE_ENUM ? field->choices[number].name : NULL;
+}
+
 /* ---- parsing ---- */
 
 struct parse {
@@ -23,30 +102,30 @@ struct parse {
     int count, at;
 };
 
-static const struct mx_option *option_by_name(const struct parse *p, const char *name, size_t length, void **target)
+static bool option_by_name(const struct parse *p, const char *name, size_t length, struct mx_option *out, void **target)
 {
-    for (int g = 0; g < MX_OPTION_GROUPS; g++)
-        for (size_t i = 0; i < p->groups[g].count; i++) {
-            const struct mx_option *const option = &p->groups[g].options[i];
-            if (strlen(option->name) == length && strncmp(option->name, name, length) == 0) {
-                *target = (char *)p->groups[g].target + option->offset;
-                return option;
+    for (int g = 0; g < MX_OPTION_GROUPS; g++) {
+        struct mx_option_walk walk = {p->groups[g].options, p->groups[g].count, 0, 0};
+        while (mx_option_next(&walk, out))
+            if (strlen(out->name) == length && strncmp(out->name, name, length) == 0) {
+                *target = (char *)p->groups[g].target + out->offset;
+                return true;
             }
-        }
-    return NULL;
+    }
+    return false;
 }
 
-static const struct mx_option *option_by_letter(const struct parse *p, char letter, void **target)
+static bool option_by_letter(const struct parse *p, char letter, struct mx_option *out, void **target)
 {
-    for (int g = 0; g < MX_OPTION_GROUPS; g++)
-        for (size_t i = 0; i < p->groups[g].count; i++) {
-            const struct mx_option *const option = &p->groups[g].options[i];
-            if (letter != '\0' && option->letter == letter) {
-                *target = (char *)p->groups[g].target + option->offset;
-                return option;
+    for (int g = 0; g < MX_OPTION_GROUPS; g++) {
+        struct mx_option_walk walk = {p->groups[g].options, p->groups[g].count, 0, 0};
+        while (mx_option_next(&walk, out))
+            if (letter != '\0' && out->letter == letter) {
+                *target = (char *)p->groups[g].target + out->offset;
+                return true;
             }
-        }
-    return NULL;
+    }
+    return false;
 }
 
 static int unknown_fail(const struct parse *p, const char *argument)
@@ -58,8 +137,11 @@ static int unknown_fail(const struct parse *p, const char *argument)
     const size_t length = strcspn(name, "=");
     snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), name);
     mx_string_nearest_start(&nearest, word);
-    for (int g = 0; g < MX_OPTION_GROUPS; g++)
-        for (size_t i = 0; i < p->groups[g].count; i++) mx_string_nearest_offer(&nearest, p->groups[g].options[i].name);
+    for (int g = 0; g < MX_OPTION_GROUPS; g++) {
+        struct mx_option option;
+        struct mx_option_walk walk = {p->groups[g].options, p->groups[g].count, 0, 0};
+        while (mx_option_next(&walk, &option)) mx_string_nearest_offer(&nearest, option.name);
+    }
     MX_FAIL(MX_ERR_USAGE, NULL, "unknown option %s", mx_string_quote(quoted, sizeof quoted, argument));
     if (mx_legacy_find(p->page->former, word) != NULL)
         return mx_error_hint("%s", mx_legacy_find(p->page->former, word));
@@ -87,21 +169,27 @@ static int int_store(const struct mx_option *option, const char *text, int64_t *
     return mx_error_hint("give a whole number from %" PRId64 " to %" PRId64, option->min, option->max);
 }
 
-static int choice_store(const struct mx_option *option, const char *text, const char **out)
+/* "red, green, blue", as far as there is room; empty if the option has no choices. */
+static void choices_join(const struct mx_option *option, char *out, size_t size)
 {
-    char quoted[QUOTED_BYTES], names[200] = "";
-    struct mx_string_nearest nearest;
+    const char *choice;
     size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; used < size && (choice = mx_option_choice(option, i)) != NULL; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "", choice);
+}
+
+static int choice_check(const struct mx_option *option, const char *text)
+{
+    char quoted[QUOTED_BYTES], names[200];
+    const char *choice;
+    struct mx_string_nearest nearest;
     mx_string_nearest_start(&nearest, text);
-    for (const char *const *choice = option->choices; *choice != NULL; choice++) {
-        if (strcmp(*choice, text) == 0) {
-            *out = text;
-            return 0;
-        }
-        mx_string_nearest_offer(&nearest, *choice);
-        if (used < sizeof names)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", *choice);
+    for (size_t i = 0; (choice = mx_option_choice(option, i)) != NULL; i++) {
+        if (strcmp(choice, text) == 0) return 0;
+        mx_string_nearest_offer(&nearest, choice);
     }
+    choices_join(option, names, sizeof names);
     MX_FAIL(MX_ERR_USAGE, NULL, "option '--%s' is %s, which is not one of its choices", option->name,
             mx_string_quote(quoted, sizeof quoted, text));
     if (mx_string_nearest_best(&nearest) != NULL)
@@ -117,8 +205,31 @@ static int list_add(const char *what, const char *text, struct mx_option_list *l
     return 0;
 }
 
+static int setting_store(const struct mx_option *option, const char *text, struct mx_option_settings *out)
+{
+    int rc = 0;
+    size_t at = 0;
+    if (!mx_option_takes_value(option)) text = "true";
+    if (mx_option_choice(option, 0) != NULL) MX_TRY(choice_check(option, text));
+    if (option->field->type == MX_CONFIG_TYPE_BOOL && option->value != NULL)
+        text = strcmp(text, "on") == 0 ? "true" : "false";
+    MX_TRY(mx_config_set_flag(option->section, option->field, NULL, text));
+    while (at < out->count && out->items[at].field != option->field) at++;
+    for (; at + 1 < out->count; at++) out->items[at] = out->items[at + 1]; /* the last one counts, at its place */
+    if (at == MX_OPTION_SETTINGS_MAX)
+        MX_RAISE(MX_ERR_INTERNAL, "this is a mistake in the program: please report it",
+                 "there are more than %d flags of settings", MX_OPTION_SETTINGS_MAX);
+    out->items[at].section = option->section;
+    out->items[at].field = option->field;
+    out->items[at].text = text;
+    if (at == out->count) out->count++;
+out:
+    return rc;
+}
+
 static int value_store(const struct mx_option *option, const char *text, void *target)
 {
+    int rc;
     char what[QUOTED_BYTES];
     switch (option->type) {
     case MX_OPTION_TYPE_FLAG:
@@ -130,7 +241,11 @@ static int value_store(const struct mx_option *option, const char *text, void *t
         *(const char **)target = text;
         return 0;
     case MX_OPTION_TYPE_CHOICE:
-        return choice_store(option, text, target);
+        rc = choice_check(option, text);
+        if (rc == 0) *(const char **)target = text;
+        return rc;
+    case MX_OPTION_TYPE_SETTING:
+        return setting_store(option, text, target);
     case MX_OPTION_TYPE_LIST:
         snprintf(what, sizeof what, "option '--%s'", option->name);
         break;
@@ -144,35 +259,36 @@ static int option_parse(struct parse *p)
     char quoted[QUOTED_BYTES];
     const char *const argument = p->argv[p->at], *value = NULL;
     void *target = NULL;
-    const struct mx_option *option;
+    bool known;
+    struct mx_option option;
     const bool is_long = argument[1] == '-';
     if (is_long) {
         const size_t length = strcspn(argument + 2, "=");
-        option = option_by_name(p, argument + 2, length, &target);
+        known = option_by_name(p, argument + 2, length, &option, &target);
         if (argument[2 + length] == '=') value = argument + 2 + length + 1;
     } else {
-        option = option_by_letter(p, argument[1], &target);
+        known = option_by_letter(p, argument[1], &option, &target);
         if (argument[2] != '\0') value = argument + 2;
     }
-    if (option == NULL) return unknown_fail(p, argument);
-    if (option->type == MX_OPTION_TYPE_FLAG) {
+    if (!known) return unknown_fail(p, argument);
+    if (!mx_option_takes_value(&option)) {
         if (value != NULL)
             return MX_FAIL(MX_ERR_USAGE,
                            is_long ? "write the option alone" : "write each letter with a dash of its own",
-                           "option '--%s' takes no value, but %s gives one", option->name,
+                           "option '--%s' takes no value, but %s gives one", option.name,
                            mx_string_quote(quoted, sizeof quoted, argument));
-    } else if (value == NULL && option->implied != NULL && (p->at + 1 >= p->count || p->argv[p->at + 1][0] == '-')) {
-        value = option->implied;
+    } else if (value == NULL && option.implied != NULL && (p->at + 1 >= p->count || p->argv[p->at + 1][0] == '-')) {
+        value = option.implied;
     } else if (value == NULL) {
         /* "--config --json" is a forgotten value; a value that really begins with dashes is written after '='. */
         if (p->at + 1 >= p->count || strncmp(p->argv[p->at + 1], "--", 2) == 0) {
-            MX_FAIL(MX_ERR_USAGE, NULL, "option '--%s' needs a value", option->name);
-            return mx_error_hint("write '--%s %s'", option->name, option->value);
+            MX_FAIL(MX_ERR_USAGE, NULL, "option '--%s' needs a value", option.name);
+            return mx_error_hint("write '--%s %s'", option.name, option.value);
         }
         value = p->argv[++p->at];
     }
     p->at++;
-    return value_store(option, value, target);
+    return value_store(&option, value, target);
 }
 
 static int operand_add(const struct parse *p, const char *text, struct mx_option_list *operands)
@@ -215,17 +331,18 @@ out:
 /* ---- the line again ---- */
 
 /* How many arguments the option at p->at has: itself, and its value where that stands alone. */
-static int arguments_of(const struct parse *p, const struct mx_option **option)
+static int arguments_of(const struct parse *p, struct mx_option *option)
 {
     void *target;
     const char *const argument = p->argv[p->at];
     const bool is_long = argument[1] == '-';
     const size_t length = is_long ? strcspn(argument + 2, "=") : 0;
-    *option = is_long ? option_by_name(p, argument + 2, length, &target) : option_by_letter(p, argument[1], &target);
-    if (*option == NULL || (*option)->type == MX_OPTION_TYPE_FLAG) return 1;
+    const bool known = is_long ? option_by_name(p, argument + 2, length, option, &target)
+                               : option_by_letter(p, argument[1], option, &target);
+    if (!known || !mx_option_takes_value(option)) return 1;
     if (is_long ? argument[2 + length] == '=' : argument[2] != '\0') return 1;
     const bool last = p->at + 1 >= p->count;
-    return last || ((*option)->implied != NULL && p->argv[p->at + 1][0] == '-') ? 1 : 2;
+    return last || (option->implied != NULL && p->argv[p->at + 1][0] == '-') ? 1 : 2;
 }
 
 int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], int count, char *const *argv,
@@ -234,15 +351,15 @@ int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], int c
     bool ended = false;
     struct parse p = {NULL, groups, argv, count, 0};
     while (p.at < count) {
-        const struct mx_option *option = NULL;
+        struct mx_option option = {.name = ""};
         int more = 1;
         bool left_out = false;
         if (!ended && strcmp(argv[p.at], "--") == 0)
             ended = true;
         else if (!ended && argv[p.at][0] == '-' && argv[p.at][1] != '\0')
             more = arguments_of(&p, &option);
-        for (const char *const *name = without; option != NULL && *name != NULL; name++)
-            left_out = left_out || strcmp(option->name, *name) == 0;
+        for (const char *const *name = without; *name != NULL; name++)
+            left_out = left_out || strcmp(option.name, *name) == 0;
         for (; more > 0; more--, p.at++) {
             if (left_out) continue;
             mx_string_append(out, " ");
@@ -254,11 +371,12 @@ int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], int c
 
 /* ---- help ---- */
 
-enum phrase { AT_LEAST, FROM_TO, ONE_OF, REPEATED, DEFAULT, USAGE, COMMANDS, EXAMPLES };
+enum phrase { AT_LEAST, FROM_TO, FROM_TO_OF, ONE_OF, REPEATED, DEFAULT, USAGE, COMMANDS, EXAMPLES };
 
 const char *const mx_option_phrases[] = {
     [AT_LEAST] = "At least {0}.",
     [FROM_TO] = "From {0} to {1}.",
+    [FROM_TO_OF] = "From {0} to {1} {2}.",
     [ONE_OF] = "One of: {0}.",
     [REPEATED] = "May be repeated.",
     [DEFAULT] = "Default: {0}.",
@@ -277,19 +395,87 @@ static int phrase_append(struct mx_string *out, enum mx_words language, enum phr
     return mx_catalogue_say(out, language, mx_option_phrases[phrase], (const char *const[]){first, second});
 }
 
+/* "From 1 to 64 steps."; `unit` may be NULL. */
+static void range_append(struct mx_string *out, enum mx_words language, const char *least, const char *most,
+                         const char *unit)
+{
+    const char *const values[] = {least, most, unit == NULL ? NULL : mx_catalogue_find(language, unit)};
+    mx_string_append(out, " ");
+    mx_catalogue_say(out, language, mx_option_phrases[unit == NULL ? FROM_TO : FROM_TO_OF], values);
+}
+
+static void ints_append(struct mx_string *out, enum mx_words language, int64_t min, int64_t max, const char *unit)
+{
+    char least[24], most[24];
+    snprintf(least, sizeof least, "%" PRId64, min);
+    snprintf(most, sizeof most, "%" PRId64, max);
+    if (max == INT64_MAX)
+        phrase_append(out, language, AT_LEAST, least, NULL);
+    else
+        range_append(out, language, least, most, unit);
+}
+
+/* What the schema says besides the help: what the choices mean, and the range. */
+static void setting_append(struct mx_string *out, enum mx_words language, const struct mx_config_field *field)
+{
+    char least[24], most[24];
+    for (const struct mx_config_choice *c = field->choices; c != NULL && c->name != NULL; c++)
+        if (c->help != NULL)
+            mx_string_append(out, language == MX_WORDS_PERSIAN ? " `%s`: %s." : " %s: %s.", c->name,
+                             mx_catalogue_find(language, c->help));
+    if (field->type == MX_CONFIG_TYPE_INT) ints_append(out, language, field->int_min, field->int_max, field->unit);
+    if (field->type != MX_CONFIG_TYPE_DOUBLE || !field->ranged) return;
+    snprintf(least, sizeof least, "%.12g", field->double_min);
+    snprintf(most, sizeof most, "%.12g", field->double_max);
+    range_append(out, language, least, most, field->unit);
+}
+
+/* The field with a flag whose name, "section.key", a text begins with; *length gets that of the name. */
+static const struct mx_config_field *field_at(const char *text, size_t *length)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    const size_t section = strspn(text, letters);
+    char name[64];
+    if (section == 0 || text[section] != '.') return NULL;
+    *length = section + 1 + strspn(text + section + 1, letters);
+    if (*length >= sizeof name) return NULL;
+    memcpy(name, text, *length);
+    name[*length] = '\0';
+    const struct mx_config_field *const field = mx_config_find(&mx_settings_schema, name, NULL);
+    return field == NULL || field->flag.name == NULL ? NULL : field;
+}
+
+/* The help of a setting, as it is read below a flag: settings that have a flag are called by it. In Persian, where names
+ * stand between `…`, one that begins with a dash needs U+200E before it (catalogue.h). */
+static void help_append(struct mx_string *out, enum mx_words language, const char *text)
+{
+    size_t length = 0;
+    bool begins = true;
+    for (; *text != '\0'; text++) {
+        if (language == MX_WORDS_PERSIAN && *text == '`' && field_at(text + 1, &length) != NULL)
+            mx_string_append(out, "\u200e");
+        const struct mx_config_field *const field = begins ? field_at(text, &length) : NULL;
+        if (field != NULL) {
+            mx_string_append(out, "--%s", field->flag.name);
+            text += length - 1;
+        } else {
+            mx_string_append(out, "%c", *text);
+        }
+        begins = strchr(" (`'", *text) != NULL;
+    }
+}
+
 int mx_option_words(const struct mx_option *option, enum mx_words language, struct mx_string *out)
 {
-    char least[24], most[24], names[200] = "";
-    size_t used = 0;
-    snprintf(least, sizeof least, "%" PRId64, option->min);
-    snprintf(most, sizeof most, "%" PRId64, option->max);
-    for (const char *const *choice = option->choices; choice != NULL && *choice != NULL && used < sizeof names;
-         choice++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", *choice);
-    mx_string_append(out, "%s", mx_catalogue_find(language, option->help));
-    if (option->type == MX_OPTION_TYPE_INT)
-        phrase_append(out, language, option->max == INT64_MAX ? AT_LEAST : FROM_TO, least, most);
-    if (used > 0) phrase_append(out, language, ONE_OF, names, NULL);
+    char names[200];
+    choices_join(option, names, sizeof names);
+    if (option->type == MX_OPTION_TYPE_SETTING)
+        help_append(out, language, mx_catalogue_find(language, option->help));
+    else
+        mx_string_append(out, "%s", mx_catalogue_find(language, option->help));
+    if (option->type == MX_OPTION_TYPE_INT) ints_append(out, language, option->min, option->max, NULL);
+    if (option->type == MX_OPTION_TYPE_SETTING) setting_append(out, language, option->field);
+    if (names[0] != '\0') phrase_append(out, language, ONE_OF, names, NULL);
     if (option->type == MX_OPTION_TYPE_LIST) phrase_append(out, language, REPEATED, NULL, NULL);
     return out->failure;
 }
@@ -341,7 +527,9 @@ int mx_options_help(const struct mx_option_page *page, const struct mx_option_gr
     for (int g = 0; g < MX_OPTION_GROUPS; g++) {
         if (groups[g].count == 0) continue;
         mx_string_append(out, "\n%s:\n", mx_catalogue_find(language, groups[g].title));
-        for (size_t i = 0; i < groups[g].count; i++) MX_TRY(option_help(&groups[g].options[i], language, out));
+        struct mx_option option;
+        struct mx_option_walk walk = {groups[g].options, groups[g].count, 0, 0};
+        while (mx_option_next(&walk, &option)) MX_TRY(option_help(&option, language, out));
     }
     if (page->example_count > 0)
         mx_string_append(out, "\n%s\n", mx_catalogue_find(language, mx_option_phrases[EXAMPLES]));

@@ -2,13 +2,17 @@
  *
  * Command-line options by table: one table per subcommand parses the arguments and writes the help page.
  *
+ * An element of a table is an option of the command itself, or it stands for flags of settings: all flags of one
+ * section of mx_settings_schema, or that of one setting. Name, help, default, range and choices of those come from the
+ * schema. mx_option_next walks a table with every flag spelled out.
+ *
  * Long options are written whole (an abbreviation is refused, with the full name in the hint), "--name value" or
  * "--name=value"; letters "-n value" or "-nvalue"; "--" ends the options. An option whose value may be left out takes
  * the next argument unless that begins with a dash. Options and operands may be mixed. A repeated option overrides the
  * earlier one, except lists, which collect. Any mistake is MX_ERR_USAGE with a hint.
  *
- * Memory: values that are strings point into argv. Lists and operands are arrays inside the caller's own struct;
- * nothing is allocated by parsing.
+ * Memory: values that are strings point into argv. Lists, operands and flags of settings are arrays inside the caller's
+ * own struct; nothing that parsing allocates outlives it.
  */
 #ifndef MX_CLI_OPTIONS_H
 #define MX_CLI_OPTIONS_H
@@ -20,6 +24,7 @@
 #include "base/catalogue.h"
 #include "base/string.h"
 #include "cli/legacy_flags.h"
+#include "run/settings.h"
 
 enum mx_option_type {
     MX_OPTION_TYPE_FLAG,   /* bool: takes no value, becomes true */
@@ -27,12 +32,26 @@ enum mx_option_type {
     MX_OPTION_TYPE_STRING, /* const char * */
     MX_OPTION_TYPE_CHOICE, /* const char *, one of choices */
     MX_OPTION_TYPE_LIST,   /* struct mx_option_list: may be repeated */
+    MX_OPTION_TYPE_SETTING /* struct mx_option_settings: one setting or, in a table, all of a section that have a flag */
 };
 
 #define MX_OPTION_LIST_MAX 64
 
 struct mx_option_list {
     const char *items[MX_OPTION_LIST_MAX];
+    size_t count;
+};
+
+/* Flags of settings that were given, in the order of the command line, each once with its last value. The values are
+ * as the schema takes them, and checked. setting_flags.h applies them. */
+#define MX_OPTION_SETTINGS_MAX 96
+
+struct mx_option_settings {
+    struct {
+        const struct mx_config_section *section;
+        const struct mx_config_field *field;
+        const char *text;
+    } items[MX_OPTION_SETTINGS_MAX];
     size_t count;
 };
 
@@ -47,6 +66,11 @@ struct mx_option {
     const char *const *choices; /* CHOICE, NULL-terminated */
     const char *implied;        /* STRING: the value if the option stands alone; NULL: it needs one */
     const char *help;
+    /* SETTING: "training" or "training.batch_size" in a table, where help and fallback replace those of the schema if
+     * they are given. The walk fills in the next two. */
+    const char *setting;
+    const struct mx_config_section *section;
+    const struct mx_config_field *field;
 };
 
 /* The members of an option, to be put in braces: {MX_OPTION_INT(...), .letter = 'n'}. A wrong type does not compile. */
@@ -67,6 +91,13 @@ struct mx_option {
         .value = (what), .choices = (table), .fallback = (text)
 #define MX_OPTION_LIST(object, member, label, what, sentence)                                                          \
     MX_OPTION_BASE(object, member, label, MX_OPTION_TYPE_LIST, struct mx_option_list *, sentence), .value = (what)
+
+/* `key` is a section or a setting, written as a member of struct mx_settings: MX_OPTION_SETTING(struct values, flags,
+ * training.batch_size). */
+#define MX_OPTION_SETTING(object, member, key)                                                                         \
+    .type = MX_OPTION_TYPE_SETTING, .setting = sizeof(((struct mx_settings *)0)->key) > 0 ? #key : NULL,               \
+    .offset = _Generic(&((object *)0)->member, struct mx_option_settings *                                             \
+                       : offsetof(object, member))
 
 /* A table and the struct it fills. */
 struct mx_option_group {
@@ -102,14 +133,29 @@ struct mx_option_page {
 /* The members of a page that are its table of examples. */
 #define MX_PAGE_EXAMPLES(table) .examples = (table), .example_count = sizeof(table) / sizeof((table)[0])
 
+/* A walk over a table; begins as {options, count}. */
+struct mx_option_walk {
+    const struct mx_option *options;
+    size_t count;
+    size_t at, field; /* the next element, and the next field of its section */
+};
+
+/* The next option of a table, flags of settings spelled out; false at the end. */
+bool mx_option_next(struct mx_option_walk *walk, struct mx_option *out);
+/* Does it need or take a value? */
+bool mx_option_takes_value(const struct mx_option *option);
+/* The name of a choice, by number from 0 on; NULL: there are no more. */
+const char *mx_option_choice(const struct mx_option *option, size_t number);
+
 /* Parses argv[0 … count). With `stop_at_operand` the first operand ends the parse. *used gets the number of arguments
  * consumed (also on failure: up to the bad one). `operands` may be NULL if the page takes none. */
 int mx_options_parse(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
                      int count, char *const *argv, bool stop_at_operand, struct mx_option_list *operands, int *used);
 
-/* Appends what an option does, with its range or choices and whether it may be repeated; without its default. */
+/* Appends what an option does, with its range or choices and whether it may be repeated; without its default. The help
+ * of a setting names other settings ("training.batch_size"); here those that have a flag are called by it. */
 int mx_option_words(const struct mx_option *option, enum mx_words language, struct mx_string *out);
-/* Is this default said in words ("the best there is") rather than as the user would type it ("0.4")? */
+/* Is this default said in words ("the best available device") rather than as the user would type it ("0.4")? */
 bool mx_option_fallback_is_words(const char *fallback);
 /* What help pages are made of besides the tables, for the catalogue; NULL-terminated. */
 extern const char *const mx_option_phrases[];

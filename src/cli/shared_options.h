@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Options that several commands have: those of settings, of the dashboard and of a voice. Elements of option tables.
+ * Options that several commands have: those of settings and of a voice. Elements of option tables.
  */
 #ifndef MX_CLI_SHARED_OPTIONS_H
 #define MX_CLI_SHARED_OPTIONS_H
 
 #include "cli/options.h"
-#include "observe/dashboard.h"
 #include "run/settings.h"
 
 /* Elements of the table of a command with settings, whose struct has `const char *config` and
@@ -14,18 +13,7 @@
 #define MX_SETTINGS_OPTIONS(object)                                                                                    \
     {MX_OPTION_STRING(object, config, "config", "FILE", NULL, "Read settings from this YAML file."), .letter = 'c'},   \
     {                                                                                                                  \
-        MX_OPTION_LIST(object, set, "set", "SECTION.KEY=VALUE", "Override one setting, after the file is read.")       \
-    }
-
-/* Elements of the table of a command whose struct has `const char *dashboard, *dashboard_token`. */
-#define MX_DASHBOARD_OPTIONS(object)                                                                                   \
-    {MX_OPTION_STRING(object, dashboard, "dashboard", "[ADDR:PORT]", "none; alone: " MX_DASHBOARD_ADDRESS,             \
-                      "Show the run live in a browser. 'off' overrides the setting."),                                 \
-     .implied = MX_DASHBOARD_ADDRESS},                                                                                 \
-    {                                                                                                                  \
-        MX_OPTION_STRING(object, dashboard_token, "dashboard-token", "TOKEN", "$MYXTTS_DASHBOARD_TOKEN",               \
-                         "What a browser must send, as ?token=TOKEN, to see the run. Needed on addresses other than "  \
-                         "loopback ones.")                                                                             \
+        MX_OPTION_LIST(object, set, "set", "SECTION.KEY=VALUE", "Set one setting, after the file is read.")            \
     }
 
 /* Options of a command that opens a voice, over a struct that has `checkpoint`, `device` and `cpu_devices`: elements of
@@ -33,14 +21,14 @@
 #define MX_VOICE_OPTION_CHECKPOINT(object)                                                                             \
     {                                                                                                                  \
         MX_OPTION_STRING(object, checkpoint, "checkpoint", "RUN_OR_FILE", NULL,                                        \
-                         "Run folder (its newest checkpoint) or checkpoint file. Must be given."),                     \
+                         "Run folder (for its newest checkpoint) or checkpoint file. Required."),                      \
             .letter = 'c'                                                                                              \
     }
 #define MX_VOICE_OPTIONS_DEVICE(object)                                                                                \
-    {MX_OPTION_STRING(object, device, "device", "NAME", "cpu:0", "The device that speaks.")},                          \
+    {MX_OPTION_STRING(object, device, "device", "NAME", "cpu:0", "Device that runs the network.")},                    \
     {                                                                                                                  \
         MX_OPTION_INT(object, cpu_devices, "cpu-devices", "N", 1, MX_SETTINGS_CPU_DEVICES_MAX, "1",                    \
-                      "Logical CPU devices that the cores are split into.")                                            \
+                      "Split the CPU cores into N logical devices.")                                                   \
     }
 
 #endif

@@ -17,7 +17,8 @@
  *                 "lines": [{"status": "pass"|"note"|"warning"|"fail", "text", "hint"}], "values": {…}}]
  *
  *     values of 1   "backends": [{"name", "available", "device_count", "reason", "hint"}], "device_count",
- * "pci_topology" 2   "devices": [{"role": "data"|"model"|"both", "device", "logical", "name", "limit_bytes",
+ *                   "pci_topology"
+ *               2   "devices": [{"role": "data"|"model"|"both", "device", "logical", "name", "limit_bytes",
  *                   "refused_bytes", "taken_bytes"}], "topology", "topology_slow" (two devices)
  *               3   "size", "parameters", "planned_bytes", "model_device_bytes", "data_device_bytes"
  *               4   "peer", "directions": [{"from", "to", "sizes": [bytes …], "bandwidth_bytes", "bandwidth_gb_s",

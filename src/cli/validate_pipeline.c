@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Check 5 of a validation: the real pipeline (pipeline/pipeline.h) with made-up work, first without overlap and then
+ * Check 5 of a validation: the real pipeline (myxtts/pipeline.h) with made-up work, first without overlap and then
  * with it. See validate.h.
  *
  * A batch is a square matrix. Loading makes it up, the data device multiplies it by a matrix of its own, the product

@@ -16,7 +16,7 @@
 #include "myxtts/error.h"
 
 #define RULE       "============================================================"
-#define LINE_BYTES 1200 /* a message and a hint fit (base/error.h) */
+#define LINE_BYTES 1200 /* a message and a hint fit (myxtts/error.h) */
 
 static const char *const marks[MX_FINDINGS] = {"✅", "•", "⚠️ ", "❌"};
 static const char *const words[MX_FINDINGS] = {"pass", "note", "warning", "fail"};

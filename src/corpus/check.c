@@ -5,8 +5,6 @@
 #include "corpus/check.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,19 +73,8 @@ struct check {
     struct mx_row_options row; /* without a judgement of the rate, which comes when it is learned */
     struct symbol_counts *symbols;
     struct mx_progress *progress;
-    atomic_bool failed;
-    /* Lock invariant: `lock` is held whenever `error` is read or written while workers run; the first failure stays. No
-     * other lock is taken while it is held. */
-    pthread_mutex_t lock;
-    struct mx_error error;
+    struct mx_first_error failure;
 };
-
-static void check_fail(struct check *check)
-{
-    pthread_mutex_lock(&check->lock);
-    if (!atomic_exchange(&check->failed, true)) check->error = *mx_error_last();
-    pthread_mutex_unlock(&check->lock);
-}
 
 static int row_check(struct check *check, struct mx_row_reader *reader, int64_t index)
 {
@@ -118,8 +105,8 @@ out:
 static void rows_check(void *context, int64_t begin, int64_t end, int worker)
 {
     struct check *const check = context;
-    for (int64_t i = begin; i < end && !atomic_load_explicit(&check->failed, memory_order_relaxed); i++) {
-        if (row_check(check, check->readers[worker], i) < 0) check_fail(check);
+    for (int64_t i = begin; i < end && !mx_first_error_failed(&check->failure); i++) {
+        if (row_check(check, check->readers[worker], i) < 0) mx_first_error_keep(&check->failure);
         mx_progress_add(check->progress, 1);
     }
 }
@@ -349,7 +336,7 @@ int mx_check_run(const char *path, const struct mx_check_options *options, struc
     int rc = 0;
     struct mx_pool *pool = NULL;
     struct mx_manifest *manifest = NULL;
-    struct check check = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct check check = {0};
     memset(report, 0, sizeof *report);
     MX_TRY(mx_manifest_open(path, &options->manifest, &manifest));
     const uint32_t count = manifest->utterance_count;
@@ -366,7 +353,7 @@ int mx_check_run(const char *path, const struct mx_check_options *options, struc
                              &check.progress));
     mx_pool_for(pool, count, GRAIN, rows_check, &check);
     mx_progress_finish(check.progress);
-    if (atomic_load(&check.failed)) MX_TRY(mx_error_restore(&check.error));
+    MX_TRY(mx_first_error_raise(&check.failure));
     MX_TRY(rates_judge(&check, &report->rate));
     MX_TRY(symbols_count(&check));
     MX_TRY(report_make(&check, options, report));

@@ -2,7 +2,6 @@
  *
  * Training from a folder, with a cache that fills while it goes; see dataset.h.
  */
-#include <pthread.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -27,11 +26,7 @@ struct survey {
     struct mx_audio_reader **readers; /* one for each worker */
     uint32_t *bounds;                 /* of each row; 0: not in the list */
     struct mx_progress *progress;
-    atomic_bool failed;
-    /* Held while `error` is written, by the first worker that fails; it is read when all have ended. No other lock is
-     * taken while it is held. */
-    pthread_mutex_t lock;
-    struct mx_error error;
+    struct mx_first_error failure;
 };
 
 static int row_survey(struct survey *survey, uint32_t row, int worker)
@@ -61,12 +56,9 @@ static int row_survey(struct survey *survey, uint32_t row, int worker)
 static void rows_survey(void *context, int64_t begin, int64_t end, int worker)
 {
     struct survey *const survey = context;
-    for (int64_t row = begin; row < end && !atomic_load_explicit(&survey->failed, memory_order_relaxed); row++) {
+    for (int64_t row = begin; row < end && !mx_first_error_failed(&survey->failure); row++) {
         mx_progress_add(survey->progress, 1);
-        if (row_survey(survey, (uint32_t)row, worker) >= 0) continue;
-        pthread_mutex_lock(&survey->lock);
-        if (!atomic_exchange(&survey->failed, true)) survey->error = *mx_error_last();
-        pthread_mutex_unlock(&survey->lock);
+        if (row_survey(survey, (uint32_t)row, worker) < 0) mx_first_error_keep(&survey->failure);
     }
 }
 
@@ -80,8 +72,7 @@ static int lengths_survey(struct mx_dataset *dataset, const struct mx_dataset_op
     const double longest = options->row.audio.seconds_max;
     struct survey survey = {.dataset = dataset,
                             .audio = &options->row.audio,
-                            .seconds_plain = options->list_version_1 ? 2 * longest : longest,
-                            .lock = PTHREAD_MUTEX_INITIALIZER};
+                            .seconds_plain = options->list_version_1 ? 2 * longest : longest};
     *bounds = survey.bounds = mx_alloc(count, sizeof *survey.bounds);
     survey.readers = mx_alloc((size_t)workers, sizeof(struct mx_audio_reader *));
     if (survey.readers == NULL || survey.bounds == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -90,7 +81,7 @@ static int lengths_survey(struct mx_dataset *dataset, const struct mx_dataset_op
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Measuring", .unit = "files", .total = count},
                              &survey.progress));
     mx_pool_for(pool, count, GRAIN, rows_survey, &survey);
-    if (atomic_load(&survey.failed)) MX_TRY(mx_error_restore(&survey.error));
+    MX_TRY(mx_first_error_raise(&survey.failure));
 out:
     mx_progress_finish(survey.progress);
     mx_pool_destroy(pool);

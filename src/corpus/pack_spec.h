@@ -16,7 +16,7 @@
  *      "manifest": [{"name": "metadata.csv", "format": "ljspeech", "columns": "id|raw|normalised"}, …],
  *      "validation": "seeded" or "listed",                     listed: record.flags tell
  *      "speaking_rate": [4.2, 38.1],                           sounds a second that were believed, see rate.h
- *      "vocabulary": {…}}                                      vocabulary.h
+ *      "vocabulary": {…}}                                      text/vocabulary.h
  *
  * Memory: a plan owns everything but the manifest and the stage, which must outlive it. After mx_pack_spec_texts it is only
  * read, by any thread.

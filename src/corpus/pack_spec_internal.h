@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Private to src/corpus/plan*.c: what a plan is made of. See pack_spec.h for who owns what.
+ * Private to pack_spec*.c: what a plan is made of. See pack_spec.h for who owns what.
  */
 #ifndef MX_CORPUS_PACK_SPEC_INTERNAL_H
 #define MX_CORPUS_PACK_SPEC_INTERNAL_H

@@ -5,8 +5,6 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,11 +32,7 @@ struct pass {
     struct symbols *symbols;
     double *rates;                  /* sounds a second of each row; 0: nothing to learn from */
     struct mx_row_reader **readers; /* one for each worker */
-    atomic_bool failed;
-    /* Held while `error` is written, by the first worker that fails; it is read when all have ended. No other lock is
-     * taken while it is held. */
-    pthread_mutex_t lock;
-    struct mx_error error;
+    struct mx_first_error failure;
 };
 
 static int text_keep(struct pass *pass, const struct mx_row *row, uint32_t index, struct mx_arena *arena)
@@ -61,16 +55,13 @@ static void texts_read(void *context, int64_t begin, int64_t end, int worker)
 {
     struct pass *const pass = context;
     struct mx_row row;
-    for (int64_t i = begin; i < end && !atomic_load_explicit(&pass->failed, memory_order_relaxed); i++) {
+    for (int64_t i = begin; i < end && !mx_first_error_failed(&pass->failure); i++) {
         int rc = mx_row_load_text(pass->readers[worker], &pass->plan->manifest->utterances[i], &row);
         if (rc >= 0) rc = text_keep(pass, &row, (uint32_t)i, &pass->plan->arenas[worker]);
         if (rc >= 0 && row.reject == MX_REJECT_NONE)
             pass->rates[i] =
                 mx_row_rate(&pass->plan->row, row.sounds, mx_audio_promised(pass->plan->manifest->utterances[i].audio));
-        if (rc >= 0) continue;
-        pthread_mutex_lock(&pass->lock);
-        if (!atomic_exchange(&pass->failed, true)) pass->error = *mx_error_last();
-        pthread_mutex_unlock(&pass->lock);
+        if (rc < 0) mx_first_error_keep(&pass->failure);
     }
 }
 
@@ -149,7 +140,7 @@ int mx_pack_spec_texts(struct mx_pack_spec *plan, int workers)
     int rc = 0;
     struct mx_pool *pool = NULL;
     const uint32_t count = plan->manifest->utterance_count;
-    struct pass pass = {.plan = plan, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct pass pass = {.plan = plan};
     plan->texts = mx_alloc(count, sizeof *plan->texts);
     plan->arenas = mx_alloc((size_t)workers, sizeof *plan->arenas);
     pass.symbols = mx_alloc(count, sizeof *pass.symbols);
@@ -164,7 +155,7 @@ int mx_pack_spec_texts(struct mx_pack_spec *plan, int workers)
     }
     MX_TRY(mx_pool_create(&(struct mx_pool_options){.name = "texts", .workers = workers}, &pool));
     mx_pool_for(pool, count, GRAIN, texts_read, &pass);
-    if (atomic_load(&pass.failed)) MX_TRY(mx_error_restore(&pass.error));
+    MX_TRY(mx_first_error_raise(&pass.failure));
     MX_TRY(plan->row.vocabulary != NULL ? vocabulary_copy(plan) : vocabulary_collect(plan, pass.symbols));
     MX_TRY(texts_encode(plan, pass.symbols));
     plan->row.rate = mx_rate_learn(pass.rates, count);

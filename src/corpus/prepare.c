@@ -39,8 +39,8 @@ struct work {
     struct slot *slots;
     uint32_t slot_count;
     uint32_t taken, written;
-    bool writing, failed;
-    struct mx_error error; /* of the first failure */
+    bool writing;
+    struct mx_first_error failure;
 };
 
 /* ---- the workers ---- */
@@ -48,8 +48,7 @@ struct work {
 /* With the lock held. */
 static void work_fail(struct work *work)
 {
-    if (!work->failed) work->error = *mx_error_last();
-    work->failed = true;
+    mx_first_error_keep(&work->failure);
     pthread_cond_broadcast(&work->moved);
 }
 
@@ -58,14 +57,15 @@ static bool row_take(struct work *work, uint32_t *row)
 {
     bool taken = false;
     pthread_mutex_lock(&work->lock);
-    while (!work->failed && work->taken < work->rows && work->taken - work->written >= work->slot_count)
+    while (!mx_first_error_failed(&work->failure) && work->taken < work->rows &&
+           work->taken - work->written >= work->slot_count)
         pthread_cond_wait(&work->moved, &work->lock);
-    if (!work->failed && work->options->stop != NULL && atomic_load(work->options->stop)) {
+    if (!mx_first_error_failed(&work->failure) && work->options->stop != NULL && atomic_load(work->options->stop)) {
         MX_FAIL(MX_ERR_INTERRUPTED, "the same command goes on where it stopped",
                 "interrupted after %u of %u rows; they are kept", work->written, work->rows);
         work_fail(work);
     }
-    if (!work->failed && work->taken < work->rows) {
+    if (!mx_first_error_failed(&work->failure) && work->taken < work->rows) {
         *row = work->taken++;
         taken = true;
     }
@@ -78,7 +78,7 @@ static void row_finish(struct work *work, uint32_t row)
 {
     pthread_mutex_lock(&work->lock);
     work->slots[row % work->slot_count].ready = true;
-    while (!work->failed && !work->writing) {
+    while (!mx_first_error_failed(&work->failure) && !work->writing) {
         struct slot *const slot = &work->slots[work->written % work->slot_count];
         if (!slot->ready) break;
         work->writing = true;
@@ -139,7 +139,7 @@ static int rows_pack(const struct mx_prepare_options *options, const struct mx_p
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Preparing", .unit = "rows", .total = rows - begin},
                              &work.progress));
     mx_pool_run(pool, worker_run, &work);
-    if (work.failed) MX_TRY(mx_error_restore(&work.error));
+    MX_TRY(mx_first_error_raise(&work.failure));
 out:
     mx_progress_finish(work.progress);
     mx_pool_destroy(pool);

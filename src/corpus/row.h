@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One row of a corpus, whole: its recording (audio.h), its text as spoken (text.h) and its symbols (tokens.h), and the
- * judgement whether it can be used. `check` and `prepare` both ask here, so that they agree on every row.
+ * One row of a corpus, whole: its recording (audio.h), its text as spoken (text/text.h) and its symbols (text/tokens.h),
+ * and the judgement whether it can be used. `check` and `prepare` both ask here, so that they agree on every row.
  *
  * Besides what the audio reader refuses, a row is rejected when its text belongs to no known language, when nothing of
  * it can be spoken, when it holds a symbol that is not known, and when the number of sounds per second says that text
  * and recording do not belong together (rate.h). Seconds are those after trimming.
  *
  * Known symbols: those of `vocabulary`, where one is given. Without one the normalised text may hold Latin and Arabic
- * letters and their marks, and phonemes must be letters and marks of the IPA; in both, the punctuation that text.h
+ * letters and their marks, and phonemes must be letters and marks of the IPA; in both, the punctuation that text/text.h
  * leaves.
  *
  * Memory: a reader owns all buffers, which only grow. One thread uses a reader at a time. What mx_row_load hands out is

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,10 +48,7 @@ struct work {
     const struct mx_demo_options *options;
     struct outcome *outcomes; /* one for each row */
     struct mx_progress *progress;
-    atomic_bool failed;
-    /* Protects `error`, which holds the first failure; `failed` is set after it. */
-    pthread_mutex_t lock;
-    struct mx_error error;
+    struct mx_first_error failure;
 };
 
 /* ---- the plan: which row says what ---- */
@@ -179,17 +175,14 @@ static void rows_make(void *context, int64_t begin, int64_t end, int worker)
     struct work *const work = context;
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
-        if (atomic_load(&work->failed)) return;
+        if (mx_first_error_failed(&work->failure)) return;
         int rc = 0;
         if (work->options->stop != NULL && atomic_load(work->options->stop))
             rc = MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted");
         else
             rc = row_make(work->options, (uint32_t)i, &work->outcomes[i]);
         if (rc < 0) {
-            pthread_mutex_lock(&work->lock);
-            if (work->error.code == 0) work->error = *mx_error_last();
-            pthread_mutex_unlock(&work->lock);
-            atomic_store(&work->failed, true);
+            mx_first_error_keep(&work->failure);
             return;
         }
         mx_progress_add(work->progress, 1);
@@ -286,7 +279,7 @@ static int recordings_make(struct work *work)
     MX_TRY(mx_pool_create(&pool_options, &pool));
     MX_TRY(mx_progress_start(&progress_options, &work->progress));
     mx_pool_for(pool, options->count, 1, rows_make, work);
-    if (work->error.code != 0) rc = mx_error_restore(&work->error);
+    rc = mx_first_error_raise(&work->failure);
     if (rc == MX_ERR_INTERRUPTED) mx_error_hint("the same command goes on where this one stopped");
 out:
     mx_progress_finish(work->progress);
@@ -298,7 +291,7 @@ int mx_demo_make(const struct mx_demo_options *options, struct mx_demo_report *r
 {
     int rc = 0, lock = -1;
     uint64_t hash = 0;
-    struct work work = {.options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct work work = {.options = options};
     *report = (struct mx_demo_report){0};
     MX_TRY(options_check(options));
     MX_TRY(mx_teacher_check(options->language, options->speakers)); /* before anything is written */

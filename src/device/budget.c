@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Memory isolation; see budget.h.
+ * Memory isolation; see myxtts/budget.h.
  *
  * Everything lies in one block of fixed size: the owner table and the history of the leak detector. Nothing is
  * allocated after mx_budget_create.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The core of the devices: what device.h promises, on top of the vtables of backend.h. It checks arguments and
+ * The core of the devices: what myxtts/device.h promises, on top of the vtables of backend.h. It checks arguments and
  * budgets, keeps the lists for leak reports, makes errors sticky, and does what a backend leaves out. Work on
  * streams (copies, operations) is in submit.c. It knows no backend by name.
  *

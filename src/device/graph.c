@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Recorded work, the core's part; see device.h. The backend records; here is what it may rely on: begin and end come in
- * pairs, nothing that cannot be recorded reaches a stream between them, and a graph only runs on the stream that
+ * Recorded work, the core's part; see myxtts/device.h. The backend records; here is what it may rely on: begin and end
+ * come in pairs, nothing that cannot be recorded reaches a stream between them, and a graph only runs on the stream that
  * recorded it, whose scratch its operations use.
  *
  * Memory: a graph is one block made here, with the backend's behind `impl`; device->lock protects the list of them.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Handles of the maker's own interface, for libraries that work on our memory and in our streams beside us: NCCL, which
- * sums over processes. Whoever uses them is bound to the maker; all others use device.h.
+ * sums over processes. Whoever uses them is bound to the maker; all others use myxtts/device.h.
  *
  * Memory: handles live as long as what they were taken from.
  */

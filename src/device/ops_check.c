@@ -11,7 +11,7 @@
 
 #include "device/ops_walk.h"
 
-/* ---- the operations, in the order of ops.h ---- */
+/* ---- the operations, in the order of myxtts/ops.h ---- */
 #define DESCRIBE(name) static void describe_##name(struct walk *walk, const struct mx_##name##_args *a)
 
 DESCRIBE(matmul)

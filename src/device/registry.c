@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The registry; see registry.h.
+ * The registry; see myxtts/registry.h.
  *
  * Memory: the registry owns the states of the backends it has opened and one array of device descriptions. Devices
  * opened from it are the caller's and must be closed before it.

@@ -21,11 +21,11 @@ int mx_feature_tensors_find(const struct mx_dataset *dataset, struct mx_feature_
     const uint32_t columns[] = {(uint32_t)mx_recipe_default.bands, 1, 1};
     uint32_t *const places[] = {&out->mel, &out->energy, &out->pitch};
     char hash[MX_RECIPE_HASH_BYTES];
-    if (strcmp(mx_dataset_recipe_hash(dataset), mx_recipe_hash_text(&mx_recipe_default, hash)) != 0) {
+    if (!mx_recipe_is_default(mx_dataset_recipe_hash(dataset))) {
         MX_FAIL(MX_ERR_DATA, NULL, "the features of the corpus were made by the recipe %s (%s)",
                 mx_dataset_recipe(dataset), mx_dataset_recipe_hash(dataset));
         return mx_error_hint("this program makes and expects %s (%s): run 'myxtts prepare --features' again",
-                             mx_recipe_default.name, hash);
+                             mx_recipe_default.name, mx_recipe_hash_text(&mx_recipe_default, hash));
     }
     for (int i = 0; i < 3; i++) {
         const struct mx_packed_tensor *tensor;

@@ -90,6 +90,12 @@ const char *mx_recipe_hash_text(const struct mx_recipe *recipe, char out[MX_RECI
     return out;
 }
 
+bool mx_recipe_is_default(const char *hash_text)
+{
+    char own[MX_RECIPE_HASH_BYTES];
+    return strcmp(hash_text, mx_recipe_hash_text(&mx_recipe_default, own)) == 0;
+}
+
 int64_t mx_recipe_frames(const struct mx_recipe *recipe, int64_t samples)
 {
     return samples > 0 ? 1 + samples / recipe->hop : 0;

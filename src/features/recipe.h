@@ -3,17 +3,18 @@
  * The recipe: how sound becomes features, exactly. It has a name and a hash, which stand in every file of features and
  * in every checkpoint; training, synthesis and packed corpora refuse to mix different ones.
  *
- * mel: frames as in device/ops.h (centred, reflected), a periodic Hann window of fft_size, magnitudes, triangular bands
+ * mel: frames as in myxtts/ops.h (centred, reflected), a periodic Hann window of fft_size, magnitudes, triangular bands
  * evenly spaced on Slaney's mel scale (linear to 1,000 Hz at 66⅔ Hz a step, from there on 27 steps for each factor of
  * 6.4) with equal areas (2/width in Hz), natural logarithm of at least `floor`. This is librosa's melspectrogram with
  * power 1 and its default bands, and the recipe of HiFi-GAN and its kind but for their padding.
- * energy and pitch: as in device/ops.h.
+ * energy and pitch: as in myxtts/ops.h.
  *
  * Memory: a recipe is a plain value. Tables belong to whoever made them.
  */
 #ifndef MX_FEATURES_RECIPE_H
 #define MX_FEATURES_RECIPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,13 +41,15 @@ void mx_recipe_text(const struct mx_recipe *recipe, char out[MX_RECIPE_TEXT_BYTE
 uint64_t mx_recipe_hash(const struct mx_recipe *recipe);
 #define MX_RECIPE_HASH_BYTES 17
 const char *mx_recipe_hash_text(const struct mx_recipe *recipe, char out[MX_RECIPE_HASH_BYTES]); /* 16 digits */
+/* Is this the text of the hash of the recipe that the program computes, mx_recipe_default? */
+bool mx_recipe_is_default(const char *hash_text);
 
 /* Frames of an utterance; 0 samples have none. */
 int64_t mx_recipe_frames(const struct mx_recipe *recipe, int64_t samples);
 /* The most frames that so many samples of so many utterances can have. */
 int64_t mx_recipe_frames_most(const struct mx_recipe *recipe, int64_t samples, int64_t utterances);
 
-/* The tables of the operations mel and pitch, laid out as device/ops.h says. */
+/* The tables of the operations mel and pitch, laid out as myxtts/ops.h says. */
 struct mx_recipe_tables {
     float *data; /* [count] */
     size_t count;

@@ -3,6 +3,7 @@
  * Where everything lies in the activations' buffer, and how much that is.
  */
 #include "base/alloc.h"
+#include "base/number.h"
 #include "model/internal.h"
 #include "myxtts/error.h"
 
@@ -144,11 +145,6 @@ static void predictor_place(const struct placing *p, struct mx_predictor_memory 
     m->dout = keep(p, rows, 1);
 }
 
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const struct mx_model_config *config,
                      const struct mx_model_capacity *capacity, enum mx_model_purpose purpose)
 {
@@ -156,9 +152,9 @@ void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const s
     const struct placing place = {layout, config, capacity, train, train && config->mixed}, *p = &place;
     const struct mx_model_size *size = &config->size;
     const int64_t w = size->width, b = config->bands, tokens = capacity->tokens, frames = capacity->frames;
-    const int64_t rows = most(tokens, most(frames, capacity->references));
+    const int64_t rows = mx_most(tokens, mx_most(frames, capacity->references));
     *memory = (struct mx_memory){0};
-    memory->rotary = take(p, most(capacity->longest_tokens, capacity->longest_frames), w / size->heads);
+    memory->rotary = take(p, mx_most(capacity->longest_tokens, capacity->longest_frames), w / size->heads);
     speaker_place(p, &memory->speaker);
     stack_place(p, &memory->encoder, size->encoder_blocks, tokens);
     memory->states = take(p, tokens, w);
@@ -186,7 +182,7 @@ void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const s
     memory->losses = keep(p, MX_MODEL_LOSSES, capacity->sequences);
     memory->d = keep(p, rows, w);
     memory->e = keep(p, rows, w);
-    memory->wide = keep(p, rows, most(size->hidden, 4 * w));
+    memory->wide = keep(p, rows, mx_most(size->hidden, 4 * w));
     memory->delta = keep(p, size->heads, rows);
 }
 

@@ -2,7 +2,7 @@
  *
  * The network: one training step's forward and backward pass, evaluation, and synthesis. MODEL.md describes it exactly.
  *
- * A model is made of operations (device/ops.h) only, so it runs on any device. All calls queue work on the stream they
+ * A model is made of operations (myxtts/ops.h) only, so it runs on any device. All calls queue work on the stream they
  * are given and return; only mx_model_create and mx_model_synthesize wait. Nothing is allocated after mx_model_create.
  *
  * Memory: the model owns its activations (planned by memory_plan.h) and a little host memory for synthesis. The flat buffers

@@ -6,7 +6,7 @@
  *     prediction.png   that of the network, in the same colours
  *     difference.png   how far apart they are: black 0, pale yellow MX_PICTURES_APART or more
  *     alignment.png    for each frame (to the right) how near it is to what each token (upwards) should sound like,
- * beside the nearest, which is pale yellow; and in green the token that it was given to
+ *                      relative to the nearest, which is pale yellow; and in green the token that it was given to
  *
  * Colours stand for the same values in all pictures of all runs.
  */

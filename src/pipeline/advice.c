@@ -30,11 +30,6 @@ const char *mx_advice_cause_name(enum mx_advice_cause cause)
     return cause >= MX_CAUSE_DATA && cause <= MX_CAUSE_MEMORY ? names[cause] : "unknown";
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* Of some time; a device's clock may differ a little from the host's, but no share is more than all of it. */
 static double share(double part, double whole)
 {
@@ -44,7 +39,7 @@ static double share(double part, double whole)
 static struct figures figures_make(const struct mx_advice_input *in)
 {
     const struct mx_pipeline_stats *const s = &in->stats;
-    const double wall = larger((double)s->wall_ns, 1);
+    const double wall = fmax((double)s->wall_ns, 1);
     struct figures f = {
         .in = in,
         .load = s->stages[MX_STAGE_LOAD].busy_ns.mean,
@@ -56,7 +51,7 @@ static struct figures figures_make(const struct mx_advice_input *in)
         .transfer_exposed = share((double)s->transfer_ns - (double)s->transfer_hidden_ns, wall),
         .data_busy = share((double)s->data_busy_ns, wall),
     };
-    f.total = larger(f.load + f.process + f.transfer + f.train, 1);
+    f.total = fmax(f.load + f.process + f.transfer + f.train, 1);
     return f;
 }
 
@@ -87,7 +82,7 @@ static int32_t twice(int32_t ahead, int32_t most)
 /* Workers that would load as fast as the slowest other stage takes batches. */
 static int32_t workers_wanted(const struct figures *f)
 {
-    const double slowest = larger(f->train, larger(f->process, f->transfer));
+    const double slowest = fmax(f->train, fmax(f->process, f->transfer));
     const double wanted = slowest > 0 ? ceil(f->load / slowest) : MX_PIPELINE_WORKERS;
     return wanted < MX_PIPELINE_WORKERS ? (int32_t)wanted : MX_PIPELINE_WORKERS;
 }
@@ -138,7 +133,7 @@ static bool transfer_find(const struct figures *f, struct mx_advice *out)
     else if (!f->in->peer)
         REMEDY(out, MX_SAY_NO_PATH, 0);
     else if (f->transfer > f->train)
-        REMEDY(out, MX_SAY_COPY_LONG, f->transfer / larger(f->train, 1));
+        REMEDY(out, MX_SAY_COPY_LONG, f->transfer / fmax(f->train, 1));
     else
         REMEDY(out, MX_SAY_COPY_LATE, MS(f->transfer), MS(f->train), ahead, twice(ahead, MX_PIPELINE_PREPARED));
     return true;
@@ -149,8 +144,8 @@ static bool transfer_find(const struct figures *f, struct mx_advice *out)
 static bool data_find(const struct figures *f, struct mx_advice *out)
 {
     /* What the data device has to do for a batch: everything that its busy time counts. */
-    const double batches = larger((double)f->in->stats.stages[MX_STAGE_PROCESS].busy_ns.count, 1);
-    const double work = (double)f->in->stats.data_busy_ns / batches, ratio = work / larger(f->train, 1);
+    const double batches = fmax((double)f->in->stats.stages[MX_STAGE_PROCESS].busy_ns.count, 1);
+    const double work = (double)f->in->stats.data_busy_ns / batches, ratio = work / fmax(f->train, 1);
     const int32_t cores = f->in->data_cores, ahead = f->in->levels.prepared_limit;
     out->share = f->data_busy;
     if (!f->in->two_devices || out->share <= MX_ADVICE_DATA_LIMIT) return false;
@@ -174,7 +169,7 @@ static bool data_find(const struct figures *f, struct mx_advice *out)
 static void variation_cause(const struct figures *f, struct mx_advice *out)
 {
     const struct mx_tally *const train = &f->in->stats.stages[MX_STAGE_TRAIN].busy_ns;
-    const double memory = larger(f->in->memory[0], f->in->memory[1]);
+    const double memory = fmax(f->in->memory[0], f->in->memory[1]);
     const int32_t ahead = f->in->levels.prepared_limit;
     if (f->waited > MX_ADVICE_WAIT_HIGH && f->transfer_exposed > f->load_waited && f->transfer_exposed > f->data_busy) {
         out->cause = MX_CAUSE_TRANSFER;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The pipeline's life, its levels, tuning and statistics; see pipeline.h and pipeline_internal.h.
+ * The pipeline's life, its levels, tuning and statistics; see myxtts/pipeline.h and pipeline_internal.h.
  *
  * Memory: everything is taken by mx_pipeline_create: one block per array below, events and two streams of the devices.
  */
 #include "myxtts/pipeline.h"
+#include "base/number.h"
 
 #include <string.h>
 #include <time.h>
@@ -227,18 +228,13 @@ void mx_pipeline_levels(struct mx_pipeline *p, struct mx_pipeline_levels *out)
     pthread_mutex_unlock(&p->lock);
 }
 
-static int32_t clamp(int32_t value, int32_t least, int32_t most)
-{
-    return value < least ? least : value > most ? most : value;
-}
-
 void mx_pipeline_tune(struct mx_pipeline *p, const struct mx_pipeline_tuning *tuning)
 {
     const struct mx_pipeline_tuning *const limits = &p->tune.limits;
     pthread_mutex_lock(&p->lock);
-    p->tuning.workers = clamp(tuning->workers, 1, limits->workers);
-    p->tuning.loaded = clamp(tuning->loaded, 1, limits->loaded);
-    p->tuning.prepared = clamp(tuning->prepared, 1, limits->prepared);
+    p->tuning.workers = mx_clamp(tuning->workers, 1, limits->workers);
+    p->tuning.loaded = mx_clamp(tuning->loaded, 1, limits->loaded);
+    p->tuning.prepared = mx_clamp(tuning->prepared, 1, limits->prepared);
     mx_pipeline_wake(p);
     pthread_mutex_unlock(&p->lock);
 }

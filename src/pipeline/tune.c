@@ -7,29 +7,16 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/number.h"
+
 const uint64_t mx_tune_steps[MX_TUNE_ROUNDS] = {4, 8, 16, 32};
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static int32_t smaller(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
-static int32_t at_least(int32_t value, int32_t least)
-{
-    return value > least ? value : least;
-}
 
 void mx_tune_begin(struct mx_tune *tune, const struct mx_pipeline_tuning *limits)
 {
     *tune = (struct mx_tune){.patience = MX_TUNE_CALM,
-                             .limits = {.workers = at_least(limits->workers, 1),
-                                        .loaded = at_least(limits->loaded, 1),
-                                        .prepared = at_least(limits->prepared, 1)}};
+                             .limits = {.workers = mx_most(limits->workers, 1),
+                                        .loaded = mx_most(limits->loaded, 1),
+                                        .prepared = mx_most(limits->prepared, 1)}};
     tune->least = tune->now = tune->limits;
 }
 
@@ -42,8 +29,8 @@ uint64_t mx_tune_due(int32_t round)
 void mx_tune_measure(const struct mx_pipeline_stats *from, const struct mx_pipeline_stats *to,
                      struct mx_tune_figures *out)
 {
-    const double wall = larger((double)to->wall_ns - (double)from->wall_ns, 1);
-    const double batches = larger((double)to->batches - (double)from->batches, 1);
+    const double wall = fmax((double)to->wall_ns - (double)from->wall_ns, 1);
+    const double batches = fmax((double)to->batches - (double)from->batches, 1);
     const struct mx_stage_stats *const a = from->stages, *const b = to->stages;
     struct mx_tally busy[MX_STAGES];
     for (int k = 0; k < MX_STAGES; k++) busy[k] = mx_tally_since(&a[k].busy_ns, &b[k].busy_ns);
@@ -80,7 +67,7 @@ static bool workers_undo(struct mx_tune *tune, const struct mx_tune_figures *f, 
 /* As many workers as hide a load, or one more where there should be enough: `more`. */
 static bool workers_add(struct mx_tune *tune, const struct mx_tune_figures *f, bool more, char *why, size_t bytes)
 {
-    const double slowest = larger(f->train_ns, larger(f->process_ns, f->transfer_ns));
+    const double slowest = fmax(f->train_ns, fmax(f->process_ns, f->transfer_ns));
     const int32_t now = tune->now.workers, most = tune->limits.workers;
     if (f->process_wait_input < MX_TUNE_LOAD_WAIT || tune->workers_final || now >= most) return false;
     int32_t wanted = slowest > 0 && f->load_ns / slowest < (double)most ? (int32_t)ceil(f->load_ns / slowest) : most;
@@ -89,7 +76,7 @@ static bool workers_add(struct mx_tune *tune, const struct mx_tune_figures *f, b
     tune->before_workers = now;
     tune->before_period_ns = f->period_ns;
     tune->raised = true;
-    tune->now.workers = smaller(wanted, most);
+    tune->now.workers = mx_least(wanted, most);
     snprintf(why, bytes, "%d → %d load worker%s: process waited %.0f %% of the time for loading", (int)now,
              (int)tune->now.workers, tune->now.workers == 1 ? "" : "s", 100 * f->process_wait_input);
     return true;
@@ -112,8 +99,8 @@ static int depth_name(const struct mx_tune *tune, int32_t loaded, int32_t prepar
 /* So many as now would have been enough, had the waits been bridged: at least twice as many, at most all. */
 static int32_t bridging(int32_t now, const struct mx_tune_figures *f, int32_t most)
 {
-    const double missing = f->data_wait * f->period_ns * f->batches / larger(f->train_ns, 1);
-    const double wanted = larger(2.0 * now, now + ceil(missing));
+    const double missing = f->data_wait * f->period_ns * f->batches / fmax(f->train_ns, 1);
+    const double wanted = fmax(2.0 * now, now + ceil(missing));
     return wanted < most ? (int32_t)wanted : most;
 }
 
@@ -122,9 +109,9 @@ static bool depth_add(struct mx_tune *tune, const struct mx_tune_figures *f, cha
     const int32_t loaded = tune->now.loaded, prepared = tune->now.prepared;
     const bool uneven = f->load_variation > MX_TUNE_UNEVEN;
     if (!uneven && (f->data_busy >= MX_TUNE_BUSY || f->transfer_busy >= MX_TUNE_BUSY)) return false;
-    tune->now.loaded = smaller(2 * loaded, tune->limits.loaded);
+    tune->now.loaded = mx_least(2 * loaded, tune->limits.loaded);
     tune->now.prepared =
-        uneven ? bridging(prepared, f, tune->limits.prepared) : smaller(2 * prepared, tune->limits.prepared);
+        uneven ? bridging(prepared, f, tune->limits.prepared) : mx_least(2 * prepared, tune->limits.prepared);
     if (tune->now.loaded == loaded && tune->now.prepared == prepared) return false;
     char what[96];
     depth_name(tune, loaded, prepared, what, sizeof what);
@@ -140,8 +127,8 @@ static bool depth_add(struct mx_tune *tune, const struct mx_tune_figures *f, cha
 static bool depth_give(struct mx_tune *tune, char *why, size_t bytes)
 {
     const int32_t loaded = tune->now.loaded, prepared = tune->now.prepared;
-    tune->now.loaded = at_least(loaded / 2, tune->least.loaded);
-    tune->now.prepared = at_least(prepared / 2, tune->least.prepared);
+    tune->now.loaded = mx_most(loaded / 2, tune->least.loaded);
+    tune->now.prepared = mx_most(prepared / 2, tune->least.prepared);
     if (tune->now.loaded == loaded && tune->now.prepared == prepared) return false;
     char what[96];
     depth_name(tune, loaded, prepared, what, sizeof what);
@@ -188,7 +175,7 @@ static bool calm_decide(struct mx_tune *tune, const struct mx_tune_figures *f, c
 
 static bool wait_decide(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
 {
-    if (tune->gave) tune->patience = smaller(2 * tune->patience, MX_TUNE_CALM_MOST);
+    if (tune->gave) tune->patience = mx_least(2 * tune->patience, MX_TUNE_CALM_MOST);
     tune->gave = false;
     tune->calm = 0;
     const bool uneven = f->load_variation > MX_TUNE_UNEVEN; /* then more workers would wait for the same disk */

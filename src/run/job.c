@@ -16,7 +16,6 @@
 #include "base/pool.h"
 #include "corpus/packed.h"
 #include "features/extract.h"
-#include "features/recipe.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 #include "run/observer.h"
@@ -66,10 +65,7 @@ static int origin_open(struct mx_job *job)
     MX_TRY(mx_checkpoint_open(path, &options, &job->origin));
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(job->origin);
     if (state == NULL) return 0;
-    char hash[MX_RECIPE_HASH_BYTES];
-    if (strcmp(state->recipe_hash, mx_recipe_hash_text(&mx_recipe_default, hash)) != 0)
-        MX_RAISE(MX_ERR_DATA, "use the version of the program that made it",
-                 "%s was trained on features of another recipe (%s)", mx_checkpoint_path(job->origin), state->recipe);
+    MX_TRY(mx_checkpoint_recipe_check(job->origin));
     MX_TRY(mx_vocabulary_read(state->vocabulary, strlen(state->vocabulary), &job->vocabulary));
 out:
     return rc;
@@ -208,30 +204,32 @@ static int model_choose(struct mx_job *job, struct mx_model_config *out)
     out->dropout = (float)m->dropout;
     out->recompute_blocks = m->gradient_checkpointing;
     out->mixed = job->settings.training.mixed_precision;
-#define X(NAME, key, over, weight, words, help) out->weights.key = (float)m->key##_weight;
+#define X(NAME, key, over, weight, words) out->weights.key = (float)m->key##_weight;
     MX_LOSS_LIST(X)
 #undef X
     return mx_model_config_check(out);
 }
 
-/* How much of the work the data device may do. */
+/* Whether the data device trains, too, and with which shares, as far as its memory is not asked. */
 static int sharing_choose(struct mx_job *job)
 {
     struct mx_trainer_flow *const flow = &job->options.flow;
-    const struct mx_model_config asked = {.mixed = job->settings.training.mixed_precision};
-    flow->share = job->settings.pipeline.share_work;
-    if (flow->share == MX_SHARE_AUTO && job->options.comm != NULL) flow->share = MX_SHARE_OFF; /* ranks share it */
-    if (flow->share == MX_SHARE_OFF || !mx_device_pair_multi(&job->devices)) return 0;
-    const int rc = mx_model_device_check(job->devices.data, &asked);
-    if (rc < 0 && flow->share == MX_SHARE_ON) return rc;
-    if (rc < 0) {
+    const struct mx_model_config model = {.mixed = job->settings.training.mixed_precision};
+    const int able = mx_model_device_check(job->devices.data, &model);
+    const struct mx_share_setup setup = {.asked = job->settings.pipeline.share_work,
+                                         .two_devices = mx_device_pair_multi(&job->devices),
+                                         .ranks = job->options.comm != NULL,
+                                         .unable = able < 0};
+    const struct mx_share_choice choice = mx_share_choose(&setup);
+    if (choice.refused)
+        return choice.obstacle == MX_SHARE_UNABLE ? able
+                                                  : mx_share_refuse(choice.obstacle, mx_device_name(job->device));
+    mx_error_clear();
+    if (choice.obstacle == MX_SHARE_UNABLE)
         mx_info("work sharing: stays off, because %s does not multiply bf16 numbers",
                 mx_device_logical(job->devices.data));
-        mx_error_clear();
-        flow->share = MX_SHARE_OFF;
-        return 0;
-    }
-    return mx_shares_parse(job->settings.pipeline.shares, &flow->shares);
+    flow->share = choice.mode;
+    return flow->share == MX_SHARE_OFF ? 0 : mx_shares_parse(job->settings.pipeline.shares, &flow->shares);
 }
 
 static int options_choose(struct mx_job *job)
@@ -247,6 +245,8 @@ static int options_choose(struct mx_job *job)
      * what is missing. */
     const double delay = mx_device_pair_multi(&job->devices) && p->overlap ? 0 : p->model_start_delay;
     const struct mx_trainer_flow flow = {.data_device = job->devices.data,
+                                         .share = job->options.flow.share,
+                                         .shares = job->options.flow.shares,
                                          .workers_max = tuned && most > workers ? most : (int32_t)workers,
                                          .buffer = mx_settings_buffer(&job->settings),
                                          .buffer_given = p->buffer_size > 0,
@@ -283,8 +283,7 @@ static int options_choose(struct mx_job *job)
                                     .ema_decay = t->ema_decay,
                                     .validation_limit = mx_job_ranks_first(job) ? (uint32_t)t->eval_utterances : 0};
     mx_job_ranks_batch(job, &job->options);
-    const int rc = sharing_choose(job);
-    return rc < 0 ? rc : model_choose(job, &job->options.model);
+    return model_choose(job, &job->options.model);
 }
 
 /* How long the run is, and the schedule that follows from it. */
@@ -330,10 +329,7 @@ int mx_job_open(struct mx_job *job, bool dry)
     job->device = job->devices.model;
     const struct mx_model_config asked = {.mixed = job->settings.training.mixed_precision};
     MX_TRY(mx_model_device_check(job->device, &asked));
-    if (job->settings.pipeline.share_work == MX_SHARE_ON && !mx_device_pair_multi(&job->devices))
-        MX_RAISE(MX_ERR_USAGE,
-                 "name a data and a model device ('--data-gpu 0 --model-gpu 1'), or leave '--share-work on' out",
-                 "work can be shared between two devices only, and there is one, %s", mx_device_name(job->device));
+    MX_TRY(sharing_choose(job));
     if (!dry) MX_TRY(run_open(job)); /* before its newest checkpoint is looked for */
     MX_TRY(origin_open(job));
     MX_TRY(origin_size_check(job));

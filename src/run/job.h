@@ -10,11 +10,13 @@
  *     metrics.jsonl    train/metrics.h
  *     checkpoints/     checkpoint/checkpoint.h
  *     run.json         observe/run.h
- *     samples/         step-N/000.wav …: what the voice says at an evaluation, and 000.png … its mel; recorded/000.wav
- * …: the recordings of these texts; step-N/target.png …: observe/pictures.h tensorboard/     observe/tfevents.h, unless
- * it is off report.html      observe/page.h, when a run has ended voices/          one recording of each speaker, by
- * number, that tells `myxtts synth` whose voice it is corpus.pack      decoded recordings of a folder
- * (corpus/dataset.h), unless caching is off
+ *     samples/         step-N/000.wav …: what the voice says at an evaluation, and 000.png … its mel;
+ *                      step-N/target.png …: observe/pictures.h;
+ *                      recorded/000.wav …: the recordings of these texts
+ *     tensorboard/     observe/tfevents.h, unless it is off
+ *     report.html      observe/page.h, when a run has ended
+ *     voices/          one recording of each speaker, by number, from which `myxtts synth` takes the voice
+ *     corpus.pack      decoded recordings of a folder (corpus/dataset.h), unless caching is off
  *     rejects.tsv      rows that are left out, and why (corpus/check.h); only if there are any
  *
  * Memory: a job owns everything that it opened; mx_job_close releases it, also after a failure.
@@ -51,8 +53,8 @@ struct mx_job_request {
     bool size_said;        /* the size of the network was given on the command line */
     const char *command;   /* how command lines in hints begin; NULL: "myxtts train" */
     const char *accum;     /* how they set the batches of a step; NULL: "--grad-accum " */
-    int (*quieten)(
-        enum mx_log_level level); /* shows only such messages from now on, in ranks but 0; NULL: all are shown */
+    /* Shows only such messages from now on, in ranks but 0; NULL: all are shown. */
+    int (*quieten)(enum mx_log_level level);
     /* What the command needs of each device besides training; 0: nothing. */
     uint64_t data_bytes, model_bytes;
 };
@@ -109,6 +111,19 @@ uint64_t mx_job_host_bytes(const struct mx_job *job); /* of job->host, by the pl
  * when everything is saved. What cannot be written on the way (full disk) does not end the run; a checkpoint that
  * cannot be written at its end does, with MX_ERR_IO. */
 int mx_job_run(struct mx_job *job);
+
+/* ---- turn.c: what the loop is made of ---- */
+/* One step: takes its batches, runs them forward and backward, updates the weights, and writes the step into
+ * metrics.jsonl. As mx_trainer_step. */
+int mx_job_step(struct mx_job *job, struct mx_trainer_report *report);
+/* Reports a step that was made, everywhere but in metrics.jsonl: newly rejected rows, TensorBoard, the status line.
+ * MX_ERR_DATA when too many rows of a folder turn out to be unusable. */
+int mx_job_step_tell(struct mx_job *job, const struct mx_trainer_report *report);
+/* The status line: loss, speed, how busy both devices are, how long the model waited for data, memory. */
+void mx_job_status(const struct mx_job *job, const struct mx_trainer_report *report);
+/* Evaluates, speaks samples, and reports both. The best evaluation is the one with the least free-running distance,
+ * among those in which every text could be spoken; *best: this is the best so far. */
+int mx_job_evaluate(struct mx_job *job, bool *best);
 
 /* ---- memory_plan.c ---- */
 /* Plans the memory of job->options. Where it does not fit, auto-tuning takes a smaller buffer; otherwise, and unless

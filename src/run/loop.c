@@ -9,8 +9,6 @@
  * rest when there is room again, a checkpoint is tried again at the next occasion. Only at the end it must be there.
  */
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -31,58 +29,6 @@ static void evaluation_tell(void *context, double done)
     struct mx_job *const job = context;
     mx_progress_note(job->progress, "evaluating, %.0f %% done", 100 * done);
     mx_progress_add(job->progress, 0);
-}
-
-/* What free synthesis came to, as far as anything was spoken. */
-static void spoken_text(const struct mx_trainer_evaluation *e, char *out, size_t size)
-{
-    char pitch[32] = "–";
-    if (isfinite(e->pitch_error)) snprintf(pitch, sizeof pitch, "%.1f semitones", e->pitch_error);
-    if (isfinite(e->mel_db))
-        snprintf(out, size, "%.2f dB from the recordings, duration off by %.0f %%, pitch by %s", e->mel_db,
-                 100 * e->duration_error, pitch);
-    else
-        snprintf(out, size, "–");
-}
-
-/* Evaluates, tells, and remembers the best by the free-running distance, where every text could be spoken. */
-static int evaluation_run(struct mx_job *job, bool *best)
-{
-    int rc = 0;
-    const int64_t step = mx_trainer_state(job->trainer)->step;
-    struct mx_trainer_evaluation *const e = &job->evaluation;
-    char spoken[160];
-    *best = false;
-    if (mx_trainer_validation_count(job->trainer) == 0) return 0;
-    mx_dist_tick(job->dist);
-    MX_TRY(mx_trainer_evaluate(job->trainer, e));
-    mx_dist_tick(job->dist);
-    job->evaluated = true;
-    if (e->utterances == 0) {
-        mx_warn("step %" PRId64 ": nothing was evaluated, since no recording for validation could be read", step);
-        return 0;
-    }
-    MX_TRY(mx_job_samples(job));
-    mx_metrics_evaluation(job->metrics, step, e);
-    mx_job_observer_evaluation(job->observer);
-    spoken_text(e, spoken, sizeof spoken);
-    mx_info("step %" PRId64 ": validation loss %.4f (mel %.4f, duration %.4f, pitch %.4f); spoken: %s", step,
-            e->losses.total, e->losses.values[MX_LOSS_MEL], e->losses.values[MX_LOSS_DURATION],
-            e->losses.values[MX_LOSS_PITCH], spoken);
-    if (e->spoken < e->utterances) {
-        mx_info("step %" PRId64 ": %" PRIu32 " of %" PRIu32 " would have become too long to be spoken", step,
-                e->utterances - e->spoken, e->utterances);
-        mx_job_samples_tidy(job);
-        return 0;
-    }
-    if (isfinite(e->mel_db) && (!job->has_best || e->mel_db < job->best)) {
-        job->has_best = *best = true;
-        job->best = e->mel_db;
-        job->best_step = (uint64_t)step;
-    }
-    mx_job_samples_tidy(job);
-out:
-    return rc;
 }
 
 /* ---- the start ---- */
@@ -128,24 +74,6 @@ static bool patience_over(const struct mx_job *job, int64_t step)
     const struct mx_settings_training *const t = &job->settings.training;
     if (t->early_stopping == 0 || t->eval_every == 0 || !job->has_best) return false;
     return step - (int64_t)job->best_step >= t->early_stopping * t->eval_every;
-}
-
-/* The status line: loss, speed, how busy both devices are, how much of the time data was missing, memory. */
-static void status_note(const struct mx_job *job, const struct mx_trainer_report *report)
-{
-    const struct mx_flow_watch_report *const flow = &report->flow;
-    char devices[96], used[MX_BYTES_TEXT_BYTES], limit[MX_BYTES_TEXT_BYTES];
-    if (report->sharing)
-        snprintf(devices, sizeof devices, "GPU:0 %.0f %% (%.0f %% of the batch)  GPU:1 %.0f %%", 100 * flow->data_busy,
-                 100 * (double)report->shared_frames / (double)report->frames, 100 * flow->model_busy);
-    else if (mx_device_pair_multi(&job->devices))
-        snprintf(devices, sizeof devices, "GPU:0 %.0f %%  GPU:1 %.0f %%", 100 * flow->data_busy,
-                 100 * flow->model_busy);
-    else
-        snprintf(devices, sizeof devices, "GPU:0 %.0f %%", 100 * flow->model_busy);
-    mx_progress_note(job->progress, "loss %.3f  %.0f frames/s  %s  data wait %.1f %%  %s of %s", report->losses.total,
-                     (double)report->frames * 1e9 / (double)report->step_ns, devices, 100 * flow->data_wait,
-                     mx_bytes_text(flow->model_bytes, used), mx_bytes_text(flow->model_limit_bytes, limit));
 }
 
 /* What the best evaluation was, should the newest one get lost. */
@@ -213,7 +141,7 @@ static int turn_finish(struct mx_job *job, bool evaluates, bool *saved, bool *en
     *saved = false;
     if (evaluates) {
         job->evaluation_due = true;
-        rc = evaluation_run(job, &best);
+        rc = mx_job_evaluate(job, &best);
         if (rc == MX_ERR_INTERRUPTED) { /* who called sees the signal, and saves that it is due */
             mx_error_clear();
             return 0;
@@ -235,26 +163,18 @@ static int step_run(struct mx_job *job, bool *saved, bool *enough)
     int rc = 0;
     struct mx_trainer_report report;
     const struct mx_settings_training *const t = &job->settings.training;
-    rc = mx_trainer_step(job->trainer, &report);
+    rc = mx_job_step(job, &report);
     if (rc == MX_ERR_INTERRUPTED) return 0; /* it waited for data: as if it had not begun */
     if (rc < 0) {
-        const struct mx_error failure = *mx_error_last();
         /* Ranks wait for each other while a step is under way: then there is nothing that could be read. */
         const bool waits = job->options.comm != NULL && report.frames > 0;
-        if (report.step_ns == 0) return waits ? failure.code : failure_save(job, saved);
-        mx_metrics_step(job->metrics, &report);
-        return mx_error_restore(&failure);
+        return report.step_ns > 0 || waits ? rc : failure_save(job, saved);
     }
-    mx_metrics_step(job->metrics, &report);
     const bool evaluates = report.step >= job->steps || (t->eval_every > 0 && report.step % t->eval_every == 0);
     job->evaluation_due = evaluates; /* also if the run ends here: it is made when the run goes on */
-    if (mx_job_rejects(job) < 0) return failure_save(job, saved);
-    mx_job_state_contents(job);
-    mx_job_observer_step(job->observer, &report);
-    status_note(job, &report);
-    mx_progress_add(job->progress, 1);
+    if (mx_job_step_tell(job, &report) < 0) return failure_save(job, saved);
     if (turn_finish(job, evaluates, saved, enough) < 0) return failure_save(job, saved);
-    if (evaluates) status_note(job, &report);
+    if (evaluates) mx_job_status(job, &report);
     return rc;
 }
 
@@ -266,7 +186,7 @@ static int late_finish(struct mx_job *job, bool *saved)
     mx_info("the time limit of %g minutes is reached", job->settings.training.max_minutes);
     if (*saved) return 0;
     if (mx_trainer_state(job->trainer)->step > 0) {
-        rc = evaluation_run(job, &best);
+        rc = mx_job_evaluate(job, &best);
         if (rc == MX_ERR_INTERRUPTED) mx_error_clear();
         if (rc != MX_ERR_INTERRUPTED) MX_TRY(rc);
     }

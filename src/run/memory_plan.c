@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/number.h"
 #include "base/string.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
@@ -18,11 +19,6 @@ static uint64_t left_on(const struct mx_device *device)
     return mx_budget_available(mx_device_budget(device));
 }
 
-static uint64_t most_of(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 int mx_job_memory_needs(const struct mx_job *job, const struct mx_trainer_memory_plan *plan, bool samples,
                         struct mx_job_needs *out)
 {
@@ -33,10 +29,10 @@ int mx_job_memory_needs(const struct mx_job *job, const struct mx_trainer_memory
     const uint64_t before = measures ? mx_normaliser_bytes(job->dataset, job->devices.data) : 0;
     struct mx_job_samples_memory spoken = {0};
     const int rc = samples ? mx_job_samples_memory_plan(job, plan, &spoken) : 0;
-    out->data = two ? most_of(most_of(plan->data_bytes, before), job->request.data_bytes) : 0;
+    out->data = two ? mx_most(mx_most(plan->data_bytes, before), job->request.data_bytes) : 0;
     out->model = plan->device_bytes + spoken.speak.waveform + spoken.speak.speech + spoken.pictures;
-    out->model = most_of(out->model, job->request.model_bytes);
-    if (!two) out->model = most_of(out->model, before);
+    out->model = mx_most(out->model, job->request.model_bytes);
+    if (!two) out->model = mx_most(out->model, before);
     return rc;
 }
 
@@ -86,7 +82,7 @@ static int sharing_fit(struct mx_job *job)
     struct mx_trainer_options options = job->options;
     char need[MX_BYTES_TEXT_BYTES], have[MX_BYTES_TEXT_BYTES];
     const struct mx_device *const data = job->devices.data;
-    if (options.flow.share == MX_SHARE_OFF || !mx_device_pair_multi(&job->devices)) return 0;
+    if (options.flow.share == MX_SHARE_OFF) return 0;
     options.flow.share = MX_SHARE_OFF;
     if (!data_fits(job, options, &plan)) return 0; /* whatever is wrong, it is not this */
     options.flow.share = job->options.flow.share;
@@ -102,14 +98,15 @@ static int sharing_fit(struct mx_job *job)
         job->options.flow.share_most = rooms[i];
         return 0;
     }
-    if (job->options.flow.share == MX_SHARE_ON) {
+    const struct mx_share_setup setup = {.asked = options.flow.share, .two_devices = true, .no_room = true};
+    job->options.flow.share = mx_share_choose(&setup).mode;
+    if (job->options.flow.share != MX_SHARE_OFF) {
         job->options.flow.share_most = rooms[ROOMS - 1];
         return 0;
     }
     mx_bytes_compare(plan.data_bytes, left_on(data), need, have);
     mx_info("work sharing: stays off, because a replica of the model would take %s of %s, which has %s left", need,
             mx_device_logical(data), have);
-    job->options.flow.share = MX_SHARE_OFF;
     return 0;
 }
 

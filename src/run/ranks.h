@@ -16,15 +16,6 @@
 
 #include "run/job.h"
 
-#define MX_RANKS_OPTION_TIMEOUT(object)                                                                                \
-    MX_OPTION_STRING(object, rank_timeout, "rank-timeout", "SECONDS", "300",                                           \
-                     "With several processes: end all when one makes no progress for so long. An evaluation or a "     \
-                     "checkpoint must be faster.")
-#define MX_RANKS_OPTION_BATCH(object)                                                                                  \
-    MX_OPTION_FLAG(                                                                                                    \
-        object, batch_per_rank, "batch-per-rank",                                                                      \
-        "With several processes: '--batch-size' is that of each one. Otherwise it is that of all together.")
-
 /* Joins the other ranks; from now on ranks other than 0 say nothing but errors. Before devices are opened. `spans`:
  * sums to be remembered for a trace. */
 int mx_job_ranks_open(struct mx_job *job, uint32_t spans);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The settings of the whole program, see settings.h. The tables below are all there is to add for a new key.
+ * The settings of the whole program, see settings.h. The tables below are all there is to add for a new key, its flag
+ * included.
  */
 #include "run/settings.h"
 
 #include "base/alloc.h"
 #include "myxtts/error.h"
 #include "myxtts/pipeline.h"
+#include "observe/dashboard.h"
 
 /* The names of these limits on the command line of the program that this one succeeds. */
 static const char *const data_memory_names[] = {"data_gpu_memory",         "data_gpu_memory_limit",
@@ -19,23 +21,24 @@ static const char *const model_memory_names[] = {"model_gpu_memory",         "mo
 #define MEMORY_MOST_MB (INT64_C(1) << 30) /* a pebibyte: more is a slip of the keyboard */
 
 static const struct mx_config_field device_fields[] = {
-    {MX_CONFIG_INT(
-        struct mx_settings_device, cpu_devices, 1, MX_SETTINGS_CPU_DEVICES_MAX, "1", NULL,
-        "Logical CPU devices that the cores are split into. Two let the data and the model device work side by "
-        "side on a machine without a GPU.")},
+    {MX_CONFIG_INT(struct mx_settings_device, cpu_devices, 1, MX_SETTINGS_CPU_DEVICES_MAX, "1", NULL,
+                   "Split the CPU cores into N logical devices. With two, the data device and the model device work in "
+                   "parallel on a machine without a GPU."),
+     .flag = {"cpu-devices", "N"}},
     {MX_CONFIG_INT(struct mx_settings_device, opencl_split, 0, MX_SETTINGS_CPU_DEVICES_MAX, "0", NULL,
-                   "Parts that each OpenCL device of CPU type is split into. 0: as many as devices are chosen, where "
-                   "there is only one.")},
+                   "Split each OpenCL device of CPU type into N parts. 0: as many parts as the chosen devices need, if "
+                   "there is only one such device."),
+     .flag = {"opencl-split", "N"}, .meaning = "as many as the chosen devices need"},
     {MX_CONFIG_INT(
          struct mx_settings_device, data_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
-         "Memory limit of the data device. 0: with pipeline.memory_isolation 8192 or what the device has, without it "
-         "the recommended share of the device's memory. In Single-GPU Buffered Mode the sum of both holds for the one "
-         "device. Two CPU devices share one memory: both limits must fit into it together."),
-     .aliases = data_memory_names},
-    {MX_CONFIG_INT(
-         struct mx_settings_device, model_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
-         "Memory limit of the model device. 0: with pipeline.memory_isolation 16384 or what the device has, without "
-         "it the recommended share of the device's memory."),
+         "Memory limit of the data device. 0: with pipeline.memory_isolation 8192, or less if the device has less; "
+         "without it the recommended share of the device's memory. In Single-GPU Buffered Mode the one device gets the "
+         "sum of both limits. Two CPU devices share the same memory, so both limits together must fit."),
+     .flag = {"data-gpu-memory", "MiB"}, .meaning = "a third of the device's memory", .aliases = data_memory_names},
+    {MX_CONFIG_INT(struct mx_settings_device, model_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
+                   "Memory limit of the model device. 0: with pipeline.memory_isolation 16384, or less if the device "
+                   "has less; without it the recommended share of the device's memory."),
+     .flag = {"model-gpu-memory", "MiB"}, .meaning = "two thirds of the device's memory",
      .aliases = model_memory_names},
 };
 
@@ -48,24 +51,23 @@ static const char *const size_names[] = {"model_size", "training.model_size", NU
 #define MODEL struct mx_settings_model
 static const struct mx_config_field model_fields[] = {
     {MX_CONFIG_STRING(MODEL, size, "tiny",
-                      "Size of the network by name: tiny, small, normal, base or big. 'myxtts train --dry-run' shows "
-                      "what each one takes."),
-     .aliases = size_names},
-    {MX_CONFIG_INT(MODEL, width, 0, 65536, "0", NULL, "Width of all layers instead of that of the size; 0: its own.")},
-    {MX_CONFIG_INT(MODEL, heads, 0, 1024, "0", NULL, "Attention heads instead of those of the size; 0: its own.")},
-    {MX_CONFIG_INT(MODEL, encoder_blocks, 0, 64, "0", NULL,
-                   "Blocks of the text encoder instead of those of the size; 0: its own.")},
-    {MX_CONFIG_INT(MODEL, decoder_blocks, 0, 64, "0", NULL,
-                   "Blocks of the decoder instead of those of the size; 0: its own.")},
-    {MX_CONFIG_INT(MODEL, hidden, 0, 1048576, "0", NULL,
-                   "Width inside the feed-forward parts instead of that of the size; 0: its own.")},
-    {MX_CONFIG_DOUBLE(MODEL, dropout, -1, 0.9, "-1", NULL,
-                      "Share of values left out at random while training. Negative: that of the optimization level.")},
+                      "Size of the network: tiny, small, normal, base or big. 'myxtts train --dry-run' shows the "
+                      "dimensions and the number of parameters of each."),
+     .flag = {"model-size", "NAME"}, .aliases = size_names},
+    {MX_CONFIG_INT(MODEL, width, 0, 65536, "0", NULL, "Width of all layers. 0: from model.size.")},
+    {MX_CONFIG_INT(MODEL, heads, 0, 1024, "0", NULL, "Number of attention heads. 0: from model.size.")},
+    {MX_CONFIG_INT(MODEL, encoder_blocks, 0, 64, "0", NULL, "Number of text encoder blocks. 0: from model.size.")},
+    {MX_CONFIG_INT(MODEL, decoder_blocks, 0, 64, "0", NULL, "Number of decoder blocks. 0: from model.size.")},
+    {MX_CONFIG_INT(MODEL, hidden, 0, 1048576, "0", NULL, "Width inside the feed-forward layers. 0: from model.size.")},
+    {MX_CONFIG_DOUBLE(
+        MODEL, dropout, -1, 0.9, "-1", NULL,
+        "Dropout: fraction of values zeroed at random during training. Negative: from the optimization level.")},
     {MX_CONFIG_BOOL(MODEL, gradient_checkpointing, "false",
-                    "Compute the blocks again in the backward pass instead of remembering them: less memory, about a "
-                    "third more time, the same gradients."),
+                    "Recompute the blocks in the backward pass instead of storing them: less memory, about a third "
+                    "more time, the same gradients."),
      .aliases = checkpointing_names},
-#define X(NAME, key, over, weight, words, help) {MX_CONFIG_DOUBLE(MODEL, key##_weight, 0, 1000, #weight, NULL, help)},
+#define X(NAME, key, over, weight, words)                                                                              \
+    {MX_CONFIG_DOUBLE(MODEL, key##_weight, 0, 1000, #weight, NULL, "Weight of the " words " loss in the total loss.")},
     MX_LOSS_LIST(X)
 #undef X
 };
@@ -83,55 +85,59 @@ static const char *const caching_names[] = {"enable_caching", NULL};
 static const char *const train_names[] = {"dataset_path", NULL};
 
 #define DATA       struct mx_settings_data
-#define OF_AUGMENT " -1: as 'augment' says; 0: never."
+#define OF_AUGMENT " -1: as data.augment decides; 0: never."
 static const struct mx_config_field data_fields[] = {
     {MX_CONFIG_TEXT(DATA, train_data, "", "Corpus folder, manifest file or packed corpus to train on."),
-     .aliases = train_names},
-    {MX_CONFIG_TEXT(DATA, val_data, "", "Folder or manifest file of the validation rows, if they stand elsewhere.")},
+     .flag = {"train-data", "DIR"}, .aliases = train_names},
+    {MX_CONFIG_TEXT(DATA, val_data, "", "Folder or manifest file of the validation rows, if they are separate."),
+     .flag = {"val-data", "DIR"}, .meaning = "5 % of the rows"},
     {MX_CONFIG_DOUBLE(DATA, validation_fraction, 0, 0.5, "0.05", NULL,
-                      "Share of the rows kept for validation where no file names them.")},
+                      "Fraction of the rows kept for validation if no file names them.")},
     {MX_CONFIG_STRING(DATA, language, "auto", "Language of all texts: en, fa, or auto for the script of each text.")},
     {MX_CONFIG_ENUM(DATA, tokens, enum mx_tokens_mode, token_choices, "phonemes",
-                    "What the symbols are: phonemes by espeak-ng, or the characters themselves.")},
-    {MX_CONFIG_DOUBLE(DATA, min_seconds, 0, 3600, "0.4", "seconds", "Shorter recordings are left out.")},
-    {MX_CONFIG_DOUBLE(DATA, max_seconds, 0, 3600, "20", "seconds", "Longer recordings are left out, never cut.")},
+                    "Symbols that the network reads: phonemes from espeak-ng, or the characters themselves.")},
+    {MX_CONFIG_DOUBLE(DATA, min_seconds, 0, 3600, "0.4", "seconds", "Leave out shorter recordings.")},
+    {MX_CONFIG_DOUBLE(DATA, max_seconds, 0, 3600, "20", "seconds",
+                      "Leave out longer recordings; recordings are never cut.")},
     {MX_CONFIG_BOOL(DATA, allow_rejects, "false",
-                    "Train on a folder even if more than 5 % of its rows cannot be used.")},
-    {MX_CONFIG_BOOL(DATA, caching, "true",
-                    "Keep decoded recordings of a folder in the run folder, so that each is decoded once."),
-     .aliases = caching_names},
-    {MX_CONFIG_INT(
-         DATA, num_workers, 0, MX_PIPELINE_WORKERS, "0", NULL,
-         "Threads that load batches. 0: one for each two cores at first, then as many as auto-tuning finds best."),
-     .aliases = worker_names},
-    {MX_CONFIG_DOUBLE(DATA, reference_seconds, 0.1, 60, "2", "seconds",
-                      "Length of the crop of another recording that tells the network whose voice it is.")},
+                    "Train on a folder even if more than 5 % of its rows cannot be used."),
+     .flag = {"allow-rejects"}},
     {MX_CONFIG_BOOL(
-        DATA, augment, "false",
-        "Change each recording a little in each epoch, by values that suit most voices: level by up to 3 dB, "
-        "speed and pitch by up to 5 %, noise in 3 of 10 recordings, no masks. Each can be set by itself, with "
-        "this on or off.")},
-    {MX_CONFIG_DOUBLE(DATA, augment_gain_db, -1, 24, "-1", "dB", "The level changes by at most this much." OF_AUGMENT)},
+         DATA, caching, "true",
+         "Cache the decoded recordings of a corpus folder in the run folder, so that each is decoded only once."),
+     .aliases = caching_names},
+    {MX_CONFIG_INT(DATA, num_workers, 0, MX_PIPELINE_WORKERS, "0", NULL,
+                   "Number of threads that load batches. 0: start with one per two cores, then auto-tune."),
+     .flag = {"num-workers", "N"}, .meaning = "one per two cores, then auto-tuned", .aliases = worker_names},
+    {MX_CONFIG_DOUBLE(DATA, reference_seconds, 0.1, 60, "2", "seconds",
+                      "Length of the excerpt from another recording that shows the network whose voice to use.")},
+    {MX_CONFIG_BOOL(DATA, augment, "false",
+                    "Vary each recording slightly in every epoch with values that suit most voices: level by up to 3 "
+                    "dB, speed and pitch by up to 5 %, noise in 3 of 10 recordings, no masks. Each value has its own "
+                    "setting, which works with this on or off."),
+     .flag = {"augment"}},
+    {MX_CONFIG_DOUBLE(DATA, augment_gain_db, -1, 24, "-1", "dB", "Maximum change of the level." OF_AUGMENT)},
     {MX_CONFIG_DOUBLE(DATA, augment_noise_share, -1, 1, "-1", NULL,
-                      "Share of the recordings that get white noise." OF_AUGMENT)},
-    {MX_CONFIG_DOUBLE(DATA, augment_snr_min_db, -10, 100, "20", "dB", "The noise is at most this loud …")},
-    {MX_CONFIG_DOUBLE(DATA, augment_snr_max_db, -10, 100, "40", "dB", "… and at least this loud, below the voice.")},
+                      "Fraction of the recordings that get white noise." OF_AUGMENT)},
+    {MX_CONFIG_DOUBLE(DATA, augment_snr_min_db, -10, 100, "20", "dB", "Lowest signal-to-noise ratio of added noise.")},
+    {MX_CONFIG_DOUBLE(DATA, augment_snr_max_db, -10, 100, "40", "dB", "Highest signal-to-noise ratio of added noise.")},
     {MX_CONFIG_DOUBLE(DATA, augment_speed, -1, 0.5, "-1", NULL,
-                      "Speed and pitch change together, by at most this share." OF_AUGMENT)},
+                      "Maximum relative change of speed and pitch, which change together." OF_AUGMENT)},
     {MX_CONFIG_INT(DATA, augment_band_masks, -1, MX_AUGMENT_MASKS, "-1", "masks",
-                   "Stripes of mel bands that are blanked out." OF_AUGMENT)},
-    {MX_CONFIG_INT(DATA, augment_band_width, -1, 64, "-1", "bands", "Width of the widest of them." OF_AUGMENT)},
+                   "Number of masked ranges of mel bands." OF_AUGMENT)},
+    {MX_CONFIG_INT(DATA, augment_band_width, -1, 64, "-1", "bands",
+                   "Maximum width of a masked range of mel bands." OF_AUGMENT)},
     {MX_CONFIG_INT(DATA, augment_time_masks, -1, MX_AUGMENT_MASKS, "-1", "masks",
-                   "Stretches of time that are blanked out." OF_AUGMENT)},
+                   "Number of masked time ranges." OF_AUGMENT)},
     {MX_CONFIG_DOUBLE(DATA, augment_time_share, -1, 0.5, "-1", NULL,
-                      "Length of the longest of them, as a share of the recording." OF_AUGMENT)},
+                      "Maximum length of a masked time range, as a fraction of the recording." OF_AUGMENT)},
 };
 #undef DATA
 
 /* ---- pipeline ---- */
 
 static const struct mx_config_choice backend_choices[] = {
-    {"auto", MX_SETTINGS_BACKEND_AUTO, "the first of the next three that has a device (of OpenCL: a GPU)"},
+    {"auto", MX_SETTINGS_BACKEND_AUTO, "the first of the others that has a device (for OpenCL: a GPU)"},
     {"cuda", MX_SETTINGS_BACKEND_CUDA, NULL},
     {"opencl", MX_SETTINGS_BACKEND_OPENCL, NULL},
     {"cpu", MX_SETTINGS_BACKEND_CPU, NULL},
@@ -149,7 +155,7 @@ static const char *const shape_names[] = {"enable_static_shapes", "data.enable_s
 static const char *const tune_names[] = {"autotune", "data.auto_tune", "data.autotune", NULL};
 
 static const struct mx_config_choice share_choices[] = {
-    {"auto", MX_SHARE_AUTO, "where the data device is idle enough and it proves faster"},
+    {"auto", MX_SHARE_AUTO, "only if the data device is idle enough and sharing measures faster"},
     {"on", MX_SHARE_ON, NULL},
     {"off", MX_SHARE_OFF, NULL},
     {NULL, 0, NULL}};
@@ -157,91 +163,96 @@ static const struct mx_config_choice share_choices[] = {
 #define PIPELINE struct mx_settings_pipeline
 static const struct mx_config_field pipeline_fields[] = {
     {MX_CONFIG_ENUM(PIPELINE, backend, enum mx_settings_backend, backend_choices, "auto",
-                    "Kind of devices that 'data_gpu' and 'model_gpu' count, or that the best one is taken from.")},
+                    "Backend whose devices pipeline.data_gpu and pipeline.model_gpu number; without those two, the "
+                    "backend that the device is chosen from."),
+     .flag = {"backend", "NAME"}},
     {MX_CONFIG_STRING(PIPELINE, device, "",
-                      "The device that does everything, by name: cuda:0, cpu:0. Empty: by the next four.")},
+                      "Use this one device for everything, by name such as cuda:0 or cpu:0. Empty: chosen by the other "
+                      "options, or the best available device."),
+     .flag = {"device", "NAME"}, .meaning = "the best available device"},
+    {MX_CONFIG_INT(PIPELINE, data_gpu, -1, 9999, "-1", NULL,
+                   "Number, within the backend, of the device that prepares batches. With pipeline.model_gpu: "
+                   "Multi-GPU Mode. Without both: Single-GPU Buffered Mode. -1: not set."),
+     .flag = {"data-gpu", "N"}, .meaning = "none", .aliases = data_gpu_names},
+    {MX_CONFIG_INT(PIPELINE, model_gpu, -1, 9999, "-1", NULL,
+                   "Number, within the backend, of the device that trains. -1: not set."),
+     .flag = {"model-gpu", "N"}, .meaning = "none", .aliases = model_gpu_names},
+    {MX_CONFIG_STRING(PIPELINE, data_device, "",
+                      "Device that prepares batches, by name such as cuda:2 or cpu:0. The two devices may belong to "
+                      "different backends."),
+     .flag = {"data-device", "NAME"}, .meaning = "none"},
+    {MX_CONFIG_STRING(PIPELINE, model_device, "", "Device that trains, by name."), .flag = {"model-device", "NAME"},
+     .meaning = "none"},
+    {MX_CONFIG_BOOL(PIPELINE, allow_single, "false",
+                    "Fall back to one device, with a warning, if the two requested devices are not available. "
+                    "Otherwise that is an error."),
+     .flag = {"allow-single"}},
     {MX_CONFIG_INT(
-         PIPELINE, data_gpu, -1, 9999, "-1", NULL,
-         "Number, in the backend, of the device that prepares batches. With 'model_gpu' this is Multi-GPU Mode; "
-         "without either, Single-GPU Buffered Mode. -1: none."),
-     .aliases = data_gpu_names},
-    {MX_CONFIG_INT(PIPELINE, model_gpu, -1, 9999, "-1", NULL, "Number of the device that trains. -1: none."),
-     .aliases = model_gpu_names},
-    {MX_CONFIG_STRING(PIPELINE, data_device, "", "The same by name, such as cuda:2 or cpu:0, for any two backends.")},
-    {MX_CONFIG_STRING(PIPELINE, model_device, "", "The device that trains, by name.")},
-    {MX_CONFIG_BOOL(
-        PIPELINE, allow_single, "false",
-        "Do everything on one device where the two that were asked for are not there, and say so. Otherwise "
-        "that is an error.")},
-    {MX_CONFIG_INT(PIPELINE, buffer_size, 0, MX_PIPELINE_PREPARED, "0", "batches",
-                   "Prepared batches that wait on the data device, ready to be trained on. A number is what runs from "
-                   "the first step on: 25 for little memory, 100 for much memory and a disk or a corpus of uneven "
-                   "speed. 0: 50, or what the memory limit allows, of which auto_tune uses as many as the flow wants."),
-     .aliases = buffer_names},
+         PIPELINE, buffer_size, 0, MX_PIPELINE_PREPARED, "0", "batches",
+         "Number of prepared batches that may wait on the data device for training. A given number is used from the "
+         "first step on: 25 for little memory, 100 for plenty of memory and a disk or corpus of uneven speed. 0: up to "
+         "50, or what the memory limit allows; auto-tuning uses as many of them as needed."),
+     .flag = {"buffer-size", "N"}, .meaning = "up to 50, auto-tuned", .aliases = buffer_names},
     {MX_CONFIG_INT(PIPELINE, prefetch_buffer_size, 0, MX_PIPELINE_LOADED, "0", "batches",
-                   "Loaded batches that wait for the data device. A number is what runs from the first step on. 0: "
-                   "max(2, min(8, 64/batch size)), of which auto_tune uses as many as the flow wants."),
+                   "Number of loaded batches that may wait for the data device. A given number is used from the first "
+                   "step on. 0: up to max(2, min(8, 64/batch size)); auto-tuning uses as many of them as needed."),
+     .flag = {"prefetch-buffer-size", "N"}, .meaning = "up to max(2, min(8, 64/batch size)), auto-tuned",
      .aliases = prefetch_names},
-    {MX_CONFIG_DOUBLE(
-         PIPELINE, model_start_delay, 0, 86400, "2", "seconds",
-         "The model starts as soon as its first batch is there. After this time without one it says what is "
-         "missing, and goes on waiting."),
-     .aliases = delay_names},
-    {MX_CONFIG_BOOL(
-         PIPELINE, memory_isolation, "false",
-         "Each device gets a hard memory limit: device.data_memory_mb and device.model_memory_mb, or 8192 and "
-         "16384 MiB (less where a device has less)."),
-     .aliases = isolation_names},
-    {MX_CONFIG_BOOL(
-         PIPELINE, static_shapes, "false",
-         "Round the room for a batch up to fixed sizes. Batches are never padded, so this only helps devices "
-         "that record a step's work and start it as one (CUDA graphs)."),
-     .aliases = shape_names},
-    {MX_CONFIG_BOOL(
-         PIPELINE, auto_tune, "true",
-         "What is not given of num_workers, buffer_size and prefetch_buffer_size follows the stage times that are "
-         "measured, from the first steps to the last one; the log says what was chosen, when and why."),
-     .aliases = tune_names},
-    {MX_CONFIG_BOOL(
-        PIPELINE, overlap, "true",
-        "Load, process, transfer and train at the same time. false: one after the other, to compare with.")},
-    {MX_CONFIG_ENUM(
-        PIPELINE, share_work, enum mx_share_mode, share_choices, "off",
-        "In Multi-GPU Mode the data device trains on a part of each batch, too, in the time that preparing "
-        "batches leaves it. The part follows the speeds measured in the first steps, and the log tells each "
-        "change: so results are those of one device up to rounding only.")},
-    {MX_CONFIG_TEXT(PIPELINE, shares, "",
-                    "With share_work: parts that the data device takes, as STEP:SHARE pairs with commas between "
-                    "(0:0.5,15:0.47), instead of measured ones. The log of a run ends with the list that repeats it "
-                    "exactly.")},
+    {MX_CONFIG_DOUBLE(PIPELINE, model_start_delay, 0, 86400, "2", "seconds",
+                      "The model starts as soon as its first batch arrives. If none has arrived after this time, a "
+                      "message says what is missing, and the model keeps waiting."),
+     .flag = {"model-start-delay", "SECONDS"}, .aliases = delay_names},
+    {MX_CONFIG_BOOL(PIPELINE, memory_isolation, "false",
+                    "Enforce a memory limit on each device: device.data_memory_mb and device.model_memory_mb, or 8192 "
+                    "and 16384 MiB (less if a device has less memory)."),
+     .flag = {"enable-memory-isolation"}, .aliases = isolation_names},
+    {MX_CONFIG_BOOL(PIPELINE, static_shapes, "false",
+                    "Round the memory for a batch up to fixed sizes. Batches are never padded, so this only helps "
+                    "devices that record the work of a step and replay it (CUDA graphs)."),
+     .flag = {"enable-static-shapes"}, .aliases = shape_names},
+    {MX_CONFIG_BOOL(PIPELINE, auto_tune, "true",
+                    "Tune data.num_workers, pipeline.buffer_size and pipeline.prefetch_buffer_size, where they are not "
+                    "set, from measured stage times during the whole run. The log reports each change and its reason."),
+     .flag = {"auto-tune", "on|off"}, .aliases = tune_names},
+    {MX_CONFIG_BOOL(PIPELINE, overlap, "true",
+                    "Load, process, transfer and train in parallel. false: one after the other, for comparison.")},
+    {MX_CONFIG_ENUM(PIPELINE, share_work, enum mx_share_mode, share_choices, "off",
+                    "In Multi-GPU Mode, let the data device also train on a share of each batch in the time that "
+                    "preparing batches leaves it. The share follows the speeds measured in the first steps, and the "
+                    "log reports each change. Results match those of one device only up to rounding."),
+     .flag = {"share-work", "auto|on|off"}},
+    {MX_CONFIG_TEXT(
+         PIPELINE, shares, "",
+         "With pipeline.share_work: use these shares for the data device instead of measured ones, as STEP:SHARE pairs "
+         "separated by commas (0:0.5,15:0.47). The log of a run ends with the list that reproduces it exactly."),
+     .flag = {"shares", "LIST"}, .meaning = "measured"},
 };
 #undef PIPELINE
 
 /* Names of the program that this one succeeds for what is always so here. */
 static const struct mx_config_answer answers[] = {
-    {"prefetch_to_gpu", "true", "a batch always lies on the device before it is trained on"},
+    {"prefetch_to_gpu", "true", "a batch is always on the device before it is trained on"},
     {"enable_parallel_batch", "true",
-     "batches are always put together by 'data.num_workers' threads; for one after the other set that to 1"},
-    {"enable_map_fusion", "true", "the steps that make features always run as fused operations"},
-    {"enable_map_parallelization", "true",
-     "recordings are always decoded by 'data.num_workers' threads at the same time"},
+     "batches are always assembled by 'data.num_workers' threads; set that to 1 to assemble them one after the other"},
+    {"enable_map_fusion", "true", "feature extraction always runs as fused operations"},
+    {"enable_map_parallelization", "true", "recordings are always decoded by 'data.num_workers' threads in parallel"},
     {"use_native_loading", "true", "recordings are always read by native code"},
     {"use_tf_native_loading", "true", "recordings are always read by native code; there is no TensorFlow here"},
-    {"pin_memory", "true", "host memory for copies is always page-locked where the device gains from that"},
-    {"deterministic", "true", "order and results are always a function of the seed, and that costs no speed"},
-    {"enable_monitoring", "true", "step times, devices and memory are always watched"},
+    {"pin_memory", "true", "host memory for copies is always page-locked if the device benefits"},
+    {"deterministic", "true", "order and results always depend on the seed alone, at no cost in speed"},
+    {"enable_monitoring", "true", "step times, devices and memory are always monitored"},
     {"n_mels", "80", "mels always have 80 bands"},
     {"min_audio_length", NULL, "'data.min_seconds' leaves shorter recordings out"},
     {"max_text_length", NULL, "texts are never cut"},
     {"max_mel_frames", NULL, "recordings are never cut; 'data.max_seconds' leaves longer ones out"},
     {"use_phonemes", NULL, "'data.tokens' is phonemes or chars"},
     {"tokenizer_type", NULL, "'data.tokens' is phonemes or chars"},
-    {"use_huber_loss", "false", "the mel loss is the mean distance; MODEL.md has all losses"},
-    {"huber_delta", NULL, "the mel loss is the mean distance; MODEL.md has all losses"},
-    {"use_label_smoothing", "false", "there is no stop token whose labels could be smoothed: durations are predicted"},
-    {"mel_label_smoothing", "0", "targets are the mels as they are"},
-    {"stop_label_smoothing", NULL, "there is no stop token: durations are predicted"},
-    {"stop_token_positive_weight", NULL, "there is no stop token: durations are predicted"},
+    {"use_huber_loss", "false", "the mel loss is the mean distance; MODEL.md describes all losses"},
+    {"huber_delta", NULL, "the mel loss is the mean distance; MODEL.md describes all losses"},
+    {"use_label_smoothing", "false", "there is no stop token whose labels could be smoothed; durations are predicted"},
+    {"mel_label_smoothing", "0", "targets are the unmodified mels"},
+    {"stop_label_smoothing", NULL, "there is no stop token; durations are predicted"},
+    {"stop_token_positive_weight", NULL, "there is no stop token; durations are predicted"},
     {"pipeline_depth", "2", "each stage on a device always works two batches ahead"},
 };
 
@@ -254,7 +265,7 @@ static const struct mx_config_choice level_choices[] = {
         {NULL, 0, NULL}};
 static const struct mx_config_choice report_choices[] = {{"en", MX_SETTINGS_REPORT_EN, "English"},
                                                          {"fa", MX_SETTINGS_REPORT_FA, "Persian, right to left"},
-                                                         {"off", MX_SETTINGS_REPORT_OFF, "none is written"},
+                                                         {"off", MX_SETTINGS_REPORT_OFF, "no report is written"},
                                                          {NULL, 0, NULL}};
 static const char *const batch_names[] = {"data.batch_size", NULL};
 static const char *const accum_names[] = {"gradient_accumulation_steps", "grad_accum_steps", NULL};
@@ -265,94 +276,104 @@ static const char *const eval_names[] = {"val_step", NULL};
 static const char *const mixed_names[] = {"mixed_precision", NULL};
 
 #define TRAINING struct mx_settings_training
-#define OF_LEVEL " Negative: that of the optimization level."
+#define OF_LEVEL " Negative: from the optimization level."
 static const struct mx_config_field training_fields[] = {
-    {MX_CONFIG_INT(TRAINING, batch_size, 0, 65536, "16", "utterances", "Utterances of a batch, at most. 0: no limit."),
-     .aliases = batch_names},
+    {MX_CONFIG_INT(TRAINING, batch_size, 0, 65536, "16", "utterances",
+                   "Maximum number of utterances per batch. 0: no limit."),
+     .flag = {"batch-size", "N"}, .aliases = batch_names},
     {MX_CONFIG_INT(TRAINING, batch_frames, 0, 100000000, "0", "frames",
-                   "Mel frames of a batch, at most. 0: no limit.")},
+                   "Maximum number of mel frames per batch. 0: no limit.")},
     {MX_CONFIG_INT(TRAINING, grad_accum, 1, 4096, "1", "batches",
-                   "Batches whose gradients are added up for one step: as one large batch, with the memory of one."),
-     .aliases = accum_names},
-    {MX_CONFIG_INT(TRAINING, epochs, 1, 1000000, "100", NULL, "How often every recording is used.")},
+                   "Number of batches whose gradients are summed for one step. This acts like a larger batch but needs "
+                   "the memory of one."),
+     .flag = {"grad-accum", "N"}, .aliases = accum_names},
+    {MX_CONFIG_INT(TRAINING, epochs, 1, 1000000, "100", NULL, "Number of passes over all recordings."),
+     .flag = {"epochs", "N"}},
     {MX_CONFIG_INT(TRAINING, steps, 0, INT64_C(1) << 40, "0", NULL,
-                   "End after so many steps, if the epochs do not end before. 0: by the epochs alone.")},
+                   "Stop after N steps, unless the epochs end first. 0: the epochs alone decide."),
+     .flag = {"steps", "N"}, .meaning = "decided by the epochs"},
     {MX_CONFIG_DOUBLE(TRAINING, max_minutes, 0, 1e7, "0", "minutes",
-                      "End after so much time, saved. 0: no limit. The learning rate does not follow it: plan the "
-                      "steps, too.")},
-    {MX_CONFIG_INT(TRAINING, seed, 0, INT64_MAX, "1", NULL, "Everything random follows from it.")},
-    {MX_CONFIG_ENUM(TRAINING, optimization_level, enum mx_level, level_choices, "enhanced",
-                    "A name for learning rate, warm-up, cycles, clipping, decay and dropout together. Each can still "
-                    "be set by itself.")},
-    {MX_CONFIG_DOUBLE(TRAINING, learning_rate, -1, 1, "-1", NULL, "Highest learning rate." OF_LEVEL),
-     .aliases = rate_names},
+                      "Stop after M minutes and save a checkpoint. 0: no limit. The learning rate schedule ignores "
+                      "this limit, so set the steps as well."),
+     .flag = {"max-minutes", "M"}, .meaning = "no limit"},
+    {MX_CONFIG_INT(TRAINING, seed, 0, INT64_MAX, "1", NULL, "Seed of everything random."), .flag = {"seed", "N"}},
+    {MX_CONFIG_ENUM(
+         TRAINING, optimization_level, enum mx_level, level_choices, "enhanced",
+         "Preset of learning rate, warm-up, cycles, clipping, decay and dropout. Each can still be set separately."),
+     .flag = {"optimization-level", "NAME"}},
+    {MX_CONFIG_DOUBLE(TRAINING, learning_rate, -1, 1, "-1", NULL, "Peak learning rate." OF_LEVEL),
+     .flag = {"lr", "RATE"}, .meaning = "from the optimization level", .aliases = rate_names},
     {MX_CONFIG_DOUBLE(TRAINING, learning_rate_floor, -1, 1, "-1", NULL,
-                      "Lowest learning rate after the warm-up, as a share of the highest." OF_LEVEL)},
+                      "Lowest learning rate after warm-up, as a fraction of the peak." OF_LEVEL)},
     {MX_CONFIG_DOUBLE(TRAINING, cycle_decay, -1, 1, "-1", NULL,
-                      "Top of each cycle of the learning rate as a share of the one before." OF_LEVEL)},
+                      "Peak of each learning rate cycle as a fraction of the previous one." OF_LEVEL)},
     {MX_CONFIG_INT(TRAINING, warmup_steps, -1, INT64_C(1) << 40, "-1", "steps",
-                   "Steps in which the learning rate rises; at most a tenth of all." OF_LEVEL)},
-    {MX_CONFIG_INT(TRAINING, cycles, -1, 1000, "-1", NULL, "How often the cosine begins anew." OF_LEVEL)},
-    {MX_CONFIG_DOUBLE(TRAINING, grad_clip, -1, 1e9, "-1", NULL,
-                      "Longer gradients are shortened to this norm; 0: never." OF_LEVEL),
-     .aliases = clip_names},
+                   "Steps of learning rate warm-up; at most a tenth of all steps." OF_LEVEL)},
+    {MX_CONFIG_INT(TRAINING, cycles, -1, 1000, "-1", NULL, "Number of cosine cycles of the learning rate." OF_LEVEL)},
+    {MX_CONFIG_DOUBLE(TRAINING, grad_clip, -1, 1e9, "-1", NULL, "Clip gradients to this norm. 0: never." OF_LEVEL),
+     .flag = {"grad-clip", "NORM"}, .meaning = "from the optimization level", .aliases = clip_names},
     {MX_CONFIG_DOUBLE(TRAINING, weight_decay, -1, 1, "-1", NULL, "Weight decay of AdamW." OF_LEVEL)},
     {MX_CONFIG_DOUBLE(TRAINING, ema_decay, -1, 0.999999, "-1", NULL,
-                      "How slowly the averaged weights, which speak, follow the trained ones." OF_LEVEL)},
-    {MX_CONFIG_DOUBLE(TRAINING, beta1, 0, 0.9999, "0.9", NULL, "Memory of AdamW's first moment.")},
-    {MX_CONFIG_DOUBLE(TRAINING, beta2, 0, 0.99999, "0.98", NULL, "Memory of AdamW's second moment.")},
+                      "Decay of the averaged weights, which are the ones that speak; closer to 1 is slower." OF_LEVEL)},
+    {MX_CONFIG_DOUBLE(TRAINING, beta1, 0, 0.9999, "0.9", NULL, "AdamW's beta1: decay of the first moment.")},
+    {MX_CONFIG_DOUBLE(TRAINING, beta2, 0, 0.99999, "0.98", NULL, "AdamW's beta2: decay of the second moment.")},
     {MX_CONFIG_DOUBLE(TRAINING, epsilon, 1e-20, 1, "1e-9", NULL, "AdamW's epsilon.")},
-    {MX_CONFIG_BOOL(
-         TRAINING, mixed_precision, "false",
-         "Multiply bf16 numbers with fp32 sums, and keep part of the activations as such; weights, optimizer "
-         "and checkpoints stay fp32. Only on devices that 'myxtts devices' shows with bf16."),
-     .aliases = mixed_names},
-    {MX_CONFIG_INT(TRAINING, save_every, 1, INT64_C(1) << 40, "500", "steps", "How often a checkpoint is saved."),
-     .aliases = save_names},
-    {MX_CONFIG_INT(TRAINING, keep_last, 1, 100000, "3", "checkpoints", "How many of the newest stay.")},
+    {MX_CONFIG_BOOL(TRAINING, mixed_precision, "false",
+                    "Multiply in bf16 with fp32 sums and keep some activations in bf16; weights, optimizer and "
+                    "checkpoints stay in fp32. Needs less memory, and less time on devices with fast bf16. Refused on "
+                    "devices that 'myxtts devices' does not list with bf16."),
+     .flag = {"mixed-precision"}, .aliases = mixed_names},
+    {MX_CONFIG_INT(TRAINING, save_every, 1, INT64_C(1) << 40, "500", "steps", "Steps between checkpoints."),
+     .flag = {"save-every", "N"}, .aliases = save_names},
+    {MX_CONFIG_INT(TRAINING, keep_last, 1, 100000, "3", "checkpoints", "Number of newest checkpoints to keep.")},
     {MX_CONFIG_INT(TRAINING, keep_every, 0, INT64_C(1) << 40, "0", "steps",
-                   "Checkpoints of multiples of this step stay for ever. 0: none.")},
-    {MX_CONFIG_INT(TRAINING, eval_every, 0, INT64_C(1) << 40, "500", "steps", "How often to evaluate. 0: at the end."),
-     .aliases = eval_names},
+                   "Keep checkpoints at multiples of this step forever. 0: none.")},
+    {MX_CONFIG_INT(TRAINING, eval_every, 0, INT64_C(1) << 40, "500", "steps",
+                   "Steps between evaluations. 0: evaluate only at the end."),
+     .flag = {"eval-every", "N"}, .aliases = eval_names},
     {MX_CONFIG_INT(TRAINING, eval_utterances, 1, 1000000, "16", "utterances",
-                   "Validation utterances that an evaluation looks at, at most.")},
+                   "Maximum number of validation utterances per evaluation.")},
     {MX_CONFIG_INT(TRAINING, early_stopping, 0, 1000000, "0", "evaluations",
-                   "End when so many evaluations in a row brought no better free-running mel distance. 0: never.")},
+                   "Stop after this many evaluations in a row without a better free-running mel distance. 0: never.")},
     {MX_CONFIG_INT(TRAINING, samples, 0, 1000, "2", "utterances",
-                   "Texts of validation utterances that each evaluation speaks into samples/. Corpora of features have "
-                   "no sound that tells the voice: then none.")},
+                   "Number of validation texts that each evaluation speaks into samples/. None for a corpus of "
+                   "features, which has no audio to take the voice from.")},
     {MX_CONFIG_INT(TRAINING, skips_max, 1, 1000, "5", "steps",
-                   "End with an error when so many steps in a row had a loss or gradient that is not finite.")},
-    {MX_CONFIG_DOUBLE(TRAINING, spike, 1, 1000, "6", NULL, "Report a loss or gradient so many deviations too high.")},
+                   "Stop with an error after this many steps in a row with a loss or gradient that is not finite.")},
+    {MX_CONFIG_DOUBLE(TRAINING, spike, 1, 1000, "6", NULL,
+                      "Report a loss or gradient that is this many standard deviations too high.")},
     {MX_CONFIG_DOUBLE(TRAINING, rank_timeout, 1, 86400, "300", "seconds",
-                      "With several processes: end all of them when one makes no progress for so long.")},
+                      "With several processes, stop all of them if one makes no progress for this long. Evaluations "
+                      "and checkpoints must finish sooner."),
+     .flag = {"rank-timeout", "SECONDS"}},
     {MX_CONFIG_BOOL(TRAINING, batch_per_rank, "false",
-                    "With several processes: batch_size and batch_frames are those of each one. false: of all of them "
-                    "together, so that a run does not depend on how many there are.")},
-    {MX_CONFIG_STRING(
-        TRAINING, dashboard, "",
-        "ADDRESS:PORT of the page that shows the run live; empty or off: none. Other than loopback addresses "
-        "need '--dashboard-token', which is never written down.")},
-    {MX_CONFIG_BOOL(TRAINING, tensorboard, "true",
-                    "Write TensorBoard's event files into tensorboard/ of the run folder.")},
+                    "With several processes, apply training.batch_size and training.batch_frames to each process. "
+                    "Otherwise they apply to all processes together, so that a run does not depend on their number."),
+     .flag = {"batch-per-rank"}},
+    {MX_CONFIG_STRING(TRAINING, dashboard, "",
+                      "Serve a live page about the run at this ADDRESS:PORT. Empty or off: no page. An address other "
+                      "than loopback needs '--dashboard-token'; the token is never written to disk."),
+     .flag = {"dashboard", "[ADDR:PORT]", MX_DASHBOARD_ADDRESS}, .meaning = "none; alone: " MX_DASHBOARD_ADDRESS},
+    {MX_CONFIG_BOOL(TRAINING, tensorboard, "true", "Write TensorBoard event files to tensorboard/ in the run folder."),
+     .flag = {"tensorboard", "on|off"}},
     {MX_CONFIG_INT(TRAINING, tensorboard_mb, 0, INT64_C(1) << 30, "1024", "MiB",
-                   "What tensorboard/ may take: when there is more, the oldest event files are deleted. 0: no limit.")},
-    {MX_CONFIG_INT(
-        TRAINING, keep_samples, 0, 1000000000, "100", "evaluations",
-        "Of how many evaluations samples/ keeps sounds and pictures: the newest, and the best one. 0: of all.")},
+                   "Maximum size of tensorboard/; beyond it the oldest event files are deleted. 0: no limit.")},
+    {MX_CONFIG_INT(TRAINING, keep_samples, 0, 1000000000, "100", "evaluations",
+                   "Number of newest evaluations whose audio and pictures samples/ keeps; those of the best one are "
+                   "always kept. 0: keep all.")},
     {MX_CONFIG_ENUM(TRAINING, report, enum mx_settings_report, report_choices, "en",
-                    "Language of report.html, the page that is written when training ends.")},
+                    "Language of report.html, which is written when training ends.")},
 };
 #undef TRAINING
 
 static const struct mx_config_section sections[] = {
     {.name = "device",
-     .help = "The devices that do the work, and how much of their memory each role may take.",
+     .help = "Devices, and how much memory each role may use.",
      .fields = device_fields,
      .count = sizeof device_fields / sizeof device_fields[0],
      .offset = offsetof(struct mx_settings, device)},
     {.name = "pipeline",
-     .help = "How the batches get to the model: which devices, how many at a time.",
+     .help = "Devices of a training run and the flow of batches to the model.",
      .fields = pipeline_fields,
      .count = sizeof pipeline_fields / sizeof pipeline_fields[0],
      .offset = offsetof(struct mx_settings, pipeline)},
@@ -362,19 +383,19 @@ static const struct mx_config_section sections[] = {
      .count = sizeof model_fields / sizeof model_fields[0],
      .offset = offsetof(struct mx_settings, model)},
     {.name = "data",
-     .help = "What it learns from.",
+     .help = "Training data.",
      .fields = data_fields,
      .count = sizeof data_fields / sizeof data_fields[0],
      .offset = offsetof(struct mx_settings, data)},
     {.name = "training",
-     .help = "How it learns.",
+     .help = "Training.",
      .fields = training_fields,
      .count = sizeof training_fields / sizeof training_fields[0],
      .offset = offsetof(struct mx_settings, training)},
 };
 
 const struct mx_config_schema mx_settings_schema = {
-    .title = "MyXTTS settings. Every key is written out here; a line that is removed takes its default.",
+    .title = "MyXTTS settings. Every key is listed; remove a line to use its default.",
     .sections = sections,
     .count = sizeof sections / sizeof sections[0],
     .answers = answers,
@@ -444,12 +465,12 @@ struct mx_augment_options mx_settings_augment(const struct mx_settings *settings
     return o;
 }
 
-int mx_settings_flag(struct mx_settings *settings, const char *flag, const char *key, const char *value)
+int mx_settings_put(struct mx_settings *settings, const char *setting, const char *value)
 {
-    char *const assignment = mx_format("%s=%s", key, value);
+    char *const assignment = mx_format("%s=%s", setting, value);
     const int rc = assignment == NULL ? MX_ERR_NO_MEMORY : mx_config_set(&mx_settings_schema, settings, assignment);
     mx_free(assignment);
-    return rc < 0 ? mx_error_wrap("option '--%s'", flag) : 0;
+    return rc;
 }
 
 int mx_settings_read(const char *config, const char *const *set, size_t count, struct mx_settings *out)

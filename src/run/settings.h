@@ -37,7 +37,7 @@ struct mx_settings_model {
     int64_t width, heads, encoder_blocks, decoder_blocks, hidden; /* 0: of the size */
     double dropout;                                               /* negative: of the level */
     bool gradient_checkpointing;
-#define X(NAME, key, over, weight, words, help) double key##_weight;
+#define X(NAME, key, over, weight, words) double key##_weight;
     MX_LOSS_LIST(X)
 #undef X
 };
@@ -128,11 +128,21 @@ int32_t mx_settings_prefetch(const struct mx_settings *settings);
 /* What happens to training recordings: the preset where `augment` is on, and whatever is set by itself. */
 struct mx_augment_options mx_settings_augment(const struct mx_settings *settings);
 
-/* One setting from an option of the command line: errors name the option. */
-int mx_settings_flag(struct mx_settings *settings, const char *flag, const char *key, const char *value);
+/* One setting, "section.key", that the program itself decides. */
+int mx_settings_put(struct mx_settings *settings, const char *setting, const char *value);
 
 /* Defaults, then the file (NULL: none), then `count` overrides, "SECTION.KEY=VALUE". On failure there is nothing to
  * release. */
 int mx_settings_read(const char *config, const char *const *set, size_t count, struct mx_settings *out);
+
+/* ---- of a run (settings_run.c) ---- */
+/* Those of the run in a folder, then `count` overrides. Where its file is lost or damaged, the newest checkpoint has
+ * them, too. On failure there is nothing to release. */
+int mx_settings_resume(const char *run, const char *const *set, size_t count, struct mx_settings *out);
+/* Before a run is opened: paths become absolute, so that the run can be resumed from any folder, and everything that
+ * the optimization level decides becomes its number. */
+int mx_settings_complete(struct mx_settings *settings);
+/* Does one of the overrides set the size of the network? */
+bool mx_settings_size_said(const char *const *set, size_t count);
 
 #endif

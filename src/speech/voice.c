@@ -7,20 +7,16 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "features/recipe.h"
 #include "myxtts/error.h"
 
 int mx_voice_open(struct mx_voice *v, const char *checkpoint, const char *device, int64_t cpu_devices)
 {
     int rc = 0;
-    char hash[MX_RECIPE_HASH_BYTES];
     const struct mx_registry_options wanted = {
         .cpu_devices = (int)cpu_devices, .devices = {device != NULL ? device : "cpu:0"}, .device_count = 1};
     MX_TRY(mx_checkpoint_open(checkpoint, NULL, &v->checkpoint));
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
-    if (strcmp(state->recipe_hash, mx_recipe_hash_text(&mx_recipe_default, hash)) != 0)
-        MX_RAISE(MX_ERR_DATA, "use the version of the program that made it",
-                 "%s was trained on features of another recipe (%s)", mx_checkpoint_path(v->checkpoint), state->recipe);
+    MX_TRY(mx_checkpoint_recipe_check(v->checkpoint));
     MX_TRY(mx_vocabulary_read(state->vocabulary, strlen(state->vocabulary), &v->vocabulary));
     MX_TRY(mx_registry_open(NULL, &wanted, &v->registry));
     MX_TRY(mx_registry_device_open(v->registry, 0, 0, &v->device));

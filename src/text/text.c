@@ -2,7 +2,7 @@
  *
  * The table of languages, detection by script, and the part of normalisation that all languages share: UTF-8, NFC,
  * blanks, controls, and one form for signs and digits that have several. What a language does with the result is in
- * text_english*.c and text_persian*.c.
+ * english*.c and persian*.c.
  *
  * Memory: working arrays are taken and released inside; the result is a piece of the caller's arena.
  */

@@ -3,8 +3,8 @@
  * From a slot on the host to a parcel on a device: what the model takes.
  *
  * Audio becomes mel, energy and pitch there (features/extract.h), with the augmentation that was drawn for it, and is
- * normalised (normaliser.h); features that come ready are sent as they are, and masked if that was drawn. Nothing here
- * knows what the batch is for, so that the device that makes batches may be another one than the one that trains on
+ * normalised (features/normaliser.h); features that come ready are sent as they are, and masked if that was drawn.
+ * Nothing here knows what the batch is for, so that the device that makes batches may be another one than the one that trains on
  * them.
  *
  * A maker has the memory that making needs besides the parcel. It is at work on one batch at a time; whoever wants

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The feed: what the stages of the pipeline (pipeline/pipeline.h) do to make training batches, and the slots they do it
+ * The feed: what the stages of the pipeline (myxtts/pipeline.h) do to make training batches, and the slots they do it
  * in.
  *
  *     draw       the sampler's next batch                                → a list of utterances

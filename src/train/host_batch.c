@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/rng.h"
 #include "features/recipe.h"
 #include "myxtts/error.h"
@@ -299,11 +300,6 @@ int mx_host_batch_augment(struct mx_host_batch *slot, const struct mx_augment_op
 
 /* ---- filling ---- */
 
-static int32_t larger(int32_t a, int32_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Draws what happens to utterance number `count`; its speed is settled here. */
 static void utterance_draw(struct mx_host_batch *slot, const struct mx_dataset_item *item, uint32_t utterance)
 {
@@ -362,8 +358,8 @@ static int utterance_append(struct mx_host_batch *slot, const struct mx_dataset_
     slot->frames += (int32_t)frames;
     slot->token_offsets[n + 1] = slot->tokens;
     slot->frame_offsets[n + 1] = slot->frames;
-    slot->longest_tokens = larger(slot->longest_tokens, (int32_t)tokens);
-    slot->longest_frames = larger(slot->longest_frames, (int32_t)frames);
+    slot->longest_tokens = mx_most(slot->longest_tokens, (int32_t)tokens);
+    slot->longest_frames = mx_most(slot->longest_frames, (int32_t)frames);
     return 1;
 }
 
@@ -393,7 +389,7 @@ static int reference_append(struct mx_host_batch *slot, const struct mx_dataset_
     }
     slot->references += (int32_t)frames;
     slot->reference_offsets[n + 1] = slot->references;
-    slot->longest_reference = larger(slot->longest_reference, (int32_t)frames);
+    slot->longest_reference = mx_most(slot->longest_reference, (int32_t)frames);
     return 0;
 }
 

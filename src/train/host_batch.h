@@ -44,7 +44,7 @@ int mx_batch_source_create(const struct mx_batch_source_options *options, struct
 void mx_batch_source_destroy(struct mx_batch_source *assembly); /* NULL is fine */
 struct mx_dataset *mx_batch_source_dataset(const struct mx_batch_source *assembly);
 const struct mx_normaliser *mx_batch_source_normaliser(const struct mx_batch_source *assembly);
-/* Frames of an utterance, exact or an upper bound: see dataset.h. */
+/* Frames of an utterance, exact or an upper bound: see corpus/dataset.h. */
 uint32_t mx_batch_source_frames(const struct mx_batch_source *assembly, uint32_t utterance);
 /* The utterance that serves as reference; `attempt` 0, 1, … where earlier ones could not be used. */
 uint32_t mx_batch_source_reference(const struct mx_batch_source *assembly, uint32_t epoch, uint32_t utterance,

@@ -35,9 +35,9 @@ double mx_schedule_rate(const struct mx_schedule *schedule, int64_t step);
     X(BASIC, "basic", 5e-4, 500, 0.1, 1, 1.0, 1.0, 0.01, 0.999, 0.1,                                                   \
       "half the usual rate and a high floor: slow and safe")                                                           \
     X(ENHANCED, "enhanced", 1e-3, 200, 0.02, 1, 1.0, 1.0, 0.01, 0.999, 0.1,                                            \
-      "one long cosine from the full rate: what to begin with")                                                        \
+      "one long cosine from the full rate: start with this")                                                           \
     X(PLATEAU_BREAKER, "plateau_breaker", 1e-3, 200, 0.02, 4, 0.7, 0.5, 0.05, 0.9995, 0.15,                            \
-      "four cosines, each from 70 % of the top before it, with tighter clipping and stronger regularisation")
+      "four cosines, each peaking at 70 % of the one before, with tighter clipping and stronger regularisation")
 
 enum mx_level {
 #define X(identifier, ...) MX_LEVEL_##identifier,

@@ -29,7 +29,7 @@
 #include "train/schedule.h"
 #include "train/share_policy.h"
 
-/* How batches flow to the model (pipeline/pipeline.h). All zero: one device, with the buffer of its default size. */
+/* How batches flow to the model (myxtts/pipeline.h). All zero: one device, with the buffer of its default size. */
 struct mx_trainer_flow {
     struct mx_device *data_device;     /* makes the batches; NULL: the device that trains */
     int32_t workers_max;               /* threads that tuning may put to work; 0: `workers` of them */
@@ -85,7 +85,7 @@ struct mx_trainer_state {
 /* Whose memory it is. On one device data and model share it. */
 enum mx_trainer_place { MX_PLACE_DATA, MX_PLACE_MODEL, MX_PLACE_HOST };
 
-/* What one owner takes: its name in the budget (device/budget.h) and its bytes, all together. */
+/* What one owner takes: its name in the budget (myxtts/budget.h) and its bytes, all together. */
 struct mx_trainer_memory {
     const char *owner; /* "parameters"; static */
     enum mx_trainer_place place;

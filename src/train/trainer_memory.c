@@ -40,6 +40,13 @@ static int lists_make(const struct mx_trainer_options *o, struct mx_trainer_shap
     return 0;
 }
 
+static struct mx_share_choice sharing_of(const struct mx_trainer_options *o)
+{
+    const struct mx_share_setup setup = {
+        .asked = o->flow.share, .two_devices = mx_trainer_data_device(o) != o->device, .ranks = o->comm != NULL};
+    return mx_share_choose(&setup);
+}
+
 /* Room for the data device's part of a batch: its share and, since parts end between sequences, one more. The tokens of
  * a sequence are never more than its frames. */
 static void twin_measure(const struct mx_trainer_options *o, struct mx_trainer_shape *shape)
@@ -82,7 +89,7 @@ int mx_trainer_shape_open(const struct mx_trainer_options *o, struct mx_trainer_
     if (o->flow.static_shapes) MX_TRY(mx_host_batch_capacity_round(&shape->capacity));
     MX_TRY(mx_model_memory_plan(&o->model, &shape->capacity.model, MX_MODEL_TRAIN, &plan));
     shape->floats = (int64_t)(plan.parameters_bytes / sizeof(float));
-    shape->shared = o->flow.share != MX_SHARE_OFF && mx_trainer_data_device(o) != o->device;
+    shape->shared = sharing_of(o).mode != MX_SHARE_OFF;
     if (shape->shared) twin_measure(o, shape);
 out:
     mx_free(frames);
@@ -93,13 +100,9 @@ static int shares_check(const struct mx_trainer_options *o)
 {
     const struct mx_trainer_flow *const f = &o->flow;
     const double most = f->share_most > 0 ? f->share_most : MX_SHARE_MOST;
-    if (f->share != MX_SHARE_OFF && o->comm != NULL)
-        return MX_FAIL(MX_ERR_CONFIG, "'--share-work off', and one more rank for the data device",
-                       "work is shared either between two devices or among ranks");
-    if (f->share == MX_SHARE_ON && mx_trainer_data_device(o) == o->device)
-        return MX_FAIL(MX_ERR_CONFIG, "name a data and a model device, or share no work ('--share-work off')",
-                       "work can be shared between two devices only, and there is one");
-    for (int32_t i = 0; f->share != MX_SHARE_OFF && i < f->shares.count; i++)
+    const struct mx_share_choice choice = sharing_of(o);
+    if (choice.refused) return mx_share_refuse(choice.obstacle, mx_device_name(o->device));
+    for (int32_t i = 0; choice.mode != MX_SHARE_OFF && i < f->shares.count; i++)
         if (f->shares.points[i].share > most) {
             MX_FAIL(MX_ERR_CONFIG, NULL, "a share of %g from step %lld on is too much for the data device",
                     f->shares.points[i].share, (long long)f->shares.points[i].step);

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MX_DIALECT_OWN /* dialect.cl takes these words */
+#define MX_DIALECT_OWN /* device/kernels/dialect.cl takes these words */
 #define MX_GROUP       64
 #define MX_WIDE        256
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # The kernels of the dialect as one C file with a table of them:
-#     cmake -DOUT=file.c "-DSOURCES=dialect.cl;…" -P kernels.cmake
+#     cmake -DOUT=FILE.c "-DSOURCES=FIRST.cl;…" -P kernels.cmake
 # For each "MX_KERNEL(lanes) name(parameters) {" of the sources there is a function that takes the parameters from an
 # array (lanes.h), and a row of the table.
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Every operation once more, in double precision and in the plainest loops, written from the comments of
- * device/ops.h alone: what the devices are compared with, and what the gradient test differentiates.
+ * myxtts/ops.h alone: what the devices are compared with, and what the gradient test differentiates.
  *
  * Values are one array of doubles per storage of the case, in the storage's own layout (gaps included); integers and
  * bf16 are held exactly. The caller owns them between reference_load and reference_unload and may change them.

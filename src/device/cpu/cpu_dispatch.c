@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which kernels run: one table per instruction set is compiled in (mx_isa_list.h, written by the build, best last), and
+ * Which kernels run: one table per instruction set is compiled in (<build>/generated/mx_isa_list.h, best last), and
  * the best one that the processor has is taken. MYXTTS_ISA names another, to compare them or to work around one. The
  * same for bf16 products, which need more than the rest: AMX, AVX512-BF16 or none; MYXTTS_BF16 names another.
  */

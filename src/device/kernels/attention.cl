@@ -113,7 +113,7 @@ mx_attention_delta(MX_ARG(const float, dout), MX_ARG(const float, out), MX_ARG(f
         const mx_long at = row * out_stride + h * width;
         float sum = 0.0f;
         MX_EACH(i, width) sum += dout[at + i] * out[at + i];
-        sum = mx_comm_sum(all, sum);
+        sum = mx_group_sum(all, sum);
         if (MX_LANE == 0) delta[h * rows_all + row] = sum;
     }
 }

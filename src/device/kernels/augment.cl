@@ -21,7 +21,7 @@ mx_noise(MX_ARG(const float, x), MX_ARG(float, y), MX_ARG(const int, offsets), M
     const mx_ulong stream = (mx_ulong)(mx_uint)streams[2 * s + 1] << 32 | (mx_uint)streams[2 * s];
     double sum = 0.0;
     MX_EACH(i, count) sum += (double)x[begin + i] * (double)x[begin + i];
-    sum = mx_comm_sum_double(all, sum);
+    sum = mx_group_sum_double(all, sum);
     const float level = count > 0 ? (float)((double)ratio * sqrt(sum / (double)count)) : 0.0f;
     /* √3 (2 (u + ½)/2²⁴ - 1), with everything constant in two numbers */
     const float scale = level * 0x1.bb67aep0f, step = scale * 0x1p-23f, least = scale * (0x1p-24f - 1.0f);

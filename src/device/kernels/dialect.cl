@@ -117,7 +117,7 @@ MX_INLINE float mx_from_bf16(mx_ushort x)
 }
 
 /* ---- sums over the lanes of a group, always in the same order ---- */
-MX_INLINE float mx_comm_sum(MX_LOCAL_POINTER float *all, float value)
+MX_INLINE float mx_group_sum(MX_LOCAL_POINTER float *all, float value)
 {
     all[MX_LANE] = value;
     MX_BARRIER();
@@ -130,7 +130,7 @@ MX_INLINE float mx_comm_sum(MX_LOCAL_POINTER float *all, float value)
     return sum;
 }
 
-MX_INLINE double mx_comm_sum_double(MX_LOCAL_POINTER double *all, double value)
+MX_INLINE double mx_group_sum_double(MX_LOCAL_POINTER double *all, double value)
 {
     all[MX_LANE] = value;
     MX_BARRIER();
@@ -143,7 +143,7 @@ MX_INLINE double mx_comm_sum_double(MX_LOCAL_POINTER double *all, double value)
     return sum;
 }
 
-MX_INLINE float mx_comm_max(MX_LOCAL_POINTER float *all, float value)
+MX_INLINE float mx_group_max(MX_LOCAL_POINTER float *all, float value)
 {
     all[MX_LANE] = value;
     MX_BARRIER();

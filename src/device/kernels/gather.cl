@@ -180,14 +180,14 @@ mx_attentive_pool(MX_ARG(const float, x), MX_ARG(const float, score), MX_ARG(flo
     const int rows = offsets[MX_INDEX + 1] - (int)begin;
     float most = -MX_INFINITY, sum = 0.0f;
     MX_EACH(i, rows) most = MX_MAX(most, score[begin + i]);
-    most = mx_comm_max(all, most);
+    most = mx_group_max(all, most);
     MX_EACH(i, rows)
     {
         const float e = MX_EXP(score[begin + i] - most);
         w[begin + i] = e;
         sum += e;
     }
-    const float factor = 1.0f / mx_comm_sum(all, sum);
+    const float factor = 1.0f / mx_group_sum(all, sum);
     MX_EACH(i, rows) w[begin + i] *= factor;
     MX_BARRIER();
     for (int first = 0; first < n; first += MX_GROUP) {
@@ -226,8 +226,8 @@ mx_attentive_pool_grad(MX_ARG(const float, dy), MX_ARG(const float, x), MX_ARG(c
         mean += g * y[s + i];
         dx[at + i] = weight * g;
     }
-    own = mx_comm_sum(all, own);
-    mean = mx_comm_sum(all, mean);
+    own = mx_group_sum(all, own);
+    mean = mx_group_sum(all, mean);
     if (MX_LANE == 0) dscore[row] = weight * (own - mean);
 }
 

@@ -40,7 +40,7 @@ mx_product_taps(MX_ARG(const float, x), MX_ARG(float, y), MX_ARG(const int, boun
     }
 }
 
-/* The epilogue of ops.h: P is z[row · ldz + i], 0 where z is absent; z may be c. c and pre are fp32 or bf16. */
+/* The epilogue of myxtts/ops.h: P is z[row · ldz + i], 0 where z is absent; z may be c. c and pre are fp32 or bf16. */
 MX_KERNEL(MX_GROUP)
 mx_product_epilogue(MX_ARG(const float, z), MX_ARG(float, c), MX_ARG(const float, bias), MX_ARG(float, pre),
                   MX_ARG(const float, residual), int n, mx_long ldz, mx_long ldc, int act, int act_grad, int accumulate,

@@ -7,6 +7,7 @@
  *
  * The work memory has three equal parts: dense A, dense B, and the sums where C cannot hold them.
  */
+#include "base/number.h"
 #include "device/kernels/lower.h"
 #include "device/kernels/product.h"
 
@@ -181,11 +182,6 @@ out:
     return rc;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 int mx_lower_gemm(struct mx_launcher *launcher, const struct mx_product *p)
 {
     int rc = 0;
@@ -196,7 +192,8 @@ int mx_lower_gemm(struct mx_launcher *launcher, const struct mx_product *p)
             int64_t k0 = 0;
             do {
                 const int64_t from[3] = {m0, n0, k0};
-                const int64_t size[3] = {least(p->m - m0, g.mc), least(p->n - n0, g.nc), least(p->k - k0, g.kc)};
+                const int64_t size[3] = {mx_least(p->m - m0, g.mc), mx_least(p->n - n0, g.nc),
+                                         mx_least(p->k - k0, g.kc)};
                 MX_TRY(block_make(launcher, &g, from, size));
                 k0 += g.kc;
             } while (k0 < p->k);

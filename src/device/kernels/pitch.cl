@@ -77,7 +77,7 @@ mx_pitch_candidates(MX_ARG(const float, audio), MX_ARG(const int, sample_ends), 
     MX_BARRIER();
     float power = 0.0f;
     MX_EACH(i, window) power += x[i] * x[i];
-    power = mx_comm_sum(difference, power);
+    power = mx_group_sum(difference, power);
     for (int first = 0; first < lag_max + 2; first += MX_GROUP) {
         const int t = first + MX_LANE, lag = t < lag_max + 2 ? t : lag_max + 1;
         float sum = 0.0f;

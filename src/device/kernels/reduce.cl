@@ -54,10 +54,10 @@ mx_layer_norm(MX_ARG(const float, x), MX_ARG(const float, gamma), MX_ARG(const f
     const mx_long row = MX_INDEX, at = row * n;
     float sum = 0.0f;
     MX_EACH(i, n) sum += x[at + i];
-    const float mean = mx_comm_sum(all, sum) / (float)n;
+    const float mean = mx_group_sum(all, sum) / (float)n;
     float spread = 0.0f;
     MX_EACH(i, n) spread += (x[at + i] - mean) * (x[at + i] - mean);
-    const float scale = 1.0f / MX_SQRT(mx_comm_sum(all, spread) / (float)n + eps);
+    const float scale = 1.0f / MX_SQRT(mx_group_sum(all, spread) / (float)n + eps);
     MX_EACH(i, n)
     {
         const float v = (x[at + i] - mean) * scale * gamma[i] + beta[i];
@@ -122,8 +122,8 @@ mx_layer_norm_rows(MX_ARG(const float, dy), MX_ARG(const float, x), MX_ARG(const
         sum += g;
         product += g * (x[at + i] - mean);
     }
-    const float shift = scale * mx_comm_sum(all, sum) / (float)n;
-    const float slope = scale * scale * scale * mx_comm_sum(all, product) / (float)n;
+    const float shift = scale * mx_group_sum(all, sum) / (float)n;
+    const float slope = scale * scale * scale * mx_group_sum(all, product) / (float)n;
     MX_EACH(i, n)
     {
         float v = dy[at + i] * gamma[i] * scale - shift - (x[at + i] - mean) * slope;
@@ -175,7 +175,7 @@ mx_loss_chunks(MX_ARG(const float, prediction), MX_ARG(const float, target), MX_
     const mx_long begin = MX_INDEX * span, end = begin + span < count ? begin + span : count;
     const double share =
         mx_loss_share(prediction, target, mask, gradient, begin, end, n, factor, kind, accumulate);
-    const double sum = mx_comm_sum_double(all, share);
+    const double sum = mx_group_sum_double(all, share);
     if (MX_LANE == 0) partial[MX_INDEX] = sum;
 }
 
@@ -207,7 +207,7 @@ mx_sequence_loss(MX_ARG(const float, prediction), MX_ARG(const float, target), M
     const mx_long begin = (mx_long)offsets[MX_INDEX] * n, end = (mx_long)offsets[MX_INDEX + 1] * n;
     const double share = mx_loss_share(prediction, target, (MX_GLOBAL const float *)0, gradient, begin, end, n, factor,
                                        kind, accumulate);
-    const double sum = mx_comm_sum_double(all, share);
+    const double sum = mx_group_sum_double(all, share);
     if (MX_LANE == 0) values[MX_INDEX] = (float)((double)scale * sum);
 }
 
@@ -224,7 +224,7 @@ mx_norm_chunks(MX_ARG(const float, gradient), MX_ARG(double, partial), mx_long c
         const mx_long i = first + MX_LANE;
         if (i < end) sum += (double)gradient[i] * (double)gradient[i];
     }
-    sum = mx_comm_sum_double(all, sum);
+    sum = mx_group_sum_double(all, sum);
     if (MX_LANE == 0) partial[MX_INDEX] = sum;
 }
 

@@ -5,6 +5,7 @@
 #include "device/opencl/clblast.h"
 
 #include "base/log.h"
+#include "base/number.h"
 #include "device/kernels/cache.h"
 #include "device/opencl/opencl.h"
 
@@ -196,11 +197,6 @@ int mx_clblast_block(struct mx_stream *stream, const struct mx_library_gemm *g, 
     return status == 0 ? 0 : mx_clblast_fail(stream->device->name, status);
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Once for each device: builds the library's kernels and sees whether they are right. */
 static int first_prepare(struct mx_stream *stream)
 {
@@ -233,8 +229,8 @@ int mx_clblast_gemm(struct mx_stream *stream, const struct mx_library_gemm *g)
     for (from[0] = 0; from[0] < g->m; from[0] += most[0]) {
         for (from[1] = 0; from[1] < g->n; from[1] += most[1]) {
             for (from[2] = 0; from[2] < g->k; from[2] += most[2]) {
-                const int64_t size[3] = {least(g->m - from[0], most[0]), least(g->n - from[1], most[1]),
-                                         least(g->k - from[2], most[2])};
+                const int64_t size[3] = {mx_least(g->m - from[0], most[0]), mx_least(g->n - from[1], most[1]),
+                                         mx_least(g->k - from[2], most[2])};
                 MX_TRY(mx_clblast_block(stream, g, from, size));
             }
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The tables of a mel recipe as ops.h lays them out, checked before they are used as indices.
+ * The tables of a mel recipe as myxtts/ops.h lays them out, checked before they are used as indices.
  */
 #ifndef MX_DEVICE_CPU_ISA_BANDS_H
 #define MX_DEVICE_CPU_ISA_BANDS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Frames of packed audio as ops.h defines them, MX_VEC_FLOATS at a time, one per lane, and their transforms.
+ * Frames of packed audio as myxtts/ops.h defines them, MX_VEC_FLOATS at a time, one per lane, and their transforms.
  *
  * The lanes of a block are neighbouring frames of the batch, of whatever utterances, so that all lanes work; what a
  * lane computes is a function of its own samples, so a frame comes out the same in any block. Where the samples of

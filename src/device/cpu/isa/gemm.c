@@ -5,6 +5,7 @@
  * Scratch of a worker, in this order: packed B (MX_GEMM_B_FLOATS), MX_GEMM_SHARED panels of A, one tile, partial sums
  * (the rest).
  */
+#include "base/number.h"
 #include "device/cpu/isa/epilogue.h"
 
 #define TILE_FLOATS (MX_GEMM_MR * MX_GEMM_NR)
@@ -134,11 +135,6 @@ void MX_CPU_FN(gemm_tile_columns)(const struct mx_gemm_operands *x, float *tile,
 
 #endif
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- epilogue ---- */
 
 /* Stores a tile of products [rows][columns] at C(m0, n0). `tile` may be C's own memory. Not inlined, and with a copy of
@@ -222,14 +218,14 @@ static void run_panels(struct plan *plan, struct mx_gemm_operands *x, int64_t m0
 {
     const struct mx_gemm_b *b = &plan->job->b;
     for (int64_t n = n0; n < n1; n += MX_GEMM_NR) {
-        const int64_t columns = least(n1 - n, MX_GEMM_NR);
+        const int64_t columns = mx_least(n1 - n, MX_GEMM_NR);
         const bool packed = plan->pack_b || columns < MX_GEMM_NR;
         const float *panel =
             packed ? plan->scratch->b + (n - n0) / MX_GEMM_NR * plan->panel_floats : b->data + k0 * b->ld + n;
         for (int64_t m = m0, i = 0; m < m1; m += MX_GEMM_MR, i++) {
             x[i].b = panel;
             x[i].b_step = packed ? MX_GEMM_NR : b->ld;
-            run_one(plan, &x[i], m, least(m1 - m, MX_GEMM_MR), n, columns, k0);
+            run_one(plan, &x[i], m, mx_least(m1 - m, MX_GEMM_MR), n, columns, k0);
         }
     }
 }
@@ -286,7 +282,7 @@ static void look_ahead(struct plan *plan, const struct span *all, int64_t m, int
 {
     const struct mx_gemm_a *a = &plan->job->a;
     const struct mx_gemm_b *b = &plan->job->b;
-    const int64_t rows = end - m, left = least(all->m1 - end, rows), next = all->k0 + all->kc;
+    const int64_t rows = end - m, left = mx_least(all->m1 - end, rows), next = all->k0 + all->kc;
     if (!a->transpose) {
         if (left > 0 && a->taps)
             plan->ahead = mx_gemm_fetch(a->data + end * a->ld, left, a->width, a->ld);
@@ -294,13 +290,13 @@ static void look_ahead(struct plan *plan, const struct span *all, int64_t m, int
             plan->ahead = mx_gemm_fetch(a->data + end * a->ld + all->k0, left, all->kc, a->ld);
         return;
     }
-    const int64_t steps = least(plan->job->k - next, all->kc);
+    const int64_t steps = mx_least(plan->job->k - next, all->kc);
     const bool fits = MX_GEMM_SHARED > 1 && !a->taps; /* several panels: what is fetched is used before it is lost */
     if (fits && left > 0) {
         plan->ahead = mx_gemm_fetch(a->data + all->k0 * a->ld + end, all->kc, left, a->ld);
     } else if (steps > 0 && (fits || m == all->m0)) {
         const int64_t column = a->taps ? all->m0 % a->width : all->m0;
-        const int64_t columns = least(all->m1 - all->m0, a->taps ? a->width : fits ? rows : INT64_MAX);
+        const int64_t columns = mx_least(all->m1 - all->m0, a->taps ? a->width : fits ? rows : INT64_MAX);
         plan->ahead = mx_gemm_fetch(b->data + next * b->ld + all->n0, steps, all->n1 - all->n0, b->ld);
         plan->then = mx_gemm_fetch(a->data + next * a->ld + column, steps, columns, a->ld);
     }
@@ -320,13 +316,13 @@ static void run_block(struct plan *plan, int64_t m0, int64_t m1, int64_t n0, int
     plan->pack_b = b->transpose || b->block || m1 - m0 >= PACK_B_ROWS || b->ld % CONFLICT_STRIDE == 0 ||
                    b->ld % MX_VEC_FLOATS != 0 || (uintptr_t)(b->data + n0) % MX_VEC_BYTES != 0 || height > MX_GEMM_MR;
     for (int64_t k0 = 0; k0 < job->k; k0 += depth) {
-        const int64_t kc = least(job->k - k0, depth);
+        const int64_t kc = mx_least(job->k - k0, depth);
         const int64_t packed = plan->pack_b ? n0 : n1 - (n1 - n0) % MX_GEMM_NR;
         if (packed < n1) MX_CPU_FN(gemm_pack_b)
         (b, k0, kc, packed, n1, plan->scratch->b + (packed - n0) / MX_GEMM_NR * plan->panel_floats, plan->panel_floats);
         plan->ahead = plan->then = mx_gemm_fetch_nothing(plan->scratch->tile);
         for (int64_t m = m0; m < m1; m += height) {
-            const int64_t end = least(m + height, m1);
+            const int64_t end = mx_least(m + height, m1);
             struct mx_gemm_operands x[MX_GEMM_SHARED];
             place_panels(plan, m, end, n1 - n0, k0, kc, x);
             look_ahead(plan, &(struct span){m0, m1, n0, n1, k0, kc}, m, end);
@@ -342,7 +338,8 @@ static void run_empty(const struct mx_gemm *job, struct scratch *scratch, int64_
     memset(scratch->tile, 0, TILE_FLOATS * sizeof(float));
     for (int64_t m = m0; m < m1; m += MX_GEMM_MR)
         for (int64_t n = n0; n < n1; n += MX_GEMM_NR)
-            finish_tile(job, m, least(m1 - m, MX_GEMM_MR), n, least(n1 - n, MX_GEMM_NR), scratch->tile, MX_GEMM_NR);
+            finish_tile(job, m, mx_least(m1 - m, MX_GEMM_MR), n, mx_least(n1 - n, MX_GEMM_NR), scratch->tile,
+                        MX_GEMM_NR);
 }
 
 void MX_CPU_FN(gemm)(const struct mx_gang *gang, const struct mx_gemm *job)
@@ -381,6 +378,6 @@ void MX_CPU_FN(gemm)(const struct mx_gang *gang, const struct mx_gemm *job)
                 plan.sums_m = m;
                 plan.sums_n = n;
             }
-            run_block(&plan, m, least(m + height, m1), n, least(n + width, n1));
+            run_block(&plan, m, mx_least(m + height, m1), n, mx_least(n + width, n1));
         }
 }

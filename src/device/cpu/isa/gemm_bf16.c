@@ -9,6 +9,7 @@
 
 #if MX_BF16_KERNELS
 
+#include "base/number.h"
 #include "device/cpu/isa/bf16.h"
 #include "device/cpu/isa/epilogue.h"
 
@@ -19,11 +20,6 @@
 #define KC         320
 #define NC         768
 #define B_ELEMENTS (768 * NC)
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- a block of C ---- */
 
@@ -234,7 +230,7 @@ static void run_panel(const struct plan *plan, const struct step *s)
     const bool add = !first || (plan->plain && job->epilogue.accumulate);
     const int64_t steps = (s->kc + EDGE - 1) / EDGE, rows = s->rows;
     for (int64_t n = s->n0; n < s->n1; n += EDGE) {
-        const int64_t columns = least(s->n1 - n, EDGE);
+        const int64_t columns = mx_least(s->n1 - n, EDGE);
         const uint16_t *b = plan->b + (n - s->n0) / EDGE * plan->panel + (s->k - s->k0) / EDGE * MX_BF16_BLOCK;
         /* Sums between blocks of k: in C, or in scratch where C is another type or still needed as it was. */
         float *sums = plan->plain ? job->c + s->m * job->ldc + n
@@ -268,13 +264,13 @@ static void run_part(struct plan *plan, int64_t m0, int64_t m1, int64_t n0, int6
     const bool at_once = plan->depth >= job->k;
     plan->partial_m = m0;
     for (int64_t k0 = 0; k0 < job->k; k0 += plan->depth) {
-        const int64_t depth = least(job->k - k0, plan->depth), block = equal_blocks(depth, KC);
+        const int64_t depth = mx_least(job->k - k0, plan->depth), block = equal_blocks(depth, KC);
         MX_CPU_FN(bf16_pack_b)(&job->b, k0, depth, n0, n1, plan->b, plan->panel);
         for (int64_t m = m0; m < m1; m += EDGE) {
-            struct step s = {.m = m, .rows = least(m1 - m, EDGE), .n0 = n0, .n1 = n1, .k0 = k0};
+            struct step s = {.m = m, .rows = mx_least(m1 - m, EDGE), .n0 = n0, .n1 = n1, .k0 = k0};
             if (at_once) plan->partial_m = m;
             for (s.k = k0; s.k < k0 + depth; s.k += block) {
-                s.kc = least(k0 + depth - s.k, block);
+                s.kc = mx_least(k0 + depth - s.k, block);
                 MX_CPU_FN(bf16_pack_a)(&job->a, m, s.rows, s.k, s.kc, plan->row, plan->a);
                 run_panel(plan, &s);
             }
@@ -288,7 +284,7 @@ static void run_empty(const struct plan *plan, int64_t m0, int64_t m1, int64_t n
     memset(plan->block, 0, MX_BF16_BLOCK * sizeof *plan->block);
     for (int64_t m = m0; m < m1; m += EDGE)
         for (int64_t n = n0; n < n1; n += EDGE)
-            finish_block(plan->job, m, least(m1 - m, EDGE), n, least(n1 - n, EDGE), plan->block, EDGE);
+            finish_block(plan->job, m, mx_least(m1 - m, EDGE), n, mx_least(n1 - n, EDGE), plan->block, EDGE);
 }
 
 /* The grid of workers over C that packs least: every worker packs its rows of A and its columns of B. */
@@ -337,7 +333,7 @@ bool MX_CPU_FN(gemm_bf16)(const struct mx_gang *gang, const struct mx_gemm *job)
     const int64_t height = kept ? plan.partial_floats / plan.width / EDGE * EDGE : m1 - m0;
     for (int64_t n = n0; n < n1; n += plan.width)
         for (int64_t m = m0; m < m1; m += height)
-            run_part(&plan, m, least(m + height, m1), n, least(n + plan.width, n1));
+            run_part(&plan, m, mx_least(m + height, m1), n, mx_least(n + plan.width, n1));
     if (plan.level == MX_CPU_BF16_AMX) tiles_end();
     return true;
 }

@@ -5,6 +5,7 @@
  * A source that lies with k contiguous is a row of A as it stands, and a column of B; one that lies with k apart is a
  * line of pairs of B as it stands. The other two ways go through a 16 × 16 transposition of pairs.
  */
+#include "base/number.h"
 #include "device/cpu/isa/gemm_bf16.h"
 
 #if MX_BF16_KERNELS
@@ -12,11 +13,6 @@
 #define BF16 __attribute__((target("avx512bf16")))
 #define HALF MX_BF16_HALF
 #define EDGE MX_BF16_EDGE
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static const char *element(const void *data, bool bf16, int64_t at)
 {
@@ -93,10 +89,10 @@ BF16 static void gather_row(const struct mx_gemm_a *a, int64_t row, int64_t firs
 {
     for (int64_t done = 0; done < kc;) {
         const int64_t tap = (k0 + done) / a->width, column = (k0 + done) % a->width;
-        const int64_t count = least(kc - done, a->width - column), from = row + tap - a->taps / 2;
+        const int64_t count = mx_least(kc - done, a->width - column), from = row + tap - a->taps / 2;
         const bool inside = from >= first && from < end;
         for (int64_t i = 0; i < count; i += EDGE) {
-            const int64_t part = least(count - i, EDGE);
+            const int64_t part = mx_least(count - i, EDGE);
             const __m512i v =
                 inside ? load_32(element(a->data, a->bf16, from * a->ld + column + i), a->bf16, part) : (__m512i){0};
             _mm512_mask_storeu_epi16(to + done + i, part == EDGE ? 0xffffffffu : (1u << part) - 1u, v);
@@ -142,7 +138,7 @@ static int pieces_of(const struct mx_gemm_a *a, int64_t m0, int64_t count, struc
     int used = 0;
     for (int64_t done = 0; done < count; used++) {
         const int64_t tap = (m0 + done) / a->width, column = (m0 + done) % a->width;
-        const int64_t own = least(count - done, a->width - column);
+        const int64_t own = mx_least(count - done, a->width - column);
         pieces[used] = (struct piece){
             .shift = tap - a->taps / 2, .column = column - done, .mask = (__mmask16)(((1u << own) - 1u) << done)};
         done += own;
@@ -196,7 +192,7 @@ void MX_CPU_FN(bf16_pack_a)(const struct mx_gemm_a *a, int64_t m0, int64_t rows,
                             uint16_t *panel)
 {
     if (a->transpose) {
-        pack_a_half(a, m0, least(rows, HALF), k0, kc, panel);
+        pack_a_half(a, m0, mx_least(rows, HALF), k0, kc, panel);
         if (rows > HALF) pack_a_half(a, m0 + HALF, rows - HALF, k0, kc, panel + HALF * EDGE);
     } else {
         pack_a_rows(a, m0, rows, k0, kc, row, panel);
@@ -222,7 +218,7 @@ BF16 static void pack_b_rows(const struct mx_gemm_b *b, int64_t k0, int64_t kc, 
         const char *even = k < kc ? row_of(b, k0 + k) : NULL, *odd = k + 1 < kc ? row_of(b, k0 + k + 1) : NULL;
         uint16_t *to = dst + p / HALF * MX_BF16_BLOCK + p % HALF * EDGE;
         for (int64_t n = n0; n < n1; n += HALF) {
-            const int64_t count = least(n1 - n, HALF), half = (n - n0) / HALF;
+            const int64_t count = mx_least(n1 - n, HALF), half = (n - n0) / HALF;
             const __mmask16 mask = (__mmask16)((1u << count) - 1u);
             const __m512 low = even ? load_16(even + n * bytes, b->bf16, mask) : _mm512_setzero_ps();
             const __m512 high = odd ? load_16(odd + n * bytes, b->bf16, mask) : _mm512_setzero_ps();
@@ -239,7 +235,7 @@ BF16 static inline __m512i column_32(const struct mx_gemm_b *b, int64_t n, int64
     if (!b->block || inner + count <= b->block) return load_32(src, b->bf16, count);
     uint16_t parts[EDGE] = {0};
     for (int64_t done = 0; done < count;) {
-        const int64_t at = k + done, own = least(count - done, b->block - at % b->block);
+        const int64_t at = k + done, own = mx_least(count - done, b->block - at % b->block);
         src = element(b->data, b->bf16, at / b->block * b->block_stride + n * b->ld + at % b->block);
         _mm512_mask_storeu_epi16(parts + done, (1u << own) - 1u, load_32(src, b->bf16, own));
         done += own;
@@ -257,7 +253,7 @@ BF16 static void pack_b_columns(const struct mx_gemm_b *b, int64_t k0, int64_t k
         for (int64_t k = 0; k < kc; k += EDGE, to += MX_BF16_BLOCK) {
             __m512i lines[16];
             for (int j = 0; j < HALF; j++)
-                lines[j] = n + j < n1 ? column_32(b, n + j, k0 + k, least(kc - k, EDGE)) : _mm512_setzero_si512();
+                lines[j] = n + j < n1 ? column_32(b, n + j, k0 + k, mx_least(kc - k, EDGE)) : _mm512_setzero_si512();
             transpose(lines, to, EDGE);
         }
     }

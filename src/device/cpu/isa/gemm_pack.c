@@ -2,14 +2,10 @@
  *
  * Copies of parts of A and B in the layouts that the tile of gemm.h reads fastest.
  */
+#include "base/number.h"
 #include "device/cpu/isa/gemm.h"
 
 typedef float mx_vf4_any __attribute__((vector_size(16), aligned(4), may_alias));
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- packing B ---- */
 
@@ -64,13 +60,13 @@ void MX_CPU_FN(gemm_pack_b)(const struct mx_gemm_b *b, int64_t k0, int64_t kc, i
     while (kc > 0) {
         const int64_t block = b->block ? k0 / b->block : 0;
         const int64_t inner = b->block ? k0 % b->block : k0;
-        const int64_t count = b->block ? least(kc, b->block - inner) : kc;
+        const int64_t count = b->block ? mx_least(kc, b->block - inner) : kc;
         const float *src = b->data + block * b->block_stride;
         if (!b->transpose)
             pack_b_rows(src + inner * b->ld + n0, b->ld, count, n1 - n0, dst, panel_floats);
         else
             for (int64_t n = n0; n < n1; n += MX_GEMM_NR)
-                pack_b_columns(src + n * b->ld + inner, b->ld, count, least(n1 - n, MX_GEMM_NR),
+                pack_b_columns(src + n * b->ld + inner, b->ld, count, mx_least(n1 - n, MX_GEMM_NR),
                                dst + (n - n0) / MX_GEMM_NR * panel_floats);
         dst += count * MX_GEMM_NR;
         k0 += count;
@@ -104,7 +100,7 @@ static void pack_a_taps(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int
         const int64_t first = a->offsets[sequence], end = a->offsets[sequence + 1];
         for (int64_t done = 0; done < kc;) {
             const int64_t tap = (k0 + done) / a->width, column = (k0 + done) % a->width;
-            const int64_t count = least(kc - done, a->width - column);
+            const int64_t count = mx_least(kc - done, a->width - column);
             const int64_t from = row + tap - a->taps / 2;
             if (from >= first && from < end)
                 memcpy(panel + done, a->data + from * a->ld + column, (size_t)count * sizeof(float));
@@ -122,14 +118,14 @@ static void pack_a_taps_transposed(const struct mx_gemm_a *a, int64_t m0, int64_
 {
     for (int64_t done = 0; done < rows;) { /* once for each tap that the panel touches */
         const int64_t shift = (m0 + done) / a->width - a->taps / 2, column = (m0 + done) % a->width;
-        const int count = (int)least(rows - done, a->width - column);
+        const int count = (int)mx_least(rows - done, a->width - column);
         int32_t sequence = MX_CPU_FN(gemm_sequence)(a->offsets, a->sequences, k0);
         for (int64_t k = 0; k < kc; k++) {
             const int64_t row = k0 + k, from = row + shift;
             while (sequence + 1 < a->sequences && a->offsets[sequence + 1] <= row) sequence++;
             const bool inside = from >= a->offsets[sequence] && from < a->offsets[sequence + 1];
             const mx_vf v = inside ? mx_vf_load_n(a->data + from * a->ld + column, count) : (mx_vf){0};
-            mx_vf_store_n(panel + k * MX_VEC_FLOATS + done, v, (int)least(MX_GEMM_MR - done, MX_VEC_FLOATS));
+            mx_vf_store_n(panel + k * MX_VEC_FLOATS + done, v, (int)mx_least(MX_GEMM_MR - done, MX_VEC_FLOATS));
         }
         done += count;
     }
@@ -147,7 +143,7 @@ static void pack_a_transposed(const struct mx_gemm_a *a, int64_t m0, int64_t row
         for (; m + MX_VEC_FLOATS <= rows; m += MX_GEMM_MR, to += MX_GEMM_PANEL_FLOATS)
             mx_vf_store(to, mx_vf_load(src + m));
         for (; m < rows; m += MX_GEMM_MR, to += MX_GEMM_PANEL_FLOATS)
-            mx_vf_store(to, mx_vf_load_n(src + m, (int)least(rows - m, MX_VEC_FLOATS)));
+            mx_vf_store(to, mx_vf_load_n(src + m, (int)mx_least(rows - m, MX_VEC_FLOATS)));
     }
 }
 
@@ -155,7 +151,7 @@ void MX_CPU_FN(gemm_pack_a)(const struct mx_gemm_a *a, int64_t m0, int64_t rows,
 {
     if (a->taps && a->transpose) {
         for (int64_t m = 0; m < rows; m += MX_GEMM_MR, panel += MX_GEMM_PANEL_FLOATS)
-            pack_a_taps_transposed(a, m0 + m, least(rows - m, MX_GEMM_MR), k0, kc, panel);
+            pack_a_taps_transposed(a, m0 + m, mx_least(rows - m, MX_GEMM_MR), k0, kc, panel);
     } else if (a->transpose) {
         pack_a_transposed(a, m0, rows, k0, kc, panel);
     } else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * pitch: packed audio to F0 and voicing, see ops.h for the definition.
+ * pitch: packed audio to F0 and voicing, see myxtts/ops.h for the definition.
  *
  * First, blocks of frames with one frame per lane (frames.h): the difference function by two transforms (fft.h), its
  * normalised form, and from it a few candidates per frame, which go to the caller's `work`. Then, utterance by

@@ -3,7 +3,7 @@
  * Operations on elements that do not see each other: activation, residual add, dropout, scale, fill, cast.
  *
  * All of them are one pass over memory; each worker takes a contiguous share, so the result cannot depend on their
- * number. The meaning of every operation stands in device/ops.h.
+ * number. The meaning of every operation stands in myxtts/ops.h.
  */
 #include "device/cpu/isa/bf16.h"
 #include "device/cpu/isa/vec.h"

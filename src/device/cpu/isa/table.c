@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The table of this variant's kernels, made from the one list of operations in device/ops.h: an operation without a
+ * The table of this variant's kernels, made from the one list of operations in myxtts/ops.h: an operation without a
  * kernel does not link.
  */
 #include "base/processor.h"

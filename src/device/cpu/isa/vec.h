@@ -559,7 +559,7 @@ MX_VEC_INLINE mx_vf mx_vf_inverse(mx_vf d)
 #endif
 }
 
-/* The GELU of ops.h: x/2 (1 + tanh u) = x/(1 + e^-2u) = x/(1 + 2^t), t = x (MX_GELU_1 + MX_GELU_3 x²). */
+/* The GELU of myxtts/ops.h: x/2 (1 + tanh u) = x/(1 + e^-2u) = x/(1 + 2^t), t = x (MX_GELU_1 + MX_GELU_3 x²). */
 #define MX_GELU_1 (-2.302208198144325f)  /* -2 √(2/π)/ln 2 */
 #define MX_GELU_3 (-0.1029432395800235f) /* 0.044715 times that */
 

@@ -13,6 +13,8 @@
  */
 #include "device/cpu/isa/winograd.h"
 
+#include "base/number.h"
+
 /* KC: most inputs in a block; NC: most outputs. ROW: as MX_GEMM_ROW. */
 #define KC 192
 #if MX_VEC_BYTES == 64
@@ -31,11 +33,6 @@ struct scratch {
     float *weights, *taps, *rows, *zeros, *products;
     int64_t panels; /* of products, for NC columns */
 };
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static struct scratch carve(float *memory)
 {
@@ -61,7 +58,7 @@ static MX_WINOGRAD_ALONE void transform_weights(const struct mx_gemm *job, const
         for (int tap = 0; tap < 3; tap++) {
             const struct mx_gemm_b one = {.data = b->data + tap * tap_stride, .ld = b->ld, .transpose = b->transpose};
             MX_CPU_FN(gemm_pack_b)
-            (&one, k0, kc, n, least(n + MX_GEMM_NR, n1), s->taps + tap * KC * MX_GEMM_NR, 0);
+            (&one, k0, kc, n, mx_least(n + MX_GEMM_NR, n1), s->taps + tap * KC * MX_GEMM_NR, 0);
         }
         for (int64_t i = 0; i < kc * MX_GEMM_NR; i += MX_VEC_FLOATS) {
             mx_vf out[MX_WINOGRAD_PARTS];
@@ -133,19 +130,19 @@ static void run_group(const struct mx_gemm *job, const struct scratch *s, const 
 {
     const int64_t k = job->a.width, ld = job->a.ld, panels = (g->n1 - g->n0 + MX_GEMM_NR - 1) / MX_GEMM_NR;
     for (int64_t k0 = 0; k0 < k; k0 += depth) {
-        const int64_t kc = least(k - k0, depth);
+        const int64_t kc = mx_least(k - k0, depth);
         const bool last = k0 + kc == k;
         transform_weights(job, s, k0, kc, g->n0, g->n1);
         struct mx_winograd_cursor cursor = g->start;
         for (int64_t t = 0; t < g->tiles; t += MX_GEMM_MR) {
-            const int64_t count = least(g->tiles - t, MX_GEMM_MR);
+            const int64_t count = mx_least(g->tiles - t, MX_GEMM_MR);
             struct mx_winograd_tile tiles[MX_GEMM_MR];
             for (int64_t i = 0; i < count; i++) tiles[i] = mx_winograd_next(&cursor);
             transform_rows(job, s, tiles, count, k0, kc);
             const int64_t row = tiles[0].row, rows = cursor.row - row;
             struct mx_gemm_ahead next = mx_gemm_fetch(job->a.data + cursor.row * ld + k0, rows, kc, ld);
             for (int64_t panel = 0; panel < panels; panel++) {
-                const int64_t n = g->n0 + panel * MX_GEMM_NR, columns = least(g->n1 - n, MX_GEMM_NR);
+                const int64_t n = g->n0 + panel * MX_GEMM_NR, columns = mx_least(g->n1 - n, MX_GEMM_NR);
                 float *products = s->products + (depth < k ? t / MX_GEMM_MR * panels + panel : 0) * PRODUCT_FLOATS;
                 /* What `finish` will write is fetched first, then the rows of the next panel. */
                 struct mx_gemm_ahead c = expect(job->c, job->ldc, row, last ? rows : 0, n, columns);
@@ -188,9 +185,9 @@ static void run(const struct mx_gang *gang, const struct mx_gemm *job, int64_t t
     for (; n0 < n1; n0 += NC)
         for (int64_t t = t0; t < t1; t += group) {
             const struct group g = {.start = mx_winograd_seek(&job->a, t),
-                                    .tiles = least(t1 - t, group),
+                                    .tiles = mx_least(t1 - t, group),
                                     .n0 = n0,
-                                    .n1 = least(n0 + NC, n1)};
+                                    .n1 = mx_least(n0 + NC, n1)};
             run_group(job, &scratch, &g, depth);
         }
 }

@@ -9,6 +9,7 @@
  * Scratch of a worker, in this order: the sums [MB/MR][NB/NR][6][MR][NR], transformed dy [NB/NR][6][KT][NR], one panel
  * of transformed x [6][KT][a vector, of which MR lanes count], a row of zeros.
  */
+#include "base/number.h"
 #include "device/cpu/isa/winograd.h"
 
 /* MB and NB: most inputs and outputs in a block; KT: most tiles of rows. */
@@ -34,11 +35,6 @@ struct block {
     struct mx_winograd_tile tiles[KT];
     int64_t count;
 };
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static struct scratch carve(float *memory)
 {
@@ -94,7 +90,7 @@ static void add_tiles(const struct mx_gemm *job, const struct scratch *s, const 
     float *sums = s->sums;
     transform_dy(job, s, b);
     for (int64_t m = b->m0; m < b->m1; m += MX_GEMM_MR) {
-        transform_x(job, s, b, m, (int)least(b->m1 - m, MX_GEMM_MR));
+        transform_x(job, s, b, m, (int)mx_least(b->m1 - m, MX_GEMM_MR));
         const bool more = m + MX_GEMM_MR < b->m1;
         const float *x_next = job->a.data + (more ? row * job->a.ld + m + MX_GEMM_MR : next * job->a.ld + b->m0);
         struct mx_gemm_ahead near = mx_gemm_fetch(x_next + MX_GEMM_MR - 1, rows, 1, job->a.ld);
@@ -121,8 +117,8 @@ static MX_WINOGRAD_ALONE void finish(const struct mx_gemm *job, const struct scr
     const int64_t tap_stride = job->a.width * job->ldc;
     for (int64_t m = b->m0; m < b->m1; m += MX_GEMM_MR)
         for (int64_t n = b->n0; n < b->n1; n += MX_GEMM_NR, sums += SUM_FLOATS)
-            for (int64_t i = 0; i < least(b->m1 - m, MX_GEMM_MR); i++)
-                MX_VEC_EACH(j, lanes, 0, least(b->n1 - n, MX_GEMM_NR), {
+            for (int64_t i = 0; i < mx_least(b->m1 - m, MX_GEMM_MR); i++)
+                MX_VEC_EACH(j, lanes, 0, mx_least(b->n1 - n, MX_GEMM_NR), {
                     mx_vf parts[MX_WINOGRAD_PARTS], g[3];
                     mx_winograd_load(sums + i * MX_GEMM_NR + j, PART_FLOATS, parts);
                     mx_winograd_weights(parts, g);
@@ -148,10 +144,10 @@ void MX_CPU_FN(winograd_weight)(const struct mx_gang *gang, const struct mx_gemm
     const int64_t blocks = (tiles + KT - 1) / KT, depth = (tiles + blocks - 1) / blocks;
     for (int64_t n = n0; n < n1; n += NB)
         for (int64_t m = m0; m < m1; m += MB) {
-            struct block b = {.m0 = m, .m1 = least(m + MB, m1), .n0 = n, .n1 = least(n + NB, n1)};
+            struct block b = {.m0 = m, .m1 = mx_least(m + MB, m1), .n0 = n, .n1 = mx_least(n + NB, n1)};
             struct mx_winograd_cursor cursor = mx_winograd_seek(&job->a, 0);
             for (int64_t t = 0; t < tiles; t += b.count) {
-                b.count = least(tiles - t, depth);
+                b.count = mx_least(tiles - t, depth);
                 for (int64_t i = 0; i < b.count; i++) b.tiles[i] = mx_winograd_next(&cursor);
                 add_tiles(job, &scratch, &b, t == 0, cursor.row);
             }

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The settings of one run, see settings.h: those of a run that goes on, and what is decided before any run begins.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "checkpoint/checkpoint.h"
+#include "myxtts/error.h"
+#include "run/settings.h"
+
+/* The settings of the run are lost, which is the current error: the newest checkpoint that can be opened has them, too.
+ */
+static int settings_rescue(const char *run, struct mx_settings *settings)
+{
+    int rc = 0;
+    const struct mx_error lost = *mx_error_last();
+    const struct mx_checkpoint_options how = {.previous = true};
+    struct mx_checkpoint *newest = NULL;
+    char *const folder = mx_format("%s/" MX_CHECKPOINT_FOLDER, run);
+    if (folder == NULL) return MX_ERR_NO_MEMORY;
+    MX_TRY(mx_config_defaults(&mx_settings_schema, settings));
+    if (mx_checkpoint_open(folder, &how, &newest) < 0) MX_TRY(mx_error_restore(&lost));
+    const char *const text = mx_checkpoint_state(newest)->config;
+    MX_TRY(mx_config_load_text(&mx_settings_schema, settings, mx_checkpoint_path(newest), text, strlen(text)));
+    mx_warn("%s; the settings are taken from %s", lost.message, mx_checkpoint_path(newest));
+    mx_error_clear();
+out:
+    if (rc < 0) mx_config_release(&mx_settings_schema, settings);
+    mx_checkpoint_close(newest);
+    mx_free(folder);
+    return rc;
+}
+
+int mx_settings_resume(const char *run, const char *const *set, size_t count, struct mx_settings *out)
+{
+    char *const path = mx_format("%s/config.yaml", run);
+    if (path == NULL) return MX_ERR_NO_MEMORY;
+    int rc = mx_settings_read(path, NULL, 0, out);
+    if (rc >= 0 && out->data.train_data[0] == '\0') { /* every run has that */
+        rc = MX_FAIL(MX_ERR_CONFIG, "put the file back as it was", "%s does not name the training data", path);
+        mx_config_release(&mx_settings_schema, out);
+    }
+    mx_free(path);
+    if (rc < 0) rc = settings_rescue(run, out);
+    if (rc < 0) return rc;
+    for (size_t i = 0; i < count; i++) MX_TRY(mx_config_set(&mx_settings_schema, out, set[i]));
+out:
+    if (rc < 0) mx_config_release(&mx_settings_schema, out);
+    return rc;
+}
+
+/* A path that still names the same thing from another folder. What does not exist stays as it is. */
+static int path_settle(char **path)
+{
+    if ((*path)[0] == '\0') return 0;
+    char *const whole = realpath(*path, NULL);
+    if (whole == NULL) return 0;
+    char *const copy = mx_strdup(whole);
+    free(whole);
+    if (copy == NULL) return MX_ERR_NO_MEMORY;
+    mx_free(*path);
+    *path = copy;
+    return 0;
+}
+
+int mx_settings_complete(struct mx_settings *settings)
+{
+    int rc = 0;
+    MX_TRY(path_settle(&settings->data.train_data));
+    MX_TRY(path_settle(&settings->data.val_data));
+    mx_settings_resolve(settings);
+out:
+    return rc;
+}
+
+bool mx_settings_size_said(const char *const *set, size_t count)
+{
+    static const char *const keys[] = {"model.size",           "model.width",          "model.heads",
+                                       "model.encoder_blocks", "model.decoder_blocks", "model.hidden"};
+    bool said = false;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+            const size_t length = strlen(keys[k]);
+            said = said || (strncmp(set[i], keys[k], length) == 0 && set[i][length] == '=');
+        }
+    return said;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What one turn of a training run is made of, see job.h: a step with its reports, and an evaluation. The loop of
+ * `myxtts train` (loop.c) and the loops of other programs (train.c) both stand on these.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/progress.h"
+#include "myxtts/budget.h"
+#include "myxtts/error.h"
+#include "run/job.h"
+#include "run/observer.h"
+
+/* ---- a step ---- */
+
+int mx_job_step(struct mx_job *job, struct mx_trainer_report *report)
+{
+    const int rc = mx_trainer_step(job->trainer, report);
+    if (rc >= 0) {
+        mx_metrics_step(job->metrics, report);
+        return 0;
+    }
+    if (rc == MX_ERR_INTERRUPTED || report->step_ns == 0) return rc;
+    const struct mx_error failure = *mx_error_last();
+    mx_metrics_step(job->metrics, report);
+    return mx_error_restore(&failure);
+}
+
+void mx_job_status(const struct mx_job *job, const struct mx_trainer_report *report)
+{
+    const struct mx_flow_watch_report *const flow = &report->flow;
+    char devices[96], used[MX_BYTES_TEXT_BYTES], limit[MX_BYTES_TEXT_BYTES];
+    if (report->sharing)
+        snprintf(devices, sizeof devices, "GPU:0 %.0f %% (%.0f %% of the batch)  GPU:1 %.0f %%", 100 * flow->data_busy,
+                 100 * (double)report->shared_frames / (double)report->frames, 100 * flow->model_busy);
+    else if (mx_device_pair_multi(&job->devices))
+        snprintf(devices, sizeof devices, "GPU:0 %.0f %%  GPU:1 %.0f %%", 100 * flow->data_busy,
+                 100 * flow->model_busy);
+    else
+        snprintf(devices, sizeof devices, "GPU:0 %.0f %%", 100 * flow->model_busy);
+    mx_progress_note(job->progress, "loss %.3f  %.0f frames/s  %s  data wait %.1f %%  %s of %s", report->losses.total,
+                     (double)report->frames * 1e9 / (double)report->step_ns, devices, 100 * flow->data_wait,
+                     mx_bytes_text(flow->model_bytes, used), mx_bytes_text(flow->model_limit_bytes, limit));
+}
+
+int mx_job_step_tell(struct mx_job *job, const struct mx_trainer_report *report)
+{
+    const int rc = mx_job_rejects(job);
+    if (rc < 0) return rc;
+    mx_job_state_contents(job);
+    mx_job_observer_step(job->observer, report);
+    mx_job_status(job, report);
+    mx_progress_add(job->progress, 1);
+    return 0;
+}
+
+/* ---- an evaluation ---- */
+
+/* What free synthesis came to, as far as anything was spoken. */
+static void spoken_text(const struct mx_trainer_evaluation *e, char *out, size_t size)
+{
+    char pitch[32] = "–";
+    if (isfinite(e->pitch_error)) snprintf(pitch, sizeof pitch, "%.1f semitones", e->pitch_error);
+    if (isfinite(e->mel_db))
+        snprintf(out, size, "%.2f dB from the recordings, duration off by %.0f %%, pitch by %s", e->mel_db,
+                 100 * e->duration_error, pitch);
+    else
+        snprintf(out, size, "–");
+}
+
+int mx_job_evaluate(struct mx_job *job, bool *best)
+{
+    int rc = 0;
+    const int64_t step = mx_trainer_state(job->trainer)->step;
+    struct mx_trainer_evaluation *const e = &job->evaluation;
+    char spoken[160];
+    *best = false;
+    if (mx_trainer_validation_count(job->trainer) == 0) return 0;
+    mx_dist_tick(job->dist);
+    MX_TRY(mx_trainer_evaluate(job->trainer, e));
+    mx_dist_tick(job->dist);
+    job->evaluated = true;
+    if (e->utterances == 0) {
+        mx_warn("step %" PRId64 ": nothing was evaluated, since no recording for validation could be read", step);
+        return 0;
+    }
+    MX_TRY(mx_job_samples(job));
+    mx_metrics_evaluation(job->metrics, step, e);
+    mx_job_observer_evaluation(job->observer);
+    spoken_text(e, spoken, sizeof spoken);
+    mx_info("step %" PRId64 ": validation loss %.4f (mel %.4f, duration %.4f, pitch %.4f); spoken: %s", step,
+            e->losses.total, e->losses.values[MX_LOSS_MEL], e->losses.values[MX_LOSS_DURATION],
+            e->losses.values[MX_LOSS_PITCH], spoken);
+    if (e->spoken < e->utterances) {
+        mx_info("step %" PRId64 ": %" PRIu32 " of %" PRIu32 " would have become too long to be spoken", step,
+                e->utterances - e->spoken, e->utterances);
+        mx_job_samples_tidy(job);
+        return 0;
+    }
+    if (isfinite(e->mel_db) && (!job->has_best || e->mel_db < job->best)) {
+        job->has_best = *best = true;
+        job->best = e->mel_db;
+        job->best_step = (uint64_t)step;
+    }
+    mx_job_samples_tidy(job);
+out:
+    return rc;
+}
