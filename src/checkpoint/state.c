@@ -67,7 +67,7 @@ static const struct member members[] = {
     FLOATING("model.dropout", model.dropout),
     FLOATING("model.diagonal", model.diagonal),
     BOOLEAN("model.checkpoint", model.recompute_blocks),
-#define X(NAME, key, over, weight, words, help) WEIGHT("model.weight." #key, model.weights.key),
+#define X(NAME, key, over, weight, words) WEIGHT("model.weight." #key, model.weights.key),
     MX_LOSS_LIST(X)
 #undef X
         TEXT("vocabulary", vocabulary),

@@ -20,19 +20,19 @@
 enum over { FRAMES, TOKENS };
 
 static const enum over overs[MX_MODEL_LOSSES] = {
-#define X(NAME, key, over, weight, words, help) over,
+#define X(NAME, key, over, weight, words) over,
     MX_LOSS_LIST(X)
 #undef X
 };
 
 const char *const mx_model_loss_keys[MX_MODEL_LOSSES] = {
-#define X(NAME, key, over, weight, words, help) #key,
+#define X(NAME, key, over, weight, words) #key,
     MX_LOSS_LIST(X)
 #undef X
 };
 
 const struct mx_model_loss_weights mx_model_loss_weights_default = {
-#define X(NAME, key, over, weight, words, help) .key = (weight),
+#define X(NAME, key, over, weight, words) .key = (weight),
     MX_LOSS_LIST(X)
 #undef X
 };
@@ -40,7 +40,7 @@ const struct mx_model_loss_weights mx_model_loss_weights_default = {
 float mx_model_loss_weight(const struct mx_model_loss_weights *weights, enum mx_model_loss loss)
 {
     const float all[MX_MODEL_LOSSES] = {
-#define X(NAME, key, over, weight, words, help) weights->key,
+#define X(NAME, key, over, weight, words) weights->key,
         MX_LOSS_LIST(X)
 #undef X
     };

@@ -11,25 +11,24 @@
 
 #include <stdint.h>
 
-/* X(NAME, key, over, weight, words, help)
+/* X(NAME, key, over, weight, words)
  *
  *     NAME    MX_LOSS_NAME
  *     key     in every file of a run
  *     over    what its mean is taken over: FRAMES (each the mean over its bands) or TOKENS
  *     weight  in the total, by default
- *     words   on the page of a run; Persian comes from po/fa.po, as "page KEY"
- *     help    of the setting model.KEY_weight
+ *     words   on the page of a run and in the help of the setting; Persian comes from po/fa.po
  *
  * The order is that of the sum and of all files: new losses come last. */
 #define MX_LOSS_LIST(X)                                                                                                \
-    X(MEL, mel, FRAMES, 1, "mel", "Weight of the mel loss in the total loss.")                                         \
-    X(PRIOR, prior, FRAMES, 1, "alignment", "Weight of the alignment loss in the total loss.")                         \
-    X(DURATION, duration, TOKENS, 1, "duration", "Weight of the duration loss in the total loss.")                     \
-    X(PITCH, pitch, TOKENS, 1, "pitch", "Weight of the pitch loss in the total loss.")                                 \
-    X(ENERGY, energy, TOKENS, 1, "energy", "Weight of the energy loss in the total loss.")
+    X(MEL, mel, FRAMES, 1, "mel")                                                                                      \
+    X(PRIOR, prior, FRAMES, 1, "alignment")                                                                            \
+    X(DURATION, duration, TOKENS, 1, "duration")                                                                       \
+    X(PITCH, pitch, TOKENS, 1, "pitch")                                                                                \
+    X(ENERGY, energy, TOKENS, 1, "energy")
 
 enum mx_model_loss {
-#define X(NAME, key, over, weight, words, help) MX_LOSS_##NAME,
+#define X(NAME, key, over, weight, words) MX_LOSS_##NAME,
     MX_LOSS_LIST(X)
 #undef X
         MX_MODEL_LOSSES
@@ -37,7 +36,7 @@ enum mx_model_loss {
 
 /* What each loss counts in the sum whose gradient is taken. What is reported are the losses themselves. */
 struct mx_model_loss_weights {
-#define X(NAME, key, over, weight, words, help) float key;
+#define X(NAME, key, over, weight, words) float key;
     MX_LOSS_LIST(X)
 #undef X
 };

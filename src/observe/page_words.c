@@ -159,7 +159,7 @@ const struct mx_page_word mx_page_words[] = {
     {"B 4", "{0} TiB"},
     {"no_script", "This page draws its curves with JavaScript: please allow it."},
 /* Losses and metrics, from their lists. */
-#define LOSS(NAME, key, over, weight, words, help)                        {#key, words},
+#define LOSS(NAME, key, over, weight, words)                              {#key, words},
 #define SHOWN(key, type, presence, rule, value, tag, label, chart, words) {#key, words},
 #define SPOKEN(key, presence, value, tag, label, percent, words)          {#key, words},
 #define NONE(...)

@@ -204,7 +204,7 @@ static int model_choose(struct mx_job *job, struct mx_model_config *out)
     out->dropout = (float)m->dropout;
     out->recompute_blocks = m->gradient_checkpointing;
     out->mixed = job->settings.training.mixed_precision;
-#define X(NAME, key, over, weight, words, help) out->weights.key = (float)m->key##_weight;
+#define X(NAME, key, over, weight, words) out->weights.key = (float)m->key##_weight;
     MX_LOSS_LIST(X)
 #undef X
     return mx_model_config_check(out);

@@ -66,7 +66,8 @@ static const struct mx_config_field model_fields[] = {
                     "Recompute the blocks in the backward pass instead of storing them: less memory, about a third "
                     "more time, the same gradients."),
      .aliases = checkpointing_names},
-#define X(NAME, key, over, weight, words, help) {MX_CONFIG_DOUBLE(MODEL, key##_weight, 0, 1000, #weight, NULL, help)},
+#define X(NAME, key, over, weight, words)                                                                              \
+    {MX_CONFIG_DOUBLE(MODEL, key##_weight, 0, 1000, #weight, NULL, "Weight of the " words " loss in the total loss.")},
     MX_LOSS_LIST(X)
 #undef X
 };

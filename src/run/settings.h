@@ -38,7 +38,7 @@ struct mx_settings_model {
     int64_t width, heads, encoder_blocks, decoder_blocks, hidden; /* 0: of the size */
     double dropout;                                               /* negative: of the level */
     bool gradient_checkpointing;
-#define X(NAME, key, over, weight, words, help) double key##_weight;
+#define X(NAME, key, over, weight, words) double key##_weight;
     MX_LOSS_LIST(X)
 #undef X
 };

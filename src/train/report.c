@@ -11,7 +11,7 @@ const struct mx_metric mx_step_metric_table[MX_STEP_METRICS] = {
     {#key, MX_METRIC_##type, MX_METRIC_##presence, MX_METRIC_##rule, tag, label, chart, false, false},
 #define PLAIN(key, type, presence, rule, value, tag)                                                                   \
     {#key, MX_METRIC_##type, MX_METRIC_##presence, MX_METRIC_##rule, tag, NULL, NULL, false, false},
-#define LOSS(NAME, key, over, weight, words, help)                                                                     \
+#define LOSS(NAME, key, over, weight, words)                                                                           \
     {#key, MX_METRIC_NUMBER, MX_METRIC_ALWAYS, MX_METRIC_MEAN, "loss/" #key, NULL, NULL, false, true},
     MX_STEP_METRIC_LIST(SHOWN, PLAIN, LOSS)
 #undef SHOWN
@@ -24,7 +24,7 @@ const struct mx_metric mx_evaluation_metric_table[MX_EVALUATION_METRICS] = {
     {#key, MX_METRIC_NUMBER, MX_METRIC_##presence, MX_METRIC_UNSEEN, tag, label, "spoken", percent, false},
 #define PLAIN(key, type, presence, value, tag)                                                                         \
     {#key, MX_METRIC_##type, MX_METRIC_##presence, MX_METRIC_UNSEEN, tag, NULL, NULL, false, false},
-#define LOSS(NAME, key, over, weight, words, help)                                                                     \
+#define LOSS(NAME, key, over, weight, words)                                                                           \
     {#key, MX_METRIC_NUMBER, MX_METRIC_ALWAYS, MX_METRIC_UNSEEN, "validation/" #key, NULL, NULL, false, true},
     MX_EVALUATION_METRIC_LIST(SPOKEN, PLAIN, LOSS)
 #undef SPOKEN
@@ -47,7 +47,7 @@ struct mx_step_metrics mx_step_metrics_of(const struct mx_trainer_report *r)
 {
     return (struct mx_step_metrics){.values = {
 #define SHOWN(key, type, presence, rule, value, ...) value,
-#define LOSS(NAME, key, over, weight, words, help)   r->losses.values[MX_LOSS_##NAME],
+#define LOSS(NAME, key, over, weight, words)         r->losses.values[MX_LOSS_##NAME],
                                         MX_STEP_METRIC_LIST(SHOWN, SHOWN, LOSS)
 #undef SHOWN
 #undef LOSS
@@ -59,7 +59,7 @@ struct mx_evaluation_metrics mx_evaluation_metrics_of(int64_t step, const struct
     return (struct mx_evaluation_metrics){.values = {
 #define SPOKEN(key, presence, value, tag, label, percent, words) value,
 #define PLAIN(key, type, presence, value, tag)                   value,
-#define LOSS(NAME, key, over, weight, words, help)               e->losses.values[MX_LOSS_##NAME],
+#define LOSS(NAME, key, over, weight, words)                     e->losses.values[MX_LOSS_##NAME],
                                               MX_EVALUATION_METRIC_LIST(SPOKEN, PLAIN, LOSS)
 #undef SPOKEN
 #undef PLAIN
