@@ -76,18 +76,20 @@ fi
 steps=24
 common=("${small[@]}" --seed 3 --batch-size 2 --steps "$steps" --epochs 1000 --save-every 4 --eval-every 9
     --set training.samples=1 --set training.report=off --set training.early_stopping=0 --tensorboard off
-    --set data.caching=false --set data.validation_fraction=0.1 --buffer-size 3 --prefetch-buffer-size 2)
+    --set data.caching=false --set data.min_seconds=0.2 --set data.validation_fraction=0.1 --buffer-size 3 --prefetch-buffer-size 2)
 
-# Corpora: the same tones as a folder and packed, and others that are taken for them.
+# Corpora: the same tones as a folder and packed, and others that are taken for them. They are as short as can be, since the
+# double of CUDA takes its time; one is longer, so that there is memory enough to speak a sample.
 make_data() {
     # shellcheck disable=SC2016
-    local tone='$count = 8000 + 500 * ($row % 4); $loud = 9000; $step = ($row % 2 ? 0.04 : 0.09) + 0.002 * $row;
-        $text = ($row % 2 ? "low" : "high") . "|The tone $letter."'
+    local tone='$count = $row == 4 ? 12000 : 4000 + 250 * ($row % 4); $loud = 9000;
+        $step = ($row % 2 ? 0.04 : 0.09) + 0.002 * $row;
+        $text = ($row % 2 ? "low" : "high") . "|Tone $letter" . ($row == 4 ? ", which is long." : ".")'
     rm -rf "$work/data" "$work/others"
     tone_corpus "$work/data" 12 "$tone"
     tone_corpus "$work/others" 12 "\$row += 3; $tone; \$row -= 3"
     for name in data others; do
-        "$program" prepare --quiet --out "$work/$name.pack" --tokens chars "$work/$name" >/dev/null </dev/null || exit 1
+        "$program" prepare --quiet --min-seconds 0.2 --out "$work/$name.pack" --tokens chars "$work/$name" >/dev/null </dev/null || exit 1
     done
 }
 
@@ -245,7 +247,10 @@ whole() {
         fi
         expect "the metrics are not those of the undisturbed run" cmp <(untimed "$1" $evaluated) <(untimed run $evaluated)
     fi
-    expect "run.json does not say that it is finished" grep -q '"state":"done"' run/run.json
+    # A disk that was full to the end may have kept it from saying so; then a message did.
+    if [ "${ended:-1}" -ne 0 ] || [[ $said != *'run.json cannot be written'* ]]; then
+        expect "run.json does not say that it is finished" finished
+    fi
     expect "config.yaml is not that of the undisturbed run" cmp "$1/config.yaml" run/config.yaml
     expect "the run cannot be inspected" "$program" inspect run
     expect "somebody still holds the run" flock -n run/myxtts.lock true
@@ -283,12 +288,17 @@ reference() {
 # ---- a round ----
 # The fault: each function does it at its moment, and leaves the run ended. What is said is looked at here.
 interrupted='^error: (rank [0-9]+ on [^:]*: )?.*interrupted'
+finished() {
+    grep -q '"state":"done"' run/run.json
+}
+# strike SIGNAL: at the moment, one of its processes; that may end just then
+strike() {
+    local -a list=()
+    if moment; then mapfile -t list < <(processes); fi
+    if [ ${#list[@]} -gt 0 ]; then kill "-$1" "${list[victim % ${#list[@]}]}" 2>/dev/null; fi
+}
 fault_kill() {
-    local -a list
-    if moment; then
-        mapfile -t list < <(processes)
-        kill -KILL "${list[victim % ${#list[@]}]}" 2>/dev/null
-    fi
+    strike KILL
     end
     if [ "$code" -eq 0 ]; then
         late=', which had ended before'
@@ -299,15 +309,12 @@ fault_kill() {
     fi
 }
 ended_by() { # SIGNAL CODE-OF-DEATH
-    local -a list
-    if moment; then
-        mapfile -t list < <(processes)
-        kill "-$1" "${list[victim % ${#list[@]}]}" 2>/dev/null
-    fi
+    strike "$1"
     end
     case $code in
     0) late=', which had ended before' ;;
-    "$2") if [ "$at" -gt 0 ]; then wrong "died of SIG$1 after step $at"; fi ;; # before the program is ready for signals
+    # Before the program is ready for signals, or when all is done and saved.
+    "$2") if [ "$at" -gt 0 ] && ! finished; then wrong "died of SIG$1 after step $at"; fi ;;
     *) if [[ $configuration == *-ranks* && $at -eq 0 ]]; then
         told "$code" "$interrupted|signal"
     else
@@ -325,6 +332,8 @@ room() { # BYTES
     local each
     for each in $(processes); do prlimit --pid "$each" "--fsize=$1:" 2>/dev/null; done
 }
+# The double of NCCL has its memory in a file: ranks that just join each other there fail as well.
+full_words='^error: .*(File too large|NCCL: joining the other ranks failed)'
 fault_full() {
     if moment; then
         room 1000
@@ -332,23 +341,13 @@ fault_full() {
         room unlimited
     fi
     end
-    told "0 2" ''
-    if [ "$code" -eq 2 ]; then told 2 'File too large'; fi
+    if [ "$code" -ne 0 ]; then told "2 3" "$full_words"; fi
 }
 fault_full-stays() {
-    local struck=0
-    if moment; then
-        room 1000
-        if [ ! -e "$(printf 'run/checkpoints/step-%08d.safetensors' $steps)" ]; then struck=1; fi
-    fi
+    if moment; then room 1000; fi
     end
-    if [ "$code" -ne 0 ]; then
-        told "$code" '^error: .*File too large'
-    elif [ $struck = 1 ]; then
-        wrong "a disk that was full before the last step was saved, and exit code 0"
-    else
-        late=', which had ended before'
-    fi
+    # Whether the last checkpoint is there, as it must be then, is looked at as in every round.
+    if [ "$code" -ne 0 ]; then told "2 3" "$full_words"; else late=', which had saved all before'; fi
 }
 fault_read() {
     if moment; then touch world/reads; fi
@@ -454,6 +453,7 @@ round_make() {
     local ended=$code
     if [ "$ended" -ne 0 ]; then go_on "$configuration"; fi
     whole "$work/whole/$configuration/run"
+    made=$((made + 1))
     cd "$work" || exit 1
     if [ ${#problems[@]} -eq 0 ]; then
         printf 'round %d: %s, %s %s%s: exit code %d, run complete in the end\n' "$1" "$configuration" "$fault" "$what" "$late" "$ended"
@@ -475,12 +475,13 @@ if [ "$(cat "$work/version" 2>/dev/null)" != "$version" ]; then
     echo "$version" >"$work/version"
 fi
 for part in "${left_out[@]}"; do echo "left out: $part"; done
-failed=0 missed=0
+failed=0 missed=0 made=0
 if [ -n "$only" ]; then
     round_make "$only"
     rounds=1
 else
     for ((round = 1; round <= rounds; round++)); do round_make "$round"; done
 fi
-printf '%d rounds with seed %s: %d failed, %d had ended before the fault\n' "$rounds" "$seed" "$failed" "$missed"
-[ "$failed" -eq 0 ]
+printf '%d rounds with seed %s: %d failed, %d had ended before the fault\n' "$made" "$seed" "$failed" "$missed"
+if [ "$made" -ne "$rounds" ]; then echo "chaos: $rounds were asked for" >&2; fi # an error of bash ends a loop
+[ "$failed" -eq 0 ] && [ "$made" -eq "$rounds" ]

@@ -84,7 +84,13 @@ refused 1 'holds a run already' '.' train "${args[@]}" --output held
 kill -9 $child
 wait $child 2>/dev/null
 last=$(find held/checkpoints -name 'step-*.safetensors' | sort | tail -n 1 | grep -o '[0-9]*' | tail -n 1)
+# What it was writing when it was killed goes; what somebody else writes now, or called like that, stays.
+mkdir -p held/samples/step-00000001
+touch "held/run.json.$child-14.tmp" "held/samples/step-00000001/000.wav.$child-3.tmp" "held/report.html.$$-0.tmp" "held/notes.$child-1.tmp"
 done_with train --resume held --steps $((10#$last + 1))
+check "unfinished files of a killed process are deleted" test -z "$(find held -name "*[nv].$child-*.tmp")"
+check "and counted" grep -q 'held: [0-9]* unfinished files of a killed process deleted' held/log.txt
+check "others are not" test -e "held/report.html.$$-0.tmp" -a -e "held/notes.$child-1.tmp"
 check "death gives it back" test -e "$(printf 'held/checkpoints/step-%08d.safetensors' $((10#$last + 1)))"
 # A folder that has no checkpoint yet belongs to its run as well.
 mkdir slow

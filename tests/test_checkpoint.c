@@ -276,6 +276,14 @@ static void hostile_is_refused(void **state)
     struct mx_checkpoint *checkpoint = NULL;
     assert_int_equal(mx_checkpoint_open(path, NULL, &checkpoint), 0);
     mx_checkpoint_close(checkpoint);
+    /* A run from before a loss was added had no weight for it: it counted nothing. */
+    file_put(rig->folder, NAME, data, bytes);
+    forge(path, "model.weight.prior", NULL);
+    checkpoint = NULL;
+    assert_int_equal(mx_checkpoint_open(path, NULL, &checkpoint), 0);
+    assert_true(mx_checkpoint_state(checkpoint)->model.weights.prior == 0);
+    assert_true(mx_checkpoint_state(checkpoint)->model.weights.mel == 1);
+    mx_checkpoint_close(checkpoint);
     mx_free(data);
     mx_free(path);
 }

@@ -214,6 +214,53 @@ static void test_a_decision_balances_what_is_shared(void **state)
     assert_true(d.verdict == MX_SHARE_CHANGE && d.share == 0.25);
 }
 
+/* ---- whether work is shared at all ---- */
+
+static void test_whether_work_is_shared(void **state)
+{
+    static const struct {
+        struct mx_share_setup setup;
+        struct mx_share_choice choice;
+    } table[] = {
+        {{MX_SHARE_OFF, .two_devices = true}, {MX_SHARE_OFF, MX_SHARE_NO_OBSTACLE, false}},
+        {{MX_SHARE_ON, .two_devices = true}, {MX_SHARE_ON, MX_SHARE_NO_OBSTACLE, false}},
+        {{MX_SHARE_AUTO, .two_devices = true}, {MX_SHARE_AUTO, MX_SHARE_NO_OBSTACLE, false}},
+        /* what was not asked for meets no obstacle */
+        {{MX_SHARE_OFF, .ranks = true, .unable = true}, {MX_SHARE_OFF, MX_SHARE_NO_OBSTACLE, false}},
+        /* auto yields to each obstacle, on is refused */
+        {{MX_SHARE_ON, .two_devices = false}, {MX_SHARE_ON, MX_SHARE_ONE_DEVICE, true}},
+        {{MX_SHARE_AUTO, .two_devices = false}, {MX_SHARE_OFF, MX_SHARE_ONE_DEVICE, false}},
+        {{MX_SHARE_ON, .two_devices = true, .ranks = true}, {MX_SHARE_ON, MX_SHARE_RANKS, true}},
+        {{MX_SHARE_AUTO, .two_devices = true, .ranks = true}, {MX_SHARE_OFF, MX_SHARE_RANKS, false}},
+        {{MX_SHARE_ON, .two_devices = true, .unable = true}, {MX_SHARE_ON, MX_SHARE_UNABLE, true}},
+        {{MX_SHARE_AUTO, .two_devices = true, .unable = true}, {MX_SHARE_OFF, MX_SHARE_UNABLE, false}},
+        {{MX_SHARE_AUTO, .two_devices = true, .no_room = true}, {MX_SHARE_OFF, MX_SHARE_NO_ROOM, false}},
+        /* what does not fit is refused with all else that does not fit */
+        {{MX_SHARE_ON, .two_devices = true, .no_room = true}, {MX_SHARE_ON, MX_SHARE_NO_ROOM, false}},
+        /* the first obstacle counts */
+        {{MX_SHARE_ON, .ranks = true, .unable = true}, {MX_SHARE_ON, MX_SHARE_ONE_DEVICE, true}},
+        {{MX_SHARE_ON, .two_devices = true, .ranks = true, .unable = true}, {MX_SHARE_ON, MX_SHARE_RANKS, true}},
+        {{MX_SHARE_AUTO, .two_devices = true, .unable = true, .no_room = true}, {MX_SHARE_OFF, MX_SHARE_UNABLE, false}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        const struct mx_share_choice is = mx_share_choose(&table[i].setup), *const should = &table[i].choice;
+        if (is.mode == should->mode && is.obstacle == should->obstacle && is.refused == should->refused) continue;
+        fail_msg("row %zu: mode %d, obstacle %d, refused %d", i, (int)is.mode, (int)is.obstacle, (int)is.refused);
+    }
+}
+
+static void test_refusals_say_what_to_do(void **state)
+{
+    (void)state;
+    assert_int_equal(mx_share_refuse(MX_SHARE_ONE_DEVICE, "cpu:1"), MX_ERR_CONFIG);
+    assert_non_null(strstr(mx_error_last()->message, "there is one, cpu:1"));
+    assert_non_null(strstr(mx_error_last()->hint, "--share-work off"));
+    assert_int_equal(mx_share_refuse(MX_SHARE_RANKS, "cpu:1"), MX_ERR_CONFIG);
+    assert_non_null(strstr(mx_error_last()->message, "among ranks"));
+    mx_error_clear();
+}
+
 static void test_points_are_few_and_known(void **state)
 {
     (void)state;
@@ -235,6 +282,8 @@ int main(void)
                                        cmocka_unit_test(test_auto_begins_when_the_data_device_is_idle),
                                        cmocka_unit_test(test_auto_ends_what_gains_nothing),
                                        cmocka_unit_test(test_a_decision_balances_what_is_shared),
+                                       cmocka_unit_test(test_whether_work_is_shared),
+                                       cmocka_unit_test(test_refusals_say_what_to_do),
                                        cmocka_unit_test(test_points_are_few_and_known)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

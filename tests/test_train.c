@@ -48,10 +48,19 @@ static int group_close(void **state)
 static int run_open(const char *name, bool resume, const char *more, const atomic_bool *stop, struct mx_train **out)
 {
     char *const folder = mx_format("%s/%s", place, name);
-    const char *const settings[] = {
-        train_data,           "data.tokens=chars",      "model.width=16",         "model.heads=2",
-        "model.hidden=32",    "model.encoder_blocks=1", "model.decoder_blocks=1", "training.batch_size=4",
-        "training.samples=0", "training.epochs=1000",   "training.steps=6",       more};
+    const char *const settings[] = {train_data,
+                                    "data.tokens=chars",
+                                    "model.width=16",
+                                    "model.heads=2",
+                                    "model.hidden=32",
+                                    "model.encoder_blocks=1",
+                                    "model.decoder_blocks=1",
+                                    "training.batch_size=4",
+                                    "pipeline.backend=cpu",
+                                    "training.samples=0",
+                                    "training.epochs=1000",
+                                    "training.steps=6",
+                                    more};
     const size_t all = sizeof settings / sizeof settings[0];
     const struct mx_train_options options = {.output = resume ? NULL : folder,
                                              .resume = resume ? folder : NULL,

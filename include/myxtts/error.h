@@ -2,12 +2,12 @@
  *
  * Errors: negative codes from one table, with a thread-local message and a hint.
  *
- * Every function of the library that can fail returns 0 (or a count) on success and one of the
- * negative codes below on failure. Whoever detects the failure calls MX_FAIL, which stores a
- * message, a hint (what the user can do), the file and the line for the calling thread. The library never prints
- * and never exits: src/cli turns the last error into one message on stderr and an exit code.
+ * Every function of the library that can fail returns 0 (or a count) on success and one of the negative codes below on
+ * failure. The function that detects the failure calls MX_FAIL, which stores a message, a hint (what the user can do),
+ * the file and the line for the calling thread. The library never prints and never exits: src/cli turns the last error
+ * into one message on stderr and an exit code.
  *
- * The idiom of the house is one exit per function:
+ * The house style is one exit per function:
  *
  *     int rc = 0;
  *     MX_TRY(mx_registry_open(NULL, &options, &registry));
@@ -16,7 +16,7 @@
  *     mx_registry_close(registry);
  *     return rc;
  *
- * Memory: all storage is thread-local and fixed in size; nothing is allocated, nothing is freed.
+ * Memory: all storage is thread-local and fixed in size; nothing is allocated or freed.
  */
 #ifndef MYXTTS_ERROR_H
 #define MYXTTS_ERROR_H
@@ -49,7 +49,7 @@ enum mx_error_code {
 
 #define MX_ERROR_HINT_BYTES 2048 /* room for a whole command line */
 
-/* The last error of a thread. Copy it to carry an error from one thread to another. */
+/* The last error of a thread. Copy it to pass an error from one thread to another. */
 struct mx_error {
     int code;                       /* one of enum mx_error_code; 0: none */
     int line;                       /* where it was detected */
@@ -62,17 +62,17 @@ struct mx_error {
 int mx_error_set(int code, const char *file, int line, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Puts "context: " before the message of the current error, keeps its code and returns it. Without a current error
- * it makes an INTERNAL one, so that a failure never turns into 0. */
+/* Prepends "context: " to the message of the current error, keeps its code and returns it. Without a current error it
+ * creates an INTERNAL one, so that a failure never becomes 0. */
 int mx_error_wrap(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Replaces the hint of the current error (printf style) and returns its code. */
 int mx_error_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The current error of this thread; never NULL; code 0 when there is none. Owned by the thread. */
+/* The current error of this thread; never NULL; its code is 0 if there is no error. Owned by the thread. */
 const struct mx_error *mx_error_last(void);
 
-/* Makes a copied error the current one of this thread and returns its code. */
+/* Makes a copied error the current error of this thread and returns its code. */
 int mx_error_restore(const struct mx_error *error);
 
 void mx_error_clear(void);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The operations: one list that drives the kernels of every backend, the argument check, the gradient test,
- * the cross-backend test and the bench.
+ * The operations: one list that drives the kernels of every backend, the argument check, the gradient test, the
+ * cross-backend test and the benchmark.
  *
- * Tensors are row-major float32 unless said otherwise, named by slices (buffer + byte offset, 4-byte aligned).
- * Sequences are *packed*: rows lie end to end, struct mx_ragged tells where each begins; there is no padding. Shapes
- * stand in brackets, the fastest dimension last. "dX" is the gradient of the loss with respect to X. `accumulate` adds
- * to the destination instead of replacing it. Slices marked (optional) may be {0}. Outputs must not overlap inputs
- * unless "in place" is said.
+ * Tensors are row-major float32 unless stated otherwise, given as slices (buffer + byte offset, 4-byte aligned).
+ * Sequences are *ragged*: their rows are stored end to end without padding, and struct mx_ragged says where each
+ * sequence starts. Shapes are in brackets, with the fastest dimension last. "dX" is the gradient of the loss with
+ * respect to X. `accumulate` adds to the destination instead of replacing it. Slices marked (optional) may be {0}.
+ * Outputs must not overlap inputs unless the comment allows "in place".
  *
  * Results are deterministic, and on the CPU they do not depend on the number of workers either: every sum has a fixed
  * order. Empty inputs (0 rows, empty sequences) are legal everywhere.
@@ -21,8 +21,9 @@
 
 #include "myxtts/device.h"
 
-/* PAIR: a forward operation and its gradient stand next to each other as name and name_grad.
- * SOLO: no gradient of its own (linear in itself, made of others, or never differentiated). */
+/* PAIR: a forward operation `name` and its gradient `name_grad`.
+ * SOLO: no gradient operation of its own (it is its own gradient, made of other operations, or never
+ * differentiated). */
 #define MX_OP_LIST(PAIR, SOLO)                                                                                         \
     SOLO(matmul)                                                                                                       \
     SOLO(bias_grad)                                                                                                    \
@@ -56,7 +57,8 @@
     SOLO(mel_inverse)                                                                                                  \
     SOLO(spectrum)                                                                                                     \
     SOLO(griffin_step)                                                                                                 \
-    SOLO(overlap_add)
+    SOLO(overlap_add)                                                                                                  \
+    SOLO(mel_project)
 
 enum mx_op {
 #define MX_PAIR(name) MX_OP_##name, MX_OP_##name##_grad,
@@ -67,7 +69,7 @@ enum mx_op {
         MX_OP_COUNT
 };
 
-/* Where sequences lie in packed rows: sequence s has rows offsets[s] … offsets[s+1]-1.
+/* The place of each sequence in ragged rows: sequence s has rows offsets[s] … offsets[s+1]-1.
  * offsets[0] = 0, offsets[count] = rows; not decreasing. */
 struct mx_ragged {
     struct mx_slice offsets; /* int32 [count + 1] */
@@ -82,12 +84,12 @@ enum mx_activation {
     MX_ACT_GELU, /* x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))) */
 };
 
-/* In which numbers the factors of a product are. */
+/* The number format of the factors of a product. */
 enum mx_precision {
     MX_PRECISION_F32,
     /* Every element of both operands is rounded to bf16 (to nearest even) before it is multiplied; sums are fp32, and
-     * so is the epilogue. What is smaller than 2^-126 may count as 0. Only on devices with caps.bf16_multiply; only
-     * then may slices that the arguments mark as "_bf16" be stored as bf16, two bytes an element (strides count
+     * so is the epilogue. Numbers smaller than 2^-126 may count as 0. Only on devices with caps.bf16_multiply; only
+     * then may slices that the arguments mark as "_bf16" be stored as bf16, two bytes per element (strides count
      * elements). */
     MX_PRECISION_BF16,
 };
@@ -137,7 +139,7 @@ struct mx_layer_norm_args {
 };
 
 /* dx [rows, n] = (+= with accumulate_dx; in place of dy allowed without it), dgamma and dbeta [n] += always.
- * residual (optional) [rows, n]: added to dx, so that the gradient of the skip connection costs no pass of its own. */
+ * residual (optional) [rows, n]: added to dx, so that the gradient of the skip connection needs no extra pass. */
 struct mx_layer_norm_grad_args {
     struct mx_slice dy, x, gamma, stats, dx, dgamma, dbeta;
     struct mx_slice residual;
@@ -189,8 +191,8 @@ struct mx_rotary_table_args {
     float base; /* 10000 */
 };
 
-/* In place: the halves (x[i], x[i + head_width/2]) of each of `heads` heads of each row are turned by the angle of the
- * row's position in its sequence; inverse turns back, which is also the gradient. Row r starts at x + r · stride
+/* In place: the halves (x[i], x[i + head_width/2]) of each of `heads` heads of each row are rotated by the angle of the
+ * row's position in its sequence; inverse rotates back, which is also the gradient. Row r starts at x + r · stride
  * floats. */
 struct mx_rotary_args {
     struct mx_slice x, table;
@@ -202,8 +204,8 @@ struct mx_rotary_args {
 
 #define MX_ATTENTION_WIDTH_MAX 256 /* widest head */
 
-/* For each sequence and head: out = softmax(q kᵀ · factor) v, every row sees every row of its own sequence and no
- * other. q, k, v: row r of head h starts at r · stride + h · head_width (so they may lie in one [rows, 3·width]
+/* For each sequence and head: out = softmax(q kᵀ · factor) v; every row attends to every row of its own sequence and no
+ * other. q, k, v: row r of head h starts at r · stride + h · head_width (so they may be parts of one [rows, 3·width]
  * tensor); out: row stride out_stride. lse [heads, rows]: log Σ exp of each score row, for the gradient. Memory beyond
  * that does not grow with the square of the length. */
 struct mx_attention_args {
@@ -213,7 +215,7 @@ struct mx_attention_args {
     float factor; /* 1/√head_width */
 };
 
-/* dq, dk, dv (row stride grad_stride) replace what was there. delta [heads, rows] is scratch. */
+/* dq, dk, dv (row stride grad_stride) are overwritten. delta [heads, rows] is scratch. */
 struct mx_attention_grad_args {
     struct mx_slice q, k, v, out, lse, dout, dq, dk, dv, delta;
     struct mx_ragged rows;
@@ -221,7 +223,7 @@ struct mx_attention_grad_args {
     float factor;
 };
 
-/* y[rows, out_width] = epilogue(Σ_tap x[row + tap - taps/2, :] · w[tap]), rows outside the own sequence are 0.
+/* y[rows, out_width] = epilogue(Σ_tap x[row + tap - taps/2, :] · w[tap]); rows outside the sequence are 0.
  * w: [taps, in_width, out_width]; taps 1, 3 or 5. */
 struct mx_conv1d_args {
     struct mx_slice x, w, y;
@@ -272,7 +274,7 @@ struct mx_durations_scan_args {
 };
 
 /* y[r, :] = (+=) x[s, :] for ends[s] ≤ r < ends[s + 1]: tokens to frames with ends from durations_scan, a vector per
- * sequence to its rows with ends = the packed offsets. */
+ * sequence to its rows with ends = the offsets of the sequences. */
 struct mx_expand_args {
     struct mx_slice x;    /* [segments, n] */
     struct mx_slice ends; /* int32 [segments + 1], not decreasing, ends[segments] = rows */
@@ -288,7 +290,7 @@ struct mx_expand_grad_args {
     bool accumulate;
 };
 
-/* y[s, :] = mean of x[r, :] over the segment's rows; 0 for an empty one. With the packed offsets: mean pooling per
+/* y[s, :] = mean of x[r, :] over the segment's rows; 0 for an empty one. With offsets of sequences: mean pooling per
  * sequence. */
 struct mx_segment_mean_args {
     struct mx_slice x, ends, y;
@@ -318,14 +320,14 @@ struct mx_attentive_pool_grad_args {
 };
 
 /* The monotonic alignment of each sequence's tokens with its frames. Every frame belongs to one token, in order, and
- * every token has at least one frame; of all such alignments the one with the largest
+ * every token has at least one frame. Of all such alignments, the result is the one that maximises
  *   Σ_f -½ |mel[f] - mean[t]|² - diagonal · ((f + ½) tokens/frames - (t + ½))²,   t: the token of frame f
- * with f and t counted in the sequence and all totals in double; of two equal ways into a frame the one that stays with
- * the token. Where a sequence has fewer frames than tokens that cannot be, and the frames are spread evenly: the first
- * t of T tokens share the first ⌊t · frames/T⌋ frames. Frames without any token fail the stream. Never differentiated:
- * durations are whole numbers.
+ * with f and t counted within the sequence and all totals in double. Of two equal paths to a frame, the one that stays
+ * with the token is taken. If a sequence has fewer frames than tokens, the frames are spread evenly instead: the first
+ * t of T tokens share the first ⌊t · frames/T⌋ frames. Frames without any token fail the stream. It is never
+ * differentiated, because durations are whole numbers.
  *
- * The time is O(tokens · frames · n) of each sequence, the memory one bit for each token and frame: */
+ * Each sequence takes O(tokens · frames · n) time and one bit of memory per token and frame: */
 #define MX_ALIGN_WORK(token_rows, token_max_rows, frame_rows)                                                          \
     (2 * (int64_t)(token_rows) + (int64_t)(frame_rows) * (((int64_t)(token_max_rows) + 31) / 32))
 
@@ -342,7 +344,7 @@ struct mx_align_args {
 enum mx_loss_kind { MX_LOSS_L1, MX_LOSS_L2 }; /* |p - t| and (p - t)² */
 
 /* value[0] = (+=) factor · Σ_r mask[r] Σ_i loss(p[r,i], t[r,i]);  dp [rows, n] = factor · mask[r] · loss'. The sum is
- * made in double, in a fixed order. The caller puts 1/count into factor. */
+ * computed in double, in a fixed order. The caller includes 1/count in factor. */
 struct mx_loss_args {
     struct mx_slice prediction, target; /* [rows, n] */
     struct mx_slice mask;               /* (optional) [rows] */
@@ -355,9 +357,9 @@ struct mx_loss_args {
     bool accumulate_dp; /* dprediction += */
 };
 
-/* values[s] = scale · Σ over the rows r of sequence s, Σ_i loss(p[r,i], t[r,i]);  dp = factor · loss'. Each sum is made
- * in double, in a fixed order that depends on the sequence alone, so that what an utterance costs can be told whatever
- * stands beside it in the batch. */
+/* values[s] = scale · Σ over the rows r of sequence s, Σ_i loss(p[r,i], t[r,i]);  dp = factor · loss'. Each sum is
+ * computed in double, in a fixed order that depends only on the sequence, so that the loss of an utterance does not
+ * depend on the rest of the batch. */
 struct mx_sequence_loss_args {
     struct mx_slice prediction, target; /* [rows.rows, n] */
     struct mx_slice values;             /* [rows.count] */
@@ -370,8 +372,8 @@ struct mx_sequence_loss_args {
 };
 
 /* result float [4] = {‖g‖₂ · |factor|, the scale that AdamW must apply: factor · min(1, limit/(‖g‖₂ |factor|)), 1 if
- * finite else 0, Σ g² in float}. The sum is made in double. limit 0: no clipping. Not finite: scale 0 and finite 0, so
- * that nothing reaches the weights. */
+ * finite else 0, Σ g² in float}. The sum is computed in double. limit 0: no clipping. If it is not finite, scale and
+ * the flag are 0, so that nothing reaches the weights. */
 struct mx_grad_norm_args {
     struct mx_slice gradient, result;
     int64_t count;
@@ -379,8 +381,8 @@ struct mx_grad_norm_args {
 };
 
 /* Decoupled weight decay (AdamW) over flat buffers of `count` floats; the first `decayed` of them are decayed.
- * norm: result of grad_norm on the same stream; when its finite flag is 0 nothing changes. ema (optional): ema += (1 -
- * ema_decay)(p - ema). bias corrections come from `step` (1, 2, …). */
+ * norm: result of grad_norm on the same stream; if its finite flag is 0, nothing changes. ema (optional): ema += (1 -
+ * ema_decay)(p - ema). Bias corrections use `step` (1, 2, …). */
 struct mx_adamw_args {
     struct mx_slice parameter, gradient, moment1, moment2, norm;
     struct mx_slice ema; /* (optional) */
@@ -396,7 +398,7 @@ struct mx_scale_args {
     float factor;
 };
 
-/* x[i] = value (float bits; int32 patterns may be handed over in `bits`). */
+/* x[i] = value (as a float, or as an int32 pattern in `bits`). */
 struct mx_fill_args {
     struct mx_slice x;
     int64_t count;
@@ -416,19 +418,19 @@ struct mx_cast_args {
 };
 
 /* ---- features of packed audio ----
- * Audio is packed like everything else, with one sample a row. An utterance of n > 0 samples has 1 + n/hop frames, an
- * empty one has none; `frames` tells where they lie, and must say the same as `samples` (else the stream fails). Frame
- * f is centred: it is made of the fft_size samples from f · hop - fft_size/2 on, and samples beyond either end are
+ * Audio is packed like everything else, with one sample per row. An utterance of n > 0 samples has 1 + n/hop frames, an
+ * empty one has none; `frames` says where they are and must agree with `samples` (otherwise the stream fails). Frame f
+ * is centred: it consists of the fft_size samples from f · hop - fft_size/2 on. Samples beyond either end are
  * reflections about the first and the last sample (x[-i] = x[i]), repeated as often as a short utterance needs; a
- * single sample stands for all. Each frame is a function of its own samples alone.
+ * single sample is repeated. Each frame depends only on its own samples.
  *
- * tables, made by features/recipe.h; floats and int32 side by side, fft_size = n:
+ * tables, made by features/recipe.h; floats and int32 mixed, fft_size = n:
  *   float window [n]
  *   float circle [n, 2]        cos and sin of 2πk/n
  *   int32 first  [bands]       of each band: its first bin
- *   int32 ends   [bands + 1]   its weights are number ends[band] … ends[band + 1] - 1
+ *   int32 ends   [bands + 1]   its weights have the numbers ends[band] … ends[band + 1] - 1
  *   float weight [weights]     of bins first, first + 1, …
- * A table that names bins or weights that do not exist fails the stream. */
+ * A table with bins or weights that do not exist fails the stream. */
 
 /* With X[k] = Σ_i window[i] x[i] e^(-2πjki/n), k = 0 … n/2:
  *   mel [frames, bands] = (ln(max(Σ_k weight · |X[k]|, floor)) - mean) · inverse_deviation
@@ -442,23 +444,23 @@ struct mx_mel_args {
     int32_t fft_size, hop;         /* fft_size: a power of two, 32 … 4096; hop: 1 … fft_size */
     int32_t bands, weights;        /* bands: 1 … 1024; weights: at most bands · (fft_size/2 + 1) */
     float floor;                   /* ≥ 1e-37 */
-    float mean, inverse_deviation; /* 0 and 1: as it is */
+    float mean, inverse_deviation; /* 0 and 1: not normalised */
 };
 
 #define MX_PITCH_CANDIDATES 4
-#define MX_PITCH_WORK       (2 * MX_PITCH_CANDIDATES + 1) /* floats of scratch a frame */
+#define MX_PITCH_WORK       (2 * MX_PITCH_CANDIDATES + 1) /* floats of scratch per frame */
 
 /* pitch [frames]: F0 in Hz, 0 where unvoiced. Of the YIN family: with L = ⌈rate/low_hz⌉ + 1 and W = fft_size - L,
  *   d[t]  = Σ_{i<W} (x[i] - x[i + t])²,  t = 0 … L, the products by FFT
  *   d'[t] = t · d[t]/Σ_{0<s≤t} d[s]      (1 where the sum is 0)
  * A local minimum of d' at a whole t from ⌊rate/high_hz⌋ to ⌈rate/low_hz⌉ is a candidate; a parabola through its two
- * neighbours refines its place, then held within low_hz and high_hz, and its value, not less than 0. A candidate costs
- * its value plus `octave` for each octave that it lies below high_hz; being unvoiced costs `threshold`. Candidates of
- * more than threshold + 2 · change are dropped (no path below could want them), and the MX_PITCH_CANDIDATES cheapest of
- * a frame are kept, of equals the first. A frame whose first W samples have a root mean square below `silence` has
- * none. Between neighbouring frames a change of pitch costs `jump` for each octave, a change of voicing costs `change`;
- * the result is the cheapest path through each utterance, which repairs single octave errors and stray voiced frames.
- */
+ * neighbours refines its position, which is then clamped to low_hz … high_hz, and its value, which is at least 0. A
+ * candidate costs its value plus `octave` for each octave below high_hz; being unvoiced costs `threshold`. Candidates
+ * that cost more than threshold + 2 · change are dropped (no path could use them), and the MX_PITCH_CANDIDATES cheapest
+ * of a frame are kept; of equal ones, the first. A frame whose first W samples have a root mean square below `silence`
+ * has none. Between neighbouring frames, a change of pitch costs `jump` for each octave, and a change of voicing costs
+ * `change`. The result is the cheapest path through each utterance, which repairs single octave errors and stray voiced
+ * frames. */
 struct mx_pitch_args {
     struct mx_slice audio;
     struct mx_ragged samples, frames;
@@ -466,7 +468,7 @@ struct mx_pitch_args {
     struct mx_slice pitch;
     struct mx_slice work;                  /* [frames.rows, MX_PITCH_WORK]: scratch */
     int32_t fft_size, hop;                 /* as above; W must be at least 8 */
-    float rate;                            /* samples a second */
+    float rate;                            /* samples per second */
     float low_hz, high_hz;                 /* rate/high_hz ≥ 2, low_hz < high_hz */
     float silence;                         /* ≥ 0 */
     float threshold, octave, jump, change; /* ≥ 0 */
@@ -474,7 +476,7 @@ struct mx_pitch_args {
 
 /* y = gain · (x + ratio · rms(x) · noise) per utterance: white noise of deviation 1, uniformly distributed, at the
  * signal-to-noise ratio 1/ratio². noise[i] = √3 (2u - 1), u = (upper 24 bits of the random word (seed, stream of the
- * utterance, i) + ½)/2²⁴. rms is taken in double. In place allowed. */
+ * utterance, i) + ½)/2²⁴. rms is computed in double. In place allowed. */
 struct mx_noise_args {
     struct mx_slice x, y; /* [samples.rows] */
     struct mx_ragged samples;
@@ -484,8 +486,8 @@ struct mx_noise_args {
 };
 
 /* x [rows, n] = value inside rectangles, `spans` of them for each sequence: spans int32 [rows.count, count, 4] = first
- * row (of the sequence), rows, first column, columns. What lies outside the sequence does not count; a length of 0 or
- * less is empty. */
+ * row (of the sequence), rows, first column, columns. The part outside the sequence is ignored; a length of 0 or less
+ * is empty. */
 struct mx_mask_args {
     struct mx_slice x;
     struct mx_ragged rows;
@@ -503,9 +505,9 @@ struct mx_mask_args {
  *   a[k] = Σ_b w[b,k] (m[b]/Σ_i w[b,i])/Σ_b w[b,k],
  * a band's level spread over its bins, `iterations` times
  *   a[k] *= Σ_b w[b,k] (m[b]/Σ_i w[b,i] a[i])/Σ_b w[b,k].
- * These steps (of Richardson and Lucy) keep a positive and never increase the Kullback–Leibler divergence of the bands
- * from m, which like the logarithm weighs ratios and not differences. Bins of no band get 0. All weights must be ≥ 0,
- * and > 0 in sum in each band that has any. */
+ * These Richardson–Lucy steps keep a positive and never increase the Kullback–Leibler divergence of the bands from m,
+ * which, like the logarithm, weights ratios and not differences. Bins that are in no band get 0. All weights must be ≥
+ * 0, and their sum must be > 0 in each band that has any. */
 struct mx_mel_inverse_args {
     struct mx_slice mel, tables, magnitude;
     int64_t rows;
@@ -523,7 +525,7 @@ struct mx_spectrum_args {
     int32_t fft_size, hop;    /* as above */
 };
 
-/* A step of Griffin and Lim's algorithm with momentum: with u = now + momentum · (now - before), complex numbers,
+/* A step of the Griffin–Lim algorithm with momentum: with u = now + momentum · (now - before), complex numbers,
  *   y = magnitude · u/|u|,
  * or magnitude itself where |u|² < 2^-100. Without `before`: u = now. y may be `now` or `before`. */
 struct mx_griffin_step_args {
@@ -536,13 +538,31 @@ struct mx_griffin_step_args {
 /* audio [samples.rows]: the inverse of `spectrum`. With v the inverse transform of each frame (the imaginary parts of
  * bins 0 and fft_size/2 do not count), the weighted mean over the frames of the utterance that cover sample i,
  *   audio[i] = Σ_f window[j] v[f, j]/max(Σ_f window[j]², least),  j = i - f · hop + fft_size/2,
- * which is exact for the spectrum of any audio, and the nearest audio for all others but for what is reflected. */
+ * which is exact for the spectrum of any audio; for other spectra it is the nearest audio, except for the
+ * reflections. */
 struct mx_overlap_add_args {
     struct mx_slice spectrum, tables, audio;
     struct mx_ragged samples, frames;
     struct mx_slice work;  /* [frames.rows, fft_size]: scratch */
     int32_t fft_size, hop; /* as above */
     float least;           /* ≥ 1e-30 */
+};
+
+/* y [rows, fft_size/2 + 1, 2]: the spectrum with its own phases and magnitudes whose bands come closer to mel [rows,
+ * bands]. With t = mel · deviation + mean and w the weights, from D[b] = 0, `rounds` times
+ *   D[b] += t[b] - ln max(floor, Σ_k w[b,k] g[k] |spectrum[k]|), which is not beyond ±limit,
+ * then y[k] = g[k] · spectrum[k], where
+ *   g[k] = e^(D[low] + share · (D[high] - D[low])), not beyond e^±80,
+ * as bin k lies between two bands. `places` has the lower band of each bin (int32 [fft_size/2 + 1]), then the higher
+ * ones (the same), then the shares (float [fft_size/2 + 1]). y may be `spectrum`. */
+struct mx_mel_project_args {
+    struct mx_slice spectrum, y, mel, tables;
+    struct mx_slice places; /* [3, fft_size/2 + 1] */
+    int64_t rows;
+    int32_t fft_size, bands, weights; /* as above */
+    int32_t rounds;                   /* 0 … 1000 */
+    float limit;                      /* ≥ 0 */
+    float floor, mean, deviation;     /* floor ≥ 1e-37 */
 };
 
 const char *mx_op_name(enum mx_op op);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The registry: which backends and devices there are, and opening the chosen ones.
+ * The registry lists the backends and devices, and opens the chosen devices.
  *
- * Backends stand in one const table (mx_backends); tests hand in their own. Devices are chosen before any backend is
- * initialised: a selection is parsed from the command line alone, then mx_registry_open initialises only the
- * backends it names (all of them for listing). Chosen devices are renumbered in the order given: the
- * first is GPU:0 (the data device), the second GPU:1 (the model device), whatever their physical indices.
- * An asked-for device that is missing is MX_ERR_NO_DEVICE, with the devices that are there in the hint. Nothing falls
- * back.
+ * One const table has all backends (mx_backends); tests pass their own. Devices are chosen before any backend is
+ * initialised: the selection is parsed from the command line alone, then mx_registry_open initialises only the backends
+ * that it names (all of them for listing). Chosen devices are renumbered in the order given: the first is GPU:0 (the
+ * data device), the second GPU:1 (the model device), whatever their physical indices. If a requested device is missing,
+ * the error is MX_ERR_NO_DEVICE, and its hint lists the available devices. Nothing falls back.
  */
 #ifndef MYXTTS_REGISTRY_H
 #define MYXTTS_REGISTRY_H
@@ -20,16 +19,16 @@ struct mx_registry;
 
 /* The backends of this build, NULL-terminated. */
 extern const struct mx_backend *const mx_backends[];
-/* Of them the CPU alone: nothing else is looked for, and no driver is loaded. */
+/* Only the CPU backend: no other devices are searched for, and no driver is loaded. */
 extern const struct mx_backend *const mx_backends_cpu[];
 
 #define MX_SELECTION_MAX 16
 
-/* Options that shape devices before they exist. */
+/* Options that determine the devices before they are opened. */
 struct mx_registry_options {
-    int cpu_devices;                       /* logical CPU devices; 0: one of all cores */
-    int opencl_split;                      /* parts of each OpenCL device of CPU type; 0: as many as are wanted */
-    int opencl_wanted;                     /* OpenCL devices that will be chosen, where the selection does not tell */
+    int cpu_devices;                       /* logical CPU devices; 0: one device with all cores */
+    int opencl_split;                      /* parts of each OpenCL device of CPU type; 0: as many as needed */
+    int opencl_wanted;                     /* number of OpenCL devices to be chosen, if the selection does not say */
     const char *devices[MX_SELECTION_MAX]; /* names such as "cpu:1", in logical order; none: list everything, open by
                                               name later */
     int device_count;
@@ -41,11 +40,11 @@ struct mx_backend_status {
     bool compiled;    /* part of this build */
     bool available;   /* initialised and has devices */
     int device_count;
-    char reason[512];               /* why not available; "" if it is */
-    char hint[MX_ERROR_HINT_BYTES]; /* what would make it available */
+    char reason[512];               /* why it is not available; "" if it is */
+    char hint[MX_ERROR_HINT_BYTES]; /* how to make it available */
 };
 
-/* `backends` NULL: mx_backends. Splits, validates and counts devices; takes no device memory. */
+/* `backends` NULL: mx_backends. Splits, validates and counts devices; allocates no device memory. */
 int mx_registry_open(const struct mx_backend *const *backends, const struct mx_registry_options *options,
                      struct mx_registry **out);
 void mx_registry_close(struct mx_registry *registry); /* all devices must be closed; NULL is fine */
@@ -53,16 +52,16 @@ void mx_registry_close(struct mx_registry *registry); /* all devices must be clo
 int mx_registry_backend_count(const struct mx_registry *registry);
 void mx_registry_backend(const struct mx_registry *registry, int index, struct mx_backend_status *out);
 
-/* Devices: those selected, in logical order, or all when nothing was selected. */
+/* The selected devices in logical order, or all devices if none was selected. */
 int mx_registry_device_count(const struct mx_registry *registry);
 const struct mx_device_info *mx_registry_device(const struct mx_registry *registry, int index);
-int mx_registry_find(const struct mx_registry *registry,
-                     const char *name); /* "cpu:1" → index, or MX_ERR_NO_DEVICE with hint */
+/* "cpu:1" → index, or MX_ERR_NO_DEVICE with a hint. */
+int mx_registry_find(const struct mx_registry *registry, const char *name);
 
 /* Opens device number `index` under a hard memory limit (0: the device's total memory). */
 int mx_registry_device_open(struct mx_registry *registry, int index, uint64_t limit_bytes, struct mx_device **out);
 
-/* Splits "cuda:2" into backend and index. MX_ERR_USAGE with a hint when malformed. */
+/* Splits "cuda:2" into backend and index. MX_ERR_USAGE with a hint if it is malformed. */
 int mx_device_name_parse(const char *text, char backend[16], int *index);
 
 #endif

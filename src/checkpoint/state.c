@@ -22,7 +22,7 @@
 #define EXTRA_PREFIX  "state."
 #define FIXED_ITEMS   4 /* format, version, program, speakers */
 
-enum kind { KIND_COUNT, KIND_INT32, KIND_BOOL, KIND_FLOAT, KIND_DOUBLE, KIND_TEXT };
+enum kind { KIND_COUNT, KIND_INT32, KIND_BOOL, KIND_FLOAT, KIND_WEIGHT, KIND_DOUBLE, KIND_TEXT };
 
 struct member {
     const char *key;
@@ -40,6 +40,7 @@ struct member {
 #define INT32(name, path)    MEMBER(KIND_INT32, int32_t *, name, path)
 #define BOOLEAN(name, path)  MEMBER(KIND_BOOL, bool *, name, path)
 #define FLOATING(name, path) MEMBER(KIND_FLOAT, float *, name, path)
+#define WEIGHT(name, path)   MEMBER(KIND_WEIGHT, float *, name, path) /* may be missing: 0 */
 #define DOUBLE(name, path)   MEMBER(KIND_DOUBLE, double *, name, path)
 #define TEXT(name, path)     MEMBER(KIND_TEXT, const char **, name, path)
 
@@ -66,12 +67,10 @@ static const struct member members[] = {
     FLOATING("model.dropout", model.dropout),
     FLOATING("model.diagonal", model.diagonal),
     BOOLEAN("model.checkpoint", model.recompute_blocks),
-    FLOATING("model.weight.mel", model.weights.mel),
-    FLOATING("model.weight.prior", model.weights.prior),
-    FLOATING("model.weight.duration", model.weights.duration),
-    FLOATING("model.weight.pitch", model.weights.pitch),
-    FLOATING("model.weight.energy", model.weights.energy),
-    TEXT("vocabulary", vocabulary),
+#define X(NAME, key, over, weight, words, help) WEIGHT("model.weight." #key, model.weights.key),
+    MX_LOSS_LIST(X)
+#undef X
+        TEXT("vocabulary", vocabulary),
     DOUBLE("normaliser.mel_mean", normaliser.mel_mean),
     DOUBLE("normaliser.mel_deviation", normaliser.mel_deviation),
     DOUBLE("normaliser.energy_mean", normaliser.energy_mean),
@@ -164,6 +163,7 @@ static const char *member_write(const struct mx_checkpoint_state *state, const s
         snprintf(text, sizeof text, "%s", *(const bool *)at ? "true" : "false");
         break;
     case KIND_FLOAT:
+    case KIND_WEIGHT:
         mx_string_from_double((double)*(const float *)(const void *)at, text);
         break;
     case KIND_DOUBLE:
@@ -288,6 +288,7 @@ static bool member_read(const char *text, const struct member *member, struct mx
         *(bool *)at = strcmp(text, "true") == 0;
         return *(bool *)at || strcmp(text, "false") == 0;
     case KIND_FLOAT:
+    case KIND_WEIGHT:
         if (!double_read(text, &value) || (double)(float)value != value) return false;
         *(float *)at = (float)value;
         return true;
@@ -346,6 +347,7 @@ int mx_checkpoint_state_read(const struct mx_safetensors *file, const char *sour
     *state = (struct mx_checkpoint_state){0};
     for (size_t i = 0; i < MEMBER_COUNT; i++) {
         const char *const text = mx_safetensors_metadata(file, members[i].key);
+        if (text == NULL && members[i].kind == KIND_WEIGHT) continue; /* trained before there was such a loss */
         if (text == NULL) return wrong_text(source, members[i].key, "is missing");
         if (!member_read(text, &members[i], state)) return wrong_text(source, members[i].key, "is not what it must be");
     }

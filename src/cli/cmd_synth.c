@@ -39,8 +39,10 @@ static const struct mx_model_capacity room = {.sequences = 4,
 struct values {
     const char *checkpoint, *text, *text_file, *output, *output_dir, *speaker_wav, *speaker, *speed, *pitch;
     const char *language, *device;
-    int64_t cpu_devices, seed;
+    int64_t cpu_devices, seed, rounds, projections;
 };
+
+static const struct values start = {MX_SOUND_VALUES};
 
 static const struct mx_option options[] = {
     MX_VOICE_OPTION_CHECKPOINT(struct values),
@@ -59,6 +61,7 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, pitch, "pitch", "SEMITONES", "0", "Shift the pitch up or down; -24 to 24.")},
     {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "detected from the script of each paragraph",
                       "Language of the text: en or fa.")},
+    MX_SOUND_OPTIONS(struct values),
     MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 0, INT64_MAX, "0",
                    "The same text, voice and seed give the same samples.")},
@@ -100,7 +103,9 @@ static int speaker_open(struct speaker *s, const struct values *values)
                                          .parameters = mx_slice_at(v->weights, 0),
                                          .vocabulary = v->vocabulary,
                                          .normaliser = mx_checkpoint_state(v->checkpoint)->normaliser};
-    MX_TRY(mx_speak_create(&parts, 0, (uint64_t)values->seed, &s->speak));
+    const struct mx_speak_sound sound = {
+        .iterations = (int)values->rounds, .projections = (int)values->projections, .seed = (uint64_t)values->seed};
+    MX_TRY(mx_speak_create(&parts, &sound, &s->speak));
 out:
     return rc;
 }
@@ -348,4 +353,5 @@ const struct mx_command mx_command_synth = {
             .former = mx_legacy_synth,
         },
     MX_COMMAND_WORK(options, struct values, run),
+    .values = &start,
 };

@@ -175,8 +175,8 @@ bool mx_packed_detect(const char *path);
 const struct mx_packed_header *mx_packed_header(const struct mx_packed_file *packed);
 const struct mx_packed_record *mx_packed_record(const struct mx_packed_file *packed, uint32_t row);
 const char *mx_packed_id(const struct mx_packed_file *packed, uint32_t row);
-const char *mx_packed_metadata(const struct mx_packed_file *packed,
-                               size_t *bytes); /* JSON without a zero byte at its end */
+/* JSON without a zero byte at its end. */
+const char *mx_packed_metadata(const struct mx_packed_file *packed, size_t *bytes);
 const struct mx_vocabulary *mx_packed_vocabulary(const struct mx_packed_file *packed);
 uint32_t mx_packed_speaker_count(const struct mx_packed_file *packed);
 const char *mx_packed_speaker(const struct mx_packed_file *packed, uint32_t speaker);

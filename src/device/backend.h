@@ -102,8 +102,8 @@ struct mx_backend {
 
     int (*buffer_create)(struct mx_buffer *buffer); /* bytes set; sets host (if visible) and impl */
     void (*buffer_release)(struct mx_buffer *buffer);
-    int (*host_alloc)(struct mx_device *device, size_t bytes,
-                      void **out);                             /* (optional) default: 64-byte aligned malloc */
+    /* (optional) default: 64-byte aligned malloc */
+    int (*host_alloc)(struct mx_device *device, size_t bytes, void **out);
     void (*host_release)(struct mx_device *device, void *ptr); /* (optional) default: free */
 
     int (*stream_create)(struct mx_stream *stream);
@@ -116,21 +116,22 @@ struct mx_backend {
     int (*event_record)(struct mx_event *event, struct mx_stream *stream);
     int (*event_sync)(struct mx_event *event);
     bool (*event_done)(struct mx_event *event);
+    int (*event_check)(struct mx_event *event); /* (optional) default: 0 */
     uint64_t (*event_time_ns)(struct mx_event *event);
 
     int (*copy_upload)(struct mx_stream *stream, struct mx_slice to, const void *from, size_t bytes);
     int (*copy_download)(struct mx_stream *stream, void *to, struct mx_slice from, size_t bytes);
-    int (*copy_slices)(struct mx_stream *stream, struct mx_slice to, struct mx_slice from,
-                       size_t bytes);                                           /* same backend */
+    /* Both of this backend. */
+    int (*copy_slices)(struct mx_stream *stream, struct mx_slice to, struct mx_slice from, size_t bytes);
     bool (*can_peer)(const struct mx_device *from, const struct mx_device *to); /* (optional) default: false */
 
     /* Queues one operation; arguments are checked already and must be copied (sizes: mx_op_args_bytes). */
     int (*submit)(struct mx_stream *stream, enum mx_op op, const void *args);
-    bool (*supports)(const struct mx_device *device, enum mx_op op,
-                     const void *args); /* (optional) default: everything */
+    /* (optional) default: everything */
+    bool (*supports)(const struct mx_device *device, enum mx_op op, const void *args);
 
-    int (*device_load)(struct mx_device *device,
-                       struct mx_device_load *out); /* (optional) default: MX_ERR_UNSUPPORTED */
+    /* (optional) default: MX_ERR_UNSUPPORTED */
+    int (*device_load)(struct mx_device *device, struct mx_device_load *out);
 
     /* Recorded work (optional, all of them or none; caps.graphs tells). default: MX_ERR_UNSUPPORTED. graph_end with
      * NULL forgets what was recorded; it ends the recording even if it fails. graph_release only with impl. */

@@ -35,8 +35,6 @@ const struct mx_parameters *mx_model_parameters(const struct mx_model *model);
 
 /* ---- training ---- */
 
-enum mx_model_loss { MX_LOSS_MEL, MX_LOSS_PRIOR, MX_LOSS_DURATION, MX_LOSS_PITCH, MX_LOSS_ENERGY, MX_MODEL_LOSSES };
-
 struct mx_model_pass_info {
     uint64_t seed; /* of the run */
     uint64_t step; /* counts passes (micro-batches too); dropout is a function of both. Less than 2^48 */
@@ -57,11 +55,6 @@ int mx_model_forward_backward(struct mx_model *model, struct mx_stream *stream, 
  * energy. */
 int mx_model_evaluate(struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters,
                       const struct mx_model_batch *batch, float *losses);
-
-struct mx_model_losses {
-    double values[MX_MODEL_LOSSES]; /* means over frames and bands, or over tokens */
-    double total;                   /* weighted with the configuration's weights */
-};
 
 /* What the downloaded losses say about all sequences of the batch (sequence -1), or about one of them, which has so
  * many tokens and frames. Host arithmetic, for reports alone. */

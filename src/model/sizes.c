@@ -52,7 +52,7 @@ struct mx_model_config mx_model_config_default(const struct mx_model_size *size,
         .languages = languages,
         .bands = MX_MODEL_BANDS,
         .dropout = MX_MODEL_DROPOUT,
-        .weights = {.mel = 1, .prior = 1, .duration = 1, .pitch = 1, .energy = 1},
+        .weights = mx_model_loss_weights_default,
         .diagonal = MX_MODEL_DIAGONAL,
     };
 }
@@ -92,11 +92,8 @@ int mx_model_config_check(const struct mx_model_config *config)
     if (!isfinite(config->diagonal) || config->diagonal < 0)
         MX_RAISE(MX_ERR_CONFIG, "expected a finite number, 0 or more", "model: diagonal is %g",
                  (double)config->diagonal);
-    MX_TRY(weight_check("mel", config->weights.mel));
-    MX_TRY(weight_check("prior", config->weights.prior));
-    MX_TRY(weight_check("duration", config->weights.duration));
-    MX_TRY(weight_check("pitch", config->weights.pitch));
-    MX_TRY(weight_check("energy", config->weights.energy));
+    for (enum mx_model_loss k = 0; k < MX_MODEL_LOSSES; k++)
+        MX_TRY(weight_check(mx_model_loss_keys[k], mx_model_loss_weight(&config->weights, k)));
 out:
     return rc;
 }

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/losses.h"
+
 #define MX_MODEL_BLOCKS_MAX 64 /* of the encoder, and of the decoder */
 
 struct mx_model_size {
@@ -24,11 +26,6 @@ int mx_model_size_count(void);
 const struct mx_model_size *mx_model_size_at(int index); /* tiny, small, normal, base, big */
 /* NULL with MX_ERR_USAGE set (the hint lists the names) when there is none of that name. */
 const struct mx_model_size *mx_model_size_find(const char *name);
-
-/* What each loss counts in the sum whose gradient is taken. What is reported are the losses themselves. */
-struct mx_model_loss_weights {
-    float mel, prior, duration, pitch, energy;
-};
 
 struct mx_model_config {
     struct mx_model_size size;
@@ -47,7 +44,7 @@ struct mx_model_config {
 #define MX_MODEL_DROPOUT  0.1f
 #define MX_MODEL_DIAGONAL 0.01f
 
-/* 80 bands, dropout 0.1, no checkpointing, fp32 alone, all weights 1, diagonal 0.01. */
+/* 80 bands, dropout 0.1, no checkpointing, fp32 alone, the weights of losses.h, diagonal 0.01. */
 struct mx_model_config mx_model_config_default(const struct mx_model_size *size, int32_t vocabulary, int32_t languages);
 /* MX_ERR_CONFIG naming the first thing that cannot be. */
 int mx_model_config_check(const struct mx_model_config *config);

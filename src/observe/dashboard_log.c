@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "myxtts/error.h"
+#include "train/metrics.h"
 
 int mx_dash_log_open(struct mx_dash_log *log, uint64_t instance)
 {
@@ -58,7 +59,7 @@ static bool has_room(const struct mx_dash_log *log)
 
 bool mx_dash_log_add(struct mx_dash_log *log, const char *line, size_t length)
 {
-    static const char start[] = "{\"step\":", evaluation[] = ",\"evaluation\":";
+    static const char start[] = MX_METRICS_START, evaluation[] = MX_METRICS_EVALUATION;
     char *end;
     if (length > MX_DASH_LINE_MAX || length < sizeof start || memcmp(line, start, sizeof start - 1) != 0) return false;
     const int64_t step = strtoll(line + sizeof start - 1, &end, 10);

@@ -23,10 +23,10 @@ void mx_json_count(struct mx_string *out, const char *key, int64_t value);
 void mx_json_truth(struct mx_string *out, const char *key, bool value);
 void mx_json_null(struct mx_string *out, const char *key);
 void mx_json_string(struct mx_string *out, const char *key, const char *value); /* NULL: null */
-void mx_json_bytes(struct mx_string *out, const char *key, const char *value,
-                   size_t bytes);                                                         /* the same with a length */
+/* The same with a length. */
+void mx_json_bytes(struct mx_string *out, const char *key, const char *value, size_t bytes);
 void mx_json_raw(struct mx_string *out, const char *key, const char *json, size_t bytes); /* JSON as it is, made safe */
-void mx_json_data(struct mx_string *out, const char *key, const char *type, const void *data,
-                  size_t bytes); /* data: URI */
+/* A data: URI. */
+void mx_json_data(struct mx_string *out, const char *key, const char *type, const void *data, size_t bytes);
 
 #endif

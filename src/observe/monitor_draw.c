@@ -277,7 +277,7 @@ static void device_row(const struct mx_view *view, struct line *line, const char
 
 static void device_rows(const struct mx_view *view, struct line *line)
 {
-    const struct mx_view_step *const s = &view->step;
+    const struct mx_step_metrics *const s = &view->step;
     const struct mx_view_flow flow = mx_view_flow(view);
     const struct usage data = {flow.data_busy, s->data_bytes, s->data_limit_bytes, s->data_driver_busy,
                                s->data_driver_bytes};
@@ -312,7 +312,7 @@ static void level(struct line *line, const char *name, double count, double limi
 
 static void levels_row(const struct mx_view *view, struct line *line)
 {
-    const struct mx_view_step *const s = &view->step;
+    const struct mx_step_metrics *const s = &view->step;
     label(line, "batches");
     /* Names, numbers up to 999/999 and spaces of all three take 55 columns. */
     int width = (room(line) - 55) / 3;
@@ -326,7 +326,7 @@ static void levels_row(const struct mx_view *view, struct line *line)
 static void speed_row(const struct mx_view *view, struct line *line)
 {
     char frames[NUMBER_BYTES];
-    const struct mx_view_step *const s = &view->step;
+    const struct mx_step_metrics *const s = &view->step;
     label(line, "speed");
     put(line, TONE_PLAIN, "%s frames/s  step %.0f ms", count_text(s->frames_per_s, frames), mx_view_step_ms(view));
     const double wait = mx_view_flow(view).data_wait;
@@ -344,34 +344,37 @@ static void speed_row(const struct mx_view *view, struct line *line)
 
 static void loss_row(const struct mx_view *view, struct line *line)
 {
-    const struct mx_view_step *const s = &view->step;
-    const struct {
-        const char *name;
-        double value;
-    } parts[] = {
-        {"mel", s->mel}, {"prior", s->prior}, {"duration", s->duration}, {"pitch", s->pitch}, {"energy", s->energy}};
+    const struct mx_step_metrics *const s = &view->step;
     label(line, "loss");
     if (isfinite(s->loss))
         put(line, TONE_BOLD, "%.4f", s->loss);
     else
         put(line, TONE_BAD, "not finite");
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (isfinite(parts[i].value)) put_whole(line, TONE_PLAIN, "  %s %.4f", parts[i].name, parts[i].value);
-    if (isfinite(s->rate)) put_whole(line, TONE_DIM, "  lr %.3g", s->rate);
-    if (isfinite(s->grad_norm)) put_whole(line, TONE_DIM, "  gradient %.3g", s->grad_norm);
+    for (int i = 0; i < MX_STEP_METRICS; i++) {
+        const struct mx_metric *const m = &mx_step_metric_table[i];
+        if (m->loss && isfinite(s->values[i])) put_whole(line, TONE_PLAIN, "  %s %.4f", m->key, s->values[i]);
+    }
+    for (int i = 0; i < MX_STEP_METRICS; i++) {
+        const struct mx_metric *const m = &mx_step_metric_table[i];
+        if (m->label != NULL && isfinite(s->values[i])) put_whole(line, TONE_DIM, "  %s %.3g", m->label, s->values[i]);
+    }
     end(line);
 }
 
 static void evaluation_row(const struct mx_view *view, struct line *line)
 {
     char step[NUMBER_BYTES];
-    const struct mx_view_evaluation *const e = &view->evaluation;
+    const struct mx_evaluation_metrics *const e = &view->evaluation;
+    const char *before = "spoken "; /* once, before the first of them */
     label(line, "validation");
     put(line, TONE_PLAIN, "step %s: loss %.4f", count_text(e->step, step), e->loss);
-    if (isfinite(e->mel_db))
-        put_whole(line, TONE_PLAIN, ", spoken %.2f dB from the recordings", e->mel_db);
-    else if (e->spoken == 0)
-        put_whole(line, TONE_PLAIN, ", spoken %s", line->style->utf8 ? "–" : "-");
+    for (int i = 0; i < MX_EVALUATION_METRICS; i++) {
+        const struct mx_metric *const m = &mx_evaluation_metric_table[i];
+        if (m->label == NULL || !isfinite(e->values[i])) continue;
+        put_whole(line, TONE_PLAIN, ", %s%.2f %s", before, e->values[i], m->label);
+        before = "";
+    }
+    if (e->spoken == 0) put_whole(line, TONE_PLAIN, ", spoken %s", line->style->utf8 ? "–" : "-");
     if (isfinite(view->best_mel_db) && view->best_step != e->step)
         put_whole(line, TONE_DIM, ", best %.2f dB at step %s", view->best_mel_db, count_text(view->best_step, step));
     end(line);
@@ -489,7 +492,7 @@ int mx_view_draw(const struct mx_view *view, const struct mx_draw_style *given, 
 int mx_view_draw_line(const struct mx_view *view, struct mx_string *out)
 {
     char step[NUMBER_BYTES], all[NUMBER_BYTES], left[NUMBER_BYTES];
-    const struct mx_view_step *const s = &view->step;
+    const struct mx_step_metrics *const s = &view->step;
     const double steps = mx_view_steps(view), seconds = mx_view_seconds_left(view);
     const struct mx_view_flow flow = mx_view_flow(view);
     mx_string_append(out, "step %s", count_text(s->step, step));

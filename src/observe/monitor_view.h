@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "train/metrics.h"
+
 #define MX_VIEW_POINTS  512
 #define MX_VIEW_RECENT  32 /* steps that the time left follows */
 #define MX_VIEW_DEVICES 2
@@ -29,61 +31,14 @@ struct mx_view_course {
     int64_t first; /* step of the first value */
 };
 
-/* X(member, key): numbers of a step; NAN until they were read. */
-#define MX_VIEW_NUMBER_LIST(X)                                                                                         \
-    X(step, "step")                                                                                                    \
-    X(steps, "steps")                                                                                                  \
-    X(epoch, "epoch")                                                                                                  \
-    X(loss, "loss")                                                                                                    \
-    X(mel, "mel")                                                                                                      \
-    X(prior, "prior")                                                                                                  \
-    X(duration, "duration")                                                                                            \
-    X(pitch, "pitch")                                                                                                  \
-    X(energy, "energy")                                                                                                \
-    X(rate, "lr")                                                                                                      \
-    X(grad_norm, "grad_norm")                                                                                          \
-    X(step_ms, "step_ms")                                                                                              \
-    X(frames_per_s, "frames_per_s")                                                                                    \
-    X(data_busy, "data_busy")                                                                                          \
-    X(model_busy, "model_busy")                                                                                        \
-    X(data_wait, "data_wait")                                                                                          \
-    X(share, "share")                                                                                                  \
-    X(loaded, "loaded")                                                                                                \
-    X(loaded_limit, "loaded_limit")                                                                                    \
-    X(prepared, "prepared")                                                                                            \
-    X(prepared_limit, "prepared_limit")                                                                                \
-    X(arrived, "arrived")                                                                                              \
-    X(arrived_limit, "arrived_limit")                                                                                  \
-    X(data_bytes, "data_bytes")                                                                                        \
-    X(data_limit_bytes, "data_limit_bytes")                                                                            \
-    X(model_bytes, "model_bytes")                                                                                      \
-    X(model_limit_bytes, "model_limit_bytes")                                                                          \
-    X(data_driver_busy, "data_driver_busy")                                                                            \
-    X(data_driver_bytes, "data_driver_bytes")                                                                          \
-    X(model_driver_busy, "model_driver_busy")                                                                          \
-    X(model_driver_bytes, "model_driver_bytes")                                                                        \
-    X(variation, "variation")                                                                                          \
-    X(leak_bytes, "leak_bytes")
-
-struct mx_view_step {
-#define X(member, key) double member;
-    MX_VIEW_NUMBER_LIST(X)
-#undef X
-};
-
-struct mx_view_evaluation {
-    double step, loss, mel_db, duration_error, pitch_semitones; /* NAN: not measured … */
-    double utterances, spoken;                                  /* … or not known */
-};
-
 struct mx_view_device {
     char name[32], description[96]; /* "cpu:0", "AMD EPYC …" */
 };
 
 struct mx_view {
     bool has_step, has_evaluation, has_run;
-    struct mx_view_step step; /* the newest */
-    struct mx_view_evaluation evaluation;
+    struct mx_step_metrics step; /* the newest */
+    struct mx_evaluation_metrics evaluation;
     double best_mel_db, best_step; /* of all evaluations that could speak every text; NAN: none */
     struct mx_view_course loss, speed;
     double recent_ms[MX_VIEW_RECENT];
@@ -99,7 +54,7 @@ struct mx_view {
 };
 
 void mx_view_clear(struct mx_view *view); /* of steps and evaluations; what run.json said stays */
-/* One line of metrics.jsonl. `text` ends with a zero byte. */
+/* One line of metrics.jsonl. */
 void mx_view_line(struct mx_view *view, const char *text, size_t length);
 /* run.json as it is now. False: it could not be read, and nothing has changed. */
 bool mx_view_run(struct mx_view *view, const char *text, size_t length);

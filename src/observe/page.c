@@ -130,6 +130,7 @@ static int data_put(const struct mx_page_options *options, struct mx_string *out
     MX_TRY(name_put(options->run, out));
     mx_json_count(out, "written", (int64_t)time(NULL));
     words_put(language_of(options), out);
+    mx_page_metrics(out);
     run_put(run, run_bytes, out);
     if (config != NULL)
         mx_json_bytes(out, "config", config, config_bytes);

@@ -11,11 +11,12 @@
  *     "format": "myxtts page", "version": 1, "language": "en" | "fa", "live": bool, "name": of the folder
  *     "written": seconds since 1970
  *     "words": {KEY: TEXT}: what the page says, in its language (page_words.c)
+ *     "metrics": [{"key", "rule", "chart", "percent"}]: the metrics that the page knows (train/report.h): how several
+ *         values of a series become one, and the chart that shows it
  *     "run": run.json (run.h), null if there is none
  *     "config": the text of config.yaml, null if there is none
  *     "series": {"step": [...], "loss": [...], ...}: the steps of metrics.jsonl, one array for each key. Of a long run
- *         one value stands for `per` steps: the mean; of "step", "time" and "epoch" the last; of "grad_norm" the
- *         highest; of "skipped" and "left_out" the sum
+ *         one value stands for `per` steps, by the rule of the metric
  *     "per": steps that one value of the series stands for
  *     "evaluations": [{"step", "loss", …}]: those of metrics.jsonl with their step, evenly chosen if there are many
  *     "leaks": [{"step", "owner", "bytes"}]

@@ -5,10 +5,6 @@
 'use strict';
 const mxPage = (() => {
   const POINTS = 2400; /* of a live series before two become one */
-  const SUMS = ['skipped', 'left_out', 'utterances', 'frames'], LASTS = [
-    'step', 'time', 'epoch', 'steps', 'loaded_limit', 'prepared_limit', 'arrived_limit', 'data_limit_bytes',
-    'model_limit_bytes'
-  ];
   const COLOURS = ['var(--five)', 'var(--three)', 'var(--four)', 'var(--one)']; /* of the stages */
   const {make, good} = mxChart;
   let D = JSON.parse(document.getElementById('run').textContent);
@@ -32,6 +28,8 @@ const mxPage = (() => {
   const total = () => Math.max(D.run ? D.run.steps : 0, last('steps') || 0);
   const now = () => Math.max(last('step') || 0, D.run ? D.run.step : 0);
   const state = () => D.run ? D.run.state : 'unknown';
+  const metricsOf = chart => D.metrics.filter(m => m.chart === chart);
+  const ruleOf = key => (D.metrics.find(m => m.key === key && m.rule) || {rule: 'mean'}).rule;
 
   /* ---- sections ---- */
   const sections = [];
@@ -56,6 +54,19 @@ const mxPage = (() => {
         Object.assign(
             {format: L.brief, tick: options.format || L.tick, xformat: xtick, where: x => say('at_step', L.number(x))},
             options));
+  }
+  /* One chart of all metrics that train/report.h gives it, in these colours and then in the others; `smooth`: about as
+   * many values, smoothed, as are told apart. */
+  function curves(box, chart, colours, smooth, options) {
+    const all = [...new Set([...colours, 'one', 'two', 'three', 'four', 'five'])];
+    curve(box, Object.assign(options, {
+      lines: metricsOf(chart).map((m, i) => Object.assign({
+        name: say(m.key),
+        colour: `var(--${all[i % all.length]})`,
+        x: S('step'),
+        y: S(m.key)
+      }, smooth ? {smooth: Math.max(1, steps() / smooth)} : {}))
+    }));
   }
 
   function head(box) {
@@ -105,7 +116,7 @@ const mxPage = (() => {
 
   section('loss', true, box => {
     title(box, 'loss', 'loss_hint');
-    const parts = ['loss', 'mel', 'prior', 'duration', 'pitch', 'energy'];
+    const parts = ['loss', ...metricsOf('loss').map(m => m.key)];
     const row = make(
         'div', {class: 'row', role: 'group'},
         parts.map(
@@ -162,39 +173,25 @@ const mxPage = (() => {
     const spoken = D.evaluations.filter(e => e.spoken > 0), x = spoken.map(e => e.step);
     if (spoken.length === 0) return false;
     title(box, 'speech', 'speech_hint');
-    curve(box, {
+    const colours = ['two', 'three', 'five', 'one', 'four'];
+    metricsOf('spoken').forEach((m, i) => curve(box, Object.assign({
       height: 130,
-      lines: [{name: say('mel_db'), colour: 'var(--two)', x, y: spoken.map(e => e.mel_db), dots: true}]
-    });
-    curve(box, {
-      height: 130,
-      format: v => L.percent(v),
-      lines:
-          [{name: say('duration_error'), colour: 'var(--three)', x, y: spoken.map(e => e.duration_error), dots: true}]
-    });
-    curve(box, {
-      height: 130,
-      lines:
-          [{name: say('pitch_semitones'), colour: 'var(--five)', x, y: spoken.map(e => e.pitch_semitones), dots: true}]
-    });
+      lines: [{
+        name: say(m.key),
+        colour: `var(--${colours[i % colours.length]})`,
+        x,
+        y: spoken.map(e => e[m.key]),
+        dots: true
+      }]
+    }, m.percent ? {format: v => L.percent(v)} : {})));
     return true;
   });
 
   section('rate', false, box => {
     if (steps() === 0) return false;
     title(box, 'rate');
-    curve(box, {height: 215, zero: true, lines: [{name: say('lr'), colour: 'var(--five)', x: S('step'), y: S('lr')}]});
-    curve(box, {
-      height: 215,
-      log: true,
-      lines: [{
-        name: say('grad_norm'),
-        colour: 'var(--four)',
-        x: S('step'),
-        y: S('grad_norm'),
-        smooth: Math.max(1, steps() / 60)
-      }]
-    });
+    curves(box, 'rate', ['five'], 0, {height: 215, zero: true});
+    curves(box, 'gradient', ['four'], 60, {height: 215, log: true});
     return true;
   });
 
@@ -204,31 +201,8 @@ const mxPage = (() => {
     const grid = make('div', {class: 'pair'}), a = make('div'), b = make('div');
     box.append(grid);
     grid.append(a, b);
-    curve(a, {
-      height: 180,
-      zero: true,
-      lines: [{
-        name: say('frames_per_s'),
-        colour: 'var(--three)',
-        x: S('step'),
-        y: S('frames_per_s'),
-        smooth: Math.max(1, steps() / 40)
-      }]
-    });
-    curve(b, {
-      height: 180,
-      zero: true,
-      lines: [
-        {name: say('step_ms'), colour: 'var(--one)', x: S('step'), y: S('step_ms'), smooth: Math.max(1, steps() / 40)},
-        {
-          name: say('wait_ms'),
-          colour: 'var(--two)',
-          x: S('step'),
-          y: S('data_wait_ms'),
-          smooth: Math.max(1, steps() / 40)
-        }
-      ]
-    });
+    curves(a, 'speed', ['three'], 40, {height: 180, zero: true});
+    curves(b, 'time', ['one', 'two'], 40, {height: 180, zero: true});
     return true;
   });
 
@@ -511,15 +485,14 @@ const mxPage = (() => {
   /* Two values become one, as page_series.c would have it. */
   function thin() {
     for (const [key, list] of Object.entries(D.series)) {
-      const half = [];
+      const half = [], rule = ruleOf(key);
       for (let i = 0; i + 1 < list.length; i += 2) {
         const pair = [list[i], list[i + 1]].filter(good);
         half.push(
-            pair.length === 0       ? null :
-                LASTS.includes(key) ? pair[pair.length - 1] :
-                key === 'grad_norm' || key.endsWith('_bytes') ?
-                                      Math.max(...pair) :
-                                      pair.reduce((a, b) => a + b, 0) / (SUMS.includes(key) ? 1 : pair.length));
+            pair.length === 0      ? null :
+                rule === 'last'    ? pair[pair.length - 1] :
+                rule === 'highest' ? Math.max(...pair) :
+                                     pair.reduce((a, b) => a + b, 0) / (rule === 'sum' ? 1 : pair.length));
       }
       D.series[key] = half;
     }

@@ -13,6 +13,9 @@
  * from its beginning, three times, piece by piece. */
 int mx_page_series(FILE *metrics, struct mx_string *out);
 
+/* page_series.c: "metrics" of page.h, from the lists of train/report.h. */
+void mx_page_metrics(struct mx_string *out);
+
 /* page_media.c: "pictures", "sounds" and "recordings" from the folder samples/ of the run. */
 int mx_page_media(const char *run, struct mx_string *out);
 

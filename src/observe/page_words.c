@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "observe/page.h"
+#include "train/report.h"
 
 const struct mx_page_word mx_page_words[] = {
     {"of_steps", "step {0} of {1}"},
@@ -36,23 +37,10 @@ const struct mx_page_word mx_page_words[] = {
     {"validation", "validation"},
     {"log", "logarithmic"},
     {"total", "total"},
-    {"mel", "mel"},
-    {"prior", "alignment"},
-    {"duration", "duration"},
-    {"pitch", "pitch"},
-    {"energy", "energy"},
     {"speech", "Spoken, against the recordings"},
     {"speech_hint", "Validation texts are really spoken and compared with their recordings. Lower is better."},
-    {"mel_db", "mel distance, dB"},
-    {"duration_error", "duration off by"},
-    {"pitch_semitones", "pitch off by, semitones"},
     {"rate", "Learning rate and gradient"},
-    {"lr", "learning rate"},
-    {"grad_norm", "gradient norm"},
     {"speed", "Throughput"},
-    {"frames_per_s", "mel frames a second"},
-    {"step_ms", "step, ms"},
-    {"wait_ms", "of it waiting for data, ms"},
     {"devices", "Both devices over time"},
     {"device", "The device over time"},
     {"devices_hint", "Shares of the time, over the last 50 steps each."},
@@ -170,5 +158,13 @@ const struct mx_page_word mx_page_words[] = {
     {"B 3", "{0} GiB"},
     {"B 4", "{0} TiB"},
     {"no_script", "This page draws its curves with JavaScript: please allow it."},
-    {NULL, NULL},
+/* Losses and metrics, from their lists. */
+#define LOSS(NAME, key, over, weight, words, help)                        {#key, words},
+#define SHOWN(key, type, presence, rule, value, tag, label, chart, words) {#key, words},
+#define SPOKEN(key, presence, value, tag, label, percent, words)          {#key, words},
+#define NONE(...)
+    // clang-format off
+    MX_STEP_METRIC_LIST(SHOWN, NONE, LOSS)
+    MX_EVALUATION_METRIC_LIST(SPOKEN, NONE, NONE)
+    {NULL, NULL}, // clang-format on
 };

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -178,6 +179,44 @@ static int missing_find(const char *path, char **out)
     return 0;
 }
 
+/* ---- what a killed process left ---- */
+
+/* Is it NAME.PROCESS-SERIAL.tmp (base/file.c), with a NAME that a run has, of a process that does not live any more? */
+static bool is_leftover(const char *name)
+{
+    static const char *const kinds[] = {".yaml", ".json", ".html", ".tsv", ".wav", ".png"};
+    long process = 0;
+    int after = -1;
+    bool ours = false;
+    const char *at = strchr(name, '.'), *kind = at;
+    if (at != NULL) at = strchr(at + 1, '.');
+    if (at == NULL) return false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !ours; i++)
+        ours = strncmp(kind, kinds[i], strlen(kinds[i])) == 0 && kind + strlen(kinds[i]) == at;
+    if (!ours || sscanf(at, ".%9ld-%*9u.tmp%n", &process, &after) != 1 || after < 0 || at[after] != '\0') return false;
+    /* `myxtts report` may write its page now. Of this process there is nothing yet. */
+    return process == (long)getpid() || (process > 0 && kill((pid_t)process, 0) != 0 && errno == ESRCH);
+}
+
+/* Removes leftovers from `name` and, `depth` times, from folders in it. Returns how many there were. */
+static int leftovers_remove(int above, const char *name, int depth)
+{
+    int count = 0;
+    const int follow = above == AT_FDCWD ? 0 : O_NOFOLLOW; /* the run folder itself may be a link */
+    const int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | follow);
+    DIR *const list = fd >= 0 ? fdopendir(fd) : NULL;
+    if (list == NULL && fd >= 0) close(fd);
+    if (list == NULL) return 0; /* it is not there, or what is wrong shows when it is used */
+    for (const struct dirent *entry = readdir(list); entry != NULL; entry = readdir(list)) {
+        if (is_leftover(entry->d_name))
+            count += unlinkat(dirfd(list), entry->d_name, 0) == 0;
+        else if (depth > 0 && entry->d_name[0] != '.')
+            count += leftovers_remove(dirfd(list), entry->d_name, depth - 1);
+    }
+    closedir(list);
+    return count;
+}
+
 /* ---- a new run ---- */
 
 static int new_check(struct mx_job_folder *folder)
@@ -272,6 +311,10 @@ int mx_job_folder_accept(struct mx_job_folder *folder)
     if (checkpoints == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_job_folder_make(checkpoints));
     if (!folder->fresh) MX_TRY(log_begin(folder));
+    const int leftovers = leftovers_remove(AT_FDCWD, folder->run, 2); /* samples/step-N is the deepest */
+    if (leftovers > 0)
+        mx_info("%s: %d unfinished file%s of a killed process deleted", folder->run, leftovers,
+                leftovers == 1 ? "" : "s");
     folder->accepted = true;
 out:
     mx_free(checkpoints);

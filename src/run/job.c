@@ -204,32 +204,32 @@ static int model_choose(struct mx_job *job, struct mx_model_config *out)
     out->dropout = (float)m->dropout;
     out->recompute_blocks = m->gradient_checkpointing;
     out->mixed = job->settings.training.mixed_precision;
-    out->weights = (struct mx_model_loss_weights){.mel = (float)m->mel_weight,
-                                                  .prior = (float)m->prior_weight,
-                                                  .duration = (float)m->duration_weight,
-                                                  .pitch = (float)m->pitch_weight,
-                                                  .energy = (float)m->energy_weight};
+#define X(NAME, key, over, weight, words, help) out->weights.key = (float)m->key##_weight;
+    MX_LOSS_LIST(X)
+#undef X
     return mx_model_config_check(out);
 }
 
-/* How much of the work the data device may do. */
+/* Whether the data device trains, too, and with which shares, as far as its memory is not asked. */
 static int sharing_choose(struct mx_job *job)
 {
     struct mx_trainer_flow *const flow = &job->options.flow;
-    const struct mx_model_config asked = {.mixed = job->settings.training.mixed_precision};
-    flow->share = job->settings.pipeline.share_work;
-    if (flow->share == MX_SHARE_AUTO && job->options.comm != NULL) flow->share = MX_SHARE_OFF; /* ranks share it */
-    if (flow->share == MX_SHARE_OFF || !mx_device_pair_multi(&job->devices)) return 0;
-    const int rc = mx_model_device_check(job->devices.data, &asked);
-    if (rc < 0 && flow->share == MX_SHARE_ON) return rc;
-    if (rc < 0) {
+    const struct mx_model_config model = {.mixed = job->settings.training.mixed_precision};
+    const int able = mx_model_device_check(job->devices.data, &model);
+    const struct mx_share_setup setup = {.asked = job->settings.pipeline.share_work,
+                                         .two_devices = mx_device_pair_multi(&job->devices),
+                                         .ranks = job->options.comm != NULL,
+                                         .unable = able < 0};
+    const struct mx_share_choice choice = mx_share_choose(&setup);
+    if (choice.refused)
+        return choice.obstacle == MX_SHARE_UNABLE ? able
+                                                  : mx_share_refuse(choice.obstacle, mx_device_name(job->device));
+    mx_error_clear();
+    if (choice.obstacle == MX_SHARE_UNABLE)
         mx_info("work sharing: stays off, because %s does not multiply bf16 numbers",
                 mx_device_logical(job->devices.data));
-        mx_error_clear();
-        flow->share = MX_SHARE_OFF;
-        return 0;
-    }
-    return mx_shares_parse(job->settings.pipeline.shares, &flow->shares);
+    flow->share = choice.mode;
+    return flow->share == MX_SHARE_OFF ? 0 : mx_shares_parse(job->settings.pipeline.shares, &flow->shares);
 }
 
 static int options_choose(struct mx_job *job)
@@ -245,6 +245,8 @@ static int options_choose(struct mx_job *job)
      * what is missing. */
     const double delay = mx_device_pair_multi(&job->devices) && p->overlap ? 0 : p->model_start_delay;
     const struct mx_trainer_flow flow = {.data_device = job->devices.data,
+                                         .share = job->options.flow.share,
+                                         .shares = job->options.flow.shares,
                                          .workers_max = tuned && most > workers ? most : (int32_t)workers,
                                          .buffer = mx_settings_buffer(&job->settings),
                                          .buffer_given = p->buffer_size > 0,
@@ -281,8 +283,7 @@ static int options_choose(struct mx_job *job)
                                     .ema_decay = t->ema_decay,
                                     .validation_limit = mx_job_ranks_first(job) ? (uint32_t)t->eval_utterances : 0};
     mx_job_ranks_batch(job, &job->options);
-    const int rc = sharing_choose(job);
-    return rc < 0 ? rc : model_choose(job, &job->options.model);
+    return model_choose(job, &job->options.model);
 }
 
 /* How long the run is, and the schedule that follows from it. */
@@ -328,10 +329,7 @@ int mx_job_open(struct mx_job *job, bool dry)
     job->device = job->devices.model;
     const struct mx_model_config asked = {.mixed = job->settings.training.mixed_precision};
     MX_TRY(mx_model_device_check(job->device, &asked));
-    if (job->settings.pipeline.share_work == MX_SHARE_ON && !mx_device_pair_multi(&job->devices))
-        MX_RAISE(MX_ERR_USAGE,
-                 "name a data and a model device ('--data-gpu 0 --model-gpu 1'), or leave '--share-work on' out",
-                 "work can be shared between two devices only, and there is one, %s", mx_device_name(job->device));
+    MX_TRY(sharing_choose(job));
     if (!dry) MX_TRY(run_open(job)); /* before its newest checkpoint is looked for */
     MX_TRY(origin_open(job));
     MX_TRY(origin_size_check(job));
@@ -403,6 +401,31 @@ uint64_t mx_job_host_bytes(const struct mx_job *job)
     return 4 * job->plan.model.parameters_bytes;
 }
 
+static void number_say(const char *what, int32_t now, int32_t most, bool given, bool tuned)
+{
+    if (given)
+        mx_info("   - %s: %d (given)", what, (int)now);
+    else if (tuned && now < most)
+        mx_info("   - %s: %d at first, up to %d (chosen by auto-tune)", what, (int)now, (int)most);
+    else
+        mx_info("   - %s: %d (chosen)", what, (int)now);
+}
+
+/* Says what the buffers are: numbers that were given are what runs, all others are chosen, and with auto-tuning they
+ * follow the flow between what is in use at first and what there is memory for. Read from the pipeline itself, so that
+ * what is said is what is used. */
+static void buffers_say(const struct mx_job *job)
+{
+    const struct mx_settings *const s = &job->settings;
+    struct mx_pipeline_tuning now, most;
+    if (!s->pipeline.overlap) return; /* nothing is made ahead, as the start has said */
+    mx_pipeline_tuning(mx_trainer_pipeline(job->trainer), &now, &most);
+    const bool tuned = s->pipeline.auto_tune;
+    number_say("Prepared batches", now.prepared, most.prepared, job->options.flow.buffer_given, tuned);
+    number_say("Loaded batches", now.loaded, most.loaded, job->options.flow.prefetch_given, tuned);
+    number_say("Load workers", now.workers, most.workers, s->data.num_workers > 0, tuned);
+}
+
 int mx_job_start(struct mx_job *job)
 {
     int rc = 0;
@@ -432,7 +455,7 @@ int mx_job_start(struct mx_job *job)
         MX_TRY(mx_job_rejects(job));
     }
     MX_TRY(mx_trainer_start(job->trainer, &state));
-    mx_job_buffers_say(job);
+    buffers_say(job);
     if (job->request.resume != NULL)
         mx_info("going on after step %" PRId64 " of %" PRId64 ", epoch %" PRIu32, state.step, job->steps, state.epoch);
 out:

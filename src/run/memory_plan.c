@@ -82,7 +82,7 @@ static int sharing_fit(struct mx_job *job)
     struct mx_trainer_options options = job->options;
     char need[MX_BYTES_TEXT_BYTES], have[MX_BYTES_TEXT_BYTES];
     const struct mx_device *const data = job->devices.data;
-    if (options.flow.share == MX_SHARE_OFF || !mx_device_pair_multi(&job->devices)) return 0;
+    if (options.flow.share == MX_SHARE_OFF) return 0;
     options.flow.share = MX_SHARE_OFF;
     if (!data_fits(job, options, &plan)) return 0; /* whatever is wrong, it is not this */
     options.flow.share = job->options.flow.share;
@@ -98,14 +98,15 @@ static int sharing_fit(struct mx_job *job)
         job->options.flow.share_most = rooms[i];
         return 0;
     }
-    if (job->options.flow.share == MX_SHARE_ON) {
+    const struct mx_share_setup setup = {.asked = options.flow.share, .two_devices = true, .no_room = true};
+    job->options.flow.share = mx_share_choose(&setup).mode;
+    if (job->options.flow.share != MX_SHARE_OFF) {
         job->options.flow.share_most = rooms[ROOMS - 1];
         return 0;
     }
     mx_bytes_compare(plan.data_bytes, left_on(data), need, have);
     mx_info("work sharing: stays off, because a replica of the model would take %s of %s, which has %s left", need,
             mx_device_logical(data), have);
-    job->options.flow.share = MX_SHARE_OFF;
     return 0;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "run/observer.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -206,66 +207,33 @@ static void events_open(struct mx_job_observer *o)
     samples_send(o);
 }
 
+/* All of a table that have a tag; train/report.h says which of those without a value are sent. */
+static void metrics_send(struct mx_job_observer *o, int64_t step, const struct mx_metric *table, const double *values,
+                         int count)
+{
+    struct mx_tfevent_scalar scalars[MX_STEP_METRICS];
+    size_t n = 0;
+    static_assert((int)MX_STEP_METRICS >= (int)MX_EVALUATION_METRICS, "room for both");
+    for (int i = 0; i < count; i++) {
+        if (table[i].tag == NULL || (table[i].presence != MX_METRIC_ALWAYS && !isfinite(values[i]))) continue;
+        scalars[n++] =
+            (struct mx_tfevent_scalar){table[i].tag, table[i].type == MX_METRIC_BYTES ? values[i] / MIB : values[i]};
+    }
+    mx_tfevents_scalars(o->events, step, scalars, n);
+}
+
 void mx_job_observer_step(struct mx_job_observer *o, const struct mx_trainer_report *r)
 {
     if (o == NULL || o->events == NULL) return;
-    const struct mx_flow_watch_report *const f = &r->flow;
-    const double seconds = (double)(r->step_ns > 0 ? r->step_ns : 1) * 1e-9;
-    const double *const l = r->losses.values;
-    const struct mx_tfevent_scalar scalars[] = {
-        {"loss/total", r->losses.total},
-        {"loss/mel", l[MX_LOSS_MEL]},
-        {"loss/prior", l[MX_LOSS_PRIOR]},
-        {"loss/duration", l[MX_LOSS_DURATION]},
-        {"loss/pitch", l[MX_LOSS_PITCH]},
-        {"loss/energy", l[MX_LOSS_ENERGY]},
-        {"training/learning_rate", r->rate},
-        {"training/grad_norm", r->grad_norm},
-        {"training/epoch", r->epoch},
-        {"speed/frames_per_s", (double)r->frames / seconds},
-        {"speed/step_ms", seconds * 1e3},
-        {"speed/data_wait_ms", (double)r->wait_ns * 1e-6},
-        {"devices/data_busy", f->data_busy},
-        {"devices/model_busy", f->model_busy},
-        {"devices/data_wait", f->data_wait},
-        {"devices/transfer", f->transfer},
-        {"devices/transfer_hidden", f->transfer_hidden},
-        {"queues/loaded", f->levels.loaded},
-        {"queues/prepared", f->levels.prepared},
-        {"queues/arrived", f->levels.arrived},
-        {"memory/data_MiB", (double)f->data_bytes / MIB},
-        {"memory/data_limit_MiB", (double)f->data_limit_bytes / MIB},
-        {"memory/model_MiB", (double)f->model_bytes / MIB},
-        {"memory/model_limit_MiB", (double)f->model_limit_bytes / MIB},
-    };
-    mx_tfevents_scalars(o->events, r->step, scalars, sizeof scalars / sizeof scalars[0]);
-    if (f->model_load.memory_bytes == 0) return; /* the driver does not tell */
-    const struct mx_tfevent_scalar driver[] = {
-        {"devices/data_driver_busy", f->data_load.busy},
-        {"devices/model_driver_busy", f->model_load.busy},
-        {"memory/data_driver_MiB", (double)f->data_load.memory_used_bytes / MIB},
-        {"memory/model_driver_MiB", (double)f->model_load.memory_used_bytes / MIB},
-    };
-    mx_tfevents_scalars(o->events, r->step, driver, sizeof driver / sizeof driver[0]);
+    const struct mx_step_metrics m = mx_step_metrics_of(r);
+    metrics_send(o, r->step, mx_step_metric_table, m.values, MX_STEP_METRICS);
 }
 
 static void evaluation_send(struct mx_job_observer *o, int64_t step)
 {
-    const struct mx_trainer_evaluation *const e = &o->job->evaluation;
-    const double *const l = e->losses.values;
-    const struct mx_tfevent_scalar losses[] = {
-        {"validation/total", e->losses.total},  {"validation/mel", l[MX_LOSS_MEL]},
-        {"validation/prior", l[MX_LOSS_PRIOR]}, {"validation/duration", l[MX_LOSS_DURATION]},
-        {"validation/pitch", l[MX_LOSS_PITCH]}, {"validation/energy", l[MX_LOSS_ENERGY]},
-    };
-    const struct mx_tfevent_scalar spoken[] = {
-        {"spoken/mel_db", e->mel_db},
-        {"spoken/duration_error", e->duration_error},
-        {"spoken/pitch_semitones", e->pitch_error},
-    };
-    mx_tfevents_scalars(o->events, step, losses, sizeof losses / sizeof losses[0]);
-    for (size_t i = 0; i < sizeof spoken / sizeof spoken[0]; i++)
-        if (isfinite(spoken[i].value)) mx_tfevents_scalars(o->events, step, &spoken[i], 1);
+    if (o->events == NULL) return;
+    const struct mx_evaluation_metrics m = mx_evaluation_metrics_of(step, &o->job->evaluation);
+    metrics_send(o, step, mx_evaluation_metric_table, m.values, MX_EVALUATION_METRICS);
 }
 
 /* What the evaluation left in its folder. */

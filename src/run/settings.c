@@ -67,11 +67,9 @@ static const struct mx_config_field model_fields[] = {
                     "Recompute the blocks in the backward pass instead of storing them: less memory, about a third "
                     "more time, the same gradients."),
      .aliases = checkpointing_names},
-    {MX_CONFIG_DOUBLE(MODEL, mel_weight, 0, 1000, "1", NULL, "Weight of the mel loss in the total loss.")},
-    {MX_CONFIG_DOUBLE(MODEL, prior_weight, 0, 1000, "1", NULL, "Weight of the alignment loss in the total loss.")},
-    {MX_CONFIG_DOUBLE(MODEL, duration_weight, 0, 1000, "1", NULL, "Weight of the duration loss in the total loss.")},
-    {MX_CONFIG_DOUBLE(MODEL, pitch_weight, 0, 1000, "1", NULL, "Weight of the pitch loss in the total loss.")},
-    {MX_CONFIG_DOUBLE(MODEL, energy_weight, 0, 1000, "1", NULL, "Weight of the energy loss in the total loss.")},
+#define X(NAME, key, over, weight, words, help) {MX_CONFIG_DOUBLE(MODEL, key##_weight, 0, 1000, #weight, NULL, help)},
+    MX_LOSS_LIST(X)
+#undef X
 };
 #undef MODEL
 

@@ -11,6 +11,7 @@
 
 #include "base/config.h"
 #include "features/augment.h"
+#include "model/losses.h"
 #include "text/tokens.h"
 #include "train/schedule.h"
 #include "train/share_policy.h"
@@ -36,7 +37,9 @@ struct mx_settings_model {
     int64_t width, heads, encoder_blocks, decoder_blocks, hidden; /* 0: of the size */
     double dropout;                                               /* negative: of the level */
     bool gradient_checkpointing;
-    double mel_weight, prior_weight, duration_weight, pitch_weight, energy_weight;
+#define X(NAME, key, over, weight, words, help) double key##_weight;
+    MX_LOSS_LIST(X)
+#undef X
 };
 
 /* Section data. */

@@ -112,20 +112,19 @@ static struct mx_trainer_arrays arrays_of(const struct mx_job *job)
     return (struct mx_trainer_arrays){job->host, job->host + floats, job->host + 2 * floats, job->host + 3 * floats};
 }
 
-/* Numbers of the last evaluation, by name. */
-#define METRICS (MX_MODEL_LOSSES + 4)
-
-static size_t metrics_write(const struct mx_job *job, struct mx_checkpoint_metric metrics[METRICS])
+/* Numbers of the last evaluation, by name: what was measured, without the counts. */
+static size_t metrics_write(const struct mx_job *job, struct mx_checkpoint_metric metrics[MX_EVALUATION_METRICS])
 {
-    const struct mx_trainer_evaluation *const e = &job->evaluation;
+    const struct mx_evaluation_metrics m =
+        mx_evaluation_metrics_of(mx_trainer_state(job->trainer)->step, &job->evaluation);
     size_t n = 0;
-    if (!job->evaluated || e->utterances == 0) return 0;
-    metrics[n++] = (struct mx_checkpoint_metric){"loss", e->losses.total};
-    for (int k = 0; k < MX_MODEL_LOSSES; k++)
-        metrics[n++] = (struct mx_checkpoint_metric){mx_loss_names[k], e->losses.values[k]};
-    if (isfinite(e->mel_db)) metrics[n++] = (struct mx_checkpoint_metric){"mel_db", e->mel_db};
-    if (isfinite(e->duration_error)) metrics[n++] = (struct mx_checkpoint_metric){"duration_error", e->duration_error};
-    if (isfinite(e->pitch_error)) metrics[n++] = (struct mx_checkpoint_metric){"pitch_semitones", e->pitch_error};
+    if (!job->evaluated || job->evaluation.utterances == 0) return 0;
+    for (int i = 0; i < MX_EVALUATION_METRICS; i++) {
+        const struct mx_metric *const metric = &mx_evaluation_metric_table[i];
+        if (metric->type == MX_METRIC_COUNT) continue;
+        if (metric->presence == MX_METRIC_ALWAYS || isfinite(m.values[i]))
+            metrics[n++] = (struct mx_checkpoint_metric){metric->key, m.values[i]};
+    }
     return n;
 }
 
@@ -135,7 +134,7 @@ int mx_job_save(struct mx_job *job, bool best)
     const struct mx_trainer_state *const at = mx_trainer_state(job->trainer);
     const struct mx_settings_training *const t = &job->settings.training;
     const struct mx_trainer_arrays arrays = arrays_of(job);
-    struct mx_checkpoint_metric metrics[METRICS];
+    struct mx_checkpoint_metric metrics[MX_EVALUATION_METRICS];
     struct extras extras;
     char hash[MX_RECIPE_HASH_BYTES], *folder = NULL, *config = NULL;
     config = mx_config_format(&mx_settings_schema, &job->settings);

@@ -23,8 +23,6 @@
 #define WAITING_MAX ((size_t)4 << 20) /* of lines that could not be written yet */
 #define STEP_MAX    (INT64_C(1) << 50)
 
-const char *const mx_loss_names[MX_MODEL_LOSSES] = {"mel", "prior", "duration", "pitch", "energy"};
-
 struct mx_metrics {
     int file; /* -1: it could not be opened yet */
     char *path;
@@ -43,7 +41,7 @@ struct mx_metrics {
  * *end: a line was met at which the file ends for us. */
 static size_t lines_keep(const char *data, size_t bytes, int64_t step, bool *end)
 {
-    static const char start[] = "{\"step\":";
+    static const char start[] = MX_METRICS_START;
     size_t at = 0;
     for (;;) {
         const char *const newline = at < bytes ? memchr(data + at, '\n', bytes - at) : NULL;
@@ -181,7 +179,7 @@ void mx_metrics_plan(struct mx_metrics *metrics, int64_t steps)
 static void line_begin(struct mx_metrics *metrics, int64_t step)
 {
     metrics->line.length = 0;
-    mx_string_append(&metrics->line, "{\"step\":%" PRId64, step);
+    mx_string_append(&metrics->line, MX_METRICS_START "%" PRId64, step);
 }
 
 static void line_end(struct mx_metrics *metrics)
@@ -199,102 +197,63 @@ static void line_end(struct mx_metrics *metrics)
     waiting_try(metrics);
 }
 
-static void number_put(struct mx_metrics *metrics, const char *name, double value)
+/* One metric as its type is written; report.h says what happens to one without a value. */
+static void metric_put(struct mx_metrics *metrics, const struct mx_metric *m, double value, const char *leak)
 {
+    struct mx_string *const line = &metrics->line;
     char text[MX_STRING_DOUBLE_BYTES];
+    if (m->presence == MX_METRIC_OPTIONAL && isnan(value)) return;
+    const bool first = line->length > 0 && line->data[line->length - 1] == '{';
+    if (m->type == MX_METRIC_LEAK) /* owners are our own words: nothing to escape */
+        mx_string_append(line, ",\"leak\":\"%s\"", leak);
+    mx_string_append(line, "%s\"%s\":", first ? "" : ",", m->key);
+    if (!isfinite(value)) {
+        mx_string_append(line, "null");
+        return;
+    }
+    switch (m->type) {
+    case MX_METRIC_COUNT:
+    case MX_METRIC_BYTES:
+    case MX_METRIC_LEAK:
+        mx_string_append(line, "%" PRId64, (int64_t)value);
+        return;
+    case MX_METRIC_FLAG:
+        mx_string_append(line, "%s", value != 0 ? "true" : "false");
+        return;
+    case MX_METRIC_SHARE:
+        value = round(value * 1000) / 1000;
+        break;
+    case MX_METRIC_SPEED:
+        value = round(value);
+        break;
+    case MX_METRIC_MS:
+        value = (double)(llround(value * 1e6) / 1000) / 1000;
+        break;
+    case MX_METRIC_NUMBER:
+        break;
+    }
     mx_string_from_double(value, text);
-    mx_string_append(&metrics->line, ",\"%s\":%s", name, isfinite(value) ? text : "null");
-}
-
-static void count_put(struct mx_metrics *metrics, const char *name, int64_t value)
-{
-    mx_string_append(&metrics->line, ",\"%s\":%" PRId64, name, value);
-}
-
-static void losses_put(struct mx_metrics *metrics, const struct mx_model_losses *losses)
-{
-    number_put(metrics, "loss", losses->total);
-    for (int k = 0; k < MX_MODEL_LOSSES; k++) number_put(metrics, mx_loss_names[k], losses->values[k]);
-}
-
-/* Three digits are enough for shares. */
-static void share_put(struct mx_metrics *metrics, const char *name, double value)
-{
-    number_put(metrics, name, round(value * 1000) / 1000);
-}
-
-/* What the driver of a device tells, if it does. */
-static void load_put(struct mx_metrics *metrics, const char *device, const struct mx_device_load *load)
-{
-    char name[32];
-    if (load->memory_bytes == 0) return;
-    snprintf(name, sizeof name, "%s_driver_busy", device);
-    share_put(metrics, name, load->busy);
-    snprintf(name, sizeof name, "%s_driver_bytes", device);
-    count_put(metrics, name, (int64_t)load->memory_used_bytes);
-}
-
-static void flow_put(struct mx_metrics *metrics, const struct mx_flow_watch_report *flow)
-{
-    share_put(metrics, "data_busy", flow->data_busy);
-    share_put(metrics, "model_busy", flow->model_busy);
-    share_put(metrics, "data_wait", flow->data_wait);
-    share_put(metrics, "transfer", flow->transfer);
-    share_put(metrics, "transfer_hidden", flow->transfer_hidden);
-    count_put(metrics, "loaded", flow->levels.loaded);
-    count_put(metrics, "prepared", flow->levels.prepared);
-    count_put(metrics, "arrived", flow->levels.arrived);
-    count_put(metrics, "loaded_limit", flow->levels.loaded_limit);
-    count_put(metrics, "prepared_limit", flow->levels.prepared_limit);
-    count_put(metrics, "arrived_limit", flow->levels.arrived_limit);
-    count_put(metrics, "data_bytes", (int64_t)flow->data_bytes);
-    count_put(metrics, "model_bytes", (int64_t)flow->model_bytes);
-    count_put(metrics, "data_limit_bytes", (int64_t)flow->data_limit_bytes);
-    count_put(metrics, "model_limit_bytes", (int64_t)flow->model_limit_bytes);
-    share_put(metrics, "variation", flow->variation);
-    load_put(metrics, "data", &flow->data_load);
-    load_put(metrics, "model", &flow->model_load);
-    if (flow->leak[0] == '\0') return;
-    mx_string_append(&metrics->line, ",\"leak\":\"%s\"", flow->leak); /* owners are our own words: nothing to escape */
-    count_put(metrics, "leak_bytes", (int64_t)flow->leak_bytes);
+    mx_string_append(line, "%s", text);
 }
 
 void mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report *r)
 {
+    struct mx_step_metrics m = mx_step_metrics_of(r);
+    if (metrics->steps > 0) m.steps = (double)metrics->steps;
+    m.time = (double)time(NULL);
     line_begin(metrics, r->step);
-    count_put(metrics, "epoch", r->epoch);
-    losses_put(metrics, &r->losses);
-    number_put(metrics, "lr", r->rate);
-    number_put(metrics, "grad_norm", r->grad_norm);
-    count_put(metrics, "utterances", r->utterances);
-    count_put(metrics, "left_out", r->left_out);
-    count_put(metrics, "tokens", r->tokens);
-    count_put(metrics, "frames", r->frames);
-    if (r->sharing) {
-        number_put(metrics, "share", r->share);
-        count_put(metrics, "shared_frames", r->shared_frames);
-    }
-    mx_string_append(&metrics->line, ",\"skipped\":%s", r->guard.verdict >= MX_GUARD_SKIPPED ? "true" : "false");
-    number_put(metrics, "loss_z", r->guard.loss_z);
-    number_put(metrics, "grad_z", r->guard.norm_z);
-    number_put(metrics, "step_ms", (double)(r->step_ns / 1000) / 1000);
-    number_put(metrics, "data_wait_ms", (double)(r->wait_ns / 1000) / 1000);
-    number_put(metrics, "frames_per_s", round((double)r->frames * 1e9 / (double)(r->step_ns > 0 ? r->step_ns : 1)));
-    flow_put(metrics, &r->flow);
-    if (metrics->steps > 0) count_put(metrics, "steps", metrics->steps);
-    count_put(metrics, "time", (int64_t)time(NULL));
+    for (int i = MX_METRIC_AT_step + 1; i < MX_STEP_METRICS; i++)
+        metric_put(metrics, &mx_step_metric_table[i], m.values[i], r->flow.leak);
     line_end(metrics);
 }
 
 void mx_metrics_evaluation(struct mx_metrics *metrics, int64_t step, const struct mx_trainer_evaluation *e)
 {
+    const struct mx_evaluation_metrics m = mx_evaluation_metrics_of(step, e);
     line_begin(metrics, step);
-    mx_string_append(&metrics->line, ",\"evaluation\":{\"utterances\":%" PRIu32, e->utterances);
-    losses_put(metrics, &e->losses);
-    count_put(metrics, "spoken", e->spoken);
-    number_put(metrics, "mel_db", e->mel_db);
-    number_put(metrics, "duration_error", e->duration_error);
-    number_put(metrics, "pitch_semitones", e->pitch_error);
+    mx_string_append(&metrics->line, MX_METRICS_EVALUATION "{");
+    for (int i = MX_EVALUATION_AT_step + 1; i < MX_EVALUATION_METRICS; i++)
+        metric_put(metrics, &mx_evaluation_metric_table[i], m.values[i], "");
     mx_string_append(&metrics->line, "}");
     line_end(metrics);
 }

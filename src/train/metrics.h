@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * metrics.jsonl of a run: one JSON object a line, the first key is always "step".
+ * metrics.jsonl of a run: one JSON object a line, the first key is always "step". The keys are those of the lists in
+ * report.h, in their order:
  *
- *     {"step":12,"epoch":0,"loss":3.1,"mel":…,"prior":…,"duration":…,"pitch":…,"energy":…,"lr":…,"grad_norm":…,
- *      "utterances":16,"left_out":0,"tokens":…,"frames":…,"skipped":false,"loss_z":…,"grad_z":…,
- *      "step_ms":…,"data_wait_ms":…,"frames_per_s":…,"data_busy":…,"model_busy":…,"data_wait":…,"transfer":…,
- *      "transfer_hidden":…,"loaded":…,"prepared":…,"arrived":…,"loaded_limit":…,"prepared_limit":…,
- *      "arrived_limit":…,"data_bytes":…,"model_bytes":…,"data_limit_bytes":…,"model_limit_bytes":…,
- *      "variation":…,"steps":…,"time":…}
+ *     {"step":12,"epoch":0,"loss":3.1,"mel":…,"prior":…,…,"lr":…,"grad_norm":…,…,"step_ms":…,…,"steps":…,"time":…}
  *     {"step":500,"evaluation":{"utterances":16,"loss":…,…,"spoken":16,"mel_db":…,"duration_error":…,
  *      "pitch_semitones":…}}
  *
@@ -28,6 +24,9 @@
  * are its times; what stands before is the same in a run that was interrupted and in one that was not. Each line is
  * written whole and at once, so a killed run has lost at most the line it was writing.
  *
+ * The reader takes lines of this program, older and newer ones included: keys that it does not know are passed over,
+ * those that are not there have no value.
+ *
  * Memory: the writer owns its file, one line of text, which is reused, and room for lines that wait.
  */
 #ifndef MX_TRAIN_METRICS_H
@@ -35,7 +34,12 @@
 
 #include "train/trainer.h"
 
+#define MX_METRICS_START      "{\"step\":"       /* of every line, before the number of the step */
+#define MX_METRICS_EVALUATION ",\"evaluation\":" /* after it, in the lines of evaluations */
+
 struct mx_metrics;
+
+/* ---- writing ---- */
 
 /* Opens `path` to go on after step `step`: lines of later steps, and one that was cut off, are removed. If that cannot
  * be done now, it is a warning, and tried again with each line. */
@@ -50,6 +54,18 @@ void mx_metrics_plan(struct mx_metrics *metrics, int64_t steps);
 void mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report *report);
 void mx_metrics_evaluation(struct mx_metrics *metrics, int64_t step, const struct mx_trainer_evaluation *evaluation);
 
-extern const char *const mx_loss_names[MX_MODEL_LOSSES]; /* "mel", "prior" … */
+/* ---- reading (metrics_read.c) ---- */
+
+struct mx_metrics_record {
+    bool is_evaluation;
+    struct mx_step_metrics step; /* of an evaluation: the number of its step alone */
+    struct mx_evaluation_metrics evaluation;
+    bool evaluation_has[MX_EVALUATION_METRICS]; /* keys that the line has, be their value null */
+    const char *leak;                           /* in the line; NULL: none */
+    size_t leak_length;
+};
+
+/* One line, without its newline. Allocates nothing. False: the line is damaged, and nothing in `out` can be used. */
+bool mx_metrics_read(const char *line, size_t length, struct mx_metrics_record *out);
 
 #endif

@@ -83,6 +83,36 @@ void mx_shares_format(const struct mx_shares *shares, char out[MX_SHARES_TEXT_BY
     }
 }
 
+/* ---- whether work is shared at all ---- */
+
+static enum mx_share_obstacle obstacle_of(const struct mx_share_setup *s)
+{
+    if (!s->two_devices) return MX_SHARE_ONE_DEVICE;
+    if (s->ranks) return MX_SHARE_RANKS;
+    if (s->unable) return MX_SHARE_UNABLE;
+    return s->no_room ? MX_SHARE_NO_ROOM : MX_SHARE_NO_OBSTACLE;
+}
+
+struct mx_share_choice mx_share_choose(const struct mx_share_setup *setup)
+{
+    const enum mx_share_obstacle obstacle = obstacle_of(setup);
+    if (setup->asked == MX_SHARE_OFF || obstacle == MX_SHARE_NO_OBSTACLE)
+        return (struct mx_share_choice){.mode = setup->asked};
+    if (setup->asked == MX_SHARE_AUTO) return (struct mx_share_choice){MX_SHARE_OFF, obstacle, false};
+    return (struct mx_share_choice){MX_SHARE_ON, obstacle, obstacle != MX_SHARE_NO_ROOM};
+}
+
+int mx_share_refuse(enum mx_share_obstacle obstacle, const char *device)
+{
+    if (obstacle == MX_SHARE_RANKS)
+        return MX_FAIL(MX_ERR_CONFIG, "'--share-work off', and one more rank for the data device",
+                       "work is shared either between two devices or among ranks");
+    return MX_FAIL(MX_ERR_CONFIG,
+                   "name a data and a model device ('--data-gpu 0 --model-gpu 1'), or share no work "
+                   "('--share-work off')",
+                   "work can be shared between two devices only, and there is one, %s", device);
+}
+
 /* ---- dividing ---- */
 
 struct mx_share_part mx_share_split(const int32_t *offsets, int32_t sequences, double wanted, int64_t most)

@@ -54,6 +54,37 @@ int mx_shares_parse(const char *text, struct mx_shares *out);
 #define MX_SHARES_TEXT_BYTES 4096
 void mx_shares_format(const struct mx_shares *shares, char out[MX_SHARES_TEXT_BYTES]);
 
+/* ---- whether work is shared at all ---- */
+
+/* What decides it. What is not known yet counts as good. */
+struct mx_share_setup {
+    enum mx_share_mode asked;
+    bool two_devices; /* one for data and another one for the model */
+    bool ranks;       /* there are other processes, which share each step already */
+    bool unable;      /* the data device cannot compute what the model does */
+    bool no_room;     /* the data device has no memory for the smallest part of a batch */
+};
+
+enum mx_share_obstacle {
+    MX_SHARE_NO_OBSTACLE,
+    MX_SHARE_ONE_DEVICE,
+    MX_SHARE_RANKS,
+    MX_SHARE_UNABLE,
+    MX_SHARE_NO_ROOM,
+};
+
+struct mx_share_choice {
+    enum mx_share_mode mode; /* what happens */
+    enum mx_share_obstacle obstacle;
+    bool refused; /* it was asked for and cannot be. Missing room is refused with all else that does not fit */
+};
+
+/* A pure function. The first obstacle, in the order of their list, counts; without one what was asked for happens. An
+ * obstacle turns MX_SHARE_AUTO off. */
+struct mx_share_choice mx_share_choose(const struct mx_share_setup *setup);
+/* The error of a choice that is refused because of MX_SHARE_ONE_DEVICE, named `device`, or of MX_SHARE_RANKS. */
+int mx_share_refuse(enum mx_share_obstacle obstacle, const char *device);
+
 /* ---- dividing a batch ---- */
 
 /* The data device's sequences: first … first + count - 1. */

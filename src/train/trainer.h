@@ -23,9 +23,9 @@
 #include "model/model.h"
 #include "myxtts/pipeline.h"
 #include "train/comm.h"
-#include "train/flow_watch.h"
 #include "train/guard.h"
 #include "train/host_batch.h"
+#include "train/report.h"
 #include "train/schedule.h"
 #include "train/share_policy.h"
 
@@ -150,24 +150,7 @@ struct mx_trainer_voice {
 };
 struct mx_trainer_voice mx_trainer_voice(const struct mx_trainer *trainer);
 
-/* ---- steps ---- */
-
-struct mx_trainer_report {
-    int64_t step;   /* 1 for the first */
-    uint32_t epoch; /* of its first batch */
-    struct mx_model_losses losses;
-    double rate, grad_norm; /* the norm before clipping; not finite if it was not */
-    int64_t utterances, left_out, tokens, frames;
-    bool sharing;              /* the data device has a replica … */
-    double share;              /* … which was to train on this part of the frames … */
-    int64_t shared_frames;     /* … and trained on so many */
-    uint64_t step_ns, wait_ns; /* all of it, of the first one from the start on; the part that waited for data */
-    uint64_t backward_ns;      /* of the last batch, where there is a group or flow.times; 0: not measured */
-    uint64_t sum_wait_ns;      /* of a group: for the others, after this member's own gradients were there */
-    uint64_t update_ns;        /* from the sum of the gradients to new weights */
-    struct mx_guard_report guard;
-    struct mx_flow_watch_report flow; /* how busy the devices are, what waits, what memory is used */
-};
+/* ---- steps; struct mx_trainer_report is in report.h ---- */
 
 /* One step. MX_ERR_DATA when too many steps in a row were left out: the weights are those of the last good one. The
  * report is filled then, too. */
@@ -181,17 +164,7 @@ struct mx_trainer_bucket {
 /* The first `count` of them; returns how many there are. 0: not measured, see backward_ns. Between steps. */
 int32_t mx_trainer_buckets(const struct mx_trainer *trainer, struct mx_trainer_bucket *out, int32_t count);
 
-/* ---- evaluation (evaluate.c), with the averaged weights ---- */
-
-struct mx_trainer_evaluation {
-    uint32_t utterances;           /* looked at; 0: there are none for validation */
-    struct mx_model_losses losses; /* teacher-forced: with true durations, pitch and energy */
-    /* Free-running: really spoken, and compared after the best time alignment. NAN: nothing could be measured. */
-    uint32_t spoken;       /* utterances; others would have become too long to be spoken */
-    double mel_db;         /* mean distance of mel bands, in decibels */
-    double duration_error; /* mean of |spoken - real|/real */
-    double pitch_error;    /* mean distance over voiced frames, in semitones */
-};
+/* ---- evaluation (evaluate.c), with the averaged weights; its struct is in report.h ---- */
 
 int mx_trainer_evaluate(struct mx_trainer *trainer, struct mx_trainer_evaluation *out);
 /* From now on, evaluations tell how much of them is done, 0 … 1, in the thread that evaluates (NULL: nobody), and end

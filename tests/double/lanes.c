@@ -99,25 +99,37 @@ struct lane {
 struct lanes {
     struct place home;
     void *kept;
-    const void *home_bottom;
+    const void *home_bottom; /* NULL: no lane has run yet */
     size_t home_bytes;
     struct lane *all;
     char *stacks;
-    int now;    /* the lane that runs */
-    bool plain; /* lanes are plain calls: there must be no barrier */
-    bool apart; /* some met a barrier that others did not */
+    int now;     /* the lane that runs */
+    int order;   /* 1 or -1: the lane after it */
+    int waiting; /* stand at a barrier that they met in this turn */
+    bool plain;  /* lanes are plain calls: there must be no barrier */
+    bool apart;  /* some met a barrier that others did not */
     const struct kernel *kernel;
     const uint64_t *values;
 };
 
 static _Thread_local struct lanes *running;
 
-/* Gives control back to the thread's own stack, until the lane is entered again. */
+/* Goes to the stack of a lane; `from` and `kept` are where this one is left. */
+static void lane_go(struct lanes *lanes, struct place *from, void **kept, int number);
+
+/* Gives control to the next lane that waits, after the last one to the thread's own stack, until this one's turn comes
+ * again. */
 static void lane_leave(struct lanes *lanes, struct lane *lane)
 {
-    LEAVE(&lane->kept, lanes->home_bottom, lanes->home_bytes);
-    double_switch(&lane->at, &lanes->home);
-    ARRIVE(lane->kept, &lanes->home_bottom, &lanes->home_bytes);
+    int next = lanes->now + lanes->order;
+    while (next >= 0 && next < lanes->kernel->lanes && !lanes->all[next].waits) next += lanes->order;
+    if (next >= 0 && next < lanes->kernel->lanes) {
+        lane_go(lanes, &lane->at, &lane->kept, next);
+    } else {
+        LEAVE(&lane->kept, lanes->home_bottom, lanes->home_bytes);
+        double_switch(&lane->at, &lanes->home);
+    }
+    ARRIVE(lane->kept, NULL, NULL);
 }
 
 /* What every lane's stack runs, group after group. */
@@ -125,15 +137,17 @@ static void lane_begin(void)
 {
     struct lanes *const lanes = running;
     struct lane *const lane = &lanes->all[lanes->now];
-    ARRIVE(NULL, &lanes->home_bottom, &lanes->home_bytes);
+    if (lanes->home_bottom == NULL)
+        ARRIVE(NULL, &lanes->home_bottom, &lanes->home_bytes);
+    else
+        ARRIVE(NULL, NULL, NULL);
     for (;;) {
         lanes->kernel->call(lanes->values);
         lane_leave(lanes, lane);
     }
 }
 
-/* Runs a lane until it ends or stands at a barrier. */
-static void lane_enter(struct lanes *lanes, int number)
+static void lane_go(struct lanes *lanes, struct place *from, void **kept, int number)
 {
     struct lane *const lane = &lanes->all[number];
     char *const stack = lanes->stacks + (ptrdiff_t)number * STACK_BYTES;
@@ -142,8 +156,14 @@ static void lane_enter(struct lanes *lanes, int number)
     lane->waits = false;
     lanes->now = number;
     double_lane = number;
-    LEAVE(&lanes->kept, stack, STACK_BYTES);
-    double_switch(&lanes->home, &lane->at);
+    LEAVE(kept, stack, STACK_BYTES);
+    double_switch(from, &lane->at);
+}
+
+/* Runs a lane, and in turn all after it that wait, until each ends or stands at a barrier. */
+static void lane_enter(struct lanes *lanes, int number)
+{
+    lane_go(lanes, &lanes->home, &lanes->kept, number);
     ARRIVE(lanes->kept, NULL, NULL);
 }
 
@@ -156,6 +176,7 @@ void double_barrier(void)
     }
     struct lane *const lane = &lanes->all[lanes->now];
     lane->waits = true;
+    lanes->waiting++;
     lane_leave(lanes, lane);
 }
 
@@ -186,47 +207,43 @@ static bool stacks_take(struct lanes *lanes)
     return lanes->all != NULL;
 }
 
-/* One group; `order` is 1 or -1. */
-static void group_run(struct lanes *lanes, int order)
+/* One group. When it begins no lane waits. */
+static void group_run(struct lanes *lanes)
 {
-    const int count = lanes->kernel->lanes, first = order > 0 ? 0 : count - 1;
-    int waiting = 0;
+    const int count = lanes->kernel->lanes, order = lanes->order, first = order > 0 ? 0 : count - 1;
+    lanes->waiting = 0;
     lane_enter(lanes, first);
-    lanes->plain = !lanes->all[first].waits;
-    for (int i = 1; i < count; i++) {
-        const int number = first + order * i;
-        if (lanes->plain) {
-            double_lane = number;
+    if (lanes->waiting == 0) {
+        lanes->plain = true;
+        for (int i = 1; i < count; i++) {
+            double_lane = first + order * i;
             lanes->kernel->call(lanes->values);
-        } else {
-            lane_enter(lanes, number);
         }
-    }
-    if (lanes->plain) {
         lanes->plain = false;
         return;
     }
-    do {
-        waiting = 0;
-        for (int i = 0; i < count; i++) waiting += lanes->all[i].waits;
-        if (waiting == 0) return;
-        if (waiting < count) lanes->apart = true;
-        for (int i = 0; i < count; i++)
-            if (lanes->all[first + order * i].waits) lane_enter(lanes, first + order * i);
-    } while (waiting > 0);
+    for (int i = 1; i < count; i++) lanes->all[first + order * i].waits = true; /* for its first turn */
+    if (count > 1) lane_enter(lanes, first + order);
+    while (lanes->waiting > 0) {
+        if (lanes->waiting < count) lanes->apart = true;
+        lanes->waiting = 0;
+        int i = 0;
+        while (!lanes->all[first + order * i].waits) i++;
+        lane_enter(lanes, first + order * i);
+    }
 }
 
 bool lanes_run(struct lanes *lanes, const struct kernel *kernel, const uint64_t *values, unsigned groups)
 {
-    const int order = lanes_backwards() ? -1 : 1;
     if (kernel->lanes > LANES_MAX || !stacks_take(lanes)) return false;
     lanes->kernel = kernel;
     lanes->values = values;
     lanes->apart = false;
+    lanes->order = lanes_backwards() ? -1 : 1;
     running = lanes;
     for (unsigned g = 0; g < groups; g++) {
-        double_group = order > 0 ? g : groups - 1 - g;
-        group_run(lanes, order);
+        double_group = lanes->order > 0 ? g : groups - 1 - g;
+        group_run(lanes);
     }
     return !lanes->apart;
 }

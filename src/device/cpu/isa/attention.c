@@ -105,10 +105,14 @@ static const float *whole_panels(const float *data, int64_t ld, int64_t rows, in
 
 /* ---- forward ---- */
 
-/* One row of scores [keys] becomes probabilities relative to the running maximum; the row's sum and output are
+/* Of one query row, over the keys so far. */
+struct running {
+    float maximum, total;
+};
+
+/* One row of scores [keys] becomes probabilities relative to the running maximum; the row's sum and output [width] are
  * rescaled. */
-static void softmax_row(float *score, int64_t keys, float factor, float *maximum, float *total, float *out,
-                        int64_t width)
+static void softmax_row(float *score, int64_t keys, float factor, struct running *row, float *out, int64_t width)
 {
     mx_vf most = mx_vf_set(-INFINITY);
     int64_t j = 0;
@@ -122,7 +126,7 @@ static void softmax_row(float *score, int64_t keys, float factor, float *maximum
         score[i] *= factor;
         if (score[i] > highest) highest = score[i];
     }
-    if (*maximum > highest) highest = *maximum;
+    if (row->maximum > highest) highest = row->maximum;
     /* The scores behind the last key become exp(-inf) = 0 by themselves. */
     for (int64_t i = keys; i % MX_VEC_FLOATS != 0; i++) score[i] = -INFINITY;
     mx_vf sum = {0};
@@ -131,36 +135,49 @@ static void softmax_row(float *score, int64_t keys, float factor, float *maximum
         mx_vf_store(score + j, p);
         sum += p;
     }
-    const float before = *total > 0.0f ? expf(*maximum - highest) : 0.0f;
-    *total = *total * before + mx_vf_sum(sum);
-    *maximum = highest;
+    const float before = row->total > 0.0f ? expf(row->maximum - highest) : 0.0f;
+    row->total = row->total * before + mx_vf_sum(sum);
+    row->maximum = highest;
     if (before != 1.0f)
         for (int64_t i = 0; i < width; i++) out[i] *= before;
 }
 
-/* A share of the forward pass: query rows first … first+rows-1 of one sequence and head. */
-static void attend(const struct mx_attention_args *x, float *scratch, int64_t start, int64_t length, int64_t head,
-                   int64_t first, int64_t rows)
+/* A share of the forward pass: query rows first … first+rows-1 of one sequence, which begins at row `start`, and head. */
+struct task {
+    int64_t start, length, head, first, rows;
+};
+
+/* Divides by the sums, and keeps their logarithms. */
+static void attend_finish(const struct mx_attention_args *x, const struct task *t, const struct running *running,
+                          const float *out, int64_t out_ld)
 {
-    const int64_t width = x->head_width;
-    const float *q = (const float *)mx_cpu_ptr(x->q) + (start + first) * x->stride + head * width;
-    const float *k = (const float *)mx_cpu_ptr(x->k) + start * x->stride + head * width;
-    const float *v = (const float *)mx_cpu_ptr(x->v) + start * x->stride + head * width;
+    float *to = (float *)mx_cpu_ptr(x->out) + (t->start + t->first) * x->out_stride + t->head * x->head_width;
+    float *lse = (float *)mx_cpu_ptr(x->lse) + t->head * x->rows.rows + t->start + t->first;
+    for (int64_t i = 0; i < t->rows; i++) {
+        const float inverse = 1.0f / running[i].total;
+        for (int64_t j = 0; j < x->head_width; j++) to[i * x->out_stride + j] = out[i * out_ld + j] * inverse;
+        lse[i] = running[i].maximum + logf(running[i].total);
+    }
+}
+
+static void attend(const struct mx_attention_args *x, const struct task *t, float *scratch)
+{
+    const int64_t width = x->head_width, rows = t->rows;
+    const float *q = (const float *)mx_cpu_ptr(x->q) + (t->start + t->first) * x->stride + t->head * width;
+    const float *k = (const float *)mx_cpu_ptr(x->k) + t->start * x->stride + t->head * width;
+    const float *v = (const float *)mx_cpu_ptr(x->v) + t->start * x->stride + t->head * width;
     const int64_t out_ld = panels(width) * MX_GEMM_NR;
     float *keys = take(&scratch, panels(KEYS) * MX_GEMM_NR * width),
           *values = take(&scratch, panels(width) * MX_GEMM_NR * KEYS);
     float *score = take(&scratch, MX_GEMM_MR * SCORE_LD), *tile = take(&scratch, MX_GEMM_MR * MX_GEMM_NR);
     float *out = take(&scratch, QUERIES * out_ld), *copy = take(&scratch, QUERIES * MX_ATTENTION_WIDTH_MAX);
-    float maximum[QUERIES], total[QUERIES];
-    for (int64_t i = 0; i < rows; i++) {
-        maximum[i] = -INFINITY;
-        total[i] = 0.0f;
-    }
+    struct running running[QUERIES];
+    for (int64_t i = 0; i < rows; i++) running[i] = (struct running){-INFINITY, 0.0f};
     memset(out, 0, (size_t)(QUERIES * out_ld) * sizeof(float));
     int64_t q_ld;
     q = whole_panels(q, x->stride, rows, width, copy, &q_ld);
-    for (int64_t key = 0; key < length; key += KEYS) {
-        const int64_t count = mx_least(length - key, KEYS);
+    for (int64_t key = 0; key < t->length; key += KEYS) {
+        const int64_t count = mx_least(t->length - key, KEYS);
         pack_transposed(k + key * x->stride, x->stride, count, width, keys);
         pack_rows(v + key * x->stride, x->stride, count, width, values);
         for (int64_t i = 0; i < rows; i += MX_GEMM_MR) {
@@ -176,8 +193,7 @@ static void attend(const struct mx_attention_args *x, float *scratch, int64_t st
                                        .ldc = SCORE_LD},
                      tile);
             for (int64_t r = 0; r < panel; r++)
-                softmax_row(score + r * SCORE_LD, count, x->factor, &maximum[i + r], &total[i + r],
-                            out + (i + r) * out_ld, width);
+                softmax_row(score + r * SCORE_LD, count, x->factor, &running[i + r], out + (i + r) * out_ld, width);
             multiply(&(struct product){.a = score,
                                        .a_row = SCORE_LD,
                                        .a_step = 1,
@@ -191,13 +207,7 @@ static void attend(const struct mx_attention_args *x, float *scratch, int64_t st
                      tile);
         }
     }
-    float *to = (float *)mx_cpu_ptr(x->out) + (start + first) * x->out_stride + head * width;
-    float *lse = (float *)mx_cpu_ptr(x->lse) + head * x->rows.rows + start + first;
-    for (int64_t i = 0; i < rows; i++) {
-        const float inverse = 1.0f / total[i];
-        for (int64_t j = 0; j < width; j++) to[i * x->out_stride + j] = out[i * out_ld + j] * inverse;
-        lse[i] = maximum[i] + logf(total[i]);
-    }
+    attend_finish(x, t, running, out, out_ld);
 }
 
 /* out [rows, heads·width] = softmax(q kᵀ · factor) v per sequence and head; lse [heads, rows] */
@@ -210,8 +220,9 @@ MX_KERNEL(attention)
         for (int64_t head = 0; head < x->heads; head++)
             for (int64_t first = 0; first < offsets[s + 1] - offsets[s]; first += QUERIES, number++) {
                 if (number != ticket) continue;
-                attend(x, gang->scratch, offsets[s], offsets[s + 1] - offsets[s], head, first,
-                       mx_least(offsets[s + 1] - offsets[s] - first, QUERIES));
+                const int64_t length = offsets[s + 1] - offsets[s];
+                const struct task t = {offsets[s], length, head, first, mx_least(length - first, QUERIES)};
+                attend(x, &t, gang->scratch);
                 ticket = mx_gang_ticket(gang, 0);
             }
 }
@@ -249,88 +260,127 @@ static void row_products(const struct mx_attention_grad_args *x, const struct gr
     }
 }
 
+/* Room for the parts of a task that are at work: KEYS keys against QUERIES_B rows of queries. */
+struct grad_room {
+    float *keys_t, *values_t, *keys; /* B panels of the keys' part: of kᵀ, vᵀ and k */
+    float *queries, *douts;          /* B panels of the rows' part: of q and dout */
+    float *p, *ds;                   /* [QUERIES_B, SCORE_LD] */
+    float *tile, *q_copy, *dout_copy;
+};
+
+static struct grad_room grad_room_take(float *scratch, int64_t width)
+{
+    const int64_t panel_floats = panels(width) * MX_GEMM_NR;
+    struct grad_room room;
+    room.keys_t = take(&scratch, panels(KEYS) * MX_GEMM_NR * width);
+    room.values_t = take(&scratch, panels(KEYS) * MX_GEMM_NR * width);
+    room.keys = take(&scratch, panel_floats * KEYS);
+    room.queries = take(&scratch, panel_floats * QUERIES_B);
+    room.douts = take(&scratch, panel_floats * QUERIES_B);
+    room.p = take(&scratch, QUERIES_B * SCORE_LD);
+    room.ds = take(&scratch, QUERIES_B * SCORE_LD);
+    room.tile = take(&scratch, MX_GEMM_MR * MX_GEMM_NR);
+    room.q_copy = take(&scratch, QUERIES_B * MX_ATTENTION_WIDTH_MAX);
+    room.dout_copy = take(&scratch, QUERIES_B * MX_ATTENTION_WIDTH_MAX);
+    return room;
+}
+
+/* Keys key … key+count-1 against query rows row … row+rows-1. */
+struct grad_block {
+    int64_t key, count, row, rows;
+};
+
+/* p and ds of a block. */
+static void block_scores(const struct mx_attention_grad_args *x, const struct grad_task *t,
+                         const struct grad_room *room, const struct grad_block *at)
+{
+    const int64_t width = x->head_width, columns = panels(at->count) * MX_GEMM_NR;
+    const int64_t padded = (at->rows + MX_GEMM_MR - 1) / MX_GEMM_MR * MX_GEMM_MR;
+    int64_t q_ld, dout_ld;
+    const float *q = whole_panels(t->q + at->row * x->stride, x->stride, at->rows, width, room->q_copy, &q_ld);
+    const float *dout =
+        whole_panels(t->dout + at->row * x->out_stride, x->out_stride, at->rows, width, room->dout_copy, &dout_ld);
+    multiply(&(struct product){.a = q,
+                               .a_row = q_ld,
+                               .a_step = 1,
+                               .b = room->keys_t,
+                               .m = padded,
+                               .n = columns,
+                               .k = width,
+                               .c = room->p,
+                               .ldc = SCORE_LD},
+             room->tile);
+    multiply(&(struct product){.a = dout,
+                               .a_row = dout_ld,
+                               .a_step = 1,
+                               .b = room->values_t,
+                               .m = padded,
+                               .n = columns,
+                               .k = width,
+                               .c = room->ds,
+                               .ldc = SCORE_LD},
+             room->tile);
+    for (int64_t i = 0; i < at->rows; i++)
+        softmax_row_grad(room->p + i * SCORE_LD, room->ds + i * SCORE_LD, at->count, x->factor, t->lse[at->row + i],
+                         t->delta[at->row + i]);
+}
+
+/* What a block adds to dq, dk and dv; the first one of each row or key sets it. */
+static void block_sums(const struct mx_attention_grad_args *x, const struct grad_task *t, const struct grad_room *room,
+                       const struct grad_block *at)
+{
+    const int64_t width = x->head_width;
+    multiply(&(struct product){.a = room->ds,
+                               .a_row = SCORE_LD,
+                               .a_step = 1,
+                               .b = room->keys,
+                               .m = at->rows,
+                               .n = width,
+                               .k = at->count,
+                               .c = t->dq + at->row * x->grad_stride,
+                               .ldc = x->grad_stride,
+                               .add = at->key > 0},
+             room->tile);
+    multiply(&(struct product){.a = room->ds,
+                               .a_row = 1,
+                               .a_step = SCORE_LD,
+                               .b = room->queries,
+                               .m = at->count,
+                               .n = width,
+                               .k = at->rows,
+                               .c = t->dk + at->key * x->grad_stride,
+                               .ldc = x->grad_stride,
+                               .add = at->row > 0},
+             room->tile);
+    multiply(&(struct product){.a = room->p,
+                               .a_row = 1,
+                               .a_step = SCORE_LD,
+                               .b = room->douts,
+                               .m = at->count,
+                               .n = width,
+                               .k = at->rows,
+                               .c = t->dv + at->key * x->grad_stride,
+                               .ldc = x->grad_stride,
+                               .add = at->row > 0},
+             room->tile);
+}
+
 static void attend_grad(const struct mx_attention_grad_args *x, const struct grad_task *t, float *scratch)
 {
-    const int64_t width = x->head_width, panel_floats = panels(width) * MX_GEMM_NR;
-    float *keys_t = take(&scratch, panels(KEYS) * MX_GEMM_NR * width),
-          *values_t = take(&scratch, panels(KEYS) * MX_GEMM_NR * width);
-    float *keys = take(&scratch, panel_floats * KEYS);
-    float *queries = take(&scratch, panel_floats * QUERIES_B), *douts = take(&scratch, panel_floats * QUERIES_B);
-    float *p = take(&scratch, QUERIES_B * SCORE_LD), *ds = take(&scratch, QUERIES_B * SCORE_LD);
-    float *tile = take(&scratch, MX_GEMM_MR * MX_GEMM_NR);
-    float *q_copy = take(&scratch, QUERIES_B * MX_ATTENTION_WIDTH_MAX),
-          *dout_copy = take(&scratch, QUERIES_B * MX_ATTENTION_WIDTH_MAX);
+    const int64_t width = x->head_width;
+    const struct grad_room room = grad_room_take(scratch, width);
     row_products(x, t);
     for (int64_t key = 0; key < t->length; key += KEYS) {
-        const int64_t count = mx_least(t->length - key, KEYS), columns = panels(count) * MX_GEMM_NR;
-        pack_transposed(t->k + key * x->stride, x->stride, count, width, keys_t);
-        pack_transposed(t->v + key * x->stride, x->stride, count, width, values_t);
-        pack_rows(t->k + key * x->stride, x->stride, count, width, keys);
+        const int64_t count = mx_least(t->length - key, KEYS);
+        pack_transposed(t->k + key * x->stride, x->stride, count, width, room.keys_t);
+        pack_transposed(t->v + key * x->stride, x->stride, count, width, room.values_t);
+        pack_rows(t->k + key * x->stride, x->stride, count, width, room.keys);
         for (int64_t row = 0; row < t->length; row += QUERIES_B) {
-            const int64_t rows = mx_least(t->length - row, QUERIES_B);
-            const int64_t padded = (rows + MX_GEMM_MR - 1) / MX_GEMM_MR * MX_GEMM_MR;
-            int64_t q_ld, dout_ld;
-            const float *q = whole_panels(t->q + row * x->stride, x->stride, rows, width, q_copy, &q_ld);
-            const float *dout =
-                whole_panels(t->dout + row * x->out_stride, x->out_stride, rows, width, dout_copy, &dout_ld);
-            pack_rows(t->q + row * x->stride, x->stride, rows, width, queries);
-            pack_rows(t->dout + row * x->out_stride, x->out_stride, rows, width, douts);
-            multiply(&(struct product){.a = q,
-                                       .a_row = q_ld,
-                                       .a_step = 1,
-                                       .b = keys_t,
-                                       .m = padded,
-                                       .n = columns,
-                                       .k = width,
-                                       .c = p,
-                                       .ldc = SCORE_LD},
-                     tile);
-            multiply(&(struct product){.a = dout,
-                                       .a_row = dout_ld,
-                                       .a_step = 1,
-                                       .b = values_t,
-                                       .m = padded,
-                                       .n = columns,
-                                       .k = width,
-                                       .c = ds,
-                                       .ldc = SCORE_LD},
-                     tile);
-            for (int64_t i = 0; i < rows; i++)
-                softmax_row_grad(p + i * SCORE_LD, ds + i * SCORE_LD, count, x->factor, t->lse[row + i],
-                                 t->delta[row + i]);
-            multiply(&(struct product){.a = ds,
-                                       .a_row = SCORE_LD,
-                                       .a_step = 1,
-                                       .b = keys,
-                                       .m = rows,
-                                       .n = width,
-                                       .k = count,
-                                       .c = t->dq + row * x->grad_stride,
-                                       .ldc = x->grad_stride,
-                                       .add = key > 0},
-                     tile);
-            multiply(&(struct product){.a = ds,
-                                       .a_row = 1,
-                                       .a_step = SCORE_LD,
-                                       .b = queries,
-                                       .m = count,
-                                       .n = width,
-                                       .k = rows,
-                                       .c = t->dk + key * x->grad_stride,
-                                       .ldc = x->grad_stride,
-                                       .add = row > 0},
-                     tile);
-            multiply(&(struct product){.a = p,
-                                       .a_row = 1,
-                                       .a_step = SCORE_LD,
-                                       .b = douts,
-                                       .m = count,
-                                       .n = width,
-                                       .k = rows,
-                                       .c = t->dv + key * x->grad_stride,
-                                       .ldc = x->grad_stride,
-                                       .add = row > 0},
-                     tile);
+            const struct grad_block at = {key, count, row, mx_least(t->length - row, QUERIES_B)};
+            pack_rows(t->q + row * x->stride, x->stride, at.rows, width, room.queries);
+            pack_rows(t->dout + row * x->out_stride, x->out_stride, at.rows, width, room.douts);
+            block_scores(x, t, &room, &at);
+            block_sums(x, t, &room, &at);
         }
     }
 }
