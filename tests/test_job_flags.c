@@ -58,10 +58,10 @@ struct look {
 static int flag_look(void *context, const struct mx_config_section *section, const struct mx_config_field *field)
 {
     struct look *const look = context;
-    bool found = field->flag.name == NULL;
-    for (size_t i = 0; !found && i < look->count; i++) found = strcmp(look->names[i], field->flag.name) == 0;
-    if (!found) fail_msg("train has no --%s for %s.%s", field->flag.name, section->name, field->key);
-    look->flags += field->flag.name != NULL;
+    bool found = field->flag == NULL;
+    for (size_t i = 0; !found && i < look->count; i++) found = strcmp(look->names[i], field->flag) == 0;
+    if (!found) fail_msg("train has no --%s for %s.%s", field->flag, section->name, field->key);
+    look->flags += field->flag != NULL;
     return 0;
 }
 

@@ -504,7 +504,7 @@ out:
 int mx_config_set_flag(const struct mx_config_section *section, const struct mx_config_field *field, void *root,
                        const char *text)
 {
-    const struct mx_config_where where = {.flag = field->flag.name};
+    const struct mx_config_where where = {.flag = field->flag};
     if (root != NULL) return mx_config_bind(&where, section, field, root, text, MX_CONFIG_LITERAL);
     /* The same into a struct of this one field. */
     const struct mx_config_section alone = {.name = section->name};

@@ -48,14 +48,6 @@ struct mx_config_choice {
     const char *help; /* may be NULL */
 };
 
-/* The name of a field on the command line. */
-struct mx_config_flag {
-    const char *name;  /* without the dashes, "batch-size"; NULL: the field has no flag */
-    const char *value; /* the word for its value in help, "N". NULL: a bool that takes no value and becomes true; a bool
-                          * that has this word takes on or off */
-    const char *implied; /* the value if the flag stands alone; NULL: it needs one */
-};
-
 struct mx_config_field {
     const char *key;
     enum mx_config_type type;
@@ -70,7 +62,11 @@ struct mx_config_field {
     const char *unit;                       /* "MB"; NULL: none */
     const char *help;                       /* a sentence or two */
     const char *const *aliases;             /* former names, NULL-terminated: "key" in this section, or "section.key" */
-    struct mx_config_flag flag;
+    /* The field on the command line. */
+    const char *flag;    /* without the dashes, "batch-size"; NULL: it has none */
+    const char *value;   /* the word for the flag's value in help, "N"; NULL: a bool that takes none and becomes true. A
+                          * bool that has this word takes on or off */
+    const char *implied; /* the value if the flag stands alone; NULL: it needs one */
 };
 
 struct mx_config_section {

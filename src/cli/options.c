@@ -22,7 +22,7 @@ static const char *default_of(const struct mx_config_field *field)
 {
     if (field->meaning != NULL) return field->meaning;
     if (field->type != MX_CONFIG_TYPE_BOOL) return field->fallback[0] == '\0' ? NULL : field->fallback;
-    if (field->flag.value == NULL) return NULL;
+    if (field->value == NULL) return NULL;
     return strcmp(field->fallback, "true") == 0 ? "on" : "off";
 }
 
@@ -30,9 +30,9 @@ static void flag_spell(const struct mx_option *element, const struct mx_config_s
                        const struct mx_config_field *field, struct mx_option *out)
 {
     *out = *element;
-    out->name = field->flag.name;
-    out->value = field->flag.value;
-    out->implied = field->flag.implied;
+    out->name = field->flag;
+    out->value = field->value;
+    out->implied = field->implied;
     if (out->help == NULL) out->help = field->help;
     if (out->fallback == NULL) out->fallback = default_of(field);
     out->section = section;
@@ -57,7 +57,7 @@ static bool flag_next(struct mx_option_walk *walk, struct mx_option *out)
         const struct mx_config_section *const section = &mx_settings_schema.sections[s];
         for (size_t f = 0; f < section->count; f++, number++) {
             const struct mx_config_field *const field = &section->fields[f];
-            if (number < walk->field || field->flag.name == NULL) continue;
+            if (number < walk->field || field->flag == NULL) continue;
             if (!element_names(&walk->options[walk->at], section, field)) continue;
             flag_spell(&walk->options[walk->at], section, field, out);
             walk->field = number + 1;
@@ -442,7 +442,7 @@ static const struct mx_config_field *field_at(const char *text, size_t *length)
     memcpy(name, text, *length);
     name[*length] = '\0';
     const struct mx_config_field *const field = mx_config_find(&mx_settings_schema, name, NULL);
-    return field == NULL || field->flag.name == NULL ? NULL : field;
+    return field == NULL || field->flag == NULL ? NULL : field;
 }
 
 /* The help of a setting, as it is read below a flag: settings that have a flag are called by it. In Persian, where names
@@ -456,7 +456,7 @@ static void help_append(struct mx_string *out, enum mx_words language, const cha
             mx_string_append(out, "\u200e");
         const struct mx_config_field *const field = begins ? field_at(text, &length) : NULL;
         if (field != NULL) {
-            mx_string_append(out, "--%s", field->flag.name);
+            mx_string_append(out, "--%s", field->flag);
             text += length - 1;
         } else {
             mx_string_append(out, "%c", *text);

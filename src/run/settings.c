@@ -24,21 +24,22 @@ static const struct mx_config_field device_fields[] = {
     {MX_CONFIG_INT(struct mx_settings_device, cpu_devices, 1, MX_SETTINGS_CPU_DEVICES_MAX, "1", NULL,
                    "Split the CPU cores into N logical devices. With two, the data device and the model device work in "
                    "parallel on a machine without a GPU."),
-     .flag = {"cpu-devices", "N"}},
+     .flag = "cpu-devices", .value = "N"},
     {MX_CONFIG_INT(struct mx_settings_device, opencl_split, 0, MX_SETTINGS_CPU_DEVICES_MAX, "0", NULL,
                    "Split each OpenCL device of CPU type into N parts. 0: as many parts as the chosen devices need, if "
                    "there is only one such device."),
-     .flag = {"opencl-split", "N"}, .meaning = "as many as the chosen devices need"},
+     .flag = "opencl-split", .value = "N", .meaning = "as many as the chosen devices need"},
     {MX_CONFIG_INT(
          struct mx_settings_device, data_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
          "Memory limit of the data device. 0: with pipeline.memory_isolation 8192, or less if the device has less; "
          "without it the recommended share of the device's memory. In Single-GPU Buffered Mode the one device gets the "
          "sum of both limits. Two CPU devices share the same memory, so both limits together must fit."),
-     .flag = {"data-gpu-memory", "MiB"}, .meaning = "a third of the device's memory", .aliases = data_memory_names},
+     .flag = "data-gpu-memory", .value = "MiB", .meaning = "a third of the device's memory",
+     .aliases = data_memory_names},
     {MX_CONFIG_INT(struct mx_settings_device, model_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
                    "Memory limit of the model device. 0: with pipeline.memory_isolation 16384, or less if the device "
                    "has less; without it the recommended share of the device's memory."),
-     .flag = {"model-gpu-memory", "MiB"}, .meaning = "two thirds of the device's memory",
+     .flag = "model-gpu-memory", .value = "MiB", .meaning = "two thirds of the device's memory",
      .aliases = model_memory_names},
 };
 
@@ -53,7 +54,7 @@ static const struct mx_config_field model_fields[] = {
     {MX_CONFIG_STRING(MODEL, size, "tiny",
                       "Size of the network: tiny, small, normal, base or big. 'myxtts train --dry-run' shows the "
                       "dimensions and the number of parameters of each."),
-     .flag = {"model-size", "NAME"}, .aliases = size_names},
+     .flag = "model-size", .value = "NAME", .aliases = size_names},
     {MX_CONFIG_INT(MODEL, width, 0, 65536, "0", NULL, "Width of all layers. 0: from model.size.")},
     {MX_CONFIG_INT(MODEL, heads, 0, 1024, "0", NULL, "Number of attention heads. 0: from model.size.")},
     {MX_CONFIG_INT(MODEL, encoder_blocks, 0, 64, "0", NULL, "Number of text encoder blocks. 0: from model.size.")},
@@ -88,9 +89,9 @@ static const char *const train_names[] = {"dataset_path", NULL};
 #define OF_AUGMENT " -1: as data.augment decides; 0: never."
 static const struct mx_config_field data_fields[] = {
     {MX_CONFIG_TEXT(DATA, train_data, "", "Corpus folder, manifest file or packed corpus to train on."),
-     .flag = {"train-data", "DIR"}, .aliases = train_names},
+     .flag = "train-data", .value = "DIR", .aliases = train_names},
     {MX_CONFIG_TEXT(DATA, val_data, "", "Folder or manifest file of the validation rows, if they are separate."),
-     .flag = {"val-data", "DIR"}, .meaning = "5 % of the rows"},
+     .flag = "val-data", .value = "DIR", .meaning = "5 % of the rows"},
     {MX_CONFIG_DOUBLE(DATA, validation_fraction, 0, 0.5, "0.05", NULL,
                       "Fraction of the rows kept for validation if no file names them.")},
     {MX_CONFIG_STRING(DATA, language, "auto",
@@ -104,21 +105,21 @@ static const struct mx_config_field data_fields[] = {
                       "Leave out longer recordings; recordings are never cut.")},
     {MX_CONFIG_BOOL(DATA, allow_rejects, "false",
                     "Train on a folder even if more than 5 % of its rows cannot be used."),
-     .flag = {"allow-rejects"}},
+     .flag = "allow-rejects"},
     {MX_CONFIG_BOOL(
          DATA, caching, "true",
          "Cache the decoded recordings of a corpus folder in the run folder, so that each is decoded only once."),
      .aliases = caching_names},
     {MX_CONFIG_INT(DATA, num_workers, 0, MX_PIPELINE_WORKERS, "0", NULL,
                    "Number of threads that load batches. 0: start with one per two cores, then auto-tune."),
-     .flag = {"num-workers", "N"}, .meaning = "one per two cores, then auto-tuned", .aliases = worker_names},
+     .flag = "num-workers", .value = "N", .meaning = "one per two cores, then auto-tuned", .aliases = worker_names},
     {MX_CONFIG_DOUBLE(DATA, reference_seconds, 0.1, 60, "2", "seconds",
                       "Length of the excerpt from another recording that shows the network whose voice to use.")},
     {MX_CONFIG_BOOL(DATA, augment, "false",
                     "Vary each recording slightly in every epoch with values that suit most voices: level by up to 3 "
                     "dB, speed and pitch by up to 5 %, noise in 3 of 10 recordings, no masks. Each value has its own "
                     "setting, which works with this on or off."),
-     .flag = {"augment"}},
+     .flag = "augment"},
     {MX_CONFIG_DOUBLE(DATA, augment_gain_db, -1, 24, "-1", "dB", "Maximum change of the level." OF_AUGMENT)},
     {MX_CONFIG_DOUBLE(DATA, augment_noise_share, -1, 1, "-1", NULL,
                       "Fraction of the recordings that get white noise." OF_AUGMENT)},
@@ -168,67 +169,67 @@ static const struct mx_config_field pipeline_fields[] = {
     {MX_CONFIG_ENUM(PIPELINE, backend, enum mx_settings_backend, backend_choices, "auto",
                     "Backend whose devices pipeline.data_gpu and pipeline.model_gpu number; without those two, the "
                     "backend that the device is chosen from."),
-     .flag = {"backend", "NAME"}},
+     .flag = "backend", .value = "NAME"},
     {MX_CONFIG_STRING(PIPELINE, device, "",
                       "Use this one device for everything, by name such as cuda:0 or cpu:0. Empty: chosen by the other "
                       "options, or the best available device."),
-     .flag = {"device", "NAME"}, .meaning = "the best available device"},
+     .flag = "device", .value = "NAME", .meaning = "the best available device"},
     {MX_CONFIG_INT(PIPELINE, data_gpu, -1, 9999, "-1", NULL,
                    "Number, within the backend, of the device that prepares batches. With pipeline.model_gpu: "
                    "Multi-GPU Mode. Without both: Single-GPU Buffered Mode. -1: not set."),
-     .flag = {"data-gpu", "N"}, .meaning = "none", .aliases = data_gpu_names},
+     .flag = "data-gpu", .value = "N", .meaning = "none", .aliases = data_gpu_names},
     {MX_CONFIG_INT(PIPELINE, model_gpu, -1, 9999, "-1", NULL,
                    "Number, within the backend, of the device that trains. -1: not set."),
-     .flag = {"model-gpu", "N"}, .meaning = "none", .aliases = model_gpu_names},
+     .flag = "model-gpu", .value = "N", .meaning = "none", .aliases = model_gpu_names},
     {MX_CONFIG_STRING(PIPELINE, data_device, "",
                       "Device that prepares batches, by name such as cuda:2 or cpu:0. The two devices may belong to "
                       "different backends."),
-     .flag = {"data-device", "NAME"}, .meaning = "none"},
-    {MX_CONFIG_STRING(PIPELINE, model_device, "", "Device that trains, by name."), .flag = {"model-device", "NAME"},
-     .meaning = "none"},
+     .flag = "data-device", .value = "NAME", .meaning = "none"},
+    {MX_CONFIG_STRING(PIPELINE, model_device, "", "Device that trains, by name."), .flag = "model-device",
+     .value = "NAME", .meaning = "none"},
     {MX_CONFIG_BOOL(PIPELINE, allow_single, "false",
                     "Fall back to one device, with a warning, if the two requested devices are not available. "
                     "Otherwise that is an error."),
-     .flag = {"allow-single"}},
+     .flag = "allow-single"},
     {MX_CONFIG_INT(
          PIPELINE, buffer_size, 0, MX_PIPELINE_PREPARED, "0", "batches",
          "Number of prepared batches that may wait on the data device for training. A given number is used from the "
          "first step on: 25 for little memory, 100 for plenty of memory and a disk or corpus of uneven speed. 0: up to "
          "50, or what the memory limit allows; auto-tuning uses as many of them as needed."),
-     .flag = {"buffer-size", "N"}, .meaning = "up to 50, auto-tuned", .aliases = buffer_names},
+     .flag = "buffer-size", .value = "N", .meaning = "up to 50, auto-tuned", .aliases = buffer_names},
     {MX_CONFIG_INT(PIPELINE, prefetch_buffer_size, 0, MX_PIPELINE_LOADED, "0", "batches",
                    "Number of loaded batches that may wait for the data device. A given number is used from the first "
                    "step on. 0: up to max(2, min(8, 64/batch size)); auto-tuning uses as many of them as needed."),
-     .flag = {"prefetch-buffer-size", "N"}, .meaning = "up to max(2, min(8, 64/batch size)), auto-tuned",
+     .flag = "prefetch-buffer-size", .value = "N", .meaning = "up to max(2, min(8, 64/batch size)), auto-tuned",
      .aliases = prefetch_names},
     {MX_CONFIG_DOUBLE(PIPELINE, model_start_delay, 0, 86400, "2", "seconds",
                       "The model starts as soon as its first batch arrives. If none has arrived after this time, a "
                       "message says what is missing, and the model keeps waiting."),
-     .flag = {"model-start-delay", "SECONDS"}, .aliases = delay_names},
+     .flag = "model-start-delay", .value = "SECONDS", .aliases = delay_names},
     {MX_CONFIG_BOOL(PIPELINE, memory_isolation, "false",
                     "Enforce a memory limit on each device: device.data_memory_mb and device.model_memory_mb, or 8192 "
                     "and 16384 MiB (less if a device has less memory)."),
-     .flag = {"enable-memory-isolation"}, .aliases = isolation_names},
+     .flag = "enable-memory-isolation", .aliases = isolation_names},
     {MX_CONFIG_BOOL(PIPELINE, static_shapes, "false",
                     "Round the memory for a batch up to fixed sizes. Batches are never padded, so this only helps "
                     "devices that record the work of a step and replay it (CUDA graphs)."),
-     .flag = {"enable-static-shapes"}, .aliases = shape_names},
+     .flag = "enable-static-shapes", .aliases = shape_names},
     {MX_CONFIG_BOOL(PIPELINE, auto_tune, "true",
                     "Tune data.num_workers, pipeline.buffer_size and pipeline.prefetch_buffer_size, where they are not "
                     "set, from measured stage times during the whole run. The log reports each change and its reason."),
-     .flag = {"auto-tune", "on|off"}, .aliases = tune_names},
+     .flag = "auto-tune", .value = "on|off", .aliases = tune_names},
     {MX_CONFIG_BOOL(PIPELINE, overlap, "true",
                     "Load, process, transfer and train in parallel. false: one after the other, for comparison.")},
     {MX_CONFIG_ENUM(PIPELINE, share_work, enum mx_share_mode, share_choices, "off",
                     "In Multi-GPU Mode, let the data device also train on a share of each batch in the time that "
                     "preparing batches leaves it. The share follows the speeds measured in the first steps, and the "
                     "log reports each change. Results match those of one device only up to rounding."),
-     .flag = {"share-work", "auto|on|off"}},
+     .flag = "share-work", .value = "auto|on|off"},
     {MX_CONFIG_TEXT(
          PIPELINE, shares, "",
          "With pipeline.share_work: use these shares for the data device instead of measured ones, as STEP:SHARE pairs "
          "separated by commas (0:0.5,15:0.47). The log of a run ends with the list that reproduces it exactly."),
-     .flag = {"shares", "LIST"}, .meaning = "measured"},
+     .flag = "shares", .value = "LIST", .meaning = "measured"},
 };
 #undef PIPELINE
 
@@ -283,29 +284,30 @@ static const char *const mixed_names[] = {"mixed_precision", NULL};
 static const struct mx_config_field training_fields[] = {
     {MX_CONFIG_INT(TRAINING, batch_size, 0, 65536, "16", "utterances",
                    "Maximum number of utterances per batch. 0: no limit."),
-     .flag = {"batch-size", "N"}, .aliases = batch_names},
+     .flag = "batch-size", .value = "N", .aliases = batch_names},
     {MX_CONFIG_INT(TRAINING, batch_frames, 0, 100000000, "0", "frames",
                    "Maximum number of mel frames per batch. 0: no limit.")},
     {MX_CONFIG_INT(TRAINING, grad_accum, 1, 4096, "1", "batches",
                    "Number of batches whose gradients are summed for one step. This acts like a larger batch but needs "
                    "the memory of one."),
-     .flag = {"grad-accum", "N"}, .aliases = accum_names},
+     .flag = "grad-accum", .value = "N", .aliases = accum_names},
     {MX_CONFIG_INT(TRAINING, epochs, 1, 1000000, "100", NULL, "Number of passes over all recordings."),
-     .flag = {"epochs", "N"}},
+     .flag = "epochs", .value = "N"},
     {MX_CONFIG_INT(TRAINING, steps, 0, INT64_C(1) << 40, "0", NULL,
                    "Stop after N steps, unless the epochs end first. 0: the epochs alone decide."),
-     .flag = {"steps", "N"}, .meaning = "decided by the epochs"},
+     .flag = "steps", .value = "N", .meaning = "decided by the epochs"},
     {MX_CONFIG_DOUBLE(TRAINING, max_minutes, 0, 1e7, "0", "minutes",
                       "Stop after M minutes and save a checkpoint. 0: no limit. The learning rate schedule ignores "
                       "this limit, so set the steps as well."),
-     .flag = {"max-minutes", "M"}, .meaning = "no limit"},
-    {MX_CONFIG_INT(TRAINING, seed, 0, INT64_MAX, "1", NULL, "Seed of everything random."), .flag = {"seed", "N"}},
+     .flag = "max-minutes", .value = "M", .meaning = "no limit"},
+    {MX_CONFIG_INT(TRAINING, seed, 0, INT64_MAX, "1", NULL, "Seed of everything random."), .flag = "seed",
+     .value = "N"},
     {MX_CONFIG_ENUM(
          TRAINING, optimization_level, enum mx_level, level_choices, "enhanced",
          "Preset of learning rate, warm-up, cycles, clipping, decay and dropout. Each can still be set separately."),
-     .flag = {"optimization-level", "NAME"}},
-    {MX_CONFIG_DOUBLE(TRAINING, learning_rate, -1, 1, "-1", NULL, "Peak learning rate." OF_LEVEL),
-     .flag = {"lr", "RATE"}, .meaning = "from the optimization level", .aliases = rate_names},
+     .flag = "optimization-level", .value = "NAME"},
+    {MX_CONFIG_DOUBLE(TRAINING, learning_rate, -1, 1, "-1", NULL, "Peak learning rate." OF_LEVEL), .flag = "lr",
+     .value = "RATE", .meaning = "from the optimization level", .aliases = rate_names},
     {MX_CONFIG_DOUBLE(TRAINING, learning_rate_floor, -1, 1, "-1", NULL,
                       "Lowest learning rate after warm-up, as a fraction of the peak." OF_LEVEL)},
     {MX_CONFIG_DOUBLE(TRAINING, cycle_decay, -1, 1, "-1", NULL,
@@ -314,7 +316,7 @@ static const struct mx_config_field training_fields[] = {
                    "Steps of learning rate warm-up; at most a tenth of all steps." OF_LEVEL)},
     {MX_CONFIG_INT(TRAINING, cycles, -1, 1000, "-1", NULL, "Number of cosine cycles of the learning rate." OF_LEVEL)},
     {MX_CONFIG_DOUBLE(TRAINING, grad_clip, -1, 1e9, "-1", NULL, "Clip gradients to this norm. 0: never." OF_LEVEL),
-     .flag = {"grad-clip", "NORM"}, .meaning = "from the optimization level", .aliases = clip_names},
+     .flag = "grad-clip", .value = "NORM", .meaning = "from the optimization level", .aliases = clip_names},
     {MX_CONFIG_DOUBLE(TRAINING, weight_decay, -1, 1, "-1", NULL, "Weight decay of AdamW." OF_LEVEL)},
     {MX_CONFIG_DOUBLE(TRAINING, ema_decay, -1, 0.999999, "-1", NULL,
                       "Decay of the averaged weights, which are the ones that speak; closer to 1 is slower." OF_LEVEL)},
@@ -325,15 +327,15 @@ static const struct mx_config_field training_fields[] = {
                     "Multiply in bf16 with fp32 sums and keep some activations in bf16; weights, optimizer and "
                     "checkpoints stay in fp32. Needs less memory, and less time on devices with fast bf16. Refused on "
                     "devices that 'myxtts devices' does not list with bf16."),
-     .flag = {"mixed-precision"}, .aliases = mixed_names},
+     .flag = "mixed-precision", .aliases = mixed_names},
     {MX_CONFIG_INT(TRAINING, save_every, 1, INT64_C(1) << 40, "500", "steps", "Steps between checkpoints."),
-     .flag = {"save-every", "N"}, .aliases = save_names},
+     .flag = "save-every", .value = "N", .aliases = save_names},
     {MX_CONFIG_INT(TRAINING, keep_last, 1, 100000, "3", "checkpoints", "Number of newest checkpoints to keep.")},
     {MX_CONFIG_INT(TRAINING, keep_every, 0, INT64_C(1) << 40, "0", "steps",
                    "Keep checkpoints at multiples of this step forever. 0: none.")},
     {MX_CONFIG_INT(TRAINING, eval_every, 0, INT64_C(1) << 40, "500", "steps",
                    "Steps between evaluations. 0: evaluate only at the end."),
-     .flag = {"eval-every", "N"}, .aliases = eval_names},
+     .flag = "eval-every", .value = "N", .aliases = eval_names},
     {MX_CONFIG_INT(TRAINING, eval_utterances, 1, 1000000, "16", "utterances",
                    "Maximum number of validation utterances per evaluation.")},
     {MX_CONFIG_INT(TRAINING, early_stopping, 0, 1000000, "0", "evaluations",
@@ -348,17 +350,18 @@ static const struct mx_config_field training_fields[] = {
     {MX_CONFIG_DOUBLE(TRAINING, rank_timeout, 1, 86400, "300", "seconds",
                       "With several processes, stop all of them if one makes no progress for this long. Evaluations "
                       "and checkpoints must finish sooner."),
-     .flag = {"rank-timeout", "SECONDS"}},
+     .flag = "rank-timeout", .value = "SECONDS"},
     {MX_CONFIG_BOOL(TRAINING, batch_per_rank, "false",
                     "With several processes, apply training.batch_size and training.batch_frames to each process. "
                     "Otherwise they apply to all processes together, so that a run does not depend on their number."),
-     .flag = {"batch-per-rank"}},
+     .flag = "batch-per-rank"},
     {MX_CONFIG_STRING(TRAINING, dashboard, "",
                       "Serve a live page about the run at this ADDRESS:PORT. Empty or off: no page. An address other "
                       "than loopback needs '--dashboard-token'; the token is never written to disk."),
-     .flag = {"dashboard", "[ADDR:PORT]", MX_DASHBOARD_ADDRESS}, .meaning = "none; alone: " MX_DASHBOARD_ADDRESS},
+     .flag = "dashboard", .value = "[ADDR:PORT]", .implied = MX_DASHBOARD_ADDRESS,
+     .meaning = "none; alone: " MX_DASHBOARD_ADDRESS},
     {MX_CONFIG_BOOL(TRAINING, tensorboard, "true", "Write TensorBoard event files to tensorboard/ in the run folder."),
-     .flag = {"tensorboard", "on|off"}},
+     .flag = "tensorboard", .value = "on|off"},
     {MX_CONFIG_INT(TRAINING, tensorboard_mb, 0, INT64_C(1) << 30, "1024", "MiB",
                    "Maximum size of tensorboard/; beyond it the oldest event files are deleted. 0: no limit.")},
     {MX_CONFIG_INT(TRAINING, keep_samples, 0, 1000000000, "100", "evaluations",
