@@ -11,6 +11,7 @@ browser would: the server must list the same tags and deliver pictures and sound
 import io
 import json
 import os
+import re
 import struct
 import sys
 import time
@@ -21,18 +22,32 @@ import wave
 from PIL import Image
 from tensorboard.backend.event_processing import event_accumulator
 
-SCALARS = {"loss/total": "loss", "loss/mel": "mel", "loss/prior": "prior", "loss/duration": "duration",
-           "loss/pitch": "pitch", "loss/energy": "energy", "training/learning_rate": "lr",
-           "training/grad_norm": "grad_norm", "training/epoch": "epoch", "speed/frames_per_s": "frames_per_s",
-           "speed/step_ms": "step_ms", "speed/data_wait_ms": "data_wait_ms", "devices/data_busy": "data_busy",
-           "devices/model_busy": "model_busy", "devices/data_wait": "data_wait", "devices/transfer": "transfer",
-           "devices/transfer_hidden": "transfer_hidden", "queues/loaded": "loaded", "queues/prepared": "prepared",
-           "queues/arrived": "arrived", "memory/data_MiB": "data_bytes", "memory/model_MiB": "model_bytes",
-           "memory/data_limit_MiB": "data_limit_bytes", "memory/model_limit_MiB": "model_limit_bytes"}
-EVALUATIONS = {"validation/total": "loss", "validation/mel": "mel", "validation/prior": "prior",
-               "validation/duration": "duration", "validation/pitch": "pitch", "validation/energy": "energy",
-               "spoken/mel_db": "mel_db", "spoken/duration_error": "duration_error",
-               "spoken/pitch_semitones": "pitch_semitones"}
+SOURCE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "src")
+
+
+def rows(header, macro):
+    """The rows of a list macro: (name, text of the arguments) each."""
+    with open(os.path.join(SOURCE, header), encoding="utf-8") as file:
+        text = re.sub(r"\\\n", " ", file.read())
+    line = re.search(rf"#define {macro}\([^)]*\)(.*)", text).group(1)
+    return re.findall(r"(\w+)\((.*?)\)\s*(?=[A-Z_]+\(|$)", line)
+
+
+def tags(macro, prefix):
+    """{tag: key} of a list of src/train/report.h, without those that not every device has."""
+    out = {}
+    for name, row in rows("train/report.h", macro):
+        tag = re.search(r'"(\w+/\w+)"', row)
+        if name == "MX_LOSS_LIST":
+            keys = [loss.split(",")[1].strip() for _, loss in rows("model/losses.h", name)]
+            out.update({f"{prefix}/{key}": key for key in keys})
+        elif tag and "OPTIONAL" not in row:
+            out[tag.group(1)] = row.split(",")[0]
+    return out
+
+
+SCALARS = tags("MX_STEP_METRIC_LIST", "loss")
+EVALUATIONS = tags("MX_EVALUATION_METRIC_LIST", "validation")
 PICTURES = ["mel/target", "mel/prediction", "mel/difference", "mel/alignment", "spoken_mel/000",
             "spoken_mel/001"]
 SOUNDS = ["spoken/000", "spoken/001", "recorded/000", "recorded/001"]

@@ -4,7 +4,7 @@
  * cross-backend test and the benchmark.
  *
  * Tensors are row-major float32 unless stated otherwise, given as slices (buffer + byte offset, 4-byte aligned).
- * Sequences are *packed*: their rows are stored end to end without padding, and struct mx_ragged says where each
+ * Sequences are *ragged*: their rows are stored end to end without padding, and struct mx_ragged says where each
  * sequence starts. Shapes are in brackets, with the fastest dimension last. "dX" is the gradient of the loss with
  * respect to X. `accumulate` adds to the destination instead of replacing it. Slices marked (optional) may be {0}.
  * Outputs must not overlap inputs unless the comment allows "in place".
@@ -69,7 +69,7 @@ enum mx_op {
         MX_OP_COUNT
 };
 
-/* The place of each sequence in packed rows: sequence s has rows offsets[s] … offsets[s+1]-1.
+/* The place of each sequence in ragged rows: sequence s has rows offsets[s] … offsets[s+1]-1.
  * offsets[0] = 0, offsets[count] = rows; not decreasing. */
 struct mx_ragged {
     struct mx_slice offsets; /* int32 [count + 1] */
@@ -274,7 +274,7 @@ struct mx_durations_scan_args {
 };
 
 /* y[r, :] = (+=) x[s, :] for ends[s] ≤ r < ends[s + 1]: tokens to frames with ends from durations_scan, a vector per
- * sequence to its rows with ends = the packed offsets. */
+ * sequence to its rows with ends = the offsets of the sequences. */
 struct mx_expand_args {
     struct mx_slice x;    /* [segments, n] */
     struct mx_slice ends; /* int32 [segments + 1], not decreasing, ends[segments] = rows */
@@ -290,7 +290,7 @@ struct mx_expand_grad_args {
     bool accumulate;
 };
 
-/* y[s, :] = mean of x[r, :] over the segment's rows; 0 for an empty one. With the packed offsets: mean pooling per
+/* y[s, :] = mean of x[r, :] over the segment's rows; 0 for an empty one. With offsets of sequences: mean pooling per
  * sequence. */
 struct mx_segment_mean_args {
     struct mx_slice x, ends, y;

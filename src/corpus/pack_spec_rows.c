@@ -11,7 +11,7 @@
 
 #include "base/pool.h"
 #include "base/string.h"
-#include "corpus/audio_probe.h"
+#include "corpus/audio.h"
 #include "corpus/pack_spec_internal.h"
 #include "myxtts/error.h"
 

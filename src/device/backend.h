@@ -116,6 +116,7 @@ struct mx_backend {
     int (*event_record)(struct mx_event *event, struct mx_stream *stream);
     int (*event_sync)(struct mx_event *event);
     bool (*event_done)(struct mx_event *event);
+    int (*event_check)(struct mx_event *event); /* (optional) default: 0 */
     uint64_t (*event_time_ns)(struct mx_event *event);
 
     int (*copy_upload)(struct mx_stream *stream, struct mx_slice to, const void *from, size_t bytes);

@@ -207,7 +207,7 @@ static void events_open(struct mx_job_observer *o)
     samples_send(o);
 }
 
-/* All of a table that have a tag; report.h says which of those without a value are sent. */
+/* All of a table that have a tag; train/report.h says which of those without a value are sent. */
 static void metrics_send(struct mx_job_observer *o, int64_t step, const struct mx_metric *table, const double *values,
                          int count)
 {

@@ -23,8 +23,8 @@ struct mx_trainer_report {
     double share;              /* … which was to train on this part of the frames … */
     int64_t shared_frames;     /* … and trained on so many */
     uint64_t step_ns, wait_ns; /* all of it, of the first one from the start on; the part that waited for data */
-    uint64_t backward_ns;      /* of the last batch, where there is a group or flow.times; 0: not measured */
-    uint64_t sum_wait_ns;      /* of a group: for the others, after this member's own gradients were there */
+    uint64_t backward_ns;      /* of the last batch, where there is a comm or flow.times; 0: not measured */
+    uint64_t sum_wait_ns;      /* of a comm: for the others, after this member's own gradients were there */
     uint64_t update_ns;        /* from the sum of the gradients to new weights */
     struct mx_guard_report guard;
     struct mx_flow_watch_report flow; /* how busy the devices are, what waits, what memory is used */
@@ -67,7 +67,7 @@ enum mx_metric_rule { MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METR
 /* The metrics of a step, in the order of metrics.jsonl.
  *
  * SHOWN(key, type, presence, rule, value, tag, label, chart, words): has a curve on the page of a run.
- * PLAIN(key, type, presence, rule, value, tag): has none, or one that page.js draws by itself.
+ * PLAIN(key, type, presence, rule, value, tag): has none, or one that observe/page.js draws by itself.
  * LOSS: the losses, with the columns of MX_LOSS_LIST.
  *
  *     key    in metrics.jsonl, on the page, and the member of struct mx_step_metrics
@@ -75,7 +75,7 @@ enum mx_metric_rule { MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METR
  *     value  from the report `r`; NAN: there is none
  *     tag    of TensorBoard; NULL: not sent
  *     label  in the monitor's row of losses; NULL: not there
- *     chart  of page.js that has its curve
+ *     chart  of observe/page.js that has its curve
  *     words  of the curve; Persian comes from po/fa.po, as "page KEY"
  *
  * "steps" and "time" are known to the writer alone. From "step_ms" on all are times of this start; what stands before is
@@ -154,7 +154,7 @@ struct mx_metric {
     enum mx_metric_rule rule;
     const char *tag;    /* of TensorBoard; NULL: not sent */
     const char *label;  /* of the monitor; NULL: none */
-    const char *chart;  /* of the page; NULL: none, or one that page.js draws by itself */
+    const char *chart;  /* of the page; NULL: none, or one that observe/page.js draws by itself */
     bool percent, loss; /* loss: one of MX_LOSS_LIST */
 };
 

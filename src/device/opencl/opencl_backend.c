@@ -254,6 +254,7 @@ const struct mx_backend mx_opencl_backend = {
     .event_record = mx_opencl_event_record,
     .event_sync = mx_opencl_event_sync,
     .event_done = mx_opencl_event_done,
+    .event_check = mx_opencl_event_check,
     .event_time_ns = mx_opencl_event_time_ns,
     .copy_upload = mx_opencl_copy_upload,
     .copy_download = mx_opencl_copy_download,
