@@ -15,7 +15,7 @@ CHAOS_ROUND ?= #          run only this round
 PREFIX     ?= /usr/local# where `make install` installs; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-browser test-isa test-ranks test-tensorboard chaos demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-speech bench-train docs po install uninstall package package-arm64 portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-browser test-isa test-ranks test-tensorboard chaos demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-sound bench-speech bench-train docs po install uninstall package package-arm64 portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -109,6 +109,12 @@ bench-ranks: ## compare two ranks on one core each with one rank, also over TCP 
 	$(DEPS) build test
 	$(call compile,--report $(BUILD))
 	@scripts/bench_ranks.sh $(BUILD)
+
+bench-sound: ## measure what mel and Griffin-Lim lose of recordings by PESQ, STOI and DNSMOS (installed in build/venv)
+	$(DEPS) build sound
+	$(call compile,--report $(BUILD))
+	@scripts/peers.sh $(BUILD)/venv sound
+	@scripts/bench_sound.sh $(BUILD)
 
 bench-speech: ## train an English and a Persian voice and measure how well they speak, in about half an hour
 	$(DEPS) build speech

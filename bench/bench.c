@@ -148,6 +148,12 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+double bench_median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, compare_doubles);
+    return values[count / 2];
+}
+
 void bench_measure(const struct bench *bench, struct bench_job *jobs, int count, int core)
 {
     enum { JOBS_MAX = 4 };
@@ -165,6 +171,11 @@ void bench_measure(const struct bench *bench, struct bench_job *jobs, int count,
     for (int round = 0; round < rounds; round++)
         for (int j = 0; j < count; j++) rates[j][round] = sample(&jobs[j], repeats[j]);
     for (int j = 0; j < count; j++) {
+        double shares[ROUNDS_MAX];
+        for (int round = 0; round < rounds; round++) shares[round] = rates[j][round] / rates[0][round];
+        jobs[j].paired = bench_median(shares, rounds);
+    }
+    for (int j = 0; j < count; j++) {
         qsort(rates[j], (size_t)rounds, sizeof rates[j][0], compare_doubles);
         jobs[j].best = rates[j][rounds - 1];
         jobs[j].median = rates[j][rounds / 2];
@@ -179,9 +190,14 @@ static bool row_barred(const struct bench_row *row)
     return row->limited || row->bar > 0;
 }
 
+static double row_ratio(const struct bench_row *row)
+{
+    return row->paired > 0 ? row->paired : row->value / row->peer_value;
+}
+
 static bool row_holds(const struct bench_row *row)
 {
-    return row->limited ? row->value <= row->most : row->value >= row->bar * row->peer_value;
+    return row->limited ? row->value <= row->most : row_ratio(row) >= row->bar;
 }
 
 /* Bytes of UTF-8 that take no column of their own; printf counts bytes. */
@@ -205,7 +221,7 @@ static void row_print(const struct bench_row *row)
     if (!row->limited) snprintf(median, sizeof median, "%.1f", row->median);
     if (row->peer_value > 0) {
         snprintf(peer, sizeof peer, "%.1f", row->peer_value);
-        snprintf(ratio, sizeof ratio, "%.2f", row->value / row->peer_value);
+        snprintf(ratio, sizeof ratio, "%.2f", row_ratio(row));
     }
     if (row->bar > 0) snprintf(bar, sizeof bar, "%.2f", row->bar);
     if (row->limited) snprintf(bar, sizeof bar, "<= %g", row->most);
@@ -248,6 +264,20 @@ void bench_report(struct bench *bench, const char *name, const char *unit, const
     row_add(bench, name, peer ? peer_name : "", &row);
 }
 
+void bench_report_paired(struct bench *bench, const char *name, const char *unit, const struct bench_job *job,
+                         const char *peer_name, const struct bench_job *peer, double bar)
+{
+    const struct bench_row row = {.unit = unit,
+                                  .value = job->median,
+                                  .best = job->best,
+                                  .median = job->median,
+                                  .peer_value = peer->median,
+                                  .paired = job->paired,
+                                  .noisy = noisy(job) || noisy(peer),
+                                  .bar = bar};
+    row_add(bench, name, peer_name, &row);
+}
+
 void bench_limit(struct bench *bench, const char *name, const char *unit, double value, double most)
 {
     const struct bench_row row = {.unit = unit, .value = value, .best = value, .limited = true, .most = most};
@@ -263,7 +293,7 @@ static cJSON *row_json(const struct bench_row *row)
     if (row->peer_value > 0) {
         cJSON_AddStringToObject(item, "peer", row->peer);
         cJSON_AddNumberToObject(item, "peer_value", row->peer_value);
-        cJSON_AddNumberToObject(item, "ratio", row->value / row->peer_value);
+        cJSON_AddNumberToObject(item, "ratio", row_ratio(row));
     } else {
         cJSON_AddNullToObject(item, "peer");
         cJSON_AddNullToObject(item, "peer_value");

@@ -4,7 +4,8 @@
  *
  * Operations that compute are compared with the multiply-add peak (of bf16 numbers, where they multiply those),
  * operations that move memory with memcpy over the same footprint; GELU, where that is slower, with its own arithmetic:
- * the same kernel over a few rows that stay in the first-level cache. All on the same number of pinned threads, sample
+ * the same kernel over a few rows that stay in the first-level cache. On several cores the multiply-add peak is that in
+ * step: work as long as the operation, divided over the cores and joined as it is (peak.h). All on the same number of pinned threads, sample
  * by sample in turns (bench.h). Flops are the nominal ones (recomputation inside attention is not counted); a
  * convolution of three taps counts as if it were not done by Winograd's way, so more than 1 is possible. Bytes are what
  * must be read plus what must be written.
@@ -64,6 +65,11 @@ static void bench_product(struct bench *bench, struct unit *unit, int64_t k, int
     struct mx_matmul_args args = product_args(unit, k, n, form);
     struct chain chain = chain_of(unit, MX_OP_matmul, &args);
     const double flops = 2.0 * ROWS * (double)k * (double)n;
+    if (unit->cores > 1) {
+        row_compute(bench, &chain, what, flops, 0.85);
+        unit_clear(unit);
+        return;
+    }
     struct rival rival = {&unit->blas, &args};
     struct bench_job jobs[] = {peak_fma_job(&unit->peak),
                                {.run = chain_run, .context = &chain, .work = flops},

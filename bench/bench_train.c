@@ -62,6 +62,8 @@
 #define PEAK_BAR_MORE (peak_vector_bytes() <= 32 ? 0.78 : 0.72)
 #define PEAK_NS       20e6 /* of a sample, at most */
 #define PEAK_SAMPLES  4
+#define PIECE_FLOPS   (2.0 * 4000 * 192 * 768) /* of the peak in step: the product of a feed-forward layer */
+#define PIECES        32
 #define FLAT_FROM     50
 #define FLAT_STEPS    1000
 #define FLAT_MOST_KIB 64
@@ -72,7 +74,7 @@ struct unit {
     struct mx_registry *registry;
     struct mx_device *device;
     struct peak peak;
-    struct bench_job fma;
+    struct bench_job fma, step;
     int64_t fma_repeats; /* of a sample */
     int cores[THREADS_MAX], count;
 };
@@ -112,6 +114,7 @@ static void unit_open(struct unit *unit, int all, int cores)
     memcpy(unit->cores, info->cores, (size_t)cores * sizeof *unit->cores);
     peak_open(&unit->peak, unit->cores, cores);
     unit->fma = peak_fma_job(&unit->peak);
+    unit->step = peak_step_job(&unit->peak, PIECE_FLOPS);
     unit->fma_repeats = 1;
 }
 
@@ -144,6 +147,19 @@ static double peak_sample(struct unit *unit)
     }
     sched_setaffinity(0, sizeof allowed, &allowed);
     return unit->fma.work * (double)unit->fma_repeats / (double)least;
+}
+
+/* GFLOP/s of the peak in step (peak.h): all pieces, not the best, since training meets the same disturbances. */
+static double step_sample(struct unit *unit)
+{
+    cpu_set_t allowed;
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    if (mx_thread_pin(unit->cores[0]) < 0) bench_die("cannot pin a thread");
+    const uint64_t begin = mx_clock_ns();
+    unit->step.run(unit->step.context, PIECES);
+    const uint64_t ns = mx_clock_ns() - begin;
+    sched_setaffinity(0, sizeof allowed, &allowed);
+    return unit->step.work * PIECES / (double)ns;
 }
 
 /* ---- rates ---- */
@@ -304,7 +320,7 @@ static void bench_same(struct training *training, struct unit *unit)
 }
 
 struct results {
-    struct series ours, flops, peak, peers[WAYS], less[WAYS];
+    struct series ours, flops, peak, step, shares, peers[WAYS], less[WAYS];
 };
 
 static void rounds_make(struct training *training, struct unit *unit, struct mx_trainer *trainer,
@@ -316,13 +332,15 @@ static void rounds_make(struct training *training, struct unit *unit, struct mx_
             frames += (double)training->batches[round][i].frames;
             flops += training->batches[round][i].flops;
         }
-        const double before = peak_sample(unit);
+        const double before = peak_sample(unit), step_before = step_sample(unit);
         const double seconds = round_make(training, unit, trainer, round);
-        const double after = peak_sample(unit);
+        const double step = (step_before + step_sample(unit)) / 2, after = peak_sample(unit);
         if (round > 0) {
             series_add(&results->ours, frames / seconds);
             series_add(&results->flops, flops / seconds * 1e-9);
             series_add(&results->peak, (before + after) / 2);
+            series_add(&results->step, step);
+            series_add(&results->shares, flops / seconds * 1e-9 / step);
         }
         for (int way = 0; way < WAYS; way++) {
             if (!peer_is_open(&peers[way]) || !peer_round(training, &peers[way], round, &rate, &less) || round == 0)
@@ -353,8 +371,10 @@ static void bench_steps(struct training *training, struct unit *unit)
     rounds_make(training, unit, trainer, peers, &results);
     mx_trainer_destroy(trainer);
     sched_setaffinity(0, sizeof allowed, &allowed);
-    const struct bench_job ours = series_job(&results.ours), flops = series_job(&results.flops);
-    const struct bench_job peak = series_job(&results.peak);
+    struct bench_job flops = series_job(&results.flops);
+    const struct bench_job ours = series_job(&results.ours), peak = series_job(&results.peak);
+    const struct bench_job step = series_job(&results.step);
+    flops.paired = series_job(&results.shares).median;
     for (int way = 0; way < WAYS; way++) {
         peer_close(&peers[way]);
         if (results.peers[way].count == 0) continue;
@@ -369,8 +389,9 @@ static void bench_steps(struct training *training, struct unit *unit)
     }
     if (results.peers[EAGER].count == 0) bench_report(training->bench, name, FRAME_UNIT, &ours, NULL, NULL, 0);
     strcat(name, ", nominal");
-    bench_report(training->bench, name, "GFLOP/s", &flops, "FMA peak", &peak,
-                 unit->count == 1 ? PEAK_BAR_ONE : PEAK_BAR_MORE);
+    if (unit->count > 1)
+        bench_report_paired(training->bench, name, "GFLOP/s", &flops, "FMA peak in step", &step, PEAK_BAR_MORE);
+    bench_report(training->bench, name, "GFLOP/s", &flops, "FMA peak", &peak, unit->count == 1 ? PEAK_BAR_ONE : 0);
 }
 
 /* The same steps on OpenCL, in turns with those of the CPU device. */

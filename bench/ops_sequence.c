@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Operations between tokens and frames (durations_scan, expand, segment_mean, attentive_pool, align, sequence_loss) and
- * from mels to sound (mel_inverse, spectrum, griffin_step, overlap_add), at the shapes of a batch: 8 utterances of 500
- * frames and 100 tokens. There are no bars for them.
+ * from mels to sound (mel_inverse, spectrum, griffin_step, overlap_add, mel_project), at the shapes of a batch: 8
+ * utterances of 500 frames and 100 tokens. There are no bars for them.
  *
  * Bytes of a row are those of all its arrays, each read or written once. Flops are nominal: of the alignment two for
  * each token, frame and band (its search is not counted), of a transform 2.5 · n · log2 n, of mel_inverse four for each
- * weight and iteration.
+ * weight and iteration, of mel_project two for each weight and twelve for each bin (an exponential) in a round.
  */
 #include "ops_sequence.h"
 
 #include <math.h>
 
+#include "base/alloc.h"
 #include "features/recipe.h"
 
-#define TOKENS     100 /* of a sequence */
-#define ALL_TOKENS (SEQUENCES * TOKENS)
-#define WIDTH      192
-#define BANDS      80
-#define ITERATIONS 20 /* of mel_inverse, as speech/waveform.c asks for */
+#define TOKENS            100 /* of a sequence */
+#define ALL_TOKENS        (SEQUENCES * TOKENS)
+#define WIDTH             192
+#define BANDS             80
+#define ITERATIONS        20 /* of mel_inverse, as speech/waveform.c asks for */
+#define PROJECTION_ROUNDS 2  /* of mel_project, likewise */
 
 /* A memory row of one operation that touches `count` floats. */
 static void row_bytes(struct bench *bench, struct unit *unit, const char *what, enum mx_op op, const void *args,
@@ -116,6 +118,10 @@ static void rows_sound(struct bench *bench, struct unit *unit)
     struct mx_recipe_tables made;
     if (mx_recipe_tables_make(r, &made) < 0) bench_die("cannot make the tables");
     const struct mx_slice tables = words(unit, made.data, (int64_t)made.count);
+    float *const places_of = mx_alloc(3 * (size_t)bins, sizeof *places_of);
+    if (places_of == NULL || mx_recipe_places_make(r, &made, places_of) < 0) bench_die("cannot make the places");
+    const struct mx_slice places = words(unit, places_of, 3 * bins);
+    mx_free(places_of);
     const int32_t weights = made.weights;
     mx_recipe_tables_release(&made);
     const struct mx_ragged frames = packed(unit), samples = packed_by(unit, (LENGTH - 1) * r->hop);
@@ -149,11 +155,27 @@ static void rows_sound(struct bench *bench, struct unit *unit)
                                                 .fft_size = r->fft_size,
                                                 .hop = r->hop,
                                                 .least = 1e-4f};
+    const struct mx_mel_project_args project = {.spectrum = now,
+                                                .y = now,
+                                                .mel = inverse.mel,
+                                                .tables = tables,
+                                                .places = places,
+                                                .rows = ROWS,
+                                                .fft_size = r->fft_size,
+                                                .bands = r->bands,
+                                                .weights = weights,
+                                                .rounds = PROJECTION_ROUNDS,
+                                                .limit = 2,
+                                                .floor = r->floor,
+                                                .mean = -5,
+                                                .deviation = 2};
     row_flops(bench, unit, "mel_inverse 4000×80→513", MX_OP_mel_inverse, &inverse,
               4.0 * ROWS * (double)weights * ITERATIONS);
     row_flops(bench, unit, "spectrum 8×500 frames of 1024", MX_OP_spectrum, &spectrum, transforms);
     row_bytes(bench, unit, "griffin_step 4000×513", MX_OP_griffin_step, &step, 7 * ROWS * bins);
     row_flops(bench, unit, "overlap_add 8×500 frames of 1024", MX_OP_overlap_add, &overlap, transforms);
+    row_flops(bench, unit, "mel_project 4000×513, 80 bands", MX_OP_mel_project, &project,
+              ROWS * PROJECTION_ROUNDS * (2.0 * (double)weights + 12.0 * (double)bins));
     unit_clear(unit);
 }
 

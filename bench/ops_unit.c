@@ -146,13 +146,19 @@ void row_name(char name[96], const struct unit *unit, const char *what)
     snprintf(name, 96, "%s, %s", what, unit->label);
 }
 
+/* On several cores the limit is the peak in step, with the rounds compared one by one; the free one is shown beside it. */
 void row_compute(struct bench *bench, struct chain *chain, const char *what, double flops, double bar)
 {
     char name[96];
+    struct peak *const peak = &chain->unit->peak;
+    const bool alone = chain->unit->cores == 1;
     row_name(name, chain->unit, what);
-    struct bench_job jobs[] = {peak_fma_job(&chain->unit->peak), {.run = chain_run, .context = chain, .work = flops}};
-    bench_measure(bench, jobs, 2, chain->unit->core);
-    bench_report(bench, name, "GFLOP/s", &jobs[1], "FMA peak", &jobs[0], bar);
+    struct bench_job jobs[] = {alone ? peak_fma_job(peak) : peak_step_job(peak, flops / chain->count),
+                               {.run = chain_run, .context = chain, .work = flops},
+                               peak_fma_job(peak)};
+    bench_measure(bench, jobs, alone ? 2 : 3, chain->unit->core);
+    if (!alone) bench_report_paired(bench, name, "GFLOP/s", &jobs[1], "FMA peak in step", &jobs[0], bar);
+    bench_report(bench, name, "GFLOP/s", &jobs[1], "FMA peak", &jobs[alone ? 0 : 2], alone ? bar : 0);
 }
 
 void row_memory(struct bench *bench, struct chain *chain, const char *what, int64_t count, int arrays, int passes,

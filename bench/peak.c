@@ -154,6 +154,28 @@ struct bench_job peak_fma_job(struct peak *peak)
         .run = fma_run, .context = peak, .work = 2.0 * variant.step * ROUNDS_PER_REPEAT * peak->workers};
 }
 
+static void step_worker(void *context, int worker)
+{
+    const struct peak *peak = context;
+    (void)worker;
+    sink = peak->fma(peak->step_rounds);
+}
+
+static void step_run(void *context, int64_t repeats)
+{
+    struct peak *peak = context;
+    for (int64_t i = 0; i < repeats; i++) mx_pool_run(peak->pool, step_worker, peak);
+}
+
+struct bench_job peak_step_job(struct peak *peak, double flops)
+{
+    const struct variant variant = of_kernels();
+    const double round = 2.0 * variant.step * peak->workers;
+    peak->fma = variant.run;
+    peak->step_rounds = flops > round ? (int64_t)(flops / round) : 1;
+    return (struct bench_job){.run = step_run, .context = peak, .work = round * (double)peak->step_rounds};
+}
+
 /* ---- bf16 ---- */
 
 #if defined(__x86_64__)

@@ -15,6 +15,7 @@ struct peak {
     struct mx_pool *pool;
     int workers;
     int64_t repeats;
+    int64_t step_rounds;           /* of each core, in a piece of peak_step_job */
     float (*fma)(int64_t rounds);  /* the loop of peak_fma_job */
     float (*bf16)(int64_t rounds); /* the loop of peak_bf16_job */
     char *from, *to;               /* the copy's arrays, `bytes` each */
@@ -27,6 +28,9 @@ void peak_close(struct peak *peak);
 /* Independent multiply-adds in registers, in vectors as wide as those of the kernels in use. Work: floating-point
  * operations. */
 struct bench_job peak_fma_job(struct peak *peak);
+/* The same in pieces of about `flops`, divided evenly over the cores, each begun and joined by the pool as an operation
+ * is: what an operation of that length can reach when the cores wait for the slowest of them. */
+struct bench_job peak_step_job(struct peak *peak, double flops);
 /* memcpy between two arrays that together are as large as `footprint_bytes`, so that they lie in the same caches as
  * what is compared. Work: bytes read plus bytes written. */
 struct bench_job peak_copy_job(struct peak *peak, size_t footprint_bytes);

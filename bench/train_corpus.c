@@ -190,12 +190,12 @@ static bool begins(const char *name, const char *with)
 }
 
 /* Rows that a product's weights are applied to. */
-static int64_t rows_of(const char *name, const struct mx_host_batch *slot)
+static int64_t rows_of(const char *name, const struct mx_host_batch *host)
 {
-    if (begins(name, "decoder.")) return slot->frames;
-    if (begins(name, "speaker.to_")) return slot->count;
-    if (begins(name, "speaker.")) return slot->references;
-    return slot->tokens;
+    if (begins(name, "decoder.")) return host->frames;
+    if (begins(name, "speaker.to_")) return host->count;
+    if (begins(name, "speaker.")) return host->references;
+    return host->tokens;
 }
 
 /* Products of data, or of states where the gradient stops. */
@@ -214,17 +214,17 @@ static double squares_of(const int32_t *offsets, int32_t count)
 }
 
 double train_flops(const struct mx_parameters *table, const struct mx_model_config *config,
-                   const struct mx_host_batch *slot)
+                   const struct mx_host_batch *host)
 {
     double flops = 0;
     for (int i = 0; i < table->count; i++) {
         const struct mx_parameter *const p = &table->entries[i];
         if (p->rank < 2 || p->init == MX_INIT_EMBEDDING) continue;
-        const double once = 2.0 * (double)p->count * (double)rows_of(p->name, slot);
+        const double once = 2.0 * (double)p->count * (double)rows_of(p->name, host);
         flops += (input_is_free(p->name) ? 2 : 3) * once;
     }
-    const double pairs = config->size.encoder_blocks * squares_of(slot->token_offsets, slot->count) +
-                         config->size.decoder_blocks * squares_of(slot->frame_offsets, slot->count);
+    const double pairs = config->size.encoder_blocks * squares_of(host->token_offsets, host->count) +
+                         config->size.decoder_blocks * squares_of(host->frame_offsets, host->count);
     return flops + 3 * 4.0 * config->size.width * pairs; /* queries by keys, and shares by values */
 }
 
@@ -267,21 +267,21 @@ void train_batches_make(const struct train_corpus *corpus, const struct mx_train
                                                 .seed = o->seed,
                                                 .reference_seconds = o->reference_seconds};
     const struct mx_sampler_options order = {.seed = o->seed, .world = 1, .batch_size = o->batch_size};
-    struct mx_batch_source *assembly = NULL;
+    struct mx_batch_source *source = NULL;
     struct mx_sampler *sampler = NULL;
     struct mx_parameters *table = NULL;
     struct mx_dataset_reader *reader = NULL;
     struct mx_host_batch_capacity capacity;
-    struct mx_host_batch *slot = NULL;
+    struct mx_host_batch *host = NULL;
     uint32_t *const items = bench_alloc(2 * count * sizeof *items), *const frames = items + count;
-    if (mx_batch_source_create(&how, &assembly) < 0) bench_die("cannot make batches");
+    if (mx_batch_source_create(&how, &source) < 0) bench_die("cannot make batches");
     for (uint32_t i = 0; i < count; i++) {
         items[i] = i;
-        frames[i] = mx_batch_source_frames(assembly, i);
+        frames[i] = mx_batch_source_frames(source, i);
     }
     if (mx_sampler_create(&order, items, frames, count, &sampler) < 0 ||
-        mx_batch_source_capacity(assembly, items, count, o->batch_size, 0, &capacity) < 0 ||
-        mx_host_batch_create(assembly, o->device, &capacity, &slot) < 0 ||
+        mx_batch_source_capacity(source, items, count, o->batch_size, 0, &capacity) < 0 ||
+        mx_host_batch_create(source, o->device, &capacity, &host) < 0 ||
         mx_dataset_reader_create(corpus->dataset, &reader) < 0 || mx_parameters_create(&o->model, &table) < 0)
         bench_die("cannot make batches");
     for (uint32_t epoch = 0; epoch < (uint32_t)epochs; epoch++) {
@@ -289,17 +289,17 @@ void train_batches_make(const struct train_corpus *corpus, const struct mx_train
         if (mx_sampler_steps(sampler) != (uint32_t)steps) bench_die("an epoch has another number of batches");
         for (uint32_t step = 0; step < (uint32_t)steps; step++) {
             const struct mx_sampler_batch batch = mx_sampler_get(sampler, step);
-            if (mx_host_batch_fill(slot, reader, epoch, step, batch.items, batch.count) < 0 || slot->left_out > 0)
+            if (mx_host_batch_fill(host, reader, epoch, step, batch.items, batch.count) < 0 || host->left_out > 0)
                 bench_die("cannot make a batch");
-            *out++ = (struct train_batch){slot->frames, slot->tokens, train_flops(table, &o->model, slot)};
-            if (write) batch_write(corpus, slot);
+            *out++ = (struct train_batch){host->frames, host->tokens, train_flops(table, &o->model, host)};
+            if (write) batch_write(corpus, host);
         }
     }
     mx_parameters_destroy(table);
     mx_dataset_reader_destroy(reader);
-    mx_host_batch_destroy(slot);
+    mx_host_batch_destroy(host);
     mx_sampler_destroy(sampler);
-    mx_batch_source_destroy(assembly);
+    mx_batch_source_destroy(source);
     mx_free(items);
 }
 

@@ -7,7 +7,7 @@
  * speed. Lengths are spread evenly around the middle that DESIGN.md names: 250 frames and 49 tokens, from half of that
  * to half as much again.
  *
- * A batch file is batch-E-S.safetensors (epoch, step) with what a slot holds (train/host_batch.h): token_offsets,
+ * A batch file is batch-E-S.safetensors (epoch, step) with what a host batch holds (train/host_batch.h): token_offsets,
  * frame_offsets, reference_offsets, token_ids, languages, mel, reference_mel, pitch, energy, all packed and normalised.
  * weights.safetensors holds the initial weights by their names, with the settings of the training as metadata.
  *
@@ -33,11 +33,11 @@ struct train_batch {
     double flops;
 };
 
-/* Nominal operations of the model on the batch in the slot: two for each multiply-add of all products, convolutions and
+/* Nominal operations of the model on the batch: two for each multiply-add of all products, convolutions and
  * attentions, forward and (twice that) backward; the backward pass of a product whose input needs no gradient counts
  * once. Norms, activations, the alignment and the optimizer count nothing. */
 double train_flops(const struct mx_parameters *table, const struct mx_model_config *config,
-                   const struct mx_host_batch *slot);
+                   const struct mx_host_batch *host);
 
 /* Fills out[epochs][steps] with the batches that a trainer with these options takes, and writes them for a peer where
  * that is asked for. Every epoch must have `steps` of them. */

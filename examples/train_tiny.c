@@ -86,9 +86,10 @@ static int train(struct mx_train *run, double *first, double *last, int64_t *mad
             printf("step %" PRId64 " of %" PRId64 ": loss %.4f, learning rate %.2e, %.0f frames/s\n", report.step,
                    report.steps, report.loss, report.learning_rate,
                    (double)report.frames * 1e9 / (double)report.step_ns);
-        if (report.step % EVERY == 0 || report.step == report.steps) MX_TRY(progress_keep(run, report.step));
+        const bool due = report.step % EVERY == 0 || report.step == report.steps;
+        if (due && (rc = progress_keep(run, report.step)) < 0) break;
     }
-    if (rc == MX_ERR_INTERRUPTED) { /* between two steps: what was learned so far is kept */
+    if (rc == MX_ERR_INTERRUPTED) { /* no step is under way: what was learned so far is kept */
         MX_TRY(mx_train_save(run));
         MX_RAISE(MX_ERR_INTERRUPTED, "start it again: it goes on", "interrupted; everything is saved");
     }

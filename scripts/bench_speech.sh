@@ -122,7 +122,7 @@ cut -d '|' -f 1,2 "$folder/en/unseen/metadata.csv" >"$folder/en/lines.txt"
 run "$program" synth --checkpoint "$folder/en/run" --text-file "$folder/en/lines.txt" --output-dir "$folder/en/ours"
 files=()
 while IFS='|' read -r id _; do files+=("$folder/en/corpus/wavs/$id.wav"); done <"$folder/en/unseen/metadata.csv"
-"$tools/resynth" 0 "$folder/en/ceiling" "${files[@]}"
+"$tools/resynth" "$folder/en/ceiling" "${files[@]}" >/dev/null
 evaluate en
 en_mel=$mel_db en_duration=$duration_error en_pitch=$pitch_error
 

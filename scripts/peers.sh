@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Makes a Python environment in FOLDER for the peers of `make bench-data` (DALI, torchaudio) or `make bench-train`
-# (PyTorch), or for `make test-tensorboard`.
+# (PyTorch), for the judges of `make bench-sound`, or for `make test-tensorboard`.
 #
-#     scripts/peers.sh build/venv data|train|tensorboard
+#     scripts/peers.sh build/venv data|sound|train|tensorboard
 #
 # Each peer is installed separately. If one cannot be installed (no network, no Python, no wheel for this machine), the
 # script says so and succeeds, and the benchmark runs without that peer. Only benchmarks and test-tensorboard call it.
 
 set -uo pipefail
 
-venv="${1:?usage: scripts/peers.sh FOLDER data|train|tensorboard}"
-bench="${2:?usage: scripts/peers.sh FOLDER data|train|tensorboard}"
+venv="${1:?usage: scripts/peers.sh FOLDER data|sound|train|tensorboard}"
+bench="${2:?usage: scripts/peers.sh FOLDER data|sound|train|tensorboard}"
 log="$venv.log"
 
 # peer_add module packages…: installs the packages unless the module can be imported already.
@@ -41,6 +41,13 @@ data)
     audio="$("$venv/bin/python" -c 'import importlib.metadata as m; print(m.version("torchaudio"))' 2>/dev/null)"
     [[ -z $audio ]] || peer_add torchaudio "torch==${audio%%+*}"
     ;;
+sound)
+    peer_add librosa librosa
+    peer_add onnxruntime onnxruntime
+    peer_add speechmos speechmos
+    peer_add pesq pesq
+    peer_add pystoi pystoi
+    ;;
 train)
     peer_add torch torch
     peer_add numpy numpy
@@ -50,7 +57,7 @@ tensorboard)
     peer_add PIL pillow
     ;;
 *)
-    printf 'usage: scripts/peers.sh FOLDER data|train|tensorboard\n' >&2
+    printf 'usage: scripts/peers.sh FOLDER data|sound|train|tensorboard\n' >&2
     exit 2
     ;;
 esac

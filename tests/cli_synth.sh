@@ -19,6 +19,8 @@ refused 1 'contradict' 'help' synth --checkpoint run --text a --text-file b --ou
 refused 1 'no number' 'number' synth --checkpoint run --text a --output a.wav --speed fast
 refused 1 'speed' '.' synth --checkpoint run --text a --output a.wav --speed 100
 refused 1 "knows no speaker 'nobody'" 'inspect' synth --checkpoint run --text a --output a.wav --speaker nobody
+refused 1 "'--rounds'" '1' synth --checkpoint run --text a --output a.wav --rounds 0
+refused 1 "'--projections'" '100' synth --checkpoint run --text a --output a.wav --projections 101
 refused 2 'missing.txt' '.' synth --checkpoint run --text-file missing.txt --output a.wav
 refused 2 'nothing of the text' 'words' synth --checkpoint run --text '...' --output a.wav
 check "a refusal writes nothing" test ! -e a.wav
@@ -34,6 +36,11 @@ check "another speaker sounds different" test "$(cksum <one.wav)" != "$(cksum <o
 done_with synth --checkpoint run --text 'The tone number a.' --output file.wav --speaker-wav tones/wavs/row-003.wav
 done_with synth --checkpoint run --text 'The tone number a.' --output fast.wav --speed 2
 check "faster is shorter" test "$(stat -c %s fast.wav)" -lt "$(stat -c %s one.wav)"
+done_with synth --checkpoint run --text 'The tone number a.' --output plain.wav --projections 0
+check "projections change the sound" test "$(cksum <one.wav)" != "$(cksum <plain.wav)"
+check "but not its length" test "$(stat -c %s plain.wav)" -eq "$(stat -c %s one.wav)"
+done_with synth --checkpoint run --text 'The tone number a.' --output same.wav --rounds 48 --projections 4
+check "the defaults are those of the help" cmp one.wav same.wav
 printf 'The tone number a.' >text.txt
 done_with synth --checkpoint run --text-file text.txt --output three.wav
 check "a file says the same" cmp one.wav three.wav

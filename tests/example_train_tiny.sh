@@ -56,6 +56,22 @@ done_with train --train-data tones --output same "${small[@]}" --epochs 100000 -
 check "40 steps in the metrics" test "$(grep -c '"loss_z"' run/metrics.jsonl)" -eq 40
 check "the program trains the same, bit for bit" diff <(metrics run) <(metrics same)
 
+# ---- a signal: what was learned is saved ----
+"$example" tones stopped 100000 >stdout 2>stderr &
+for _ in $(seq 1 3000); do
+    grep -q '"loss_z"' stopped/metrics.jsonl 2>/dev/null && break
+    sleep 0.02
+done
+kill $!
+wait $!
+code=$?
+check "interrupted: exit code $code" test "$code" -eq 4
+check "it says so" grep -q 'everything is saved' stderr
+check "run.json says so" grep -q '"state":"interrupted"' stopped/run.json
+made=$(grep -c '"loss_z"' stopped/metrics.jsonl)
+done_with train --resume stopped --steps $((made + 2))
+check "not a step is lost" test "$(grep -c '"loss_z"' stopped/metrics.jsonl)" -eq $((made + 2))
+
 # ---- each goes on with what the other saved ----
 done_with synth --checkpoint run --text 'The tone number b.' --output b.wav
 check "the voice speaks" test "$(wc -c <b.wav)" -gt 1000

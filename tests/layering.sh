@@ -8,6 +8,8 @@
 #     public headers (include/myxtts) as "myxtts/error.h", each counts for the folder that implements it;
 #   - the vtable (device/backend.h) and the folders of the backends belong to device/ alone;
 #   - no file is longer than 700 lines;
+#   - no name of a backend is compared outside device/, and no code of a language anywhere: both have tables (struct
+#     mx_backend_status, struct mx_language);
 #   - only src/cli prints and exits: no printf, puts, perror, exit, abort … elsewhere, and the standard streams are named
 #     only in base/log.c, whose default stream is stderr. base/processor.c ends programs before main(), where the processor
 #     cannot run them, by _exit() alone;
@@ -102,6 +104,13 @@ check()
             } else if (own != "device" && (target == "device/backend.h" || (other == "device" && parts > 2))) {
                 breach("\"" target "\" belongs to device/ alone; callers use myxtts/device.h")
             }
+        }
+
+        /str(n|case|ncase)?cmp[(].*"(cuda|opencl|cpu)"/ && own != "device" {
+            breach("a backend is told by its name; ask its struct mx_backend_status")
+        }
+        /str(n|case|ncase)?cmp[(].*"(en|fa|es|fr|de|it|ru)"/ {
+            breach("a language is told by its code; ask its struct mx_language")
         }
 
         own != "cli" {
@@ -235,6 +244,8 @@ C
     printf '#include "train/t.h"\n#include "myxtts/device.h"\n#include "device/backend.h"\n' >"$tree/src/model/m.c"
     printf '#include "model/m.h"\n#include "t.h"\n#include "device/cpu/kernels.h"\n' >"$tree/src/train/t.c"
     printf '#include "model/m.h"\nint main(void) { printf("fine"); exit(0); }\n' >"$tree/src/cli/main.c"
+    printf 'int a = strcmp(b, "cpu") == 0;\nint c = strcasecmp("fa", d);\nint e = strcmp(f, "cpus");\n' >"$tree/src/train/n.c"
+    printf 'int a = strcmp(b, "cpu") == 0;\n' >"$tree/src/device/n.c"
     printf '#include "mx_isa_list.h"\n' >"$tree/src/attic/x.c"
     printf 'FILE *out = stderr;\n' >"$tree/src/base/log.c"
     printf 'void f(void) { _exit(3); }\nvoid g(void) { exit(3); }\n' >"$tree/src/base/processor.c"
@@ -251,6 +262,8 @@ src/device/d.c:2: device/ must not include model/, which stands after it
 src/model/long.c:701: file is longer than 700 lines
 src/model/m.c:1: model/ must not include train/, which stands after it
 src/model/m.c:3: "device/backend.h" belongs to device/ alone; callers use myxtts/device.h
+src/train/n.c:1: a backend is told by its name; ask its struct mx_backend_status
+src/train/n.c:2: a language is told by its code; ask its struct mx_language
 src/train/t.c:2: "t.h" is not written from src/ on
 src/train/t.c:3: "device/cpu/kernels.h" belongs to device/ alone; callers use myxtts/device.h'
     expect check "$tree" "$wanted"

@@ -367,6 +367,7 @@ static void test_events(void **state)
     assert_int_equal(mx_event_create(pair.devices[0], &event), 0);
     assert_true(mx_event_done(event));
     assert_true(mx_event_time_ns(event) == 0);
+    assert_int_equal(mx_event_check(event), 0);
     assert_int_equal(mx_event_sync(event), 0);
     assert_int_equal(mx_stream_wait(stream, event), 0);
     const uint64_t before = mx_clock_ns();
@@ -375,6 +376,7 @@ static void test_events(void **state)
     assert_int_equal(mx_fill(stream, &fill), 0);
     assert_int_equal(mx_event_record(event, stream), 0);
     assert_false(mx_event_done(event));
+    assert_int_equal(mx_event_check(event), 0);
     assert_true(mx_event_time_ns(event) == 0);
     /* A record on an idle stream stands behind the one before it. */
     assert_int_equal(mx_event_record(event, other), 0);
@@ -421,6 +423,8 @@ static void lost_run(const struct cuda_double *cuda, const char *what, long valu
     (void)mx_event_record(event, stream);
     assert_int_equal(mx_event_sync(event), 0);
     assert_true(mx_event_done(event));
+    assert_int_equal(mx_event_check(event), MX_ERR_DEVICE); /* before anybody uses the stream again */
+    if (!strstr(mx_error_last()->message, "the device is lost")) fail_msg("%s", mx_error_last()->message);
     assert_int_equal(mx_stream_sync(stream), MX_ERR_DEVICE);
     if (!strstr(mx_error_last()->message, "the device is lost")) fail_msg("%s", mx_error_last()->message);
     assert_non_null(strstr(mx_error_last()->hint, "dmesg"));

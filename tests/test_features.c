@@ -274,6 +274,47 @@ static void impossible_recipes_are_refused(void **state)
     }
 }
 
+/* A straight line over the centres of gravity, given at the bands, must come out straight at the bins between them. */
+static void bins_lie_between_bands(void **state)
+{
+    (void)state;
+    struct mx_recipe r = mx_recipe_default;
+    for (int wide = 0; wide < 2; wide++) {
+        struct mx_recipe_tables tables;
+        if (wide) r.bands = 500; /* the low ones fall between two bins and have none */
+        const int64_t n = r.fft_size, bins = n / 2 + 1, bands = r.bands;
+        float *const places = take(3 * bins, sizeof *places);
+        double *const centre = take(bands, sizeof *centre), lowest = INFINITY, highest = -INFINITY;
+        assert_int_equal(mx_recipe_tables_make(&r, &tables), 0);
+        assert_int_equal(mx_recipe_places_make(&r, &tables, places), 0);
+        const int32_t *const first = (const int32_t *)(const void *)(tables.data + 3 * n), *const ends = first + bands;
+        const float *const weight = tables.data + 3 * n + 2 * bands + 1;
+        int empty = 0;
+        for (int64_t b = 0; b < bands; b++) {
+            double sum = 0, moment = 0;
+            for (int32_t i = ends[b]; i < ends[b + 1]; i++) {
+                sum += (double)weight[i];
+                moment += (double)weight[i] * (first[b] + i - ends[b]);
+            }
+            empty += sum <= 0;
+            centre[b] = sum > 0 ? moment / sum : NAN; /* a band without a bin must not be beside any */
+            if (sum > 0) lowest = fmin(lowest, centre[b]);
+            if (sum > 0) highest = fmax(highest, centre[b]);
+        }
+        assert_true((empty > 0) == (wide == 1));
+        const int32_t *const low = (const int32_t *)(const void *)places, *const high = low + bins;
+        for (int64_t k = 0; k < bins; k++) {
+            const double share = (double)places[2 * bins + k], wanted = fmin(highest, fmax(lowest, (double)k));
+            assert_true(share >= 0 && share <= 1 && low[k] <= high[k]);
+            const double found = (1 - share) * centre[low[k]] + share * centre[high[k]];
+            assert_true(fabs(found - wanted) < 1e-5 * (1 + wanted));
+        }
+        mx_recipe_tables_release(&tables);
+        mx_free(centre);
+        mx_free(places);
+    }
+}
+
 static void frames_are_counted(void **state)
 {
     (void)state;
@@ -429,6 +470,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recipe_has_a_name_and_a_hash),
         cmocka_unit_test(impossible_recipes_are_refused),
+        cmocka_unit_test(bins_lie_between_bands),
         cmocka_unit_test(frames_are_counted),
         cmocka_unit_test(mel_is_the_definition),
         cmocka_unit_test(an_empty_utterance_has_no_frames),

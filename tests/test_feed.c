@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Training through the pipeline: whatever the devices, threads, slots and overlap, the weights are those of the plain
- * loop bit for bit; the plan is what is taken, 2,000 steps take nothing more, and the monitor says what is wrong.
+ * loop bit for bit; the plan is what is taken, 2,000 steps take nothing more, and the watch says what is wrong.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -240,16 +240,16 @@ static void test_long_runs_take_nothing(void **state)
     }
 }
 
-/* ---- the monitor ---- */
+/* ---- the watch ---- */
 
-/* What the log says while steps of these times and frames are told to a monitor. */
-static void monitor_tell(struct mx_flow_watch *monitor, FILE *log, const uint64_t step_ns[2], const int64_t frames[2],
-                         struct mx_flow_watch_report *report)
+/* What the log says while steps of these times and frames are told to a watch. */
+static void watch_tell(struct mx_flow_watch *watch, FILE *log, const uint64_t step_ns[2], const int64_t frames[2],
+                       struct mx_flow_watch_report *report)
 {
     rewind(log);
     assert_int_equal(ftruncate(fileno(log), 0), 0);
     for (int i = 0; i < MX_FLOW_WATCH_WINDOW; i++)
-        mx_flow_watch_step(monitor, i + 1, step_ns[i % 2], frames[i % 2], report);
+        mx_flow_watch_step(watch, i + 1, step_ns[i % 2], frames[i % 2], report);
     fflush(log);
     rewind(log);
 }
@@ -284,30 +284,30 @@ static void test_steps_count_in_their_reports(void **state)
     }
 }
 
-static void test_monitor_warns_of_what_is_wrong(void **state)
+static void test_the_watch_warns_of_what_is_wrong(void **state)
 {
     (void)state;
     const struct mx_trainer_options o = training_flow(training_options(TRAINING_FEATURES), true, 1, 1);
     struct mx_trainer *const trainer = training_start(&o, NULL, NULL);
-    struct mx_flow_watch monitor;
+    struct mx_flow_watch watch;
     struct mx_flow_watch_report report;
     struct mx_buffer *leaks[MX_BUDGET_WINDOW + 2];
     char line[1024];
     bool leaked = false;
     FILE *const log = tmpfile();
     assert_non_null(log);
-    mx_flow_watch_start(&monitor, mx_trainer_pipeline(trainer), training.data, training.model);
+    mx_flow_watch_start(&watch, mx_trainer_pipeline(trainer), training.data, training.model);
     for (int i = 0; i < 2 * MX_BUDGET_WINDOW; i++) /* the budgets forget the runs of other tests */
-        mx_flow_watch_step(&monitor, i, 1000000, 100, &report);
+        mx_flow_watch_step(&watch, i, 1000000, 100, &report);
     assert_int_equal(mx_log_configure(&(struct mx_log_options){.level = MX_LOG_WARN, .stream = log}), 0);
-    mx_flow_watch_start(&monitor, mx_trainer_pipeline(trainer), training.data, training.model);
-    for (int i = 0; i < 2; i++) mx_flow_watch_step(&monitor, 1, 1000000, 100, &report); /* the first do not count */
+    mx_flow_watch_start(&watch, mx_trainer_pipeline(trainer), training.data, training.model);
+    for (int i = 0; i < 2; i++) mx_flow_watch_step(&watch, 1, 1000000, 100, &report); /* the first do not count */
     /* Twice the frames in twice the time are the same work: nothing to say. */
-    monitor_tell(&monitor, log, (const uint64_t[]){1000000, 2000000}, (const int64_t[]){100, 200}, &report);
+    watch_tell(&watch, log, (const uint64_t[]){1000000, 2000000}, (const int64_t[]){100, 200}, &report);
     assert_true(report.variation < 1e-9);
     assert_null(fgets(line, sizeof line, log));
     /* The same frames in half the time or thrice that: mean 2, deviation about 1. */
-    monitor_tell(&monitor, log, (const uint64_t[]){1000000, 3000000}, (const int64_t[]){100, 100}, &report);
+    watch_tell(&watch, log, (const uint64_t[]){1000000, 3000000}, (const int64_t[]){100, 100}, &report);
     assert_true(report.variation > 0.45 && report.variation < 0.55);
     assert_non_null(fgets(line, sizeof line, log));
     assert_non_null(strstr(line, "vary by 5"));
@@ -315,7 +315,7 @@ static void test_monitor_warns_of_what_is_wrong(void **state)
     assert_null(fgets(line, sizeof line, log));
     for (int i = 0; i < MX_BUDGET_WINDOW + 2; i++) {
         assert_int_equal(mx_buffer_create(training.data, "leaky", 8192, &leaks[i]), 0);
-        mx_flow_watch_step(&monitor, i, 1000000, 100, &report);
+        mx_flow_watch_step(&watch, i, 1000000, 100, &report);
         if (report.leak[0] != '\0') assert_string_equal(report.leak, "leaky");
         leaked = leaked || report.leak[0] != '\0';
     }
@@ -338,7 +338,7 @@ int main(void)
         cmocka_unit_test(test_plan_is_what_is_taken),
         cmocka_unit_test(test_long_runs_take_nothing),
         cmocka_unit_test(test_steps_count_in_their_reports),
-        cmocka_unit_test(test_monitor_warns_of_what_is_wrong),
+        cmocka_unit_test(test_the_watch_warns_of_what_is_wrong),
     };
     return cmocka_run_group_tests(tests, training_open, training_close);
 }

@@ -28,7 +28,7 @@
 
 /* A feed of the sound corpus with what it borrows. */
 struct rig {
-    struct mx_batch_source *assembly;
+    struct mx_batch_source *source;
     struct mx_sampler *sampler, *truth; /* the second one is looked at by the test */
     struct mx_feed *feed;
     struct mx_stream *stream;
@@ -48,15 +48,15 @@ static void rig_open(struct rig *rig, struct mx_dataset *dataset, int32_t worker
                                 .host_slots = workers + 2,
                                 .data_slots = 2,
                                 .model_slots = 3};
-    assert_int_equal(mx_batch_source_create(&how, &rig->assembly), 0);
+    assert_int_equal(mx_batch_source_create(&how, &rig->source), 0);
     for (uint32_t i = 0; i < TRAINING_ROWS; i++) {
         items[i] = i;
-        frames[i] = mx_batch_source_frames(rig->assembly, i);
+        frames[i] = mx_batch_source_frames(rig->source, i);
     }
     assert_int_equal(mx_sampler_create(&order, items, frames, TRAINING_ROWS, &rig->sampler), 0);
     assert_int_equal(mx_sampler_create(&order, items, frames, TRAINING_ROWS, &rig->truth), 0);
-    assert_int_equal(mx_batch_source_capacity(rig->assembly, items, TRAINING_ROWS, 4, 0, &o.capacity), 0);
-    o.assembly = rig->assembly;
+    assert_int_equal(mx_batch_source_capacity(rig->source, items, TRAINING_ROWS, 4, 0, &o.capacity), 0);
+    o.source = rig->source;
     o.sampler = rig->sampler;
     if (mx_feed_create(&o, &rig->feed) < 0) fail_msg("%s", mx_error_last()->message);
     rig->options = (struct mx_pipeline_options){.held = 1};
@@ -70,7 +70,7 @@ static void rig_close(struct rig *rig)
     mx_feed_destroy(rig->feed);
     mx_sampler_destroy(rig->sampler);
     mx_sampler_destroy(rig->truth);
-    mx_batch_source_destroy(rig->assembly);
+    mx_batch_source_destroy(rig->source);
 }
 
 static void test_order_is_the_samplers(void **state)
@@ -86,15 +86,15 @@ static void test_order_is_the_samplers(void **state)
         for (int i = 0; i < 30; i++) {
             struct mx_pipeline_batch batch;
             assert_int_equal(mx_pipeline_take(pipeline, rig.stream, &batch), 0);
-            const struct mx_device_batch *const parcel = batch.slot;
+            const struct mx_device_batch *const on_device = batch.slot;
             if (step == mx_sampler_steps(rig.truth)) {
                 mx_sampler_select(rig.truth, ++epoch);
                 step = 0;
             }
             const struct mx_sampler_batch truth = mx_sampler_get(rig.truth, step);
-            assert_true(parcel->epoch == epoch && parcel->step == step);
-            assert_int_equal(parcel->count, truth.count);
-            assert_memory_equal(parcel->utterances, truth.items, truth.count * sizeof *truth.items);
+            assert_true(on_device->epoch == epoch && on_device->step == step);
+            assert_int_equal(on_device->count, truth.count);
+            assert_memory_equal(on_device->utterances, truth.items, truth.count * sizeof *truth.items);
             step++;
             assert_int_equal(mx_pipeline_give(pipeline, rig.stream), 0);
         }

@@ -143,9 +143,7 @@ static int run(struct given *g, bool train)
     }
     if (train) {
         job.run = mx_format("%s/run-%d", place, runs++);
-        char *const checkpoints = mx_format("%s/checkpoints", job.run);
-        assert_int_equal(mx_job_folder_make(checkpoints), 0);
-        mx_free(checkpoints);
+        assert_int_equal(mx_job_folder_open(&job.folder, job.run, false), 0);
         rc = mx_job_start(&job);
         if (rc == 0) rc = mx_job_run(&job);
         if (rc == 0) {

@@ -108,18 +108,23 @@ static int cpu_info(void *state, int index, struct mx_device_info *out)
 }
 
 static const struct mx_backend cuda_backend = {.name = "cuda",
+                                               .order = MX_BACKEND_CUDA,
                                                .requires = "an NVIDIA driver",
                                                .open = gpus_open,
                                                .close = nothing_close,
                                                .device_count = cuda_count,
                                                .device_info = cuda_info};
 static const struct mx_backend opencl_backend = {.name = "opencl",
+                                                 .order = MX_BACKEND_OPENCL,
+                                                 .gpus_only = true,
                                                  .requires = "an OpenCL driver",
                                                  .open = other_open,
                                                  .close = nothing_close,
                                                  .device_count = opencl_count,
                                                  .device_info = opencl_info};
 static const struct mx_backend cpu_backend = {.name = "cpu",
+                                              .order = MX_BACKEND_CPU,
+                                              .is_cpu = true,
                                               .requires = "more logical devices: '--cpu-devices'",
                                               .open = cpu_open,
                                               .close = nothing_close,

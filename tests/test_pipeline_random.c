@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Ten thousand short pipelines with random rings, workers, delays, failures and ends, on devices that dawdle and
- * overtake: none may hang, lose, repeat or reorder a batch. A run that hangs is ended by the time limit of the test.
+ * Ten thousand short pipelines (fewer under a sanitizer) with random rings, workers, delays, failures and ends, on
+ * devices that dawdle and overtake: none may hang, lose, repeat or reorder a batch. A run that hangs is ended by the time
+ * limit of the test.
  */
 // clang-format off
 #include <setjmp.h>
@@ -15,7 +16,12 @@
 #include "support/fake_backend.h"
 #include "support/pipeline_random.h"
 
+/* A sanitizer watches every access, whatever the run, and makes each ten times as long. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define RUNS 2000
+#else
 #define RUNS 10000
+#endif
 
 static const struct mx_backend *const fake_only[] = {&mx_fake_backend, NULL};
 

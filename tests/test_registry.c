@@ -213,6 +213,33 @@ static void test_states(void **state)
     refused(mixed, "cuda:0", NULL, MX_ERR_NO_DEVICE, "no devices found", "an NVIDIA card");
 }
 
+/* Every backend of the build is one of the list, at the place that its name has there; the CPU comes last. */
+static void test_order(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+#define X(identifier, name) [MX_BACKEND_##identifier] = name,
+        MX_BACKEND_LIST(X)
+#undef X
+    };
+    struct mx_registry *registry;
+    struct mx_backend_status status;
+    int count = 0;
+    assert_int_equal(mx_registry_open(NULL, NULL, &registry), 0);
+    for (int i = 0; i < mx_registry_backend_count(registry); i++) {
+        mx_registry_backend(registry, i, &status);
+        if (!status.compiled) continue;
+        count++;
+        assert_in_range(status.order, 1, MX_BACKEND_ORDERS - 1);
+        assert_string_equal(status.name, names[status.order]);
+        assert_int_equal(status.is_cpu, status.order == MX_BACKEND_ORDERS - 1);
+        assert_int_equal(mx_backend_is_cpu(status.name), status.is_cpu);
+    }
+    mx_registry_close(registry);
+    assert_true(count >= 2);
+    assert_false(mx_backend_is_cpu("vulkan"));
+}
+
 static void test_cpu(void **state)
 {
     (void)state;
@@ -307,13 +334,10 @@ static void test_kernels_described(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_renumbering),
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_states),
-        cmocka_unit_test(test_cpu),
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_kernels_described),
+        cmocka_unit_test(test_names),   cmocka_unit_test(test_renumbering),
+        cmocka_unit_test(test_missing), cmocka_unit_test(test_states),
+        cmocka_unit_test(test_order),   cmocka_unit_test(test_cpu),
+        cmocka_unit_test(test_kernels), cmocka_unit_test(test_kernels_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

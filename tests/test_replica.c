@@ -95,19 +95,19 @@ static void words_fill(struct mx_slice to, int64_t count, uint64_t stream, uint6
 }
 
 /* Made up, on the first device. */
-static struct mx_device_batch *parcel_make(void)
+static struct mx_device_batch *device_batch_make(void)
 {
     const struct mx_device_batch_options options = {.capacity = room, .offsets = true, .owner = "batch"};
     int32_t tokens[SEQUENCES + 1] = {0}, frames[SEQUENCES + 1] = {0}, references[SEQUENCES + 1] = {0};
     uint32_t utterances[SEQUENCES];
-    struct mx_device_batch *parcel;
+    struct mx_device_batch *on_device;
     for (int i = 0; i < SEQUENCES; i++) {
         utterances[i] = 100 + (uint32_t)i;
         tokens[i + 1] = tokens[i] + 3 + i;
         frames[i + 1] = frames[i] + 9 + 5 * i;
         references[i + 1] = references[i] + (i == 2 ? 0 : 7 + i);
     }
-    struct mx_host_batch slot = {.count = SEQUENCES,
+    struct mx_host_batch host = {.count = SEQUENCES,
                                  .left_out = 2,
                                  .utterances = utterances,
                                  .tokens = tokens[SEQUENCES],
@@ -119,20 +119,20 @@ static struct mx_device_batch *parcel_make(void)
                                  .token_offsets = tokens,
                                  .frame_offsets = frames,
                                  .reference_offsets = references};
-    assert_int_equal(mx_device_batch_create(it.devices[0], &options, &parcel), 0);
-    mx_device_batch_lay(parcel, &slot);
-    const struct mx_model_batch *const b = &parcel->batch;
+    assert_int_equal(mx_device_batch_create(it.devices[0], &options, &on_device), 0);
+    mx_device_batch_lay(on_device, &host);
+    const struct mx_model_batch *const b = &on_device->batch;
     const int32_t *const kinds[3] = {tokens, frames, references};
     const struct mx_slice places[3] = {b->tokens.offsets, b->frames.offsets, b->references.offsets};
     for (int k = 0; k < 3; k++)
         memcpy((char *)mx_buffer_host(places[k].buffer) + places[k].offset_bytes, kinds[k], sizeof tokens);
-    words_fill(b->token_ids, slot.tokens, 1, 20);
+    words_fill(b->token_ids, host.tokens, 1, 20);
     words_fill(b->languages, SEQUENCES, 2, 2);
-    values_fill(b->reference_mel, (int64_t)slot.references * BANDS, 3);
-    values_fill(b->mel, (int64_t)slot.frames * BANDS, 4);
-    values_fill(b->pitch, slot.frames, 5);
-    values_fill(b->energy, slot.frames, 6);
-    return parcel;
+    values_fill(b->reference_mel, (int64_t)host.references * BANDS, 3);
+    values_fill(b->mel, (int64_t)host.frames * BANDS, 4);
+    values_fill(b->pitch, host.frames, 5);
+    values_fill(b->energy, host.frames, 6);
+    return on_device;
 }
 
 static void run(struct mx_replica *replica, const struct mx_device_batch *part, const struct mx_device_batch *whole)
@@ -223,13 +223,13 @@ static void test_what_is_told_to_be_final_is(void **state)
     (void)state;
     const struct mx_replica_options o = options_of(0);
     struct mx_replica *const replica = replica_make(&o);
-    struct mx_device_batch *const parcel = parcel_make();
+    struct mx_device_batch *const on_device = device_batch_make();
     const struct mx_parameters *const table = mx_model_parameters(replica->model);
     struct told told = {.replica = replica, .table = table};
     told.copies = mx_alloc(64 * (size_t)table->floats, sizeof(float));
     const struct mx_model_pass_info step = {.seed = 5, .step = 9, .ready = told_ready, .context = &told};
     assert_int_equal(mx_replica_clear(replica), 0);
-    assert_int_equal(mx_replica_run(replica, 0, &parcel->batch, &step, false), 0);
+    assert_int_equal(mx_replica_run(replica, 0, &on_device->batch, &step, false), 0);
     assert_int_equal(mx_stream_sync(replica->stream), 0);
     const float *const last = host_of(replica->gradients);
     assert_true(told.count >= small.encoder_blocks + small.decoder_blocks + 2);
@@ -243,7 +243,7 @@ static void test_what_is_told_to_be_final_is(void **state)
     /* It is not told too late either: something changes between the first and the last time. */
     assert_true(memcmp(told.copies, last, (size_t)table->floats * sizeof(float)) != 0);
     mx_free(told.copies);
-    mx_device_batch_destroy(parcel);
+    mx_device_batch_destroy(on_device);
     mx_replica_destroy(replica);
 }
 
@@ -253,11 +253,11 @@ static void test_events_of_buckets_complete_with_or_without_a_batch(void **state
     struct mx_replica_options o = options_of(0);
     o.buckets = true;
     struct mx_replica *const replica = replica_make(&o);
-    struct mx_device_batch *const parcel = parcel_make(), empty = {0};
+    struct mx_device_batch *const on_device = device_batch_make(), empty = {0};
     assert_int_equal(replica->bucket_count, mx_bucket_count(mx_model_parameters(replica->model)));
     uint64_t before = 0;
     for (int round = 0; round < 3; round++) {
-        run(replica, round == 1 ? &empty : parcel, parcel);
+        run(replica, round == 1 ? &empty : on_device, on_device);
         for (int32_t i = 0; i < replica->bucket_count; i++) {
             assert_true(mx_event_done(replica->ready[i]));
             assert_true(mx_event_time_ns(replica->ready[i]) > before);
@@ -265,7 +265,7 @@ static void test_events_of_buckets_complete_with_or_without_a_batch(void **state
         before = mx_replica_end_ns(replica);
         assert_true(before >= mx_replica_begin_ns(replica));
     }
-    mx_device_batch_destroy(parcel);
+    mx_device_batch_destroy(on_device);
     mx_replica_destroy(replica);
 }
 
@@ -285,7 +285,7 @@ static void test_parts_add_up_to_the_whole(void **state)
     o.shared = true;
     o.room = (struct mx_range){half, floats - half};
     struct mx_replica *const second = replica_make(&o);
-    struct mx_device_batch *const all = parcel_make(), *to, *twin;
+    struct mx_device_batch *const all = device_batch_make(), *to, *twin;
     const struct mx_device_batch_options parts = {.capacity = room, .offsets = true, .owner = "parts"};
     assert_int_equal(mx_device_batch_create(it.devices[1], &parts, &to), 0);
     assert_int_equal(mx_device_batch_create(it.devices[0], &parts, &twin), 0);
@@ -339,10 +339,10 @@ static void test_two_halves_of_an_update_are_the_whole(void **state)
     struct mx_replica *const whole = replica_make(&o);
     const int64_t floats = mx_replica_floats(whole);
     const struct mx_parameters *const table = mx_model_parameters(whole->model);
-    struct mx_device_batch *const parcel = parcel_make();
+    struct mx_device_batch *const on_device = device_batch_make();
     struct mx_replica_update update = {
         .rate = 1e-2, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .weight_decay = 0.1, .ema_decay = 0.5, .step = 1};
-    run(whole, parcel, parcel);
+    run(whole, on_device, on_device);
     assert_int_equal(mx_replica_measure(whole, 1), 0);
     assert_int_equal(mx_replica_update(whole, &update), 0);
     assert_int_equal(mx_stream_sync(whole->stream), 0);
@@ -389,7 +389,7 @@ static void test_two_halves_of_an_update_are_the_whole(void **state)
         mx_free(flat);
         mx_free(same);
     }
-    mx_device_batch_destroy(parcel);
+    mx_device_batch_destroy(on_device);
     mx_replica_destroy(whole);
 }
 

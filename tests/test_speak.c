@@ -81,7 +81,8 @@ static void rig_open(struct rig *rig, struct mx_model_capacity capacity)
     weights_open(rig, &config);
     assert_int_equal(mx_model_create(rig->cpu.device, rig->stream, &config, &capacity, MX_MODEL_SPEAK, &rig->model), 0);
     const struct mx_speak_voice voice = rig_voice(rig);
-    assert_int_equal(mx_speak_create(&voice, 2, 0, &rig->speak), 0);
+    const struct mx_speak_sound sound = {.iterations = 2, .projections = 1};
+    assert_int_equal(mx_speak_create(&voice, &sound, &rig->speak), 0);
 }
 
 static void rig_close(struct rig *rig)
@@ -326,15 +327,19 @@ static void refusals(void **state)
         assert_null(result.audio);
     }
     struct mx_speak *speak;
+    struct mx_speak_sound sound = MX_SPEAK_SOUND_DEFAULT;
     struct mx_speak_voice voice = rig_voice(rig);
     voice.normaliser.pitch_deviation = 0;
-    assert_int_equal(mx_speak_create(&voice, 0, 0, &speak), MX_ERR_CONFIG);
+    assert_int_equal(mx_speak_create(&voice, &sound, &speak), MX_ERR_CONFIG);
     voice = rig_voice(rig);
     voice.normaliser.mel_deviation = 0;
-    assert_int_equal(mx_speak_create(&voice, 0, 0, &speak), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_speak_create(&voice, &sound, &speak), MX_ERR_ARGUMENT);
     voice = rig_voice(rig);
+    sound.projections = -1;
+    assert_int_equal(mx_speak_create(&voice, &sound, &speak), MX_ERR_ARGUMENT);
+    sound = MX_SPEAK_SOUND_DEFAULT;
     assert_int_equal(mx_vocabulary_create(MX_TOKENS_CHARS, (struct mx_vocabulary **)&voice.vocabulary), 0);
-    assert_int_equal(mx_speak_create(&voice, 0, 0, &speak), MX_ERR_CONFIG);
+    assert_int_equal(mx_speak_create(&voice, &sound, &speak), MX_ERR_CONFIG);
     mx_vocabulary_destroy((struct mx_vocabulary *)voice.vocabulary);
     assert_null(speak);
     mx_speak_destroy(NULL);

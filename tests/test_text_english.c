@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "text/text.h"
 #include "myxtts/error.h"
 #include "support/cleaner.h"
+#include "text/text.h"
 
 /* clang-format off: one case per line */
 static const struct cleaner_case cases[] = {
@@ -331,22 +331,22 @@ static void test_stable(void **state)
 static void test_languages(void **state)
 {
     (void)state;
-    enum mx_language language;
+    enum mx_language_id language;
     assert_int_equal(mx_language_parse("en", &language), 0);
     assert_int_equal(language, MX_LANGUAGE_EN);
     assert_int_equal(mx_language_parse("Persian", &language), 0);
     assert_int_equal(language, MX_LANGUAGE_FA);
     assert_string_equal(mx_language_get(MX_LANGUAGE_FA)->code, "fa");
     assert_string_equal(mx_language_get(MX_LANGUAGE_EN)->voice, "en-us");
-    assert_int_equal(mx_language_get(MX_LANGUAGE_FA)->direction, MX_DIRECTION_RIGHT_TO_LEFT);
+    assert_int_equal(mx_language_get(MX_LANGUAGE_FA)->script->direction, MX_DIRECTION_RIGHT_TO_LEFT);
     assert_int_equal(mx_language_parse("xx", &language), MX_ERR_CONFIG);
     assert_non_null(strstr(mx_error_last()->message, "'xx'"));
     assert_non_null(strstr(mx_error_last()->hint, "en (English), fa (Persian)"));
 }
 
-static enum mx_language detect(const char *text)
+static enum mx_language_id detect(const char *text)
 {
-    enum mx_language language = MX_LANGUAGE_COUNT;
+    enum mx_language_id language = MX_LANGUAGE_COUNT;
     assert_int_equal(mx_text_detect(text, strlen(text), &language), 0);
     return language;
 }
@@ -354,7 +354,7 @@ static enum mx_language detect(const char *text)
 static void test_detect(void **state)
 {
     (void)state;
-    enum mx_language language;
+    enum mx_language_id language;
     assert_int_equal(detect("Hello"), MX_LANGUAGE_EN);
     assert_int_equal(detect("سلام"), MX_LANGUAGE_FA);
     assert_int_equal(detect("ﻛﺘﺎﺏ"), MX_LANGUAGE_FA);

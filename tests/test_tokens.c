@@ -12,14 +12,14 @@
 #include <cmocka.h>
 
 #include "base/pool.h"
+#include "myxtts/error.h"
 #include "text/tokens.h"
 #include "text/vocabulary.h"
-#include "myxtts/error.h"
 
 /* ---- phonemes ---- */
 
 /* The phonemes of written text, or a failed test. */
-static char *phonemes_of(struct mx_phonemizer *phonemizer, enum mx_language language, const char *written,
+static char *phonemes_of(struct mx_phonemizer *phonemizer, enum mx_language_id language, const char *written,
                          struct mx_arena *arena)
 {
     char *spoken, *phonemes;
@@ -249,7 +249,7 @@ static void test_phonemes_no_memory(void **state)
 /* ---- huge and odd input ---- */
 
 /* `bytes` of repetitions of `piece` go through the cleaner and, cut to a part, through espeak-ng. */
-static void speak_huge(struct mx_phonemizer *phonemizer, enum mx_language language, size_t bytes, const char *piece)
+static void speak_huge(struct mx_phonemizer *phonemizer, enum mx_language_id language, size_t bytes, const char *piece)
 {
     struct mx_arena arena;
     char *text = malloc(bytes), *spoken, *phonemes;

@@ -277,23 +277,23 @@ static void test_bad_steps_change_nothing_and_end_the_run(void **state)
 static void test_references_are_others_of_the_speaker(void **state)
 {
     (void)state;
-    struct mx_batch_source *assembly;
+    struct mx_batch_source *source;
     const struct mx_batch_source_options o = {
         .dataset = training.recordings, .normaliser = training.normaliser, .seed = 3, .reference_seconds = 0.5};
-    assert_int_equal(mx_batch_source_create(&o, &assembly), 0);
+    assert_int_equal(mx_batch_source_create(&o, &source), 0);
     int changes = 0;
     for (uint32_t u = 0; u < mx_dataset_count(training.recordings); u++) {
-        const uint32_t first = mx_batch_source_reference(assembly, 0, u, 0);
-        assert_int_equal(first, mx_batch_source_reference(assembly, 0, u, 0));
+        const uint32_t first = mx_batch_source_reference(source, 0, u, 0);
+        assert_int_equal(first, mx_batch_source_reference(source, 0, u, 0));
         for (uint32_t epoch = 0; epoch < 20; epoch++) {
-            const uint32_t reference = mx_batch_source_reference(assembly, epoch, u, 0);
+            const uint32_t reference = mx_batch_source_reference(source, epoch, u, 0);
             assert_true(reference != u);
             assert_false(mx_dataset_utterance(training.recordings, reference)->validation);
             changes += reference != first;
         }
     }
     assert_true(changes > 100);
-    mx_batch_source_destroy(assembly);
+    mx_batch_source_destroy(source);
 }
 
 static void test_plan_is_what_is_taken(void **state)

@@ -146,9 +146,9 @@ struct sound {
 
 /* What speaks: the parts between a list of utterances and the network. */
 struct stage {
-    struct mx_batch_source *assembly;
+    struct mx_batch_source *source;
     struct mx_dataset_reader *reader;
-    struct mx_host_batch *slot;
+    struct mx_host_batch *host;
     struct mx_batch *batch;
     struct mx_model *model; /* with more room than the trainer's, which is as long as the recordings */
 };
@@ -163,11 +163,11 @@ static void stage_open(struct stage *s)
                                                 .seed = SEED,
                                                 .reference_seconds = REFERENCE_SECONDS};
     for (uint32_t i = 0; i < SPEAKERS * TEXTS; i++) all[i] = i;
-    assert_int_equal(mx_batch_source_create(&how, &s->assembly), 0);
-    assert_int_equal(mx_batch_source_capacity(s->assembly, all, SPEAKERS * TEXTS, 2, 0, &capacity), 0);
+    assert_int_equal(mx_batch_source_create(&how, &s->source), 0);
+    assert_int_equal(mx_batch_source_capacity(s->source, all, SPEAKERS * TEXTS, 2, 0, &capacity), 0);
     const struct mx_batch_options batch = {.capacity = capacity, .normaliser = training.normaliser};
     assert_int_equal(mx_dataset_reader_create(training.recordings, &s->reader), 0);
-    assert_int_equal(mx_host_batch_create(s->assembly, training.model, &capacity, &s->slot), 0);
+    assert_int_equal(mx_host_batch_create(s->source, training.model, &capacity, &s->host), 0);
     assert_int_equal(mx_batch_create(training.model, voice.stream, &batch, &s->batch), 0);
     struct mx_model_capacity room = capacity.model;
     room.longest_frames = FRAMES_MAX;
@@ -181,20 +181,20 @@ static void stage_close(struct stage *s)
 {
     mx_model_destroy(s->model);
     mx_batch_destroy(s->batch);
-    mx_host_batch_destroy(s->slot);
+    mx_host_batch_destroy(s->host);
     mx_dataset_reader_destroy(s->reader);
-    mx_batch_source_destroy(s->assembly);
+    mx_batch_source_destroy(s->source);
 }
 
 /* The reference of each of the two sequences becomes that of the other. */
-static void references_exchange(struct mx_host_batch *slot)
+static void references_exchange(struct mx_host_batch *host)
 {
-    const int32_t first = slot->reference_sample_offsets[1], both = slot->reference_sample_offsets[2];
+    const int32_t first = host->reference_sample_offsets[1], both = host->reference_sample_offsets[2];
     assert_int_equal(first, both - first);
     for (int32_t i = 0; i < first; i++) {
-        const float kept = slot->reference_audio[i];
-        slot->reference_audio[i] = slot->reference_audio[first + i];
-        slot->reference_audio[first + i] = kept;
+        const float kept = host->reference_audio[i];
+        host->reference_audio[i] = host->reference_audio[first + i];
+        host->reference_audio[first + i] = kept;
     }
 }
 
@@ -210,14 +210,14 @@ static void pair_speak(const uint32_t utterances[2], bool exchanged, struct soun
     const struct mx_trainer_voice voice = mx_trainer_voice(trainer);
     const size_t row = 80 * sizeof(float);
     stage_open(&s);
-    assert_int_equal(mx_host_batch_fill(s.slot, s.reader, 1000, 0, utterances, 2), 0);
-    assert_int_equal(s.slot->count, 2);
-    assert_int_equal(s.slot->tokens, 2 * (LETTERS + 2)); /* with both ends */
-    if (exchanged) references_exchange(s.slot);
-    assert_int_equal(mx_batch_assemble(s.batch, voice.stream, s.slot, &batch), 0);
+    assert_int_equal(mx_host_batch_fill(s.host, s.reader, 1000, 0, utterances, 2), 0);
+    assert_int_equal(s.host->count, 2);
+    assert_int_equal(s.host->tokens, 2 * (LETTERS + 2)); /* with both ends */
+    if (exchanged) references_exchange(s.host);
+    assert_int_equal(mx_batch_assemble(s.batch, voice.stream, s.host, &batch), 0);
     for (int i = 0; i < 2; i++) {
-        const int32_t from = s.slot->frame_offsets[i];
-        real[i].frames = s.slot->frame_offsets[i + 1] - from;
+        const int32_t from = s.host->frame_offsets[i];
+        real[i].frames = s.host->frame_offsets[i + 1] - from;
         assert_true(real[i].frames <= FRAMES_MAX);
         const struct mx_slice mel = {batch.mel.buffer, batch.mel.offset_bytes + (size_t)from * row};
         assert_int_equal(mx_copy_download(voice.stream, real[i].mel, mel, (size_t)real[i].frames * row), 0);

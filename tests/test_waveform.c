@@ -136,14 +136,16 @@ static double distance(const float *a, const float *b, int32_t frames)
     return sum / (double)count;
 }
 
-/* Mean distance of what is spoken in so many iterations. */
-static double spoken_distance(struct fixture *fixture, const struct spoken *spoken, int iterations, double momentum)
+/* Mean distance of what is spoken in so many iterations and projections. */
+static double spoken_distance(struct fixture *fixture, const struct spoken *spoken, int iterations, double momentum,
+                              int projections)
 {
     static float audio[FRAMES * 256], mel[FRAMES * BANDS];
     int32_t offsets[2];
     struct mx_waveform_options options = MX_WAVEFORM_OPTIONS_DEFAULT;
     options.iterations = iterations;
     options.momentum = momentum;
+    options.projections = projections;
     speak(fixture, options, spoken->mel, spoken->frames, 1, audio, offsets);
     assert_int_equal(offsets[1], mx_waveform_samples(&mx_recipe_default, spoken->frames[1]));
     assert_int_equal(measure(fixture, audio, offsets, 1, 0, 1, mel), spoken->frames[1]);
@@ -156,7 +158,7 @@ static void speaks_what_was_measured(void **state)
     static const double pitches[VOICES] = {95, 140, 220};
     for (int v = 0; v < VOICES; v++) {
         spoken_make(*state, pitches[v], 0, 1, &spoken);
-        const double far = spoken_distance(*state, &spoken, MX_WAVEFORM_ITERATIONS, MX_WAVEFORM_MOMENTUM);
+        const double far = spoken_distance(*state, &spoken, MX_WAVEFORM_ITERATIONS, MX_WAVEFORM_MOMENTUM, 0);
         if (!(far < DISTANCE)) fail_msg("the mel of %g Hz came back %g nepers away", pitches[v], far);
     }
 }
@@ -165,11 +167,24 @@ static void comes_nearer(void **state)
 {
     static struct spoken spoken;
     spoken_make(*state, 120, 0, 1, &spoken);
-    const double first = spoken_distance(*state, &spoken, 1, 0.99), some = spoken_distance(*state, &spoken, 8, 0.99);
-    const double many = spoken_distance(*state, &spoken, 64, 0.99), plain = spoken_distance(*state, &spoken, 64, 0);
+    const double first = spoken_distance(*state, &spoken, 1, 0.99, 0);
+    const double some = spoken_distance(*state, &spoken, 8, 0.99, 0);
+    const double many = spoken_distance(*state, &spoken, 64, 0.99, 0);
+    const double plain = spoken_distance(*state, &spoken, 64, 0, 0);
     assert_true(some < 0.8 * first);
     assert_true(many < 0.8 * some);
     assert_true(many < plain); /* what the momentum is for */
+}
+
+static void projections_come_nearer(void **state)
+{
+    static struct spoken spoken;
+    spoken_make(*state, 120, 0, 1, &spoken);
+    const double none = spoken_distance(*state, &spoken, 16, 0.99, 0);
+    const double one = spoken_distance(*state, &spoken, 16, 0.99, 1);
+    const double four = spoken_distance(*state, &spoken, 16, 0.99, 4);
+    if (!(one < 0.92 * none && four < 0.9 * one))
+        fail_msg("with 0, 1 and 4 projections the mel came back %g, %g and %g nepers away", none, one, four);
 }
 
 /* ---- the transforms ---- */
@@ -341,6 +356,8 @@ static void refusals(void **state)
         {.deviation = 1, .iterations = 0, .frames_max = 1, .utterances_max = 1},
         {.deviation = 0, .iterations = 8, .frames_max = 1, .utterances_max = 1},
         {.deviation = 1, .iterations = 8, .momentum = 2, .frames_max = 1, .utterances_max = 1},
+        {.deviation = 1, .iterations = 8, .projections = -1, .frames_max = 1, .utterances_max = 1},
+        {.deviation = 1, .iterations = 8, .projections = 101, .frames_max = 1, .utterances_max = 1},
         {.deviation = 1, .iterations = 8, .frames_max = 0, .utterances_max = 1},
         {.deviation = 1, .iterations = 8, .frames_max = 1, .utterances_max = 0},
     };
@@ -384,6 +401,7 @@ int main(void)
         cmocka_unit_test(transforms_are_inverse),
         cmocka_unit_test(speaks_what_was_measured),
         cmocka_unit_test(comes_nearer),
+        cmocka_unit_test(projections_come_nearer),
         cmocka_unit_test(same_in_any_company),
         cmocka_unit_test(normalised_mel),
         cmocka_unit_test(short_ones),

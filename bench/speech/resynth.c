@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * resynth ITERATIONS FOLDER FILE.wav...: each recording becomes log-mel and, by Griffin and Lim's algorithm with so
- * many rounds, sound again, FOLDER/FILE.wav. What is lost on this way no network can win back: it is the ceiling of
- * bench-speech. 0 rounds: as many as `myxtts synth` makes.
+ * resynth [-r ROUNDS] [-p PROJECTIONS] [-s SIGMA] [-w] FOLDER FILE.wav...: each recording becomes log-mel and, by
+ * Griffin and Lim's algorithm, sound again, FOLDER/FILE.wav. What is lost on this way no network can win back: it is
+ * the ceiling of bench-speech. Rounds and projections are those of `myxtts synth` unless given. -s smooths the mel in
+ * time by a Gaussian of SIGMA frames, since networks predict smooth mel. Standard output: seconds of sound, and the
+ * CPU seconds from mel to sound, which other work on the machine does not change.
  *
- * Recordings are read as training reads them: resampled, trimmed, levelled.
+ * Recordings are read as training reads them: resampled, trimmed, levelled; with -w neither trimmed nor levelled, so
+ * that the result lies on the recording.
  */
+#include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "corpus/audio.h"
@@ -20,6 +26,12 @@
 
 #define SECONDS_MAX 60
 
+struct wanted {
+    int rounds, projections;
+    double sigma;
+    bool whole;
+};
+
 struct maker {
     struct mx_registry *registry;
     struct mx_device *device;
@@ -27,24 +39,33 @@ struct maker {
     struct mx_audio_reader *reader;
     struct mx_extract *extract;
     struct mx_waveform *waveform;
+    float *mel, *smooth; /* [frames of SECONDS_MAX, bands] */
+    struct mx_buffer *smoothed;
+    double seconds, work_seconds;
 };
 
-static int maker_open(struct maker *m, int iterations)
+static int maker_open(struct maker *m, const struct wanted *wanted)
 {
     int rc = 0;
-    const struct mx_registry_options wanted = {.devices = {"cpu:0"}, .device_count = 1};
+    const struct mx_registry_options devices = {.devices = {"cpu:0"}, .device_count = 1};
     const struct mx_extract_options room = {
         .samples_max = (int64_t)SECONDS_MAX * mx_recipe_default.rate, .utterances_max = 1, .no_pitch = true};
     struct mx_waveform_options sound = MX_WAVEFORM_OPTIONS_DEFAULT;
-    if (iterations > 0) sound.iterations = iterations;
+    sound.iterations = wanted->rounds;
+    sound.projections = wanted->projections;
     sound.frames_max = mx_recipe_frames(&mx_recipe_default, room.samples_max);
     sound.utterances_max = 1;
-    MX_TRY(mx_registry_open(NULL, &wanted, &m->registry));
+    const size_t floats = (size_t)sound.frames_max * (size_t)mx_recipe_default.bands;
+    m->mel = mx_alloc(floats, sizeof *m->mel);
+    m->smooth = mx_alloc(floats, sizeof *m->smooth);
+    if (m->mel == NULL || m->smooth == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_registry_open(NULL, &devices, &m->registry));
     MX_TRY(mx_registry_device_open(m->registry, 0, 0, &m->device));
     MX_TRY(mx_stream_create(m->device, "resynth", &m->stream));
     MX_TRY(mx_audio_reader_create(&m->reader));
     MX_TRY(mx_extract_create(m->device, &room, &m->extract));
     MX_TRY(mx_waveform_create(m->device, &sound, &m->waveform));
+    MX_TRY(mx_buffer_create(m->device, "resynth", floats * sizeof *m->mel, &m->smoothed));
 out:
     return rc;
 }
@@ -52,6 +73,9 @@ out:
 static void maker_close(struct maker *m)
 {
     if (m->stream != NULL) (void)mx_stream_sync(m->stream); /* after a failure something may be under way */
+    mx_buffer_release(m->smoothed);
+    mx_free(m->smooth);
+    mx_free(m->mel);
     mx_waveform_destroy(m->waveform);
     mx_extract_destroy(m->extract);
     mx_audio_reader_destroy(m->reader);
@@ -60,7 +84,33 @@ static void maker_close(struct maker *m)
     mx_registry_close(m->registry);
 }
 
-static int file_make(struct maker *m, const char *path, const char *folder)
+/* Of all threads. */
+static double cpu_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* smooth = mel [frames, bands] under a Gaussian of `sigma` frames; beyond its ends the mel is reflected. */
+static void mel_smooth(const float *mel, float *smooth, int64_t frames, double sigma)
+{
+    const int64_t bands = mx_recipe_default.bands, reach = (int64_t)ceil(4 * sigma);
+    for (int64_t t = 0; t < frames; t++)
+        for (int64_t b = 0; b < bands; b++) {
+            double sum = 0, weights = 0;
+            for (int64_t d = -reach; d <= reach; d++) {
+                int64_t at = t + d;
+                while (at < 0 || at >= frames) at = at < 0 ? -at - 1 : 2 * frames - 1 - at;
+                const double weight = exp(-0.5 * (double)(d * d) / (sigma * sigma));
+                sum += weight * (double)mel[at * bands + b];
+                weights += weight;
+            }
+            smooth[t * bands + b] = (float)(sum / weights);
+        }
+}
+
+static int file_make(struct maker *m, const char *path, const char *folder, const struct wanted *wanted)
 {
     int rc = 0;
     const float *samples;
@@ -73,12 +123,24 @@ static int file_make(struct maker *m, const char *path, const char *folder)
     char *const to = mx_format("%s/%s", folder, slash != NULL ? slash + 1 : path);
     if (to == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     reading.seconds_max = SECONDS_MAX;
+    if (wanted->whole) reading.trim_db = reading.level_db = 0;
     MX_TRY(mx_audio_load(m->reader, path, &reading, &samples, &count, &report));
     const int32_t offsets[] = {0, (int32_t)count};
     const struct mx_extract_batch batch = {.audio = samples, .offsets = offsets, .count = 1};
     MX_TRY(mx_extract_submit(m->extract, m->stream, &batch, &features));
     const int32_t frames[] = {0, features.frames.rows};
+    if (wanted->sigma > 0) {
+        const size_t floats = (size_t)features.frames.rows * (size_t)mx_recipe_default.bands;
+        MX_TRY(mx_extract_read(m->extract, m->stream, m->mel, NULL, NULL));
+        mel_smooth(m->mel, m->smooth, features.frames.rows, wanted->sigma);
+        MX_TRY(mx_copy_upload(m->stream, mx_slice_at(m->smoothed, 0), m->smooth, floats * sizeof *m->smooth));
+        features.mel = mx_slice_at(m->smoothed, 0);
+    }
+    MX_TRY(mx_stream_sync(m->stream));
+    const double begin = cpu_seconds();
     MX_TRY(mx_waveform_make(m->waveform, m->stream, features.mel, frames, 1, &sound));
+    m->work_seconds += cpu_seconds() - begin;
+    m->seconds += (double)sound.offsets[1] / mx_recipe_default.rate;
     MX_TRY(mx_wav_write(to, sound.audio, (size_t)sound.offsets[1], mx_recipe_default.rate, MX_WAV_PCM16));
 out:
     mx_free(to);
@@ -87,14 +149,23 @@ out:
 
 int main(int argc, char **argv)
 {
-    int rc = 0;
+    int rc = 0, option;
     struct maker maker = {0};
-    if (argc < 4) {
-        fprintf(stderr, "usage: resynth ITERATIONS FOLDER FILE.wav...\n");
+    struct wanted wanted = {.rounds = MX_WAVEFORM_ITERATIONS, .projections = MX_WAVEFORM_PROJECTIONS};
+    while ((option = getopt(argc, argv, "r:p:s:w")) != -1) {
+        if (option == 'r') wanted.rounds = atoi(optarg);
+        if (option == 'p') wanted.projections = atoi(optarg);
+        if (option == 's') wanted.sigma = atof(optarg);
+        if (option == 'w') wanted.whole = true;
+        if (option == '?') return 1;
+    }
+    if (argc - optind < 2) {
+        fprintf(stderr, "usage: resynth [-r ROUNDS] [-p PROJECTIONS] [-s SIGMA] [-w] FOLDER FILE.wav...\n");
         return 1;
     }
-    MX_TRY(maker_open(&maker, atoi(argv[1])));
-    for (int i = 3; i < argc; i++) MX_TRY(file_make(&maker, argv[i], argv[2]));
+    MX_TRY(maker_open(&maker, &wanted));
+    for (int i = optind + 1; i < argc; i++) MX_TRY(file_make(&maker, argv[i], argv[optind], &wanted));
+    printf("%.3f %.4f\n", maker.seconds, maker.work_seconds);
 out:
     maker_close(&maker);
     if (rc < 0) fprintf(stderr, "resynth: %s\n", mx_error_last()->message);

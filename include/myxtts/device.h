@@ -130,6 +130,9 @@ void mx_event_release(struct mx_event *event); /* NULL is fine; may still be pen
 int mx_event_record(struct mx_event *event, struct mx_stream *stream);
 int mx_event_sync(struct mx_event *event);  /* waits; returns 0 even if the stream failed: ask the stream */
 bool mx_event_done(struct mx_event *event); /* does not block */
+/* Asks the driver whether the event's device is lost: 0 or the error. Events on a lost device complete too, and a stream
+ * may report the loss only at its next use. Does not block. */
+int mx_event_check(struct mx_event *event);
 /* mx_clock_ns time of completion; 0 while pending or never recorded. */
 uint64_t mx_event_time_ns(struct mx_event *event);
 

@@ -4,7 +4,7 @@
  * cross-backend test and the benchmark.
  *
  * Tensors are row-major float32 unless stated otherwise, given as slices (buffer + byte offset, 4-byte aligned).
- * Sequences are *packed*: their rows are stored end to end without padding, and struct mx_ragged says where each
+ * Sequences are *ragged*: their rows are stored end to end without padding, and struct mx_ragged says where each
  * sequence starts. Shapes are in brackets, with the fastest dimension last. "dX" is the gradient of the loss with
  * respect to X. `accumulate` adds to the destination instead of replacing it. Slices marked (optional) may be {0}.
  * Outputs must not overlap inputs unless the comment allows "in place".
@@ -57,7 +57,8 @@
     SOLO(mel_inverse)                                                                                                  \
     SOLO(spectrum)                                                                                                     \
     SOLO(griffin_step)                                                                                                 \
-    SOLO(overlap_add)
+    SOLO(overlap_add)                                                                                                  \
+    SOLO(mel_project)
 
 enum mx_op {
 #define MX_PAIR(name) MX_OP_##name, MX_OP_##name##_grad,
@@ -68,7 +69,7 @@ enum mx_op {
         MX_OP_COUNT
 };
 
-/* The place of each sequence in packed rows: sequence s has rows offsets[s] … offsets[s+1]-1.
+/* The place of each sequence in ragged rows: sequence s has rows offsets[s] … offsets[s+1]-1.
  * offsets[0] = 0, offsets[count] = rows; not decreasing. */
 struct mx_ragged {
     struct mx_slice offsets; /* int32 [count + 1] */
@@ -273,7 +274,7 @@ struct mx_durations_scan_args {
 };
 
 /* y[r, :] = (+=) x[s, :] for ends[s] ≤ r < ends[s + 1]: tokens to frames with ends from durations_scan, a vector per
- * sequence to its rows with ends = the packed offsets. */
+ * sequence to its rows with ends = the offsets of the sequences. */
 struct mx_expand_args {
     struct mx_slice x;    /* [segments, n] */
     struct mx_slice ends; /* int32 [segments + 1], not decreasing, ends[segments] = rows */
@@ -289,7 +290,7 @@ struct mx_expand_grad_args {
     bool accumulate;
 };
 
-/* y[s, :] = mean of x[r, :] over the segment's rows; 0 for an empty one. With the packed offsets: mean pooling per
+/* y[s, :] = mean of x[r, :] over the segment's rows; 0 for an empty one. With offsets of sequences: mean pooling per
  * sequence. */
 struct mx_segment_mean_args {
     struct mx_slice x, ends, y;
@@ -545,6 +546,23 @@ struct mx_overlap_add_args {
     struct mx_slice work;  /* [frames.rows, fft_size]: scratch */
     int32_t fft_size, hop; /* as above */
     float least;           /* ≥ 1e-30 */
+};
+
+/* y [rows, fft_size/2 + 1, 2]: the spectrum with its own phases and magnitudes whose bands come closer to mel [rows,
+ * bands]. With t = mel · deviation + mean and w the weights, from D[b] = 0, `rounds` times
+ *   D[b] += t[b] - ln max(floor, Σ_k w[b,k] g[k] |spectrum[k]|), which is not beyond ±limit,
+ * then y[k] = g[k] · spectrum[k], where
+ *   g[k] = e^(D[low] + share · (D[high] - D[low])), not beyond e^±80,
+ * as bin k lies between two bands. `places` has the lower band of each bin (int32 [fft_size/2 + 1]), then the higher
+ * ones (the same), then the shares (float [fft_size/2 + 1]). y may be `spectrum`. */
+struct mx_mel_project_args {
+    struct mx_slice spectrum, y, mel, tables;
+    struct mx_slice places; /* [3, fft_size/2 + 1] */
+    int64_t rows;
+    int32_t fft_size, bands, weights; /* as above */
+    int32_t rounds;                   /* 0 … 1000 */
+    float limit;                      /* ≥ 0 */
+    float floor, mean, deviation;     /* floor ≥ 1e-37 */
 };
 
 const char *mx_op_name(enum mx_op op);

@@ -17,6 +17,21 @@
 struct mx_backend;
 struct mx_registry;
 
+/* The backends that people can ask for, in the order in which one is chosen where nobody asks. X(identifier, name). A
+ * build may lack some of them. */
+#define MX_BACKEND_LIST(X)                                                                                             \
+    X(CUDA, "cuda")                                                                                                    \
+    X(OPENCL, "opencl")                                                                                                \
+    X(CPU, "cpu")
+
+enum mx_backend_order {
+    MX_BACKEND_UNORDERED, /* never chosen unless it is asked for */
+#define X(identifier, name) MX_BACKEND_##identifier,
+    MX_BACKEND_LIST(X)
+#undef X
+        MX_BACKEND_ORDERS
+};
+
 /* The backends of this build, NULL-terminated. */
 extern const struct mx_backend *const mx_backends[];
 /* Only the CPU backend: no other devices are searched for, and no driver is loaded. */
@@ -37,8 +52,11 @@ struct mx_registry_options {
 /* One backend's state for listings. */
 struct mx_backend_status {
     const char *name; /* "cuda" */
-    bool compiled;    /* part of this build */
-    bool available;   /* initialised and has devices */
+    enum mx_backend_order order;
+    bool gpus_only; /* of its devices only GPUs are chosen, unless the backend is asked for */
+    bool is_cpu;    /* its devices are the cores of this machine: no GPUs, and split as one likes */
+    bool compiled;  /* part of this build */
+    bool available; /* initialised and has devices */
     int device_count;
     char reason[512];               /* why it is not available; "" if it is */
     char hint[MX_ERROR_HINT_BYTES]; /* how to make it available */
@@ -60,6 +78,9 @@ int mx_registry_find(const struct mx_registry *registry, const char *name);
 
 /* Opens device number `index` under a hard memory limit (0: the device's total memory). */
 int mx_registry_device_open(struct mx_registry *registry, int index, uint64_t limit_bytes, struct mx_device **out);
+
+/* Whether a backend of this build has this name and its devices are the cores of this machine. */
+bool mx_backend_is_cpu(const char *name);
 
 /* Splits "cuda:2" into backend and index. MX_ERR_USAGE with a hint if it is malformed. */
 int mx_device_name_parse(const char *text, char backend[16], int *index);

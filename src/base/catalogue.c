@@ -42,6 +42,15 @@ static const char *variable(const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
+const char *const mx_words_codes[] = {[MX_WORDS_ENGLISH] = "en", [MX_WORDS_PERSIAN] = "fa", NULL};
+
+enum mx_words mx_words_named(const char *code)
+{
+    for (int i = 0; code != NULL && mx_words_codes[i] != NULL; i++)
+        if (strcmp(mx_words_codes[i], code) == 0) return (enum mx_words)i;
+    return MX_WORDS_ENGLISH;
+}
+
 enum mx_words mx_catalogue_language(void)
 {
     const char *locale = variable("LC_ALL");
@@ -53,8 +62,9 @@ enum mx_words mx_catalogue_language(void)
     if (list == NULL) list = locale;
     while (*list != '\0') {
         const size_t length = strcspn(list, ":");
-        if (language_is(list, length, "fa")) return MX_WORDS_PERSIAN;
-        if (language_is(list, length, "en") || language_is(list, length, "C")) return MX_WORDS_ENGLISH;
+        for (int i = 0; mx_words_codes[i] != NULL; i++)
+            if (language_is(list, length, mx_words_codes[i])) return (enum mx_words)i;
+        if (language_is(list, length, "C")) return MX_WORDS_ENGLISH;
         list += length + (list[length] == ':' ? 1 : 0);
     }
     return MX_WORDS_ENGLISH;

@@ -18,6 +18,9 @@
 #include "base/string.h"
 
 enum mx_words { MX_WORDS_ENGLISH, MX_WORDS_PERSIAN };
+extern const char *const mx_words_codes[]; /* "en", "fa", NULL, by enum mx_words */
+/* The language with this code; English for NULL and for a code that is not here. */
+enum mx_words mx_words_named(const char *code);
 
 /* The language that the environment asks for, by the rules of gettext: LC_ALL, or LC_MESSAGES, or LANG; where that is
  * a language at all, the list LANGUAGE goes first. English if it asks for none that is here, or for another encoding

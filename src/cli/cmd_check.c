@@ -109,7 +109,7 @@ static void report_print(const char *path, const struct mx_check_report *report)
     printf("  languages ");
     for (int i = 0; i < MX_LANGUAGE_COUNT; i++)
         if (report->languages[i] > 0)
-            printf(" %s %" PRIu32, mx_language_get((enum mx_language)i)->name, report->languages[i]);
+            printf(" %s %" PRIu32, mx_language_get((enum mx_language_id)i)->name, report->languages[i]);
     printf("%s\n", report->good == 0 ? " none" : "");
     if (report->rejected > 0) reasons_print(report);
     if (report->good > 0) {
@@ -211,8 +211,10 @@ static void tables_json(cJSON *root, const struct mx_check_report *report, int *
         json_check(cJSON_AddNumberToObject(reasons, mx_reject_name((enum mx_reject)i), report->reasons[i]), failures);
     cJSON *const languages = cJSON_AddObjectToObject(root, "languages");
     for (int i = 0; i < MX_LANGUAGE_COUNT; i++)
-        json_check(cJSON_AddNumberToObject(languages, mx_language_get((enum mx_language)i)->code, report->languages[i]),
-                   failures);
+        if (report->languages[i] > 0 || mx_language_detected((enum mx_language_id)i))
+            json_check(
+                cJSON_AddNumberToObject(languages, mx_language_get((enum mx_language_id)i)->code, report->languages[i]),
+                failures);
     cJSON *const speakers = cJSON_AddArrayToObject(root, "speakers");
     for (uint32_t i = 0; i < report->speaker_count; i++) {
         cJSON *const object = json_element(speakers, failures);

@@ -21,7 +21,11 @@ struct values {
     int64_t count, speakers, seed; /* 0: not given */
 };
 
-static const char *const languages[] = {"en", "fa", NULL};
+static const char *const languages[] = {
+#define X(identifier, code, data, teacher) code,
+    MX_DEMO_LANGUAGE_LIST(X)
+#undef X
+        NULL};
 
 static const struct mx_option options[] = {
     {MX_OPTION_CHOICE(struct values, language, "language", "LANGUAGE", languages, NULL,
@@ -52,6 +56,16 @@ static void report_print(const struct mx_demo_options *wanted, const struct mx_d
     printf(". README.txt in the folder says so too.\n");
 }
 
+static int language_missing(const char *hint)
+{
+    char list[256] = "";
+    size_t length = 0;
+    for (size_t i = 0; languages[i] != NULL && length < sizeof list; i++)
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s'--language %s'", i > 0 ? " or " : "",
+                                   languages[i]);
+    return MX_FAIL(MX_ERR_USAGE, hint, "%s is missing", list);
+}
+
 static int run(const void *given, const struct mx_option_list *operands)
 {
     const struct values *const values = given;
@@ -64,7 +78,7 @@ static int run(const void *given, const struct mx_option_list *operands)
         return MX_FAIL(MX_ERR_USAGE, hint, "unknown kind of corpus %s; there is 'demo'",
                        mx_string_quote(quoted, sizeof quoted, operands->items[0]));
     if (operands->count < 2) return MX_FAIL(MX_ERR_USAGE, hint, "name the folder to make");
-    if (values->language == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--language en' or '--language fa' is missing");
+    if (values->language == NULL) return language_missing(hint);
     if (values->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "'--count N' is missing");
     struct mx_demo_options wanted = {.folder = operands->items[1],
                                      .count = (uint32_t)values->count,

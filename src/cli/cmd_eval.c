@@ -41,8 +41,9 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(
         struct values, json, "json", "FILE", NULL,
         "Write the report, including every utterance, as one JSON object; '-' prints it instead of the table.")},
-    {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "detected from the script of each text",
-                      "Language of all texts of a folder: en or fa.")},
+    {MX_OPTION_STRING(
+        struct values, language, "language", "LANGUAGE", "detected from the script of each text",
+        "Language of all texts of a folder: en, fa, es, fr, de, it, ru or any other language of espeak-ng.")},
     MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 1, INT64_MAX, "the seed of the training run",
                    "Determines which other recording of the speaker provides the voice, and which part of it.")},
@@ -58,9 +59,9 @@ struct eval {
     struct mx_voice voice;
     struct mx_settings settings; /* of the training */
     struct mx_dataset *dataset;
-    struct mx_batch_source *assembly;
+    struct mx_batch_source *source;
     struct mx_dataset_reader *reader;
-    struct mx_host_batch *slot;
+    struct mx_host_batch *host;
     struct mx_batch *batch;
     struct mx_listener *listener;
     uint32_t *list; /* utterances to look at */
@@ -72,9 +73,9 @@ static void eval_close(struct eval *e)
     if (e->voice.stream != NULL) (void)mx_stream_sync(e->voice.stream); /* something may be under way */
     mx_listener_destroy(e->listener);
     mx_batch_destroy(e->batch);
-    mx_host_batch_destroy(e->slot);
+    mx_host_batch_destroy(e->host);
     mx_dataset_reader_destroy(e->reader);
-    mx_batch_source_destroy(e->assembly);
+    mx_batch_source_destroy(e->source);
     mx_dataset_close(e->dataset);
     mx_free(e->list);
     mx_config_release(&mx_settings_schema, &e->settings);
@@ -112,7 +113,7 @@ static int list_make(struct eval *e, const struct values *values)
 static int corpus_open(struct eval *e, const struct values *values)
 {
     int rc = 0;
-    enum mx_language language;
+    enum mx_language_id language;
     struct mx_dataset_options wanted = MX_DATASET_OPTIONS_DEFAULT;
     const struct mx_settings_data *const d = &e->settings.data;
     wanted.path = values->data;
@@ -153,8 +154,8 @@ static int listener_open(struct eval *e, const struct values *values)
                                                 .normaliser = state->normaliser,
                                                 .seed = values->seed > 0 ? (uint64_t)values->seed : state->seed,
                                                 .reference_seconds = e->settings.data.reference_seconds};
-    MX_TRY(mx_batch_source_create(&how, &e->assembly));
-    MX_TRY(mx_batch_source_capacity(e->assembly, e->list, e->count, 1, 0, &one));
+    MX_TRY(mx_batch_source_create(&how, &e->source));
+    MX_TRY(mx_batch_source_capacity(e->source, e->list, e->count, 1, 0, &one));
     const struct mx_batch_options batch = {.capacity = one,
                                            .normaliser = state->normaliser,
                                            .features = mx_dataset_kind(e->dataset) == MX_PACKED_FEATURES};
@@ -162,11 +163,11 @@ static int listener_open(struct eval *e, const struct values *values)
     room.frames = room.longest_frames = FRAMES_FACTOR * one.model.longest_frames;
     MX_TRY(mx_voice_load(&e->voice, &room));
     MX_TRY(mx_dataset_reader_create(e->dataset, &e->reader));
-    MX_TRY(mx_host_batch_create(e->assembly, e->voice.device, &one, &e->slot));
+    MX_TRY(mx_host_batch_create(e->source, e->voice.device, &one, &e->host));
     MX_TRY(mx_batch_create(e->voice.device, e->voice.stream, &batch, &e->batch));
-    const struct mx_listener_options parts = {.assembly = e->assembly,
+    const struct mx_listener_options parts = {.source = e->source,
                                               .reader = e->reader,
-                                              .slot = e->slot,
+                                              .host = e->host,
                                               .batch = e->batch,
                                               .stream = e->voice.stream,
                                               .model = e->voice.model,

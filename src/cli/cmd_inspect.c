@@ -204,8 +204,8 @@ static void state_print(struct inspection *in)
     printf("  vocabulary  %zu tokens (%s), languages", mx_vocabulary_size(in->vocabulary),
            mx_tokens_mode_name(mx_vocabulary_mode(in->vocabulary)));
     for (int i = 0; i < MX_LANGUAGE_COUNT; i++)
-        if (mx_vocabulary_language(in->vocabulary, (enum mx_language)i) >= 0)
-            printf(" %s", mx_language_get((enum mx_language)i)->code);
+        if (mx_vocabulary_language(in->vocabulary, (enum mx_language_id)i) >= 0)
+            printf(" %s", mx_language_get((enum mx_language_id)i)->code);
     printf("\n  speakers    %zu:", s->speaker_count);
     for (size_t i = 0; i < s->speaker_count && i < SPEAKERS_SHOWN; i++)
         printf("%s %s", i > 0 ? "," : "", safe(in, s->speakers[i]));

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/catalogue.h"
 #include "cli/docgen.h"
 #include "myxtts/error.h"
 
@@ -11,10 +12,8 @@ struct values {
     const char *language, *output;
 };
 
-static const char *const languages[] = {"en", "fa", NULL};
-
 static const struct mx_option options[] = {
-    {MX_OPTION_CHOICE(struct values, language, "language", "LANGUAGE", languages, "en",
+    {MX_OPTION_CHOICE(struct values, language, "language", "LANGUAGE", mx_words_codes, "en",
                       "Language of the Markdown page.")},
     {MX_OPTION_STRING(struct values, output, "output", "FILE", "standard output", "Write the page to this file."),
      .letter = 'o'},
@@ -39,9 +38,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     if (strcmp(format, "man") == 0)
         MX_TRY(mx_docgen_man(&text));
     else if (strcmp(format, "markdown") == 0)
-        MX_TRY(mx_docgen_markdown(values->language != NULL && strcmp(values->language, "fa") == 0 ? MX_WORDS_PERSIAN
-                                                                                                  : MX_WORDS_ENGLISH,
-                                  &text));
+        MX_TRY(mx_docgen_markdown(mx_words_named(values->language), &text));
     else if (strcmp(format, "po") == 0)
         MX_TRY(mx_docgen_po(&text));
     else if (operands->count == 0)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/catalogue.h"
 #include "cli/command.h"
 #include "myxtts/error.h"
 #include "observe/page.h"
@@ -16,10 +17,8 @@ struct values {
     const char *language, *output;
 };
 
-static const char *const languages[] = {"en", "fa", NULL};
-
 static const struct mx_option options[] = {
-    {MX_OPTION_CHOICE(struct values, language, "language", "LANGUAGE", languages, "en",
+    {MX_OPTION_CHOICE(struct values, language, "language", "LANGUAGE", mx_words_codes, "en",
                       "Language of the report: English, or Persian (right to left)."),
      .letter = 'l'},
     {MX_OPTION_STRING(struct values, output, "output", "FILE", "RUN/report.html",
@@ -59,7 +58,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     const struct values *const values = given;
     char *path = NULL;
     if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, "see 'myxtts report --help'", "the run folder is missing");
-    const bool persian = values->language != NULL && strcmp(values->language, "fa") == 0;
+    const bool persian = mx_words_named(values->language) == MX_WORDS_PERSIAN;
     const struct mx_page_options page = {.run = operands->items[0],
                                          .language = persian ? MX_PAGE_PERSIAN : MX_PAGE_ENGLISH};
     MX_TRY(folder_check(page.run));

@@ -39,8 +39,10 @@ static const struct mx_model_capacity room = {.sequences = 4,
 struct values {
     const char *checkpoint, *text, *text_file, *output, *output_dir, *speaker_wav, *speaker, *speed, *pitch;
     const char *language, *device;
-    int64_t cpu_devices, seed;
+    int64_t cpu_devices, seed, rounds, projections;
 };
+
+static const struct values start = {MX_SOUND_VALUES};
 
 static const struct mx_option options[] = {
     MX_VOICE_OPTION_CHECKPOINT(struct values),
@@ -58,7 +60,8 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, speed, "speed", "FACTOR", "1", "Speed factor, 0.25 to 4; 2 is twice as fast.")},
     {MX_OPTION_STRING(struct values, pitch, "pitch", "SEMITONES", "0", "Shift the pitch up or down; -24 to 24.")},
     {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "detected from the script of each paragraph",
-                      "Language of the text: en or fa.")},
+                      "Language of the text: en, fa, es, fr, de, it, ru or any other language of espeak-ng.")},
+    MX_SOUND_OPTIONS(struct values),
     MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 0, INT64_MAX, "0",
                    "The same text, voice and seed give the same samples.")},
@@ -100,7 +103,9 @@ static int speaker_open(struct speaker *s, const struct values *values)
                                          .parameters = mx_slice_at(v->weights, 0),
                                          .vocabulary = v->vocabulary,
                                          .normaliser = mx_checkpoint_state(v->checkpoint)->normaliser};
-    MX_TRY(mx_speak_create(&parts, 0, (uint64_t)values->seed, &s->speak));
+    const struct mx_speak_sound sound = {
+        .iterations = (int)values->rounds, .projections = (int)values->projections, .seed = (uint64_t)values->seed};
+    MX_TRY(mx_speak_create(&parts, &sound, &s->speak));
 out:
     return rc;
 }
@@ -304,7 +309,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     const struct values *const values = given;
     struct speaker speaker = {0};
     struct mx_speak_options how = MX_SPEAK_OPTIONS_DEFAULT;
-    enum mx_language language;
+    enum mx_language_id language;
     char *text = NULL;
     size_t length = 0;
     (void)operands; /* the page takes none, so the parser refused them */
@@ -348,4 +353,5 @@ const struct mx_command mx_command_synth = {
             .former = mx_legacy_synth,
         },
     MX_COMMAND_WORK(options, struct values, run),
+    .values = &start,
 };

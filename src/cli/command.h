@@ -18,7 +18,8 @@ struct mx_command {
     struct mx_option_page page;
     const struct mx_option *options;
     size_t option_count;
-    size_t values_bytes; /* size of the struct that the options fill; it starts as zeros */
+    size_t values_bytes; /* size of the struct that the options fill */
+    const void *values;  /* (optional) what it starts as; NULL: zeros */
     int (*run)(const void *values, const struct mx_option_list *operands);
 };
 
@@ -44,6 +45,7 @@ extern const struct mx_command mx_command_report;
 extern const struct mx_command mx_command_synth;
 extern const struct mx_command mx_command_train;
 extern const struct mx_command mx_command_validate;
+extern const struct mx_command mx_command_vocode;
 
 /* All commands in the order of their names, and the options of all of them, for pages about the program. */
 const struct mx_command *const *mx_command_all(size_t *count);

@@ -30,7 +30,7 @@ int mx_corpus_values_read(const struct mx_corpus_values *values, struct mx_manif
                           struct mx_row_options *row, int *workers)
 {
     int rc = 0;
-    enum mx_language language;
+    enum mx_language_id language;
     MX_TRY(seconds_parse("min-seconds", values->min_seconds, &row->audio.seconds_min));
     MX_TRY(seconds_parse("max-seconds", values->max_seconds, &row->audio.seconds_max));
     MX_TRY(mx_audio_options_check(&row->audio));

@@ -22,7 +22,7 @@ extern const char *const mx_tokens_names[];
 /* Options for the table of a command whose struct `object` has a struct mx_corpus_values named corpus. */
 #define MX_CORPUS_OPTIONS(object)                                                                                      \
     {MX_OPTION_STRING(object, corpus.language, "language", "LANGUAGE", "detected from the script of each text",        \
-                      "Language of all texts: en or fa.")},                                                            \
+                      "Language of all texts: en, fa, es, fr, de, it, ru or any other language of espeak-ng.")},       \
         {MX_OPTION_CHOICE(object, corpus.tokens, "tokens", "KIND", mx_tokens_names, "phonemes",                        \
                           "Symbols that the network reads: phonemes from espeak-ng, or the characters themselves.")},  \
         {MX_OPTION_STRING(object, corpus.min_seconds, "min-seconds", "S", "0.4",                                       \

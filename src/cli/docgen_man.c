@@ -162,7 +162,8 @@ int mx_docgen_man(struct mx_string *out)
     }
     mx_string_append(out, ".SH DESCRIPTION\n");
     words_append(
-        out, "Trains a parallel acoustic model on a folder of recordings with their texts (English or Persian) and "
+        out, "Trains a parallel acoustic model on a folder of recordings with their texts (English, Persian or any "
+             "other language of espeak-ng) and "
              "speaks with it. Two devices can share the work: one prepares batches while the other trains, each within "
              "its own memory limit. A device is a part of the CPU cores, an OpenCL device or a CUDA GPU; 'myxtts "
              "devices' lists those that are available.\nResults go to standard output, messages to standard error. An "

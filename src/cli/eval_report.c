@@ -35,13 +35,13 @@ void mx_eval_report_release(struct mx_eval_report *r)
 }
 
 /* The language that has this number in the vocabulary of the voice. */
-static enum mx_language language_of(const struct mx_eval_report *r, uint32_t number)
+static enum mx_language_id language_of(const struct mx_eval_report *r, uint32_t number)
 {
     int i = 0;
     while (i < MX_LANGUAGE_COUNT - 1 &&
-           mx_vocabulary_language(r->voice->vocabulary, (enum mx_language)i) != (int)number)
+           mx_vocabulary_language(r->voice->vocabulary, (enum mx_language_id)i) != (int)number)
         i++;
-    return (enum mx_language)i;
+    return (enum mx_language_id)i;
 }
 
 int mx_eval_report_add(struct mx_eval_report *r, uint32_t utterance, const struct mx_spoken *one)
@@ -165,7 +165,8 @@ void mx_eval_report_print(const struct mx_eval_report *r)
     for (uint32_t i = 0; speakers > 1 && i < speakers; i++)
         if (looked_at(&r->speakers[i]) > 0) sums_print(&r->speakers[i], mx_dataset_speaker(r->dataset, i));
     for (int i = 0; languages > 1 && i < MX_LANGUAGE_COUNT; i++)
-        if (looked_at(&r->languages[i]) > 0) sums_print(&r->languages[i], mx_language_get((enum mx_language)i)->name);
+        if (looked_at(&r->languages[i]) > 0)
+            sums_print(&r->languages[i], mx_language_get((enum mx_language_id)i)->name);
     worst_print(r);
     outcome_print(r, MX_SPOKEN_UNUSABLE, r->all.unusable, "Could not be used");
     outcome_print(r, MX_SPOKEN_TOO_LONG, r->all.too_long, "Would have become too long to be spoken");
@@ -221,7 +222,7 @@ static void groups_json(cJSON *root, const struct mx_eval_report *r, int *failur
     for (int i = 0; i < MX_LANGUAGE_COUNT; i++) {
         if (looked_at(&r->languages[i]) == 0) continue;
         cJSON *const object = json_element(languages, failures);
-        json_check(cJSON_AddStringToObject(object, "name", mx_language_get((enum mx_language)i)->code), failures);
+        json_check(cJSON_AddStringToObject(object, "name", mx_language_get((enum mx_language_id)i)->code), failures);
         sums_json(object, &r->languages[i], failures);
     }
 }

@@ -35,7 +35,7 @@ struct mx_eval_report {
     uint32_t count, capacity;
     struct mx_spoken_sums all;
     struct mx_spoken_sums *speakers;                    /* [speakers of the dataset] */
-    struct mx_spoken_sums languages[MX_LANGUAGE_COUNT]; /* by enum mx_language */
+    struct mx_spoken_sums languages[MX_LANGUAGE_COUNT]; /* by enum mx_language_id */
 };
 
 /* Room for `capacity` rows. */

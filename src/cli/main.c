@@ -21,7 +21,7 @@ static const struct mx_command *const commands[] = {
     &mx_command_check,   &mx_command_completion, &mx_command_config,    &mx_command_corpus,  &mx_command_devices,
     &mx_command_eval,    &mx_command_features,   &mx_command_inspect,   &mx_command_monitor, &mx_command_plan,
     &mx_command_prepare, &mx_command_profile,    &mx_command_reference, &mx_command_report,  &mx_command_synth,
-    &mx_command_train,   &mx_command_validate};
+    &mx_command_train,   &mx_command_validate,   &mx_command_vocode};
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
 /* Options that may stand before or after the subcommand. */
@@ -195,6 +195,7 @@ static int command_run(const struct mx_command *command, struct globals *globals
         {MX_OPTIONS_OWN, command->options, command->option_count, values},
         {MX_OPTIONS_COMMON, global_options, sizeof global_options / sizeof global_options[0], globals}};
     if (values == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (command->values != NULL) memcpy(values, command->values, command->values_bytes);
     const int parsed = mx_options_parse(&command->page, groups, count, argv, false, &operands, &used);
     const struct mx_error bad_argument = *mx_error_last();
     MX_TRY(log_apply(globals));

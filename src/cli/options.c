@@ -446,7 +446,7 @@ static const struct mx_config_field *field_at(const char *text, size_t *length)
 }
 
 /* The help of a setting, as it is read below a flag: settings that have a flag are called by it. In Persian, where names
- * stand between `…`, one that begins with a dash needs U+200E before it (catalogue.h). */
+ * stand between `…`, one that begins with a dash needs U+200E before it (base/catalogue.h). */
 static void help_append(struct mx_string *out, enum mx_words language, const char *text)
 {
     size_t length = 0;

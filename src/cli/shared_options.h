@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Options that several commands have: those of settings and of a voice. Elements of option tables.
+ * Options that several commands have: those of settings, of a voice and of sound. Elements of option tables.
  */
 #ifndef MX_CLI_SHARED_OPTIONS_H
 #define MX_CLI_SHARED_OPTIONS_H
 
 #include "cli/options.h"
 #include "run/settings.h"
+#include "speech/waveform.h"
 
 /* Elements of the table of a command with settings, whose struct has `const char *config` and
  * `struct mx_option_list set`. */
@@ -30,5 +31,19 @@
         MX_OPTION_INT(object, cpu_devices, "cpu-devices", "N", 1, MX_SETTINGS_CPU_DEVICES_MAX, "1",                    \
                       "Split the CPU cores into N logical devices.")                                                   \
     }
+
+/* Options of a command that makes sound from mel, over a struct that has `int64_t rounds, projections` and begins with
+ * MX_SOUND_VALUES: elements of its table. */
+#define MX_SOUND_OPTIONS(object)                                                                                       \
+    {MX_OPTION_INT(object, rounds, "rounds", "N", 1, MX_WAVEFORM_ITERATIONS_MAX,                                       \
+                   MX_SOUND_DIGITS(MX_WAVEFORM_ITERATIONS), "Rounds of Griffin-Lim. The time grows with them.")},      \
+    {                                                                                                                  \
+        MX_OPTION_INT(object, projections, "projections", "N", 0, MX_WAVEFORM_PROJECTIONS_MAX,                         \
+                      MX_SOUND_DIGITS(MX_WAVEFORM_PROJECTIONS),                                                        \
+                      "Corrections after the rounds that bring the mel of the sound closer to the one asked for.")     \
+    }
+#define MX_SOUND_VALUES          .rounds = MX_WAVEFORM_ITERATIONS, .projections = MX_WAVEFORM_PROJECTIONS
+#define MX_SOUND_DIGITS(number)  MX_SOUND_DIGITS_(number)
+#define MX_SOUND_DIGITS_(number) #number
 
 #endif

@@ -55,7 +55,7 @@ static int symbol_compare(const void *left, const void *right)
 /* What is kept of a row; written by the one worker that reads it. */
 struct result {
     enum mx_reject reject;
-    enum mx_language language;
+    enum mx_language_id language;
     uint32_t characters;
     float seconds;
     double seconds_used;

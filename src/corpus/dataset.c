@@ -122,13 +122,13 @@ static int tokens_map(struct mx_dataset *dataset, const struct mx_vocabulary *wa
                      mx_symbol_name(symbol, name));
     }
     for (int language = 0; language < MX_LANGUAGE_COUNT; language++) {
-        const int from = mx_vocabulary_language(own, (enum mx_language)language);
-        const int to = mx_vocabulary_language(wanted, (enum mx_language)language);
+        const int from = mx_vocabulary_language(own, (enum mx_language_id)language);
+        const int to = mx_vocabulary_language(wanted, (enum mx_language_id)language);
         if (from < 0) continue;
         if (to < 0)
             MX_RAISE(MX_ERR_DATA, "use a corpus of the same language, or train anew",
                      "the packed corpus has texts in %s, which is not in the vocabulary",
-                     mx_language_get((enum mx_language)language)->name);
+                     mx_language_get((enum mx_language_id)language)->name);
         dataset->language_map[from] = (uint32_t)to;
     }
     for (uint32_t i = 0; i < dataset->count; i++)

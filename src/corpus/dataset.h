@@ -11,7 +11,7 @@
  * while it is growing), from which it comes in later epochs and later runs; when the last row is there, closing makes
  * it a finished packed file, the same that `prepare` makes but for the order of the records. The next opening needs
  * neither texts nor headers. Samples always are those of the cache, also the first time, so it makes no difference to
- * results whether a row was in it. Lengths are upper bounds (audio_probe.h); recordings that are too long are never in
+ * results whether a row was in it. Lengths are upper bounds (audio.h); recordings that are too long are never in
  * the list, so that no batch is drawn of them. A row whose recording turns out to be
  * unusable stays in the list: loading it fails each time with its reason, and the caller leaves it out. Thus the list,
  * and with it the order of training, does not depend on the state of the cache, and a resumed run sees what it would

@@ -9,7 +9,7 @@
 #include "base/pool.h"
 #include "base/progress.h"
 #include "base/string.h"
-#include "corpus/audio_probe.h"
+#include "corpus/audio.h"
 #include "corpus/dataset_internal.h"
 #include "myxtts/error.h"
 
@@ -22,7 +22,7 @@
 struct survey {
     struct mx_dataset *dataset;
     const struct mx_audio_options *audio;
-    double seconds_plain;             /* audio_probe.h */
+    double seconds_plain;             /* audio.h */
     struct mx_audio_reader **readers; /* one for each worker */
     uint32_t *bounds;                 /* of each row; 0: not in the list */
     struct mx_progress *progress;

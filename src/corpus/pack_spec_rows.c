@@ -11,7 +11,7 @@
 
 #include "base/pool.h"
 #include "base/string.h"
-#include "corpus/audio_probe.h"
+#include "corpus/audio.h"
 #include "corpus/pack_spec_internal.h"
 #include "myxtts/error.h"
 
@@ -24,7 +24,7 @@
 struct symbols {
     const uint32_t *codes;
     size_t count;
-    enum mx_language language;
+    enum mx_language_id language;
 };
 
 struct pass {
@@ -92,7 +92,7 @@ static int vocabulary_collect(struct mx_pack_spec *plan, const struct symbols *s
     MX_TRY(mx_vocabulary_create(plan->row.tokens, &plan->vocabulary));
     MX_TRY(mx_vocabulary_add(plan->vocabulary, codes, count));
     for (int i = 0; i < MX_LANGUAGE_COUNT; i++)
-        if (languages[i]) MX_TRY(mx_vocabulary_add_language(plan->vocabulary, (enum mx_language)i));
+        if (languages[i]) MX_TRY(mx_vocabulary_add_language(plan->vocabulary, (enum mx_language_id)i));
 out:
     mx_free(codes);
     mx_free(seen);

@@ -51,32 +51,6 @@ void mx_row_reader_destroy(struct mx_row_reader *reader)
     mx_free(reader);
 }
 
-/* ---- known symbols ---- */
-
-struct range {
-    uint32_t first, last;
-};
-
-/* Latin and Arabic letters with their marks, the half-space, and what stays of the punctuation. */
-static const struct range letters[] = {
-    {' ', ' '},       {'\'', '\''},     {',', '.'},       {':', ';'},       {'!', '!'},       {'?', '?'},
-    {'A', 'Z'},       {'a', 'z'},       {0x00C0, 0x024F}, {0x0300, 0x036F}, {0x0610, 0x061A}, {0x0620, 0x065F},
-    {0x066E, 0x06D3}, {0x06D5, 0x06D5}, {0x06EE, 0x06EF}, {0x06FA, 0x06FF}, {0x0750, 0x077F}, {0x1E00, 0x1EFF},
-    {0x200C, 0x200D}, {0x2019, 0x2019}, {0xFB50, 0xFDFF}, {0xFE70, 0xFEFC}};
-/* Letters and marks of the IPA, and the same punctuation. */
-static const struct range phonemes[] = {
-    {' ', ' '},       {',', '.'},       {':', ';'},       {'!', '!'},       {'?', '?'},       {'a', 'z'},
-    {0x00E6, 0x00E6}, {0x00E7, 0x00E7}, {0x00F0, 0x00F0}, {0x00F8, 0x00F8}, {0x0127, 0x0127}, {0x014B, 0x014B},
-    {0x0153, 0x0153}, {0x0250, 0x02FF}, {0x0300, 0x036F}, {0x03B2, 0x03B2}, {0x03B8, 0x03B8}, {0x03C7, 0x03C7},
-    {0x1D00, 0x1DBF}, {0x203F, 0x203F}, {0x2191, 0x2193}, {0x207F, 0x207F}, {0x2C71, 0x2C71}};
-
-static bool in_ranges(const struct range *ranges, size_t count, uint32_t code)
-{
-    for (size_t i = 0; i < count; i++)
-        if (code >= ranges[i].first && code <= ranges[i].last) return true;
-    return false;
-}
-
 /* ---- the judgement ---- */
 
 static void __attribute__((format(printf, 3, 4)))
@@ -104,7 +78,7 @@ static int row_text(struct mx_row_reader *reader, const struct mx_utterance *utt
     char *spoken = NULL, name[MX_SYMBOL_NAME_BYTES];
     const size_t length = strlen(utterance->text);
     if (reader->options.language != MX_ROW_LANGUAGE_DETECT) {
-        row->language = (enum mx_language)reader->options.language;
+        row->language = (enum mx_language_id)reader->options.language;
     } else {
         rc = mx_text_detect(utterance->text, length, &row->language);
         if (rc == MX_ERR_DATA) {
@@ -127,7 +101,7 @@ static int row_text(struct mx_row_reader *reader, const struct mx_utterance *utt
         uint32_t code;
         at += mx_utf8_decode(at, &code);
         row->characters += code != ' ';
-        if (row->reject == MX_REJECT_NONE && !in_ranges(letters, sizeof letters / sizeof letters[0], code))
+        if (row->reject == MX_REJECT_NONE && !mx_language_writes(row->language, code))
             row_refuse(row, MX_REJECT_UNKNOWN_SYMBOL, "the text holds %s, which is no letter of a known language",
                        mx_symbol_name(code, name));
     }
@@ -165,7 +139,7 @@ static int row_symbols(struct mx_row_reader *reader, struct mx_row *row)
     for (size_t i = 0; i < row->symbol_count; i++) {
         const bool known = options->vocabulary != NULL ? mx_vocabulary_find(options->vocabulary, symbols[i]) >= 0
                            : options->tokens == MX_TOKENS_PHONEMES
-                               ? in_ranges(phonemes, sizeof phonemes / sizeof phonemes[0], symbols[i])
+                               ? mx_language_speaks(row->language, symbols[i])
                                : true; /* a letter, which was looked at with the text */
         if (known) continue;
         row_refuse(row, MX_REJECT_UNKNOWN_SYMBOL, "%s %s", mx_symbol_name(symbols[i], name),

@@ -7,9 +7,9 @@
  * it can be spoken, when it holds a symbol that is not known, and when the number of sounds per second says that text
  * and recording do not belong together (rate.h). Seconds are those after trimming.
  *
- * Known symbols: those of `vocabulary`, where one is given. Without one the normalised text may hold Latin and Arabic
- * letters and their marks, and phonemes must be letters and marks of the IPA; in both, the punctuation that text/text.h
- * leaves.
+ * Known symbols: those of `vocabulary`, where one is given. Without one the normalised text may hold what its language
+ * writes (text/language.h), and phonemes must be letters and marks of the IPA, or tones; in both, the punctuation that
+ * text/text.h leaves.
  *
  * Memory: a reader owns all buffers, which only grow. One thread uses a reader at a time. What mx_row_load hands out is
  * the reader's, until its next load.
@@ -32,7 +32,7 @@
 
 struct mx_row_options {
     struct mx_audio_options audio;
-    int language; /* one of enum mx_language, or MX_ROW_LANGUAGE_DETECT: by the script of each text */
+    int language; /* one of enum mx_language_id, or MX_ROW_LANGUAGE_DETECT: by the script of each text */
     enum mx_tokens_mode tokens;
     struct mx_rate rate;                    /* that is believable; the whole corpus tells (mx_row_rate) */
     const struct mx_vocabulary *vocabulary; /* NULL: see above; borrowed */
@@ -50,7 +50,7 @@ struct mx_row {
     struct mx_audio_report audio;
     const float *samples; /* at MX_AUDIO_RATE, trimmed and levelled; NULL unless the row is good */
     size_t sample_count;
-    enum mx_language language;
+    enum mx_language_id language;
     const char *spoken;      /* the normalised text; "" when it was not reached */
     size_t characters;       /* of it, blanks not counted */
     const uint32_t *symbols; /* of the spoken text; NULL unless the row is good */

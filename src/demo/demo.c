@@ -67,7 +67,7 @@ static void row_place(uint32_t speakers, uint32_t index, unsigned *speaker, uint
     *sentence = block * different + (place < speakers ? 0 : place - speakers + 1);
 }
 
-uint32_t mx_demo_count_max(enum mx_language language, uint32_t speakers)
+uint32_t mx_demo_count_max(enum mx_language_id language, uint32_t speakers)
 {
     const uint32_t sentences = mx_sentences_count(language);
     if (speakers <= 1) return sentences;

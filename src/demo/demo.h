@@ -30,7 +30,7 @@
 
 struct mx_demo_options {
     const char *folder; /* made if it is missing; else empty, or of an earlier run with the same parameters */
-    enum mx_language language;
+    enum mx_language_id language;
     uint32_t count;    /* sentences in all; at least one for each speaker */
     uint32_t speakers; /* 1 … MX_TEACHER_SPEAKERS */
     uint64_t seed;
@@ -45,7 +45,7 @@ struct mx_demo_report {
 };
 
 /* The largest `count` for which there are enough different sentences. */
-uint32_t mx_demo_count_max(enum mx_language language, uint32_t speakers);
+uint32_t mx_demo_count_max(enum mx_language_id language, uint32_t speakers);
 
 /* Makes or completes the folder. *report is filled on failure too, with what is there. */
 int mx_demo_make(const struct mx_demo_options *options, struct mx_demo_report *report);

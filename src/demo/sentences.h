@@ -20,6 +20,12 @@
 
 #include "text/text.h"
 
+/* The languages that demo corpora can be made in. X(identifier, code, name of its data, teacher): the data is in
+ * sentences_<name>*.c, the teacher in teacher.c. */
+#define MX_DEMO_LANGUAGE_LIST(X)                                                                                       \
+    X(EN, "en", english, flite_english)                                                                                \
+    X(FA, "fa", persian, espeak_persian)
+
 #define MX_SENTENCE_BYTES 320
 
 struct mx_sentence {
@@ -27,9 +33,9 @@ struct mx_sentence {
     char spoken[MX_SENTENCE_BYTES];  /* the same without digits and abbreviations */
 };
 
-uint32_t mx_sentences_count(enum mx_language language);       /* how many different ones there are */
-uint32_t mx_sentences_handwritten(enum mx_language language); /* how many of them come before the grammar */
+uint32_t mx_sentences_count(enum mx_language_id language);       /* how many different ones there are; 0: none */
+uint32_t mx_sentences_handwritten(enum mx_language_id language); /* how many of them come before the grammar */
 /* MX_ERR_ARGUMENT if `index` is not below the count. */
-int mx_sentences_get(enum mx_language language, uint64_t seed, uint32_t index, struct mx_sentence *out);
+int mx_sentences_get(enum mx_language_id language, uint64_t seed, uint32_t index, struct mx_sentence *out);
 
 #endif

@@ -24,6 +24,7 @@
 
 #define OUTPUT_BYTES   32768 /* the list of variants of espeak-ng is 6 KB */
 #define CHECK_LIMIT_NS (UINT64_C(20) * 1000 * 1000 * 1000)
+#define ARGUMENTS_MAX  8
 #define LOOK_MS        50 /* how often a running child is left to look at the clock and at `stop` */
 
 struct voice {
@@ -34,34 +35,51 @@ struct voice {
 /* How to ask a program for its voices, and how to let it speak. */
 struct teacher {
     const char *program, *package;
-    const char *list[2]; /* arguments that make it list its voices; the second may be NULL */
+    const char *data;                 /* package of its voices, where that is another one; otherwise NULL */
+    const char *list[2];              /* arguments that make it list its voices; the second may be NULL */
+    const char *speak[ARGUMENTS_MAX]; /* arguments that make it speak: VOICE, TEXT and PATH are filled in */
     struct voice voices[MX_TEACHER_SPEAKERS];
 };
 
-static const struct teacher teachers[MX_LANGUAGE_COUNT] = {
-    [MX_LANGUAGE_EN] = {.program = "flite",
-                        .package = "flite",
-                        .list = {"-lv", NULL},
-                        .voices = {{"slt", "slt", "slt"}, {"rms", "rms", "rms"}, {"awb", "awb", "awb"}}},
-    [MX_LANGUAGE_FA] = {.program = "espeak-ng",
-                        .package = "espeak-ng",
-                        .list = {"--voices=fa", "--voices=variant"},
-                        .voices = {{"m0", "fa", "fa"}, {"f2", "fa+f2", "!v/f2"}, {"m3", "fa+m3", "!v/m3"}}},
+static const char VOICE[] = "", TEXT[] = "", PATH[] = ""; /* told apart by their addresses */
+
+static const struct teacher flite_english = {
+    .program = "flite",
+    .package = "flite",
+    .list = {"-lv", NULL},
+    .speak = {"-voice", VOICE, "-t", TEXT, "-o", PATH},
+    .voices = {{"slt", "slt", "slt"}, {"rms", "rms", "rms"}, {"awb", "awb", "awb"}},
 };
 
-const char *mx_teacher_program(enum mx_language language)
+static const struct teacher espeak_persian = {
+    .program = "espeak-ng",
+    .package = "espeak-ng",
+    .data = "espeak-ng-data",
+    .list = {"--voices=fa", "--voices=variant"},
+    .speak = {"-v", VOICE, "-b1", "-w", PATH, "--", TEXT},
+    .voices = {{"m0", "fa", "fa"}, {"f2", "fa+f2", "!v/f2"}, {"m3", "fa+m3", "!v/m3"}},
+};
+
+/* Of a language of MX_DEMO_LANGUAGE_LIST; others have no sentences to read. */
+static const struct teacher *const teachers[MX_LANGUAGE_COUNT] = {
+#define X(identifier, code, data, teacher) [MX_LANGUAGE_##identifier] = &teacher,
+    MX_DEMO_LANGUAGE_LIST(X)
+#undef X
+};
+
+const char *mx_teacher_program(enum mx_language_id language)
 {
-    return teachers[language].program;
+    return teachers[language]->program;
 }
 
-const char *mx_teacher_speaker(enum mx_language language, unsigned speaker)
+const char *mx_teacher_speaker(enum mx_language_id language, unsigned speaker)
 {
-    return teachers[language].voices[speaker].speaker;
+    return teachers[language]->voices[speaker].speaker;
 }
 
-const char *mx_teacher_voice(enum mx_language language, unsigned speaker)
+const char *mx_teacher_voice(enum mx_language_id language, unsigned speaker)
 {
-    return teachers[language].voices[speaker].voice;
+    return teachers[language]->voices[speaker].voice;
 }
 
 /* ---- one child ---- */
@@ -201,9 +219,9 @@ static bool word_listed(const char *text, const char *word)
     return false;
 }
 
-int mx_teacher_check(enum mx_language language, unsigned speakers)
+int mx_teacher_check(enum mx_language_id language, unsigned speakers)
 {
-    const struct teacher *const teacher = &teachers[language];
+    const struct teacher *const teacher = teachers[language];
     bool found[MX_TEACHER_SPEAKERS] = {false};
     for (int i = 0; i < 2 && teacher->list[i] != NULL; i++) {
         struct output output;
@@ -217,20 +235,25 @@ int mx_teacher_check(enum mx_language language, unsigned speakers)
         if (!found[v]) {
             MX_FAIL(MX_ERR_NOT_FOUND, NULL, "the speech program '%s' has no voice '%s'", teacher->program,
                     teacher->voices[v].voice);
-            return mx_error_hint("install the packaged one, which has it: apt install --reinstall %s%s",
-                                 teacher->package, strcmp(teacher->program, "espeak-ng") == 0 ? " espeak-ng-data" : "");
+            return mx_error_hint("install the packaged one, which has it: apt install --reinstall %s%s%s",
+                                 teacher->package, teacher->data != NULL ? " " : "",
+                                 teacher->data != NULL ? teacher->data : "");
         }
     return 0;
 }
 
 int mx_teacher_speak(const struct mx_teacher_job *job)
 {
-    const struct teacher *const teacher = &teachers[job->language];
+    const struct teacher *const teacher = teachers[job->language];
     struct output output;
-    char *const program = (char *)teacher->program, *const voice = (char *)teacher->voices[job->speaker].voice;
-    char *const path = (char *)job->path, *const text = (char *)job->text;
+    const char *arguments[ARGUMENTS_MAX + 2] = {teacher->program};
+    for (int i = 0; i < ARGUMENTS_MAX && teacher->speak[i] != NULL; i++) {
+        const char *const word = teacher->speak[i];
+        arguments[i + 1] = word == VOICE  ? teacher->voices[job->speaker].voice
+                           : word == TEXT ? job->text
+                           : word == PATH ? job->path
+                                          : word;
+    }
     /* posix_spawn does not write to what it is given; its types are older than const. */
-    char *const flite[] = {program, (char *)"-voice", voice, (char *)"-t", text, (char *)"-o", path, NULL};
-    char *const espeak[] = {program, (char *)"-v", voice, (char *)"-b1", (char *)"-w", path, (char *)"--", text, NULL};
-    return child_run(teacher, job->language == MX_LANGUAGE_EN ? flite : espeak, job->limit_ns, job->stop, &output);
+    return child_run(teacher, (char *const *)arguments, job->limit_ns, job->stop, &output);
 }

@@ -18,15 +18,15 @@
 
 #define MX_TEACHER_SPEAKERS 3 /* voices of each language */
 
-const char *mx_teacher_program(enum mx_language language);                   /* "flite" */
-const char *mx_teacher_speaker(enum mx_language language, unsigned speaker); /* name in manifests: "slt" */
-const char *mx_teacher_voice(enum mx_language language, unsigned speaker);   /* what the program calls it */
+const char *mx_teacher_program(enum mx_language_id language);                   /* "flite" */
+const char *mx_teacher_speaker(enum mx_language_id language, unsigned speaker); /* name in manifests: "slt" */
+const char *mx_teacher_voice(enum mx_language_id language, unsigned speaker);   /* what the program calls it */
 
 /* Is the program there, and does it have the voices of the first `speakers` speakers? */
-int mx_teacher_check(enum mx_language language, unsigned speakers);
+int mx_teacher_check(enum mx_language_id language, unsigned speakers);
 
 struct mx_teacher_job {
-    enum mx_language language;
+    enum mx_language_id language;
     unsigned speaker;        /* below MX_TEACHER_SPEAKERS */
     const char *text;        /* one line of UTF-8 */
     const char *path;        /* the WAV file to write */

@@ -84,9 +84,12 @@ struct mx_graph {
 };
 
 struct mx_backend {
-    const char *name;     /* "cpu" */
-    const char *requires; /* what would add it where it is missing: "an NVIDIA driver (libcuda.so.1)" */
-    bool keeps_released;  /* (optional) for tests: struct mx_buffer outlives its release until the device closes, so
+    const char *name;            /* "cpu" */
+    const char *requires;        /* what would add it where it is missing: "an NVIDIA driver (libcuda.so.1)" */
+    enum mx_backend_order order; /* (optional) its place among the backends to choose from; default: never chosen */
+    bool gpus_only;              /* (optional) see struct mx_backend_status, as the next */
+    bool is_cpu;
+    bool keeps_released; /* (optional) for tests: struct mx_buffer outlives its release until the device closes, so
                              that a backend can tell use after release */
 
     /* Starts the backend: finds and splits devices. `*state` is the backend's, handed to the next three. On failure a
@@ -116,6 +119,7 @@ struct mx_backend {
     int (*event_record)(struct mx_event *event, struct mx_stream *stream);
     int (*event_sync)(struct mx_event *event);
     bool (*event_done)(struct mx_event *event);
+    int (*event_check)(struct mx_event *event); /* (optional) default: 0 */
     uint64_t (*event_time_ns)(struct mx_event *event);
 
     int (*copy_upload)(struct mx_stream *stream, struct mx_slice to, const void *from, size_t bytes);

@@ -475,6 +475,11 @@ bool mx_event_done(struct mx_event *event)
     return event->device->backend->event_done(event);
 }
 
+int mx_event_check(struct mx_event *event)
+{
+    return event->device->backend->event_check ? event->device->backend->event_check(event) : 0;
+}
+
 uint64_t mx_event_time_ns(struct mx_event *event)
 {
     return event->device->backend->event_time_ns(event);

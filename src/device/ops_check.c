@@ -130,7 +130,7 @@ DESCRIBE(rotary_table)
 DESCRIBE(rotary)
 {
     const int64_t width = times(a->heads, a->head_width);
-    packed(walk, &a->rows);
+    ragged(walk, &a->rows);
     heads(walk, a->heads, a->head_width);
     require(walk, a->head_width % 2 == 0, "head_width", "an even number");
     row_stride(walk, "stride", a->stride, width);
@@ -142,7 +142,7 @@ DESCRIBE(rotary)
 DESCRIBE(attention)
 {
     const int64_t width = times(a->heads, a->head_width), inputs = strided(a->rows.rows, width, a->stride);
-    packed(walk, &a->rows);
+    ragged(walk, &a->rows);
     heads(walk, a->heads, a->head_width);
     integer(walk, "head_width", a->head_width, 0, MX_ATTENTION_WIDTH_MAX);
     row_stride(walk, "stride", a->stride, width);
@@ -160,7 +160,7 @@ DESCRIBE(attention_grad)
     const int64_t width = times(a->heads, a->head_width), inputs = strided(a->rows.rows, width, a->stride);
     const int64_t outputs = strided(a->rows.rows, width, a->out_stride);
     const int64_t gradients = strided(a->rows.rows, width, a->grad_stride);
-    packed(walk, &a->rows);
+    ragged(walk, &a->rows);
     heads(walk, a->heads, a->head_width);
     integer(walk, "head_width", a->head_width, 0, MX_ATTENTION_WIDTH_MAX);
     row_stride(walk, "stride", a->stride, width);
@@ -181,7 +181,7 @@ DESCRIBE(attention_grad)
 
 DESCRIBE(conv1d)
 {
-    packed(walk, &a->rows);
+    ragged(walk, &a->rows);
     dimension(walk, "in_width", a->in_width);
     dimension(walk, "out_width", a->out_width);
     taps(walk, a->taps);
@@ -194,7 +194,7 @@ DESCRIBE(conv1d)
 
 DESCRIBE(conv1d_grad_input)
 {
-    packed(walk, &a->rows);
+    ragged(walk, &a->rows);
     dimension(walk, "in_width", a->in_width);
     dimension(walk, "out_width", a->out_width);
     taps(walk, a->taps);
@@ -207,7 +207,7 @@ DESCRIBE(conv1d_grad_input)
 
 DESCRIBE(conv1d_grad_weight)
 {
-    packed(walk, &a->rows);
+    ragged(walk, &a->rows);
     dimension(walk, "in_width", a->in_width);
     dimension(walk, "out_width", a->out_width);
     taps(walk, a->taps);
@@ -268,7 +268,7 @@ DESCRIBE(segment_mean_grad)
 
 DESCRIBE(attentive_pool)
 {
-    packed(walk, &a->rows);
+    ragged(walk, &a->rows);
     dimension(walk, "n", a->n);
     tensor(walk, "x", a->x, times(a->rows.rows, a->n), READ);
     tensor(walk, "score", a->score, a->rows.rows, READ);
@@ -278,7 +278,7 @@ DESCRIBE(attentive_pool)
 
 DESCRIBE(attentive_pool_grad)
 {
-    packed(walk, &a->rows);
+    ragged(walk, &a->rows);
     dimension(walk, "n", a->n);
     tensor(walk, "dy", a->dy, times(a->rows.count, a->n), READ);
     tensor(walk, "x", a->x, times(a->rows.rows, a->n), READ);
@@ -293,8 +293,8 @@ DESCRIBE(align)
     static const char *const of_tokens[] = {"tokens.count", "tokens.rows", "tokens.max_rows", "tokens.offsets"};
     static const char *const of_frames[] = {"frames.count", "frames.rows", "frames.max_rows", "frames.offsets"};
     const int64_t bits = times(a->frames.rows, ((int64_t)a->tokens.max_rows + 31) / 32);
-    packed_parts(walk, &a->tokens, of_tokens);
-    packed_parts(walk, &a->frames, of_frames);
+    ragged_parts(walk, &a->tokens, of_tokens);
+    ragged_parts(walk, &a->frames, of_frames);
     require(walk, a->frames.count == a->tokens.count, "frames.count", "as many sequences as tokens.count says");
     dimension(walk, "n", a->n);
     real(walk, "diagonal", a->diagonal, 0, INFINITY, true);
@@ -322,7 +322,7 @@ DESCRIBE(loss)
 DESCRIBE(sequence_loss)
 {
     const int64_t elements = times(a->rows.rows, a->n);
-    packed(walk, &a->rows);
+    ragged(walk, &a->rows);
     dimension(walk, "n", a->n);
     finite_number(walk, "scale", a->scale);
     finite_number(walk, "factor", a->factor);
@@ -394,8 +394,8 @@ static void frames(struct walk *walk, const struct mx_ragged *samples, const str
     integer(walk, "fft_size", fft_size, 32, 4096);
     require(walk, fft_size > 0 && (fft_size & (fft_size - 1)) == 0, "fft_size", "a power of two");
     integer(walk, "hop", hop, 1, fft_size);
-    packed_parts(walk, samples, samples_names);
-    packed_parts(walk, rows, frames_names);
+    ragged_parts(walk, samples, samples_names);
+    ragged_parts(walk, rows, frames_names);
     require(walk, rows->count == samples->count, "frames.count", "as many utterances as samples.count says");
 }
 
@@ -436,7 +436,7 @@ DESCRIBE(pitch)
 
 DESCRIBE(noise)
 {
-    packed_parts(walk, &a->samples, samples_names);
+    ragged_parts(walk, &a->samples, samples_names);
     tensor(walk, "x", a->x, a->samples.rows, READ);
     tensor(walk, "levels", a->levels, times(a->samples.count, 2), READ);
     tensor(walk, "streams", a->streams, times(a->samples.count, 2), READ);
@@ -445,19 +445,25 @@ DESCRIBE(noise)
 
 DESCRIBE(mask)
 {
-    packed(walk, &a->rows);
+    ragged(walk, &a->rows);
     dimension(walk, "n", a->n);
     dimension(walk, "count", a->count);
     tensor(walk, "spans", a->spans, times(times(a->rows.count, a->count), 4), READ);
     tensor(walk, "x", a->x, times(a->rows.rows, a->n), WRITTEN);
 }
 
+/* The sizes of a recipe's tables where no audio is. */
+static void mel_tables(struct walk *walk, int32_t fft_size, int32_t bands, int32_t weights)
+{
+    integer(walk, "fft_size", fft_size, 32, 4096);
+    require(walk, fft_size > 0 && (fft_size & (fft_size - 1)) == 0, "fft_size", "a power of two");
+    integer(walk, "bands", bands, 1, 1024);
+    integer(walk, "weights", weights, 0, times(bands, fft_size / 2 + 1));
+}
+
 DESCRIBE(mel_inverse)
 {
-    integer(walk, "fft_size", a->fft_size, 32, 4096);
-    require(walk, a->fft_size > 0 && (a->fft_size & (a->fft_size - 1)) == 0, "fft_size", "a power of two");
-    integer(walk, "bands", a->bands, 1, 1024);
-    integer(walk, "weights", a->weights, 0, times(a->bands, a->fft_size / 2 + 1));
+    mel_tables(walk, a->fft_size, a->bands, a->weights);
     integer(walk, "iterations", a->iterations, 0, 1000);
     dimension(walk, "rows", a->rows);
     finite_number(walk, "mean", a->mean);
@@ -493,6 +499,22 @@ DESCRIBE(overlap_add)
     tensor(walk, "tables", a->tables, 3 * (int64_t)a->fft_size, READ);
     tensor(walk, "work", a->work, times(a->frames.rows, a->fft_size), WRITTEN);
     tensor(walk, "audio", a->audio, a->samples.rows, WRITTEN);
+}
+
+DESCRIBE(mel_project)
+{
+    mel_tables(walk, a->fft_size, a->bands, a->weights);
+    integer(walk, "rounds", a->rounds, 0, 1000);
+    dimension(walk, "rows", a->rows);
+    real(walk, "limit", a->limit, 0, INFINITY, true);
+    real(walk, "floor", a->floor, 1e-37, INFINITY, true);
+    finite_number(walk, "mean", a->mean);
+    finite_number(walk, "deviation", a->deviation);
+    tensor(walk, "spectrum", a->spectrum, times(a->rows, (int64_t)a->fft_size + 2), READ);
+    tensor(walk, "mel", a->mel, times(a->rows, a->bands), READ);
+    tensor(walk, "tables", a->tables, 3 * (int64_t)a->fft_size + 2 * (int64_t)a->bands + 1 + a->weights, READ);
+    tensor(walk, "places", a->places, 3 * ((int64_t)a->fft_size / 2 + 1), READ);
+    tensor(walk, "y", a->y, times(a->rows, (int64_t)a->fft_size + 2), WRITTEN);
 }
 
 /* ---- one table from the one list ---- */

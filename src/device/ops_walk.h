@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The words in which ops_check.c describes operations: parameters with ranges, sizes, slices, packed sequences.
+ * The words in which ops_check.c describes operations: parameters with ranges, sizes, slices, ragged sequences.
  *
  * All sizes are computed with saturation, so that absurd dimensions end as "too large", never as a small number.
  * Nothing is allocated; the walk lives on the caller's stack. For ops_check.c alone.
@@ -179,7 +179,7 @@ static inline void precision(struct walk *walk, enum mx_precision value, bool na
 }
 
 /* Messages say "rows.count" whatever the argument is called, unless it has a name of its own. */
-static inline void packed_parts(struct walk *walk, const struct mx_ragged *rows, const char *const names[4])
+static inline void ragged_parts(struct walk *walk, const struct mx_ragged *rows, const char *const names[4])
 {
     dimension(walk, names[0], rows->count);
     dimension(walk, names[1], rows->rows);
@@ -189,10 +189,10 @@ static inline void packed_parts(struct walk *walk, const struct mx_ragged *rows,
     tensor(walk, names[3], rows->offsets, plus(rows->count, 1), READ);
 }
 
-static inline void packed(struct walk *walk, const struct mx_ragged *rows)
+static inline void ragged(struct walk *walk, const struct mx_ragged *rows)
 {
     static const char *const names[] = {"rows.count", "rows.rows", "rows.max_rows", "rows.offsets"};
-    packed_parts(walk, rows, names);
+    ragged_parts(walk, rows, names);
 }
 
 /* For a result of m rows of n, `stride` apart. */

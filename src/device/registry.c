@@ -75,6 +75,14 @@ int mx_device_name_parse(const char *text, char backend[16], int *index)
     return 0;
 }
 
+bool mx_backend_is_cpu(const char *name)
+{
+    for (const struct mx_backend *const *b = mx_backends; *b; b++) {
+        if (strcmp((*b)->name, name) == 0) return (*b)->is_cpu;
+    }
+    return false;
+}
+
 /* The number of the backend called `name`, or -1. */
 static int entry_find(const struct mx_registry *registry, const char *name)
 {
@@ -94,6 +102,11 @@ static int entry_add(struct mx_registry *registry, const struct mx_backend *back
     entry->backend = backend;
     entry->status.name = name;
     entry->status.compiled = backend != NULL;
+    if (backend) {
+        entry->status.order = backend->order;
+        entry->status.gpus_only = backend->gpus_only;
+        entry->status.is_cpu = backend->is_cpu;
+    }
     snprintf(entry->status.reason, sizeof entry->status.reason, "%s", reason);
     snprintf(entry->status.hint, sizeof entry->status.hint, "%s", hint);
     return 0;

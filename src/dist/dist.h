@@ -4,7 +4,7 @@
  * are started by mpirun, mpiexec or srun and talk through MPI, and through NCCL where gradients are on CUDA devices.
  *
  * One thread of each rank, "ranks", makes all calls of MPI from MPI_Init_thread to MPI_Finalize; it carries what the
- * group (train/comm.h) is asked for and watches the others. It hardly takes time from the devices: while there is
+ * comm (train/comm.h) is asked for and watches the others. It hardly takes time from the devices: while there is
  * nothing to do it sleeps until something comes or another process of this machine ends.
  *
  * A rank that fails tells rank 0, which tells the user, naming rank and host, and ends all (MPI_Abort) with the exit
@@ -15,7 +15,7 @@
  *
  * Without MPI in the build (mx_dist_supported) a process that was started as one of several is refused.
  *
- * Memory: a struct mx_dist owns its thread and buffers; the group is a part of it. Threads: one at a time.
+ * Memory: a struct mx_dist owns its thread and buffers; the comm is a part of it. Threads: one at a time.
  */
 #ifndef MX_DIST_DIST_H
 #define MX_DIST_DIST_H
@@ -45,7 +45,7 @@ void mx_dist_close(struct mx_dist *dist);
 /* Ends all ranks because of this one's current error; does not return. NULL: returns the code. */
 int mx_dist_fail(struct mx_dist *dist, int code);
 
-struct mx_comm *mx_dist_comm(struct mx_dist *dist); /* NULL: the group of one */
+struct mx_comm *mx_dist_comm(struct mx_dist *dist); /* NULL: a comm of one */
 /* Of the ranks of this machine, from 0 on; how many there are. */
 int32_t mx_dist_local_rank(const struct mx_dist *dist);
 int32_t mx_dist_local_size(const struct mx_dist *dist);
@@ -62,7 +62,7 @@ int mx_dist_device_use(struct mx_dist *dist, struct mx_device *device);
 /* Before the device is closed: gives back everything that was taken of it for sums. NULL is fine. */
 void mx_dist_device_leave(struct mx_dist *dist);
 
-/* There is progress, though no call of the group: evaluations, saving. NULL is fine. */
+/* There is progress, though no call of the comm: evaluations, saving. NULL is fine. */
 void mx_dist_tick(struct mx_dist *dist);
 
 /* Compares what must be the same in all ranks with rank 0: MX_ERR_DATA naming what differs, in the ranks that do. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the files of the MPI group share. For src/dist only, and only in builds with MPI.
+ * What the files of the MPI comm share. For src/dist only, and only in builds with MPI.
  *
  *     mpi_open.c     start and end: who is there, who has which cores; the calls of the comm, as the trainer sees them
  *     mpi_thread.c   the thread that makes all calls of MPI, and sleeps in between
@@ -84,7 +84,7 @@ struct mx_mpi_watch {
 };
 
 struct mx_dist {
-    struct mx_comm comm; /* first: a group is its struct mx_dist */
+    struct mx_comm comm; /* first: a comm is its struct mx_dist */
     struct mx_dist_options options;
     struct mx_mpi_member *members; /* [size]; read-only after open */
     int32_t local_rank, local_size, device_rank, hosts;
@@ -145,7 +145,7 @@ uint64_t mx_mpi_sums_pause(const struct mx_dist *dist);
 /* Gives back what was taken of the device of the sums; none is under way. For the trainer's thread. */
 void mx_mpi_sums_leave(struct mx_dist *dist);
 
-/* ---- mpi_nccl.c: calls of the group when dist->nccl is there ---- */
+/* ---- mpi_nccl.c: calls of the comm when dist->nccl is there ---- */
 int mx_mpi_nccl_begin(struct mx_dist *dist, struct mx_slice floats, int64_t count, struct mx_event *ready);
 int mx_mpi_nccl_finish(struct mx_dist *dist);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Start and end of the ranks, and the calls of the group as the trainer makes them: each hands its wish to the thread
+ * Start and end of the ranks, and the calls of the comm as the trainer makes them: each hands its wish to the thread
  * (mpi_thread.c) and waits. See mpi_internal.h.
  */
 #include <sched.h>

@@ -178,6 +178,47 @@ int mx_recipe_tables_make(const struct mx_recipe *r, struct mx_recipe_tables *ta
     return 0;
 }
 
+/* Where the weights of a band, which has some, are in balance. */
+static double band_centre(const float *weight, int32_t first, int32_t count)
+{
+    double sum = 0, moment = 0;
+    for (int32_t i = 0; i < count; i++) {
+        sum += (double)weight[i];
+        moment += (double)weight[i] * (first + i);
+    }
+    return moment / sum;
+}
+
+int mx_recipe_places_make(const struct mx_recipe *r, const struct mx_recipe_tables *tables, float *out)
+{
+    const int64_t n = r->fft_size, bins = n / 2 + 1, bands = r->bands;
+    const int32_t *const firsts = (const int32_t *)(const void *)(tables->data + 3 * n), *const ends = firsts + bands;
+    const float *const weight = tables->data + 3 * n + 2 * bands + 1;
+    int32_t *const low = (int32_t *)(void *)out, *const high = low + bins;
+    int32_t below = -1, above = -1; /* bands beside bin k */
+    double below_at = 0, above_at = -1;
+    for (int64_t k = 0, next = 0; k < bins; k++) {
+        while (next < bands && above_at < (double)k) { /* corners rise with the bands, and so do the centres */
+            const int32_t count = ends[next + 1] - ends[next];
+            if (count > 0) {
+                below = above;
+                below_at = above_at;
+                above = (int32_t)next;
+                above_at = band_centre(weight + ends[next], firsts[next], count);
+            }
+            next++;
+        }
+        if (above < 0)
+            return MX_FAIL(MX_ERR_ARGUMENT, "take fewer bands or a larger fft_size",
+                           "no band of the recipe '%.31s' has a bin", r->name);
+        const bool between = below >= 0 && above_at >= (double)k;
+        low[k] = between ? below : above;
+        high[k] = above;
+        out[2 * bins + k] = between ? (float)(((double)k - below_at) / (above_at - below_at)) : 0.0f;
+    }
+    return 0;
+}
+
 void mx_recipe_tables_release(struct mx_recipe_tables *tables)
 {
     mx_free(tables->data);

@@ -57,6 +57,10 @@ struct mx_recipe_tables {
 };
 
 int mx_recipe_tables_make(const struct mx_recipe *recipe, struct mx_recipe_tables *tables);
+/* The table `places` of the operation mel_project, of tables that were made: each bin lies between the two bands whose
+ * centres of gravity are nearest below and above it; below the first centre and above the last one that band is both.
+ * Bands without a bin have no centre. out [3 · (fft_size/2 + 1)]. MX_ERR_ARGUMENT when no band has a bin. */
+int mx_recipe_places_make(const struct mx_recipe *recipe, const struct mx_recipe_tables *tables, float *out);
 void mx_recipe_tables_release(struct mx_recipe_tables *tables);
 
 /* Slaney's scale: Hz → mel steps, and back. */

@@ -125,7 +125,7 @@ static int data_put(const struct mx_page_options *options, struct mx_string *out
     mx_string_append(out, "{");
     mx_json_string(out, "format", "myxtts page");
     mx_json_count(out, "version", 1);
-    mx_json_string(out, "language", options->language == MX_PAGE_PERSIAN ? "fa" : "en");
+    mx_json_string(out, "language", mx_words_codes[language_of(options)]);
     mx_json_truth(out, "live", options->live);
     MX_TRY(name_put(options->run, out));
     mx_json_count(out, "written", (int64_t)time(NULL));
@@ -162,7 +162,7 @@ int mx_page_write(const struct mx_page_options *options, struct mx_string *out)
                      "'self'\">\n<title>MyXTTS</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s</style>\n"
                      "</head>\n<body>\n<main id=\"page\"></main>\n<noscript>%s</noscript>\n"
                      "<script type=\"application/json\" id=\"run\">",
-                     persian ? "fa" : "en", persian ? "rtl" : "ltr", options->live ? " data-live" : "",
+                     mx_words_codes[language_of(options)], persian ? "rtl" : "ltr", options->live ? " data-live" : "",
                      (const char *)mx_page_style, no_script(language_of(options)));
     const int rc = data_put(options, out);
     if (rc < 0) return rc;

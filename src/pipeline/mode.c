@@ -98,36 +98,87 @@ static bool has(const struct mx_registry *all, const char *backend, int index, b
     return false;
 }
 
+/* ---- backends ---- */
+
+/* The one at this place of the order; false: the registry has none. */
+static bool backend_at(const struct mx_registry *all, int order, struct mx_backend_status *out)
+{
+    for (int i = 0; i < mx_registry_backend_count(all); i++) {
+        mx_registry_backend(all, i, out);
+        if ((int)out->order == order) return true;
+    }
+    return false;
+}
+
+static bool backend_named(const struct mx_registry *all, const char *name, struct mx_backend_status *out)
+{
+    for (int i = 0; i < mx_registry_backend_count(all); i++) {
+        mx_registry_backend(all, i, out);
+        if (strcmp(out->name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* The one whose devices are the cores of this machine. */
+static bool cpu_find(const struct mx_registry *all, struct mx_backend_status *out)
+{
+    for (int i = 0; i < mx_registry_backend_count(all); i++) {
+        mx_registry_backend(all, i, out);
+        if (out->is_cpu) return true;
+    }
+    return false;
+}
+
+static bool is_cpu(const struct mx_registry *all, const char *backend)
+{
+    struct mx_backend_status status;
+    return backend_named(all, backend, &status) && status.is_cpu;
+}
+
 static int cores_count(const struct mx_registry *all)
 {
     int cores = 0;
     for (int i = 0; i < mx_registry_device_count(all); i++) {
         const struct mx_device_info *const info = mx_registry_device(all, i);
-        if (info->kind == MX_DEVICE_CPU && strcmp(info->backend, "cpu") == 0) cores += info->compute_units;
+        if (is_cpu(all, info->backend)) cores += info->compute_units;
     }
     return cores;
+}
+
+/* The best device of a backend, after those that others take: 1 if there is one, 0 if it has none at all, -1 if all are
+ * taken. */
+static int best_of(const struct mx_mode_request *r, const struct mx_registry *all, const char *backend, bool gpu,
+                   char out[MX_MODE_NAME_BYTES])
+{
+    int passed = 0;
+    for (int i = 0; i < mx_registry_device_count(all); i++) {
+        const struct mx_device_info *const info = mx_registry_device(all, i);
+        if (!of_backend(info, backend, gpu)) continue;
+        if (!is_cpu(all, backend) && passed++ < r->passed) continue;
+        snprintf(out, MX_MODE_NAME_BYTES, "%s:%d", info->backend, info->index);
+        return 1;
+    }
+    return passed > 0 ? -1 : 0;
 }
 
 /* The best device there is, of the backend asked for if one was; false: there is none. */
 static bool best_find(const struct mx_mode_request *r, const struct mx_registry *all, char out[MX_MODE_NAME_BYTES])
 {
-    static const struct {
-        const char *backend;
-        bool gpu;
-    } order[] = {{"cuda", false}, {"opencl", true}, {"cpu", false}};
-    for (size_t k = 0; k < sizeof order / sizeof order[0]; k++) {
-        const char *const backend = backend_said(r) ? r->backend : order[k].backend;
-        const bool gpu = !backend_said(r) && order[k].gpu;
-        int passed = 0;
-        for (int i = 0; i < mx_registry_device_count(all); i++) {
-            const struct mx_device_info *const info = mx_registry_device(all, i);
-            if (!of_backend(info, backend, gpu)) continue;
-            if (strcmp(backend, "cpu") != 0 && passed++ < r->passed) continue;
-            snprintf(out, MX_MODE_NAME_BYTES, "%s:%d", info->backend, info->index);
-            return true;
-        }
-        if (passed > 0) return false; /* there are some, all taken: another kind would be a silent fallback */
+    struct mx_backend_status status;
+    if (backend_said(r)) return best_of(r, all, r->backend, false, out) > 0;
+    for (int order = 1; order < MX_BACKEND_ORDERS; order++) {
+        if (!backend_at(all, order, &status)) continue;
+        const int found = best_of(r, all, status.name, status.gpus_only, out);
+        if (found != 0) return found > 0; /* all taken: another kind would be a silent fallback */
     }
+    return false;
+}
+
+/* The first backend with two GPUs or more (`least` 2), or with any (1); false: there is none. */
+static bool gpus_find(const struct mx_registry *all, int least, struct mx_backend_status *out)
+{
+    for (int order = 1; order < MX_BACKEND_ORDERS; order++)
+        if (backend_at(all, order, out) && !out->is_cpu && backend_count(all, out->name, true) >= least) return true;
     return false;
 }
 
@@ -145,12 +196,12 @@ static bool pair_find(const struct mx_mode_request *r, const struct mx_registry 
     return pair[0] >= 0 && pair[1] >= 0;
 }
 
-static void pair_add(struct list *list, const struct mx_mode_request *r, const char *backend, const int pair[2],
-                     int cpu_devices)
+static void pair_add(struct list *list, const struct mx_mode_request *r, const struct mx_registry *all,
+                     const char *backend, const int pair[2], int cpu_devices)
 {
     list_add(list, "'%s", said(r->command) ? r->command : "myxtts train");
     if (!by_name(r)) list_add(list, " --backend %s", backend);
-    if (strcmp(backend, "cpu") == 0) list_add(list, " --cpu-devices %d", cpu_devices);
+    if (is_cpu(all, backend)) list_add(list, " --cpu-devices %d", cpu_devices);
     if (by_name(r))
         list_add(list, " --data-device %s:%d --model-device %s:%d'", backend, pair[0], backend, pair[1]);
     else
@@ -160,21 +211,21 @@ static void pair_add(struct list *list, const struct mx_mode_request *r, const c
 /* A command line that trains on two devices here; false: no two can be had. */
 static bool command_add(struct list *list, const struct mx_mode_request *r, const struct mx_registry *all)
 {
-    static const char *const others[] = {"cuda", "opencl"};
+    struct mx_backend_status gpus, cpu;
     int pair[2];
-    const int now = backend_count(all, "cpu", false), cores = cores_count(all);
+    const bool has_cpu = cpu_find(all, &cpu);
+    const int now = has_cpu ? backend_count(all, cpu.name, false) : 0;
     if (backend_said(r) && pair_find(r, all, r->backend, false, pair)) {
-        pair_add(list, r, r->backend, pair, now);
+        pair_add(list, r, all, r->backend, pair, now);
         return true;
     }
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (pair_find(r, all, others[i], true, pair)) {
-            pair_add(list, r, others[i], pair, now);
-            return true;
-        }
-    if (cores < 2) return false;
-    if (!pair_find(r, all, "cpu", false, pair)) pair[0] = 0, pair[1] = 1;
-    pair_add(list, r, "cpu", pair, now > 2 ? now : 2);
+    if (gpus_find(all, 2, &gpus) && pair_find(r, all, gpus.name, true, pair)) {
+        pair_add(list, r, all, gpus.name, pair, now);
+        return true;
+    }
+    if (!has_cpu || cores_count(all) < 2) return false;
+    if (!pair_find(r, all, cpu.name, false, pair)) pair[0] = 0, pair[1] = 1;
+    pair_add(list, r, all, cpu.name, pair, now > 2 ? now : 2);
     return true;
 }
 
@@ -304,23 +355,21 @@ static int backend_check(const struct mx_mode_request *r, const struct mx_regist
     struct mx_backend_status status;
     const bool multi = by_index(r);
     if (!backend_said(r)) return 0;
-    for (int i = 0; i < mx_registry_backend_count(all); i++) {
-        mx_registry_backend(all, i, &status);
-        if (strcmp(status.name, r->backend) != 0) continue;
-        if (status.available) return 0;
-        MX_FAIL(MX_ERR_NO_DEVICE, NULL, "backend %s is not available: %s", r->backend, status.reason);
-        return hint_make(r, all, multi, status.hint);
+    if (!backend_named(all, r->backend, &status)) {
+        MX_FAIL(MX_ERR_NO_DEVICE, NULL, "there is no backend '%s'", r->backend);
+        return hint_make(r, all, multi, NULL);
     }
-    MX_FAIL(MX_ERR_NO_DEVICE, NULL, "there is no backend '%s'", r->backend);
-    return hint_make(r, all, multi, NULL);
+    if (status.available) return 0;
+    MX_FAIL(MX_ERR_NO_DEVICE, NULL, "backend %s is not available: %s", r->backend, status.reason);
+    return hint_make(r, all, multi, status.hint);
 }
 
 /* The backend that indices mean: that asked for, or the first with a GPU. NULL: there is no GPU. */
 static const char *backend_of_indices(const struct mx_mode_request *r, const struct mx_registry *all)
 {
+    struct mx_backend_status status;
     if (backend_said(r)) return r->backend;
-    if (backend_count(all, "cuda", true) > 0) return "cuda";
-    return backend_count(all, "opencl", true) > 0 ? "opencl" : NULL;
+    return gpus_find(all, 1, &status) ? status.name : NULL;
 }
 
 /* Why the pair cannot be had, into `why`: an empty text means that it can. */

@@ -242,6 +242,7 @@ void mx_pipeline_stage_finish(struct mx_pipeline_stage *stage)
     pthread_mutex_unlock(&p->lock);
     mx_error_clear();
     int rc = mx_event_sync(place->end);
+    if (rc == 0) rc = mx_event_check(place->end); /* a batch that a lost device did not finish must not arrive */
     if (rc == 0) rc = mx_stream_status(stage->stream);
     const uint64_t begin_ns = mx_event_time_ns(place->begin), end_ns = mx_event_time_ns(place->end);
     pthread_mutex_lock(&p->lock);

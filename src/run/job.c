@@ -147,7 +147,7 @@ static int dataset_open(struct mx_job *job)
     char *cache = NULL;
     const struct mx_settings_data *const d = &job->settings.data;
     struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
-    enum mx_language language;
+    enum mx_language_id language;
     options.path = d->train_data;
     options.manifest.seed = (uint64_t)job->settings.training.seed;
     options.manifest.validation_fraction = d->validation_fraction;
@@ -401,6 +401,31 @@ uint64_t mx_job_host_bytes(const struct mx_job *job)
     return 4 * job->plan.model.parameters_bytes;
 }
 
+static void number_say(const char *what, int32_t now, int32_t most, bool given, bool tuned)
+{
+    if (given)
+        mx_info("   - %s: %d (given)", what, (int)now);
+    else if (tuned && now < most)
+        mx_info("   - %s: %d at first, up to %d (chosen by auto-tune)", what, (int)now, (int)most);
+    else
+        mx_info("   - %s: %d (chosen)", what, (int)now);
+}
+
+/* Says what the buffers are: numbers that were given are what runs, all others are chosen, and with auto-tuning they
+ * follow the flow between what is in use at first and what there is memory for. Read from the pipeline itself, so that
+ * what is said is what is used. */
+static void buffers_say(const struct mx_job *job)
+{
+    const struct mx_settings *const s = &job->settings;
+    struct mx_pipeline_tuning now, most;
+    if (!s->pipeline.overlap) return; /* nothing is made ahead, as the start has said */
+    mx_pipeline_tuning(mx_trainer_pipeline(job->trainer), &now, &most);
+    const bool tuned = s->pipeline.auto_tune;
+    number_say("Prepared batches", now.prepared, most.prepared, job->options.flow.buffer_given, tuned);
+    number_say("Loaded batches", now.loaded, most.loaded, job->options.flow.prefetch_given, tuned);
+    number_say("Load workers", now.workers, most.workers, s->data.num_workers > 0, tuned);
+}
+
 int mx_job_start(struct mx_job *job)
 {
     int rc = 0;
@@ -430,7 +455,7 @@ int mx_job_start(struct mx_job *job)
         MX_TRY(mx_job_rejects(job));
     }
     MX_TRY(mx_trainer_start(job->trainer, &state));
-    mx_job_buffers_say(job);
+    buffers_say(job);
     if (job->request.resume != NULL)
         mx_info("going on after step %" PRId64 " of %" PRId64 ", epoch %" PRIu32, state.step, job->steps, state.epoch);
 out:

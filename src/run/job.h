@@ -147,10 +147,6 @@ int mx_job_memory_say(const struct mx_job *job); /* the same, into the log */
 /* 0 if the plan fits. Otherwise MX_ERR_BUDGET, and the hint has what would fit: each remedy was planned, too. */
 int mx_job_memory_check(const struct mx_job *job);
 
-/* ---- buffers.c ---- */
-/* Buffers and workers of the flow: which were given, which are chosen. After the trainer was started. */
-void mx_job_buffers_say(const struct mx_job *job);
-
 /* ---- samples.c ---- */
 /* What speaking samples takes besides the trainer's plan; all 0: none will be spoken. */
 struct mx_job_samples_memory {

@@ -66,7 +66,7 @@ static void start_tell(void *context)
     mx_info("✅ Model training has started");
 }
 
-/* ---- steps ---- */
+/* ---- while it runs ---- */
 
 /* Has it been too long since the best evaluation? Steps count, not evaluations, so that resuming changes nothing. */
 static bool patience_over(const struct mx_job *job, int64_t step)
@@ -83,13 +83,29 @@ struct best {
     uint64_t step;
 };
 
-/* Saves. A disk that is full does not end the run: *saved is false, and it is tried again. Then `before` is still the
- * best of those that are on the disk. */
-static int save_try(struct mx_job *job, bool best, const struct best *before, bool *saved)
+/* Where the loop is. */
+struct loop {
+    struct mx_interrupt interrupt;
+    uint64_t begin_ns;
+    struct mx_trainer_report report; /* of the newest step */
+    bool best;                       /* its evaluation is the best so far … */
+    struct best before;              /* … and this was the best before it */
+    bool saved;                      /* the state of now is on the disk */
+    /* What ends it before its last step. */
+    bool enough;  /* nothing better came for too long */
+    bool late;    /* the time limit is reached */
+    bool stopped; /* a signal came, here or in another rank */
+};
+
+/* ---- saving ---- */
+
+/* Saves. A disk that is full does not end the run: loop->saved is false, and it is tried again. Then the best is still
+ * the one before, which is on the disk. */
+static int save_try(struct mx_job *job, struct loop *loop)
 {
     mx_job_observer_flush(job->observer);
-    const int rc = mx_job_save(job, best);
-    *saved = rc == 0;
+    const int rc = mx_job_save(job, loop->best);
+    loop->saved = rc == 0;
     if (rc == 0 && job->save_again_ns != 0)
         mx_info("step %" PRId64 ": checkpoints can be saved again", job->saved_step);
     job->save_again_ns = 0;
@@ -97,10 +113,10 @@ static int save_try(struct mx_job *job, bool best, const struct best *before, bo
     mx_warn("%s; training goes on, and saving is tried again", mx_error_last()->message);
     mx_error_clear();
     job->save_again_ns = mx_clock_ns() + SAVE_AGAIN_NS;
-    if (!best) return 0;
-    job->has_best = before->known;
-    job->best = before->value;
-    job->best_step = before->step;
+    if (!loop->best) return 0;
+    job->has_best = loop->before.known;
+    job->best = loop->before.value;
+    job->best_step = loop->before.step;
     return 0;
 }
 
@@ -117,74 +133,108 @@ static int save_last(struct mx_job *job, bool best)
 }
 
 /* The run ends because of the current error, between two steps: what it has learned so far is saved. */
-static int failure_save(struct mx_job *job, bool *saved)
+static int failure_save(struct mx_job *job, struct loop *loop)
 {
     const struct mx_error failure = *mx_error_last();
     const int64_t step = mx_trainer_state(job->trainer)->step;
-    if (*saved) return failure.code;
-    *saved = mx_job_save(job, false) == 0;
-    if (*saved)
+    if (loop->saved) return failure.code;
+    loop->saved = mx_job_save(job, false) == 0;
+    if (loop->saved)
         mx_info("everything up to step %" PRId64 " is saved: 'myxtts train --resume %s' goes on", step, job->run);
     else
         mx_warn("step %" PRId64 " could not be saved: %s", step, mx_error_last()->message);
     return mx_error_restore(&failure);
 }
 
-/* What is due after a step: an evaluation, a checkpoint. *saved tells whether the state of now is on the disk. */
-static int turn_finish(struct mx_job *job, bool evaluates, bool *saved, bool *enough)
+/* ---- a turn: step, tell, evaluate, save ---- */
+
+/* Waits for the data of a step and trains. *made is false if a signal came while it waited: as if it had not begun. */
+static int step_make(struct mx_job *job, struct loop *loop, bool *made)
+{
+    struct mx_trainer_report *const report = &loop->report;
+    const struct mx_settings_training *const t = &job->settings.training;
+    const int rc = mx_job_step(job, report);
+    *made = rc == 0;
+    if (rc == MX_ERR_INTERRUPTED) return 0;
+    if (rc < 0) {
+        /* Ranks wait for each other while a step is under way: then there is nothing that could be read. */
+        const bool waits = job->options.comm != NULL && report->frames > 0;
+        return report->step_ns > 0 || waits ? rc : failure_save(job, loop);
+    }
+    loop->saved = false;
+    /* Also if the run ends here: then the evaluation is made when the run goes on. */
+    job->evaluation_due = report->step >= job->steps || (t->eval_every > 0 && report->step % t->eval_every == 0);
+    return 0;
+}
+
+/* Evaluates, if that is due. After a signal it stays due. */
+static int evaluate(struct mx_job *job, struct loop *loop)
+{
+    loop->best = false;
+    loop->before = (struct best){job->has_best, job->best, job->best_step};
+    if (!job->evaluation_due) return 0;
+    const int rc = mx_job_evaluate(job, &loop->best);
+    if (rc < 0 && rc != MX_ERR_INTERRUPTED) return rc;
+    if (loop->report.step > 0) mx_job_status(job, &loop->report);
+    if (rc == MX_ERR_INTERRUPTED) {
+        mx_error_clear();
+        return 0;
+    }
+    job->evaluation_due = false;
+    loop->enough = patience_over(job, mx_trainer_state(job->trainer)->step);
+    return 0;
+}
+
+/* Saves, if that is due. Before an evaluation that a signal has held up it is not: the end of the loop saves. */
+static int save(struct mx_job *job, struct loop *loop)
+{
+    const int64_t step = mx_trainer_state(job->trainer)->step;
+    const bool again = job->save_again_ns != 0 && mx_clock_ns() >= job->save_again_ns;
+    const bool due =
+        step >= job->steps || loop->enough || loop->best || again || step % job->settings.training.save_every == 0;
+    return due && !job->evaluation_due ? save_try(job, loop) : 0;
+}
+
+/* ---- the whole ---- */
+
+static int loop_begin(struct mx_job *job, struct loop *loop)
 {
     int rc = 0;
-    bool best = false;
-    const struct mx_settings_training *const t = &job->settings.training;
-    const struct best before = {job->has_best, job->best, job->best_step};
     const int64_t step = mx_trainer_state(job->trainer)->step;
-    *saved = false;
-    if (evaluates) {
-        job->evaluation_due = true;
-        rc = mx_job_evaluate(job, &best);
-        if (rc == MX_ERR_INTERRUPTED) { /* who called sees the signal, and saves that it is due */
-            mx_error_clear();
-            return 0;
-        }
-        MX_TRY(rc);
-        job->evaluation_due = false;
-        *enough = patience_over(job, step);
-    }
-    const bool again = job->save_again_ns != 0 && mx_clock_ns() >= job->save_again_ns;
-    if (step >= job->steps || *enough || best || again || step % t->save_every == 0)
-        MX_TRY(save_try(job, best, &before, saved));
+    *loop = (struct loop){.begin_ns = mx_clock_ns()};
+    /* A new run that is interrupted before its first step is saved, too, so that it can be resumed. */
+    loop->saved = job->request.resume != NULL && !job->evaluation_due;
+    job->stop = mx_interrupt_watch(&loop->interrupt, true);
+    if (job->options.comm == NULL) /* ranks end a step together or not at all */
+        mx_trainer_watch(job->trainer, job->stop);
+    job->observer = mx_job_observer_open(job);
+    if (!warm_up(job, job->stop)) mx_trainer_begin_watch(job->trainer, start_tell, NULL);
+    MX_TRY(mx_progress_start(
+        &(struct mx_progress_options){.title = "Training", .unit = "steps", .total = (uint64_t)(job->steps - step)},
+        &job->progress));
+    mx_trainer_evaluation_watch(job->trainer, evaluation_tell, job, job->stop);
 out:
     return rc;
 }
 
-/* One step and what is due after it. */
-static int step_run(struct mx_job *job, bool *saved, bool *enough)
+/* Before a step: does anything end the run here? All ranks give the same answer. */
+static int end_look(struct mx_job *job, struct loop *loop)
 {
-    int rc = 0;
-    struct mx_trainer_report report;
-    const struct mx_settings_training *const t = &job->settings.training;
-    rc = mx_job_step(job, &report);
-    if (rc == MX_ERR_INTERRUPTED) return 0; /* it waited for data: as if it had not begun */
-    if (rc < 0) {
-        /* Ranks wait for each other while a step is under way: then there is nothing that could be read. */
-        const bool waits = job->options.comm != NULL && report.frames > 0;
-        return report.step_ns > 0 || waits ? rc : failure_save(job, saved);
-    }
-    const bool evaluates = report.step >= job->steps || (t->eval_every > 0 && report.step % t->eval_every == 0);
-    job->evaluation_due = evaluates; /* also if the run ends here: it is made when the run goes on */
-    if (mx_job_step_tell(job, &report) < 0) return failure_save(job, saved);
-    if (turn_finish(job, evaluates, saved, enough) < 0) return failure_save(job, saved);
-    if (evaluates) mx_job_status(job, &report);
-    return rc;
+    const double limit_ns = job->settings.training.max_minutes * 60e9;
+    mx_interrupt_renew(&loop->interrupt);
+    loop->late = !loop->enough && limit_ns > 0 && (double)(mx_clock_ns() - loop->begin_ns) >= limit_ns;
+    loop->stopped = !loop->enough && atomic_load(job->stop);
+    bool over = loop->enough || loop->late; /* rank 0, which runs this, decides it; the others must know */
+    return mx_job_ranks_agree(job, &loop->stopped, &over);
 }
 
 /* The time is over: looks once more at what was learned, unless that was just done or a signal comes, and saves. */
-static int late_finish(struct mx_job *job, bool *saved)
+static int late_finish(struct mx_job *job, struct loop *loop)
 {
     int rc = 0;
     bool best = false;
     mx_info("the time limit of %g minutes is reached", job->settings.training.max_minutes);
-    if (*saved) return 0;
+    if (loop->saved) return 0;
     if (mx_trainer_state(job->trainer)->step > 0) {
         rc = mx_job_evaluate(job, &best);
         if (rc == MX_ERR_INTERRUPTED) mx_error_clear();
@@ -192,74 +242,73 @@ static int late_finish(struct mx_job *job, bool *saved)
     }
     mx_progress_note(job->progress, "time limit");
     MX_TRY(save_last(job, best));
-    *saved = true;
+    loop->saved = true;
 out:
     return rc;
 }
 
-static enum mx_run_state state_of(int rc, bool enough, bool late)
+/* Says how the run ended. MX_ERR_INTERRUPTED if that is not how it was meant to end. */
+static int end_tell(const struct mx_job *job, const struct loop *loop)
 {
-    if (rc == MX_ERR_INTERRUPTED) return MX_RUN_INTERRUPTED;
-    return rc < 0 ? MX_RUN_FAILED : enough ? MX_RUN_EARLY : late ? MX_RUN_TIME : MX_RUN_DONE;
-}
-
-int mx_job_run(struct mx_job *job)
-{
-    int rc = 0;
-    /* A new run that is interrupted before its first step is saved, too, so that it can be resumed. */
-    bool saved = job->request.resume != NULL, enough = false, late = false, stopped = false;
-    struct mx_interrupt interrupt;
-    const uint64_t begin = mx_clock_ns();
-    const double limit = job->settings.training.max_minutes * 60e9;
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
-    if (state->step >= job->steps && !job->evaluation_due) {
-        mx_info("step %" PRId64 " was the last one: nothing is left to do", state->step);
-        return 0;
-    }
-    const atomic_bool *const stop = job->stop = mx_interrupt_watch(&interrupt, true);
-    if (job->options.comm == NULL) mx_trainer_watch(job->trainer, stop); /* ranks end a step together or not at all */
-    job->observer = mx_job_observer_open(job);
-    if (!warm_up(job, stop)) mx_trainer_begin_watch(job->trainer, start_tell, NULL);
-    MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Training",
-                                                           .unit = "steps",
-                                                           .total = (uint64_t)(job->steps - state->step)},
-                             &job->progress));
-    mx_trainer_evaluation_watch(job->trainer, evaluation_tell, job, stop);
-    if (job->evaluation_due) MX_TRY(turn_finish(job, true, &saved, &enough));
-    while (state->step < job->steps) {
-        mx_interrupt_renew(&interrupt);
-        late = !enough && limit > 0 && (double)(mx_clock_ns() - begin) >= limit;
-        stopped = !enough && atomic_load(stop);
-        bool over = enough || late;
-        MX_TRY(mx_job_ranks_agree(job, &stopped, &over));
-        if (stopped || enough) break;
-        if (late) {
-            MX_TRY(late_finish(job, &saved));
-            break;
-        }
-        MX_TRY(step_run(job, &saved, &enough));
-    }
-    if (!saved) MX_TRY(save_last(job, false));
     if (state->shares.count > 0) {
         char list[MX_SHARES_TEXT_BYTES];
         mx_shares_format(&state->shares, list);
         mx_info("work sharing: '--share-work on --shares %s' repeats this run", list);
     }
-    if (enough)
+    if (loop->enough)
         mx_info("nothing better since step %" PRIu64 ": training ends early, after step %" PRId64, job->best_step,
                 state->step);
-    if ((stopped && state->step < job->steps) || job->evaluation_due) {
-        MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted after step %" PRId64 "; everything is saved", state->step);
-        MX_TRY(mx_error_hint("'myxtts train --resume %s' goes on", job->run));
-    }
-out:
+    if ((!loop->stopped || state->step >= job->steps) && !job->evaluation_due) return 0;
+    MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted after step %" PRId64 "; everything is saved", state->step);
+    return mx_error_hint("'myxtts train --resume %s' goes on", job->run);
+}
+
+static enum mx_run_state state_of(int rc, const struct loop *loop)
+{
+    if (rc == MX_ERR_INTERRUPTED) return MX_RUN_INTERRUPTED;
+    return rc < 0 ? MX_RUN_FAILED : loop->enough ? MX_RUN_EARLY : loop->late ? MX_RUN_TIME : MX_RUN_DONE;
+}
+
+static void loop_leave(struct mx_job *job, const struct loop *loop, int rc)
+{
     mx_trainer_evaluation_watch(job->trainer, NULL, NULL, NULL);
     mx_progress_finish(job->progress);
     job->progress = NULL;
-    mx_job_observer_close(job->observer, state_of(rc, enough, late));
+    mx_job_observer_close(job->observer, state_of(rc, loop));
     job->observer = NULL;
     mx_trainer_watch(job->trainer, NULL);
     job->stop = NULL;
-    mx_interrupt_leave(&interrupt);
+    mx_interrupt_leave(&loop->interrupt);
+}
+
+int mx_job_run(struct mx_job *job)
+{
+    int rc = 0;
+    struct loop loop;
+    const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
+    if (state->step >= job->steps && !job->evaluation_due) {
+        mx_info("step %" PRId64 " was the last one: nothing is left to do", state->step);
+        return 0;
+    }
+    MX_TRY(loop_begin(job, &loop));
+    if (job->evaluation_due) { /* the run ended before it was made */
+        MX_TRY(evaluate(job, &loop));
+        MX_TRY(save(job, &loop));
+    }
+    while (state->step < job->steps) {
+        bool made;
+        MX_TRY(end_look(job, &loop));
+        if (loop.stopped || loop.enough || loop.late) break;
+        MX_TRY(step_make(job, &loop, &made));
+        if (!made) continue; /* a signal came: the next look ends the run */
+        if (mx_job_step_tell(job, &loop.report) < 0 || evaluate(job, &loop) < 0 || save(job, &loop) < 0)
+            MX_TRY(failure_save(job, &loop));
+    }
+    if (loop.late && !loop.stopped) MX_TRY(late_finish(job, &loop));
+    if (!loop.saved) MX_TRY(save_last(job, false));
+    MX_TRY(end_tell(job, &loop));
+out:
+    loop_leave(job, &loop, rc);
     return rc;
 }

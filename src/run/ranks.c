@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "dist/dist.h"
 #include "myxtts/error.h"
+#include "myxtts/registry.h"
 #include "run/interrupt.h"
 
 /* ---- start and end ---- */
@@ -60,7 +61,7 @@ static int name_shift(char *name, size_t bytes, int32_t by)
     if (name[0] == '\0') return 0;
     const int rc = mx_device_name_parse(name, backend, &index);
     if (rc < 0) return rc;
-    if (strcmp(backend, "cpu") != 0) snprintf(name, bytes, "%s:%d", backend, index + by);
+    if (!mx_backend_is_cpu(backend)) snprintf(name, bytes, "%s:%d", backend, index + by);
     return 0;
 }
 
@@ -71,7 +72,7 @@ int mx_job_ranks_devices(struct mx_job *job, const char *command)
     struct mx_settings_pipeline *const p = &own.pipeline;
     const int32_t rank = mx_dist_device_rank(job->dist);
     if (job->dist == NULL) return mx_device_pair_open(&job->settings, command, &job->devices);
-    if (p->backend != MX_SETTINGS_BACKEND_CPU) {
+    if (!mx_backend_is_cpu(mx_settings_backend_name(p->backend))) {
         if (p->data_gpu >= 0) p->data_gpu += 2 * (int64_t)rank;
         if (p->model_gpu >= 0) p->model_gpu += 2 * (int64_t)rank;
         MX_TRY(name_shift(p->data_device, sizeof p->data_device, 2 * rank));

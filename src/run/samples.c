@@ -87,7 +87,9 @@ int mx_job_samples_open(struct mx_job *job)
                                          .normaliser = job->options.normaliser,
                                          .reference_samples = reference_samples(job)};
     const struct mx_extract_options picture = picture_options();
-    MX_TRY(mx_speak_create(&parts, 0, job->options.seed, &job->speak));
+    struct mx_speak_sound sound = MX_SPEAK_SOUND_DEFAULT;
+    sound.seed = job->options.seed;
+    MX_TRY(mx_speak_create(&parts, &sound, &job->speak));
     MX_TRY(mx_extract_create(job->device, &picture, &job->pictures));
     MX_TRY(mx_dataset_reader_create(job->dataset, &job->sample_reader));
 out:

@@ -93,7 +93,10 @@ static const struct mx_config_field data_fields[] = {
      .flag = {"val-data", "DIR"}, .meaning = "5 % of the rows"},
     {MX_CONFIG_DOUBLE(DATA, validation_fraction, 0, 0.5, "0.05", NULL,
                       "Fraction of the rows kept for validation if no file names them.")},
-    {MX_CONFIG_STRING(DATA, language, "auto", "Language of all texts: en, fa, or auto for the script of each text.")},
+    {MX_CONFIG_STRING(DATA, language, "auto",
+                      "Language of all texts: en, fa, es, fr, de, it, ru or any other language of espeak-ng; auto detects it from "
+                      "the script of each text."),
+     .flag = {"language", "LANGUAGE"}},
     {MX_CONFIG_ENUM(DATA, tokens, enum mx_tokens_mode, token_choices, "phonemes",
                     "Symbols that the network reads: phonemes from espeak-ng, or the characters themselves.")},
     {MX_CONFIG_DOUBLE(DATA, min_seconds, 0, 3600, "0.4", "seconds", "Leave out shorter recordings.")},
@@ -138,10 +141,10 @@ static const struct mx_config_field data_fields[] = {
 
 static const struct mx_config_choice backend_choices[] = {
     {"auto", MX_SETTINGS_BACKEND_AUTO, "the first of the others that has a device (for OpenCL: a GPU)"},
-    {"cuda", MX_SETTINGS_BACKEND_CUDA, NULL},
-    {"opencl", MX_SETTINGS_BACKEND_OPENCL, NULL},
-    {"cpu", MX_SETTINGS_BACKEND_CPU, NULL},
-    {NULL, 0, NULL}};
+#define X(identifier, name) {name, MX_SETTINGS_BACKEND_##identifier, NULL},
+    MX_BACKEND_LIST(X)
+#undef X
+        {NULL, 0, NULL}};
 static const char *const data_gpu_names[] = {"data_gpu_id", "data.data_gpu", "training.data_gpu", NULL};
 static const char *const model_gpu_names[] = {"model_gpu_id", "data.model_gpu", "training.model_gpu", NULL};
 static const char *const buffer_names[] = {"pipeline_buffer_size", "data.pipeline_buffer_size", "data.buffer_size",

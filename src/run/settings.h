@@ -12,6 +12,7 @@
 #include "base/config.h"
 #include "features/augment.h"
 #include "model/losses.h"
+#include "myxtts/registry.h"
 #include "text/tokens.h"
 #include "train/schedule.h"
 #include "train/share_policy.h"
@@ -88,9 +89,9 @@ struct mx_settings_training {
 
 enum mx_settings_backend {
     MX_SETTINGS_BACKEND_AUTO,
-    MX_SETTINGS_BACKEND_CUDA,
-    MX_SETTINGS_BACKEND_OPENCL,
-    MX_SETTINGS_BACKEND_CPU,
+#define X(identifier, name) MX_SETTINGS_BACKEND_##identifier,
+    MX_BACKEND_LIST(X)
+#undef X
 };
 
 /* Section pipeline. */

@@ -15,7 +15,6 @@
 #include "myxtts/error.h"
 #include "speech/speak_internal.h"
 #include "speech/split.h"
-#include "speech/waveform.h"
 
 #define OWNER   "speech"
 #define FADE_MS 5.0 /* at both ends of a piece: no click where sound meets silence */
@@ -134,7 +133,7 @@ static int batch_open(struct mx_speak *s)
     return 0;
 }
 
-int mx_speak_create(const struct mx_speak_voice *voice, int iterations, uint64_t seed, struct mx_speak **out)
+int mx_speak_create(const struct mx_speak_voice *voice, const struct mx_speak_sound *sound, struct mx_speak **out)
 {
     int rc = 0;
     *out = NULL;
@@ -149,8 +148,9 @@ int mx_speak_create(const struct mx_speak_voice *voice, int iterations, uint64_t
     struct mx_waveform_options waveform = waveform_options(&s->capacity, &s->recipe);
     waveform.mean = voice->normaliser.mel_mean;
     waveform.deviation = voice->normaliser.mel_deviation;
-    waveform.seed = seed;
-    if (iterations != 0) waveform.iterations = iterations;
+    waveform.seed = sound->seed;
+    waveform.iterations = sound->iterations;
+    waveform.projections = sound->projections;
     MX_TRY(mx_waveform_create(voice->device, &waveform, &s->waveform));
     MX_TRY(host_open(s));
     MX_TRY(batch_open(s));

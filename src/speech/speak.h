@@ -16,6 +16,7 @@
 #include "features/recipe.h"
 #include "model/model.h"
 #include "myxtts/device.h"
+#include "speech/waveform.h"
 #include "text/vocabulary.h"
 
 /* Who speaks; borrowed, and all of it from one checkpoint. */
@@ -42,9 +43,17 @@ struct mx_speak_memory_plan {
 int mx_speak_memory_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,
                          const struct mx_recipe *recipe, uint32_t reference_samples, struct mx_speak_memory_plan *out);
 
-/* iterations of the waveform (0: MX_WAVEFORM_ITERATIONS); seed of its first phases. MX_ERR_CONFIG when the parts of the
- * voice do not fit each other. */
-int mx_speak_create(const struct mx_speak_voice *voice, int iterations, uint64_t seed, struct mx_speak **out);
+/* How mel becomes sound (waveform.h). */
+struct mx_speak_sound {
+    int iterations, projections;
+    uint64_t seed; /* of the first phases */
+};
+
+#define MX_SPEAK_SOUND_DEFAULT                                                                                         \
+    ((struct mx_speak_sound){.iterations = MX_WAVEFORM_ITERATIONS, .projections = MX_WAVEFORM_PROJECTIONS})
+
+/* MX_ERR_CONFIG when the parts of the voice do not fit each other. */
+int mx_speak_create(const struct mx_speak_voice *voice, const struct mx_speak_sound *sound, struct mx_speak **out);
 void mx_speak_destroy(struct mx_speak *speak); /* NULL is fine */
 
 /* The voice of a recording: samples at the recipe's rate (as corpus/audio.h yields them) → normalised mel, of which the
@@ -54,7 +63,7 @@ int mx_speak_reference(struct mx_speak *speak, const float *samples, size_t coun
 #define MX_SPEAK_DETECT (-1)
 
 struct mx_speak_options {
-    int language;           /* an enum mx_language; MX_SPEAK_DETECT: by the script of each paragraph */
+    int language;           /* an enum mx_language_id; MX_SPEAK_DETECT: by the script of each paragraph */
     double speed;           /* 0.25 … 4: 2 speaks twice as fast, pauses too */
     double pitch_semitones; /* -24 … 24: higher or lower than the voice */
     const float *reference; /* [reference_frames, bands] by mx_speak_reference; NULL: no voice in particular */

@@ -27,34 +27,51 @@ static int item_push(struct mx_speak_script *script, struct mx_speak_item item)
 }
 
 /* The first language of the vocabulary: for text that has no letters of its own to tell by. */
-static enum mx_language language_first(const struct mx_vocabulary *vocabulary)
+static enum mx_language_id language_first(const struct mx_vocabulary *vocabulary)
 {
     for (int i = 0; i < MX_LANGUAGE_COUNT; i++)
-        if (mx_vocabulary_language(vocabulary, (enum mx_language)i) >= 0) return (enum mx_language)i;
-    return MX_LANGUAGE_EN;
+        if (mx_vocabulary_language(vocabulary, (enum mx_language_id)i) >= 0) return (enum mx_language_id)i;
+    return (enum mx_language_id)0;
+}
+
+/* The only language of the vocabulary with this script; otherwise `found`, to be refused: a Spanish voice reads Latin
+ * letters as Spanish, a voice of Spanish and French must be told. */
+static enum mx_language_id language_of_script(const struct mx_vocabulary *vocabulary, enum mx_language_id found)
+{
+    enum mx_language_id only = found;
+    for (int i = 0; i < MX_LANGUAGE_COUNT; i++) {
+        const enum mx_language_id language = (enum mx_language_id)i;
+        if (mx_vocabulary_language(vocabulary, language) < 0) continue;
+        if (mx_language_get(language)->script != mx_language_get(found)->script) continue;
+        if (only != found) return found;
+        only = language;
+    }
+    return only;
 }
 
 /* The language of a paragraph: the one asked for, or that of its letters. */
 static int language_find(const struct mx_speak_scribe *scribe, const char *text, size_t length,
-                         enum mx_language *language, int32_t *number)
+                         enum mx_language_id *language, int32_t *number)
 {
     if (scribe->language != MX_SPEAK_DETECT)
-        *language = (enum mx_language)scribe->language;
+        *language = (enum mx_language_id)scribe->language;
     else if (mx_text_detect(text, length, language) < 0) {
         *language = language_first(scribe->vocabulary);
         mx_error_clear(); /* text that is no text is refused when it is normalised */
-    }
+    } else if (mx_vocabulary_language(scribe->vocabulary, *language) < 0)
+        *language = language_of_script(scribe->vocabulary, *language);
     *number = mx_vocabulary_language(scribe->vocabulary, *language);
     if (*number >= 0) return 0;
     MX_FAIL(MX_ERR_CONFIG, NULL, "this voice never learned to speak %s", mx_language_get(*language)->name);
-    const struct mx_language_info *const known = mx_language_get(language_first(scribe->vocabulary));
+    const struct mx_language *const known = mx_language_get(language_first(scribe->vocabulary));
     return mx_error_hint("it speaks %s: give it such text, or read it so with --language %s", known->name, known->code);
 }
 
 /* The tokens of all pieces of normalised text, cut at `limit`, behind those of the script. *fits is false, and the
  * script as it was, when one of them has too many tokens. */
-static int pieces_add(const struct mx_speak_scribe *scribe, enum mx_language language, int32_t number, const char *text,
-                      size_t limit, struct mx_arena *scratch, struct mx_speak_script *script, bool *fits)
+static int pieces_add(const struct mx_speak_scribe *scribe, enum mx_language_id language, int32_t number,
+                      const char *text, size_t limit, struct mx_arena *scratch, struct mx_speak_script *script,
+                      bool *fits)
 {
     const enum mx_tokens_mode mode = mx_vocabulary_mode(scribe->vocabulary);
     const struct mx_speak_script before = *script;
@@ -94,7 +111,7 @@ static int paragraph_add(const struct mx_speak_scribe *scribe, const char *text,
 {
     const size_t items = script->count;
     size_t limit = scribe->limit_characters;
-    enum mx_language language = MX_LANGUAGE_EN;
+    enum mx_language_id language = (enum mx_language_id)0;
     int32_t number = 0;
     char *normalised;
     bool fits = false;

@@ -2,7 +2,7 @@
  *
  * The waveform maker: one device buffer cut into pieces, one host block for offsets and the sound. Of the spectra there
  * are two: `now`, and `before`, which first becomes the new target in place and then, transformed to sound and back,
- * the next `now`; then they change places.
+ * the next `now`; then they change places. The projections at the end need one.
  */
 #include "speech/waveform.h"
 
@@ -18,10 +18,12 @@
 #define NOISE_TO_ONE     1e4f  /* the noise of the first phases is added to a constant, which then does not count */
 #define NOISE_STREAM     0x57  /* one for all, so that an utterance does not depend on its place */
 #define LEAST_WEIGHT     1e-4f /* of a sample: beyond the last frame's centre the windows fade out */
+#define PROJECT_ROUNDS   2     /* of mel_project in a projection: the second sees what the first did to neighbours */
+#define PROJECT_LIMIT    2     /* nepers of a round: a band that has next to nothing is not blown up to noise */
 #define FRAMES_LIMIT     (1 << 24)
 #define UTTERANCES_LIMIT (1 << 20)
 
-enum piece { TABLES, SAMPLES, FRAMES, LEVELS, STREAMS, AUDIO, MAGNITUDE, FIRST, SECOND, WORK, PIECES };
+enum piece { TABLES, PLACES, SAMPLES, FRAMES, LEVELS, STREAMS, AUDIO, MAGNITUDE, FIRST, SECOND, WORK, PIECES };
 
 struct layout {
     uint64_t at[PIECES], bytes;
@@ -32,6 +34,7 @@ struct mx_waveform {
     struct mx_recipe recipe;
     struct mx_waveform_options options;
     struct mx_recipe_tables tables;
+    float *places; /* as mx_recipe_places_make makes them */
     struct mx_buffer *buffer;
     struct layout layout;
     /* pieces of `block`, from mx_host_alloc */
@@ -55,9 +58,12 @@ static int options_check(const struct mx_waveform_options *o)
         return MX_FAIL(MX_ERR_ARGUMENT, "1 to 2^24 frames, 1 to 2^20 utterances",
                        "waveforms of %lld frames of %d utterances are not possible", (long long)o->frames_max,
                        (int)o->utterances_max);
-    if (o->iterations < 1 || o->iterations > 10000)
+    if (o->iterations < 1 || o->iterations > MX_WAVEFORM_ITERATIONS_MAX)
         return MX_FAIL(MX_ERR_ARGUMENT, "32 to 60 iterations are usual; 1 to 10000 are possible",
                        "waveforms cannot be made in %d iterations", o->iterations);
+    if (o->projections < 0 || o->projections > MX_WAVEFORM_PROJECTIONS_MAX)
+        return MX_FAIL(MX_ERR_ARGUMENT, "4 are usual, 0 leaves them out; 100 are possible",
+                       "waveforms cannot be made with %d projections", o->projections);
     if (!(o->momentum >= 0 && o->momentum <= 1.5))
         return MX_FAIL(MX_ERR_ARGUMENT, "0.99 is usual, 0 switches it off, more than 1.5 never settles",
                        "a momentum of %g is not possible", o->momentum);
@@ -82,6 +88,7 @@ static struct layout layout_of(const struct mx_waveform_options *o, uint64_t tab
     const uint64_t frames = (uint64_t)o->frames_max, utterances = (uint64_t)o->utterances_max;
     const uint64_t size = (uint64_t)recipe->fft_size;
     const uint64_t words[PIECES] = {[TABLES] = table_floats,
+                                    [PLACES] = 3 * (size / 2 + 1),
                                     [SAMPLES] = utterances + 1,
                                     [FRAMES] = utterances + 1,
                                     [LEVELS] = 2 * utterances,
@@ -146,6 +153,9 @@ int mx_waveform_create(struct mx_device *device, const struct mx_waveform_option
     w->options = *options;
     w->options.recipe = &w->recipe;
     MX_TRY(mx_recipe_tables_make(&w->recipe, &w->tables));
+    w->places = mx_alloc(3 * ((size_t)w->recipe.fft_size / 2 + 1), sizeof *w->places);
+    if (w->places == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_recipe_places_make(&w->recipe, &w->tables, w->places));
     w->layout = layout_of(&w->options, w->tables.count);
     MX_TRY(host_open(w));
     MX_TRY(mx_buffer_create(device, OWNER, (size_t)w->layout.bytes, &w->buffer));
@@ -162,6 +172,7 @@ void mx_waveform_destroy(struct mx_waveform *w)
     mx_buffer_release(w->buffer);
     if (w->block != NULL) mx_host_release(w->device, w->block);
     mx_recipe_tables_release(&w->tables);
+    mx_free(w->places);
     mx_free(w);
 }
 
@@ -206,6 +217,7 @@ static int constants_send(struct mx_waveform *w, struct mx_stream *stream)
     int rc = 0;
     if (w->constants_sent) return 0;
     MX_TRY(mx_copy_upload(stream, piece(w, TABLES), w->tables.data, w->tables.count * 4));
+    MX_TRY(mx_copy_upload(stream, piece(w, PLACES), w->places, 12 * ((size_t)w->recipe.fft_size / 2 + 1)));
     MX_TRY(mx_copy_upload(stream, piece(w, LEVELS), w->levels, pairs * 4));
     MX_TRY(mx_copy_upload(stream, piece(w, STREAMS), w->streams, pairs * 4));
     w->constants_sent = true;
@@ -243,36 +255,75 @@ out:
     return rc;
 }
 
-/* One iteration: from the sound in AUDIO to the next one. `before` is the spectrum of the sound before (not looked at
- * in the first), and is lost; `now` becomes that of the sound in AUDIO. */
-static int iterate(struct mx_waveform *w, struct mx_stream *stream, const struct mx_ragged *samples,
-                   const struct mx_ragged *frames, struct mx_slice now, struct mx_slice before, bool first)
+/* The spectrum of the sound in AUDIO. */
+static int sound_measure(struct mx_waveform *w, struct mx_stream *stream, const struct mx_ragged *samples,
+                         const struct mx_ragged *frames, struct mx_slice spectrum)
 {
-    const struct mx_recipe *const r = &w->recipe;
-    int rc = 0;
-    MX_TRY(mx_spectrum(stream, &(struct mx_spectrum_args){.audio = piece(w, AUDIO),
+    return mx_spectrum(stream, &(struct mx_spectrum_args){.audio = piece(w, AUDIO),
                                                           .samples = *samples,
                                                           .frames = *frames,
                                                           .tables = piece(w, TABLES),
-                                                          .spectrum = now,
-                                                          .fft_size = r->fft_size,
-                                                          .hop = r->hop}));
-    MX_TRY(
-        mx_griffin_step(stream, &(struct mx_griffin_step_args){.now = now,
-                                                               .before = first ? (struct mx_slice){0} : before,
-                                                               .y = before,
-                                                               .magnitude = piece(w, MAGNITUDE),
-                                                               .count = (int64_t)frames->rows * (r->fft_size / 2 + 1),
-                                                               .momentum = (float)w->options.momentum}));
-    MX_TRY(mx_overlap_add(stream, &(struct mx_overlap_add_args){.spectrum = before,
+                                                          .spectrum = spectrum,
+                                                          .fft_size = w->recipe.fft_size,
+                                                          .hop = w->recipe.hop});
+}
+
+/* The sound of a spectrum, in AUDIO. */
+static int sound_make(struct mx_waveform *w, struct mx_stream *stream, const struct mx_ragged *samples,
+                      const struct mx_ragged *frames, struct mx_slice spectrum)
+{
+    return mx_overlap_add(stream, &(struct mx_overlap_add_args){.spectrum = spectrum,
                                                                 .tables = piece(w, TABLES),
                                                                 .audio = piece(w, AUDIO),
                                                                 .samples = *samples,
                                                                 .frames = *frames,
                                                                 .work = piece(w, WORK),
+                                                                .fft_size = w->recipe.fft_size,
+                                                                .hop = w->recipe.hop,
+                                                                .least = LEAST_WEIGHT});
+}
+
+/* One iteration: from the sound in AUDIO to the next one. `before` is the spectrum of the sound before (not looked at
+ * in the first), and is lost; `now` becomes that of the sound in AUDIO. */
+static int iterate(struct mx_waveform *w, struct mx_stream *stream, const struct mx_ragged *samples,
+                   const struct mx_ragged *frames, struct mx_slice now, struct mx_slice before, bool first)
+{
+    int rc = 0;
+    MX_TRY(sound_measure(w, stream, samples, frames, now));
+    MX_TRY(mx_griffin_step(stream,
+                           &(struct mx_griffin_step_args){.now = now,
+                                                          .before = first ? (struct mx_slice){0} : before,
+                                                          .y = before,
+                                                          .magnitude = piece(w, MAGNITUDE),
+                                                          .count = (int64_t)frames->rows * (w->recipe.fft_size / 2 + 1),
+                                                          .momentum = (float)w->options.momentum}));
+    MX_TRY(sound_make(w, stream, samples, frames, before));
+out:
+    return rc;
+}
+
+/* One projection: the sound in AUDIO keeps its phases and comes closer to the mel. */
+static int project(struct mx_waveform *w, struct mx_stream *stream, struct mx_slice mel,
+                   const struct mx_ragged *samples, const struct mx_ragged *frames)
+{
+    const struct mx_recipe *const r = &w->recipe;
+    int rc = 0;
+    MX_TRY(sound_measure(w, stream, samples, frames, piece(w, FIRST)));
+    MX_TRY(mx_mel_project(stream, &(struct mx_mel_project_args){.spectrum = piece(w, FIRST),
+                                                                .y = piece(w, FIRST),
+                                                                .mel = mel,
+                                                                .tables = piece(w, TABLES),
+                                                                .places = piece(w, PLACES),
+                                                                .rows = frames->rows,
                                                                 .fft_size = r->fft_size,
-                                                                .hop = r->hop,
-                                                                .least = LEAST_WEIGHT}));
+                                                                .bands = r->bands,
+                                                                .weights = w->tables.weights,
+                                                                .rounds = PROJECT_ROUNDS,
+                                                                .limit = PROJECT_LIMIT,
+                                                                .floor = r->floor,
+                                                                .mean = (float)w->options.mean,
+                                                                .deviation = (float)w->options.deviation}));
+    MX_TRY(sound_make(w, stream, samples, frames, piece(w, FIRST)));
 out:
     return rc;
 }
@@ -290,6 +341,7 @@ int mx_waveform_make(struct mx_waveform *w, struct mx_stream *stream, struct mx_
         /* The first spectrum is that of noise: the second iteration must not overshoot from there. */
         MX_TRY(iterate(w, stream, &samples, &frames, piece(w, i % 2 ? SECOND : FIRST), piece(w, i % 2 ? FIRST : SECOND),
                        i < 2));
+    for (int i = 0; i < w->options.projections; i++) MX_TRY(project(w, stream, mel, &samples, &frames));
     MX_TRY(mx_copy_download(stream, w->audio, piece(w, AUDIO), (size_t)samples.rows * sizeof *w->audio));
     MX_TRY(mx_stream_sync(stream));
     for (int32_t i = 0; i < samples.rows; i++)

@@ -4,7 +4,10 @@
  *
  * Log-mel (normalised as the network has it) → magnitudes of all bins (operation mel_inverse) → Griffin and Lim's
  * algorithm with momentum ("fast Griffin–Lim", Perraudin, Balazs, Søndergaard 2013): again and again the magnitudes get
- * the phases of the sound that they themselves make, and a step overshoots by `momentum` in the direction it had. The
+ * the phases of the sound that they themselves make, and a step overshoots by `momentum` in the direction it had. Then
+ * the projections (operation mel_project): the magnitudes that the sound really has are scaled, smoothly over the bins,
+ * until its bands are those of the mel, and the sound is made again with its own phases. What mel_inverse guessed of the
+ * magnitudes thus no longer counts, only what the mel says. The
  * transforms are those of the features (the same frames, window and kernels), so what is spoken is measured the way it
  * was learned. The first phases are those of white noise from the counter-based generator: the same seed gives the same
  * sound, bit for bit, and so does every utterance whatever else is in the batch.
@@ -23,8 +26,11 @@
 #include "features/recipe.h"
 #include "myxtts/device.h"
 
-#define MX_WAVEFORM_ITERATIONS 48
-#define MX_WAVEFORM_MOMENTUM   0.99
+#define MX_WAVEFORM_ITERATIONS      48
+#define MX_WAVEFORM_ITERATIONS_MAX  10000
+#define MX_WAVEFORM_PROJECTIONS     4
+#define MX_WAVEFORM_PROJECTIONS_MAX 100
+#define MX_WAVEFORM_MOMENTUM        0.99
 
 struct mx_waveform;
 
@@ -32,6 +38,7 @@ struct mx_waveform_options {
     const struct mx_recipe *recipe; /* NULL: mx_recipe_default; copied */
     double mean, deviation;         /* of the checkpoint; 0 and 1: mel is not normalised */
     int iterations;                 /* 1 … 10,000 */
+    int projections;                /* 0 … 100, after the iterations */
     double momentum;                /* 0 … 1.5; 0: Griffin and Lim's own */
     uint64_t seed;                  /* of the first phases */
     int64_t frames_max;             /* of all utterances of a batch together */
@@ -40,8 +47,10 @@ struct mx_waveform_options {
 
 /* Without capacity: frames_max and utterances_max are the caller's. */
 #define MX_WAVEFORM_OPTIONS_DEFAULT                                                                                    \
-    ((struct mx_waveform_options){                                                                                     \
-        .deviation = 1, .iterations = MX_WAVEFORM_ITERATIONS, .momentum = MX_WAVEFORM_MOMENTUM})
+    ((struct mx_waveform_options){.deviation = 1,                                                                      \
+                                  .iterations = MX_WAVEFORM_ITERATIONS,                                                \
+                                  .projections = MX_WAVEFORM_PROJECTIONS,                                              \
+                                  .momentum = MX_WAVEFORM_MOMENTUM})
 
 int mx_waveform_create(struct mx_device *device, const struct mx_waveform_options *options, struct mx_waveform **out);
 void mx_waveform_destroy(struct mx_waveform *waveform); /* NULL is fine */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The English cleaner: one pass from left to right that hands numbers and words to their readers and settles signs and
- * punctuation itself; see english.h. No memory is taken except by the sink.
+ * The rules of English. The cleaner: one pass from left to right that hands numbers and words to their readers and
+ * settles signs and punctuation itself; see english.h. The speller changes the name of the letter a. No memory is taken
+ * except by the sink.
  */
 #include "text/english.h"
 
@@ -239,7 +240,7 @@ static void read_next(struct mx_english *english)
     }
 }
 
-void mx_text_english(struct mx_text_scan *scan)
+static void clean(struct mx_text_scan *scan)
 {
     struct mx_english english = {.scan = scan, .sentence_start = true};
     size_t lower = 0, upper = 0;
@@ -252,3 +253,17 @@ void mx_text_english(struct mx_text_scan *scan)
     english.shouting = lower == 0 && upper >= 8;
     while (scan->at < scan->count) read_next(&english);
 }
+
+/* The cleaner writes the letter a as "ay", which espeak-ng would say like "eye"; its "eh" has the right sound. */
+static void spell(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out), struct mx_text_sink *out)
+{
+    char text[MX_CLAUSE_BYTES];
+    strcpy(text, clause);
+    for (char *at = text; (at = strstr(at, "ay")); at += 2) {
+        const bool starts = at == text || at[-1] == ' ' || at[-1] == '-';
+        if (starts && (!at[2] || strchr(" -'", at[2]))) memcpy(at, "eh", 2);
+    }
+    ask(text, out);
+}
+
+const struct mx_language_rules mx_rules_english = {.own = true, .clean = clean, .spell = spell};

@@ -18,8 +18,12 @@
 #include "text/text.h"
 
 #define MX_ZWNJ    0x200Cu
+#define MX_ZWJ     0x200Du
 #define MX_EN_DASH 0x2013u
 #define MX_EM_DASH 0x2014u
+
+#define MX_ARABIC_ZERO  0x660u /* nine more digits follow each */
+#define MX_PERSIAN_ZERO 0x6f0u
 
 /* ---- code points ---- */
 struct mx_text_points {
@@ -65,6 +69,7 @@ void mx_text_sink_release(struct mx_text_sink *sink);
 
 /* ---- input ---- */
 struct mx_text_scan {
+    const struct mx_language *language;
     const uint32_t *points;
     size_t count, at;
     struct mx_text_sink *sink;
@@ -114,12 +119,9 @@ struct mx_text_words {
 void mx_text_words_add(struct mx_text_words *words, const char *separator, const char *word); /* first: no separator */
 bool mx_text_words_end_in(const struct mx_text_words *words, const char *ending);
 
-/* ---- the cleaners ---- */
-void mx_text_english(struct mx_text_scan *scan);
-void mx_text_persian(struct mx_text_scan *scan);
-/* What must be settled before mx_text_persian reads: letter forms, half-spaces, joined suffixes. */
-void mx_text_persian_letters(const struct mx_text_points *in, struct mx_text_points *out,
-                             struct mx_text_report *report);
+/* ---- scripts (language.c) ---- */
+/* What the script's own punctuation means: one of , . ! ? ; : or 0. */
+char mx_script_mark(const struct mx_script *script, uint32_t point);
 
 /* ---- phonemes (tokens*.c) ----
  *
@@ -129,9 +131,25 @@ void mx_text_persian_letters(const struct mx_text_points *in, struct mx_text_poi
 #define MX_CLAUSE_BYTES 512 /* longer stretches without punctuation are cut between words */
 #define MX_WORD_BYTES   120 /* longer words are cut */
 
-void mx_tokens_english(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
-                       struct mx_text_sink *out);
-void mx_tokens_persian(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
-                       struct mx_text_sink *out);
+/* ---- the rules of a language ---- */
+struct mx_language_rules {
+    bool own;     /* made for one language, which a list of languages names in full */
+    bool tones;   /* digits among its phonemes are tones */
+    bool dotless; /* the small form of I is ı */
+    /* (optional) What must be settled before `clean` reads: letter forms, half-spaces. Default: nothing. */
+    void (*letters)(const struct mx_text_points *in, struct mx_text_points *out, struct mx_text_report *report);
+    void (*clean)(struct mx_text_scan *scan);
+    void (*spell)(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
+                  struct mx_text_sink *out);
+    /* (optional) What joins the parts of a word: the code point to write for this one, 0 for any other. Default: the
+     * joiners of the script. */
+    uint32_t (*joiner)(uint32_t point);
+    /* (optional) Which code points the cleaner leaves in the text besides letters of the script and punctuation; they
+     * are not folded to another form. Default: none. */
+    bool (*writes)(const struct mx_script *script, uint32_t point);
+};
+
+extern const struct mx_language_rules mx_rules_english, mx_rules_persian;               /* english.c, persian.c */
+extern const struct mx_language_rules mx_rules_plain, mx_rules_tonal, mx_rules_dotless; /* plain.c */
 
 #endif

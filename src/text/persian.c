@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The Persian cleaner: one pass over folded letters (persian_letters.c) that hands numbers to
+ * The rules of Persian. The cleaner: one pass over folded letters (persian_letters.c) that hands numbers to
  * persian_amount.c and settles signs and punctuation itself. Persian punctuation has been folded to , ; ? before.
- * Letters of other scripts are copied as they are. No memory is taken except by the sink.
+ * Letters of other scripts are copied as they are. The speller is in persian_phonemes.c. No memory is taken except
+ * by the sink.
  */
 #include "text/persian.h"
 
@@ -187,7 +188,16 @@ static void read_next(struct mx_text_scan *scan)
     }
 }
 
-void mx_text_persian(struct mx_text_scan *scan)
+static void clean(struct mx_text_scan *scan)
 {
     while (scan->at < scan->count) read_next(scan);
 }
+
+/* The soft hyphen and ¬ are what old Persian texts have for the half-space. */
+static uint32_t joiner(uint32_t point)
+{
+    return point == MX_ZWNJ || point == 0xad || point == 0xac ? MX_ZWNJ : 0;
+}
+
+const struct mx_language_rules mx_rules_persian = {
+    .own = true, .letters = mx_persian_letters, .clean = clean, .spell = mx_persian_spell, .joiner = joiner};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Private to src/text/persian*.c and tokens_persian.c: words of the Persian script, and Persian number words.
+ * Private to src/text/persian*.c: words of the Persian script, and Persian number words.
  *
  * Strings here are UTF-8. No memory is taken except by the sink.
  */
@@ -19,6 +19,12 @@ bool mx_persian_word_is(const uint32_t *points, size_t length, const char *utf8)
 /* A final he that is not said as h: a consonant stands before it. `length` points of a word, without vowel signs at the
  * end, at least three letters. */
 bool mx_persian_ends_in_silent_he(const uint32_t *points, size_t length);
+
+/* What must be settled before the cleaner reads (persian_letters.c): letter forms, half-spaces, joined suffixes. */
+void mx_persian_letters(const struct mx_text_points *in, struct mx_text_points *out, struct mx_text_report *report);
+/* The phonemes of a clause (persian_phonemes.c); see internal.h. */
+void mx_persian_spell(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
+                      struct mx_text_sink *out);
 
 /* Number words (persian_number.c), as words of their own. `ending` is appended to the last one. */
 void mx_persian_cardinal(struct mx_text_sink *sink, uint64_t value); /* below 10^18 */

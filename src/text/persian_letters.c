@@ -227,7 +227,7 @@ static void join(struct mx_text_points *points)
     }
 }
 
-void mx_text_persian_letters(const struct mx_text_points *in, struct mx_text_points *out, struct mx_text_report *report)
+void mx_persian_letters(const struct mx_text_points *in, struct mx_text_points *out, struct mx_text_report *report)
 {
     fold(in, out, report);
     if (!out->failure) join(out);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The table of languages, detection by script, and the part of normalisation that all languages share: UTF-8, NFC,
- * blanks, controls, and one form for signs and digits that have several. What a language does with the result is in
- * english*.c and persian*.c.
+ * Detection by script, and the part of normalisation that all languages share: UTF-8, NFC, blanks, controls, and one
+ * form for signs and digits that have several. What a language does with the result is in its rules: english*.c,
+ * persian*.c, and plain.c for all others.
  *
  * Memory: working arrays are taken and released inside; the result is a piece of the caller's arena.
  */
 #include "text/text.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <utf8proc.h>
 
 #include "base/string.h"
@@ -20,35 +18,6 @@
 /* Combining marks that are kept on one letter. Unicode's own limit for text that is safe to stream is 30; no language
  * here has more than 4, and the canonical order of a run is found by insertion. */
 #define MARKS_MOST 8
-
-static const struct mx_language_info languages[] = {
-#define X(identifier, code, name, voice, direction) {code, name, voice, direction},
-    MX_LANGUAGE_LIST(X)
-#undef X
-};
-
-const struct mx_language_info *mx_language_get(enum mx_language language)
-{
-    return &languages[language];
-}
-
-int mx_language_parse(const char *text, enum mx_language *out)
-{
-    char known[256] = "";
-    size_t used = 0;
-    for (int i = 0; i < MX_LANGUAGE_COUNT; i++) {
-        if (!strcasecmp(text, languages[i].code) || !strcasecmp(text, languages[i].name)) {
-            *out = (enum mx_language)i;
-            return 0;
-        }
-        const int written = snprintf(known + used, sizeof known - used, "%s%s (%s)", i ? ", " : "", languages[i].code,
-                                     languages[i].name);
-        if (written > 0 && (size_t)written < sizeof known - used) used += (size_t)written;
-    }
-    char quoted[64], hint[320];
-    snprintf(hint, sizeof hint, "languages: %s", known);
-    return MX_FAIL(MX_ERR_CONFIG, hint, "unknown language %s", mx_string_quote(quoted, sizeof quoted, text));
-}
 
 static int check_bytes(const char *text, size_t length)
 {
@@ -69,31 +38,55 @@ static int check_bytes(const char *text, size_t length)
     return 0;
 }
 
-int mx_text_detect(const char *text, size_t length, enum mx_language *out)
+/* Adds a letter to the count of the first language of its script, if that script is looked for. */
+static void letter_count(uint32_t point, size_t counts[MX_LANGUAGE_COUNT])
 {
-    size_t latin = 0, arabic = 0, latin_digits = 0, arabic_digits = 0;
+    for (int i = 0; i < MX_LANGUAGE_COUNT; i++) {
+        const struct mx_script *const script = mx_language_get((enum mx_language_id)i)->script;
+        if (!script->detected || !mx_script_has(script, point)) continue;
+        counts[i]++;
+        return;
+    }
+}
+
+/* The same for a digit. */
+static void digit_count(uint32_t point, size_t counts[MX_LANGUAGE_COUNT])
+{
+    for (int i = 0; i < MX_LANGUAGE_COUNT; i++) {
+        const struct mx_script *const script = mx_language_get((enum mx_language_id)i)->script;
+        if (!script->detected || mx_script_digit(script, point) < 0) continue;
+        counts[i]++;
+        return;
+    }
+}
+
+/* The language that has most; the first of equal ones. MX_LANGUAGE_COUNT: none has any. */
+static enum mx_language_id most_of(const size_t counts[MX_LANGUAGE_COUNT])
+{
+    int best = MX_LANGUAGE_COUNT;
+    for (int i = 0; i < MX_LANGUAGE_COUNT; i++)
+        if (counts[i] > (best == MX_LANGUAGE_COUNT ? 0 : counts[best])) best = i;
+    return (enum mx_language_id)best;
+}
+
+int mx_text_detect(const char *text, size_t length, enum mx_language_id *out)
+{
+    size_t letters[MX_LANGUAGE_COUNT] = {0}, digits[MX_LANGUAGE_COUNT] = {0};
     const int rc = check_bytes(text, length);
     if (rc < 0) return rc;
     for (size_t at = 0; at < length;) {
         uint32_t point;
         at += mx_utf8_decode(text + at, &point);
-        if (mx_text_is_arabic(point) || (point >= 0xfb50 && point <= 0xfefc && mx_text_is_letter(point))) {
-            arabic++;
-        } else if ((point < 0x250 || (point >= 0x1e00 && point < 0x1f00)) && mx_text_is_letter(point)) {
-            latin++;
-        }
-        latin_digits += mx_text_is_digit(point);
-        arabic_digits += (point >= 0x660 && point <= 0x669) || (point >= 0x6f0 && point <= 0x6f9);
+        if (mx_text_is_letter(point)) letter_count(point, letters);
+        digit_count(point, digits);
     }
-    if (latin + arabic == 0) {
-        latin = latin_digits;
-        arabic = arabic_digits;
-    }
-    if (latin + arabic == 0) {
+    enum mx_language_id found = most_of(letters);
+    if (found == MX_LANGUAGE_COUNT) found = most_of(digits);
+    if (found == MX_LANGUAGE_COUNT) {
         return MX_FAIL(MX_ERR_DATA, "name the language with --language",
-                       "no Latin or Persian letter by which to tell the language");
+                       "no Latin, Persian or Russian letter by which to tell the language");
     }
-    *out = arabic > latin ? MX_LANGUAGE_FA : MX_LANGUAGE_EN;
+    *out = found;
     return 0;
 }
 
@@ -242,7 +235,24 @@ static void push_decomposed(struct mx_text_points *points, uint32_t point, size_
     (*marks)++;
 }
 
-static void push_point(struct mx_text_points *points, uint32_t point, enum mx_language language, size_t *marks,
+/* What the code point is written as if it joins the parts of a word; otherwise 0. */
+static uint32_t joiner_of(const struct mx_language *language, uint32_t point)
+{
+    if (language->rules->joiner != NULL) return language->rules->joiner(point);
+    return language->script->joiners && (point == MX_ZWNJ || point == MX_ZWJ) ? point : 0;
+}
+
+/* Digits become 0 to 9: those of the Arabic script in every language, and those of its own. */
+static uint32_t digit_fold(const struct mx_language *language, uint32_t point)
+{
+    static const uint32_t everywhere[] = {MX_ARABIC_ZERO, MX_PERSIAN_ZERO};
+    for (size_t i = 0; i < sizeof everywhere / sizeof everywhere[0]; i++)
+        if (point >= everywhere[i] && point <= everywhere[i] + 9) return '0' + (point - everywhere[i]);
+    const int value = mx_script_digit(language->script, point);
+    return value < 0 ? point : '0' + (uint32_t)value;
+}
+
+static void push_point(struct mx_text_points *points, uint32_t point, const struct mx_language *language, size_t *marks,
                        struct mx_text_report *report)
 {
     const utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)point);
@@ -252,11 +262,10 @@ static void push_point(struct mx_text_points *points, uint32_t point, enum mx_la
         push_blank(points);
         return;
     }
-    /* The soft hyphen and ¬ are what old Persian texts have for the half-space. */
-    const bool persian = language == MX_LANGUAGE_FA;
-    if (persian && (point == MX_ZWNJ || point == 0xad || point == 0xac)) {
+    const uint32_t joiner = joiner_of(language, point);
+    if (joiner != 0) {
         *marks = 0;
-        mx_text_points_push(points, MX_ZWNJ);
+        mx_text_points_push(points, joiner);
         return;
     }
     if (category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF) {
@@ -268,8 +277,9 @@ static void push_point(struct mx_text_points *points, uint32_t point, enum mx_la
         report->symbols_dropped++;
         return;
     }
-    if ((point >= 0x660 && point <= 0x669) || (point >= 0x6f0 && point <= 0x6f9)) point = '0' + (point & 0xf);
-    const char *folded = fold_sign(point);
+    point = digit_fold(language, point);
+    const bool kept = language->rules->writes != NULL && language->rules->writes(language->script, point);
+    const char *folded = kept ? NULL : fold_sign(point);
     if (folded) {
         *marks = 0;
         /* "3½" is "3 1/2". */
@@ -298,7 +308,7 @@ static void push_point(struct mx_text_points *points, uint32_t point, enum mx_la
     }
 }
 
-static void prepare(enum mx_language language, const char *text, size_t length, struct mx_text_points *points,
+static void prepare(const struct mx_language *language, const char *text, size_t length, struct mx_text_points *points,
                     struct mx_text_report *report)
 {
     size_t marks = 0;
@@ -314,18 +324,15 @@ static void prepare(enum mx_language language, const char *text, size_t length, 
     if (composed >= 0) points->count = (size_t)composed;
 }
 
-static void count_foreign(enum mx_language language, const struct mx_text_points *points, struct mx_text_report *report)
+static void count_foreign(const struct mx_language *language, const struct mx_text_points *points,
+                          struct mx_text_report *report)
 {
-    for (size_t i = 0; i < points->count; i++) {
-        const uint32_t point = points->data[i];
-        if (!mx_text_is_letter(point)) continue;
-        const bool own = language == MX_LANGUAGE_FA ? mx_text_is_arabic(point)
-                                                    : point < 0x250 || (point >= 0x1e00 && point < 0x1f00);
-        report->foreign_letters += !own;
-    }
+    for (size_t i = 0; i < points->count; i++)
+        report->foreign_letters +=
+            mx_text_is_letter(points->data[i]) && !mx_script_has(language->script, points->data[i]);
 }
 
-int mx_text_normalise(enum mx_language language, const char *text, size_t length, struct mx_arena *arena, char **out,
+int mx_text_normalise(enum mx_language_id id, const char *text, size_t length, struct mx_arena *arena, char **out,
                       struct mx_text_report *report)
 {
     int rc = 0;
@@ -334,28 +341,24 @@ int mx_text_normalise(enum mx_language language, const char *text, size_t length
     struct mx_text_sink sink = {0};
     if (!report) report = &unasked;
     *out = NULL;
-    if ((int)language < 0 || language >= MX_LANGUAGE_COUNT) {
-        MX_RAISE(MX_ERR_ARGUMENT, NULL, "language number %d does not exist", (int)language);
+    if ((int)id < 0 || id >= MX_LANGUAGE_COUNT) {
+        MX_RAISE(MX_ERR_ARGUMENT, NULL, "language number %d does not exist", (int)id);
     }
+    const struct mx_language *const language = mx_language_get(id);
     MX_TRY(check_bytes(text, length));
     prepare(language, text, length, &points, report);
     MX_TRY(points.failure);
     count_foreign(language, &points, report);
 
-    struct mx_text_scan scan = {.points = points.data, .count = points.count, .sink = &sink, .report = report};
-    switch (language) {
-    case MX_LANGUAGE_FA:
-        mx_text_persian_letters(&points, &letters, report);
+    struct mx_text_scan scan = {
+        .language = language, .points = points.data, .count = points.count, .sink = &sink, .report = report};
+    if (language->rules->letters != NULL) {
+        language->rules->letters(&points, &letters, report);
         MX_TRY(letters.failure);
         scan.points = letters.data;
         scan.count = letters.count;
-        mx_text_persian(&scan);
-        break;
-    case MX_LANGUAGE_EN:
-    case MX_LANGUAGE_COUNT:
-        mx_text_english(&scan);
-        break;
     }
+    language->rules->clean(&scan);
     mx_text_sink_finish(&sink);
     const char *spoken = mx_text_sink_text(&sink);
     if (spoken) *out = mx_arena_strndup(arena, spoken, sink.length);

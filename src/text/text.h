@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Languages, and text as it is written turned into text as it is spoken.
+ * Text as it is written turned into text as it is spoken.
  *
- * mx_text_normalise yields Unicode NFC in which numbers, dates, money, abbreviations and symbols are words, and of the
- * punctuation only , . ! ? ; : - are left, each followed by one space (" - " is a pause between words; inside a word -
- * and ' are part of it). English comes out in lower case; letters that are spelled stand alone, "a" among them as "ay",
- * since "a" is the article. Persian comes out with Persian letter forms, short vowels as they were given, and ZWNJ
- * between the parts of a word; Latin words inside it are not changed.
+ * mx_text_normalise yields Unicode NFC in which of the punctuation only , . ! ? ; : - are left, each followed by one
+ * space (" - " is a pause between words; inside a word - and ' are part of it), whatever a language writes for them.
+ * So . ! or ? before a space ends a sentence in every language.
+ *
+ * In English and Persian numbers, dates, money, abbreviations and symbols are words. English comes out in lower case;
+ * letters that are spelled stand alone, "a" among them as "ay", since "a" is the article. Persian comes out with
+ * Persian letter forms, short vowels as they were given, and ZWNJ between the parts of a word; Latin words inside it
+ * are not changed. Every other language comes out in lower case with its own letters; numbers and signs such as % stay
+ * as they are written, because espeak-ng reads them (plain.c).
  *
  * Memory: results are pieces of the caller's arena. Nothing here keeps state; all functions may run in several threads.
  */
@@ -17,38 +21,13 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
+#include "text/language.h"
 
 /* Part of the hash of every corpus: raise it whenever the same input gives another output. */
 #define MX_TEXT_CLEANER_VERSION 1
 
 /* The longest text that is accepted in one piece; a sentence has some hundred bytes. */
 #define MX_TEXT_LIMIT_BYTES ((size_t)64 << 20)
-
-/* X(identifier, code, name, voice of espeak-ng, direction of the script). The order gives the ids that are stored in
- * checkpoints: append only. A new language also needs its case in mx_text_normalise. */
-#define MX_LANGUAGE_LIST(X)                                                                                            \
-    X(EN, "en", "English", "en-us", MX_DIRECTION_LEFT_TO_RIGHT)                                                        \
-    X(FA, "fa", "Persian", "fa", MX_DIRECTION_RIGHT_TO_LEFT)
-
-enum mx_direction { MX_DIRECTION_LEFT_TO_RIGHT, MX_DIRECTION_RIGHT_TO_LEFT };
-
-enum mx_language {
-#define X(identifier, code, name, voice, direction) MX_LANGUAGE_##identifier,
-    MX_LANGUAGE_LIST(X)
-#undef X
-        MX_LANGUAGE_COUNT
-};
-
-struct mx_language_info {
-    const char *code;  /* ISO 639-1, what --language takes */
-    const char *name;  /* in English */
-    const char *voice; /* of espeak-ng */
-    enum mx_direction direction;
-};
-
-const struct mx_language_info *mx_language_get(enum mx_language language);
-/* By code or English name, in any case; otherwise MX_ERR_CONFIG with the list of what there is. */
-int mx_language_parse(const char *text, enum mx_language *out);
 
 /* What was found on the way; counts are added up, so one report may serve a whole corpus. */
 struct mx_text_report {
@@ -59,12 +38,13 @@ struct mx_text_report {
 };
 
 /* The language whose script most letters (without any: digits) of the text belong to; equal counts: the first in the
- * list. MX_ERR_DATA if there is nothing to tell by, or the text is not UTF-8 (naming the byte offset). */
-int mx_text_detect(const char *text, size_t length, enum mx_language *out);
+ * list. Of the languages of one script that is the first in the list, and only scripts with `detected` are looked for:
+ * English, Persian and Russian are found. MX_ERR_DATA if there is nothing to tell by, or the text is not UTF-8 (naming the byte offset). */
+int mx_text_detect(const char *text, size_t length, enum mx_language_id *out);
 
 /* *out is zero-terminated; it is "" when nothing of the text can be spoken. MX_ERR_DATA for invalid UTF-8 (naming the
  * byte offset) and for a zero byte. `report` may be NULL. Time is linear in `length`. */
-int mx_text_normalise(enum mx_language language, const char *text, size_t length, struct mx_arena *arena, char **out,
+int mx_text_normalise(enum mx_language_id language, const char *text, size_t length, struct mx_arena *arena, char **out,
                       struct mx_text_report *report);
 
 #endif

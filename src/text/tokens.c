@@ -33,7 +33,7 @@ int mx_tokens_mode_parse(const char *text, enum mx_tokens_mode *out)
                    mx_string_quote(quoted, sizeof quoted, text));
 }
 
-int mx_tokens_from_text(enum mx_tokens_mode mode, struct mx_phonemizer *phonemizer, enum mx_language language,
+int mx_tokens_from_text(enum mx_tokens_mode mode, struct mx_phonemizer *phonemizer, enum mx_language_id language,
                         const char *text, struct mx_arena *arena, uint32_t **symbols, size_t *count)
 {
     *symbols = NULL;

@@ -43,11 +43,11 @@ bool mx_phonemizer_available(void); /* built with libespeak-ng */
 int mx_phonemizer_get(struct mx_phonemizer **out);
 
 /* Phonemes of normalised text, with its spaces and punctuation: "hello, world." → "həlˈoʊ, wˈɜːld.". */
-int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language language, const char *text,
+int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language_id language, const char *text,
                       struct mx_arena *arena, char **out);
 
 /* The symbols of normalised text. `phonemizer` may be NULL in mode chars. *count may be 0. */
-int mx_tokens_from_text(enum mx_tokens_mode mode, struct mx_phonemizer *phonemizer, enum mx_language language,
+int mx_tokens_from_text(enum mx_tokens_mode mode, struct mx_phonemizer *phonemizer, enum mx_language_id language,
                         const char *text, struct mx_arena *arena, uint32_t **symbols, size_t *count);
 
 #endif

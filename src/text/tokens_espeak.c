@@ -24,6 +24,8 @@
 #include "base/utf8.h"
 #include "text/internal.h"
 
+#define MARKS ",.!?;:" /* punctuation of normalised text */
+
 /* Lock invariant: `lock` is held during every call into libespeak-ng and whenever a member of `instance` is read or
  * written. No other lock is taken while it is held. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -59,8 +61,8 @@ out:
 }
 
 /* Copies IPA to the sink without what is not IPA: marks of a change of language such as "(en)", and whatever else of
- * ASCII is no letter (the Persian q is called "q1", a pause "_"). */
-static void clean(const char *phonemes, struct mx_text_sink *out)
+ * ASCII is no letter (the Persian q is called "q1", a pause "_"), except digits that are tones. */
+static void clean(const char *phonemes, bool tones, struct mx_text_sink *out)
 {
     while (*phonemes) {
         uint32_t point;
@@ -72,7 +74,7 @@ static void clean(const char *phonemes, struct mx_text_sink *out)
         phonemes += mx_utf8_decode(phonemes, &point);
         if (point == ' ' || point == '\n') {
             mx_text_sink_blank(out);
-        } else if (point >= 0x80 || mx_text_is_letter(point)) {
+        } else if (point >= 0x80 || mx_text_is_letter(point) || (tones && mx_text_is_digit(point))) {
             mx_text_sink_point(out, point);
         }
     }
@@ -81,16 +83,17 @@ static void clean(const char *phonemes, struct mx_text_sink *out)
 /* With the lock held and the voice set. */
 static void ask(const char *text, struct mx_text_sink *out)
 {
+    const bool tones = mx_language_get((enum mx_language_id)instance.voice)->rules->tones;
     const void *rest = text;
     while (rest) {
         const char *phonemes = espeak_TextToPhonemes(&rest, espeakCHARS_UTF8, 2);
-        if (phonemes && mx_utf8_check(phonemes, strlen(phonemes)) == strlen(phonemes)) clean(phonemes, out);
+        if (phonemes && mx_utf8_check(phonemes, strlen(phonemes)) == strlen(phonemes)) clean(phonemes, tones, out);
         mx_text_sink_blank(out);
     }
 }
 
 /* With the lock held. */
-static int set_voice(enum mx_language language)
+static int set_voice(enum mx_language_id language)
 {
     if (instance.voice == (int)language) return 0;
     const char *voice = mx_language_get(language)->voice;
@@ -103,13 +106,10 @@ static int set_voice(enum mx_language language)
     return 0;
 }
 
-static void spell(enum mx_language language, const char *clause, struct mx_text_sink *out)
+/* Whether a clause ends at `text`: at a mark, unless it stands inside a number or a word (3,14 or example.com). */
+static bool clause_ends(const char *text)
 {
-    if (language == MX_LANGUAGE_FA) {
-        mx_tokens_persian(clause, ask, out);
-    } else {
-        mx_tokens_english(clause, ask, out);
-    }
+    return !*text || (strchr(MARKS, *text) && (!text[1] || text[1] == ' ' || strchr(MARKS, text[1])));
 }
 
 /* Bytes of the clause at `text`: up to punctuation, a free-standing dash or the end, but no more than fit. A clause
@@ -117,7 +117,7 @@ static void spell(enum mx_language language, const char *clause, struct mx_text_
 static size_t clause_length(const char *text)
 {
     size_t end = 0, last_space = 0, word = 0;
-    while (text[end] && !strchr(",.!?;:", text[end])) {
+    while (!clause_ends(text + end)) {
         if (text[end] == ' ') {
             last_space = end;
             word = 0;
@@ -132,7 +132,7 @@ static size_t clause_length(const char *text)
     return end;
 }
 
-int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language language, const char *text,
+int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language_id language, const char *text,
                       struct mx_arena *arena, char **out)
 {
     int rc = 0;
@@ -151,13 +151,13 @@ int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language languag
         const size_t bytes = clause_length(text);
         memcpy(clause, text, bytes);
         clause[bytes] = 0;
-        if (bytes > 0) spell(language, clause, &sink);
+        if (bytes > 0) mx_language_get(language)->rules->spell(clause, ask, &sink);
         mx_text_sink_blank(&sink);
         text += bytes;
         if (!strncmp(text, " - ", 3)) {
             mx_text_sink_mark(&sink, '-');
             text += 3;
-        } else if (*text && strchr(",.!?;:", *text)) {
+        } else if (*text && clause_ends(text)) {
             mx_text_sink_mark(&sink, *text);
             text++;
         } else if (bytes == 0 && *text) {
@@ -188,7 +188,7 @@ int mx_phonemizer_get(struct mx_phonemizer **out)
                    "this program was built without espeak-ng: no phonemes");
 }
 
-int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language language, const char *text,
+int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language_id language, const char *text,
                       struct mx_arena *arena, char **out)
 {
     (void)phonemizer;

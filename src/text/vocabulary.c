@@ -31,7 +31,7 @@ struct mx_vocabulary {
     uint32_t *symbols;
     struct entry *sorted;
     size_t count, capacity;
-    enum mx_language languages[MX_LANGUAGE_COUNT];
+    enum mx_language_id languages[MX_LANGUAGE_COUNT];
     size_t language_count;
 };
 
@@ -102,7 +102,7 @@ size_t mx_vocabulary_languages(const struct mx_vocabulary *vocabulary)
     return vocabulary->language_count;
 }
 
-int mx_vocabulary_language(const struct mx_vocabulary *vocabulary, enum mx_language language)
+int mx_vocabulary_language(const struct mx_vocabulary *vocabulary, enum mx_language_id language)
 {
     for (size_t i = 0; i < vocabulary->language_count; i++) {
         if (vocabulary->languages[i] == language) return (int)i;
@@ -166,7 +166,7 @@ out:
     return rc;
 }
 
-int mx_vocabulary_add_language(struct mx_vocabulary *vocabulary, enum mx_language language)
+int mx_vocabulary_add_language(struct mx_vocabulary *vocabulary, enum mx_language_id language)
 {
     if ((int)language < 0 || language >= MX_LANGUAGE_COUNT) {
         return MX_FAIL(MX_ERR_ARGUMENT, NULL, "language number %d does not exist", (int)language);
@@ -331,7 +331,7 @@ int mx_vocabulary_read(const char *json, size_t length, struct mx_vocabulary **o
     }
     cJSON_ArrayForEach(item, languages)
     {
-        enum mx_language language;
+        enum mx_language_id language;
         const char *code = cJSON_GetStringValue(item);
         if (!code) MX_RAISE(MX_ERR_FORMAT, DAMAGED_HINT, "a language of the vocabulary is not text");
         MX_TRY(mx_language_parse(code, &language));

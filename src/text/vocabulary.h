@@ -39,7 +39,7 @@ void mx_vocabulary_destroy(struct mx_vocabulary *vocabulary);                   
 /* Symbols that are new get numbers in the order of their code points, so the result does not depend on the order of a
  * set that was collected first and added at once. */
 int mx_vocabulary_add(struct mx_vocabulary *vocabulary, const uint32_t *symbols, size_t count);
-int mx_vocabulary_add_language(struct mx_vocabulary *vocabulary, enum mx_language language);
+int mx_vocabulary_add_language(struct mx_vocabulary *vocabulary, enum mx_language_id language);
 
 enum mx_tokens_mode mx_vocabulary_mode(const struct mx_vocabulary *vocabulary);
 int mx_vocabulary_cleaner(const struct mx_vocabulary *vocabulary);                    /* version that made the text */
@@ -47,7 +47,8 @@ size_t mx_vocabulary_size(const struct mx_vocabulary *vocabulary);              
 int32_t mx_vocabulary_find(const struct mx_vocabulary *vocabulary, uint32_t symbol);  /* -1: unknown */
 uint32_t mx_vocabulary_symbol(const struct mx_vocabulary *vocabulary, int32_t token); /* 0 for BOS, EOS and no token */
 size_t mx_vocabulary_languages(const struct mx_vocabulary *vocabulary);               /* how many */
-int mx_vocabulary_language(const struct mx_vocabulary *vocabulary, enum mx_language language); /* its number, or -1 */
+int mx_vocabulary_language(const struct mx_vocabulary *vocabulary,
+                           enum mx_language_id language); /* its number, or -1 */
 
 /* What to do with a symbol that the vocabulary does not have. */
 enum mx_unknown {

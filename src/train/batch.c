@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Makers and batches, see batch.h.
+ * Builders and batches, see batch.h.
  *
  * Pitch must stay 0 where it is unvoiced, and there is no operation that chooses. But voiced pitch is at least
  * pitch_low_hz, so 1 - relu(1 - pitch/low) is 1 where voiced and 0 elsewhere, and (pitch - mean · that)/deviation is
@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "myxtts/error.h"
 
-/* Pieces of a maker's own buffer. */
+/* Pieces of a builder's own buffer. */
 struct pieces {
     struct mx_slice ones, voiced; /* [frames]; audio only */
     struct mx_slice spans;        /* int32 [sequences, span_max, 4]; features only: of audio it is the extractor's */
@@ -55,7 +55,7 @@ static struct mx_extract_options extract_options(const struct mx_batch_options *
                                        .owner = owner_of(options)};
 }
 
-/* ---- makers ---- */
+/* ---- builders ---- */
 
 uint64_t mx_batch_builder_bytes(const struct mx_batch_options *options)
 {
@@ -74,17 +74,17 @@ uint64_t mx_batch_builder_host_bytes(const struct mx_batch_options *options)
     return mx_extract_host_bytes(&own) + mx_extract_host_bytes(&other);
 }
 
-static int extractors_take(struct mx_batch_builder *maker, struct mx_stream *stream)
+static int extractors_take(struct mx_batch_builder *builder, struct mx_stream *stream)
 {
     int rc = 0;
-    const struct mx_batch_options *const o = &maker->options;
+    const struct mx_batch_options *const o = &builder->options;
     const struct mx_extract_options own = extract_options(o, false), other = extract_options(o, true);
-    MX_TRY(mx_extract_create(maker->device, &own, &maker->extract));
-    MX_TRY(mx_extract_create(maker->device, &other, &maker->reference));
-    MX_TRY(mx_extract_normalise(maker->extract, o->normaliser.mel_mean, o->normaliser.mel_deviation));
-    MX_TRY(mx_extract_normalise(maker->reference, o->normaliser.mel_mean, o->normaliser.mel_deviation));
+    MX_TRY(mx_extract_create(builder->device, &own, &builder->extract));
+    MX_TRY(mx_extract_create(builder->device, &other, &builder->reference));
+    MX_TRY(mx_extract_normalise(builder->extract, o->normaliser.mel_mean, o->normaliser.mel_deviation));
+    MX_TRY(mx_extract_normalise(builder->reference, o->normaliser.mel_mean, o->normaliser.mel_deviation));
     MX_TRY(mx_fill(stream,
-                   &(struct mx_fill_args){.x = maker->pieces.ones, .count = o->capacity.model.frames, .value = 1}));
+                   &(struct mx_fill_args){.x = builder->pieces.ones, .count = o->capacity.model.frames, .value = 1}));
     MX_TRY(mx_stream_sync(stream));
 out:
     return rc;
@@ -96,35 +96,35 @@ int mx_batch_builder_create(struct mx_device *device, struct mx_stream *stream, 
     int rc = 0;
     struct mx_layout layout = {0};
     void *host = NULL;
-    struct mx_batch_builder *maker = mx_alloc(1, sizeof *maker);
+    struct mx_batch_builder *builder = mx_alloc(1, sizeof *builder);
     *out = NULL;
-    if (maker == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    maker->options = *options;
-    maker->device = device;
-    pieces_place(options, &layout, &maker->pieces);
+    if (builder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    builder->options = *options;
+    builder->device = device;
+    pieces_place(options, &layout, &builder->pieces);
     if (layout.offset_bytes > 0)
-        MX_TRY(mx_buffer_create(device, owner_of(options), layout.offset_bytes, &maker->buffer));
-    layout = (struct mx_layout){.buffer = maker->buffer};
-    pieces_place(options, &layout, &maker->pieces);
+        MX_TRY(mx_buffer_create(device, owner_of(options), layout.offset_bytes, &builder->buffer));
+    layout = (struct mx_layout){.buffer = builder->buffer};
+    pieces_place(options, &layout, &builder->pieces);
     if (span_words(options) > 0)
         MX_TRY(mx_host_alloc(device, owner_of(options), (size_t)span_words(options) * 4, &host));
-    maker->spans = host;
-    if (!options->features) MX_TRY(extractors_take(maker, stream));
-    *out = maker;
-    maker = NULL;
+    builder->spans = host;
+    if (!options->features) MX_TRY(extractors_take(builder, stream));
+    *out = builder;
+    builder = NULL;
 out:
-    mx_batch_builder_destroy(maker);
+    mx_batch_builder_destroy(builder);
     return rc;
 }
 
-void mx_batch_builder_destroy(struct mx_batch_builder *maker)
+void mx_batch_builder_destroy(struct mx_batch_builder *builder)
 {
-    if (maker == NULL) return;
-    mx_extract_destroy(maker->extract);
-    mx_extract_destroy(maker->reference);
-    mx_host_release(maker->device, maker->spans);
-    mx_buffer_release(maker->buffer);
-    mx_free(maker);
+    if (builder == NULL) return;
+    mx_extract_destroy(builder->extract);
+    mx_extract_destroy(builder->reference);
+    mx_host_release(builder->device, builder->spans);
+    mx_buffer_release(builder->buffer);
+    mx_free(builder);
 }
 
 /* y = a + factor · b, over [frames] */
@@ -136,12 +136,12 @@ static int mix(struct mx_stream *stream, struct mx_slice a, struct mx_slice b, d
 }
 
 /* energy and pitch of the extractor → normalised ones */
-static int values_normalise(const struct mx_batch_builder *maker, struct mx_stream *stream,
+static int values_normalise(const struct mx_batch_builder *builder, struct mx_stream *stream,
                             const struct mx_extract_features *raw, const struct mx_model_batch *to)
 {
     int rc = 0;
-    const struct pieces *const p = &maker->pieces;
-    const struct mx_normaliser *const n = &maker->options.normaliser;
+    const struct pieces *const p = &builder->pieces;
+    const struct mx_normaliser *const n = &builder->options.normaliser;
     const int64_t count = raw->frames.rows;
     MX_TRY(mix(stream, raw->energy, p->ones, -n->energy_mean, to->energy, count));
     MX_TRY(mx_scale(
@@ -157,24 +157,24 @@ out:
     return rc;
 }
 
-static int sound_make(struct mx_batch_builder *maker, struct mx_stream *stream, const struct mx_host_batch *slot,
+static int sound_make(struct mx_batch_builder *builder, struct mx_stream *stream, const struct mx_host_batch *host,
                       const struct mx_model_batch *to)
 {
     int rc = 0;
     struct mx_extract_features own, other;
-    const struct mx_extract_batch audio = {.audio = slot->audio,
-                                           .offsets = slot->sample_offsets,
-                                           .count = slot->count,
-                                           .draws = slot->draws,
-                                           .seed = maker->options.seed,
+    const struct mx_extract_batch audio = {.audio = host->audio,
+                                           .offsets = host->sample_offsets,
+                                           .count = host->count,
+                                           .draws = host->draws,
+                                           .seed = builder->options.seed,
                                            .mel = to->mel};
-    const struct mx_extract_batch reference = {.audio = slot->reference_audio,
-                                               .offsets = slot->reference_sample_offsets,
-                                               .count = slot->count,
+    const struct mx_extract_batch reference = {.audio = host->reference_audio,
+                                               .offsets = host->reference_sample_offsets,
+                                               .count = host->count,
                                                .mel = to->reference_mel};
-    MX_TRY(mx_extract_submit(maker->extract, stream, &audio, &own));
-    MX_TRY(mx_extract_submit(maker->reference, stream, &reference, &other));
-    MX_TRY(values_normalise(maker, stream, &own, to));
+    MX_TRY(mx_extract_submit(builder->extract, stream, &audio, &own));
+    MX_TRY(mx_extract_submit(builder->reference, stream, &reference, &other));
+    MX_TRY(values_normalise(builder, stream, &own, to));
 out:
     return rc;
 }
@@ -184,24 +184,24 @@ static int words_upload(struct mx_stream *stream, struct mx_slice to, const void
     return words > 0 ? mx_copy_upload(stream, to, from, (size_t)words * 4) : 0;
 }
 
-static int features_make(struct mx_batch_builder *maker, struct mx_stream *stream, const struct mx_host_batch *slot,
+static int features_make(struct mx_batch_builder *builder, struct mx_stream *stream, const struct mx_host_batch *host,
                          const struct mx_model_batch *to)
 {
     int rc = 0;
     const int64_t bands = mx_recipe_default.bands;
-    const int spans = maker->options.span_max;
-    MX_TRY(words_upload(stream, to->mel, slot->mel, slot->frames * bands));
-    MX_TRY(words_upload(stream, to->energy, slot->energy, slot->frames));
-    MX_TRY(words_upload(stream, to->pitch, slot->pitch, slot->frames));
-    MX_TRY(words_upload(stream, to->reference_mel, slot->reference_mel, slot->references * bands));
-    if (slot->draws == NULL || spans == 0) return 0;
-    for (int32_t i = 0; i < slot->count; i++)
-        mx_augment_spans(&slot->draws[i], slot->frame_offsets[i + 1] - slot->frame_offsets[i], (int)bands, spans,
-                         maker->spans + (ptrdiff_t)i * spans);
-    MX_TRY(words_upload(stream, maker->pieces.spans, maker->spans, 4 * (int64_t)slot->count * spans));
+    const int spans = builder->options.span_max;
+    MX_TRY(words_upload(stream, to->mel, host->mel, host->frames * bands));
+    MX_TRY(words_upload(stream, to->energy, host->energy, host->frames));
+    MX_TRY(words_upload(stream, to->pitch, host->pitch, host->frames));
+    MX_TRY(words_upload(stream, to->reference_mel, host->reference_mel, host->references * bands));
+    if (host->draws == NULL || spans == 0) return 0;
+    for (int32_t i = 0; i < host->count; i++)
+        mx_augment_spans(&host->draws[i], host->frame_offsets[i + 1] - host->frame_offsets[i], (int)bands, spans,
+                         builder->spans + (ptrdiff_t)i * spans);
+    MX_TRY(words_upload(stream, builder->pieces.spans, builder->spans, 4 * (int64_t)host->count * spans));
     MX_TRY(mx_mask(stream, &(struct mx_mask_args){.x = to->mel,
                                                   .rows = to->frames,
-                                                  .spans = maker->pieces.spans,
+                                                  .spans = builder->pieces.spans,
                                                   .n = bands,
                                                   .count = spans,
                                                   .value = 0})); /* the mean of all features says least */
@@ -209,19 +209,20 @@ out:
     return rc;
 }
 
-int mx_batch_builder_run(struct mx_batch_builder *maker, struct mx_stream *stream, const struct mx_host_batch *slot,
-                         struct mx_device_batch *parcel)
+int mx_batch_builder_run(struct mx_batch_builder *builder, struct mx_stream *stream, const struct mx_host_batch *host,
+                         struct mx_device_batch *on_device)
 {
     int rc = 0;
-    const struct mx_model_batch *const to = &parcel->batch;
-    mx_device_batch_lay(parcel, slot);
-    if (slot->count == 0) return 0;
-    MX_TRY(words_upload(stream, to->tokens.offsets, slot->token_offsets, slot->count + 1));
-    MX_TRY(words_upload(stream, to->frames.offsets, slot->frame_offsets, slot->count + 1));
-    MX_TRY(words_upload(stream, to->references.offsets, slot->reference_offsets, slot->count + 1));
-    MX_TRY(words_upload(stream, to->token_ids, slot->token_ids, slot->tokens));
-    MX_TRY(words_upload(stream, to->languages, slot->languages, slot->count));
-    MX_TRY(maker->options.features ? features_make(maker, stream, slot, to) : sound_make(maker, stream, slot, to));
+    const struct mx_model_batch *const to = &on_device->batch;
+    mx_device_batch_lay(on_device, host);
+    if (host->count == 0) return 0;
+    MX_TRY(words_upload(stream, to->tokens.offsets, host->token_offsets, host->count + 1));
+    MX_TRY(words_upload(stream, to->frames.offsets, host->frame_offsets, host->count + 1));
+    MX_TRY(words_upload(stream, to->references.offsets, host->reference_offsets, host->count + 1));
+    MX_TRY(words_upload(stream, to->token_ids, host->token_ids, host->tokens));
+    MX_TRY(words_upload(stream, to->languages, host->languages, host->count));
+    MX_TRY(builder->options.features ? features_make(builder, stream, host, to)
+                                     : sound_make(builder, stream, host, to));
 out:
     return rc;
 }
@@ -229,31 +230,31 @@ out:
 /* ---- batches ---- */
 
 struct mx_batch {
-    struct mx_batch_builder *maker;
-    struct mx_device_batch *parcel;
+    struct mx_batch_builder *builder;
+    struct mx_device_batch *on_device;
 };
 
-static struct mx_device_batch_options parcel_options(const struct mx_batch_options *options)
+static struct mx_device_batch_options device_options(const struct mx_batch_options *options)
 {
     return (struct mx_device_batch_options){.capacity = options->capacity.model, .owner = owner_of(options)};
 }
 
 uint64_t mx_batch_bytes(const struct mx_batch_options *options)
 {
-    const struct mx_device_batch_options parcel = parcel_options(options);
-    return mx_batch_builder_bytes(options) + mx_device_batch_bytes(&parcel);
+    const struct mx_device_batch_options on_device = device_options(options);
+    return mx_batch_builder_bytes(options) + mx_device_batch_bytes(&on_device);
 }
 
 int mx_batch_create(struct mx_device *device, struct mx_stream *stream, const struct mx_batch_options *options,
                     struct mx_batch **out)
 {
     int rc = 0;
-    const struct mx_device_batch_options parcel = parcel_options(options);
+    const struct mx_device_batch_options on_device = device_options(options);
     struct mx_batch *batch = mx_alloc(1, sizeof *batch);
     *out = NULL;
     if (batch == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_batch_builder_create(device, stream, options, &batch->maker));
-    MX_TRY(mx_device_batch_create(device, &parcel, &batch->parcel));
+    MX_TRY(mx_batch_builder_create(device, stream, options, &batch->builder));
+    MX_TRY(mx_device_batch_create(device, &on_device, &batch->on_device));
     *out = batch;
     batch = NULL;
 out:
@@ -264,15 +265,15 @@ out:
 void mx_batch_destroy(struct mx_batch *batch)
 {
     if (batch == NULL) return;
-    mx_batch_builder_destroy(batch->maker);
-    mx_device_batch_destroy(batch->parcel);
+    mx_batch_builder_destroy(batch->builder);
+    mx_device_batch_destroy(batch->on_device);
     mx_free(batch);
 }
 
-int mx_batch_assemble(struct mx_batch *batch, struct mx_stream *stream, const struct mx_host_batch *slot,
+int mx_batch_assemble(struct mx_batch *batch, struct mx_stream *stream, const struct mx_host_batch *host,
                       struct mx_model_batch *out)
 {
-    const int rc = mx_batch_builder_run(batch->maker, stream, slot, batch->parcel);
-    *out = batch->parcel->batch;
+    const int rc = mx_batch_builder_run(batch->builder, stream, host, batch->on_device);
+    *out = batch->on_device->batch;
     return rc;
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A group: all those that share each step of training with this process, seen from the trainer.
+ * A comm (communicator): all those that share each step of training with this process, seen from the trainer.
  *
  * Each member (rank 0 … size - 1) has the same weights and trains its part of the step's batch; the sum of their
  * gradients is that of the whole batch, because every member divides its losses by the frames and tokens of all of them
- * (struct mx_model_batch). After the sum all members make the same update. NULL stands for the group of one: the
+ * (struct mx_model_batch). After the sum all members make the same update. NULL stands for a comm of one: the
  * functions below then do what a single member would do, which is nothing.
  *
  * The gradient is summed in buckets, ranges of the flat gradient that become final in the order of their numbers while
  * the backward pass still runs (replica.h records an event for each). All members call everything in the same order
- * with the same counts. A call that fails, fails for good: the group must be destroyed. Failures of other members
+ * with the same counts. A call that fails, fails for good: the comm must be destroyed. Failures of other members
  * (gone, silent for too long) come back as errors of these calls, with the member's name in the message.
  *
  * Whoever carries the bytes (dist/) makes a struct whose first member is a struct mx_comm.
  *
- * Threads: one at a time. What sum_begin started may go on in threads of the group's own until sum_finish.
+ * Threads: one at a time. What sum_begin started may go on in threads of the comm's own until sum_finish.
  */
 #ifndef MX_TRAIN_COMM_H
 #define MX_TRAIN_COMM_H

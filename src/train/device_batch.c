@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Parcels, see device_batch.h.
+ * Device batches, see device_batch.h.
  */
 #include "train/device_batch.h"
 
@@ -46,62 +46,63 @@ int mx_device_batch_create(struct mx_device *device, const struct mx_device_batc
 {
     int rc = 0;
     void *host = NULL;
-    struct mx_device_batch *parcel = mx_alloc(1, sizeof *parcel);
+    struct mx_device_batch *on_device = mx_alloc(1, sizeof *on_device);
     *out = NULL;
-    if (parcel == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    parcel->options = *options;
-    parcel->device = device;
-    parcel->utterances = mx_alloc((size_t)options->capacity.sequences, sizeof *parcel->utterances);
-    if (parcel->utterances == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_buffer_create(device, options->owner, (size_t)mx_device_batch_bytes(options), &parcel->buffer));
+    if (on_device == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    on_device->options = *options;
+    on_device->device = device;
+    on_device->utterances = mx_alloc((size_t)options->capacity.sequences, sizeof *on_device->utterances);
+    if (on_device->utterances == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_buffer_create(device, options->owner, (size_t)mx_device_batch_bytes(options), &on_device->buffer));
     if (options->offsets)
         MX_TRY(mx_host_alloc(device, options->owner, (size_t)mx_device_batch_host_bytes(options), &host));
-    parcel->offsets = host;
-    parcel->spare = buffer_place(options, &(struct mx_layout){.buffer = parcel->buffer});
-    *out = parcel;
-    parcel = NULL;
+    on_device->offsets = host;
+    on_device->spare = buffer_place(options, &(struct mx_layout){.buffer = on_device->buffer});
+    *out = on_device;
+    on_device = NULL;
 out:
-    mx_device_batch_destroy(parcel);
+    mx_device_batch_destroy(on_device);
     return rc;
 }
 
-void mx_device_batch_destroy(struct mx_device_batch *parcel)
+void mx_device_batch_destroy(struct mx_device_batch *on_device)
 {
-    if (parcel == NULL) return;
-    mx_host_release(parcel->device, parcel->offsets);
-    mx_buffer_release(parcel->buffer);
-    mx_free(parcel->utterances);
-    mx_free(parcel);
+    if (on_device == NULL) return;
+    mx_host_release(on_device->device, on_device->offsets);
+    mx_buffer_release(on_device->buffer);
+    mx_free(on_device->utterances);
+    mx_free(on_device);
 }
 
 /* Cuts the buffer for a batch of these counts. */
-static void buffer_cut(struct mx_device_batch *parcel, struct mx_ragged tokens, struct mx_ragged frames,
+static void buffer_cut(struct mx_device_batch *on_device, struct mx_ragged tokens, struct mx_ragged frames,
                        struct mx_ragged references)
 {
-    struct mx_model_batch *const b = &parcel->batch;
-    struct mx_layout layout = {.buffer = parcel->buffer};
+    struct mx_model_batch *const b = &on_device->batch;
+    struct mx_layout layout = {.buffer = on_device->buffer};
     const struct mx_model_capacity own = {
         .sequences = tokens.count, .tokens = tokens.rows, .frames = frames.rows, .references = references.rows};
-    arrays_place(&layout, parcel->options.fixed ? &parcel->options.capacity : &own, b);
+    arrays_place(&layout, on_device->options.fixed ? &on_device->options.capacity : &own, b);
     b->tokens = (struct mx_ragged){b->tokens.offsets, tokens.count, tokens.rows, tokens.max_rows};
     b->frames = (struct mx_ragged){b->frames.offsets, frames.count, frames.rows, frames.max_rows};
     b->references = (struct mx_ragged){b->references.offsets, references.count, references.rows, references.max_rows};
-    parcel->used_bytes = layout.offset_bytes;
+    on_device->used_bytes = layout.offset_bytes;
 }
 
-void mx_device_batch_lay(struct mx_device_batch *parcel, const struct mx_host_batch *slot)
+void mx_device_batch_lay(struct mx_device_batch *on_device, const struct mx_host_batch *host)
 {
-    parcel->epoch = slot->epoch;
-    parcel->step = slot->step;
-    parcel->count = slot->count;
-    parcel->left_out = slot->left_out;
-    memcpy(parcel->utterances, slot->utterances, (size_t)slot->count * sizeof *parcel->utterances);
-    const int32_t *const kinds[3] = {slot->token_offsets, slot->frame_offsets, slot->reference_offsets};
-    for (size_t k = 0; k < 3 && parcel->offsets != NULL; k++)
-        memcpy(parcel->offsets + k * ends(&parcel->options), kinds[k], ((size_t)slot->count + 1) * sizeof(int32_t));
-    buffer_cut(parcel, (struct mx_ragged){{0}, slot->count, slot->tokens, slot->longest_tokens},
-               (struct mx_ragged){{0}, slot->count, slot->frames, slot->longest_frames},
-               (struct mx_ragged){{0}, slot->count, slot->references, slot->longest_reference});
+    on_device->epoch = host->epoch;
+    on_device->step = host->step;
+    on_device->count = host->count;
+    on_device->left_out = host->left_out;
+    memcpy(on_device->utterances, host->utterances, (size_t)host->count * sizeof *on_device->utterances);
+    const int32_t *const kinds[3] = {host->token_offsets, host->frame_offsets, host->reference_offsets};
+    for (size_t k = 0; k < 3 && on_device->offsets != NULL; k++)
+        memcpy(on_device->offsets + k * ends(&on_device->options), kinds[k],
+               ((size_t)host->count + 1) * sizeof(int32_t));
+    buffer_cut(on_device, (struct mx_ragged){{0}, host->count, host->tokens, host->longest_tokens},
+               (struct mx_ragged){{0}, host->count, host->frames, host->longest_frames},
+               (struct mx_ragged){{0}, host->count, host->references, host->longest_reference});
 }
 
 int mx_device_batch_move(struct mx_stream *stream, const struct mx_device_batch *from, struct mx_device_batch *to)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A parcel: one batch on a device, as the model takes it, in one piece.
+ * A device batch: one batch on a device, as the model takes it, in one piece.
  *
  * All arrays of the batch lie end to end in one buffer, each as long as the batch needs it, so that it moves to another
  * device as one copy of the bytes that are used. With `fixed` every array has the room of the largest batch and the
  * whole buffer moves: then no address and no size depends on the batch. What the host has to know of the batch (which
  * one it is, who is in it) moves along beside the buffer.
  *
- * With work sharing (share_policy.h) a parcel on the model device has a twin on the data device, and a batch that moves is
+ * With work sharing (share_policy.h) a batch on the model device has a twin on the data device, and what moves is
  * divided between the two: some sequences that follow each other stay on the data device, as the twin's, the others go
  * over, those before them and those after them.
  *
- * Memory: a parcel owns its buffer and a list of utterances, taken at the start, and if it is a part or to be divided,
- * offsets on the host. The twin is borrowed.
+ * Memory: a device batch owns its buffer and a list of utterances, taken at the start, and if it is a part or to be
+ * divided, offsets on the host. The twin is borrowed.
  */
 #ifndef MX_TRAIN_DEVICE_BATCH_H
 #define MX_TRAIN_DEVICE_BATCH_H
@@ -48,16 +48,16 @@ struct mx_device_batch {
 
 int mx_device_batch_create(struct mx_device *device, const struct mx_device_batch_options *options,
                            struct mx_device_batch **out);
-void mx_device_batch_destroy(struct mx_device_batch *parcel); /* its work must be complete; NULL is fine */
+void mx_device_batch_destroy(struct mx_device_batch *on_device); /* its work must be complete; NULL is fine */
 /* Bytes of device memory that it takes. */
 uint64_t mx_device_batch_bytes(const struct mx_device_batch_options *options);
 uint64_t mx_device_batch_host_bytes(const struct mx_device_batch_options *options); /* and of the host */
 
-/* Makes it the parcel of the slot's batch: everything but the contents of the arrays. */
-void mx_device_batch_lay(struct mx_device_batch *parcel, const struct mx_host_batch *slot);
-/* Queues the copy of the whole batch, to a parcel of the same options; waits for nothing. */
+/* Makes it the batch that is in `host`: everything but the contents of the arrays. */
+void mx_device_batch_lay(struct mx_device_batch *on_device, const struct mx_host_batch *host);
+/* Queues the copy of the whole batch, to one of the same options; waits for nothing. */
 int mx_device_batch_move(struct mx_stream *stream, const struct mx_device_batch *from, struct mx_device_batch *to);
-/* The same for a parcel with a twin: the twin gets the sequences `part`, the parcel all others. */
+/* The same for one with a twin: the twin gets the sequences `part`, `to` all others. */
 int mx_device_batch_divide(struct mx_stream *stream, const struct mx_device_batch *from, struct mx_device_batch *to,
                            struct mx_share_part part);
 

@@ -15,7 +15,7 @@
 
 struct mx_evaluator {
     struct mx_dataset_reader *reader;
-    struct mx_host_batch *slot;
+    struct mx_host_batch *host;
     struct mx_listener *listener;
     float *target, *prediction, *means; /* of a picture: [longest frames, bands] twice, [longest tokens, bands] */
     int32_t *durations;                 /* [longest tokens] */
@@ -26,7 +26,7 @@ void mx_evaluator_destroy(struct mx_evaluator *e)
     if (e == NULL) return;
     mx_listener_destroy(e->listener);
     mx_dataset_reader_destroy(e->reader);
-    mx_host_batch_destroy(e->slot);
+    mx_host_batch_destroy(e->host);
     mx_free(e->target);
     mx_free(e->prediction);
     mx_free(e->means);
@@ -41,10 +41,10 @@ int mx_evaluator_create(struct mx_trainer *t, struct mx_evaluator **out)
     *out = NULL;
     if (e == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_dataset_reader_create(t->options.dataset, &e->reader));
-    MX_TRY(mx_host_batch_create(t->shape.assembly, t->options.device, &t->shape.capacity, &e->slot));
-    const struct mx_listener_options parts = {.assembly = t->shape.assembly,
+    MX_TRY(mx_host_batch_create(t->shape.source, t->options.device, &t->shape.capacity, &e->host));
+    const struct mx_listener_options parts = {.source = t->shape.source,
                                               .reader = e->reader,
-                                              .slot = e->slot,
+                                              .host = e->host,
                                               .batch = t->batch,
                                               .stream = t->replicas[0]->stream,
                                               .model = t->replicas[0]->model,
@@ -74,7 +74,7 @@ static uint32_t fitting(const struct mx_trainer *t, const uint32_t *utterances, 
     int64_t frames = 0, tokens = 0;
     uint32_t n = 0;
     while (n < count && n < (uint32_t)c->sequences) {
-        frames += mx_batch_source_frames(t->shape.assembly, utterances[n]);
+        frames += mx_batch_source_frames(t->shape.source, utterances[n]);
         tokens += mx_dataset_utterance(t->options.dataset, utterances[n])->tokens;
         if (n > 0 && (frames > c->frames || tokens > c->tokens)) break;
         n++;
@@ -88,18 +88,18 @@ static int batch_evaluate(struct mx_trainer *t, const uint32_t *utterances, uint
 {
     int rc = 0;
     struct mx_model_batch batch;
-    struct mx_host_batch *const slot = t->evaluator->slot;
+    struct mx_host_batch *const host = t->evaluator->host;
     const struct mx_replica *const own = t->replicas[0];
-    MX_TRY(mx_host_batch_fill(slot, t->evaluator->reader, MX_LISTEN_EPOCH, 0, utterances, count));
-    if (slot->count == 0) return 0;
-    MX_TRY(mx_batch_assemble(t->batch, own->stream, slot, &batch));
+    MX_TRY(mx_host_batch_fill(host, t->evaluator->reader, MX_LISTEN_EPOCH, 0, utterances, count));
+    if (host->count == 0) return 0;
+    MX_TRY(mx_batch_assemble(t->batch, own->stream, host, &batch));
     MX_TRY(mx_model_evaluate(own->model, own->stream, mx_slice_at(own->average, 0), &batch, own->losses));
     MX_TRY(mx_stream_sync(own->stream));
-    const struct mx_model_losses sums = mx_model_losses_of(&t->options.model, own->losses, slot->count, -1, 1, 1);
+    const struct mx_model_losses sums = mx_model_losses_of(&t->options.model, own->losses, host->count, -1, 1, 1);
     for (int k = 0; k < MX_MODEL_LOSSES; k++) out->losses.values[k] += sums.values[k];
-    *tokens += slot->tokens;
-    *frames += slot->frames;
-    out->utterances += (uint32_t)slot->count;
+    *tokens += host->tokens;
+    *frames += host->frames;
+    out->utterances += (uint32_t)host->count;
 out:
     return rc;
 }
@@ -173,12 +173,12 @@ int mx_trainer_picture(struct mx_trainer *t, struct mx_trainer_picture *out)
     if (e == NULL) return 0;
     if (t->pipeline != NULL) mx_pipeline_rest(t->pipeline);
     for (uint32_t i = 0; i < t->shape.validation_count; i++) {
-        MX_TRY(mx_host_batch_fill(e->slot, e->reader, MX_LISTEN_EPOCH, 0, &t->shape.validation[i], 1));
-        if (e->slot->count > 0) break;
+        MX_TRY(mx_host_batch_fill(e->host, e->reader, MX_LISTEN_EPOCH, 0, &t->shape.validation[i], 1));
+        if (e->host->count > 0) break;
     }
-    if (e->slot->count == 0) return 0;
-    const size_t frames = (size_t)e->slot->frames, tokens = (size_t)e->slot->tokens;
-    MX_TRY(mx_batch_assemble(t->batch, voice.stream, e->slot, &batch));
+    if (e->host->count == 0) return 0;
+    const size_t frames = (size_t)e->host->frames, tokens = (size_t)e->host->tokens;
+    MX_TRY(mx_batch_assemble(t->batch, voice.stream, e->host, &batch));
     MX_TRY(mx_model_evaluate(voice.model, voice.stream, voice.average, &batch, NULL));
     const struct mx_model_view view = mx_model_view(voice.model);
     MX_TRY(mx_copy_download(voice.stream, e->target, batch.mel, frames * bands * sizeof(float)));

@@ -3,8 +3,8 @@
  * The feed, see feed.h.
  *
  * Who may touch what follows from the pipeline: a place of the host ring is drawn, loaded and processed one after the
- * other; makers and parcels are used by the stages alone, and maker n modulo MX_PIPELINE_DEPTH is free when batch n is
- * submitted, since at most so many are in flight.
+ * other; builders and device batches are used by the stages alone; builder n modulo MX_PIPELINE_DEPTH is free when
+ * batch n is submitted, since no more than MX_PIPELINE_DEPTH are in flight.
  */
 #include "train/feed.h"
 
@@ -19,7 +19,7 @@
 struct place {
     uint32_t epoch, step, count;
     uint32_t *utterances; /* [sequences] */
-    struct mx_host_batch *slot;
+    struct mx_host_batch *host;
 };
 
 struct worker {
@@ -33,8 +33,8 @@ struct mx_feed {
     const atomic_bool *stop;
     struct worker *workers; /* [options.workers] */
     struct place *places;   /* [options.host_slots] */
-    struct mx_batch_builder *makers[MX_PIPELINE_DEPTH];
-    /* The rings as the pipeline takes them: places, parcels on the data device, parcels on the model device. */
+    struct mx_batch_builder *builders[MX_PIPELINE_DEPTH];
+    /* The rings as the pipeline takes them: places, device batches on the data device, those on the model device. */
     void **host, **data, **model;
     void **twins; /* of the last ones; NULL: no work sharing */
     /* Of work sharing. The lock protects `shares`, which the thread that takes replaces and the transfer reads; it is a
@@ -47,7 +47,7 @@ struct mx_feed {
 
 /* ---- plan ---- */
 
-static struct mx_batch_options maker_options(const struct mx_feed_options *o)
+static struct mx_batch_options builder_options(const struct mx_feed_options *o)
 {
     return (struct mx_batch_options){.capacity = o->capacity,
                                      .normaliser = o->normaliser,
@@ -57,7 +57,7 @@ static struct mx_batch_options maker_options(const struct mx_feed_options *o)
                                      .owner = "features"};
 }
 
-static struct mx_device_batch_options parcel_options(const struct mx_feed_options *o, bool model)
+static struct mx_device_batch_options device_options(const struct mx_feed_options *o, bool model)
 {
     return (struct mx_device_batch_options){.capacity = o->capacity.model,
                                             .fixed = o->fixed,
@@ -73,18 +73,18 @@ static struct mx_device_batch_options twin_options(const struct mx_feed_options 
 
 void mx_feed_memory_plan(const struct mx_feed_options *o, struct mx_feed_memory_plan *out)
 {
-    const struct mx_batch_options maker = maker_options(o);
-    const struct mx_device_batch_options parcel = parcel_options(o, false), twin = twin_options(o);
+    const struct mx_batch_options builder = builder_options(o);
+    const struct mx_device_batch_options on_device = device_options(o, false), twin = twin_options(o);
     const uint64_t twins = o->shared ? (uint64_t)o->model_slots : 0;
     *out = (struct mx_feed_memory_plan){
-        .host_slots = (uint64_t)o->host_slots * mx_host_batch_bytes(o->assembly, &o->capacity),
-        .data_slots = (uint64_t)o->data_slots * mx_device_batch_bytes(&parcel),
-        .features = MX_PIPELINE_DEPTH * mx_batch_builder_bytes(&maker),
-        .features_host = MX_PIPELINE_DEPTH * mx_batch_builder_host_bytes(&maker),
-        .model_slots = (uint64_t)o->model_slots * mx_device_batch_bytes(&parcel),
+        .host_slots = (uint64_t)o->host_slots * mx_host_batch_bytes(o->source, &o->capacity),
+        .data_slots = (uint64_t)o->data_slots * mx_device_batch_bytes(&on_device),
+        .features = MX_PIPELINE_DEPTH * mx_batch_builder_bytes(&builder),
+        .features_host = MX_PIPELINE_DEPTH * mx_batch_builder_host_bytes(&builder),
+        .model_slots = (uint64_t)o->model_slots * mx_device_batch_bytes(&on_device),
         .replica_slots = twins * mx_device_batch_bytes(&twin),
-        .data_slots_host = (uint64_t)o->data_slots * mx_device_batch_host_bytes(&parcel),
-        .model_slots_host = (uint64_t)o->model_slots * mx_device_batch_host_bytes(&parcel),
+        .data_slots_host = (uint64_t)o->data_slots * mx_device_batch_host_bytes(&on_device),
+        .model_slots_host = (uint64_t)o->model_slots * mx_device_batch_host_bytes(&on_device),
         .replica_slots_host = twins * mx_device_batch_host_bytes(&twin)};
 }
 
@@ -102,23 +102,23 @@ static int places_take(struct mx_feed *feed)
         feed->host[i] = place;
         place->utterances = mx_alloc((size_t)o->capacity.model.sequences, sizeof *place->utterances);
         if (place->utterances == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-        MX_TRY(mx_host_batch_create(o->assembly, o->data, &o->capacity, &place->slot));
-        if (mx_augment_active(&o->augment)) MX_TRY(mx_host_batch_augment(place->slot, &o->augment));
+        MX_TRY(mx_host_batch_create(o->source, o->data, &o->capacity, &place->host));
+        if (mx_augment_active(&o->augment)) MX_TRY(mx_host_batch_augment(place->host, &o->augment));
     }
 out:
     return rc;
 }
 
-static int parcels_take(struct mx_device *device, const struct mx_device_batch_options *options, int32_t count,
-                        void ***out)
+static int ring_take(struct mx_device *device, const struct mx_device_batch_options *options, int32_t count,
+                     void ***out)
 {
     int rc = 0;
     void **const ring = *out = mx_alloc((size_t)count, sizeof *ring);
     if (ring == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (int32_t i = 0; i < count; i++) {
-        struct mx_device_batch *parcel;
-        MX_TRY(mx_device_batch_create(device, options, &parcel));
-        ring[i] = parcel;
+        struct mx_device_batch *on_device;
+        MX_TRY(mx_device_batch_create(device, options, &on_device));
+        ring[i] = on_device;
     }
 out:
     return rc;
@@ -127,22 +127,22 @@ out:
 static int twins_take(struct mx_feed *feed)
 {
     const struct mx_device_batch_options options = twin_options(&feed->options);
-    const int rc = parcels_take(feed->options.data, &options, feed->options.model_slots, &feed->twins);
+    const int rc = ring_take(feed->options.data, &options, feed->options.model_slots, &feed->twins);
     for (int32_t i = 0; rc == 0 && i < feed->options.model_slots; i++) {
-        struct mx_device_batch *const parcel = feed->model[i];
-        parcel->twin = feed->twins[i];
+        struct mx_device_batch *const on_device = feed->model[i];
+        on_device->twin = feed->twins[i];
     }
     return rc;
 }
 
-static int makers_take(struct mx_feed *feed)
+static int builders_take(struct mx_feed *feed)
 {
     int rc = 0;
     struct mx_stream *stream = NULL;
-    const struct mx_batch_options options = maker_options(&feed->options);
+    const struct mx_batch_options options = builder_options(&feed->options);
     MX_TRY(mx_stream_create(feed->options.data, "tables", &stream));
     for (int i = 0; i < MX_PIPELINE_DEPTH; i++)
-        MX_TRY(mx_batch_builder_create(feed->options.data, stream, &options, &feed->makers[i]));
+        MX_TRY(mx_batch_builder_create(feed->options.data, stream, &options, &feed->builders[i]));
 out:
     mx_stream_release(stream);
     return rc;
@@ -154,7 +154,7 @@ static int workers_take(struct mx_feed *feed)
     feed->workers = mx_alloc((size_t)feed->options.workers, sizeof *feed->workers);
     if (feed->workers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (int32_t i = 0; i < feed->options.workers; i++)
-        MX_TRY(mx_dataset_reader_create(mx_batch_source_dataset(feed->options.assembly), &feed->workers[i].reader));
+        MX_TRY(mx_dataset_reader_create(mx_batch_source_dataset(feed->options.source), &feed->workers[i].reader));
 out:
     return rc;
 }
@@ -162,7 +162,7 @@ out:
 int mx_feed_create(const struct mx_feed_options *options, struct mx_feed **out)
 {
     int rc = 0;
-    const struct mx_device_batch_options data = parcel_options(options, false), model = parcel_options(options, true);
+    const struct mx_device_batch_options data = device_options(options, false), model = device_options(options, true);
     struct mx_feed *feed = mx_alloc(1, sizeof *feed);
     *out = NULL;
     if (feed == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -171,9 +171,9 @@ int mx_feed_create(const struct mx_feed_options *options, struct mx_feed **out)
     MX_TRY(mx_augment_check(&options->augment));
     MX_TRY(workers_take(feed));
     MX_TRY(places_take(feed));
-    MX_TRY(makers_take(feed));
-    MX_TRY(parcels_take(options->data, &data, options->data_slots, &feed->data));
-    MX_TRY(parcels_take(options->model, &model, options->model_slots, &feed->model));
+    MX_TRY(builders_take(feed));
+    MX_TRY(ring_take(options->data, &data, options->data_slots, &feed->data));
+    MX_TRY(ring_take(options->model, &model, options->model_slots, &feed->model));
     if (options->shared) MX_TRY(twins_take(feed));
     *out = feed;
     feed = NULL;
@@ -182,7 +182,7 @@ out:
     return rc;
 }
 
-static void parcels_release(void **ring, int32_t count)
+static void ring_release(void **ring, int32_t count)
 {
     for (int32_t i = 0; ring != NULL && i < count; i++) mx_device_batch_destroy(ring[i]);
     mx_free(ring);
@@ -192,12 +192,12 @@ void mx_feed_destroy(struct mx_feed *feed)
 {
     if (feed == NULL) return;
     const struct mx_feed_options *const o = &feed->options;
-    parcels_release(feed->twins, o->model_slots);
-    parcels_release(feed->model, o->model_slots);
-    parcels_release(feed->data, o->data_slots);
-    for (int i = 0; i < MX_PIPELINE_DEPTH; i++) mx_batch_builder_destroy(feed->makers[i]);
+    ring_release(feed->twins, o->model_slots);
+    ring_release(feed->model, o->model_slots);
+    ring_release(feed->data, o->data_slots);
+    for (int i = 0; i < MX_PIPELINE_DEPTH; i++) mx_batch_builder_destroy(feed->builders[i]);
     for (int32_t i = 0; feed->places != NULL && i < o->host_slots; i++) {
-        mx_host_batch_destroy(feed->places[i].slot);
+        mx_host_batch_destroy(feed->places[i].host);
         mx_free(feed->places[i].utterances);
     }
     for (int32_t i = 0; feed->workers != NULL && i < o->workers; i++)
@@ -236,9 +236,9 @@ static int stage_load(void *context, int worker, uint64_t number, void *host_slo
     const struct place *const place = host_slot;
     struct worker *const own = &feed->workers[worker];
     (void)number;
-    place->slot->cancel = cancel;
-    place->slot->at = &own->at;
-    return mx_host_batch_fill(place->slot, own->reader, place->epoch, place->step, place->utterances, place->count);
+    place->host->cancel = cancel;
+    place->host->at = &own->at;
+    return mx_host_batch_fill(place->host, own->reader, place->epoch, place->step, place->utterances, place->count);
 }
 
 static int stage_process(void *context, struct mx_stream *stream, uint64_t number, const void *host_slot,
@@ -246,7 +246,7 @@ static int stage_process(void *context, struct mx_stream *stream, uint64_t numbe
 {
     struct mx_feed *const feed = context;
     const struct place *const place = host_slot;
-    return mx_batch_builder_run(feed->makers[number % MX_PIPELINE_DEPTH], stream, place->slot, data_slot);
+    return mx_batch_builder_run(feed->builders[number % MX_PIPELINE_DEPTH], stream, place->host, data_slot);
 }
 
 /* A batch that cannot be divided well is made up for by the next ones of its step. */
@@ -279,7 +279,7 @@ static int stage_transfer(void *context, struct mx_stream *stream, uint64_t numb
 static void stage_describe(void *context, int worker, char *out, size_t bytes)
 {
     struct mx_feed *const feed = context;
-    const struct mx_dataset *const dataset = mx_batch_source_dataset(feed->options.assembly);
+    const struct mx_dataset *const dataset = mx_batch_source_dataset(feed->options.source);
     snprintf(out, bytes, "the recording '%s'",
              mx_dataset_utterance(dataset, atomic_load(&feed->workers[worker].at))->id);
 }

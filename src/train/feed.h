@@ -5,15 +5,15 @@
  *
  *     draw       the sampler's next batch                                → a list of utterances
  *     load       recordings or features from the corpus (host_batch.h)          → a host slot
- *     process    features, augmentation, normalisation (batch.h)          → a parcel on the data device
- *     transfer   one copy (device_batch.h), or with work sharing both parts     → a parcel on the model device, and its twin
+ *     process    features, augmentation, normalisation (batch.h)          → a batch on the data device
+ *     transfer   one copy (device_batch.h), or with work sharing both parts     → one on the model device, and its twin
  *
  * Batch number 0, 1, 2 … of a run is the sampler's (epoch, step), one after the other, from where it was told to begin.
  * What is in a batch is a function of seed, epoch and step alone. The train stage gets struct mx_device_batch.
  *
  * Memory: everything is taken by mx_feed_create, and mx_feed_memory_plan tells how much. Extraction of features needs more
  * memory than its results: it exists once for each batch that the data device works ahead (MX_PIPELINE_DEPTH), not once
- * for each slot. Sampler, assembly, options and devices are borrowed and must outlive the feed, the feed its pipeline;
+ * for each slot. Sampler, source, options and devices are borrowed and must outlive the feed, the feed its pipeline;
  * the sampler may not be used by anyone else meanwhile.
  */
 #ifndef MX_TRAIN_FEED_H
@@ -26,7 +26,7 @@
 struct mx_feed;
 
 struct mx_feed_options {
-    const struct mx_batch_source *assembly;
+    const struct mx_batch_source *source;
     struct mx_sampler *sampler;
     struct mx_device *data, *model; /* the same one: there are no model slots */
     struct mx_host_batch_capacity capacity;

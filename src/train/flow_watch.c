@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The monitor, see flow_watch.h.
+ * The watch over the flow, see flow_watch.h.
  */
 #include "train/flow_watch.h"
 
@@ -15,10 +15,10 @@
 #define FIRST_STEPS 2    /* of a run: the pipeline fills up, so they tell nothing */
 #define LOADS_NS    UINT64_C(1000000000)
 
-void mx_flow_watch_start(struct mx_flow_watch *monitor, struct mx_pipeline *pipeline, struct mx_device *data,
+void mx_flow_watch_start(struct mx_flow_watch *watch, struct mx_pipeline *pipeline, struct mx_device *data,
                          struct mx_device *model)
 {
-    *monitor = (struct mx_flow_watch){.pipeline = pipeline, .data = data, .model = model, .told = -1};
+    *watch = (struct mx_flow_watch){.pipeline = pipeline, .data = data, .model = model, .told = -1};
     mx_budget_watch_restart(mx_device_budget(data));
     mx_budget_watch_restart(mx_device_budget(model));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The monitor: looks at the pipeline after every step and says when something is wrong.
+ * The watch over the flow: looks at the pipeline after every step and says when something is wrong.
  *
  * How busy both devices are and how long training waited for data are shares of the last MX_FLOW_WATCH_WINDOW steps, the
  * newest included, or of all since the start while there are no more; evaluations and checkpoints are no part of it.
@@ -48,10 +48,10 @@ struct mx_flow_watch {
     int told;         /* the cause that was warned of last, until a window is calm; -1: none */
 };
 
-void mx_flow_watch_start(struct mx_flow_watch *monitor, struct mx_pipeline *pipeline, struct mx_device *data,
+void mx_flow_watch_start(struct mx_flow_watch *watch, struct mx_pipeline *pipeline, struct mx_device *data,
                          struct mx_device *model);
 /* After each step: it took so long for so many frames. Warns. */
-void mx_flow_watch_step(struct mx_flow_watch *monitor, int64_t step, uint64_t step_ns, int64_t frames,
+void mx_flow_watch_step(struct mx_flow_watch *watch, int64_t step, uint64_t step_ns, int64_t frames,
                         struct mx_flow_watch_report *out);
 
 #endif

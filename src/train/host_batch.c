@@ -35,7 +35,7 @@ struct mx_batch_source {
     uint32_t *place;      /* [utterances]: where in list */
 };
 
-/* ---- assembly ---- */
+/* ---- source ---- */
 
 static void voices_fill(struct mx_batch_source *a)
 {
@@ -219,7 +219,7 @@ int mx_host_batch_capacity_round(struct mx_host_batch_capacity *c)
                         round_up(m->references, FRAMES));
 }
 
-/* ---- slots ---- */
+/* ---- host batches ---- */
 
 /* Hands out pieces of a block, or only counts while there is none. */
 struct carver {
@@ -234,86 +234,86 @@ static void *carve(struct carver *carver, int64_t words)
     return piece;
 }
 
-static void slot_place(struct mx_host_batch *slot, struct carver *carver, bool features)
+static void arrays_place(struct mx_host_batch *batch, struct carver *carver, bool features)
 {
-    const struct mx_model_capacity *const c = &slot->capacity.model;
+    const struct mx_model_capacity *const c = &batch->capacity.model;
     const int64_t ends = c->sequences + 1, bands = mx_recipe_default.bands;
-    slot->utterances = carve(carver, c->sequences);
-    slot->languages = carve(carver, c->sequences);
-    slot->token_offsets = carve(carver, ends);
-    slot->frame_offsets = carve(carver, ends);
-    slot->reference_offsets = carve(carver, ends);
-    slot->sample_offsets = carve(carver, ends);
-    slot->reference_sample_offsets = carve(carver, ends);
-    slot->token_ids = carve(carver, c->tokens);
-    slot->audio = carve(carver, slot->capacity.samples);
-    slot->reference_audio = carve(carver, slot->capacity.reference_samples);
-    slot->mel = carve(carver, features ? c->frames * bands : 0);
-    slot->energy = carve(carver, features ? c->frames : 0);
-    slot->pitch = carve(carver, features ? c->frames : 0);
-    slot->reference_mel = carve(carver, features ? c->references * bands : 0);
+    batch->utterances = carve(carver, c->sequences);
+    batch->languages = carve(carver, c->sequences);
+    batch->token_offsets = carve(carver, ends);
+    batch->frame_offsets = carve(carver, ends);
+    batch->reference_offsets = carve(carver, ends);
+    batch->sample_offsets = carve(carver, ends);
+    batch->reference_sample_offsets = carve(carver, ends);
+    batch->token_ids = carve(carver, c->tokens);
+    batch->audio = carve(carver, batch->capacity.samples);
+    batch->reference_audio = carve(carver, batch->capacity.reference_samples);
+    batch->mel = carve(carver, features ? c->frames * bands : 0);
+    batch->energy = carve(carver, features ? c->frames : 0);
+    batch->pitch = carve(carver, features ? c->frames : 0);
+    batch->reference_mel = carve(carver, features ? c->references * bands : 0);
 }
 
-uint64_t mx_host_batch_bytes(const struct mx_batch_source *assembly, const struct mx_host_batch_capacity *capacity)
+uint64_t mx_host_batch_bytes(const struct mx_batch_source *source, const struct mx_host_batch_capacity *capacity)
 {
-    struct mx_host_batch slot = {.capacity = *capacity};
+    struct mx_host_batch batch = {.capacity = *capacity};
     struct carver carver = {0};
-    slot_place(&slot, &carver, assembly->features);
+    arrays_place(&batch, &carver, source->features);
     return carver.at;
 }
 
-int mx_host_batch_create(const struct mx_batch_source *assembly, struct mx_device *device,
+int mx_host_batch_create(const struct mx_batch_source *source, struct mx_device *device,
                          const struct mx_host_batch_capacity *capacity, struct mx_host_batch **out)
 {
     int rc = 0;
     struct carver carver = {0};
-    struct mx_host_batch *slot = mx_alloc(1, sizeof *slot);
+    struct mx_host_batch *batch = mx_alloc(1, sizeof *batch);
     *out = NULL;
-    if (slot == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    slot->capacity = *capacity;
-    slot->device = device;
-    slot->assembly = assembly;
-    MX_TRY(mx_host_alloc(device, "host slots", (size_t)mx_host_batch_bytes(assembly, capacity), &slot->block));
-    carver.block = slot->block;
-    slot_place(slot, &carver, assembly->features);
-    *out = slot;
-    slot = NULL;
+    if (batch == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    batch->capacity = *capacity;
+    batch->device = device;
+    batch->source = source;
+    MX_TRY(mx_host_alloc(device, "host slots", (size_t)mx_host_batch_bytes(source, capacity), &batch->block));
+    carver.block = batch->block;
+    arrays_place(batch, &carver, source->features);
+    *out = batch;
+    batch = NULL;
 out:
-    mx_host_batch_destroy(slot);
+    mx_host_batch_destroy(batch);
     return rc;
 }
 
-void mx_host_batch_destroy(struct mx_host_batch *slot)
+void mx_host_batch_destroy(struct mx_host_batch *batch)
 {
-    if (slot == NULL) return;
-    mx_host_release(slot->device, slot->block);
-    mx_free(slot->draws);
-    mx_free(slot);
+    if (batch == NULL) return;
+    mx_host_release(batch->device, batch->block);
+    mx_free(batch->draws);
+    mx_free(batch);
 }
 
-int mx_host_batch_augment(struct mx_host_batch *slot, const struct mx_augment_options *how)
+int mx_host_batch_augment(struct mx_host_batch *batch, const struct mx_augment_options *how)
 {
-    slot->augment = how;
-    if (slot->draws == NULL) slot->draws = mx_alloc((size_t)slot->capacity.model.sequences, sizeof *slot->draws);
-    return slot->draws == NULL ? MX_ERR_NO_MEMORY : 0;
+    batch->augment = how;
+    if (batch->draws == NULL) batch->draws = mx_alloc((size_t)batch->capacity.model.sequences, sizeof *batch->draws);
+    return batch->draws == NULL ? MX_ERR_NO_MEMORY : 0;
 }
 
 /* ---- filling ---- */
 
 /* Draws what happens to utterance number `count`; its speed is settled here. */
-static void utterance_draw(struct mx_host_batch *slot, const struct mx_dataset_item *item, uint32_t utterance)
+static void utterance_draw(struct mx_host_batch *batch, const struct mx_dataset_item *item, uint32_t utterance)
 {
-    const struct mx_batch_source *const a = slot->assembly;
-    struct mx_augment_draw *const draw = &slot->draws[slot->count];
-    mx_augment_draw(slot->augment, a->options.seed, slot->epoch, utterance, mx_recipe_default.bands, draw);
+    const struct mx_batch_source *const a = batch->source;
+    struct mx_augment_draw *const draw = &batch->draws[batch->count];
+    mx_augment_draw(batch->augment, a->options.seed, batch->epoch, utterance, mx_recipe_default.bands, draw);
     const int64_t samples = a->features ? 0 : (int64_t)mx_augment_resampled(item->sample_count, draw->speed);
     if (mx_recipe_frames(&mx_recipe_default, samples) < item->token_count) draw->speed = 1;
 }
 
 /* Of utterance number `count`. */
-static double speed_of(const struct mx_host_batch *slot)
+static double speed_of(const struct mx_host_batch *batch)
 {
-    return slot->augment != NULL ? slot->draws[slot->count].speed : 1;
+    return batch->augment != NULL ? batch->draws[batch->count].speed : 1;
 }
 
 /* Samples at that speed; `to` has room for them. */
@@ -325,81 +325,81 @@ static int samples_put(const float *samples, size_t count, double speed, float *
 }
 
 /* The tensors or samples of `item` behind what is there already. 0 if there is no room or it cannot be aligned. */
-static int utterance_append(struct mx_host_batch *slot, const struct mx_dataset_item *item, uint32_t utterance)
+static int utterance_append(struct mx_host_batch *batch, const struct mx_dataset_item *item, uint32_t utterance)
 {
-    const struct mx_batch_source *const a = slot->assembly;
-    const struct mx_model_capacity *const c = &slot->capacity.model;
-    const int32_t n = slot->count;
+    const struct mx_batch_source *const a = batch->source;
+    const struct mx_model_capacity *const c = &batch->capacity.model;
+    const int32_t n = batch->count;
     if (n >= c->sequences) return 0;
-    if (slot->augment != NULL) utterance_draw(slot, item, utterance);
-    const int64_t samples = a->features ? 0 : (int64_t)mx_augment_resampled(item->sample_count, speed_of(slot));
+    if (batch->augment != NULL) utterance_draw(batch, item, utterance);
+    const int64_t samples = a->features ? 0 : (int64_t)mx_augment_resampled(item->sample_count, speed_of(batch));
     const int64_t frames = a->features ? item->frames : mx_recipe_frames(&mx_recipe_default, samples);
     const int64_t tokens = item->token_count;
     if (frames < tokens || tokens < 1) return 0;
-    if (slot->tokens + tokens > c->tokens || slot->frames + frames > c->frames) return 0;
+    if (batch->tokens + tokens > c->tokens || batch->frames + frames > c->frames) return 0;
     if (a->features) {
-        const size_t bands = (size_t)mx_recipe_default.bands, at = (size_t)slot->frames, rows = (size_t)frames;
-        memcpy(slot->mel + at * bands, item->tensors[a->tensors.mel], rows * bands * sizeof(float));
-        memcpy(slot->energy + at, item->tensors[a->tensors.energy], rows * sizeof(float));
-        memcpy(slot->pitch + at, item->tensors[a->tensors.pitch], rows * sizeof(float));
-        mx_normaliser_mel(&a->options.normaliser, slot->mel + at * bands, rows * bands);
-        mx_normaliser_energy(&a->options.normaliser, slot->energy + at, rows);
-        mx_normaliser_pitch(&a->options.normaliser, slot->pitch + at, rows);
+        const size_t bands = (size_t)mx_recipe_default.bands, at = (size_t)batch->frames, rows = (size_t)frames;
+        memcpy(batch->mel + at * bands, item->tensors[a->tensors.mel], rows * bands * sizeof(float));
+        memcpy(batch->energy + at, item->tensors[a->tensors.energy], rows * sizeof(float));
+        memcpy(batch->pitch + at, item->tensors[a->tensors.pitch], rows * sizeof(float));
+        mx_normaliser_mel(&a->options.normaliser, batch->mel + at * bands, rows * bands);
+        mx_normaliser_energy(&a->options.normaliser, batch->energy + at, rows);
+        mx_normaliser_pitch(&a->options.normaliser, batch->pitch + at, rows);
     } else {
-        const int64_t at = slot->sample_offsets[n];
-        if (at + samples > slot->capacity.samples) return 0;
-        const int rc = samples_put(item->samples, item->sample_count, speed_of(slot), slot->audio + at);
+        const int64_t at = batch->sample_offsets[n];
+        if (at + samples > batch->capacity.samples) return 0;
+        const int rc = samples_put(item->samples, item->sample_count, speed_of(batch), batch->audio + at);
         if (rc < 0) return rc;
-        slot->sample_offsets[n + 1] = (int32_t)(at + samples);
+        batch->sample_offsets[n + 1] = (int32_t)(at + samples);
     }
-    memcpy(slot->token_ids + slot->tokens, item->tokens, (size_t)tokens * sizeof(int32_t));
-    slot->languages[n] = (int32_t)item->language;
-    slot->tokens += (int32_t)tokens;
-    slot->frames += (int32_t)frames;
-    slot->token_offsets[n + 1] = slot->tokens;
-    slot->frame_offsets[n + 1] = slot->frames;
-    slot->longest_tokens = mx_most(slot->longest_tokens, (int32_t)tokens);
-    slot->longest_frames = mx_most(slot->longest_frames, (int32_t)frames);
+    memcpy(batch->token_ids + batch->tokens, item->tokens, (size_t)tokens * sizeof(int32_t));
+    batch->languages[n] = (int32_t)item->language;
+    batch->tokens += (int32_t)tokens;
+    batch->frames += (int32_t)frames;
+    batch->token_offsets[n + 1] = batch->tokens;
+    batch->frame_offsets[n + 1] = batch->frames;
+    batch->longest_tokens = mx_most(batch->longest_tokens, (int32_t)tokens);
+    batch->longest_frames = mx_most(batch->longest_frames, (int32_t)frames);
     return 1;
 }
 
 /* A crop of `item` as the reference of utterance number `count`, at the same speed. */
-static int reference_append(struct mx_host_batch *slot, const struct mx_dataset_item *item, uint32_t utterance)
+static int reference_append(struct mx_host_batch *batch, const struct mx_dataset_item *item, uint32_t utterance)
 {
-    const struct mx_batch_source *const a = slot->assembly;
-    const int32_t n = slot->count;
+    const struct mx_batch_source *const a = batch->source;
+    const int32_t n = batch->count;
     const int64_t have = a->features ? item->frames : item->sample_count;
-    const int64_t most = a->features ? a->crop_frames : (int64_t)((double)a->crop_samples * speed_of(slot));
+    const int64_t most = a->features ? a->crop_frames : (int64_t)((double)a->crop_samples * speed_of(batch));
     const int64_t take = have < most ? have : most;
     const size_t from =
-        (size_t)mx_rng_below(a->options.seed, STREAM_CROP | slot->epoch, utterance, (uint64_t)(have - take) + 1);
+        (size_t)mx_rng_below(a->options.seed, STREAM_CROP | batch->epoch, utterance, (uint64_t)(have - take) + 1);
     int64_t frames = take;
     if (a->features) {
         const size_t bands = (size_t)mx_recipe_default.bands;
-        float *const to = slot->reference_mel + (size_t)slot->references * bands;
+        float *const to = batch->reference_mel + (size_t)batch->references * bands;
         memcpy(to, item->tensors[a->tensors.mel] + from * bands, (size_t)take * bands * sizeof(float));
         mx_normaliser_mel(&a->options.normaliser, to, (size_t)take * bands);
     } else {
-        const int64_t at = slot->reference_sample_offsets[n];
-        const int64_t samples = (int64_t)mx_augment_resampled((size_t)take, speed_of(slot));
-        const int rc = samples_put(item->samples + from, (size_t)take, speed_of(slot), slot->reference_audio + at);
+        const int64_t at = batch->reference_sample_offsets[n];
+        const int64_t samples = (int64_t)mx_augment_resampled((size_t)take, speed_of(batch));
+        const int rc = samples_put(item->samples + from, (size_t)take, speed_of(batch), batch->reference_audio + at);
         if (rc < 0) return rc;
-        slot->reference_sample_offsets[n + 1] = (int32_t)(at + samples);
+        batch->reference_sample_offsets[n + 1] = (int32_t)(at + samples);
         frames = mx_recipe_frames(&mx_recipe_default, samples);
     }
-    slot->references += (int32_t)frames;
-    slot->reference_offsets[n + 1] = slot->references;
-    slot->longest_reference = mx_most(slot->longest_reference, (int32_t)frames);
+    batch->references += (int32_t)frames;
+    batch->reference_offsets[n + 1] = batch->references;
+    batch->longest_reference = mx_most(batch->longest_reference, (int32_t)frames);
     return 0;
 }
 
 /* 1: loaded; 0: the row cannot be used; negative: not the row's fault. */
-static int item_load(const struct mx_host_batch *slot, struct mx_dataset_reader *reader, uint32_t utterance,
+static int item_load(const struct mx_host_batch *batch, struct mx_dataset_reader *reader, uint32_t utterance,
                      struct mx_dataset_item *item)
 {
-    if (slot->cancel != NULL && atomic_load(slot->cancel))
+    if (batch->cancel != NULL && atomic_load(batch->cancel))
         return MX_FAIL(MX_ERR_INTERRUPTED, "nothing is wrong", "loading was cancelled");
-    if (slot->at != NULL) atomic_store(slot->at, utterance);
+    if (batch->at != NULL) atomic_store(batch->at, utterance);
     const int rc = mx_dataset_load(reader, utterance, item);
     if (rc >= 0) return 1;
     if (item->reject == MX_REJECT_NONE) return rc;
@@ -407,44 +407,44 @@ static int item_load(const struct mx_host_batch *slot, struct mx_dataset_reader 
     return 0;
 }
 
-static int pair_append(struct mx_host_batch *slot, struct mx_dataset_reader *reader, uint32_t utterance)
+static int pair_append(struct mx_host_batch *batch, struct mx_dataset_reader *reader, uint32_t utterance)
 {
     struct mx_dataset_item item;
-    const int usable = item_load(slot, reader, utterance, &item);
-    int rc = usable > 0 ? utterance_append(slot, &item, utterance) : usable;
+    const int usable = item_load(batch, reader, utterance, &item);
+    int rc = usable > 0 ? utterance_append(batch, &item, utterance) : usable;
     if (rc < 0) return rc;
     if (rc == 0) {
-        slot->left_out++;
+        batch->left_out++;
         /* What cannot be used at all the dataset tells, whenever that turns out. */
-        if (slot->epoch == 0 && usable > 0)
+        if (batch->epoch == 0 && usable > 0)
             mx_warn("%s is left out: it has fewer frames than symbols",
-                    mx_dataset_utterance(slot->assembly->options.dataset, utterance)->id);
+                    mx_dataset_utterance(batch->source->options.dataset, utterance)->id);
         return 0;
     }
     rc = 0;
     for (uint32_t attempt = 0; rc == 0 && attempt < ATTEMPTS; attempt++) {
-        const uint32_t other = mx_batch_source_reference(slot->assembly, slot->epoch, utterance, attempt);
-        rc = item_load(slot, reader, other, &item);
+        const uint32_t other = mx_batch_source_reference(batch->source, batch->epoch, utterance, attempt);
+        rc = item_load(batch, reader, other, &item);
     }
-    if (rc == 0) rc = item_load(slot, reader, utterance, &item);
-    if (rc >= 0) rc = reference_append(slot, &item, utterance);
+    if (rc == 0) rc = item_load(batch, reader, utterance, &item);
+    if (rc >= 0) rc = reference_append(batch, &item, utterance);
     if (rc < 0) return rc;
-    slot->utterances[slot->count++] = utterance;
+    batch->utterances[batch->count++] = utterance;
     return 0;
 }
 
-int mx_host_batch_fill(struct mx_host_batch *slot, struct mx_dataset_reader *reader, uint32_t epoch, uint32_t step,
+int mx_host_batch_fill(struct mx_host_batch *batch, struct mx_dataset_reader *reader, uint32_t epoch, uint32_t step,
                        const uint32_t *utterances, uint32_t count)
 {
     int rc = 0;
-    slot->epoch = epoch;
-    slot->step = step;
-    slot->count = slot->left_out = 0;
-    slot->tokens = slot->frames = slot->references = 0;
-    slot->longest_tokens = slot->longest_frames = slot->longest_reference = 0;
-    slot->token_offsets[0] = slot->frame_offsets[0] = slot->reference_offsets[0] = 0;
-    slot->sample_offsets[0] = slot->reference_sample_offsets[0] = 0;
-    for (uint32_t i = 0; i < count; i++) MX_TRY(pair_append(slot, reader, utterances[i]));
+    batch->epoch = epoch;
+    batch->step = step;
+    batch->count = batch->left_out = 0;
+    batch->tokens = batch->frames = batch->references = 0;
+    batch->longest_tokens = batch->longest_frames = batch->longest_reference = 0;
+    batch->token_offsets[0] = batch->frame_offsets[0] = batch->reference_offsets[0] = 0;
+    batch->sample_offsets[0] = batch->reference_sample_offsets[0] = 0;
+    for (uint32_t i = 0; i < count; i++) MX_TRY(pair_append(batch, reader, utterances[i]));
 out:
     return rc;
 }

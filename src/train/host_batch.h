@@ -2,9 +2,9 @@
  *
  * One batch on the host: from a list of utterances to packed arrays that can be sent to a device.
  *
- * An assembly knows how: where utterances come from, which others of the same speaker may serve as reference, how
- * features are normalised. A slot has room for one batch; filling it takes nothing. Any number of threads may fill
- * slots of one assembly at a time, each with a reader of its own.
+ * A batch source knows how: where utterances come from, which others of the same speaker may serve as reference, how
+ * features are normalised. A host batch has room for one batch; filling it takes nothing. Any number of threads may fill
+ * host batches of one source at a time, each with a reader of its own.
  *
  * The reference of an utterance is a crop of another utterance of the same speaker: of the training data, where there
  * is one; otherwise any other; otherwise of itself. Which one, and where it is cut, is a pure function of (seed, epoch,
@@ -17,8 +17,8 @@
  * Rows that turn out to be unusable (corpus/dataset.h) are left out and counted; with fewer frames than tokens an
  * utterance cannot be aligned and is left out, too.
  *
- * Memory: a slot owns one block of host memory from which copies to the device are fast. The dataset is borrowed and
- * must outlive the assembly, the assembly its slots.
+ * Memory: a host batch owns one block of host memory from which copies to the device are fast. The dataset is borrowed
+ * and must outlive the source, the source its host batches.
  */
 #ifndef MX_TRAIN_HOST_BATCH_H
 #define MX_TRAIN_HOST_BATCH_H
@@ -41,13 +41,13 @@ struct mx_batch_source_options {
 };
 
 int mx_batch_source_create(const struct mx_batch_source_options *options, struct mx_batch_source **out);
-void mx_batch_source_destroy(struct mx_batch_source *assembly); /* NULL is fine */
-struct mx_dataset *mx_batch_source_dataset(const struct mx_batch_source *assembly);
-const struct mx_normaliser *mx_batch_source_normaliser(const struct mx_batch_source *assembly);
+void mx_batch_source_destroy(struct mx_batch_source *source); /* NULL is fine */
+struct mx_dataset *mx_batch_source_dataset(const struct mx_batch_source *source);
+const struct mx_normaliser *mx_batch_source_normaliser(const struct mx_batch_source *source);
 /* Frames of an utterance, exact or an upper bound: see corpus/dataset.h. */
-uint32_t mx_batch_source_frames(const struct mx_batch_source *assembly, uint32_t utterance);
+uint32_t mx_batch_source_frames(const struct mx_batch_source *source, uint32_t utterance);
 /* The utterance that serves as reference; `attempt` 0, 1, … where earlier ones could not be used. */
-uint32_t mx_batch_source_reference(const struct mx_batch_source *assembly, uint32_t epoch, uint32_t utterance,
+uint32_t mx_batch_source_reference(const struct mx_batch_source *source, uint32_t epoch, uint32_t utterance,
                                    uint32_t attempt);
 
 /* The most that a batch of at most `batch_size` (0: no limit) of these utterances and `frame_budget` (0: none) frames
@@ -57,7 +57,7 @@ struct mx_host_batch_capacity {
     int64_t samples, reference_samples; /* of all utterances together; 0 where features come ready */
 };
 
-int mx_batch_source_capacity(const struct mx_batch_source *assembly, const uint32_t *utterances, uint32_t count,
+int mx_batch_source_capacity(const struct mx_batch_source *source, const uint32_t *utterances, uint32_t count,
                              uint32_t batch_size, uint64_t frame_budget, struct mx_host_batch_capacity *out);
 /* Room for the same batches when each utterance may become longer by the factor 1 + `speed`. */
 int mx_host_batch_capacity_stretch(struct mx_host_batch_capacity *capacity, double speed);
@@ -88,20 +88,20 @@ struct mx_host_batch {
     struct mx_host_batch_capacity capacity;
     struct mx_device *device;
     void *block;
-    const struct mx_batch_source *assembly;
+    const struct mx_batch_source *source;
 };
 
 /* Host memory for batches to be sent to `device`. */
-int mx_host_batch_create(const struct mx_batch_source *assembly, struct mx_device *device,
+int mx_host_batch_create(const struct mx_batch_source *source, struct mx_device *device,
                          const struct mx_host_batch_capacity *capacity, struct mx_host_batch **out);
-void mx_host_batch_destroy(struct mx_host_batch *slot); /* NULL is fine */
-uint64_t mx_host_batch_bytes(const struct mx_batch_source *assembly, const struct mx_host_batch_capacity *capacity);
+void mx_host_batch_destroy(struct mx_host_batch *batch); /* NULL is fine */
+uint64_t mx_host_batch_bytes(const struct mx_batch_source *source, const struct mx_host_batch_capacity *capacity);
 /* Batches are changed as `how` (borrowed) says from now on: a pure function of seed, epoch and utterance. */
-int mx_host_batch_augment(struct mx_host_batch *slot, const struct mx_augment_options *how);
+int mx_host_batch_augment(struct mx_host_batch *batch, const struct mx_augment_options *how);
 
 /* Loads a batch. Rows that are unusable are no failure; damage of a packed file is. MX_ERR_INTERRUPTED when it was
- * cancelled: the slot holds a part then. */
-int mx_host_batch_fill(struct mx_host_batch *slot, struct mx_dataset_reader *reader, uint32_t epoch, uint32_t step,
+ * cancelled: it holds a part then. */
+int mx_host_batch_fill(struct mx_host_batch *batch, struct mx_dataset_reader *reader, uint32_t epoch, uint32_t step,
                        const uint32_t *utterances, uint32_t count);
 
 #endif

@@ -17,9 +17,9 @@ struct mx_listener {
     struct mx_listener_options options;
     struct mx_normaliser normaliser;
     int32_t bands;
-    float *spoken, *real;             /* mel: [longest of the model, bands], [longest of the slot, bands] */
-    float *spoken_pitch;              /* [longest tokens of the slot] */
-    float *real_pitch, *frames_pitch; /* of each frame: [longest of the slot], [longest of the model] */
+    float *spoken, *real;             /* mel: [longest of the model, bands], [longest of the host batch, bands] */
+    float *spoken_pitch;              /* [longest tokens of the host batch] */
+    float *real_pitch, *frames_pitch; /* of each frame: [longest of the host batch], [longest of the model] */
     void *scratch;                    /* of the warping */
     struct mx_dtw_pair *pairs;
 };
@@ -28,14 +28,14 @@ int mx_listener_create(const struct mx_listener_options *options, struct mx_list
 {
     int rc = 0;
     const struct mx_model_capacity *const speech = mx_model_capacity(options->model);
-    const struct mx_model_capacity *const record = &options->slot->capacity.model;
+    const struct mx_model_capacity *const record = &options->host->capacity.model;
     const size_t bands = (size_t)mx_model_config(options->model)->bands;
     const size_t most = (size_t)speech->longest_frames, real = (size_t)record->longest_frames;
     struct mx_listener *l = mx_alloc(1, sizeof *l);
     *out = NULL;
     if (l == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     l->options = *options;
-    l->normaliser = *mx_batch_source_normaliser(options->assembly);
+    l->normaliser = *mx_batch_source_normaliser(options->source);
     l->bands = (int32_t)bands;
     l->spoken = mx_alloc(most * bands, sizeof(float));
     l->real = mx_alloc(real * bands, sizeof(float));
@@ -67,7 +67,7 @@ void mx_listener_destroy(struct mx_listener *l)
     mx_free(l);
 }
 
-/* Why the slot did not take the utterance: it asked the dataset the same. */
+/* Why the host batch did not take the utterance: it asked the dataset the same. */
 static int reason_find(const struct mx_listener *l, uint32_t index, const char **why)
 {
     struct mx_dataset_item item;
@@ -108,11 +108,11 @@ int mx_listener_speak(struct mx_listener *l, uint32_t index, struct mx_spoken *o
     const struct mx_speech_options how = MX_SPEECH_OPTIONS_DEFAULT;
     const size_t row = (size_t)l->bands * sizeof(float);
     *out = (struct mx_spoken){.outcome = MX_SPOKEN_UNUSABLE, .why = ""};
-    MX_TRY(mx_host_batch_fill(o->slot, o->reader, MX_LISTEN_EPOCH, 0, &index, 1));
-    if (o->slot->count == 0) return reason_find(l, index, &out->why);
-    const int32_t tokens = o->slot->tokens;
-    out->real = o->slot->frames;
-    MX_TRY(mx_batch_assemble(o->batch, o->stream, o->slot, &batch));
+    MX_TRY(mx_host_batch_fill(o->host, o->reader, MX_LISTEN_EPOCH, 0, &index, 1));
+    if (o->host->count == 0) return reason_find(l, index, &out->why);
+    const int32_t tokens = o->host->tokens;
+    out->real = o->host->frames;
+    MX_TRY(mx_batch_assemble(o->batch, o->stream, o->host, &batch));
     MX_TRY(mx_copy_download(o->stream, l->real, batch.mel, (size_t)out->real * row));
     MX_TRY(mx_copy_download(o->stream, l->real_pitch, batch.pitch, (size_t)out->real * sizeof(float)));
     rc = mx_model_synthesize(o->model, o->stream, o->weights, &batch, &how, &speech);

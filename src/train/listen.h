@@ -22,9 +22,9 @@
 
 /* What speaks and what is spoken; borrowed. Between two calls nothing of it is in use. */
 struct mx_listener_options {
-    const struct mx_batch_source *assembly;
-    struct mx_dataset_reader *reader; /* of the assembly's dataset */
-    struct mx_host_batch *slot;       /* of the assembly, with room for any utterance that is asked for … */
+    const struct mx_batch_source *source;
+    struct mx_dataset_reader *reader; /* of the source's dataset */
+    struct mx_host_batch *host;       /* of the source, with room for any utterance that is asked for … */
     struct mx_batch *batch;           /* … and so has this one */
     struct mx_stream *stream;
     struct mx_model *model; /* its capacity bounds how long speech may become */

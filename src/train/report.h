@@ -23,8 +23,8 @@ struct mx_trainer_report {
     double share;              /* … which was to train on this part of the frames … */
     int64_t shared_frames;     /* … and trained on so many */
     uint64_t step_ns, wait_ns; /* all of it, of the first one from the start on; the part that waited for data */
-    uint64_t backward_ns;      /* of the last batch, where there is a group or flow.times; 0: not measured */
-    uint64_t sum_wait_ns;      /* of a group: for the others, after this member's own gradients were there */
+    uint64_t backward_ns;      /* of the last batch, where there is a comm or flow.times; 0: not measured */
+    uint64_t sum_wait_ns;      /* of a comm: for the others, after this member's own gradients were there */
     uint64_t update_ns;        /* from the sum of the gradients to new weights */
     struct mx_guard_report guard;
     struct mx_flow_watch_report flow; /* how busy the devices are, what waits, what memory is used */

@@ -37,10 +37,10 @@ static int batches_take(struct mx_trainer *t, struct mx_trainer_report *report, 
     for (int32_t i = 0; i < t->options.grad_accum; i++) {
         struct mx_pipeline_batch batch;
         MX_TRY(mx_pipeline_take(t->pipeline, t->replicas[0]->stream, &batch)); /* never 1: training data begins anew */
-        const struct mx_device_batch *const parcel = t->held[(*held)++] = batch.slot;
+        const struct mx_device_batch *const on_device = t->held[(*held)++] = batch.slot;
         if (i == 0) t->first_held = batch.number;
-        if (i == 0) report->epoch = parcel->epoch;
-        report->left_out += parcel->left_out;
+        if (i == 0) report->epoch = on_device->epoch;
+        report->left_out += on_device->left_out;
         report->wait_ns += batch.waited_ns;
         for (int32_t r = 0; r < t->at_work; r++) {
             const struct mx_device_batch *const part = part_of(t, i, r);
@@ -260,7 +260,7 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
     mx_pipeline_step(t->pipeline);
     report->step_ns = mx_clock_ns() - begin;
     t->begin_ns = 0;
-    mx_flow_watch_step(&t->monitor, report->step, report->step_ns, report->frames, &report->flow);
+    mx_flow_watch_step(&t->watch, report->step, report->step_ns, report->frames, &report->flow);
     mx_share_control_step(t, report);
 out:
     for (; held > 0; held--) (void)mx_pipeline_give(t->pipeline, t->replicas[0]->stream); /* after a failure */

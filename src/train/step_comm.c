@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a step tells the other members of a group and hears from them, see comm.h and step.c:
+ * What a step tells the other members of a comm and hears from them, see comm.h and step.c:
  *
  *     counts    before the backward pass: how many tokens and frames each member has in each micro-batch. Their sum is
  *               what losses are divided by; those of the members before are where dropout counts on from, so that it

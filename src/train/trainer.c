@@ -91,7 +91,7 @@ int mx_trainer_start(struct mx_trainer *t, const struct mx_trainer_state *state)
     mx_feed_connect(t->feed, &options);
     MX_TRY(mx_pipeline_create(&options, &t->pipeline));
     t->begin_ns = mx_clock_ns();
-    mx_flow_watch_start(&t->monitor, t->pipeline, mx_trainer_data_device(&t->options), t->options.device);
+    mx_flow_watch_start(&t->watch, t->pipeline, mx_trainer_data_device(&t->options), t->options.device);
 out:
     return rc;
 }
@@ -103,7 +103,7 @@ struct mx_pipeline *mx_trainer_pipeline(const struct mx_trainer *t)
 
 const struct mx_pipeline_stats *mx_trainer_stats(const struct mx_trainer *t)
 {
-    return &t->monitor.last;
+    return &t->watch.last;
 }
 
 void mx_trainer_begin_watch(struct mx_trainer *t, void (*tell)(void *context), void *context)

@@ -14,7 +14,7 @@
 
 /* What the options and the corpus decide before any memory is taken. */
 struct mx_trainer_shape {
-    struct mx_batch_source *assembly;
+    struct mx_batch_source *source;
     struct mx_sampler *sampler;
     uint32_t *training, *validation; /* utterances; one block, owned by `training` */
     uint32_t training_count, validation_count;
@@ -57,7 +57,7 @@ int mx_share_control_turn(struct mx_trainer *trainer);
 /* After a step, when all its batches have been given back: may change the share of steps to come. */
 void mx_share_control_step(struct mx_trainer *trainer, const struct mx_trainer_report *report);
 
-/* ---- a step among the members of a group (step_comm.c); without one they do nothing ---- */
+/* ---- a step among the members of a comm (step_comm.c); without one they do nothing ---- */
 
 #define MX_STEP_NAMES_BYTES 1024
 size_t mx_step_counts_size(const struct mx_trainer_options *options);
@@ -81,7 +81,7 @@ struct mx_trainer {
     struct mx_batch *batch; /* of evaluations; NULL: there are none */
     struct mx_feed *feed;
     struct mx_pipeline *pipeline; /* from the start on */
-    struct mx_flow_watch monitor;
+    struct mx_flow_watch watch;
     const struct mx_device_batch **held; /* [grad_accum]: the batches of a step */
     uint64_t first_held;                 /* number of the first of them in the pipeline */
     struct mx_share_control sharing;
@@ -92,7 +92,7 @@ struct mx_trainer {
     void (*begin_tell)(void *context);  /* of the next step; NULL: nobody is told */
     void *begin_context;
     uint64_t begin_ns; /* of the first step: that of the pipeline. 0: it was made */
-    double *counts;    /* of a group: [mx_step_counts_size] */
+    double *counts;    /* of a comm: [mx_step_counts_size] */
 };
 
 /* What evaluations need besides the trainer's batch: evaluate.c. */

@@ -15,7 +15,7 @@
 void mx_trainer_shape_close(struct mx_trainer_shape *shape)
 {
     mx_sampler_destroy(shape->sampler);
-    mx_batch_source_destroy(shape->assembly);
+    mx_batch_source_destroy(shape->source);
     mx_free(shape->training);
 }
 
@@ -76,14 +76,14 @@ int mx_trainer_shape_open(const struct mx_trainer_options *o, struct mx_trainer_
                                              .whole = true};
     shape->features = mx_dataset_kind(o->dataset) == MX_PACKED_FEATURES;
     MX_TRY(lists_make(o, shape));
-    MX_TRY(mx_batch_source_create(&how, &shape->assembly));
+    MX_TRY(mx_batch_source_create(&how, &shape->source));
     frames = mx_alloc(shape->training_count, sizeof *frames);
     if (frames == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (uint32_t i = 0; i < shape->training_count; i++)
-        frames[i] = mx_batch_source_frames(shape->assembly, shape->training[i]);
+        frames[i] = mx_batch_source_frames(shape->source, shape->training[i]);
     MX_TRY(mx_sampler_create(&order, shape->training, frames, shape->training_count, &shape->sampler));
     /* Validation utterances count, too: they lie behind the others in the same block. */
-    MX_TRY(mx_batch_source_capacity(shape->assembly, shape->training, shape->training_count + shape->validation_count,
+    MX_TRY(mx_batch_source_capacity(shape->source, shape->training, shape->training_count + shape->validation_count,
                                     (o->batch_size + members - 1) / members, o->batch_frames, &shape->capacity));
     MX_TRY(mx_host_batch_capacity_stretch(&shape->capacity, o->flow.augment.speed));
     if (o->flow.static_shapes) MX_TRY(mx_host_batch_capacity_round(&shape->capacity));
@@ -156,7 +156,7 @@ struct mx_feed_options mx_trainer_feed_options(const struct mx_trainer_options *
     const bool two = mx_trainer_data_device(o) != o->device;
     const int32_t workers = f->workers_max > o->workers ? f->workers_max : o->workers;
     const int32_t buffer = f->buffer > 0 ? f->buffer : MX_PIPELINE_DEPTH;
-    return (struct mx_feed_options){.assembly = shape->assembly,
+    return (struct mx_feed_options){.source = shape->source,
                                     .sampler = shape->sampler,
                                     .data = mx_trainer_data_device(o),
                                     .model = o->device,
@@ -264,7 +264,7 @@ static int memory_list(const struct mx_trainer_options *o, const struct mx_train
     memory_add(plan, "model slots", MX_PLACE_MODEL, feed.model_slots);
     memory_add(plan, "evaluation", MX_PLACE_MODEL, evaluation ? mx_batch_bytes(&batch) : 0);
     memory_add(plan, "host slots", MX_PLACE_HOST,
-               feed.host_slots + (evaluation ? mx_host_batch_bytes(shape->assembly, &shape->capacity) : 0));
+               feed.host_slots + (evaluation ? mx_host_batch_bytes(shape->source, &shape->capacity) : 0));
     memory_add(plan, "features", MX_PLACE_HOST, feed.features_host);
     memory_add(plan, "evaluation", MX_PLACE_HOST, evaluation ? mx_batch_builder_host_bytes(&batch) : 0);
     memory_add(plan, "results", MX_PLACE_HOST, own.results + other.results);

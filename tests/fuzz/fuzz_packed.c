@@ -154,11 +154,11 @@ static void record_read(struct mx_packed_file *packed, uint32_t row, const struc
 }
 
 /* One epoch of batches; what cannot be used is told, and nothing else happens. Utterances that were in batches. */
-static int32_t epoch_run(struct mx_dataset *dataset, struct mx_batch_source *assembly)
+static int32_t epoch_run(struct mx_dataset *dataset, struct mx_batch_source *source)
 {
     const uint32_t count = mx_dataset_count(dataset);
     struct mx_host_batch_capacity capacity;
-    struct mx_host_batch *slot = NULL;
+    struct mx_host_batch *host = NULL;
     struct mx_sampler *sampler = NULL;
     struct mx_dataset_reader *reader = NULL;
     const struct mx_sampler_options order = {.seed = 1, .world = 1, .batch_size = BATCH};
@@ -166,25 +166,25 @@ static int32_t epoch_run(struct mx_dataset *dataset, struct mx_batch_source *ass
     uint32_t *const items = mx_alloc(count, sizeof *items), *const frames = mx_alloc(count, sizeof *frames);
     for (uint32_t i = 0; i < count; i++) {
         items[i] = i;
-        frames[i] = mx_batch_source_frames(assembly, i);
+        frames[i] = mx_batch_source_frames(source, i);
     }
-    if (mx_batch_source_capacity(assembly, items, count, BATCH, 0, &capacity) == 0 &&
-        mx_host_batch_create(assembly, device, &capacity, &slot) == 0 &&
+    if (mx_batch_source_capacity(source, items, count, BATCH, 0, &capacity) == 0 &&
+        mx_host_batch_create(source, device, &capacity, &host) == 0 &&
         mx_sampler_create(&order, items, frames, count, &sampler) == 0 &&
         mx_dataset_reader_create(dataset, &reader) == 0) {
         for (uint32_t step = 0; step < mx_sampler_steps(sampler); step++) {
             const struct mx_sampler_batch batch = mx_sampler_get(sampler, step);
-            const int rc = mx_host_batch_fill(slot, reader, 0, step, batch.items, batch.count);
-            check(rc < 0 || slot->count + slot->left_out == (int32_t)batch.count);
-            used += rc == 0 ? slot->count : 0;
-            for (int32_t i = 0; rc == 0 && i < slot->tokens; i++)
-                check(slot->token_ids[i] >= 0 &&
-                      (size_t)slot->token_ids[i] < mx_vocabulary_size(mx_dataset_vocabulary(dataset)));
+            const int rc = mx_host_batch_fill(host, reader, 0, step, batch.items, batch.count);
+            check(rc < 0 || host->count + host->left_out == (int32_t)batch.count);
+            used += rc == 0 ? host->count : 0;
+            for (int32_t i = 0; rc == 0 && i < host->tokens; i++)
+                check(host->token_ids[i] >= 0 &&
+                      (size_t)host->token_ids[i] < mx_vocabulary_size(mx_dataset_vocabulary(dataset)));
         }
     }
     mx_dataset_reader_destroy(reader);
     mx_sampler_destroy(sampler);
-    mx_host_batch_destroy(slot);
+    mx_host_batch_destroy(host);
     mx_free(items);
     mx_free(frames);
     return used;
@@ -194,7 +194,7 @@ static int32_t epoch_run(struct mx_dataset *dataset, struct mx_batch_source *ass
 static int32_t training_try(const unsigned char *data, size_t bytes)
 {
     struct mx_dataset *dataset;
-    struct mx_batch_source *assembly;
+    struct mx_batch_source *source;
     struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
     uint32_t counts[MX_REJECT_COUNT] = {0};
     int32_t used = 0;
@@ -207,9 +207,9 @@ static int32_t training_try(const unsigned char *data, size_t bytes)
     (void)mx_dataset_fingerprint(dataset);
     const struct mx_batch_source_options how = {
         .dataset = dataset, .normaliser = {0, 1, 0, 1, 0, 1}, .seed = 1, .reference_seconds = 0.02};
-    if (mx_batch_source_create(&how, &assembly) == 0) {
-        used = epoch_run(dataset, assembly);
-        mx_batch_source_destroy(assembly);
+    if (mx_batch_source_create(&how, &source) == 0) {
+        used = epoch_run(dataset, source);
+        mx_batch_source_destroy(source);
     }
     mx_dataset_close(dataset);
     return used;

@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;
     struct mx_arena arena;
-    enum mx_language language;
+    enum mx_language_id language;
     struct mx_vocabulary *vocabulary = NULL;
     mx_arena_init(&arena, 0);
     (void)mx_text_detect(text, size, &language);
@@ -46,9 +46,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         uint32_t *symbols;
         int32_t *tokens;
         size_t count, token_count;
-        if (mx_text_normalise((enum mx_language)i, text, size, &arena, &spoken, NULL) < 0) break;
+        if (mx_text_normalise((enum mx_language_id)i, text, size, &arena, &spoken, NULL) < 0) break;
         check_clean(spoken, size);
-        check(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, (enum mx_language)i, spoken, &arena, &symbols, &count) == 0);
+        check(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, (enum mx_language_id)i, spoken, &arena, &symbols, &count) ==
+              0);
         check(mx_vocabulary_create(MX_TOKENS_CHARS, &vocabulary) == 0);
         check(mx_vocabulary_add(vocabulary, symbols, count) == 0);
         check(mx_vocabulary_encode(vocabulary, symbols, count, MX_UNKNOWN_REFUSE, &arena, &tokens, &token_count,

@@ -338,12 +338,12 @@ static void ends_add(struct op_case *c, const char *name, size_t slice_at, const
 
 static void packed_add(struct op_case *c, const char *name, size_t at, const int32_t *ends)
 {
-    struct mx_ragged *packed = (void *)(c->args + at);
-    packed->count = c->sequences;
-    packed->rows = ends[c->sequences];
+    struct mx_ragged *ragged = (void *)(c->args + at);
+    ragged->count = c->sequences;
+    ragged->rows = ends[c->sequences];
     for (int i = 0; i < c->sequences; i++) {
         const int32_t rows = ends[i + 1] - ends[i];
-        if (rows > packed->max_rows) packed->max_rows = rows;
+        if (rows > ragged->max_rows) ragged->max_rows = rows;
     }
     const bool rows = ends == c->ends;
     ends_add(c, name, at + offsetof(struct mx_ragged, offsets), ends);

@@ -24,27 +24,47 @@ static void fill_tables(float *tables, int64_t n)
     }
 }
 
+enum { BANDS_MAX = 40 };
+
 /* Overlapping bands, some empty, that leave bins out at both ends. */
+struct bands {
+    int32_t first[BANDS_MAX], ends[BANDS_MAX + 1];
+};
+
+/* Returns the weights of all of them. */
+static int32_t draw_bands(struct op_case *c, int32_t count, int64_t bins, struct bands *b)
+{
+    b->ends[0] = (int32_t)op_draw(c, 0, 3);
+    for (int64_t band = 0; band < count; band++) {
+        const int64_t most = bins - 1;
+        b->first[band] = (int32_t)op_draw(c, 1, most - 1);
+        const int64_t room = most - b->first[band];
+        b->ends[band + 1] = b->ends[band];
+        if (op_draw(c, 0, 7) > 0) b->ends[band + 1] += (int32_t)op_draw(c, 1, room < 12 ? room : 12);
+    }
+    return b->ends[count] + (int32_t)op_draw(c, 0, 2);
+}
+
+static void fill_bands(float *tables, int64_t n, int32_t count, int32_t weights, const struct bands *b)
+{
+    fill_tables(tables, n);
+    memcpy(tables + 3 * n, b->first, (size_t)count * sizeof *b->first);
+    memcpy(tables + 3 * n + count, b->ends, ((size_t)count + 1) * sizeof *b->ends);
+    float *weight = tables + 3 * n + 2 * count + 1;
+    for (int32_t i = 0; i < weights; i++) weight[i] = 0.5f + 0.2f * fabsf(weight[i]);
+}
+
 void op_make_mel_inverse(struct op_case *c)
 {
     OP_ARGS(mel_inverse);
-    enum { BANDS_MAX = 40 };
-    int32_t first[BANDS_MAX], ends[BANDS_MAX + 1];
+    struct bands bands;
     a->fft_size = c->plan.size == OP_TINY ? 32 : 32 << op_draw(c, 0, 2);
     a->bands = (int32_t)op_draw(c, 1, c->plan.size == OP_TINY ? 4 : BANDS_MAX);
     a->iterations = (int32_t)op_draw(c, 0, 6);
     a->mean = c->plan.plain ? 0 : (float)op_draw(c, -3, 1);
     a->deviation = c->plan.plain ? 1 : (float)op_draw(c, 1, 4) / 4;
     const int64_t n = a->fft_size, bins = n / 2 + 1;
-    ends[0] = (int32_t)op_draw(c, 0, 3);
-    for (int64_t band = 0; band < a->bands; band++) {
-        const int64_t most = bins - 1;
-        first[band] = (int32_t)op_draw(c, 1, most - 1);
-        const int64_t room = most - first[band];
-        ends[band + 1] = ends[band];
-        if (op_draw(c, 0, 7) > 0) ends[band + 1] += (int32_t)op_draw(c, 1, room < 12 ? room : 12);
-    }
-    a->weights = ends[a->bands] + (int32_t)op_draw(c, 0, 2);
+    a->weights = draw_bands(c, a->bands, bins, &bands);
     const int64_t rows = op_draw_sequences(c, c->plan.size == OP_LARGE ? 150 : -1);
     op_add(c, "mel", OP_AT(mel_inverse, mel), OP_IN,
            (struct op_shape){.layout = OP_ROWS, .rows = rows, .width = a->bands}, 0.5);
@@ -52,12 +72,7 @@ void op_make_mel_inverse(struct op_case *c)
            (struct op_shape){.rows = 1, .width = 3 * n + 2 * a->bands + 1 + a->weights}, 1);
     op_add(c, "magnitude", OP_AT(mel_inverse, magnitude), OP_OUT,
            (struct op_shape){.layout = OP_ROWS, .rows = rows, .width = bins}, 0);
-    float *tables = op_case_data(c, "tables");
-    fill_tables(tables, n);
-    memcpy(tables + 3 * n, first, (size_t)a->bands * sizeof *first);
-    memcpy(tables + 3 * n + a->bands, ends, (size_t)(a->bands + 1) * sizeof *ends);
-    float *weight = tables + 3 * n + 2 * a->bands + 1;
-    for (int32_t i = 0; i < a->weights; i++) weight[i] = 0.5f + 0.2f * fabsf(weight[i]);
+    fill_bands(op_case_data(c, "tables"), n, a->bands, a->weights, &bands);
     a->rows = rows;
     OP_DIM(mel_inverse, rows, OP_DIM_ROWS);
     OP_DIM(mel_inverse, fft_size, OP_DIM_FIXED);
@@ -137,4 +152,43 @@ void op_make_griffin_step(struct op_case *c)
     fill_numbers(c, op_case_data(c, "now"), begun ? op_case_data(c, "before") : NULL, count);
     a->count = count;
     op_dim_add(c, "count", OP_AT(griffin_step, count), 8, OP_DIM_ELEMENTS, width);
+}
+
+/* Bins lie beside any bands, also beyond them; some bands are limited, some below the floor. */
+void op_make_mel_project(struct op_case *c)
+{
+    OP_ARGS(mel_project);
+    struct bands bands;
+    a->fft_size = c->plan.size == OP_TINY ? 32 : 32 << op_draw(c, 0, 2);
+    a->bands = (int32_t)op_draw(c, 1, c->plan.size == OP_TINY ? 4 : BANDS_MAX);
+    a->rounds = (int32_t)op_draw(c, 0, 3);
+    a->limit = (float)op_draw(c, 1, 4) / 4;
+    a->floor = op_flip(c) ? 1e-5f : 2.0f; /* the larger one is more than some bands have */
+    a->mean = c->plan.plain ? 0 : (float)op_draw(c, -1, 1);
+    a->deviation = c->plan.plain ? 1 : (float)op_draw(c, 1, 4) / 4;
+    const int64_t n = a->fft_size, bins = n / 2 + 1;
+    a->weights = draw_bands(c, a->bands, bins, &bands);
+    const int64_t rows = op_draw_sequences(c, c->plan.size == OP_LARGE ? 150 : -1);
+    const struct op_shape numbers = {.layout = OP_ROWS, .rows = rows, .width = n + 2};
+    const int spectrum = op_add(c, "spectrum", OP_AT(mel_project, spectrum), OP_IN, numbers, 0.5);
+    if (c->plan.plain || op_flip(c))
+        op_add(c, "y", OP_AT(mel_project, y), OP_OUT, numbers, 0);
+    else
+        op_share(c, "y", OP_AT(mel_project, y), OP_INOUT, spectrum, 0, n + 2);
+    op_add(c, "mel", OP_AT(mel_project, mel), OP_IN,
+           (struct op_shape){.layout = OP_ROWS, .rows = rows, .width = a->bands}, 0.5);
+    op_add(c, "tables", OP_AT(mel_project, tables), OP_IN,
+           (struct op_shape){.rows = 1, .width = 3 * n + 2 * a->bands + 1 + a->weights}, 1);
+    op_add(c, "places", OP_AT(mel_project, places), OP_IN, (struct op_shape){.rows = 1, .width = 3 * bins}, 1);
+    fill_bands(op_case_data(c, "tables"), n, a->bands, a->weights, &bands);
+    float *const places = op_case_data(c, "places");
+    int32_t *const beside = (int32_t *)(void *)places;
+    for (int64_t k = 0; k < 2 * bins; k++) beside[k] = (int32_t)op_draw(c, 0, a->bands - 1);
+    for (int64_t k = 0; k < bins; k++) places[2 * bins + k] = (float)op_draw(c, 0, 8) / 8;
+    a->rows = rows;
+    OP_DIM(mel_project, rows, OP_DIM_ROWS);
+    OP_DIM(mel_project, fft_size, OP_DIM_FIXED);
+    OP_DIM(mel_project, bands, OP_DIM_FIXED);
+    OP_DIM(mel_project, weights, OP_DIM_FIXED);
+    OP_DIM(mel_project, rounds, OP_DIM_FIXED);
 }

@@ -37,6 +37,19 @@ static void move(const double *dense, int64_t bands, int64_t bins, const double 
     mx_free(next);
 }
 
+/* dense [bands, bins] = the weights of a case's tables */
+static double *dense_make(const struct op_case *c, const double *tables, int64_t n, int64_t bands)
+{
+    const int64_t bins = n / 2 + 1;
+    const int32_t *first = (const int32_t *)(const void *)((const float *)op_case_data(c, "tables") + 3 * n);
+    const int32_t *ends = first + bands;
+    const double *weight = tables + 3 * n + 2 * bands + 1;
+    double *dense = reference_take(bands * bins);
+    for (int64_t b = 0; b < bands; b++)
+        for (int32_t i = ends[b]; i < ends[b + 1]; i++) dense[b * bins + first[b] + i - ends[b]] = weight[i];
+    return dense;
+}
+
 REFERENCE(mel_inverse)
 {
     REFERENCE_ARGS(mel_inverse);
@@ -44,12 +57,7 @@ REFERENCE(mel_inverse)
     REFERENCE_TENSOR(magnitude);
     REFERENCE_TENSOR(tables);
     const int64_t n = a->fft_size, bins = n / 2 + 1, bands = a->bands;
-    const int32_t *first = (const int32_t *)(const void *)((const float *)op_case_data(c, "tables") + 3 * n);
-    const int32_t *ends = first + bands;
-    const double *weight = tables + 3 * n + 2 * bands + 1;
-    double *dense = reference_take(bands * bins), *m = reference_take(bands);
-    for (int64_t b = 0; b < bands; b++)
-        for (int32_t i = ends[b]; i < ends[b + 1]; i++) dense[b * bins + first[b] + i - ends[b]] = weight[i];
+    double *dense = dense_make(c, tables, n, bands), *m = reference_take(bands);
     for (int64_t row = 0; row < a->rows; row++) {
         for (int64_t b = 0; b < bands; b++)
             m[b] = exp(fmax(-80, fmin(80, mel[row * bands + b] * (double)a->deviation + (double)a->mean)));
@@ -149,4 +157,41 @@ REFERENCE(griffin_step)
         y[2 * i] = square < 0x1p-100 ? magnitude[i] : magnitude[i] * u[0] / sqrt(square);
         y[2 * i + 1] = square < 0x1p-100 ? 0 : magnitude[i] * u[1] / sqrt(square);
     }
+}
+
+/* ---- mel_project ---- */
+
+REFERENCE(mel_project)
+{
+    REFERENCE_ARGS(mel_project);
+    REFERENCE_TENSOR(spectrum);
+    REFERENCE_TENSOR(y);
+    REFERENCE_TENSOR(mel);
+    REFERENCE_TENSOR(tables);
+    const int64_t n = a->fft_size, bins = n / 2 + 1, bands = a->bands;
+    const float *const places = op_case_data(c, "places");
+    const int32_t *const low = (const int32_t *)(const void *)places, *const high = low + bins;
+    double *dense = dense_make(c, tables, n, bands), *gain = reference_take(bins), *moved = reference_take(bands);
+    for (int64_t row = 0; row < a->rows; row++) {
+        const double *const x = spectrum + 2 * row * bins;
+        for (int64_t b = 0; b < bands; b++) moved[b] = 0;
+        for (int32_t round = 0; round <= a->rounds; round++) {
+            for (int64_t k = 0; k < bins; k++) {
+                const double share = (double)places[2 * bins + k];
+                gain[k] = exp(fmax(-80, fmin(80, (1 - share) * moved[low[k]] + share * moved[high[k]])));
+            }
+            if (round == a->rounds) break;
+            for (int64_t b = 0; b < bands; b++) {
+                double sum = 0;
+                for (int64_t k = 0; k < bins; k++) sum += dense[b * bins + k] * gain[k] * hypot(x[2 * k], x[2 * k + 1]);
+                const double target = mel[row * bands + b] * (double)a->deviation + (double)a->mean;
+                const double lack = target - log(fmax((double)a->floor, sum)), limit = (double)a->limit;
+                moved[b] += fmax(-limit, fmin(limit, lack));
+            }
+        }
+        for (int64_t i = 0; i < 2 * bins; i++) y[2 * row * bins + i] = gain[i / 2] * x[i];
+    }
+    mx_free(moved);
+    mx_free(gain);
+    mx_free(dense);
 }

@@ -13,7 +13,7 @@
 
 #include "myxtts/error.h"
 
-void cleaner_says(enum mx_language language, const struct cleaner_case *cases, size_t count)
+void cleaner_says(enum mx_language_id language, const struct cleaner_case *cases, size_t count)
 {
     struct mx_arena arena;
     size_t wrong = 0;
@@ -30,7 +30,7 @@ void cleaner_says(enum mx_language language, const struct cleaner_case *cases, s
     assert_int_equal(wrong, 0);
 }
 
-void cleaner_is_stable(enum mx_language language, const struct cleaner_case *cases, size_t count)
+void cleaner_is_stable(enum mx_language_id language, const struct cleaner_case *cases, size_t count)
 {
     struct mx_arena arena;
     mx_arena_init(&arena, 0);
@@ -43,7 +43,7 @@ void cleaner_is_stable(enum mx_language language, const struct cleaner_case *cas
     mx_arena_release(&arena);
 }
 
-void cleaner_reports(enum mx_language language, const char *written, const char *spoken,
+void cleaner_reports(enum mx_language_id language, const char *written, const char *spoken,
                      const struct mx_text_report *counts)
 {
     struct mx_text_report report = {0};
@@ -59,7 +59,7 @@ void cleaner_reports(enum mx_language language, const char *written, const char 
     mx_arena_release(&arena);
 }
 
-void cleaner_takes_prefixes(enum mx_language language, const struct cleaner_case *cases, size_t count)
+void cleaner_takes_prefixes(enum mx_language_id language, const struct cleaner_case *cases, size_t count)
 {
     struct mx_arena arena;
     mx_arena_init(&arena, 0);
@@ -75,7 +75,7 @@ void cleaner_takes_prefixes(enum mx_language language, const struct cleaner_case
     mx_arena_release(&arena);
 }
 
-void cleaner_without_memory(enum mx_language language, const char *text)
+void cleaner_without_memory(enum mx_language_id language, const char *text)
 {
     bool failed = true;
     for (uint64_t nth = 1; failed; nth++) {

@@ -260,6 +260,8 @@ static bool can_peer(const struct mx_device *from, const struct mx_device *to)
 
 const struct mx_backend mx_cpu_backend = {
     .name = "cpu",
+    .order = MX_BACKEND_CPU,
+    .is_cpu = true,
     .requires = "--cpu-devices N splits the cores into N devices",
     .open = state_open,
     .close = state_close,

@@ -105,6 +105,7 @@ void mx_cuda_event_release(struct mx_event *event);
 int mx_cuda_event_record(struct mx_event *event, struct mx_stream *stream);
 int mx_cuda_event_sync(struct mx_event *event);
 bool mx_cuda_event_done(struct mx_event *event);
+int mx_cuda_event_check(struct mx_event *event);
 uint64_t mx_cuda_event_time_ns(struct mx_event *event);
 
 /* cuda_copy.c */

@@ -224,6 +224,7 @@ static int state_device_info(void *context, int index, struct mx_device_info *ou
 
 const struct mx_backend mx_cuda_backend = {
     .name = "cuda",
+    .order = MX_BACKEND_CUDA,
     .requires = REQUIRES,
     .open = state_open,
     .close = state_close,
@@ -244,6 +245,7 @@ const struct mx_backend mx_cuda_backend = {
     .event_record = mx_cuda_event_record,
     .event_sync = mx_cuda_event_sync,
     .event_done = mx_cuda_event_done,
+    .event_check = mx_cuda_event_check,
     .event_time_ns = mx_cuda_event_time_ns,
     .copy_upload = mx_cuda_copy_upload,
     .copy_download = mx_cuda_copy_download,

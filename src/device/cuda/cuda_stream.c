@@ -168,6 +168,16 @@ bool mx_cuda_event_done(struct mx_event *event)
     return mx_cuda_enter(device) != CUDA_SUCCESS || device->cu->cuEventQuery(impl->event) != CUDA_ERROR_NOT_READY;
 }
 
+int mx_cuda_event_check(struct mx_event *event)
+{
+    const struct mx_cuda_event *const impl = event->impl;
+    const struct mx_cuda_device *const device = mx_cuda_device_of(event->device);
+    CUresult code = mx_cuda_enter(device);
+    if (code == CUDA_SUCCESS) code = device->cu->cuEventQuery(impl->event); /* never recorded: success */
+    if (code == CUDA_SUCCESS || code == CUDA_ERROR_NOT_READY) return 0;
+    return mx_cuda_fail(device->cu, code, "%s: work failed while it ran", event->device->name);
+}
+
 uint64_t mx_cuda_event_time_ns(struct mx_event *event)
 {
     const struct mx_cuda_event *const impl = event->impl;

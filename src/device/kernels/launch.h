@@ -64,6 +64,8 @@
     X(pitch_candidates, GROUP)                                                                                         \
     X(pitch_path, GROUP)                                                                                               \
     X(mel_inverse, GROUP)                                                                                              \
+    X(places_check, GROUP)                                                                                             \
+    X(mel_project, GROUP)                                                                                              \
     X(product_cast, GROUP)                                                                                             \
     X(product_taps, GROUP)                                                                                             \
     X(product_epilogue, GROUP)                                                                                         \

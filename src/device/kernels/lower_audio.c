@@ -136,6 +136,20 @@ out:
     return rc;
 }
 
+LOWER(mel_project)
+{
+    int rc = 0;
+    MX_TRY(bands_check(launcher, MX_OP_mel_project, a->tables, a->fft_size, a->bands, a->weights));
+    MX_TRY(LAUNCH(places_check, 1, ARG_SLICE(a->places), ARG_STATUS, ARG_INT(MX_OP_mel_project), ARG_INT(a->fft_size),
+                  ARG_INT(a->bands)));
+    MX_TRY(LAUNCH(mel_project, a->rows, ARG_SLICE(a->spectrum), ARG_SLICE(a->y), ARG_SLICE(a->mel),
+                  ARG_SLICE(a->tables), ARG_SLICE(a->places), ARG_STATUS, ARG_INT(a->fft_size), ARG_INT(a->bands),
+                  ARG_INT(a->rounds), ARG_FLOAT(a->limit), ARG_FLOAT(a->floor), ARG_FLOAT(a->mean),
+                  ARG_FLOAT(a->deviation)));
+out:
+    return rc;
+}
+
 LOWER(spectrum)
 {
     int rc = 0;

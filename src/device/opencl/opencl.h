@@ -121,6 +121,7 @@ void mx_opencl_event_release(struct mx_event *event);
 int mx_opencl_event_record(struct mx_event *event, struct mx_stream *stream);
 int mx_opencl_event_sync(struct mx_event *event);
 bool mx_opencl_event_done(struct mx_event *event);
+int mx_opencl_event_check(struct mx_event *event);
 uint64_t mx_opencl_event_time_ns(struct mx_event *event);
 int mx_opencl_copy_upload(struct mx_stream *stream, struct mx_slice to, const void *from, size_t bytes);
 int mx_opencl_copy_download(struct mx_stream *stream, void *to, struct mx_slice from, size_t bytes);

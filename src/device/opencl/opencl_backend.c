@@ -234,6 +234,8 @@ static bool can_peer(const struct mx_device *from, const struct mx_device *to)
 
 const struct mx_backend mx_opencl_backend = {
     .name = "opencl",
+    .order = MX_BACKEND_OPENCL,
+    .gpus_only = true,
     .requires = REQUIRES,
     .open = state_open,
     .close = state_close,
@@ -254,6 +256,7 @@ const struct mx_backend mx_opencl_backend = {
     .event_record = mx_opencl_event_record,
     .event_sync = mx_opencl_event_sync,
     .event_done = mx_opencl_event_done,
+    .event_check = mx_opencl_event_check,
     .event_time_ns = mx_opencl_event_time_ns,
     .copy_upload = mx_opencl_copy_upload,
     .copy_download = mx_opencl_copy_download,

@@ -186,6 +186,17 @@ bool mx_opencl_event_done(struct mx_event *event)
     return status <= CL_COMPLETE; /* negative: failed, and complete */
 }
 
+int mx_opencl_event_check(struct mx_event *event)
+{
+    const struct mx_cl_api *const cl = mx_opencl_device_of(event->device)->cl;
+    cl_int status = CL_COMPLETE;
+    cl_event marker = event_hold(event);
+    if (!marker) return 0;
+    cl->clGetEventInfo(marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    cl->clReleaseEvent(marker);
+    return status < 0 ? mx_cl_fail(status, "%s: work failed while it ran", event->device->name) : 0;
+}
+
 uint64_t mx_opencl_event_time_ns(struct mx_event *event)
 {
     const struct mx_opencl_device *const device = mx_opencl_device_of(event->device);

@@ -5,6 +5,7 @@
 #ifndef MX_DEVICE_CPU_ISA_BANDS_H
 #define MX_DEVICE_CPU_ISA_BANDS_H
 
+#include "device/cpu/isa/fft.h"
 #include "device/cpu/kernels.h"
 
 struct mx_bands {
@@ -29,6 +30,29 @@ static inline bool mx_bands_open(struct mx_bands *b, struct mx_slice tables, int
         if (last > b->used) b->used = last;
     }
     return true;
+}
+
+/* The error of an operation whose tables name what does not exist, from the first worker. */
+static inline void mx_bands_fail(const struct mx_gang *gang, const char *op)
+{
+    if (gang->worker != 0) return;
+    MX_FAIL(MX_ERR_DATA, "expected bands within 0 … fft_size/2 and weights in order, as features/recipe.h makes them",
+            "%s: the table names bins or weights that do not exist", op);
+    mx_stream_fail(gang->stream);
+}
+
+/* to [bands, rounded up to whole squares] = mel [lanes, bands], a row per lane; lanes beyond `lanes` repeat the last
+ * row. */
+static inline void mx_bands_rows(const struct mx_bands *b, const float *mel, int lanes, mx_vf *to)
+{
+    for (int64_t band = 0; band < b->count; band += MX_VEC_FLOATS) {
+        const int count = b->count - band < MX_VEC_FLOATS ? (int)(b->count - band) : MX_VEC_FLOATS;
+        mx_vf square[MX_VEC_FLOATS];
+        for (int lane = 0; lane < MX_VEC_FLOATS; lane++)
+            square[lane] = mx_vf_load_n(mel + (lane < lanes ? lane : lanes - 1) * b->count + band, count);
+        mx_vf_transpose(square);
+        memcpy(to + band, square, sizeof square);
+    }
 }
 
 #endif

@@ -43,16 +43,10 @@ static void scratch_open(struct inverse *v, void *scratch)
 /* level = e^(mel · deviation + mean) of all lanes; lanes beyond `lanes` repeat the last frame. */
 static void levels_load(const struct inverse *v, const struct mx_mel_inverse_args *a, const float *mel, int lanes)
 {
-    for (int64_t band = 0; band < v->bands.count; band += LANES) {
-        const int count = v->bands.count - band < LANES ? (int)(v->bands.count - band) : LANES;
-        mx_vf square[LANES];
-        for (int lane = 0; lane < LANES; lane++)
-            square[lane] = mx_vf_load_n(mel + (lane < lanes ? lane : lanes - 1) * v->bands.count + band, count);
-        mx_vf_transpose(square);
-        for (int i = 0; i < LANES; i++)
-            v->level[band + i] =
-                mx_vf_exp(mx_vf_clamp(mx_vf_horner(square[i], mx_vf_set(a->deviation), a->mean), -80.0f, 80.0f));
-    }
+    mx_bands_rows(&v->bands, mel, lanes, v->level);
+    for (int64_t band = 0; band < v->bands.count; band++)
+        v->level[band] =
+            mx_vf_exp(mx_vf_clamp(mx_vf_horner(v->level[band], mx_vf_set(a->deviation), a->mean), -80.0f, 80.0f));
 }
 
 /* magnitude = the levels spread over the bins, or magnitude *= how much too small the bands are, spread likewise. */
@@ -98,11 +92,7 @@ MX_KERNEL(mel_inverse)
     struct inverse v;
     int64_t begin, end;
     if (!mx_bands_open(&v.bands, a->tables, a->fft_size, a->bands, a->weights)) {
-        if (gang->worker != 0) return;
-        MX_FAIL(MX_ERR_DATA,
-                "expected bands within 0 … fft_size/2 and weights in order, as features/recipe.h makes them",
-                "mel_inverse: the table names bins or weights that do not exist");
-        mx_stream_fail(gang->stream);
+        mx_bands_fail(gang, "mel_inverse");
         return;
     }
     v.bins = a->fft_size / 2 + 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * spectrum, griffin_step, overlap_add: packed audio to complex spectra and back.
+ * spectrum, griffin_step, overlap_add, mel_project: packed audio to complex spectra and back.
  *
  * As in spectrum.c a worker takes blocks of neighbouring frames, one per lane (frames.h, fft.h), and a transform of n
  * real numbers is one of n/2 complex ones. Spectra and frames are rows in memory and lanes in the arithmetic: squares
@@ -10,6 +10,7 @@
  * stretch of hop samples is added up from the frames that cover it, in their order. So no two workers write to the same
  * sample and no sum depends on how many there are.
  */
+#include "device/cpu/isa/bands.h"
 #include "device/cpu/isa/fft.h"
 #include "device/cpu/isa/frames.h"
 
@@ -274,4 +275,110 @@ MX_KERNEL(griffin_step)
     if (before) memcpy(rest[1], before + 2 * i, bytes);
     numbers_step(rest[0], before ? rest[1] : NULL, mx_vf_load_n(magnitude + i, (int)(end - i)), a->momentum, rest[2]);
     memcpy(y + 2 * i, rest[2], bytes);
+}
+
+/* ---- mel_project ---- */
+
+/* What a block of frames needs, one per lane. */
+struct project {
+    struct mx_bands bands;
+    const int32_t *low, *high; /* [bins]: the bands beside each bin */
+    const float *share;        /* [bins] */
+    int64_t bins;
+    /* scratch */
+    struct transform spectrum; /* its bins alone */
+    mx_vf *target, *moved;     /* [bands, rounded up to whole squares]: t and D */
+    mx_vf *magnitude;          /* [bins] of the spectrum */
+    mx_vf *gain;               /* [bins] */
+};
+
+/* False when a bin lies beside a band that does not exist. */
+static bool project_open(struct project *p, const struct mx_mel_project_args *a, void *scratch)
+{
+    const int64_t padded = (a->bands + LANES - 1) / LANES * LANES;
+    if (!mx_bands_open(&p->bands, a->tables, a->fft_size, a->bands, a->weights)) return false;
+    p->bins = a->fft_size / 2 + 1;
+    p->low = mx_cpu_ptr(a->places);
+    p->high = p->low + p->bins;
+    p->share = (const float *)(const void *)(p->high + p->bins);
+    for (int64_t k = 0; k < p->bins; k++)
+        if (p->low[k] < 0 || p->low[k] >= a->bands || p->high[k] < 0 || p->high[k] >= a->bands) return false;
+    p->spectrum = (struct transform){.size = a->fft_size, .bins = scratch};
+    p->target = p->spectrum.bins + a->fft_size + LANES;
+    p->moved = p->target + padded;
+    p->magnitude = p->moved + padded;
+    p->gain = p->magnitude + p->bins;
+    for (int64_t i = a->fft_size + 2; i < a->fft_size + LANES; i++) p->spectrum.bins[i] = (mx_vf){0};
+    return true;
+}
+
+static void gains_update(const struct project *p)
+{
+    for (int64_t k = 0; k < p->bins; k++) {
+        const mx_vf low = p->moved[p->low[k]], high = p->moved[p->high[k]];
+        p->gain[k] = mx_vf_exp(mx_vf_clamp(mx_vf_fma(mx_vf_set(p->share[k]), high - low, low), -80.0f, 80.0f));
+    }
+}
+
+/* One round: D moves by what the bands of the spectrum with the gains still lack. */
+static void bands_move(const struct project *p, const struct mx_mel_project_args *a)
+{
+    const mx_vf least = mx_vf_set(a->floor);
+    for (int64_t k = 0; k < p->bands.used; k++) p->gain[k] *= p->magnitude[k];
+    for (int64_t band = 0; band < p->bands.count; band++) {
+        const float *weight = p->bands.weight + p->bands.ends[band];
+        const mx_vf *bin = p->gain + p->bands.first[band];
+        const int64_t count = p->bands.ends[band + 1] - p->bands.ends[band];
+        mx_vf sum = {0};
+        for (int64_t i = 0; i < count; i++) sum = mx_vf_fma(mx_vf_set(weight[i]), bin[i], sum);
+        p->moved[band] += mx_vf_clamp(p->target[band] - mx_vf_log(mx_vf_max(least, sum)), -a->limit, a->limit);
+    }
+}
+
+/* The frames of a block, already in the spectrum's bins. */
+static void block_project(const struct project *p, const struct mx_mel_project_args *a)
+{
+    mx_vf *const bins = p->spectrum.bins;
+    for (int64_t band = 0; band < p->bands.count; band++) {
+        p->target[band] = mx_vf_horner(p->target[band], mx_vf_set(a->deviation), a->mean);
+        p->moved[band] = (mx_vf){0};
+    }
+    for (int64_t k = 0; k < p->bins; k++) {
+        p->magnitude[k] = mx_vf_sqrt(mx_vf_fma(bins[2 * k], bins[2 * k], bins[2 * k + 1] * bins[2 * k + 1]));
+        p->gain[k] = mx_vf_set(1.0f);
+    }
+    for (int32_t round = 0; round < a->rounds; round++) {
+        bands_move(p, a);
+        gains_update(p);
+    }
+    for (int64_t k = 0; k < p->bins; k++) {
+        bins[2 * k] *= p->gain[k];
+        bins[2 * k + 1] *= p->gain[k];
+    }
+}
+
+/* spectrum [rows, fft_size/2 + 1, 2], mel [rows, bands] → y [rows, fft_size/2 + 1, 2] */
+MX_KERNEL(mel_project)
+{
+    const struct mx_mel_project_args *a = args;
+    const float *spectrum = mx_cpu_ptr(a->spectrum), *mel = mx_cpu_ptr(a->mel);
+    float *y = mx_cpu_ptr(a->y);
+    const int64_t width = (int64_t)a->fft_size + 2;
+    struct project p;
+    int64_t begin, end;
+    if (!project_open(&p, a, gang->scratch)) {
+        mx_bands_fail(gang, "mel_project");
+        return;
+    }
+    mx_gang_share(gang, a->rows, LANES, &begin, &end);
+    for (int64_t row = begin; row < end; row += LANES) {
+        const int lanes = end - row < LANES ? (int)(end - row) : LANES;
+        bins_load(&p.spectrum, spectrum + row * width, lanes);
+        /* bins_load leaves out what a real signal has not: the imaginary part of the last bin. */
+        for (int lane = 0; lane < LANES; lane++)
+            p.spectrum.bins[width - 1][lane] = spectrum[(row + (lane < lanes ? lane : lanes - 1) + 1) * width - 1];
+        mx_bands_rows(&p.bands, mel + row * p.bands.count, lanes, p.target);
+        block_project(&p, a);
+        bins_store(&p.spectrum, y + row * width, lanes);
+    }
 }

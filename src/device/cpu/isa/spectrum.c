@@ -113,11 +113,7 @@ MX_KERNEL(mel)
     int64_t begin, end;
     if (!mx_frames_open(&frames, gang, "mel", a->audio, &a->samples, &a->frames, a->fft_size, a->hop)) return;
     if (!mx_bands_open(&s.bands, a->tables, a->fft_size, a->bands, a->weights)) {
-        if (gang->worker != 0) return;
-        MX_FAIL(MX_ERR_DATA,
-                "expected bands within 0 … fft_size/2 and weights in order, as features/recipe.h makes them",
-                "mel: the table names bins or weights that do not exist");
-        mx_stream_fail(gang->stream);
+        mx_bands_fail(gang, "mel");
         return;
     }
     scratch_open(&s, gang->scratch);

@@ -13,8 +13,6 @@
  * back behind the phonemes of the word. Words are asked for together, because little words lose their stress in a
  * clause, and one by one only if the answer does not have as many words as the question.
  *
- * Also the English speller, whose only task is the name of the letter a.
- *
  * Memory: buffers on the stack; sinks made here are released here.
  */
 #include <string.h>
@@ -305,8 +303,8 @@ static size_t count_words(const char *phonemes, size_t length)
     return words;
 }
 
-void mx_tokens_persian(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
-                       struct mx_text_sink *out)
+void mx_persian_spell(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
+                      struct mx_text_sink *out)
 {
     struct mx_text_sink question = {0}, answer = {0};
     struct word word;
@@ -346,17 +344,4 @@ void mx_tokens_persian(const char *clause, void (*ask)(const char *text, struct 
     if (question.failure || answer.failure) out->failure = MX_ERR_NO_MEMORY;
     mx_text_sink_release(&question);
     mx_text_sink_release(&answer);
-}
-
-void mx_tokens_english(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
-                       struct mx_text_sink *out)
-{
-    char text[MX_CLAUSE_BYTES];
-    strcpy(text, clause);
-    /* The cleaner writes the letter a as "ay", which espeak-ng would say like "eye"; its "eh" has the right sound. */
-    for (char *at = text; (at = strstr(at, "ay")); at += 2) {
-        const bool starts = at == text || at[-1] == ' ' || at[-1] == '-';
-        if (starts && (!at[2] || strchr(" -'", at[2]))) memcpy(at, "eh", 2);
-    }
-    ask(text, out);
 }

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * myxtts vocode: copy synthesis. A recording becomes mel, and the mel becomes sound again: what is lost on this way is
+ * lost in all speech of a voice, however well it has learned.
+ *
+ * The recording keeps its level and the silence at its ends, so that it can be compared with the result sample by
+ * sample. Memory: everything is taken after the recording has been read, for its length.
+ */
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/shared_options.h"
+#include "corpus/audio.h"
+#include "features/extract.h"
+#include "myxtts/error.h"
+#include "myxtts/registry.h"
+#include "speech/wav.h"
+
+#define GRIFFIN_LIM "griffin-lim"
+#define SECONDS_MAX 600
+
+static const char *const vocoders[] = {GRIFFIN_LIM, NULL};
+
+struct values {
+    const char *vocoder, *output, *device;
+    int64_t cpu_devices, seed, rounds, projections;
+};
+
+static const struct values start = {MX_SOUND_VALUES};
+
+static const struct mx_option options[] = {
+    {MX_OPTION_CHOICE(struct values, vocoder, "vocoder", "NAME", vocoders, GRIFFIN_LIM,
+                      "What makes sound from the mel.")},
+    {MX_OPTION_STRING(struct values, output, "output", "FILE", NULL,
+                      "The WAV file to write; '-' is standard output. Must be given."),
+     .letter = 'o'},
+    MX_SOUND_OPTIONS(struct values),
+    MX_VOICE_OPTIONS_DEVICE(struct values),
+    {MX_OPTION_INT(struct values, seed, "seed", "N", 0, INT64_MAX, "0",
+                   "The same recording and seed give the same samples.")},
+};
+
+static const struct mx_example examples[] = {
+    {"myxtts vocode speech.wav --output copy.wav", "lets you hear what mel and Griffin-Lim make of a recording"},
+    {"myxtts vocode speech.wav --projections 0 -o plain.wav", "the same without the projections"},
+};
+
+/* Everything that is opened; see copy_close. */
+struct copy {
+    struct mx_registry *registry;
+    struct mx_device *device;
+    struct mx_stream *stream;
+    struct mx_audio_reader *reader;
+    struct mx_extract *extract;
+    struct mx_waveform *waveform;
+};
+
+static void copy_close(struct copy *c)
+{
+    if (c->stream != NULL) (void)mx_stream_sync(c->stream); /* after a failure something may be under way */
+    mx_waveform_destroy(c->waveform);
+    mx_extract_destroy(c->extract);
+    mx_audio_reader_destroy(c->reader);
+    mx_stream_release(c->stream);
+    mx_device_close(c->device);
+    mx_registry_close(c->registry);
+}
+
+static int device_open(struct copy *c, const struct values *values)
+{
+    int rc = 0;
+    struct mx_registry_options wanted = {.devices = {values->device != NULL ? values->device : "cpu:0"},
+                                         .device_count = 1};
+    if (values->cpu_devices > 0) wanted.cpu_devices = (int)values->cpu_devices;
+    MX_TRY(mx_registry_open(NULL, &wanted, &c->registry));
+    MX_TRY(mx_registry_device_open(c->registry, 0, 0, &c->device));
+    MX_TRY(mx_stream_create(c->device, "vocode", &c->stream));
+out:
+    return rc;
+}
+
+/* The samples are the reader's. */
+static int recording_read(struct copy *c, const char *path, const float **samples, size_t *count)
+{
+    int rc = 0;
+    struct mx_audio_report report;
+    struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
+    reading.seconds_min = 0.05;
+    reading.seconds_max = SECONDS_MAX;
+    reading.trim_db = 0;
+    reading.level_db = 0;
+    reading.clipped_share = 1;
+    MX_TRY(mx_audio_reader_create(&c->reader));
+    MX_TRY(mx_audio_load(c->reader, path, &reading, samples, count, &report));
+out:
+    return rc;
+}
+
+static int copy_write(struct copy *c, const struct values *values, const float *samples, size_t count)
+{
+    int rc = 0;
+    const struct mx_extract_options room = {.samples_max = (int64_t)count, .utterances_max = 1, .no_pitch = true};
+    const int32_t offsets[] = {0, (int32_t)count};
+    const struct mx_extract_batch batch = {.audio = samples, .offsets = offsets, .count = 1};
+    struct mx_waveform_options options_of = MX_WAVEFORM_OPTIONS_DEFAULT;
+    struct mx_extract_features features;
+    struct mx_waveform_sound sound;
+    options_of.iterations = (int)values->rounds;
+    options_of.projections = (int)values->projections;
+    options_of.seed = (uint64_t)values->seed;
+    options_of.frames_max = mx_recipe_frames(&mx_recipe_default, (int64_t)count);
+    options_of.utterances_max = 1;
+    MX_TRY(mx_extract_create(c->device, &room, &c->extract));
+    MX_TRY(mx_waveform_create(c->device, &options_of, &c->waveform));
+    MX_TRY(mx_extract_submit(c->extract, c->stream, &batch, &features));
+    MX_TRY(mx_stream_sync(c->stream)); /* the time of the mel is not that of the sound */
+    const int32_t frames[] = {0, features.frames.rows};
+    const uint64_t begin = mx_clock_ns();
+    MX_TRY(mx_waveform_make(c->waveform, c->stream, features.mel, frames, 1, &sound));
+    const double work = (double)(mx_clock_ns() - begin) / 1e9;
+    const double seconds = (double)sound.offsets[1] / mx_recipe_default.rate;
+    MX_TRY(mx_wav_write(values->output, sound.audio, (size_t)sound.offsets[1], mx_recipe_default.rate, MX_WAV_PCM16));
+    mx_info("%s: %.2f s of sound in %d rounds and %d projections; real-time factor %.4f", values->output, seconds,
+            options_of.iterations, options_of.projections, work / seconds);
+out:
+    return rc;
+}
+
+static int run(const void *given, const struct mx_option_list *operands)
+{
+    int rc = 0;
+    const struct values *const values = given;
+    const char *const hint = "see 'myxtts vocode --help'";
+    struct copy copy = {0};
+    const float *samples;
+    size_t count;
+    if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "name the recording to copy");
+    if (values->output == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--output FILE' is missing");
+    MX_TRY(recording_read(&copy, operands->items[0], &samples, &count));
+    MX_TRY(device_open(&copy, values));
+    MX_TRY(copy_write(&copy, values, samples, count));
+out:
+    copy_close(&copy);
+    return rc;
+}
+
+const struct mx_command mx_command_vocode = {
+    .name = "vocode",
+    .page =
+        {
+            .command = "myxtts vocode",
+            .operands = "FILE",
+            .operand_max = 1,
+            .summary = "make sound from the mel of a recording",
+            .description =
+                "Copy synthesis, for listening and measuring: the recording becomes mel (mono, 22,050 Hz), and the mel "
+                "becomes sound again as in 'myxtts synth'. The difference from the recording is what every voice loses "
+                "in this last step. Level and silence stay as they are; the end is cut to whole frames of 256 samples. "
+                "A recording may have 600 seconds. At the end the command prints the real-time factor: seconds of work "
+                "for a second of sound.",
+            MX_PAGE_EXAMPLES(examples),
+        },
+    MX_COMMAND_WORK(options, struct values, run),
+    .values = &start,
+};
