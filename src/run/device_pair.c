@@ -19,12 +19,20 @@ struct limit {
     char why[160];
 };
 
-/* The limit of a device that has the given roles. Two CPU devices share the memory of the machine, a third and two
- * thirds: `rest` is what a limit that was given for the other one leaves of it. */
-static int limit_choose(const struct mx_settings *s, const struct mx_device_info *info, bool data, bool model,
-                        bool shared, uint64_t rest, struct limit *out)
+/* What a device of a pair is used for. */
+struct duty {
+    const struct mx_device_info *info;
+    bool data, model; /* its roles */
+    bool shared;      /* two CPU devices share the memory of the machine, a third and two thirds … */
+    uint64_t rest;    /* … and this is what a limit that was given for the other one leaves of it */
+};
+
+static int limit_choose(const struct mx_settings *s, const struct duty *duty, struct limit *out)
 {
     int rc = 0;
+    const bool data = duty->data, model = duty->model, shared = duty->shared;
+    const uint64_t rest = duty->rest;
+    const struct mx_device_info *const info = duty->info;
     char has[MX_BYTES_TEXT_BYTES];
     const struct mx_settings_device *const d = &s->device;
     const enum mx_device_role role = model ? MX_ROLE_MODEL : MX_ROLE_DATA;
@@ -135,10 +143,11 @@ static int pair_open(const struct mx_settings *s, struct mx_device_pair *pair)
     mx_info("🎯 Configuring Multi-GPU Mode...");
     device_say("Data Processing", first);
     device_say("Model Training", second);
-    MX_TRY(
-        limit_choose(s, first, true, false, shared, rest_of(first->memory_bytes, shared, d->model_memory_mb), &data));
-    MX_TRY(
-        limit_choose(s, second, false, true, shared, rest_of(second->memory_bytes, shared, d->data_memory_mb), &model));
+    const struct duty duties[2] = {
+        {first, .data = true, .shared = shared, .rest = rest_of(first->memory_bytes, shared, d->model_memory_mb)},
+        {second, .model = true, .shared = shared, .rest = rest_of(second->memory_bytes, shared, d->data_memory_mb)}};
+    MX_TRY(limit_choose(s, &duties[0], &data));
+    MX_TRY(limit_choose(s, &duties[1], &model));
     if (shared) MX_TRY(limits_check(d, first, names));
     MX_TRY(mx_registry_device_open(pair->registry, 0, data.bytes, &pair->data));
     MX_TRY(mx_registry_device_open(pair->registry, 1, model.bytes, &pair->model));
@@ -159,7 +168,7 @@ static int single_open(const struct mx_settings *s, struct mx_device_pair *pair)
     const struct mx_device_info own = info_of(pair, 0), *const info = &own;
     if (pair->choice.fallback[0] != '\0')
         mx_warn("one device instead of two, as '--allow-single' permits: %s", pair->choice.fallback);
-    MX_TRY(limit_choose(s, info, true, true, false, info->memory_bytes, &limit));
+    MX_TRY(limit_choose(s, &(struct duty){info, .data = true, .model = true, .rest = info->memory_bytes}, &limit));
     MX_TRY(mx_registry_device_open(pair->registry, 0, limit.bytes, &pair->model));
     pair->data = pair->model;
     if (s->pipeline.memory_isolation) limit_say(pair->choice.names[0], &limit);
