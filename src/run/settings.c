@@ -94,10 +94,11 @@ static const struct mx_config_field data_fields[] = {
      .flag = "val-data", .value = "DIR", .meaning = "5 % of the rows"},
     {MX_CONFIG_DOUBLE(DATA, validation_fraction, 0, 0.5, "0.05", NULL,
                       "Fraction of the rows kept for validation if no file names them.")},
-    {MX_CONFIG_STRING(DATA, language, "auto",
-                      "Language of all texts: en, fa, es, fr, de, it, ru or any other language of espeak-ng; auto detects it from "
-                      "the script of each text."),
-     .flag = {"language", "LANGUAGE"}},
+    {MX_CONFIG_STRING(
+         DATA, language, "auto",
+         "Language of all texts: en, fa, es, fr, de, it, ru or any other language of espeak-ng; auto detects it from "
+         "the script of each text."),
+     .flag = "language", .value = "LANGUAGE"},
     {MX_CONFIG_ENUM(DATA, tokens, enum mx_tokens_mode, token_choices, "phonemes",
                     "Symbols that the network reads: phonemes from espeak-ng, or the characters themselves.")},
     {MX_CONFIG_DOUBLE(DATA, min_seconds, 0, 3600, "0.4", "seconds", "Leave out shorter recordings.")},
