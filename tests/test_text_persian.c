@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "text/text.h"
 #include "support/cleaner.h"
+#include "text/text.h"
 
 /* clang-format off: one case per line */
 static const struct cleaner_case cases[] = {

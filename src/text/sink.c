@@ -8,8 +8,8 @@
 #include <utf8proc.h>
 
 #include "base/alloc.h"
-#include "text/internal.h"
 #include "myxtts/error.h"
+#include "text/internal.h"
 
 /* ---- code points ---- */
 
