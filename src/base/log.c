@@ -2,7 +2,7 @@
  *
  * The logger of the process and its live line; see log.h for the format of the lines.
  *
- * Memory: all static. A line is put together in one buffer and given to the stream in one write, so lines of several
+ * Memory: all static. A line is assembled in one buffer and passed to the stream in one write, so that lines of several
  * processes on one terminal or in one file do not mix either.
  */
 #include "base/log.h"
@@ -402,7 +402,7 @@ int mx_log_keep(const char *path)
     file_set(file, fd, path);
     file->torn = !whole;
     pthread_mutex_unlock(&logger.lock);
-    if (!whole) mx_warn("messages of the start are missing in %s: %s", path, strerror(reason));
+    if (!whole) mx_warn("the first messages are missing from %s: %s", path, strerror(reason));
     return 0;
 }
 

@@ -3,8 +3,8 @@
  * Named, pinnable threads, and the fork–join worker pool; see pool.h.
  *
  * The pool is built from one primitive, the gate: a number that someone advances while others wait for it to change.
- * A waiter spins (back-to-back calls then cost no system call), yields a few times (the one it waits for may need this
- * core) and then sleeps on a futex. When there are fewer cores than workers, spinning only delays the others, so
+ * A waiter spins (back-to-back calls then cost no system call), yields a few times (the thread it waits for may need
+ * this core) and then sleeps on a futex. When there are fewer cores than workers, spinning only delays the others, so
  * the pool yields at once.
  *
  * Memory: mx_pool_create takes one block; nothing is allocated after it.

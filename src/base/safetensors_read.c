@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Reading safetensors files. Nothing of the file is believed, see safetensors.h.
+ * Reading safetensors files. Nothing in the file is trusted, see safetensors.h.
  *
- * The header is parsed by cJSON, which is lenient; what it lets through (a second value behind the first, doubled
- * keys, numbers that are no whole numbers) is looked for here. cJSON's tree lives as long as the file: names and texts
- * point into it.
+ * The header is parsed by cJSON, which is lenient; what it lets through (a second value after the first, duplicate
+ * keys, numbers that are not whole) is checked here. cJSON's tree lives as long as the file: names and texts point into
+ * it.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
