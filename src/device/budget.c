@@ -2,8 +2,8 @@
  *
  * Memory isolation; see myxtts/budget.h.
  *
- * Everything lies in one block of fixed size: the owner table and the history of the leak detector. Nothing is
- * allocated after mx_budget_create.
+ * Everything is in one block of fixed size: the owner table and the history of the leak detector. Nothing is allocated
+ * after mx_budget_create.
  */
 #include "myxtts/budget.h"
 
@@ -205,7 +205,8 @@ int mx_budget_charge(struct mx_budget *budget, const char *owner, uint64_t bytes
     }
     if (outcome == NO_ACCOUNT) {
         return MX_FAIL(MX_ERR_ARGUMENT, "give allocations of one kind the same owner",
-                       "%s: no room for owner \"%s\", there are %d already", budget->device, owner, MX_BUDGET_OWNERS);
+                       "%s: no room for owner \"%s\": there are %d owners already", budget->device, owner,
+                       MX_BUDGET_OWNERS);
     }
     return 0;
 }

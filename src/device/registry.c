@@ -3,7 +3,7 @@
  * The registry; see myxtts/registry.h.
  *
  * Memory: the registry owns the states of the backends it has opened and one array of device descriptions. Devices
- * opened from it are the caller's and must be closed before it.
+ * opened from it belong to the caller and must be closed before it.
  */
 #include "myxtts/registry.h"
 

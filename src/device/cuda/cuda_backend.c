@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The CUDA backend: its vtable, and what it finds on the machine.
+ * The CUDA backend: its vtable and device detection.
  *
- * Devices stand in the driver's order, which CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER shape; what of that is which
- * physical device is logged by bus id. Devices that cannot be used (too old, too small, closed to programs) are left
- * out with a warning, and if none remains the reason of the first is the backend's.
+ * Devices are listed in the driver's order, which CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER change; the log gives the
+ * bus id of each, so that the physical device is known. Devices that cannot be used (too old, too small, closed to
+ * programs) are left out with a warning, and if none remains the reason of the first is the backend's.
  *
  * Memory: see cuda.h. Nothing is taken from a device before it is opened.
  */
@@ -97,7 +97,7 @@ static int devices_find(struct mx_cuda_state *state)
     }
     if (state->count == 0) {
         if (first.code != 0) return mx_error_restore(&first);
-        MX_RAISE(MX_ERR_NO_DEVICE, "see that nvidia-smi lists a device",
+        MX_RAISE(MX_ERR_NO_DEVICE, "check that nvidia-smi lists a device",
                  "the NVIDIA driver is there, but no device for it");
     }
     if (first.code != 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Built kernels on the disk; see cache.h.
+ * The disk cache of compiled kernels; see cache.h.
  */
 #include "device/kernels/cache.h"
 
@@ -109,7 +109,7 @@ static void *tell(void *context)
     const bool tells = !t->done;
     pthread_mutex_unlock(&t->lock);
     if (tells)
-        mx_info("building the kernels for %s%s", t->device, t->kept ? "; later starts find them on the disk" : "");
+        mx_info("building the kernels for %s%s", t->device, t->kept ? "; they are kept on disk for later starts" : "");
     return NULL;
 }
 
