@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * English dates, times of day and fractions; see english.h. No memory is taken except by the sink.
+ * English dates, times of day and fractions; see english.h. Only the sink allocates memory.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Persian numbers in their surroundings: dates, times, money, units, percentages, ordinals, fractions, ranges; see
- * persian.h. No memory is taken except by the sink.
+ * Persian numbers in context: dates, times, money, units, percentages, ordinals, fractions, ranges; see persian.h. Only
+ * the sink allocates memory.
  *
  * Where a date is written in digits only, the words for it carry the ezafe (kasra) that a reader would say.
  */

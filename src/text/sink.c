@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The sink that cleaners write to, arrays of code points, classes of code points, reading of numerals and
- * putting together of number words; see internal.h, which also says who owns what.
+ * The sink that cleaners write to, arrays of code points, classes of code points, reading numerals and assembling
+ * number words; see internal.h, which also says who owns what.
  */
 #include <stdio.h>
 #include <string.h>
