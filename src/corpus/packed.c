@@ -2,10 +2,10 @@
  *
  * Reading packed corpora, see packed.h.
  *
- * Nothing in the file is believed: sizes and places are checked against the size of the file when it is opened, whether
- * the hashes are right or not (whoever makes a hostile file computes them too), and what a payload says of itself each
- * time it is read. All that is used was copied before it was checked, and only the copy is used: another program may
- * shorten or rewrite the file at any moment, which then is an error with a name. That is why nothing is mapped.
+ * Nothing in the file is trusted: sizes and places are checked against the size of the file when it is opened, even if
+ * the hashes match (the author of a hostile file can compute them too), and each payload is checked every time it is
+ * read. Everything is copied before it is checked, and only the copy is used: another program may shorten or rewrite
+ * the file at any moment, which then is a proper error. That is why nothing is mapped.
  */
 #include "corpus/packed.h"
 
@@ -154,7 +154,7 @@ static int header_check(struct mx_packed_file *packed)
     if (wrong != NULL) return damaged(packed, wrong);
     if (header->state != MX_PACKED_FINISHED) {
         damaged(packed, "its preparation did not come to an end");
-        return mx_error_hint("the same 'myxtts prepare' goes on where it stopped");
+        return mx_error_hint("run the same 'myxtts prepare' again to continue where it stopped");
     }
     if (header->file_bytes != packed->bytes) {
         snprintf(fault, sizeof fault, "it has %zu bytes and should have %llu: it was %s", packed->bytes,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Making packed corpora: a journal that survives a kill at any moment, and its end as a finished file. The bytes are
- * described in packed.h.
+ * Making packed corpora: a journal that survives a kill at any moment, and finishing it as a packed file. packed.h
+ * describes the bytes.
  *
- * A record is appended by one write behind the last good one; a kill leaves at most one that is cut off, which the hash
- * of its head, its size or the hash of its payload shows. Going on begins with cutting the file there.
+ * A record is appended by one write after the last good one; a kill leaves at most one truncated record, which is
+ * detected by the hash of its head, its size or the hash of its payload. Continuing begins with cutting the file there.
  */
 #include "corpus/packed.h"
 
@@ -74,7 +74,7 @@ static bool read_at(int fd, void *data, size_t bytes, uint64_t offset)
 static int write_failed(const struct mx_packed_writer *writer)
 {
     const bool full = errno == ENOSPC || errno == EDQUOT;
-    return MX_FAIL(MX_ERR_IO, "nothing is lost: with more space the same command goes on where it stopped",
+    return MX_FAIL(MX_ERR_IO, "nothing is lost: free some space and run the same command again to continue",
                    full ? "the disk of %s is full: %s" : "cannot write %s: %s", writer->name, strerror(errno));
 }
 

@@ -61,7 +61,7 @@ static bool row_take(struct work *work, uint32_t *row)
            work->taken - work->written >= work->slot_count)
         pthread_cond_wait(&work->moved, &work->lock);
     if (!mx_first_error_failed(&work->failure) && work->options->stop != NULL && atomic_load(work->options->stop)) {
-        MX_FAIL(MX_ERR_INTERRUPTED, "the same command goes on where it stopped",
+        MX_FAIL(MX_ERR_INTERRUPTED, "run the same command again to continue",
                 "interrupted after %u of %u rows; they are kept", work->written, work->rows);
         work_fail(work);
     }
@@ -237,7 +237,7 @@ static int rejects_judge(const struct mx_prepare_options *options, const struct 
     else
         return 0;
     return mx_error_hint("the reasons are in '%.200s" MX_PREPARE_REJECTS_SUFFIX "'%s", options->file,
-                         report->good == 0 ? "" : "; --allow-rejects goes on without these rows");
+                         report->good == 0 ? "" : "; --allow-rejects continues without these rows");
 }
 
 /* ---- the whole ---- */
@@ -300,7 +300,7 @@ int mx_prepare_run(const struct mx_prepare_options *options, struct mx_prepare_r
                                  options->force ? MX_PACKED_FRESH : MX_PACKED_IN_ORDER, &writer));
     report->tokens = mx_vocabulary_size(mx_pack_spec_vocabulary(plan));
     report->kept = mx_packed_writer_count(writer);
-    if (report->kept > 0) mx_info("going on after row %u of %u", report->kept, rows);
+    if (report->kept > 0) mx_info("continuing after row %u of %u", report->kept, rows);
     MX_TRY(rows_pack(options, plan, writer, report->workers, rows));
     for (uint32_t row = 0; row < rows; row++) {
         struct mx_packed_record head;

@@ -77,7 +77,7 @@ static bool after_initial(const struct mx_text_scan *scan)
     return !is_alphanumeric(before) && before != '\'';
 }
 
-/* A full stop after an initial (A. S. Pushkin, the B of z.B.) does not end a sentence unless it ends the text. An initial
+/* A full stop after an initial (A. S. Pushkin, the B of z.B.) ends a sentence only at the end of the text. An initial
  * is a capital, or follows another full stop: "y." and "я." may end sentences. */
 static void read_stop(struct mx_text_scan *scan)
 {
