@@ -172,7 +172,7 @@ static int marker_compare(const struct mx_demo_options *options, uint64_t texts_
         if (i == 4)
             return MX_FAIL(MX_ERR_DATA, "choose a new folder, or remove this one first",
                            "the demo corpus in %s was made by a version with other sentences", quoted);
-        return MX_FAIL(MX_ERR_DATA, "give the same parameters to complete it, or choose a new folder",
+        return MX_FAIL(MX_ERR_DATA, "use the same parameters to complete it, or choose a new folder",
                        "the demo corpus in %s was made with %s %.40s, not %s", quoted, names[i],
                        found[0] == '\0' ? "nothing" : found, wanted[i]);
     }

@@ -2,8 +2,8 @@
  *
  * Sentences for demo corpora: permutation, templates and the two forms of a sentence, see sentences.h.
  *
- * Nothing here keeps state or memory: an index is sent through a keyed permutation of [0, n), so that no table of
- * what was used is needed and no two indices meet.
+ * Nothing here keeps state or memory: an index goes through a keyed permutation of [0, n), so that no table of used
+ * sentences is needed and no two indices collide.
  */
 #include "demo/sentences.h"
 
