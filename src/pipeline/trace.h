@@ -8,9 +8,9 @@
  * thread_name. A span is an "X" event: name ("load 17"), cat (the stage), pid, tid, ts and dur in microseconds with
  * three decimals from the first span on, args.batch.
  *
- * With several ranks the sums of their gradients are rows of one more group, the ranks (pid 4): sum/0 …, cat "sum".
+ * With several ranks, the sums of their gradients are rows of one more group, the ranks (pid 4): sum/0 …, cat "sum".
  *
- * Memory: the text is built in one piece and freed before the call returns; not for the training loop.
+ * Memory: the text is built in one block and freed before the call returns; not for use in the training loop.
  */
 #ifndef MX_PIPELINE_TRACE_H
 #define MX_PIPELINE_TRACE_H
@@ -18,10 +18,10 @@
 #include "myxtts/device.h"
 #include "pipeline/meter.h"
 
-/* The JSON text (free with mx_free) and its length. The same device twice: one device. */
+/* The JSON text (free with mx_free) and its length. If both devices are the same, there is one device. */
 int mx_trace_json(const struct mx_span *spans, uint32_t count, const struct mx_device *data,
                   const struct mx_device *model, char **out, size_t *bytes);
-/* Sums as spans: their numbers, lanes and times count. */
+/* Sums as spans: only their numbers, lanes and times are used. */
 struct mx_trace_sums {
     const struct mx_span *spans;
     uint32_t count;
@@ -31,7 +31,7 @@ int mx_trace_json_sums(const struct mx_span *spans, uint32_t count, const struct
                        const struct mx_device *data, const struct mx_device *model, char **out, size_t *bytes);
 int mx_trace_write_sums(const char *path, const struct mx_span *spans, uint32_t count, const struct mx_trace_sums *sums,
                         const struct mx_device *data, const struct mx_device *model);
-/* The same into a file, which is replaced as a whole. */
+/* Writes the same to a file, which is replaced as a whole. */
 int mx_trace_write(const char *path, const struct mx_span *spans, uint32_t count, const struct mx_device *data,
                    const struct mx_device *model);
 
