@@ -114,7 +114,7 @@ bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const 
 uint32_t mx_dataset_rejected(struct mx_dataset *dataset);
 uint32_t mx_dataset_rows(const struct mx_dataset *dataset);
 void mx_dataset_reject_counts(struct mx_dataset *dataset, uint32_t counts[MX_REJECT_COUNT]);
-/* Lists them in the file, in the form of check.h. */
+/* Lists them in the file, in the format of check.h. */
 int mx_dataset_rejects_write(struct mx_dataset *dataset, const char *path);
 /* Whether it is a folder or manifest, whose rows have not been checked before. */
 bool mx_dataset_is_folder(const struct mx_dataset *dataset);

@@ -23,7 +23,7 @@ bool mx_manifest_line_next(const char *data, size_t bytes, size_t *at, struct mx
 size_t mx_manifest_line_split(struct mx_manifest_span line, struct mx_manifest_span fields[MX_MANIFEST_FIELDS]);
 bool mx_manifest_line_blank(struct mx_manifest_span line);
 
-/* ---- the form (manifest_detect.c) ---- */
+/* ---- the format (manifest_detect.c) ---- */
 #define MX_MANIFEST_NO_COLUMN SIZE_MAX
 
 /* Which column holds what. */
@@ -62,7 +62,7 @@ void mx_manifest_state_release(struct mx_manifest_state *state);
  * modified (fields become strings) and must have one spare byte at its end. */
 int mx_manifest_rows(struct mx_manifest *manifest, struct mx_manifest_state *state, uint32_t source,
                      const struct mx_manifest_shape *shape, char *data, size_t bytes, bool validation);
-/* Is there a folder `folder`/`name`? */
+/* Whether there is a folder `folder`/`name`. */
 bool mx_manifest_has_folder(const char *folder, const char *name);
 
 #endif

@@ -52,7 +52,7 @@ struct mx_row {
     size_t sample_count;
     enum mx_language_id language;
     const char *spoken;      /* the normalised text; "" when it was not reached */
-    size_t characters;       /* of it, blanks not counted */
+    size_t characters;       /* of `spoken`, without blanks */
     const uint32_t *symbols; /* of the spoken text; NULL unless the row is good */
     size_t symbol_count;
     size_t sounds; /* symbols that are spoken */

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MX_AUGMENT_MASKS 4 /* at most so many of either kind */
+#define MX_AUGMENT_MASKS 4 /* at most this many of either kind */
 
 /* All zero: nothing is changed. */
 struct mx_augment_options {

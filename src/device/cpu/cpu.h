@@ -16,7 +16,7 @@ struct mx_cpu_event;
 struct mx_cpu_state {
     const struct mx_cpu_kernels *kernels;
     enum mx_cpu_bf16 bf16;
-    char bf16_lack[96]; /* with less than AMX: why it is not more */
+    char bf16_lack[96]; /* with less than AMX: the reason */
     int *cores;         /* cores of this process, ascending */
     int core_count;
     int device_count; /* device d has the cores from core_count·d/device_count up to the next device's first */

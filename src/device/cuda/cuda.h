@@ -43,11 +43,11 @@ struct mx_cuda_device {
     CUcontext context;
     CUstream errands;
     CUmodule module;
-    CUfunction kernels[MX_K_COUNT]; /* NULL: for devices of CPU type alone */
+    CUfunction kernels[MX_K_COUNT]; /* NULL: only for devices of CPU type */
     struct mx_kernel_tuning tuning;
-    nvmlDevice_t nvml; /* NULL: not told */
+    nvmlDevice_t nvml; /* NULL: unknown */
     pthread_mutex_t lock;
-    CUevent clock[2]; /* [0]: was complete at clock_ns of mx_clock_ns; [1]: for comparing anew */
+    CUevent clock[2]; /* [0]: was complete at clock_ns of mx_clock_ns; [1]: for the next comparison */
     uint64_t clock_ns;
     struct mx_cuda_route *routes;
 };
@@ -75,7 +75,7 @@ static inline CUdeviceptr mx_cuda_memory(struct mx_slice slice)
     return (CUdeviceptr)(uintptr_t)slice.buffer->impl + slice.offset_bytes;
 }
 
-/* Makes the device's context the calling thread's. */
+/* Makes the device's context current for the calling thread. */
 static inline CUresult mx_cuda_enter(const struct mx_cuda_device *device)
 {
     return device->cu->cuCtxSetCurrent(device->context);

@@ -22,7 +22,7 @@
 #include <time.h>
 
 #define MX_KERNEL_PATH_BYTES   1024
-#define MX_KERNEL_BINARY_BYTES ((size_t)256 << 20) /* the most of one file */
+#define MX_KERNEL_BINARY_BYTES ((size_t)256 << 20) /* limit for one file */
 
 /* The path for kernels determined by the source and `texts`; the folder is created if necessary (0700). False if there
  * is no folder, or if other users could write to it. */

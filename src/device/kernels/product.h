@@ -8,7 +8,7 @@
 
 #include "device/kernels/launch.h"
 
-/* How A and B lie: the shapes of product.cl. */
+/* The layouts of A and B: the shapes of product.cl. */
 enum { MX_A_ROWS, MX_A_COLUMNS, MX_A_TAPS, MX_A_TAPS_COLUMNS };
 enum { MX_B_ROWS, MX_B_COLUMNS, MX_B_BLOCKS };
 

@@ -85,7 +85,7 @@ void mx_clblast_announce(const struct mx_device *device);
 int mx_clblast_gemm(struct mx_stream *stream, const struct mx_library_gemm *gemm);
 int mx_clblast_work(struct mx_stream *stream, struct mx_slice *out);
 
-/* The house's error for a status that is not 0. */
+/* Sets and returns the MX_ERR_ error for a status that is not 0. */
 int mx_clblast_fail(const char *device, int status);
 
 /* ---- clblast.c and clblast_check.c ---- */

@@ -71,7 +71,7 @@ struct mx_opencl_device {
     struct mx_opencl_pinned *pinned;
     void *stage;               /* for copies between contexts; device->lock */
     struct mx_clblast *blast;  /* the state's, if it serves this device; otherwise NULL */
-    atomic_bool blast_checked; /* it multiplies rightly here */
+    atomic_bool blast_checked; /* checked: it multiplies correctly here */
 };
 
 struct mx_opencl_stream {
@@ -81,7 +81,7 @@ struct mx_opencl_stream {
     struct mx_buffer *work, *temp;  /* see clblast.h */
     cl_mem status;                  /* MX_STATUS_WORDS int32: what a kernel found wrong with its data */
     bool looks;                     /* an operation that may write to status was queued since the last look */
-    int32_t found[MX_STATUS_WORDS]; /* what the last look read */
+    int32_t found[MX_STATUS_WORDS]; /* the values read last */
 };
 
 /* lock protects `event`: one thread may record while others wait. A leaf lock. */
