@@ -243,7 +243,7 @@ static void write_stream(const struct record *record)
         put_record_stream(record, with_place);
     }
     put(logger.live);
-    flush_line(stream); /* a terminal that is gone is no reason to stop */
+    flush_line(stream); /* a lost terminal is no reason to stop */
 }
 
 /* A message of the logger itself: to the stream only. */
@@ -253,7 +253,7 @@ static void stream_warn(const struct record *like, const char *text)
     if (atomic_load_explicit(&stream_level, memory_order_relaxed) <= MX_LOG_WARN) write_stream(&warning);
 }
 
-/* Gives the line to the file and starts a new one; false, with errno, if not all of it is there. */
+/* Writes the line to the file and starts a new one; false, with errno, if it could not be written whole. */
 static bool flush_file(struct log_file *file)
 {
     size_t at = 0;

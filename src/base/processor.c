@@ -96,7 +96,7 @@ void mx_processor_names(uint64_t set, char *out, size_t size)
             length += (size_t)snprintf(out + length, size - length, "%s%s", length ? ", " : "", features[i].name);
 }
 
-void mx_processor_check(void); /* by name, so that the linker can be told to take it */
+void mx_processor_check(void); /* by name, so that a linker option can pull it in */
 
 __attribute__((constructor)) void mx_processor_check(void)
 {

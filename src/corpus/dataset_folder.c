@@ -146,7 +146,7 @@ out:
     return rc;
 }
 
-/* Whatever is wrong with the cache, training goes on; but it is said. */
+/* Whatever is wrong with the cache, training continues; but it is logged. */
 static void cache_warn(struct mx_dataset *dataset)
 {
     if (!atomic_exchange(&dataset->writer_failed, true))

@@ -24,7 +24,7 @@
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES  300
-#define PEEK_BYTES    65536u                 /* of a file whose name tells nothing */
+#define PEEK_BYTES    65536u                 /* of a file whose name says nothing */
 #define CANDIDATE_MAX 8                      /* files of that kind that a message names */
 #define SPLIT_STREAM  UINT64_C(0x73706c6974) /* keeps the draws of the split apart from other uses of the seed */
 

@@ -32,8 +32,8 @@ struct work {
     uint32_t rows;
     /* Rows are taken in order (`taken`) and written in order (`written`); row r uses slots[r % slot_count], which is
      * free once row r - slot_count is written. `lock` protects all that is below, and `ready` of the slots; a buffer
-     * belongs to the worker that took its row until `ready` is set, then to whoever is `writing`. Only one worker
-     * writes at a time, without the lock. `moved` tells of any change. */
+     * belongs to the worker that took its row until `ready` is set, then to the worker that is `writing`. Only one
+     * worker writes at a time, without the lock. `moved` signals any change. */
     pthread_mutex_t lock;
     pthread_cond_t moved;
     struct slot *slots;
@@ -73,7 +73,7 @@ static bool row_take(struct work *work, uint32_t *row)
     return taken;
 }
 
-/* Hands a finished row over; whoever finds the next row in turn ready, and nobody writing, writes. */
+/* Hands over a finished row; the worker that finds the next row ready while no other worker is writing writes it. */
 static void row_finish(struct work *work, uint32_t row)
 {
     pthread_mutex_lock(&work->lock);
@@ -151,7 +151,7 @@ out:
     return rc;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 /* The rejected rows of manifest and journal, merged by line, in the form that check.h writes. */
 static int rejects_write(const struct mx_manifest *manifest, struct mx_packed_writer *writer, uint32_t rejected,
@@ -225,7 +225,7 @@ static void record_count(const struct mx_packed_record *record, struct mx_prepar
     if (record->reject < MX_REJECT_COUNT) report->reasons[record->reject]++;
 }
 
-/* Are there too many rejected rows to go on? */
+/* Whether there are too many rejected rows to continue. */
 static int rejects_judge(const struct mx_prepare_options *options, const struct mx_prepare_report *report)
 {
     const double share = report->rows == 0 ? 0.0 : (double)report->rejected / report->rows;

@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "myxtts/error.h"
 
-/* Streams of the generator: the upper half tells the use, the lower half is the epoch. */
+/* Streams of the generator: the upper half is the use, the lower half is the epoch. */
 #define STREAM_LENGTHS (UINT64_C(0x53414D50) << 32)
 #define STREAM_STEPS   (UINT64_C(0x53414D51) << 32)
 #define STREAM_DEAL    (UINT64_C(0x53414D52) << 32)

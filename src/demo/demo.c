@@ -26,7 +26,7 @@
 
 #define SPEAK_LIMIT_NS (UINT64_C(60) * 1000 * 1000 * 1000)
 #define FULL_BYTES     (1u << 20) /* with less free space than this, a bad file is put down to a full disk */
-#define SHARE_PERIOD   20u        /* of so many sentences a speaker shares one with the others */
+#define SHARE_PERIOD   20u        /* of this many sentences, a speaker shares one with the others */
 #define ID_BYTES       32
 #define QUOTED_BYTES   300
 

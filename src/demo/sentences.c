@@ -177,7 +177,7 @@ static int slot_parse(const struct language_data *data, const char *at, struct s
 }
 
 /* Fills in the words of combination number `combination`: a number in mixed radix, one digit for each slot. A list that
- * was used before offers only its remaining words, so nobody meets himself. */
+ * was used before offers only its remaining words, so no word occurs twice. */
 static void slots_choose(struct slot *slots, unsigned count, uint64_t combination)
 {
     for (unsigned i = 0; i < count; i++) {

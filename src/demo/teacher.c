@@ -41,7 +41,7 @@ struct teacher {
     struct voice voices[MX_TEACHER_SPEAKERS];
 };
 
-static const char VOICE[] = "", TEXT[] = "", PATH[] = ""; /* told apart by their addresses */
+static const char VOICE[] = "", TEXT[] = "", PATH[] = ""; /* distinguished by their addresses */
 
 static const struct teacher flite_english = {
     .program = "flite",

@@ -31,7 +31,7 @@ struct mx_budget {
     int owner_count;
     struct mx_budget_owner owners[MX_BUDGET_OWNERS];
     uint64_t steps;            /* calls of mx_budget_watch */
-    uint64_t growing_until;    /* an episode that was told lasts until a whole window without growth has passed */
+    uint64_t growing_until;    /* a reported episode lasts until a whole window without growth has passed */
     uint64_t history[HISTORY]; /* all bytes at the end of step s, at s % HISTORY */
     uint64_t owner_history[HISTORY][MX_BUDGET_OWNERS];
 };

@@ -79,7 +79,7 @@ out:
 }
 
 /* After a failed staged copy: the halves must not be in use when the next copy begins. A failure on the core's own
- * stream would stick to it for ever, so that stream is given up and the caller's fails in its place. Keeps the error.
+ * stream would stick to it forever, so that stream is given up and the caller's fails in its place. Keeps the error.
  */
 static void staging_recover(struct mx_stream *stream, struct mx_device *other)
 {

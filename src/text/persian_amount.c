@@ -221,7 +221,7 @@ static bool amount_follows(const struct mx_text_scan *scan, size_t ahead)
     return false;
 }
 
-/* "a/b" `ahead` places on: how many points, 0 if it is no such thing. */
+/* "a/b" `ahead` places further on: its number of points, or 0 if it is not a fraction. */
 static size_t slash_at(const struct mx_text_scan *scan, size_t ahead, unsigned *above, unsigned *below)
 {
     const size_t first = mx_text_numeral_small(scan, ahead, 1, 6, above);

@@ -87,7 +87,7 @@ int mx_cuda_stream_sync(struct mx_stream *stream)
                      stream->device->name);
         mx_stream_fail(stream);
     }
-    return 0; /* the core tells */
+    return 0; /* the core reports it */
 }
 
 int mx_cuda_stream_wait(struct mx_stream *stream, struct mx_event *event)

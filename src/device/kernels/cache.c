@@ -19,11 +19,12 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define LONG_SECONDS 2 /* of building, before the user is told */
+#define LONG_SECONDS 2 /* of building before the user gets a message */
 
 /* ---- files ---- */
 
-/* What lies in the folder is run: nobody else may have put it there. One that others can only read is closed to them.
+/* The contents of the folder are executed, so no other user may have put them there. A folder that others can only read
+ * is closed to them.
  */
 static bool folder_safe(const char *path)
 {

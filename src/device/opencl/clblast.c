@@ -76,7 +76,7 @@ int mx_clblast_open(struct mx_clblast *blast, bool gpus)
     if (blast->wish == MX_CLBLAST_NEVER || (blast->wish == MX_CLBLAST_GPUS && !gpus)) goto out;
     rc = mx_clblast_load(blast, MX_CLBLAST_LIBRARY);
     if (rc < 0 && blast->wish == MX_CLBLAST_GPUS) {
-        mx_debug("%s", mx_error_last()->message); /* what the user should do is told for each GPU */
+        mx_debug("%s", mx_error_last()->message); /* the advice to the user is logged for each GPU */
         mx_error_clear();
         rc = 0;
     }

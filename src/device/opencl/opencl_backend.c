@@ -148,7 +148,7 @@ static int devices_split(struct mx_opencl_state *state, const struct mx_registry
                (type_of(cl, state->entries[0].id) & CL_DEVICE_TYPE_CPU)) {
         char name[128];
         mx_opencl_device_text(cl, state->entries[0].id, CL_DEVICE_NAME, name, sizeof name);
-        if (chosen > 0) /* a mere list is no news */
+        if (chosen > 0) /* a mere listing is not worth a message */
             mx_info("OpenCL: the only device, %s, is split into %d of %d compute unit%s each", name, wanted,
                     units / wanted, units / wanted == 1 ? "" : "s");
         MX_TRY(entry_split(state, 0, wanted));

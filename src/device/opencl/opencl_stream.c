@@ -80,7 +80,7 @@ int mx_opencl_stream_sync(struct mx_stream *stream)
     if (code != CL_SUCCESS) {
         mx_cl_fail(code, "stream \"%s\" of %s: work failed while it ran", stream->name, stream->device->name);
         mx_stream_fail(stream);
-        return 0; /* the core tells */
+        return 0; /* the core reports it */
     }
     impl->looks = false;
     if (looks && impl->found[0] != 0) {
