@@ -14,8 +14,9 @@
  *      "options": {"kind": "audio", "rate": "22050", …},       all values are strings, compared as such
  *      "speakers": ["name", …],                                record.speaker is an index
  *      "manifest": [{"name": "metadata.csv", "format": "ljspeech", "columns": "id|raw|normalised"}, …],
- *      "validation": "seeded" or "listed", listed: see record.flags "speaking_rate": [4.2, 38.1], sounds a second that
- *      were believed, see rate.h "vocabulary": {…}} text/vocabulary.h
+ *      "validation": "seeded" or "listed",                     listed: see record.flags
+ *      "speaking_rate": [4.2, 38.1],                           plausible sounds per second, see rate.h
+ *      "vocabulary": {…}}                                      text/vocabulary.h
  *
  * Memory: a plan owns everything but the manifest and the stage, which must outlive it. After mx_pack_spec_texts it
  * does not change, and any thread may read it.

@@ -6,8 +6,8 @@
  * mel: frames as in myxtts/ops.h (centred, reflected), a periodic Hann window of fft_size, magnitudes, triangular bands
  * evenly spaced on Slaney's mel scale (linear to 1,000 Hz at 66⅔ Hz a step, from there on 27 steps for each factor of
  * 6.4) with equal areas (2/width in Hz), natural logarithm of at least `floor`. This is librosa's melspectrogram with
- * power 1 and its default bands, and, except for the padding, the recipe of HiFi-GAN and similar vocoders. energy and
- * pitch: as in myxtts/ops.h.
+ * power 1 and its default bands, and, except for the padding, the recipe of HiFi-GAN and similar vocoders.
+ * energy and pitch: as in myxtts/ops.h.
  *
  * Memory: a recipe is a plain value. Tables belong to the code that made them.
  */

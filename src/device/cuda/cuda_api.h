@@ -12,7 +12,7 @@
  *   MYXTTS_CUDA_DRIVER   libcuda.so.1
  *   MYXTTS_CUDA_NVRTC    libnvrtc.so.13, .12, .11.2       none newer than the driver's generation
  *   MYXTTS_CUDA_CUBLAS   libcublas.so.13, .12, .11        the same
- *   MYXTTS_CUDA_NVML libnvidia-ml.so.1 may be missing: then no utilisation is shown
+ *   MYXTTS_CUDA_NVML     libnvidia-ml.so.1                may be missing: then no utilisation is shown
  * Several of them may name the same file, so that a test double can be one shared object.
  *
  * How the backend calls: the driver's calls act on the calling thread's current context, which is always the primary
