@@ -4,7 +4,7 @@
  *
  * The rows are cut into chunks whose number depends on the shape alone. The worker that gets a chunk writes its sum to
  * the gang's shared scratch; after a barrier the sums are added in the order of the chunks. The shared scratch is used
- * from its beginning; its contents are not preserved before and after the kernel.
+ * from its beginning; its contents are undefined before and after the kernel.
  */
 #ifndef MX_DEVICE_CPU_ISA_CHUNKS_H
 #define MX_DEVICE_CPU_ISA_CHUNKS_H
