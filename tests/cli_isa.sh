@@ -24,7 +24,7 @@ if [ $portable = no ]; then
     for isa in base avx2 avx512 neon; do
         MYXTTS_ISA=$isa run devices cpu:0
         [ $code -eq 0 ] && one=$isa && continue
-        MYXTTS_ISA=$isa refused 1 "MYXTTS_ISA is \"$isa\", and this build has" 'PORTABLE=1' devices
+        MYXTTS_ISA=$isa refused 1 "MYXTTS_ISA is \"$isa\", but this build has" 'PORTABLE=1' devices
     done
     MYXTTS_ISA=${one:-none} done_with devices cpu:0
     check "a name is a reason" grep -q "tile: MYXTTS_ISA asks for $one; the processor has " stdout

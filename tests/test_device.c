@@ -176,7 +176,7 @@ static void test_limits(void **state)
     log_begin();
     int stranger;
     mx_host_release(rig.device, &stranger);
-    assert_non_null(strstr(log_end(), "not this device's"));
+    assert_non_null(strstr(log_end(), "does not belong to this device"));
     free(log_text);
     rig_close(&rig);
 }

@@ -252,7 +252,7 @@ static void test_stage_stop_and_failure(void **state)
         options.stop = &fake.stop;
         fake.stop_at = 9;
         prepare(&options, MX_ERR_INTERRUPTED, NULL);
-        assert_non_null(strstr(mx_error_last()->hint, "goes on"));
+        assert_non_null(strstr(mx_error_last()->hint, "run the same command again"));
         assert_int_not_equal(access(place->file, F_OK), 0);
         assert_int_equal(access(place->part, F_OK), 0);
         atomic_store(&fake.stop, false);

@@ -435,7 +435,7 @@ static void test_json_damaged(void **state)
                {"{\"format\":\"myxtts-vocabulary\",\"version\":1}", "cleaner", MX_ERR_FORMAT},
                {"{\"format\":\"myxtts-vocabulary\",\"version\":1,\"cleaner\":1,\"mode\":\"x\"}", "kind of tokens",
                 MX_ERR_FORMAT},
-               {HEAD "\"languages\":[]}", "without its languages or symbols", MX_ERR_FORMAT},
+               {HEAD "\"languages\":[]}", "no list of languages or symbols", MX_ERR_FORMAT},
                {HEAD "\"languages\":[\"xx\"],\"symbols\":[]}", "unknown language", MX_ERR_CONFIG},
                {HEAD "\"languages\":[1],\"symbols\":[]}", "not text", MX_ERR_FORMAT},
                {HEAD "\"languages\":[\"en\",\"en\"],\"symbols\":[]}", "twice", MX_ERR_FORMAT},
