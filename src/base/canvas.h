@@ -32,15 +32,25 @@ void mx_canvas_fill(struct mx_canvas *canvas, struct mx_rectangle where, uint32_
  * Equal steps look equal, since the lightness (CIE L*) grows evenly. */
 uint32_t mx_canvas_heat(float value);
 
-/* Shows values[columns, rows] (one column after the other) as heat, `low` … `high` to 0 … 1: columns from left to
- * right, row 0 at the bottom, stretched to the rectangle by taking the nearest. */
-void mx_canvas_matrix(struct mx_canvas *canvas, struct mx_rectangle where, const float *values, int64_t columns,
-                      int64_t rows, float low, float high);
+struct mx_canvas_matrix {
+    const float *values; /* [columns, rows], one column after the other */
+    int64_t columns, rows;
+    float low, high;
+};
 
-/* A line through values[count], spread over the width of the rectangle, `low` at its lower and `high` at its upper
- * edge. Values that are not finite or are below `low` interrupt it. */
-void mx_canvas_curve(struct mx_canvas *canvas, struct mx_rectangle where, const float *values, int64_t count, float low,
-                     float high, uint32_t colour);
+/* Shows the values as heat, `low` … `high` to 0 … 1: columns from left to right, row 0 at the bottom, stretched to the
+ * rectangle by taking the nearest. */
+void mx_canvas_matrix(struct mx_canvas *canvas, struct mx_rectangle where, const struct mx_canvas_matrix *matrix);
+
+struct mx_canvas_curve {
+    const float *values;
+    int64_t count;
+    float low, high;
+    uint32_t colour;
+};
+
+/* A line through the values, spread over the width of the rectangle, `low` at its lower and `high` at its upper edge. Values that are not finite or are below `low` interrupt it. */
+void mx_canvas_curve(struct mx_canvas *canvas, struct mx_rectangle where, const struct mx_canvas_curve *curve);
 
 /* Writes the picture as an 8-bit RGB PNG, atomically. */
 int mx_canvas_write_png(const struct mx_canvas *canvas, const char *path);

@@ -147,10 +147,16 @@ bool mx_option_takes_value(const struct mx_option *option);
 /* The name of a choice, by number from 0 on; NULL: there are no more. */
 const char *mx_option_choice(const struct mx_option *option, size_t number);
 
-/* Parses argv[0 … count). With `stop_at_operand` the first operand ends the parse. *used gets the number of arguments
+/* Arguments of the command line: argv[0 … count). */
+struct mx_arguments {
+    int count;
+    char *const *argv;
+};
+
+/* Parses the arguments. With `stop_at_operand` the first operand ends the parse. *used gets the number of arguments
  * consumed (also on failure: up to the bad one). `operands` may be NULL if the page takes none. */
 int mx_options_parse(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
-                     int count, char *const *argv, bool stop_at_operand, struct mx_option_list *operands, int *used);
+                     struct mx_arguments arguments, bool stop_at_operand, struct mx_option_list *operands, int *used);
 
 /* Appends what an option does, with its range or choices and whether it may be repeated; without its default. The help
  * of a setting names other settings ("training.batch_size"); here those that have a flag are called by it. */
@@ -161,7 +167,7 @@ bool mx_option_fallback_is_words(const char *fallback);
 extern const char *const mx_option_phrases[];
 /* Appends the arguments as they were given, each after a space and quoted for a shell, without the options in `without`
  * (NULL-terminated names) and their values. They were parsed without a mistake. */
-int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], int count, char *const *argv,
+int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], struct mx_arguments arguments,
                     const char *const *without, struct mx_string *out);
 /* Appends the help page: summary, usage, description, options with ranges, choices and defaults, examples. */
 int mx_options_help(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],

@@ -158,15 +158,14 @@ static int spans_use(const struct mx_job *job, const struct mx_profile_request *
     int rc = 0;
     const uint64_t accum = (uint64_t)job->options.grad_accum, batches = accum * (uint64_t)request->steps;
     struct mx_span *const spans = mx_alloc(limit, sizeof *spans), *summed = NULL;
-    struct mx_trace_sums sums = {NULL, 0};
+    struct mx_trace trace = {.spans = spans, .data = job->devices.data, .model = job->devices.model};
     double(*const work)[MX_STAGES] = mx_alloc((size_t)batches, sizeof *work);
     if (spans == NULL || work == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(sums_use(job, begin_ns, &summed, &sums.count, out));
-    sums.spans = summed;
-    const uint32_t count = mx_pipeline_spans(pipeline, spans, limit);
-    work_add(spans, count, accum * (uint64_t)request->warmup, work, batches, out);
-    if (request->trace != NULL)
-        MX_TRY(mx_trace_write_sums(request->trace, spans, count, &sums, job->devices.data, job->devices.model));
+    MX_TRY(sums_use(job, begin_ns, &summed, &trace.sum_count, out));
+    trace.sums = summed;
+    trace.count = mx_pipeline_spans(pipeline, spans, limit);
+    work_add(spans, trace.count, accum * (uint64_t)request->warmup, work, batches, out);
+    if (request->trace != NULL) MX_TRY(mx_trace_write(&trace, request->trace));
 out:
     mx_free(spans);
     mx_free(summed);

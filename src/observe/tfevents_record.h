@@ -57,11 +57,19 @@ void mx_tfevent_version(struct mx_tfevent_bytes *out, double time);
 void mx_tfevent_start(struct mx_tfevent_bytes *out, double time, int64_t step);
 void mx_tfevent_scalars(struct mx_tfevent_bytes *out, double time, int64_t step,
                         const struct mx_tfevent_scalar *scalars, size_t count);
-void mx_tfevent_image(struct mx_tfevent_bytes *out, double time, int64_t step, const char *tag, int width, int height,
+
+/* Where one value is shown. */
+struct mx_tfevent_place {
+    double time;
+    int64_t step;
+    const char *tag;
+};
+
+void mx_tfevent_image(struct mx_tfevent_bytes *out, const struct mx_tfevent_place *place, int width, int height,
                       const void *png, size_t bytes);
-void mx_tfevent_audio(struct mx_tfevent_bytes *out, double time, int64_t step, const char *tag, int rate,
-                      int64_t frames, const void *wav, size_t bytes);
-void mx_tfevent_text(struct mx_tfevent_bytes *out, double time, int64_t step, const char *tag, const char *text);
+void mx_tfevent_audio(struct mx_tfevent_bytes *out, const struct mx_tfevent_place *place, int rate, int64_t frames,
+                      const void *wav, size_t bytes);
+void mx_tfevent_text(struct mx_tfevent_bytes *out, const struct mx_tfevent_place *place, const char *text);
 
 uint32_t mx_tfevent_crc(const void *data, size_t bytes); /* not masked */
 

@@ -133,8 +133,8 @@ static int picture_write(struct mx_job *job, const struct mx_speak_result *sound
     if (mel == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mel_make(job, sound, frames, mel));
     MX_TRY(mx_canvas_create(&canvas, width, PIXELS * bands, BACKGROUND));
-    mx_canvas_matrix(&canvas, (struct mx_rectangle){0, 0, width, PIXELS * bands}, mel, frames, bands, QUIETEST,
-                     LOUDEST);
+    mx_canvas_matrix(&canvas, (struct mx_rectangle){0, 0, width, PIXELS * bands},
+                     &(struct mx_canvas_matrix){mel, frames, bands, QUIETEST, LOUDEST});
     MX_TRY(mx_canvas_write_png(&canvas, path));
 out:
     mx_canvas_release(&canvas);

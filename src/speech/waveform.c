@@ -283,16 +283,18 @@ static int sound_make(struct mx_waveform *w, struct mx_stream *stream, const str
                                                                 .least = LEAST_WEIGHT});
 }
 
-/* One iteration: from the sound in AUDIO to the next one. `before` is the spectrum of the sound before (not looked at
- * in the first), and is lost; `now` becomes that of the sound in AUDIO. */
+/* Iteration i: from the sound in AUDIO to the next one. `before` is the spectrum of the sound before, and is lost; `now`
+ * becomes that of the sound in AUDIO. The first spectrum is that of noise: the second iteration must not overshoot from
+ * there. */
 static int iterate(struct mx_waveform *w, struct mx_stream *stream, const struct mx_ragged *samples,
-                   const struct mx_ragged *frames, struct mx_slice now, struct mx_slice before, bool first)
+                   const struct mx_ragged *frames, int i)
 {
+    const struct mx_slice now = piece(w, i % 2 ? SECOND : FIRST), before = piece(w, i % 2 ? FIRST : SECOND);
     int rc = 0;
     MX_TRY(sound_measure(w, stream, samples, frames, now));
     MX_TRY(mx_griffin_step(stream,
                            &(struct mx_griffin_step_args){.now = now,
-                                                          .before = first ? (struct mx_slice){0} : before,
+                                                          .before = i < 2 ? (struct mx_slice){0} : before,
                                                           .y = before,
                                                           .magnitude = piece(w, MAGNITUDE),
                                                           .count = (int64_t)frames->rows * (w->recipe.fft_size / 2 + 1),
@@ -337,10 +339,7 @@ int mx_waveform_make(struct mx_waveform *w, struct mx_stream *stream, struct mx_
     *sound = (struct mx_waveform_sound){.audio = w->audio, .offsets = w->samples, .count = count};
     if (samples.rows == 0) goto out;
     MX_TRY(start(w, stream, mel, &samples, &frames));
-    for (int i = 0; i < w->options.iterations; i++)
-        /* The first spectrum is that of noise: the second iteration must not overshoot from there. */
-        MX_TRY(iterate(w, stream, &samples, &frames, piece(w, i % 2 ? SECOND : FIRST), piece(w, i % 2 ? FIRST : SECOND),
-                       i < 2));
+    for (int i = 0; i < w->options.iterations; i++) MX_TRY(iterate(w, stream, &samples, &frames, i));
     for (int i = 0; i < w->options.projections; i++) MX_TRY(project(w, stream, mel, &samples, &frames));
     MX_TRY(mx_copy_download(stream, w->audio, piece(w, AUDIO), (size_t)samples.rows * sizeof *w->audio));
     MX_TRY(mx_stream_sync(stream));

@@ -20,10 +20,14 @@ struct mx_dtw_pair {
 /* Bytes of scratch. */
 size_t mx_dtw_bytes(int32_t a_frames, int32_t b_frames);
 
-/* a [a_frames, n], b [b_frames, n], both at least one frame; the cost of two frames is the mean of |a - b|. pairs has
- * room for a_frames + b_frames. Returns how many there are; *cost gets the mean cost of a pair. Of equal ways the one
+/* The two sequences: a [a_frames, n], b [b_frames, n], both at least one frame. */
+struct mx_dtw_frames {
+    const float *a, *b;
+    int32_t a_frames, b_frames, n;
+};
+
+/* The cost of two frames is the mean of |a - b|. pairs has room for a_frames + b_frames. Returns how many there are; *cost gets the mean cost of a pair. Of equal ways the one
  * that goes on in both is taken, then the one that goes on in `a`. */
-int32_t mx_dtw_walk(const float *a, int32_t a_frames, const float *b, int32_t b_frames, int32_t n, void *scratch,
-                    struct mx_dtw_pair *pairs, double *cost);
+int32_t mx_dtw_walk(const struct mx_dtw_frames *of, void *scratch, struct mx_dtw_pair *pairs, double *cost);
 
 #endif
