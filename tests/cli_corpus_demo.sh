@@ -183,7 +183,7 @@ END
     wait $!
     code=$?
     check "stopped: exit code $code" test "$code" -eq 4
-    check "stopped: hint" grep -q 'hint: the same command goes on' stderr
+    check "stopped: hint" grep -q 'hint: run the same command again' stderr
     check "stopped: a whole, smaller corpus" rows_are stopped "$(find stopped/wavs -name '*.wav' | wc -l)"
     check "stopped: without the third" test ! -e stopped/wavs/en-00003.wav
     rm hanging

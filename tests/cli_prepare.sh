@@ -120,7 +120,7 @@ wait $!
 code=$?
 if [ ! -e stopped.pack ]; then
     check "stopped: exit code $code" test "$code" -eq 4
-    check "stopped: hint" grep -q 'hint: the same command goes on' stderr
+    check "stopped: hint" grep -q 'hint: run the same command again' stderr
 fi
 done_with $prepare stopped.pack
 check "stopped: the same bytes as in one go" cmp whole.pack stopped.pack

@@ -105,7 +105,7 @@ mv begun/corpus.pack begun/corpus.pack.part # as if it had ended before all reco
 truncate -s $(($(stat -c %s begun/corpus.pack.part) / 2)) begun/corpus.pack.part
 done_with train --resume begun --steps 22
 check "goes on with the cache that was begun" \
-    grep -qE 'the cache begun/corpus.pack goes on: ([1-9]|1[0-5]) of 16 recordings are in it already' stderr
+    grep -qE 'the cache begun/corpus.pack is continued: ([1-9]|1[0-5]) of 16 recordings are already in it' stderr
 
 # ---- interrupts ----
 for signal in INT TERM; do

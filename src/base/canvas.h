@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Pictures: a canvas of RGB pixels that can show matrices and lines, and PNG files of it.
+ * Pictures: a canvas of RGB pixels on which matrices and curves are drawn, and which is written as a PNG file.
  *
- * Coordinates are pixels from the upper left corner; whatever lies outside is cut off. Colours are 0xRRGGBB.
+ * Coordinates are pixels from the upper left corner; anything outside the canvas is clipped. Colours are 0xRRGGBB.
  *
  * Memory: the canvas owns its pixels; release with mx_canvas_release. Single owner.
  */
@@ -28,8 +28,8 @@ void mx_canvas_release(struct mx_canvas *canvas);
 
 void mx_canvas_fill(struct mx_canvas *canvas, struct mx_rectangle where, uint32_t colour);
 
-/* A colour for 0 … 1 (others are cut to that; NaN is grey): from nearly black over violet and orange to pale yellow.
- * Equal steps look equal, since the lightness (CIE L*) grows evenly. */
+/* Maps 0 … 1 to a colour from almost black through violet and orange to pale yellow. Values outside are clamped; NaN is
+ * grey. Equal steps look equal because the lightness (CIE L*) grows linearly. */
 uint32_t mx_canvas_heat(float value);
 
 struct mx_canvas_matrix {
@@ -38,8 +38,8 @@ struct mx_canvas_matrix {
     float low, high;
 };
 
-/* Shows the values as heat, `low` … `high` to 0 … 1: columns from left to right, row 0 at the bottom, stretched to the
- * rectangle by taking the nearest. */
+/* Draws the values as a heat map in which `low` … `high` maps to 0 … 1. Columns run from left to right, row 0 is at the
+ * bottom, and the matrix is stretched to the rectangle by nearest neighbour. */
 void mx_canvas_matrix(struct mx_canvas *canvas, struct mx_rectangle where, const struct mx_canvas_matrix *matrix);
 
 struct mx_canvas_curve {
@@ -49,7 +49,8 @@ struct mx_canvas_curve {
     uint32_t colour;
 };
 
-/* A line through the values, spread over the width of the rectangle, `low` at its lower and `high` at its upper edge. Values that are not finite or are below `low` interrupt it. */
+/* A line through the values, spread over the width of the rectangle, `low` at its lower and `high` at its upper edge.
+ * Values that are not finite or lie below `low` interrupt the line. */
 void mx_canvas_curve(struct mx_canvas *canvas, struct mx_rectangle where, const struct mx_canvas_curve *curve);
 
 /* Writes the picture as an 8-bit RGB PNG, atomically. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The catalogue, see catalogue.h. po/fa.po is embedded as msgfmt compiles it (.mo, in the byte order of the machine):
+ * The catalogue, see catalogue.h. po/fa.po is embedded in the form that msgfmt compiles (.mo, in the byte order of the
+ * machine):
  *
  *     u32 magic 0x950412de, revision, count, offset of the originals, offset of the translations, …
  *     each table: count times u32 length, u32 offset of a zero-terminated text; originals in the order of strcmp

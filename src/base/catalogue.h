@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The words of the program in other languages: help, settings and the pages of runs. English stands in the sources;
- * po/fa.po holds the Persian of each text, in the form of gettext. msgfmt compiles it when the program is built, and
- * the program carries the result with it. Messages and logs are not translated.
+ * Translations of what the program shows: help, settings and the pages of runs. The English texts are in the sources;
+ * po/fa.po holds the Persian translation of each in gettext format. msgfmt compiles it during the build, and the result
+ * is embedded in the program. Messages and logs are not translated.
  *
- * Why not gettext() of the C library: it needs the user's locale to be generated on the machine, which a fresh Debian
- * has not, and an installed .mo file. What is here answers on any machine, from any folder.
+ * Why not gettext() of the C library: it needs an installed .mo file and a generated locale, which a fresh Debian does
+ * not have. This catalogue works on any machine and from any folder.
  *
- * `myxtts reference po` lists all texts; `make po` brings po/fa.po up to date with them; tests/catalogue.sh fails when
- * one has no translation. In Persian, what is meant for a terminal stands between `…`.
+ * `myxtts reference po` lists all texts; `make po` updates po/fa.po from that list; tests/catalogue.sh fails if a text
+ * has no translation. In Persian, text to be typed into a terminal is enclosed in `…`.
  *
  * Memory: all texts are const and live as long as the program. Safe from any thread.
  */
@@ -19,21 +19,21 @@
 
 enum mx_words { MX_WORDS_ENGLISH, MX_WORDS_PERSIAN };
 extern const char *const mx_words_codes[]; /* "en", "fa", NULL, by enum mx_words */
-/* The language with this code; English for NULL and for a code that is not here. */
+/* The language with this code; English for NULL and for an unknown code. */
 enum mx_words mx_words_named(const char *code);
 
-/* The language that the environment asks for, by the rules of gettext: LC_ALL, or LC_MESSAGES, or LANG; where that is
- * a language at all, the list LANGUAGE goes first. English if it asks for none that is here, or for another encoding
- * than UTF-8. */
+/* The language that the environment asks for, by the rules of gettext: LC_ALL, else LC_MESSAGES, else LANG. If that
+ * names a language at all, the list in LANGUAGE takes precedence. English if no language asked for is available, or if
+ * the encoding is not UTF-8. */
 enum mx_words mx_catalogue_language(void);
 
 /* The text in this language; the text itself if it is English or not in the catalogue. */
 const char *mx_catalogue_find(enum mx_words language, const char *text);
-/* The same for a text that means different things at different places: `context` (msgctxt) tells them apart. */
+/* The same for a text that means different things in different places: `context` (msgctxt) distinguishes them. */
 const char *mx_catalogue_find_in(enum mx_words language, const char *context, const char *text);
 
-/* Appends the text in this language, each {0}, {1} … replaced by that value. In Persian a value that begins with a dash
- * gets U+200E before it, without which the dash would be shown behind it. */
+/* Appends the text in this language with each {0}, {1} … replaced by that value. In Persian, U+200E is put before a
+ * value that begins with a dash; otherwise the dash would be displayed at the other end. */
 int mx_catalogue_say(struct mx_string *out, enum mx_words language, const char *text, const char *const *values);
 
 #endif

@@ -173,7 +173,7 @@ int mx_config_key_fail(const struct mx_config_schema *schema, const struct mx_co
         mx_string_nearest_offer(&nearest, section->fields[f].key);
     MX_FAIL(MX_ERR_CONFIG, NULL, "%s: unknown key %s in section '%s'", mx_config_where_text(where, place),
             mx_string_quote(quoted, sizeof quoted, key), section_name);
-    /* The right key in the wrong section is told before a similar key in this one. */
+    /* The right key in the wrong section is suggested before a similar key in this one. */
     const struct mx_config_section *const home = section_of_key(schema, key);
     if (home != NULL) return mx_error_hint("'%s' is a key of section '%s'", key, home->name);
     if (mx_string_nearest_best(&nearest) != NULL)

@@ -3,8 +3,8 @@
  * Configuration: YAML bound to typed C structs by const tables.
  *
  * A schema is an array of sections; a section is an array of fields and the place of its struct in a root struct; a
- * field has a key, a type, a range or choices, a default, a unit, a sentence of help and perhaps a flag. Nothing else
- * describes the configuration: defaults, checks, `--set`, flags, the commented file that is written back and the
+ * field has a key, a type, a range or choices, a default, a unit, a sentence of help and optionally a flag. Nothing
+ * else describes the configuration: defaults, checks, `--set`, flags, the commented file that is written back and the
  * reference pages all come from the same tables.
  *
  *     struct train { int64_t batch_size; double learning_rate; };
@@ -19,8 +19,9 @@
  * the core schema (string.h); booleans are true and false. Any other text is MX_ERR_CONFIG with file, line and a hint.
  *
  * Memory: the caller owns the root struct. MX_CONFIG_TEXT fields own their string (never NULL after
- * mx_config_defaults); mx_config_release frees them. After a failed load or set the root holds valid values, some
- * perhaps already changed. Not thread-safe for one root; schemas are const and may be shared.
+ * mx_config_defaults); mx_config_release frees them. After a failed load or set the root still holds valid values, but
+ * some may already have changed. One root must not be used by several threads at once; schemas are const and may be
+ * shared.
  */
 #ifndef MX_BASE_CONFIG_H
 #define MX_BASE_CONFIG_H
@@ -55,10 +56,10 @@ struct mx_config_field {
     size_t size;                            /* of the member */
     int64_t int_min, int_max;               /* TYPE_INT, both inclusive */
     double double_min, double_max;          /* TYPE_DOUBLE, both inclusive; a range refuses nan and inf */
-    bool ranged;                            /* TYPE_DOUBLE: the two above hold */
+    bool ranged;                            /* TYPE_DOUBLE: whether the range applies */
     const struct mx_config_choice *choices; /* TYPE_ENUM */
     const char *fallback;                   /* the default, as the user would write it */
-    const char *meaning;                    /* of the default, for help: "no limit"; NULL: it speaks for itself */
+    const char *meaning;                    /* what the default means, for help: "no limit"; NULL: obvious */
     const char *unit;                       /* "MB"; NULL: none */
     const char *help;                       /* a sentence or two */
     const char *const *aliases;             /* former names, NULL-terminated: "key" in this section, or "section.key" */
@@ -77,13 +78,13 @@ struct mx_config_section {
     size_t offset; /* of the section's struct in the root struct */
 };
 
-/* A name that sets nothing but has an answer: what it asks for is always so here, or never. The value that asks for
- * what is so anyway is accepted, and the log says so; any other is refused with the reason. A field's own name goes
- * first. */
+/* A name that sets nothing but gets an answer, because this program always does what it asks for, or never does. The
+ * value that asks for the fixed behaviour is accepted and logged as having no effect; any other value is refused with
+ * the reason. A field of the same name takes precedence. */
 struct mx_config_answer {
     const char *name;     /* "section.key", or "key" in any section */
     const char *accepted; /* the value that changes nothing, such as "true"; NULL: there is none */
-    const char *reason;   /* a sentence without a full stop that holds for both: "batches are always …" */
+    const char *reason;   /* a sentence without a full stop that fits both cases: "batches are always …" */
 };
 
 struct mx_config_schema {
@@ -94,8 +95,8 @@ struct mx_config_schema {
     size_t answer_count;
 };
 
-/* The members of a field, to be put in braces: {MX_CONFIG_INT(...), .aliases = old_names}. A struct member of another
- * type than the macro says does not compile. */
+/* The members of a field, to be put in braces: {MX_CONFIG_INT(...), .aliases = old_names}. A struct member whose type
+ * does not match the macro does not compile. */
 #define MX_CONFIG_BASE(object, member, kind, ctype, text, measure, sentence)                                           \
     .key = #member, .type = (kind), .size = sizeof(((object *)0)->member), .fallback = (text), .unit = (measure),      \
     .help = (sentence),                                                                                                \
@@ -119,11 +120,11 @@ struct mx_config_schema {
 #define MX_CONFIG_ENUM(object, member, etype, table, text, sentence)                                                   \
     MX_CONFIG_BASE(object, member, MX_CONFIG_TYPE_ENUM, etype *, text, NULL, sentence), .choices = (table)
 
-/* Sets every field to its default. `root` may be uninitialised memory: it owns nothing yet. A default that its own
- * field refuses is MX_ERR_INTERNAL; then nothing needs releasing. */
+/* Sets every field to its default. `root` may be uninitialised memory: its old contents are ignored. A default that its
+ * own field refuses is MX_ERR_INTERNAL; then nothing needs releasing. */
 int mx_config_defaults(const struct mx_config_schema *schema, void *root);
 
-/* Reads a file over the values that are there. MX_ERR_NOT_FOUND or MX_ERR_IO if it cannot be read. */
+/* Reads a file and overrides the current values with it. MX_ERR_NOT_FOUND or MX_ERR_IO if it cannot be read. */
 int mx_config_load(const struct mx_config_schema *schema, void *root, const char *path);
 /* The same from memory; `source` stands for the file name in messages. */
 int mx_config_load_text(const struct mx_config_schema *schema, void *root, const char *source, const char *text,
@@ -139,7 +140,7 @@ int mx_config_set_flag(const struct mx_config_section *section, const struct mx_
 char *mx_config_format(const struct mx_config_schema *schema, const void *root);
 /* The same with comments in this language. */
 char *mx_config_format_in(const struct mx_config_schema *schema, const void *root, enum mx_words language);
-/* In English into a file, atomically (see mx_file_write_atomic). */
+/* Writes it in English to a file, atomically (see mx_file_write_atomic). */
 int mx_config_write(const struct mx_config_schema *schema, const void *root, const char *path);
 
 void mx_config_release(const struct mx_config_schema *schema, void *root); /* the root may then get defaults again */
@@ -153,9 +154,10 @@ int mx_config_each(const struct mx_config_schema *schema,
 /* The field that "section.key" names (former names too), or NULL. `section` may be NULL. */
 const struct mx_config_field *mx_config_find(const struct mx_config_schema *schema, const char *name,
                                              const struct mx_config_section **section);
-/* Appends what the field takes, in words: "a whole number from 1 to 64", "one of: fp32, bf16", "true or false". */
+/* Appends a description of the values that the field takes: "a whole number from 1 to 64", "one of: fp32, bf16", "true
+ * or false". */
 int mx_config_expects(const struct mx_config_field *field, enum mx_words language, struct mx_string *out);
-/* What words of settings are made of besides the tables, for the catalogue; NULL-terminated. */
+/* The phrases that descriptions of settings use besides the texts of the tables, for the catalogue; NULL-terminated. */
 extern const char *const mx_config_phrases[];
 
 #endif

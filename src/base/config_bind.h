@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Inside of the configuration: what the file reader and the override reader share. Callers use config.h.
+ * Internals of the configuration that the file reader and the override reader share. Callers use config.h.
  *
  * Nothing here owns memory, except that binding a TEXT field replaces the string that the root owns.
  */
@@ -12,14 +12,14 @@
 #define MX_CONFIG_QUOTED_BYTES 96                   /* room for a user's word in a message */
 #define MX_CONFIG_LIMITS       "({0}; default {1})" /* the comment below the help of a field */
 
-/* Where a value stood, for messages. */
+/* Where a value was written, for messages. */
 struct mx_config_where {
     const char *source; /* file name, or "--set section.key=value" */
     int line;           /* from 1; 0: the source has no lines */
-    const char *flag;   /* the value is that of this flag, and the two above say nothing; NULL: it is not */
+    const char *flag;   /* set if the value came from this flag; the two above then have no meaning; else NULL */
 };
 
-/* "file.yaml:12" or "--set a.b=c", cut in front if it is long. */
+/* "file.yaml:12" or "--set a.b=c", cut at the front if it is too long. */
 #define MX_CONFIG_WHERE_BYTES 200
 const char *mx_config_where_text(const struct mx_config_where *where, char out[MX_CONFIG_WHERE_BYTES]);
 

@@ -3,7 +3,7 @@
  * Configuration: the writer. Every section and key, with help, range, choices and default as comments.
  *
  * What is written reads back as the same bits: doubles in their shortest exact form, strings always in double quotes
- * with escapes for all that YAML does not take as it is.
+ * with escapes for everything that YAML does not take literally.
  *
  * Memory: the text is built in a struct mx_string and handed to the caller.
  */

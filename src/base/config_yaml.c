@@ -2,10 +2,12 @@
  *
  * Configuration: the YAML reader (see config.h for the subset of YAML that is accepted).
  *
- * The events of libyaml are bound as they come: root mapping, section mappings, scalars. Nothing nests deeper, so
- * nothing recurses and no document tree is built; aliases are refused when they are seen, so nothing can expand.
+ * The events of libyaml are bound to fields as they arrive: root mapping, section mappings, scalars. Nothing nests
+ * deeper, so nothing recurses and no document tree is built; aliases are refused when they are seen, so nothing can
+ * expand.
  *
- * Memory: the reader owns the libyaml parser, the current event and the table of lines; all die with one load.
+ * Memory: the reader owns the libyaml parser, the current event and the table of lines; all are released at the end of
+ * one load.
  */
 #include <limits.h>
 #include <stdio.h>

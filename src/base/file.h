@@ -13,15 +13,15 @@
  * the data and is not counted. More than `limit_bytes` is MX_ERR_DATA, a missing file MX_ERR_NOT_FOUND, anything else
  * MX_ERR_IO. */
 int mx_file_read(const char *path, size_t limit_bytes, char **data, size_t *bytes);
-/* The same for what is open as standard input, whatever it is, up to its end. */
+/* The same for standard input, whatever kind of file it is, read to its end. */
 int mx_file_read_input(size_t limit_bytes, char **data, size_t *bytes);
 
 /* Writes a temporary file next to `path`, flushes it to the disk and renames it over `path`, then flushes the folder.
- * On failure `path` is as it was and no temporary file is left. Refuses to replace anything but a regular file; an
+ * On failure `path` is unchanged and no temporary file is left. Refuses to replace anything but a regular file; an
  * existing file keeps its permissions. */
 int mx_file_write_atomic(const char *path, const void *data, size_t bytes);
 
-/* The same for a file of several pieces, one after the other: a large file need not lie in one piece in memory. */
+/* The same for a file given as several consecutive pieces, so that a large file need not be one block of memory. */
 struct mx_file_part {
     const void *data;
     size_t bytes;

@@ -2,7 +2,7 @@
  *
  * The logger of the process and its live line; see log.h for the format of the lines.
  *
- * Memory: all static. A line is put together in one buffer and given to the stream in one write, so lines of several
+ * Memory: all static. A line is assembled in one buffer and passed to the stream in one write, so that lines of several
  * processes on one terminal or in one file do not mix either.
  */
 #include "base/log.h"
@@ -243,7 +243,7 @@ static void write_stream(const struct record *record)
         put_record_stream(record, with_place);
     }
     put(logger.live);
-    flush_line(stream); /* a terminal that is gone is no reason to stop */
+    flush_line(stream); /* a lost terminal is no reason to stop */
 }
 
 /* A message of the logger itself: to the stream only. */
@@ -253,7 +253,7 @@ static void stream_warn(const struct record *like, const char *text)
     if (atomic_load_explicit(&stream_level, memory_order_relaxed) <= MX_LOG_WARN) write_stream(&warning);
 }
 
-/* Gives the line to the file and starts a new one; false, with errno, if not all of it is there. */
+/* Writes the line to the file and starts a new one; false, with errno, if it could not be written whole. */
 static bool flush_file(struct log_file *file)
 {
     size_t at = 0;
@@ -402,7 +402,7 @@ int mx_log_keep(const char *path)
     file_set(file, fd, path);
     file->torn = !whole;
     pthread_mutex_unlock(&logger.lock);
-    if (!whole) mx_warn("messages of the start are missing in %s: %s", path, strerror(reason));
+    if (!whole) mx_warn("the first messages are missing from %s: %s", path, strerror(reason));
     return 0;
 }
 

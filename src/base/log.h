@@ -2,12 +2,12 @@
  *
  * The log: levels, stderr and optional files.
  *
- * Library code reports what happens only through this. One process has one logger; the program configures it
- * once at start (before threads exist), the default is level INFO to stderr. Colours appear only when stderr is a
- * terminal and NO_COLOR is unset or empty. Lines are written whole under one lock; a live progress line (progress.h)
- * is cleared before and redrawn after each log line. Messages are cut to 4,095 bytes. Logging takes no memory, keeps
- * errno and the thread's current error, and never fails: if a log file cannot be written (disk full), one warning says
- * so, each later message tries again, and the first that gets through says how many were lost.
+ * Library code reports what happens only through the log. One process has one logger; the program configures it once at
+ * start (before threads exist), the default is level INFO to stderr. Colours appear only when stderr is a terminal and
+ * NO_COLOR is unset or empty. Lines are written whole under one lock; a live progress line (progress.h) is cleared
+ * before and redrawn after each log line. Messages are truncated to 4,095 bytes. Logging takes no memory, keeps errno
+ * and the thread's current error, and never fails: if a log file cannot be written (disk full), one warning says so,
+ * each later message tries again, and the first one that succeeds says how many were lost.
  *
  *     text, on the stream   message | warning: message | error: message, newline, "  hint: " hint | debug: message
  *     text, in the file     2026-01-31T12:34:56 INFO message
@@ -34,12 +34,11 @@ struct mx_log_options {
 
 /* NULL: back to the defaults. Closes open files. On failure everything stays as it was. */
 int mx_log_configure(const struct mx_log_options *options);
-/* From now on messages from INFO on are held in memory, besides what the options say, for a file whose place is not
- * known yet … */
+/* From now on, messages of level INFO and above are also held in memory, for a file whose path is not known yet … */
 int mx_log_hold(void);
-/* … and this is the file: what was held is appended to it, then all that follows. */
+/* … and this names the file: the held messages are appended to it, then all later ones. */
 int mx_log_keep(const char *path);
-/* Is that one of the files that messages go to? */
+/* Whether messages go to this file. */
 bool mx_log_in_file(dev_t device, ino_t inode);
 bool mx_log_enabled(enum mx_log_level level); /* whether the stream or the file would take it */
 void mx_log_write(enum mx_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -52,10 +51,10 @@ int mx_log_level_parse(const char *text, enum mx_log_level *level); /* "debug", 
 /* Logs the current error of this thread (message, hint, file:line at debug level) at level ERROR. */
 void mx_log_error(void);
 
-/* For progress.c. Columns that the live line may use; 0 where there is none: the stream is not a terminal, the format
- * is JSON, or the level is above INFO. */
+/* For progress.c. Columns that the live line may use; 0 if there is no live line because the stream is not a terminal,
+ * the format is JSON, or the level is above INFO. */
 int mx_log_live_columns(void);
-/* Replaces the live line, cut to the columns; "" removes it. Does nothing where there is none. */
+/* Replaces the live line, truncated to the columns; "" removes it. Does nothing if there is no live line. */
 void mx_log_live_draw(const char *text);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The lesser and the greater of two whole numbers, and a number kept between two others.
+ * Minimum, maximum and clamping of whole numbers.
  *
- * They work on int32_t, int64_t and uint64_t (size_t), by the type that a + b has, and evaluate each argument once. For
- * floating point there are fmin and fmax.
+ * They work on int32_t, int64_t and uint64_t (size_t), chosen by the type of a + b, and evaluate each argument once.
+ * For floating point use fmin and fmax.
  */
 #ifndef MX_BASE_NUMBER_H
 #define MX_BASE_NUMBER_H

@@ -3,8 +3,8 @@
  * Named, pinnable threads, and the fork–join worker pool; see pool.h.
  *
  * The pool is built from one primitive, the gate: a number that someone advances while others wait for it to change.
- * A waiter spins (back-to-back calls then cost no system call), yields a few times (the one it waits for may need this
- * core) and then sleeps on a futex. When there are fewer cores than workers, spinning only delays the others, so
+ * A waiter spins (back-to-back calls then cost no system call), yields a few times (the thread it waits for may need
+ * this core) and then sleeps on a futex. When there are fewer cores than workers, spinning only delays the others, so
  * the pool yields at once.
  *
  * Memory: mx_pool_create takes one block; nothing is allocated after it.
@@ -194,9 +194,9 @@ struct pool_thread {
 
 /* Who may touch what: `fn`, `context` and `running` are written by the owner while no worker runs, that is before it
  * advances `start` and after it has seen `done` change; workers read them after they have seen `start` change.
- * fn NULL tells the workers to end. `running` counts the pool's own threads that have not finished the current run; the
+ * fn NULL makes the workers end. `running` counts the pool's own threads that have not finished the current run; the
  * one that brings it to 0 advances `done`. `arrived` counts the workers at the current barrier; the last one sets it
- * back to 0 and then advances `barrier`, so nobody can arrive at the next barrier before it is 0. */
+ * back to 0 and then advances `barrier`, so no worker can arrive at the next barrier before it is 0. */
 struct mx_pool {
     struct gate start, done, barrier;
     alignas(LINE_BYTES) _Atomic int running;

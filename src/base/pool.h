@@ -18,12 +18,12 @@
 #include "myxtts/error.h"
 
 /* Starts a thread called `name` (cut to 15 characters), pinned to `core` (-1: not pinned). Join with pthread_join.
- * Signals other than its own faults are blocked in it, so that handlers run on the main thread. */
+ * All signals except its own faults are blocked in it, so that handlers run on the main thread. */
 int mx_thread_start(pthread_t *thread, const char *name, int core, void *(*run)(void *), void *context);
 /* Pins the calling thread; -1 does nothing. */
 int mx_thread_pin(int core);
-/* Cores the calling thread may run on, ascending: those of the process, as long as the thread has not pinned itself.
- * Writes up to `capacity` of them, returns how many there are. */
+/* Cores the calling thread may run on, ascending: those of the process, unless the thread has pinned itself. Writes up
+ * to `capacity` of them and returns how many there are. */
 int mx_thread_cores(int *cores, int capacity);
 
 struct mx_pool;
@@ -41,22 +41,22 @@ int mx_pool_workers(const struct mx_pool *pool);
 
 /* Runs fn(context, worker) once on every worker and waits for all. Allocates nothing. */
 void mx_pool_run(struct mx_pool *pool, void (*fn)(void *context, int worker), void *context);
-/* Only inside a function run by mx_pool_run, by every worker: returns when all have arrived. */
+/* Called by every worker inside a function run by mx_pool_run: returns when all workers have arrived. */
 void mx_pool_barrier(struct mx_pool *pool);
 /* Runs fn over [0, count) in chunks of at most `grain`, handed out dynamically over the workers. */
 void mx_pool_for(struct mx_pool *pool, int64_t count, int64_t grain,
                  void (*fn)(void *context, int64_t begin, int64_t end, int worker), void *context);
 
-/* The first error of several workers; all zero: none has failed. Without a lock: only the worker that sets `failed`
- * writes `error`, and it is read when all workers have ended. */
+/* The first error of several workers; all zero means that none has failed. It needs no lock: only the worker that sets
+ * `failed` writes `error`, and it is read only when all workers have ended. */
 struct mx_first_error {
     atomic_bool failed;
     struct mx_error error;
 };
 
-/* By a worker: keeps its current error, unless another worker failed before. */
+/* Called by a worker: keeps its current error, unless another worker failed first. */
 void mx_first_error_keep(struct mx_first_error *first);
-/* By a worker: has one failed, so that the others can stop? */
+/* Called by a worker: whether any has failed, so that the others can stop. */
 bool mx_first_error_failed(const struct mx_first_error *first);
 /* When all workers have ended: makes the error current and returns its code; 0 if none has failed. */
 int mx_first_error_raise(const struct mx_first_error *first);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the processor has, and the check at the start of every program. See processor.h.
+ * The features of the processor, and the check at the start of every program. See processor.h.
  *
  * This file is compiled for the oldest processor of the architecture, whatever the rest of the program is compiled for
- * (cmake/Isa.cmake), and calls nothing of the rest: the check must not need what it looks for. It is a constructor,
- * since main() itself may begin with an instruction that the processor lacks; the linker is told to take it from the
- * library into every program.
+ * (cmake/Isa.cmake), and calls nothing else in it: the check must not need the instructions it looks for. It is a
+ * constructor, since main() itself may begin with an instruction that the processor lacks; a linker option pulls it
+ * from the library into every program.
  */
 #include "base/processor.h"
 
@@ -96,7 +96,7 @@ void mx_processor_names(uint64_t set, char *out, size_t size)
             length += (size_t)snprintf(out + length, size - length, "%s%s", length ? ", " : "", features[i].name);
 }
 
-void mx_processor_check(void); /* by name, so that the linker can be told to take it */
+void mx_processor_check(void); /* by name, so that a linker option can pull it in */
 
 __attribute__((constructor)) void mx_processor_check(void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What code needs of the processor, and what the processor has, as sets of features (bits of a uint64_t).
+ * The processor features that code needs and that the processor has, as sets (bits of a uint64_t).
  *
- * Only instructions count that a compiler uses of its own accord: a program that never asks for others runs without
- * them. MX_PROCESSOR_NEEDS is a constant: what the file that uses it was compiled for. Every program that is linked
- * with the library compares its needs with the processor before anything else of it runs (processor.c), and ends with
- * one message instead of an illegal instruction. Nothing here owns memory.
+ * Only instructions that a compiler uses on its own count: a program that never asks for others runs without them.
+ * MX_PROCESSOR_NEEDS is a constant, the features for which the file that uses it was compiled. Every program linked
+ * with the library compares its needs with the processor before any other code runs (processor.c), and exits with one
+ * message instead of an illegal instruction. Nothing here owns memory.
  */
 #ifndef MX_BASE_PROCESSOR_H
 #define MX_BASE_PROCESSOR_H
@@ -76,12 +76,12 @@ enum mx_processor_feature {
 #define MX_PROCESSOR_IS_(value)                MX_PROCESSOR_IS__(MX_PROCESSOR_ONE_##value)
 #define MX_PROCESSOR_IS__(maybe)               MX_PROCESSOR_SECOND(maybe 1, 0, )
 #define MX_PROCESSOR_NEED(feature, macro, ...) | (uint64_t)MX_PROCESSOR_IS(macro) << MX_PROCESSOR_##feature
-/* What the file that says this is compiled for. */
+/* The features for which the file that uses this macro is compiled. */
 #define MX_PROCESSOR_NEEDS (UINT64_C(0) MX_PROCESSOR_FEATURES(MX_PROCESSOR_NEED))
 
-/* What the processor has and the operating system lets programs use. */
+/* The features that the processor has and the operating system lets programs use. */
 uint64_t mx_processor_has(void);
-/* "AVX2, FMA"; what does not fit is left out. */
+/* "AVX2, FMA"; names that do not fit are left out. */
 void mx_processor_names(uint64_t features, char *out, size_t size);
 
 extern const uint64_t mx_processor_needs; /* of the whole program, apart from kernels that are picked at run time */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What this build needs of the processor: data, compiled as the rest of the program is. See processor.h.
+ * The processor features that this build needs: data, compiled like the rest of the program. See processor.h.
  */
 #include "base/processor.h"
 

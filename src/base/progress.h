@@ -2,10 +2,10 @@
  *
  * A progress line: bar, count, rate and time left.
  *
- * On a terminal it is one line redrawn at most ten times a second; elsewhere a plain line at 10 % steps and
- * at least every 30 s. Written to stderr through the log's stream, silent when the log level is above INFO. Nothing
- * appears for work that ends within `delay_ns`. Any thread may call mx_progress_add; the line is drawn by whoever
- * passes the next tick.
+ * On a terminal it is one line, redrawn at most ten times a second; elsewhere it is a plain line at every 10 % and at
+ * least every 30 s. It goes to stderr through the log's stream and is silent when the log level is above INFO. Nothing
+ * appears for work that ends within `delay_ns`. Any thread may call mx_progress_add; the first call after a tick draws
+ * the line.
  */
 #ifndef MX_BASE_PROGRESS_H
 #define MX_BASE_PROGRESS_H
@@ -22,10 +22,10 @@ struct mx_progress_options {
 };
 
 int mx_progress_start(const struct mx_progress_options *options, struct mx_progress **out);
-/* NULL, here and below: nobody wants to see it. */
+/* Here and below, NULL means that no progress is shown; the call does nothing. */
 void mx_progress_add(struct mx_progress *progress, uint64_t amount);
 /* Text shown after the rate ("loss 0.42"); copied, cut to 160 bytes. */
 void mx_progress_note(struct mx_progress *progress, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void mx_progress_finish(struct mx_progress *progress); /* draws the final state once, releases */
+void mx_progress_finish(struct mx_progress *progress); /* draws the final state once and frees it */
 
 #endif

@@ -15,7 +15,7 @@
 struct mx_queue;
 
 int mx_queue_create(uint32_t capacity, struct mx_queue **out); /* capacity 1 … 2^20 */
-void mx_queue_destroy(struct mx_queue *queue);                 /* nobody may be inside; NULL is fine */
+void mx_queue_destroy(struct mx_queue *queue);                 /* no thread may still be using it; NULL is fine */
 
 /* 0, MX_ERR_CLOSED or MX_ERR_TIMEOUT (no message is formatted for these two: they are ordinary outcomes).
  * timeout_ns 0 tries once. *waited_ns (may be NULL) gets the time spent blocked. */

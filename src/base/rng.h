@@ -8,7 +8,7 @@
  * `index` is word index % 4 of block index / 4.
  *
  * Block layout: counter words = {block low, block high, stream low, stream high}, key words = {seed low, seed high}.
- * src/device/kernels must compute exactly the same. It is inline because the vectorised kernels need it.
+ * src/device/kernels must compute exactly the same. mx_philox is inline because the vectorised kernels need it.
  */
 #ifndef MX_BASE_RNG_H
 #define MX_BASE_RNG_H

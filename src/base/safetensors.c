@@ -2,7 +2,7 @@
  *
  * Safetensors: types and writing; reading is in safetensors_read.c.
  *
- * The header is written by hand (it is a few lines of JSON, in an order that we choose); it is read by cJSON.
+ * The header is written without a library (it is a few lines of JSON, in an order of our choice); cJSON reads it.
  */
 #include "base/safetensors.h"
 
@@ -88,9 +88,10 @@ static int tensor_bytes(const struct mx_tensor *tensor, uint64_t *bytes)
     bool fits = true;
     for (int i = 0; i < tensor->rank; i++) fits = !__builtin_mul_overflow(*bytes, tensor->shape[i], bytes) && fits;
     if (!fits || *bytes > INT64_MAX / 4 || (tensor->bytes != 0 && tensor->bytes != *bytes))
-        return MX_FAIL(MX_ERR_ARGUMENT, "look at the shape", "the shape of tensor %s does not fit its bytes", quoted);
+        return MX_FAIL(MX_ERR_ARGUMENT, "check the shape and the type",
+                       "the shape of tensor %s does not match its number of bytes", quoted);
     if (*bytes > 0 && tensor->data == NULL)
-        return MX_FAIL(MX_ERR_ARGUMENT, "hand over its data", "tensor %s has no data", quoted);
+        return MX_FAIL(MX_ERR_ARGUMENT, "set its data pointer", "tensor %s has no data", quoted);
     return 0;
 }
 
@@ -123,7 +124,8 @@ static int header_append(struct mx_string *out, const struct mx_tensor *tensors,
             MX_TRY(name_check("metadata key", metadata[i].key));
             const size_t length = metadata[i].text != NULL ? strlen(metadata[i].text) : 0;
             if (metadata[i].text == NULL || mx_utf8_check(metadata[i].text, length) != length)
-                MX_RAISE(MX_ERR_ARGUMENT, "hand over UTF-8", "the metadata of key '%s' is no text", metadata[i].key);
+                MX_RAISE(MX_ERR_ARGUMENT, "pass valid UTF-8 text", "the metadata of key '%s' is not valid UTF-8 text",
+                         metadata[i].key);
             if (i > 0) mx_string_append(out, ",");
             text_append(out, metadata[i].key);
             mx_string_append(out, ":");

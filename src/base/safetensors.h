@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Safetensors files: named tensors and a few words about them, readable by everybody's tools.
+ * Safetensors files: named tensors and metadata, in a format that common tools read.
  *
  *     offset 0           uint64, little-endian: N, the bytes of the header
  *     offset 8           N bytes of JSON (UTF-8, no byte order mark), filled up with spaces:
@@ -8,15 +8,15 @@
  *                           "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, …}
  *     offset 8 + N       the data; offsets count from here; row-major, little-endian
  *
- * The tensors cover the data without gaps and without overlap. This writer fills the header up so that the data begins
- * at a multiple of 64 and puts the tensors in the order given; with sizes that are multiples of 64 every tensor is
- * aligned. The metadata stands first, keys in the order given.
+ * The tensors cover the data without gaps and without overlap. This writer pads the header so that the data begins at a
+ * multiple of 64 and writes the tensors in the order given; with sizes that are multiples of 64 every tensor is
+ * aligned. The metadata comes first, with its keys in the order given.
  *
- * The reader believes nothing: lengths, counts, names, types, shapes, products of shapes and offsets are all checked
- * before anything is handed out, and any breach of the format is MX_ERR_FORMAT that says which.
+ * The reader trusts nothing: lengths, counts, names, types, shapes, products of shapes and offsets are all checked
+ * before anything is returned, and a breach of the format is an MX_ERR_FORMAT that names it.
  *
- * Memory: an open file owns its mapping and its tables; names, texts and data point into them and live as long as it.
- * Any thread may read an open file.
+ * Memory: an open file owns its mapping and its tables; names, texts and data point into them and are valid until it is
+ * closed. Any thread may read an open file.
  */
 #ifndef MX_BASE_SAFETENSORS_H
 #define MX_BASE_SAFETENSORS_H
@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Limits of what is written and of what is believed: a hostile header takes at most about 40 times its size. */
+/* Limits for writing and reading: parsing a hostile header takes at most about 40 times its size. */
 #define MX_SAFETENSORS_RANK         8
 #define MX_SAFETENSORS_HEADER_MAX   ((uint64_t)16 << 20)
 #define MX_SAFETENSORS_COUNT_MAX    ((size_t)1 << 17)
@@ -69,8 +69,8 @@ struct mx_metadata {
     const char *key, *text;
 };
 
-/* Writes the file atomically (mx_file_write_atomic). Names and keys must be different from each other, not empty, UTF-8
- * and without control characters; a tensor may not be called "__metadata__". MX_ERR_ARGUMENT otherwise. */
+/* Writes the file atomically (mx_file_write_atomic). Names and keys must be unique, not empty, valid UTF-8 and free of
+ * control characters; no tensor may be called "__metadata__". Otherwise MX_ERR_ARGUMENT. */
 int mx_safetensors_write(const char *path, const struct mx_tensor *tensors, size_t tensor_count,
                          const struct mx_metadata *metadata, size_t metadata_count);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Reading safetensors files. Nothing of the file is believed, see safetensors.h.
+ * Reading safetensors files. Nothing in the file is trusted, see safetensors.h.
  *
- * The header is parsed by cJSON, which is lenient; what it lets through (a second value behind the first, doubled
- * keys, numbers that are no whole numbers) is looked for here. cJSON's tree lives as long as the file: names and texts
- * point into it.
+ * The header is parsed by cJSON, which is lenient; what it lets through (a second value after the first, duplicate
+ * keys, numbers that are not whole) is checked here. cJSON's tree lives as long as the file: names and texts point into
+ * it.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -110,7 +110,7 @@ static int tensor_read(const struct reading *reading, const cJSON *item, struct 
     *tensor = (struct mx_tensor){.name = item->string};
     if (!dtype_find(found[0], &tensor->dtype)) return tensor_damaged(reading, item->string, "has an unknown dtype");
     if (!cJSON_IsArray(found[1]) || !cJSON_IsArray(found[2]))
-        return tensor_damaged(reading, item->string, "has a shape or data_offsets that is no list");
+        return tensor_damaged(reading, item->string, "has a shape or data_offsets that is not a list");
     for (const cJSON *size = found[1]->child; size != NULL; size = size->next) {
         if (tensor->rank == MX_SAFETENSORS_RANK)
             return tensor_damaged(reading, item->string, "has more than 8 dimensions");
@@ -133,13 +133,13 @@ static int tensor_read(const struct reading *reading, const cJSON *item, struct 
 static int metadata_read(const struct reading *reading, struct mx_safetensors *file, const cJSON *object)
 {
     if (file->metadata != NULL) return damaged(reading, "the header has __metadata__ twice");
-    if (!cJSON_IsObject(object)) return damaged(reading, "__metadata__ is no object");
+    if (!cJSON_IsObject(object)) return damaged(reading, "__metadata__ is not an object");
     const size_t count = (size_t)cJSON_GetArraySize(object);
     if (count > MX_SAFETENSORS_METADATA_MAX) return damaged(reading, "__metadata__ has more than 4096 keys");
     file->metadata = mx_alloc(count + 1, sizeof *file->metadata);
     if (file->metadata == NULL) return MX_ERR_NO_MEMORY;
     for (const cJSON *item = object->child; item != NULL; item = item->next) {
-        if (!cJSON_IsString(item)) return damaged(reading, "__metadata__ has a value that is no text");
+        if (!cJSON_IsString(item)) return damaged(reading, "__metadata__ has a value that is not text");
         if (mx_safetensors_metadata(file, item->string) != NULL)
             return damaged(reading, "__metadata__ has a key twice");
         file->metadata[file->metadata_count++] = (struct mx_metadata){item->string, item->valuestring};
@@ -167,7 +167,8 @@ static int tensors_order(const struct reading *reading, struct mx_safetensors *f
     qsort(file->tensors, file->count, sizeof *file->tensors, place_compare);
     for (size_t i = 0; i < file->count; i++) {
         if (file->tensors[i].data != at)
-            return tensor_damaged(reading, file->tensors[i].name, "overlaps another, or a gap is in front of it");
+            return tensor_damaged(reading, file->tensors[i].name,
+                                  "overlaps another tensor, or there is a gap before it");
         at += file->tensors[i].bytes;
         file->by_name[i] = &file->tensors[i];
     }

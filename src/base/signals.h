@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the process does with signals, kept across calls into drivers that take signals for themselves.
+ * Saves and restores the process's signal handlers around calls into drivers that install their own.
  *
- * LLVM, which the OpenCL driver PoCL brings along, installs handlers for a dozen signals when it first compiles. When
- * one of them comes, even one that was ignored (SIGHUP under nohup), it puts back for all of them what it found when it
- * came, and so takes away handlers that were installed later. So whatever a driver changes is undone when it returns.
+ * LLVM, which comes with the OpenCL driver PoCL, installs handlers for a dozen signals when it first compiles. When one
+ * of these signals arrives, even one that was ignored (SIGHUP under nohup), LLVM restores the handlers it had found for
+ * all of them, and so removes handlers that were installed later. Therefore anything a driver changes is undone when it
+ * returns.
  *
- * Memory: all in the caller's struct. The actions belong to the process: no other thread may change them meanwhile.
+ * Memory: all in the caller's struct. The actions belong to the process: no other thread may change them between save
+ * and restore.
  */
 #ifndef MX_BASE_SIGNALS_H
 #define MX_BASE_SIGNALS_H
@@ -20,6 +22,6 @@ struct mx_signals {
 };
 
 void mx_signals_save(struct mx_signals *signals);
-void mx_signals_restore(const struct mx_signals *signals); /* what is still the same is not touched */
+void mx_signals_restore(const struct mx_signals *signals); /* unchanged actions are not touched */
 
 #endif

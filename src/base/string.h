@@ -4,7 +4,7 @@
  * UTF-8, quoting for messages, and a growing string.
  *
  * Nothing here depends on the locale: a decimal point is always '.'. Nothing sets an error except the growing string
- * (MX_ERR_NO_MEMORY): the caller knows where the text stood and what was expected, so it writes the message.
+ * (MX_ERR_NO_MEMORY): the caller knows where the text came from and what was expected, so it writes the message.
  */
 #ifndef MX_BASE_STRING_H
 #define MX_BASE_STRING_H
@@ -29,8 +29,8 @@ enum mx_string_number mx_string_parse_int64(const char *text, int64_t *out);
 enum mx_string_number mx_string_parse_double(const char *text, double *out);
 
 #define MX_STRING_DOUBLE_BYTES 32
-/* The shortest decimal text that mx_string_parse_double reads back as the same bits (nan: some nan); always looks like a
- * floating-point number: "1.0", "1e-05", ".inf". */
+/* The shortest decimal text that mx_string_parse_double reads back as the same bits (nan: some nan). It always looks
+ * like a floating-point number: "1.0", "1e-05", ".inf". */
 void mx_string_from_double(double value, char out[MX_STRING_DOUBLE_BYTES]);
 
 /* ---- the nearest known name ---- */
@@ -43,7 +43,7 @@ struct mx_string_nearest {
 };
 void mx_string_nearest_start(struct mx_string_nearest *nearest, const char *word);
 void mx_string_nearest_offer(struct mx_string_nearest *nearest, const char *name);
-/* The best name, or NULL when none is near enough to be a likely slip. The first of equals wins. */
+/* The best name, or NULL if none is near enough to be a likely typing mistake. The first of equals wins. */
 const char *mx_string_nearest_best(const struct mx_string_nearest *nearest);
 
 /* ---- UTF-8 and quoting ---- */
@@ -52,8 +52,8 @@ const char *mx_string_nearest_best(const struct mx_string_nearest *nearest);
 size_t mx_utf8_check(const char *text, size_t length);
 /* Decodes one character of valid UTF-8 at `text` and returns its length in bytes. */
 size_t mx_utf8_decode(const char *text, uint32_t *code);
-/* Bytes that the character at `at` takes, or 0 if no terminal should get it: a control character (C0, DEL or C1) or a
- * byte that is no valid UTF-8. `left` bytes are there, at least 1. */
+/* Bytes of the character at `at`, or 0 if it must not be sent to a terminal: a control character (C0, DEL or C1) or a
+ * byte that is not valid UTF-8. `left` is the number of bytes available, at least 1. */
 size_t mx_string_printable(const char *at, size_t left);
 /* `text` for a terminal: control and invalid bytes as \xNN, cut with "..." to fit `size` (≥ 16). */
 char *mx_string_plain(char *out, size_t size, const char *text);
@@ -74,8 +74,8 @@ int mx_string_append_plain(struct mx_string *text, const char *plain);
  * others begin with `prefix`. No newline at the end. '\n' in `words` breaks the line. */
 int mx_string_append_wrapped(struct mx_string *text, const char *words, size_t column, size_t width,
                              const char *prefix);
-/* Appends one word of a command line, in quotes where a shell needs them. Inside the single quotes of a hint double
- * ones are easier to read, so they come first. */
+/* Appends one word of a command line, in quotes where a shell needs them. Double quotes are preferred because they are
+ * easier to read inside the single quotes of a hint. */
 int mx_string_append_shell(struct mx_string *text, const char *word);
 void mx_string_release(struct mx_string *text);
 

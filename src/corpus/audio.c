@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The audio reader: decodes in blocks, checks, mixes and resamples on the way; see audio.h.
+ * The audio reader: decodes in blocks and checks, mixes and resamples each block; see audio.h.
  */
 #include "corpus/audio.h"
 

@@ -3,17 +3,17 @@
  * Recordings: whatever libsndfile reads (WAV, FLAC, Ogg Vorbis, Opus, MP3 …) as mono samples at 22,050 Hz.
  *
  * In this order: channels are averaged; samples are checked (finite, clipping) and resampled by soxr (HQ); the mean is
- * removed; silence at both ends is trimmed; the level is set. Windows of 10 ms with a level (RMS) of at least
- * `trim_db` below the loudest one are sound; what lies outside the first and the last of them is silence, of which
- * `margin_seconds` stay. The gain brings the RMS over the sounding windows to `level_db`, but never the highest sample
- * above `peak_db`.
+ * removed; silence at both ends is trimmed; the level is set. Windows of 10 ms whose level (RMS) is at most `trim_db`
+ * below the loudest one are sound; everything before the first and after the last of them is silence, of which
+ * `margin_seconds` are kept. The gain brings the RMS over the sounding windows to `level_db`, but never raises the
+ * highest sample above `peak_db`.
  *
- * A recording is used whole or refused: nothing is ever cut to a limit. Headers are not believed: files are read in
- * blocks, memory grows with what was really decoded, and reading ends as soon as it is clear that the file is too long
+ * A recording is used whole or refused: nothing is ever cut to fit a limit. Headers are not trusted: files are read in
+ * blocks, memory grows with what is really decoded, and reading stops as soon as it is clear that the file is too long
  * (more than twice `seconds_max` before trimming).
  *
  * Memory: a reader owns its buffers, which only grow; with files of similar lengths it soon allocates nothing. One
- * thread uses a reader at a time. Samples handed out are the reader's, until its next load.
+ * thread uses a reader at a time. Samples belong to the reader and are valid until its next load.
  */
 #ifndef MX_CORPUS_AUDIO_H
 #define MX_CORPUS_AUDIO_H
@@ -33,7 +33,7 @@
 struct mx_audio_options {
     double seconds_min, seconds_max; /* after trimming */
     double trim_db;                  /* how far below the loudest window silence begins; 0: no trimming */
-    double margin_seconds;           /* silence that stays at each end, where there is as much */
+    double margin_seconds;           /* silence kept at each end, if there is that much */
     double level_db;                 /* RMS of the sounding windows, re full scale; 0: the level is not changed */
     double peak_db;                  /* highest sample after levelling, re full scale */
     double silent_db;                /* a peak below this is a silent recording */
@@ -50,14 +50,14 @@ struct mx_audio_options {
                                .silent_db = -54.0,                                                                     \
                                .clipped_share = 0.001})
 
-/* What was found; filled as far as the reading came, also when the file is refused. */
+/* What was found; filled as far as reading got, also when the file is refused. */
 struct mx_audio_report {
     enum mx_reject reject;
     char detail[192];                  /* why, in words with numbers; "" when the file is good */
     char format[48];                   /* "WAV (Microsoft), Signed 16 bit PCM" */
     int rate, channels;                /* of the file */
     int64_t frames;                    /* of the file, really decoded */
-    double seconds_promised;           /* of the file, by its header; 0: it was not read so far */
+    double seconds_promised;           /* of the file, by its header; 0: not read that far */
     double seconds;                    /* of the file, really decoded */
     double seconds_used;               /* after trimming */
     double trimmed_begin, trimmed_end; /* seconds of silence taken away */
@@ -72,7 +72,7 @@ struct mx_audio_reader;
 int mx_audio_reader_create(struct mx_audio_reader **out);
 void mx_audio_reader_destroy(struct mx_audio_reader *reader); /* NULL is fine */
 
-/* MX_ERR_ARGUMENT, with a message for a user, unless the options make sense together. */
+/* MX_ERR_ARGUMENT, with a message for the user, if the options contradict each other. */
 int mx_audio_options_check(const struct mx_audio_options *options);
 
 /* Reads `path`. *samples and *count are the result, valid until the next call with this reader. A refused file is
@@ -81,17 +81,17 @@ int mx_audio_options_check(const struct mx_audio_options *options);
 int mx_audio_load(struct mx_audio_reader *reader, const char *path, const struct mx_audio_options *options,
                   const float **samples, size_t *count, struct mx_audio_report *report);
 
-/* ---- how long a recording can be, without decoding it: batches are planned by that when a folder is read ---- */
+/* ---- how long a recording can be, without decoding it: batches of a folder are planned with this ---- */
 
-/* *bound gets an upper bound of the samples that mx_audio_load will yield, or 0 for a recording that it refuses for
- * certain; report says why. Asks the header; where that names a length that cannot be (unknown, none) or more than
- * `seconds_plain`, the file is decoded, so a header is never believed against the audio. With options->seconds_max for
- * that, no recording that is too long gets a bound: the silence at its ends decides. The bound is a pure function of
- * file and options. Negative: not the file's fault. */
+/* *bound gets an upper bound of the samples that mx_audio_load will return, or 0 for a recording that it is certain to
+ * refuse; report says why. It reads the header; if that gives an impossible length (unknown, none) or more than
+ * `seconds_plain`, the file is decoded, so a header is never trusted over the audio. If `seconds_plain` is
+ * options->seconds_max, no recording that is too long gets a bound: the silence at its ends decides. The bound is a
+ * pure function of file and options. A negative result is not the file's fault. */
 int mx_audio_probe(struct mx_audio_reader *reader, const char *path, const struct mx_audio_options *options,
                    double seconds_plain, uint32_t *bound, struct mx_audio_report *report);
 
-/* The length that the header names, believable or not; 0 if it names none. */
+/* The length given by the header, plausible or not; 0 if it gives none. */
 double mx_audio_promised(const char *path);
 
 #endif

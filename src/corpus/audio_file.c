@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Opening an audio file with mistrust: headers that contradict the size of the file, absurd rates, files that are no
- * audio. libsndfile repairs many of these silently, and its message for a file it cannot open is shared by all threads;
- * so what can be said is found here.
+ * Opening an untrusted audio file: headers that contradict the size of the file, absurd rates, files that are not
+ * audio. libsndfile repairs many of these silently, and its message for a file it cannot open is shared by all threads,
+ * so the reason is determined here.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Private to src/corpus/audio*.c: a file opened with mistrust, and what is done to its samples.
+ * Private to src/corpus/audio*.c: opening an untrusted file, and processing its samples.
  *
  * Functions that return an enum mx_reject write report->reject and report->detail through mx_audio_refuse.
  */
@@ -21,7 +21,7 @@ struct mx_audio_file {
     float full_scale; /* a sample of at least this size may be a clipped one */
 };
 
-/* Opens a file whose header is believable; on refusal nothing is open. */
+/* Opens a file if its header is plausible; on refusal nothing is open. */
 enum mx_reject mx_audio_file_open(const char *path, struct mx_audio_file *file, struct mx_audio_report *report);
 /* What is wrong with the header of a WAV file, for `size` bytes in all; NONE for files of any other kind. */
 enum mx_reject mx_audio_wav_check(int fd, uint64_t size, struct mx_audio_report *report);
@@ -29,7 +29,7 @@ enum mx_reject mx_audio_wav_check(int fd, uint64_t size, struct mx_audio_report 
 /* ---- trimming and level (audio_level.c) ---- */
 #define MX_AUDIO_WINDOW 220 /* samples, 10 ms */
 
-/* The highest sample without its sign; not finite if any sample is not. */
+/* The largest absolute value of a sample; not finite if any sample is not. */
 float mx_audio_peak(const float *samples, size_t count);
 
 /* The part of the samples that is used. */

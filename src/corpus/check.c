@@ -384,7 +384,7 @@ void mx_check_release(struct mx_check_report *report)
     memset(report, 0, sizeof *report);
 }
 
-/* Text as one field: what would end it becomes a blank, and whoever prints the file gets no control bytes. */
+/* Text as one field: characters that would end it become a blank, and printing the file outputs no control bytes. */
 static void field_append(struct mx_string *out, const char *text, char end)
 {
     while (*text != '\0') {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Checking a corpus: every row is read and judged (row.h) on all cores; the report counts and lists.
+ * Checking a corpus: every row is read and judged (row.h) on all cores; the report has the counts and lists.
  *
- * The report does not depend on the number of workers: rows stand in the order of the manifest, sums are made in that
- * order.
+ * The report does not depend on the number of workers: rows are in the order of the manifest, and sums are computed in
+ * that order.
  *
  * rejects.tsv: UTF-8, one header line, one line for each rejected row in the order of the manifest, fields separated by
- * a tab, tabs and line ends inside a field replaced by a blank, other control bytes and what is no UTF-8 by \xNN:
+ * a tab, tabs and line ends inside a field replaced by a blank, other control bytes and invalid UTF-8 by \xNN:
  *
  *     manifest  line  id  reason  file  detail
  *
- * where reason is a short name of reject.h and file is "" for rows whose line was already bad.
+ * where reason is a short name from reject.h and file is "" for rows whose manifest line was already bad.
  *
  * Memory: everything belongs to the report; mx_check_release frees it.
  */
@@ -77,13 +77,13 @@ struct mx_check_report {
     struct mx_rate rate; /* sounds a second that are believed */
 };
 
-/* Opens the corpus and reads every row. Bad rows are no failure. *report needs no release after a failure. */
+/* Opens the corpus and reads every row. Bad rows are not a failure. *report needs no release after a failure. */
 int mx_check_run(const char *path, const struct mx_check_options *options, struct mx_check_report *report);
 void mx_check_release(struct mx_check_report *report);
 
-/* By manifest and line, as the list has them. */
+/* Finds a row by manifest and line, as the list gives them. */
 void mx_check_sort_rejects(struct mx_check_reject *rejects, uint32_t count);
-/* Writes rejects.tsv, atomically; also when nothing is rejected, so that an older one does not mislead. */
+/* Writes rejects.tsv, atomically; also when nothing is rejected, so that an older file does not mislead. */
 int mx_check_write_rejects(const struct mx_check_report *report, const char *path);
 
 /* Fills a histogram from `count` values ≥ 0. */

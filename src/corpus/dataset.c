@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The list of utterances and its loading; see dataset.h. What is special about folders is in dataset_folder.c.
+ * The list of utterances and how they are loaded; see dataset.h. The part for folders is in dataset_folder.c.
  */
 #include "corpus/dataset.h"
 
@@ -82,7 +82,7 @@ static int metadata_read(struct mx_dataset *dataset)
     const char *const hash = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, "recipe_hash"));
     if (recipe == NULL || hash == NULL || !cJSON_IsString(validation))
         MX_RAISE(MX_ERR_FORMAT, "make it again with 'myxtts prepare'",
-                 "the metadata of the packed corpus is not whole");
+                 "the metadata of the packed corpus is incomplete");
     dataset->listed = strcmp(validation->valuestring, "listed") == 0;
     dataset->recipe = mx_strdup(recipe);
     dataset->recipe_hash = mx_strdup(hash);
@@ -102,12 +102,12 @@ static int tokens_map(struct mx_dataset *dataset, const struct mx_vocabulary *wa
     const struct mx_vocabulary *const own = mx_packed_vocabulary(dataset->packed);
     const size_t size = mx_vocabulary_size(own);
     if (mx_vocabulary_mode(own) != mx_vocabulary_mode(wanted))
-        MX_RAISE(MX_ERR_DATA, "prepare the corpus with '--tokens' as the model has it",
-                 "the packed corpus holds %s, the vocabulary is one of %s",
+        MX_RAISE(MX_ERR_DATA, "prepare the corpus with the model's '--tokens'",
+                 "the packed corpus holds %s, but the vocabulary is made of %s",
                  mx_tokens_mode_name(mx_vocabulary_mode(own)), mx_tokens_mode_name(mx_vocabulary_mode(wanted)));
     if (mx_vocabulary_cleaner(own) != mx_vocabulary_cleaner(wanted))
         MX_RAISE(MX_ERR_DATA, "prepare the corpus again with this version",
-                 "the packed corpus has texts of version %d, the vocabulary those of version %d",
+                 "the packed corpus has texts of version %d, but the vocabulary has version %d",
                  mx_vocabulary_cleaner(own), mx_vocabulary_cleaner(wanted));
     dataset->token_map = mx_alloc(size, sizeof *dataset->token_map);
     if (dataset->token_map == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -126,7 +126,7 @@ static int tokens_map(struct mx_dataset *dataset, const struct mx_vocabulary *wa
         const int to = mx_vocabulary_language(wanted, (enum mx_language_id)language);
         if (from < 0) continue;
         if (to < 0)
-            MX_RAISE(MX_ERR_DATA, "use a corpus of the same language, or train anew",
+            MX_RAISE(MX_ERR_DATA, "use a corpus of the same language, or train a new model",
                      "the packed corpus has texts in %s, which is not in the vocabulary",
                      mx_language_get((enum mx_language_id)language)->name);
         dataset->language_map[from] = (uint32_t)to;
@@ -196,7 +196,7 @@ int mx_dataset_open(const struct mx_dataset_options *options, struct mx_dataset 
         MX_TRY(folder_use(dataset, options));
     }
     if (dataset->count == 0)
-        MX_RAISE(MX_ERR_DATA, "'myxtts check' tells why", "no row of the corpus %s can be used",
+        MX_RAISE(MX_ERR_DATA, "run 'myxtts check' to see why", "no row of the corpus %s can be used",
                  mx_string_quote(quoted, sizeof quoted, options->path));
     mx_dataset_rejects_start(dataset);
     if (dataset->manifest != NULL) {
@@ -382,7 +382,7 @@ int mx_dataset_load(struct mx_dataset_reader *reader, uint32_t index, struct mx_
     struct mx_packed_view view;
     *item = (struct mx_dataset_item){0};
     if (index >= dataset->count)
-        MX_RAISE(MX_ERR_ARGUMENT, NULL, "utterance %u was asked for, there are %u", index, dataset->count);
+        MX_RAISE(MX_ERR_ARGUMENT, NULL, "utterance %u does not exist: there are %u", index, dataset->count);
     const uint32_t row = dataset->list[index].row;
     if (dataset->packed != NULL) {
         MX_TRY(mx_packed_get(dataset->packed, row, &reader->buffer, &view));

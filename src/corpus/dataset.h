@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What training sees of a corpus: a list of utterances, and loading one of them, from any thread. The same for a packed
- * file and for the folder itself.
+ * A corpus as training sees it: a list of utterances, each of which any thread can load. The interface is the same for
+ * a packed file and for the folder itself.
  *
- * From a packed file (packed.h) the list holds the good rows whose length is wanted, with exact lengths; opening reads
- * the index only, and loading is one read, checked.
+ * From a packed file (packed.h) the list holds the good rows within the length limits, with exact lengths; opening
+ * reads only the index, and loading is one checked read.
  *
- * From a folder nothing needs to be prepared. Opening reads the manifest, all texts and the headers of all recordings.
- * A recording is decoded when it is first loaded and then kept in a packed cache (`cache`, the journal of packed.h
- * while it is growing), from which it comes in later epochs and later runs; when the last row is there, closing makes
- * it a finished packed file, the same that `prepare` makes but for the order of the records. The next opening needs
- * neither texts nor headers. Samples always are those of the cache, also the first time, so it makes no difference to
- * results whether a row was in it. Lengths are upper bounds (audio.h); recordings that are too long are never in
- * the list, so that no batch is drawn of them. A row whose recording turns out to be
- * unusable stays in the list: loading it fails each time with its reason, and the caller leaves it out. Thus the list,
- * and with it the order of training, does not depend on the state of the cache, and a resumed run sees what it would
- * have seen. A cache that cannot be written (full disk, another program has it) is a warning, not the end of training.
+ * A folder needs no preparation. Opening reads the manifest, all texts and the headers of all recordings. A recording
+ * is decoded when it is first loaded and then kept in a packed cache (`cache`, the journal of packed.h while it is
+ * growing), from which later epochs and later runs read it; when the last row is there, closing turns the cache into a
+ * finished packed file, the same that `prepare` makes except for the order of the records. The next opening needs
+ * neither texts nor headers. Samples are always those of the cache, even the first time, so results do not depend on
+ * whether a row was in it. Lengths are upper bounds (audio.h); recordings that are too long are never in the list, so
+ * no batch is planned with them. A row whose recording turns out to be unusable stays in the list: loading it fails
+ * each time with its reason, and the caller leaves it out. Thus the list, and with it the order of training, does not
+ * depend on the state of the cache, and a resumed run sees the same data that an uninterrupted run would have seen. A
+ * cache that cannot be written (full disk, another program has it open) causes a warning and does not end training.
  *
- * Memory: a dataset owns its list and its names. A reader belongs to one thread at a time and owns what it handed out
- * last; a dataset must outlive its readers. Buffers only grow, so that a loop soon allocates nothing.
+ * Memory: a dataset owns its list and its names. A reader belongs to one thread at a time and owns what it returned
+ * last; a dataset must outlive its readers. Buffers only grow, so a loop soon allocates nothing.
  */
 #ifndef MX_CORPUS_DATASET_H
 #define MX_CORPUS_DATASET_H
@@ -34,14 +34,15 @@
 struct mx_dataset_options {
     const char *path;                    /* packed file, corpus folder or manifest file */
     const char *cache;                   /* of a folder; NULL: none, every load decodes */
-    bool cache_others;                   /* another process makes it: it is used if it is finished, and never written */
+    bool cache_others;                   /* another process makes the cache: it is used if finished and never written */
     struct mx_manifest_options manifest; /* seed and fraction of the split hold for packed files too */
-    /* Of a folder. For both: with a vocabulary, tokens and languages are numbered by it, and a corpus with a symbol or
-     * a language that it does not have is refused (a folder: such rows are left out). */
+    /* For a folder; only the vocabulary applies to a packed file too. If one is given, tokens and languages are
+     * numbered by it, and a packed corpus with a symbol or a language that it lacks is refused (in a folder such rows
+     * are left out). */
     struct mx_row_options row;
     int workers; /* threads that read texts and headers of a folder; 0: one for each core */
-    /* The list as it was made before version 2 of it, for runs that began with that: of a packed file with rows that
-     * are too long or too short, of a folder with rows whose header does not tell whether they are. */
+    /* Makes the list as before its version 2, for runs that began with that: from a packed file it includes rows that
+     * are too long or too short, from a folder rows whose header does not say whether they are. */
     bool list_version_1;
 };
 
@@ -59,7 +60,7 @@ struct mx_dataset_utterance {
     bool validation;
 };
 
-/* One utterance, loaded. Pointers are the reader's, until its next load. */
+/* One loaded utterance. The pointers belong to the reader and are valid until its next load. */
 struct mx_dataset_item {
     const float *samples; /* kind audio */
     uint32_t sample_count;
@@ -78,8 +79,8 @@ struct mx_dataset_reader;
 int mx_dataset_open(const struct mx_dataset_options *options, struct mx_dataset **out);
 /* Completes the cache of a folder if every utterance has been loaded. NULL is fine. */
 void mx_dataset_close(struct mx_dataset *dataset);
-/* For a dataset that was opened with `cache_others`: from now on it keeps its cache itself, unless it is finished.
- * Before the first reader is made. */
+/* For a dataset that was opened with `cache_others`: from now on it writes its cache itself, unless the cache is
+ * finished. Call it before the first reader is made. */
 void mx_dataset_cache_begin(struct mx_dataset *dataset, const char *path);
 
 uint32_t mx_dataset_count(const struct mx_dataset *dataset);
@@ -88,35 +89,36 @@ const struct mx_vocabulary *mx_dataset_vocabulary(const struct mx_dataset *datas
 uint32_t mx_dataset_speaker_count(const struct mx_dataset *dataset);
 const char *mx_dataset_speaker(const struct mx_dataset *dataset, uint32_t speaker);
 enum mx_packed_kind mx_dataset_kind(const struct mx_dataset *dataset);
-/* Tensor i of the kind features; NULL if there are not so many. */
+/* Tensor i of the kind features; NULL if there are fewer. */
 const struct mx_packed_tensor *mx_dataset_tensor(const struct mx_dataset *dataset, uint32_t i);
 /* Name and hash of the recipe of the features ("none" for audio). */
 const char *mx_dataset_recipe(const struct mx_dataset *dataset);
 const char *mx_dataset_recipe_hash(const struct mx_dataset *dataset);
 /* A hash of the list: ids, lengths, speakers, languages, split. Equal means the same order of training. */
 uint64_t mx_dataset_fingerprint(const struct mx_dataset *dataset);
-/* Hashes of what is behind the list. Of a folder: its texts and speakers, size and time of each recording, and how
- * recordings and texts become numbers. Of a packed file the first two are one: of all that its records hold. */
+/* Hashes of the data behind the list. For a folder: its texts and speakers, size and time of each recording, and how
+ * recordings and texts become numbers. For a packed file the first two are the same hash, over the contents of all
+ * records. */
 struct mx_dataset_prints {
     uint64_t texts, recordings, recipe;
 };
 struct mx_dataset_prints mx_dataset_prints(const struct mx_dataset *dataset);
-/* Of a folder, a hash of what all its recordings hold, as they were loaded; 0 until the last one that can be used was.
- * A recording that later holds something else cannot be loaded: MX_ERR_DATA. */
+/* For a folder, a hash of the contents of all its recordings as they were loaded; 0 until the last usable one has been
+ * loaded. A recording whose contents change later cannot be loaded: MX_ERR_DATA. */
 uint64_t mx_dataset_contents(struct mx_dataset *dataset);
-/* The first row from *row on that is not in the list, since it can be told without decoding that it cannot be used:
- * its id, and why. *row becomes the place after it; false: there is none. Begin with 0. */
+/* Finds the first row from *row on that is not in the list because it is known to be unusable without decoding: its id,
+ * and why. *row becomes the place after it; false if there is none. Begin with 0. */
 bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const char **id, enum mx_reject *reject);
-/* All rows that are known by now to be unusable: those, and rows of the list whose recording turned out to be so when
- * it was loaded, which is said in the log once for each. How many there are, of how many rows, and by reason. */
+/* Counts all rows now known to be unusable: the above, and rows of the list whose recording turned out to be unusable
+ * when it was loaded, each of which is logged once. Gives how many there are, of how many rows, and by reason. */
 uint32_t mx_dataset_rejected(struct mx_dataset *dataset);
 uint32_t mx_dataset_rows(const struct mx_dataset *dataset);
 void mx_dataset_reject_counts(struct mx_dataset *dataset, uint32_t counts[MX_REJECT_COUNT]);
-/* Lists them in the file, in the form of check.h. */
+/* Lists them in the file, in the format of check.h. */
 int mx_dataset_rejects_write(struct mx_dataset *dataset, const char *path);
-/* Is it a folder or manifest, whose rows nobody has judged before? */
+/* Whether it is a folder or manifest, whose rows have not been checked before. */
 bool mx_dataset_is_folder(const struct mx_dataset *dataset);
-/* Utterances that need not be decoded any more. */
+/* Utterances that no longer need decoding. */
 uint32_t mx_dataset_cached(struct mx_dataset *dataset);
 
 int mx_dataset_reader_create(struct mx_dataset *dataset, struct mx_dataset_reader **out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Training from a folder, with a cache that fills while it goes; see dataset.h.
+ * Training from a folder, with a cache that fills during training; see dataset.h.
  */
 #include <string.h>
 
@@ -126,7 +126,7 @@ static int cache_find(struct mx_dataset *dataset, const struct mx_dataset_option
     struct mx_packed_file *packed = NULL;
     rc = mx_packed_open(options->cache, &packed);
     if (rc == MX_ERR_NOT_FOUND || rc == MX_ERR_FORMAT) {
-        if (rc == MX_ERR_FORMAT) mx_warn("the cache is made anew: %s", mx_error_last()->message);
+        if (rc == MX_ERR_FORMAT) mx_warn("the cache is rebuilt: %s", mx_error_last()->message);
         mx_error_clear();
         return 0;
     }
@@ -134,7 +134,7 @@ static int cache_find(struct mx_dataset *dataset, const struct mx_dataset_option
     const int changed = mx_pack_spec_compare(dataset->plan, packed, &changes);
     if (changed > 0) {
         const char *const text = changes.data == NULL ? "" : changes.data;
-        mx_info("the cache %s is made anew; the first of %d changes: %.*s", options->cache, changed,
+        mx_info("the cache %s is rebuilt; the first of %d changes: %.*s", options->cache, changed,
                 (int)strcspn(text, "\n"), text);
         goto out;
     }
@@ -146,11 +146,11 @@ out:
     return rc;
 }
 
-/* Whatever is wrong with the cache, training goes on; but it is said. */
+/* Whatever is wrong with the cache, training continues; but it is logged. */
 static void cache_warn(struct mx_dataset *dataset)
 {
     if (!atomic_exchange(&dataset->writer_failed, true))
-        mx_warn("the corpus is not kept in a cache, later epochs decode it again: %s", mx_error_last()->message);
+        mx_warn("the corpus is not cached, so later epochs decode it again: %s", mx_error_last()->message);
     mx_error_clear();
 }
 
@@ -165,7 +165,7 @@ void mx_dataset_cache_begin(struct mx_dataset *dataset, const char *path)
     }
     const uint32_t kept = mx_packed_writer_count(dataset->writer);
     if (kept > 0)
-        mx_info("the cache %s goes on: %u of %u recordings are in it already", path, kept, plan->record_count);
+        mx_info("the cache %s is continued: %u of %u recordings are already in it", path, kept, plan->record_count);
 }
 
 int mx_dataset_folder_open(struct mx_dataset *dataset, const struct mx_dataset_options *options)

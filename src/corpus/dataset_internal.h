@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Private to src/corpus/dataset*.c: what a dataset and a reader are made of. See dataset.h for who owns what.
+ * Private to src/corpus/dataset*.c: the structs of a dataset and a reader. See dataset.h for who owns what.
  */
 #ifndef MX_CORPUS_DATASET_INTERNAL_H
 #define MX_CORPUS_DATASET_INTERNAL_H
@@ -19,21 +19,22 @@ struct mx_dataset {
     char *recipe, *recipe_hash;
     struct mx_packed_header header; /* kind and tensors of the records */
     struct mx_packed_file *packed;  /* the corpus, or the finished cache of a folder; or NULL */
-    /* With a vocabulary of the caller: numbers in the packed file → numbers in that. NULL: they are the same. */
+    /* With a vocabulary from the caller: numbers in the packed file → numbers in that vocabulary. NULL: they are the
+     * same. */
     int32_t *token_map;
     uint32_t language_map[MX_LANGUAGE_COUNT];
     double seconds_min, seconds_max; /* that the caller wants */
-    /* Protects the four below, from the end of opening on. It is a leaf. */
+    /* Protects the four members below once opening is done. It is a leaf lock. */
     pthread_mutex_t reject_lock;
     uint64_t *contents; /* [rows]: hash of what was loaded, 0: nothing so far; folders only */
     uint8_t *rejects;   /* [rows]: enum mx_reject */
     char **details;     /* [rows]: why, for folders without a finished cache; NULL: not known */
-    uint32_t rejected;  /* rows that cannot be used, as far as is known, and bad lines of the manifest */
+    uint32_t rejected;  /* rows known to be unusable, and bad lines of the manifest */
     /* Folders only. */
     struct mx_manifest *manifest;
     struct mx_pack_spec *plan;
     struct mx_packed_writer *writer; /* the growing cache, or NULL; has its own lock */
-    atomic_bool writer_failed;       /* the warning was given; nothing is appended any more */
+    atomic_bool writer_failed;       /* the warning was given; nothing more is appended */
 };
 
 struct mx_dataset_reader {
@@ -45,26 +46,26 @@ struct mx_dataset_reader {
 /* ---- rows that cannot be used (dataset_rejects.c) ---- */
 
 uint32_t mx_dataset_rows_of(const struct mx_dataset *dataset); /* without bad lines of a manifest */
-/* Takes the tables, once `packed` or `manifest` is there; then they are filled, and the count begins. */
+/* Allocates the tables once `packed` or `manifest` is there, fills them and starts the count. */
 int mx_dataset_rejects_open(struct mx_dataset *dataset);
 void mx_dataset_rejects_start(struct mx_dataset *dataset);
 void mx_dataset_rejects_close(struct mx_dataset *dataset);
-/* A row was loaded and is rejected; if that is news, it is said. Any thread. */
+/* Records that a loaded row is rejected and logs it the first time. Any thread. */
 void mx_dataset_reject_note(struct mx_dataset *dataset, uint32_t row, enum mx_reject reason, const char *id,
                             const char *detail);
 
 /* ---- contents (dataset_prints.c) ---- */
 
-/* A row was loaded. MX_ERR_DATA if it was something else the last time. Any thread. */
+/* Records that a row was loaded. MX_ERR_DATA if its contents differ from the last time. Any thread. */
 int mx_dataset_contents_note(struct mx_dataset *dataset, uint32_t row, uint64_t contents, const char *id);
 
 /* ---- folders (dataset_folder.c) ---- */
 
-/* Sets `packed` if there is a valid cache; otherwise plan, writer, list and header. */
+/* Sets `packed` if there is a valid cache; otherwise sets plan, writer, list and header. */
 int mx_dataset_folder_open(struct mx_dataset *dataset, const struct mx_dataset_options *options);
-/* Completes the cache if all of the list is in it, and releases what belongs to folders. */
+/* Completes the cache if it holds the whole list, and releases the parts used only for folders. */
 void mx_dataset_folder_close(struct mx_dataset *dataset);
-/* The record of an utterance from the cache, or else decoded and put there. */
+/* Gets the record of an utterance from the cache, or decodes it and puts it there. */
 int mx_dataset_folder_load(struct mx_dataset_reader *reader, uint32_t index, struct mx_packed_record *record,
                            struct mx_packed_view *view);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What tells one dataset from another: the list, what is behind it, and what was really read; see dataset.h. The
- * dataset owns the table of contents.
+ * The hashes that distinguish datasets: of the list, of the data behind it, and of what was really read; see dataset.h.
+ * The dataset owns the table of contents.
  */
 #include <string.h>
 #include <xxhash.h>

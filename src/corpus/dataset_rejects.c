@@ -2,8 +2,8 @@
  *
  * The rows of a dataset that cannot be used: counting, naming and listing them; see dataset.h.
  *
- * Some are known when the corpus is opened (texts, headers, what a cache tells), others only when their recording is
- * decoded for the first time. `rejects` has the reason of each row, `details` why in words where no record tells it.
+ * Some are known when the corpus is opened (from texts, headers or a cache), others only when their recording is
+ * decoded for the first time. `rejects` has the reason for each row; `details` explains it in words if no record does.
  */
 #include <stdio.h>
 #include <stdlib.h>

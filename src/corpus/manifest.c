@@ -24,7 +24,7 @@
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES  300
-#define PEEK_BYTES    65536u                 /* of a file whose name tells nothing */
+#define PEEK_BYTES    65536u                 /* of a file whose name says nothing */
 #define CANDIDATE_MAX 8                      /* files of that kind that a message names */
 #define SPLIT_STREAM  UINT64_C(0x73706c6974) /* keeps the draws of the split apart from other uses of the seed */
 
@@ -49,7 +49,7 @@ int mx_manifest_format_parse(const char *text, enum mx_manifest_format *out)
         *out = (enum mx_manifest_format)i;
         return 0;
     }
-    return MX_FAIL(MX_ERR_CONFIG, "there are auto, ljspeech, piper, coqui and filelist", "unknown manifest format %s",
+    return MX_FAIL(MX_ERR_CONFIG, "choose auto, ljspeech, piper, coqui or filelist", "unknown manifest format %s",
                    mx_string_quote(quoted, sizeof quoted, text));
 }
 
@@ -248,7 +248,7 @@ static int folder_choose(struct mx_arena *arena, const char *root, struct choice
             if (choice->files[j] == NULL) return MX_ERR_NO_MEMORY;
         }
         if (i == 0 && file_exists(root, "metadata.csv"))
-            mx_info("metadata.csv is not read: metadata_train.csv and metadata_eval.csv are there");
+            mx_info("metadata.csv is ignored because metadata_train.csv and metadata_eval.csv exist");
         return 0;
     }
     const int rc = folder_search(arena, root, &choice->files[0]);

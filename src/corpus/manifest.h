@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Manifests: the list of recordings and texts that a corpus folder holds, in the forms people have.
+ * Manifests: the list of recordings and texts of a corpus folder, in the usual formats.
  *
  *     ljspeech  id|text or id|raw|normalised (the normalised column is used), audio in wavs/ or wav/
  *     piper     id|speaker|text, audio in wav/ or wavs/
@@ -9,17 +9,17 @@
  *               list or to the folder above it
  *
  * One row a line, UTF-8, no quoting: '"' is an ordinary character, '|' always separates. A byte order mark, CRLF and
- * blank lines are tolerated. Which form it is shows in the content (header, columns, what they hold) and is logged.
+ * blank lines are tolerated. The format is detected from the content (header, columns and their values) and is logged.
  * In a folder these files are looked for: metadata_train.csv with metadata_eval.csv (the validation rows),
- * metadata.csv, metadata_train.csv alone, train.txt with val.txt, and last the only other *.csv or *.txt that looks
+ * metadata.csv, metadata_train.csv alone, train.txt with val.txt, and finally the only other *.csv or *.txt that looks
  * like a manifest.
  *
- * Audio is found by id or path with the extension it has, or else one of wav flac ogg opus mp3; where and with which
- * extension the last one was found is tried first.
+ * Audio is found by id or path with its own extension, or else with one of wav flac ogg opus mp3; the folder and
+ * extension of the last file found are tried first.
  *
- * A bad row never ends the reading: it becomes a problem with its line and its reason.
+ * A bad row never stops the reading: it is recorded as a problem with its line and its reason.
  *
- * Memory: everything belongs to the manifest; mx_manifest_close releases it. After opening it is only read, so any
+ * Memory: everything belongs to the manifest; mx_manifest_close releases it. It does not change after opening, so any
  * thread may use it.
  */
 #ifndef MX_CORPUS_MANIFEST_H
@@ -59,9 +59,9 @@ struct mx_manifest_options {
 
 #define MX_MANIFEST_OPTIONS_DEFAULT ((struct mx_manifest_options){.validation_fraction = 0.05})
 
-/* One usable row: its line was read and its audio file exists (nothing more is known of the audio here). */
+/* One usable row: its line was read and its audio file exists (nothing more is known about the audio here). */
 struct mx_utterance {
-    const char *id;    /* unique within a source; of filelists and coqui the path without its extension */
+    const char *id;    /* unique within a source; for filelist and coqui the path without its extension */
     const char *audio; /* path that can be opened */
     const char *text;  /* as written, not normalised; not blank, valid UTF-8 */
     const char *speaker_name;
@@ -72,10 +72,10 @@ struct mx_utterance {
     int64_t audio_mtime_ns; /* … and the time of its last change, when the manifest was opened */
 };
 
-/* Something about a line that must be told. */
+/* Something about a line that must be reported. */
 struct mx_manifest_problem {
     uint32_t source, line;
-    enum mx_reject reject; /* NONE: a note, the row is used all the same */
+    enum mx_reject reject; /* NONE: only a note; the row is still used */
     const char *id;        /* "" where the line has none */
     const char *message;   /* one line */
 };
@@ -104,11 +104,11 @@ struct mx_manifest {
     struct mx_arena arena;
 };
 
-/* Name of the speaker where the manifest has no column for it. */
+/* Name of the speaker if the manifest has no column for it. */
 #define MX_MANIFEST_SPEAKER "default"
 
 /* Opens a folder or a manifest file; options NULL: the defaults. MX_ERR_NOT_FOUND if there is no manifest, MX_ERR_DATA
- * if the file holds nothing of the kind. With broken rows only it is open, with no utterances: the caller decides. */
+ * if the file is not a manifest. If all rows are broken, it opens with no utterances: the caller decides. */
 int mx_manifest_open(const char *path, const struct mx_manifest_options *options, struct mx_manifest **out);
 /* The same from memory, as if it were the file `root`/`name`; the bytes are copied. For tests and fuzzing. */
 int mx_manifest_parse(const char *root, const char *name, const char *data, size_t bytes,
@@ -118,10 +118,10 @@ void mx_manifest_close(struct mx_manifest *manifest); /* NULL is fine */
 const char *mx_manifest_format_name(enum mx_manifest_format format);
 int mx_manifest_format_parse(const char *text, enum mx_manifest_format *out); /* MX_ERR_CONFIG with the list */
 
-/* The seeded split: out[i] tells whether id i is for validation. A pure function of the seed, the fraction and the set
+/* The seeded split: out[i] says whether id i is for validation. A pure function of the seed, the fraction and the set
  * of ids (their order does not matter): each id gets a number from (seed, id), and the smallest are chosen, round(count
  * × fraction) but at least 1 of two or more. A fraction of 0 chooses none. mx_manifest_open applies it to all its
- * utterances; whoever drops rows afterwards calls it again for those that are left. */
+ * utterances; code that drops rows afterwards calls it again for the remaining ones. */
 int mx_manifest_split(uint64_t seed, double fraction, const char *const *ids, uint32_t count, bool *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What form a manifest has, found by its content; see manifest.h for the forms.
+ * Detects the format of a manifest from its content; see manifest.h for the formats.
  *
  * The hard case is three columns: id|raw|normalised and id|speaker|text look alike. Texts are nearly all different and
  * mostly have several words; names of speakers repeat, or are single words beside a text of several.
@@ -282,7 +282,7 @@ int mx_manifest_detect(const char *name, struct mx_manifest_span text, enum mx_m
                  "manifest %s has no header with the columns audio_file and text", quoted);
     if (sample->with_bar == 0)
         MX_RAISE(MX_ERR_DATA, "one line for each recording is needed: id|text, separated by '|'",
-                 "%s is no manifest: none of its lines has columns", quoted);
+                 "%s is not a manifest: none of its lines has columns", quoted);
     if (format == MX_MANIFEST_AUTO) {
         if (sample->paths * 2 > sample->with_bar)
             format = MX_MANIFEST_FILELIST;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Private to src/corpus/manifest*.c: lines and fields, what form a manifest has, where its audio is.
+ * Private to src/corpus/manifest*.c: lines and fields, the format of a manifest, and the location of its audio.
  *
  * Memory: nothing here owns any; strings are pieces of the manifest's arena or of the caller's buffers.
  */
@@ -10,20 +10,20 @@
 #include "corpus/manifest.h"
 
 /* ---- lines and fields (manifest_detect.c) ---- */
-#define MX_MANIFEST_FIELDS 32 /* fields that are looked at; more are only counted */
+#define MX_MANIFEST_FIELDS 32 /* fields that are read; further ones are only counted */
 
 struct mx_manifest_span {
     const char *at;
     size_t length;
 };
 
-/* Takes the next line off data[*at … bytes), without its line end. False at the end. */
+/* Takes the next line from data[*at … bytes), without its line end. False at the end. */
 bool mx_manifest_line_next(const char *data, size_t bytes, size_t *at, struct mx_manifest_span *line);
-/* Cuts a line at every '|', blanks around the fields removed. Returns how many fields there are. */
+/* Splits a line at every '|' and removes blanks around the fields. Returns the number of fields. */
 size_t mx_manifest_line_split(struct mx_manifest_span line, struct mx_manifest_span fields[MX_MANIFEST_FIELDS]);
 bool mx_manifest_line_blank(struct mx_manifest_span line);
 
-/* ---- the form (manifest_detect.c) ---- */
+/* ---- the format (manifest_detect.c) ---- */
 #define MX_MANIFEST_NO_COLUMN SIZE_MAX
 
 /* Which column holds what. */
@@ -35,11 +35,11 @@ struct mx_manifest_shape {
     size_t fields_min, fields_max;
 };
 
-/* Finds the form by content; a format other than AUTO is held to. MX_ERR_DATA if the text is no manifest. `name` is for
- * messages. `wav_folder`: the audio lies in wav/, not in wavs/. */
+/* Detects the format from the content; a format other than AUTO is taken as given. MX_ERR_DATA if the text is not a
+ * manifest. `name` is for messages. `wav_folder`: the audio is in wav/, not in wavs/. */
 int mx_manifest_detect(const char *name, struct mx_manifest_span text, enum mx_manifest_format format, bool wav_folder,
                        struct mx_arena *arena, struct mx_manifest_shape *out);
-/* Do the first `bytes` of a file look like a manifest at all? For files whose name tells nothing. */
+/* Whether the first `bytes` of a file look like a manifest at all, for files whose name says nothing. */
 bool mx_manifest_plausible(const char *data, size_t bytes);
 
 /* Length of `path` without one of the known audio extensions (in any case); `length` if it has none. */
@@ -51,18 +51,18 @@ struct mx_manifest_seen {
     size_t capacity, count;
 };
 
-/* What the reading of all sources of a manifest shares; {0} at the start. */
+/* State shared while all sources of a manifest are read; {0} at the start. */
 struct mx_manifest_state {
     struct mx_manifest_seen ids, recordings;
     uint32_t utterance_capacity, problem_capacity;
 };
 void mx_manifest_state_release(struct mx_manifest_state *state);
 
-/* Reads the rows of one source into the manifest; all but the index of the speaker is set. `text` stays in use, is
- * changed (fields become strings) and has a byte to spare at its end. */
+/* Reads the rows of one source into the manifest; sets everything but the index of the speaker. `text` stays in use, is
+ * modified (fields become strings) and must have one spare byte at its end. */
 int mx_manifest_rows(struct mx_manifest *manifest, struct mx_manifest_state *state, uint32_t source,
                      const struct mx_manifest_shape *shape, struct mx_manifest_span text, bool validation);
-/* Is there a folder `folder`/`name`? */
+/* Whether there is a folder `folder`/`name`. */
 bool mx_manifest_has_folder(const char *folder, const char *name);
 
 #endif

@@ -181,7 +181,7 @@ static const char *id_of_path(struct rows *rows, const char *path)
     return mx_arena_strndup(&rows->manifest->arena, path, mx_manifest_stem(path, strlen(path)));
 }
 
-/* Quotes that a reader of CSV files would have taken for more than characters are told, and kept. */
+/* Quotes to which a CSV reader would give a special meaning are reported, and kept. */
 static int quotes_note(struct rows *rows, const char *id, const char *text)
 {
     size_t quotes = 0;
@@ -289,7 +289,7 @@ out:
     return rc;
 }
 
-/* A line that is not text at all is told with the place of the fault. */
+/* A line that is not text at all is reported with the place of the fault. */
 static int line_read(struct rows *rows, struct mx_manifest_span line)
 {
     char message[QUOTED_BYTES];

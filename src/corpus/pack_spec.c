@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a packed corpus depends on, as keys, options and metadata, and what of it has changed; see pack_spec.h.
+ * Keys, options and metadata on which a packed corpus depends, and the changes in them; see pack_spec.h.
  */
 #include "corpus/pack_spec.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a packed corpus of a manifest must hold: the options that it depends on, a key for each row, the texts as tokens
- * and the vocabulary. `prepare` makes packed files by it, the dataset its cache, and it tells whether an existing file
- * is still valid and if not, what changed.
+ * The specification of a packed corpus made from a manifest: the options that it depends on, a key for each row, the
+ * texts as tokens and the vocabulary. `prepare` makes packed files from it and the dataset makes its cache; it also
+ * decides whether an existing file is still valid and, if not, what changed.
  *
  * The key of a row is a hash of its id, its text, its speaker, its source, the path of its recording below the folder
  * of the manifest, and the size and time of that file. Options are those of rows (row.h) with the versions of all code
- * that the contents depend on. Both together decide if a packed file is valid.
+ * that the contents depend on. Together they decide whether a packed file is valid.
  *
  * Metadata of a packed file, JSON:
  *
@@ -14,12 +14,12 @@
  *      "options": {"kind": "audio", "rate": "22050", …},       all values are strings, compared as such
  *      "speakers": ["name", …],                                record.speaker is an index
  *      "manifest": [{"name": "metadata.csv", "format": "ljspeech", "columns": "id|raw|normalised"}, …],
- *      "validation": "seeded" or "listed",                     listed: record.flags tell
- *      "speaking_rate": [4.2, 38.1],                           sounds a second that were believed, see rate.h
+ *      "validation": "seeded" or "listed",                     listed: see record.flags
+ *      "speaking_rate": [4.2, 38.1],                           plausible sounds per second, see rate.h
  *      "vocabulary": {…}}                                      text/vocabulary.h
  *
- * Memory: a plan owns everything but the manifest and the stage, which must outlive it. After mx_pack_spec_texts it is only
- * read, by any thread.
+ * Memory: a plan owns everything but the manifest and the stage, which must outlive it. After mx_pack_spec_texts it
+ * does not change, and any thread may read it.
  */
 #ifndef MX_CORPUS_PACK_SPEC_H
 #define MX_CORPUS_PACK_SPEC_H
@@ -29,16 +29,16 @@
 #include "corpus/packed.h"
 #include "corpus/row.h"
 
-/* Turns the audio of an utterance into what is stored instead of it. Given by the caller, since features stand after
- * the corpus in the flow of the program. */
+/* Turns the audio of an utterance into the data stored in its place. The caller provides it, because features come
+ * after the corpus in the order of rooms. */
 struct mx_prepare_stage {
     const struct mx_packed_tensor *tensors;
     uint32_t tensor_count;
     const char *recipe, *recipe_hash; /* names what the tensors are; both are part of the options */
     void *context;
-    /* One state for each worker, which only that one uses; `end` is called for all that were started. */
+    /* One state for each worker, used by that worker only; `end` is called for every state that was started. */
     int (*start)(void *context, int worker, void **state);
-    /* The tensors are the state's, until its next run. */
+    /* The tensors belong to the state and are valid until its next run. */
     int (*run)(void *state, const float *samples, size_t count, uint32_t *frames,
                const float *tensors[MX_PACKED_TENSORS]);
     void (*end)(void *state);
@@ -57,21 +57,21 @@ struct mx_pack_spec_text {
 
 struct mx_pack_spec;
 
-/* stage NULL: the audio itself. Cheap: no text and no recording is looked at. */
+/* stage NULL: the audio itself is stored. This is cheap: no text and no recording is read. */
 int mx_pack_spec_create(const struct mx_manifest *manifest, const struct mx_row_options *options,
                         const struct mx_prepare_stage *stage, struct mx_pack_spec **out);
 void mx_pack_spec_destroy(struct mx_pack_spec *plan); /* NULL is fine */
 
-/* How many things (options, rows) are not as in the packed file; 0: it is valid. Each of the first ones is described by
- * a line in `changes`, which may be NULL. */
+/* The number of options and rows that differ from the packed file; 0: it is valid. Each of the first ones is described
+ * by a line in `changes`, which may be NULL. */
 int mx_pack_spec_compare(const struct mx_pack_spec *plan, const struct mx_packed_file *packed,
                          struct mx_string *changes);
 
-/* Of the options that change what a usable row becomes, not which rows are usable. */
+/* A hash of the options that change what a usable row becomes, not which rows are usable. */
 uint64_t mx_pack_spec_recipe_hash(const struct mx_pack_spec *plan);
 
-/* Reads the texts of all rows on `workers` threads and makes the vocabulary: that of the row options, or else of all
- * texts that can be used. Learns from them and the headers of the recordings how fast is spoken. The result does not
+/* Reads the texts of all rows on `workers` threads and makes the vocabulary: that of the row options, or else one of
+ * all usable texts. Learns the speaking rate from them and from the headers of the recordings. The result does not
  * depend on the number of threads. */
 int mx_pack_spec_texts(struct mx_pack_spec *plan, int workers);
 /* After mx_pack_spec_texts. */
@@ -83,8 +83,8 @@ const struct mx_packed_plan *mx_pack_spec_packed(const struct mx_pack_spec *plan
 struct mx_pack_spec_worker;
 int mx_pack_spec_worker_create(const struct mx_pack_spec *plan, int number, struct mx_pack_spec_worker **out);
 void mx_pack_spec_worker_destroy(struct mx_pack_spec_worker *worker); /* NULL is fine */
-/* The record of row `index`, rejected or not, into the caller's buffer. `bound`: the length that the header of the
- * recording names, if it is already known; NULL: it is asked for. */
+/* Writes the record of row `index`, rejected or not, to the caller's buffer. `bound`: the length given by the header of
+ * the recording, if already known; NULL: it is read. */
 int mx_pack_spec_record(struct mx_pack_spec_worker *worker, uint32_t index, const uint32_t *bound,
                         const struct mx_packed_header *header, struct mx_packed_buffer *buffer);
 

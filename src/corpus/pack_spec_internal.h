@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Private to pack_spec*.c: what a plan is made of. See pack_spec.h for who owns what.
+ * Private to pack_spec*.c: the parts of a plan. See pack_spec.h for who owns what.
  */
 #ifndef MX_CORPUS_PACK_SPEC_INTERNAL_H
 #define MX_CORPUS_PACK_SPEC_INTERNAL_H
@@ -9,7 +9,7 @@
 
 #define MX_PACK_SPEC_OPTIONS 24
 
-/* An option as it stands in the metadata. */
+/* An option as written in the metadata. */
 struct mx_pack_spec_option {
     const char *name;
     char value[72];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The two passes over the rows of a plan: all texts, for the vocabulary; then one row after the other to its record.
+ * The two passes over the rows of a plan: first all texts, for the vocabulary; then each row is turned into its record.
  * See pack_spec.h.
  */
 #include <inttypes.h>
@@ -228,7 +228,7 @@ static int unchanged(const struct mx_utterance *utterance)
     if (stat(utterance->audio, &status) != 0) return 0; /* the reader will say so */
     const int64_t time_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     if ((uint64_t)status.st_size == utterance->audio_bytes && time_ns == utterance->audio_mtime_ns) return 0;
-    return MX_FAIL(MX_ERR_DATA, "start again when the corpus does not change any more",
+    return MX_FAIL(MX_ERR_DATA, "start again when the corpus no longer changes",
                    "the recording %s was changed while the corpus was being read",
                    mx_string_quote(quoted, sizeof quoted, utterance->audio));
 }

@@ -2,10 +2,10 @@
  *
  * Reading packed corpora, see packed.h.
  *
- * Nothing in the file is believed: sizes and places are checked against the size of the file when it is opened, whether
- * the hashes are right or not (whoever makes a hostile file computes them too), and what a payload says of itself each
- * time it is read. All that is used was copied before it was checked, and only the copy is used: another program may
- * shorten or rewrite the file at any moment, which then is an error with a name. That is why nothing is mapped.
+ * Nothing in the file is trusted: sizes and places are checked against the size of the file when it is opened, even if
+ * the hashes match (the author of a hostile file can compute them too), and each payload is checked every time it is
+ * read. Everything is copied before it is checked, and only the copy is used: another program may shorten or rewrite
+ * the file at any moment, which then is a proper error. That is why nothing is mapped.
  */
 #include "corpus/packed.h"
 
@@ -69,7 +69,7 @@ static const char *bytes_read(const struct mx_packed_file *packed, uint64_t offs
     return NULL;
 }
 
-/* The fault of a file that another program changed is that, whatever was seen of it. */
+/* If another program changed the file, that is the fault to report, whatever else was found. */
 static const char *fault_explain(const struct mx_packed_file *packed, const char *fault)
 {
     struct stat status;
@@ -91,7 +91,7 @@ static const char *sections_fault(const struct mx_packed_file *packed)
     for (int i = 0; i < MX_PACKED_SECTIONS; i++) {
         const struct mx_packed_section *const section = &header->sections[i];
         unsigned char gap[MX_PACKED_ALIGNMENT];
-        if (section->offset != at || section->zero != 0) return "a section stands at a strange place";
+        if (section->offset != at || section->zero != 0) return "a section is at an invalid place";
         if (section->bytes > packed->bytes - at) return "a section is larger than the file";
         at += section->bytes;
         const uint64_t end = mx_packed_align(at);
@@ -102,10 +102,10 @@ static const char *sections_fault(const struct mx_packed_file *packed)
             if (gap[k] != 0) return "a gap between sections is damaged";
         at = end;
     }
-    if (at != packed->bytes) return "its size does not fit its sections";
+    if (at != packed->bytes) return "its size does not match its sections";
     if (header->sections[MX_PACKED_META].bytes > MX_PACKED_METADATA_MAX) return "its metadata is too large";
     if (header->sections[MX_PACKED_INDEX].bytes != (uint64_t)header->record_count * sizeof(struct mx_packed_record))
-        return "its index does not fit the number of rows";
+        return "its index does not match the number of rows";
     if (header->sections[MX_PACKED_IDS].bytes > UINT32_MAX) return "its list of ids is too large";
     if (header->sections[MX_PACKED_RECORDS].hash != 0) return "unused bytes are not zero";
     return NULL;
@@ -154,7 +154,7 @@ static int header_check(struct mx_packed_file *packed)
     if (wrong != NULL) return damaged(packed, wrong);
     if (header->state != MX_PACKED_FINISHED) {
         damaged(packed, "its preparation did not come to an end");
-        return mx_error_hint("the same 'myxtts prepare' goes on where it stopped");
+        return mx_error_hint("run the same 'myxtts prepare' again to continue where it stopped");
     }
     if (header->file_bytes != packed->bytes) {
         snprintf(fault, sizeof fault, "it has %zu bytes and should have %llu: it was %s", packed->bytes,
@@ -182,7 +182,7 @@ static int metadata_read(struct mx_packed_file *packed)
     const cJSON *speaker = NULL;
     cJSON_ArrayForEach(speaker, speakers)
     {
-        if (!cJSON_IsString(speaker)) MX_TRY(damaged(packed, "a speaker in its metadata is no text"));
+        if (!cJSON_IsString(speaker)) MX_TRY(damaged(packed, "a speaker in its metadata is not text"));
         packed->speakers[packed->speaker_count++] = speaker->valuestring;
     }
     json = cJSON_PrintUnformatted(vocabulary);
@@ -206,7 +206,7 @@ static const char *entry_fault(const struct mx_packed_file *packed, uint32_t row
     const uint64_t end = records->offset + records->bytes;
     if (record->payload_offset > end || record->payload_bytes > end - record->payload_offset ||
         record->payload_offset - sizeof *record < records->offset)
-        return "it stands outside of the records";
+        return "it lies outside the records";
     if (record->speaker >= packed->speaker_count) return "its speaker does not exist";
     if (record->token_count > 0 && record->language >= mx_vocabulary_languages(packed->vocabulary))
         return "its language does not exist";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Packed corpora: one file with everything that training needs of a corpus, either decoded audio or
- * finished features, with tokens, texts, speakers and vocabulary.
+ * Packed corpora: one file with everything that training needs from a corpus: decoded audio or finished features, with
+ * tokens, texts, speakers and vocabulary.
  *
  * Bytes. All numbers are little-endian; all offsets are from the start of the file and multiples of 64; all gaps are
  * zero. Hashes are XXH3 of 64 bits with seed 0, so every bit of the file is covered by one of them.
@@ -21,19 +21,19 @@
  *     kind features: each tensor of the header: float × frames × columns, frame after frame
  *
  * A row that was rejected has a record too, with its reason and detail, but without audio and tensors; tokens are there
- * if its text was good. Where a row has several records (a damaged one was replaced), the index tells which one counts.
+ * if its text was good. If a row has several records (a damaged one was replaced), the index says which one counts.
  *
- * While it is being made the file is called FILE.part and its header says so (`state`); index and ids are missing. It
- * is a journal: records are appended whole, and whoever opens it again goes on after the last good one. At the end
- * index and ids are appended, the header is written again and the file renamed to FILE. So FILE is whole or not there,
- * and its bytes depend on the corpus and the order of appending alone.
+ * While it is being made, the file is called FILE.part and its header says so (`state`); index and ids are missing. It
+ * is a journal: records are appended whole, and a writer that opens it again continues after the last good one. At the
+ * end index and ids are appended, the header is rewritten and the file is renamed to FILE. So FILE is either complete
+ * or absent, and its bytes depend only on the corpus and the order of appending.
  *
  * Audio in 16 bits: the error is at most half of `scale`, that is 96 dB below the largest sample of the utterance,
- * which is what a recording of 16 bits has to offer; 24 hours take 3.8 GB.
+ * which is the precision of a 16-bit recording; 24 hours take 3.8 GB.
  *
  * Memory: an open file owns copies of header, metadata, index and ids, checked when it is opened. A record is read into
  * a buffer of the caller and checked each time; its view points there. Any thread may read. A file that is shortened or
- * rewritten while it is open gives errors that say so, nothing worse.
+ * rewritten while it is open causes errors that say so, and nothing worse.
  */
 #ifndef MX_CORPUS_PACKED_H
 #define MX_CORPUS_PACKED_H
@@ -54,7 +54,7 @@
 #define MX_PACKED_TENSORS      4
 #define MX_PACKED_SUFFIX       ".part" /* of the journal */
 
-/* Limits of what is believed. */
+/* Limits for values that are accepted from a file. */
 #define MX_PACKED_RECORDS_MAX  (UINT32_C(1) << 26)
 #define MX_PACKED_METADATA_MAX (UINT64_C(64) << 20)
 #define MX_PACKED_PAYLOAD_MAX  (UINT64_C(1) << 32)
@@ -62,7 +62,7 @@
 enum mx_packed_state { MX_PACKED_JOURNAL = 1, MX_PACKED_FINISHED = 2 };
 enum mx_packed_kind { MX_PACKED_AUDIO = 1, MX_PACKED_FEATURES = 2 };
 enum mx_packed_section_type { MX_PACKED_META, MX_PACKED_RECORDS, MX_PACKED_INDEX, MX_PACKED_IDS, MX_PACKED_SECTIONS };
-enum mx_packed_flag { MX_PACKED_VALIDATION = 1 }; /* the manifest names the row as one of validation */
+enum mx_packed_flag { MX_PACKED_VALIDATION = 1 }; /* the manifest lists the row for validation */
 
 struct mx_packed_tensor {
     char name[24];    /* zero-padded: "mel" */
@@ -89,7 +89,7 @@ struct mx_packed_header {
     uint64_t source_hash;  /* of the keys of all rows */
     uint32_t tensor_count, zero;
     struct mx_packed_tensor tensors[MX_PACKED_TENSORS];
-    struct mx_packed_section sections[MX_PACKED_SECTIONS]; /* those of a journal that are not there yet are zero */
+    struct mx_packed_section sections[MX_PACKED_SECTIONS]; /* zero where a journal has none yet */
     char reserved[512 - 72 - 32 * MX_PACKED_TENSORS - 32 * MX_PACKED_SECTIONS - 8]; /* zero */
     uint64_t hash;                                                                  /* of the 504 bytes before */
 };
@@ -100,7 +100,7 @@ struct mx_packed_record {
     uint32_t row;                        /* of the manifest's utterances */
     uint64_t payload_offset;             /* the head stands right before */
     uint64_t payload_bytes;              /* with the zeros at the end */
-    uint64_t key;                        /* hash of what the row was when it was read, see pack_spec.h */
+    uint64_t key;                        /* hash of the row as it was when read, see pack_spec.h */
     uint64_t source_bytes;               /* size and … */
     int64_t source_mtime_ns;             /* … time of the recording */
     uint64_t payload_hash;               /* of the payload */
@@ -110,7 +110,7 @@ struct mx_packed_record {
     uint32_t speaker;                    /* index in "speakers" of the metadata */
     uint32_t language;                   /* number in the vocabulary */
     uint32_t samples;                    /* at 22,050 Hz, after trimming; 0 when rejected */
-    uint32_t samples_bound;              /* upper bound that the file itself names, before trimming; 0: not usable */
+    uint32_t samples_bound;              /* upper bound from the recording's file, before trimming; 0: not usable */
     uint32_t frames;                     /* kind features; otherwise 0 */
     float scale;                         /* kind audio; otherwise 0 */
     uint32_t token_count;                /* BOS and EOS included */
@@ -123,7 +123,7 @@ static_assert(sizeof(struct mx_packed_record) == 128, "a record head has 128 byt
 
 /* ---- one record in memory (packed_record.c) ---- */
 
-/* What a record says; also what one is made from. Strings end in a zero byte. */
+/* The contents of a record, read or to be written. Strings end in a zero byte. */
 struct mx_packed_view {
     const char *id, *text, *spoken, *detail;
     const int32_t *tokens;
@@ -138,21 +138,21 @@ struct mx_packed_buffer {
     size_t bytes, capacity;
 };
 
-/* Fills the buffer. Of `head` these are used: row, key, source_bytes, source_mtime_ns, reject, flags, source, line,
- * speaker, language, samples, samples_bound, frames, token_count; the rest is computed (payload_offset and head_hash
- * when it is appended). */
+/* Fills the buffer. These members of `head` are used: row, key, source_bytes, source_mtime_ns, reject, flags, source,
+ * line, speaker, language, samples, samples_bound, frames, token_count; the rest is computed (payload_offset and
+ * head_hash when the record is appended). */
 int mx_packed_encode(const struct mx_packed_header *header, const struct mx_packed_record *head,
                      const struct mx_packed_view *view, struct mx_packed_buffer *buffer);
-/* Makes room for `bytes` and sets them as the size; old contents may be gone. */
+/* Makes room for `bytes` and sets the size to that; old contents may be lost. */
 int mx_packed_buffer_reserve(struct mx_packed_buffer *buffer, uint64_t bytes);
 void mx_packed_buffer_release(struct mx_packed_buffer *buffer);
 
 uint64_t mx_packed_hash(const void *data, size_t bytes);
 uint64_t mx_packed_align(uint64_t bytes); /* rounded up to a multiple of 64 */
-/* What is wrong with a head or header, or NULL. Nothing but the struct is looked at. */
+/* Returns what is wrong with a head or header, or NULL. Only the struct itself is checked. */
 const char *mx_packed_header_fault(const struct mx_packed_header *header);
 const char *mx_packed_record_fault(const struct mx_packed_header *header, const struct mx_packed_record *record);
-/* Sets the view from a payload that belongs to a good head; what is wrong with it, or NULL. */
+/* Sets the view from a payload that belongs to a good head; returns what is wrong with it, or NULL. */
 const char *mx_packed_payload_fault(const struct mx_packed_header *header, const struct mx_packed_record *record,
                                     const unsigned char *payload, uint32_t vocabulary_size, bool check_hash,
                                     struct mx_packed_view *view);
@@ -163,13 +163,13 @@ void mx_packed_samples(const struct mx_packed_record *record, const struct mx_pa
 
 struct mx_packed_file;
 
-/* MX_ERR_NOT_FOUND without a file, MX_ERR_FORMAT for one that is of another kind, unfinished, truncated or damaged,
- * with what is wrong. Reads header, metadata, index and ids, no records. */
+/* MX_ERR_NOT_FOUND if there is no file; MX_ERR_FORMAT, naming the fault, if it is of another kind, unfinished,
+ * truncated or damaged. Reads header, metadata, index and ids, but no records. */
 int mx_packed_open(const char *path, struct mx_packed_file **out);
 /* The same in memory (aligned to 8 bytes), which is borrowed. For tests and fuzzing. */
 int mx_packed_open_memory(const void *data, size_t bytes, struct mx_packed_file **out);
 void mx_packed_close(struct mx_packed_file *packed); /* NULL is fine */
-/* Does the file begin like a packed corpus? Says no to everything else, also to what cannot be read. */
+/* Whether the file begins like a packed corpus; false for anything else, including files that cannot be read. */
 bool mx_packed_detect(const char *path);
 
 const struct mx_packed_header *mx_packed_header(const struct mx_packed_file *packed);
@@ -183,8 +183,8 @@ const char *mx_packed_speaker(const struct mx_packed_file *packed, uint32_t spea
 
 /* Bytes that the buffer of mx_packed_get needs for the largest row. */
 uint64_t mx_packed_largest(const struct mx_packed_file *packed);
-/* Reads the record of a row into the buffer, which the view points into, and checks it: MX_ERR_FORMAT names the damaged
- * one. */
+/* Reads the record of a row into the buffer, which the view points into, and checks it: MX_ERR_FORMAT names a damaged
+ * record. */
 int mx_packed_get(const struct mx_packed_file *packed, uint32_t row, struct mx_packed_buffer *buffer,
                   struct mx_packed_view *view);
 /* Checks all records; fails at the first damaged one. */
@@ -202,40 +202,40 @@ struct mx_packed_plan {
     uint32_t vocabulary_size;
     const uint64_t *keys; /* of each row */
     uint64_t options_hash, source_hash;
-    /* Another way to ask for the very same records, as far as all rows are the same: a journal that was begun with
-     * these is gone on with, and the file keeps them. NULL: there is none. */
+    /* Alternative metadata that describes exactly the same records, provided that all rows are the same: a journal
+     * begun with it is continued, and the file keeps it. NULL: there is none. */
     const char *other_metadata;
     uint64_t other_options_hash;
 };
 
 struct mx_packed_writer;
 
-/* What is kept of a journal that is there already, as far as it belongs to the plan. */
+/* What is kept of an existing journal that belongs to the plan. */
 enum mx_packed_resume {
     MX_PACKED_FRESH,     /* nothing */
-    MX_PACKED_IN_ORDER,  /* the rows 0, 1, 2 … up to the first that is missing or damaged, checked by their hashes */
-    MX_PACKED_ANY_ORDER, /* all rows; payloads are checked when they are read, at the latest by finishing */
+    MX_PACKED_IN_ORDER,  /* rows 0, 1, 2 … up to the first missing or damaged one, checked by their hashes */
+    MX_PACKED_ANY_ORDER, /* all rows; payloads are checked when they are read, at the latest when finishing */
 };
 
 /* Opens or makes PATH.part. MX_ERR_IO when it cannot be made or another program has it open. */
 int mx_packed_writer_open(const char *path, const struct mx_packed_plan *plan, enum mx_packed_resume resume,
                           struct mx_packed_writer **out);
-/* Leaves the journal as it is, to be opened again; NULL is fine. */
+/* Leaves the journal in place, to be opened again; NULL is fine. */
 void mx_packed_writer_close(struct mx_packed_writer *writer);
 const struct mx_packed_header *mx_packed_writer_header(const struct mx_packed_writer *writer);
 uint32_t mx_packed_writer_count(struct mx_packed_writer *writer); /* rows that are there */
 uint64_t mx_packed_writer_bytes(struct mx_packed_writer *writer);
-/* Copies the head of a row; false if it is not there. */
+/* Copies the head of a row; false if the row is missing. */
 bool mx_packed_writer_head(struct mx_packed_writer *writer, uint32_t row, struct mx_packed_record *head);
-/* Appends one record; any thread. After a failure (disk full …) the journal holds what was there before. */
+/* Appends one record; any thread. After a failure (disk full …) the journal is as it was before. */
 int mx_packed_writer_append(struct mx_packed_writer *writer, struct mx_packed_buffer *buffer);
 /* Reads a row back, checked; any thread. MX_ERR_NOT_FOUND if it is not there, MX_ERR_FORMAT if it is damaged, after
  * which it counts as missing. */
 int mx_packed_writer_read(struct mx_packed_writer *writer, uint32_t row, struct mx_packed_buffer *buffer,
                           struct mx_packed_record *head, struct mx_packed_view *view);
-/* All rows must be there: completes the file and gives it its name. Then only closing is left. MX_ERR_FORMAT: a row
- * that was kept from an earlier journal, and not read since, is damaged; it counts as missing now, may be appended
- * again, and then this can be called again. */
+/* Completes the file and gives it its final name; all rows must be there. After that the writer can only be closed.
+ * MX_ERR_FORMAT: a row that was kept from an earlier journal and not read since is damaged; it now counts as missing
+ * and may be appended again, after which this function can be called again. */
 int mx_packed_writer_finish(struct mx_packed_writer *writer);
 
 #endif

@@ -61,7 +61,7 @@ static bool all_zero(const void *data, size_t bytes)
 static const char *tensors_fault(const struct mx_packed_header *header)
 {
     if (header->tensor_count > MX_PACKED_TENSORS) return "it has too many tensors";
-    if ((header->kind == MX_PACKED_FEATURES) != (header->tensor_count > 0)) return "its tensors do not fit its kind";
+    if ((header->kind == MX_PACKED_FEATURES) != (header->tensor_count > 0)) return "its tensors do not match its kind";
     for (uint32_t i = 0; i < MX_PACKED_TENSORS; i++) {
         const struct mx_packed_tensor *const tensor = &header->tensors[i];
         if (i >= header->tensor_count) {
@@ -72,22 +72,22 @@ static const char *tensors_fault(const struct mx_packed_header *header)
         if (length == 0 || length == sizeof tensor->name) return "a tensor has no name";
         if (!all_zero(tensor->name + length, sizeof tensor->name - length) || tensor->zero != 0)
             return "unused bytes are not zero";
-        if (tensor->columns == 0 || tensor->columns > COLUMNS_MAX) return "a tensor has a strange width";
+        if (tensor->columns == 0 || tensor->columns > COLUMNS_MAX) return "a tensor has an invalid width";
     }
     return NULL;
 }
 
 const char *mx_packed_header_fault(const struct mx_packed_header *header)
 {
-    if (memcmp(header->magic, MX_PACKED_MAGIC, sizeof header->magic) != 0) return "it is no packed corpus";
+    if (memcmp(header->magic, MX_PACKED_MAGIC, sizeof header->magic) != 0) return "it is not a packed corpus";
     if (header->endian != MX_PACKED_ENDIAN) return "it was made for another byte order";
-    if (header->version != MX_PACKED_VERSION) return "it has another version of the format";
+    if (header->version != MX_PACKED_VERSION) return "it has a different version of the format";
     if (header->hash != mx_packed_hash(header, offsetof(struct mx_packed_header, hash)))
         return "its header is damaged (the hash does not match)";
     if (header->state != MX_PACKED_JOURNAL && header->state != MX_PACKED_FINISHED) return "its state is unknown";
     if (header->kind != MX_PACKED_AUDIO && header->kind != MX_PACKED_FEATURES) return "its kind is unknown";
-    if (header->record_bytes != sizeof(struct mx_packed_record)) return "its records have a strange size";
-    if (header->section_count != MX_PACKED_SECTIONS) return "its sections are not the known ones";
+    if (header->record_bytes != sizeof(struct mx_packed_record)) return "its records have an invalid size";
+    if (header->section_count != MX_PACKED_SECTIONS) return "it has an unknown number of sections";
     if (header->record_count > MX_PACKED_RECORDS_MAX) return "it claims too many rows";
     if (header->good_count > header->record_count) return "it claims more good rows than rows";
     if (header->zero != 0 || !all_zero(header->reserved, sizeof header->reserved)) return "unused bytes are not zero";
@@ -103,24 +103,24 @@ const char *mx_packed_record_fault(const struct mx_packed_header *header, const 
     if (record->zero != 0) return "unused bytes are not zero";
     const uint32_t strings[] = {record->id_bytes, record->text_bytes, record->spoken_bytes, record->detail_bytes};
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
-        if (strings[i] == 0 || strings[i] > STRING_MAX) return "a text has a strange size";
-    if (record->reject >= MX_REJECT_COUNT) return "its reason of rejection is unknown";
+        if (strings[i] == 0 || strings[i] > STRING_MAX) return "a text has an invalid size";
+    if (record->reject >= MX_REJECT_COUNT) return "its reason for rejection is unknown";
     if (record->samples_bound != 0 && record->samples > record->samples_bound)
         return "it is longer than its recording can be";
     if (record->reject != 0) {
         if (record->samples != 0 || record->frames != 0 || record->scale != 0.0f)
-            return "it was rejected and yet has contents";
+            return "it was rejected but has contents";
     } else {
         const bool audio = header->kind == MX_PACKED_AUDIO;
         if (record->token_count < 2 || record->samples == 0) return "it is empty";
-        if ((record->frames > 0) == audio) return "its frames do not fit the kind of the file";
+        if ((record->frames > 0) == audio) return "its frames do not match the kind of the file";
         if (audio ? !(record->scale > 0.0f && isfinite(record->scale)) : record->scale != 0.0f)
-            return "its scale is strange";
+            return "its scale is invalid";
     }
     if (record->payload_offset % MX_PACKED_ALIGNMENT != 0 || record->payload_offset < sizeof *header + sizeof *record)
-        return "it stands at a strange place";
+        return "it is at an invalid place";
     if (record->payload_bytes > MX_PACKED_PAYLOAD_MAX || layout_of(header, record).end != record->payload_bytes)
-        return "its size does not fit its contents";
+        return "its size does not match its contents";
     return NULL;
 }
 
@@ -136,7 +136,7 @@ const char *mx_packed_payload_fault(const struct mx_packed_header *header, const
     if (check_hash && record->payload_hash != mx_packed_hash(payload, (size_t)record->payload_bytes))
         return "its contents are damaged (the hash does not match)";
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        if (text[sizes[i] - 1] != '\0') return "a text does not end";
+        if (text[sizes[i] - 1] != '\0') return "a text is not terminated";
         *strings[i] = text;
         text += sizes[i];
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Making packed corpora: a journal that survives a kill at any moment, and its end as a finished file. The bytes are
- * described in packed.h.
+ * Making packed corpora: a journal that survives a kill at any moment, and finishing it as a packed file. packed.h
+ * describes the bytes.
  *
- * A record is appended by one write behind the last good one; a kill leaves at most one that is cut off, which the hash
- * of its head, its size or the hash of its payload shows. Going on begins with cutting the file there.
+ * A record is appended by one write after the last good one; a kill leaves at most one truncated record, which is
+ * detected by the hash of its head, its size or the hash of its payload. Continuing begins with cutting the file there.
  */
 #include "corpus/packed.h"
 
@@ -30,8 +30,8 @@ struct mx_packed_writer {
     int fd;
     struct mx_packed_plan plan;
     struct mx_packed_header header; /* of the journal, until the file is finished */
-    /* Protects what is below, and the bytes of the file from `end` on: whoever appends holds it until `end` and `heads`
-     * tell of the new record. Records before `end` are never changed, so they are read without it. */
+    /* Protects what is below, and the bytes of the file from `end` on: an appending thread holds it until `end` and
+     * `heads` include the new record. Records before `end` are never changed, so they are read without it. */
     pthread_mutex_t lock;
     uint64_t end;                   /* where the next record begins */
     struct mx_packed_record *heads; /* of each row; magic 0: not there */
@@ -74,7 +74,7 @@ static bool read_at(int fd, void *data, size_t bytes, uint64_t offset)
 static int write_failed(const struct mx_packed_writer *writer)
 {
     const bool full = errno == ENOSPC || errno == EDQUOT;
-    return MX_FAIL(MX_ERR_IO, "nothing is lost: with more space the same command goes on where it stopped",
+    return MX_FAIL(MX_ERR_IO, "nothing is lost: free some space and run the same command again to continue",
                    full ? "the disk of %s is full: %s" : "cannot write %s: %s", writer->name, strerror(errno));
 }
 
@@ -104,7 +104,7 @@ static int journal_lock(struct mx_packed_writer *writer)
     if (stat(writer->path, &status) == 0 && !S_ISREG(status.st_mode))
         return MX_FAIL(MX_ERR_IO, "name an ordinary file", "%s exists and is not an ordinary file", writer->name);
     for (int round = 0; round < 10; round++) {
-        /* O_NOFOLLOW: nothing is written where a link points to; O_NONBLOCK: nobody waits for the reader of a pipe. */
+        /* O_NOFOLLOW: nothing is written through a link; O_NONBLOCK: never wait for the reader of a pipe. */
         writer->fd = open(writer->part, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
         if (writer->fd < 0 && errno == ELOOP)
             return MX_FAIL(MX_ERR_IO, "remove it, or choose another file",
@@ -157,7 +157,7 @@ static void header_fill(const struct mx_packed_plan *plan, const char *metadata,
     header_seal(header);
 }
 
-/* Made with the same options and metadata? Which rows are still the same, their keys tell. */
+/* Whether it was made with the same options and metadata. The keys show which rows are still the same. */
 static bool header_fits(const struct mx_packed_header *found, const struct mx_packed_header *wanted)
 {
     return found->kind == wanted->kind && found->options_hash == wanted->options_hash &&
@@ -245,7 +245,7 @@ int mx_packed_writer_open(const char *path, const struct mx_packed_plan *plan, e
     if (unfit == NULL)
         MX_TRY(journal_scan(writer, resume));
     else if (unfit[0] != '\0' && lseek(writer->fd, 0, SEEK_END) > 0)
-        mx_info("%s" MX_PACKED_SUFFIX " is begun anew: %s", writer->name, unfit);
+        mx_info("%s" MX_PACKED_SUFFIX " is started over: %s", writer->name, unfit);
     /* Shorten first: a kill between the two leaves a journal that is empty or good, never one with foreign records. */
     const uint64_t kept = writer->count > 0 ? writer->end : 0;
     if (ftruncate(writer->fd, (off_t)kept) != 0 ||
@@ -384,7 +384,7 @@ static int ids_collect(const struct mx_packed_writer *writer, struct mx_packed_b
     for (uint32_t row = 0; row < writer->plan.record_count; row++) {
         const struct mx_packed_record *const head = &writer->heads[row];
         if (!read_at(writer->fd, ids->data + at, head->id_bytes, head->payload_offset))
-            MX_RAISE(MX_ERR_IO, "check the disk", "row %u of %s" MX_PACKED_SUFFIX " cannot be read any more", row,
+            MX_RAISE(MX_ERR_IO, "check the disk", "row %u of %s" MX_PACKED_SUFFIX " can no longer be read", row,
                      writer->name);
         at += head->id_bytes;
     }
@@ -415,7 +415,7 @@ int mx_packed_writer_finish(struct mx_packed_writer *writer)
     header.file_bytes = mx_packed_align(sections[MX_PACKED_IDS].offset + ids.bytes);
     for (uint32_t row = 0; row < writer->plan.record_count; row++) header.good_count += writer->heads[row].reject == 0;
     header_seal(&header);
-    /* The header tells of a finished file only when all of it is on the disk. */
+    /* The header marks the file as finished only when everything else is on the disk. */
     if (write_at(writer->fd, writer->heads, (size_t)index_bytes, sections[MX_PACKED_INDEX].offset) != 0 ||
         write_at(writer->fd, ids.data, ids.bytes, sections[MX_PACKED_IDS].offset) != 0 ||
         ftruncate(writer->fd, (off_t)header.file_bytes) != 0 || fsync(writer->fd) != 0 ||

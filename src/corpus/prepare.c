@@ -32,8 +32,8 @@ struct work {
     uint32_t rows;
     /* Rows are taken in order (`taken`) and written in order (`written`); row r uses slots[r % slot_count], which is
      * free once row r - slot_count is written. `lock` protects all that is below, and `ready` of the slots; a buffer
-     * belongs to the worker that took its row until `ready` is set, then to whoever is `writing`. Only one worker
-     * writes at a time, without the lock. `moved` tells of any change. */
+     * belongs to the worker that took its row until `ready` is set, then to the worker that is `writing`. Only one
+     * worker writes at a time, without the lock. `moved` signals any change. */
     pthread_mutex_t lock;
     pthread_cond_t moved;
     struct slot *slots;
@@ -61,7 +61,7 @@ static bool row_take(struct work *work, uint32_t *row)
            work->taken - work->written >= work->slot_count)
         pthread_cond_wait(&work->moved, &work->lock);
     if (!mx_first_error_failed(&work->failure) && work->options->stop != NULL && atomic_load(work->options->stop)) {
-        MX_FAIL(MX_ERR_INTERRUPTED, "the same command goes on where it stopped",
+        MX_FAIL(MX_ERR_INTERRUPTED, "run the same command again to continue",
                 "interrupted after %u of %u rows; they are kept", work->written, work->rows);
         work_fail(work);
     }
@@ -73,7 +73,7 @@ static bool row_take(struct work *work, uint32_t *row)
     return taken;
 }
 
-/* Hands a finished row over; whoever finds the next row in turn ready, and nobody writing, writes. */
+/* Hands over a finished row; the worker that finds the next row ready while no other worker is writing writes it. */
 static void row_finish(struct work *work, uint32_t row)
 {
     pthread_mutex_lock(&work->lock);
@@ -151,7 +151,7 @@ out:
     return rc;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 /* The rejected rows of manifest and journal, merged by line, in the form that check.h writes. */
 static int rejects_write(const struct mx_manifest *manifest, struct mx_packed_writer *writer, uint32_t rejected,
@@ -225,7 +225,7 @@ static void record_count(const struct mx_packed_record *record, struct mx_prepar
     if (record->reject < MX_REJECT_COUNT) report->reasons[record->reject]++;
 }
 
-/* Are there too many rejected rows to go on? */
+/* Whether there are too many rejected rows to continue. */
 static int rejects_judge(const struct mx_prepare_options *options, const struct mx_prepare_report *report)
 {
     const double share = report->rows == 0 ? 0.0 : (double)report->rejected / report->rows;
@@ -237,7 +237,7 @@ static int rejects_judge(const struct mx_prepare_options *options, const struct 
     else
         return 0;
     return mx_error_hint("the reasons are in '%.200s" MX_PREPARE_REJECTS_SUFFIX "'%s", options->file,
-                         report->good == 0 ? "" : "; --allow-rejects goes on without these rows");
+                         report->good == 0 ? "" : "; --allow-rejects continues without these rows");
 }
 
 /* ---- the whole ---- */
@@ -300,7 +300,7 @@ int mx_prepare_run(const struct mx_prepare_options *options, struct mx_prepare_r
                                  options->force ? MX_PACKED_FRESH : MX_PACKED_IN_ORDER, &writer));
     report->tokens = mx_vocabulary_size(mx_pack_spec_vocabulary(plan));
     report->kept = mx_packed_writer_count(writer);
-    if (report->kept > 0) mx_info("going on after row %u of %u", report->kept, rows);
+    if (report->kept > 0) mx_info("continuing after row %u of %u", report->kept, rows);
     MX_TRY(rows_pack(options, plan, writer, report->workers, rows));
     for (uint32_t row = 0; row < rows; row++) {
         struct mx_packed_record head;

@@ -2,13 +2,13 @@
  *
  * Preparing a corpus: from a folder of recordings to one packed file (packed.h), on all cores.
  *
- * Texts come first, since the vocabulary stands at the head of the file; then the recordings, each by one worker, which
- * are written in the order of the manifest. So the bytes of the file depend on the corpus and the options alone, not on
- * the number of workers, and not on how often the work was interrupted.
+ * Texts come first, because the vocabulary is at the head of the file; then the recordings, each processed by one
+ * worker and written in the order of the manifest. So the bytes of the file depend only on the corpus and the options,
+ * not on the number of workers or on how often the work was interrupted.
  *
  * Everything is written to FILE.part, a journal. Whatever ends the work (a kill, a full disk, too many rejected rows),
- * the same call goes on after the last good record. FILE is replaced at the end by one rename. Rejected rows are listed
- * in FILE.rejects.tsv (the format is that of check.h).
+ * the same call continues after the last good record. FILE is replaced at the end by one rename. Rejected rows are
+ * listed in FILE.rejects.tsv (its format is described in check.h).
  *
  * Memory: the report owns its text; release it with mx_prepare_release, also after a failure.
  */
@@ -31,9 +31,9 @@ struct mx_prepare_options {
     struct mx_row_options row;
     const struct mx_prepare_stage *stage; /* NULL: the audio is stored */
     int workers;                          /* 0: one for each core */
-    bool force;                           /* make it again, also if it is valid; an old journal is not used */
+    bool force;                           /* make the file again even if it is valid; an old journal is not used */
     double rejects_max;                   /* share of rows that may be rejected; 1: any */
-    const atomic_bool *stop;              /* NULL, or becomes true to end early with MX_ERR_INTERRUPTED */
+    const atomic_bool *stop;              /* NULL, or set to true to end early with MX_ERR_INTERRUPTED */
 };
 
 #define MX_PREPARE_OPTIONS_DEFAULT                                                                                     \
@@ -42,10 +42,10 @@ struct mx_prepare_options {
 
 struct mx_prepare_report {
     bool up_to_date;          /* the file was valid: nothing was done */
-    int changes;              /* what was not as in the file that was there; 0: there was none */
+    int changes;              /* differences from the existing file; 0: there was none */
     struct mx_string changed; /* one line for each of the first */
     uint32_t rows;            /* of the manifest */
-    uint32_t kept;            /* rows of an interrupted run that were used */
+    uint32_t kept;            /* rows taken over from an interrupted run */
     uint32_t good, rejected;
     uint32_t reasons[MX_REJECT_COUNT];
     uint32_t speakers;
@@ -56,7 +56,7 @@ struct mx_prepare_report {
     uint64_t elapsed_ns; /* of the whole call */
 };
 
-/* MX_ERR_DATA when too many rows are rejected, or all; the journal is kept, and the report is filled. */
+/* MX_ERR_DATA if too many rows, or all, are rejected; the journal is kept and the report is filled. */
 int mx_prepare_run(const struct mx_prepare_options *options, struct mx_prepare_report *report);
 void mx_prepare_release(struct mx_prepare_report *report);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The range of believable speaking rates, see rate.h. Nothing is owned.
+ * The range of plausible speaking rates, see rate.h. Owns no memory.
  */
 #include "corpus/rate.h"
 

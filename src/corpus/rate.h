@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How fast people speak: does a text belong to its recording?
+ * Speaking rates, which show whether a text belongs to its recording.
  *
- * What is counted is what is spoken: phonemes, or letters of the normalised text where symbols are characters; no
- * blanks, no punctuation, no marks of stress or length. How many a second are believable a corpus tells itself: the
- * middle of all its rows, as far up and down as most of them differ. Median and median deviation are taken of
- * logarithms, so neither a tenth of swapped texts nor a reader who is slow moves them much. With few rows nothing can
- * be learned, and a range that every reader stays in holds.
+ * Spoken sounds are counted: phonemes, or letters of the normalised text if symbols are characters; no blanks, no
+ * punctuation, no marks of stress or length. The plausible range of sounds per second is learned from the corpus
+ * itself: the median of all its rows, plus and minus a multiple of their median deviation, within fixed limits. Median
+ * and median deviation are taken of logarithms, so neither swapped texts in a tenth of the rows nor a slow reader moves
+ * them much. Too few rows teach nothing; then a fixed range applies that every reader stays within.
  *
- * Lengths to learn from are those that headers promise, so that no recording need be decoded for it; `check`, `prepare`
- * and `train` learn from the same rows and come to the same range.
+ * The lengths used are those given by the headers, so that no recording needs to be decoded for this; `check`,
+ * `prepare` and `train` learn from the same rows and arrive at the same range.
  *
- * Memory: nothing is taken here.
+ * Memory: nothing is allocated here.
  */
 #ifndef MX_CORPUS_RATE_H
 #define MX_CORPUS_RATE_H
@@ -21,11 +21,12 @@
 #include <stdint.h>
 
 #define MX_RATE_VERSION 1
-/* Rows from which on something is learned, and sounds from which on a row tells a rate: a few words are said as fast or
- * slowly as one likes. */
+/* The least number of rows to learn from, and the least number of sounds for a row to count: a few words can be spoken
+ * at any speed. */
 #define MX_RATE_ROWS   20
 #define MX_RATE_SOUNDS 8
-/* A pause that nobody wonders at, beside what is said: a recording of one letter is short, but not as short as that. */
+/* A normal pause besides the spoken sounds: even a recording of one letter is longer than the letter itself.
+ */
 #define MX_RATE_PAUSE_SECONDS 0.75
 
 struct mx_rate {
@@ -39,11 +40,11 @@ struct mx_rate {
 
 /* Symbols that are spoken. */
 size_t mx_rate_sounds(const uint32_t *symbols, size_t count);
-/* The range of a corpus from the sounds a second of its rows, which are sorted here; those that are not above 0 do not
- * count. A pure function of their set. Bounds are rounded outwards to powers of 1.1: one row more hardly ever changes
- * them. */
+/* The range of a corpus from the sounds per second of its rows, which are sorted here; values that are not above 0 do
+ * not count. A pure function of the set of values. Bounds are rounded outwards to powers of 1.1, so that one more row
+ * hardly ever changes them. */
 struct mx_rate mx_rate_learn(double *rates, size_t count);
-/* Can so many sounds be said in this time? */
+/* Whether this many sounds can be spoken in this time. */
 bool mx_rate_fits(const struct mx_rate *rate, size_t sounds, double seconds);
 
 #endif

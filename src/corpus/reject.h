@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Why a row of a manifest is not used. One table for all: the manifest reader, the audio reader, `check`, `prepare`.
+ * The reasons why a row of a manifest is not used. One table serves the manifest reader, the audio reader, `check` and
+ * `prepare`.
  *
- * The short names stand in rejects.tsv and in JSON reports, the codes in packed files: append only, change neither.
+ * The short names appear in rejects.tsv and in JSON reports, the codes in packed files: append only, change neither.
  */
 #ifndef MX_CORPUS_REJECT_H
 #define MX_CORPUS_REJECT_H
@@ -34,7 +35,7 @@ enum mx_reject {
         MX_REJECT_COUNT
 };
 
-/* More rejected rows than this share end `check`, `prepare` and `train`, unless they are allowed. */
+/* If more than this share of the rows is rejected, `check`, `prepare` and `train` stop, unless rejects are allowed. */
 #define MX_REJECTED_SHARE_MAX 0.05
 
 const char *mx_reject_name(enum mx_reject reject); /* "too-short"; "unknown" for other numbers */

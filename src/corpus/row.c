@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One row of a corpus: text, recording and judgement; see row.h.
+ * One row of a corpus: text, recording and the decision whether it is used; see row.h.
  */
 #include "corpus/row.h"
 
@@ -29,7 +29,7 @@ int mx_row_reader_create(const struct mx_row_options *options, struct mx_row_rea
     MX_TRY(mx_audio_options_check(&options->audio));
     if (!(options->rate.least >= 0 && options->rate.most > options->rate.least))
         MX_RAISE(MX_ERR_ARGUMENT, "the minimum must be below the maximum",
-                 "sounds per second from %g to %g is no range", options->rate.least, options->rate.most);
+                 "sounds per second from %g to %g is not a valid range", options->rate.least, options->rate.most);
     reader = mx_alloc(1, sizeof *reader);
     if (reader == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     reader->options = *options;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One row of a corpus, whole: its recording (audio.h), its text as spoken (text/text.h) and its symbols (text/tokens.h),
- * and the judgement whether it can be used. `check` and `prepare` both ask here, so that they agree on every row.
+ * One complete row of a corpus: its recording (audio.h), its text as spoken (text/text.h), its symbols (text/tokens.h),
+ * and the decision whether it can be used. `check` and `prepare` both use this code, so that they agree on every row.
  *
- * Besides what the audio reader refuses, a row is rejected when its text belongs to no known language, when nothing of
- * it can be spoken, when it holds a symbol that is not known, and when the number of sounds per second says that text
- * and recording do not belong together (rate.h). Seconds are those after trimming.
+ * Besides what the audio reader refuses, a row is rejected if its text belongs to no known language, if nothing in it
+ * can be spoken, if it holds an unknown symbol, or if the number of sounds per second shows that text and recording do
+ * not belong together (rate.h). Seconds are those after trimming.
  *
- * Known symbols: those of `vocabulary`, where one is given. Without one the normalised text may hold what its language
+ * Known symbols are those of `vocabulary`, if one is given. Without one, the normalised text may hold what its language
  * writes (text/language.h), and phonemes must be letters and marks of the IPA, or tones; in both, the punctuation that
  * text/text.h leaves.
  *
- * Memory: a reader owns all buffers, which only grow. One thread uses a reader at a time. What mx_row_load hands out is
- * the reader's, until its next load.
+ * Memory: a reader owns all buffers, which only grow. One thread uses a reader at a time. The results of mx_row_load
+ * belong to the reader and are valid until its next load.
  */
 #ifndef MX_CORPUS_ROW_H
 #define MX_CORPUS_ROW_H
@@ -34,7 +34,7 @@ struct mx_row_options {
     struct mx_audio_options audio;
     int language; /* one of enum mx_language_id, or MX_ROW_LANGUAGE_DETECT: by the script of each text */
     enum mx_tokens_mode tokens;
-    struct mx_rate rate;                    /* that is believable; the whole corpus tells (mx_row_rate) */
+    struct mx_rate rate;                    /* plausible range, learned from the whole corpus (mx_row_rate) */
     const struct mx_vocabulary *vocabulary; /* NULL: see above; borrowed */
 };
 
@@ -52,7 +52,7 @@ struct mx_row {
     size_t sample_count;
     enum mx_language_id language;
     const char *spoken;      /* the normalised text; "" when it was not reached */
-    size_t characters;       /* of it, blanks not counted */
+    size_t characters;       /* of `spoken`, without blanks */
     const uint32_t *symbols; /* of the spoken text; NULL unless the row is good */
     size_t symbol_count;
     size_t sounds; /* symbols that are spoken */
@@ -64,20 +64,21 @@ struct mx_row_reader;
 int mx_row_reader_create(const struct mx_row_options *options, struct mx_row_reader **out);
 void mx_row_reader_destroy(struct mx_row_reader *reader); /* NULL is fine */
 
-/* 0 for good rows and for rejected ones (row->reject tells). Negative: not the row's fault (out of memory, phonemes
+/* 0 for good rows and for rejected ones (see row->reject). Negative: not the row's fault (out of memory, phonemes
  * cannot be made at all). */
 int mx_row_load(struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row);
 
-/* The halves of mx_row_load, for whoever needs the texts of all rows before their recordings (a vocabulary) and no
- * phonemes later. The first opens no recording; symbols are set if the text is good. The second needs of `row` only
- * `sounds` and a `reject` of NONE; it adds the recording and its judgement and leaves the rest as it is. */
+/* The two halves of mx_row_load, for callers that need the texts of all rows before their recordings (for a vocabulary)
+ * and no phonemes later. The first opens no recording; symbols are set if the text is good. The second needs only
+ * `sounds` and a `reject` of NONE in `row`; it adds the recording and the decision about it and leaves the rest
+ * unchanged. */
 int mx_row_load_text(struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row);
 int mx_row_load_audio(struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row);
 
-/* Sounds a second of a row whose text is good, by the length that its header promises, to learn the range of a corpus
- * from; 0 if that length says nothing. */
+/* Sounds per second of a row whose text is good, by the length that its header gives, for learning the range of a
+ * corpus; 0 if that length says nothing. */
 double mx_row_rate(const struct mx_row_options *options, size_t sounds, double seconds_promised);
-/* The judgement of the range alone, for whoever learned it after the row was loaded. */
+/* Applies only the check of the range, for callers that learned it after the row was loaded. */
 void mx_row_judge_rate(const struct mx_rate *rate, struct mx_row *row);
 
 #endif

@@ -3,9 +3,9 @@
  * The order of training, see sampler.h.
  *
  * The table of an epoch is `items`, in the order (step, rank), with the bounds of each batch in `bounds`, so that batch
- * (step, rank) is items[bounds[step * world + rank] … bounds[step * world + rank + 1]). Cutting comes first, by the
- * sorted order, into `cuts`; then the steps are dealt out in a shuffled order. With `whole` the table is that of one
- * rank, and a rank's run of a step is found when it is asked for.
+ * (step, rank) is items[bounds[step * world + rank] … bounds[step * world + rank + 1]). First the sorted utterances are
+ * cut into steps (`cuts`); then the steps are placed in shuffled order. With `whole` the table is that of a single
+ * rank, and a rank's run of a step is computed on request.
  */
 #include "corpus/sampler.h"
 
@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "myxtts/error.h"
 
-/* Streams of the generator: the upper half tells the use, the lower half is the epoch. */
+/* Streams of the generator: the upper half is the use, the lower half is the epoch. */
 #define STREAM_LENGTHS (UINT64_C(0x53414D50) << 32)
 #define STREAM_STEPS   (UINT64_C(0x53414D51) << 32)
 #define STREAM_DEAL    (UINT64_C(0x53414D52) << 32)

@@ -3,26 +3,28 @@
  * The order of training: which utterances form which batch of which epoch.
  *
  * A batch holds at most `batch_size` utterances, or at most `frame_budget` frames, or both. Utterances of similar
- * length stand together: each length is multiplied by a random factor between 0.9 and 1.1, the utterances are sorted by
+ * length are grouped: each length is multiplied by a random factor between 0.9 and 1.1, the utterances are sorted by
  * the products, cut into steps, and the steps are shuffled. One step has one batch for each rank; the utterances of a
- * step are dealt to the ranks to and fro, so that the ranks of one step get equal counts (± 1) and almost equal frames.
+ * step are dealt to the ranks back and forth, so that the ranks of one step get equal counts (± 1) and almost equal
+ * frames.
  *
- * With `whole` the limits are those of a step over all ranks, and the utterances of a step are cut into one run of
- * equal count (± 1) for each rank, in order: put end to end, the batches of a step are the batch that one rank alone
- * would have. So the steps do not depend on how many ranks share them.
+ * With `whole` the limits are those of a step over all ranks, and the utterances of a step are split in order into one
+ * run of equal count (± 1) for each rank: put end to end, the batches of a step are the batch that a single rank would
+ * have. So the steps do not depend on how many ranks share them.
  *
  * Everything is a pure function of (seed, epoch, rank, world) and the list of utterances: no state is carried from
- * batch to batch or from epoch to epoch, so a run that resumes at (epoch, step) sees what it would have seen.
+ * batch to batch or from epoch to epoch, so a run that resumes at (epoch, step) sees the same batches as one that was
+ * never interrupted.
  *
- * Over all ranks every utterance comes exactly once in an epoch, and all ranks have the same number of steps. With a
- * batch size alone the steps are of equal size (± 1 utterance), so that no batch is a small rest. With a frame budget
- * the number of steps changes a little from epoch to epoch. A batch is empty only where that cannot be helped: when
- * the last step cannot be filled up to one utterance a rank (batches of one utterance, fewer utterances than ranks), or
- * with `whole`, where a step has fewer utterances than there are ranks.
- * `step_count` tells how many utterances the step has in all ranks together: the weight for averages over them.
+ * Over all ranks every utterance occurs exactly once per epoch, and all ranks have the same number of steps. With only
+ * a batch size, all steps have equal size (± 1 utterance), so that no batch is a small remainder. With a frame budget
+ * the number of steps changes a little from epoch to epoch. A batch is empty only where this is unavoidable: when the
+ * last step cannot be filled up to one utterance a rank (batches of one utterance, fewer utterances than ranks), or
+ * with `whole`, where a step has fewer utterances than there are ranks. `step_count` is the number of utterances of the
+ * step in all ranks together: the weight for averages over them.
  *
- * Memory: all is taken by mx_sampler_create; selecting an epoch and asking for batches allocate nothing. One thread
- * uses a sampler at a time.
+ * Memory: all memory is taken by mx_sampler_create; selecting an epoch and asking for batches allocate nothing. One
+ * thread uses a sampler at a time.
  */
 #ifndef MX_CORPUS_SAMPLER_H
 #define MX_CORPUS_SAMPLER_H
@@ -36,14 +38,14 @@
 struct mx_sampler_options {
     uint64_t seed;
     uint32_t rank, world;  /* rank < world; one process: 0 and 1 */
-    uint32_t batch_size;   /* utterances of a batch, at most; 0: no such limit */
-    uint64_t frame_budget; /* frames of a batch, at most; 0: no such limit */
+    uint32_t batch_size;   /* most utterances per batch; 0: no such limit */
+    uint64_t frame_budget; /* most frames per batch; 0: no such limit */
     bool whole;            /* both are limits of a step, see above */
 };
 
 /* One batch, of the sampler's rank. */
 struct mx_sampler_batch {
-    const uint32_t *items; /* the sampler's, until the next epoch is selected; by rising length, roughly */
+    const uint32_t *items; /* owned by the sampler until the next epoch is selected; roughly by rising length */
     uint32_t count;        /* may be 0, see above */
     uint32_t step_count;   /* utterances of this step in all ranks */
     uint64_t frames;       /* of this batch */

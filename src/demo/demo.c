@@ -2,9 +2,9 @@
  *
  * Makes demo corpora, see demo.h.
  *
- * Every worker of a pool lets one program read one sentence at a time into wavs/ID.wav.part, looks at the file and
- * renames it; so what has its final name is whole, whenever the run ends. metadata.csv is written after all workers
- * have stopped and names only files that are there.
+ * Every worker of a pool runs one program at a time, which reads a sentence into wavs/ID.wav.part; the worker checks
+ * the file and renames it. So a file with its final name is complete whenever the run ends. metadata.csv is written
+ * after all workers have stopped and names only files that exist.
  */
 #include "demo/demo.h"
 
@@ -26,7 +26,7 @@
 
 #define SPEAK_LIMIT_NS (UINT64_C(60) * 1000 * 1000 * 1000)
 #define FULL_BYTES     (1u << 20) /* with less free space than this, a bad file is put down to a full disk */
-#define SHARE_PERIOD   20u        /* of so many sentences a speaker shares one with the others */
+#define SHARE_PERIOD   20u        /* of this many sentences, a speaker shares one with the others */
 #define ID_BYTES       32
 #define QUOTED_BYTES   300
 
@@ -280,7 +280,7 @@ static int recordings_make(struct work *work)
     MX_TRY(mx_progress_start(&progress_options, &work->progress));
     mx_pool_for(pool, options->count, 1, rows_make, work);
     rc = mx_first_error_raise(&work->failure);
-    if (rc == MX_ERR_INTERRUPTED) mx_error_hint("the same command goes on where this one stopped");
+    if (rc == MX_ERR_INTERRUPTED) mx_error_hint("run the same command again to continue where this one stopped");
 out:
     mx_progress_finish(work->progress);
     mx_pool_destroy(pool);

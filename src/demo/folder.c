@@ -99,7 +99,7 @@ int mx_demo_space_check(const char *folder, uint64_t needed_bytes)
 {
     struct statvfs space;
     char quoted[QUOTED_BYTES];
-    if (statvfs(folder, &space) != 0) return 0; /* then the write itself will tell */
+    if (statvfs(folder, &space) != 0) return 0; /* then the write itself will fail if it is full */
     const uint64_t free_bytes = (uint64_t)space.f_bavail * space.f_frsize;
     if (free_bytes >= needed_bytes) return 0;
     return MX_FAIL(MX_ERR_IO, "free some space, choose another folder or a smaller count; finished files are kept",
@@ -151,7 +151,7 @@ static void marker_value(const cJSON *root, const char *name, char out[64])
         snprintf(out, 64, "%.0f", item->valuedouble);
 }
 
-/* Does the marker tell of the same parameters? */
+/* Whether the marker has the same parameters. */
 static int marker_compare(const struct mx_demo_options *options, uint64_t texts_hash, const cJSON *root)
 {
     char quoted[QUOTED_BYTES], found[64], wanted[5][64];
@@ -172,14 +172,14 @@ static int marker_compare(const struct mx_demo_options *options, uint64_t texts_
         if (i == 4)
             return MX_FAIL(MX_ERR_DATA, "choose a new folder, or remove this one first",
                            "the demo corpus in %s was made by a version with other sentences", quoted);
-        return MX_FAIL(MX_ERR_DATA, "give the same parameters to complete it, or choose a new folder",
+        return MX_FAIL(MX_ERR_DATA, "use the same parameters to complete it, or choose a new folder",
                        "the demo corpus in %s was made with %s %.40s, not %s", quoted, names[i],
                        found[0] == '\0' ? "nothing" : found, wanted[i]);
     }
     return 0;
 }
 
-/* *known: there is a marker and it fits. No marker is no failure. */
+/* *known: there is a marker and it fits. A missing marker is not a failure. */
 static int marker_read(const struct mx_demo_options *options, uint64_t texts_hash, bool *known)
 {
     int rc = 0;

@@ -2,8 +2,8 @@
  *
  * Sentences for demo corpora: permutation, templates and the two forms of a sentence, see sentences.h.
  *
- * Nothing here keeps state or memory: an index is sent through a keyed permutation of [0, n), so that no table of
- * what was used is needed and no two indices meet.
+ * Nothing here keeps state or memory: an index goes through a keyed permutation of [0, n), so that no table of used
+ * sentences is needed and no two indices collide.
  */
 #include "demo/sentences.h"
 
@@ -177,7 +177,7 @@ static int slot_parse(const struct language_data *data, const char *at, struct s
 }
 
 /* Fills in the words of combination number `combination`: a number in mixed radix, one digit for each slot. A list that
- * was used before offers only its remaining words, so nobody meets himself. */
+ * was used before offers only its remaining words, so no word occurs twice. */
 static void slots_choose(struct slot *slots, unsigned count, uint64_t combination)
 {
     for (unsigned i = 0; i < count; i++) {

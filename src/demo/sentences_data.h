@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What sentences.c reads and the sentence files of each language provide. Not for other callers. Constant data only.
+ * The data that the sentence files of each language provide and sentences.c reads. Not for other callers. Constant data
+ * only.
  *
  * Base sentences and templates may hold pairs [written|spoken]: "[Dr.|Doctor] Lee". Templates also hold slots:
  *
@@ -9,7 +10,7 @@
  *               letter that is not a vowel sound, or the other way round ("hour", "unicorn")
  *     {+name}   the same with the ezafe that joins it to the next word (Persian)
  *
- * The words of a list stand in one string, separated by '/'. The first letter of a sentence is made a capital.
+ * The words of a list are in one string, separated by '/'. The first letter of a sentence is capitalised.
  */
 #ifndef MX_DEMO_SENTENCES_DATA_H
 #define MX_DEMO_SENTENCES_DATA_H
@@ -19,7 +20,8 @@ struct mx_sentence_list {
     const char *words; /* "first/second/third", all different */
 };
 
-/* A template gives this many sentences of a seed; the test holds each template to at least as many combinations. */
+/* A template gives this many sentences for a seed; a test checks that each template has at least as many combinations.
+ */
 #define MX_SENTENCES_PER_TEMPLATE 160u
 
 extern const char *const mx_sentences_english[];

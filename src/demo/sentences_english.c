@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * English sentences written for this project; a corpus uses them up before the grammar has its turn.
+ * English sentences written for this project; a corpus uses all of them before it uses the grammar.
  *
- * A pair in square brackets is something people write in one way and say in another: [written|spoken]. Constant data.
+ * A pair in square brackets is something that is written one way and spoken another: [written|spoken]. Constant data.
  */
 #include "demo/sentences_data.h"
 

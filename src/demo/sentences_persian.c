@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Persian sentences written for this project; a corpus uses them up before the grammar has its turn.
+ * Persian sentences written for this project; a corpus uses all of them before it uses the grammar.
  *
  * The ezafe is always written, because the teacher reads what is written: a kasra after a consonant and after ye, hamza
- * above a silent he, ye after alef and vav. Half-spaces (U+200C) stand in verb prefixes, plurals and compounds. A pair
- * in square brackets is [written|spoken]. Constant data.
+ * above a silent he, ye after alef and vav. Half-spaces (U+200C) are used in verb prefixes, plurals and compounds. A
+ * pair in square brackets is [written|spoken]. Constant data.
  */
 #include "demo/sentences_data.h"
 

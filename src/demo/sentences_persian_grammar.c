@@ -3,8 +3,8 @@
  * The Persian sentence grammar: templates with typed slots, and the word lists that fill them (see sentences_data.h).
  *
  * Verbs are conjugated in the templates, so the lists of subjects hold third persons only. A word that a slot {+name}
- * joins to the next one must not end in a pronounced he, unless an alef stands before it: spelling alone does not tell.
- * Nouns after a number stand in the singular, as the language wants it. Constant data.
+ * joins to the next one must not end in a pronounced he, unless an alef precedes it: spelling alone does not show
+ * whether he is pronounced. Nouns after a number are in the singular, as the language requires. Constant data.
  */
 #include "demo/sentences_data.h"
 

@@ -2,8 +2,8 @@
  *
  * Runs the speech programs, see teacher.h.
  *
- * A child gets /dev/null as its input, one pipe for both outputs, an empty signal mask, and a process group of its own:
- * an interrupt typed at the terminal then reaches this program alone, which decides about its children.
+ * A child gets /dev/null as its input, one pipe for both outputs, an empty signal mask, and its own process group: an
+ * interrupt typed at the terminal then reaches only this program, which decides what to do with its children.
  */
 #include "demo/teacher.h"
 
@@ -41,7 +41,7 @@ struct teacher {
     struct voice voices[MX_TEACHER_SPEAKERS];
 };
 
-static const char VOICE[] = "", TEXT[] = "", PATH[] = ""; /* told apart by their addresses */
+static const char VOICE[] = "", TEXT[] = "", PATH[] = ""; /* distinguished by their addresses */
 
 static const struct teacher flite_english = {
     .program = "flite",
@@ -241,7 +241,7 @@ int mx_teacher_check(enum mx_language_id language, unsigned speakers)
         if (!found[v]) {
             MX_FAIL(MX_ERR_NOT_FOUND, NULL, "the speech program '%s' has no voice '%s'", teacher->program,
                     teacher->voices[v].voice);
-            return mx_error_hint("install the packaged one, which has it: apt install --reinstall %s%s%s",
+            return mx_error_hint("install the packaged program, which has it: apt install --reinstall %s%s%s",
                                  teacher->package, teacher->data != NULL ? " " : "",
                                  teacher->data != NULL ? teacher->data : "");
         }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The synthetic teachers of demo corpora: speech programs of the system that read a sentence into a WAV file.
+ * The synthetic teachers of demo corpora: installed speech programs that read a sentence into a WAV file.
  *
  * English is read by flite (voices slt, rms, awb), Persian by espeak-ng (fa and two of its variants). The programs are
- * searched in PATH and started without a shell. None of them tells by its exit code whether it could write the file
- * or knew the voice, so voices are checked beforehand by mx_teacher_check and files afterwards by the caller.
+ * looked up in PATH and started without a shell. Their exit codes do not say whether they could write the file or knew
+ * the voice, so mx_teacher_check checks voices beforehand and the caller checks files afterwards.
  *
- * Memory: nothing is handed out but constant strings. Any thread may call.
+ * Memory: only constant strings are returned. Any thread may call.
  */
 #ifndef MX_DEMO_TEACHER_H
 #define MX_DEMO_TEACHER_H
@@ -22,7 +22,7 @@ const char *mx_teacher_program(enum mx_language_id language);                   
 const char *mx_teacher_speaker(enum mx_language_id language, unsigned speaker); /* name in manifests: "slt" */
 const char *mx_teacher_voice(enum mx_language_id language, unsigned speaker);   /* what the program calls it */
 
-/* Is the program there, and does it have the voices of the first `speakers` speakers? */
+/* Checks that the program is installed and has the voices of the first `speakers` speakers. */
 int mx_teacher_check(enum mx_language_id language, unsigned speakers);
 
 struct mx_teacher_job {
@@ -31,10 +31,10 @@ struct mx_teacher_job {
     const char *text;        /* one line of UTF-8 */
     const char *path;        /* the WAV file to write */
     uint64_t limit_ns;       /* longer is MX_ERR_TIMEOUT */
-    const atomic_bool *stop; /* NULL, or becomes true to end the work with MX_ERR_INTERRUPTED */
+    const atomic_bool *stop; /* NULL, or set to true to end the work with MX_ERR_INTERRUPTED */
 };
 
-/* Reads one sentence into a file. A program that ends badly is MX_ERR_IO with the first line of what it said. */
+/* Reads one sentence into a file. If the program fails, MX_ERR_IO gives the first line of its output. */
 int mx_teacher_speak(const struct mx_teacher_job *job);
 
 #endif

@@ -2,11 +2,11 @@
  *
  * The vtable: for authors of backends only. Callers use myxtts/device.h.
  *
- * A backend fills one const struct mx_backend. Entries marked (optional) may be NULL; the default stands in the
- * comment and lives in the core (device.c). The core owns the structs below, checks arguments and
- * budgets before calling, and keeps the lists for leak reports; a backend keeps its own things behind `impl`.
- * All entries that submit work are asynchronous. They return a negative code only when the work could not be queued; a
- * failure while it runs becomes the stream's sticky error (mx_stream_fail).
+ * A backend fills one const struct mx_backend. Entries marked (optional) may be NULL; the comment gives the default,
+ * which the core implements (device.c). The core owns the structs below, checks arguments and budgets before calling,
+ * and keeps the lists for leak reports; a backend keeps its own data behind `impl`. All entries that submit work are
+ * asynchronous. They return a negative code only when the work could not be queued; a failure while it runs becomes the
+ * stream's sticky error (mx_stream_fail).
  */
 #ifndef MX_DEVICE_BACKEND_H
 #define MX_DEVICE_BACKEND_H
@@ -35,7 +35,7 @@ struct mx_device {
     struct mx_host_block *blocks;     /* alive, from mx_host_alloc */
     struct mx_event *events;          /* alive */
     struct mx_graph *graphs;          /* alive */
-    pthread_mutex_t staging_lock;     /* held for the length of one staged copy: protects the next two */
+    pthread_mutex_t staging_lock;     /* held for the duration of a staged copy: protects the next two */
     struct mx_stream *staging_stream; /* the core's own, for copies from or to another backend; made at first use */
     void *staging;
     void *impl;
@@ -78,22 +78,22 @@ struct mx_event {
 
 struct mx_graph {
     struct mx_device *device;
-    struct mx_stream *stream; /* that recorded it, and runs it */
+    struct mx_stream *stream; /* which recorded it and runs it */
     void *impl;               /* NULL until something was recorded */
     struct mx_graph *prev, *next;
 };
 
 struct mx_backend {
     const char *name;            /* "cpu" */
-    const char *requires;        /* what would add it where it is missing: "an NVIDIA driver (libcuda.so.1)" */
+    const char *requires;        /* what to install if it is missing: "an NVIDIA driver (libcuda.so.1)" */
     enum mx_backend_order order; /* (optional) its place among the backends to choose from; default: never chosen */
     bool gpus_only;              /* (optional) see struct mx_backend_status, as the next */
     bool is_cpu;
     bool keeps_released; /* (optional) for tests: struct mx_buffer outlives its release until the device closes, so
-                             that a backend can tell use after release */
+                             that a backend can detect use after release */
 
-    /* Starts the backend: finds and splits devices. `*state` is the backend's, handed to the next three. On failure a
-     * reason is in the error's message and hint (the registry keeps both for listings). */
+    /* Starts the backend: finds and splits devices. `*state` belongs to the backend and is passed to the next three. On
+     * failure the error's message and hint give the reason (the registry keeps both for listings). */
     int (*open)(const struct mx_registry_options *options, void **state);
     void (*close)(void *state);
     int (*device_count)(void *state);
@@ -128,7 +128,7 @@ struct mx_backend {
     int (*copy_slices)(struct mx_stream *stream, struct mx_slice to, struct mx_slice from, size_t bytes);
     bool (*can_peer)(const struct mx_device *from, const struct mx_device *to); /* (optional) default: false */
 
-    /* Queues one operation; arguments are checked already and must be copied (sizes: mx_op_args_bytes). */
+    /* Queues one operation; its arguments have been checked and must be copied (sizes: mx_op_args_bytes). */
     int (*submit)(struct mx_stream *stream, enum mx_op op, const void *args);
     /* (optional) default: everything */
     bool (*supports)(const struct mx_device *device, enum mx_op op, const void *args);
@@ -136,14 +136,15 @@ struct mx_backend {
     /* (optional) default: MX_ERR_UNSUPPORTED */
     int (*device_load)(struct mx_device *device, struct mx_device_load *out);
 
-    /* Recorded work (optional, all of them or none; caps.graphs tells). default: MX_ERR_UNSUPPORTED. graph_end with
-     * NULL forgets what was recorded; it ends the recording even if it fails. graph_release only with impl. */
+    /* Recorded work (optional, all of them or none; caps.graphs says whether). default: MX_ERR_UNSUPPORTED. graph_end
+     * with NULL discards the recording; it ends the recording even if it fails. graph_release is called only if impl is
+     * set. */
     int (*graph_begin)(struct mx_stream *stream);
     int (*graph_end)(struct mx_stream *stream, struct mx_graph *graph);
     int (*graph_launch)(struct mx_graph *graph);
     void (*graph_release)(struct mx_graph *graph);
 
-    /* Handles for libraries of the maker (optional, see native.h). default: MX_NATIVE_NONE, MX_ERR_UNSUPPORTED */
+    /* Handles for the vendor's own libraries (optional, see native.h). default: MX_NATIVE_NONE, MX_ERR_UNSUPPORTED */
     enum mx_native_kind native_kind;
     int (*native_take)(struct mx_stream *stream, struct mx_slice memory, struct mx_native *out);
 };
@@ -151,10 +152,10 @@ struct mx_backend {
 /* For backends: records the first failure of asynchronous work; the error is the calling thread's current one. */
 void mx_stream_fail(struct mx_stream *stream);
 
-/* For the core: refuses what a stream cannot do while its work is recorded; `what`: "synced". */
+/* For the core: refuses what a stream cannot do while its work is being recorded; `what`: "synced". */
 int mx_graph_refuse(const struct mx_stream *stream, const char *what);
 
-/* For the registry: makes the device that `info` describes and opens it. `state` is the backend's. */
+/* For the registry: makes the device that `info` describes and opens it. `state` belongs to the backend. */
 int mx_device_create(const struct mx_backend *backend, void *state, const struct mx_device_info *info,
                      int logical_index, uint64_t limit_bytes, struct mx_device **out);
 

@@ -2,8 +2,8 @@
  *
  * Memory isolation; see myxtts/budget.h.
  *
- * Everything lies in one block of fixed size: the owner table and the history of the leak detector. Nothing is
- * allocated after mx_budget_create.
+ * Everything is in one block of fixed size: the owner table and the history of the leak detector. Nothing is allocated
+ * after mx_budget_create.
  */
 #include "myxtts/budget.h"
 
@@ -31,7 +31,7 @@ struct mx_budget {
     int owner_count;
     struct mx_budget_owner owners[MX_BUDGET_OWNERS];
     uint64_t steps;            /* calls of mx_budget_watch */
-    uint64_t growing_until;    /* an episode that was told lasts until a whole window without growth has passed */
+    uint64_t growing_until;    /* a reported episode lasts until a whole window without growth has passed */
     uint64_t history[HISTORY]; /* all bytes at the end of step s, at s % HISTORY */
     uint64_t owner_history[HISTORY][MX_BUDGET_OWNERS];
 };
@@ -205,7 +205,8 @@ int mx_budget_charge(struct mx_budget *budget, const char *owner, uint64_t bytes
     }
     if (outcome == NO_ACCOUNT) {
         return MX_FAIL(MX_ERR_ARGUMENT, "give allocations of one kind the same owner",
-                       "%s: no room for owner \"%s\", there are %d already", budget->device, owner, MX_BUDGET_OWNERS);
+                       "%s: no room for owner \"%s\": there are %d owners already", budget->device, owner,
+                       MX_BUDGET_OWNERS);
     }
     return 0;
 }

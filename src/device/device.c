@@ -4,10 +4,10 @@
  * budgets, keeps the lists for leak reports, makes errors sticky, and does what a backend leaves out. Work on
  * streams (copies, operations) is in submit.c. It knows no backend by name.
  *
- * Memory: each object is one block made here, and the backend hangs its own behind `impl`. A device owns its budget and
- * its staging stream and block. What is still alive when it closes is told and then taken back.
+ * Memory: each object is one block made here, and the backend keeps its own data behind `impl`. A device owns its
+ * budget and its staging stream and block. Objects that are still alive when it closes are reported and then released.
  *
- * Locks: device->lock and stream->lock are leaves; nothing is called while one is held.
+ * Locks: device->lock and stream->lock are leaf locks; nothing is called while one is held.
  */
 #include "base/alloc.h"
 #include "base/log.h"
@@ -307,7 +307,7 @@ void mx_host_release(struct mx_device *device, void *ptr)
     if (block) *link = block->next;
     pthread_mutex_unlock(&device->lock);
     if (!block) {
-        mx_warn("%s: host memory that is not this device's was released; nothing is freed", device->name);
+        mx_warn("%s: host memory that does not belong to this device was released; nothing is freed", device->name);
         return;
     }
     if (device->backend->host_release) {
@@ -412,8 +412,8 @@ int mx_native_take(struct mx_stream *stream, struct mx_slice memory, struct mx_n
     const struct mx_backend *const backend = stream->device->backend;
     *out = (struct mx_native){0};
     if (backend->native_kind == MX_NATIVE_NONE)
-        return MX_FAIL(MX_ERR_UNSUPPORTED, "choose a device of the maker of that library",
-                       "%s has no handles for a maker's library", stream->device->name);
+        return MX_FAIL(MX_ERR_UNSUPPORTED, "choose a device of the library's vendor",
+                       "%s has no handles for a vendor library", stream->device->name);
     const int rc = mx_stream_status(stream);
     return rc < 0 ? rc : backend->native_take(stream, memory, out);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Recorded work, the core's part; see myxtts/device.h. The backend records; here is what it may rely on: begin and end
- * come in pairs, nothing that cannot be recorded reaches a stream between them, and a graph only runs on the stream that
- * recorded it, whose scratch its operations use.
+ * Recorded work, the core's part; see myxtts/device.h. The backend records; this file guarantees what the backend
+ * relies on: begin and end come in pairs, nothing that cannot be recorded reaches a stream between them, and a graph
+ * only runs on the stream that recorded it, whose scratch its operations use.
  *
- * Memory: a graph is one block made here, with the backend's behind `impl`; device->lock protects the list of them.
+ * Memory: a graph is one block made here, with the backend's data behind `impl`; device->lock protects the list of
+ * graphs.
  */
 #include "base/alloc.h"
 #include "device/backend.h"
@@ -40,7 +41,7 @@ int mx_graph_end(struct mx_stream *stream, struct mx_graph **graph)
     struct mx_device *const device = stream->device;
     struct mx_graph *fresh = NULL;
     if (!stream->recording) {
-        MX_RAISE(MX_ERR_ARGUMENT, "call mx_graph_begin first", "stream \"%s\" of %s records nothing", stream->name,
+        MX_RAISE(MX_ERR_ARGUMENT, "call mx_graph_begin first", "stream \"%s\" of %s is not recording", stream->name,
                  device->name);
     }
     if (!*graph) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Handles of the maker's own interface, for libraries that work on our memory and in our streams beside us: NCCL, which
- * sums over processes. Whoever uses them is bound to the maker; all others use myxtts/device.h.
+ * Handles of the vendor's own interface, for libraries that work on our memory and in our streams: NCCL, which sums
+ * over processes. Code that uses them is tied to the vendor; all other code uses myxtts/device.h.
  *
- * Memory: handles live as long as what they were taken from.
+ * Memory: a handle is valid as long as the stream or buffer it was taken from.
  */
 #ifndef MX_DEVICE_NATIVE_H
 #define MX_DEVICE_NATIVE_H
@@ -18,12 +18,13 @@ struct mx_native {
 };
 
 enum mx_native_kind mx_native_kind(const struct mx_device *device);
-/* Makes the stream's device the calling thread's, as that interface asks for, and tells the handles; `memory` may be
- * {0}. Work that is then put into the stream stands behind what was submitted to it, and mx_event_record behind both.
- * MX_ERR_UNSUPPORTED for MX_NATIVE_NONE. */
+/* Makes the stream's device current for the calling thread, as that interface requires, and returns the handles;
+ * `memory` may be {0}. Work then queued on the native stream runs after everything submitted before, and a later
+ * mx_event_record covers both. MX_ERR_UNSUPPORTED for MX_NATIVE_NONE. */
 int mx_native_take(struct mx_stream *stream, struct mx_slice memory, struct mx_native *out);
 
-/* Opens a library of CUDA where the loader looks, and in the folders that CUDA's own installers use; NULL: nowhere. */
+/* Opens a CUDA library from the loader's search path or from the folders that CUDA's installers use; NULL: not found.
+ */
 void *mx_native_cuda_library(const char *name);
 
 #endif

@@ -3,9 +3,9 @@
  * What every operation's arguments must look like: names, sizes, ranges, slices.
  *
  * Each operation is described once, by a function that walks over its arguments: parameters with their ranges first,
- * then every slice with its size (the words for that are in ops_walk.h). The same walk checks arguments before they are
- * queued (mx_op_check) and lists the memory that an operation touches (mx_op_slices). Nothing is allocated; the walk
- * lives on the caller's stack.
+ * then every slice with its size (the vocabulary for that is in ops_walk.h). The same walk checks arguments before they
+ * are queued (mx_op_check) and lists the memory that an operation touches (mx_op_slices). Nothing is allocated; the
+ * walk lives on the caller's stack.
  */
 #include <assert.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The words in which ops_check.c describes operations: parameters with ranges, sizes, slices, ragged sequences.
+ * The vocabulary with which ops_check.c describes operations: parameters with ranges, sizes, slices, ragged sequences.
  *
- * All sizes are computed with saturation, so that absurd dimensions end as "too large", never as a small number.
- * Nothing is allocated; the walk lives on the caller's stack. For ops_check.c alone.
+ * All sizes are computed with saturation, so that absurd dimensions are reported as "too large" and never wrap to a
+ * small number. Nothing is allocated; the walk lives on the caller's stack. For ops_check.c alone.
  */
 #ifndef MX_DEVICE_OPS_WALK_H
 #define MX_DEVICE_OPS_WALK_H
@@ -21,7 +21,7 @@
 struct walk {
     const char *op;
     const struct mx_device *device; /* the check; NULL: only listing */
-    int rc;                         /* of the check: 0, or the first thing found wrong; nothing is looked at after it */
+    int rc;                         /* of the check: 0, or the first error; nothing is checked after it */
     void (*visit)(void *context, const char *name, struct mx_slice slice, size_t bytes, bool written);
     void *context;
 };
@@ -45,7 +45,7 @@ static inline void integer(struct walk *walk, const char *name, int64_t value, i
     if (checking(walk) && (value < low || value > high)) refuse_integer(walk, name, value, low, high);
 }
 
-/* Rows, widths, sequences: whatever is indexed with 32 bits on some device. */
+/* Rows, widths, sequences: anything that some device indexes with 32 bits. */
 static inline void dimension(struct walk *walk, const char *name, int64_t value)
 {
     integer(walk, name, value, 0, INT32_MAX);
@@ -57,7 +57,7 @@ static inline void length(struct walk *walk, const char *name, int64_t value)
     integer(walk, name, value, 0, ELEMENTS_MAX);
 }
 
-/* low ≤ value ≤ high, with `open` value < high; NaN is refused. */
+/* low ≤ value ≤ high, or value < high with `open`; NaN is refused. */
 static inline void real(struct walk *walk, const char *name, float value, double low, double high, bool open)
 {
     const double v = (double)value;
@@ -161,7 +161,7 @@ static inline void tensor_of(struct walk *walk, const char *name, struct mx_slic
 }
 
 /* ---- parts that several operations have ---- */
-/* `asked`: the operation is to multiply or to store bf16, which not every device does. */
+/* `asked`: the operation multiplies or stores bf16, which not every device supports. */
 static inline void bf16(struct walk *walk, bool asked)
 {
     if (!checking(walk) || !asked || walk->device->info.caps.bf16_multiply) return;
@@ -178,7 +178,7 @@ static inline void precision(struct walk *walk, enum mx_precision value, bool na
     bf16(walk, value == MX_PRECISION_BF16);
 }
 
-/* Messages say "rows.count" whatever the argument is called, unless it has a name of its own. */
+/* Messages say "rows.count" whatever the argument is called, unless the argument has its own name. */
 static inline void ragged_parts(struct walk *walk, const struct mx_ragged *rows, const char *const names[4])
 {
     dimension(walk, names[0], rows->count);

@@ -3,7 +3,7 @@
  * The registry; see myxtts/registry.h.
  *
  * Memory: the registry owns the states of the backends it has opened and one array of device descriptions. Devices
- * opened from it are the caller's and must be closed before it.
+ * opened from it belong to the caller and must be closed before it.
  */
 #include "myxtts/registry.h"
 
@@ -33,7 +33,7 @@ const struct mx_backend *const mx_backends[] = {
 };
 const struct mx_backend *const mx_backends_cpu[] = {&mx_cpu_backend, NULL};
 
-/* Backends that people ask for; those that are not in the table at hand are told with these words. */
+/* Backends that users ask for; for those that are not in the table in use, these texts are shown. */
 static const struct {
     const char *name, *reason, *hint;
 } known[] = {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Work on its way to the backend: copies and operations. What is wrong is refused here, before anything is
- * queued; copies between two backends are made here out of uploads and downloads.
+ * Submitting work to the backend: copies and operations. Invalid work is refused here before anything is queued; copies
+ * between two backends are composed here of downloads and uploads.
  *
  * Memory: the staging block and stream of a device are made at its first staged copy and live as long as the device.
  * Lock: device->staging_lock is held from the first to the last byte of a staged copy, while work is submitted and
- * waited for. Nobody takes a second one while holding it, and no backend ever takes it, so it orders before all others.
+ * waited for. No thread takes a second one while holding it, and no backend ever takes it, so it comes before all other
+ * locks.
  */
 #include "device/backend.h"
 
@@ -16,7 +17,7 @@ static int slice_check(const struct mx_stream *stream, const char *what, struct 
 {
     if (!slice.buffer) {
         return MX_FAIL(MX_ERR_ARGUMENT, "a slice names a buffer and an offset",
-                       "stream \"%s\" of %s: %s of a copy is absent", stream->name, stream->device->name, what);
+                       "stream \"%s\" of %s: %s of a copy has no buffer", stream->name, stream->device->name, what);
     }
     const struct mx_buffer *const buffer = slice.buffer;
     if (slice.offset_bytes > buffer->bytes || bytes > buffer->bytes - slice.offset_bytes) {
@@ -78,7 +79,7 @@ out:
 }
 
 /* After a failed staged copy: the halves must not be in use when the next copy begins. A failure on the core's own
- * stream would stick to it for ever, so that stream is given up and the caller's fails in its place. Keeps the error.
+ * stream would stick to it forever, so that stream is given up and the caller's fails in its place. Keeps the error.
  */
 static void staging_recover(struct mx_stream *stream, struct mx_device *other)
 {

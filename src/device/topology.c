@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How near two devices are to each other; see topology.h.
+ * How close two devices are to each other; see topology.h.
  *
  * CPU devices are placed by their NUMA nodes, which their backend knows; everything else by its PCI address in hwloc's
  * tree: two devices meet at a bridge, at a host bridge, or only above, where their NUMA nodes decide.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How near two devices are to each other, in the words people know from `nvidia-smi topo -m`.
+ * How close two devices are to each other, in the terms of `nvidia-smi topo -m`.
  */
 #ifndef MX_DEVICE_TOPOLOGY_H
 #define MX_DEVICE_TOPOLOGY_H
@@ -20,7 +20,7 @@ enum mx_topology_link {
 
 struct mx_topology;
 
-/* Reads the machine's topology (hwloc; without it only CPU devices are placed, all else is UNKNOWN). */
+/* Reads the machine's topology (with hwloc; without it only CPU devices are placed and all others are UNKNOWN). */
 int mx_topology_open(struct mx_topology **out);
 void mx_topology_close(struct mx_topology *topology);
 bool mx_topology_knows_pci(void); /* whether this build has hwloc; if not, PCI devices are UNKNOWN to each other */
@@ -29,6 +29,6 @@ enum mx_topology_link mx_topology_between(struct mx_topology *topology, const st
 const char *mx_topology_word(enum mx_topology_link link);    /* "PIX" */
 const char *mx_topology_meaning(enum mx_topology_link link); /* "at most one PCIe bridge" */
 bool mx_topology_slow(enum mx_topology_link link);           /* NODE and SYS: worth a warning for a device pair */
-const char *mx_topology_remedy(enum mx_topology_link link);  /* what to do about a slow one; NULL if it is not */
+const char *mx_topology_remedy(enum mx_topology_link link);  /* advice for a slow link; NULL if it is not slow */
 
 #endif

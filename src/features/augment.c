@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Drawing what augmentation does to an utterance, and the change of speed.
+ * Draws the random augmentation of an utterance, and changes its speed.
  *
  * Random numbers: the block (epoch as seed, AUGMENT as stream, sample as index) names a stream for the utterance; the
- * run's seed with that stream gives all its numbers, number i by the use it is put to, so that an option that is
- * switched on or off does not change what the others draw. The noise has a stream of its own.
+ * run's seed with that stream gives all its numbers, where the number i depends on its use, so that switching an option
+ * on or off does not change what the others draw. The noise has its own stream.
  */
 #include "features/augment.h"
 

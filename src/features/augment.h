@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Augmentation: the same recording a little different each epoch. Off by default.
+ * Augmentation: changes each recording slightly in every epoch. Off by default.
  *
- * What happens to an utterance is a pure function of (seed, epoch, sample): its number in the corpus, not its place in
- * a batch. So the order of batches, the number of workers and a resumed run change nothing. Gain and noise work on the
- * packed audio and masks on the mel, on the device (operations noise and mask); the change of speed is a resampling
- * on the host, before the audio is packed: pitch and tempo change together, as on a tape.
+ * The change of an utterance is a pure function of (seed, epoch, sample), where sample is its number in the corpus, not
+ * its place in a batch. So it does not depend on the order of batches, the number of workers or whether the run was
+ * resumed. Gain and noise are applied to the packed audio and masks to the mel, on the device (operations noise and
+ * mask); a change of speed resamples on the host before the audio is packed: pitch and tempo change together, as on a
+ * tape.
  *
  * Memory: everything here is a plain value, except the buffer of mx_augment_resample, which the caller frees.
  */
@@ -16,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MX_AUGMENT_MASKS 4 /* at most so many of either kind */
+#define MX_AUGMENT_MASKS 4 /* at most this many of either kind */
 
 /* All zero: nothing is changed. */
 struct mx_augment_options {
@@ -24,12 +25,12 @@ struct mx_augment_options {
     double noise_share;            /* of utterances that get noise; 0 … 1 */
     double snr_min_db, snr_max_db; /* of those; -10 … 100 */
     double speed; /* the speed changes by at most this factor minus 1: 0.1 is 0.909 … 1.1; 0 … 0.5 */
-    int band_masks, band_width_max; /* how many, and bands of the widest; at least one band stays */
+    int band_masks, band_width_max; /* how many, and width of the widest in bands; at least one band remains */
     int time_masks;
-    double time_share_max; /* of an utterance that one mask may take; 0 … 0.5 */
+    double time_share_max; /* largest share of an utterance that one mask may cover; 0 … 0.5 */
 };
 
-/* MX_ERR_ARGUMENT, with a message for a user, unless all is in range. */
+/* MX_ERR_ARGUMENT, with a message for the user, if anything is out of range. */
 int mx_augment_check(const struct mx_augment_options *options);
 /* Whether the options change anything at all. */
 bool mx_augment_active(const struct mx_augment_options *options);
@@ -37,7 +38,7 @@ bool mx_augment_active(const struct mx_augment_options *options);
 /* What happens to one utterance. */
 struct mx_augment_draw {
     float gain;        /* factor */
-    float noise_ratio; /* RMS of the noise in units of that of the signal; 0: none */
+    float noise_ratio; /* RMS of the noise relative to that of the signal; 0: none */
     uint64_t stream;   /* of the noise */
     double speed;      /* > 1: faster, shorter, higher */
     int mask_count;
@@ -55,11 +56,11 @@ void mx_augment_spans(const struct mx_augment_draw *draw, int64_t frames, int ba
 /* How many spans every utterance needs. */
 int mx_augment_span_count(const struct mx_augment_options *options);
 
-/* Samples that `count` samples become at that speed. */
+/* The number of samples that `count` samples become at that speed. */
 size_t mx_augment_resampled(size_t count, double speed);
-/* Resamples (soxr HQ) to exactly so many; `out` has room for them. */
+/* Resamples (soxr HQ) to exactly that number; `out` has room for it. */
 int mx_augment_resample_to(const float *samples, size_t count, double speed, float *out);
-/* The same; *out is the caller's, to be freed with mx_free. */
+/* The same; *out belongs to the caller, who frees it with mx_free. */
 int mx_augment_resample(const float *samples, size_t count, double speed, float **out, size_t *out_count);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The extractor: one device buffer that is cut into pieces, one host block for what is uploaded besides the audio.
+ * The extractor: one device buffer that is divided into parts, and one host block for the data uploaded besides the
+ * audio.
  */
 #include "features/extract.h"
 
@@ -171,11 +172,11 @@ static int batch_measure(struct mx_extract *e, const struct mx_extract_batch *ba
     *samples = (struct mx_ragged){.offsets = piece(e, SAMPLES), .count = batch->count};
     *frames = (struct mx_ragged){.offsets = piece(e, FRAMES), .count = batch->count};
     if ((batch->mel.buffer != NULL) != e->options.no_mel)
-        return MX_FAIL(MX_ERR_ARGUMENT, "a batch names a place for its mel exactly if the extractor has none",
+        return MX_FAIL(MX_ERR_ARGUMENT, "a batch must give a place for its mel if, and only if, the extractor has none",
                        "it is not clear where the mel goes");
     if (batch->count < 0 || batch->count > e->options.utterances_max)
         return MX_FAIL(MX_ERR_ARGUMENT, "make the extractor larger, or the batch smaller",
-                       "a batch of %d utterances is more than the %d there is room for", (int)batch->count,
+                       "a batch of %d utterances does not fit: there is room for %d", (int)batch->count,
                        (int)e->options.utterances_max);
     if (batch->draws != NULL && e->options.span_max == 0)
         for (int32_t i = 0; i < batch->count; i++)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From packed audio to mel, energy and pitch on a device.
+ * Computes mel, energy and pitch from packed audio on a device.
  *
  * An extractor has a fixed capacity and owns all buffers that a batch needs, taken once and charged to one budget
- * owner; a batch then allocates nothing. It holds one batch at a time: whoever wants several in flight has several
- * extractors (a slot of the pipeline has one each).
+ * owner; a batch then allocates nothing. It holds one batch at a time: for several batches in flight, use several
+ * extractors (each slot of the pipeline has one).
  *
  * A batch is submitted to a stream of the device: upload, noise (with augmentation), mel and energy, pitch, masks. The
- * features stay on the device, packed, until the next batch; mx_extract_read copies them to the host. Features of an
- * utterance do not depend on what else is in the batch.
+ * features stay on the device, packed, until the next batch; mx_extract_read copies them to the host. The features of
+ * an utterance do not depend on the rest of the batch.
  *
- * Threads: one at a time, the one that uses the stream.
+ * Threads: only the thread that uses the stream may use the extractor.
  */
 #ifndef MX_FEATURES_EXTRACT_H
 #define MX_FEATURES_EXTRACT_H
@@ -28,13 +28,13 @@ struct mx_extract_options {
     const struct mx_recipe *recipe; /* NULL: mx_recipe_default; copied */
     int64_t samples_max;            /* of all utterances of a batch together */
     int32_t utterances_max;
-    bool no_pitch;     /* leaves pitch out: no time and no memory for it */
-    bool no_mel;       /* each batch says where its mel goes: no memory for it */
+    bool no_pitch;     /* do not compute pitch: it takes no time and no memory */
+    bool no_mel;       /* each batch says where its mel goes: no memory is taken for it */
     int span_max;      /* masks of an utterance (mx_augment_span_count); 0: no masks */
-    const char *owner; /* in the budget; NULL: "features". Borrowed */
+    const char *owner; /* owner in the budget; NULL: "features". Borrowed */
 };
 
-/* What the device holds of a batch after mx_extract_submit. */
+/* The parts of a batch that are on the device after mx_extract_submit. */
 struct mx_extract_features {
     struct mx_ragged frames;
     struct mx_slice mel;    /* [frames.rows, bands] */
@@ -42,7 +42,7 @@ struct mx_extract_features {
     struct mx_slice pitch;  /* [frames.rows]; {0} without pitch */
 };
 
-/* A batch on the host; everything must stay as it is until the stream has done the work. */
+/* A batch on the host; nothing in it may change until the stream has finished the work. */
 struct mx_extract_batch {
     const float *audio;                  /* packed samples */
     const int32_t *offsets;              /* [count + 1] into audio, first 0 */
@@ -53,7 +53,7 @@ struct mx_extract_batch {
 };
 
 int mx_extract_create(struct mx_device *device, const struct mx_extract_options *options, struct mx_extract **out);
-/* Waits for nothing: the stream must be done with the last batch. NULL is fine. */
+/* Does not wait: the stream must have finished the last batch. NULL is fine. */
 void mx_extract_destroy(struct mx_extract *extract);
 
 /* Bytes of device memory that an extractor of these options takes, for plans. */
@@ -61,15 +61,15 @@ uint64_t mx_extract_bytes(const struct mx_extract_options *options);
 /* … and of the host's, for what is uploaded besides the audio. */
 uint64_t mx_extract_host_bytes(const struct mx_extract_options *options);
 
-/* mel becomes (ln … - mean)/deviation from the next batch on; 0 and 1 at first. Masked places get 0 after that. */
+/* From the next batch on, mel becomes (ln … - mean)/deviation; initially 0 and 1. Masked places are then set to 0. */
 int mx_extract_normalise(struct mx_extract *extract, double mean, double deviation);
 
-/* MX_ERR_ARGUMENT when the batch is larger than the capacity. The last batch must be done. */
+/* MX_ERR_ARGUMENT if the batch is larger than the capacity. The last batch must be finished. */
 int mx_extract_submit(struct mx_extract *extract, struct mx_stream *stream, const struct mx_extract_batch *batch,
                       struct mx_extract_features *features);
 
-/* Copies what is wanted (not NULL) of the last batch to the host and waits for it: mel [frames, bands], energy and
- * pitch [frames]. */
+/* Copies the requested (not NULL) features of the last batch to the host and waits for them: mel [frames, bands],
+ * energy and pitch [frames]. */
 int mx_extract_read(struct mx_extract *extract, struct mx_stream *stream, float *mel, float *energy, float *pitch);
 /* Frame offsets of the last batch, [count + 1]. */
 const int32_t *mx_extract_frames(const struct mx_extract *extract);

@@ -33,7 +33,7 @@ int mx_feature_tensors_find(const struct mx_dataset *dataset, struct mx_feature_
         while ((tensor = mx_dataset_tensor(dataset, at)) != NULL && strcmp(tensor->name, names[i]) != 0) at++;
         if (tensor == NULL || tensor->columns != columns[i])
             return MX_FAIL(MX_ERR_DATA, "run 'myxtts prepare --features' again",
-                           "the features of the corpus have no %s of %u numbers a frame", names[i],
+                           "the features of the corpus have no %s with %u numbers per frame", names[i],
                            (unsigned)columns[i]);
         *places[i] = at;
     }
@@ -152,7 +152,7 @@ int mx_normaliser_measure(struct mx_dataset *dataset, struct mx_device *device, 
         mx_progress_add(m.progress, 1);
     }
     if (m.of_mel.count == 0)
-        MX_RAISE(MX_ERR_DATA, "'myxtts check' tells what is wrong with the recordings",
+        MX_RAISE(MX_ERR_DATA, "run 'myxtts check' to see what is wrong with the recordings",
                  "no utterance of the training data can be used");
     *out = (struct mx_normaliser){.mel_mean = mx_statistics_mean(&m.of_mel),
                                   .mel_deviation = mx_statistics_deviation(&m.of_mel),

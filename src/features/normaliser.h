@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the network sees of features: mel, energy and pitch in deviations from their mean over the training data.
+ * The features as the network sees them: mel, energy and pitch in standard deviations from their mean over the training
+ * data.
  *
  *     mel, energy   (x - mean)/deviation
  *     pitch         (x - mean)/deviation where voiced, with mean and deviation of voiced frames; 0 where unvoiced
  *
  * One mean and one deviation each, for all bands and speakers. They are measured once, before the first step, and are
- * part of every checkpoint: a voice that goes on training or speaks uses those it was made with.
+ * part of every checkpoint: a voice that continues training or speaks uses the values it was made with.
  *
- * Memory: plain values; measuring takes what it needs and gives it back.
+ * Memory: plain values; measuring releases all memory that it takes.
  */
 #ifndef MX_FEATURES_NORMALISER_H
 #define MX_FEATURES_NORMALISER_H
@@ -25,11 +26,11 @@ struct mx_normaliser {
     double pitch_mean, pitch_deviation;
 };
 
-/* A corpus with more utterances than this is measured by so many of them, evenly spread. */
+/* A corpus with more utterances than this is measured on this many of them, evenly spread. */
 #define MX_NORMALISER_UTTERANCES 1000
 
-/* Of the utterances of the dataset that are not for validation; features of audio are made on `device`. Rows that
- * cannot be used are passed over; MX_ERR_DATA if none is left. */
+/* Measures the utterances of the dataset that are not for validation; features of audio are computed on `device`.
+ * Unusable rows are skipped; MX_ERR_DATA if none is left. */
 int mx_normaliser_measure(struct mx_dataset *dataset, struct mx_device *device, struct mx_normaliser *out);
 
 /* Device bytes that it takes meanwhile. */

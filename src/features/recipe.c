@@ -209,7 +209,7 @@ int mx_recipe_places_make(const struct mx_recipe *r, const struct mx_recipe_tabl
             next++;
         }
         if (above < 0)
-            return MX_FAIL(MX_ERR_ARGUMENT, "take fewer bands or a larger fft_size",
+            return MX_FAIL(MX_ERR_ARGUMENT, "use fewer bands or a larger fft_size",
                            "no band of the recipe '%.31s' has a bin", r->name);
         const bool between = below >= 0 && above_at >= (double)k;
         low[k] = between ? below : above;

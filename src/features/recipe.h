@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The recipe: how sound becomes features, exactly. It has a name and a hash, which stand in every file of features and
- * in every checkpoint; training, synthesis and packed corpora refuse to mix different ones.
+ * The recipe: exactly how sound becomes features. It has a name and a hash, which are stored in every file of features
+ * and in every checkpoint; training, synthesis and packed corpora refuse to mix different recipes.
  *
  * mel: frames as in myxtts/ops.h (centred, reflected), a periodic Hann window of fft_size, magnitudes, triangular bands
  * evenly spaced on Slaney's mel scale (linear to 1,000 Hz at 66⅔ Hz a step, from there on 27 steps for each factor of
  * 6.4) with equal areas (2/width in Hz), natural logarithm of at least `floor`. This is librosa's melspectrogram with
- * power 1 and its default bands, and the recipe of HiFi-GAN and its kind but for their padding.
+ * power 1 and its default bands, and, except for the padding, the recipe of HiFi-GAN and similar vocoders.
  * energy and pitch: as in myxtts/ops.h.
  *
- * Memory: a recipe is a plain value. Tables belong to whoever made them.
+ * Memory: a recipe is a plain value. Tables belong to the code that made them.
  */
 #ifndef MX_FEATURES_RECIPE_H
 #define MX_FEATURES_RECIPE_H
@@ -31,7 +31,7 @@ struct mx_recipe {
 /* "mx-mel-22k-80" */
 extern const struct mx_recipe mx_recipe_default;
 
-/* MX_ERR_ARGUMENT unless the tables can be made and the operations will take them. */
+/* MX_ERR_ARGUMENT unless the tables can be made and the operations accept them. */
 int mx_recipe_check(const struct mx_recipe *recipe);
 
 #define MX_RECIPE_TEXT_BYTES 512
@@ -41,12 +41,12 @@ void mx_recipe_text(const struct mx_recipe *recipe, char out[MX_RECIPE_TEXT_BYTE
 uint64_t mx_recipe_hash(const struct mx_recipe *recipe);
 #define MX_RECIPE_HASH_BYTES 17
 const char *mx_recipe_hash_text(const struct mx_recipe *recipe, char out[MX_RECIPE_HASH_BYTES]); /* 16 digits */
-/* Is this the text of the hash of the recipe that the program computes, mx_recipe_default? */
+/* Whether this is the text of the hash of mx_recipe_default, the recipe that the program computes. */
 bool mx_recipe_is_default(const char *hash_text);
 
 /* Frames of an utterance; 0 samples have none. */
 int64_t mx_recipe_frames(const struct mx_recipe *recipe, int64_t samples);
-/* The most frames that so many samples of so many utterances can have. */
+/* The largest number of frames that this many samples in this many utterances can have. */
 int64_t mx_recipe_frames_most(const struct mx_recipe *recipe, int64_t samples, int64_t utterances);
 
 /* The tables of the operations mel and pitch, laid out as myxtts/ops.h says. */
@@ -57,9 +57,9 @@ struct mx_recipe_tables {
 };
 
 int mx_recipe_tables_make(const struct mx_recipe *recipe, struct mx_recipe_tables *tables);
-/* The table `places` of the operation mel_project, of tables that were made: each bin lies between the two bands whose
- * centres of gravity are nearest below and above it; below the first centre and above the last one that band is both.
- * Bands without a bin have no centre. out [3 · (fft_size/2 + 1)]. MX_ERR_ARGUMENT when no band has a bin. */
+/* Makes the table `places` of the operation mel_project from finished tables: each bin lies between the two bands whose
+ * centres of gravity are nearest below and above it; below the first centre and above the last, both are that band.
+ * Bands without a bin have no centre. out [3 · (fft_size/2 + 1)]. MX_ERR_ARGUMENT if no band has a bin. */
 int mx_recipe_places_make(const struct mx_recipe *recipe, const struct mx_recipe_tables *tables, float *out);
 void mx_recipe_tables_release(struct mx_recipe_tables *tables);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Exact sums of rounded numbers, see statistics.h. No memory is taken.
+ * Exact sums of rounded numbers, see statistics.h. Nothing is allocated.
  */
 #include "features/statistics.h"
 
@@ -15,8 +15,8 @@ static int check(const float *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (!(fabsf(values[i]) < MX_STATISTICS_MOST))
-            return MX_FAIL(MX_ERR_DATA, "look at the recording that these features come from",
-                           "feature %zu of %zu is %g, which no statistics can take", i, count, (double)values[i]);
+            return MX_FAIL(MX_ERR_DATA, "check the recording that these features come from",
+                           "feature %zu of %zu is %g, which is not finite or too large", i, count, (double)values[i]);
     return 0;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Mean and deviation of many numbers, the same to the last bit whatever the order of adding and merging.
+ * Mean and deviation of many numbers, identical to the last bit whatever the order of adding and merging.
  *
  * Sums in floating point depend on their order, and the order of work depends on threads. So each number is rounded to
  * a multiple of 2^-24 (and its square, in double, to one of 2^-24 too), and sums are kept as whole numbers of 128 bits,
  * which no corpus can overflow.
  *
- * Memory: a plain value, {0} is empty. One thread at a time; threads that count apart are merged at the end.
+ * Memory: a plain value, {0} is empty. One thread at a time; values filled by several threads are merged at the end.
  */
 #ifndef MX_FEATURES_STATISTICS_H
 #define MX_FEATURES_STATISTICS_H
@@ -21,9 +21,9 @@ struct mx_statistics {
 
 #define MX_STATISTICS_MOST 0x1p20f /* numbers must be smaller than this */
 
-/* MX_ERR_DATA at the first number that is not finite or too large; then nothing was added. */
+/* MX_ERR_DATA if any number is not finite or is too large; then nothing is added. */
 int mx_statistics_add(struct mx_statistics *statistics, const float *values, size_t count);
-/* The same for the numbers above 0 alone: pitch, where 0 means unvoiced. */
+/* The same for only the numbers above 0: pitch, where 0 means unvoiced. */
 int mx_statistics_add_positive(struct mx_statistics *statistics, const float *values, size_t count);
 void mx_statistics_merge(struct mx_statistics *into, const struct mx_statistics *from);
 

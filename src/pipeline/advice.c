@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Bottlenecks and what to do about them, see advice.h. Nothing is allocated.
+ * Bottlenecks and remedies, see advice.h. Nothing is allocated.
  */
 #include "pipeline/advice.h"
 

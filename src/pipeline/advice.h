@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Advice: which stage holds the others up, by how much, and what would change it; computed from what was measured.
+ * Advice: which stage holds up the others, by how much, and what would change that; computed from measurements.
  *
  * Limits: loading more than 20 % of the work of a batch, transfer more than 15 %, the data device more than 80 % busy,
- * step times that vary by more than 30 %. A stage above its limit that the model does not wait for is hidden: worth
- * knowing, but no bottleneck.
+ * step times that vary by more than 30 %. A stage that is above its limit but for which the model does not wait is
+ * hidden: worth knowing, but not a bottleneck.
  */
 #ifndef MX_PIPELINE_ADVICE_H
 #define MX_PIPELINE_ADVICE_H
@@ -14,8 +14,8 @@
 #define MX_ADVICE_LOAD_LIMIT     0.20
 #define MX_ADVICE_TRANSFER_LIMIT 0.15
 #define MX_ADVICE_DATA_LIMIT     0.80
-#define MX_ADVICE_WAIT_LOW       0.01 /* share of time that the model may wait: what lies behind it is hidden */
-#define MX_ADVICE_WAIT_HIGH      0.10 /* waits above this explain why steps vary */
+#define MX_ADVICE_WAIT_LOW       0.01 /* share of time that the model may wait; below it a stage counts as hidden */
+#define MX_ADVICE_WAIT_HIGH      0.10 /* waits above this share explain varying steps */
 #define MX_ADVICE_MEMORY_LIMIT   0.95
 
 enum mx_advice_kind { MX_ADVICE_LOAD, MX_ADVICE_TRANSFER, MX_ADVICE_DATA_DEVICE, MX_ADVICE_VARIATION, MX_ADVICE_KINDS };
@@ -32,24 +32,24 @@ struct mx_advice {
     double share;      /* what was compared with the limit */
     char finding[256]; /* "loading is 34 % of the work of a batch (12.3 of 36.2 ms), and process waited 31 % …" */
     char remedy[384];  /* "4 load workers → 7 would hide it (--num-workers 7)"; "" if hidden */
-    char finding_persian[512], remedy_persian[768]; /* the same; what is for a terminal is between `…` */
+    char finding_persian[512], remedy_persian[768]; /* the same; text for a terminal is between `…` */
 };
 
 struct mx_advice_input {
     struct mx_pipeline_stats stats;
     struct mx_pipeline_levels levels;
     bool two_devices;
-    bool load_on_data;  /* load workers live on the data device's cores … */
-    int32_t data_cores; /* … of which it has so many; 0: it is no CPU */
+    bool load_on_data;  /* load workers run on the data device's cores … */
+    int32_t data_cores; /* … and this is their number; 0: it is not a CPU */
     bool peer;          /* direct copies between the devices */
     double memory[2];   /* share of its limit that each device uses; 0: no limit */
 };
 
-/* Everything above its limit, at most one of each kind. Returns how many. A pure function. */
+/* Finds everything above its limit, at most one of each kind. Returns how many. A pure function. */
 int32_t mx_advice_find(const struct mx_advice_input *input, struct mx_advice out[MX_ADVICE_KINDS]);
-/* What there is to know about a pipeline, since its start or the last reset of its statistics. */
+/* Collects the figures of a pipeline since its start or the last reset of its statistics. */
 void mx_pipeline_advice_input(struct mx_pipeline *pipeline, struct mx_advice_input *out);
-/* Both together, by these statistics of it: those that are shown beside the advice. */
+/* Both together, from these statistics, which are the ones shown beside the advice. */
 int32_t mx_pipeline_advise(struct mx_pipeline *pipeline, const struct mx_pipeline_stats *stats,
                            struct mx_advice out[MX_ADVICE_KINDS]);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The sentences that advice is made of, in English, which terminals show; in Persian, for the page of a run
- * (observe/page.h), they come from the catalogue (base/catalogue.h).
+ * The sentences of the advice. Terminals show them in English; for the page of a run (observe/page.h) the Persian ones
+ * come from the catalogue (base/catalogue.h).
  *
  * In a sentence, "{0}" is the first value as a whole number, "{1.2}" the second with two decimals, and "{0s}" an "s"
- * unless the first value is 1, so written. What is between `…` in Persian is meant for a terminal and keeps Latin
- * digits; all other numbers get Persian ones.
+ * unless the first value is shown as 1. In Persian, text between `…` is for a terminal and keeps Latin digits; all
+ * other numbers get Persian digits.
  */
 #ifndef MX_PIPELINE_ADVICE_WORDS_H
 #define MX_PIPELINE_ADVICE_WORDS_H
@@ -46,7 +46,7 @@ enum mx_advice_sentence {
 /* Never NULL. */
 const char *mx_advice_sentence(enum mx_advice_sentence sentence, bool persian);
 
-/* Appends the sentence to the text in `out`, with the values that it names; what does not fit is left out. */
+/* Appends the sentence with its values to the text in `out`; parts that do not fit are left out. */
 void mx_advice_say(char *out, size_t bytes, enum mx_advice_sentence sentence, bool persian, const double *values);
 
 #endif

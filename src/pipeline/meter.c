@@ -2,8 +2,8 @@
  *
  * Tallies and sums over spans, see meter.h.
  *
- * The sums are those of a sweep: the edges of all pending spans in the order of time, a count of open spans per stage,
- * and between two edges it is known who was at work. So time that two load workers share counts once.
+ * The sums come from a sweep over the edges of all pending spans in order of time with a count of open spans per stage,
+ * so that between two edges it is known which stages were at work. Time that two load workers share counts once.
  *
  * Memory: mx_meter_create takes three blocks; nothing is allocated after it.
  */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Modes: from what the user said about devices to the devices that are opened.
+ * Modes: turns the user's choice of devices into the devices that are opened.
  *
  *     data device and model device given      Multi-GPU Mode on the two
  *     nothing given, or one device for all    Single-GPU Buffered Mode: on that one, or on the best there is
  *
  * "The best there is": the first CUDA device, otherwise the first GPU of OpenCL, otherwise the first CPU device; or the
- * first device of the backend that was asked for. Indices without a backend mean GPUs: those of CUDA, or of OpenCL
- * where CUDA has none. CPU devices take part in Multi-GPU Mode when they are asked for, by backend or by name.
+ * first device of the requested backend. Indices without a backend mean GPUs: those of CUDA, or of OpenCL if CUDA has
+ * none. CPU devices take part in Multi-GPU Mode only if they are requested, by backend or by name.
  *
- * Everything else is an error that lists the devices there are and a command line that would work. There is no fallback
+ * Everything else is an error that lists the available devices and a command line that would work. There is no fallback
  * unless it was allowed; then the choice says why there is one device instead of two.
  *
  * Memory: a request borrows its strings; a choice is a plain value.
@@ -30,13 +30,13 @@ const char *mx_mode_name(enum mx_mode mode); /* "Single-GPU Buffered Mode", "Mul
 struct mx_mode_request {
     const char *command;                    /* how command lines in hints begin: "myxtts train" */
     const char *backend;                    /* "cuda", …; NULL or "auto": not said */
-    const char *device;                     /* the one that does everything: "cpu:0"; NULL: not said */
+    const char *device;                     /* the one that does everything: "cpu:0"; NULL: not given */
     const char *data_device, *model_device; /* "cuda:2"; NULL: not said */
-    int data_gpu, model_gpu;                /* indices in the backend; negative: not said */
+    int data_gpu, model_gpu;                /* indices in the backend; negative: not given */
     int cpu_devices;                        /* logical CPU devices */
     int opencl_split;                       /* parts of OpenCL devices of CPU type; 0: as the choice needs */
-    bool allow_single;                      /* one device where two were asked for is no error */
-    int passed;                             /* GPUs that others take: "the best" is the next one after so many */
+    bool allow_single;                      /* one device is accepted where two were requested */
+    int passed;                             /* GPUs that others use: "the best" is the next one after these */
 };
 
 #define MX_MODE_NAME_BYTES 32
@@ -45,18 +45,18 @@ struct mx_mode_choice {
     enum mx_mode mode;
     int count;                         /* of names: 1, or 2: the data device, then the model device */
     char names[2][MX_MODE_NAME_BYTES]; /* "cuda:2" */
-    bool best;                         /* nobody asked for this device: it is the best there is */
-    char fallback[256];                /* why two were asked for and one is used; "": that is not so */
+    bool best;                         /* the device was not requested: it is the best there is */
+    char fallback[256];                /* why one is used although two were requested; else "" */
 };
 
-/* From the command line alone, before any backend is started. What contradicts itself is MX_ERR_USAGE. count is 0 where
- * only a look at the devices can tell. */
+/* Chooses from the command line alone, before any backend is started. A contradiction is MX_ERR_USAGE. count is 0 if
+ * the choice depends on the devices found. */
 int mx_mode_select(const struct mx_mode_request *request, struct mx_mode_choice *out);
-/* From the command line and a registry in which nothing was selected: it lists everything. MX_ERR_USAGE or
+/* Chooses from the command line and a registry without a selection, which lists everything. MX_ERR_USAGE or
  * MX_ERR_NO_DEVICE, with a hint. */
 int mx_mode_find(const struct mx_mode_request *request, const struct mx_registry *all, struct mx_mode_choice *out);
 
-/* Both: chooses, and opens a registry of the chosen devices alone (data device first). `backends` NULL: mx_backends. */
+/* Chooses, and opens a registry of only the chosen devices (data device first). `backends` NULL: mx_backends. */
 int mx_mode_open(const struct mx_backend *const *backends, const struct mx_mode_request *request,
                  struct mx_mode_choice *choice, struct mx_registry **out);
 

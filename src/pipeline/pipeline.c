@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The pipeline's life, its levels, tuning, statistics and memory; see myxtts/pipeline.h and pipeline_internal.h.
+ * Creating and destroying the pipeline, its levels, tuning, statistics and memory; see myxtts/pipeline.h and
+ * pipeline_internal.h.
  *
  * Memory: everything is taken by mx_pipeline_create: one block per array below, events and two streams of the devices.
  */
@@ -25,18 +26,18 @@ static int options_check(const struct mx_pipeline_options *o)
     const int32_t last = two ? o->model_count : o->data_count;
     if (o->data == NULL || o->model == NULL || o->work.draw == NULL || o->work.load == NULL ||
         o->work.process == NULL || (two && o->work.transfer == NULL))
-        return MX_FAIL(MX_ERR_ARGUMENT, "name both devices and a function for each stage",
-                       "a pipeline without a device or without a stage");
+        return MX_FAIL(MX_ERR_ARGUMENT, "give both devices and a function for each stage",
+                       "a pipeline needs both devices and all stages");
     if (o->host_count < 1 || o->data_count < 1 || (two ? o->model_count < 1 : o->model_count != 0))
-        return MX_FAIL(MX_ERR_ARGUMENT, "each ring needs a slot; on one device there is no ring of the model",
+        return MX_FAIL(MX_ERR_ARGUMENT, "each ring needs a slot; on one device there is no model ring",
                        "a pipeline of %d host, %d data and %d model slots on %s", (int)o->host_count,
                        (int)o->data_count, (int)o->model_count, two ? "two devices" : "one device");
     if (o->workers < 1 || o->workers > MX_PIPELINE_WORKERS || o->workers_active < 0 || o->workers_active > o->workers)
-        return MX_FAIL(MX_ERR_ARGUMENT, "between 1 and 64 threads can load, and as many of them be active",
+        return MX_FAIL(MX_ERR_ARGUMENT, "use 1 to 64 load workers, and no more active ones than that",
                        "a pipeline of %d load workers, %d of them active", (int)o->workers, (int)o->workers_active);
     if (o->held < 1 || o->held >= last)
-        return MX_FAIL(MX_ERR_ARGUMENT, "the last ring needs at least one slot more than are held",
-                       "a pipeline of which %d batches are held, with %d slots to train on", (int)o->held, (int)last);
+        return MX_FAIL(MX_ERR_ARGUMENT, "the last ring needs at least one more slot than the number of held batches",
+                       "a pipeline cannot hold %d batches with %d slots to train on", (int)o->held, (int)last);
     return 0;
 }
 

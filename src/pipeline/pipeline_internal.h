@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the files of the pipeline share: its state, and the steps that threads and the sequential mode are made of.
+ * Shared by the files of the pipeline: its state, and the steps that the threads and the sequential mode execute.
  *
  * Batches are counted, not queued: each stage has counters that only grow, batch n of a ring lies in slot n modulo its
- * size, and whether a stage may go on follows from the counters of its neighbours:
+ * size, and whether a stage may proceed follows from the counters of its neighbours:
  *
  *     draw n      n < processed + host slots in use          (its host slot has been read)
  *     process n   n loaded, and n < moved + data slots in use  (its data slot has been read; on one device: given)
@@ -11,18 +11,18 @@
  *     take n      n processed and moved (complete, without failure), and n - given < held
  *     all         n < limit: the end of the data or the first failure
  *
- * Host slots in use are one for each loaded batch that may wait and one for each active worker, data slots one for each
- * prepared batch that may wait and on one device one for each that may be held; never more than there are.
+ * Host slots in use: one for each loaded batch that may wait and one for each active worker. Data slots in use: one for
+ * each prepared batch that may wait and, on one device, one for each batch that may be held. Never more than there are.
  *
- * Why nothing waits for ever: let n be the batch that the caller waits for. All before it were taken, so they have been
- * loaded, processed and moved: processed ≥ n and moved ≥ n, and with at least one slot in use in each ring there is
- * room for n in the host and the data ring. Fewer than `held` are held, so n < given + held < given + slots of the last
- * ring: there is room for n in that one, too. Numbers are drawn in order by at least one active worker, so n was drawn
- * before anything that could keep that worker. Each stage then has n next (batches before n are done with it, stages go
- * in order), and a stage never waits on its condition while it has something in flight: it completes the oldest first.
- * On devices, n waits only for work that was submitted before it: for process of n, and for what the caller had
- * submitted when it gave back the batch that had the slot before. Whatever makes a condition true signals it under the
- * lock.
+ * Why nothing waits forever: let n be the batch that the caller waits for. All batches before it were taken, so they
+ * have been loaded, processed and moved: processed ≥ n and moved ≥ n, and with at least one slot in use in each ring
+ * there is room for n in the host and the data ring. Fewer than `held` are held, so n < given + held < given + slots of
+ * the last ring: there is room for n in that one too. Numbers are drawn in order by at least one active worker, so n
+ * was drawn before anything that could occupy that worker. Each stage then has n next (batches before n have passed it,
+ * and stages work in order), and a stage never waits on its condition while it has something in flight: it completes
+ * the oldest first. On devices, n waits only for work that was submitted before it: for process of n, and for what the
+ * caller had submitted when it gave back the batch that had the slot before. Any code that makes a condition true
+ * signals it under the lock.
  */
 #ifndef MX_PIPELINE_PIPELINE_INTERNAL_H
 #define MX_PIPELINE_PIPELINE_INTERNAL_H
@@ -34,7 +34,7 @@
 #include "pipeline/meter.h"
 #include "pipeline/tune.h"
 
-/* A thread that waits: since when (0: it does not), and for what. */
+/* A waiting thread: since when (0: it is not waiting), and for what. */
 struct mx_pipeline_wait {
     uint64_t since_ns;
     bool output;
@@ -45,11 +45,11 @@ struct mx_pipeline_worker {
     int32_t index;
     pthread_t thread;
     bool started, loading;
-    uint64_t number, begin_ns; /* what it is at while loading */
+    uint64_t number, begin_ns; /* what it is doing while loading */
     struct mx_pipeline_wait wait;
 };
 
-/* Events around the work of one stage at one slot. */
+/* Events around the work of one stage on one slot. */
 struct mx_pipeline_place {
     struct mx_event *begin, *end;
 };
@@ -70,18 +70,18 @@ struct mx_pipeline_stage {
     struct mx_pipeline_wait wait;
 };
 
-/* A slot of the last ring with the caller. */
+/* A slot of the last ring that the caller holds. */
 struct mx_pipeline_train {
     struct mx_event *begin, *end;      /* on the caller's stream */
     uint64_t open_ns, end_ns;          /* taken; done */
-    uint64_t dry_begin_ns, dry_end_ns; /* the stream had nothing to do until this batch came; equal: it had */
+    uint64_t dry_begin_ns, dry_end_ns; /* the stream was idle until this batch arrived; equal: it was not */
     bool ends_step, after_rest;
 };
 
 struct mx_pipeline {
     struct mx_pipeline_options options;
     bool two_devices;
-    bool pinned; /* workers live on the cores of the data device */
+    bool pinned; /* workers run on the cores of the data device */
     void *const *last_slots;
     int32_t last_count;
     struct mx_pipeline_worker *workers; /* [options.workers] */
@@ -91,17 +91,17 @@ struct mx_pipeline {
     struct mx_event *dry;            /* recorded on it when a take begins to wait: complete when it runs dry */
     atomic_bool cancel;              /* set once, by destroy, under the lock */
 
-    /* lock protects everything below, the counters and waits of workers and stages, and which slot is whose: the
-     * functions of the work and all that blocks on a device are called with the lock open, by the thread that the
-     * counters give the slots to. It is held while events are asked for their times, which never blocks; no backend
-     * calls back, so it orders before their locks. Each condition has one kind of waiter: `room` the workers,
-     * `changed` of each stage its thread, `arrived` the caller. */
+    /* lock protects everything below, the counters and waits of workers and stages, and the ownership of slots: the
+     * work functions and everything that blocks on a device are called without the lock, by the thread that owns the
+     * slots according to the counters. It is held while events are asked for their times, which never blocks; no
+     * backend calls back, so it comes before their locks. Each condition has one kind of waiter: `room` has the
+     * workers, `changed` of each stage its thread, `arrived` the caller. */
     pthread_mutex_t lock;
     pthread_cond_t room, arrived;
-    bool *loaded; /* [host_count]: the batch of this slot is loaded and not processed yet */
+    bool *loaded; /* [host_count]: the batch of this slot is loaded but not yet processed */
     bool drawing; /* a worker is in draw */
     uint64_t drawn, train_opened, taken, given, harvested;
-    uint64_t end;       /* number of batches there are; UINT64_MAX: not known yet */
+    uint64_t end;       /* total number of batches; UINT64_MAX: not known yet */
     uint64_t failed_at; /* the first batch that failed; UINT64_MAX: none */
     struct mx_error error;
     struct mx_pipeline_tuning tuning;
@@ -111,7 +111,7 @@ struct mx_pipeline {
     uint64_t steps, stepped;      /* steps ended; batches given then */
     uint64_t start_ns, first_ns;  /* when it was made; when the first batch had arrived, 0: not yet */
     bool resting;                 /* since the last take … */
-    uint64_t rest_ns;             /* … from here on; 0: it is over. Then nothing is measured */
+    uint64_t rest_ns;             /* … since this time; 0: it is over. Nothing is measured meanwhile */
     struct mx_meter meter;
     struct mx_span *open; /* [meter.open_limit]: pieces of work on their way to the meter */
     struct mx_tune tune;
@@ -127,15 +127,15 @@ void mx_pipeline_wake(struct mx_pipeline *p);                  /* everyone */
 void mx_pipeline_fail(struct mx_pipeline *p, uint64_t number); /* with the thread's current error */
 void mx_pipeline_wait_begin(struct mx_pipeline_wait *wait, bool output);
 void mx_pipeline_wait_end(struct mx_pipeline *p, enum mx_stage stage, struct mx_pipeline_wait *wait);
-/* A piece of work, for sums and traces; the tally of a batch's time is the caller's. */
+/* Records a piece of work for sums and traces; the caller keeps the tally of a batch's time. */
 void mx_pipeline_span(struct mx_pipeline *p, enum mx_stage stage, int32_t lane, uint64_t number, uint64_t begin_ns,
                       uint64_t end_ns);
 void mx_pipeline_busy(struct mx_pipeline *p, enum mx_stage stage, uint64_t begin_ns, uint64_t end_ns);
 uint64_t mx_pipeline_horizon(const struct mx_pipeline *p);
-/* The work of process, transfer and load that is under way, until now, into p->open; returns how much there is. */
+/* Writes the work of process, transfer and load in progress, until now, to p->open; returns the number of pieces. */
 uint32_t mx_pipeline_open(struct mx_pipeline *p, uint64_t now_ns);
 
-/* ---- the steps of a batch: the lock is held before and after, and open meanwhile (stages.c) ---- */
+/* ---- the steps of a batch: the lock is held before and after, and released in between (stages.c) ---- */
 bool mx_pipeline_draw(struct mx_pipeline *p, struct mx_pipeline_worker *worker); /* false: end or failure */
 void mx_pipeline_load(struct mx_pipeline *p, struct mx_pipeline_worker *worker);
 bool mx_pipeline_stage_submit(struct mx_pipeline_stage *stage); /* the next one; false: it failed */
@@ -148,7 +148,8 @@ void mx_pipeline_threads_join(struct mx_pipeline *p);
 /* ---- the caller's side (take.c) ---- */
 void mx_pipeline_harvest(struct mx_pipeline *p); /* lock held: accounts for batches whose training is complete */
 uint64_t mx_pipeline_dry_ns(struct mx_pipeline *p, uint64_t now_ns); /* lock held: of a take that still waits */
-/* Lock held: the training that is under way, behind `count` others in p->open; returns how much there is then. */
+/* Lock held: appends the training in progress after `count` other pieces in p->open; returns the new number of pieces.
+ */
 uint32_t mx_pipeline_open_train(struct mx_pipeline *p, uint32_t count, uint64_t now_ns);
 /* ---- pipeline.c ---- */
 void mx_pipeline_rest_end(struct mx_pipeline *p);                                 /* lock held */

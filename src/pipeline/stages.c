@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The stages before training: the steps of a batch through load, process and transfer, and the threads that make them.
+ * The stages before training: the steps of a batch through load, process and transfer, and the threads that execute
+ * them.
  *
- * See pipeline_internal.h for when a stage may go on, and why none waits for ever. Threads "load/0" …, "process" and
- * "transfer" end when their flow has ended or the pipeline is destroyed. Where the data device is made of some of the
- * cores, all of them live on these: the others are the model's, or nobody gave them to this pipeline. There the load
- * workers stand behind: what is loaded goes on to the model, which may be waiting for it, before more is loaded. (If
- * they did not, a transfer of a tenth of a millisecond could wait for whole loads, once for each thread on its way.)
+ * See pipeline_internal.h for when a stage may proceed, and why none waits forever. Threads "load/0" …, "process" and
+ * "transfer" end when their flow has ended or the pipeline is destroyed. If the data device consists of some of the
+ * cores, all these threads run on those cores: the others belong to the model or were not given to this pipeline. In
+ * that case the load workers have lower priority: loaded data moves on to the model, which may be waiting for it,
+ * before more is loaded. (Otherwise a transfer of a tenth of a millisecond could wait for whole loads, once for each
+ * thread on its way.)
  *
  * Failures of work on devices belong to a stream, not to a batch: they are noticed when the oldest batch in flight is
- * complete, and end the flow there. So up to MX_PIPELINE_DEPTH - 1 batches before the one that really failed may end
- * with it; none after it, and none that is doubtful, is delivered.
+ * complete, and end the flow there. So up to MX_PIPELINE_DEPTH - 1 batches before the one that really failed may be
+ * lost with it; no later batch and no doubtful one is delivered.
  */
 #include <inttypes.h>
 #include <sched.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The caller's side of the pipeline: taking batches, giving them back, steps, and saying what is missing. In sequential
- * mode also all that happens before: one stage after the other, in the thread that takes.
+ * The caller's side of the pipeline: taking batches, giving them back, steps, and reporting what a wait is for. In
+ * sequential mode it also runs all earlier stages, one after the other, in the calling thread.
  *
- * The events of a batch that was given back complete later, on the caller's stream. They are harvested, in order, by
- * whoever comes by: take, give, step or a reading of the statistics. Those of batch n are recorded again for batch
- * n + slots, which cannot have arrived before they were complete.
+ * The events of a batch that was given back complete later, on the caller's stream. They are collected, in order, by
+ * the next call: take, give, step or a reading of the statistics. The events of batch n are recorded again for batch n
+ * + slots, which cannot have arrived before they were complete.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -251,7 +251,7 @@ int mx_pipeline_take(struct mx_pipeline *p, struct mx_stream *stream, struct mx_
     mx_pipeline_rest_end(p);
     p->stream = stream;
     if (number - p->given >= (uint64_t)p->options.held)
-        MX_RAISE(MX_ERR_ARGUMENT, "give one back first", "all %d batches that may be held are held",
+        MX_RAISE(MX_ERR_ARGUMENT, "give a batch back first", "the caller already holds all %d batches that it may hold",
                  (int)p->options.held);
     rc = arrival_measure(p, stream, train);
     if (rc != 0) goto out;
@@ -281,9 +281,11 @@ int mx_pipeline_give(struct mx_pipeline *p, struct mx_stream *stream)
     int rc = 0;
     pthread_mutex_lock(&p->lock);
     const uint64_t number = p->given;
-    if (number == p->taken) MX_RAISE(MX_ERR_ARGUMENT, "take one first", "no batch is held that could be given back");
+    if (number == p->taken)
+        MX_RAISE(MX_ERR_ARGUMENT, "call mx_pipeline_take first", "the caller holds no batch that it could give back");
     if (stream != p->stream)
-        MX_RAISE(MX_ERR_ARGUMENT, "use the stream of mx_pipeline_take", "a batch is given back on another stream");
+        MX_RAISE(MX_ERR_ARGUMENT, "use the stream that was given to mx_pipeline_take",
+                 "a batch was given back on a different stream");
     pthread_mutex_unlock(&p->lock);
     rc = mx_event_record(train_of(p, number)->end, stream); /* a failed stream's events complete as well */
     pthread_mutex_lock(&p->lock);

@@ -2,7 +2,7 @@
  *
  * Writing traces, see trace.h.
  *
- * Memory: a text that grows by doubling belongs to the call; what mx_trace_json returns belongs to the caller.
+ * Memory: the text that grows by doubling belongs to the call; the result of mx_trace_json belongs to the caller.
  */
 #include "pipeline/trace.h"
 
@@ -32,7 +32,7 @@ __attribute__((format(printf, 2, 3))) static int text_add(struct text *text, con
         va_start(args, fmt);
         const int length = vsnprintf(text->data + text->used, text->bytes - text->used, fmt, args);
         va_end(args);
-        if (length < 0) return MX_FAIL(MX_ERR_INTERNAL, NULL, "a trace cannot be formatted");
+        if (length < 0) return MX_FAIL(MX_ERR_INTERNAL, NULL, "cannot format a trace");
         if ((size_t)length < text->bytes - text->used) {
             text->used += (size_t)length;
             return 0;

@@ -8,9 +8,9 @@
  * thread_name. A span is an "X" event: name ("load 17"), cat (the stage), pid, tid, ts and dur in microseconds with
  * three decimals from the first span on, args.batch.
  *
- * With several ranks the sums of their gradients are rows of one more group, the ranks (pid 4): sum/0 …, cat "sum".
+ * With several ranks, the sums of their gradients are rows of one more group, the ranks (pid 4): sum/0 …, cat "sum".
  *
- * Memory: the text is built in one piece and freed before the call returns; not for the training loop.
+ * Memory: the text is built in one block and freed before the call returns; not for use in the training loop.
  */
 #ifndef MX_PIPELINE_TRACE_H
 #define MX_PIPELINE_TRACE_H
@@ -29,7 +29,7 @@ struct mx_trace {
 
 /* The JSON text (free with mx_free) and its length. */
 int mx_trace_json(const struct mx_trace *trace, char **out, size_t *bytes);
-/* The same into a file, which is replaced as a whole. */
+/* Writes the same to a file, which is replaced as a whole. */
 int mx_trace_write(const struct mx_trace *trace, const char *path);
 
 #endif

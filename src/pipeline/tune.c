@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The decisions of tuning, see tune.h. No state but the caller's, no memory.
+ * The decisions of tuning, see tune.h. All state belongs to the caller; nothing is allocated.
  */
 #include "pipeline/tune.h"
 

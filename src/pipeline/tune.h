@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Tuning: from what the stages measured in a while, how many workers and slots should be in use next, and why.
+ * Tuning: decides from recent measurements of the stages how many workers and slots should be used next, and why.
  *
- * A pure function of its figures and of what it decided before; the pipeline asks it a few times in the first steps
- * (mx_tune_steps) and then every MX_TUNE_WATCH steps, as long as there are steps, and does what it says. What it may
- * use was taken before, so it never needs more memory. What was given is not its to change: there `least` is the limit.
+ * A pure function of its figures and its earlier decisions; the pipeline asks it a few times in the first steps
+ * (mx_tune_steps) and then every MX_TUNE_WATCH steps until the end, and applies its decision. All workers and slots it
+ * may use are allocated beforehand, so it never needs more memory. It does not change a number that the user gave:
+ * there `least` equals the limit.
  *
  *     process waits for loading                  → as many workers as would hide a load behind the slowest other stage;
  *                                                  if that is not faster next time, back again, and no more of that
@@ -24,20 +25,20 @@
 #define MX_TUNE_WAIT_LOW  0.01 /* share of time that the model may wait */
 #define MX_TUNE_LOAD_WAIT 0.05 /* share of time that process may wait for loading */
 #define MX_TUNE_BUSY      0.90 /* a device that is busier is the limit */
-#define MX_TUNE_GAIN      0.02 /* what more workers must gain, of the time per batch */
-#define MX_TUNE_UNEVEN    1.0  /* loads that vary by more, deviation by mean, are uneven */
+#define MX_TUNE_GAIN      0.02 /* share of the time per batch that more workers must save */
+#define MX_TUNE_UNEVEN    1.0  /* loads are uneven if deviation/mean is above this */
 
-/* After so many steps it is asked; the last one settles. What happened in the first MX_TUNE_WARM does not count. */
+/* It is asked after these numbers of steps; the last one settles. The first MX_TUNE_WARM steps do not count. */
 #define MX_TUNE_WARM   1
 #define MX_TUNE_ROUNDS 4
 extern const uint64_t mx_tune_steps[MX_TUNE_ROUNDS];
-#define MX_TUNE_WATCH     32  /* steps between two rounds after these … */
-#define MX_TUNE_CALM      4   /* … of which so many in a row must be calm before anything is given back … */
-#define MX_TUNE_CALM_MOST 256 /* … or so many, after it had to be taken again and again */
+#define MX_TUNE_WATCH     32  /* steps between two later rounds … */
+#define MX_TUNE_CALM      4   /* … of which this many in a row must be calm before anything is given back … */
+#define MX_TUNE_CALM_MOST 256 /* … or this many, after it had to be taken back repeatedly */
 
-/* Of the time since it was last asked. Shares are of wall time. */
+/* Figures for the time since the last call. Shares are of wall time. */
 struct mx_tune_figures {
-    double period_ns, batches; /* wall time per batch, of so many */
+    double period_ns, batches; /* wall time per batch, and how many batches */
     double data_wait, process_wait_input, data_busy, transfer_busy;
     double load_ns, process_ns, transfer_ns, train_ns; /* per batch */
     double load_variation;                             /* of the times of loads */
@@ -46,24 +47,24 @@ struct mx_tune_figures {
 struct mx_tune {
     struct mx_pipeline_tuning limits, least, now; /* the most there are; the fewest batches ahead; what is in use */
     int32_t round;
-    bool settled; /* the first rounds are over, or there was nothing to change in them */
+    bool settled; /* the first rounds are over, or had nothing to change */
     /* its own: */
     int32_t before_workers; /* the last change, if `raised` */
     double before_period_ns;
     bool raised, workers_final;
     bool gave;              /* the last change gave something back */
-    int32_t calm, patience; /* rounds without waits, and how many it takes to give something back */
+    int32_t calm, patience; /* rounds without waits, and the number needed to give something back */
 };
 
-/* With at least 1 of each as the limits. `least` and `now` are those, too, until the caller knows better. */
+/* Starts with these limits, each at least 1. `least` and `now` equal them until the caller sets other values. */
 void mx_tune_begin(struct mx_tune *tune, const struct mx_pipeline_tuning *limits);
 /* The step after which round `round` (0 for the first) is due. */
 uint64_t mx_tune_due(int32_t round);
 /* Figures between two readings of a pipeline's statistics. */
 void mx_tune_measure(const struct mx_pipeline_stats *from, const struct mx_pipeline_stats *to,
                      struct mx_tune_figures *out);
-/* Decides: tune->now is what to use from now on; `why` is the sentence to say (without a full stop; "" if there is
- * nothing to say). True: something changed. */
+/* Decides: tune->now is what to use from now on; `why` is the sentence to log (without a full stop; "" if there is
+ * nothing to log). True: something changed. */
 bool mx_tune_decide(struct mx_tune *tune, const struct mx_tune_figures *figures, char *why, size_t bytes);
 
 #endif

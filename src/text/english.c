@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The rules of English. The cleaner: one pass from left to right that hands numbers and words to their readers and
- * settles signs and punctuation itself; see english.h. The speller changes the name of the letter a. No memory is taken
- * except by the sink.
+ * The rules of English. The cleaner is one pass from left to right that passes numbers and words to their readers and
+ * handles signs and punctuation itself; see english.h. The speller changes the name of the letter a. Only the sink
+ * allocates memory.
  */
 #include "text/english.h"
 

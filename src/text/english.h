@@ -2,8 +2,8 @@
  *
  * Private to src/text/english*.c: the state of reading one English text, and its parts.
  *
- * A function called mx_english_try_… looks at the next points; it either writes their words, moves on and returns true,
- * or changes nothing and returns false. No memory is taken except by the sink.
+ * A function called mx_english_try_… looks at the next points; it either writes their words, advances and returns true,
+ * or changes nothing and returns false. Only the sink allocates memory.
  */
 #ifndef MX_TEXT_ENGLISH_H
 #define MX_TEXT_ENGLISH_H
@@ -21,7 +21,7 @@ struct mx_english {
     bool sentence_start;            /* no word since the last . ! or ? */
 };
 
-/* Number words (english_number.c), into the sink as words of their own. */
+/* Number words (english_number.c), written to the sink as separate words. */
 void mx_english_cardinal(struct mx_text_sink *sink, uint64_t value); /* below 10^18 */
 void mx_english_ordinal(struct mx_text_sink *sink, uint64_t value, bool plural);
 void mx_english_year(struct mx_text_sink *sink, unsigned year);                            /* 1 … 9999 */
@@ -30,7 +30,7 @@ void mx_english_digits(struct mx_text_sink *sink, const char *digits);          
 void mx_english_numeral(struct mx_text_sink *sink, const struct mx_text_numeral *numeral); /* as an amount */
 void mx_english_number_done(struct mx_english *english, size_t length); /* moves on by `length` points */
 
-/* Numbers in their surroundings (english_amount.c); the next point is a digit, or "." before a digit. */
+/* Numbers in context (english_amount.c); the next point is a digit, or "." before a digit. */
 void mx_english_read_number(struct mx_english *english);
 bool mx_english_try_money(struct mx_english *english); /* the next point is a currency sign */
 bool mx_english_try_phone(struct mx_english *english); /* +, ( or a digit */
@@ -47,7 +47,7 @@ bool mx_english_is_calendar_word(const struct mx_text_scan *scan, size_t ahead);
 /* Words (english_word.c); the next point is a letter. */
 void mx_english_read_word(struct mx_english *english);
 void mx_english_spell(struct mx_text_sink *sink, const char *letters); /* ASCII letters, each by its name */
-/* After an abbreviation with a full stop: does it end the sentence as well? */
+/* After an abbreviation with a full stop: whether that also ends the sentence. */
 bool mx_english_sentence_ends(const struct mx_text_scan *scan);
 
 #endif

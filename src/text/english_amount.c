@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * English numbers in their surroundings: money, units, percentages, ordinals, decades, telephone numbers, ranges; see
- * english.h. No memory is taken except by the sink.
+ * English numbers in context: money, units, percentages, ordinals, decades, telephone numbers, ranges; see english.h.
+ * Only the sink allocates memory.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * English dates, times of day and fractions; see english.h. No memory is taken except by the sink.
+ * English dates, times of day and fractions; see english.h. Only the sink allocates memory.
  */
 #include <string.h>
 
@@ -257,7 +257,7 @@ static void write_fraction(struct mx_text_sink *sink, unsigned above, unsigned b
     }
 }
 
-/* "a/b" `ahead` places on: how many points, 0 if it is no fraction. */
+/* "a/b" `ahead` places further on: its number of points, or 0 if it is not a fraction. */
 static size_t fraction_at(const struct mx_text_scan *scan, size_t ahead, unsigned *above, unsigned *below)
 {
     const size_t first = mx_text_numeral_small(scan, ahead, 1, 3, above);

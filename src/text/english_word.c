@@ -2,8 +2,8 @@
  *
  * English words: abbreviations, initials, acronyms, Roman numerals, and the rest in lower case; see english.h.
  *
- * An abbreviation is looked up as a whole word with what stands around it, never as a part of another word. No memory
- * is taken except by the sink.
+ * An abbreviation is looked up as a whole word together with its context, never as a part of another word. Only the
+ * sink allocates memory.
  */
 #include <string.h>
 #include <utf8proc.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Private to src/text/: what the cleaners of the languages share.
+ * Private to src/text/: the parts that the cleaners of all languages share.
  *
- * A cleaner reads prepared code points (NFC, no controls, one plain space for blanks of any kind and number, variants
- * of signs and digits folded to one form) and writes to a sink that looks after spaces and punctuation.
+ * A cleaner reads prepared code points (NFC, no controls, one plain space for any run of blanks, variants of signs and
+ * digits folded to one form) and writes to a sink that handles spaces and punctuation.
  *
  * Memory: points and sink own their arrays until they are released; {0} is empty and valid. After a failed allocation
- * they ignore what follows, so a writer checks `failure` once, at the end.
+ * they ignore all further input, so a writer checks `failure` once, at the end.
  */
 #ifndef MX_TEXT_INTERNAL_H
 #define MX_TEXT_INTERNAL_H
@@ -47,8 +47,8 @@ bool mx_text_is_arabic(uint32_t point);     /* a letter of the Arabic script */
 bool mx_text_is_vowel_sign(uint32_t point); /* Arabic short vowel, tanwin, shadda, sukun or small alef */
 
 /* ---- output ---- */
-/* A blank or a punctuation mark is held back until the next word shows whether it stays: of several marks the
- * strongest stays, none stays before the first word, and no dash stays at the end. */
+/* A blank or a punctuation mark is held back until the next word decides whether it is kept: of several marks the
+ * strongest is kept, none is kept before the first word, and no dash is kept at the end. */
 struct mx_text_sink {
     char *data; /* not zero-terminated */
     size_t length, capacity;
@@ -59,11 +59,11 @@ struct mx_text_sink {
 
 void mx_text_sink_point(struct mx_text_sink *sink, uint32_t point);  /* a part of a word */
 void mx_text_sink_put(struct mx_text_sink *sink, const char *utf8);  /* parts of words; ' ' separates words */
-void mx_text_sink_word(struct mx_text_sink *sink, const char *utf8); /* words, set off from what stands around them */
+void mx_text_sink_word(struct mx_text_sink *sink, const char *utf8); /* words, separated from their neighbours */
 void mx_text_sink_blank(struct mx_text_sink *sink);
 void mx_text_sink_mark(struct mx_text_sink *sink, char mark);
 void mx_text_sink_finish(struct mx_text_sink *sink); /* writes a mark that is still held back */
-/* What was written, zero-terminated, until the next call; NULL after a failure. */
+/* The text written so far, zero-terminated, valid until the next call; NULL after a failure. */
 const char *mx_text_sink_text(struct mx_text_sink *sink);
 void mx_text_sink_release(struct mx_text_sink *sink);
 
@@ -76,7 +76,7 @@ struct mx_text_scan {
     struct mx_text_report *report;
 };
 
-/* The point `ahead` places on (0: the next one to read); 0 beyond the end. */
+/* The point `ahead` places further on (0: the next one to read); 0 beyond the end. */
 static inline uint32_t mx_text_peek(const struct mx_text_scan *scan, size_t ahead)
 {
     return ahead < scan->count - scan->at ? scan->points[scan->at + ahead] : 0;
@@ -88,7 +88,8 @@ static inline uint32_t mx_text_before(const struct mx_text_scan *scan)
     return scan->at > 0 ? scan->points[scan->at - 1] : 0;
 }
 
-/* Whether the letters `ahead` places on are `word` (lower-case ASCII, any case in the text) and no letter follows. */
+/* Whether the letters `ahead` places further on are `word` (lower-case ASCII, any case in the text) and no letter
+ * follows. */
 bool mx_text_word_is(const struct mx_text_scan *scan, size_t ahead, const char *word);
 
 /* A number as it is written: digits, "," between groups of three, a fraction after ".". */
@@ -100,17 +101,19 @@ struct mx_text_numeral {
     bool grouped;                         /* had group signs */
 };
 
-/* Reads the number `ahead` places on. "." and "," belong to it only where digits follow as they should. */
+/* Reads the number `ahead` places further on. "." and "," belong to it only where the right number of digits follows.
+ */
 void mx_text_numeral_read(const struct mx_text_scan *scan, size_t ahead, struct mx_text_numeral *out);
-/* The run of digits `ahead` places on, if it has `least` to `most` (≤ 9) of them: how many, with the value; else 0. */
+/* The run of digits `ahead` places further on: returns its length and sets the value if it has `least` to `most` (≤ 9)
+ * digits; else 0. */
 size_t mx_text_numeral_small(const struct mx_text_scan *scan, size_t ahead, size_t least, size_t most, unsigned *value);
 uint64_t mx_text_numeral_value(const char *digits); /* at most 18 digits */
-/* Says a number that has too many digits digit by digit; it may begin with ".". How many code points it has. */
+/* Reads a number that has too many digits digit by digit; it may begin with ".". Returns its number of code points. */
 size_t mx_text_numeral_spell(const struct mx_text_scan *scan, const char *point,
                              void (*digits_say)(struct mx_text_sink *sink, const char *digits));
 
 /* ---- number words ---- */
-/* Room for the longest number of any language; what would be longer is left out. */
+/* Room for the longest number of any language; anything longer is left out. */
 struct mx_text_words {
     char text[512];
     size_t length;
@@ -120,14 +123,15 @@ void mx_text_words_add(struct mx_text_words *words, const char *separator, const
 bool mx_text_words_end_in(const struct mx_text_words *words, const char *ending);
 
 /* ---- scripts (language.c) ---- */
-/* What the script's own punctuation means: one of , . ! ? ; : or 0. */
+/* The meaning of the script's own punctuation: one of , . ! ? ; : or 0. */
 char mx_script_mark(const struct mx_script *script, uint32_t point);
 
 /* ---- phonemes (tokens*.c) ----
  *
  * What a language does between its text and libespeak-ng. A clause is normalised text without punctuation: words with
- * single spaces, fewer than MX_CLAUSE_BYTES bytes. A speller writes the phonemes of a clause to a sink and asks `ask`
- * for those of pieces of text as often as it needs. `ask` writes IPA letters and marks, words set off by blanks. */
+ * single spaces, fewer than MX_CLAUSE_BYTES bytes. A speller writes the phonemes of a clause to a sink and calls `ask`
+ * for the phonemes of pieces of text as often as it needs. `ask` writes IPA letters and marks, with words separated by
+ * blanks. */
 #define MX_CLAUSE_BYTES 512 /* longer stretches without punctuation are cut between words */
 #define MX_WORD_BYTES   120 /* longer words are cut */
 
@@ -136,13 +140,13 @@ struct mx_language_rules {
     bool own;     /* made for one language, which a list of languages names in full */
     bool tones;   /* digits among its phonemes are tones */
     bool dotless; /* the small form of I is ı */
-    /* (optional) What must be settled before `clean` reads: letter forms, half-spaces. Default: nothing. */
+    /* (optional) Work to do before `clean` reads: letter forms, half-spaces. Default: nothing. */
     void (*letters)(const struct mx_text_points *in, struct mx_text_points *out, struct mx_text_report *report);
     void (*clean)(struct mx_text_scan *scan);
     void (*spell)(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
                   struct mx_text_sink *out);
-    /* (optional) What joins the parts of a word: the code point to write for this one, 0 for any other. Default: the
-     * joiners of the script. */
+    /* (optional) Joiners of the parts of a word: the code point to write for this joiner, 0 for any other code point.
+     * Default: the joiners of the script. */
     uint32_t (*joiner)(uint32_t point);
     /* (optional) Which code points the cleaner leaves in the text besides letters of the script and punctuation; they
      * are not folded to another form. Default: none. */

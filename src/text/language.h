@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The languages: one table, and everything that depends on a language asks it.
+ * The languages: one table, which all code that depends on a language asks.
  *
  * A language is one line of MX_LANGUAGE_LIST. The line names its script (letters, digits and punctuation of its own are
  * those of the script, language.c) and its rules: how written text becomes spoken text, and how that becomes phonemes.
  * PLAIN keeps the letters of the language and leaves numbers and signs to espeak-ng; TONAL is the same for languages
- * whose tones espeak-ng writes as digits, DOTLESS for those whose small I is ı. English and Persian have rules of their
- * own (english.c, persian.c). The list has every language of espeak-ng 1.51. A language needs this one line and nothing
- * else.
+ * whose tones espeak-ng writes as digits, DOTLESS for those whose small I is ı. English and Persian have their own
+ * rules (english.c, persian.c). The list has every language of espeak-ng 1.51. A new language needs one line here and
+ * nothing else.
  *
  * The order of the list is the order in which a corpus numbers its languages: append, never reorder.
  *
@@ -170,9 +170,9 @@ struct mx_script {
     enum mx_direction direction;
     bool detected;     /* a text in it needs no --language: it is the first language of the list that has this script */
     bool joiners;      /* U+200C and U+200D are part of its words */
-    uint32_t zeros[2]; /* its own digits 0, which nine others follow; 0: none */
-    const char *marks; /* its own punctuation, in pairs: a mark, then what it means of , . ! ? ; : */
-    const struct mx_script_range *ranges; /* what letters are its own */
+    uint32_t zeros[2]; /* its own digits 0, each followed by the other nine; 0: none */
+    const char *marks; /* its own punctuation, in pairs: a mark, then its meaning among , . ! ? ; : */
+    const struct mx_script_range *ranges; /* which letters are its own */
 };
 
 struct mx_language_rules; /* text/internal.h */
@@ -180,28 +180,28 @@ struct mx_language_rules; /* text/internal.h */
 struct mx_language {
     const char *code;  /* what --language takes: ISO 639, or espeak-ng's own */
     const char *name;  /* in English */
-    const char *voice; /* of espeak-ng, by the name of its file */
+    const char *voice; /* voice of espeak-ng, by its file name */
     const struct mx_script *script;
     const struct mx_language_rules *rules;
 };
 
 const struct mx_language *mx_language_get(enum mx_language_id language);
-/* By code or English name, in any case; otherwise MX_ERR_CONFIG with the list of what there is. */
+/* Finds a language by code or English name, in any case; otherwise MX_ERR_CONFIG with the list of languages. */
 int mx_language_parse(const char *text, enum mx_language_id *out);
 
-/* Whether texts are found to be in this language by their script alone (text.h: mx_text_detect). */
+/* Whether this language is detected from the script of a text alone (text.h: mx_text_detect). */
 bool mx_language_detected(enum mx_language_id language);
 
 /* Whether the code point is a letter of the script. */
 bool mx_script_has(const struct mx_script *script, uint32_t point);
-/* The value of a digit of the script; -1: the code point is none. */
+/* The value of a digit of the script; -1 if the code point is not one. */
 int mx_script_digit(const struct mx_script *script, uint32_t point);
 /* Whether normalised text of this language may hold the code point: its letters, Latin and Arabic letters, marks, the
  * punctuation that text.h leaves, and for languages whose numbers espeak-ng reads, digits and signs that it can say. */
 bool mx_language_writes(enum mx_language_id language, uint32_t point);
 /* Whether phonemes of this language may hold the code point: letters and marks of the IPA, tones, the same punctuation.
- * In some languages espeak-ng also writes letters that are not of the IPA, such as S or ä: where nobody has looked at
- * its answers (a language without rules of its own) every letter may be one. */
+ * In some languages espeak-ng also writes letters outside the IPA, such as S or ä, so for languages whose output has
+ * not been reviewed (those without their own rules) every letter is accepted. */
 bool mx_language_speaks(enum mx_language_id language, uint32_t point);
 
 #endif

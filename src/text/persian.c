@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The rules of Persian. The cleaner: one pass over folded letters (persian_letters.c) that hands numbers to
- * persian_amount.c and settles signs and punctuation itself. Persian punctuation has been folded to , ; ? before.
- * Letters of other scripts are copied as they are. The speller is in persian_phonemes.c. No memory is taken except
- * by the sink.
+ * The rules of Persian. The cleaner is one pass over folded letters (persian_letters.c) that passes numbers to
+ * persian_amount.c and handles signs and punctuation itself. Persian punctuation has already been folded to , ; ? by
+ * then. Letters of other scripts are copied unchanged. The speller is in persian_phonemes.c. Only the sink allocates
+ * memory.
  */
 #include "text/persian.h"
 

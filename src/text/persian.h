@@ -2,7 +2,7 @@
  *
  * Private to src/text/persian*.c: words of the Persian script, and Persian number words.
  *
- * Strings here are UTF-8. No memory is taken except by the sink.
+ * Strings here are UTF-8. Only the sink allocates memory.
  */
 #ifndef MX_TEXT_PERSIAN_H
 #define MX_TEXT_PERSIAN_H
@@ -14,25 +14,25 @@
 
 /* Points of the word at `points`: letters of the Arabic script, vowel signs and ZWNJ. */
 size_t mx_persian_word_length(const uint32_t *points, size_t count);
-/* Whether the `length` points of a word are `utf8`, vowel signs of the word left aside. */
+/* Whether the `length` points of a word equal `utf8`, ignoring the vowel signs of the word. */
 bool mx_persian_word_is(const uint32_t *points, size_t length, const char *utf8);
-/* A final he that is not said as h: a consonant stands before it. `length` points of a word, without vowel signs at the
+/* Whether a final he is silent because a consonant precedes it. `length` points of a word, without vowel signs at the
  * end, at least three letters. */
 bool mx_persian_ends_in_silent_he(const uint32_t *points, size_t length);
 
-/* What must be settled before the cleaner reads (persian_letters.c): letter forms, half-spaces, joined suffixes. */
+/* Work done before the cleaner reads (persian_letters.c): letter forms, half-spaces, joined suffixes. */
 void mx_persian_letters(const struct mx_text_points *in, struct mx_text_points *out, struct mx_text_report *report);
 /* The phonemes of a clause (persian_phonemes.c); see internal.h. */
 void mx_persian_spell(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
                       struct mx_text_sink *out);
 
-/* Number words (persian_number.c), as words of their own. `ending` is appended to the last one. */
+/* Number words (persian_number.c), written as separate words. `ending` is appended to the last one. */
 void mx_persian_cardinal(struct mx_text_sink *sink, uint64_t value); /* below 10^18 */
 void mx_persian_ordinal(struct mx_text_sink *sink, uint64_t value, const char *ending);
 void mx_persian_digits(struct mx_text_sink *sink, const char *digits); /* one by one */
 void mx_persian_numeral(struct mx_text_sink *sink, const struct mx_text_numeral *numeral);
 
-/* Numbers in their surroundings (persian_amount.c); the next point is a digit, or "." before one. */
+/* Numbers in context (persian_amount.c); the next point is a digit, or "." before one. */
 void mx_persian_read_number(struct mx_text_scan *scan);
 const char *mx_persian_currency(uint32_t point); /* the word for a currency sign, NULL for other points */
 bool mx_persian_try_prefixed(struct mx_text_scan *scan, const char *word); /* a sign, then a number: "$5", "%5" */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Persian numbers in their surroundings: dates, times, money, units, percentages, ordinals, fractions, ranges; see
- * persian.h. No memory is taken except by the sink.
+ * Persian numbers in context: dates, times, money, units, percentages, ordinals, fractions, ranges; see persian.h. Only
+ * the sink allocates memory.
  *
  * Where a date is written in digits only, the words for it carry the ezafe (kasra) that a reader would say.
  */
@@ -221,7 +221,7 @@ static bool amount_follows(const struct mx_text_scan *scan, size_t ahead)
     return false;
 }
 
-/* "a/b" `ahead` places on: how many points, 0 if it is no such thing. */
+/* "a/b" `ahead` places further on: its number of points, or 0 if it is not a fraction. */
 static size_t slash_at(const struct mx_text_scan *scan, size_t ahead, unsigned *above, unsigned *below)
 {
     const size_t first = mx_text_numeral_small(scan, ahead, 1, 6, above);

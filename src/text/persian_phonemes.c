@@ -9,9 +9,9 @@
  *   - doubles an ezafe that it has guessed already (برایِ → barɑjee), leaves it without its glide after a silent he
  *     (خانهِ → xɑneːe) and sometimes puts the stress on it (یکِ → jekˈe).
  *
- * So vowel signs are rewritten to forms that it reads rightly, the ezafe is taken off the word and its sound is put
- * back behind the phonemes of the word. Words are asked for together, because little words lose their stress in a
- * clause, and one by one only if the answer does not have as many words as the question.
+ * So vowel signs are rewritten to forms that it reads correctly, and the ezafe is removed from the word and its sound
+ * added after the phonemes of the word. All words of a clause are asked for together, because short words lose their
+ * stress in a clause; they are asked for one by one only if the answer has a different number of words.
  *
  * Memory: buffers on the stack; sinks made here are released here.
  */

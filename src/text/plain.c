@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The rules of languages without a cleaner of their own: the letters stay, in lower case, and espeak-ng reads numbers
- * and signs. Only what the rest of the program relies on is settled here: one form for punctuation and blanks, where a
- * full stop ends a sentence, and where a mark between digits belongs to the number (3,14, 12:30, 1.000.000).
+ * The rules of languages without their own cleaner: letters are kept, in lower case, and espeak-ng reads numbers and
+ * signs. Only what the rest of the program relies on is decided here: one form for punctuation and blanks, where a full
+ * stop ends a sentence, and where a mark between digits belongs to the number (3,14, 12:30, 1.000.000).
  *
- * No memory is taken except by the sink.
+ * Only the sink allocates memory.
  */
 #include <string.h>
 #include <utf8proc.h>
@@ -77,7 +77,7 @@ static bool after_initial(const struct mx_text_scan *scan)
     return !is_alphanumeric(before) && before != '\'';
 }
 
-/* A full stop after an initial (A. S. Pushkin, the B of z.B.) does not end a sentence unless it ends the text. An initial
+/* A full stop after an initial (A. S. Pushkin, the B of z.B.) ends a sentence only at the end of the text. An initial
  * is a capital, or follows another full stop: "y." and "я." may end sentences. */
 static void read_stop(struct mx_text_scan *scan)
 {

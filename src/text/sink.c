@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The sink that cleaners write to, arrays of code points, classes of code points, reading of numerals and
- * putting together of number words; see internal.h, which also says who owns what.
+ * The sink that cleaners write to, arrays of code points, classes of code points, reading numerals and assembling
+ * number words; see internal.h, which also says who owns what.
  */
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +87,7 @@ static void append(struct mx_text_sink *sink, const void *bytes, size_t length)
     sink->length += length;
 }
 
-/* A word begins or goes on: what was held back is written, unless nothing stands before it. */
+/* A word begins or continues: a mark that was held back is written, unless this is the first word. */
 static void settle(struct mx_text_sink *sink)
 {
     if (sink->length > 0) {

@@ -85,7 +85,7 @@ int mx_text_detect(const char *text, size_t length, enum mx_language_id *out)
     if (found == MX_LANGUAGE_COUNT) found = most_of(digits);
     if (found == MX_LANGUAGE_COUNT) {
         return MX_FAIL(MX_ERR_DATA, "name the language with --language",
-                       "no Latin, Persian or Russian letter by which to tell the language");
+                       "the language cannot be detected: the text has no Latin, Persian or Russian letter");
     }
     *out = found;
     return 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Text as it is written turned into text as it is spoken.
+ * Turns written text into text as it is spoken.
  *
- * mx_text_normalise yields Unicode NFC in which of the punctuation only , . ! ? ; : - are left, each followed by one
- * space (" - " is a pause between words; inside a word - and ' are part of it), whatever a language writes for them.
+ * mx_text_normalise returns Unicode NFC in which the only punctuation is , . ! ? ; : - whatever marks a language
+ * writes. Each is followed by one space (" - " is a pause between words; inside a word - and ' are part of the word).
  * So . ! or ? before a space ends a sentence in every language.
  *
- * In English and Persian numbers, dates, money, abbreviations and symbols are words. English comes out in lower case;
- * letters that are spelled stand alone, "a" among them as "ay", since "a" is the article. Persian comes out with
- * Persian letter forms, short vowels as they were given, and ZWNJ between the parts of a word; Latin words inside it
- * are not changed. Every other language comes out in lower case with its own letters; numbers and signs such as % stay
- * as they are written, because espeak-ng reads them (plain.c).
+ * In English and Persian, numbers, dates, money, abbreviations and symbols become words. English is in lower case;
+ * spelled letters stand alone, and a spelled "a" becomes "ay" because "a" is the article. Persian has Persian letter
+ * forms, short vowels as given, and ZWNJ between the parts of a word; Latin words in it are not changed. Every other
+ * language is in lower case with its own letters; numbers and signs such as % are kept as written, because espeak-ng
+ * reads them (plain.c).
  *
  * Memory: results are pieces of the caller's arena. Nothing here keeps state; all functions may run in several threads.
  */
@@ -29,20 +29,21 @@
 /* The longest text that is accepted in one piece; a sentence has some hundred bytes. */
 #define MX_TEXT_LIMIT_BYTES ((size_t)64 << 20)
 
-/* What was found on the way; counts are added up, so one report may serve a whole corpus. */
+/* Counts of what was found; they accumulate, so one report can serve a whole corpus. */
 struct mx_text_report {
     size_t controls_dropped; /* control and invisible format characters */
-    size_t symbols_dropped;  /* pictures, unknown signs, marks that stand on nothing */
+    size_t symbols_dropped;  /* pictures, unknown signs, combining marks without a base */
     size_t foreign_letters;  /* letters of a script that is not the language's own; kept */
     size_t numbers_read;     /* numbers, dates, times, amounts turned into words */
 };
 
-/* The language whose script most letters (without any: digits) of the text belong to; equal counts: the first in the
- * list. Of the languages of one script that is the first in the list, and only scripts with `detected` are looked for:
- * English, Persian and Russian are found. MX_ERR_DATA if there is nothing to tell by, or the text is not UTF-8 (naming the byte offset). */
+/* The language whose script most letters of the text belong to (most digits, if there are no letters); for equal counts
+ * the first in the list. Of several languages with one script it is the first in the list, and only scripts with
+ * `detected` are considered: English, Persian and Russian can be found. MX_ERR_DATA if the text has no such letter or
+ * digit, or the text is not UTF-8 (naming the byte offset). */
 int mx_text_detect(const char *text, size_t length, enum mx_language_id *out);
 
-/* *out is zero-terminated; it is "" when nothing of the text can be spoken. MX_ERR_DATA for invalid UTF-8 (naming the
+/* *out is zero-terminated; it is "" if nothing in the text can be spoken. MX_ERR_DATA for invalid UTF-8 (naming the
  * byte offset) and for a zero byte. `report` may be NULL. Time is linear in `length`. */
 int mx_text_normalise(enum mx_language_id language, const char *text, size_t length, struct mx_arena *arena, char **out,
                       struct mx_text_report *report);

@@ -32,14 +32,15 @@ enum mx_tokens_mode {
 const char *mx_tokens_mode_name(enum mx_tokens_mode mode);
 int mx_tokens_mode_parse(const char *text, enum mx_tokens_mode *out); /* otherwise MX_ERR_CONFIG */
 
-/* libespeak-ng keeps all of its state in globals, so a process has one instance. It is started when it is first asked
- * for and lives until the process ends: ending it may hang (version 1.51 can wait for ever for its own idle thread).
- * Any thread may use it; calls wait for each other. Starting it sets LC_CTYPE of the process to a UTF-8 locale. Each
- * change of language costs 1.5 KB that 1.51 never frees: speak a mixed corpus language by language. */
+/* libespeak-ng keeps all of its state in globals, so a process has one instance. It is started at its first use and
+ * lives until the process ends, because shutting it down may hang (version 1.51 can wait forever for its own idle
+ * thread). Any thread may use it; calls wait for each other. Starting it sets LC_CTYPE of the process to a UTF-8
+ * locale. Each change of language costs 1.5 KB that 1.51 never frees: speak a mixed corpus language by language. */
 struct mx_phonemizer;
 
 bool mx_phonemizer_available(void); /* built with libespeak-ng */
-/* The instance, nothing to release. MX_ERR_UNSUPPORTED if built without it, MX_ERR_NOT_FOUND if its data is missing. */
+/* Returns the instance; there is nothing to release. MX_ERR_UNSUPPORTED if built without it, MX_ERR_NOT_FOUND if its
+ * data is missing. */
 int mx_phonemizer_get(struct mx_phonemizer **out);
 
 /* Phonemes of normalised text, with its spaces and punctuation: "hello, world." → "həlˈoʊ, wˈɜːld.". */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Phonemes by libespeak-ng: the one instance of the process, clauses and punctuation, and what is taken out of its
- * answer.
+ * Phonemes from libespeak-ng: the one instance of the process, clauses and punctuation, and what is removed from its
+ * output.
  *
- * espeak-ng drops punctuation, so the text is cut at it and each clause is asked for alone; the mark goes between the
+ * espeak-ng drops punctuation, so the text is split at it and each clause is sent separately; the mark goes between the
  * answers. Its own limits (300 words, 160 bytes a word) are never reached, because long clauses and words are cut
  * before.
  *
@@ -143,7 +143,7 @@ int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language_id lang
         return MX_FAIL(MX_ERR_DATA, "normalise the text first", "invalid UTF-8 at byte %zu (0x%02X)", valid,
                        (unsigned)(unsigned char)text[valid]);
     }
-    if (!phonemizer) return MX_FAIL(MX_ERR_ARGUMENT, NULL, "phonemes are asked for without a phonemizer");
+    if (!phonemizer) return MX_FAIL(MX_ERR_ARGUMENT, NULL, "phonemes were requested without a phonemizer");
     pthread_mutex_lock(&lock);
     MX_TRY(set_voice(language));
     while (*text && !sink.failure) {
@@ -185,7 +185,7 @@ int mx_phonemizer_get(struct mx_phonemizer **out)
 {
     *out = NULL;
     return MX_FAIL(MX_ERR_UNSUPPORTED, "install libespeak-ng-dev and build again, or use --tokens chars",
-                   "this program was built without espeak-ng: no phonemes");
+                   "this program was built without espeak-ng and cannot make phonemes");
 }
 
 int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language_id language, const char *text,
@@ -197,7 +197,7 @@ int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language_id lang
     (void)arena;
     *out = NULL;
     return MX_FAIL(MX_ERR_UNSUPPORTED, "install libespeak-ng-dev and build again, or use --tokens chars",
-                   "this program was built without espeak-ng: no phonemes");
+                   "this program was built without espeak-ng and cannot make phonemes");
 }
 
 #endif

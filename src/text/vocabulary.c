@@ -115,7 +115,7 @@ int mx_vocabulary_language(const struct mx_vocabulary *vocabulary, enum mx_langu
 static int append(struct mx_vocabulary *vocabulary, uint32_t symbol)
 {
     if (mx_vocabulary_size(vocabulary) == MX_VOCABULARY_LIMIT) {
-        return MX_FAIL(MX_ERR_DATA, "is the text in the language that was named?", "more than %d different symbols",
+        return MX_FAIL(MX_ERR_DATA, "check that the text is in the language given", "more than %d different symbols",
                        MX_VOCABULARY_LIMIT - MX_TOKEN_FIRST);
     }
     if (vocabulary->count == vocabulary->capacity) {
@@ -283,15 +283,15 @@ static int read_head(const cJSON *root, struct mx_vocabulary *vocabulary)
     }
     if (!cJSON_IsNumber(version) || version->valueint != FORMAT_VERSION) {
         return MX_FAIL(MX_ERR_FORMAT, "it was written by another version of the program",
-                       "vocabulary of version %d; this program reads version %d",
+                       "the vocabulary has version %d; this program reads version %d",
                        cJSON_IsNumber(version) ? version->valueint : 0, FORMAT_VERSION);
     }
     if (!cJSON_IsNumber(cleaner) || cleaner->valueint < 1) {
-        return MX_FAIL(MX_ERR_FORMAT, DAMAGED_HINT, "vocabulary without the version of the cleaner");
+        return MX_FAIL(MX_ERR_FORMAT, DAMAGED_HINT, "the vocabulary does not give the version of the cleaner");
     }
     vocabulary->cleaner = cleaner->valueint;
     if (!mode || mx_tokens_mode_parse(mode, &vocabulary->mode) < 0) {
-        return MX_FAIL(MX_ERR_FORMAT, DAMAGED_HINT, "vocabulary of an unknown kind of tokens");
+        return MX_FAIL(MX_ERR_FORMAT, DAMAGED_HINT, "the vocabulary has an unknown kind of tokens");
     }
     return 0;
 }
@@ -327,7 +327,7 @@ int mx_vocabulary_read(const char *json, size_t length, struct mx_vocabulary **o
     const cJSON *languages = cJSON_GetObjectItemCaseSensitive(root, "languages");
     const cJSON *symbols = cJSON_GetObjectItemCaseSensitive(root, "symbols");
     if (!cJSON_IsArray(languages) || !cJSON_IsArray(symbols)) {
-        MX_RAISE(MX_ERR_FORMAT, DAMAGED_HINT, "vocabulary without its languages or symbols");
+        MX_RAISE(MX_ERR_FORMAT, DAMAGED_HINT, "the vocabulary has no list of languages or symbols");
     }
     cJSON_ArrayForEach(item, languages)
     {

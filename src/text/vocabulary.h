@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The vocabulary: which symbols (tokens.h) a corpus or a model knows, and the number of each.
+ * The vocabulary: the symbols (tokens.h) that a corpus or a model knows, and the number of each.
  *
  * Numbers never change once given: 0 begins a sentence, 1 ends it, symbols follow from 2 on in the order in which they
  * were added. There is no padding. Languages are numbered likewise, from 0.
@@ -36,8 +36,8 @@ struct mx_vocabulary;
 int mx_vocabulary_create(enum mx_tokens_mode mode, struct mx_vocabulary **out); /* BOS and EOS only, no language */
 void mx_vocabulary_destroy(struct mx_vocabulary *vocabulary);                   /* NULL is fine */
 
-/* Symbols that are new get numbers in the order of their code points, so the result does not depend on the order of a
- * set that was collected first and added at once. */
+/* New symbols get numbers in the order of their code points, so the result does not depend on the order of a set that
+ * is collected first and added in one call. */
 int mx_vocabulary_add(struct mx_vocabulary *vocabulary, const uint32_t *symbols, size_t count);
 int mx_vocabulary_add_language(struct mx_vocabulary *vocabulary, enum mx_language_id language);
 
@@ -75,7 +75,7 @@ int mx_vocabulary_encode(const struct mx_vocabulary *vocabulary, struct mx_symbo
 char *mx_symbol_name(uint32_t symbol, char out[MX_SYMBOL_NAME_BYTES]);
 
 int mx_vocabulary_write(const struct mx_vocabulary *vocabulary, char **json); /* free with mx_free */
-/* MX_ERR_FORMAT with what is wrong. A cleaner of another version is no error here: the caller knows what it means. */
+/* MX_ERR_FORMAT names the fault. A different cleaner version is not an error here: the caller decides what it means. */
 int mx_vocabulary_read(const char *json, size_t length, struct mx_vocabulary **out);
 
 #endif

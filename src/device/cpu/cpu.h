@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the files of the CPU backend share: the state of the backend, the choice of kernels, and the entries of its
- * vtable that cpu_stream.c and cpu_event.c hold. For src/device/cpu and the tests only.
+ * Shared by the files of the CPU backend: the state of the backend, the choice of kernels, and the vtable entries that
+ * cpu_stream.c and cpu_event.c implement. For src/device/cpu and the tests only.
  */
 #ifndef MX_DEVICE_CPU_CPU_H
 #define MX_DEVICE_CPU_CPU_H
@@ -16,10 +16,10 @@ struct mx_cpu_event;
 struct mx_cpu_state {
     const struct mx_cpu_kernels *kernels;
     enum mx_cpu_bf16 bf16;
-    char bf16_lack[96]; /* with less than AMX: why it is not more */
+    char bf16_lack[96]; /* with less than AMX: the reason */
     int *cores;         /* cores of this process, ascending */
     int core_count;
-    int device_count; /* device d has cores core_count·d/device_count and up to the next device's */
+    int device_count; /* device d has the cores from core_count·d/device_count up to the next device's first */
     uint64_t memory_bytes;
     char model[64];
 };
@@ -32,18 +32,18 @@ static inline int mx_cpu_first_core(const struct mx_cpu_state *state, int device
 /* ---- cpu_dispatch.c ---- */
 /* The best kernels of this build that this processor runs; `forced` (NULL or "": none) names others. */
 int mx_cpu_kernels_choose(const char *forced, const struct mx_cpu_kernels **out);
-/* What a device with these kernels says of them: which they are, and why they and no others. `forced` as above. */
+/* How a device describes these kernels: which they are, and why these were chosen. `forced` as above. */
 void mx_cpu_kernels_describe(const struct mx_cpu_kernels *kernels, const char *forced, struct mx_device_info *out);
-/* What bf16 numbers are multiplied with by these kernels on this processor under this operating system; asks the latter
- * for its permission to use AMX, which holds for the process. `forced` (NULL or "": none) names another. With less than
- * AMX `lack` [size] tells why it is not more. */
+/* The instructions with which these kernels multiply bf16 numbers on this processor and operating system. It asks the
+ * operating system for permission to use AMX, which then holds for the whole process. `forced` (NULL or "": none) names
+ * another choice. If the result is less than AMX, `lack` [size] says why. */
 int mx_cpu_bf16_choose(const struct mx_cpu_kernels *kernels, const char *forced, enum mx_cpu_bf16 *out, char *lack,
                        size_t size);
-/* What a device that multiplies so says of itself: bf16_multiply, bf16_fast and the texts about bf16. */
+/* Fills in how a device with this choice describes itself: bf16_multiply, bf16_fast and the texts about bf16. */
 void mx_cpu_bf16_describe(enum mx_cpu_bf16 level, const char *lack, struct mx_device_info *out);
 
 /* ---- cpu_backend.c ---- */
-/* Memory of a device: 64-byte aligned, large pieces in huge pages that are placed where they are first touched. */
+/* Memory of a device: 64-byte aligned; large blocks use huge pages, placed near the core that touches them first. */
 int mx_cpu_memory_take(size_t bytes, void **out);
 void mx_cpu_memory_give(void *ptr, size_t bytes); /* the same bytes; NULL is fine */
 
@@ -67,7 +67,7 @@ struct mx_cpu_waiter {
     uint64_t generation;
     struct mx_cpu_waiter *next;
 };
-/* For cpu_event.c, which holds the event's lock: the stream may not run, may run again. */
+/* For cpu_event.c, which holds the event's lock: block the stream, let it run again. */
 void mx_cpu_stream_block(struct mx_cpu_stream *stream);
 void mx_cpu_stream_unblock(struct mx_cpu_stream *stream);
 

@@ -2,8 +2,8 @@
  *
  * The CPU backend: its vtable, what it finds on the machine, and its memory.
  *
- * The cores this process may use are split evenly into logical devices of neighbouring cores. All of them see the
- * machine's memory (or the control group's share of it) as theirs; their budgets keep them apart.
+ * The cores this process may use are split evenly into logical devices of neighbouring cores. Each of them sees all of
+ * the machine's memory (or the control group's share) as its own; their budgets keep them apart.
  *
  * Memory: the state lives from open to close. Buffers below 2 MiB come from the checked allocator, larger ones are
  * mapped: huge pages, and each page lies near the core that touches it first.

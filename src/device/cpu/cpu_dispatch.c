@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which kernels run: one table per instruction set is compiled in (<build>/generated/mx_isa_list.h, best last), and
- * the best one that the processor has is taken. MYXTTS_ISA names another, to compare them or to work around one. The
- * same for bf16 products, which need more than the rest: AMX, AVX512-BF16 or none; MYXTTS_BF16 names another.
+ * The choice of kernels: one table per instruction set is compiled in (<build>/generated/mx_isa_list.h, best last), and
+ * the best one that the processor supports is used. MYXTTS_ISA selects another, for comparison or to work around a
+ * fault. The choice for bf16 products, which need further instructions, is made in the same way: AMX, AVX512-BF16 or
+ * none; MYXTTS_BF16 selects another.
  */
 #include "base/processor.h"
 #include "device/cpu/cpu.h"
@@ -89,12 +90,12 @@ int mx_cpu_kernels_choose(const char *forced, const struct mx_cpu_kernels **out)
     }
     tables_list(list, sizeof list);
     if (forced && *forced && TABLES == 1) {
-        MX_FAIL(MX_ERR_USAGE, NULL, "MYXTTS_ISA is \"%.32s\", and this build has %s kernels alone", forced, list);
+        MX_FAIL(MX_ERR_USAGE, NULL, "MYXTTS_ISA is \"%.32s\", but this build has only %s kernels", forced, list);
         return mx_error_hint(
             "unset MYXTTS_ISA; a program built with 'make build PORTABLE=1' has others to choose from");
     }
     if (forced && *forced) {
-        MX_FAIL(MX_ERR_USAGE, NULL, "MYXTTS_ISA is \"%.32s\", and this build has no such kernels", forced);
+        MX_FAIL(MX_ERR_USAGE, NULL, "MYXTTS_ISA is \"%.32s\", but this build has no such kernels", forced);
         return mx_error_hint("unset MYXTTS_ISA, or choose from: %s", list);
     }
     MX_FAIL(MX_ERR_UNSUPPORTED, "build MyXTTS on this machine, or with PORTABLE=1",
@@ -162,10 +163,10 @@ int mx_cpu_bf16_choose(const struct mx_cpu_kernels *kernels, const char *forced,
         while (wanted <= MX_CPU_BF16_AMX && strcmp(forced, bf16_names[wanted]) != 0) wanted++;
         if (wanted > MX_CPU_BF16_AMX)
             return MX_FAIL(MX_ERR_USAGE, "unset MYXTTS_BF16, or choose from: off, avx512, amx",
-                           "MYXTTS_BF16 is \"%.32s\", and there is no such way to multiply", forced);
+                           "MYXTTS_BF16 is \"%.32s\", which is not a known way to multiply", forced);
         if (wanted > (int)best)
             return MX_FAIL(MX_ERR_USAGE, "unset MYXTTS_BF16 to let the program choose",
-                           "MYXTTS_BF16 asks for %s, which processor or operating system do not have",
+                           "MYXTTS_BF16 asks for %s, which the processor or the operating system does not support",
                            bf16_names[wanted]);
         if (wanted == MX_CPU_BF16_NONE)
             reason = "MYXTTS_BF16 has switched it off";

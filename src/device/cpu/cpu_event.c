@@ -7,10 +7,10 @@
  * it, so `completed` is one number and a wait for generation g can never be satisfied by a later record that overtook
  * it. This cannot deadlock, because a command waits only for commands that were submitted before it.
  *
- * Nobody polls. A stream that must wait hangs its waiter into the event's list and is blocked; whoever completes the
- * generation takes the waiter out and unblocks the stream, which wakes its device's leader. A blocked stream is only
- * unblocked by that, so while a waiter hangs in a list its stream and device exist: their owner cannot have seen the
- * work complete.
+ * Nothing polls. A stream that must wait puts its waiter into the event's list and is blocked; the thread that
+ * completes the generation removes the waiter and unblocks the stream, which wakes its device's leader. Nothing else
+ * unblocks a stream, so while a waiter is in a list its stream and device exist: their owner cannot have seen the work
+ * complete.
  *
  * Memory: the block is counted. The creator has one reference, every queued command that names the event has one,
  * so an event may be released while it is pending.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The asynchronous runtime of a CPU device: streams, and the leader that works them off.
+ * The asynchronous runtime of a CPU device: streams, and the leader thread that executes them.
  *
  * A stream is a ring of command records. The thread that uses the stream fills in a record and returns; the device's
  * leader thread takes runnable streams in turn, one command at a time, and runs it over the device's gang: the leader,

@@ -4,7 +4,7 @@
  *
  * The files in isa/ are compiled once per variant with MX_ISA set (native alone, or base, avx2 and avx512 in a portable
  * build); each variant exports one const table, and the device picks one at start. A kernel is called by every worker
- * of the device's gang at once and does its own share; `gang` tells which share. Shares are chosen so that the result
+ * of the device's gang at once and does its own share; `gang` says which share. Shares are chosen so that the result
  * does not depend on the number of workers.
  */
 #ifndef MX_DEVICE_CPU_KERNELS_H
@@ -21,7 +21,7 @@
 #define MX_CPU_SHARED_BYTES ((size_t)1 << 20) /* scratch shared by the gang (partial sums), 64-byte aligned */
 #define MX_CPU_TICKETS      4
 
-/* What the processor multiplies bf16 numbers with, and the operating system permits; better ones last. */
+/* The bf16 instructions that the processor has and the operating system permits; better ones come last. */
 enum mx_cpu_bf16 { MX_CPU_BF16_NONE, MX_CPU_BF16_AVX512, MX_CPU_BF16_AMX };
 
 /* What one worker knows while it runs a kernel. */
@@ -32,7 +32,7 @@ struct mx_gang {
     atomic_llong *tickets; /* MX_CPU_TICKETS counters, 0 at the start of each operation: dynamic shares */
     struct mx_pool *pool;
     struct mx_stream *stream; /* where failures go: MX_FAIL, then mx_stream_fail */
-    enum mx_cpu_bf16 bf16;    /* of the device; no operation that needs it comes here where there is none */
+    enum mx_cpu_bf16 bf16;    /* of the device; an operation that needs it is never called without it */
 };
 
 /* All workers wait for each other. */
@@ -65,8 +65,8 @@ struct mx_cpu_kernels {
     const char *isa;             /* "avx512" */
     int vector_bytes;            /* 64 */
     int tile_rows, tile_columns; /* of the matrix product: 12 by 32 */
-    uint64_t needs;              /* what they need of the processor (base/processor.h) */
-    bool bf16;                   /* its products know MX_PRECISION_BF16, given a processor that does */
+    uint64_t needs;              /* the processor features that they need (base/processor.h) */
+    bool bf16;                   /* its products support MX_PRECISION_BF16 if the processor does */
     void (*run[MX_OP_COUNT])(const struct mx_gang *gang, const void *args);
 };
 

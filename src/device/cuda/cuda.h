@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Inside of the CUDA backend.
+ * Internals of the CUDA backend.
  *
- * state → device (the primary context, kernels, a stream of its own for the backend's errands) → stream (scratch, a
- * cuBLAS handle with its workspace, status words). Every entry of the vtable makes the context of its device the
- * calling thread's (mx_cuda_enter) before it calls the driver. All vtable entries live in the files named below.
+ * state → device (the primary context, kernels, a stream for the backend's own work) → stream (scratch, a cuBLAS handle
+ * with its workspace, status words). Every entry of the vtable makes the context of its device current for the calling
+ * thread (mx_cuda_enter) before it calls the driver. All vtable entries live in the files named below.
  *
  * Memory: the state owns the table of entry points and the list of devices. Each object of the core has one block
- * behind `impl`; of a buffer it is the device address itself.
+ * behind `impl`; for a buffer `impl` is the device address itself.
  *
  * Locks: mx_cuda_device.lock protects the clock's events and the routes; copies between devices are queued while it is
  * held, so that two threads do not mix their pieces. It is a leaf.
@@ -34,7 +34,7 @@ struct mx_cuda_state {
     int count;
 };
 
-/* How copies go from one device to another; made at the first of them, for the device of the stream. */
+/* How copies go from one device to another; made at the first such copy, for the device of the stream. */
 struct mx_cuda_route;
 
 struct mx_cuda_device {
@@ -43,11 +43,11 @@ struct mx_cuda_device {
     CUcontext context;
     CUstream errands;
     CUmodule module;
-    CUfunction kernels[MX_K_COUNT]; /* NULL: for devices of CPU type alone */
+    CUfunction kernels[MX_K_COUNT]; /* NULL: only for devices of CPU type */
     struct mx_kernel_tuning tuning;
-    nvmlDevice_t nvml; /* NULL: not told */
+    nvmlDevice_t nvml; /* NULL: unknown */
     pthread_mutex_t lock;
-    CUevent clock[2]; /* [0]: was complete at clock_ns of mx_clock_ns; [1]: for comparing anew */
+    CUevent clock[2]; /* [0]: was complete at clock_ns of mx_clock_ns; [1]: for the next comparison */
     uint64_t clock_ns;
     struct mx_cuda_route *routes;
 };
@@ -75,7 +75,7 @@ static inline CUdeviceptr mx_cuda_memory(struct mx_slice slice)
     return (CUdeviceptr)(uintptr_t)slice.buffer->impl + slice.offset_bytes;
 }
 
-/* Makes the device's context the calling thread's. */
+/* Makes the device's context current for the calling thread. */
 static inline CUresult mx_cuda_enter(const struct mx_cuda_device *device)
 {
     return device->cu->cuCtxSetCurrent(device->context);
@@ -89,7 +89,7 @@ int mx_cuda_buffer_create(struct mx_buffer *buffer);
 void mx_cuda_buffer_release(struct mx_buffer *buffer);
 int mx_cuda_host_alloc(struct mx_device *device, size_t bytes, void **out);
 void mx_cuda_host_release(struct mx_device *device, void *ptr);
-/* mx_clock_ns time of a complete event of this device; 0 if the driver does not tell. */
+/* mx_clock_ns time of a complete event of this device; 0 if the driver does not give it. */
 uint64_t mx_cuda_clock_of(struct mx_cuda_device *device, CUevent event);
 
 /* cuda_stream.c */
@@ -97,7 +97,8 @@ int mx_cuda_stream_create(struct mx_stream *stream);
 void mx_cuda_stream_release(struct mx_stream *stream);
 int mx_cuda_stream_sync(struct mx_stream *stream);
 int mx_cuda_stream_wait(struct mx_stream *stream, struct mx_event *event);
-/* What a call of the driver for this stream gave: 0, or the error, which becomes the stream's if the device is lost. */
+/* Turns the result of a driver call for this stream into 0 or an error; if the device is lost, it becomes the stream's
+ * error. */
 int mx_cuda_stream_told(struct mx_stream *stream, CUresult code, const char *what);
 int mx_cuda_native_take(struct mx_stream *stream, struct mx_slice memory, struct mx_native *out);
 int mx_cuda_event_create(struct mx_event *event);
@@ -127,7 +128,7 @@ int mx_cuda_graph_end(struct mx_stream *stream, struct mx_graph *graph);
 int mx_cuda_graph_launch(struct mx_graph *graph);
 void mx_cuda_graph_release(struct mx_graph *graph);
 
-/* cuda_program.c: builds the kernels for a device, from the disk cache where they were built before. */
+/* cuda_program.c: builds the kernels for a device, or loads them from the disk cache. */
 int mx_cuda_program_open(const struct mx_device *device, struct mx_cuda_device *impl);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Loading the libraries of CUDA and naming their errors; see cuda_api.h.
+ * Loading the CUDA libraries and naming their errors; see cuda_api.h.
  *
- * What each generation of the driver gives. "Devices" are compute capabilities that NVRTC of the generation builds for;
- * a newer device gets PTX of the last one it knows, which the driver then finishes.
+ * What each generation of the driver offers. "Devices" are the compute capabilities for which the NVRTC of that
+ * generation builds; a newer device gets PTX of the last one it knows, which the driver then finishes.
  *
  *   CUDA   driver from  libraries                          devices         what is used of it
  *   11.8   520.61       libnvrtc.so.11.2, libcublas.so.11  7.0 … 9.0       everything below: streams, events, pinned
@@ -16,8 +16,8 @@
  *                                                                          which are taken by themselves if it is there
  *
  * An older driver (before 11.8) is refused: its cuBLAS and NVRTC lack entry points of the table. A library that is
- * newer than the driver's generation is not loaded, because what it builds would not start; of the same generation any
- * minor version works with any other.
+ * newer than the driver's generation is not loaded, because its output would not start; within a generation any minor
+ * version works with any other.
  */
 #include "device/cuda/cuda_api.h"
 
@@ -126,7 +126,7 @@ static int driver_refused(const struct mx_cuda_api *api, CUresult code)
                            "the NVIDIA driver shows no device, because CUDA_VISIBLE_DEVICES is \"%s\"", visible);
         }
         return MX_FAIL(MX_ERR_NO_DEVICE,
-                       "see that nvidia-smi lists a device; in a container, start it with the devices passed in",
+                       "check that nvidia-smi lists a device; a container must be started with the devices passed in",
                        "the NVIDIA driver is there, but no device for it");
     case CUDA_ERROR_STUB_LIBRARY:
         return MX_FAIL(MX_ERR_NO_DEVICE, "take the folder \"stubs\" out of LD_LIBRARY_PATH, or " DRIVER_HINT,
@@ -136,7 +136,7 @@ static int driver_refused(const struct mx_cuda_api *api, CUresult code)
                        "the NVIDIA driver's library and kernel module are of different versions");
     default:
         mx_cuda_fail(api, code, "the NVIDIA driver does not start");
-        return mx_error_hint("see whether nvidia-smi works, and what it says");
+        return mx_error_hint("run nvidia-smi to see whether it works and what it reports");
     }
 }
 
@@ -297,7 +297,7 @@ int mx_cuda_fail(const struct mx_cuda_api *api, CUresult code, const char *fmt, 
                        "%s: the device has no memory left (%s)", what, mx_cuda_error_name(api, code));
     }
     if (mx_cuda_lost(code)) {
-        return MX_FAIL(MX_ERR_DEVICE, "if it comes again, look at dmesg for Xid errors of the NVIDIA driver",
+        return MX_FAIL(MX_ERR_DEVICE, "if it happens again, look in dmesg for Xid errors of the NVIDIA driver",
                        "%s: the device is lost (%s)", what, mx_cuda_error_name(api, code));
     }
     return MX_FAIL(MX_ERR_DEVICE, "update the NVIDIA driver, or choose another device", "%s: %s", what,

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The libraries of CUDA, loaded at run time: the driver, NVRTC (compiler), cuBLAS (products) and NVML (meters). Nothing
- * of CUDA is needed to build; the declarations below are this project's own, of the entry points it uses and no others.
+ * The CUDA libraries, loaded at run time: the driver, NVRTC (compiler), cuBLAS (products) and NVML (meters). The build
+ * needs nothing from CUDA; the declarations below are this project's own and cover only the entry points it uses.
  *
  * Names and signatures: each table line is ENTRY(result, symbol, parameters). The symbol is the one that the library
- * exports, with the version in its name (cuMemAlloc_v2); all of them exist since CUDA 11.8 and still do in 13. Lines
- * marked OPTIONAL may be missing in the library: the member of the table is NULL then.
+ * exports, with the version in its name (cuMemAlloc_v2); all of them have existed since CUDA 11.8 and still exist in
+ * 13. Lines marked OPTIONAL may be missing from the library; the member of the table is then NULL.
  *
  * Where the libraries are: the names that each generation installs, unless an environment variable gives the path of a
  * shared object, which is then the only one tried:
  *   MYXTTS_CUDA_DRIVER   libcuda.so.1
  *   MYXTTS_CUDA_NVRTC    libnvrtc.so.13, .12, .11.2       none newer than the driver's generation
  *   MYXTTS_CUDA_CUBLAS   libcublas.so.13, .12, .11        the same
- *   MYXTTS_CUDA_NVML     libnvidia-ml.so.1                may be missing: no utilisation is told then
- * Several of them may name the same file; so a test double can be one shared object.
+ *   MYXTTS_CUDA_NVML     libnvidia-ml.so.1                may be missing: then no utilisation is shown
+ * Several of them may name the same file, so that a test double can be one shared object.
  *
  * How the backend calls: the driver's calls act on the calling thread's current context, which is always the primary
  * context of one device, set by cuCtxSetCurrent before. Kernels get one-dimensional grids and blocks, no dynamic shared
@@ -42,7 +42,7 @@ typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
 
-/* Results that are told apart. */
+/* Results that are handled separately. */
 enum {
     CUDA_SUCCESS = 0,
     CUDA_ERROR_INVALID_VALUE = 1,
@@ -167,7 +167,7 @@ enum {
     OPTIONAL(CUresult, cuGraphDestroy, (CUgraph graph))
 
 /* ---- NVRTC ---- */
-typedef int nvrtcResult; /* 0: fine; 6: the source does not compile, the log tells why */
+typedef int nvrtcResult; /* 0: fine; 6: the source does not compile, the log says why */
 typedef struct mx_nvrtc_program *nvrtcProgram;
 
 #define NVRTC_SUCCESS           0
@@ -260,16 +260,16 @@ struct mx_cuda_api {
     bool nvml;            /* NVML is there and started */
 };
 
-/* Loads everything and starts the driver and NVML. MX_ERR_NO_DEVICE, each with a message and a hint of its own, where
- * the driver is missing, too old, or has no device, and where NVRTC or cuBLAS are missing. */
+/* Loads everything and starts the driver and NVML. MX_ERR_NO_DEVICE if the driver is missing, too old, or has no
+ * device, or if NVRTC or cuBLAS is missing; each case has its own message and hint. */
 int mx_cuda_api_load(struct mx_cuda_api *api);
 void mx_cuda_api_close(struct mx_cuda_api *api); /* stops NVML */
 
 /* "CUDA_ERROR_LAUNCH_FAILED"; thread-local text for a code that the driver does not know. */
 const char *mx_cuda_error_name(const struct mx_cuda_api *api, CUresult code);
-/* Whether the device or its context cannot be used any more after this result. */
+/* Whether the device or its context is unusable after this result. */
 bool mx_cuda_lost(CUresult code);
-/* The house's code for a failed call, with a message "what: CUDA_ERROR_…" and a hint. */
+/* The MX_ERR_ code for a failed call, with a message "what: CUDA_ERROR_…" and a hint. */
 int mx_cuda_fail(const struct mx_cuda_api *api, CUresult code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

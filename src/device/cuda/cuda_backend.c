@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The CUDA backend: its vtable, and what it finds on the machine.
+ * The CUDA backend: its vtable and device detection.
  *
- * Devices stand in the driver's order, which CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER shape; what of that is which
- * physical device is logged by bus id. Devices that cannot be used (too old, too small, closed to programs) are left
- * out with a warning, and if none remains the reason of the first is the backend's.
+ * Devices are listed in the driver's order, which CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER change; the log gives the
+ * bus id of each, so that the physical device is known. Devices that cannot be used (too old, too small, closed to
+ * programs) are left out with a warning, and if none remains the reason of the first is the backend's.
  *
  * Memory: see cuda.h. Nothing is taken from a device before it is opened.
  */
@@ -44,7 +44,7 @@ static void name_of(const struct mx_cuda_api *cu, CUdevice device, char *out, in
 
 /* ---- finding ---- */
 
-/* 0, or the error that tells why this device cannot be used. */
+/* 0, or the error that says why this device cannot be used. */
 static int entry_check(const struct mx_cuda_api *cu, const struct mx_cuda_entry *entry)
 {
     char name[96], has[MX_BYTES_TEXT_BYTES], needs[MX_BYTES_TEXT_BYTES];
@@ -97,7 +97,7 @@ static int devices_find(struct mx_cuda_state *state)
     }
     if (state->count == 0) {
         if (first.code != 0) return mx_error_restore(&first);
-        MX_RAISE(MX_ERR_NO_DEVICE, "see that nvidia-smi lists a device",
+        MX_RAISE(MX_ERR_NO_DEVICE, "check that nvidia-smi lists a device",
                  "the NVIDIA driver is there, but no device for it");
     }
     if (first.code != 0) {
@@ -118,7 +118,8 @@ static bool chosen(const struct mx_registry_options *options, int index)
     return false;
 }
 
-/* Which physical device is which; told to the user where the environment has changed it, of the devices in use. */
+/* Which physical device is which; the user is informed for the devices in use if the environment has changed the order.
+ */
 static void devices_tell(const struct mx_cuda_state *state, const struct mx_registry_options *options)
 {
     const char *const visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -151,7 +152,7 @@ static int state_open(const struct mx_registry_options *options, void **out)
     if (!state) return MX_ERR_NO_MEMORY;
     rc = mx_cuda_api_load(&state->api);
     if (rc < 0) {
-        /* A library to install stands between the user and the device: whoever leaves the choice to us must know. */
+        /* Only a missing library prevents the use of the device: a user who leaves the choice to us must know that. */
         if (state->api.started)
             mx_warn("the NVIDIA devices are not used: %s; %s", mx_error_last()->message, mx_error_last()->hint);
         goto out;
@@ -169,7 +170,7 @@ static int state_device_count(void *state)
     return ((const struct mx_cuda_state *)state)->count;
 }
 
-/* The NUMA node that the device hangs on; -1 if the system does not tell. */
+/* The NUMA node of the device; -1 if the system does not give it. */
 static int node_of(const char *bus)
 {
     char path[96];

@@ -4,11 +4,11 @@
  *
  * Between two devices the driver copies by itself where both may access each other (cuDeviceCanAccessPeer); elsewhere
  * (most GeForce cards) the data go through two halves of a pinned block, piece by piece: the stream of the copy moves
- * its own device's side, a helper stream of the other device the other side, and events make each wait for the half
- * that it needs. Nothing blocks the calling thread.
+ * the data of its own device, a helper stream of the other device moves the rest, and events make each wait for the
+ * half that it needs. Nothing blocks the calling thread.
  *
- * Memory: a route belongs to the device whose stream copies and lives as long. It holds the primary contexts of both
- * devices, so its helper outlives the other device.
+ * Memory: a route belongs to the device whose stream copies and lives as long as that device. It holds the primary
+ * contexts of both devices, so its helper outlives the other device.
  */
 #include "base/alloc.h"
 #include "base/log.h"

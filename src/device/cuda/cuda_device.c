@@ -2,11 +2,11 @@
  *
  * CUDA devices: primary contexts, buffers, pinned host memory, the device's clock, and what NVML measures.
  *
- * The driver tells the time between two events as a float of milliseconds, which is exact to a microsecond for some
- * seconds only. So a reference event is compared with the host's clock when the device is opened, and again whenever it
+ * The driver gives the time between two events as a float in milliseconds, which is exact to a microsecond only for
+ * some seconds. So a reference event is compared with the host's clock when the device is opened, and again whenever it
  * has become too old for that.
  *
- * Memory: see cuda.h. The primary context is shared with whatever else in this process uses CUDA; it is held, not
+ * Memory: see cuda.h. The primary context is shared with any other code in this process that uses CUDA; it is held, not
  * owned.
  */
 #include "base/alloc.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Recorded work as CUDA graphs. What a stream is given between begin and end becomes nodes; the graph of nodes is made
- * executable once, and later recordings of the same sequence only put their arguments into it (cuGraphExecUpdate).
- * Where the driver finds the sequence different (cuBLAS chose another way for other sizes) it is made anew.
+ * Recorded work as CUDA graphs. Work submitted between begin and end becomes nodes; the graph of nodes is made
+ * executable once, and later recordings of the same sequence only update its arguments (cuGraphExecUpdate). If the
+ * driver finds that the sequence differs (cuBLAS chose another method for other sizes), a new executable graph is made.
  *
  * Memory: the executable graph is behind `impl`; graphs of nodes do not outlive mx_cuda_graph_end.
  */
@@ -79,7 +79,7 @@ int mx_cuda_graph_launch(struct mx_graph *graph)
     const struct graph *const from = graph->impl;
     CUresult code = mx_cuda_enter(device);
     if (!from->exec) {
-        return MX_FAIL(MX_ERR_ARGUMENT, "record the work again", "a graph of %s holds nothing: making it failed",
+        return MX_FAIL(MX_ERR_ARGUMENT, "record the work again", "a graph of %s is empty because recording it failed",
                        graph->device->name);
     }
     if (code == CUDA_SUCCESS) code = device->cu->cuGraphLaunch(from->exec, impl->stream);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The kernels of a CUDA device: compiled by NVRTC at first, later from the disk (kernels/cache.h), as a CUBIN for
- * exactly this compute capability. A device that is newer than the compiler gets PTX of the newest capability that the
- * compiler knows, which the driver finishes each time it is loaded (and keeps in a cache of its own).
+ * The kernels of a CUDA device: compiled by NVRTC the first time, later loaded from disk (kernels/cache.h), as a CUBIN
+ * for exactly this compute capability. A device that is newer than the compiler gets PTX of the newest capability that
+ * the compiler knows, which the driver compiles to machine code each time it is loaded (and keeps in its own cache).
  *
  * Memory: everything but the module is released here. All functions are looked up at once, because loading one while
  * work is recorded (cuda_graph.c) would disturb that.

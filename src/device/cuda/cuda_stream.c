@@ -2,9 +2,9 @@
  *
  * CUDA streams and events.
  *
- * Failures while work runs show when a stream is waited for, or at the next call of any kind: as an error of the
- * driver, which stays with the context, or as what a kernel wrote to the stream's status words because its data were
- * wrong (kernels/launch.h). Either becomes the stream's error. On a lost device events count as complete, so nobody
+ * Failures of running work appear when a stream is waited for, or at the next call of any kind: as a driver error,
+ * which stays with the context, or as the status words that a kernel wrote because its data were wrong
+ * (kernels/launch.h). Either becomes the stream's error. On a lost device all events count as complete, so that nothing
  * hangs.
  *
  * Memory: see cuda.h.
@@ -87,7 +87,7 @@ int mx_cuda_stream_sync(struct mx_stream *stream)
                      stream->device->name);
         mx_stream_fail(stream);
     }
-    return 0; /* the core tells */
+    return 0; /* the core reports it */
 }
 
 int mx_cuda_stream_wait(struct mx_stream *stream, struct mx_event *event)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Operations on their way to a CUDA stream: the launches of kernels/launch.h become kernel calls, products calls of
- * cuBLAS. Its matrices are column-major, so C = A·B is asked for as Cᵀ = Bᵀ·Aᵀ, which is the same memory.
+ * Submitting operations to a CUDA stream: the launches of kernels/launch.h become kernel calls, and products become
+ * cuBLAS calls. Its matrices are column-major, so C = A·B is asked for as Cᵀ = Bᵀ·Aᵀ, which is the same memory.
  *
  * Memory: scratch, work memory, and the handle of cuBLAS with its workspace are made at the first operation that needs
- * them and live as long as the stream. cuBLAS gets memory of ours to work in, so that it is counted, and so that its
- * sums have the same order each time.
+ * them and live as long as the stream. cuBLAS works in our memory, so that it is counted and so that its sums have the
+ * same order every time.
  */
 #include "device/cuda/cuda.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Built kernels on the disk; see cache.h.
+ * The disk cache of compiled kernels; see cache.h.
  */
 #include "device/kernels/cache.h"
 
@@ -19,11 +19,12 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define LONG_SECONDS 2 /* of building, before the user is told */
+#define LONG_SECONDS 2 /* of building before the user gets a message */
 
 /* ---- files ---- */
 
-/* What lies in the folder is run: nobody else may have put it there. One that others can only read is closed to them.
+/* The contents of the folder are executed, so no other user may have put them there. A folder that others can only read
+ * is closed to them.
  */
 static bool folder_safe(const char *path)
 {
@@ -109,7 +110,7 @@ static void *tell(void *context)
     const bool tells = !t->done;
     pthread_mutex_unlock(&t->lock);
     if (tells)
-        mx_info("building the kernels for %s%s", t->device, t->kept ? "; later starts find them on the disk" : "");
+        mx_info("building the kernels for %s%s", t->device, t->kept ? "; they are kept on disk for later starts" : "");
     return NULL;
 }
 

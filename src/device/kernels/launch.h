@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Operations as launches of the kernels of this folder: the part that backends with kernels of this dialect share.
+ * Operations as launches of the kernels of this folder: the part shared by all backends that use these kernels.
  *
- * mx_kernel_plan turns one checked operation into launches, in order, and hands each to the backend's launcher.
- * Nothing is allocated; arguments live on the caller's stack while the launcher copies them. Scratch is the launcher's:
- * its contents are nobody's between two operations.
+ * mx_kernel_plan turns one checked operation into launches, in order, and passes each to the backend's launcher.
+ * Nothing is allocated; arguments live on the caller's stack while the launcher copies them. Scratch belongs to the
+ * launcher; its contents are not preserved between two operations.
  */
 #ifndef MX_DEVICE_KERNELS_LAUNCH_H
 #define MX_DEVICE_KERNELS_LAUNCH_H
 
 #include "myxtts/ops.h"
 
-/* X(name, lanes): the kernel mx_<name> with MX_GROUP, MX_WIDE, MX_TILE_LANES or one lane in a group. Those with one
- * are for devices of CPU type alone. */
+/* X(name, lanes): the kernel mx_<name> with MX_GROUP, MX_WIDE, MX_TILE_LANES or one lane per group. Kernels with one
+ * lane are only for devices of CPU type. */
 #define MX_KERNEL_LIST(X)                                                                                              \
     X(activation, WIDE)                                                                                                \
     X(activation_grad, WIDE)                                                                                           \
@@ -98,11 +98,11 @@ struct mx_kernel_tuning {
     bool cpu;         /* a CPU behind the interface: lanes become vectors, groups run one after the other */
     int group, wide;  /* MX_GROUP, MX_WIDE */
     int vector;       /* floats of the CPU's vectors: 8 or 16 */
-    int units;        /* cores of that CPU; 0: not told */
+    int units;        /* cores of that CPU; 0: unknown */
     char options[96]; /* "-DMX_GROUP=64 …" */
 };
 
-/* What a device must have: OpenCL 1.2 promises the local memory to all but custom devices. */
+/* What a device must have: OpenCL 1.2 guarantees this local memory for all but custom devices. */
 #define MX_KERNEL_LANES_MOST  256
 #define MX_KERNEL_LOCAL_BYTES 32768
 
@@ -110,7 +110,7 @@ struct mx_kernel_tuning {
 #define MX_SCRATCH_BYTES ((size_t)4 << 20)  /* for partial sums and the bounds of rows */
 #define MX_PACKED_BYTES  ((size_t)16 << 20) /* behind it, on devices of CPU type: packed operands of products */
 
-/* MYXTTS_OPENCL_KERNELS=gpu chooses what GPUs get on a CPU, too (for tests of those kernels). */
+/* MYXTTS_OPENCL_KERNELS=gpu selects the GPU kernels on a CPU too (to test those kernels). */
 void mx_kernel_tuning_choose(struct mx_kernel_tuning *tuning, bool cpu, int vector_floats, size_t group_most);
 int mx_kernel_lanes(const struct mx_kernel_tuning *tuning, enum mx_kernel_id kernel);
 const char *mx_kernel_name(enum mx_kernel_id kernel); /* "mx_activation" */
@@ -121,8 +121,8 @@ extern const size_t mx_kernel_source_bytes;
 
 enum mx_kernel_arg_kind { MX_ARG_SLICE, MX_ARG_STATUS, MX_ARG_INT, MX_ARG_LONG, MX_ARG_FLOAT };
 
-/* A slice stands for two parameters of the kernel: base and distance in bytes (-1: absent). The status words of the
- * stream are given the same way. */
+/* A slice becomes two parameters of the kernel: base and offset in bytes (-1: absent). The status words of the stream
+ * are passed the same way. */
 struct mx_kernel_arg {
     enum mx_kernel_arg_kind kind;
     union {
@@ -140,8 +140,8 @@ struct mx_kernel_launch {
     int count;
 };
 
-/* C [m, n] = (+=) op(A) · op(B), row-major with lda, ldb, ldc elements from row to row as stored; op(A) is [m, k],
- * stored [k, m] with transpose_a; B likewise. A and B are fp32, or bf16 if `bf16`; C and all sums are fp32. Nothing is
+/* C [m, n] = (+=) op(A) · op(B), row-major with row strides of lda, ldb, ldc elements as stored; op(A) is [m, k],
+ * stored [k, m] with transpose_a; B likewise. A and B are fp32, or bf16 if `bf16`; C and all sums are fp32. No size is
  * 0. */
 struct mx_library_gemm {
     struct mx_slice a, b, c;
@@ -153,19 +153,19 @@ struct mx_launcher {
     const struct mx_kernel_tuning *tuning;
     int (*launch)(struct mx_launcher *launcher, const struct mx_kernel_launch *launch);
     int (*scratch)(struct mx_launcher *launcher, struct mx_slice *out); /* see below; 64-byte aligned */
-    /* (optional) The backend has a library of products; then `work` gives work_bytes for dense operands and sums,
-     * 64-byte aligned. Less of it makes more blocks of large products. */
+    /* (optional) Set if the backend has a library for matrix products; then `work` returns work_bytes for dense
+     * operands and sums, 64-byte aligned. With less work memory, large products are split into more blocks. */
     int (*gemm)(struct mx_launcher *launcher, const struct mx_library_gemm *gemm);
     int (*work)(struct mx_launcher *launcher, struct mx_slice *out);
     size_t work_bytes;
 };
 
-/* The usual work_bytes of a device: a 64th of its memory, within 16 and 96 MiB. */
+/* The usual work_bytes of a device: 1/64 of its memory, between 16 and 96 MiB. */
 size_t mx_kernel_work_bytes(uint64_t memory_bytes);
 /* Bytes of scratch that the plans use on such a device. */
 size_t mx_kernel_scratch_bytes(const struct mx_kernel_tuning *tuning);
 int mx_kernel_plan(struct mx_launcher *launcher, enum mx_op op, const void *args);
-/* Sets the error that status words (of which the first is not 0) tell; returns its code. */
+/* Sets the error that the status words describe (the first is not 0); returns its code. */
 int mx_kernel_status_raise(const int32_t words[MX_STATUS_WORDS]);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Words in which lower_*.c describe launches. For them alone.
+ * The vocabulary with which lower_*.c describe launches. Only for those files.
  */
 #ifndef MX_DEVICE_KERNELS_LOWER_H
 #define MX_DEVICE_KERNELS_LOWER_H

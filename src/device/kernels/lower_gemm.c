@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Products by the backend's library: operands that it cannot read as they lie (rows through taps, numbers that are not
- * bf16 yet) are made dense in the launcher's work memory first, and what the epilogue wants is done after, by kernels
- * of gemm.cl. Where work memory is too small for the whole, the product is made in blocks, which follow from the shape
- * alone: so results repeat.
+ * Products by the backend's library. Operands that the library cannot read in place (rows through taps, numbers that
+ * are not yet bf16) are first made dense in the launcher's work memory; the epilogue is applied afterwards by kernels
+ * of gemm.cl. If the work memory is too small for the whole product, it is computed in blocks that depend on the shape
+ * alone, so that results are repeatable.
  *
- * The work memory has three equal parts: dense A, dense B, and the sums where C cannot hold them.
+ * The work memory has three equal parts: dense A, dense B, and the sums if C cannot hold them.
  */
 #include "base/number.h"
 #include "device/kernels/lower.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A product on its way to launches: what lower_product.c makes of operations, and lower_gemm.c turns into calls of a
- * library of products where the backend has one. For them alone.
+ * A matrix product between operation and launches: lower_product.c makes it from an operation, and lower_gemm.c turns
+ * it into library calls if the backend has a library for products. Only for those two files.
  */
 #ifndef MX_DEVICE_KERNELS_PRODUCT_H
 #define MX_DEVICE_KERNELS_PRODUCT_H
 
 #include "device/kernels/launch.h"
 
-/* How A and B lie: the shapes of product.cl. */
+/* The layouts of A and B: the shapes of product.cl. */
 enum { MX_A_ROWS, MX_A_COLUMNS, MX_A_TAPS, MX_A_TAPS_COLUMNS };
 enum { MX_B_ROWS, MX_B_COLUMNS, MX_B_BLOCKS };
 

@@ -59,12 +59,12 @@ struct mx_cl_api {
 #undef X
 };
 
-/* MX_ERR_NO_DEVICE, with what to install in the hint, where the library is missing or too old. */
+/* MX_ERR_NO_DEVICE if the library is missing or too old; the hint says what to install. */
 int mx_cl_api_load(struct mx_cl_api *api);
 
 /* "CL_OUT_OF_RESOURCES"; "error -9999" for a code that OpenCL 1.2 does not know. Static or thread-local text. */
 const char *mx_cl_error_name(cl_int code);
-/* The house's code for a failed call, with a message "what: CL_…" and a hint. */
+/* The MX_ERR_ code for a failed call, with a message "what: CL_…" and a hint. */
 int mx_cl_fail(cl_int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* In functions with `int rc` and the label `out`: calls an entry point that returns cl_int. */

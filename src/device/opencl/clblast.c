@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Loading CLBlast, choosing where it is used, and products by it; see clblast.h.
+ * Loading CLBlast, choosing where it is used, and multiplying with it; see clblast.h.
  */
 #include "device/opencl/clblast.h"
 
@@ -32,9 +32,10 @@ int mx_clblast_wish_read(const char *text, enum mx_clblast_wish *out)
     } else if (strcmp(text, "1") == 0) {
         *out = MX_CLBLAST_ALWAYS;
     } else {
-        return MX_FAIL(MX_ERR_USAGE,
-                       "choose 1 for CLBlast on all OpenCL devices or 0 for none, or unset it: CLBlast on GPUs",
-                       "MYXTTS_CLBLAST is \"%.32s\", which is neither 0 nor 1", text);
+        return MX_FAIL(
+            MX_ERR_USAGE,
+            "set it to 1 to use CLBlast on all OpenCL devices or to 0 for none, or unset it to use CLBlast on GPUs",
+            "MYXTTS_CLBLAST is \"%.32s\", which is neither 0 nor 1", text);
     }
     return 0;
 }
@@ -75,7 +76,7 @@ int mx_clblast_open(struct mx_clblast *blast, bool gpus)
     if (blast->wish == MX_CLBLAST_NEVER || (blast->wish == MX_CLBLAST_GPUS && !gpus)) goto out;
     rc = mx_clblast_load(blast, MX_CLBLAST_LIBRARY);
     if (rc < 0 && blast->wish == MX_CLBLAST_GPUS) {
-        mx_debug("%s", mx_error_last()->message); /* what the user should do is told for each GPU */
+        mx_debug("%s", mx_error_last()->message); /* the advice to the user is logged for each GPU */
         mx_error_clear();
         rc = 0;
     }
@@ -134,9 +135,10 @@ static int sizes_check(const struct mx_device *device, const struct mx_library_g
         matrix_fits(g->c, g->m, g->n, g->ldc)) {
         return 0;
     }
-    return MX_FAIL(MX_ERR_UNSUPPORTED, "lower the batch, or set MYXTTS_CLBLAST=0",
-                   "%s: a product of %lld · %lld · %lld lies in buffers too large for CLBlast (2147483647 elements)",
-                   device->name, (long long)g->m, (long long)g->n, (long long)g->k);
+    return MX_FAIL(
+        MX_ERR_UNSUPPORTED, "lower the batch, or set MYXTTS_CLBLAST=0",
+        "%s: the buffers of a product of %lld · %lld · %lld are too large for CLBlast (limit: 2147483647 elements)",
+        device->name, (long long)g->m, (long long)g->n, (long long)g->k);
 }
 
 static int transposed(bool yes)

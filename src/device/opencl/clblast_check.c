@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Whether CLBlast multiplies rightly on a device: the kernels for small products, one for each way the operands may
- * lie, and the kernel for large ones.
+ * Checks that CLBlast multiplies correctly on a device: the kernels for small products, one for each layout of the
+ * operands, and the kernel for large ones.
  *
- * All numbers are small integers, so every sum is exact in fp32 and must come out to the bit. C is compared through a
- * vector: C·x with A·(B·x), which costs as much as reading the matrices; a C with wrong elements passes only if they
+ * All numbers are small integers, so every sum is exact in fp32 and every bit must match. C is compared through a
+ * vector, C·x with A·(B·x), which costs no more than reading the matrices; a C with wrong elements passes only if they
  * cancel out in every row.
  *
- * Memory: A, B and C stand in the stream's temp, behind the room that the product itself needs there. On the host one
+ * Memory: A, B and C are in the stream's temp, after the room that the product itself needs there. The host holds one
  * matrix at a time and two vectors, released at the end.
  */
 #include "base/alloc.h"
@@ -75,7 +75,7 @@ static int product_check(struct mx_stream *stream, const struct mx_library_gemm 
         for (int64_t j = 0; j < g->n; j++) made += (double)room->matrix[i * g->ldc + j] * room->x[j];
         if (made != exact) {
             MX_RAISE(MX_ERR_DEVICE,
-                     "install CLBlast 1.6.3 or later, which has a known fault of earlier ones mended, or set "
+                     "install CLBlast 1.6.3 or later, which fixes a known fault of earlier versions, or set "
                      "MYXTTS_CLBLAST=0 to multiply without it",
                      "%s: CLBlast multiplies wrongly here (row %lld of a product of %lld · %lld · %lld)",
                      stream->device->name, (long long)i, (long long)g->m, (long long)g->n, (long long)g->k);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Inside of the OpenCL backend.
+ * Internals of the OpenCL backend.
  *
  * state → platform (one context for all its chosen devices, so that events and copies work across them) → device
- * (program, a queue of its own for the backend's errands) → stream (one in-order queue, its own kernel objects, scratch
- * and status word). All vtable entries live in the files named below.
+ * (program, a queue for the backend's own work) → stream (one in-order queue, its own kernel objects, scratch and
+ * status word). All vtable entries live in the files named below.
  *
  * Memory: the state owns the platforms and sub-devices from open to close; a platform's context lives from its first
  * open device to its last. Each object of the core has one block behind `impl`.
  *
  * Locks: mx_opencl_platform.lock protects context, users and program; it is held while a program is built, so that two
- * devices of one kind build it once. mx_opencl_device.lock protects the errand queue's order and `pinned`. Neither is
+ * devices of one kind build it once. mx_opencl_device.lock protects the order of that queue and `pinned`. Neither is
  * taken while the other is held.
  */
 #ifndef MX_DEVICE_OPENCL_OPENCL_H
@@ -71,7 +71,7 @@ struct mx_opencl_device {
     struct mx_opencl_pinned *pinned;
     void *stage;               /* for copies between contexts; device->lock */
     struct mx_clblast *blast;  /* the state's, if it serves this device; otherwise NULL */
-    atomic_bool blast_checked; /* it multiplies rightly here */
+    atomic_bool blast_checked; /* checked: it multiplies correctly here */
 };
 
 struct mx_opencl_stream {
@@ -81,7 +81,7 @@ struct mx_opencl_stream {
     struct mx_buffer *work, *temp;  /* see clblast.h */
     cl_mem status;                  /* MX_STATUS_WORDS int32: what a kernel found wrong with its data */
     bool looks;                     /* an operation that may write to status was queued since the last look */
-    int32_t found[MX_STATUS_WORDS]; /* what the last look read */
+    int32_t found[MX_STATUS_WORDS]; /* the values read last */
 };
 
 /* lock protects `event`: one thread may record while others wait. A leaf lock. */
@@ -100,7 +100,7 @@ static inline cl_mem mx_opencl_memory(const struct mx_buffer *buffer)
     return (cl_mem)buffer->impl;
 }
 
-/* A driver's text into `out`, without spaces in front and behind; "" if the driver does not tell. */
+/* Writes a text from the driver to `out` without leading and trailing spaces; "" if the driver does not give it. */
 void mx_opencl_device_text(const struct mx_cl_api *cl, cl_device_id id, cl_device_info what, char *out, size_t size);
 
 /* opencl_device.c */
@@ -131,7 +131,7 @@ int mx_opencl_copy_slices(struct mx_stream *stream, struct mx_slice to, struct m
 int mx_opencl_submit(struct mx_stream *stream, enum mx_op op, const void *args);
 bool mx_opencl_supports(const struct mx_device *device, enum mx_op op, const void *args);
 
-/* opencl_program.c: builds the kernels for a device, from the disk cache where they were built before. */
+/* opencl_program.c: builds the kernels for a device, or loads them from the disk cache. */
 int mx_opencl_program_open(const struct mx_device *device, struct mx_opencl_device *impl);
 
 #endif

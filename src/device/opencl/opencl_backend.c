@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The OpenCL backend: its vtable, and what it finds on the machine.
+ * The OpenCL backend: its vtable and device detection.
  *
  * All devices of all platforms are listed in the drivers' order. A CPU-type device can be split into sub-devices of
- * equal compute units: when --opencl-split asks for it, and by itself when the selection names more devices than
- * there are and the only one is of CPU type. Then the sub-devices stand in the list instead of the whole.
+ * equal compute units: when --opencl-split asks for it, and automatically when the selection names more devices than
+ * there are and the only one is of CPU type. The list then has the sub-devices instead of the whole device.
  *
  * Memory: see opencl.h. Nothing is taken from a device before it is opened.
  */
@@ -62,7 +62,7 @@ static int devices_find(struct mx_opencl_state *state)
     cl_uint count = 0;
     const cl_int code = cl->clGetPlatformIDs(MX_OPENCL_PLATFORMS_MAX, ids, &count);
     if (code != CL_SUCCESS || count == 0) {
-        return MX_FAIL(MX_ERR_NO_DEVICE, "install " REQUIRES, "OpenCL is there, but no driver for it");
+        return MX_FAIL(MX_ERR_NO_DEVICE, "install " REQUIRES, "OpenCL is installed, but it has no driver");
     }
     if (count > MX_OPENCL_PLATFORMS_MAX) count = MX_OPENCL_PLATFORMS_MAX;
     for (cl_uint p = 0; p < count; p++) {
@@ -79,8 +79,8 @@ static int devices_find(struct mx_opencl_state *state)
         }
     }
     if (state->count == 0) {
-        return MX_FAIL(MX_ERR_NO_DEVICE, "install " REQUIRES, "OpenCL has a driver (%s), but no device for it",
-                       state->platforms[0].name);
+        return MX_FAIL(MX_ERR_NO_DEVICE, "install " REQUIRES,
+                       "OpenCL has a driver (%s), but the driver finds no device", state->platforms[0].name);
     }
     return 0;
 }
@@ -148,7 +148,7 @@ static int devices_split(struct mx_opencl_state *state, const struct mx_registry
                (type_of(cl, state->entries[0].id) & CL_DEVICE_TYPE_CPU)) {
         char name[128];
         mx_opencl_device_text(cl, state->entries[0].id, CL_DEVICE_NAME, name, sizeof name);
-        if (chosen > 0) /* a mere list is no news */
+        if (chosen > 0) /* a mere listing is not worth a message */
             mx_info("OpenCL: the only device, %s, is split into %d of %d compute unit%s each", name, wanted,
                     units / wanted, units / wanted == 1 ? "" : "s");
         MX_TRY(entry_split(state, 0, wanted));

@@ -2,8 +2,8 @@
  *
  * OpenCL devices: contexts, buffers, pinned host memory.
  *
- * A buffer is touched when it is made, because drivers take memory at the first use: what does not fit shows here and
- * not in the middle of training. Pinned host memory is a buffer that stays mapped.
+ * A buffer is touched when it is made, because drivers take memory at the first use: a buffer that does not fit then
+ * fails here and not in the middle of training. Pinned host memory is a buffer that stays mapped.
  *
  * Memory: see opencl.h.
  */

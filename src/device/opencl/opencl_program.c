@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The kernels of a device: built from their source at first, later from the disk (kernels/cache.h), as the driver's own
- * binary that clGetProgramInfo gives. PoCL is left to its own cache, which keeps each kernel as it is first used:
- * asking it for a binary would compile all of them at once.
+ * The kernels of a device: built from source the first time, later loaded from disk (kernels/cache.h) as the driver's
+ * own binary from clGetProgramInfo. PoCL uses its own cache, which stores each kernel at its first use: asking it for a
+ * binary would compile all of them at once.
  *
  * Memory: everything but the program is released here.
  */

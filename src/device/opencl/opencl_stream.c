@@ -3,9 +3,9 @@
  * OpenCL streams, events and copies.
  *
  * A stream is an in-order queue with profiling on. An event is a marker in it; waiting for one is a barrier with a wait
- * list, on any queue of the same context. Another context cannot wait for it, so there the calling thread does.
- * Failures while work runs show when a stream is waited for: as a failed queue, or as what a kernel wrote to the
- * stream's status words because its data were wrong (launch.h).
+ * list, on any queue of the same context. Another context cannot wait for it, so in that case the calling thread waits.
+ * Failures of running work appear when a stream is waited for: as a failed queue, or as the status words that a kernel
+ * wrote because its data were wrong (launch.h).
  *
  * Memory: an event holds one reference to its latest marker. The staging block for copies between contexts belongs to
  * the device of the stream and is made at the first such copy.
@@ -80,7 +80,7 @@ int mx_opencl_stream_sync(struct mx_stream *stream)
     if (code != CL_SUCCESS) {
         mx_cl_fail(code, "stream \"%s\" of %s: work failed while it ran", stream->name, stream->device->name);
         mx_stream_fail(stream);
-        return 0; /* the core tells */
+        return 0; /* the core reports it */
     }
     impl->looks = false;
     if (looks && impl->found[0] != 0) {

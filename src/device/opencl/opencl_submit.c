@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Operations on their way to an OpenCL queue: the launches of kernels/launch.h become kernel calls.
+ * Submitting operations to an OpenCL queue: the launches of kernels/launch.h become kernel calls.
  *
  * A kernel object carries its arguments, so each stream has its own; a stream is used by one thread at a time.
  *

@@ -3,10 +3,10 @@
  * Monotonic alignment search: which frames belong to which token.
  *
  * Sequences are handed out one by one; each is searched by one worker, frame after frame, with one running total per
- * token and one bit per token and frame that says where the best way came from. So a sequence's result depends on
- * nothing but the sequence. The scratch is the caller's (MX_ALIGN_WORK): first two words of each token for its total,
- * then the bits, ⌈longest sequence/32⌉ words for each frame. Offsets come from the device's memory, where nobody could
- * check them before: nothing is read or written outside the tensors because of them; they fail the stream instead.
+ * token and one bit per token and frame that says where the best path came from. So a sequence's result depends only on
+ * the sequence. The scratch belongs to the caller (MX_ALIGN_WORK): first two words of each token for its total, then
+ * the bits, ⌈longest sequence/32⌉ words for each frame. Offsets come from the device's memory and could not be checked
+ * earlier: wrong ones never cause access outside the tensors; they fail the stream instead.
  */
 #include "device/cpu/isa/vec.h"
 #include "device/cpu/kernels.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Augmentation: noise on packed audio, masks on packed rows. What happens to a sequence is a function of its own
- * contents and parameters alone; workers take whole sequences. Offsets come from the device's memory, where nobody
- * could check them before, and fail the stream when they do not cover the rows.
+ * Augmentation: noise on packed audio, masks on packed rows. The result for a sequence is a function of its own
+ * contents and parameters alone; workers take whole sequences. Offsets come from the device's memory and could not be
+ * checked earlier; they fail the stream if they do not cover the rows.
  */
 #include "base/rng.h"
 #include "device/cpu/isa/vec.h"

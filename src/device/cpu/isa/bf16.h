@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * bf16 numbers in memory: the upper half of a float32, rounded to nearest even, a NaN stays one. In registers they are
- * always float32. Nothing here keeps state.
+ * bf16 numbers in memory: the upper half of a float32, rounded to nearest even; a NaN stays a NaN. In registers they
+ * are always float32. Nothing here keeps state.
  */
 #ifndef MX_DEVICE_CPU_ISA_BF16_H
 #define MX_DEVICE_CPU_ISA_BF16_H

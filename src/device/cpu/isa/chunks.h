@@ -2,9 +2,9 @@
  *
  * Sums over rows that do not depend on the number of workers.
  *
- * The rows are cut into chunks whose number follows from the shape alone. Whoever gets a chunk writes its sum into the
- * gang's shared scratch; after a barrier the sums are added in the order of the chunks. The shared scratch is used from
- * its beginning; its contents are nobody's before and after the kernel.
+ * The rows are cut into chunks whose number depends on the shape alone. The worker that gets a chunk writes its sum to
+ * the gang's shared scratch; after a barrier the sums are added in the order of the chunks. The shared scratch is used
+ * from its beginning; its contents are undefined before and after the kernel.
  */
 #ifndef MX_DEVICE_CPU_ISA_CHUNKS_H
 #define MX_DEVICE_CPU_ISA_CHUNKS_H

@@ -21,7 +21,7 @@ MX_VEC_INLINE mx_vf mx_epilogue_slope(enum mx_activation act, mx_vf z)
     return mx_vf_set(1.0f);
 }
 
-/* One vector of products z, at C + at, column n; `lanes` of it count. */
+/* One vector of products z, at C + at, column n; only `lanes` of its lanes count. */
 MX_VEC_INLINE void mx_epilogue_finish(const struct mx_gemm_epilogue *e, float *c, mx_vf z, int64_t at, int64_t n,
                                       const int lanes)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Fourier transforms of one signal per lane: element i of MX_VEC_FLOATS signals is one vector, so that a transform of
- * any structure is plain vector arithmetic without a shuffle, and no lane knows of another.
+ * any structure is plain vector arithmetic without a shuffle, and lanes do not depend on each other.
  *
- * A complex array z of n elements is 2n vectors, real and imaginary parts in turns; n is a power of two from 2 on. The
- * transform works in place, by decimation in frequency with radix 8 (and one pass of 4 or 2 at the end where 8 does not
- * divide), and leaves element k at place mx_fft_place(k): whoever reads the result reads it there, which costs
- * nothing where elements are whole vectors.
+ * A complex array z of n elements is 2n vectors, real and imaginary parts alternating; n is a power of two, at least 2.
+ * The transform works in place, by decimation in frequency with radix 8 (and one pass of 4 or 2 at the end where 8 does
+ * not divide), and leaves element k at place mx_fft_place(k): the result is read from there, which costs nothing
+ * because elements are whole vectors.
  *
  * `circle` holds cos and sin of 2πk/points, k < points, for a multiple of n points. All memory is the caller's.
  */

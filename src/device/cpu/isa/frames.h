@@ -2,13 +2,13 @@
  *
  * Frames of packed audio as myxtts/ops.h defines them, MX_VEC_FLOATS at a time, one per lane, and their transforms.
  *
- * The lanes of a block are neighbouring frames of the batch, of whatever utterances, so that all lanes work; what a
- * lane computes is a function of its own samples, so a frame comes out the same in any block. Where the samples of
- * a frame lie whole in the audio they are read there; where they are reflected they are laid out in the worker's
- * scratch first.
+ * The lanes of a block are neighbouring frames of the batch, whatever utterances they belong to, so that all lanes
+ * work; what a lane computes is a function of its own samples, so a frame has the same result in any block. If all
+ * samples of a frame lie in the audio they are read in place; if some are reflected, they are first laid out in the
+ * worker's scratch.
  *
- * Offsets come from the device's memory, where nobody could check them before: mx_frames_open does, and fails the
- * stream. All workers must call it and return together when it refuses.
+ * Offsets come from the device's memory and could not be checked earlier: mx_frames_open checks them and fails the
+ * stream if they are wrong. All workers must call it, and all must return if it refuses.
  */
 #ifndef MX_DEVICE_CPU_ISA_FRAMES_H
 #define MX_DEVICE_CPU_ISA_FRAMES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Operations that look rows up: embedding and its gradient, the table of rotary angles and the turning itself.
+ * Operations that look up rows: embedding and its gradient, the table of rotary angles and the rotation itself.
  */
 #include "device/cpu/isa/vec.h"
 #include "device/cpu/kernels.h"

@@ -2,16 +2,16 @@
  *
  * The matrix product beneath matmul, the convolutions and attention.
  *
- * Own code instead of OpenBLAS, for measured reasons (SPEED.md): the packaged OpenBLAS does not know recent processors
- * and runs its oldest kernel on them, it cannot fetch A through a convolution's taps or apply an epilogue while the
- * tile is in registers, and its sums depend on how the rows are split. Here an element of C is the sum over equal
- * blocks of k, in order, of one chain of fused multiply-adds each; the blocks depend on k alone, not on the worker
- * count, the tile or the neighbours: so a row's result does not depend on the rest of the batch.
+ * This is our own code instead of OpenBLAS, for measured reasons (SPEED.md): the packaged OpenBLAS does not know recent
+ * processors and runs its oldest kernel on them, it cannot fetch A through a convolution's taps or apply an epilogue
+ * while the tile is in registers, and its sums depend on how the rows are split. Here an element of C is the sum over
+ * equal blocks of k, in order, of one chain of fused multiply-adds each; the blocks depend on k alone, not on the
+ * worker count, the tile or the neighbours. So a row's result does not depend on the rest of the batch.
  *
- * The tile is MX_GEMM_MR rows by two vectors (NEON: four), which fills the register file. A tile reads A and B where
- * they lie if that is as fast as from a copy; otherwise A is copied MR rows and at most KC columns at a time into a
- * panel that stays in the first-level cache, and B is packed KC by NC into panels of NR columns that stay in the
- * second. The next rows are fetched ahead.
+ * The tile is MX_GEMM_MR rows by two vectors (NEON: four), which fills the register file. A tile reads A and B in place
+ * if that is as fast as reading a copy; otherwise A is copied MR rows and at most KC columns at a time into a panel
+ * that stays in the first-level cache, and B is packed KC by NC into panels of NR columns that stay in the second. The
+ * next rows are fetched ahead.
  */
 #ifndef MX_DEVICE_CPU_ISA_GEMM_H
 #define MX_DEVICE_CPU_ISA_GEMM_H

@@ -4,7 +4,7 @@
  *
  * Both operands are copied into panels of bf16 numbers in the order in which the instructions want them, and rounded on
  * the way (to nearest even) if they are float32 in memory. A block of C is 32 × 32: four tiles of AMX, 16 × 16 each.
- * The step of k is 32, what is missing of the last one is 0.
+ * The step of k is 32; the last step is padded with 0.
  *
  *     A  [steps of k][32 rows][32 k]
  *     B  [panels of 32 columns][steps of k][2 halves][16 pairs of k][16 columns][2 k]
@@ -14,8 +14,8 @@
  * odd k of a step each in a chain of their own), AVX512-BF16 in steps of 2: the two do not give the same bits, but each
  * always gives its own. Products of bf16 numbers are exact in fp32; both instructions take numbers below 2^-126 as 0.
  *
- * Compiled where the variant has AVX-512; the instructions beyond that are asked for function by function, and run only
- * where the device says so (struct mx_gang).
+ * Compiled if the variant has AVX-512; further instructions are enabled function by function and run only if the device
+ * supports them (struct mx_gang).
  */
 #ifndef MX_DEVICE_CPU_ISA_GEMM_BF16_H
 #define MX_DEVICE_CPU_ISA_GEMM_BF16_H

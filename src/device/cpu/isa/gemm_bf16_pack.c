@@ -2,8 +2,8 @@
  *
  * Copies of parts of A and B as panels of bf16 numbers. See gemm_bf16.h for the layouts.
  *
- * A source that lies with k contiguous is a row of A as it stands, and a column of B; one that lies with k apart is a
- * line of pairs of B as it stands. The other two ways go through a 16 × 16 transposition of pairs.
+ * A source with contiguous k is directly a row of A or a column of B; one with strided k is directly a line of pairs of
+ * B. The other two cases go through a 16 × 16 transposition of pairs.
  */
 #include "base/number.h"
 #include "device/cpu/isa/gemm_bf16.h"

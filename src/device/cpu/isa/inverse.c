@@ -2,9 +2,10 @@
  *
  * mel_inverse: log-mel to a magnitude of each bin.
  *
- * A worker takes blocks of neighbouring frames, one per lane, and makes all steps of a block in its own scratch; no
- * lane knows of another. What the bins divide by, the sum of their weights over all bands, is the same for all frames
- * and computed once. The tables come from the device's memory and are checked before they are used as indices.
+ * A worker takes blocks of neighbouring frames, one per lane, and does all steps of a block in its own scratch; lanes
+ * do not depend on each other. The divisor of each bin, the sum of its weights over all bands, is the same for all
+ * frames and is computed once. The tables come from the device's memory and are checked before they are used as
+ * indices.
  */
 #include "device/cpu/isa/bands.h"
 #include "device/cpu/isa/fft.h"

@@ -3,8 +3,8 @@
  * AdamW over the flat parameter buffer, with the moving average of the weights, in one pass: 28 bytes of traffic per
  * parameter, 36 with the average.
  *
- * Ordinary stores: every line that is written has just been read, so stores that go around the cache have nothing to
- * save.
+ * It uses ordinary stores: every line that is written has just been read, so stores that bypass the cache would save
+ * nothing.
  */
 #include "device/cpu/isa/vec.h"
 #include "device/cpu/kernels.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Operations on elements that do not see each other: activation, residual add, dropout, scale, fill, cast.
+ * Operations on independent elements: activation, residual add, dropout, scale, fill, cast.
  *
  * All of them are one pass over memory; each worker takes a contiguous share, so the result cannot depend on their
- * number. The meaning of every operation stands in myxtts/ops.h.
+ * number. myxtts/ops.h defines every operation.
  */
 #include "device/cpu/isa/bf16.h"
 #include "device/cpu/isa/vec.h"

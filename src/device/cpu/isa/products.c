@@ -2,7 +2,7 @@
  *
  * The operations that are matrix products: matmul, and the convolution over packed rows with its two gradients. A
  * convolution is the product of the rows seen through its taps with the weights of all taps; gemm.c fetches the rows.
- * Three taps and enough width: winograd.c, with half of the multiplications.
+ * Convolutions with three taps and enough width go to winograd.c, which needs half of the multiplications.
  */
 #include "device/cpu/isa/gemm_bf16.h"
 #include "device/cpu/isa/winograd.h"

@@ -2,7 +2,8 @@
  *
  * Operations whose result is a sum over everything: gradient of a bias, losses, the norm of the gradient.
  *
- * Every sum is made per chunk, chunks that follow from the shape alone (chunks.h), and then in the order of the chunks.
+ * Every sum is computed per chunk, with chunks that depend on the shape alone (chunks.h), and then over the chunks in
+ * order.
  */
 #include "device/cpu/isa/bf16.h"
 #include "device/cpu/isa/chunks.h"

@@ -8,7 +8,7 @@
  *
  * overlap_add has two halves with a barrier between them: every frame is transformed into its row of `work`, then every
  * stretch of hop samples is added up from the frames that cover it, in their order. So no two workers write to the same
- * sample and no sum depends on how many there are.
+ * sample, and no sum depends on the number of workers.
  */
 #include "device/cpu/isa/bands.h"
 #include "device/cpu/isa/fft.h"

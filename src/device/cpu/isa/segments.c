@@ -4,8 +4,8 @@
  * its rows, summing or averaging them back, pooling by learned weights.
  *
  * Kernels that write rows split the rows; kernels that write segments hand segments out one by one, and each sum runs
- * over the rows in order. Segment ends come from the device's memory, where nobody could check them before: no kernel
- * reads or writes outside its tensors because of them; they fail the stream instead.
+ * over the rows in order. Segment ends come from the device's memory and could not be checked earlier: wrong ones never
+ * make a kernel access memory outside its tensors; they fail the stream instead.
  */
 #include "device/cpu/isa/vec.h"
 #include "device/cpu/kernels.h"

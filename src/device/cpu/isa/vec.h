@@ -3,8 +3,8 @@
  * Vectors of the width of this variant's instruction set, for all kernels in isa/.
  *
  * The types are the compiler's vector extensions, so + - * / & | ^ << >> and comparisons (-1 where true) work on them
- * as they stand, and a scalar operand is spread over all lanes. Only what the language cannot say is spelled with
- * intrinsics here, each with a plain fallback, so that any machine builds the same kernels.
+ * directly, and a scalar operand is broadcast to all lanes. Only what the language cannot express uses intrinsics here,
+ * each with a plain fallback, so that any machine builds the same kernels.
  *
  * The source decides what is fused: a product and a sum are one rounded operation where mx_vf_fma or mx_vf_fnma says
  * so, and two everywhere else, since the build forbids the compiler to contract (-ffp-contract=off). So a kernel gives
@@ -12,7 +12,7 @@
  * without fused multiply-adds (MX_VEC_FUSED 0) rounds twice.
  *
  * Sums over lanes have one fixed order per vector width. Nothing here keeps state or touches memory that it was not
- * handed.
+ * given.
  */
 #ifndef MX_DEVICE_CPU_ISA_VEC_H
 #define MX_DEVICE_CPU_ISA_VEC_H

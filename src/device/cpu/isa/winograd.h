@@ -4,13 +4,13 @@
  * where the plain form needs twelve, so half of the multiplications.
  *
  * A tile is four rows of one sequence, counted from its first row; the last tile of a sequence may have fewer. It reads
- * the rows one before to one behind; rows outside the sequence are 0. So a row's result follows from its own sequence
- * alone. Six combinations of the six rows (mx_winograd_input) are multiplied, each with its own combination of the
- * three taps (mx_winograd_taps); the results are combined to four rows (mx_winograd_output). The gradient of the
- * weights is the same with other roles, F(3, 4): three taps from six rows of x and four of dy.
+ * the rows from one before to one after; rows outside the sequence are 0. So a row's result follows from its own
+ * sequence alone. Six combinations of the six rows (mx_winograd_input) are multiplied, each with its own combination of
+ * the three taps (mx_winograd_taps); the results are combined to four rows (mx_winograd_output). The gradient of the
+ * weights works the same way with the roles exchanged, F(3, 4): three taps from six rows of x and four of dy.
  *
- * The combinations are values of polynomials at 0, ±√½, ±√2 and ∞. With these points the result errs 1.35 times as much
- * as the plain form (root of the mean square over 192 inputs; with the usual 0, ±1, ±2, ∞ it is 1.97 times), and the
+ * The combinations are values of polynomials at 0, ±√½, ±√2 and ∞. With these points the error is 1.35 times that of
+ * the plain form (root of the mean square over 192 inputs; with the usual 0, ±1, ±2, ∞ it is 1.97 times), and the
  * squares that the transforms need are exact.
  */
 #ifndef MX_DEVICE_CPU_ISA_WINOGRAD_H
