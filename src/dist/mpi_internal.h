@@ -2,8 +2,7 @@
  *
  * Shared by the files of the MPI comm. For src/dist only, and only in builds with MPI.
  *
- *     mpi_open.c     start and end: which ranks there are and their cores; the calls of the comm, as the trainer sees
- * them
+ *     mpi_open.c     start and end: the ranks and their cores; the calls of the comm, as the trainer sees them
  *     mpi_thread.c   the thread that makes all MPI calls, and sleeps in between
  *     mpi_sum.c      sums of buckets
  *     mpi_nccl.c     sums through NCCL instead, if all devices are CUDA devices
