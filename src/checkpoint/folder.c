@@ -163,7 +163,7 @@ void mx_checkpoint_folder_tidy(const char *folder, uint64_t saved, const struct 
     struct mx_checkpoint_steps steps;
     size_t upto = 0; /* how many there are up to the one that was saved */
     if (mx_checkpoint_steps_list(folder, &steps) < 0) {
-        mx_warn("old checkpoints stay: %s", mx_error_last()->message);
+        mx_warn("old checkpoints are not deleted: %s", mx_error_last()->message);
         return;
     }
     while (upto < steps.count && steps.items[upto] <= saved) upto++;

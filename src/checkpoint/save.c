@@ -105,7 +105,7 @@ static int folder_lock(const char *folder, int *fd, bool *locked)
                        "cannot open the folder of checkpoints %s: %s", quoted, strerror(errno));
     *locked = flock(*fd, LOCK_EX | LOCK_NB) == 0;
     if (!*locked && errno == EWOULDBLOCK)
-        return MX_FAIL(MX_ERR_IO, "end the other one, or give this run another folder",
+        return MX_FAIL(MX_ERR_IO, "end that process, or give this run another folder",
                        "another process is saving checkpoints in %s", quoted);
     return 0;
 }
@@ -155,7 +155,7 @@ int mx_checkpoint_save(const char *folder, const struct mx_checkpoint_state *sta
     struct writing w = {0};
     mx_arena_init(&w.arena, 0);
     if (source->groups[MX_CHECKPOINT_WEIGHTS] == NULL || keep->last < 0)
-        MX_RAISE(MX_ERR_ARGUMENT, "hand over the weights, and keep at least 0",
+        MX_RAISE(MX_ERR_ARGUMENT, "pass the weights, and keep 0 or more",
                  "a checkpoint needs weights, and cannot keep %lld others", (long long)keep->last);
     MX_TRY(mx_checkpoint_state_write(state, &w.arena, &w.metadata, &w.metadata_count));
     MX_TRY(tensors_make(&w, table, source));

@@ -226,7 +226,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     if (values->json != NULL) MX_TRY(mx_eval_report_json(&report, values->json));
     if (!machine) mx_eval_report_print(&report);
     if (report.all.spoken == 0)
-        MX_RAISE(MX_ERR_DATA, report.all.too_long > 0 ? "train the voice for longer" : "'myxtts check' tells why",
+        MX_RAISE(MX_ERR_DATA, report.all.too_long > 0 ? "train the voice for longer" : "'myxtts check' shows why",
                  "none of the %" PRIu32 " utterances could be spoken and compared", e.count);
 out:
     mx_eval_report_release(&report);

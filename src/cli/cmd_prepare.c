@@ -57,7 +57,7 @@ static void report_print(const char *file, const struct mx_prepare_report *repor
     printf("  file       %.1f MB\n", (double)report->bytes / 1e6);
     if (report->up_to_date) return;
     printf("  time       %.1f s with %d worker%s", elapsed, report->workers, report->workers == 1 ? "" : "s");
-    if (report->kept > 0) printf("; %" PRIu32 " rows were there from before", report->kept);
+    if (report->kept > 0) printf("; %" PRIu32 " rows were kept from before", report->kept);
     printf("\n");
     if (report->rejected > 0) printf("The rejected rows are listed in %s" MX_PREPARE_REJECTS_SUFFIX "\n", file);
 }

@@ -133,7 +133,7 @@ int mx_screen_enter(void)
 {
     sigset_t mine;
     if (tcgetattr(STDIN_FILENO, &screen.before) != 0)
-        return MX_FAIL(MX_ERR_IO, "take '--once'", "the terminal cannot be read: %s", strerror(errno));
+        return MX_FAIL(MX_ERR_IO, "use '--once'", "the terminal cannot be read: %s", strerror(errno));
     screen.raw = screen.before;
     screen.raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     screen.raw.c_cc[VMIN] = 1;

@@ -92,8 +92,8 @@ int mx_validate_prerequisites(struct mx_validate *v)
         }
     }
     if (!mx_topology_knows_pci())
-        mx_validate_say(r, MX_FINDING_NOTE, "a build with hwloc (package libhwloc-dev) would tell",
-                        "how near devices on the PCI bus are to each other cannot be told");
+        mx_validate_say(r, MX_FINDING_NOTE, "a build with hwloc (package libhwloc-dev) can",
+                        "cannot determine how close devices on the PCI bus are to each other");
     if (missing.name != NULL)
         MX_RAISE(MX_ERR_NO_DEVICE, missing.hint, "backend %s was asked for and is not available: %s", missing.name,
                  missing.reason);

@@ -322,7 +322,7 @@ static int results_compare(struct mx_validate *v, const struct result *flow, con
                     loss, flow->report.utterances, flow->report.frames, d.moved);
     if (exact && d.different > 0)
         MX_RAISE(MX_ERR_DEVICE, hint,
-                 "the same step on %s gives other weights: %" PRId64 " of %" PRId64 " differ, by up to %g", how,
+                 "the same step on %s gives different weights: %" PRId64 " of %" PRId64 " differ, by up to %g", how,
                  d.different, flow->floats, d.largest);
     if (!exact && !(fabs(loss - other) <= LOSS_BOUND * fabs(other) && d.share <= MOVE_BOUND))
         MX_RAISE(MX_ERR_DEVICE, hint,

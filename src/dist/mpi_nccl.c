@@ -33,7 +33,7 @@ static int state_own(const struct mx_device *device, struct mx_nccl_library *lib
 {
     reason[0] = '\0';
     if (mx_native_kind(device) != MX_NATIVE_CUDA) {
-        snprintf(reason, REASON_BYTES, "%s is no CUDA device", mx_device_name(device));
+        snprintf(reason, REASON_BYTES, "%s is not a CUDA device", mx_device_name(device));
         return NOT_CUDA;
     }
     if (way_is("ring") || way_is("library")) {

@@ -37,8 +37,8 @@ void mx_mpi_check(struct mx_dist *d, int code, const char *what)
     MPI_Error_string(code, text, &length);
     snprintf(f.message, sizeof f.message, "%s failed: %.300s", what, text);
     snprintf(f.hint, sizeof f.hint,
-             "look at the network between the machines; where the run has a checkpoint it is whole, and '--resume RUN' "
-             "goes on");
+             "check the network between the machines; if the run has a checkpoint, it is intact, and '--resume RUN' "
+             "continues from it");
     mx_mpi_end(d, &f);
 }
 
@@ -94,7 +94,7 @@ static int library_open(struct mx_dist *d)
     struct mx_mpi_member own;
     /* What this thread calls is all there is: it is MPI's main thread. */
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED)
-        MX_RAISE(MX_ERR_UNSUPPORTED, "use a build of MPI with threads", "MPI cannot be started beside threads");
+        MX_RAISE(MX_ERR_UNSUPPORTED, "use a build of MPI with threads", "MPI cannot be started together with threads");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     d->comm.rank = rank;

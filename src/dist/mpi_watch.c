@@ -97,11 +97,10 @@ __attribute__((format(printf, 4, 5), noreturn)) static void lost(struct mx_dist 
     va_start(arguments, fmt);
     vsnprintf(f.message, sizeof f.message, fmt, arguments);
     va_end(arguments);
-    snprintf(
-        f.hint, sizeof f.hint,
-        "all ranks have ended; where the run has a checkpoint it is whole, and the same command with '--resume RUN' "
-        "goes on%s",
-        code == MX_ERR_CLOSED ? "; the system's log on that machine tells whether its memory had run out" : "");
+    snprintf(f.hint, sizeof f.hint,
+             "all ranks have ended; if the run has a checkpoint, it is intact, and the same command with '--resume "
+             "RUN' continues from it%s",
+             code == MX_ERR_CLOSED ? "; the system log on that machine says whether it ran out of memory" : "");
     mx_mpi_end(d, &f);
 }
 

@@ -97,10 +97,10 @@ static int speak_measure(const struct mx_pass *pass, const struct mx_speech_opti
         all += own;
         longest = own > longest ? own : longest;
         if (all > model->capacity.frames || longest > model->capacity.longest_frames) {
-            MX_FAIL(MX_ERR_ARGUMENT, NULL, "speech: sequence %d of the batch makes it longer than the model's memory",
+            MX_FAIL(MX_ERR_ARGUMENT, NULL, "speech: sequence %d makes the batch longer than the model's memory allows",
                     s);
-            MX_TRY(mx_error_hint("room is for %d frames, and %d in one sequence: speak less at once, or make a model "
-                                 "with more capacity",
+            MX_TRY(mx_error_hint("there is room for %d frames, and for %d in one sequence: speak less at once, or "
+                                 "create a model with more capacity",
                                  model->capacity.frames, model->capacity.longest_frames));
         }
         model->frame_offsets[s + 1] = (int32_t)all;

@@ -46,7 +46,7 @@ int mx_job_rejects(struct mx_job *job)
     if (rejected <= MX_REJECTED_SHARE_MAX * rows) goto out;
     MX_FAIL(MX_ERR_DATA, NULL, "%" PRIu32 " of %" PRIu32 " rows are rejected, which is more than %.0f %%", rejected,
             rows, 100 * MX_REJECTED_SHARE_MAX);
-    rc = mx_error_hint("look at %s and repair or remove the rows; --allow-rejects goes on without them", path);
+    rc = mx_error_hint("check %s and repair or remove the rows; --allow-rejects continues without them", path);
 out:
     mx_free(path);
     return rc;

@@ -207,7 +207,7 @@ out:
 static int writing_warn(const struct mx_job *job, int rc)
 {
     if (rc != MX_ERR_IO) return rc;
-    mx_warn("step %" PRId64 ": samples cannot be written: %s; training goes on", mx_trainer_state(job->trainer)->step,
+    mx_warn("step %" PRId64 ": samples cannot be written: %s; training continues", mx_trainer_state(job->trainer)->step,
             mx_error_last()->message);
     mx_error_clear();
     return 1;
