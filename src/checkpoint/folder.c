@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A folder of checkpoints: which steps it has, and which of them go.
+ * A folder of checkpoints: which steps it has, and which of them are deleted.
  *
- * Only names that this program writes are ever touched; whatever else lies in the folder stays.
+ * Only names that this program writes are ever touched; everything else in the folder stays.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Opening a checkpoint, which checks all of it, and taking the tensors out.
+ * Opens a checkpoint, which checks all of it, and loads its tensors.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Saving a checkpoint.
+ * Saves a checkpoint.
  *
- * The tensors are written from the caller's arrays, where they lie; only the header is made here.
+ * The tensors are written directly from the caller's arrays; only the header is built here.
  *
- * Lock: flock on the folder, from before the file is written until after the old ones are deleted. Whoever holds it is
- * the only one to write names of ours there, so temporary files that it finds are nobody's. A process that is killed
- * loses it. Where the file system has no such lock, saving goes on without, and leftovers stay.
+ * Lock: flock on the folder, from before the file is written until after the old ones are deleted. Only its holder
+ * writes our names there, so temporary files that it finds belong to nobody. A killed process loses the lock. If the
+ * file system has no such lock, saving continues without it, and leftovers stay.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
  *
  * The state of a checkpoint as metadata, and the hash over a file.
  *
- * One table of members drives writing and reading, so neither can forget one. Numbers are written so that they come
- * back bit for bit, and are read strictly: what this writer would not have written is damage.
+ * One table of members drives writing and reading, so neither can forget one. Numbers are written so that they read
+ * back bit for bit, and are read strictly: anything that this writer would not have written is damage.
  */
 #include <cjson/cJSON.h>
 #include <inttypes.h>

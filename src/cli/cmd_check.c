@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts check DIR: reads every row of a corpus and tells what is in it and which rows cannot be used, and why.
+ * myxtts check DIR: reads every row of a corpus and reports its contents, the rows that cannot be used, and why.
  *
  * An interrupt loses nothing: rejects.tsv is written at the end, in one piece.
  */

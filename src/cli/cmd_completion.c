@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts completion: what a shell needs to complete command lines of this program.
+ * myxtts completion: writes the script with which a shell completes command lines of this program.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts eval: how near a trained voice comes to the recordings of a corpus when it really speaks their texts.
+ * myxtts eval: how close a trained voice comes to the recordings of a corpus when it actually speaks their texts.
  *
- * The judgement is that of training (train/listen.h); here are the corpus, the sums and the loop. What is told of them:
- * eval_report.c.
+ * The comparison is that of training (train/listen.h); this file has the corpus, the sums and the loop. eval_report.c
+ * prints them.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts plan: how long a step would take on many ranks, from a measured profile (profile.h) and two numbers of the
- * network; the arithmetic is dist/predict.h.
+ * myxtts plan: predicts the time of a step on many ranks, from a measured profile (profile.h) and two numbers about the
+ * network; dist/predict.h has the arithmetic.
  *
  * JSON of --json, one object. Times are milliseconds, sizes bytes:
  *

@@ -2,8 +2,8 @@
  *
  * myxtts prepare DIR --out FILE: makes a packed corpus, which training opens at once.
  *
- * An interrupt (Ctrl-C) or SIGTERM ends the work with exit code 4 and all finished rows kept; so does, without the exit
- * code, a kill. The same command goes on.
+ * An interrupt (Ctrl-C) or SIGTERM ends the work with exit code 4 and keeps all finished rows; a kill keeps them, too,
+ * but without that exit code. The same command continues the work.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts profile: where the time of training steps goes, which stage holds the others up, and what would change it.
+ * myxtts profile: shows where the time of training steps goes, which stage delays the others, and what would help.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts reference: the pages about the program that come from its tables.
+ * myxtts reference: writes the pages about the program that come from its tables.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts report: the page of a run, whether it has ended, goes on, or crashed.
+ * myxtts report: writes the page of a run, whether it has ended, is still running, or crashed.
  */
 #include <errno.h>
 #include <stdio.h>

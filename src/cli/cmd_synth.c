@@ -2,8 +2,8 @@
  *
  * myxtts synth: speaks a text with a trained voice.
  *
- * Whose voice: a recording that the user names, or the one that the run folder of the checkpoint keeps of each speaker
- * (run/job.h), or no voice in particular.
+ * The voice: a recording that the user names, or the one that the checkpoint's run folder keeps for each speaker
+ * (run/job.h), or no particular voice.
  */
 #include <inttypes.h>
 #include <stdio.h>

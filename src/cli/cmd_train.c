@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts train: trains a voice, or goes on training one, or tells what that would take.
+ * myxtts train: trains a voice, continues a run, or shows what that would need.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The report of a profile as text, see profile.h: timing breakdown, utilisation, memory, bottlenecks with what would
- * change them, and the table of modes.
+ * The report of a profile as text, see profile.h: timing breakdown, utilisation, memory, bottlenecks with their
+ * remedies, and the table of modes.
  */
 #include <inttypes.h>
 #include <string.h>

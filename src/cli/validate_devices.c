@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Checks 1 and 2 of a validation: what backends and devices there are, whether those asked for can be opened under
- * their numbers, whether their memory limits hold, and how near they are to each other. See validate.h.
+ * Checks 1 and 2 of a validation: which backends and devices there are, whether the requested ones can be opened under
+ * their numbers, whether their memory limits hold, and how close they are to each other. See validate.h.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Start and end of the ranks, and the calls of the comm as the trainer makes them: each hands its wish to the thread
- * (mpi_thread.c) and waits. See mpi_internal.h.
+ * Start and end of the ranks, and the calls of the comm as the trainer makes them: each passes its request to the
+ * thread (mpi_thread.c) and waits. See mpi_internal.h.
  */
 #include <sched.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The thread that makes all calls of MPI, see mpi_internal.h.
+ * The thread that makes all MPI calls, see mpi_internal.h.
  *
- * MPI's own waiting turns in a circle and takes a whole core, which here belongs to a device. So nothing is waited for:
- * the thread looks at everything that is under way and then sleeps, shortly while the trainer waits for it, longer
- * while a device still computes, until it is woken when nothing is to be done.
+ * MPI's own waiting spins and takes a whole core, which here belongs to a device. So the thread never waits inside MPI:
+ * it looks at everything that is running and then sleeps, briefly while the trainer waits for it, longer while a device
+ * still computes, and until it is woken when there is nothing to do.
  */
 #include <stdio.h>
 #include <stdlib.h>

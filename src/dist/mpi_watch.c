@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Who is still there, see dist.h.
+ * Checks which ranks are alive, see dist.h.
  *
- * Three kinds of eyes:
+ * Three kinds of checks:
  *
  *     processes   the first rank of a machine watches all others there, the second one the first: the kernel wakes the
  *                 thread when a process ends, however it ended
@@ -11,8 +11,9 @@
  *     progress    each rank watches its own trainer: no tick for the timeout, while it does not wait for the others,
  *                 means that it hangs
  *
- * Rank 0 tells the user, so that there is one message and the log of the run has it. Whoever finds something sends it
- * to rank 0 and waits until that has taken it; if rank 0 does not, or is itself what is missing, the finder tells.
+ * Rank 0 tells the user, so that there is one message and the log of the run has it. A rank that finds a failure sends
+ * it to rank 0 and waits until rank 0 has received it; if that does not happen, or rank 0 itself is missing, the finder
+ * tells the user.
  */
 #include <errno.h>
 #include <stdarg.h>

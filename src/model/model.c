@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The life of a model, the check of a batch, and the passes of training. (Synthesis: synthesize.c.)
+ * Creation and destruction of a model, the check of a batch, and the passes of training. (Synthesis: synthesize.c.)
  */
 #include "base/alloc.h"
 #include "model/internal.h"

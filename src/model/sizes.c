@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The one table of sizes, and what a configuration must fulfil.
+ * The one table of sizes, and the requirements of a configuration.
  */
 #include "model/sizes.h"
 

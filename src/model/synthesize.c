@@ -2,9 +2,9 @@
  *
  * Synthesis: the same encoder, predictors and decoder as in training, with predicted durations, pitch and energy.
  *
- * How many frames there will be is only known when the durations are: that is the one place where the host reads
- * something back and waits. Durations are made whole so that a sequence lasts as long as its predictions add up to:
- * what one token is cut by, the next ones get.
+ * The number of frames is known only once the durations are: this is the one place where the host reads something back
+ * and waits. Durations are rounded so that a sequence lasts as long as the sum of its predictions: what rounding takes
+ * from one token goes to the next ones.
  */
 #include "model/internal.h"
 #include "myxtts/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The dashboard: its port, its thread and what it reads of the run; see dashboard.h. HTTP is in dashboard_serve.c.
+ * The dashboard: its port, its thread and how it reads the run; see dashboard.h. HTTP is in dashboard_serve.c.
  */
 #include "observe/dashboard.h"
 

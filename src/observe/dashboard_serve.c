@@ -2,9 +2,9 @@
  *
  * The HTTP of the dashboard, through libmicrohttpd; see dashboard.h.
  *
- * The daemon has no thread of its own: it runs inside mx_dash_serve_run. Every connection carries one request. Bodies
- * are handed out by body_read, which suspends a client that has had its share until the next tick, as it does with one
- * that waits for events.
+ * The daemon has no thread of its own: it runs inside mx_dash_serve_run. Every connection carries one request.
+ * body_read sends the bodies; it suspends a client that has had its share, or that waits for events, until the next
+ * tick.
  */
 #include "observe/dashboard_internal.h"
 

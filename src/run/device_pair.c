@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From settings to devices that are open under their limits, see device_pair.h.
+ * From settings to devices opened under their limits, see device_pair.h.
  */
 #include "run/device_pair.h"
 

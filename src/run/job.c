@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From settings to a trainer that is ready, see job.h.
+ * From settings to a trainer ready to start, see job.h.
  */
 #include "run/job.h"
 

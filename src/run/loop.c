@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The loop of a training run, see job.h: step, tell, evaluate, save, until the end, a signal or the time limit.
+ * The loop of a training run, see job.h: step, report, evaluate, save, until the end, a signal or the time limit.
  *
- * A signal ends the run after the step that is under way, saved. A second one ends the program at once. An evaluation
- * does not hold it up: it is left, and made anew when the run goes on, so that nothing is missing in the end.
+ * A signal ends the run after the current step and saves it. A second one ends the program at once. An evaluation does
+ * not delay the end: it is abandoned, and repeated when the run is resumed, so that nothing is missing in the end.
  *
- * A disk that is full for a while costs what could not be written meanwhile, never the run: files that grow get the
- * rest when there is room again, a checkpoint is tried again at the next occasion. Only at the end it must be there.
+ * A disk that is full for a while delays what could not be written meanwhile, but never ends the run: growing files get
+ * the rest once there is room again, and saving a checkpoint is tried again at the next occasion. Only at the end must
+ * it succeed.
  */
 #include <inttypes.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The memory of a training run before any of it is taken: what fits, what is refused, and the table. See job.h.
+ * The memory of a training run before any is allocated: what fits, what is refused, and the table. See job.h.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Rows of the corpus that a run cannot use: said by reason, listed in rejects.tsv of the run folder, and refused when
- * there are too many; see job.h. Damage shows when a recording is decoded, so this is asked again after each
- * step; nothing happens unless there is news.
+ * Rows of the corpus that a run cannot use: logged by reason, listed in rejects.tsv of the run folder, and refused if
+ * there are too many; see job.h. Damage shows only when a recording is decoded, so this is checked again after each
+ * step; nothing happens unless there are new ones.
  */
 #include "base/alloc.h"
 #include "base/log.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The settings of one run, see settings.h: those of a run that goes on, and what is decided before any run begins.
+ * The settings of one run, see settings.h: those of a resumed run, and what is decided before any run begins.
  */
 #include <stdlib.h>
 #include <string.h>

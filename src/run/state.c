@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Between the trainer and its checkpoints: what is written, and how a run finds itself again. See job.h.
+ * Between the trainer and its checkpoints: what is saved, and how a run is restored. See job.h.
  */
 #include <inttypes.h>
 #include <math.h>

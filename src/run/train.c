@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Training runs for other programs, see myxtts/train.h: a job (job.h) of one process whose loop is the caller's.
+ * Training runs for other programs, see myxtts/train.h: a job (job.h) of one process whose loop belongs to the caller.
  *
- * The log belongs to the process, and log.txt of a run hangs on it: so only one run can be open.
+ * The log belongs to the process, and log.txt of a run is part of it, so only one run can be open.
  *
- * Memory: a run is one block that owns its job and the settings of it.
+ * Memory: a run is one block that owns its job and the job's settings.
  */
 #include "myxtts/train.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The speaker: items of tokens are laid out as a batch of the network, as many as fit; their mel goes straight to the
- * waveform maker on the same device; the sounds are joined on the host. How long speech will be is only known when it
- * is spoken: a batch that turns out too long is halved and spoken again.
+ * waveform maker on the same device; the sounds are joined on the host. The length of speech is known only once it is
+ * spoken: a batch that turns out too long is halved and spoken again.
  */
 #include "speech/speak.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * WAV files: libsndfile writes into a growing block of memory (its header is only right when all is written, and a pipe
- * cannot go back), which then goes out in one piece.
+ * WAV files: libsndfile writes into a growing block of memory (its header is correct only when everything is written,
+ * and a pipe cannot seek back), which is then written out in one piece.
  */
 #include "speech/wav.h"
 

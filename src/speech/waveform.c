@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The waveform maker: one device buffer cut into pieces, one host block for offsets and the sound. Of the spectra there
- * are two: `now`, and `before`, which first becomes the new target in place and then, transformed to sound and back,
- * the next `now`; then they change places. The projections at the end need one.
+ * The waveform maker: one device buffer cut into pieces, one host block for offsets and the sound. There are two
+ * spectra: `now`, and `before`, which first becomes the new target in place and then, transformed to sound and back,
+ * the next `now`; then they swap. The projections at the end need only one.
  */
 #include "speech/waveform.h"
 

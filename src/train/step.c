@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One step of training, see trainer.h.
+ * One training step, see trainer.h.
  *
- * With work sharing each batch comes in two parts, one for each replica (replica.h): both run at the same time.
+ * With work sharing each batch comes in two parts, one for each replica (replica.h); both run at the same time.
  *
- * The batches of a step are taken first, since the gradient of each needs to know how many frames and tokens the whole
- * step has. They are given back when nothing needs them any more, their names included. The host waits twice: for the
- * losses, which it looks at before it lets the optimizer run (a gradient can be finite where the loss is not: that of
- * |x| is), and for the update. With two replicas the first wait is also for the norms of both halves.
+ * The step first takes all its batches, because the gradient of each depends on the frames and tokens of the whole
+ * step. They are given back when nothing needs them any more, their names included. The host waits twice: for the
+ * losses, which it checks before the optimizer may run (a gradient can be finite where the loss is not: that of |x|
+ * is), and for the update. With two replicas the first wait is also for the norms of both halves.
  */
 #include <math.h>
 #include <stdio.h>

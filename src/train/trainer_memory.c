@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the trainer's options and the corpus decide before any memory is taken, and how much memory that will be; see
- * trainer.h. (Its life: trainer.c; steps: step.c; evaluation: evaluate.c.)
+ * Everything that the trainer's options and the corpus determine before any memory is allocated, and the size of that
+ * memory; see trainer.h. (Creation: trainer.c; steps: step.c; evaluation: evaluate.c.)
  */
 #include <math.h>
 #include <string.h>
