@@ -53,7 +53,7 @@ refused 1 "'--bandwidth' needs a number" '1.25' plan --profile one.json --bandwi
 refused 1 "'--bandwidth' needs a number" '1.25' plan --profile one.json --bandwidth -1 --latency 1
 refused 1 "'--ranks' needs numbers" 'ranks 1,2,8' plan --profile one.json "${net[@]}" --ranks 1,,2
 refused 1 "'--ranks' needs numbers" 'ranks 1,2,8' plan --profile one.json "${net[@]}" --ranks 0
-refused 1 "'--least-efficiency' wants" 'half' plan --profile one.json "${net[@]}" --least-efficiency 2
+refused 1 "'--least-efficiency' needs" 'half' plan --profile one.json "${net[@]}" --least-efficiency 2
 refused 2 'nowhere.json' '.' plan --profile nowhere.json "${net[@]}"
 echo '{' >broken.json
 refused 2 'broken.json is not JSON' 'myxtts profile' plan --profile broken.json "${net[@]}"
