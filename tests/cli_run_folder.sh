@@ -92,6 +92,11 @@ check "unfinished files of a killed process are deleted" test -z "$(find held -n
 check "and counted" grep -q 'held: deleted [0-9]* unfinished files of a killed process' held/log.txt
 check "others are not" test -e "held/report.html.$$-0.tmp" -a -e "held/notes.$child-1.tmp"
 check "death gives it back" test -e "$(printf 'held/checkpoints/step-%08d.safetensors' $((10#$last + 1)))"
+# One that was killed while it saved its first checkpoint has none: the same command begins again.
+mkdir -p early/checkpoints
+touch early/myxtts.lock "early/checkpoints/step-00000004.safetensors.$child-4.tmp"
+done_with train "${args[@]}" --output early --steps 1
+check "an unfinished checkpoint is no run" test -z "$(find early -name '*.tmp')"
 # A folder that has no checkpoint yet belongs to its run as well.
 mkdir slow
 (

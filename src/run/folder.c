@@ -125,8 +125,11 @@ int mx_job_folder_saved(const char *run, bool *found)
     DIR *const list = opendir(path);
     mx_free(path);
     if (list == NULL) return 0;
-    for (const struct dirent *entry = readdir(list); entry != NULL && !*found; entry = readdir(list))
-        *found = strncmp(entry->d_name, "step-", 5) == 0;
+    for (const struct dirent *entry = readdir(list); entry != NULL && !*found; entry = readdir(list)) {
+        /* A process that was killed while it saved leaves step-N.safetensors.PROCESS-SERIAL.tmp, which is none. */
+        const char *const kind = strchr(entry->d_name, '.');
+        *found = strncmp(entry->d_name, "step-", 5) == 0 && kind != NULL && strcmp(kind, ".safetensors") == 0;
+    }
     closedir(list);
     return 0;
 }
@@ -185,7 +188,7 @@ static int missing_find(const char *path, char **out)
 /* Is it NAME.PROCESS-SERIAL.tmp (base/file.c), with a NAME that a run has, of a process that does not live any more? */
 static bool is_leftover(const char *name)
 {
-    static const char *const kinds[] = {".yaml", ".json", ".html", ".tsv", ".wav", ".png"};
+    static const char *const kinds[] = {".yaml", ".json", ".html", ".tsv", ".wav", ".png", ".safetensors"};
     long process = 0;
     int after = -1;
     bool ours = false;

@@ -409,6 +409,7 @@ static int item_load(const struct mx_host_batch *batch, struct mx_dataset_reader
 static int pair_append(struct mx_host_batch *batch, struct mx_dataset_reader *reader, uint32_t utterance)
 {
     struct mx_dataset_item item;
+    const int32_t longest_tokens = batch->longest_tokens, longest_frames = batch->longest_frames;
     const int usable = item_load(batch, reader, utterance, &item);
     int rc = usable > 0 ? utterance_append(batch, &item, utterance) : usable;
     if (rc < 0) return rc;
@@ -426,7 +427,15 @@ static int pair_append(struct mx_host_batch *batch, struct mx_dataset_reader *re
         rc = item_load(batch, reader, other, &item);
     }
     if (rc == 0) rc = item_load(batch, reader, utterance, &item);
-    if (rc >= 0) rc = reference_append(batch, &item, utterance);
+    if (rc == 0) { /* its own recording has vanished since it was loaded: no reference is left, so it is taken back */
+        batch->tokens = batch->token_offsets[batch->count];
+        batch->frames = batch->frame_offsets[batch->count];
+        batch->longest_tokens = longest_tokens;
+        batch->longest_frames = longest_frames;
+        batch->left_out++;
+        return 0;
+    }
+    if (rc > 0) rc = reference_append(batch, &item, utterance);
     if (rc < 0) return rc;
     batch->utterances[batch->count++] = utterance;
     return 0;
