@@ -45,7 +45,7 @@ refused 1 "option '--lr'" '.' train --train-data tones --output r2 --lr fast
 refused 1 "option '--batch-size'" '.' train --train-data tones --output r2 --batch-size -3
 refused 1 'learning rate' '1e-3' train --train-data tones --output r3 --lr 0 --set data.tokens=chars
 refused 1 'contradicts' 'help' train --resume r4 --output r5
-refused 1 'contradict' 'anew' train --resume r4 --init-from r5
+refused 1 'contradict' 'starts a new run' train --resume r4 --init-from r5
 refused 1 'contradicts' 'set' train --resume r4 --config my.yaml
 refused 1 '--init-from' 'help' train --train-data tones --output r6 --partial
 refused 2 'r4' '.' train --resume r4
