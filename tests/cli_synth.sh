@@ -16,7 +16,7 @@ refused 1 "'--checkpoint RUN_OR_FILE' is missing" 'help' synth --text a --output
 refused 1 "'--output FILE' is missing" 'help' synth --checkpoint run --text a
 refused 2 'none' '.' synth --checkpoint none --text a --output a.wav
 refused 1 'contradict' 'help' synth --checkpoint run --text a --text-file b --output a.wav
-refused 1 'no number' 'number' synth --checkpoint run --text a --output a.wav --speed fast
+refused 1 'not a number' 'number' synth --checkpoint run --text a --output a.wav --speed fast
 refused 1 'speed' '.' synth --checkpoint run --text a --output a.wav --speed 100
 refused 1 "has no speaker 'nobody'" 'inspect' synth --checkpoint run --text a --output a.wav --speaker nobody
 refused 1 "'--rounds'" '1' synth --checkpoint run --text a --output a.wav --rounds 0
