@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts features: what the network will see of one recording, as a file of tensors and as a picture.
+ * myxtts features: writes what the network gets from one recording, as a file of tensors and as a picture.
  *
- * The recording goes the way of training: the corpus's reader (resampled, trimmed, levelled), then mel, energy and
- * pitch on a device.
+ * The recording takes the same path as in training: the corpus's reader (resampled, trimmed, levelled), then mel,
+ * energy and pitch on a device.
  *
  * File: safetensors with mel [frames, bands], energy [frames] and pitch [frames], float32; metadata recipe,
  * recipe_hash, recipe_text, rate, hop and source (the name of the recording).

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Steps of one mode, measured; see profile.h.
+ * Measures steps in one mode, see profile.h.
  *
- * What was prepared before the first measured step would be work that nobody pays for. On one device, where preparing
- * takes time from training, the clock therefore runs from full rings to full rings: every stage then has done exactly
- * as many batches as were trained on. On two devices the data device prepares beside the model, and the run begins with
- * empty rings, which the steps before the measured ones fill as far as the speed of both allows.
+ * Batches prepared before the first measured step would be work that the measurement does not include. On one device,
+ * where preparation takes time from training, the clock therefore runs from full rings to full rings: every stage has
+ * then done exactly as many batches as were trained on. On two devices the data device prepares while the model trains,
+ * and the run begins with empty rings, which the steps before the measured ones fill as far as the speed of both
+ * allows.
  *
- * Memory: the trainer and its pipeline exist during mx_profile_run only; spans are remembered for all batches of a run.
+ * Memory: the trainer and its pipeline exist only during mx_profile_run; spans are kept for all batches of a run.
  */
 #include <stdio.h>
 

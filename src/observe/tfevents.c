@@ -66,7 +66,7 @@ static int file_make(struct mx_tfevents *events, const char *folder, int64_t ste
 static void warn(struct mx_tfevents *events, const char *why)
 {
     if (!events->warned)
-        mx_warn("%s cannot be written (%s): TensorBoard will not see all of this run; training goes on", events->path,
+        mx_warn("%s cannot be written (%s): TensorBoard will not see all of this run; training continues", events->path,
                 why);
     events->warned = true;
 }

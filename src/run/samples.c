@@ -3,8 +3,8 @@
  * Samples of a run: the texts of the first validation utterances, spoken with the averaged weights and the voice of
  * their own recordings, as WAV and as a picture of its mel. See job.h.
  *
- * The trainer's network speaks, so what fits into a batch of training can be spoken; a text that the network, early in
- * training, wants to make longer than that is passed over.
+ * The trainer's network speaks, so whatever fits into a training batch can be spoken; a text that the network, early in
+ * training, would make longer than that is skipped.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -207,7 +207,7 @@ out:
 static int writing_warn(const struct mx_job *job, int rc)
 {
     if (rc != MX_ERR_IO) return rc;
-    mx_warn("step %" PRId64 ": samples cannot be written: %s; training goes on", mx_trainer_state(job->trainer)->step,
+    mx_warn("step %" PRId64 ": samples cannot be written: %s; training continues", mx_trainer_state(job->trainer)->step,
             mx_error_last()->message);
     mx_error_clear();
     return 1;

@@ -70,7 +70,8 @@ static int language_find(const struct mx_speak_scribe *scribe, const char *text,
     if (*number >= 0) return 0;
     MX_FAIL(MX_ERR_CONFIG, NULL, "this voice never learned to speak %s", mx_language_get(*language)->name);
     const struct mx_language *const known = mx_language_get(language_first(scribe->vocabulary));
-    return mx_error_hint("it speaks %s: give it such text, or read it so with --language %s", known->name, known->code);
+    return mx_error_hint("it speaks %s: give it text in that language, or read this text as such with --language %s",
+                         known->name, known->code);
 }
 
 /* The tokens of all pieces of normalised text, cut at `limit`, behind those of the script. *fits is false, and the
@@ -123,7 +124,8 @@ static int paragraph_add(const struct mx_speak_scribe *scribe, const char *text,
     for (; !fits; limit /= 2) {
         if (limit < MX_SPLIT_LEAST) {
             MX_FAIL(MX_ERR_ARGUMENT, NULL, "the network has no room for a piece of %d characters", MX_SPLIT_LEAST);
-            MX_TRY(mx_error_hint("it was made for %zu tokens of one sentence: give it more", scribe->longest_tokens));
+            MX_TRY(mx_error_hint("it has room for %zu tokens in one sentence: create it with room for more",
+                                 scribe->longest_tokens));
         }
         MX_TRY(pieces_add(scribe, &paragraph, limit, scratch, script, &fits));
     }

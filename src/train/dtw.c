@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Dynamic time warping, see dtw.h. Scratch: two rows of totals, then one byte for each pair of frames that tells where
- * the best way into it came from.
+ * Dynamic time warping, see dtw.h. Scratch: two rows of totals, then one byte for each pair of frames that stores where
+ * the best path into it came from.
  */
 #include "train/dtw.h"
 

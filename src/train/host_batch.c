@@ -68,7 +68,7 @@ int mx_batch_source_create(const struct mx_batch_source_options *options, struct
     if (a->features) MX_TRY(mx_feature_tensors_find(options->dataset, &a->tensors));
     a->crop_samples = (int64_t)ceil(options->reference_seconds * mx_recipe_default.rate);
     if (a->crop_samples < 1)
-        MX_RAISE(MX_ERR_CONFIG, "2 to 3 seconds tell a voice", "a reference of %g seconds is empty",
+        MX_RAISE(MX_ERR_CONFIG, "2 to 3 seconds are enough for a voice", "a reference of %g seconds is empty",
                  options->reference_seconds);
     a->crop_frames = mx_recipe_frames(&mx_recipe_default, a->crop_samples);
     a->voices = mx_alloc(mx_dataset_speaker_count(options->dataset), sizeof *a->voices);
@@ -161,7 +161,7 @@ int mx_batch_source_capacity(const struct mx_batch_source *a, const uint32_t *ut
         if (!a->features) samples = frames * mx_recipe_default.hop; /* a frame begins at each hop */
     }
     if (count == 0 || tokens > INT32_MAX || frames > INT32_MAX || samples > INT32_MAX)
-        MX_RAISE(MX_ERR_DATA, "make the batches smaller", "batches of %u out of %u utterances cannot be made",
+        MX_RAISE(MX_ERR_DATA, "make the batches smaller", "cannot make batches of %u out of %u utterances",
                  (unsigned)most, (unsigned)count);
     *out = (struct mx_host_batch_capacity){.model = {.sequences = (int32_t)most,
                                                      .tokens = (int32_t)tokens,
@@ -181,9 +181,8 @@ static int capacity_set(struct mx_host_batch_capacity *c, int64_t frames, int64_
 {
     if (frames > INT32_MAX || longest_frames > INT32_MAX || tokens > INT32_MAX || longest_tokens > INT32_MAX ||
         references > INT32_MAX || c->samples > INT32_MAX || c->reference_samples > INT32_MAX)
-        return MX_FAIL(MX_ERR_DATA, "make the batches smaller",
-                       "batches of %lld frames and %lld samples cannot be made", (long long)frames,
-                       (long long)c->samples);
+        return MX_FAIL(MX_ERR_DATA, "make the batches smaller", "cannot make batches of %lld frames and %lld samples",
+                       (long long)frames, (long long)c->samples);
     c->model.frames = (int32_t)frames;
     c->model.longest_frames = (int32_t)longest_frames;
     c->model.tokens = (int32_t)tokens;
