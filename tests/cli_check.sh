@@ -214,7 +214,7 @@ bad 2 'UTF-16' 'UTF-8' "$folder/empty"
 # ---- wrong usage ----
 
 bad 1 'name the corpus folder' 'help'
-bad 1 'which is no number' 'seconds' "$folder/good" --min-seconds short
+bad 1 'which is not a number' 'seconds' "$folder/good" --min-seconds short
 bad 1 'is not below the maximum' 'minimum' "$folder/good" --min-seconds 30
 bad 1 'must be from' 'range' "$folder/good" --max-seconds 99999
 bad 1 "'xx'" 'en' "$folder/good" --language xx

@@ -40,7 +40,7 @@ check "a packed corpus that was cut off: exit code $code" test "$code" -eq 2
 check "it says what happened" grep -qF 'the file was truncated while it was in use' stderr
 check "it names the file and the record" grep -q "record [0-9]* ('row-[0-9]*') of the packed corpus '.*cut.pack'" stderr
 check "it hints at preparing it again" grep -q "^  hint: .*myxtts prepare" stderr
-check "it says what is saved" grep -q "up to step [0-9]* is saved: 'myxtts train --resume cut' goes on" stderr
+check "it says what is saved" grep -q "up to step [0-9]* is saved: 'myxtts train --resume cut' continues from there" stderr
 check "a checkpoint is there" test "$(newest cut)" '>' step-00000002
 cp whole.pack cut.pack
 step=$(newest cut)
@@ -159,7 +159,7 @@ wait $child
 code=$?
 check "too many lost ones: exit code $code" test "$code" -eq 2
 check "too many lost ones are refused" grep -qE '[2-5] of 24 rows are rejected' stderr
-check "after saving" grep -q "is saved: 'myxtts train --resume going-run' goes on" stderr
+check "after saving" grep -q "is saved: 'myxtts train --resume going-run' continues from there" stderr
 
 # ---- a corpus that has changed is noticed when a run goes on ----
 cp -a tones changing
@@ -172,7 +172,7 @@ cp -a tones/metadata.csv changing
 done_with train --resume changing-run --steps 4
 cp tones/wavs/row-002.wav changing/wavs
 perl -e 'open(F, "+<:raw", $ARGV[0]); seek(F, 5000, 0); print F "\1\2" x 200' changing/wavs/row-002.wav
-refused 2 'recordings have been written again: sizes or times are others' 'cp -a' train --resume changing-run --steps 5
+refused 2 'recordings have been rewritten: their sizes or times have changed' 'cp -a' train --resume changing-run --steps 5
 cp -a tones/wavs/row-002.wav changing/wavs
 done_with train --resume changing-run --steps 5
 # The same size and time, and something else inside: all of it has been read when an epoch is over.
@@ -183,7 +183,7 @@ check "nothing has changed" test -z "$(grep 'something else' stderr)"
 perl -e 'open(F, "+<:raw", $ARGV[0]); seek(F, 5000, 0); print F "\1\2" x 200' sly/wavs/row-002.wav
 touch -r tones/wavs/row-002.wav sly/wavs/row-002.wav
 done_with train --resume sly-run --epochs 8 --steps 18
-check "other contents are noticed" grep -q 'the recordings hold something else than before the run was resumed' stderr
+check "other contents are noticed" grep -q 'the recordings have changed since before the run was resumed' stderr
 done_with prepare changing -o changing.pack --tokens chars
 done_with train --train-data changing.pack --output packed-run "${common[@]}" --steps 2
 cp -a changing changed

@@ -110,7 +110,7 @@ follows in_halves same begun
 CUDA_DOUBLE_FAIL_DEVICE=1 CUDA_DOUBLE_FAIL_RUN=700 CUDA_DOUBLE_RUN_CODE=719 run "${base[@]}" "${pair[@]}" --steps 4 --output lost
 check "a lost device: exit code $code" test "$code" -eq 3
 check "a lost device is told" grep -q 'error: .*the device is lost (CUDA_ERROR_LAUNCH_FAILED)' stderr
-check "and that there is nothing to go on from" grep -q 'hint: .*nothing was saved yet: the same command begins again$' stderr
+check "and that there is nothing to go on from" grep -q 'hint: .*nothing was saved yet: run the same command again$' stderr
 check "a lost device: nothing wrong was asked of CUDA" grep -qx 'faults 0' report
 check "a lost device: its contexts are given back" grep -qx 'contexts 0' report
 done_with "${base[@]}" "${pair[@]}" --steps 4 --output lost # as the hint says

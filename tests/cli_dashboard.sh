@@ -20,9 +20,9 @@ if grep -q 'built without the dashboard' stderr; then
     exit
 fi
 
-refused 1 "'nonsense' is no address" 'ADDRESS:PORT' "${start[@]}" --dashboard nonsense
-refused 1 'would show the run to everybody' "'--dashboard-token TOKEN'" "${start[@]}" --dashboard 0.0.0.0:0
-refused 1 'token is no good' 'openssl rand' "${start[@]}" --dashboard --dashboard-token short
+refused 1 "'nonsense' is not a valid address" 'ADDRESS:PORT' "${start[@]}" --dashboard nonsense
+refused 1 'would show the run to everyone' "'--dashboard-token TOKEN'" "${start[@]}" --dashboard 0.0.0.0:0
+refused 1 'token is not valid' 'openssl rand' "${start[@]}" --dashboard --dashboard-token short
 refused 1 "'--dashboard-token' is given without a dashboard" "'--dashboard ADDR:PORT'" "${start[@]}" \
     --dashboard-token 0123456789abcdef
 
@@ -43,7 +43,7 @@ check "says where it is" test -n "$port"
 check "refuses who has no token" grep -q '^HTTP/1.1 401' <(get "$port" /metrics.jsonl)
 check "serves the run" grep -q '^{"step":1,' <(get "$port" '/metrics.jsonl?token=0123456789abcdef')
 check "serves its page" grep -q 'data-live' <(get "$port" '/?token=0123456789abcdef')
-refused 2 'in use' "another one, '--dashboard 127.0.0.1:" "${start[@]}" --output other --dashboard "127.0.0.1:$port"
+refused 2 'in use' "another port, '--dashboard 127.0.0.1:" "${start[@]}" --output other --dashboard "127.0.0.1:$port"
 kill -TERM "$trainer"
 wait "$trainer"
 check "ends as ever" test $? -eq 4

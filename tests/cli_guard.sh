@@ -75,7 +75,7 @@ run train "${common[@]}" --output ended --init-from z.safetensors --batch-size 1
     --set training.skips_max=3
 check "exit code $code instead of 2" test "$code" -eq 2
 check "says why" grep -q 'the last 3 steps had a loss that is not finite' stderr
-check "says what to do" grep -q "hint: .*the last checkpoint is good: 'myxtts train --resume ended' goes on from it$" stderr
+check "says what to do" grep -q "hint: .*the last checkpoint is intact: 'myxtts train --resume ended' continues from it$" stderr
 check "run.json knows it, too" grep -q '"state":"failed","failure":"the last 3 steps had a loss' ended/run.json
 check "and there is a report of it" grep -q '</html>' ended/report.html
 end=$(grep -o '^{"step":[0-9]*' ended/metrics.jsonl | tail -n 1 | grep -o '[0-9]*$')

@@ -137,7 +137,7 @@ said 'single' '   - Prefetching to /GPU:0 with buffer_size=50'
 said 'single' 'Creating model on device: /GPU:0'
 check "the plan before step 1" grep -q '^    activations .* [KM]iB$' stderr
 check "the messages are in the log" grep -q 'INFO 🚀 Intelligent GPU Pipeline' single/log.txt
-check "the prefetch of batches of 4 is 8" grep -q '^Batches: 8 loaded and [1-9][0-9]* in loading, 50 prepared and 1 trained on$' stderr
+check "the prefetch of batches of 4 is 8" grep -q '^Batches: 8 loaded and [1-9][0-9]* being loaded, 50 prepared and 1 trained on$' stderr
 said 'single' '   - Prepared batches: 3 at first, up to 50 (chosen by auto-tune)'
 said 'single' '   - Loaded batches: 2 at first, up to 8 (chosen by auto-tune)'
 check "what is chosen is what runs" test "$(grep -c '"loaded_limit":2,"prepared_limit":3,' single/metrics.jsonl)" -eq 3
@@ -248,7 +248,7 @@ if [ "$cores" -ge 2 ]; then
     said 'turned' '(cpu:1 is GPU:0, cpu:0 is GPU:1)'
     said 'turned' '   (Original GPU 0 is now mapped to GPU:1)'
     said 'turned' 'Waiting up to 30.0s'
-    check "one worker and three batches that wait" grep -q '^Batches: 3 loaded and 1 in loading, 50 prepared, 3 on' stderr
+    check "one worker and three batches that wait" grep -q '^Batches: 3 loaded and 1 being loaded, 50 prepared, 3 on' stderr
     check "two devices: what is given is what runs" test \
         "$(grep -c '"loaded_limit":3,"prepared_limit":50,' turned/metrics.jsonl)" -eq 3
     done_with "${short[@]}" "${pair[@]}" --enable-static-shapes --set pipeline.overlap=false --output static

@@ -186,7 +186,7 @@ holds 'validate' valid.json '$r->{passed} && $r->{mode} eq "Multi-GPU Mode" && $
 done_with profile "${small[@]}" --train-data spelled --set data.min_seconds=0.1 --batch-size 2 "${pair[@]}" --num-steps 12 \
     --warmup-steps 2 --auto-tune off --buffer-size 2 --json profile.json --trace profile.trace
 told 'Multi-GPU Mode on opencl:0 (data) and opencl:1 (model)'
-told 'of the time of transfers lies behind'
+told 'of the transfer time is hidden behind'
 holds 'profile' profile.json '$r->{data_device} eq "opencl:0" && $r->{model_device} eq "opencl:1" && $r->{batches} == 12'
 holds 'profile' profile.json '!grep { $r->{stages}{$_}{mean} <= 0 } qw(load process transfer train)'
 holds 'profile' profile.json '$r->{stages}{train}{count} == 12 && $r->{step}{count} == 12 && $r->{total}{count} == 12'
@@ -200,7 +200,7 @@ holds 'the trace' profile.trace 'my %n; $n{$_->{cat}}{$_->{args}{batch}}++ for g
     !grep { my $s = $_; grep { !$n{$s}{$_} } 0 .. 13 } qw(load process transfer train)'
 done_with profile "${small[@]}" --train-data spelled --set data.min_seconds=0.1 --batch-size 2 "${pair[@]}" --num-steps 4 \
     --warmup-steps 1 --set pipeline.overlap=false --json plain.json
-told 'none: without overlap nothing is made ahead'
+told 'none: without overlap nothing is prepared ahead'
 holds 'no overlap' plain.json '!$r->{overlap}'
 check "no temporary file is left" test -z "$(ls -A "$TMPDIR")"
 finish

@@ -49,24 +49,24 @@ check 'help explains a rank' grep -q 'A rank is one process' stdout
 refused 1 "'--profile FILE' is missing" 'myxtts profile --json' plan "${net[@]}"
 refused 1 "'--bandwidth' is missing" '1.25 GB/s' plan --profile one.json --latency 1
 refused 1 "'--latency' is missing" 'TCP' plan --profile one.json --bandwidth 1
-refused 1 "'--bandwidth' wants a number" '1.25' plan --profile one.json --bandwidth fast --latency 1
-refused 1 "'--bandwidth' wants a number" '1.25' plan --profile one.json --bandwidth -1 --latency 1
-refused 1 "'--ranks' wants numbers" 'ranks 1,2,8' plan --profile one.json "${net[@]}" --ranks 1,,2
-refused 1 "'--ranks' wants numbers" 'ranks 1,2,8' plan --profile one.json "${net[@]}" --ranks 0
-refused 1 "'--least-efficiency' wants" 'half' plan --profile one.json "${net[@]}" --least-efficiency 2
+refused 1 "'--bandwidth' needs a number" '1.25' plan --profile one.json --bandwidth fast --latency 1
+refused 1 "'--bandwidth' needs a number" '1.25' plan --profile one.json --bandwidth -1 --latency 1
+refused 1 "'--ranks' needs numbers" 'ranks 1,2,8' plan --profile one.json "${net[@]}" --ranks 1,,2
+refused 1 "'--ranks' needs numbers" 'ranks 1,2,8' plan --profile one.json "${net[@]}" --ranks 0
+refused 1 "'--least-efficiency' needs" 'half' plan --profile one.json "${net[@]}" --least-efficiency 2
 refused 2 'nowhere.json' '.' plan --profile nowhere.json "${net[@]}"
 echo '{' >broken.json
-refused 2 'broken.json is no JSON' 'myxtts profile' plan --profile broken.json "${net[@]}"
+refused 2 'broken.json is not JSON' 'myxtts profile' plan --profile broken.json "${net[@]}"
 echo '{"format":"other"}' >other.json
-refused 2 'other.json is no profile' 'myxtts profile' plan --profile other.json "${net[@]}"
+refused 2 'other.json is not a profile' 'myxtts profile' plan --profile other.json "${net[@]}"
 sed 's/"backward_ms"/"backwards"/' one.json >old.json
-refused 2 "old.json has no number 'plan.backward_ms'" 'measure anew' plan --profile old.json "${net[@]}"
+refused 2 "old.json has no number 'plan.backward_ms'" 'measure again' plan --profile old.json "${net[@]}"
 sed 's/"update_ms": [0-9.e+-]*/"update_ms": 1e9/' one.json >odd.json
 refused 1 'do not fit into' 'whole run' plan --profile odd.json "${net[@]}"
 sed 's/"lead_ms": [0-9.e+-]*/"lead_ms": -1/' one.json >odd.json
-refused 1 'before the end of a backward pass cannot be' 'whole run' plan --profile odd.json "${net[@]}"
+refused 1 'before the end of a backward pass is impossible' 'whole run' plan --profile odd.json "${net[@]}"
 sed 's/"lead_ms"/"leads"/' one.json >old.json
-refused 2 "old.json has no number 'lead_ms'" 'measure anew' plan --profile old.json "${net[@]}"
+refused 2 "old.json has no number 'lead_ms'" 'measure again' plan --profile old.json "${net[@]}"
 sed 's/"buckets": \[[^]]*\]/"buckets": []/' one.json >even.json
 done_with plan --profile even.json "${net[@]}"
 

@@ -103,7 +103,7 @@ check "after $kills kills, the same bytes as in one go" cmp whole.pack killed.pa
 for cut in 37 1000; do
     head -c $((size / 2 + cut)) whole.pack >torn.pack.part
     done_with $prepare torn.pack
-    check "a torn journal: rows are kept" grep -q 'rows were there from before' stdout
+    check "a torn journal: rows are kept" grep -q 'rows were kept from before' stdout
     check "a torn journal: the same bytes as in one go" cmp whole.pack torn.pack
     rm torn.pack
 done
@@ -151,7 +151,7 @@ done
 done_with prepare bad --tokens chars --out bad.pack --allow-rejects
 check "allowed: good rows" grep -q 'rows       13: 4 good, 9 rejected' stdout
 check "allowed: by reason" grep -q '        1 too-long ' stdout
-check "allowed: kept from before" grep -q 'rows were there from before' stdout
+check "allowed: kept from before" grep -q 'rows were kept from before' stdout
 done_with prepare bad --tokens chars --out bad.pack
 check "allowed: up to date from now on" grep -q 'bad.pack is up to date' stdout
 
@@ -183,7 +183,7 @@ if unshare -rm true 2>/dev/null; then
     check "full disk: says so" grep -q "error: the disk of 'disk/x.pack' is full" full
     check "full disk: hint" grep -q '  hint: nothing is lost' full
     check "full disk: the work so far is kept" grep -qx kept stdout
-    check "full disk: goes on" grep -q 'rows were there from before' stdout
+    check "full disk: goes on" grep -q 'rows were kept from before' stdout
     check "full disk: in the end the same bytes" grep -qx same stdout
 else
     echo "skipped: full and read-only disks (no user namespaces here)"

@@ -77,7 +77,7 @@ holds 'one device' one.json '$r->{stages}{train}{count} == 6 && $r->{step}{count
 done_with profile "${tiny[@]}" --backend cpu --num-steps 4 --warmup-steps 1 --set pipeline.overlap=false --json plain.json \
     --equal-lengths --seed 5
 told 'no overlap' ', without overlap'
-told 'no overlap' 'none: without overlap nothing is made ahead'
+told 'no overlap' 'none: without overlap nothing is prepared ahead'
 holds 'no overlap' plain.json '!$r->{overlap} && $r->{stage_overlap} == 0'
 holds 'no overlap' plain.json '$r->{total}{mean} <= $r->{wall_ms} / $r->{steps} * 1.01'
 holds 'equal lengths' plain.json '$r->{frames} % $r->{steps} == 0'
@@ -95,7 +95,7 @@ if [ "$cores" -ge 2 ]; then
     nothing_left 'two devices'
     said 'two devices' '🚀 Intelligent GPU Pipeline: Multi-GPU Mode'
     told 'two devices' 'Multi-GPU Mode on cpu:0 (data) and cpu:1 (model)'
-    for words in '  Data GPU: ' '  Model GPU: ' '  GPU:1 (cpu:1): ' '  Arrived ' 'of the time of transfers lies behind'; do
+    for words in '  Data GPU: ' '  Model GPU: ' '  GPU:1 (cpu:1): ' '  Arrived ' 'of the transfer time is hidden behind'; do
         told 'two devices' "$words"
     done
     holds 'two devices' two.json '$r->{data_device} eq "cpu:0" && $r->{model_device} eq "cpu:1"'
@@ -156,7 +156,7 @@ refused 1 '35 steps are too few to compare modes: 9 rounds take at least 4 each'
     "${base[@]}" "${pair[@]}" --compare --num-steps 35
 nothing_left 'too few steps'
 refused 1 "option '--num-steps' is '1'" 'from 2 to' "${base[@]}" --num-steps 1
-refused 1 'the lengths of a corpus that is given are what they are' "leave '--train-data' out" "${base[@]}" \
+refused 1 ''--equal-lengths' cannot change the recordings of a given corpus' "leave '--train-data' out" "${base[@]}" \
     --train-data tones --equal-lengths
 refused 1 "'--data-gpu 0' names one, '--model-gpu' names none" 'devices here' "${base[@]}" --data-gpu 0
 refused 1 'Multi-GPU Mode needs two different devices' 'this would work: .myxtts profile' "${base[@]}" --cpu-devices 2 \

@@ -116,8 +116,8 @@ check "and the rest" grep -q '</html>' blocked/report.html
 # ---- refusals ----
 refused 1 'the run folder is missing' 'help' report
 refused 2 'cannot find nowhere' 'myxtts train' report nowhere
-refused 1 'is no folder' 'myxtts train' report corpus/metadata.csv
-refused 2 'corpus is no run' 'myxtts train' report corpus
+refused 1 'is not a folder' 'myxtts train' report corpus/metadata.csv
+refused 2 'corpus is not a run' 'myxtts train' report corpus
 refused 1 'language' '.' report run --language de
 refused 2 'nowhere' '.' report run --output nowhere/page.html
 refused 1 'tensorboard' '.' train --train-data corpus --output r1 --tensorboard maybe

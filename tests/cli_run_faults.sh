@@ -92,8 +92,8 @@ if command -v prlimit >/dev/null; then
     start train "${args[@]}" --output full --epochs 100000 --save-every 5
     check "steps before the disk is full" wait_for test -e full/checkpoints/step-00000005.safetensors
     prlimit --pid $child --fsize=1000:
-    check "says that a checkpoint cannot be saved" wait_for grep -q 'File too large; training goes on, and saving is tried again' stderr
-    check "says that the metrics cannot be written" wait_for grep -q 'metrics.jsonl: File too large; training goes on' stderr
+    check "says that a checkpoint cannot be saved" wait_for grep -q 'File too large; training continues, and saving will be tried again' stderr
+    check "says that the metrics cannot be written" wait_for grep -q 'metrics.jsonl: File too large; training continues' stderr
     check "says that the log cannot be written" grep -q 'the log file full/log.txt cannot be written: File too large' stderr
     prlimit --pid $child --fsize=unlimited:
     check "says that there is room again" wait_for grep -q 'checkpoints can be saved again' stderr
@@ -105,12 +105,12 @@ if command -v prlimit >/dev/null; then
     check "the log counts what is missing in it" grep -q 'WARN [0-9]* messages before this one could not be written here' full/log.txt
     cp -r full stays
     start train --resume stays
-    check "steps before the disk is full for good" wait_for grep -q 'going on after' stderr
+    check "steps before the disk is full for good" wait_for grep -q 'continuing after' stderr
     prlimit --pid $child --fsize=1000:
-    check "says so" wait_for grep -q 'saving is tried again' stderr
+    check "says so" wait_for grep -q 'saving will be tried again' stderr
     kill -TERM $child
     ended 2 "a disk that stays full"
-    check "names the step that is saved" grep -q "hint: make room there; .*--resume stays' then goes on from step [0-9]" stderr
+    check "names the step that is saved" grep -q "hint: free some space there; .*--resume stays' then continues from step [0-9]" stderr
     done_with train --resume stays --steps $(($(last_step full) + 1))
 else
     echo "SKIPPED: a full disk: there is no prlimit"
@@ -125,7 +125,7 @@ check "samples that cannot be written are a warning" grep -q 'warning: step 3: s
 rm part/samples part/metrics.jsonl
 mkdir part/metrics.jsonl
 done_with train --resume part --steps 5
-check "so are metrics" grep -q 'metrics.jsonl: Is a directory; training goes on' stderr
+check "so are metrics" grep -q 'metrics.jsonl: Is a directory; training continues' stderr
 rmdir part/metrics.jsonl
 
 # ---- recordings that vanish ----
@@ -135,7 +135,7 @@ check "steps before they vanish" wait_for test -s vanished/metrics.jsonl
 mv gone/wavs gone/away
 ended 2 "recordings vanish"
 check "says that all is saved, and how to go on" \
-    grep -q "everything up to step $(last_step vanished) is saved: 'myxtts train --resume vanished' goes on" stderr
+    grep -q "everything up to step $(last_step vanished) is saved: 'myxtts train --resume vanished' continues from there" stderr
 check "it is" saved_last vanished
 mv gone/away gone/wavs
 done_with train --resume vanished --steps $(($(last_step vanished) + 3))
@@ -161,7 +161,7 @@ cp $newest good
 # falls_back "what": the newest is lost, and the run goes on from the one before it to the same end
 falls_back() {
     done_with train --resume whole
-    check "$1: falls back" grep -q "warning: the checkpoint before it is used: .*step-00000004" stderr
+    check "$1: falls back" grep -q "warning: using the checkpoint before it: .*step-00000004" stderr
     check "$1: the same end" cmp good $newest
     rm -rf whole/checkpoints/*.abandoned
 }
@@ -174,7 +174,7 @@ falls_back "cut off"
 perl -e 'local $/; open(F, "<:raw", $ARGV[0]); my $a = <F>; my $n = unpack("Q<", $a);
     substr($a, 8 + $n, 4) = pack("f<", "nan"); $a =~ s/"format":"myxtts-checkpoint"/"format":"another-programs!"/;
     print $a' good >foreign.safetensors
-refused 2 'has a number that is not finite, at place 0' 'older' train "${args[@]}" --output infinite --steps 1 \
+refused 2 'has a number that is not finite, at index 0' 'older' train "${args[@]}" --output infinite --steps 1 \
     --init-from foreign.safetensors
 check "names the tensor" grep -qE 'error: .*foreign.safetensors.*: tensor .[a-z0-9_.]+. has' stderr
 cp whole/config.yaml settings.yaml

@@ -49,7 +49,7 @@ done_with train --resume run --steps 6
 cp -r run begun
 rm begun/corpus.pack
 unchanged begun 'the training data is not that of the run' 'init-from' 2 train --resume begun --seed 99
-unchanged run 'holds a run already' '--resume run' 1 train "${args[@]}" --output run
+unchanged run 'already holds a run' '--resume run' 1 train "${args[@]}" --output run
 unchanged run 'which has ' '.' 3 train --resume run --set "device.model_memory_mb=$((4 * $(nproc) + 3))"
 mkdir theirs empty nest
 printf 'mine: 1\n' >theirs/config.yaml
@@ -78,9 +78,9 @@ busy() {
 child=$!
 check "the first one trains" busy held
 cp held/config.yaml held.yaml
-refused 2 "another training writes to held: process $child on $(uname -n) since 2" 'end it' train --resume held --steps 7
+refused 2 "another training run writes to held: process $child on $(uname -n) since 2" 'end it' train --resume held --steps 7
 check "the second changes no setting" cmp held.yaml held/config.yaml
-refused 1 'holds a run already' '.' train "${args[@]}" --output held
+refused 1 'already holds a run' '.' train "${args[@]}" --output held
 kill -9 $child
 wait $child 2>/dev/null
 last=$(find held/checkpoints -name 'step-*.safetensors' | sort | tail -n 1 | grep -o '[0-9]*' | tail -n 1)
@@ -89,7 +89,7 @@ mkdir -p held/samples/step-00000001
 touch "held/run.json.$child-14.tmp" "held/samples/step-00000001/000.wav.$child-3.tmp" "held/report.html.$$-0.tmp" "held/notes.$child-1.tmp"
 done_with train --resume held --steps $((10#$last + 1))
 check "unfinished files of a killed process are deleted" test -z "$(find held -name "*[nv].$child-*.tmp")"
-check "and counted" grep -q 'held: [0-9]* unfinished files of a killed process deleted' held/log.txt
+check "and counted" grep -q 'held: deleted [0-9]* unfinished files of a killed process' held/log.txt
 check "others are not" test -e "held/report.html.$$-0.tmp" -a -e "held/notes.$child-1.tmp"
 check "death gives it back" test -e "$(printf 'held/checkpoints/step-%08d.safetensors' $((10#$last + 1)))"
 # One that was killed while it saved its first checkpoint has none: the same command begins again.
@@ -106,7 +106,7 @@ mkdir slow
 ) &
 holder=$!
 check "the holder is there" bash -c 'for i in $(seq 500); do ! flock -n slow/myxtts.lock true && exit 0; sleep 0.02; done; exit 1'
-refused 2 'another training writes to slow' '.' train "${args[@]}" --output slow --steps 1
+refused 2 'another training run writes to slow' '.' train "${args[@]}" --output slow --steps 1
 kill $holder
 wait $holder 2>/dev/null
 done_with train "${args[@]}" --output slow --steps 1
@@ -120,7 +120,7 @@ best=$(grep -o '"best":{"step":[0-9]*' few/run.json | grep -o '[0-9]*$')
 } | sort -u >wanted.txt
 check "samples of the last two evaluations, and of the best one" \
     diff wanted.txt <(find few/samples -name 'step-*' -printf '%f\n' | sort)
-check "what is deleted is named" grep -q 'few/samples/step-00000004 is deleted: training.keep_samples' few/log.txt
+check "what is deleted is named" grep -q 'deleted few/samples/step-00000004, because of training.keep_samples' few/log.txt
 mkdir few/samples/step-00000001
 touch few/samples/step-00000001/mine.txt
 done_with train --resume few --steps 14

@@ -43,13 +43,13 @@ check 'help names --share-work' grep -q -- '--share-work auto|on|off' stdout
 check 'help names --shares' grep -q -- '--shares LIST' stdout
 
 # ---- refused, before anything begins ----
-refused 1 'work can be shared between two devices only, and there is one, cpu:1' "--data-gpu 0 --model-gpu 1" \
+refused 1 'work can only be shared between two devices, but there is only one, cpu:1' "--data-gpu 0 --model-gpu 1" \
     "${base[@]}" "${one[@]}" --output run --share-work on
 check 'nothing was begun' test ! -e run
 refused 1 "option '--share-work' is 'maybe'" 'auto, on, off' "${base[@]}" "${pair[@]}" --dry-run --share-work maybe
-refused 1 "'0.5' is no point of a list of shares" 'STEP:SHARE' "${base[@]}" "${pair[@]}" --dry-run --share-work on \
+refused 1 "'0.5' is not a point in a list of shares" 'STEP:SHARE' "${base[@]}" "${pair[@]}" --dry-run --share-work on \
     --shares 0.5
-refused 1 "'3:1.5' cannot be a share" '0 to 1' "${base[@]}" "${pair[@]}" --dry-run --share-work on --shares 0:0.5,3:1.5
+refused 1 "'3:1.5' is not a valid share" '0 to 1' "${base[@]}" "${pair[@]}" --dry-run --share-work on --shares 0:0.5,3:1.5
 refused 1 'a share of 0.9 from step 7 on is too much' 'room for 0.75' "${base[@]}" "${pair[@]}" --dry-run \
     --share-work on --shares 0:0.5,7:0.9
 

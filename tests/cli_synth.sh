@@ -16,13 +16,13 @@ refused 1 "'--checkpoint RUN_OR_FILE' is missing" 'help' synth --text a --output
 refused 1 "'--output FILE' is missing" 'help' synth --checkpoint run --text a
 refused 2 'none' '.' synth --checkpoint none --text a --output a.wav
 refused 1 'contradict' 'help' synth --checkpoint run --text a --text-file b --output a.wav
-refused 1 'no number' 'number' synth --checkpoint run --text a --output a.wav --speed fast
+refused 1 'not a number' 'number' synth --checkpoint run --text a --output a.wav --speed fast
 refused 1 'speed' '.' synth --checkpoint run --text a --output a.wav --speed 100
-refused 1 "knows no speaker 'nobody'" 'inspect' synth --checkpoint run --text a --output a.wav --speaker nobody
+refused 1 "has no speaker 'nobody'" 'inspect' synth --checkpoint run --text a --output a.wav --speaker nobody
 refused 1 "'--rounds'" '1' synth --checkpoint run --text a --output a.wav --rounds 0
 refused 1 "'--projections'" '100' synth --checkpoint run --text a --output a.wav --projections 101
 refused 2 'missing.txt' '.' synth --checkpoint run --text-file missing.txt --output a.wav
-refused 2 'nothing of the text' 'words' synth --checkpoint run --text '...' --output a.wav
+refused 2 'nothing in the text' 'words' synth --checkpoint run --text '...' --output a.wav
 check "a refusal writes nothing" test ! -e a.wav
 
 # ---- speaking ----
@@ -61,7 +61,7 @@ check "three files and the list" test "$(ls out/deep | tr '\n' ' ')" = "001.wav 
 check "a line says what the same text says alone" cmp one.wav out/deep/001.wav
 check "a name is not spoken, nor the end of a line" cmp one.wav out/deep/my-tone.wav
 check "what is left out is counted" grep -q '3 files.* 1 blank line skipped, 1 with nothing to say' stderr
-check "and named" grep -q 'line 4: nothing of it' stderr
+check "and named" grep -q 'line 4: nothing in it' stderr
 cut -f 1,3 out/deep/list.tsv >list
 printf 'file\ttext\n001.wav\tThe tone number a.\nmy-tone.wav\tThe tone number a.\n005.wav\tTone | line and more.\n' >wanted
 check "the list has file and text" cmp list wanted

@@ -45,7 +45,7 @@ refused 1 "option '--lr'" '.' train --train-data tones --output r2 --lr fast
 refused 1 "option '--batch-size'" '.' train --train-data tones --output r2 --batch-size -3
 refused 1 'learning rate' '1e-3' train --train-data tones --output r3 --lr 0 --set data.tokens=chars
 refused 1 'contradicts' 'help' train --resume r4 --output r5
-refused 1 'contradict' 'anew' train --resume r4 --init-from r5
+refused 1 'contradict' 'starts a new run' train --resume r4 --init-from r5
 refused 1 'contradicts' 'set' train --resume r4 --config my.yaml
 refused 1 '--init-from' 'help' train --train-data tones --output r6 --partial
 refused 2 'r4' '.' train --resume r4
@@ -82,7 +82,7 @@ check "a recording tells the voice" test -s whole/voices/000.wav
 check "the last checkpoint" test -e whole/checkpoints/step-00000020.safetensors
 check "the first one is gone" test ! -e whole/checkpoints/step-00000005.safetensors
 check "what is told at the end" grep -q '^whole: step 20 of 20$' stdout
-refused 1 'holds a run already' 'resume' train --train-data tones --output whole "${args[@]}"
+refused 1 'already holds a run' 'resume' train --train-data tones --output whole "${args[@]}"
 done_with train --resume whole
 check "a finished run has nothing left" grep -q 'nothing is left' stderr
 
@@ -182,22 +182,22 @@ check "saved at its time limit" test -n "$(find short/checkpoints -name 'step-*'
 done_with train --train-data tones --output patient "${small[@]}" --lr 1e-12 --steps 50 --eval-every 2 \
     --set training.early_stopping=2
 check "ends early when nothing gets better" grep -q '^patient: step 6 of 50$' stdout
-check "says so" grep -q 'nothing better since step 2' stderr
+check "says so" grep -q 'no improvement since step 2' stderr
 done_with train --train-data tones --output tuned "${small[@]}" --init-from whole --steps 2
 check "begins with the old weights" grep -q 'weights from whole' stderr
 check "begins at step 1" grep -q '^{"step":1,' tuned/metrics.jsonl
 # The network of a checkpoint is what it was: whoever asks for another one is told.
 before=$(cksum whole/config.yaml whole/checkpoints/*)
-refused 1 'is another one (tiny, width 32, heads 2, blocks 1 and 2, hidden 64) than was asked for (small, width 32' \
-    'a run goes on with the network it has' train --resume whole --model-size small --steps 30
-refused 1 'than was asked for (tiny, width 64' 'the network it has' train --resume whole --set model.width=64 --steps 30
+refused 1 '(tiny, width 32, heads 2, blocks 1 and 2, hidden 64) is not the one that was asked for (small, width 32' \
+    'a run continues with the network it has' train --resume whole --model-size small --steps 30
+refused 1 'that was asked for (tiny, width 64' 'the network it has' train --resume whole --set model.width=64 --steps 30
 check "the run is as it was" test "$(cksum whole/config.yaml whole/checkpoints/*)" = "$before"
-refused 1 'than was asked for (tiny, width 64' "or begin without '--init-from'" train --train-data tones --output r13 \
+refused 1 'that was asked for (tiny, width 64' "or start without '--init-from'" train --train-data tones --output r13 \
     --set model.width=64 --init-from whole --steps 2
-refused 1 'than was asked for (small, width 256' "or begin without" train --train-data tones --output r13 \
+refused 1 'that was asked for (small, width 256' "or start without" train --train-data tones --output r13 \
     --model-size small --init-from whole --steps 2
 printf 'model:\n  hidden: 128\n' >wide.yaml
-refused 1 'hidden 128)' "or begin without" train --train-data tones --output r13 --config wide.yaml --init-from whole --steps 2
+refused 1 'hidden 128)' "or start without" train --train-data tones --output r13 --config wide.yaml --init-from whole --steps 2
 check "a refusal leaves no folder" test ! -e r13
 done_with train --train-data tones --output taken --set data.tokens=chars --batch-size 4 --init-from whole --steps 1
 check "without a word about it, it is that of the checkpoint, and named" \

@@ -249,7 +249,7 @@ done_with completion zsh --output _myxtts
 check "the completion for zsh is one" grep -q '^#compdef myxtts$' _myxtts
 if command -v zsh >/dev/null; then check "zsh reads the completion" zsh -n _myxtts; fi
 refused 1 "no completion for the shell 'fish'" "'bash' and 'zsh'" completion fish
-refused 1 'say for which shell' 'myxtts completion bash' completion
+refused 1 'name the shell' 'myxtts completion bash' completion
 
 # ---- spelling ----
 if command -v codespell >/dev/null; then

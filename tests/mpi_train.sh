@@ -47,7 +47,7 @@ goes_on() {
     cp -r "$1" "$1-$2"
     rm -f "$1-$2"/checkpoints/{best,step-00000008,step-00000010}.safetensors
     if [ "$2" = 1 ]; then done_with train --resume "$1-$2"; else ranks_done "$2" train --resume "$1-$2"; fi
-    check "$2 go on after $1: from step 5" grep -q "going on after step 5 of 10" stderr
+    check "$2 go on after $1: from step 5" grep -q "continuing after step 5 of 10" stderr
     check "$2 go on after $1: rank 0 alone makes the cache" test "$(grep -c "another program is preparing" stderr)" -eq 0
     follows one_rank one "$1-$2"
 }

@@ -58,7 +58,7 @@ static void matrices_and_curves(void **state)
     static const float line[] = {0, 0, 10, 10, NAN, -1, 5, 5};
     assert_int_equal(mx_canvas_create(&canvas, 20, 30, 0x102030), 0);
     assert_int_equal(pixel(&canvas, 19, 29), 0x102030);
-    mx_canvas_matrix(&canvas, (struct mx_rectangle){2, 3, 6, 4}, values, 3, 2, 0, 5);
+    mx_canvas_matrix(&canvas, (struct mx_rectangle){2, 3, 6, 4}, &(struct mx_canvas_matrix){values, 3, 2, 0, 5});
     for (int x = 0; x < 6; x++)
         for (int y = 0; y < 4; y++) {
             const int column = x / 2, row = y < 2 ? 1 : 0; /* row 0 at the bottom */
@@ -66,7 +66,7 @@ static void matrices_and_curves(void **state)
         }
     assert_int_equal(pixel(&canvas, 1, 3), 0x102030);
     assert_int_equal(pixel(&canvas, 8, 3), 0x102030);
-    mx_canvas_curve(&canvas, (struct mx_rectangle){0, 10, 8, 11}, line, 8, 0, 10, 0xFFFFFF);
+    mx_canvas_curve(&canvas, (struct mx_rectangle){0, 10, 8, 11}, &(struct mx_canvas_curve){line, 8, 0, 10, 0xFFFFFF});
     assert_int_equal(pixel(&canvas, 0, 20), 0xFFFFFF);                               /* the lowest is at the bottom */
     assert_int_equal(pixel(&canvas, 3, 10), 0xFFFFFF);                               /* the highest at the top */
     for (int y = 10; y <= 20; y++) assert_int_equal(pixel(&canvas, 2, y), 0xFFFFFF); /* no hole on the way up */
@@ -75,9 +75,10 @@ static void matrices_and_curves(void **state)
     assert_int_equal(pixel(&canvas, 7, 15), 0xFFFFFF);
     /* What lies outside is cut off. */
     mx_canvas_fill(&canvas, (struct mx_rectangle){-5, -5, 100, 100}, 0x000001);
-    mx_canvas_matrix(&canvas, (struct mx_rectangle){15, 25, 50, 50}, values, 3, 2, 0, 5);
-    mx_canvas_curve(&canvas, (struct mx_rectangle){-4, 20, 60, 60}, line, 8, 0, 10, 0xFFFFFF);
-    mx_canvas_matrix(&canvas, (struct mx_rectangle){0, 0, 5, 5}, values, 0, 2, 0, 5);
+    mx_canvas_matrix(&canvas, (struct mx_rectangle){15, 25, 50, 50}, &(struct mx_canvas_matrix){values, 3, 2, 0, 5});
+    mx_canvas_curve(&canvas, (struct mx_rectangle){-4, 20, 60, 60},
+                    &(struct mx_canvas_curve){line, 8, 0, 10, 0xFFFFFF});
+    mx_canvas_matrix(&canvas, (struct mx_rectangle){0, 0, 5, 5}, &(struct mx_canvas_matrix){values, 0, 2, 0, 5});
     mx_canvas_release(&canvas);
     assert_int_equal(mx_canvas_create(&canvas, 0, 5, 0), MX_ERR_ARGUMENT);
     assert_int_equal(mx_canvas_create(&canvas, 5, 40000, 0), MX_ERR_ARGUMENT);

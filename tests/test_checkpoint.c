@@ -404,7 +404,7 @@ static void other_model_is_listed_and_refused(void **state)
     assert_int_equal(report.missing, 12);
     assert_int_equal(report.misfits, 1);
     assert_int_equal(report.extra, 48);
-    assert_int_equal(lines_with(text, "missing in the file: ema.encoder.block.1."), 12);
+    assert_int_equal(lines_with(text, "missing from the file: ema.encoder.block.1."), 12);
     assert_int_equal(lines_with(text, "not in the model: '"), 48);
     assert_non_null(strstr(text, "not in the model: 'moment2.decoder.block.1.feed_forward.up.weight' [3, 12, 20]"));
     assert_non_null(strstr(text, "of another shape: ema.encoder.token.weight is F32 [6, 12] in the file, F32 [9, 12]"));
@@ -413,7 +413,7 @@ static void other_model_is_listed_and_refused(void **state)
     free(text);
 
     text = load_logged(checkpoint, other, &target, true, &report, 0);
-    assert_int_equal(lines_with(text, "missing in the file: ema.encoder.block.1."), 12);
+    assert_int_equal(lines_with(text, "missing from the file: ema.encoder.block.1."), 12);
     assert_int_equal(report.loaded, (size_t)other->count - 13);
     for (int i = 0; i < other->count; i++) {
         const struct mx_parameter *const now = &other->entries[i], *const then =
@@ -449,7 +449,7 @@ static void weights_alone(void **state)
     assert_int_equal(mx_checkpoint_load(checkpoint, rig->table, &target, false, NULL), 0);
     assert_memory_equal(into, rig->groups[0], bytes);
     char *const text = load_logged(checkpoint, rig->table, &resume, false, &report, MX_ERR_DATA);
-    assert_non_null(strstr(text, "missing in the file: all tensors ema.*"));
+    assert_non_null(strstr(text, "missing from the file: all tensors ema.*"));
     assert_int_equal(report.missing, (size_t)rig->table->count);
     free(text);
     mx_free(into);

@@ -228,7 +228,7 @@ static void not_finite_is_named(void **state)
     const struct mx_checkpoint_target both = {{into, [MX_CHECKPOINT_MOMENT2] = into + rig->table->floats}};
     assert_int_equal(mx_checkpoint_load(checkpoint, rig->table, &both, false, NULL), MX_ERR_DATA);
     assert_non_null(strstr(mx_error_last()->message, name));
-    assert_non_null(strstr(mx_error_last()->message, "at place 1"));
+    assert_non_null(strstr(mx_error_last()->message, "at index 1"));
     assert_memory_equal(into, zeros, 2 * bytes);
     assert_int_equal(mx_checkpoint_load(checkpoint, rig->table, &weights, false, NULL), 0);
     mx_free(into);

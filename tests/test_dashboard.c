@@ -271,11 +271,11 @@ static void test_open_refused(void **state)
                                             "1:2:3",    "::1:6007", "127.0.0.1:80x", "127.0.0.1:-1", "127.0.0.1:+5",
                                             "[::1]6007"};
     for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++)
-        refused(addresses[i], NULL, MX_ERR_USAGE, "no address", "ADDRESS:PORT");
-    refused("no.such.host.invalid:1", NULL, MX_ERR_USAGE, "is not known", "numbers");
-    refused("0.0.0.0:0", NULL, MX_ERR_USAGE, "everybody", "--dashboard-token");
-    refused("[::]:0", NULL, MX_ERR_USAGE, "everybody", "--dashboard-token");
-    refused("192.0.2.1:0", TOKEN, MX_ERR_IO, "cannot have port", "no such address");
+        refused(addresses[i], NULL, MX_ERR_USAGE, "not a valid address", "ADDRESS:PORT");
+    refused("no.such.host.invalid:1", NULL, MX_ERR_USAGE, "cannot resolve", "numbers");
+    refused("0.0.0.0:0", NULL, MX_ERR_USAGE, "everyone", "--dashboard-token");
+    refused("[::]:0", NULL, MX_ERR_USAGE, "everyone", "--dashboard-token");
+    refused("192.0.2.1:0", TOKEN, MX_ERR_IO, "cannot use port", "no such address");
     refused("0", "short", MX_ERR_USAGE, "token", "openssl");
     refused("0", "0123456789abcdef!", MX_ERR_USAGE, "token", "openssl");
     refused("0", "", MX_ERR_USAGE, "token", "openssl");
@@ -284,7 +284,7 @@ static void test_open_refused(void **state)
     refused("0", longer, MX_ERR_USAGE, "token", "openssl");
     assert_int_equal(mx_dashboard_open(&good, &dashboard), 0);
     snprintf(taken, sizeof taken, "127.0.0.1:%d", mx_dashboard_port(dashboard));
-    refused(taken, NULL, MX_ERR_IO, "in use", "another one, '--dashboard 127.0.0.1:");
+    refused(taken, NULL, MX_ERR_IO, "in use", "another port, '--dashboard 127.0.0.1:");
     mx_dashboard_close(dashboard); /* was never started */
     const struct mx_dashboard_options open = {.address = "0.0.0.0:0", .token = TOKEN};
     assert_int_equal(mx_dashboard_open(&open, &dashboard), 0);

@@ -274,20 +274,18 @@ static void test_chars(void **state)
     struct mx_arena arena;
     struct mx_vocabulary *vocabulary = NULL, *again = NULL;
     char *spoken, *json;
-    uint32_t *symbols;
-    int32_t *tokens;
-    size_t count, token_count;
+    struct mx_symbols symbols;
+    struct mx_tokens tokens;
     mx_arena_init(&arena, 0);
     assert_int_equal(mx_text_normalise(MX_LANGUAGE_ES, text, strlen(text), &arena, &spoken, NULL), 0);
     assert_string_equal(spoken, "año 21?");
-    assert_int_equal(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, MX_LANGUAGE_ES, spoken, &arena, &symbols, &count), 0);
+    assert_int_equal(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, MX_LANGUAGE_ES, spoken, &arena, &symbols), 0);
     assert_int_equal(mx_vocabulary_create(MX_TOKENS_CHARS, &vocabulary), 0);
-    assert_int_equal(mx_vocabulary_add(vocabulary, symbols, count), 0);
+    assert_int_equal(mx_vocabulary_add(vocabulary, symbols.codes, symbols.count), 0);
     assert_int_equal(mx_vocabulary_add_language(vocabulary, MX_LANGUAGE_ES), 0);
-    assert_int_equal(
-        mx_vocabulary_encode(vocabulary, symbols, count, MX_UNKNOWN_REFUSE, &arena, &tokens, &token_count, NULL), 0);
-    assert_int_equal(token_count, sizeof numbers / sizeof numbers[0]);
-    assert_memory_equal(tokens, numbers, sizeof numbers);
+    assert_int_equal(mx_vocabulary_encode(vocabulary, symbols, MX_UNKNOWN_REFUSE, &arena, &tokens, NULL), 0);
+    assert_int_equal(tokens.count, sizeof numbers / sizeof numbers[0]);
+    assert_memory_equal(tokens.numbers, numbers, sizeof numbers);
     assert_int_equal(mx_vocabulary_write(vocabulary, &json), 0);
     assert_non_null(strstr(json, "\"languages\":[\"es\"]"));
     assert_int_equal(mx_vocabulary_read(json, strlen(json), &again), 0);

@@ -588,7 +588,8 @@ static void test_trace(void **state)
     assert_true(file >= 0);
     close(file);
     for (int two = 0; two < 2; two++) {
-        assert_int_equal(mx_trace_write(path, spans, 5, devices[0], devices[two]), 0);
+        const struct mx_trace trace = {.spans = spans, .count = 5, .data = devices[0], .model = devices[two]};
+        assert_int_equal(mx_trace_write(&trace, path), 0);
         assert_int_equal(mx_file_read(path, 1 << 20, &json, &bytes), 0);
         cJSON *const root = cJSON_ParseWithLength(json, bytes);
         const cJSON *const events = cJSON_GetObjectItem(root, "traceEvents"), *event;
@@ -616,12 +617,14 @@ static void test_trace(void **state)
         cJSON_Delete(root);
         mx_free(json);
     }
-    assert_int_equal(mx_trace_json(NULL, 0, devices[0], devices[1], &json, &bytes), 0); /* nothing yet */
+    const struct mx_trace nothing = {.data = devices[0], .model = devices[1]}; /* yet */
+    assert_int_equal(mx_trace_json(&nothing, &json, &bytes), 0);
     cJSON *const empty = cJSON_ParseWithLength(json, bytes);
     assert_non_null(empty);
     cJSON_Delete(empty);
     mx_free(json);
-    assert_true(mx_trace_write("/nowhere/at/all.json", spans, 5, devices[0], devices[1]) < 0);
+    const struct mx_trace whole = {.spans = spans, .count = 5, .data = devices[0], .model = devices[1]};
+    assert_true(mx_trace_write(&whole, "/nowhere/at/all.json") < 0);
     unlink(path);
     for (int d = 0; d < 2; d++) mx_device_close(devices[d]);
     mx_registry_close(registry);

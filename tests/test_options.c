@@ -75,7 +75,7 @@ static int parse_with(bool stop, int count, const char *const *arguments)
     mx_error_clear();
     assert_true(count <= 80);
     memcpy(argv, arguments, (size_t)count * sizeof argv[0]);
-    return mx_options_parse(&page, groups, count, argv, stop, &operands, &used);
+    return mx_options_parse(&page, groups, (struct mx_arguments){count, argv}, stop, &operands, &used);
 }
 
 #define PARSE(...)                                                                                                     \
@@ -279,7 +279,7 @@ static void lined(const char *expected, int count, const char *const *arguments)
         {"Options", own_options, sizeof own_options / sizeof own_options[0], &own},
         {"All commands", shared_options, sizeof shared_options / sizeof shared_options[0], &shared}};
     memcpy(argv, arguments, (size_t)count * sizeof argv[0]);
-    assert_int_equal(mx_options_line(groups, count, argv, without, &text), 0);
+    assert_int_equal(mx_options_line(groups, (struct mx_arguments){count, argv}, without, &text), 0);
     assert_string_equal(text.data, expected);
     mx_string_release(&text);
 }

@@ -454,11 +454,12 @@ static void memory_may_be_out(void **state)
     struct mx_tfevent_bytes bytes = {0};
     struct event event;
     static const char large[200000];
+    const struct mx_tfevent_place place = {2, 3, "tag"};
     for (uint64_t nth = 1; nth <= 3; nth++) {
         mx_tfevent_version(&bytes, 1);
         mx_alloc_fail_at(nth);
-        mx_tfevent_image(&bytes, 2, 3, "tag", 1, 1, large, sizeof large);
-        mx_tfevent_text(&bytes, 2, 3, "tag", "text");
+        mx_tfevent_image(&bytes, &place, 1, 1, large, sizeof large);
+        mx_tfevent_text(&bytes, &place, "text");
         mx_alloc_fail_at(0);
         const uint8_t *at = bytes.data;
         while (event_next(&at, bytes.data + bytes.length, &event)) assert_true(event.time > 0);

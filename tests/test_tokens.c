@@ -253,8 +253,8 @@ static void speak_huge(struct mx_phonemizer *phonemizer, enum mx_language_id lan
 {
     struct mx_arena arena;
     char *text = malloc(bytes), *spoken, *phonemes;
-    uint32_t *symbols;
-    size_t count, length = 0;
+    struct mx_symbols symbols;
+    size_t length = 0;
     assert_non_null(text);
     mx_arena_init(&arena, 0);
     while (length + strlen(piece) <= bytes) {
@@ -262,8 +262,8 @@ static void speak_huge(struct mx_phonemizer *phonemizer, enum mx_language_id lan
         length += strlen(piece);
     }
     assert_int_equal(mx_text_normalise(language, text, length, &arena, &spoken, NULL), 0);
-    assert_int_equal(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, language, spoken, &arena, &symbols, &count), 0);
-    assert_true(count > 0);
+    assert_int_equal(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, language, spoken, &arena, &symbols), 0);
+    assert_true(symbols.count > 0);
     if (phonemizer) {
         const size_t part = strlen(spoken) / 64;
         char *end = spoken + part;
@@ -303,17 +303,16 @@ static void test_chars(void **state)
 {
     (void)state;
     struct mx_arena arena;
-    uint32_t *symbols;
-    size_t count;
+    struct mx_symbols symbols;
     mx_arena_init(&arena, 0);
-    assert_int_equal(
-        mx_tokens_from_text(MX_TOKENS_CHARS, NULL, MX_LANGUAGE_FA, "ها\u200ce\u0301!", &arena, &symbols, &count), 0);
+    assert_int_equal(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, MX_LANGUAGE_FA, "ها\u200ce\u0301!", &arena, &symbols),
+                     0);
     const uint32_t expected[] = {0x647, 0x627, 0x200c, 'e', 0x301, '!'};
-    assert_int_equal(count, sizeof expected / sizeof *expected);
-    assert_memory_equal(symbols, expected, sizeof expected);
-    assert_int_equal(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, MX_LANGUAGE_EN, "", &arena, &symbols, &count), 0);
-    assert_int_equal(count, 0);
-    assert_int_equal(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, MX_LANGUAGE_EN, "a\xc3", &arena, &symbols, &count),
+    assert_int_equal(symbols.count, sizeof expected / sizeof *expected);
+    assert_memory_equal(symbols.codes, expected, sizeof expected);
+    assert_int_equal(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, MX_LANGUAGE_EN, "", &arena, &symbols), 0);
+    assert_int_equal(symbols.count, 0);
+    assert_int_equal(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, MX_LANGUAGE_EN, "a\xc3", &arena, &symbols),
                      MX_ERR_DATA);
     assert_non_null(strstr(mx_error_last()->message, "byte 1"));
     enum mx_tokens_mode mode;
@@ -373,20 +372,18 @@ static void test_encode(void **state)
     struct mx_vocabulary *vocabulary = small_vocabulary();
     struct mx_unknown_count unknown = {0};
     struct mx_arena arena;
-    int32_t *tokens;
-    size_t count;
-    const uint32_t text[] = {'a', 0x292, 'b', 0x292, 'z'};
+    struct mx_tokens tokens;
+    const struct mx_symbols text = {(const uint32_t[]){'a', 0x292, 'b', 0x292, 'z'}, 5}, none = {NULL, 0};
     mx_arena_init(&arena, 0);
-    assert_int_equal(mx_vocabulary_encode(vocabulary, text, 5, MX_UNKNOWN_SKIP, &arena, &tokens, &count, &unknown), 0);
-    assert_int_equal(count, 4);
-    assert_memory_equal(tokens, ((const int32_t[]){MX_TOKEN_BOS, 4, 5, MX_TOKEN_EOS}), 4 * sizeof *tokens);
+    assert_int_equal(mx_vocabulary_encode(vocabulary, text, MX_UNKNOWN_SKIP, &arena, &tokens, &unknown), 0);
+    assert_int_equal(tokens.count, 4);
+    assert_memory_equal(tokens.numbers, ((const int32_t[]){MX_TOKEN_BOS, 4, 5, MX_TOKEN_EOS}), 4 * sizeof(int32_t));
     assert_int_equal(unknown.count, 3);
     assert_int_equal(unknown.first, 0x292);
-    assert_int_equal(mx_vocabulary_encode(vocabulary, text, 5, MX_UNKNOWN_REFUSE, &arena, &tokens, &count, NULL),
-                     MX_ERR_DATA);
+    assert_int_equal(mx_vocabulary_encode(vocabulary, text, MX_UNKNOWN_REFUSE, &arena, &tokens, NULL), MX_ERR_DATA);
     assert_non_null(strstr(mx_error_last()->message, "'ʒ' (U+0292) at place 2"));
-    assert_int_equal(mx_vocabulary_encode(vocabulary, NULL, 0, MX_UNKNOWN_REFUSE, &arena, &tokens, &count, NULL), 0);
-    assert_int_equal(count, 2);
+    assert_int_equal(mx_vocabulary_encode(vocabulary, none, MX_UNKNOWN_REFUSE, &arena, &tokens, NULL), 0);
+    assert_int_equal(tokens.count, 2);
     mx_arena_release(&arena);
     mx_vocabulary_destroy(vocabulary);
 }

@@ -330,12 +330,13 @@ static void test_warping_finds_the_same_in_another_time(void **state)
         a[i * N + 1] = (float)(3 * i);
     }
     for (int i = 0; i < B; i++) memcpy(&b[i * N], &a[stretch[i] * N], N * sizeof(float));
+    const struct mx_dtw_frames frames = {.a = a, .b = b, .a_frames = A, .b_frames = B, .n = N};
     void *const scratch = mx_alloc(1, mx_dtw_bytes(A, B));
-    assert_int_equal(mx_dtw_walk(a, A, b, B, N, scratch, pairs, &cost), B);
+    assert_int_equal(mx_dtw_walk(&frames, scratch, pairs, &cost), B);
     assert_true(cost == 0);
     for (int i = 0; i < B; i++) assert_true(pairs[i].a == stretch[i] && pairs[i].b == i);
     for (int i = 0; i < B * N; i++) b[i] += 1;
-    mx_dtw_walk(a, A, b, B, N, scratch, pairs, &cost);
+    mx_dtw_walk(&frames, scratch, pairs, &cost);
     assert_true(cost > 0 && cost <= 1);
     mx_free(scratch);
 }

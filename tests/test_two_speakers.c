@@ -247,7 +247,9 @@ static double mel_distance(const struct sound *a, const struct sound *b)
     double cost;
     void *const scratch = mx_alloc(1, mx_dtw_bytes(a->frames, b->frames));
     struct mx_dtw_pair *const pairs = mx_alloc((size_t)(a->frames + b->frames), sizeof *pairs);
-    mx_dtw_walk(a->mel, a->frames, b->mel, b->frames, 80, scratch, pairs, &cost);
+    const struct mx_dtw_frames frames = {
+        .a = a->mel, .b = b->mel, .a_frames = a->frames, .b_frames = b->frames, .n = 80};
+    mx_dtw_walk(&frames, scratch, pairs, &cost);
     mx_free(scratch);
     mx_free(pairs);
     return cost;

@@ -68,25 +68,27 @@ uint32_t mx_canvas_heat(float value)
     return colour;
 }
 
-void mx_canvas_matrix(struct mx_canvas *canvas, struct mx_rectangle where, const float *values, int64_t columns,
-                      int64_t rows, float low, float high)
+void mx_canvas_matrix(struct mx_canvas *canvas, struct mx_rectangle where, const struct mx_canvas_matrix *matrix)
 {
+    const int64_t columns = matrix->columns, rows = matrix->rows;
+    const float low = matrix->low, high = matrix->high;
     if (columns < 1 || rows < 1) return;
     const float factor = high > low ? 1 / (high - low) : 0;
     for (int64_t y = 0; y < where.height; y++)
         for (int64_t x = 0; x < where.width; x++) {
             const int64_t column = x * columns / where.width, row = (where.height - 1 - y) * rows / where.height;
-            const float value = (values[column * rows + row] - low) * factor;
+            const float value = (matrix->values[column * rows + row] - low) * factor;
             pixel_set(canvas, where.x + x, where.y + y, mx_canvas_heat(value));
         }
 }
 
-void mx_canvas_curve(struct mx_canvas *canvas, struct mx_rectangle where, const float *values, int64_t count, float low,
-                     float high, uint32_t colour)
+void mx_canvas_curve(struct mx_canvas *canvas, struct mx_rectangle where, const struct mx_canvas_curve *curve)
 {
+    const int64_t count = curve->count;
+    const float low = curve->low, high = curve->high;
     int64_t before = -1; /* the height of the curve one column to the left; -1: none */
     for (int64_t x = 0; x < where.width && count > 0; x++) {
-        const float value = values[x * count / where.width];
+        const float value = curve->values[x * count / where.width];
         if (!isfinite(value) || value < low || high <= low) {
             before = -1;
             continue;
@@ -95,8 +97,8 @@ void mx_canvas_curve(struct mx_canvas *canvas, struct mx_rectangle where, const 
         const int64_t at = where.y + (int64_t)lroundf((1 - part) * (float)(where.height - 1));
         int64_t from = before < 0 ? at : before;
         for (;; from += from < at ? 1 : -1) { /* two pixels wide, without holes where it is steep */
-            pixel_set(canvas, where.x + x, from, colour);
-            pixel_set(canvas, where.x + x, from + 1, colour);
+            pixel_set(canvas, where.x + x, from, curve->colour);
+            pixel_set(canvas, where.x + x, from + 1, curve->colour);
             if (from == at) break;
         }
         before = at;

@@ -32,15 +32,26 @@ void mx_canvas_fill(struct mx_canvas *canvas, struct mx_rectangle where, uint32_
  * grey. Equal steps look equal because the lightness (CIE L*) grows linearly. */
 uint32_t mx_canvas_heat(float value);
 
-/* Draws values[columns, rows] (stored column by column) as a heat map in which `low` … `high` maps to 0 … 1. Columns
- * run from left to right, row 0 is at the bottom, and the matrix is stretched to the rectangle by nearest neighbour. */
-void mx_canvas_matrix(struct mx_canvas *canvas, struct mx_rectangle where, const float *values, int64_t columns,
-                      int64_t rows, float low, float high);
+struct mx_canvas_matrix {
+    const float *values; /* [columns, rows], one column after the other */
+    int64_t columns, rows;
+    float low, high;
+};
 
-/* A line through values[count], spread over the width of the rectangle, `low` at its lower and `high` at its upper
- * edge. Values that are not finite or lie below `low` interrupt the line. */
-void mx_canvas_curve(struct mx_canvas *canvas, struct mx_rectangle where, const float *values, int64_t count, float low,
-                     float high, uint32_t colour);
+/* Draws the values as a heat map in which `low` … `high` maps to 0 … 1. Columns run from left to right, row 0 is at the
+ * bottom, and the matrix is stretched to the rectangle by nearest neighbour. */
+void mx_canvas_matrix(struct mx_canvas *canvas, struct mx_rectangle where, const struct mx_canvas_matrix *matrix);
+
+struct mx_canvas_curve {
+    const float *values;
+    int64_t count;
+    float low, high;
+    uint32_t colour;
+};
+
+/* A line through the values, spread over the width of the rectangle, `low` at its lower and `high` at its upper edge.
+ * Values that are not finite or lie below `low` interrupt the line. */
+void mx_canvas_curve(struct mx_canvas *canvas, struct mx_rectangle where, const struct mx_canvas_curve *curve);
 
 /* Writes the picture as an 8-bit RGB PNG, atomically. */
 int mx_canvas_write_png(const struct mx_canvas *canvas, const char *path);

@@ -87,10 +87,18 @@ static double fraction(const struct mx_progress *progress, uint64_t done)
     return done >= progress->total ? 1.0 : (double)done / (double)progress->total;
 }
 
-/* What follows the bar. With `draw` held. `ended` shows the time taken instead of the time left. */
-static void put_state(const struct mx_progress *progress, char *line, size_t *used, uint64_t done, double rate,
-                      uint64_t now_ns, bool ended)
+/* How far it is. `ended` shows the time taken instead of the time left. */
+struct state {
+    uint64_t done, now_ns;
+    double rate; /* a second; less than 0: not known */
+    bool ended;
+};
+
+/* What follows the bar. With `draw` held. */
+static void put_state(const struct mx_progress *progress, const struct state *state, char *line, size_t *used)
 {
+    const uint64_t done = state->done;
+    const double rate = state->rate;
     const char *space = progress->unit[0] ? " " : "";
     if (progress->total) {
         put(line, used, "%3d%% %llu/%llu%s%s", (int)(fraction(progress, done) * 100.0), (unsigned long long)done,
@@ -101,9 +109,9 @@ static void put_state(const struct mx_progress *progress, char *line, size_t *us
     if (rate >= 0.0) {
         put(line, used, ", %.*f%s%s/s", rate < 10.0 ? 2 : rate < 100.0 ? 1 : 0, rate, space, progress->unit);
     }
-    if (ended) {
+    if (state->ended) {
         put(line, used, ", ");
-        put_duration(line, used, (double)(now_ns - progress->start_ns) * 1e-9);
+        put_duration(line, used, (double)(state->now_ns - progress->start_ns) * 1e-9);
     } else if (progress->total > done && rate > 0.0) {
         const double left_s = (double)(progress->total - done) / rate;
         put(line, used, ", ");
@@ -118,7 +126,7 @@ static void draw_live(const struct mx_progress *progress, uint64_t done, uint64_
 {
     char line[LINE_BYTES], state[LINE_BYTES];
     size_t used = 0, state_used = 0;
-    put_state(progress, state, &state_used, done, progress->rate, now_ns, false);
+    put_state(progress, &(struct state){done, now_ns, progress->rate, false}, state, &state_used);
     put(line, &used, "%s ", progress->title);
     int room = columns - (int)(used + state_used) - 3;
     if (room > BAR_MAX) room = BAR_MAX;
@@ -132,12 +140,12 @@ static void draw_live(const struct mx_progress *progress, uint64_t done, uint64_
     mx_log_live_draw(line);
 }
 
-static void write_line(const struct mx_progress *progress, uint64_t done, double rate, uint64_t now_ns, bool ended)
+static void write_line(const struct mx_progress *progress, const struct state *state)
 {
     char line[LINE_BYTES];
     size_t used = 0;
     put(line, &used, "%s ", progress->title);
-    put_state(progress, line, &used, done, rate, now_ns, ended);
+    put_state(progress, state, line, &used);
     mx_info("%s", line);
 }
 
@@ -205,7 +213,7 @@ static void look(struct mx_progress *progress, uint64_t now_ns)
         return;
     }
     if (!step_reached(progress, done) && now_ns - progress->last_line_ns < QUIET_NS) return;
-    write_line(progress, done, progress->rate, now_ns, false);
+    write_line(progress, &(struct state){done, now_ns, progress->rate, false});
     progress->last_line_ns = now_ns;
     atomic_store_explicit(&progress->next_step_done, step_after(progress, done), memory_order_relaxed);
 }
@@ -249,7 +257,7 @@ void mx_progress_finish(struct mx_progress *progress)
     if (now_ns - progress->start_ns >= progress->delay_ns) {
         const uint64_t done = atomic_load_explicit(&progress->done, memory_order_relaxed);
         const double seconds = (double)(now_ns - progress->start_ns) * 1e-9;
-        write_line(progress, done, seconds > 0.0 ? (double)done / seconds : -1.0, now_ns, true);
+        write_line(progress, &(struct state){done, now_ns, seconds > 0.0 ? (double)done / seconds : -1.0, true});
     }
     pthread_mutex_destroy(&progress->draw);
     mx_free(progress);

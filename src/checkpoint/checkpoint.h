@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Checkpoints: everything a run needs to go on as if nothing had happened, or a voice needs to speak, in one file, so
- * that no two parts can ever belong to different steps.
+ * Checkpoints: everything a run needs to continue as if nothing had happened, or a voice needs to speak, in one file,
+ * so that no two parts can belong to different steps.
  *
  * RUN/checkpoints/step-00001234.safetensors (base/safetensors.h). Tensors, all F32, NAME as in the parameter table:
  *
@@ -20,19 +20,19 @@
  *     vocabulary      JSON (text/vocabulary.h), with the languages
  *     speakers        JSON list of names
  *     metric.NAME     numbers of the last evaluation
- *     state.NAME      what else the trainer wants to find again
- *     hash            XXH3 (64 bits, seed 0) of all other metadata and all tensors, in 16 digits: any damage shows
+ *     state.NAME      other values of the trainer
+ *     hash            XXH3 (64 bits, seed 0) of all other metadata and all tensors, 16 digits: detects any damage
  *
- * A folder of checkpoints is written by one process at a time (it holds a lock on the folder while it saves); any
- * number of others may read. A checkpoint is written under a temporary name, flushed and renamed, and the folder is
- * flushed; only then are older ones deleted. So whenever the process is killed, the last one that was saved is there.
+ * One process at a time writes to a folder of checkpoints (it locks the folder while it saves); any number of others
+ * may read. A checkpoint is written under a temporary name, flushed and renamed, and the folder is flushed; only then
+ * are older ones deleted. So the last saved checkpoint survives whenever the process is killed.
  *
- *     step-*.safetensors             the last ones and those of every n-th step
- *     best.safetensors               one more name (or a copy) of the best one
- *     step-*.safetensors.abandoned   was newer than the checkpoint that the run went on from; never looked at again
+ *     step-*.safetensors             the newest ones and those of every n-th step
+ *     best.safetensors               another name (or a copy) of the best one
+ *     step-*.safetensors.abandoned   newer than the checkpoint that the run was resumed from; never read again
  *
- * Memory: an open checkpoint owns its state and its mapping of the file. Arrays are the caller's, on the host, laid out
- * as the parameter table says. Threads: one at a time for each open checkpoint.
+ * Memory: an open checkpoint owns its state and its mapping of the file. Arrays belong to the caller, are on the host
+ * and are laid out by the parameter table. Threads: one at a time for each open checkpoint.
  */
 #ifndef MX_CHECKPOINT_CHECKPOINT_H
 #define MX_CHECKPOINT_CHECKPOINT_H
@@ -49,31 +49,31 @@
 #define MX_CHECKPOINT_VERSION 1
 #define MX_CHECKPOINT_FOLDER  "checkpoints" /* of a run folder */
 #define MX_CHECKPOINT_BEST    "best.safetensors"
-#define MX_CHECKPOINT_LIST    1024 /* metrics, and texts of the trainer, at most */
+#define MX_CHECKPOINT_LIST    1024 /* most metrics, and most texts of the trainer */
 
 struct mx_checkpoint_metric {
     const char *name;
     double value;
 };
 
-/* All strings are zero-terminated UTF-8. To save, they are borrowed from the caller for the length of the call and none
- * is NULL; of an open checkpoint, they live as long as it. */
+/* All strings are zero-terminated UTF-8. For saving, they are borrowed from the caller during the call and none is
+ * NULL; in an open checkpoint, they live as long as it does. */
 struct mx_checkpoint_state {
     /* where the run is */
     uint64_t step;          /* steps made, skipped ones included; the number in the file's name */
-    uint64_t epoch;         /* of the batch that comes next … */
-    uint64_t step_in_epoch; /* … and its place there (corpus/sampler.h) */
-    uint64_t pass;          /* micro-batches so far: what mx_model_pass_info counts */
+    uint64_t epoch;         /* of the next batch … */
+    uint64_t step_in_epoch; /* … and its position in the epoch (corpus/sampler.h) */
+    uint64_t pass;          /* micro-batches so far: the count in mx_model_pass_info */
     uint64_t seed;
     uint64_t data_fingerprint;                  /* mx_dataset_fingerprint of the training data */
-    bool has_best;                              /* an evaluation was made … */
+    bool has_best;                              /* there was an evaluation … */
     double best;                                /* … and this is the best value … */
     uint64_t best_step;                         /* … from this step; both 0 if not */
     const struct mx_checkpoint_metric *metrics; /* of the last evaluation */
     size_t metric_count;
-    const struct mx_metadata *extras; /* the trainer's own words: guard, schedule … (keys without "state.") */
+    const struct mx_metadata *extras; /* the trainer's own values: guard, schedule … (keys without "state.") */
     size_t extra_count;
-    /* what it works with */
+    /* what the run works with */
     const char *config;           /* resolved configuration, YAML */
     struct mx_model_config model; /* with size.name */
     const char *vocabulary;       /* JSON by mx_vocabulary_write */
@@ -93,29 +93,29 @@ enum mx_checkpoint_group {
 };
 
 const char *mx_checkpoint_group_prefix(enum mx_checkpoint_group group); /* "", "ema.", "moment1.", "moment2." */
-/* The group that the name of a tensor belongs to; *name gets the rest of it. */
+/* The group of a tensor, from its name; *name gets the rest of the name. */
 enum mx_checkpoint_group mx_checkpoint_group_of(const char *tensor, const char **name);
 
 /* ---- saving (save.c) ---- */
 
-/* Flat host arrays [table->floats] by enum mx_checkpoint_group; NULL: that group is not written. Weights must be. */
+/* Flat host arrays [table->floats] by enum mx_checkpoint_group; NULL: do not write that group. Weights are required. */
 struct mx_checkpoint_source {
     const float *groups[MX_CHECKPOINT_GROUPS];
 };
 
-/* What stays besides the one that is saved. */
+/* What to keep besides the checkpoint being saved. */
 struct mx_checkpoint_keep {
-    int64_t last;   /* how many of the newest, the new one included; 0: all */
-    uint64_t every; /* those whose step is a multiple of this stay for ever; 0: none */
-    bool best;      /* this is the best so far: best.safetensors becomes it */
+    int64_t last;   /* the number of newest ones to keep, the new one included; 0: all */
+    uint64_t every; /* keep those whose step is a multiple of this for ever; 0: none */
+    bool best;      /* this is the best so far: make it best.safetensors */
 };
 
 /* Writes FOLDER/step-<step>.safetensors (FOLDER must exist; it is RUN/checkpoints), replacing one of the same step, and
- * before it, if it is the best, best.safetensors; then deletes what need not be kept and what killed processes left.
- * When it returns 0 the checkpoint is on the disk. When it fails, all that was there before still is, but best may be
- * the new one already. (If only deleting fails, that is logged and is no failure.) Checkpoints of later steps are
- * renamed to *.abandoned, with a warning. MX_ERR_IO when another process saves in the folder; MX_ERR_ARGUMENT for a
- * state that could not be read back. */
+ * before it, if it is the best, best.safetensors; then deletes what need not be kept and the leftovers of killed
+ * processes. If it returns 0, the checkpoint is on the disk. If it fails, everything that was there before still is,
+ * but best may be the new one already. (If only deleting fails, that is logged and not an error.) Checkpoints of later
+ * steps are renamed to *.abandoned, with a warning. MX_ERR_IO if another process is saving in the folder;
+ * MX_ERR_ARGUMENT for a state that could not be read back. */
 int mx_checkpoint_save(const char *folder, const struct mx_checkpoint_state *state, const struct mx_parameters *table,
                        const struct mx_checkpoint_source *source, const struct mx_checkpoint_keep *keep);
 
@@ -124,23 +124,23 @@ int mx_checkpoint_save(const char *folder, const struct mx_checkpoint_state *sta
 struct mx_checkpoint;
 
 struct mx_checkpoint_options {
-    bool previous; /* of a folder: if the newest cannot be opened, warn and take the newest before it that can */
-    bool finite;   /* a number that is none makes it one that cannot be opened */
-    bool foreign;  /* any safetensors file will do: mx_checkpoint_state may then be NULL. Not of a folder */
+    bool previous; /* for a folder: if the newest cannot be opened, warn and take the newest one before it that can */
+    bool finite;   /* refuse a checkpoint with a number that is not finite */
+    bool foreign;  /* accept any safetensors file: mx_checkpoint_state may then be NULL. Not for a folder */
 };
 
-/* `path` is a checkpoint, or a run folder, or its folder of checkpoints: then the newest is taken. The whole file is
- * checked. MX_ERR_NOT_FOUND if there is none; MX_ERR_FORMAT, naming the file and what is wrong, if it is damaged, cut
- * off, no checkpoint or of a newer version; the hint names the whole one before it, if there is one.
+/* `path` is a checkpoint, a run folder, or its folder of checkpoints; of a folder the newest is taken. The whole file
+ * is checked. MX_ERR_NOT_FOUND if there is none; MX_ERR_FORMAT, naming the file and the fault, if it is damaged,
+ * truncated, not a checkpoint or of a newer version; the hint names the intact one before it, if there is one.
  * `options` may be NULL. */
 int mx_checkpoint_open(const char *path, const struct mx_checkpoint_options *options, struct mx_checkpoint **out);
 void mx_checkpoint_close(struct mx_checkpoint *checkpoint);             /* NULL is fine */
 const char *mx_checkpoint_path(const struct mx_checkpoint *checkpoint); /* of the file */
 const struct mx_checkpoint_state *mx_checkpoint_state(const struct mx_checkpoint *checkpoint);
 const struct mx_safetensors *mx_checkpoint_tensors(const struct mx_checkpoint *checkpoint);
-/* MX_ERR_DATA unless the checkpoint, which has a state, was trained on features of the recipe that the program makes. */
+/* MX_ERR_DATA unless the checkpoint, which has a state, was trained on features of the program's own recipe. */
 int mx_checkpoint_recipe_check(const struct mx_checkpoint *checkpoint);
-/* Has it any tensor of that group? */
+/* Does it have any tensor of that group? */
 bool mx_checkpoint_has(const struct mx_checkpoint *checkpoint, enum mx_checkpoint_group group);
 
 /* Flat host arrays to fill; NULL: not wanted. To resume, all four; to speak, the average (into any array); for
@@ -156,12 +156,12 @@ struct mx_checkpoint_report {
     size_t misfits; /* of another shape or type */
 };
 
-/* Copies the tensors of the wanted groups. Each of the table must be there in its shape, and the file may have none
- * that the table does not know (groups that are not wanted do not matter, unknown names in them do). Otherwise all
- * differences are logged by name, as warnings, and
- *   - strictly: MX_ERR_DATA, and the arrays are as they were;
- *   - with `partial`: what fits is copied, the rest of the arrays stays as it is; MX_ERR_DATA if nothing fits.
- * A wanted tensor with a number that is not finite is MX_ERR_DATA, naming it; the arrays are as they were.
+/* Copies the tensors of the wanted groups. Every tensor of the table must be in the file with its shape, and the file
+ * must have none that the table does not know (groups that are not wanted are ignored, but unknown names in them are
+ * not). Otherwise all differences are logged by name, as warnings, and
+ *   - normally: MX_ERR_DATA, and the arrays are unchanged;
+ *   - with `partial`: what fits is copied, the rest of the arrays is unchanged; MX_ERR_DATA if nothing fits.
+ * A wanted tensor with a number that is not finite is MX_ERR_DATA, naming it; the arrays are unchanged.
  * `report` may be NULL. */
 int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table,
                        const struct mx_checkpoint_target *target, bool partial, struct mx_checkpoint_report *report);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A folder of checkpoints: which steps it has, and which of them go.
+ * A folder of checkpoints: which steps it has, and which of them are deleted.
  *
- * Only names that this program writes are ever touched; whatever else lies in the folder stays.
+ * Only names that this program writes are ever touched; everything else in the folder stays.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -163,7 +163,7 @@ void mx_checkpoint_folder_tidy(const char *folder, uint64_t saved, const struct 
     struct mx_checkpoint_steps steps;
     size_t upto = 0; /* how many there are up to the one that was saved */
     if (mx_checkpoint_steps_list(folder, &steps) < 0) {
-        mx_warn("old checkpoints stay: %s", mx_error_last()->message);
+        mx_warn("old checkpoints are not deleted: %s", mx_error_last()->message);
         return;
     }
     while (upto < steps.count && steps.items[upto] <= saved) upto++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the files of this folder share: the state as metadata, the hash, and the names in a folder of checkpoints.
+ * Shared by the files of this folder: the state as metadata, the hash, and the names in a folder of checkpoints.
  *
- * Memory: what is made in an arena lives as long as the arena.
+ * Memory: objects made in an arena live as long as the arena.
  */
 #ifndef MX_CHECKPOINT_INTERNAL_H
 #define MX_CHECKPOINT_INTERNAL_H
@@ -14,19 +14,19 @@
 
 /* ---- the state as metadata (state.c) ---- */
 
-/* All metadata but the hash, in an array with room for one more. MX_ERR_ARGUMENT for a state that could not be read
- * back. */
+/* Writes all metadata except the hash into an array with room for one more. MX_ERR_ARGUMENT for a state that could not
+ * be read back. */
 int mx_checkpoint_state_write(const struct mx_checkpoint_state *state, struct mx_arena *arena,
                               struct mx_metadata **items, size_t *count);
-/* The state from a file whose format and version are known to be ours; `source` stands for it in messages. Strings
- * point into the file or the arena. MX_ERR_FORMAT with what is wrong. */
+/* Reads the state from a file whose format and version are known to be ours; messages call it `source`. Strings point
+ * into the file or the arena. MX_ERR_FORMAT naming the fault. */
 int mx_checkpoint_state_read(const struct mx_safetensors *file, const char *source, struct mx_arena *arena,
                              struct mx_checkpoint_state *state);
 
 /* ---- the hash (state.c) ---- */
 
-/* Each tensor and each text has its own hash, of its name too; that of the file is their sum, so it does not depend on
- * their order, which other programs change. */
+/* Each tensor and each text has its own hash, which includes its name; the hash of the file is their sum, so it does
+ * not depend on their order, which other programs change. */
 uint64_t mx_checkpoint_hash(const struct mx_tensor *tensor);
 uint64_t mx_checkpoint_hash_text(const struct mx_metadata *metadata);
 void mx_checkpoint_hash_format(uint64_t hash, char out[MX_CHECKPOINT_HASH_BYTES]);
@@ -37,22 +37,22 @@ void mx_checkpoint_hash_format(uint64_t hash, char out[MX_CHECKPOINT_HASH_BYTES]
 /* "step-00001234.safetensors" */
 void mx_checkpoint_name(uint64_t step, char out[MX_CHECKPOINT_NAME_BYTES]);
 
-/* The steps of which a folder has checkpoints, from the oldest on. {0} is empty. */
+/* The steps that have checkpoints in a folder, oldest first. {0} is empty. */
 struct mx_checkpoint_steps {
     uint64_t *items;
     size_t count;
 };
 
-/* MX_ERR_NOT_FOUND without the folder. */
+/* MX_ERR_NOT_FOUND if there is no such folder. */
 int mx_checkpoint_steps_list(const char *folder, struct mx_checkpoint_steps *steps);
 void mx_checkpoint_steps_release(struct mx_checkpoint_steps *steps);
 /* After step `saved` is on the disk: renames later ones, deletes what `keep` does not keep and, with `leftovers`,
- * temporary files. What cannot be done is logged. */
+ * temporary files. Failures are logged. */
 void mx_checkpoint_folder_tidy(const char *folder, uint64_t saved, const struct mx_checkpoint_keep *keep,
                                bool leftovers);
-/* Before `path` is saved: what stands there and is no file (so that the run went on from an earlier one) is renamed. */
+/* Before `path` is saved: renames anything there that is not a file (the run was then resumed from an earlier one). */
 void mx_checkpoint_place_clear(const char *path);
-/* A file of a folder; the caller frees. */
+/* The path of a checkpoint in a folder; the caller frees it. */
 char *mx_checkpoint_file(const char *folder, uint64_t step);
 
 #endif

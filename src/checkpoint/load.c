@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Opening a checkpoint, which checks all of it, and taking the tensors out.
+ * Opens a checkpoint, which checks all of it, and loads its tensors.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -86,7 +86,7 @@ static int tensor_check(const struct mx_checkpoint *checkpoint, const struct mx_
         memcpy(&bits, data + i * sizeof bits, sizeof bits);
         if ((bits & exponent) != exponent) continue;
         return MX_FAIL(MX_ERR_DATA, "its training has failed: take an older checkpoint",
-                       "%s: tensor %s has a number that is not finite, at place %zu",
+                       "%s: tensor %s has a number that is not finite, at index %zu",
                        mx_string_quote(source, sizeof source, checkpoint->path),
                        mx_string_quote(name, sizeof name, tensor->name), i);
     }
@@ -153,16 +153,16 @@ static int before_open(const char *folder, const struct mx_checkpoint_steps *ste
         if (step_open(folder, steps->items[i - 1], options, &before) == MX_ERR_NO_MEMORY) return MX_ERR_NO_MEMORY;
     if (before != NULL && options->previous) {
         mx_warn("%s", first.message);
-        mx_warn("the checkpoint before it is used: %s", mx_string_quote(quoted, sizeof quoted, before->path));
+        mx_warn("using the checkpoint before it: %s", mx_string_quote(quoted, sizeof quoted, before->path));
         mx_error_clear();
         *out = before;
         return 0;
     }
     const int rc = mx_error_restore(&first);
     if (before == NULL)
-        mx_error_hint("no older checkpoint in the folder is whole either");
+        mx_error_hint("no older checkpoint in the folder is intact either");
     else
-        mx_error_hint("the checkpoint before it is whole: %s", mx_string_quote(quoted, sizeof quoted, before->path));
+        mx_error_hint("the checkpoint before it is intact: %s", mx_string_quote(quoted, sizeof quoted, before->path));
     mx_checkpoint_close(before);
     return rc;
 }
@@ -271,7 +271,7 @@ static void group_compare(const struct mx_checkpoint *checkpoint, const struct m
     char have[SHAPE_BYTES], want[SHAPE_BYTES];
     if (!mx_checkpoint_has(checkpoint, (enum mx_checkpoint_group)group)) {
         report->missing += (size_t)table->count;
-        mx_warn("missing in the file: all tensors %s*, %d of them", prefix, table->count);
+        mx_warn("missing from the file: all tensors %s* (%d)", prefix, table->count);
         return;
     }
     for (int i = 0; i < table->count; i++) {
@@ -282,7 +282,7 @@ static void group_compare(const struct mx_checkpoint *checkpoint, const struct m
         shape_format(want, parameter->rank, shape);
         if (tensor == NULL) {
             report->missing++;
-            mx_warn("missing in the file: %s%s %s", prefix, parameter->name, want);
+            mx_warn("missing from the file: %s%s %s", prefix, parameter->name, want);
         } else if (!tensor_fits(tensor, parameter)) {
             report->misfits++;
             mx_warn("of another shape: %s is %s %s in the file, F32 %s in the model", tensor->name,
@@ -311,7 +311,7 @@ static int misfit(const struct mx_checkpoint *checkpoint, const struct mx_checkp
 {
     char quoted[QUOTED_BYTES];
     return MX_FAIL(MX_ERR_DATA,
-                   partial ? "it is of a model of another kind"
+                   partial ? "it belongs to a different kind of model"
                            : "the differences are listed above; choose the size and vocabulary of the checkpoint, or "
                              "load what fits (--partial)",
                    "%s does not fit the model: %zu tensors missing, %zu of another shape, %zu not in the model",

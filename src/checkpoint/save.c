@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Saving a checkpoint.
+ * Saves a checkpoint.
  *
- * The tensors are written from the caller's arrays, where they lie; only the header is made here.
+ * The tensors are written directly from the caller's arrays; only the header is built here.
  *
- * Lock: flock on the folder, from before the file is written until after the old ones are deleted. Whoever holds it is
- * the only one to write names of ours there, so temporary files that it finds are nobody's. A process that is killed
- * loses it. Where the file system has no such lock, saving goes on without, and leftovers stay.
+ * Lock: flock on the folder, from before the file is written until after the old ones are deleted. Only its holder
+ * writes our names there, so temporary files that it finds belong to nobody. A killed process loses the lock. If the
+ * file system has no such lock, saving continues without it, and leftovers stay.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -105,7 +105,7 @@ static int folder_lock(const char *folder, int *fd, bool *locked)
                        "cannot open the folder of checkpoints %s: %s", quoted, strerror(errno));
     *locked = flock(*fd, LOCK_EX | LOCK_NB) == 0;
     if (!*locked && errno == EWOULDBLOCK)
-        return MX_FAIL(MX_ERR_IO, "end the other one, or give this run another folder",
+        return MX_FAIL(MX_ERR_IO, "end that process, or give this run another folder",
                        "another process is saving checkpoints in %s", quoted);
     return 0;
 }
@@ -155,7 +155,7 @@ int mx_checkpoint_save(const char *folder, const struct mx_checkpoint_state *sta
     struct writing w = {0};
     mx_arena_init(&w.arena, 0);
     if (source->groups[MX_CHECKPOINT_WEIGHTS] == NULL || keep->last < 0)
-        MX_RAISE(MX_ERR_ARGUMENT, "hand over the weights, and keep at least 0",
+        MX_RAISE(MX_ERR_ARGUMENT, "pass the weights, and keep 0 or more",
                  "a checkpoint needs weights, and cannot keep %lld others", (long long)keep->last);
     MX_TRY(mx_checkpoint_state_write(state, &w.arena, &w.metadata, &w.metadata_count));
     MX_TRY(tensors_make(&w, table, source));

@@ -2,8 +2,8 @@
  *
  * The state of a checkpoint as metadata, and the hash over a file.
  *
- * One table of members drives writing and reading, so neither can forget one. Numbers are written so that they come
- * back bit for bit, and are read strictly: what this writer would not have written is damage.
+ * One table of members drives writing and reading, so neither can forget one. Numbers are written so that they read
+ * back bit for bit, and are read strictly: anything that this writer would not have written is damage.
  */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -182,7 +182,7 @@ static int speakers_write(const struct mx_checkpoint_state *state, struct mx_are
     for (size_t i = 0; i < state->speaker_count; i++) {
         const char *const name = state->speakers[i];
         if (name == NULL || mx_utf8_check(name, strlen(name)) != strlen(name))
-            MX_RAISE(MX_ERR_ARGUMENT, "name speakers in UTF-8", "the name of speaker %zu is no text", i);
+            MX_RAISE(MX_ERR_ARGUMENT, "name speakers in UTF-8", "the name of speaker %zu is not valid text", i);
         if (!cJSON_AddItemToArray(list, cJSON_CreateString(name)))
             MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory for the list of speakers");
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts check DIR: reads every row of a corpus and tells what is in it and which rows cannot be used, and why.
+ * myxtts check DIR: reads every row of a corpus and reports its contents, the rows that cannot be used, and why.
  *
  * An interrupt loses nothing: rejects.tsv is written at the end, in one piece.
  */
@@ -294,12 +294,12 @@ static int verdict(const struct values *values, const struct mx_check_report *re
 {
     if (report->good == 0) {
         MX_FAIL(MX_ERR_DATA, NULL, "none of the %" PRIu32 " rows can be used", report->rows);
-        return mx_error_hint("%s tells why, row by row", rejects);
+        return mx_error_hint("%s gives the reason for each row", rejects);
     }
     if (values->allow_rejects || report->rejected <= MX_REJECTED_SHARE_MAX * report->rows) return 0;
     MX_FAIL(MX_ERR_DATA, NULL, "%" PRIu32 " of %" PRIu32 " rows are rejected, which is more than %.0f %%",
             report->rejected, report->rows, 100 * MX_REJECTED_SHARE_MAX);
-    return mx_error_hint("look at %s and repair or remove the rows; --allow-rejects goes on without them", rejects);
+    return mx_error_hint("check %s and repair or remove the rows; --allow-rejects continues without them", rejects);
 }
 
 static int run(const void *given, const struct mx_option_list *operands)

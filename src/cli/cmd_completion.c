@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts completion: what a shell needs to complete command lines of this program.
+ * myxtts completion: writes the script with which a shell completes command lines of this program.
  */
 #include <string.h>
 
@@ -35,7 +35,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     else if (strcmp(shell, "zsh") == 0)
         MX_TRY(mx_docgen_zsh(&text));
     else if (operands->count == 0)
-        MX_RAISE(MX_ERR_USAGE, "'myxtts completion bash' or 'myxtts completion zsh'", "say for which shell");
+        MX_RAISE(MX_ERR_USAGE, "'myxtts completion bash' or 'myxtts completion zsh'", "name the shell");
     else
         MX_RAISE(MX_ERR_USAGE, "there are 'bash' and 'zsh'", "no completion for the shell %s",
                  mx_string_quote(quoted, sizeof quoted, shell));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts config: checks settings and shows what they resolve to.
+ * myxtts config: checks settings and shows the result.
  */
 #include <stdio.h>
 #include <string.h>

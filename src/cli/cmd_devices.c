@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts devices: what devices there are, what they have, how near they are to each other, and which backends are
- * missing.
+ * myxtts devices: lists the devices, their properties, how close they are to each other, and the missing backends.
  *
  * JSON (--json), one object:
  *   devices   [{device, backend, index, name, kind, memory_bytes, compute_units, bf16, bf16_missing, bf16_by,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts eval: how near a trained voice comes to the recordings of a corpus when it really speaks their texts.
+ * myxtts eval: how close a trained voice comes to the recordings of a corpus when it actually speaks their texts.
  *
- * The judgement is that of training (train/listen.h); here are the corpus, the sums and the loop. What is told of them:
- * eval_report.c.
+ * The comparison is that of training (train/listen.h); this file has the corpus, the sums and the loop. eval_report.c
+ * prints them.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -226,7 +226,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     if (values->json != NULL) MX_TRY(mx_eval_report_json(&report, values->json));
     if (!machine) mx_eval_report_print(&report);
     if (report.all.spoken == 0)
-        MX_RAISE(MX_ERR_DATA, report.all.too_long > 0 ? "train the voice for longer" : "'myxtts check' tells why",
+        MX_RAISE(MX_ERR_DATA, report.all.too_long > 0 ? "train the voice for longer" : "'myxtts check' shows why",
                  "none of the %" PRIu32 " utterances could be spoken and compared", e.count);
 out:
     mx_eval_report_release(&report);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts features: what the network will see of one recording, as a file of tensors and as a picture.
+ * myxtts features: writes what the network gets from one recording, as a file of tensors and as a picture.
  *
- * The recording goes the way of training: the corpus's reader (resampled, trimmed, levelled), then mel, energy and
- * pitch on a device.
+ * The recording takes the same path as in training: the corpus's reader (resampled, trimmed, levelled), then mel,
+ * energy and pitch on a device.
  *
  * File: safetensors with mel [frames, bands], energy [frames] and pitch [frames], float32; metadata recipe,
  * recipe_hash, recipe_text, rate, hop and source (the name of the recording).
@@ -170,11 +170,12 @@ static int picture_write(const struct recording *r, const char *path)
     MX_TRY(mx_canvas_create(&canvas, (int)wide + 2 * MARGIN, mel_height + 2 * PANEL_HEIGHT + 4 * MARGIN, BACK));
     struct mx_rectangle panel = panel_next(&canvas, &y, mel_height);
     range_of(r->mel, r->frames * recipe->bands, &low, &high);
-    mx_canvas_matrix(&canvas, panel, r->mel, r->frames, recipe->bands, low, high);
+    mx_canvas_matrix(&canvas, panel, &(struct mx_canvas_matrix){r->mel, r->frames, recipe->bands, low, high});
     panel = panel_next(&canvas, &y, PANEL_HEIGHT);
     seconds_draw(&canvas, panel, r->frames);
     range_of(r->energy, r->frames, &low, &high);
-    mx_canvas_curve(&canvas, panel, r->energy, r->frames, low, high > low ? high : low + 1, ENERGY_LINE);
+    mx_canvas_curve(&canvas, panel,
+                    &(struct mx_canvas_curve){r->energy, r->frames, low, high > low ? high : low + 1, ENERGY_LINE});
     panel = panel_next(&canvas, &y, PANEL_HEIGHT);
     seconds_draw(&canvas, panel, r->frames);
     for (int hz = 100; (float)hz < recipe->pitch_high_hz; hz += 100) {
@@ -182,7 +183,9 @@ static int picture_write(const struct recording *r, const char *path)
         const int at = panel.y + (int)((1 - part) * (float)(panel.height - 1));
         mx_canvas_fill(&canvas, (struct mx_rectangle){panel.x, at, panel.width, 1}, LINE);
     }
-    mx_canvas_curve(&canvas, panel, r->pitch, r->frames, recipe->pitch_low_hz, recipe->pitch_high_hz, PITCH_LINE);
+    mx_canvas_curve(
+        &canvas, panel,
+        &(struct mx_canvas_curve){r->pitch, r->frames, recipe->pitch_low_hz, recipe->pitch_high_hz, PITCH_LINE});
     MX_TRY(mx_canvas_write_png(&canvas, path));
 out:
     mx_canvas_release(&canvas);

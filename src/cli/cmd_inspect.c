@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts inspect: what is in a checkpoint, or in any safetensors file.
+ * myxtts inspect: shows the contents of a checkpoint, or of any safetensors file.
  *
- * The file is checked as for training, then told: where the run was, what model and data it belongs to, and for each
- * tensor its type, shape, range and whether all numbers are finite.
+ * The file is checked as for training, then described: where the run was, its model and data, and for each tensor its
+ * type, shape, range and whether all numbers are finite.
  */
 #include <cjson/cJSON.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts monitor: watches a run, by reading the files that it writes anyway.
+ * myxtts monitor: watches a run by reading the files that it writes anyway.
  */
 #include <errno.h>
 #include <langinfo.h>

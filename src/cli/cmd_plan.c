@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts plan: how long a step would take on many ranks, from a measured profile (profile.h) and two numbers of the
- * network; the arithmetic is dist/predict.h.
+ * myxtts plan: predicts the time of a step on many ranks, from a measured profile (profile.h) and two numbers about the
+ * network; dist/predict.h has the arithmetic.
  *
  * JSON of --json, one object. Times are milliseconds, sizes bytes:
  *
@@ -74,7 +74,7 @@ static int number_parse(const char *flag, const char *text, double least, double
     char quoted[96];
     if (text == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--%s' is missing", flag);
     if (mx_string_parse_double(text, out) == MX_STRING_NUMBER && *out >= least && *out <= most) return 0;
-    return MX_FAIL(MX_ERR_USAGE, hint, "'--%s' wants a number from %g to %g, not %s", flag, least, most,
+    return MX_FAIL(MX_ERR_USAGE, hint, "'--%s' needs a number from %g to %g, not %s", flag, least, most,
                    mx_string_quote(quoted, sizeof quoted, text));
 }
 
@@ -89,7 +89,7 @@ static int ranks_parse(const char *text, int64_t ranks[RANKS_LISTED], int *count
         if (!fits || mx_string_parse_int64(word, &ranks[*count]) != MX_STRING_NUMBER || ranks[*count] < 1 ||
             ranks[*count] > MX_PREDICT_RANKS_MAX)
             return MX_FAIL(MX_ERR_USAGE, "write them as '--ranks " RANKS_DEFAULT "'",
-                           "'--ranks' wants numbers from 1 to %lld, separated by commas, not %s",
+                           "'--ranks' needs numbers from 1 to %lld, separated by commas, not %s",
                            (long long)MX_PREDICT_RANKS_MAX, mx_string_quote(quoted, sizeof quoted, text));
         (*count)++;
         if (text[length] == '\0') return 0;
@@ -112,7 +112,7 @@ static int field(const char *file, const cJSON *root, const char *path, double *
         rest += length + (rest[length] == '.');
     }
     if (!cJSON_IsNumber(at))
-        return MX_FAIL(MX_ERR_FORMAT, "measure anew with this version: 'myxtts profile --json FILE'",
+        return MX_FAIL(MX_ERR_FORMAT, "measure again with this version: 'myxtts profile --json FILE'",
                        "%s has no number '%s'", file, path);
     *out = at->valuedouble;
     return 0;
@@ -149,7 +149,7 @@ static int profile_use(const char *file, const cJSON *root, struct mx_predict_in
     double accum, waits, steps, wall, bytes, bucket, utterances;
     const cJSON *const format = cJSON_GetObjectItemCaseSensitive(root, "format");
     if (!cJSON_IsString(format) || strcmp(format->valuestring, "myxtts profile") != 0)
-        MX_RAISE(MX_ERR_FORMAT, "'myxtts profile --json FILE' writes one", "%s is no profile", file);
+        MX_RAISE(MX_ERR_FORMAT, "'myxtts profile --json FILE' writes one", "%s is not a profile", file);
     MX_TRY(field(file, root, "work.grad_accum", &accum));
     MX_TRY(field(file, root, "steps", &steps));
     MX_TRY(field(file, root, "wall_ms", &wall));
@@ -163,7 +163,7 @@ static int profile_use(const char *file, const cJSON *root, struct mx_predict_in
     MX_TRY(field(file, root, "plan.update_ms", &in->update_ms));
     if (!(steps >= 1) || !(bytes >= 0 && bytes < 1e15) || !(bucket >= 1 && bucket < 1e15) ||
         !(utterances >= 1 && utterances < 1e9))
-        MX_RAISE(MX_ERR_FORMAT, "measure anew: 'myxtts profile --json FILE'", "%s has numbers that cannot be", file);
+        MX_RAISE(MX_ERR_FORMAT, "measure again: 'myxtts profile --json FILE'", "%s has impossible numbers", file);
     in->step_ms = wall / steps;
     in->train_ms *= accum;
     in->data_ms = fmin(in->step_ms, in->train_ms + waits * in->step_ms);
@@ -187,7 +187,8 @@ static int profile_read(const char *file, struct mx_predict_input *in)
         return MX_FAIL(MX_ERR_USAGE, "measure one with 'myxtts profile --json FILE'", "'--profile FILE' is missing");
     MX_TRY(mx_file_read(file, PROFILE_BYTES_MAX, &text, &bytes));
     root = cJSON_ParseWithLength(text, bytes);
-    if (root == NULL) MX_RAISE(MX_ERR_FORMAT, "'myxtts profile --json FILE' writes such a file", "%s is no JSON", file);
+    if (root == NULL)
+        MX_RAISE(MX_ERR_FORMAT, "'myxtts profile --json FILE' writes such a file", "%s is not JSON", file);
     MX_TRY(profile_use(file, root, in));
 out:
     cJSON_Delete(root);
@@ -228,10 +229,9 @@ static void table_print(const struct mx_predict_input *in, const int64_t *ranks,
 {
     char gradients[MX_BYTES_TEXT_BYTES], sent[MX_BYTES_TEXT_BYTES];
     printf("One rank: %.1f ms a step of %" PRId64
-           " utterances; training %.1f ms, of it the last backward pass %.1f ms, "
-           "the update %.1f ms\n",
+           " utterances; training %.1f ms, including the last backward pass, %.1f ms, and the update, %.1f ms\n",
            in->step_ms, in->utterances, in->train_ms, in->backward_ms, in->update_ms);
-    printf("Gradients: %s a step, in %" PRId64 " buckets, summed while the backward pass goes on\n",
+    printf("Gradients: %s a step, in %" PRId64 " buckets, summed during the backward pass\n",
            mx_bytes_text((uint64_t)in->gradient_bytes, gradients), mx_predict_step(in, 1).buckets);
     if (in->global_batch > 0)
         printf("Batch: %" PRId64 " utterances a step over all ranks\n\n", in->global_batch);
@@ -251,7 +251,7 @@ static void useful_print(const struct mx_predict_input *in, double efficiency)
 {
     const int64_t useful = mx_predict_useful(in, efficiency);
     if (useful >= MX_PREDICT_RANKS_MAX * 7 / 8) {
-        printf("\nLargest useful number of ranks: more than were looked at (%" PRId64 ")\n", useful);
+        printf("\nLargest useful number of ranks: more than were examined (%" PRId64 ")\n", useful);
         return;
     }
     const enum mx_predict_limit limit = mx_predict_step(in, useful + 1).limit;

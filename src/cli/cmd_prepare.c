@@ -2,8 +2,8 @@
  *
  * myxtts prepare DIR --out FILE: makes a packed corpus, which training opens at once.
  *
- * An interrupt (Ctrl-C) or SIGTERM ends the work with exit code 4 and all finished rows kept; so does, without the exit
- * code, a kill. The same command goes on.
+ * An interrupt (Ctrl-C) or SIGTERM ends the work with exit code 4 and keeps all finished rows; a kill keeps them, too,
+ * but without that exit code. The same command continues the work.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ static void report_print(const char *file, const struct mx_prepare_report *repor
     printf("  file       %.1f MB\n", (double)report->bytes / 1e6);
     if (report->up_to_date) return;
     printf("  time       %.1f s with %d worker%s", elapsed, report->workers, report->workers == 1 ? "" : "s");
-    if (report->kept > 0) printf("; %" PRIu32 " rows were there from before", report->kept);
+    if (report->kept > 0) printf("; %" PRIu32 " rows were kept from before", report->kept);
     printf("\n");
     if (report->rejected > 0) printf("The rejected rows are listed in %s" MX_PREPARE_REJECTS_SUFFIX "\n", file);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts profile: where the time of training steps goes, which stage holds the others up, and what would change it.
+ * myxtts profile: shows where the time of training steps goes, which stage delays the others, and what would help.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static int corpus_make(const struct values *values, struct mx_settings *settings
     if (settings->data.train_data[0] != '\0') {
         if (values->equal_lengths)
             MX_RAISE(MX_ERR_USAGE, "leave '--train-data' out, or '--equal-lengths'",
-                     "the lengths of a corpus that is given are what they are");
+                     "'--equal-lengths' cannot change the recordings of a given corpus");
         return 0;
     }
     mx_info("no '--train-data': making up a corpus of %lld recordings, which is removed at the end", (long long)rows);

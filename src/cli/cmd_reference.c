@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts reference: the pages about the program that come from its tables.
+ * myxtts reference: writes the pages about the program that come from its tables.
  */
 #include <string.h>
 
@@ -32,7 +32,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     char quoted[96];
     struct mx_string text = {0};
     if (strcmp(format, "man") == 0 && values->language != NULL)
-        MX_RAISE(MX_ERR_USAGE, "leave '--language' out", "the manual page is there in English only");
+        MX_RAISE(MX_ERR_USAGE, "leave '--language' out", "the manual page exists in English only");
     if (strcmp(format, "po") == 0 && values->language != NULL)
         MX_RAISE(MX_ERR_USAGE, "leave '--language' out", "the list of texts is in English");
     if (strcmp(format, "man") == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts report: the page of a run, whether it has ended, goes on, or crashed.
+ * myxtts report: writes the page of a run, whether it has ended, is still running, or crashed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static int folder_check(const char *path)
         return MX_FAIL(MX_ERR_NOT_FOUND, "give the folder that 'myxtts train --output' made", "cannot find %s: %s",
                        path, strerror(errno));
     if (!S_ISDIR(info.st_mode))
-        return MX_FAIL(MX_ERR_USAGE, "give the folder that 'myxtts train --output' made", "%s is no folder", path);
+        return MX_FAIL(MX_ERR_USAGE, "give the folder that 'myxtts train --output' made", "%s is not a folder", path);
     return 0;
 }
 

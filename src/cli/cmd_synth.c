@@ -2,8 +2,8 @@
  *
  * myxtts synth: speaks a text with a trained voice.
  *
- * Whose voice: a recording that the user names, or the one that the run folder of the checkpoint keeps of each speaker
- * (run/job.h), or no voice in particular.
+ * The voice: a recording that the user names, or the one that the checkpoint's run folder keeps for each speaker
+ * (run/job.h), or no particular voice.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -121,8 +121,8 @@ static int kept_find(const struct mx_voice *v, const char *speaker, char **path)
     while (speaker != NULL && number < state->speaker_count && strcmp(state->speakers[number], speaker) != 0) number++;
     if (number >= state->speaker_count && speaker != NULL) {
         char quoted[96];
-        MX_FAIL(MX_ERR_USAGE, NULL, "the voice knows no speaker %s", mx_string_quote(quoted, sizeof quoted, speaker));
-        return mx_error_hint("it learned from %zu, the first is '%s'; 'myxtts inspect' lists them",
+        MX_FAIL(MX_ERR_USAGE, NULL, "the voice has no speaker %s", mx_string_quote(quoted, sizeof quoted, speaker));
+        return mx_error_hint("it learned from %zu speakers, the first is '%s'; 'myxtts inspect' lists them",
                              state->speaker_count, state->speaker_count > 0 ? state->speakers[0] : "");
     }
     /* RUN/checkpoints/step-….safetensors → RUN */
@@ -156,7 +156,7 @@ static int reference_load(struct speaker *s, const struct values *values)
         path = kept;
     }
     if (path == NULL) {
-        mx_warn("there is no recording that tells the voice: '--speaker-wav' names one");
+        mx_warn("there is no recording of the voice: name one with '--speaker-wav'");
         goto out;
     }
     MX_TRY(mx_audio_reader_create(&reader));
@@ -174,8 +174,9 @@ static int number_parse(const char *option, const char *text, double *out)
 {
     char quoted[96];
     if (text == NULL || mx_string_parse_double(text, out) == MX_STRING_NUMBER) return 0;
-    return MX_FAIL(MX_ERR_USAGE, "give a number, for example 1.2", "option '--%s' has the value %s, which is no number",
-                   option, mx_string_quote(quoted, sizeof quoted, text));
+    return MX_FAIL(MX_ERR_USAGE, "give a number, for example 1.2",
+                   "option '--%s' has the value %s, which is not a number", option,
+                   mx_string_quote(quoted, sizeof quoted, text));
 }
 
 static int usage_check(const struct values *v)
@@ -232,7 +233,7 @@ static int text_speak(struct speaker *s, const struct mx_speak_options *how, con
     mx_progress_finish(telling.progress);
     MX_TRY(rc);
     if (result.count == 0)
-        MX_RAISE(MX_ERR_DATA, "give a text with words or numbers", "nothing of the text can be spoken");
+        MX_RAISE(MX_ERR_DATA, "give a text with words or numbers", "nothing in the text can be spoken");
     MX_TRY(mx_wav_write(output, result.audio, result.count, mx_recipe_default.rate, MX_WAV_PCM16));
     mx_info("%s: %.2f s of speech in %zu piece%s; real-time factor %.3f (network %.2f s, waveform %.2f s)", output,
             result.seconds, result.pieces, result.pieces == 1 ? "" : "s", result.real_time_factor, result.model_seconds,
@@ -258,7 +259,7 @@ static int line_speak(struct speaker *s, const struct mx_speak_options *how, str
     rc = mx_speak_text(s->speak, line->text, line->length, how, &result);
     if (rc < 0) MX_TRY(mx_error_wrap("line %zu", line->number));
     if (result.count == 0) {
-        mx_warn("line %zu: nothing of it can be spoken", line->number);
+        mx_warn("line %zu: nothing in it can be spoken", line->number);
         totals->silent++;
         goto out;
     }
@@ -292,7 +293,7 @@ static int lines_speak(struct speaker *s, const struct mx_speak_options *how, co
     mx_progress_finish(progress);
     progress = NULL;
     if (totals.files == 0)
-        MX_RAISE(MX_ERR_DATA, "give a text with words or numbers", "nothing of the text can be spoken");
+        MX_RAISE(MX_ERR_DATA, "give a text with words or numbers", "nothing in the text can be spoken");
     MX_TRY(mx_synth_lines_list(&lines, folder));
     mx_info("%s: %zu file%s, %.2f s of speech, listed in " MX_SYNTH_LIST "; real-time factor %.3f; %zu blank line%s "
             "skipped, %zu with nothing to say",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts train: trains a voice, or goes on training one, or tells what that would take.
+ * myxtts train: trains a voice, continues a run, or shows what that would need.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -125,9 +125,9 @@ static int usage_check(const struct values *v)
 {
     const char *const hint = "see 'myxtts train --help'";
     if (v->resume != NULL && v->output != NULL)
-        return MX_FAIL(MX_ERR_USAGE, hint, "'--resume' goes on in its own folder: '--output' contradicts it");
+        return MX_FAIL(MX_ERR_USAGE, hint, "'--resume' continues in its own folder: '--output' contradicts it");
     if (v->resume != NULL && v->init_from != NULL)
-        return MX_FAIL(MX_ERR_USAGE, "'--resume' restores everything, '--init-from' begins anew with old weights",
+        return MX_FAIL(MX_ERR_USAGE, "'--resume' restores everything, '--init-from' starts a new run with old weights",
                        "'--resume' and '--init-from' contradict each other");
     if (v->resume != NULL && v->config != NULL)
         return MX_FAIL(MX_ERR_USAGE, "change single settings with '--set'",

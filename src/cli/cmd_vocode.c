@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts vocode: copy synthesis. A recording becomes mel, and the mel becomes sound again: what is lost on this way is
- * lost in all speech of a voice, however well it has learned.
+ * myxtts vocode: copy synthesis. A recording becomes mel, and the mel becomes sound again: whatever this loses is lost
+ * in all speech of a voice, however well it has learned.
  *
  * The recording keeps its level and the silence at its ends, so that it can be compared with the result sample by
- * sample. Memory: everything is taken after the recording has been read, for its length.
+ * sample. Memory: everything is allocated after the recording has been read, for its length.
  */
 #include <stdio.h>
 

@@ -22,8 +22,9 @@ static int seconds_parse(const char *option, const char *text, double *out)
 {
     char quoted[96];
     if (text == NULL || mx_string_parse_double(text, out) == MX_STRING_NUMBER) return 0;
-    return MX_FAIL(MX_ERR_USAGE, "give seconds, for example 0.5", "option '--%s' has the value %s, which is no number",
-                   option, mx_string_quote(quoted, sizeof quoted, text));
+    return MX_FAIL(MX_ERR_USAGE, "give seconds, for example 0.5",
+                   "option '--%s' has the value %s, which is not a number", option,
+                   mx_string_quote(quoted, sizeof quoted, text));
 }
 
 int mx_corpus_values_read(const struct mx_corpus_values *values, struct mx_manifest_options *manifest,

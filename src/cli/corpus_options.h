@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The options of commands that read a corpus row by row: what its manifest and its rows are taken for.
+ * The options of commands that read a corpus row by row: how to interpret its manifest and its rows.
  *
  * Memory: the values are strings of the command line and belong to it.
  */
@@ -38,7 +38,7 @@ extern const char *const mx_tokens_names[];
                       "Number of rows read in parallel.")                                                              \
     }
 
-/* Puts what was given into the options of manifest and rows; what was not given stays. *workers is 0 for all cores. */
+/* Copies the given options into those of manifest and rows; others stay unchanged. *workers is 0 for all cores. */
 int mx_corpus_values_read(const struct mx_corpus_values *values, struct mx_manifest_options *manifest,
                           struct mx_row_options *row, int *workers);
 

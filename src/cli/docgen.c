@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the writers of pages about the program share, see docgen.h. Owns no memory.
+ * Shared by the writers of pages about the program, see docgen.h. Owns no memory.
  */
 #include "cli/docgen.h"
 

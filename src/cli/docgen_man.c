@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The manual page, see docgen.h: the tables of commands and settings in the language of man(7), between sections
- * that are written here by hand.
+ * written here by hand.
  *
- * Memory: everything is appended to the caller's text.
+ * Memory: everything is appended to the caller's string.
  */
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,9 @@
  *
  * The page of all commands, flags and settings as Markdown, see docgen.h.
  *
- * In Persian all but command lines stands in <div dir="rtl">.
+ * In Persian everything except command lines is inside <div dir="rtl">.
  *
- * Memory: everything is appended to the caller's text.
+ * Memory: everything is appended to the caller's string.
  */
 #include <stdbool.h>
 #include <stdio.h>

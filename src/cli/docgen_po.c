@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The list of all texts that are shown in the user's language, see docgen.h: what the tables of commands, flags,
- * settings, variables, advice and pages hold, each text once, in the form of a template for gettext:
+ * The list of all texts shown in the user's language, see docgen.h: the contents of the tables of commands, flags,
+ * settings, variables, advice and pages, each text once, as a gettext template:
  *
  *     #. myxtts train --batch-size
  *     msgid "Utterances in a batch."
  *     msgstr ""
  *
- * A program whose texts are in tables can list them itself: no table needs a mark at each text, and what a table says
- * cannot be forgotten.
+ * A program whose texts are in tables can list them itself: no text needs a mark, and no text of a table can be
+ * forgotten.
  *
  * Memory: the list borrows the texts; it lives while the template is written.
  */

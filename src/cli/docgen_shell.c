@@ -2,10 +2,10 @@
  *
  * Completion of command lines for bash and zsh, see docgen.h.
  *
- * Both scripts are tables in the words of the shell: the flags of each command, and for flags with values what to
- * offer: choices, files or folders. Nothing of the program runs while a line is completed.
+ * Both scripts are tables in the language of the shell: the flags of each command and, for flags with values, what to
+ * offer: choices, files or folders. The program does not run while a line is completed.
  *
- * Memory: everything is appended to the caller's text.
+ * Memory: everything is appended to the caller's string.
  */
 #include <string.h>
 

@@ -146,7 +146,7 @@ static void left_out_print(const struct mx_eval_report *r)
     char plain[PLAIN_BYTES];
     for (uint32_t row = 0; mx_dataset_left_out(r->dataset, &row, &id, &reject);) count++;
     if (count == 0) return;
-    printf("Rows of the corpus that were not looked at, since they cannot be used: %" PRIu32 "\n", count);
+    printf("Rows of the corpus that were skipped because they cannot be used: %" PRIu32 "\n", count);
     for (uint32_t row = 0, i = 0; i < SHOWN && mx_dataset_left_out(r->dataset, &row, &id, &reject); i++)
         printf("  %s: %s\n", id[0] != '\0' ? mx_string_plain(plain, sizeof plain, id) : "(no id)",
                mx_reject_text(reject));

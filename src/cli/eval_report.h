@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What `myxtts eval` found: all together, by speaker, by language, row by row; as a table or as JSON:
+ * The results of `myxtts eval`: in total, by speaker, by language, row by row; as a table or as JSON:
  *
  *     {"checkpoint": FILE, "step": N, "corpus": PATH, "elapsed_seconds": S, "looked_at": N, SUMS,
  *      "speakers": [{"name": …, SUMS}], "languages": [{"name": "en", SUMS}],
@@ -10,7 +10,7 @@
  *
  * where SUMS are "spoken", "unusable", "too_long", "seconds" (of recordings compared), "mel_db", "duration_error",
  * "pitch_error_semitones"; means over what was spoken, pitch over voiced frames, null where there is none. `left_out`
- * are rows of the corpus of which it is known without decoding that they cannot be used; they are not looked at.
+ * lists rows of the corpus that are known to be unusable without decoding them; they are not evaluated.
  *
  * Memory: a report owns its arrays; voice, dataset and path are borrowed.
  */

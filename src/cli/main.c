@@ -169,7 +169,7 @@ const char *mx_command_line(bool devices)
 }
 
 static int lines_keep(const struct mx_command *command, const struct mx_option_group groups[MX_OPTION_GROUPS],
-                      int count, char **argv)
+                      struct mx_arguments arguments)
 {
     static const char *const without[] = {"dashboard-token", "data-gpu", "model-gpu",   "data-device", "model-device",
                                           "device",          "backend",  "cpu-devices", NULL};
@@ -177,7 +177,7 @@ static int lines_keep(const struct mx_command *command, const struct mx_option_g
     for (int i = 0; i < 2; i++) {
         mx_string_append(&lines[i], "%s", command->page.command);
         const size_t alone = lines[i].length;
-        const int rc = mx_options_line(groups, count, argv, i == 0 ? without : secret, &lines[i]);
+        const int rc = mx_options_line(groups, arguments, i == 0 ? without : secret, &lines[i]);
         if (rc < 0) return rc;
         if (lines[i].length > LINE_MOST) lines[i].data[alone] = '\0';
     }
@@ -186,7 +186,7 @@ static int lines_keep(const struct mx_command *command, const struct mx_option_g
 
 /* Parses the arguments of one command and runs it. What was read of the log's options holds for the report of a bad
  * argument too. */
-static int command_run(const struct mx_command *command, struct globals *globals, int count, char **argv)
+static int command_run(const struct mx_command *command, struct globals *globals, struct mx_arguments arguments)
 {
     int rc = 0, used = 0;
     struct mx_option_list operands = {.count = 0};
@@ -196,7 +196,7 @@ static int command_run(const struct mx_command *command, struct globals *globals
         {MX_OPTIONS_COMMON, global_options, sizeof global_options / sizeof global_options[0], globals}};
     if (values == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     if (command->values != NULL) memcpy(values, command->values, command->values_bytes);
-    const int parsed = mx_options_parse(&command->page, groups, count, argv, false, &operands, &used);
+    const int parsed = mx_options_parse(&command->page, groups, arguments, false, &operands, &used);
     const struct mx_error bad_argument = *mx_error_last();
     MX_TRY(log_apply(globals));
     if (parsed < 0) MX_TRY(mx_error_restore(&bad_argument));
@@ -205,7 +205,7 @@ static int command_run(const struct mx_command *command, struct globals *globals
     else if (globals->version)
         puts("myxtts " MX_VERSION);
     else {
-        MX_TRY(lines_keep(command, groups, count, argv));
+        MX_TRY(lines_keep(command, groups, arguments));
         rc = command->run(values, &operands);
     }
 out:
@@ -221,7 +221,7 @@ static int help_run(int count, char **argv, const struct mx_option_page *page,
     struct globals globals = {.help = true};
     if (count == 0) return help_print(page, groups);
     const struct mx_command *const command = command_find(argv[0]);
-    return command == NULL ? MX_ERR_USAGE : command_run(command, &globals, count - 1, argv + 1);
+    return command == NULL ? MX_ERR_USAGE : command_run(command, &globals, (struct mx_arguments){count - 1, argv + 1});
 }
 
 /* *quietly_wrong: nothing failed, but the exit code is 1: the page was shown because no command was given. */
@@ -232,7 +232,7 @@ static int program_run(int count, char **argv, bool *quietly_wrong)
     const struct mx_option_page page = mx_command_program();
     const struct mx_option_group groups[MX_OPTION_GROUPS] = {
         {MX_OPTIONS_OWN, global_options, sizeof global_options / sizeof global_options[0], &globals}};
-    const int parsed = mx_options_parse(&page, groups, count, argv, true, NULL, &used);
+    const int parsed = mx_options_parse(&page, groups, (struct mx_arguments){count, argv}, true, NULL, &used);
     const struct mx_error bad_argument = *mx_error_last();
     MX_TRY(log_apply(&globals));
     if (parsed < 0) MX_TRY(mx_error_restore(&bad_argument));
@@ -245,7 +245,8 @@ static int program_run(int count, char **argv, bool *quietly_wrong)
         rc = help_run(count - used - 1, argv + used + 1, &page, groups);
     } else {
         const struct mx_command *const command = command_find(argv[used]);
-        rc = command == NULL ? MX_ERR_USAGE : command_run(command, &globals, count - used - 1, argv + used + 1);
+        const struct mx_arguments rest = {count - used - 1, argv + used + 1};
+        rc = command == NULL ? MX_ERR_USAGE : command_run(command, &globals, rest);
     }
 out:
     return rc;

@@ -98,8 +98,8 @@ const char *mx_option_choice(const struct mx_option *option, size_t number)
 struct parse {
     const struct mx_option_page *page;
     const struct mx_option_group *groups;
-    char *const *argv;
-    int count, at;
+    struct mx_arguments arguments;
+    int at; /* the next of them */
 };
 
 static bool option_by_name(const struct parse *p, const char *name, size_t length, struct mx_option *out, void **target)
@@ -257,7 +257,7 @@ static int value_store(const struct mx_option *option, const char *text, void *t
 static int option_parse(struct parse *p)
 {
     char quoted[QUOTED_BYTES];
-    const char *const argument = p->argv[p->at], *value = NULL;
+    const char *const argument = p->arguments.argv[p->at], *value = NULL;
     void *target = NULL;
     bool known;
     struct mx_option option;
@@ -277,15 +277,16 @@ static int option_parse(struct parse *p)
                            is_long ? "write the option alone" : "write each letter with a dash of its own",
                            "option '--%s' takes no value, but %s gives one", option.name,
                            mx_string_quote(quoted, sizeof quoted, argument));
-    } else if (value == NULL && option.implied != NULL && (p->at + 1 >= p->count || p->argv[p->at + 1][0] == '-')) {
+    } else if (value == NULL && option.implied != NULL &&
+               (p->at + 1 >= p->arguments.count || p->arguments.argv[p->at + 1][0] == '-')) {
         value = option.implied;
     } else if (value == NULL) {
         /* "--config --json" is a forgotten value; a value that really begins with dashes is written after '='. */
-        if (p->at + 1 >= p->count || strncmp(p->argv[p->at + 1], "--", 2) == 0) {
+        if (p->at + 1 >= p->arguments.count || strncmp(p->arguments.argv[p->at + 1], "--", 2) == 0) {
             MX_FAIL(MX_ERR_USAGE, NULL, "option '--%s' needs a value", option.name);
             return mx_error_hint("write '--%s %s'", option.name, option.value);
         }
-        value = p->argv[++p->at];
+        value = p->arguments.argv[++p->at];
     }
     p->at++;
     return value_store(&option, value, target);
@@ -305,13 +306,13 @@ static int operand_add(const struct parse *p, const char *text, struct mx_option
 }
 
 int mx_options_parse(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
-                     int count, char *const *argv, bool stop_at_operand, struct mx_option_list *operands, int *used)
+                     struct mx_arguments arguments, bool stop_at_operand, struct mx_option_list *operands, int *used)
 {
     int rc = 0;
     bool options_ended = false;
-    struct parse p = {page, groups, argv, count, 0};
-    while (p.at < count) {
-        const char *const argument = argv[p.at];
+    struct parse p = {page, groups, arguments, 0};
+    while (p.at < arguments.count) {
+        const char *const argument = arguments.argv[p.at];
         if (!options_ended && strcmp(argument, "--") == 0) {
             options_ended = true;
             p.at++;
@@ -334,36 +335,36 @@ out:
 static int arguments_of(const struct parse *p, struct mx_option *option)
 {
     void *target;
-    const char *const argument = p->argv[p->at];
+    const char *const argument = p->arguments.argv[p->at];
     const bool is_long = argument[1] == '-';
     const size_t length = is_long ? strcspn(argument + 2, "=") : 0;
     const bool known = is_long ? option_by_name(p, argument + 2, length, option, &target)
                                : option_by_letter(p, argument[1], option, &target);
     if (!known || !mx_option_takes_value(option)) return 1;
     if (is_long ? argument[2 + length] == '=' : argument[2] != '\0') return 1;
-    const bool last = p->at + 1 >= p->count;
-    return last || (option->implied != NULL && p->argv[p->at + 1][0] == '-') ? 1 : 2;
+    const bool last = p->at + 1 >= p->arguments.count;
+    return last || (option->implied != NULL && p->arguments.argv[p->at + 1][0] == '-') ? 1 : 2;
 }
 
-int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], int count, char *const *argv,
+int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], struct mx_arguments arguments,
                     const char *const *without, struct mx_string *out)
 {
     bool ended = false;
-    struct parse p = {NULL, groups, argv, count, 0};
-    while (p.at < count) {
+    struct parse p = {NULL, groups, arguments, 0};
+    while (p.at < arguments.count) {
         struct mx_option option = {.name = ""};
         int more = 1;
         bool left_out = false;
-        if (!ended && strcmp(argv[p.at], "--") == 0)
+        if (!ended && strcmp(arguments.argv[p.at], "--") == 0)
             ended = true;
-        else if (!ended && argv[p.at][0] == '-' && argv[p.at][1] != '\0')
+        else if (!ended && arguments.argv[p.at][0] == '-' && arguments.argv[p.at][1] != '\0')
             more = arguments_of(&p, &option);
         for (const char *const *name = without; *name != NULL; name++)
             left_out = left_out || strcmp(option.name, *name) == 0;
         for (; more > 0; more--, p.at++) {
             if (left_out) continue;
             mx_string_append(out, " ");
-            mx_string_append_shell(out, argv[p.at]);
+            mx_string_append_shell(out, arguments.argv[p.at]);
         }
     }
     return out->failure;

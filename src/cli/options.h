@@ -3,16 +3,16 @@
  * Command-line options by table: one table per subcommand parses the arguments and writes the help page.
  *
  * An element of a table is an option of the command itself, or it stands for flags of settings: all flags of one
- * section of mx_settings_schema, or that of one setting. Name, help, default, range and choices of those come from the
+ * section of mx_settings_schema, or that of one setting. Their name, help, default, range and choices come from the
  * schema. mx_option_next walks a table with every flag spelled out.
  *
- * Long options are written whole (an abbreviation is refused, with the full name in the hint), "--name value" or
- * "--name=value"; letters "-n value" or "-nvalue"; "--" ends the options. An option whose value may be left out takes
+ * Long options must be written in full (an abbreviation is refused, with the full name in the hint), as "--name value"
+ * or "--name=value"; letters as "-n value" or "-nvalue"; "--" ends the options. An option whose value is optional takes
  * the next argument unless that begins with a dash. Options and operands may be mixed. A repeated option overrides the
  * earlier one, except lists, which collect. Any mistake is MX_ERR_USAGE with a hint.
  *
- * Memory: values that are strings point into argv. Lists, operands and flags of settings are arrays inside the caller's
- * own struct; nothing that parsing allocates outlives it.
+ * Memory: string values point into argv. Lists, operands and flags of settings are arrays inside the caller's own
+ * struct; nothing allocated by parsing outlives it.
  */
 #ifndef MX_CLI_OPTIONS_H
 #define MX_CLI_OPTIONS_H
@@ -32,7 +32,7 @@ enum mx_option_type {
     MX_OPTION_TYPE_STRING, /* const char * */
     MX_OPTION_TYPE_CHOICE, /* const char *, one of choices */
     MX_OPTION_TYPE_LIST,   /* struct mx_option_list: may be repeated */
-    MX_OPTION_TYPE_SETTING /* struct mx_option_settings: one setting or, in a table, all of a section that have a flag */
+    MX_OPTION_TYPE_SETTING /* struct mx_option_settings: one setting or, in a table, all flags of a section */
 };
 
 #define MX_OPTION_LIST_MAX 64
@@ -42,8 +42,8 @@ struct mx_option_list {
     size_t count;
 };
 
-/* Flags of settings that were given, in the order of the command line, each once with its last value. The values are
- * as the schema takes them, and checked. setting_flags.h applies them. */
+/* Flags of settings that were given, in the order of the command line, each once with its last value. The values are in
+ * the form that the schema takes, and checked. setting_flags.h applies them. */
 #define MX_OPTION_SETTINGS_MAX 96
 
 struct mx_option_settings {
@@ -61,13 +61,13 @@ struct mx_option {
     enum mx_option_type type;
     size_t offset;        /* in the struct that the table fills */
     const char *value;    /* "N", "FILE"; NULL for flags */
-    const char *fallback; /* the default in words, for the help page; NULL: none. The value itself is the caller's */
+    const char *fallback; /* the default in words, for the help page; NULL: none. The caller sets the actual value */
     int64_t min, max;     /* INT */
     const char *const *choices; /* CHOICE, NULL-terminated */
-    const char *implied;        /* STRING: the value if the option stands alone; NULL: it needs one */
+    const char *implied;        /* STRING: the value if none is given; NULL: a value is required */
     const char *help;
-    /* SETTING: "training" or "training.batch_size" in a table, where help and fallback replace those of the schema if
-     * they are given. The walk fills in the next two. */
+    /* SETTING: "training" or "training.batch_size" in a table; help and fallback, if given, replace those of the
+     * schema. The walk fills in the next two. */
     const char *setting;
     const struct mx_config_section *section;
     const struct mx_config_field *field;
@@ -99,7 +99,7 @@ struct mx_option {
     .offset = _Generic(&((object *)0)->member, struct mx_option_settings *                                             \
                        : offsetof(object, member))
 
-/* A table and the struct it fills. */
+/* A table and the struct that it fills. */
 struct mx_option_group {
     const char *title; /* MX_OPTIONS_OWN */
     const struct mx_option *options;
@@ -116,7 +116,7 @@ struct mx_example {
     const char *effect;
 };
 
-/* What the help page of a command says besides its options. */
+/* The contents of a command's help page apart from its options. */
 struct mx_option_page {
     const char *command;               /* "myxtts devices" */
     const char *operands;              /* "[DEVICE...]"; NULL: takes none */
@@ -142,26 +142,32 @@ struct mx_option_walk {
 
 /* The next option of a table, flags of settings spelled out; false at the end. */
 bool mx_option_next(struct mx_option_walk *walk, struct mx_option *out);
-/* Does it need or take a value? */
+/* Does it require or accept a value? */
 bool mx_option_takes_value(const struct mx_option *option);
-/* The name of a choice, by number from 0 on; NULL: there are no more. */
+/* The name of choice number 0, 1, …; NULL: there are no more. */
 const char *mx_option_choice(const struct mx_option *option, size_t number);
 
-/* Parses argv[0 … count). With `stop_at_operand` the first operand ends the parse. *used gets the number of arguments
+/* Arguments of the command line: argv[0 … count). */
+struct mx_arguments {
+    int count;
+    char *const *argv;
+};
+
+/* Parses the arguments. With `stop_at_operand` the first operand ends the parse. *used gets the number of arguments
  * consumed (also on failure: up to the bad one). `operands` may be NULL if the page takes none. */
 int mx_options_parse(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
-                     int count, char *const *argv, bool stop_at_operand, struct mx_option_list *operands, int *used);
+                     struct mx_arguments arguments, bool stop_at_operand, struct mx_option_list *operands, int *used);
 
-/* Appends what an option does, with its range or choices and whether it may be repeated; without its default. The help
- * of a setting names other settings ("training.batch_size"); here those that have a flag are called by it. */
+/* Appends what an option does, with its range or choices and whether it may be repeated, but without its default. The
+ * help of a setting names other settings ("training.batch_size"); those that have a flag are named by the flag here. */
 int mx_option_words(const struct mx_option *option, enum mx_words language, struct mx_string *out);
-/* Is this default said in words ("the best available device") rather than as the user would type it ("0.4")? */
+/* Is this default a description ("the best available device") rather than a value the user could type ("0.4")? */
 bool mx_option_fallback_is_words(const char *fallback);
-/* What help pages are made of besides the tables, for the catalogue; NULL-terminated. */
+/* The texts of help pages that are in no table, for the catalogue; NULL-terminated. */
 extern const char *const mx_option_phrases[];
-/* Appends the arguments as they were given, each after a space and quoted for a shell, without the options in `without`
- * (NULL-terminated names) and their values. They were parsed without a mistake. */
-int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], int count, char *const *argv,
+/* Appends the arguments as given, each after a space and quoted for a shell, without the options in `without`
+ * (NULL-terminated names) and their values. The arguments must have been parsed without error. */
+int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], struct mx_arguments arguments,
                     const char *const *without, struct mx_string *out);
 /* Appends the help page: summary, usage, description, options with ranges, choices and defaults, examples. */
 int mx_options_help(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * `myxtts profile`: real training steps through the real pipeline, measured; one mode (profile_run.c), or the same work
- * in several modes, round after round (profile_compare.c); what it prints (profile_report.c) and writes
- * (profile_json.c); and the corpus it makes up where none is given (profile_corpus.c).
+ * `myxtts profile`: measures real training steps through the real pipeline, either in one mode (profile_run.c) or as
+ * the same work in several modes, round after round (profile_compare.c). profile_report.c prints the results,
+ * profile_json.c writes them, and profile_corpus.c makes up a corpus if none is given.
  *
  * JSON of --json, one object. Times are milliseconds, shares 0 … 1, sizes bytes; a "tally" is {"mean", "deviation",
  * "least", "most", "count"}:
@@ -50,8 +50,8 @@
 #include "run/job.h"
 
 #define MX_PROFILE_SUMS    4096 /* newest sums of ranks that a trace shows */
-#define MX_PROFILE_TIMES   1024 /* steps that are told one by one */
-#define MX_PROFILE_BUCKETS 1024 /* of a gradient; if there are more, none is told */
+#define MX_PROFILE_TIMES   1024 /* steps that are listed one by one */
+#define MX_PROFILE_BUCKETS 1024 /* of a gradient; if there are more, none is listed */
 
 /* ---- one mode ---- */
 
@@ -63,7 +63,7 @@ struct mx_profile_request {
 };
 
 struct mx_profile {
-    int64_t warmup, steps, frames, shared_frames; /* the last ones: trained on by the data device */
+    int64_t warmup, steps, frames, shared_frames; /* shared_frames: those that the data device trained on */
     bool two_devices, overlap, sharing;
     struct mx_shares shares; /* with sharing */
     bool load_on_data;       /* load workers live on the cores of the data device */
@@ -72,15 +72,16 @@ struct mx_profile {
     struct mx_pipeline_stats stats; /* of the measured steps, with their batches' work and the step times below */
     struct mx_tally total_ns;       /* work of a batch in all stages */
     struct mx_tally step_ns, frame_ns;
-    struct mx_tally backward_ns, update_ns, utterances; /* of each step */
+    struct mx_tally backward_ns, update_ns, utterances; /* per step */
     int64_t gradient_floats;
-    struct mx_trainer_bucket buckets[MX_PROFILE_BUCKETS]; /* lead_ns: of all measured steps together */
+    struct mx_trainer_bucket buckets[MX_PROFILE_BUCKETS]; /* lead_ns: summed over all measured steps */
     int32_t bucket_count;
-    double sums_ns, sums_waited_ns; /* with several ranks: of all measured steps, and what of it was waited for … */
-    double carried_ns;              /* … and what it took of a core beside the training */
+    double sums_ns,
+        sums_waited_ns; /* with several ranks: over all measured steps, and the part that was waited for … */
+    double carried_ns;  /* … and the core time it took from training */
     float step_ms[MX_PROFILE_TIMES];
-    struct mx_tally data_busy, model_busy; /* shares of the time, by windows of some steps; the mean is … */
-    double data_share, model_share;        /* … that of all of it */
+    struct mx_tally data_busy, model_busy; /* shares of the time, over windows of some steps; the mean is … */
+    double data_share, model_share;        /* … that of the whole time */
     struct mx_tally loaded, prepared, arrived;
     struct mx_pipeline_levels levels;
     struct mx_pipeline_memory memory;
@@ -88,22 +89,22 @@ struct mx_profile {
     int32_t advice_count;
 };
 
-/* Runs job->options, planned and with a normaliser, on new weights. MX_ERR_INTERRUPTED after a signal. */
+/* Runs job->options, which are planned and have a normaliser, on new weights. MX_ERR_INTERRUPTED after a signal. */
 int mx_profile_run(const struct mx_job *job, const struct mx_profile_request *request, struct mx_profile *out);
 
 /* ---- several modes ---- */
 
 #define MX_PROFILE_MODES  7
-#define MX_PROFILE_PLAIN  5 /* the mode of two devices, overlapped, that do their own work */
+#define MX_PROFILE_PLAIN  5 /* the mode with two devices, overlapped, without work sharing */
 #define MX_PROFILE_ROUNDS 9
-#define MX_PROFILE_LEAST  4 /* steps of a round: fewer say nothing about a mode */
+#define MX_PROFILE_LEAST  4 /* steps per round: fewer say nothing about a mode */
 
 struct mx_profile_mode {
     const char *name;
     bool two_devices, overlap, sharing;
-    double share;   /* of the frames, trained on by the data device; of the last round */
+    double share;   /* of the frames, trained on by the data device in the last round */
     int32_t buffer; /* prepared batches; 0: none */
-    double step_ms[MX_PROFILE_ROUNDS], speed, data_busy, model_busy, data_wait; /* medians but for step_ms */
+    double step_ms[MX_PROFILE_ROUNDS], speed, data_busy, model_busy, data_wait; /* medians except step_ms */
     double median_ms, compute_ratio;
 };
 
@@ -112,7 +113,7 @@ struct mx_profile_comparison {
     struct mx_profile_mode modes[MX_PROFILE_MODES];
     double stage_ms[MX_STAGES], largest_ms, pipelined_ratio, compute_limit_ms;
     enum mx_stage largest;
-    bool load_on_device; /* the one device's cores also load: part of its compute limit */
+    bool load_on_device; /* the single device's cores also load: part of its compute limit */
 };
 
 /* `single` is open on one of the devices of `pair`. *last gets the last round of two devices, overlapped, that do not
@@ -120,9 +121,9 @@ struct mx_profile_comparison {
 int mx_profile_compare(struct mx_job *single, struct mx_job *pair, const struct mx_profile_request *request,
                        struct mx_profile_comparison *out, struct mx_profile *last);
 
-/* ---- what is told ---- */
+/* ---- reports ---- */
 
-/* What was done, for both kinds of report. */
+/* The work that was done, for both kinds of report. */
 struct mx_profile_work {
     const struct mx_job *job;
     bool synthetic;
@@ -134,13 +135,13 @@ int mx_profile_compare_text(const struct mx_profile_comparison *comparison, stru
 int mx_profile_json(const struct mx_profile_work *work, const struct mx_profile *profile,
                     const struct mx_profile_comparison *comparison, struct mx_string *out);
 
-/* ---- a corpus that is made up ---- */
+/* ---- a made-up corpus ---- */
 
 struct mx_profile_corpus {
     char folder[256]; /* "": there is none */
 };
 
-/* `rows` recordings of 1.5 to 4.4 s (or all of the same length) with texts that fit, in a temporary folder. */
+/* Makes `rows` recordings of 1.5 to 4.4 s (or all of equal length) with matching texts, in a temporary folder. */
 int mx_profile_corpus_make(struct mx_profile_corpus *corpus, int64_t rows, bool equal, uint64_t seed);
 void mx_profile_corpus_remove(struct mx_profile_corpus *corpus);
 

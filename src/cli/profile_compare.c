@@ -2,9 +2,9 @@
  *
  * The same work in several modes, see profile.h.
  *
- * Machines are not equally fast at all times, so the modes take turns: every round measures each mode once, modes are
- * compared within a round, and what counts is the median of the rounds. Nothing is tuned meanwhile: a buffer of 25 is
- * one of 25. A mode whose buffer has no room on the device gets the largest that has (run/memory_plan.c).
+ * The speed of a machine varies over time, so the modes take turns: every round measures each mode once, modes are
+ * compared within a round, and the median of the rounds counts. Nothing is tuned meanwhile: a buffer of 25 stays a
+ * buffer of 25. A mode whose buffer does not fit on the device gets the largest that does (run/memory_plan.c).
  */
 #include <stdlib.h>
 #include <string.h>

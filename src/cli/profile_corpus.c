@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A corpus for measuring, see profile.h: a folder in the layout of LJSpeech whose voice is a hum with harmonics, a
- * wandering pitch, syllables and some noise, so that features and alignment have the work that speech gives them.
- * Lengths are spread evenly around 250 mel frames, from half of that to half as much again, with a character for each
- * five frames, as in recordings of read speech. A function of the seed alone.
+ * wandering pitch, syllables and some noise, so that features and alignment have as much work as with speech. Lengths
+ * are spread evenly around 250 mel frames, from half of that to half as much again, with one character for every five
+ * frames, as in recordings of read speech. A function of the seed only.
  *
  * Memory: the folder, below TMPDIR or /tmp, is the caller's until mx_profile_corpus_remove.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The report of a profile as text, see profile.h: timing breakdown, utilisation, memory, bottlenecks with what would
- * change them, and the table of modes.
+ * The report of a profile as text, see profile.h: timing breakdown, utilisation, memory, bottlenecks with their
+ * remedies, and the table of modes.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -66,10 +66,10 @@ static void step_text(const struct mx_profile *p, struct mx_string *out)
                      (double)p->frames / seconds,
                      p->overlap && !p->two_devices ? ", until as much is prepared again as before" : "");
     if (p->two_devices)
-        mx_string_append(out, "  %-14s %9.1f%% of the time of transfers lies behind training\n", "Overlap",
+        mx_string_append(out, "  %-14s %9.1f%% of the transfer time is hidden behind training\n", "Overlap",
                          share((double)s->transfer_hidden_ns, (double)s->transfer_ns));
     else
-        mx_string_append(out, "  %-14s %9.1f%% of the time another stage is at work beside training\n", "Overlap",
+        mx_string_append(out, "  %-14s %9.1f%% of the time another stage works during training\n", "Overlap",
                          share((double)s->stage_overlap_ns, (double)s->wall_ns));
 }
 
@@ -109,7 +109,7 @@ static void queues_text(const struct mx_profile *p, struct mx_string *out)
     const struct mx_pipeline_levels *const l = &p->levels;
     mx_string_append(out, "\nQUEUES (batches that wait, after a step):\n");
     if (!p->overlap) {
-        mx_string_append(out, "  none: without overlap nothing is made ahead\n");
+        mx_string_append(out, "  none: without overlap nothing is prepared ahead\n");
         return;
     }
     mx_string_append(out, "  Loaded    %5.1f ± %.1f of %d, by %d of %d workers\n", p->loaded.mean,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Steps of one mode, measured; see profile.h.
+ * Measures steps in one mode, see profile.h.
  *
- * What was prepared before the first measured step would be work that nobody pays for. On one device, where preparing
- * takes time from training, the clock therefore runs from full rings to full rings: every stage then has done exactly
- * as many batches as were trained on. On two devices the data device prepares beside the model, and the run begins with
- * empty rings, which the steps before the measured ones fill as far as the speed of both allows.
+ * Batches prepared before the first measured step would be work that the measurement does not include. On one device,
+ * where preparation takes time from training, the clock therefore runs from full rings to full rings: every stage has
+ * then done exactly as many batches as were trained on. On two devices the data device prepares while the model trains,
+ * and the run begins with empty rings, which the steps before the measured ones fill as far as the speed of both
+ * allows.
  *
- * Memory: the trainer and its pipeline exist during mx_profile_run only; spans are remembered for all batches of a run.
+ * Memory: the trainer and its pipeline exist only during mx_profile_run; spans are kept for all batches of a run.
  */
 #include <stdio.h>
 
@@ -158,15 +159,14 @@ static int spans_use(const struct mx_job *job, const struct mx_profile_request *
     int rc = 0;
     const uint64_t accum = (uint64_t)job->options.grad_accum, batches = accum * (uint64_t)request->steps;
     struct mx_span *const spans = mx_alloc(limit, sizeof *spans), *summed = NULL;
-    struct mx_trace_sums sums = {NULL, 0};
+    struct mx_trace trace = {.spans = spans, .data = job->devices.data, .model = job->devices.model};
     double(*const work)[MX_STAGES] = mx_alloc((size_t)batches, sizeof *work);
     if (spans == NULL || work == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(sums_use(job, begin_ns, &summed, &sums.count, out));
-    sums.spans = summed;
-    const uint32_t count = mx_pipeline_spans(pipeline, spans, limit);
-    work_add(spans, count, accum * (uint64_t)request->warmup, work, batches, out);
-    if (request->trace != NULL)
-        MX_TRY(mx_trace_write_sums(request->trace, spans, count, &sums, job->devices.data, job->devices.model));
+    MX_TRY(sums_use(job, begin_ns, &summed, &trace.sum_count, out));
+    trace.sums = summed;
+    trace.count = mx_pipeline_spans(pipeline, spans, limit);
+    work_add(spans, trace.count, accum * (uint64_t)request->warmup, work, batches, out);
+    if (request->trace != NULL) MX_TRY(mx_trace_write(&trace, request->trace));
 out:
     mx_free(spans);
     mx_free(summed);

@@ -2,9 +2,9 @@
  *
  * The terminal, see screen.h.
  *
- * Signals that mean something here are blocked except while mx_screen_wait waits, so none is lost between looking at
- * the flags and waiting. The handlers of those that end the program put the terminal back with write and tcsetattr
- * alone, which are safe in handlers, and then let the signal do what it does by default.
+ * Signals that matter here are blocked except while mx_screen_wait waits, so none is lost between checking the flags
+ * and waiting. The handlers of those that end the program restore the terminal with write and tcsetattr only, which are
+ * safe in handlers, and then let the signal take its default action.
  */
 #include "cli/screen.h"
 
@@ -133,7 +133,7 @@ int mx_screen_enter(void)
 {
     sigset_t mine;
     if (tcgetattr(STDIN_FILENO, &screen.before) != 0)
-        return MX_FAIL(MX_ERR_IO, "take '--once'", "the terminal cannot be read: %s", strerror(errno));
+        return MX_FAIL(MX_ERR_IO, "use '--once'", "the terminal cannot be read: %s", strerror(errno));
     screen.raw = screen.before;
     screen.raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     screen.raw.c_cc[VMIN] = 1;

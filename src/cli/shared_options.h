@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Options that several commands have: those of settings, of a voice and of sound. Elements of option tables.
+ * Options that several commands share, as elements of option tables: for settings, for a voice and for sound.
  */
 #ifndef MX_CLI_SHARED_OPTIONS_H
 #define MX_CLI_SHARED_OPTIONS_H
@@ -9,16 +9,14 @@
 #include "run/settings.h"
 #include "speech/waveform.h"
 
-/* Elements of the table of a command with settings, whose struct has `const char *config` and
- * `struct mx_option_list set`. */
+/* Table elements for a command with settings, whose struct has `const char *config` and `struct mx_option_list set`. */
 #define MX_SETTINGS_OPTIONS(object)                                                                                    \
     {MX_OPTION_STRING(object, config, "config", "FILE", NULL, "Read settings from this YAML file."), .letter = 'c'},   \
     {                                                                                                                  \
         MX_OPTION_LIST(object, set, "set", "SECTION.KEY=VALUE", "Set one setting, after the file is read.")            \
     }
 
-/* Options of a command that opens a voice, over a struct that has `checkpoint`, `device` and `cpu_devices`: elements of
- * its table. */
+/* Table elements for a command that opens a voice, whose struct has `checkpoint`, `device` and `cpu_devices`. */
 #define MX_VOICE_OPTION_CHECKPOINT(object)                                                                             \
     {                                                                                                                  \
         MX_OPTION_STRING(object, checkpoint, "checkpoint", "RUN_OR_FILE", NULL,                                        \
@@ -32,8 +30,8 @@
                       "Split the CPU cores into N logical devices.")                                                   \
     }
 
-/* Options of a command that makes sound from mel, over a struct that has `int64_t rounds, projections` and begins with
- * MX_SOUND_VALUES: elements of its table. */
+/* Table elements for a command that makes sound from mel, whose struct has `int64_t rounds, projections` and is
+ * initialised with MX_SOUND_VALUES. */
 #define MX_SOUND_OPTIONS(object)                                                                                       \
     {MX_OPTION_INT(object, rounds, "rounds", "N", 1, MX_WAVEFORM_ITERATIONS_MAX,                                       \
                    MX_SOUND_DIGITS(MX_WAVEFORM_ITERATIONS), "Rounds of Griffin-Lim. The time grows with them.")},      \

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A text as lines that become a file each, for `myxtts synth --output-dir`.
+ * Splits a text into lines that each become a file, for `myxtts synth --output-dir`.
  *
- * A line "NAME|TEXT", where NAME consists of ASCII letters, digits, '_', '-' and '.' and begins with none of the last
- * two, becomes NAME.wav; any other line becomes NNN.wav, its own number in the text with at least three digits, and as
- * many in all of them. Blank lines are counted and skipped, and keep their numbers.
+ * A line "NAME|TEXT", where NAME consists of ASCII letters, digits, '_', '-' and '.' and does not begin with one of the
+ * last two, becomes NAME.wav. Any other line becomes NNN.wav, its number in the text with at least three digits, the
+ * same number of digits in all names. Blank lines are skipped and counted; each uses up its number.
  *
  * The folder gets a list of the files, list.tsv: a header, then one line each, in the order of the text:
  *
  *     file    seconds    text
  *     001.wav 2.531      Good morning.
  *
- * with single tabs between; tabs in the text become blanks.
+ * separated by single tabs; tabs in the text become blanks.
  *
  * Memory: the lines own their names and point into the text, which is borrowed.
  */
@@ -30,7 +30,7 @@ struct mx_synth_line {
     const char *text; /* not terminated */
     size_t length;
     size_t number;  /* of the line, from 1 */
-    double seconds; /* of speech; the caller's to fill. 0: nothing was spoken */
+    double seconds; /* of speech; filled in by the caller. 0: nothing was spoken */
 };
 
 struct mx_synth_lines {
@@ -40,11 +40,11 @@ struct mx_synth_lines {
     struct mx_arena arena;
 };
 
-/* MX_ERR_DATA when two lines have the same name, or there is no line at all. */
+/* MX_ERR_DATA if two lines have the same name, or there is no line at all. */
 int mx_synth_lines_read(const char *text, size_t length, struct mx_synth_lines *out);
 void mx_synth_lines_release(struct mx_synth_lines *lines);
 
-/* Writes FOLDER/list.tsv of all lines that have been spoken. */
+/* Writes FOLDER/list.tsv with all lines that have been spoken. */
 int mx_synth_lines_list(const struct mx_synth_lines *lines, const char *folder);
 
 #endif

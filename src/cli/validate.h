@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * `myxtts validate`: is this machine ready to train as the flags say? Numbered checks that do the real thing on the
+ * `myxtts validate`: is this machine ready to train with the given flags? Numbered checks that do the real work on the
  * real devices: prerequisites and placement (validate_devices.c), the model and one training step (validate_model.c),
- * transfer (validate_transfer.c), the pipeline with made-up work (validate_pipeline.c); what they find is printed and
- * collected by validate_report.c.
+ * transfer (validate_transfer.c), the pipeline with made-up work (validate_pipeline.c). validate_report.c prints and
+ * collects the findings.
  *
- * A check tells what it found line by line; it fails by returning an error, whose message and hint are its last line. A
- * check whose devices or corpus are missing because an earlier one failed is skipped.
+ * A check reports its findings line by line; it fails by returning an error, whose message and hint become its last
+ * line. A check whose devices or corpus are missing because an earlier one failed is skipped.
  *
  * JSON of --json, one object. Sizes are bytes, times microseconds unless the name says otherwise, shares 0 … 1:
  *
@@ -45,9 +45,9 @@ enum mx_finding { MX_FINDING_PASS, MX_FINDING_NOTE, MX_FINDING_WARNING, MX_FINDI
 struct mx_validate_report {
     bool silent;                  /* prints no text: JSON goes to the standard output */
     cJSON *checks;                /* array */
-    cJSON *check, *lines, *value; /* of the check that is under way */
+    cJSON *check, *lines, *value; /* of the current check */
     int number, failed, skipped, warnings;
-    enum mx_finding worst; /* of the check that is under way */
+    enum mx_finding worst; /* of the current check */
     int code;              /* of the first failure; 0: none */
     int json_failures;
 };
@@ -57,15 +57,15 @@ void mx_validate_report_close(struct mx_validate_report *report);
 void mx_validate_heading(const struct mx_validate_report *report, const char *text);
 
 void mx_validate_begin(struct mx_validate_report *report, const char *title);
-/* Ends the check with what it returned; a failure becomes its last line. True if it did not fail. */
+/* Ends the check with its return value; a failure becomes its last line. True if it did not fail. */
 bool mx_validate_end(struct mx_validate_report *report, int rc);
-/* Ends the check as one that could not be tried. */
+/* Ends the check as one that was not tried. */
 void mx_validate_skip(struct mx_validate_report *report, const char *why);
 /* One line. `hint` NULL or "": none. */
 void mx_validate_say(struct mx_validate_report *report, enum mx_finding finding, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Values of the check that is under way; `object` NULL: that of the check itself. */
+/* Values of the current check; `object` NULL: those of the check itself. */
 void mx_validate_number(struct mx_validate_report *report, cJSON *object, const char *name, double value);
 void mx_validate_text(struct mx_validate_report *report, cJSON *object, const char *name, const char *value);
 void mx_validate_flag(struct mx_validate_report *report, cJSON *object, const char *name, bool value);
@@ -91,7 +91,7 @@ static inline bool mx_validate_multi(const struct mx_validate *v)
     return mx_device_pair_multi(&v->job.devices);
 }
 
-/* Do the settings ask for two devices? Also half of the question counts, to be refused later. */
+/* Do the settings ask for two devices? Naming only one of the two counts as well, and is refused later. */
 bool mx_validate_asks_two(const struct mx_settings *settings);
 
 int mx_validate_prerequisites(struct mx_validate *v);
@@ -99,7 +99,7 @@ int mx_validate_placement(struct mx_validate *v);
 int mx_validate_model(struct mx_validate *v);
 int mx_validate_transfer(struct mx_validate *v);
 int mx_validate_pipeline(struct mx_validate *v);
-/* What it takes of each device; data is 0 on one. */
+/* The bytes it needs on each device; data is 0 on one device. */
 void mx_validate_pipeline_bytes(const struct mx_device_pair *pair, uint64_t *data, uint64_t *model);
 int mx_validate_step(struct mx_validate *v);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Checks 1 and 2 of a validation: what backends and devices there are, whether those asked for can be opened under
- * their numbers, whether their memory limits hold, and how near they are to each other. See validate.h.
+ * Checks 1 and 2 of a validation: which backends and devices there are, whether the requested ones can be opened under
+ * their numbers, whether their memory limits hold, and how close they are to each other. See validate.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -92,8 +92,8 @@ int mx_validate_prerequisites(struct mx_validate *v)
         }
     }
     if (!mx_topology_knows_pci())
-        mx_validate_say(r, MX_FINDING_NOTE, "a build with hwloc (package libhwloc-dev) would tell",
-                        "how near devices on the PCI bus are to each other cannot be told");
+        mx_validate_say(r, MX_FINDING_NOTE, "a build with hwloc (package libhwloc-dev) can",
+                        "cannot determine how close devices on the PCI bus are to each other");
     if (missing.name != NULL)
         MX_RAISE(MX_ERR_NO_DEVICE, missing.hint, "backend %s was asked for and is not available: %s", missing.name,
                  missing.reason);

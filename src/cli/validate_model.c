@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Checks 3 and 6 of a validation: a model of the size asked for whose memory must lie on the model device alone, and
- * one real training step through the real pipeline, compared with the same step without pipeline on one device. See
+ * Checks 3 and 6 of a validation: a model of the requested size whose memory must be on the model device only, and one
+ * real training step through the real pipeline, compared with the same step without a pipeline on one device. See
  * validate.h.
  *
- * The corpus of the step is made up (profile.h). Both steps are trained by the model device from the same first
- * weights; they differ in who makes the batch and in how it comes. On devices whose arithmetic is the same (all CPU
- * devices, two devices of one kind) the weights must be equal bit for bit. Otherwise features differ by rounding; the
- * first step of the optimizer moves each weight by about the learning rate in the direction of its gradient, whose sign
- * rounding may change where it is near 0. Then the losses may differ by LOSS_BOUND of themselves, and the weights by
- * MOVE_BOUND of the length of the whole move.
+ * The corpus of the step is made up (profile.h). The model device trains both steps from the same initial weights; they
+ * differ in which device makes the batch and how it arrives. On devices with the same arithmetic (all CPU devices, two
+ * devices of one kind) the weights must be equal bit for bit. Otherwise features differ by rounding; the first step of
+ * the optimizer moves each weight by about the learning rate in the direction of its gradient, whose sign rounding may
+ * change if it is close to 0. Then the losses may differ by LOSS_BOUND of their value, and the weights by MOVE_BOUND of
+ * the length of the whole move.
  *
- * Memory: what a check takes, it gives back.
+ * Memory: each check releases what it allocates.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -322,7 +322,7 @@ static int results_compare(struct mx_validate *v, const struct result *flow, con
                     loss, flow->report.utterances, flow->report.frames, d.moved);
     if (exact && d.different > 0)
         MX_RAISE(MX_ERR_DEVICE, hint,
-                 "the same step on %s gives other weights: %" PRId64 " of %" PRId64 " differ, by up to %g", how,
+                 "the same step on %s gives different weights: %" PRId64 " of %" PRId64 " differ, by up to %g", how,
                  d.different, flow->floats, d.largest);
     if (!exact && !(fabs(loss - other) <= LOSS_BOUND * fabs(other) && d.share <= MOVE_BOUND))
         MX_RAISE(MX_ERR_DEVICE, hint,

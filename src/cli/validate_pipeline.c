@@ -3,12 +3,12 @@
  * Check 5 of a validation: the real pipeline (myxtts/pipeline.h) with made-up work, first without overlap and then
  * with it. See validate.h.
  *
- * A batch is a square matrix. Loading makes it up, the data device multiplies it by a matrix of its own, the product
- * moves to the model device, which adds its product with another matrix to a sum. Each product is repeated until it has
- * lasted about STAGE_NS, so that both devices have equally much to do and could overlap whole. The sum depends on
- * the contents and on the order of the batches, to the last bit: both runs must end with the same one.
+ * A batch is a square matrix. Loading makes it up, the data device multiplies it by a matrix of its own, and the
+ * product moves to the model device, which adds its product with another matrix to a sum. Each product is repeated
+ * until it has taken about STAGE_NS, so that both devices have the same amount of work and could overlap completely.
+ * The sum depends on the contents and the order of the batches, to the last bit: both runs must end with the same sum.
  *
- * Memory: a simulation owns its matrices and slots, taken before the first run and used for both.
+ * Memory: a simulation owns its matrices and slots, allocated before the first run and used for both.
  */
 #include <inttypes.h>
 #include <math.h>

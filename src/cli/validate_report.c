@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a validation found: lines on the terminal while the checks go on, and one JSON object at the end. See
+ * The findings of a validation: lines on the terminal while the checks run, and one JSON object at the end. See
  * validate.h.
  *
- * cJSON's functions answer NULL when memory is out and take NULL without harm, so failures are counted and told once,
- * by mx_validate_json.
+ * cJSON's functions return NULL when memory runs out and accept NULL, so failures are counted and reported once, by
+ * mx_validate_json.
  */
 #include <math.h>
 #include <stdarg.h>

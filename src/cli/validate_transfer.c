@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Check 4 of a validation: copies each way, of several sizes, whose contents are compared, and how fast they are. See
- * validate.h.
+ * Check 4 of a validation: copies in each direction, of several sizes, whose contents are compared and whose speed is
+ * measured. See validate.h.
  *
- * Between two devices the sides are the data device and the model device; on one device they are the host and the
- * device. A copy must bring every byte over and leave the bytes behind them alone.
+ * With two devices the sides are the data device and the model device; with one device they are the host and the
+ * device. A copy must transfer every byte and leave the bytes behind it unchanged.
  *
- * Memory: each side owns its buffer; the host arrays for filling and comparing are the check's.
+ * Memory: each side owns its buffer; the host arrays for filling and comparing belong to the check.
  */
 #include <inttypes.h>
 #include <stdlib.h>

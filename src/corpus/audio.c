@@ -259,7 +259,7 @@ int mx_audio_load(struct mx_audio_reader *reader, const char *path, const struct
                   const float **samples, size_t *count, struct mx_audio_report *report)
 {
     int rc = 0;
-    size_t begin = 0, length = 0;
+    struct mx_audio_part part = {0, 0};
     char quoted[256];
     struct mx_audio_file file = {0};
     memset(report, 0, sizeof *report);
@@ -279,15 +279,15 @@ int mx_audio_load(struct mx_audio_reader *reader, const char *path, const struct
         reader->levels = grown;
         reader->level_capacity = windows + windows / 2;
     }
-    mx_audio_level(reader->samples, reader->count, reader->levels, options, &begin, &length, report);
+    mx_audio_level(reader->samples, reader->count, reader->levels, options, &part, report);
 out:
     if (file.handle != NULL) sf_close(file.handle);
     if (rc < 0) return rc;
     if (report->reject != MX_REJECT_NONE)
         return MX_FAIL(MX_ERR_DATA, mx_reject_text(report->reject), "%s: %s",
                        mx_string_quote(quoted, sizeof quoted, path), report->detail);
-    *samples = reader->samples + begin;
-    *count = length;
+    *samples = reader->samples + part.begin;
+    *count = part.length;
     return 0;
 }
 

@@ -63,17 +63,24 @@ static bool is_chunk(int fd, uint64_t at, uint64_t size)
     return little32(head + 4) <= size - at - sizeof head;
 }
 
-/* The chunk of audio: `promised` bytes from `at` on. */
-static enum mx_reject wav_data_check(int fd, uint64_t at, uint32_t promised, uint64_t size, double bytes_per_second,
-                                     uint32_t align, struct mx_audio_report *report)
+/* The chunk of audio in a file of `size` bytes: `promised` bytes from `at` on, in steps of `align`. */
+struct wav_data {
+    uint64_t at, size;
+    uint32_t promised, align;
+    double bytes_per_second;
+};
+
+static enum mx_reject wav_data_check(int fd, const struct wav_data *data, struct mx_audio_report *report)
 {
-    const uint64_t there = size - at;
+    const uint64_t size = data->size, there = size - data->at;
+    const uint32_t promised = data->promised;
+    const double bytes_per_second = data->bytes_per_second;
     if (promised >= WAV_SIZE_UNKNOWN) return MX_REJECT_NONE; /* the end of the file is the end of the audio */
-    if (promised > there && promised - there > align)
+    if (promised > there && promised - there > data->align)
         return mx_audio_refuse(report, MX_REJECT_LYING_HEADER,
                                "the header promises %.2f s of audio, the file holds %.2f s",
                                promised / bytes_per_second, (double)there / bytes_per_second);
-    const uint64_t end = at + promised + (promised & 1);
+    const uint64_t end = data->at + promised + (promised & 1);
     if (promised < there && size > end && size - end > WAV_TAIL_BYTES && !is_chunk(fd, end, size))
         return mx_audio_refuse(report, MX_REJECT_LYING_HEADER,
                                "the header promises %.2f s of audio, but %.2f s more follow",
@@ -103,7 +110,8 @@ enum mx_reject mx_audio_wav_check(int fd, uint64_t size, struct mx_audio_report 
         if (data) {
             const double per_second = (double)rate * align;
             if (per_second == 0) return MX_REJECT_NONE; /* without a format libsndfile refuses it */
-            return wav_data_check(fd, at, bytes, size, per_second, align, report);
+            const struct wav_data audio = {at, size, bytes, align, per_second};
+            return wav_data_check(fd, &audio, report);
         }
         if (bytes > size - at) return MX_REJECT_NONE;
         if (format && bytes >= 16) {

@@ -32,9 +32,14 @@ enum mx_reject mx_audio_wav_check(int fd, uint64_t size, struct mx_audio_report 
 /* The largest absolute value of a sample; not finite if any sample is not. */
 float mx_audio_peak(const float *samples, size_t count);
 
+/* The part of the samples that is used. */
+struct mx_audio_part {
+    size_t begin, length;
+};
+
 /* Removes the mean, finds the sound, judges the length and sets the level, all in place. levels has room for
- * count / MX_AUDIO_WINDOW + 1 values. The result is samples[*begin … *begin + *length). */
+ * count / MX_AUDIO_WINDOW + 1 values. */
 enum mx_reject mx_audio_level(float *samples, size_t count, double *levels, const struct mx_audio_options *options,
-                              size_t *begin, size_t *length, struct mx_audio_report *report);
+                              struct mx_audio_part *part, struct mx_audio_report *report);
 
 #endif

@@ -92,7 +92,7 @@ static struct sound sound_find(const float *samples, size_t count, double *level
 }
 
 enum mx_reject mx_audio_level(float *samples, size_t count, double *levels, const struct mx_audio_options *options,
-                              size_t *begin, size_t *length, struct mx_audio_report *report)
+                              struct mx_audio_part *part, struct mx_audio_report *report)
 {
     const double rate = MX_AUDIO_RATE;
     const float peak = centre(samples, count);
@@ -122,7 +122,6 @@ enum mx_reject mx_audio_level(float *samples, size_t count, double *levels, cons
         const float gain = (float)report->gain;
         for (size_t i = from; i < to; i++) samples[i] *= gain;
     }
-    *begin = from;
-    *length = to - from;
+    *part = (struct mx_audio_part){from, to - from};
     return MX_REJECT_NONE;
 }

@@ -285,43 +285,49 @@ static int path_choose(struct mx_arena *arena, const char *path, struct choice *
     return choice->root == NULL || choice->files[0] == NULL ? MX_ERR_NO_MEMORY : 0;
 }
 
-/* Reads one source from memory. `path` and `root` are kept, `data` is copied. */
-static int source_read(struct mx_manifest *manifest, struct mx_manifest_state *state, const char *root,
-                       const char *path, const char *data, size_t bytes, enum mx_manifest_format format,
-                       bool validation)
+/* A source that is to be read. */
+struct source {
+    const char *root, *path;
+    enum mx_manifest_format format;
+    bool validation;
+};
+
+/* Reads one source from memory. Its path and root are kept, `data` is copied. */
+static int source_read(struct mx_manifest *manifest, struct mx_manifest_state *state, const struct source *from,
+                       const char *data, size_t bytes)
 {
     int rc = 0;
     struct mx_manifest_shape shape;
     const uint32_t index = manifest->source_count;
     struct mx_manifest_source *const source = &manifest->sources[index];
     const uint32_t problems = manifest->problem_count, rejected = manifest->rejected;
-    const bool wav_folder = mx_manifest_has_folder(root, "wav") && !mx_manifest_has_folder(root, "wavs");
+    const bool wav_folder = mx_manifest_has_folder(from->root, "wav") && !mx_manifest_has_folder(from->root, "wavs");
     char *const copy = mx_arena_alloc(&manifest->arena, bytes + 1, 1);
     if (copy == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     memcpy(copy, data, bytes);
     const size_t mark = bytes >= 3 && memcmp(copy, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    MX_TRY(mx_manifest_detect(path, copy + mark, bytes - mark, format, wav_folder, &manifest->arena, &shape));
+    const struct mx_manifest_span text = {copy + mark, bytes - mark};
+    MX_TRY(mx_manifest_detect(from->path, text, from->format, wav_folder, &manifest->arena, &shape));
     *source = (struct mx_manifest_source){
-        .path = path, .root = root, .format = shape.format, .columns = shape.columns, .bytes = bytes};
+        .path = from->path, .root = from->root, .format = shape.format, .columns = shape.columns, .bytes = bytes};
     manifest->source_count++;
-    MX_TRY(mx_manifest_rows(manifest, state, index, &shape, copy + mark, bytes - mark, validation));
-    mx_info("manifest %s: format %s (%s), %" PRIu32 " rows, %" PRIu32 " of them rejected, %" PRIu32 " notes", path,
-            mx_manifest_format_name(shape.format), shape.columns, source->rows, manifest->rejected - rejected,
-            manifest->problem_count - problems - (manifest->rejected - rejected));
+    MX_TRY(mx_manifest_rows(manifest, state, index, &shape, text, from->validation));
+    mx_info("manifest %s: format %s (%s), %" PRIu32 " rows, %" PRIu32 " of them rejected, %" PRIu32 " notes",
+            from->path, mx_manifest_format_name(shape.format), shape.columns, source->rows,
+            manifest->rejected - rejected, manifest->problem_count - problems - (manifest->rejected - rejected));
 out:
     return rc;
 }
 
-static int source_open(struct mx_manifest *manifest, struct mx_manifest_state *state, const char *root,
-                       const char *path, enum mx_manifest_format format, bool validation)
+static int source_open(struct mx_manifest *manifest, struct mx_manifest_state *state, const struct source *from)
 {
     int rc = 0;
     char *data = NULL;
     size_t bytes = 0;
     struct stat status;
-    MX_TRY(mx_file_read(path, MX_MANIFEST_LIMIT_BYTES, &data, &bytes));
-    MX_TRY(source_read(manifest, state, root, path, data, bytes, format, validation));
-    if (stat(path, &status) == 0)
+    MX_TRY(mx_file_read(from->path, MX_MANIFEST_LIMIT_BYTES, &data, &bytes));
+    MX_TRY(source_read(manifest, state, from, data, bytes));
+    if (stat(from->path, &status) == 0)
         manifest->sources[manifest->source_count - 1].mtime_ns =
             (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
 out:
@@ -361,11 +367,13 @@ int mx_manifest_open(const char *path, const struct mx_manifest_options *options
     MX_TRY(manifest_create(&manifest));
     MX_TRY(path_choose(&manifest->arena, path, &training));
     if (options->validation != NULL) MX_TRY(path_choose(&manifest->arena, options->validation, &validation));
-    MX_TRY(source_open(manifest, &state, training.root, training.files[0], options->format, false));
+    MX_TRY(source_open(manifest, &state, &(struct source){training.root, training.files[0], options->format, false}));
     if (options->validation != NULL)
-        MX_TRY(source_open(manifest, &state, validation.root, validation.files[0], MX_MANIFEST_AUTO, true));
+        MX_TRY(source_open(manifest, &state,
+                           &(struct source){validation.root, validation.files[0], MX_MANIFEST_AUTO, true}));
     else if (training.count == 2)
-        MX_TRY(source_open(manifest, &state, training.root, training.files[1], options->format, true));
+        MX_TRY(
+            source_open(manifest, &state, &(struct source){training.root, training.files[1], options->format, true}));
     MX_TRY(manifest_finish(manifest, options));
     *out = manifest;
     manifest = NULL;
@@ -389,7 +397,8 @@ int mx_manifest_parse(const char *root, const char *name, const char *data, size
     const char *const kept_root = mx_arena_strdup(&manifest->arena, root);
     const char *const path = arena_join(&manifest->arena, root, name);
     if (kept_root == NULL || path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(source_read(manifest, &state, kept_root, path, data, bytes, options->format, false));
+    const struct source source = {kept_root, path, options->format, false};
+    MX_TRY(source_read(manifest, &state, &source, data, bytes));
     MX_TRY(manifest_finish(manifest, options));
     *out = manifest;
     manifest = NULL;

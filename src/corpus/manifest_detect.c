@@ -259,10 +259,12 @@ static struct mx_manifest_shape shape_of(enum mx_manifest_format format, struct 
     return has_three(sample) ? shape_text(format, "id|raw|normalised", true) : shape_text(format, "id|text", false);
 }
 
-int mx_manifest_detect(const char *name, const char *data, size_t bytes, enum mx_manifest_format format,
-                       bool wav_folder, struct mx_arena *arena, struct mx_manifest_shape *out)
+int mx_manifest_detect(const char *name, struct mx_manifest_span text, enum mx_manifest_format format, bool wav_folder,
+                       struct mx_arena *arena, struct mx_manifest_shape *out)
 {
     int rc = 0;
+    const char *const data = text.at;
+    const size_t bytes = text.length;
     char quoted[QUOTED_BYTES];
     struct sample *const sample = mx_alloc(1, sizeof *sample);
     if (sample == NULL) MX_TRY(MX_ERR_NO_MEMORY);

@@ -37,8 +37,8 @@ struct mx_manifest_shape {
 
 /* Detects the format from the content; a format other than AUTO is taken as given. MX_ERR_DATA if the text is not a
  * manifest. `name` is for messages. `wav_folder`: the audio is in wav/, not in wavs/. */
-int mx_manifest_detect(const char *name, const char *data, size_t bytes, enum mx_manifest_format format,
-                       bool wav_folder, struct mx_arena *arena, struct mx_manifest_shape *out);
+int mx_manifest_detect(const char *name, struct mx_manifest_span text, enum mx_manifest_format format, bool wav_folder,
+                       struct mx_arena *arena, struct mx_manifest_shape *out);
 /* Whether the first `bytes` of a file look like a manifest at all, for files whose name says nothing. */
 bool mx_manifest_plausible(const char *data, size_t bytes);
 
@@ -58,10 +58,10 @@ struct mx_manifest_state {
 };
 void mx_manifest_state_release(struct mx_manifest_state *state);
 
-/* Reads the rows of one source into the manifest; sets everything but the index of the speaker. `data` stays in use, is
+/* Reads the rows of one source into the manifest; sets everything but the index of the speaker. `text` stays in use, is
  * modified (fields become strings) and must have one spare byte at its end. */
 int mx_manifest_rows(struct mx_manifest *manifest, struct mx_manifest_state *state, uint32_t source,
-                     const struct mx_manifest_shape *shape, char *data, size_t bytes, bool validation);
+                     const struct mx_manifest_shape *shape, struct mx_manifest_span text, bool validation);
 /* Whether there is a folder `folder`/`name`. */
 bool mx_manifest_has_folder(const char *folder, const char *name);
 

@@ -204,19 +204,24 @@ static const char *span_string(struct mx_manifest_span span)
     return at;
 }
 
-static int duplicate_check(struct rows *rows, struct mx_manifest_seen *seen, const char *root, const char *key,
-                           const char *id, const char *what, bool *good)
+/* What a manifest may have only once: `key` below `root`, called `what` in messages. */
+struct unique {
+    const char *root, *key, *what;
+};
+
+static int duplicate_check(struct rows *rows, struct mx_manifest_seen *seen, const struct unique *unique,
+                           const char *id, bool *good)
 {
     const struct mx_manifest_seen_entry *before;
     char message[QUOTED_BYTES + PATH_BYTES];
-    const int rc = seen_add(seen, root, key, rows->source, rows->line, &before);
+    const int rc = seen_add(seen, unique->root, unique->key, rows->source, rows->line, &before);
     if (rc < 0 || before == NULL) return rc;
     *good = false;
     if (before->source == rows->source)
-        snprintf(message, sizeof message, "line %" PRIu32 " has the same %s", before->line, what);
+        snprintf(message, sizeof message, "line %" PRIu32 " has the same %s", before->line, unique->what);
     else
         snprintf(message, sizeof message, "line %" PRIu32 " of %s has the same %s", before->line,
-                 rows->manifest->sources[before->source].path, what);
+                 rows->manifest->sources[before->source].path, unique->what);
     return problem_add(rows, MX_REJECT_DUPLICATE_ID, id, message);
 }
 
@@ -237,7 +242,8 @@ static int row_locate(struct rows *rows, const char *audio, struct mx_utterance 
     if (utterance->audio == NULL) return MX_ERR_NO_MEMORY;
     utterance->audio_bytes = (uint64_t)status.st_size;
     utterance->audio_mtime_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
-    return duplicate_check(rows, &rows->state->recordings, "", utterance->audio, utterance->id, "recording", good);
+    const struct unique recording = {"", utterance->audio, "recording"};
+    return duplicate_check(rows, &rows->state->recordings, &recording, utterance->id, good);
 }
 
 /* One row, whose line is UTF-8. */
@@ -266,7 +272,8 @@ static int row_read(struct rows *rows, struct mx_manifest_span line)
     else if (shape->raw < count)
         utterance.text = span_string(fields[shape->raw]);
     if (utterance.text[0] == '\0') return problem_add(rows, MX_REJECT_EMPTY_TEXT, utterance.id, "the text is empty");
-    MX_TRY(duplicate_check(rows, &rows->state->ids, rows->finder.root, utterance.id, utterance.id, "id", &good));
+    const struct unique id = {rows->finder.root, utterance.id, "id"};
+    MX_TRY(duplicate_check(rows, &rows->state->ids, &id, utterance.id, &good));
     if (!good) goto out;
     MX_TRY(row_locate(rows, audio, &utterance, &good));
     if (!good) goto out;
@@ -305,7 +312,7 @@ void mx_manifest_state_release(struct mx_manifest_state *state)
 }
 
 int mx_manifest_rows(struct mx_manifest *manifest, struct mx_manifest_state *state, uint32_t source,
-                     const struct mx_manifest_shape *shape, char *data, size_t bytes, bool validation)
+                     const struct mx_manifest_shape *shape, struct mx_manifest_span text, bool validation)
 {
     int rc = 0;
     size_t at = 0;
@@ -320,7 +327,7 @@ int mx_manifest_rows(struct mx_manifest *manifest, struct mx_manifest_state *sta
                                   .folder_count = by_id ? sizeof id_folders / sizeof id_folders[0]
                                                         : sizeof path_folders / sizeof path_folders[0],
                                   .extension = EXTENSION_COUNT};
-    while (mx_manifest_line_next(data, bytes, &at, &line)) {
+    while (mx_manifest_line_next(text.at, text.length, &at, &line)) {
         rows.line++;
         if (mx_manifest_line_blank(line)) continue;
         if (header) {

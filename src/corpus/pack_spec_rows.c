@@ -22,8 +22,7 @@
 
 /* The symbols of a row until the vocabulary is known. */
 struct symbols {
-    const uint32_t *codes;
-    size_t count;
+    struct mx_symbols of;
     enum mx_language_id language;
 };
 
@@ -47,7 +46,7 @@ static int text_keep(struct pass *pass, const struct mx_row *row, uint32_t index
     uint32_t *const codes = mx_arena_alloc(arena, row->symbol_count, sizeof *codes);
     if (codes == NULL) return MX_ERR_NO_MEMORY;
     memcpy(codes, row->symbols, row->symbol_count * sizeof *codes);
-    pass->symbols[index] = (struct symbols){codes, row->symbol_count, row->language};
+    pass->symbols[index] = (struct symbols){{codes, row->symbol_count}, row->language};
     return 0;
 }
 
@@ -77,8 +76,8 @@ static int vocabulary_collect(struct mx_pack_spec *plan, const struct symbols *s
     for (uint32_t row = 0; row < plan->manifest->utterance_count; row++) {
         if (plan->texts[row].reject != MX_REJECT_NONE) continue;
         languages[symbols[row].language] = true;
-        for (size_t i = 0; i < symbols[row].count; i++) {
-            const uint32_t code = symbols[row].codes[i];
+        for (size_t i = 0; i < symbols[row].of.count; i++) {
+            const uint32_t code = symbols[row].of.codes[i];
             seen[code / 8] = (uint8_t)(seen[code / 8] | 1u << code % 8);
         }
     }
@@ -116,8 +115,7 @@ static int texts_encode(struct mx_pack_spec *plan, const struct symbols *symbols
     int rc = 0;
     for (uint32_t row = 0; row < plan->manifest->utterance_count; row++) {
         struct mx_pack_spec_text *const text = &plan->texts[row];
-        int32_t *tokens = NULL;
-        size_t count = 0;
+        struct mx_tokens tokens;
         if (text->reject != MX_REJECT_NONE) continue;
         const int language = mx_vocabulary_language(plan->vocabulary, symbols[row].language);
         if (language < 0) {
@@ -125,11 +123,11 @@ static int texts_encode(struct mx_pack_spec *plan, const struct symbols *symbols
             text->detail = "the language of the text is not in the vocabulary";
             continue;
         }
-        MX_TRY(mx_vocabulary_encode(plan->vocabulary, symbols[row].codes, symbols[row].count, MX_UNKNOWN_REFUSE,
-                                    &plan->arenas[0], &tokens, &count, NULL));
+        MX_TRY(mx_vocabulary_encode(plan->vocabulary, symbols[row].of, MX_UNKNOWN_REFUSE, &plan->arenas[0], &tokens,
+                                    NULL));
         text->language = (uint32_t)language;
-        text->tokens = tokens;
-        text->token_count = (uint32_t)count;
+        text->tokens = tokens.numbers;
+        text->token_count = (uint32_t)tokens.count;
     }
 out:
     return rc;

@@ -127,27 +127,28 @@ void mx_row_judge_rate(const struct mx_rate *rate, struct mx_row *row)
 static int row_symbols(struct mx_row_reader *reader, struct mx_row *row)
 {
     char name[MX_SYMBOL_NAME_BYTES];
-    uint32_t *symbols = NULL;
+    struct mx_symbols symbols;
     const struct mx_row_options *const options = &reader->options;
-    const int rc = mx_tokens_from_text(options->tokens, reader->phonemizer, row->language, row->spoken, &reader->arena,
-                                       &symbols, &row->symbol_count);
+    const int rc =
+        mx_tokens_from_text(options->tokens, reader->phonemizer, row->language, row->spoken, &reader->arena, &symbols);
+    row->symbol_count = symbols.count;
     if (rc < 0) return rc;
     if (row->symbol_count == 0) {
         row_refuse(row, MX_REJECT_EMPTY_TEXT, "the text has no sounds");
         return 0;
     }
     for (size_t i = 0; i < row->symbol_count; i++) {
-        const bool known = options->vocabulary != NULL ? mx_vocabulary_find(options->vocabulary, symbols[i]) >= 0
+        const bool known = options->vocabulary != NULL ? mx_vocabulary_find(options->vocabulary, symbols.codes[i]) >= 0
                            : options->tokens == MX_TOKENS_PHONEMES
-                               ? mx_language_speaks(row->language, symbols[i])
+                               ? mx_language_speaks(row->language, symbols.codes[i])
                                : true; /* a letter, which was looked at with the text */
         if (known) continue;
-        row_refuse(row, MX_REJECT_UNKNOWN_SYMBOL, "%s %s", mx_symbol_name(symbols[i], name),
+        row_refuse(row, MX_REJECT_UNKNOWN_SYMBOL, "%s %s", mx_symbol_name(symbols.codes[i], name),
                    options->vocabulary != NULL ? "is not in the vocabulary" : "is no phoneme");
         return 0;
     }
-    row->symbols = symbols;
-    row->sounds = mx_rate_sounds(symbols, row->symbol_count);
+    row->symbols = symbols.codes;
+    row->sounds = mx_rate_sounds(symbols.codes, symbols.count);
     return 0;
 }
 

@@ -146,18 +146,24 @@ static bool output_drain(int fd, struct output *output)
     }
 }
 
+/* A running child and the end of the pipe that it writes to. */
+struct child {
+    pid_t pid;
+    int fd;
+};
+
 /* Reads what the child says until it has ended; then *status is its status. On failure it is still running. */
-static int child_follow(const struct teacher *teacher, pid_t pid, int fd, uint64_t limit_ns, const atomic_bool *stop,
+static int child_follow(const struct teacher *teacher, struct child child, uint64_t limit_ns, const atomic_bool *stop,
                         struct output *output, int *status)
 {
     const uint64_t start_ns = mx_clock_ns();
     for (bool open = true;;) {
-        struct pollfd poller = {.fd = open ? fd : -1, .events = POLLIN};
+        struct pollfd poller = {.fd = open ? child.fd : -1, .events = POLLIN};
         poll(&poller, 1, open ? LOOK_MS : 1); /* with its outputs closed the child is about to end */
-        if (open) open = output_drain(fd, output);
-        const pid_t ended = waitpid(pid, status, WNOHANG);
-        if (ended == pid) {
-            output_drain(fd, output);
+        if (open) open = output_drain(child.fd, output);
+        const pid_t ended = waitpid(child.pid, status, WNOHANG);
+        if (ended == child.pid) {
+            output_drain(child.fd, output);
             return 0;
         }
         if (ended < 0 && errno != EINTR)
@@ -184,7 +190,7 @@ static int child_run(const struct teacher *teacher, char *const argv[], uint64_t
     MX_TRY(child_start(teacher, argv, ends[1], &pid));
     close(ends[1]);
     ends[1] = -1;
-    rc = child_follow(teacher, pid, ends[0], limit_ns, stop, output, &status);
+    rc = child_follow(teacher, (struct child){pid, ends[0]}, limit_ns, stop, output, &status);
     if (rc < 0) {
         kill(-pid, SIGKILL);
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

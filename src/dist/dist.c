@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The ranks of a run with and without MPI, see dist.h: who may start, and what must be the same everywhere.
+ * The ranks of a run with and without MPI, see dist.h: which processes may start, and what must be the same everywhere.
  */
 #include "dist/dist.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Reading the launcher's variables, see launch.h.
+ * Reads the launcher's environment variables, see launch.h.
  */
 #include "dist/launch.h"
 

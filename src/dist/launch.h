@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How this process was started: alone, or by mpirun, mpiexec or srun as one of several. Told from the environment
- * alone, so that a program without MPI can refuse to become N equal runs that write into one folder.
+ * How this process was started: alone, or by mpirun, mpiexec or srun as one of several. It is found from the
+ * environment only, so that a program without MPI can refuse to become N identical runs that write into one folder.
  *
- * And the cores of ranks that share a machine: whoever started them may have bound each to cores of its own, which is
- * left as it is; ranks that were left with the same cores divide them.
+ * Also the cores of ranks that share a machine: if the launcher bound each rank to its own cores, that is left alone;
+ * ranks that have the same cores divide them.
  *
  * Memory: plain values; strings are static.
  */
@@ -16,14 +16,14 @@
 
 struct mx_launch {
     const char *launcher; /* "mpirun of Open MPI" */
-    int32_t rank, size;   /* as the launcher says; size ≥ 1 */
+    int32_t rank, size;   /* as given by the launcher; size ≥ 1 */
 };
 
-/* False: it was started alone. */
+/* False: this process was started alone. */
 bool mx_launch_find(struct mx_launch *out);
 
-/* The part of `count` cores for `place` of `sharers`: cores first … first + number of them. With fewer cores than
- * sharers several of them get the same one. */
+/* The part of `count` cores for number `place` of `sharers`: `number` cores from `first` on. With fewer cores than
+ * sharers, several of them get the same core. */
 struct mx_launch_part {
     int first, number;
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Who sums the gradients: NCCL (nccl.h) where the model of every rank is on a CUDA device and all have the same NCCL,
- * MPI otherwise. The ranks agree on it over MPI, which also carries NCCL's id from rank 0 to the others. Never silent:
- * where CUDA devices are summed over MPI, one line says which rank is why.
+ * Chooses what sums the gradients: NCCL (nccl.h) if the model of every rank is on a CUDA device and all have the same
+ * NCCL, otherwise MPI. The ranks agree on it over MPI, which also carries NCCL's id from rank 0 to the others. The
+ * choice is never silent: if CUDA devices are summed over MPI, one line names the rank that is the reason.
  *
- * All calls of NCCL are made by the trainer's thread, because some wait for the other ranks, and the thread of MPI must
- * go on watching them: that is who ends this process when another rank is gone. While the trainer's thread waits for
- * others it says so (`waiting`), so that it is not taken for one that hangs.
+ * The trainer's thread makes all NCCL calls, because some wait for the other ranks, and the MPI thread must keep
+ * watching those: it ends this process when another rank is gone. While the trainer's thread waits for others it says
+ * so (`waiting`), so that it is not mistaken for one that hangs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static int state_own(const struct mx_device *device, struct mx_nccl_library *lib
 {
     reason[0] = '\0';
     if (mx_native_kind(device) != MX_NATIVE_CUDA) {
-        snprintf(reason, REASON_BYTES, "%s is no CUDA device", mx_device_name(device));
+        snprintf(reason, REASON_BYTES, "%s is not a CUDA device", mx_device_name(device));
         return NOT_CUDA;
     }
     if (way_is("ring") || way_is("library")) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Start and end of the ranks, and the calls of the comm as the trainer makes them: each hands its wish to the thread
- * (mpi_thread.c) and waits. See mpi_internal.h.
+ * Start and end of the ranks, and the calls of the comm as the trainer makes them: each passes its request to the
+ * thread (mpi_thread.c) and waits. See mpi_internal.h.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -157,7 +157,7 @@ static void cores_divide(const struct mx_dist *d)
         count++;
     }
     if (sched_setaffinity(0, sizeof part, &part) != 0 || pthread_setaffinity_np(d->thread, sizeof part, &part) != 0)
-        mx_warn("the cores of this machine cannot be divided among its %d ranks: they will disturb each other",
+        mx_warn("the cores of this machine cannot be divided among its %d ranks: they will slow each other down",
                 sharers);
 }
 
@@ -224,7 +224,7 @@ int mx_mpi_open(const struct mx_dist_options *options, struct mx_dist **out)
     d->cores_hash = cores_hash();
     d->spans = mx_alloc(options->spans + 1, sizeof *d->spans);
     if (d->spans == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    if (d->wake < 0) MX_RAISE(MX_ERR_IO, "raise the limit of open files", "no file number is left");
+    if (d->wake < 0) MX_RAISE(MX_ERR_IO, "raise the limit of open files", "no file descriptor is left");
     atomic_store(&d->waiting, true); /* until it is open */
     MX_TRY(mx_thread_start(&d->thread, "ranks", -1, mx_mpi_thread, d));
     started = true;

@@ -2,16 +2,16 @@
  *
  * Sums of buckets over all ranks, see mpi_internal.h.
  *
- * Up to RING_RANKS ranks the sum is our own ring over messages of MPI: the bucket is cut into a chunk for each rank;
- * in the first size - 1 steps a chunk travels from rank to rank and each adds its own to it, in the next size - 1 the
+ * Up to RING_RANKS ranks the sum is our own ring over MPI messages: the bucket is cut into a chunk for each rank; in
+ * the first size - 1 steps a chunk travels from rank to rank and each adds its own to it, in the next size - 1 the
  * finished chunks travel once around. Each rank sends and receives 2(size - 1)/size of the bucket, the order of the
- * additions is fixed, and every sum is computed once: the result is the same in all ranks and in every run. Beyond, the
- * number of messages would count, and the library's own sum is taken, which knows the network; that it gives the same
- * bits for the same ranks in every run is its promise, not ours. MYXTTS_SUMS=ring or =library chooses by hand.
- * Sums that NCCL makes (mpi_nccl.c) do not come here.
+ * additions is fixed, and every sum is computed once, so the result is the same in all ranks and in every run. With
+ * more ranks the number of messages would matter, so the library's own sum is used, which knows the network; that it
+ * gives the same bits for the same ranks in every run is the library's promise, not ours. MYXTTS_SUMS=ring or =library
+ * chooses by hand. Sums made by NCCL (mpi_nccl.c) do not come here.
  *
- * The ring has several lanes, so that one bucket's messages fill the pauses of the others'. The library's sums must be
- * asked for in the same order by all ranks: one after the other.
+ * The ring has several lanes, so that one bucket's messages fill the pauses of the others'. All ranks must request the
+ * library's sums in the same order: one after the other.
  */
 #include <stdlib.h>
 #include <string.h>

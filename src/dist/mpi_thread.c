@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The thread that makes all calls of MPI, see mpi_internal.h.
+ * The thread that makes all MPI calls, see mpi_internal.h.
  *
- * MPI's own waiting turns in a circle and takes a whole core, which here belongs to a device. So nothing is waited for:
- * the thread looks at everything that is under way and then sleeps, shortly while the trainer waits for it, longer
- * while a device still computes, until it is woken when nothing is to be done.
+ * MPI's own waiting spins and takes a whole core, which here belongs to a device. So the thread never waits inside MPI:
+ * it looks at everything that is running and then sleeps, briefly while the trainer waits for it, longer while a device
+ * still computes, and until it is woken when there is nothing to do.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +37,8 @@ void mx_mpi_check(struct mx_dist *d, int code, const char *what)
     MPI_Error_string(code, text, &length);
     snprintf(f.message, sizeof f.message, "%s failed: %.300s", what, text);
     snprintf(f.hint, sizeof f.hint,
-             "look at the network between the machines; where the run has a checkpoint it is whole, and '--resume RUN' "
-             "goes on");
+             "check the network between the machines; if the run has a checkpoint, it is intact, and '--resume RUN' "
+             "continues from it");
     mx_mpi_end(d, &f);
 }
 
@@ -94,7 +94,7 @@ static int library_open(struct mx_dist *d)
     struct mx_mpi_member own;
     /* What this thread calls is all there is: it is MPI's main thread. */
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED)
-        MX_RAISE(MX_ERR_UNSUPPORTED, "use a build of MPI with threads", "MPI cannot be started beside threads");
+        MX_RAISE(MX_ERR_UNSUPPORTED, "use a build of MPI with threads", "MPI cannot be started together with threads");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     d->comm.rank = rank;

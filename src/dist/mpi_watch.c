@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Who is still there, see dist.h.
+ * Checks which ranks are alive, see dist.h.
  *
- * Three kinds of eyes:
+ * Three kinds of checks:
  *
  *     processes   the first rank of a machine watches all others there, the second one the first: the kernel wakes the
  *                 thread when a process ends, however it ended
@@ -11,8 +11,9 @@
  *     progress    each rank watches its own trainer: no tick for the timeout, while it does not wait for the others,
  *                 means that it hangs
  *
- * Rank 0 tells the user, so that there is one message and the log of the run has it. Whoever finds something sends it
- * to rank 0 and waits until that has taken it; if rank 0 does not, or is itself what is missing, the finder tells.
+ * Rank 0 tells the user, so that there is one message and the log of the run has it. A rank that finds a failure sends
+ * it to rank 0 and waits until rank 0 has received it; if that does not happen, or rank 0 itself is missing, the finder
+ * tells the user.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -97,11 +98,10 @@ __attribute__((format(printf, 4, 5), noreturn)) static void lost(struct mx_dist 
     va_start(arguments, fmt);
     vsnprintf(f.message, sizeof f.message, fmt, arguments);
     va_end(arguments);
-    snprintf(
-        f.hint, sizeof f.hint,
-        "all ranks have ended; where the run has a checkpoint it is whole, and the same command with '--resume RUN' "
-        "goes on%s",
-        code == MX_ERR_CLOSED ? "; the system's log on that machine tells whether its memory had run out" : "");
+    snprintf(f.hint, sizeof f.hint,
+             "all ranks have ended; if the run has a checkpoint, it is intact, and the same command with '--resume "
+             "RUN' continues from it%s",
+             code == MX_ERR_CLOSED ? "; the system log on that machine says whether it ran out of memory" : "");
     mx_mpi_end(d, &f);
 }
 

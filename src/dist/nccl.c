@@ -2,9 +2,8 @@
  *
  * Loading NCCL, and sums in a stream of the device; see nccl.h.
  *
- * Each sum has an event, which tells when it was there; they are made as they are first needed and used again in every
- * step. Whoever waits looks at the event and at the communicator in turn: after a failure of the network the event
- * would never come.
+ * Each sum has an event that marks its completion; events are created when first needed and reused in every step. A
+ * waiting thread checks the event and the communicator in turn: after a network failure the event would never come.
  */
 #include "dist/nccl.h"
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Sums over processes that stay on CUDA devices: NCCL, loaded at run time. Nothing of it is needed to build; the
- * declarations below are this project's own, of the entry points it uses and no others, as they are since NCCL 2.4.
+ * Sums over processes that stay on CUDA devices: NCCL, loaded at run time. The build needs none of it: the declarations
+ * below are this project's own, only for the entry points it uses, as they have been since NCCL 2.4.
  *
- * MYXTTS_CUDA_NCCL gives the path of a shared object, which is then the only one tried; otherwise it is libnccl.so.2,
- * where all libraries of CUDA are looked for.
+ * MYXTTS_CUDA_NCCL gives the path of a shared object, which is then the only one tried; otherwise libnccl.so.2 is
+ * searched for where all CUDA libraries are.
  *
- * A communicator has a stream of its own on one device. A sum waits there for its gradient and is then made by NCCL, in
- * place, from device to device. All members ask for the same sums in the same order. That the same members get the same
- * bits in each run is NCCL's promise: it chooses ring or tree by size and topology alone.
+ * A communicator has its own stream on one device. A sum waits there for its gradient and is then made by NCCL, in
+ * place, from device to device. All members request the same sums in the same order. NCCL guarantees that the same
+ * members get the same bits in each run: it chooses ring or tree by size and topology only.
  *
- * Nothing here ends by itself when another process is gone: calls may then wait for ever. Whoever calls has somebody
- * who watches the others (mpi_watch.c).
+ * Nothing here ends by itself when another process is gone: calls may then wait for ever. The caller must have the
+ * other processes watched (mpi_watch.c).
  *
- * Memory: whoever opens closes. NCCL takes device memory of its own, which no budget sees. The library stays loaded,
- * because it keeps threads. Threads: one at a time.
+ * Memory: whoever opens a communicator closes it. NCCL allocates its own device memory, which no budget sees. The
+ * library stays loaded, because it keeps threads. Threads: one at a time.
  */
 #ifndef MX_DIST_NCCL_H
 #define MX_DIST_NCCL_H
@@ -61,7 +61,7 @@ struct mx_nccl_library {
     int version;
 };
 
-/* MX_ERR_UNSUPPORTED, with the reason, where it is not installed or lacks something. */
+/* MX_ERR_UNSUPPORTED, with the reason, if it is not installed or lacks a function. */
 int mx_nccl_load(struct mx_nccl_library *out);
 #define MX_NCCL_VERSION_BYTES 48
 /* "2.28.9" */
@@ -70,7 +70,7 @@ const char *mx_nccl_version(int version, char text[MX_NCCL_VERSION_BYTES]);
 /* ---- communicators ---- */
 struct mx_nccl;
 
-/* By one member, for all. */
+/* Called by one member, for all. */
 int mx_nccl_id(const struct mx_nccl_library *library, ncclUniqueId *out);
 /* Waits for all members. The library is copied, the device must outlive the communicator. */
 int mx_nccl_open(const struct mx_nccl_library *library, struct mx_device *device, const ncclUniqueId *id, int32_t rank,
@@ -79,12 +79,13 @@ void mx_nccl_close(struct mx_nccl *nccl); /* waits for all members, unless a cal
 
 /* Begins to replace floats of the device by their sums over all members, after `ready` (NULL: at once). */
 int mx_nccl_sum(struct mx_nccl *nccl, struct mx_slice floats, int64_t count, struct mx_event *ready);
-/* Waits until the gradients of all sums that were begun are there: own work, which no other member delays. */
+/* Waits until the gradients of all sums begun so far are final: this process's own work, which no other member delays.
+ */
 int mx_nccl_ready(struct mx_nccl *nccl);
-/* Waits until all sums are there. The next sum begins a new list of them. */
+/* Waits until all sums are complete. The next sum begins a new list. */
 int mx_nccl_finish(struct mx_nccl *nccl);
 
-/* Sum `number` of those that finish waited for, from when its gradient was there and the sum before was done. */
+/* Sum `number` of those that finish waited for, from when its gradient was final and the sum before it complete. */
 struct mx_nccl_span {
     uint64_t begin_ns, end_ns;
     int64_t bytes;

@@ -26,7 +26,7 @@ static int buckets_check(const struct mx_predict_input *in, const char *hint)
         const struct mx_predict_bucket *const b = &in->buckets[i];
         if (b->bytes < 0 || !(b->lead_ms >= 0) || b->lead_ms > in->train_ms * 1.001)
             return MX_FAIL(MX_ERR_ARGUMENT, hint,
-                           "a bucket of %lld bytes that is final %g ms before the end of a backward pass cannot be",
+                           "a bucket of %lld bytes that is final %g ms before the end of a backward pass is impossible",
                            (long long)b->bytes, b->lead_ms);
         bytes += b->bytes;
     }
@@ -39,7 +39,7 @@ int mx_predict_check(const struct mx_predict_input *in)
 {
     const char *const hint = "take a profile of a whole run: 'myxtts profile --json FILE'";
     if (!(in->step_ms > 0) || !(in->train_ms > 0) || !isfinite(in->step_ms) || !isfinite(in->train_ms))
-        return MX_FAIL(MX_ERR_ARGUMENT, hint, "a step of %g ms with %g ms of training cannot be", in->step_ms,
+        return MX_FAIL(MX_ERR_ARGUMENT, hint, "a step of %g ms with %g ms of training is impossible", in->step_ms,
                        in->train_ms);
     if (!(in->backward_ms >= 0) || !(in->update_ms >= 0) || in->backward_ms + in->update_ms > in->train_ms * 1.001)
         return MX_FAIL(MX_ERR_ARGUMENT, hint,
@@ -50,7 +50,8 @@ int mx_predict_check(const struct mx_predict_input *in)
         return MX_FAIL(MX_ERR_ARGUMENT, hint, "the profile has a number below 0, or a step without utterances");
     if (!(in->bandwidth > 0) || !isfinite(in->bandwidth) || !(in->latency_ms >= 0) || !isfinite(in->latency_ms))
         return MX_FAIL(MX_ERR_ARGUMENT, "10 Gbit/s are 1.25 GB/s; messages take 1 to 50 microseconds",
-                       "a network of %g bytes a second with %g ms a message cannot be", in->bandwidth, in->latency_ms);
+                       "a network of %g bytes per second with %g ms per message is impossible", in->bandwidth,
+                       in->latency_ms);
     return buckets_check(in, hint);
 }
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The aligner: each token's state predicts a mean mel frame; the search for the best monotonic alignment of those with
- * the real frames tells how long each token lasts, and so what the predictors should have said.
+ * The aligner: each token's state predicts a mean mel frame. The best monotonic alignment of these means with the real
+ * frames gives the duration of each token, and so the targets of the predictors.
  *
  *     means = states·Wm + bm                                    [T, B]
  *     durations = align(means, mel)                             int32 [T], Σ over a sequence = its frames
  *     spread[f] = means[the token of f]                         [F, B], compared with mel by the prior loss
  *     targets: ln(1 + duration), mean pitch and mean energy over the token's frames   [T]
  *
- * The means' weights begin at 0: all tokens are alike then, and the small cost of leaving the diagonal makes the first
- * alignment the even one, from which the search corrects itself as the means come apart (a flat start, as acoustic
- * models of old were begun). From random means it is another: whatever the first alignment happens to be, an encoder
- * that sees its neighbours learns it by heart. On the made-up batch of tests/test_model.c, where the true durations
- * are known, random means end with 27 of 34 durations wrong, the flat start with none.
+ * The weights of the means start at 0: all tokens are then alike, and the small cost of leaving the diagonal makes the
+ * first alignment the even one, from which the search corrects itself as the means come apart (a flat start, as in
+ * classic acoustic models). Random means behave differently: whatever the first alignment happens to be, an encoder
+ * that sees its neighbours learns it by heart. On the made-up batch of tests/test_model.c, where the true durations are
+ * known, random means end with 27 of 34 durations wrong, the flat start with none.
  *
- * All of it is fp32 in mixed precision too: the search decides between sums that differ little.
+ * Everything here is fp32, even in mixed precision: the search decides between sums that differ little.
  *
- * No gradient flows through the search: the durations are whole numbers. What teaches the means is the prior loss, with
- * the alignment that was found held fixed.
+ * No gradient flows through the search: the durations are whole numbers. The prior loss teaches the means, with the
+ * alignment held fixed.
  */
 #include "model/internal.h"
 #include "myxtts/error.h"

@@ -5,16 +5,16 @@
  *     middle = x      + drop(attention(rotary(norm1(x)·Wqkv + bqkv))·Wo + bo)
  *     y      = middle + drop(GELU(conv3(norm2(middle)) + b1)·W2 + b2)
  *
- * Each residual is added by the product's epilogue (or by dropout's own pass where there is dropout), the bias and GELU
- * by the convolution's; the gradient of GELU is the epilogue of the product that would need it, the gradient of a
- * residual is added by the layer norm's backward pass. So nothing passes over memory only to add.
+ * The epilogue of a product adds each residual (or the dropout pass does, if there is dropout), and that of the
+ * convolution applies bias and GELU. The gradient of GELU is the epilogue of the product that would need it, and the
+ * backward pass of the layer norm adds the gradient of a residual. So no pass over memory only adds.
  *
- * With checkpointing all blocks share the memory of one: only what goes into each is kept, and the backward pass
- * computes a block again before it goes back through it. The operations and their inputs are the same, so are
- * the bits.
+ * With recompute_blocks all blocks share the memory of one: only the input of each is kept, and the backward pass
+ * computes a block again before it goes back through it. The operations and their inputs are the same, and so are the
+ * bits.
  *
- * In mixed precision the products of a block multiply bf16 numbers. What is only ever read by them is stored as such:
- * norm1's and norm2's outputs, `hidden` and its gradient; and so is what GELU's derivative is taken at.
+ * In mixed precision the products of a block multiply bf16 numbers. Arrays that only these products read are stored as
+ * bf16: the outputs of norm1 and norm2, `hidden` and its gradient; and so is the input of GELU's derivative.
  */
 #include "model/internal.h"
 #include "myxtts/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The decoder: tokens are repeated for as many frames as they last and become mel frames.
+ * The decoder: repeats each token for the frames of its duration and turns them into mel frames.
  *
  *     x0[f] = tokens[the token of f] + decoder_row[the sequence of f]      [F, W]
  *     mel = norm(blocks(x0))·W + b                                         [F, B]

@@ -5,10 +5,10 @@
  *     x0 = √W · token_table[id] + language_table[language] + vector·Wv      [T, W]
  *     states = norm(blocks(x0))                                             [T, W]
  *
- * Token embeddings begin with deviation 1/√W and are multiplied by √W: so rows of deviation 1 enter the residual
- * stream, and a step of the optimizer, which moves every weight by about the learning rate, moves them √W times as
- * far; each row of the table is seen in few batches only. Language and speaker are the same for all rows of a sequence;
- * they are added up once per sequence and then spread.
+ * Token embeddings start with deviation 1/√W and are multiplied by √W: rows of deviation 1 then enter the residual
+ * stream, and a step of the optimizer, which moves every weight by about the learning rate, moves them √W times as far,
+ * because few batches see each row of the table. Language and speaker are the same for all rows of a sequence; they are
+ * added up once per sequence and then spread.
  */
 #include "model/internal.h"
 #include "myxtts/error.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the files of src/model share: the memory of a model, one pass through it, and the layers. For src/model only.
+ * Shared by the files of src/model and private to them: the memory of a model, one pass through it, and the layers.
  *
  * Every layer is a pair of functions, forward and backward, that queue operations on the pass's stream; nothing waits.
  * Shapes are written as [rows, width]; T: tokens, F: frames, R: reference frames, S: sequences, W: width, B: bands.
- * "dX" is the gradient of the weighted loss with respect to X. Gradients of parameters are always added to what is
- * there. Activations are pieces of one buffer at fixed places, large enough for the capacity.
+ * "dX" is the gradient of the weighted loss with respect to X. Gradients of parameters are always accumulated. The
+ * activations are slices of one buffer at fixed offsets, large enough for the capacity.
  */
 #ifndef MX_MODEL_INTERNAL_H
 #define MX_MODEL_INTERNAL_H
@@ -14,7 +14,7 @@
 
 /* ---- memory ---- */
 
-/* What one block remembers for its backward pass. */
+/* The activations that one block keeps for its backward pass. */
 struct mx_block_memory {
     /* bf16 in mixed precision: normed1, normed2, pre, hidden. */
     struct mx_slice normed1, stats1; /* [rows, W], [rows, 2] */
@@ -26,15 +26,15 @@ struct mx_block_memory {
 };
 
 struct mx_stack_memory {
-    struct mx_slice x[MX_MODEL_BLOCKS_MAX + 1]; /* [rows, W]: what goes into each block, and what leaves the last */
-    struct mx_block_memory blocks[MX_MODEL_BLOCKS_MAX]; /* with checkpointing all the same memory */
+    struct mx_slice x[MX_MODEL_BLOCKS_MAX + 1]; /* [rows, W]: the input of each block, then the output of the last */
+    struct mx_block_memory blocks[MX_MODEL_BLOCKS_MAX]; /* with recompute_blocks all share the same memory */
 };
 
 struct mx_speaker_memory {
     struct mx_slice pre[3], act[3], normed[3], stats[3]; /* [R, W], stats [R, 2] */
     struct mx_slice score, share;                        /* [R] */
     struct mx_slice vector;                              /* [S, W] */
-    struct mx_slice encoder_row, decoder_row;            /* [S, W]: what is added to every row of the sequence */
+    struct mx_slice encoder_row, decoder_row;            /* [S, W]: added to every row of the sequence */
     struct mx_slice dvector, drow, dscore;               /* [S, W], [S, W], [R] */
 };
 
@@ -52,16 +52,16 @@ struct mx_memory {
     struct mx_slice means, dmeans;        /* [T, B] */
     struct mx_slice align_work;
     struct mx_slice durations, ends;        /* int32 [T], [T + 1] */
-    struct mx_slice targets[MX_PREDICTORS]; /* [T]: what the predictors should say */
+    struct mx_slice targets[MX_PREDICTORS]; /* [T]: the targets of the predictors */
     struct mx_slice spread, dspread;        /* [F, B]: each frame's mean */
     struct mx_predictor_memory predictors[MX_PREDICTORS];
     struct mx_slice shift;                /* [T]: for moving pitch and energy in synthesis */
     struct mx_slice tokens;               /* [T, W]: states with pitch and energy, ready to be expanded */
     struct mx_slice normed, normed_stats; /* [F, W] (bf16 in mixed precision), [F, 2] */
     struct mx_slice mel, dmel;            /* [F, B] */
-    struct mx_slice frame_offsets;        /* int32 [S + 1]: of what is being spoken */
+    struct mx_slice frame_offsets;        /* int32 [S + 1]: for synthesis */
     struct mx_slice losses;               /* [MX_MODEL_LOSSES, S] */
-    /* The backward pass's own: two gradients of rows, one wide one, and the attention's. */
+    /* Used by the backward pass only: two gradients of rows, a wide one, and one for the attention. */
     struct mx_slice d, e;  /* [most rows, W] */
     struct mx_slice wide;  /* [most rows, max(H, 4W)] */
     struct mx_slice delta; /* [heads, most rows] */
@@ -75,12 +75,12 @@ struct mx_model {
     struct mx_model_config config;
     struct mx_model_capacity capacity;
     enum mx_model_purpose purpose;
-    bool mixed; /* products in bf16: the configuration asks for it, and the model is for training */
+    bool mixed; /* products in bf16: the configuration asks for them and the model is for training */
     struct mx_device *device;
     struct mx_parameters *parameters;
     struct mx_buffer *activations;
     struct mx_memory memory;
-    /* Host side of synthesis, from mx_host_alloc. */
+    /* The host side of synthesis, from mx_host_alloc. */
     void *staging;
     float *logs;            /* [T] */
     int32_t *token_offsets; /* [S + 1] */
@@ -101,7 +101,7 @@ struct mx_pass {
     void *context;
 };
 
-/* Numbers of the places where dropout is applied; a stack uses two for each block, a predictor one for each layer. */
+/* Identifies each place where dropout is applied; a stack uses two numbers per block, a predictor one per layer. */
 enum mx_site { MX_SITE_ENCODER = 0x100, MX_SITE_DECODER = 0x200, MX_SITE_PREDICTORS = 0x300 };
 
 static inline struct mx_slice mx_pass_slice(struct mx_slice base, int64_t floats)
@@ -120,7 +120,7 @@ static inline struct mx_slice mx_pass_gradient(const struct mx_pass *pass, int64
     return mx_pass_slice(pass->gradients, at);
 }
 
-/* The backward pass is done with all decayed parameters from `at` on. */
+/* The backward pass has finished with all decayed parameters from `at` on. */
 static inline int mx_pass_ready(const struct mx_pass *pass, int64_t at)
 {
     return pass->ready ? pass->ready(pass->context, at) : 0;
@@ -128,35 +128,35 @@ static inline int mx_pass_ready(const struct mx_pass *pass, int64_t at)
 
 /* ---- layers (layer.c) ---- */
 
-/* Y = X·W + b with taps 0, or a convolution over packed rows. */
+/* Y = X·W + b if taps is 0, otherwise a convolution over packed rows. */
 struct mx_linear {
     int64_t weight, bias; /* places of the parameters; bias -1: none */
     int64_t in, out;
     int32_t taps; /* 0: a matrix product */
-    bool fp32;    /* in mixed precision too */
-    bool x_bf16;  /* how x, in both passes, and dy are stored: only in mixed precision */
+    bool fp32;    /* even in mixed precision */
+    bool x_bf16;  /* how x (in both passes) and dy are stored; only in mixed precision */
     bool dy_bf16;
 };
 
 int mx_linear_forward(const struct mx_pass *pass, const struct mx_linear *p, const struct mx_ragged *rows,
                       struct mx_slice x, struct mx_slice y, const struct mx_epilogue *epilogue);
-/* Adds to the gradients of weight and bias; dx (optional) through `epilogue` (NULL: as it is). */
+/* Adds to the gradients of weight and bias; dx (optional) goes through `epilogue` (NULL: unchanged). */
 int mx_linear_backward(const struct mx_pass *pass, const struct mx_linear *p, const struct mx_ragged *rows,
                        struct mx_slice x, struct mx_slice dy, struct mx_slice dx, const struct mx_epilogue *epilogue);
 
 struct mx_norm {
     int64_t gain, bias;
     int64_t rows;
-    bool y_bf16; /* how y is stored: only in mixed precision */
+    bool y_bf16; /* how y is stored; only in mixed precision */
 };
 
 int mx_norm_forward(const struct mx_pass *pass, const struct mx_norm *n, struct mx_slice x, struct mx_slice y,
                     struct mx_slice stats);
-/* dx may be dy; residual (optional) is added to it. */
+/* dx may be the same slice as dy; residual (optional) is added to dx. */
 int mx_norm_backward(const struct mx_pass *pass, const struct mx_norm *n, struct mx_slice x, struct mx_slice stats,
                      struct mx_slice dy, struct mx_slice dx, struct mx_slice residual);
 
-/* y = dropout(x) + residual (optional) over [rows, W], by the random numbers of `site`; it is its own gradient. */
+/* y = dropout(x) + residual (optional) over [rows, W], with the random numbers of `site`. The gradient is the same. */
 int mx_dropout_run(const struct mx_pass *pass, uint64_t site, struct mx_slice x, struct mx_slice y,
                    struct mx_slice residual, int64_t rows);
 /* x *= the derivative of `act` at `at`, over [rows, W]. */
@@ -175,13 +175,14 @@ struct mx_stack {
 
 /* memory->x[0] → memory->x[blocks] */
 int mx_stack_forward(const struct mx_pass *pass, const struct mx_stack *stack);
-/* The gradient of x[blocks] in model->memory.d becomes that of x[0]. */
+/* Turns the gradient of x[blocks] in model->memory.d into that of x[0]. */
 int mx_stack_backward(const struct mx_pass *pass, const struct mx_stack *stack);
 
 /* ---- parts ---- */
 
 int mx_speaker_forward(const struct mx_pass *pass); /* reference mel → speaker.vector, .encoder_row, .decoder_row */
-/* The gradients of encoder_row (`encoder` true) or decoder_row, in speaker.drow, to the vector; the decoder's first. */
+/* Adds the gradient of encoder_row (`encoder` true) or decoder_row, read from speaker.drow, to that of the vector. Call
+ * it for the decoder first. */
 int mx_speaker_row_backward(const struct mx_pass *pass, bool encoder);
 int mx_speaker_backward(const struct mx_pass *pass); /* speaker.dvector → parameters */
 
@@ -193,15 +194,15 @@ int mx_aligner_backward(const struct mx_pass *pass); /* dspread → parameters, 
 
 int mx_predictor_forward(const struct mx_pass *pass, enum mx_predictor which);  /* states → out */
 int mx_predictor_backward(const struct mx_pass *pass, enum mx_predictor which); /* dout → parameters, dstates += */
-/* states, pitch [T], energy [T] → tokens; the gradient of tokens, in dstates, to the parameters (for the states it is
- * itself). */
+/* Forward: states, pitch [T], energy [T] → tokens. Backward: the gradient of tokens, in dstates, to the parameters; it
+ * is also the gradient of the states. */
 int mx_variance_forward(const struct mx_pass *pass, struct mx_slice pitch, struct mx_slice energy);
 int mx_variance_backward(const struct mx_pass *pass, struct mx_slice pitch, struct mx_slice energy);
 
 int mx_decoder_forward(const struct mx_pass *pass);  /* tokens, ends, decoder_row → mel */
 int mx_decoder_backward(const struct mx_pass *pass); /* dmel → parameters, dstates, speaker.dvector */
 
-/* Values into losses; with `backward` also dmel, dspread, predictors[].dout. */
+/* Writes the values into losses; with `backward` also fills dmel, dspread and predictors[].dout. */
 int mx_losses_forward(const struct mx_pass *pass, bool backward);
 
 int mx_model_batch_check(const struct mx_model *model, const struct mx_model_batch *batch, bool speaking);

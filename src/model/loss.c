@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The losses, each with its gradient, and what they say.
+ * The losses, each with its gradient, and their values for reports.
  *
  *     mel       mean over frames and bands of |predicted - mel|              (deviations of the normalised log mel)
  *     prior     mean over frames and bands of ½ (mean of its token - mel)²   (nats, up to a constant)
@@ -8,9 +8,9 @@
  *     pitch     mean over tokens of (predicted - measured)²                  (deviations² of the normalised pitch)
  *     energy    the same for energy
  *
- * The device keeps one number for each loss and sequence: the sum over the sequence's frames (each the mean over its
- * bands) or tokens, which does not depend on what else is in the batch. Means are taken on the host, for reports; the
- * gradient does not need them.
+ * The device keeps one number per loss and sequence: the sum over the sequence's frames (each the mean over its bands)
+ * or tokens, which does not depend on the rest of the batch. The host computes means, for reports; the gradient does
+ * not need them.
  */
 #include "model/internal.h"
 #include "myxtts/error.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The one list of the losses. It gives the enum, the weights of a configuration and their settings (`model.KEY_weight`),
- * the weighted total, the keys of metrics.jsonl and of checkpoints, the tags of TensorBoard, and the rows and curves of
- * the monitor and of the page of a run. A new loss is a row here and its computation in loss.c.
+ * The one list of losses. It defines the enum, the weights in a configuration and their settings (`model.KEY_weight`),
+ * the weighted total, the keys of metrics.jsonl and of checkpoints, the TensorBoard tags, and the rows and curves in
+ * the monitor and on the page of a run. A new loss needs a row here and its computation in loss.c.
  *
  * Owns no memory.
  */
@@ -14,12 +14,12 @@
 /* X(NAME, key, over, weight, words)
  *
  *     NAME    MX_LOSS_NAME
- *     key     in every file of a run
+ *     key     its name in every file of a run
  *     over    what its mean is taken over: FRAMES (each the mean over its bands) or TOKENS
- *     weight  in the total, by default
- *     words   on the page of a run and in the help of the setting; Persian comes from po/fa.po
+ *     weight  its default weight in the total
+ *     words   its label on the page of a run and in the help of the setting; Persian comes from po/fa.po
  *
- * The order is that of the sum and of all files: new losses come last. */
+ * The order is the order of summation and of all files, so append new losses at the end. */
 #define MX_LOSS_LIST(X)                                                                                                \
     X(MEL, mel, FRAMES, 1, "mel")                                                                                      \
     X(PRIOR, prior, FRAMES, 1, "alignment")                                                                            \
@@ -34,7 +34,7 @@ enum mx_model_loss {
         MX_MODEL_LOSSES
 };
 
-/* What each loss counts in the sum whose gradient is taken. What is reported are the losses themselves. */
+/* The weight of each loss in the sum whose gradient is taken. Reports show the unweighted losses. */
 struct mx_model_loss_weights {
 #define X(NAME, key, over, weight, words) float key;
     MX_LOSS_LIST(X)
@@ -52,8 +52,8 @@ struct mx_model_losses {
     double total;                   /* weighted */
 };
 
-/* Turns the sums in losses->values into means over `tokens` and `frames` (0: that sum stays) and adds up the total. The
- * only place where losses are weighted for reports. */
+/* Turns the sums in losses->values into means over `tokens` and `frames` (0: leave that sum as it is) and computes the
+ * total. The only place where losses are weighted for reports. */
 void mx_model_losses_finish(struct mx_model_losses *losses, const struct mx_model_loss_weights *weights, int64_t tokens,
                             int64_t frames);
 

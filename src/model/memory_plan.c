@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where everything lies in the activations' buffer, and how much that is.
+ * The layout of the activations' buffer, and its size.
  */
 #include "base/alloc.h"
 #include "base/number.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How much memory a model needs, before any of it is taken.
+ * How much memory a model needs, computed before any is allocated.
  *
- * A capacity bounds what one batch may hold. From configuration and capacity everything follows: the flat buffers
- * (parameters, gradients, moments, averaged weights), the activations, the batch. mx_model_memory_plan tells their bytes;
- * mx_model_create takes exactly the activations, the caller takes the rest. After that no step allocates anything.
+ * A capacity bounds one batch. Configuration and capacity determine everything: the flat buffers (parameters,
+ * gradients, moments, averaged weights), the activations, the batch. mx_model_memory_plan reports their sizes in bytes;
+ * mx_model_create allocates exactly the activations, the caller the rest. After that no step allocates anything.
  *
- * A layout hands out pieces of one buffer, one after the other; without a buffer it only counts. So the plan and the
- * real thing are made by the same code and cannot disagree.
+ * A layout hands out consecutive pieces of one buffer; without a buffer it only counts. The same code thus makes both
+ * the plan and the real allocation, and the two cannot disagree.
  */
 #ifndef MX_MODEL_MEMORY_PLAN_H
 #define MX_MODEL_MEMORY_PLAN_H
@@ -16,25 +16,25 @@
 #include "myxtts/device.h"
 #include "myxtts/ops.h"
 
-/* The most that one batch may hold. */
+/* The upper limits of one batch. */
 struct mx_model_capacity {
     int32_t sequences;
     int32_t tokens, frames, references;     /* rows of all sequences together; references: frames of reference mels */
-    int32_t longest_tokens, longest_frames; /* of one sequence; 0: as many as all together */
+    int32_t longest_tokens, longest_frames; /* of one sequence; 0: the same as the total */
 };
 
-/* MX_ERR_ARGUMENT naming what is wrong; otherwise *out is the same with its 0s filled in. */
+/* MX_ERR_ARGUMENT naming the invalid member; otherwise *out is a copy with the zeros filled in. */
 int mx_model_capacity_check(const struct mx_model_capacity *capacity, struct mx_model_capacity *out);
 
 enum mx_model_purpose {
-    MX_MODEL_TRAIN, /* everything the backward pass needs is remembered (or, with checkpointing, its beginning) */
+    MX_MODEL_TRAIN, /* keeps everything the backward pass needs (with recompute_blocks only each block's input) */
     MX_MODEL_SPEAK, /* only what the forward pass of synthesis needs */
 };
 
 struct mx_model_memory_plan {
-    int64_t parameters;                                                   /* how many there are */
+    int64_t parameters;                                                   /* their number */
     uint64_t parameters_bytes, gradients_bytes, moments_bytes, ema_bytes; /* flat buffers; 0 where not needed */
-    uint64_t activations_bytes;                                           /* taken by mx_model_create */
+    uint64_t activations_bytes;                                           /* allocated by mx_model_create */
     uint64_t batch_bytes;                                                 /* of one batch at capacity */
     uint64_t total_bytes;
 };
@@ -42,21 +42,22 @@ struct mx_model_memory_plan {
 int mx_model_memory_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,
                          enum mx_model_purpose purpose, struct mx_model_memory_plan *out);
 
-/* One batch as the model sees it: packed sequences on the model's device, in the same order everywhere. Nothing is
- * owned. */
+/* One batch as the model sees it: packed sequences on the model's device, in the same order everywhere. Owns
+ * nothing. */
 struct mx_model_batch {
-    struct mx_ragged tokens, frames, references; /* the same count of sequences */
+    struct mx_ragged tokens, frames, references; /* all with the same number of sequences */
     struct mx_slice token_ids;                   /* int32 [tokens] */
     struct mx_slice languages;                   /* int32 [sequences] */
     struct mx_slice reference_mel;               /* [references, bands]; a sequence without rows has no voice: 0 */
     struct mx_slice mel;                         /* [frames, bands], normalised */
     struct mx_slice pitch, energy;               /* [frames], normalised */
-    int64_t loss_tokens, loss_frames; /* what means are taken over in the gradient; 0: the batch's own. Micro-batches of
-                                         one step say how many the whole step has, and their gradients add up to its */
-    int64_t first_token, first_frame; /* rows before it in the batch that it is a part of: dropout counts on from there,
-                                         so that it leaves out the same values however a batch is divided */
-    int64_t gap_token, gap_frame;     /* from these rows of its own on, so many more rows of that batch … */
-    int64_t gap_tokens, gap_frames;   /* … lie between, which are another part's; 0: none */
+    int64_t loss_tokens, loss_frames; /* the counts that the gradient's means divide by; 0: the batch's own. The
+                                         micro-batches of a step give the counts of the whole step, so their gradients
+                                         add up to the step's */
+    int64_t first_token, first_frame; /* rows that precede this part in its whole batch: dropout counts on from there,
+                                         so it drops the same values however a batch is divided */
+    int64_t gap_token, gap_frame;     /* own row at which a gap begins … */
+    int64_t gap_tokens, gap_frames;   /* … and its rows, which belong to another part of the batch; 0: none */
 };
 
 /* ---- layouts ---- */
@@ -68,9 +69,9 @@ struct mx_layout {
     size_t offset_bytes;      /* where the next piece begins */
 };
 
-/* `count` words of 4 bytes. */
+/* Takes `count` words of 4 bytes. */
 struct mx_slice mx_layout_take(struct mx_layout *layout, int64_t count);
-/* Places all slices of a batch at capacity (its counts stay 0: they are each batch's own). */
+/* Places all slices of a batch at capacity (the counts stay 0: each batch sets its own). */
 void mx_model_batch_place(struct mx_layout *layout, const struct mx_model_config *config,
                           const struct mx_model_capacity *capacity, struct mx_model_batch *batch);
 

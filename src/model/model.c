@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The life of a model, the check of a batch, and the passes of training. (Synthesis: synthesize.c.)
+ * Creation and destruction of a model, the check of a batch, and the passes of training. (Synthesis: synthesize.c.)
  */
 #include "base/alloc.h"
 #include "model/internal.h"
@@ -126,8 +126,8 @@ static int rows_check(const char *name, const struct mx_ragged *rows, int32_t se
     if (rows->rows <= all && rows->max_rows <= longest) return 0;
     MX_FAIL(MX_ERR_ARGUMENT, NULL, "model: the batch has %d %s, and %d in one sequence", rows->rows, name,
             rows->max_rows);
-    return mx_error_hint("this model was made for at most %d, and %d in one sequence: make smaller batches, or a model "
-                         "with more capacity",
+    return mx_error_hint("this model has room for %d, and for %d in one sequence: make smaller batches, or create a "
+                         "model with more capacity",
                          all, longest);
 }
 
@@ -138,7 +138,7 @@ int mx_model_batch_check(const struct mx_model *model, const struct mx_model_bat
     int rc = 0;
     if (sequences < 1 || sequences > c->sequences) {
         MX_FAIL(MX_ERR_ARGUMENT, NULL, "model: the batch has %d sequences", sequences);
-        MX_TRY(mx_error_hint("this model was made for 1 to %d", c->sequences));
+        MX_TRY(mx_error_hint("this model accepts 1 to %d", c->sequences));
     }
     MX_TRY(rows_check("tokens", &batch->tokens, sequences, c->tokens, c->longest_tokens));
     MX_TRY(rows_check("references", &batch->references, sequences, c->references, c->references));
@@ -192,7 +192,8 @@ static int teach(const struct mx_pass *pass, float *losses)
     const bool backward = pass->gradients.buffer != NULL;
     int rc = 0;
     if (model->purpose != MX_MODEL_TRAIN)
-        MX_RAISE(MX_ERR_ARGUMENT, "create it for MX_MODEL_TRAIN", "model: it was made for speaking, not for training");
+        MX_RAISE(MX_ERR_ARGUMENT, "create it for MX_MODEL_TRAIN",
+                 "model: it was created for speaking, not for training");
     MX_TRY(mx_model_batch_check(model, pass->batch, false));
     MX_TRY(teach_forward(pass, backward));
     if (backward) MX_TRY(teach_backward(pass));
@@ -219,7 +220,7 @@ int mx_model_forward_backward(struct mx_model *model, struct mx_stream *stream, 
                                  .context = step->context};
     if (!gradients.buffer)
         return MX_FAIL(MX_ERR_ARGUMENT, "give a slice of mx_model_parameters()->floats floats",
-                       "model: there is no place for the gradients");
+                       "model: no memory was given for the gradients");
     return teach(&pass, losses);
 }
 

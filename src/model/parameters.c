@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Building the parameter table from the lists in parameters.h, and the initial values.
+ * Builds the parameter table from the lists in parameters.h, and the initial values.
  *
- * The lists are walked twice by the same functions: once with no room, to count, once to fill. Each part's struct of
- * places (struct mx_block_at and its like) is an array of int64_t in the order of its list, and is filled while the
- * entries are.
+ * The same functions walk the lists twice: once without room, to count, and once to fill. Each part's struct of
+ * positions (struct mx_block_at and the others) is an array of int64_t in the order of its list and is filled together
+ * with the entries.
  */
 #include "model/parameters.h"
 

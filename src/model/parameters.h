@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The one table of parameters: names, shapes, initialisation, weight decay. It drives allocation, initialisation,
- * optimizer and checkpoints; the layers find their parameters through it.
+ * The one table of parameters: names, shapes, initialisation, weight decay. Allocation, initialisation, optimizer and
+ * checkpoints are driven by it, and the layers find their parameters through it.
  *
- * All parameters lie in one flat float32 buffer; gradients, moments and averaged weights have the same layout in
- * buffers of their own. Decayed parameters come first, as the optimizer wants them, then all others, each group in the
- * order of the table; every parameter begins at a multiple of MX_PARAMETER_ALIGNMENT floats, and the floats between
- * them are and stay 0.
+ * All parameters lie in one flat float32 buffer; gradients, moments and averaged weights have buffers of the same
+ * layout. Decayed parameters come first, as the optimizer requires, then all others, each group in the order of the
+ * table. Every parameter begins at a multiple of MX_PARAMETER_ALIGNMENT floats; the floats in the gaps are always 0.
  *
- * The initial value of a parameter is a function of the seed and the parameter's name alone, so adding one elsewhere,
- * or more blocks, does not change it.
+ * The initial value of a parameter depends only on the seed and the parameter's name, so adding a parameter or more
+ * blocks elsewhere does not change it.
  *
- * Memory: a table owns its arrays. It does not change after it was made, so threads may share it.
+ * Memory: a table owns its arrays. It is constant once created, so threads may share it.
  */
 #ifndef MX_MODEL_PARAMETERS_H
 #define MX_MODEL_PARAMETERS_H
@@ -24,8 +23,8 @@
 enum mx_init {
     MX_INIT_ZERO,
     MX_INIT_ONE,
-    MX_INIT_FAN_IN,    /* normal, deviation 1/√(all dimensions but the last multiplied) */
-    MX_INIT_RESIDUAL,  /* the same, divided by √(2 · blocks of the stack): what is added to the residual stream */
+    MX_INIT_FAN_IN,   /* normal, deviation 1/√(product of all dimensions but the last) */
+    MX_INIT_RESIDUAL, /* the same, divided by √(2 · blocks of the stack): for outputs added to the residual stream */
     MX_INIT_EMBEDDING, /* normal, deviation 1/√(last dimension) */
 };
 
@@ -90,7 +89,7 @@ enum mx_init {
     X(mel_weight, "mel.weight", W, B, 0, FAN_IN, true)                                                                 \
     X(mel_bias, "mel.bias", B, 0, 0, ZERO, false)
 
-/* Where the parameters of each part stand: floats from the start of the flat buffer. */
+/* The positions of each part's parameters, in floats from the start of the flat buffer. */
 #define MX_MEMBER(member, name, d0, d1, d2, init, decay) int64_t member;
 struct mx_speaker_at {
     MX_SPEAKER_PARAMETERS(MX_MEMBER)
@@ -115,7 +114,7 @@ struct mx_parameter {
     char name[MX_PARAMETER_NAME_BYTES]; /* "decoder.block.3.attention.qkv.weight" */
     int rank;                           /* 1 to 3 */
     int64_t shape[3];                   /* the fastest dimension last */
-    int64_t count;                      /* all dimensions multiplied */
+    int64_t count;                      /* product of all dimensions */
     int64_t at;                         /* floats from the start of the flat buffer */
     enum mx_init init;
     double deviation; /* of the initial values; 0 for constants */
@@ -125,9 +124,9 @@ struct mx_parameter {
 struct mx_parameters {
     struct mx_parameter *entries; /* [count], in the order of the lists */
     int count;
-    int64_t elements; /* of all parameters: "7.0 M parameters" */
-    int64_t floats;   /* of the flat buffer, with what lies between them */
-    int64_t decayed;  /* floats at its beginning that are decayed */
+    int64_t elements; /* in all parameters: "7.0 M parameters" */
+    int64_t floats;   /* in the flat buffer, gaps included */
+    int64_t decayed;  /* floats at the start of the buffer that are decayed */
     struct mx_speaker_at speaker;
     struct mx_encoder_at encoder;
     struct mx_predictor_at predictors[MX_PREDICTORS];
@@ -138,9 +137,9 @@ struct mx_parameters {
 /* Checks the configuration first. */
 int mx_parameters_create(const struct mx_model_config *config, struct mx_parameters **out);
 void mx_parameters_destroy(struct mx_parameters *table); /* NULL is fine */
-/* NULL when there is none of that name. */
+/* NULL if no parameter has that name. */
 const struct mx_parameter *mx_parameters_find(const struct mx_parameters *table, const char *name);
-/* Initial values: flat[table->floats] on the host. */
+/* Writes the initial values to flat[table->floats] on the host. */
 void mx_parameters_init(const struct mx_parameters *table, uint64_t seed, float *flat);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The predictors of ln(1 + duration), pitch and energy of each token, and what is made of pitch and energy.
+ * The predictors of ln(1 + duration), pitch and energy of each token, and how pitch and energy enter the tokens.
  *
  *     x1 = drop(norm1(ReLU(conv3(states) + b1))), x2 = drop(norm2(ReLU(conv3(x1) + b2)))   [T, W]
  *     out = x2·w + b                                                                       [T]
@@ -8,8 +8,8 @@
  *
  * The gradient of the duration loss stops at the states, as in the aligning models of the literature (Glow-TTS and its
  * successors): durations come from the alignment, and a predictor that could bend the states would pull the alignment
- * towards what is easy to predict. Pitch and energy are measured on the recording, so their gradients go on into
- * the encoder. While training, `tokens` is made of the measured pitch and energy, in synthesis of the predicted ones.
+ * towards what is easy to predict. Pitch and energy are measured on the recording, so their gradients continue into the
+ * encoder. `tokens` uses the measured pitch and energy in training and the predicted ones in synthesis.
  */
 #include "model/internal.h"
 #include "myxtts/error.h"

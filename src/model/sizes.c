@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The one table of sizes, and what a configuration must fulfil.
+ * The one table of sizes, and the requirements of a configuration.
  */
 #include "model/sizes.h"
 
@@ -79,7 +79,7 @@ int mx_model_config_check(const struct mx_model_config *config)
     MX_TRY(range_check("heads", size->heads, 1, size->width / 2));
     if (size->width % (2 * size->heads) != 0)
         MX_RAISE(MX_ERR_CONFIG, "expected a width that is a multiple of twice the heads",
-                 "model: %d heads do not share a width of %d", size->heads, size->width);
+                 "model: %d heads cannot divide a width of %d evenly", size->heads, size->width);
     MX_TRY(range_check("width of a head", size->width / size->heads, 2, MX_ATTENTION_WIDTH_MAX));
     MX_TRY(range_check("hidden", size->hidden, 1, 1 << 20));
     MX_TRY(range_check("encoder_blocks", size->encoder_blocks, 1, MX_MODEL_BLOCKS_MAX));

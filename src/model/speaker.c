@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The speaker encoder: a reference mel becomes one vector per sequence, and that a row for the encoder's and one for
- * the decoder's input.
+ * The speaker encoder: turns a reference mel into one vector per sequence, and the vector into one row for the
+ * encoder's input and one for the decoder's.
  *
  *     x1 = norm1(GELU(conv3(mel))), x2 = norm2(GELU(conv3(x1))), x3 = norm3(GELU(conv3(x2)))   [R, W]
  *     vector = Σ_r softmax_r(x3·ws) x3                                                          [S, W]
  *
- * The scores' weights begin at 0, so pooling begins as the mean over the reference and learns what to listen to. A
- * sequence without reference rows has the vector 0.
+ * The weights of the scores start at 0, so pooling starts as the mean over the reference and then learns where to
+ * listen. A sequence without reference rows has the vector 0.
  */
 #include "model/internal.h"
 #include "myxtts/error.h"

@@ -2,9 +2,9 @@
  *
  * Synthesis: the same encoder, predictors and decoder as in training, with predicted durations, pitch and energy.
  *
- * How many frames there will be is only known when the durations are: that is the one place where the host reads
- * something back and waits. Durations are made whole so that a sequence lasts as long as its predictions add up to:
- * what one token is cut by, the next ones get.
+ * The number of frames is known only once the durations are: this is the one place where the host reads something back
+ * and waits. Durations are rounded so that a sequence lasts as long as the sum of its predictions: what rounding takes
+ * from one token goes to the next ones.
  */
 #include "model/internal.h"
 #include "myxtts/error.h"
@@ -97,10 +97,10 @@ static int speak_measure(const struct mx_pass *pass, const struct mx_speech_opti
         all += own;
         longest = own > longest ? own : longest;
         if (all > model->capacity.frames || longest > model->capacity.longest_frames) {
-            MX_FAIL(MX_ERR_ARGUMENT, NULL, "speech: sequence %d of the batch makes it longer than the model's memory",
+            MX_FAIL(MX_ERR_ARGUMENT, NULL, "speech: sequence %d makes the batch longer than the model's memory allows",
                     s);
-            MX_TRY(mx_error_hint("room is for %d frames, and %d in one sequence: speak less at once, or make a model "
-                                 "with more capacity",
+            MX_TRY(mx_error_hint("there is room for %d frames, and for %d in one sequence: speak less at once, or "
+                                 "create a model with more capacity",
                                  model->capacity.frames, model->capacity.longest_frames));
         }
         model->frame_offsets[s + 1] = (int32_t)all;

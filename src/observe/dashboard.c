@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The dashboard: its port, its thread and what it reads of the run; see dashboard.h. HTTP is in dashboard_serve.c.
+ * The dashboard: its port, its thread and how it reads the run; see dashboard.h. HTTP is in dashboard_serve.c.
  */
 #include "observe/dashboard.h"
 
@@ -62,7 +62,7 @@ static int address_fail(const char *text)
 {
     char quoted[96];
     return MX_FAIL(MX_ERR_USAGE, "write ADDRESS:PORT, for example " MX_DASHBOARD_ADDRESS ", or a port alone",
-                   "%s is no address for the dashboard", mx_string_quote(quoted, sizeof quoted, text));
+                   "%s is not a valid address for the dashboard", mx_string_quote(quoted, sizeof quoted, text));
 }
 
 /* "ADDRESS:PORT", "[ADDRESS]:PORT", ":PORT", "PORT". */
@@ -92,21 +92,22 @@ static int token_check(const char *token)
     bool plain = true;
     for (size_t i = 0; i < length; i++) plain = plain && (isalnum((unsigned char)token[i]) || strchr("-._~", token[i]));
     if (plain && length >= MX_DASHBOARD_TOKEN_MIN && length <= MX_DASHBOARD_TOKEN_MAX) return 0;
-    MX_FAIL(MX_ERR_USAGE, NULL, "the dashboard's token is no good: it needs %d to %d letters, digits or - . _ ~",
+    MX_FAIL(MX_ERR_USAGE, NULL, "the dashboard's token is not valid: it needs %d to %d letters, digits or - . _ ~",
             MX_DASHBOARD_TOKEN_MIN, MX_DASHBOARD_TOKEN_MAX);
     return mx_error_hint("make one with 'openssl rand -hex 16'");
 }
 
 static int listen_fail(const char *host, const char *port, int why)
 {
-    MX_FAIL(MX_ERR_IO, NULL, "the dashboard cannot have port %s of %s: %s", port, host, strerror(why));
+    MX_FAIL(MX_ERR_IO, NULL, "the dashboard cannot use port %s of %s: %s", port, host, strerror(why));
     if (why == EADDRINUSE)
-        return mx_error_hint("another program has it, perhaps another run: take another one, '--dashboard %s:%d'", host,
-                             atoi(port) % 65535 + 1);
+        return mx_error_hint("another program uses it, perhaps another run: choose another port, '--dashboard %s:%d'",
+                             host, atoi(port) % 65535 + 1);
     if (why == EADDRNOTAVAIL)
-        return mx_error_hint("this machine has no such address; 'ip address' lists those it has, 0.0.0.0 means all");
-    if (why == EACCES) return mx_error_hint("take a port from 1024 on");
-    return mx_error_hint("take another address or port");
+        return mx_error_hint(
+            "this machine has no such address; 'ip address' lists its addresses, and 0.0.0.0 means all of them");
+    if (why == EACCES) return mx_error_hint("choose a port of 1024 or above");
+    return mx_error_hint("choose another address or port");
 }
 
 static int listener_open(struct mx_dashboard *d, const char *host, const char *port)
@@ -120,12 +121,12 @@ static int listener_open(struct mx_dashboard *d, const char *host, const char *p
     why = getaddrinfo(host, port, &wanted, &found);
     if (why != 0)
         MX_RAISE(MX_ERR_USAGE, "write the address as numbers, for example " MX_DASHBOARD_ADDRESS,
-                 "the dashboard's address '%s' is not known: %s", host, gai_strerror(why));
+                 "cannot resolve the dashboard's address '%s': %s", host, gai_strerror(why));
     if (!is_loopback(found->ai_addr) && d->token[0] == '\0')
         MX_RAISE(MX_ERR_USAGE,
                  "add '--dashboard-token TOKEN' (openssl rand -hex 16), or stay on 127.0.0.1 and reach it through 'ssh "
                  "-L 6007:127.0.0.1:6007 HOST'",
-                 "the dashboard on %s would show the run to everybody there", host);
+                 "the dashboard on %s would show the run to everyone who can reach that address", host);
     d->listener = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (d->listener < 0) MX_TRY(listen_fail(host, port, errno));
     setsockopt(d->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -326,7 +327,7 @@ static void *serve(void *context)
         }
         const uint64_t left_ms = (due > now ? due - now : 0) / NS_PER_MS + 1;
         if (!mx_dash_serve_run(d, left_ms < WAIT_MS ? (int)left_ms : WAIT_MS)) {
-            mx_warn("the dashboard has ended: its server failed; training goes on");
+            mx_warn("the dashboard has ended, because its server failed; training continues");
             break;
         }
     }

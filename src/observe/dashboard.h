@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The dashboard: the page of a run (page.h) in a browser while the run trains, through HTTP on this machine.
+ * The dashboard: the page of a run (page.h), live in a browser while the run trains, served over HTTP by this machine.
  *
  *     /                          the page
  *     /events?after=STEP         server-sent events, as page.h describes them
  *     /metrics.jsonl             the file as it is now
- *     /samples/step-N/NNN.wav    and .png: what the voice said at an evaluation; target.png … (pictures.h)
+ *     /samples/step-N/NNN.wav    and .png: the samples of an evaluation; target.png … (pictures.h)
  *     /samples/recorded/NNN.wav  the recordings of the same texts
  *
- * It only reads files of the run folder, in one thread of its own with the lowest priority there is, and knows nothing
- * of the trainer: the training loop neither waits for it nor tells it anything. Whatever happens to it, training goes
- * on. At most MX_DASHBOARD_CLIENTS are served at a time, further ones are told to come back (503); what is kept for
- * them is bounded (dashboard_log.h), who does not read is dropped, and what they get is paced, so more clients get news
- * less often instead of taking more of the machine.
+ * It only reads files of the run folder, in its own thread with the lowest priority there is, and knows nothing about
+ * the trainer: the training loop neither waits for it nor sends it anything. Whatever happens to it, training
+ * continues. At most MX_DASHBOARD_CLIENTS are served at a time; further ones are asked to come back later (503). The
+ * data kept for them is bounded (dashboard_log.h), clients that do not read are dropped, and what they receive is
+ * paced, so with more clients each gets news less often instead of taking more of the machine.
  *
- * Read-only: GET and HEAD. Names that are asked for are never part of a path: they are compared with the ones above,
- * numbers in them are read and written anew. On another address than the loopback one a token is needed, as ?token= or
- * as "Authorization: Bearer"; without a token only requests for a loopback name are answered, so that no page of the
- * web can reach it through a name of its own.
+ * Read-only: GET and HEAD. Requested names never become part of a path: they are compared with the names above, and
+ * numbers in them are parsed and printed again. On any address but a loopback one a token is required, as ?token= or as
+ * "Authorization: Bearer"; without a token only requests for a loopback name are answered, so that no web page can
+ * reach the dashboard through a host name of its own.
  *
  * Memory: everything belongs to the dashboard; mx_dashboard_close ends its thread first.
  */
@@ -39,13 +39,13 @@ struct mx_dashboard_options {
     const char *address; /* "ADDRESS:PORT", "[ADDRESS]:PORT", ":PORT" or "PORT"; port 0: any that is free */
     const char *token;   /* NULL: none */
     enum mx_page_language language;
-    int patience_ms; /* a client that takes nothing for so long is dropped; 0: 20 s */
+    int patience_ms; /* a client that reads nothing for this long is dropped; 0: 20 s */
 };
 
-/* Takes the port. MX_ERR_USAGE: the address or the token is not good; MX_ERR_IO: the port cannot be had;
+/* Takes the port. MX_ERR_USAGE: the address or the token is invalid; MX_ERR_IO: the port is not available;
  * MX_ERR_UNSUPPORTED: built without libmicrohttpd. */
 int mx_dashboard_open(const struct mx_dashboard_options *options, struct mx_dashboard **out);
-/* Serves the run in this folder, from now on until it is closed. */
+/* Serves the run in this folder until the dashboard is closed. */
 int mx_dashboard_start(struct mx_dashboard *dashboard, const char *run);
 void mx_dashboard_close(struct mx_dashboard *dashboard); /* NULL is fine */
 

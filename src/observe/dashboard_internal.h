@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What dashboard.c (the port, the thread, the files) and dashboard_serve.c (HTTP) share. Nobody else includes it.
+ * Shared by dashboard.c (the port, the thread, the files) and dashboard_serve.c (HTTP). No other file includes it.
  *
- * Everything but `stop` belongs to the thread of the dashboard from mx_dashboard_start until it was joined, and to the
- * caller before and after, so nothing is locked.
+ * Everything but `stop` belongs to the thread of the dashboard from mx_dashboard_start until the thread is joined, and
+ * to the caller before and after, so nothing is locked.
  */
 #ifndef MX_OBSERVE_DASHBOARD_INTERNAL_H
 #define MX_OBSERVE_DASHBOARD_INTERNAL_H
@@ -16,7 +16,7 @@
 #include "observe/dashboard_log.h"
 #include "observe/follow.h"
 
-#define MX_DASH_CONNECTIONS (MX_DASHBOARD_CLIENTS + 56) /* the last ones only to be told that there are too many */
+#define MX_DASH_CONNECTIONS (MX_DASHBOARD_CLIENTS + 56) /* the additional ones are only told that there are too many */
 
 struct MHD_Connection;
 struct MHD_Daemon;
@@ -31,11 +31,11 @@ struct mx_dash_blob {
 
 enum mx_dash_kind {
     MX_DASH_FREE,
-    MX_DASH_NEW,     /* connected; has not asked yet */
-    MX_DASH_EVENTS,  /* gets events until it goes */
+    MX_DASH_NEW,     /* connected; no request yet */
+    MX_DASH_EVENTS,  /* gets events until it disconnects */
     MX_DASH_BLOB,    /* gets a blob */
     MX_DASH_FILE,    /* gets a file */
-    MX_DASH_REFUSED, /* gets a few words */
+    MX_DASH_REFUSED, /* gets a short refusal */
 };
 
 struct mx_dash_client {
@@ -44,17 +44,17 @@ struct mx_dash_client {
     struct MHD_Connection *connection;
     int socket;
     bool suspended, gone;
-    uint64_t moved_ns;         /* when it last took something, or connected */
-    size_t budget_bytes;       /* that it may still get before the next tick */
+    uint64_t moved_ns;         /* when it last read something, or connected */
+    size_t budget_bytes;       /* bytes it may still get before the next tick */
     uint64_t seen, run_seen;   /* EVENTS: number of the last event, version of the last run.json */
-    struct mx_dash_blob *blob; /* BLOB; EVENTS: run.json, on its way */
-    size_t blob_at;            /* EVENTS: bytes of it that were sent */
+    struct mx_dash_blob *blob; /* BLOB; EVENTS: run.json being sent */
+    size_t blob_at;            /* EVENTS: bytes of the blob sent so far */
     int file;                  /* FILE; -1: none */
     uint64_t file_bytes;
 };
 
 struct mx_dashboard {
-    /* of dashboard.c */
+    /* used by dashboard.c */
     int listener; /* -1: given to the daemon, or closed */
     int port;
     char url[128], token[MX_DASHBOARD_TOKEN_MAX + 1]; /* token "": none */
@@ -68,33 +68,33 @@ struct mx_dashboard {
     struct mx_follow *metrics;
     struct mx_dash_log log;
     struct timespec run_time; /* of run.json, which is always replaced as a whole … */
-    uint64_t run_inode;       /* … so it is another file each time */
+    uint64_t run_inode;       /* … and so is a different file each time */
     struct mx_dash_blob *run_event;
     uint64_t run_version; /* 0: none yet */
-    uint64_t change;      /* grows whenever a new page would show more than events tell */
+    uint64_t change;      /* grows whenever a new page would show more than the events do */
     struct mx_dash_blob *page;
-    uint64_t page_change, page_thinned, page_due_ns; /* of the page; not made anew before */
-    size_t pages;                                    /* that are still being read, the newest included */
-    /* of dashboard_serve.c */
+    uint64_t page_change, page_thinned, page_due_ns; /* of the page, and the earliest time to make a new one */
+    size_t pages;                                    /* still being read, the newest included */
+    /* used by dashboard_serve.c */
     struct MHD_Daemon *daemon;
     struct mx_dash_client clients[MX_DASH_CONNECTIONS];
-    size_t serving;      /* clients with a request that is not answered in whole yet, refusals aside */
-    size_t budget_bytes; /* that all clients together may still get before the next tick, … */
+    size_t serving;      /* clients whose request is not completely answered yet, refusals excluded */
+    size_t budget_bytes; /* bytes that all clients together may still get before the next tick, … */
     int requests;        /* … and requests that may still be answered */
     bool closing;
 };
 
 /* ---- dashboard.c ---- */
-/* The page as it is now or was a moment ago, with a reader more; NULL: there is none yet. */
+/* The page as it is now or was a moment ago, with one more reader; NULL: there is none yet. */
 struct mx_dash_blob *mx_dash_page(struct mx_dashboard *dashboard);
 void mx_dash_blob_leave(struct mx_dashboard *dashboard, struct mx_dash_blob *blob); /* one reader less */
 
 /* ---- dashboard_serve.c ---- */
 /* Takes over the listener. */
 int mx_dash_serve_open(struct mx_dashboard *dashboard);
-/* Answers whatever comes within `milliseconds`. False: the server is broken. */
+/* Answers requests for `milliseconds`. False: the server is broken. */
 bool mx_dash_serve_run(struct mx_dashboard *dashboard, int milliseconds);
-/* Goes on with clients that wait, and drops those that do not read. */
+/* Resumes clients that wait, and drops those that do not read. */
 void mx_dash_serve_tick(struct mx_dashboard *dashboard);
 void mx_dash_serve_close(struct mx_dashboard *dashboard);
 

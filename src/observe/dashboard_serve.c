@@ -2,9 +2,9 @@
  *
  * The HTTP of the dashboard, through libmicrohttpd; see dashboard.h.
  *
- * The daemon has no thread of its own: it runs inside mx_dash_serve_run. Every connection carries one request. Bodies
- * are handed out by body_read, which suspends a client that has had its share until the next tick, as it does with one
- * that waits for events.
+ * The daemon has no thread of its own: it runs inside mx_dash_serve_run. Every connection carries one request.
+ * body_read sends the bodies; it suspends a client that has had its share, or that waits for events, until the next
+ * tick.
  */
 #include "observe/dashboard_internal.h"
 
@@ -380,19 +380,18 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     }
     d->requests--;
     if (c == NULL || d->serving >= MX_DASHBOARD_CLIENTS)
-        return refuse(connection, c, MHD_HTTP_SERVICE_UNAVAILABLE, "Too many watch this run already.\n", "Retry-After",
-                      "30");
+        return refuse(connection, c, MHD_HTTP_SERVICE_UNAVAILABLE, "Too many clients are watching this run already.\n",
+                      "Retry-After", "30");
     if (*state != NULL) return refuse(connection, c, MHD_HTTP_URI_TOO_LONG, "The address is too long.\n", NULL, NULL);
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-        return refuse(connection, c, MHD_HTTP_METHOD_NOT_ALLOWED, "This page can only be read.\n", "Allow",
-                      "GET, HEAD");
+        return refuse(connection, c, MHD_HTTP_METHOD_NOT_ALLOWED, "This page is read-only.\n", "Allow", "GET, HEAD");
     if (d->token[0] != '\0' && !token_given(d, connection))
         return refuse(connection, c, MHD_HTTP_UNAUTHORIZED,
                       "A token is needed: add ?token=TOKEN, as given to 'myxtts train --dashboard-token'.\n",
                       "WWW-Authenticate", "Bearer");
     if (d->token[0] == '\0' && !host_local(connection))
         return refuse(connection, c, MHD_HTTP_FORBIDDEN,
-                      "Only for this machine: ask for localhost, or start the dashboard with a token.\n", NULL, NULL);
+                      "Only for this machine: open localhost, or start the dashboard with a token.\n", NULL, NULL);
     if (strcmp(address, "/") == 0) return serve_page(d, c);
     if (strcmp(address, "/events") == 0) return serve_events(d, c);
     if (strcmp(address, "/metrics.jsonl") == 0)

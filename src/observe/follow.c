@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A file that grows, see follow.h.
+ * A growing file, see follow.h.
  *
- * The file stays open, so its inode cannot be given to another one: a different inode at the path is another file.
+ * The file stays open, so its inode cannot be reused: a different inode at the path is a different file.
  */
 #include "observe/follow.h"
 

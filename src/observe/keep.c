@@ -75,7 +75,7 @@ static struct names names_list(const char *folder, bool (*ours)(const char *name
 static bool file_delete(int folder, const char *where, const char *name)
 {
     if (unlinkat(folder, name, 0) == 0 || errno == ENOENT) return true;
-    mx_warn("%s/%s is not needed any more, but cannot be deleted: %s", where, name, strerror(errno));
+    mx_warn("%s/%s is no longer needed, but cannot be deleted: %s", where, name, strerror(errno));
     return false;
 }
 
@@ -105,7 +105,7 @@ uint64_t mx_keep_events(const char *folder, const char *current, uint64_t most_b
         if (strcmp(names.items[i], current) == 0) continue;
         if (fstatat(dirfd(place), names.items[i], &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
         if (!file_delete(dirfd(place), folder, names.items[i])) continue;
-        mx_info("%s/%s is deleted: training.tensorboard_mb", folder, names.items[i]);
+        mx_info("deleted %s/%s, because of training.tensorboard_mb", folder, names.items[i]);
         all -= (uint64_t)status.st_size;
         others -= (uint64_t)status.st_size;
     }
@@ -136,7 +136,7 @@ static void step_delete(const char *folder)
     for (size_t i = 0; place != NULL && i < names.count; i++) (void)file_delete(dirfd(place), folder, names.items[i]);
     if (place != NULL) closedir(place);
     names_release(&names);
-    if (rmdir(folder) == 0) mx_info("%s is deleted: training.keep_samples", folder);
+    if (rmdir(folder) == 0) mx_info("deleted %s, because of training.keep_samples", folder);
 }
 
 void mx_keep_samples(const char *folder, int64_t most, int64_t best)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Curves of text, see monitor_curve.h.
+ * Text curves, see monitor_curve.h.
  *
  *      12.3 ┤⡇
  *           │⠘⢄⡀
  *      0.91 ┤  ⠈⠉⠒⠤⠤⣀⣀
  *           └ 1 … 1,234
  *
- * A character of braille (U+2800 + bits) has two columns of four dots; bit of the dot in column x and row y:
- * dots[y][x].
+ * A braille character (U+2800 + bits) has two columns of four dots; dots[y][x] is the bit of the dot in column x and
+ * row y.
  */
 #include "observe/monitor_curve.h"
 

@@ -50,7 +50,7 @@ static int metrics_open(const char *run, FILE **out)
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) goto out;
     if (fd < 0) MX_RAISE(MX_ERR_IO, "check that it may be read", "cannot open %s: %s", path, strerror(errno));
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-        MX_RAISE(MX_ERR_IO, "see what made it", "%s is not an ordinary file", path);
+        MX_RAISE(MX_ERR_IO, "check what created it", "%s is not an ordinary file", path);
     *out = fdopen(fd, "r");
     if (*out == NULL) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory to read %s", path);
 out:
@@ -121,7 +121,7 @@ static int data_put(const struct mx_page_options *options, struct mx_string *out
     MX_TRY(file_find(options->run, "config.yaml", TEXT_MAX, &config, &config_bytes));
     if (metrics == NULL && run == NULL)
         MX_RAISE(MX_ERR_NOT_FOUND, "give the folder that 'myxtts train --output' made",
-                 "%s is no run: it has neither metrics.jsonl nor " MX_RUN_FILE, options->run);
+                 "%s is not a run: it has neither metrics.jsonl nor " MX_RUN_FILE, options->run);
     mx_string_append(out, "{");
     mx_json_string(out, "format", "myxtts page");
     mx_json_count(out, "version", 1);

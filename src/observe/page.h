@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The page of a run: one HTML file that needs nothing else, neither a network nor another file. `myxtts report` writes
- * it, training writes it when it ends, and the dashboard serves the same page live.
+ * The page of a run: one self-contained HTML file that needs neither a network nor other files. `myxtts report` writes
+ * it, training writes it at its end, and the dashboard serves the same page live.
  *
  * It holds the style (page.css), the drawing (page.js) and the data of the run:
  *
@@ -26,13 +26,13 @@
  *     "recordings": [{"number", "audio"}]: what the samples should sound like
  *
  * Live: page.js opens `new EventSource("events?after=STEP")`, with the page's own query (?token=…) before `after`.
- * Messages without a name are lines of metrics.jsonl as they are; whoever serves them sends those of later steps than
- * STEP first, then new ones as they come. What was sent twice is ignored. A message named "run" holds run.json, which
- * is worth sending when it has changed. mxPage.add(record) and mxPage.run(object) take the same from a script. After a
- * record of an evaluation the page asks for its own address once more, for new pictures and sounds.
+ * Messages without a name are lines of metrics.jsonl, unchanged; the server sends those of steps later than STEP first,
+ * then new ones as they come. Duplicates are ignored. A message named "run" holds run.json, which is sent when it has
+ * changed. mxPage.add(record) and mxPage.run(object) accept the same from a script. After a record of an evaluation the
+ * page requests its own address once more, for new pictures and sounds.
  *
- * Memory: the page is built in the caller's text. Files of the run are read whole, one after the other; what is not
- * there is left out, what is too large (MX_PAGE_FILE_MAX) as well. Safe while the run goes on, from any thread.
+ * Memory: the page is built in the caller's string. Files of the run are read whole, one after the other; missing files
+ * and files that are too large (MX_PAGE_FILE_MAX) are left out. Safe while the run is active, from any thread.
  */
 #ifndef MX_OBSERVE_PAGE_H
 #define MX_OBSERVE_PAGE_H
@@ -49,11 +49,11 @@ struct mx_page_options {
     bool live;
 };
 
-#define MX_PAGE_POINTS   1200               /* values of a series, at most */
+#define MX_PAGE_POINTS   1200               /* most values of a series */
 #define MX_PAGE_FILE_MAX ((size_t)32 << 20) /* bytes of a picture or a sound */
 
-/* What pages say, in English; ends with a NULL key. The catalogue has the Persian of each, in the context "page KEY".
- */
+/* The texts of pages, in English; ends with a NULL key. The catalogue has the Persian of each, in the context
+ * "page KEY". */
 struct mx_page_word {
     const char *key, *english;
 };
@@ -61,7 +61,7 @@ extern const struct mx_page_word mx_page_words[];
 
 /* Appends the page to `out`. MX_ERR_NOT_FOUND with a hint if the folder holds neither metrics.jsonl nor run.json. */
 int mx_page_write(const struct mx_page_options *options, struct mx_string *out);
-/* The same into a file, which is replaced as a whole. */
+/* Writes the page to a file, which is replaced as a whole. */
 int mx_page_save(const struct mx_page_options *options, const char *path);
 
 #endif

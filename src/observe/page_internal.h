@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the files of the page share. For src/observe only.
+ * Shared by the files of the page. For src/observe only.
  */
 #ifndef MX_OBSERVE_PAGE_INTERNAL_H
 #define MX_OBSERVE_PAGE_INTERNAL_H
@@ -10,7 +10,7 @@
 #include "base/string.h"
 
 /* page_series.c: "series", "per", "evaluations", "leaks" and "damaged" of page.h from metrics.jsonl, which is read
- * from its beginning, three times, piece by piece. */
+ * three times from its beginning, piece by piece. */
 int mx_page_series(FILE *metrics, struct mx_string *out);
 
 /* page_series.c: "metrics" of page.h, from the lists of train/report.h. */

@@ -3,10 +3,11 @@
  * Pictures and sounds of a run for its page, see page.h: read from
  *
  *     samples/recorded/000.wav …           the recordings whose texts are spoken
- *     samples/step-00000500/000.wav …      what the voice makes of them
+ *     samples/step-00000500/000.wav …      the same texts, spoken by the voice
  *     samples/step-00000500/target.png, prediction.png, difference.png, alignment.png
  *
- * A page is to be mailed and read on a phone: of many evaluations it shows a few, the first and the newest always.
+ * A page should be small enough to mail and to read on a phone: of many evaluations it shows a few, always including
+ * the first and the newest.
  */
 #include <dirent.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * metrics.jsonl as the page wants it, see page.h: arrays of at most MX_PAGE_POINTS values, whatever the length of the
- * run. The file never lies in memory as a whole: a run may have a hundred thousand lines, and the live page reads them
- * while training goes on.
+ * metrics.jsonl in the form that the page needs, see page.h: arrays of at most MX_PAGE_POINTS values, however long the
+ * run. The file is never in memory as a whole: a run may have a hundred thousand lines, and the live page reads them
+ * during training.
  */
 #include <math.h>
 #include <stdbool.h>

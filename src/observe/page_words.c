@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the page of a run says, in English; see page.h. {0}, {1} … are filled in by page_words.js. Owns no memory.
+ * The texts of the page of a run, in English; see page.h. page_words.js fills in {0}, {1} … Owns no memory.
  */
 #include <stddef.h>
 

@@ -19,25 +19,24 @@
 
 const char *const mx_picture_names[MX_PICTURES] = {"target", "prediction", "difference", "alignment"};
 
-static int width_of(const struct mx_trainer_picture *p)
+static int width_of(int64_t frames)
 {
-    return p->frames < WIDTH_MAX / FRAME_PIXELS ? FRAME_PIXELS * p->frames : WIDTH_MAX;
+    return frames < WIDTH_MAX / FRAME_PIXELS ? FRAME_PIXELS * (int)frames : WIDTH_MAX;
 }
 
-/* values [frames, rows] as heat; `durations` NULL: without the path of the alignment. */
-static int matrix_write(const struct mx_trainer_picture *p, const float *values, int32_t rows, int height, float low,
-                        float high, const int32_t *durations, const char *path)
+/* The matrix, a column for each frame, as heat; `durations` NULL: without the path of the alignment. */
+static int matrix_write(const struct mx_canvas_matrix *matrix, int height, const int32_t *durations, const char *path)
 {
     int rc = 0;
     struct mx_canvas canvas = {0};
-    const int width = width_of(p);
+    const int width = width_of(matrix->columns);
     MX_TRY(mx_canvas_create(&canvas, width, height, BACKGROUND));
-    mx_canvas_matrix(&canvas, (struct mx_rectangle){0, 0, width, height}, values, p->frames, rows, low, high);
-    for (int32_t row = 0, frame = 0; durations != NULL && row < rows; frame += durations[row++]) {
-        const int x = (int)((int64_t)frame * width / p->frames);
-        const int end = (int)((int64_t)(frame + durations[row]) * width / p->frames);
-        const int top = height - (int)((int64_t)(row + 1) * height / rows);
-        const int bottom = height - (int)((int64_t)row * height / rows);
+    mx_canvas_matrix(&canvas, (struct mx_rectangle){0, 0, width, height}, matrix);
+    for (int64_t row = 0, frame = 0; durations != NULL && row < matrix->rows; frame += durations[row++]) {
+        const int x = (int)(frame * width / matrix->columns);
+        const int end = (int)((frame + durations[row]) * width / matrix->columns);
+        const int top = height - (int)((row + 1) * height / matrix->rows);
+        const int bottom = height - (int)(row * height / matrix->rows);
         mx_canvas_fill(&canvas, (struct mx_rectangle){x, top, end - x, bottom - top}, GIVEN);
     }
     MX_TRY(mx_canvas_write_png(&canvas, path));
@@ -87,13 +86,16 @@ int mx_pictures_write(const struct mx_trainer_picture *p, const char *folder)
     }
     work = mx_alloc((size_t)p->frames * (size_t)rows, sizeof *work);
     if (work == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(matrix_write(p, p->target, p->bands, height, MX_PICTURES_QUIETEST, MX_PICTURES_LOUDEST, NULL, paths[0]));
-    MX_TRY(matrix_write(p, p->prediction, p->bands, height, MX_PICTURES_QUIETEST, MX_PICTURES_LOUDEST, NULL, paths[1]));
+    struct mx_canvas_matrix mel = {p->target, p->frames, p->bands, MX_PICTURES_QUIETEST, MX_PICTURES_LOUDEST};
+    const struct mx_canvas_matrix difference = {work, p->frames, p->bands, 0, MX_PICTURES_APART};
+    const struct mx_canvas_matrix nearness = {work, p->frames, p->tokens, -MX_PICTURES_APART / 2, 0};
+    MX_TRY(matrix_write(&mel, height, NULL, paths[0]));
+    mel.values = p->prediction;
+    MX_TRY(matrix_write(&mel, height, NULL, paths[1]));
     difference_find(p, work);
-    MX_TRY(matrix_write(p, work, p->bands, height, 0, MX_PICTURES_APART, NULL, paths[2]));
+    MX_TRY(matrix_write(&difference, height, NULL, paths[2]));
     nearness_find(p, work);
-    MX_TRY(matrix_write(p, work, p->tokens, alignment_height(p->tokens), -MX_PICTURES_APART / 2, 0, p->durations,
-                        paths[3]));
+    MX_TRY(matrix_write(&nearness, alignment_height(p->tokens), p->durations, paths[3]));
 out:
     for (int i = 0; i < MX_PICTURES; i++) mx_free(paths[i]);
     mx_free(work);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Pictures of what the network makes of an utterance (train/trainer.h), as PNG files in a folder:
+ * Pictures of the network's output for one utterance (train/trainer.h), as PNG files in a folder:
  *
  *     target.png       the mel of the recording, low bands at the bottom, time to the right
- *     prediction.png   that of the network, in the same colours
+ *     prediction.png   the mel of the network, in the same colours
  *     difference.png   how far apart they are: black 0, pale yellow MX_PICTURES_APART or more
- *     alignment.png    for each frame (to the right) how near it is to what each token (upwards) should sound like,
- *                      relative to the nearest, which is pale yellow; and in green the token that it was given to
+ *     alignment.png    for each frame (to the right) how close it is to the expected sound of each token (upwards),
+ *                      relative to the closest, which is pale yellow; and in green the token it was assigned to
  *
  * Colours stand for the same values in all pictures of all runs.
  */
@@ -23,7 +23,7 @@
 #define MX_PICTURES 4
 extern const char *const mx_picture_names[MX_PICTURES];
 
-/* Writes them; the folder is there. A picture of no frames is no failure: nothing is written. */
+/* Writes them; the folder exists. A picture without frames is not an error: nothing is written. */
 int mx_pictures_write(const struct mx_trainer_picture *picture, const char *folder);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * run.json of a run folder: what there is to know of a run besides its steps. Written whole when training starts, at
- * every evaluation and when it ends, so a run that crashed has the last one. Steps are in metrics.jsonl
+ * run.json of a run folder: everything about a run except its steps. It is written whole when training starts, at every
+ * evaluation and when training ends, so a run that crashed has the last version. Steps are in metrics.jsonl
  * (train/metrics.h).
  *
  *     "format": "myxtts run", "version": 1
  *     "program": version, "process": id, "state": "training" | "done" | "stopped early" | "time limit" | "interrupted"
  *         | "failed", "failure": message of a failure, otherwise null
- *     "started", "written": seconds since 1970; "first_step": steps that were done at this start
- *     "step": steps done, "steps": the last one of the run
- *     "resume": the command that goes on with the run
+ *     "started", "written": seconds since 1970; "first_step": steps already done at this start
+ *     "step": steps done, "steps": the last step of the run
+ *     "resume": the command that continues the run
  *     "model": {"size", "parameters", "width", "heads", "encoder_blocks", "decoder_blocks", "mixed_precision"}
  *     "training": {"batch_size", "grad_accum", "optimization_level", "learning_rate", "augment", "seed"}
  *     "corpus": {"path", "kind": "audio" | "features", "training", "validation" (utterances), "seconds", "speakers",
@@ -44,8 +44,8 @@
 enum mx_run_state {
     MX_RUN_TRAINING,
     MX_RUN_DONE,
-    MX_RUN_EARLY, /* nothing better came for long enough */
-    MX_RUN_TIME,  /* its time was over */
+    MX_RUN_EARLY, /* there was no improvement for long enough */
+    MX_RUN_TIME,  /* its time limit was reached */
     MX_RUN_INTERRUPTED,
     MX_RUN_FAILED,
 };
@@ -59,7 +59,7 @@ struct mx_run {
     const char *failure; /* NULL: none */
     double started;      /* seconds since 1970 */
     int64_t first_step, step, steps;
-    const char *folder; /* of the run, absolute: for the command that goes on with it */
+    const char *folder; /* of the run, absolute: for the command that continues it */
 
     const struct mx_model_size *size;
     int64_t parameters;
@@ -102,7 +102,7 @@ struct mx_run {
 int mx_run_text(const struct mx_run *run, struct mx_string *out);
 int mx_run_write(const struct mx_run *run, const char *path);
 
-/* `text` as one word of a shell command, appended: as it is if it is plain, otherwise in single quotes. */
+/* Appends `text` as one word of a shell command: unchanged if it is plain, otherwise in single quotes. */
 void mx_run_quote(struct mx_string *out, const char *text);
 
 #endif

@@ -66,7 +66,7 @@ static int file_make(struct mx_tfevents *events, const char *folder, int64_t ste
 static void warn(struct mx_tfevents *events, const char *why)
 {
     if (!events->warned)
-        mx_warn("%s cannot be written (%s): TensorBoard will not see all of this run; training goes on", events->path,
+        mx_warn("%s cannot be written (%s): TensorBoard will not see all of this run; training continues", events->path,
                 why);
     events->warned = true;
 }
@@ -201,7 +201,7 @@ void mx_tfevents_scalars(struct mx_tfevents *events, int64_t step, const struct 
 void mx_tfevents_text(struct mx_tfevents *events, int64_t step, const char *tag, const char *text)
 {
     if (events == NULL) return;
-    mx_tfevent_text(&events->bytes, now(), step, tag, text);
+    mx_tfevent_text(&events->bytes, &(struct mx_tfevent_place){now(), step, tag}, text);
     collect(events, step);
 }
 
@@ -229,8 +229,8 @@ void mx_tfevents_png(struct mx_tfevents *events, int64_t step, const char *tag, 
     char *const data = file_read(events, path, &bytes);
     if (data == NULL) return;
     if (bytes >= 24) { /* signature, length, "IHDR", width, height */
-        mx_tfevent_image(&events->bytes, now(), step, tag, (int)number(data + 16, true), (int)number(data + 20, true),
-                         data, bytes);
+        mx_tfevent_image(&events->bytes, &(struct mx_tfevent_place){now(), step, tag}, (int)number(data + 16, true),
+                         (int)number(data + 20, true), data, bytes);
         collect(events, step);
     }
     mx_free(data);
@@ -243,7 +243,7 @@ void mx_tfevents_wav(struct mx_tfevents *events, int64_t step, const char *tag, 
     if (data == NULL) return;
     if (bytes >= 44) { /* what speech/wav.h writes: rate at 24, bytes of a frame at 32 (two of them), samples from 44 */
         const int frame = (unsigned char)data[32];
-        mx_tfevent_audio(&events->bytes, now(), step, tag, (int)number(data + 24, false),
+        mx_tfevent_audio(&events->bytes, &(struct mx_tfevent_place){now(), step, tag}, (int)number(data + 24, false),
                          (int64_t)(bytes - 44) / (frame > 0 ? frame : 1), data, bytes);
         collect(events, step);
     }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Event files of a run for TensorBoard (`tensorboard --logdir RUN`), and whatever else reads them: numbers, pictures,
- * sounds and texts over the steps. The bytes are described in tfevents_record.h.
+ * Event files of a run for TensorBoard (`tensorboard --logdir RUN`) and other readers: numbers, pictures, sounds and
+ * texts over the steps. tfevents_record.h describes the bytes.
  *
  *     RUN/tensorboard/events.out.tfevents.SECONDS.STEP.myxtts     one file for each start, in the order of their names
  *
  * With a limit, a start has several files, each of at most a quarter of it, and the oldest are deleted (keep.h).
  *
- * A file that goes on after step S tells readers to forget what earlier files have of later steps.
+ * A file that continues after step S tells readers to forget what earlier files have for later steps.
  *
- * Events are collected and written together, every MX_TFEVENTS_SECONDS and when there are many, so that a step costs a
- * few microseconds; a reader that looks earlier sees whole records only, or one that is cut off and that it reads again
- * later. What cannot be written (the disk is full) is a warning, once, and is missing from the file; training goes on,
- * and what comes later is tried again.
+ * Events are collected and written together, every MX_TFEVENTS_SECONDS or when there are many, so a step costs a few
+ * microseconds. A reader that looks earlier sees only complete records, or a truncated one that it reads again later. A
+ * failure to write (full disk) causes one warning, and those events are missing from the file; training continues, and
+ * later events are tried again.
  *
  * Memory: the writer owns its file and its buffer, which grows for pictures and sounds and is kept. One thread.
  */
@@ -24,20 +24,21 @@
 #include "observe/tfevents_record.h"
 
 #define MX_TFEVENTS_SECONDS 5
-#define MX_TFEVENTS_BYTES   (64 << 10) /* collected: then they are written at once */
+#define MX_TFEVENTS_BYTES   (64 << 10) /* collected bytes from which events are written at once */
 
 struct mx_tfevents;
 
-/* Makes the folder and a new file that goes on after `step`. `most_bytes`: of all files in the folder; 0: no limit. */
+/* Makes the folder and a new file that continues after `step`. `most_bytes`: for all files in the folder; 0: no limit.
+ */
 int mx_tfevents_open(const char *folder, int64_t step, uint64_t most_bytes, struct mx_tfevents **out);
 void mx_tfevents_close(struct mx_tfevents *events); /* writes the rest; NULL is fine */
 void mx_tfevents_flush(struct mx_tfevents *events);
 
-/* All take NULL for `events`: then they do nothing. */
+/* All accept NULL for `events` and then do nothing. */
 void mx_tfevents_scalars(struct mx_tfevents *events, int64_t step, const struct mx_tfevent_scalar *scalars,
                          size_t count);
 void mx_tfevents_text(struct mx_tfevents *events, int64_t step, const char *tag, const char *text);
-/* Files of a run; one that is not there is passed over. */
+/* Add files of a run; a missing file is skipped. */
 void mx_tfevents_png(struct mx_tfevents *events, int64_t step, const char *tag, const char *path);
 void mx_tfevents_wav(struct mx_tfevents *events, int64_t step, const char *tag, const char *path);
 

@@ -180,12 +180,12 @@ struct value {
     size_t summary, value;
 };
 
-static struct value value_begin(struct mx_tfevent_bytes *out, double time, int64_t step, const char *tag)
+static struct value value_begin(struct mx_tfevent_bytes *out, const struct mx_tfevent_place *place)
 {
-    struct value v = {.record = record_begin(out, time, step)};
+    struct value v = {.record = record_begin(out, place->time, place->step)};
     v.summary = message_begin(out, 5);
     v.value = message_begin(out, 1);
-    string_put(out, 1, tag);
+    string_put(out, 1, place->tag);
     return v;
 }
 
@@ -228,10 +228,10 @@ void mx_tfevent_scalars(struct mx_tfevent_bytes *out, double time, int64_t step,
     record_end(out, record);
 }
 
-void mx_tfevent_image(struct mx_tfevent_bytes *out, double time, int64_t step, const char *tag, int width, int height,
+void mx_tfevent_image(struct mx_tfevent_bytes *out, const struct mx_tfevent_place *place, int width, int height,
                       const void *png, size_t bytes)
 {
-    const struct value value = value_begin(out, time, step, tag);
+    const struct value value = value_begin(out, place);
     const size_t image = message_begin(out, 4);
     int_put(out, 1, height);
     int_put(out, 2, width);
@@ -241,10 +241,10 @@ void mx_tfevent_image(struct mx_tfevent_bytes *out, double time, int64_t step, c
     value_end(out, value);
 }
 
-void mx_tfevent_audio(struct mx_tfevent_bytes *out, double time, int64_t step, const char *tag, int rate,
-                      int64_t frames, const void *wav, size_t bytes)
+void mx_tfevent_audio(struct mx_tfevent_bytes *out, const struct mx_tfevent_place *place, int rate, int64_t frames,
+                      const void *wav, size_t bytes)
 {
-    const struct value value = value_begin(out, time, step, tag);
+    const struct value value = value_begin(out, place);
     const size_t audio = message_begin(out, 6);
     float_put(out, 1, rate);
     int_put(out, 2, 1);
@@ -255,9 +255,9 @@ void mx_tfevent_audio(struct mx_tfevent_bytes *out, double time, int64_t step, c
     value_end(out, value);
 }
 
-void mx_tfevent_text(struct mx_tfevent_bytes *out, double time, int64_t step, const char *tag, const char *text)
+void mx_tfevent_text(struct mx_tfevent_bytes *out, const struct mx_tfevent_place *place, const char *text)
 {
-    const struct value value = value_begin(out, time, step, tag);
+    const struct value value = value_begin(out, place);
     const size_t tensor = message_begin(out, 8);
     int_put(out, 1, 7);
     const size_t shape = message_begin(out, 2), dim = message_begin(out, 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Records of TensorBoard's event files as bytes. Written by hand: no C library of the field writes them, and of
- * protocol buffers they need five small messages, for which a code generator in the build would be too much.
+ * Records of TensorBoard's event files as bytes. Written by hand: there is no C library for them, and they need only
+ * five small protocol buffer messages, for which a code generator in the build would be too much.
  *
  * A file is a sequence of records (TFRecord), all numbers little-endian:
  *
@@ -28,11 +28,11 @@
  *     SummaryMetadata   1 plugin_data {1 plugin_name string}, 4 data_class (2: tensor)
  *     SessionLog        1 status (1: START)
  *
- * The first event of a file has file_version "brain.Event:2". One with session_log START says that what earlier files
- * have of this and later steps does not count any more: that is how a resumed run is told.
+ * The first event of a file has file_version "brain.Event:2". An event with session_log START says that what earlier
+ * files have for this and later steps is no longer valid: that is how a resumed run is marked.
  *
- * Memory: records are appended to the caller's bytes, which grow. A failure stays in them, and what did not fit whole
- * is not there.
+ * Memory: records are appended to the caller's bytes, which grow. A failure is kept in them, and a record that did not
+ * fit completely is not there.
  */
 #ifndef MX_OBSERVE_TFEVENTS_RECORD_H
 #define MX_OBSERVE_TFEVENTS_RECORD_H
@@ -50,18 +50,26 @@ void mx_tfevent_bytes_release(struct mx_tfevent_bytes *bytes);
 
 struct mx_tfevent_scalar {
     const char *tag;
-    double value; /* what is not finite is left out */
+    double value; /* left out if it is not finite */
 };
 
 void mx_tfevent_version(struct mx_tfevent_bytes *out, double time);
 void mx_tfevent_start(struct mx_tfevent_bytes *out, double time, int64_t step);
 void mx_tfevent_scalars(struct mx_tfevent_bytes *out, double time, int64_t step,
                         const struct mx_tfevent_scalar *scalars, size_t count);
-void mx_tfevent_image(struct mx_tfevent_bytes *out, double time, int64_t step, const char *tag, int width, int height,
+
+/* Where one value is shown. */
+struct mx_tfevent_place {
+    double time;
+    int64_t step;
+    const char *tag;
+};
+
+void mx_tfevent_image(struct mx_tfevent_bytes *out, const struct mx_tfevent_place *place, int width, int height,
                       const void *png, size_t bytes);
-void mx_tfevent_audio(struct mx_tfevent_bytes *out, double time, int64_t step, const char *tag, int rate,
-                      int64_t frames, const void *wav, size_t bytes);
-void mx_tfevent_text(struct mx_tfevent_bytes *out, double time, int64_t step, const char *tag, const char *text);
+void mx_tfevent_audio(struct mx_tfevent_bytes *out, const struct mx_tfevent_place *place, int rate, int64_t frames,
+                      const void *wav, size_t bytes);
+void mx_tfevent_text(struct mx_tfevent_bytes *out, const struct mx_tfevent_place *place, const char *text);
 
 uint32_t mx_tfevent_crc(const void *data, size_t bytes); /* not masked */
 

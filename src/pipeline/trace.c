@@ -93,12 +93,12 @@ static int event_add(struct text *text, const struct mx_span *span, const char *
 }
 
 /* The group of the ranks with a row for each lane. */
-static int sum_rows_add(struct text *text, const struct mx_trace_sums *sums)
+static int sum_rows_add(struct text *text, const struct mx_span *sums, uint32_t count)
 {
     int rc = 0;
     int32_t lanes = 0;
-    for (uint32_t i = 0; i < sums->count; i++)
-        if (sums->spans[i].lane >= lanes) lanes = sums->spans[i].lane + 1;
+    for (uint32_t i = 0; i < count; i++)
+        if (sums[i].lane >= lanes) lanes = sums[i].lane + 1;
     if (lanes > 0) MX_TRY(group_add(text, PID_RANKS, "ranks", NULL));
     for (int32_t lane = 0; lane < lanes; lane++)
         MX_TRY(text_add(
@@ -108,18 +108,12 @@ out:
     return rc;
 }
 
-int mx_trace_json(const struct mx_span *spans, uint32_t count, const struct mx_device *data,
-                  const struct mx_device *model, char **out, size_t *bytes)
+int mx_trace_json(const struct mx_trace *trace, char **out, size_t *bytes)
 {
-    return mx_trace_json_sums(spans, count, NULL, data, model, out, bytes);
-}
-
-int mx_trace_json_sums(const struct mx_span *spans, uint32_t count, const struct mx_trace_sums *sums,
-                       const struct mx_device *data, const struct mx_device *model, char **out, size_t *bytes)
-{
-    const struct mx_trace_sums none = {NULL, 0}, *const more = sums != NULL ? sums : &none;
+    const struct mx_span *const spans = trace->spans, *const sums = trace->sums;
+    const uint32_t count = trace->count, sum_count = trace->sum_count;
     int rc = 0;
-    const bool one_device = data == model;
+    const bool one_device = trace->data == trace->model;
     bool seen[MX_STAGES][LANES] = {0};
     uint64_t zero_ns = UINT64_MAX;
     struct text text = {.data = mx_alloc(1, FIRST_BYTES), .bytes = FIRST_BYTES};
@@ -128,23 +122,23 @@ int mx_trace_json_sums(const struct mx_span *spans, uint32_t count, const struct
     if (text.data == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(text_add(&text, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"));
     MX_TRY(group_add(&text, PID_HOST, "host", NULL));
-    MX_TRY(group_add(&text, PID_DATA, one_device ? "device" : "data device", data));
-    if (!one_device) MX_TRY(group_add(&text, PID_MODEL, "model device", model));
+    MX_TRY(group_add(&text, PID_DATA, one_device ? "device" : "data device", trace->data));
+    if (!one_device) MX_TRY(group_add(&text, PID_MODEL, "model device", trace->model));
     for (uint32_t i = 0; i < count; i++) {
         bool *const row = &seen[spans[i].stage][spans[i].lane % LANES];
         if (spans[i].begin_ns < zero_ns) zero_ns = spans[i].begin_ns;
         if (!*row) MX_TRY(row_add(&text, &spans[i], one_device));
         *row = true;
     }
-    for (uint32_t i = 0; i < more->count; i++)
-        if (more->spans[i].begin_ns < zero_ns) zero_ns = more->spans[i].begin_ns;
-    MX_TRY(sum_rows_add(&text, more));
+    for (uint32_t i = 0; i < sum_count; i++)
+        if (sums[i].begin_ns < zero_ns) zero_ns = sums[i].begin_ns;
+    MX_TRY(sum_rows_add(&text, sums, sum_count));
     text.used -= 2; /* the comma of the last name */
     for (uint32_t i = 0; i < count; i++)
         MX_TRY(event_add(&text, &spans[i], mx_stage_name(spans[i].stage), pid_of(&spans[i], one_device),
                          tid_of(&spans[i]), zero_ns));
-    for (uint32_t i = 0; i < more->count; i++)
-        MX_TRY(event_add(&text, &more->spans[i], "sum", PID_RANKS, (int)more->spans[i].lane + 1, zero_ns));
+    for (uint32_t i = 0; i < sum_count; i++)
+        MX_TRY(event_add(&text, &sums[i], "sum", PID_RANKS, (int)sums[i].lane + 1, zero_ns));
     MX_TRY(text_add(&text, "\n]}\n"));
     *out = text.data;
     *bytes = text.used;
@@ -154,19 +148,12 @@ out:
     return rc;
 }
 
-int mx_trace_write(const char *path, const struct mx_span *spans, uint32_t count, const struct mx_device *data,
-                   const struct mx_device *model)
-{
-    return mx_trace_write_sums(path, spans, count, NULL, data, model);
-}
-
-int mx_trace_write_sums(const char *path, const struct mx_span *spans, uint32_t count, const struct mx_trace_sums *sums,
-                        const struct mx_device *data, const struct mx_device *model)
+int mx_trace_write(const struct mx_trace *trace, const char *path)
 {
     int rc = 0;
     char *json = NULL;
     size_t bytes = 0;
-    MX_TRY(mx_trace_json_sums(spans, count, sums, data, model, &json, &bytes));
+    MX_TRY(mx_trace_json(trace, &json, &bytes));
     MX_TRY(mx_file_write_atomic(path, json, bytes));
 out:
     mx_free(json);

@@ -18,21 +18,18 @@
 #include "myxtts/device.h"
 #include "pipeline/meter.h"
 
-/* The JSON text (free with mx_free) and its length. If both devices are the same, there is one device. */
-int mx_trace_json(const struct mx_span *spans, uint32_t count, const struct mx_device *data,
-                  const struct mx_device *model, char **out, size_t *bytes);
-/* Sums as spans: only their numbers, lanes and times are used. */
-struct mx_trace_sums {
+/* What a trace shows; all of it is the caller's. */
+struct mx_trace {
     const struct mx_span *spans;
     uint32_t count;
+    const struct mx_span *sums; /* the sums of ranks as spans: their numbers, lanes and times count */
+    uint32_t sum_count;
+    const struct mx_device *data, *model; /* the same device twice: one device */
 };
-/* The same with the sums of ranks; NULL: none. */
-int mx_trace_json_sums(const struct mx_span *spans, uint32_t count, const struct mx_trace_sums *sums,
-                       const struct mx_device *data, const struct mx_device *model, char **out, size_t *bytes);
-int mx_trace_write_sums(const char *path, const struct mx_span *spans, uint32_t count, const struct mx_trace_sums *sums,
-                        const struct mx_device *data, const struct mx_device *model);
+
+/* The JSON text (free with mx_free) and its length. */
+int mx_trace_json(const struct mx_trace *trace, char **out, size_t *bytes);
 /* Writes the same to a file, which is replaced as a whole. */
-int mx_trace_write(const char *path, const struct mx_span *spans, uint32_t count, const struct mx_device *data,
-                   const struct mx_device *model);
+int mx_trace_write(const struct mx_trace *trace, const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From settings to devices that are open under their limits, see device_pair.h.
+ * From settings to devices opened under their limits, see device_pair.h.
  */
 #include "run/device_pair.h"
 
@@ -242,7 +242,7 @@ static void topology_say(const struct mx_device_pair *pair)
     char words[MX_DEVICE_PAIR_TOPOLOGY_BYTES];
     const char *remedy = NULL;
     if (mx_device_pair_topology(pair, &link, words, &remedy) < 0) {
-        mx_warn("how near the two devices are is not known: %s", mx_error_last()->message);
+        mx_warn("cannot determine how close the two devices are: %s", mx_error_last()->message);
         mx_error_clear();
     } else if (remedy != NULL) {
         mx_warn("%s: a slow path; %s", words, remedy);

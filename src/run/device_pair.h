@@ -20,16 +20,16 @@ struct mx_device_pair {
     int sharers;                    /* processes that share the machine's memory; 0: this one alone */
 };
 
-/* Chooses and opens the devices that the settings ask for, each under its limit, and says which; `command` is how
- * command lines in hints begin. On failure there is nothing to close. */
+/* Chooses and opens the devices that the settings ask for, each under its limit, and logs the choice; command lines in
+ * hints begin with `command`. On failure there is nothing to close. */
 int mx_device_pair_open(const struct mx_settings *settings, const char *command, struct mx_device_pair *out);
-/* The same for number `rank` of `count` processes on this machine that each take devices of their own: without names
- * the next best one for each, and of the machine's memory an equal part. */
+/* The same for process number `rank` of `count` on this machine that each use their own devices: without device names
+ * each gets the next best one, and an equal part of the machine's memory. */
 int mx_device_pair_open_shared(const struct mx_settings *settings, const char *command, int rank, int count,
                                struct mx_device_pair *out);
 void mx_device_pair_close(struct mx_device_pair *pair); /* all zero is fine */
 
-/* The most that the limit of one of them can be, while the other one keeps its own. */
+/* The highest possible limit of one device while the other one keeps its own. */
 uint64_t mx_device_pair_room(const struct mx_device_pair *pair, const struct mx_device *device);
 
 static inline bool mx_device_pair_multi(const struct mx_device_pair *pair)
@@ -37,19 +37,19 @@ static inline bool mx_device_pair_multi(const struct mx_device_pair *pair)
     return pair->choice.mode == MX_MODE_MULTI;
 }
 
-/* Does mixed precision save no time on the device? Then `out` [size] says so, and what would. */
+/* Does mixed precision save no time on the device? Then `out` [size] says so, and what would help. */
 bool mx_device_pair_bf16_slow(const struct mx_device *device, char *out, size_t size);
 #define MX_DEVICE_PAIR_BF16_BYTES 320 /* room for it */
 #define MX_DEVICE_PAIR_BF16_HINT  "train without '--mixed-precision' where time counts more than memory"
 
-/* How near the two devices are, in words: "Topology between GPU:0 and GPU:1: PIX (at most one PCIe bridge)". Where
- * *remedy is not NULL that is a slow path, and it says what would be better. */
+/* How close the two devices are, in words: "Topology between GPU:0 and GPU:1: PIX (at most one PCIe bridge)". If
+ * *remedy is not NULL, the path is slow, and *remedy says what would be better. */
 #define MX_DEVICE_PAIR_TOPOLOGY_BYTES 128
 int mx_device_pair_topology(const struct mx_device_pair *pair, enum mx_topology_link *link,
                             char out[MX_DEVICE_PAIR_TOPOLOGY_BYTES], const char **remedy);
 
-/* Says how batches will flow: mode, devices, how near they are, buffer of so many batches, where the model will be; and
- * warns of a slow path between the devices and of mixed precision where that saves no time. */
+/* Logs how batches will flow: mode, devices, how close they are, the buffer of `buffer` batches, where the model will
+ * be; warns of a slow path between the devices and of mixed precision that saves no time. */
 void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer);
 
 #endif

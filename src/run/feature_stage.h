@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The stage of `prepare --features`: mel, energy and pitch on CPU devices, one core for each worker. It stands here
- * because the corpus must not know of the features, which come after it in the flow.
+ * The stage of `prepare --features`: mel, energy and pitch on CPU devices, one core for each worker. It belongs here
+ * because the corpus must not know about features, which come after it in the flow.
  *
  * Memory: the stage owns the devices; it must outlive the preparation and is released once.
  */

@@ -65,7 +65,7 @@ static int held_by_another(const struct mx_job_folder *folder)
     holder[got > 0 ? got : 0] = '\0';
     holder[strcspn(holder, "\n")] = '\0';
     return MX_FAIL(MX_ERR_IO, "wait until it has ended, or end it; or give this run another folder",
-                   "another training writes to %s: %s", folder->run, got > 0 ? holder : "it has just begun");
+                   "another training run writes to %s: %s", folder->run, got > 0 ? holder : "it has just begun");
 }
 
 /* One try; *gone: the file was removed before it was locked, so that another process may lock a new one. */
@@ -85,7 +85,8 @@ static int lock_try(struct mx_job_folder *folder, const char *path, bool *gone)
                        strerror(errno));
     if (flock(folder->lock, LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK) return held_by_another(folder);
-        mx_warn("%s cannot be locked (%s): see that no other training writes there", folder->run, strerror(errno));
+        mx_warn("%s cannot be locked (%s): make sure that no other training run writes there", folder->run,
+                strerror(errno));
     }
     *gone = fstat(folder->lock, &held) != 0 || stat(path, &named) != 0 || held.st_dev != named.st_dev ||
             held.st_ino != named.st_ino;
@@ -103,7 +104,7 @@ static int lock_take(struct mx_job_folder *folder)
         folder->lock = -1;
         MX_TRY(lock_try(folder, path, &gone));
     }
-    if (gone) MX_RAISE(MX_ERR_IO, "see what removes it", "%s is removed again and again", path);
+    if (gone) MX_RAISE(MX_ERR_IO, "find out what removes it", "%s keeps being removed", path);
     holder_write(folder);
 out:
     if (rc < 0 && folder->lock >= 0) {
@@ -228,12 +229,12 @@ static int new_check(struct mx_job_folder *folder)
     const int rc = mx_job_folder_saved(folder->run, &found);
     if (rc < 0) return rc;
     if (found) {
-        MX_FAIL(MX_ERR_USAGE, NULL, "%s holds a run already", folder->run);
-        return mx_error_hint("go on with '--resume %s', or choose another '--output'", folder->run);
+        MX_FAIL(MX_ERR_USAGE, NULL, "%s already holds a run", folder->run);
+        return mx_error_hint("continue it with '--resume %s', or choose another '--output'", folder->run);
     }
     entries_look(folder->run, &ours, &others);
     if (others && !ours)
-        return MX_FAIL(MX_ERR_USAGE, "choose another '--output': a folder that is empty or not there yet",
+        return MX_FAIL(MX_ERR_USAGE, "choose another '--output': a folder that is empty or does not exist yet",
                        "%s is not empty and holds no run: its files could be overwritten", folder->run);
     folder->fresh = !ours;
     return 0;
@@ -316,7 +317,7 @@ int mx_job_folder_accept(struct mx_job_folder *folder)
     if (!folder->fresh) MX_TRY(log_begin(folder));
     const int leftovers = leftovers_remove(AT_FDCWD, folder->run, 2); /* samples/step-N is the deepest */
     if (leftovers > 0)
-        mx_info("%s: %d unfinished file%s of a killed process deleted", folder->run, leftovers,
+        mx_info("%s: deleted %d unfinished file%s of a killed process", folder->run, leftovers,
                 leftovers == 1 ? "" : "s");
     folder->accepted = true;
 out:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See interrupt.h. The flag and the time of the first signal are the only things that the handler touches; what was
- * deferred belongs to the thread that reads the command line.
+ * See interrupt.h. The handler touches only the flag and the time of the first signal; whatever is deferred belongs to
+ * the thread that reads the command line.
  */
 #include "run/interrupt.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From settings to a trainer that is ready, see job.h.
+ * From settings to a trainer ready to start, see job.h.
  */
 #include "run/job.h"
 
@@ -31,11 +31,11 @@ int mx_job_failed(const struct mx_job *job, int code)
     if (job->run == NULL || job->metrics == NULL || code == MX_ERR_INTERRUPTED) goto out;
     mx_string_append(&hint, "%s%s", failure.hint, failure.hint[0] != '\0' ? "; " : "");
     if (mx_job_folder_saved(job->run, &saved) == 0 && saved) {
-        mx_string_append(&hint, "the last checkpoint is good: 'myxtts train --resume ");
+        mx_string_append(&hint, "the last checkpoint is intact: 'myxtts train --resume ");
         mx_string_append_shell(&hint, job->run);
-        mx_string_append(&hint, "' goes on from it");
+        mx_string_append(&hint, "' continues from it");
     } else {
-        mx_string_append(&hint, "nothing was saved yet: the same command begins again");
+        mx_string_append(&hint, "nothing was saved yet: run the same command again");
     }
     if (hint.failure == 0) mx_error_hint("%s", hint.data);
 out:
@@ -119,9 +119,9 @@ static int origin_size_check(const struct mx_job *job)
     if (size_equal(asked, is) && strcmp(asked->name, is->name) == 0) return 0;
     if (!job->request.size_said && (resumed || !set)) return 0;
     return MX_FAIL(MX_ERR_USAGE,
-                   resumed ? "leave '--model-size' and the sizes in 'model' out: a run goes on with the network it has"
-                           : "leave '--model-size' and the sizes in 'model' out, or begin without '--init-from'",
-                   "the network of %s is another one (%s) than was asked for (%s)", mx_checkpoint_path(job->origin),
+                   resumed ? "omit '--model-size' and the sizes in 'model': a run continues with the network it has"
+                           : "omit '--model-size' and the sizes in 'model', or start without '--init-from'",
+                   "the network of %s (%s) is not the one that was asked for (%s)", mx_checkpoint_path(job->origin),
                    size_words(is, a), size_words(asked, b));
 }
 
@@ -457,7 +457,8 @@ int mx_job_start(struct mx_job *job)
     MX_TRY(mx_trainer_start(job->trainer, &state));
     buffers_say(job);
     if (job->request.resume != NULL)
-        mx_info("going on after step %" PRId64 " of %" PRId64 ", epoch %" PRIu32, state.step, job->steps, state.epoch);
+        mx_info("continuing after step %" PRId64 " of %" PRId64 ", epoch %" PRIu32, state.step, job->steps,
+                state.epoch);
 out:
     return rc;
 }

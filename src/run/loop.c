@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The loop of a training run, see job.h: step, tell, evaluate, save, until the end, a signal or the time limit.
+ * The loop of a training run, see job.h: step, report, evaluate, save, until the end, a signal or the time limit.
  *
- * A signal ends the run after the step that is under way, saved. A second one ends the program at once. An evaluation
- * does not hold it up: it is left, and made anew when the run goes on, so that nothing is missing in the end.
+ * A signal ends the run after the current step and saves it. A second one ends the program at once. An evaluation does
+ * not delay the end: it is abandoned, and repeated when the run is resumed, so that nothing is missing in the end.
  *
- * A disk that is full for a while costs what could not be written meanwhile, never the run: files that grow get the
- * rest when there is room again, a checkpoint is tried again at the next occasion. Only at the end it must be there.
+ * A disk that is full for a while delays what could not be written meanwhile, but never ends the run: growing files get
+ * the rest once there is room again, and saving a checkpoint is tried again at the next occasion. Only at the end must
+ * it succeed.
  */
 #include <inttypes.h>
 #include <time.h>
@@ -110,7 +111,7 @@ static int save_try(struct mx_job *job, struct loop *loop)
         mx_info("step %" PRId64 ": checkpoints can be saved again", job->saved_step);
     job->save_again_ns = 0;
     if (rc != MX_ERR_IO && rc != MX_ERR_NOT_FOUND) return rc;
-    mx_warn("%s; training goes on, and saving is tried again", mx_error_last()->message);
+    mx_warn("%s; training continues, and saving will be tried again", mx_error_last()->message);
     mx_error_clear();
     job->save_again_ns = mx_clock_ns() + SAVE_AGAIN_NS;
     if (!loop->best) return 0;
@@ -126,10 +127,10 @@ static int save_last(struct mx_job *job, bool best)
     const int rc = mx_job_save(job, best);
     if (rc != MX_ERR_IO && rc != MX_ERR_NOT_FOUND) return rc;
     if (job->saved_step > 0)
-        return mx_error_hint("make room there; 'myxtts train --resume %s' then goes on from step %" PRId64
-                             ", the last one that is saved",
+        return mx_error_hint("free some space there; 'myxtts train --resume %s' then continues from step %" PRId64
+                             ", the last one saved",
                              job->run, job->saved_step);
-    return mx_error_hint("make room there, and begin again: no step of this run is saved");
+    return mx_error_hint("free some space there and start again: no step of this run was saved");
 }
 
 /* The run ends because of the current error, between two steps: what it has learned so far is saved. */
@@ -140,7 +141,8 @@ static int failure_save(struct mx_job *job, struct loop *loop)
     if (loop->saved) return failure.code;
     loop->saved = mx_job_save(job, false) == 0;
     if (loop->saved)
-        mx_info("everything up to step %" PRId64 " is saved: 'myxtts train --resume %s' goes on", step, job->run);
+        mx_info("everything up to step %" PRId64 " is saved: 'myxtts train --resume %s' continues from there", step,
+                job->run);
     else
         mx_warn("step %" PRId64 " could not be saved: %s", step, mx_error_last()->message);
     return mx_error_restore(&failure);
@@ -257,11 +259,11 @@ static int end_tell(const struct mx_job *job, const struct loop *loop)
         mx_info("work sharing: '--share-work on --shares %s' repeats this run", list);
     }
     if (loop->enough)
-        mx_info("nothing better since step %" PRIu64 ": training ends early, after step %" PRId64, job->best_step,
+        mx_info("no improvement since step %" PRIu64 ": training ends early, after step %" PRId64, job->best_step,
                 state->step);
     if ((!loop->stopped || state->step >= job->steps) && !job->evaluation_due) return 0;
     MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted after step %" PRId64 "; everything is saved", state->step);
-    return mx_error_hint("'myxtts train --resume %s' goes on", job->run);
+    return mx_error_hint("'myxtts train --resume %s' continues the run", job->run);
 }
 
 static enum mx_run_state state_of(int rc, const struct loop *loop)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The memory of a training run before any of it is taken: what fits, what is refused, and the table. See job.h.
+ * The memory of a training run before any is allocated: what fits, what is refused, and the table. See job.h.
  */
 #include <string.h>
 
@@ -229,7 +229,7 @@ int mx_job_memory_text(const struct mx_job *job, struct mx_string *out)
     row(out, "checkpoints", mx_job_host_bytes(job));
     row(out, "all together", host + mx_job_host_bytes(job));
     const int loaded = (int)job->options.prefetch, held = mx_device_pair_multi(pair) ? 0 : job->options.grad_accum;
-    mx_string_append(out, "Batches: %d loaded and %d in loading, %d prepared", loaded, (int)p->host_slots - loaded,
+    mx_string_append(out, "Batches: %d loaded and %d being loaded, %d prepared", loaded, (int)p->host_slots - loaded,
                      (int)p->data_slots - held);
     if (mx_device_pair_multi(pair))
         mx_string_append(out, ", %d on the model device", (int)p->model_slots);

@@ -38,7 +38,7 @@ struct mx_job_observer {
 /* What an observer does never ends a run: the failure becomes a warning, the first time. */
 static void failure_tell(struct mx_job_observer *o, const char *what)
 {
-    if (!o->warned) mx_warn("%s cannot be written: %s; training goes on", what, mx_error_last()->message);
+    if (!o->warned) mx_warn("%s cannot be written: %s; training continues", what, mx_error_last()->message);
     o->warned = true;
     mx_error_clear();
 }
@@ -280,7 +280,7 @@ struct mx_job_observer *mx_job_observer_open(struct mx_job *job)
 {
     struct mx_job_observer *const o = mx_alloc(1, sizeof *o);
     if (o == NULL || (o->job = job, facts_find(o)) < 0) {
-        mx_warn("this run is not observed: %s; training goes on", mx_error_last()->message);
+        mx_warn("nothing can be recorded about this run: %s; training continues", mx_error_last()->message);
         mx_error_clear();
         observer_free(o);
         return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Rows of the corpus that a run cannot use: said by reason, listed in rejects.tsv of the run folder, and refused when
- * there are too many; see job.h. Damage shows when a recording is decoded, so this is asked again after each
- * step; nothing happens unless there is news.
+ * Rows of the corpus that a run cannot use: logged by reason, listed in rejects.tsv of the run folder, and refused if
+ * there are too many; see job.h. Damage shows only when a recording is decoded, so this is checked again after each
+ * step; nothing happens unless there are new ones.
  */
 #include "base/alloc.h"
 #include "base/log.h"
@@ -46,7 +46,7 @@ int mx_job_rejects(struct mx_job *job)
     if (rejected <= MX_REJECTED_SHARE_MAX * rows) goto out;
     MX_FAIL(MX_ERR_DATA, NULL, "%" PRIu32 " of %" PRIu32 " rows are rejected, which is more than %.0f %%", rejected,
             rows, 100 * MX_REJECTED_SHARE_MAX);
-    rc = mx_error_hint("look at %s and repair or remove the rows; --allow-rejects goes on without them", path);
+    rc = mx_error_hint("check %s and repair or remove the rows; --allow-rejects continues without them", path);
 out:
     mx_free(path);
     return rc;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A plan that does not fit: what would. See job.h.
+ * What would fit if a plan does not. See job.h.
  *
- * Every remedy is planned as the run would plan it, and offered only if everything fits then: the numbers in the hint,
- * given, run. Owns no memory.
+ * Every remedy is planned as the run would plan it, and offered only if everything then fits: a run with the numbers of
+ * the hint works. Owns no memory.
  */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -3,8 +3,8 @@
  * Samples of a run: the texts of the first validation utterances, spoken with the averaged weights and the voice of
  * their own recordings, as WAV and as a picture of its mel. See job.h.
  *
- * The trainer's network speaks, so what fits into a batch of training can be spoken; a text that the network, early in
- * training, wants to make longer than that is passed over.
+ * The trainer's network speaks, so whatever fits into a training batch can be spoken; a text that the network, early in
+ * training, would make longer than that is skipped.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -133,8 +133,8 @@ static int picture_write(struct mx_job *job, const struct mx_speak_result *sound
     if (mel == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mel_make(job, sound, frames, mel));
     MX_TRY(mx_canvas_create(&canvas, width, PIXELS * bands, BACKGROUND));
-    mx_canvas_matrix(&canvas, (struct mx_rectangle){0, 0, width, PIXELS * bands}, mel, frames, bands, QUIETEST,
-                     LOUDEST);
+    mx_canvas_matrix(&canvas, (struct mx_rectangle){0, 0, width, PIXELS * bands},
+                     &(struct mx_canvas_matrix){mel, frames, bands, QUIETEST, LOUDEST});
     MX_TRY(mx_canvas_write_png(&canvas, path));
 out:
     mx_canvas_release(&canvas);
@@ -207,7 +207,7 @@ out:
 static int writing_warn(const struct mx_job *job, int rc)
 {
     if (rc != MX_ERR_IO) return rc;
-    mx_warn("step %" PRId64 ": samples cannot be written: %s; training goes on", mx_trainer_state(job->trainer)->step,
+    mx_warn("step %" PRId64 ": samples cannot be written: %s; training continues", mx_trainer_state(job->trainer)->step,
             mx_error_last()->message);
     mx_error_clear();
     return 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The settings of the whole program, see settings.h. The tables below are all there is to add for a new key, its flag
- * included.
+ * The settings of the whole program, see settings.h. A new key, with its flag, needs nothing but a row in the tables
+ * below.
  */
 #include "run/settings.h"
 

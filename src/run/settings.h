@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The settings of the whole program: the struct that configuration files, --set and the commands share.
+ * The settings of the whole program: the struct shared by configuration files, --set and the commands.
  *
  * Memory: the caller owns the struct and releases it with mx_config_release(&mx_settings_schema, …).
  */
@@ -19,7 +19,7 @@
 
 #define MX_SETTINGS_CPU_DEVICES_MAX 1024
 
-/* Limits of memory isolation where none are given: those of the program that this one succeeds. */
+/* Default limits of memory isolation: those of the program that this one succeeds. */
 #define MX_SETTINGS_DATA_MEMORY_MB  8192
 #define MX_SETTINGS_BUFFER          50
 #define MX_SETTINGS_MODEL_MEMORY_MB 16384
@@ -27,7 +27,7 @@
 /* Section device. */
 struct mx_settings_device {
     int64_t cpu_devices;
-    int64_t opencl_split;    /* 0: as the choice of devices needs */
+    int64_t opencl_split;    /* 0: as the chosen devices require */
     int64_t data_memory_mb;  /* 0: the recommended limit */
     int64_t model_memory_mb; /* 0: the recommended limit */
 };
@@ -35,8 +35,8 @@ struct mx_settings_device {
 /* Section model. */
 struct mx_settings_model {
     char size[16];
-    int64_t width, heads, encoder_blocks, decoder_blocks, hidden; /* 0: of the size */
-    double dropout;                                               /* negative: of the level */
+    int64_t width, heads, encoder_blocks, decoder_blocks, hidden; /* 0: from the size */
+    double dropout;                                               /* negative: from the level */
     bool gradient_checkpointing;
 #define X(NAME, key, over, weight, words) double key##_weight;
     MX_LOSS_LIST(X)
@@ -52,9 +52,9 @@ struct mx_settings_data {
     double min_seconds, max_seconds;
     bool allow_rejects;
     bool caching;
-    int64_t num_workers; /* 0: by the machine */
+    int64_t num_workers; /* 0: depends on the machine */
     double reference_seconds;
-    bool augment; /* where the next ones are negative, those of the preset hold, otherwise none */
+    bool augment; /* a negative value below then means that of the preset; without it, none */
     double augment_gain_db, augment_noise_share, augment_speed;
     int64_t augment_band_masks, augment_band_width, augment_time_masks;
     double augment_time_share;
@@ -66,11 +66,11 @@ enum mx_settings_report { MX_SETTINGS_REPORT_EN, MX_SETTINGS_REPORT_FA, MX_SETTI
 /* Section training. */
 struct mx_settings_training {
     int64_t batch_size, batch_frames, grad_accum;
-    int64_t epochs, steps; /* steps 0: by the epochs */
+    int64_t epochs, steps; /* steps 0: from the epochs */
     double max_minutes;    /* 0: no limit */
     int64_t seed;
     enum mx_level optimization_level;
-    /* Negative: of the level. */
+    /* Negative: from the level. */
     double learning_rate, learning_rate_floor, cycle_decay;
     int64_t warmup_steps, cycles;
     double grad_clip, weight_decay, ema_decay;
@@ -97,8 +97,8 @@ enum mx_settings_backend {
 /* Section pipeline. */
 struct mx_settings_pipeline {
     enum mx_settings_backend backend;
-    char device[32], data_device[32], model_device[32]; /* "": not said */
-    int64_t data_gpu, model_gpu;                        /* negative: not said */
+    char device[32], data_device[32], model_device[32]; /* "": not given */
+    int64_t data_gpu, model_gpu;                        /* negative: not given */
     bool allow_single;
     int64_t buffer_size;          /* prepared batches; 0: not given, see mx_settings_buffer */
     int64_t prefetch_buffer_size; /* loaded batches; 0: not given, see mx_settings_prefetch */
@@ -118,30 +118,30 @@ struct mx_settings {
 
 extern const struct mx_config_schema mx_settings_schema;
 
-/* Everything that the optimization level decides becomes its number, where the user gave none. */
+/* Fills in everything that the optimization level decides and the user did not give. */
 void mx_settings_resolve(struct mx_settings *settings);
 
 const char *mx_settings_backend_name(enum mx_settings_backend backend); /* "auto" */
-/* Batches that are prepared ahead, at most: the setting, or MX_SETTINGS_BUFFER. */
+/* The most batches prepared ahead: the setting, or MX_SETTINGS_BUFFER. */
 int32_t mx_settings_buffer(const struct mx_settings *settings);
-/* Batches that are loaded ahead, at most: the setting, or max(2, min(8, 64/batch size)). */
+/* The most batches loaded ahead: the setting, or max(2, min(8, 64/batch size)). */
 int32_t mx_settings_prefetch(const struct mx_settings *settings);
-/* What happens to training recordings: the preset where `augment` is on, and whatever is set by itself. */
+/* The augmentation of training recordings: the preset if `augment` is on, and whatever is set individually. */
 struct mx_augment_options mx_settings_augment(const struct mx_settings *settings);
 
-/* One setting, "section.key", that the program itself decides. */
+/* Sets one setting, "section.key", to a value chosen by the program itself. */
 int mx_settings_put(struct mx_settings *settings, const char *setting, const char *value);
 
 /* Defaults, then the file (NULL: none), then `count` overrides, "SECTION.KEY=VALUE". On failure there is nothing to
  * release. */
 int mx_settings_read(const char *config, const char *const *set, size_t count, struct mx_settings *out);
 
-/* ---- of a run (settings_run.c) ---- */
-/* Those of the run in a folder, then `count` overrides. Where its file is lost or damaged, the newest checkpoint has
- * them, too. On failure there is nothing to release. */
+/* ---- settings of a run (settings_run.c) ---- */
+/* The settings of the run in a folder, then `count` overrides. If its file is lost or damaged, the newest checkpoint
+ * has them, too. On failure there is nothing to release. */
 int mx_settings_resume(const char *run, const char *const *set, size_t count, struct mx_settings *out);
-/* Before a run is opened: paths become absolute, so that the run can be resumed from any folder, and everything that
- * the optimization level decides becomes its number. */
+/* Before a run is opened: makes paths absolute, so that the run can be resumed from any folder, and fills in everything
+ * that the optimization level decides. */
 int mx_settings_complete(struct mx_settings *settings);
 /* Does one of the overrides set the size of the network? */
 bool mx_settings_size_said(const char *const *set, size_t count);

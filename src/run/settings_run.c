@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The settings of one run, see settings.h: those of a run that goes on, and what is decided before any run begins.
+ * The settings of one run, see settings.h: those of a resumed run, and what is decided before any run begins.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ int mx_settings_resume(const char *run, const char *const *set, size_t count, st
     if (path == NULL) return MX_ERR_NO_MEMORY;
     int rc = mx_settings_read(path, NULL, 0, out);
     if (rc >= 0 && out->data.train_data[0] == '\0') { /* every run has that */
-        rc = MX_FAIL(MX_ERR_CONFIG, "put the file back as it was", "%s does not name the training data", path);
+        rc = MX_FAIL(MX_ERR_CONFIG, "restore the file", "%s does not name the training data", path);
         mx_config_release(&mx_settings_schema, out);
     }
     mx_free(path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Between the trainer and its checkpoints: what is written, and how a run finds itself again. See job.h.
+ * Between the trainer and its checkpoints: what is saved, and how a run is restored. See job.h.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -83,8 +83,8 @@ static size_t extras_write(const struct mx_job *job, struct extras *extras)
 
 static int extra_missing(const char *key)
 {
-    return MX_FAIL(MX_ERR_FORMAT, "--init-from takes the weights alone",
-                   "the checkpoint does not tell '%s', which a run needs to go on", key);
+    return MX_FAIL(MX_ERR_FORMAT, "--init-from takes only the weights",
+                   "the checkpoint lacks '%s', which a run needs to continue", key);
 }
 
 static int extras_read(const struct mx_checkpoint_state *from, struct mx_trainer_state *state)
@@ -224,20 +224,20 @@ int mx_job_state_compare(const struct mx_job *job)
 #define X(word, member)                                                                                                \
     if (what == NULL && !print_same(from, word, now.member)) what = changed_##member[folder];
     static const char *const changed_texts[] = {"texts or recordings have changed", "texts or speakers have changed"};
-    static const char *const changed_recordings[] = {"texts or recordings have changed",
-                                                     "recordings have been written again: sizes or times are others"};
-    static const char *const changed_recipe[] = {"the features are made in another way",
-                                                 "recordings or texts are prepared in another way"};
+    static const char *const changed_recordings[] = {
+        "texts or recordings have changed", "recordings have been rewritten: their sizes or times have changed"};
+    static const char *const changed_recipe[] = {"the features are made in a different way",
+                                                 "recordings or texts are prepared in a different way"};
     DATA(X)
 #undef X
     if (what != NULL)
         return MX_FAIL(MX_ERR_DATA,
-                       "put the corpus back as it was, with its times ('cp -a', 'rsync -a'), or begin a new run with "
+                       "restore the corpus, with its times ('cp -a', 'rsync -a'), or start a new run with "
                        "'--init-from' and these weights",
                        "the training data is not that of the run: %s", what);
     if (mx_checkpoint_extra(from, "data.texts") == NULL)
-        mx_warn("%s is of an earlier version, which kept less of the corpus: rows, lengths and split are those of the "
-                "run; whether texts and recordings are cannot be told",
+        mx_warn("%s was written by an earlier version, which stored less about the corpus: rows, lengths and split "
+                "match the run, but texts and recordings cannot be compared",
                 mx_checkpoint_path(job->origin));
     return 0;
 }
@@ -247,8 +247,8 @@ void mx_job_state_contents(struct mx_job *job)
     const uint64_t now = job->contents != 0 ? mx_dataset_contents(job->dataset) : 0;
     if (now == 0) return;
     if (now != job->contents)
-        mx_warn("the recordings hold something else than before the run was resumed, though their sizes and times are "
-                "the same: what was trained since then is of other data");
+        mx_warn("the recordings have changed since before the run was resumed, although their sizes and times are the "
+                "same: training since then has used different data");
     job->contents = 0; /* once */
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Training runs for other programs, see myxtts/train.h: a job (job.h) of one process whose loop is the caller's.
+ * Training runs for other programs, see myxtts/train.h: a job (job.h) of one process whose loop belongs to the caller.
  *
- * The log belongs to the process, and log.txt of a run hangs on it: so only one run can be open.
+ * The log belongs to the process, and log.txt of a run is part of it, so only one run can be open.
  *
- * Memory: a run is one block that owns its job and the settings of it.
+ * Memory: a run is one block that owns its job and the job's settings.
  */
 #include "myxtts/train.h"
 
@@ -36,10 +36,11 @@ static atomic_bool is_open; /* a run of this process */
 static int options_check(const struct mx_train_options *o)
 {
     if (o->output == NULL && o->resume == NULL)
-        return MX_FAIL(MX_ERR_ARGUMENT, "set 'output', the folder of a new run, or 'resume', that of one that goes on",
+        return MX_FAIL(MX_ERR_ARGUMENT,
+                       "set 'output', the folder of a new run, or 'resume', the folder of a run to continue",
                        "the run has no folder");
     if (o->output != NULL && o->resume != NULL)
-        return MX_FAIL(MX_ERR_ARGUMENT, "set one of them: a resumed run goes on in its own folder",
+        return MX_FAIL(MX_ERR_ARGUMENT, "set one of them: a resumed run continues in its own folder",
                        "'output' and 'resume' contradict each other");
     if (o->resume != NULL && (o->init_from != NULL || o->config != NULL))
         return MX_FAIL(MX_ERR_ARGUMENT, "change single settings with 'settings'",

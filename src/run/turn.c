@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What one turn of a training run is made of, see job.h: a step with its reports, and an evaluation. The loop of
- * `myxtts train` (loop.c) and the loops of other programs (train.c) both stand on these.
+ * The parts of one turn of a training run, see job.h: a step with its reports, and an evaluation. Both the loop of
+ * `myxtts train` (loop.c) and the loops of other programs (train.c) use them.
  */
 #include <inttypes.h>
 #include <math.h>

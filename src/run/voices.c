@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One recording of each speaker for the run folder, see job.h: the training utterance whose length is nearest to
- * five seconds, enough to tell a voice by.
+ * One recording of each speaker for the run folder, see job.h: the training utterance whose length is closest to five
+ * seconds, enough to recognise a voice.
  */
 #include <math.h>
 

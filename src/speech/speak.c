@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The speaker: items of tokens are laid out as a batch of the network, as many as fit; their mel goes straight to the
- * waveform maker on the same device; the sounds are joined on the host. How long speech will be is only known when it
- * is spoken: a batch that turns out too long is halved and spoken again.
+ * waveform maker on the same device; the sounds are joined on the host. The length of speech is known only once it is
+ * spoken: a batch that turns out too long is halved and spoken again.
  */
 #include "speech/speak.h"
 
@@ -49,7 +49,7 @@ static int voice_check(const struct mx_speak_voice *voice, const struct mx_recip
                        mx_vocabulary_languages(voice->vocabulary));
     if (!isfinite(voice->normaliser.pitch_mean) || !(voice->normaliser.pitch_deviation > 0))
         return MX_FAIL(MX_ERR_CONFIG, "take the normaliser from the checkpoint",
-                       "mean %g and deviation %g of the pitch are not possible", voice->normaliser.pitch_mean,
+                       "a pitch cannot have the mean %g and the deviation %g", voice->normaliser.pitch_mean,
                        voice->normaliser.pitch_deviation);
     return 0;
 }
@@ -228,14 +228,14 @@ out:
 static int options_check(const struct mx_speak *s, const struct mx_speak_options *o)
 {
     if (o->language != MX_SPEAK_DETECT && (o->language < 0 || o->language >= MX_LANGUAGE_COUNT))
-        return MX_FAIL(MX_ERR_ARGUMENT, "take one that mx_language_parse yields", "there is no language number %d",
+        return MX_FAIL(MX_ERR_ARGUMENT, "use a number from mx_language_parse", "there is no language number %d",
                        o->language);
     if (!(o->speed >= 0.25 && o->speed <= 4))
-        return MX_FAIL(MX_ERR_ARGUMENT, "0.25 to 4; 1 is the speed of the recordings", "a speed of %g is not possible",
+        return MX_FAIL(MX_ERR_ARGUMENT, "0.25 to 4; 1 is the speed of the recordings", "a speed of %g is impossible",
                        o->speed);
     if (!(fabs(o->pitch_semitones) <= 24))
         return MX_FAIL(MX_ERR_ARGUMENT, "-24 to 24; 0 is the pitch of the voice",
-                       "a pitch moved by %g semitones is not possible", o->pitch_semitones);
+                       "the pitch cannot be shifted by %g semitones", o->pitch_semitones);
     if (o->reference != NULL && (o->reference_frames < 1 || o->reference_frames > reference_room(s))) {
         MX_FAIL(MX_ERR_ARGUMENT, NULL, "a reference of %d frames cannot be used", (int)o->reference_frames);
         return mx_error_hint("1 to %d; mx_speak_reference makes one that fits", (int)reference_room(s));
@@ -383,8 +383,9 @@ static void unknown_warn(const struct mx_unknown_count *unknown)
 {
     char name[MX_SYMBOL_NAME_BYTES];
     if (unknown->count == 0) return;
-    mx_warn("%zu symbol%s of the text left out, which the voice never learned; the first is %s", unknown->count,
-            unknown->count == 1 ? " is" : "s are", mx_symbol_name(unknown->first, name));
+    mx_warn("the voice never learned %zu symbol%s left out; the first is %s", unknown->count,
+            unknown->count == 1 ? " of the text, which is" : "s of the text, which are",
+            mx_symbol_name(unknown->first, name));
 }
 
 int mx_speak_text(struct mx_speak *s, const char *text, size_t length, const struct mx_speak_options *options,

@@ -3,8 +3,8 @@
  * Text to sound, from one end to the other: paragraphs → normalised text → pieces (split.h) → symbols → tokens →
  * network → waveform (waveform.h) → one sound with pauses between the pieces.
  *
- * Pieces are spoken many at a time, as many as the network has room for; what a piece sounds like does not depend on
- * the others. The same text, options and seed give the same samples, bit for bit.
+ * Pieces are spoken many at a time, as many as the network has room for; the sound of a piece does not depend on the
+ * others. The same text, options and seed give the same samples, bit for bit.
  *
  * Memory: a speaker owns its device buffers (budget owners "speech" and "waveform") and borrows the voice, whose parts
  * must outlive it. A result owns its samples. Threads: one at a time, the one that uses the voice's stream.
@@ -19,40 +19,40 @@
 #include "speech/waveform.h"
 #include "text/vocabulary.h"
 
-/* Who speaks; borrowed, and all of it from one checkpoint. */
+/* The voice; borrowed, and all from one checkpoint. */
 struct mx_speak_voice {
     struct mx_device *device;
     struct mx_stream *stream;   /* of the device */
-    struct mx_model *model;     /* on the device; its capacity bounds what is spoken at once */
+    struct mx_model *model;     /* on the device; its capacity limits what is spoken at once */
     struct mx_slice parameters; /* the weights to speak with */
     const struct mx_vocabulary *vocabulary;
     const struct mx_recipe *recipe; /* NULL: mx_recipe_default */
     struct mx_normaliser normaliser;
-    uint32_t reference_samples; /* room for references of so many samples is taken at once; longer ones, and with 0 all,
-                                   take their own while they are made */
+    uint32_t reference_samples; /* memory for references up to this length is allocated at the start; longer ones (all
+                                   of them if this is 0) allocate their own while they are made */
 };
 
 struct mx_speak;
 
-/* What a speaker takes, before any of it is taken: mx_speak_create takes just that. */
+/* The memory of a speaker, before any is allocated: mx_speak_create allocates exactly that. */
 struct mx_speak_memory_plan {
-    uint64_t waveform, speech;           /* bytes of the device, by their owners … */
-    uint64_t waveform_host, speech_host; /* … and of the host */
+    uint64_t waveform, speech;           /* bytes on the device, by owner … */
+    uint64_t waveform_host, speech_host; /* … and on the host */
 };
-/* Of a network of this configuration and capacity. */
+/* For a network of this configuration and capacity. */
 int mx_speak_memory_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,
                          const struct mx_recipe *recipe, uint32_t reference_samples, struct mx_speak_memory_plan *out);
 
 /* How mel becomes sound (waveform.h). */
 struct mx_speak_sound {
     int iterations, projections;
-    uint64_t seed; /* of the first phases */
+    uint64_t seed; /* of the initial phases */
 };
 
 #define MX_SPEAK_SOUND_DEFAULT                                                                                         \
     ((struct mx_speak_sound){.iterations = MX_WAVEFORM_ITERATIONS, .projections = MX_WAVEFORM_PROJECTIONS})
 
-/* MX_ERR_CONFIG when the parts of the voice do not fit each other. */
+/* MX_ERR_CONFIG if the parts of the voice do not fit together. */
 int mx_speak_create(const struct mx_speak_voice *voice, const struct mx_speak_sound *sound, struct mx_speak **out);
 void mx_speak_destroy(struct mx_speak *speak); /* NULL is fine */
 
@@ -66,10 +66,10 @@ struct mx_speak_options {
     int language;           /* an enum mx_language_id; MX_SPEAK_DETECT: by the script of each paragraph */
     double speed;           /* 0.25 … 4: 2 speaks twice as fast, pauses too */
     double pitch_semitones; /* -24 … 24: higher or lower than the voice */
-    const float *reference; /* [reference_frames, bands] by mx_speak_reference; NULL: no voice in particular */
+    const float *reference; /* [reference_frames, bands] from mx_speak_reference; NULL: no particular voice */
     int32_t reference_frames;
     size_t piece_characters; /* the longest piece; 0: MX_SPLIT_CHARACTERS */
-    /* Called before the first piece and whenever some were spoken, in the caller's thread. NULL: nobody is told. */
+    /* Called before the first piece and after each group of pieces, in the caller's thread. NULL: no call. */
     void (*tell)(void *context, size_t pieces_done, size_t pieces);
     void *context;
 };
@@ -77,19 +77,19 @@ struct mx_speak_options {
 #define MX_SPEAK_OPTIONS_DEFAULT ((struct mx_speak_options){.language = MX_SPEAK_DETECT, .speed = 1})
 
 struct mx_speak_result {
-    float *audio; /* [count] at the recipe's rate; NULL when nothing of the text can be spoken */
+    float *audio; /* [count] at the recipe's rate; NULL if no part of the text can be spoken */
     size_t count;
     size_t paragraphs, pieces, tokens;
-    struct mx_unknown_count unknown; /* symbols that the voice never learned; left out, with one warning */
+    struct mx_unknown_count unknown; /* symbols that the voice never learned; omitted, with one warning */
     double seconds;                  /* of sound */
     double text_seconds;             /* of work: text to tokens … */
     double model_seconds;            /* … tokens to mel … */
     double waveform_seconds;         /* … mel to sound */
-    double real_time_factor;         /* all work/seconds of sound; 0 without sound */
+    double real_time_factor;         /* seconds of all work per second of sound; 0 without sound */
 };
 
-/* MX_ERR_CONFIG for a language that the voice never learned, MX_ERR_ARGUMENT for options out of range and for a piece
- * that the network has no room for. On failure the result is empty. */
+/* MX_ERR_CONFIG for a language that the voice never learned, MX_ERR_ARGUMENT for options out of range or a piece that
+ * the network has no room for. On failure the result is empty. */
 int mx_speak_text(struct mx_speak *speak, const char *text, size_t length, const struct mx_speak_options *options,
                   struct mx_speak_result *result);
 void mx_speak_result_release(struct mx_speak_result *result);

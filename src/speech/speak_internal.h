@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Private to src/speech/speak*.c: a text as a list of what is to be spoken.
+ * Private to src/speech/speak*.c: a text as a list of items to speak.
  *
  * Memory: a script owns its items and their tokens; {0} is empty and valid.
  */
@@ -24,7 +24,7 @@ struct mx_speak_script {
     struct mx_unknown_count unknown;
 };
 
-/* What is fixed while a script is made. */
+/* The constants while a script is made. */
 struct mx_speak_scribe {
     const struct mx_vocabulary *vocabulary;
     int language; /* or MX_SPEAK_DETECT */

@@ -49,6 +49,12 @@ static enum mx_language_id language_of_script(const struct mx_vocabulary *vocabu
     return only;
 }
 
+struct paragraph {
+    enum mx_language_id language;
+    int32_t number;   /* of the language, in the vocabulary */
+    char *normalised; /* its text */
+};
+
 /* The language of a paragraph: the one asked for, or that of its letters. */
 static int language_find(const struct mx_speak_scribe *scribe, const char *text, size_t length,
                          enum mx_language_id *language, int32_t *number)
@@ -64,14 +70,14 @@ static int language_find(const struct mx_speak_scribe *scribe, const char *text,
     if (*number >= 0) return 0;
     MX_FAIL(MX_ERR_CONFIG, NULL, "this voice never learned to speak %s", mx_language_get(*language)->name);
     const struct mx_language *const known = mx_language_get(language_first(scribe->vocabulary));
-    return mx_error_hint("it speaks %s: give it such text, or read it so with --language %s", known->name, known->code);
+    return mx_error_hint("it speaks %s: give it text in that language, or read this text as such with --language %s",
+                         known->name, known->code);
 }
 
 /* The tokens of all pieces of normalised text, cut at `limit`, behind those of the script. *fits is false, and the
  * script as it was, when one of them has too many tokens. */
-static int pieces_add(const struct mx_speak_scribe *scribe, enum mx_language_id language, int32_t number,
-                      const char *text, size_t limit, struct mx_arena *scratch, struct mx_speak_script *script,
-                      bool *fits)
+static int pieces_add(const struct mx_speak_scribe *scribe, const struct paragraph *paragraph, size_t limit,
+                      struct mx_arena *scratch, struct mx_speak_script *script, bool *fits)
 {
     const enum mx_tokens_mode mode = mx_vocabulary_mode(scribe->vocabulary);
     const struct mx_speak_script before = *script;
@@ -81,25 +87,24 @@ static int pieces_add(const struct mx_speak_scribe *scribe, enum mx_language_id 
     int rc = 0;
     *fits = true;
     if (mode == MX_TOKENS_PHONEMES) MX_TRY(mx_phonemizer_get(&phonemizer));
-    MX_TRY(mx_split_text(text, limit, scratch, &pieces, &count));
+    MX_TRY(mx_split_text(paragraph->normalised, limit, scratch, &pieces, &count));
     for (size_t i = 0; i < count; i++) {
-        uint32_t *symbols;
-        int32_t *tokens;
-        size_t symbol_count, token_count;
-        MX_TRY(mx_tokens_from_text(mode, phonemizer, language, pieces[i].text, scratch, &symbols, &symbol_count));
-        MX_TRY(mx_vocabulary_encode(scribe->vocabulary, symbols, symbol_count, MX_UNKNOWN_SKIP, &script->arena, &tokens,
-                                    &token_count, &script->unknown));
-        if (token_count > scribe->longest_tokens) {
+        struct mx_symbols symbols;
+        struct mx_tokens tokens;
+        MX_TRY(mx_tokens_from_text(mode, phonemizer, paragraph->language, pieces[i].text, scratch, &symbols));
+        MX_TRY(mx_vocabulary_encode(scribe->vocabulary, symbols, MX_UNKNOWN_SKIP, &script->arena, &tokens,
+                                    &script->unknown));
+        if (tokens.count > scribe->longest_tokens) {
             script->count = before.count;
             script->tokens = before.tokens;
             script->unknown = before.unknown;
             *fits = false;
             return 0;
         }
-        if (token_count <= 2) continue; /* BOS and EOS: nothing of it is known */
-        MX_TRY(item_push(script, (struct mx_speak_item){.tokens = tokens,
-                                                        .count = (int32_t)token_count,
-                                                        .language = number,
+        if (tokens.count <= 2) continue; /* BOS and EOS: nothing of it is known */
+        MX_TRY(item_push(script, (struct mx_speak_item){.tokens = tokens.numbers,
+                                                        .count = (int32_t)tokens.count,
+                                                        .language = paragraph->number,
                                                         .pause_ms = pieces[i].pause_ms}));
     }
 out:
@@ -111,19 +116,18 @@ static int paragraph_add(const struct mx_speak_scribe *scribe, const char *text,
 {
     const size_t items = script->count;
     size_t limit = scribe->limit_characters;
-    enum mx_language_id language = (enum mx_language_id)0;
-    int32_t number = 0;
-    char *normalised;
+    struct paragraph paragraph = {.normalised = NULL};
     bool fits = false;
     int rc = 0;
-    MX_TRY(language_find(scribe, text, length, &language, &number));
-    MX_TRY(mx_text_normalise(language, text, length, scratch, &normalised, NULL));
+    MX_TRY(language_find(scribe, text, length, &paragraph.language, &paragraph.number));
+    MX_TRY(mx_text_normalise(paragraph.language, text, length, scratch, &paragraph.normalised, NULL));
     for (; !fits; limit /= 2) {
         if (limit < MX_SPLIT_LEAST) {
             MX_FAIL(MX_ERR_ARGUMENT, NULL, "the network has no room for a piece of %d characters", MX_SPLIT_LEAST);
-            MX_TRY(mx_error_hint("it was made for %zu tokens of one sentence: give it more", scribe->longest_tokens));
+            MX_TRY(mx_error_hint("it has room for %zu tokens in one sentence: create it with room for more",
+                                 scribe->longest_tokens));
         }
-        MX_TRY(pieces_add(scribe, language, number, normalised, limit, scratch, script, &fits));
+        MX_TRY(pieces_add(scribe, &paragraph, limit, scratch, script, &fits));
     }
     if (script->count == items) goto out; /* nothing to be said */
     script->items[script->count - 1].pause_ms = MX_SPLIT_PARAGRAPH_MS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A trained voice, see voice.h.
+ * An opened voice, see voice.h.
  */
 #include "speech/voice.h"
 

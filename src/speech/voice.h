@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A trained voice, opened: a checkpoint, its vocabulary, a device, and the network with its averaged weights
- * there.
+ * An opened voice: a checkpoint, its vocabulary, a device, and on that device the network with its averaged weights.
  *
- * Memory: a voice owns everything that it opened; mx_voice_close releases it, also after a failure. {0} is closed.
+ * Memory: a voice owns everything it opened; mx_voice_close releases it, even after a failure. {0} is closed.
  */
 #ifndef MX_SPEECH_VOICE_H
 #define MX_SPEECH_VOICE_H
@@ -26,7 +25,7 @@ struct mx_voice {
 /* Opens checkpoint (run folder or file) and device (NULL: cpu:0; cpu_devices 0: one); refuses a checkpoint of another
  * recipe. */
 int mx_voice_open(struct mx_voice *voice, const char *checkpoint, const char *device, int64_t cpu_devices);
-/* Makes the network, for speaking within `room`, and loads the averaged weights, if the checkpoint has them. */
+/* Creates the network, for speaking within `room`, and loads the averaged weights, if the checkpoint has them. */
 int mx_voice_load(struct mx_voice *voice, const struct mx_model_capacity *room);
 void mx_voice_close(struct mx_voice *voice);
 

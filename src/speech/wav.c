@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * WAV files: libsndfile writes into a growing block of memory (its header is only right when all is written, and a pipe
- * cannot go back), which then goes out in one piece.
+ * WAV files: libsndfile writes into a growing block of memory (its header is correct only when everything is written,
+ * and a pipe cannot seek back), which is then written out in one piece.
  */
 #include "speech/wav.h"
 
@@ -81,12 +81,12 @@ float mx_wav_gain(const float *samples, size_t count)
 static int sound_check(const float *samples, size_t count, int rate, size_t sample_bytes)
 {
     if (rate < 1 || rate > RATE_MAX)
-        return MX_FAIL(MX_ERR_ARGUMENT, "22050 is usual", "wav: %d is not a number of samples a second", rate);
+        return MX_FAIL(MX_ERR_ARGUMENT, "22050 is usual", "wav: %d is not a valid sample rate", rate);
     if (count > (BYTES_MAX - HEADER_MAX) / sample_bytes)
         return MX_FAIL(MX_ERR_ARGUMENT, "write several files", "wav: %zu samples are more than a file can hold", count);
     for (size_t i = 0; i < count; i++)
         if (!isfinite(samples[i]))
-            return MX_FAIL(MX_ERR_DATA, "whatever made the sound went wrong before: look at the mel",
+            return MX_FAIL(MX_ERR_DATA, "the sound was already wrong when it was made: check the mel",
                            "wav: sample %zu is not a number", i);
     return 0;
 }
@@ -109,7 +109,7 @@ static int bytes_send(int fd, const char *data, size_t bytes)
 {
     if (isatty(fd))
         return MX_FAIL(MX_ERR_USAGE, "send it to a player or a file: … --output - | aplay",
-                       "the standard output is a terminal, which cannot play sound");
+                       "standard output is a terminal, which cannot play sound");
     while (bytes > 0) {
         const ssize_t n = write(fd, data, bytes);
         if (n < 0 && errno == EINTR) continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The waveform maker: one device buffer cut into pieces, one host block for offsets and the sound. Of the spectra there
- * are two: `now`, and `before`, which first becomes the new target in place and then, transformed to sound and back,
- * the next `now`; then they change places. The projections at the end need one.
+ * The waveform maker: one device buffer cut into pieces, one host block for offsets and the sound. There are two
+ * spectra: `now`, and `before`, which first becomes the new target in place and then, transformed to sound and back,
+ * the next `now`; then they swap. The projections at the end need only one.
  */
 #include "speech/waveform.h"
 
@@ -56,16 +56,16 @@ static int options_check(const struct mx_waveform_options *o)
     if (o->frames_max < 1 || o->frames_max > FRAMES_LIMIT || o->utterances_max < 1 ||
         o->utterances_max > UTTERANCES_LIMIT)
         return MX_FAIL(MX_ERR_ARGUMENT, "1 to 2^24 frames, 1 to 2^20 utterances",
-                       "waveforms of %lld frames of %d utterances are not possible", (long long)o->frames_max,
+                       "cannot make waveforms of %lld frames in %d utterances", (long long)o->frames_max,
                        (int)o->utterances_max);
     if (o->iterations < 1 || o->iterations > MX_WAVEFORM_ITERATIONS_MAX)
         return MX_FAIL(MX_ERR_ARGUMENT, "32 to 60 iterations are usual; 1 to 10000 are possible",
-                       "waveforms cannot be made in %d iterations", o->iterations);
+                       "cannot make waveforms in %d iterations", o->iterations);
     if (o->projections < 0 || o->projections > MX_WAVEFORM_PROJECTIONS_MAX)
-        return MX_FAIL(MX_ERR_ARGUMENT, "4 are usual, 0 leaves them out; 100 are possible",
-                       "waveforms cannot be made with %d projections", o->projections);
+        return MX_FAIL(MX_ERR_ARGUMENT, "4 are usual; 0 to 100 are possible",
+                       "cannot make waveforms with %d projections", o->projections);
     if (!(o->momentum >= 0 && o->momentum <= 1.5))
-        return MX_FAIL(MX_ERR_ARGUMENT, "0.99 is usual, 0 switches it off, more than 1.5 never settles",
+        return MX_FAIL(MX_ERR_ARGUMENT, "0.99 is usual, 0 switches it off, more than 1.5 never converges",
                        "a momentum of %g is not possible", o->momentum);
     if (!isfinite(o->mean) || !isfinite(o->deviation) || !(o->deviation > 1e-6))
         return MX_FAIL(MX_ERR_ARGUMENT, "take both from the checkpoint",
@@ -191,7 +191,7 @@ static int batch_measure(struct mx_waveform *w, const int32_t *frame_offsets, in
     *frames = (struct mx_ragged){.offsets = piece(w, FRAMES), .count = count};
     if (count < 0 || count > w->options.utterances_max)
         return MX_FAIL(MX_ERR_ARGUMENT, "speak fewer utterances at once",
-                       "waveforms of %d utterances are more than the %d there is room for", (int)count,
+                       "%d utterances are more than the %d that there is room for", (int)count,
                        (int)w->options.utterances_max);
     w->samples[0] = w->frames[0] = 0;
     for (int32_t i = 0; i < count; i++) {
@@ -283,16 +283,18 @@ static int sound_make(struct mx_waveform *w, struct mx_stream *stream, const str
                                                                 .least = LEAST_WEIGHT});
 }
 
-/* One iteration: from the sound in AUDIO to the next one. `before` is the spectrum of the sound before (not looked at
- * in the first), and is lost; `now` becomes that of the sound in AUDIO. */
+/* Iteration i: from the sound in AUDIO to the next one. `before` is the spectrum of the sound before, and is lost; `now`
+ * becomes that of the sound in AUDIO. The first spectrum is that of noise: the second iteration must not overshoot from
+ * there. */
 static int iterate(struct mx_waveform *w, struct mx_stream *stream, const struct mx_ragged *samples,
-                   const struct mx_ragged *frames, struct mx_slice now, struct mx_slice before, bool first)
+                   const struct mx_ragged *frames, int i)
 {
+    const struct mx_slice now = piece(w, i % 2 ? SECOND : FIRST), before = piece(w, i % 2 ? FIRST : SECOND);
     int rc = 0;
     MX_TRY(sound_measure(w, stream, samples, frames, now));
     MX_TRY(mx_griffin_step(stream,
                            &(struct mx_griffin_step_args){.now = now,
-                                                          .before = first ? (struct mx_slice){0} : before,
+                                                          .before = i < 2 ? (struct mx_slice){0} : before,
                                                           .y = before,
                                                           .magnitude = piece(w, MAGNITUDE),
                                                           .count = (int64_t)frames->rows * (w->recipe.fft_size / 2 + 1),
@@ -337,10 +339,7 @@ int mx_waveform_make(struct mx_waveform *w, struct mx_stream *stream, struct mx_
     *sound = (struct mx_waveform_sound){.audio = w->audio, .offsets = w->samples, .count = count};
     if (samples.rows == 0) goto out;
     MX_TRY(start(w, stream, mel, &samples, &frames));
-    for (int i = 0; i < w->options.iterations; i++)
-        /* The first spectrum is that of noise: the second iteration must not overshoot from there. */
-        MX_TRY(iterate(w, stream, &samples, &frames, piece(w, i % 2 ? SECOND : FIRST), piece(w, i % 2 ? FIRST : SECOND),
-                       i < 2));
+    for (int i = 0; i < w->options.iterations; i++) MX_TRY(iterate(w, stream, &samples, &frames, i));
     for (int i = 0; i < w->options.projections; i++) MX_TRY(project(w, stream, mel, &samples, &frames));
     MX_TRY(mx_copy_download(stream, w->audio, piece(w, AUDIO), (size_t)samples.rows * sizeof *w->audio));
     MX_TRY(mx_stream_sync(stream));

@@ -159,7 +159,29 @@ static void read_sign(struct mx_english *english)
     scan->at++;
 }
 
-static void read_next(struct mx_english *english)
+static void read_colon(struct mx_text_scan *scan)
+{
+    if (mx_text_is_digit(mx_text_before(scan)) && mx_text_is_digit(mx_text_peek(scan, 1))) {
+        mx_text_sink_word(scan->sink, "to"); /* a ratio: 3:1 */
+    } else {
+        mx_text_sink_mark(scan->sink, ':');
+    }
+    scan->at++;
+}
+
+/* A mark that no word has taken. */
+static void read_lone_mark(struct mx_text_scan *scan)
+{
+    if (mx_text_is_letter(mx_text_before(scan))) {
+        mx_text_sink_point(scan->sink, mx_text_peek(scan, 0)); /* it follows an acronym's letter */
+    } else {
+        scan->report->symbols_dropped++;
+    }
+    scan->at++;
+}
+
+/* Blanks, punctuation and signs that depend on what stands around them; false: the next point is none of these. */
+static bool read_punctuation(struct mx_english *english)
 {
     struct mx_text_scan *scan = english->scan;
     const uint32_t point = mx_text_peek(scan, 0);
@@ -167,74 +189,68 @@ static void read_next(struct mx_english *english)
     case ' ':
         mx_text_sink_blank(scan->sink);
         scan->at++;
-        return;
+        return true;
     case '!':
     case '?':
         english->sentence_start = true;
         mx_text_sink_mark(scan->sink, (char)point);
         scan->at++;
-        return;
-    case ':':
-        if (mx_text_is_digit(mx_text_before(scan)) && mx_text_is_digit(mx_text_peek(scan, 1))) {
-            mx_text_sink_word(scan->sink, "to"); /* a ratio: 3:1 */
-            scan->at++;
-            return;
-        }
-        mx_text_sink_mark(scan->sink, ':');
-        scan->at++;
-        return;
+        return true;
     case ',':
     case ';':
         mx_text_sink_mark(scan->sink, (char)point);
         scan->at++;
-        return;
+        return true;
+    case ':':
+        read_colon(scan);
+        return true;
     case '(':
-        if (mx_english_try_phone(english)) return;
+        if (mx_english_try_phone(english)) return true;
         mx_text_sink_mark(scan->sink, ','); /* an aside */
         scan->at++;
-        return;
+        return true;
     case ')':
         scan->at++;
         if (scan->at < scan->count) mx_text_sink_mark(scan->sink, ',');
-        return;
-    case '+':
-        if (!mx_english_try_phone(english)) read_sign(english);
-        return;
+        return true;
     case '-':
     case MX_EN_DASH:
     case MX_EM_DASH:
         read_dash(english);
-        return;
+        return true;
     case '\'':
         read_apostrophe(english);
-        return;
-    case '.':
+        return true;
+    case '/':
+        read_slash(english);
+        return true;
+    case '#':
+        read_hash(english);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void read_next(struct mx_english *english)
+{
+    struct mx_text_scan *scan = english->scan;
+    const uint32_t point = mx_text_peek(scan, 0);
+    if (read_punctuation(english)) return;
+    if (point == '.') {
         if (mx_text_is_digit(mx_text_peek(scan, 1)) && !mx_text_is_letter(mx_text_before(scan))) {
             mx_english_read_number(english);
         } else {
             read_stop(english);
         }
-        return;
-    case '/':
-        read_slash(english);
-        return;
-    case '#':
-        read_hash(english);
-        return;
-    default:
-        break;
-    }
-    if (mx_text_is_digit(point)) {
+    } else if (point == '+') {
+        if (!mx_english_try_phone(english)) read_sign(english);
+    } else if (mx_text_is_digit(point)) {
         mx_english_read_number(english);
     } else if (mx_text_is_letter(point)) {
         mx_english_read_word(english);
     } else if (mx_text_is_mark(point)) {
-        if (mx_text_is_letter(mx_text_before(scan))) {
-            mx_text_sink_point(scan->sink, point); /* it follows an acronym's letter */
-        } else {
-            scan->report->symbols_dropped++;
-        }
-        scan->at++;
+        read_lone_mark(scan);
     } else if (!mx_english_is_currency(point) || !mx_english_try_money(english)) {
         read_sign(english);
     }

@@ -339,64 +339,89 @@ static size_t word_length(const struct mx_text_scan *scan)
     return length;
 }
 
+/* The next word of the text, with copies of it as written and in small letters if it is `ascii`. */
+struct word {
+    size_t length, capitals;
+    bool ascii; /* and shorter than the copies */
+    char letters[MX_ENGLISH_WORD], lower[MX_ENGLISH_WORD];
+};
+
+static struct word word_peek(const struct mx_text_scan *scan)
+{
+    struct word word = {.length = word_length(scan)};
+    word.ascii = word.length < MX_ENGLISH_WORD;
+    for (size_t i = 0; i < word.length; i++) {
+        const uint32_t point = mx_text_peek(scan, i);
+        word.capitals += mx_text_is_upper(point);
+        word.ascii &= point < 0x80;
+        if (!word.ascii) continue;
+        word.letters[i] = (char)point;
+        word.lower[i] = ascii_lower((char)point);
+    }
+    return word;
+}
+
+/* https:// is not said; Ph.D., PhD and www are spelled. */
+static bool try_special(struct mx_english *english, const struct word *word)
+{
+    struct mx_text_scan *scan = english->scan;
+    const size_t length = word->length;
+    if ((!strcmp(word->lower, "http") || !strcmp(word->lower, "https")) && mx_text_peek(scan, length) == ':' &&
+        mx_text_peek(scan, length + 1) == '/' && mx_text_peek(scan, length + 2) == '/') {
+        scan->at += length + 3;
+        return true;
+    }
+    if (!strcmp(word->letters, "Ph") && mx_text_peek(scan, 2) == '.' && mx_text_peek(scan, 3) == 'D' &&
+        !mx_text_is_letter(mx_text_peek(scan, 4))) {
+        const size_t stop = mx_text_peek(scan, 4) == '.';
+        mx_english_spell(scan->sink, "phd");
+        scan->at += 4 + stop;
+        remember(english, "phd", true);
+        if (stop) stop_if_sentence_ends(english);
+        return true;
+    }
+    if (!strcmp(word->letters, "PhD") || !strcmp(word->lower, "www")) {
+        const bool capital = mx_text_is_upper(mx_text_peek(scan, 0));
+        mx_english_spell(scan->sink, word->letters);
+        scan->at += length;
+        remember(english, word->lower, capital);
+        return true;
+    }
+    return false;
+}
+
+/* CDs */
+static bool try_acronyms(struct mx_english *english, const struct word *word)
+{
+    const size_t last = word->length - 1;
+    if (word->length <= 2 || word->capitals != last || word->letters[last] != 's') return false;
+    struct word one = *word;
+    one.letters[last] = one.lower[last] = 0;
+    if (!try_acronym(english, one.letters, one.lower, last)) return false;
+    english->scan->sink->blank = false;
+    mx_text_sink_put(english->scan->sink, "'s");
+    english->scan->at++;
+    return true;
+}
+
 void mx_english_read_word(struct mx_english *english)
 {
     struct mx_text_scan *scan = english->scan;
-    struct mx_text_sink *sink = scan->sink;
-    const size_t length = word_length(scan);
-    char letters[MX_ENGLISH_WORD] = "", lower[MX_ENGLISH_WORD] = "";
-    size_t capitals = 0;
-    bool ascii = length < MX_ENGLISH_WORD;
-    for (size_t i = 0; i < length; i++) {
-        const uint32_t point = mx_text_peek(scan, i);
-        capitals += mx_text_is_upper(point);
-        ascii &= point < 0x80;
-        if (!ascii) continue;
-        letters[i] = (char)point;
-        lower[i] = ascii_lower((char)point);
-    }
+    const struct word word = word_peek(scan);
     const bool capital = mx_text_is_upper(mx_text_peek(scan, 0));
-    const uint32_t before = mx_text_before(scan);
-    if (ascii) {
+    if (word.ascii) {
+        const uint32_t before = mx_text_before(scan);
         const bool word_start = !mx_text_is_digit(before) && before != '\'' && before != '-' && before != '.';
-        if ((!strcmp(lower, "http") || !strcmp(lower, "https")) && mx_text_peek(scan, length) == ':' &&
-            mx_text_peek(scan, length + 1) == '/' && mx_text_peek(scan, length + 2) == '/') {
-            scan->at += length + 3;
-            return;
-        }
-        if (!strcmp(letters, "Ph") && mx_text_peek(scan, 2) == '.' && mx_text_peek(scan, 3) == 'D' &&
-            !mx_text_is_letter(mx_text_peek(scan, 4))) {
-            const size_t stop = mx_text_peek(scan, 4) == '.';
-            mx_english_spell(sink, "phd");
-            scan->at += 4 + stop;
-            remember(english, "phd", true);
-            if (stop) stop_if_sentence_ends(english);
-            return;
-        }
-        if (!strcmp(letters, "PhD") || !strcmp(lower, "www")) {
-            mx_english_spell(sink, letters);
-            scan->at += length;
-            remember(english, lower, capital);
-            return;
-        }
-        if (length == 1 && word_start && mx_text_peek(scan, 1) == '.' && try_dotted(english)) return;
-        if (word_start && (mx_english_try_month(english) || try_abbreviation(english, lower, length))) return;
-        if (capitals == length && try_roman(english, letters, length)) return;
-        if (capitals == length && try_acronym(english, letters, lower, length)) return;
-        if (length > 2 && capitals == length - 1 && letters[length - 1] == 's') { /* CDs */
-            letters[length - 1] = lower[length - 1] = 0;
-            if (try_acronym(english, letters, lower, length - 1)) {
-                sink->blank = false;
-                mx_text_sink_put(sink, "'s");
-                scan->at++;
-                return;
-            }
-            lower[length - 1] = 's';
-        }
+        if (try_special(english, &word)) return;
+        if (word.length == 1 && word_start && mx_text_peek(scan, 1) == '.' && try_dotted(english)) return;
+        if (word_start && (mx_english_try_month(english) || try_abbreviation(english, word.lower, word.length))) return;
+        if (word.capitals == word.length && try_roman(english, word.letters, word.length)) return;
+        if (word.capitals == word.length && try_acronym(english, word.letters, word.lower, word.length)) return;
+        if (try_acronyms(english, &word)) return;
     }
-    for (size_t i = 0; i < length; i++) {
-        mx_text_sink_point(sink, (uint32_t)utf8proc_tolower((utf8proc_int32_t)mx_text_peek(scan, i)));
+    for (size_t i = 0; i < word.length; i++) {
+        mx_text_sink_point(scan->sink, (uint32_t)utf8proc_tolower((utf8proc_int32_t)mx_text_peek(scan, i)));
     }
-    scan->at += length;
-    remember(english, lower, capital);
+    scan->at += word.length;
+    remember(english, word.lower, capital);
 }

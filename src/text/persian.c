@@ -126,14 +126,15 @@ static void read_sign(struct mx_text_scan *scan)
     scan->at++;
 }
 
-static void read_next(struct mx_text_scan *scan)
+/* Blanks, marks of punctuation and dashes; false: the next point is none of these. */
+static bool read_punctuation(struct mx_text_scan *scan)
 {
-    const uint32_t point = mx_text_peek(scan, 0), before = mx_text_before(scan);
+    const uint32_t point = mx_text_peek(scan, 0);
     switch (point) {
     case ' ':
         mx_text_sink_blank(scan->sink);
         scan->at++;
-        return;
+        return true;
     case '!':
     case '?':
     case ',':
@@ -141,44 +142,37 @@ static void read_next(struct mx_text_scan *scan)
     case ':':
         mx_text_sink_mark(scan->sink, (char)point);
         scan->at++;
-        return;
+        return true;
     case '(':
     case ')': /* an aside */
         scan->at++;
         if (scan->at < scan->count) mx_text_sink_mark(scan->sink, ',');
-        return;
+        return true;
     case '-':
     case MX_EN_DASH:
     case MX_EM_DASH:
         read_dash(scan);
-        return;
-    case '.':
-        if (mx_text_is_digit(mx_text_peek(scan, 1)) && !mx_text_is_letter(before)) {
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void read_next(struct mx_text_scan *scan)
+{
+    const uint32_t point = mx_text_peek(scan, 0), before = mx_text_before(scan), next = mx_text_peek(scan, 1);
+    if (read_punctuation(scan)) return;
+    if (point == '.') {
+        if (mx_text_is_digit(next) && !mx_text_is_letter(before)) {
             mx_persian_read_number(scan);
         } else {
             read_stop(scan);
         }
-        return;
-    case '+':
-        if (mx_text_is_digit(mx_text_peek(scan, 1)) && (before == 0 || before == ' ')) {
-            mx_persian_read_number(scan);
-        } else {
-            read_sign(scan);
-        }
-        return;
-    case '\'':
-        if (mx_text_is_letter(before) && mx_text_is_letter(mx_text_peek(scan, 1))) { /* inside a Latin word */
-            mx_text_sink_put(scan->sink, "'");
-            scan->at++;
-        } else {
-            read_sign(scan);
-        }
-        return;
-    default:
-        break;
-    }
-    if (mx_text_is_digit(point)) {
+    } else if (mx_text_is_digit(point) || (point == '+' && mx_text_is_digit(next) && (before == 0 || before == ' '))) {
         mx_persian_read_number(scan);
+    } else if (point == '\'' && mx_text_is_letter(before) && mx_text_is_letter(next)) { /* inside a Latin word */
+        mx_text_sink_put(scan->sink, "'");
+        scan->at++;
     } else if (mx_text_is_letter(point) || mx_text_is_mark(point) || point == MX_ZWNJ) {
         if (try_abbreviation(scan)) return;
         mx_text_sink_point(scan->sink, point);

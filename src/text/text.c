@@ -8,6 +8,7 @@
  */
 #include "text/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
 
@@ -92,109 +93,94 @@ int mx_text_detect(const char *text, size_t length, enum mx_language_id *out)
 
 /* ---- preparing the code points ---- */
 
-/* Signs with several forms, as the cleaners want them; NULL: no other form. */
+/* Signs with several forms, as the cleaners want them. In the order of the code points: fold_sign searches by halves. */
+static const struct fold {
+    uint32_t point;
+    const char *text;
+} sign_folds[] = {
+    /* ` « ´ » ¼ ½ ¾ ʼ */
+    {0x0060, "'"},
+    {0x00ab, "\""},
+    {0x00b4, "'"},
+    {0x00bb, "\""},
+    {0x00bc, "1/4"},
+    {0x00bd, "1/2"},
+    {0x00be, "3/4"},
+    {0x02bc, "'"},
+    /* Arabic: ، ؛ ؟ ٪ ٫ ٬ ۔ */
+    {0x060c, ","},
+    {0x061b, ";"},
+    {0x061f, "?"},
+    {0x066a, "%"},
+    {0x066b, "."},
+    {0x066c, ","},
+    {0x06d4, "."},
+    /* hyphen, hyphen that does not break, figure dash, horizontal bar */
+    {0x2010, "-"},
+    {0x2011, "-"},
+    {0x2012, "\u2013"},
+    {0x2015, "\u2014"},
+    /* ‘ ’ ‚ ‛ “ ” „ ‟ … ′ ″ ‹ › */
+    {0x2018, "'"},
+    {0x2019, "'"},
+    {0x201a, "'"},
+    {0x201b, "'"},
+    {0x201c, "\""},
+    {0x201d, "\""},
+    {0x201e, "\""},
+    {0x201f, "\""},
+    {0x2026, "..."},
+    {0x2032, "'"},
+    {0x2033, "\""},
+    {0x2039, "\""},
+    {0x203a, "\""},
+    /* ‼ ⁄ ⁇ ⁈ ⁉ ℃ ℉ № */
+    {0x203c, "!"},
+    {0x2044, "/"},
+    {0x2047, "?"},
+    {0x2048, "?"},
+    {0x2049, "?"},
+    {0x2103, "\u00b0C"},
+    {0x2109, "\u00b0F"},
+    {0x2116, "#"},
+    /* ⅐ ⅑ ⅒ ⅓ ⅔ ⅕ ⅖ ⅗ ⅘ ⅙ ⅚ ⅛ ⅜ ⅝ ⅞ */
+    {0x2150, "1/7"},
+    {0x2151, "1/9"},
+    {0x2152, "1/10"},
+    {0x2153, "1/3"},
+    {0x2154, "2/3"},
+    {0x2155, "1/5"},
+    {0x2156, "2/5"},
+    {0x2157, "3/5"},
+    {0x2158, "4/5"},
+    {0x2159, "1/6"},
+    {0x215a, "5/6"},
+    {0x215b, "1/8"},
+    {0x215c, "3/8"},
+    {0x215d, "5/8"},
+    {0x215e, "7/8"},
+    /* minus, ∕, two-em and three-em dash, 〝 〞, small hyphen */
+    {0x2212, "-"},
+    {0x2215, "/"},
+    {0x2e3a, "\u2014"},
+    {0x2e3b, "\u2014"},
+    {0x301d, "\""},
+    {0x301e, "\""},
+    {0xfe63, "-"},
+};
+
+static int fold_compare(const void *point, const void *fold)
+{
+    const uint32_t a = *(const uint32_t *)point, b = ((const struct fold *)fold)->point;
+    return (a > b) - (a < b);
+}
+
+/* NULL: no other form. */
 static const char *fold_sign(uint32_t point)
 {
-    switch (point) {
-    case 0x00ab: /* « */
-    case 0x00bb: /* » */
-    case 0x201c: /* “ */
-    case 0x201d: /* ” */
-    case 0x201e: /* „ */
-    case 0x201f:
-    case 0x2033: /* ″ */
-    case 0x2039: /* ‹ */
-    case 0x203a: /* › */
-    case 0x301d:
-    case 0x301e:
-        return "\"";
-    case 0x0060: /* ` */
-    case 0x00b4: /* ´ */
-    case 0x02bc: /* ʼ */
-    case 0x2018: /* ‘ */
-    case 0x2019: /* ’ */
-    case 0x201a: /* ‚ */
-    case 0x201b:
-    case 0x2032: /* ′ */
-        return "'";
-    case 0x2010: /* hyphen */
-    case 0x2011: /* hyphen that does not break */
-    case 0x2212: /* minus */
-    case 0xfe63:
-        return "-";
-    case 0x2012: /* figure dash */
-        return "\u2013";
-    case 0x2015: /* horizontal bar */
-    case 0x2e3a:
-    case 0x2e3b:
-        return "\u2014";
-    case 0x2026: /* … */
-        return "...";
-    case 0x203c: /* ‼ */
-        return "!";
-    case 0x2047: /* ⁇ */
-    case 0x2048: /* ⁈ */
-    case 0x2049: /* ⁉ */
-    case 0x061f: /* ؟ */
-        return "?";
-    case 0x060c: /* ، */
-    case 0x066c: /* ٬ */
-        return ",";
-    case 0x061b: /* ؛ */
-        return ";";
-    case 0x06d4: /* ۔ */
-    case 0x066b: /* ٫ */
-        return ".";
-    case 0x066a: /* ٪ */
-        return "%";
-    case 0x2044: /* ⁄ */
-    case 0x2215: /* ∕ */
-        return "/";
-    case 0x2103: /* ℃ */
-        return "\u00b0C";
-    case 0x2109: /* ℉ */
-        return "\u00b0F";
-    case 0x2116: /* № */
-        return "#";
-    case 0x00bc:
-        return "1/4";
-    case 0x00bd:
-        return "1/2";
-    case 0x00be:
-        return "3/4";
-    case 0x2150:
-        return "1/7";
-    case 0x2151:
-        return "1/9";
-    case 0x2152:
-        return "1/10";
-    case 0x2153:
-        return "1/3";
-    case 0x2154:
-        return "2/3";
-    case 0x2155:
-        return "1/5";
-    case 0x2156:
-        return "2/5";
-    case 0x2157:
-        return "3/5";
-    case 0x2158:
-        return "4/5";
-    case 0x2159:
-        return "1/6";
-    case 0x215a:
-        return "5/6";
-    case 0x215b:
-        return "1/8";
-    case 0x215c:
-        return "3/8";
-    case 0x215d:
-        return "5/8";
-    case 0x215e:
-        return "7/8";
-    default:
-        return NULL;
-    }
+    const struct fold *const found =
+        bsearch(&point, sign_folds, sizeof sign_folds / sizeof sign_folds[0], sizeof sign_folds[0], fold_compare);
+    return found == NULL ? NULL : found->text;
 }
 
 /* Forms that exist only for old encodings and stand for plain letters: Latin ligatures, Arabic presentation forms, full
@@ -252,6 +238,20 @@ static uint32_t digit_fold(const struct mx_language *language, uint32_t point)
     return value < 0 ? point : '0' + (uint32_t)value;
 }
 
+static void push_folded(struct mx_text_points *points, const char *folded)
+{
+    /* "3½" is "3 1/2". */
+    if (mx_text_is_digit((unsigned char)folded[0]) && points->count > 0 &&
+        mx_text_is_digit(points->data[points->count - 1])) {
+        push_blank(points);
+    }
+    while (*folded) {
+        uint32_t part;
+        folded += mx_utf8_decode(folded, &part);
+        mx_text_points_push(points, part);
+    }
+}
+
 static void push_point(struct mx_text_points *points, uint32_t point, const struct mx_language *language, size_t *marks,
                        struct mx_text_report *report)
 {
@@ -282,16 +282,7 @@ static void push_point(struct mx_text_points *points, uint32_t point, const stru
     const char *folded = kept ? NULL : fold_sign(point);
     if (folded) {
         *marks = 0;
-        /* "3½" is "3 1/2". */
-        if (mx_text_is_digit((unsigned char)folded[0]) && points->count > 0 &&
-            mx_text_is_digit(points->data[points->count - 1])) {
-            push_blank(points);
-        }
-        while (*folded) {
-            uint32_t part;
-            folded += mx_utf8_decode(folded, &part);
-            mx_text_points_push(points, part);
-        }
+        push_folded(points, folded);
         return;
     }
     utf8proc_int32_t parts[32];

@@ -34,10 +34,9 @@ int mx_tokens_mode_parse(const char *text, enum mx_tokens_mode *out)
 }
 
 int mx_tokens_from_text(enum mx_tokens_mode mode, struct mx_phonemizer *phonemizer, enum mx_language_id language,
-                        const char *text, struct mx_arena *arena, uint32_t **symbols, size_t *count)
+                        const char *text, struct mx_arena *arena, struct mx_symbols *out)
 {
-    *symbols = NULL;
-    *count = 0;
+    *out = (struct mx_symbols){NULL, 0};
     if (mode == MX_TOKENS_PHONEMES) {
         char *phonemes;
         const int rc = mx_phonemizer_run(phonemizer, language, text, arena, &phonemes);
@@ -51,7 +50,7 @@ int mx_tokens_from_text(enum mx_tokens_mode mode, struct mx_phonemizer *phonemiz
     }
     uint32_t *points = mx_arena_alloc(arena, length ? length : 1, sizeof *points);
     if (!points) return MX_ERR_NO_MEMORY;
-    for (size_t at = 0; at < length;) at += mx_utf8_decode(text + at, &points[(*count)++]);
-    *symbols = points;
+    for (size_t at = 0; at < length;) at += mx_utf8_decode(text + at, &points[out->count++]);
+    out->codes = points;
     return 0;
 }

@@ -47,8 +47,14 @@ int mx_phonemizer_get(struct mx_phonemizer **out);
 int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language_id language, const char *text,
                       struct mx_arena *arena, char **out);
 
-/* The symbols of normalised text. `phonemizer` may be NULL in mode chars. *count may be 0. */
+/* Symbols by their code points. */
+struct mx_symbols {
+    const uint32_t *codes;
+    size_t count;
+};
+
+/* The symbols of normalised text. `phonemizer` may be NULL in mode chars. There may be none. */
 int mx_tokens_from_text(enum mx_tokens_mode mode, struct mx_phonemizer *phonemizer, enum mx_language_id language,
-                        const char *text, struct mx_arena *arena, uint32_t **symbols, size_t *count);
+                        const char *text, struct mx_arena *arena, struct mx_symbols *out);
 
 #endif

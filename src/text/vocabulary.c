@@ -201,32 +201,32 @@ char *mx_symbol_name(uint32_t symbol, char out[MX_SYMBOL_NAME_BYTES])
     return out;
 }
 
-int mx_vocabulary_encode(const struct mx_vocabulary *vocabulary, const uint32_t *symbols, size_t count,
-                         enum mx_unknown policy, struct mx_arena *arena, int32_t **tokens, size_t *token_count,
-                         struct mx_unknown_count *unknown)
+int mx_vocabulary_encode(const struct mx_vocabulary *vocabulary, struct mx_symbols symbols, enum mx_unknown policy,
+                         struct mx_arena *arena, struct mx_tokens *out, struct mx_unknown_count *unknown)
 {
-    *token_count = 0;
-    *tokens = mx_arena_alloc(arena, count + 2, sizeof **tokens);
-    if (!*tokens) return MX_ERR_NO_MEMORY;
+    int32_t *const tokens = mx_arena_alloc(arena, symbols.count + 2, sizeof *tokens);
+    *out = (struct mx_tokens){tokens, 0};
+    if (!tokens) return MX_ERR_NO_MEMORY;
     size_t used = 0;
-    (*tokens)[used++] = MX_TOKEN_BOS;
-    for (size_t i = 0; i < count; i++) {
-        const int32_t token = mx_vocabulary_find(vocabulary, symbols[i]);
+    tokens[used++] = MX_TOKEN_BOS;
+    for (size_t i = 0; i < symbols.count; i++) {
+        const int32_t token = mx_vocabulary_find(vocabulary, symbols.codes[i]);
         if (token >= 0) {
-            (*tokens)[used++] = token;
+            tokens[used++] = token;
             continue;
         }
         if (policy == MX_UNKNOWN_REFUSE) {
             char name[MX_SYMBOL_NAME_BYTES];
             return MX_FAIL(MX_ERR_DATA, "correct the text, or prepare the corpus again so that the symbol is learned",
-                           "symbol %s at place %zu is not in the vocabulary", mx_symbol_name(symbols[i], name), i + 1);
+                           "symbol %s at place %zu is not in the vocabulary", mx_symbol_name(symbols.codes[i], name),
+                           i + 1);
         }
         if (unknown) {
-            if (unknown->count++ == 0) unknown->first = symbols[i];
+            if (unknown->count++ == 0) unknown->first = symbols.codes[i];
         }
     }
-    (*tokens)[used++] = MX_TOKEN_EOS;
-    *token_count = used;
+    tokens[used++] = MX_TOKEN_EOS;
+    out->count = used;
     return 0;
 }
 

@@ -61,10 +61,14 @@ struct mx_unknown_count {
     uint32_t first; /* the first of them; 0: none yet */
 };
 
+struct mx_tokens {
+    int32_t *numbers;
+    size_t count;
+};
+
 /* BOS, the numbers of the symbols, EOS. `unknown` may be NULL. */
-int mx_vocabulary_encode(const struct mx_vocabulary *vocabulary, const uint32_t *symbols, size_t count,
-                         enum mx_unknown policy, struct mx_arena *arena, int32_t **tokens, size_t *token_count,
-                         struct mx_unknown_count *unknown);
+int mx_vocabulary_encode(const struct mx_vocabulary *vocabulary, struct mx_symbols symbols, enum mx_unknown policy,
+                         struct mx_arena *arena, struct mx_tokens *out, struct mx_unknown_count *unknown);
 
 /* "'ʒ' (U+0292)" for messages. */
 #define MX_SYMBOL_NAME_BYTES 32

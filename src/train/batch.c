@@ -2,9 +2,9 @@
  *
  * Builders and batches, see batch.h.
  *
- * Pitch must stay 0 where it is unvoiced, and there is no operation that chooses. But voiced pitch is at least
+ * Pitch must stay 0 where it is unvoiced, and there is no operation that selects. But voiced pitch is at least
  * pitch_low_hz, so 1 - relu(1 - pitch/low) is 1 where voiced and 0 elsewhere, and (pitch - mean · that)/deviation is
- * what is wanted.
+ * the result wanted.
  */
 #include "train/batch.h"
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A comm (communicator): all those that share each step of training with this process, seen from the trainer.
+ * A comm (communicator): the processes that share each training step, as the trainer sees them.
  *
- * Each member (rank 0 … size - 1) has the same weights and trains its part of the step's batch; the sum of their
- * gradients is that of the whole batch, because every member divides its losses by the frames and tokens of all of them
- * (struct mx_model_batch). After the sum all members make the same update. NULL stands for a comm of one: the
+ * Every member (rank 0 … size - 1) has the same weights and trains on its part of the step's batch. The sum of their
+ * gradients is the gradient of the whole batch, because every member divides its losses by the frames and tokens of all
+ * members (struct mx_model_batch). After the sum all members make the same update. NULL stands for a comm of one: the
  * functions below then do what a single member would do, which is nothing.
  *
- * The gradient is summed in buckets, ranges of the flat gradient that become final in the order of their numbers while
- * the backward pass still runs (replica.h records an event for each). All members call everything in the same order
- * with the same counts. A call that fails, fails for good: the comm must be destroyed. Failures of other members
- * (gone, silent for too long) come back as errors of these calls, with the member's name in the message.
+ * The gradient is summed in buckets: ranges of the flat gradient that become final in numerical order while the
+ * backward pass is still running (replica.h records an event for each). All members make the same calls in the same
+ * order with the same counts. An error is permanent: the comm must be destroyed. Failures of other members (gone,
+ * silent for too long) are returned as errors of these calls; the message names the member.
  *
- * Whoever carries the bytes (dist/) makes a struct whose first member is a struct mx_comm.
+ * An implementation that moves the bytes (dist/) makes a struct whose first member is a struct mx_comm.
  *
- * Threads: one at a time. What sum_begin started may go on in threads of the comm's own until sum_finish.
+ * Threads: one at a time. Work begun by sum_begin may continue in the comm's own threads until sum_finish.
  */
 #ifndef MX_TRAIN_COMM_H
 #define MX_TRAIN_COMM_H
@@ -24,19 +24,19 @@
 
 struct mx_comm;
 
-/* All return 0 or a negative code with its message set. */
+/* All return 0 or a negative code with the error message set. */
 struct mx_comm_calls {
     /* Begins to replace `count` floats on a device by their sums over all members, once `ready` is complete; does not
-     * wait. The floats may not be touched until sum_finish. Sums are made in an order that is the same in each run, and
-     * have the same bits in all members. */
+     * wait. Do not touch the floats until sum_finish. The order of summation is the same in each run, and all members
+     * get the same bits. */
     int (*sum_begin)(struct mx_comm *comm, struct mx_slice floats, int64_t count, struct mx_event *ready);
-    /* All sums that were begun are there for work submitted to `stream` from now on. May wait. */
+    /* Makes all sums begun so far available to work submitted to `stream` from now on. May wait. */
     int (*sum_finish)(struct mx_comm *comm, struct mx_stream *stream);
-    /* The same for a few numbers of the host, at once: losses, counts. */
+    /* Sums a few numbers on the host, and waits: losses, counts. */
     int (*add)(struct mx_comm *comm, double *values, int32_t count);
-    /* Member `root` has the bytes, all others get them. */
+    /* Sends the bytes of member `root` to all others. */
     int (*broadcast)(struct mx_comm *comm, void *bytes, size_t count, int32_t root);
-    /* Returns when all have called it. */
+    /* Returns when all members have called it. */
     int (*barrier)(struct mx_comm *comm);
     void (*destroy)(struct mx_comm *comm);
 };
@@ -78,9 +78,9 @@ static inline void mx_comm_destroy(struct mx_comm *comm)
 
 /* ---- buckets ---- */
 
-#define MX_BUCKET_FLOATS (INT64_C(1) << 20)     /* of a bucket: 4 MiB */
-#define MX_BUCKET_SMALL  (MX_BUCKET_FLOATS / 4) /* of one of the last */
-#define MX_BUCKET_TAIL   (4 * MX_BUCKET_FLOATS) /* that are cut so */
+#define MX_BUCKET_FLOATS (INT64_C(1) << 20)     /* size of a bucket: 4 MiB */
+#define MX_BUCKET_SMALL  (MX_BUCKET_FLOATS / 4) /* size of a bucket in the tail */
+#define MX_BUCKET_TAIL   (4 * MX_BUCKET_FLOATS) /* floats that are cut into small buckets */
 
 /* Floats [first, first + count) of the flat gradient. */
 struct mx_bucket {
@@ -88,16 +88,16 @@ struct mx_bucket {
 };
 
 /* The decayed parameters lie in the order of the forward pass, so their gradients become final from the end to the
- * beginning: they are cut there, from the end on. What becomes final last has the least time left to be summed while
- * the backward pass runs, and in the first layers, which see tokens and not frames, much of it comes in a short time:
- * there buckets are small, so that none waits for the whole of its neighbours. The other parameters, few and small, are
- * the last bucket: some of them belong to the first layers. */
+ * beginning, and buckets are cut in that order. What becomes final last has the least time left to be summed during the
+ * backward pass. The first layers, which see tokens and not frames, also finish many gradients in a short time, so
+ * buckets are small there and none has to wait for large neighbours. The remaining parameters, few and small, form the
+ * last bucket: some of them belong to the first layers. */
 static inline int64_t mx_bucket_tail(const struct mx_parameters *table)
 {
     return table->decayed < MX_BUCKET_TAIL ? table->decayed : MX_BUCKET_TAIL;
 }
 
-/* How many of `size` floats make up so many. */
+/* The number of pieces of `size` floats that cover `floats`. */
 static inline int32_t mx_bucket_pieces(int64_t floats, int64_t size)
 {
     return (int32_t)((floats + size - 1) / size);

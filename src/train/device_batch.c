@@ -138,13 +138,18 @@ static struct mx_ragged part_rows(const int32_t *whole, const struct piece piece
     return rows;
 }
 
-/* Rows of `words` words each, from row `skip` on, to row `at`. */
-static int rows_copy(struct mx_stream *stream, struct mx_slice to, int64_t at, struct mx_slice from, int64_t skip,
-                     int64_t rows, int64_t words)
+/* Rows that go from row `skip` of one array on to row `at` of another. */
+struct move {
+    int64_t skip, at, rows;
+};
+
+/* A row has `words` words. */
+static int rows_copy(struct mx_stream *stream, struct mx_slice to, struct mx_slice from, const struct move *move,
+                     int64_t words)
 {
-    to.offset_bytes += (size_t)(at * words) * 4;
-    from.offset_bytes += (size_t)(skip * words) * 4;
-    return rows > 0 ? mx_copy_slices(stream, to, from, (size_t)(rows * words) * 4) : 0;
+    to.offset_bytes += (size_t)(move->at * words) * 4;
+    from.offset_bytes += (size_t)(move->skip * words) * 4;
+    return move->rows > 0 ? mx_copy_slices(stream, to, from, (size_t)(move->rows * words) * 4) : 0;
 }
 
 /* All arrays of one piece to the part's own, from its sequence `at` on. */
@@ -154,19 +159,20 @@ static int piece_copy(struct mx_stream *stream, const struct mx_device_batch *fr
     int rc = 0;
     const struct mx_model_batch *const a = &from->batch, *const b = &to->batch;
     const int64_t bands = mx_recipe_default.bands;
-    int64_t skip[3], row[3], rows[3];
+    struct move moves[3]; /* of tokens, frames and frames of the reference */
+    const struct move sequences = {piece.first, at, piece.count};
     for (size_t k = 0; k < 3; k++) {
         const int32_t *const whole = from->offsets + k * ends(&from->options);
-        skip[k] = whole[piece.first];
-        rows[k] = whole[piece.first + piece.count] - whole[piece.first];
-        row[k] = to->offsets[k * ends(&to->options) + (size_t)at];
+        moves[k].skip = whole[piece.first];
+        moves[k].rows = whole[piece.first + piece.count] - whole[piece.first];
+        moves[k].at = to->offsets[k * ends(&to->options) + (size_t)at];
     }
-    MX_TRY(rows_copy(stream, b->token_ids, row[0], a->token_ids, skip[0], rows[0], 1));
-    MX_TRY(rows_copy(stream, b->languages, at, a->languages, piece.first, piece.count, 1));
-    MX_TRY(rows_copy(stream, b->reference_mel, row[2], a->reference_mel, skip[2], rows[2], bands));
-    MX_TRY(rows_copy(stream, b->mel, row[1], a->mel, skip[1], rows[1], bands));
-    MX_TRY(rows_copy(stream, b->pitch, row[1], a->pitch, skip[1], rows[1], 1));
-    MX_TRY(rows_copy(stream, b->energy, row[1], a->energy, skip[1], rows[1], 1));
+    MX_TRY(rows_copy(stream, b->token_ids, a->token_ids, &moves[0], 1));
+    MX_TRY(rows_copy(stream, b->languages, a->languages, &sequences, 1));
+    MX_TRY(rows_copy(stream, b->reference_mel, a->reference_mel, &moves[2], bands));
+    MX_TRY(rows_copy(stream, b->mel, a->mel, &moves[1], bands));
+    MX_TRY(rows_copy(stream, b->pitch, a->pitch, &moves[1], 1));
+    MX_TRY(rows_copy(stream, b->energy, a->energy, &moves[1], 1));
 out:
     return rc;
 }

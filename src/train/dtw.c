@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Dynamic time warping, see dtw.h. Scratch: two rows of totals, then one byte for each pair of frames that tells where
- * the best way into it came from.
+ * Dynamic time warping, see dtw.h. Scratch: two rows of totals, then one byte for each pair of frames that stores where
+ * the best path into it came from.
  */
 #include "train/dtw.h"
 
@@ -22,10 +22,10 @@ static double frames_cost(const float *a, const float *b, int32_t n)
 }
 
 /* Totals of row i from those of row i - 1. */
-static void row_fill(const float *a, const float *b, int32_t i, int32_t b_frames, int32_t n, const double *last,
-                     double *row, unsigned char *from)
+static void row_fill(const struct mx_dtw_frames *of, int32_t i, const double *last, double *row, unsigned char *from)
 {
-    for (int32_t j = 0; j < b_frames; j++) {
+    const int32_t n = of->n;
+    for (int32_t j = 0; j < of->b_frames; j++) {
         double best = i == 0 && j == 0 ? 0 : INFINITY;
         enum from way = BOTH;
         if (i > 0 && j > 0) best = last[j - 1];
@@ -37,18 +37,18 @@ static void row_fill(const float *a, const float *b, int32_t i, int32_t b_frames
             best = row[j - 1];
             way = SECOND;
         }
-        row[j] = best + frames_cost(a + (ptrdiff_t)i * n, b + (ptrdiff_t)j * n, n);
+        row[j] = best + frames_cost(of->a + (ptrdiff_t)i * n, of->b + (ptrdiff_t)j * n, n);
         from[j] = (unsigned char)way;
     }
 }
 
-int32_t mx_dtw_walk(const float *a, int32_t a_frames, const float *b, int32_t b_frames, int32_t n, void *scratch,
-                    struct mx_dtw_pair *pairs, double *cost)
+int32_t mx_dtw_walk(const struct mx_dtw_frames *of, void *scratch, struct mx_dtw_pair *pairs, double *cost)
 {
+    const int32_t a_frames = of->a_frames, b_frames = of->b_frames;
     double *const totals = scratch;
     unsigned char *const from = (unsigned char *)(totals + 2 * (ptrdiff_t)b_frames);
     for (int32_t i = 0; i < a_frames; i++)
-        row_fill(a, b, i, b_frames, n, totals + (i + 1) % 2 * (ptrdiff_t)b_frames, totals + i % 2 * (ptrdiff_t)b_frames,
+        row_fill(of, i, totals + (i + 1) % 2 * (ptrdiff_t)b_frames, totals + i % 2 * (ptrdiff_t)b_frames,
                  from + (ptrdiff_t)i * b_frames);
     int32_t count = 0;
     struct mx_dtw_pair at = {a_frames - 1, b_frames - 1};

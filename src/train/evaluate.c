@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Evaluation on the utterances kept for validation, see trainer.h: their losses with true durations, and how they
- * sound when they are really spoken (listen.h).
+ * Evaluation on the utterances kept for validation, see trainer.h: their losses with true durations, and their sound
+ * when they are actually spoken (listen.h).
  *
- * The trainer's model, batch and stream are used between steps, with the averaged weights. What is needed besides is
- * taken when the trainer is made.
+ * It uses the trainer's model, batch and stream between steps, with the averaged weights. Anything else it needs is
+ * allocated when the trainer is created.
  */
 #include <math.h>
 

@@ -2,9 +2,9 @@
  *
  * The feed, see feed.h.
  *
- * Who may touch what follows from the pipeline: a place of the host ring is drawn, loaded and processed one after the
- * other; builders and device batches are used by the stages alone; builder n modulo MX_PIPELINE_DEPTH is free when
- * batch n is submitted, since no more than MX_PIPELINE_DEPTH are in flight.
+ * The pipeline determines who may touch what: a slot of the host ring is drawn, loaded and processed in that order;
+ * only the stages use builders and device batches; builder n modulo MX_PIPELINE_DEPTH is free when batch n is
+ * submitted, since at most MX_PIPELINE_DEPTH batches are in flight.
  */
 #include "train/feed.h"
 

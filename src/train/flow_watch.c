@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The watch over the flow, see flow_watch.h.
+ * The flow watch, see flow_watch.h.
  */
 #include "train/flow_watch.h"
 

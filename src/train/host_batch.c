@@ -68,7 +68,7 @@ int mx_batch_source_create(const struct mx_batch_source_options *options, struct
     if (a->features) MX_TRY(mx_feature_tensors_find(options->dataset, &a->tensors));
     a->crop_samples = (int64_t)ceil(options->reference_seconds * mx_recipe_default.rate);
     if (a->crop_samples < 1)
-        MX_RAISE(MX_ERR_CONFIG, "2 to 3 seconds tell a voice", "a reference of %g seconds is empty",
+        MX_RAISE(MX_ERR_CONFIG, "2 to 3 seconds are enough for a voice", "a reference of %g seconds is empty",
                  options->reference_seconds);
     a->crop_frames = mx_recipe_frames(&mx_recipe_default, a->crop_samples);
     a->voices = mx_alloc(mx_dataset_speaker_count(options->dataset), sizeof *a->voices);
@@ -161,7 +161,7 @@ int mx_batch_source_capacity(const struct mx_batch_source *a, const uint32_t *ut
         if (!a->features) samples = frames * mx_recipe_default.hop; /* a frame begins at each hop */
     }
     if (count == 0 || tokens > INT32_MAX || frames > INT32_MAX || samples > INT32_MAX)
-        MX_RAISE(MX_ERR_DATA, "make the batches smaller", "batches of %u out of %u utterances cannot be made",
+        MX_RAISE(MX_ERR_DATA, "make the batches smaller", "cannot make batches of %u out of %u utterances",
                  (unsigned)most, (unsigned)count);
     *out = (struct mx_host_batch_capacity){.model = {.sequences = (int32_t)most,
                                                      .tokens = (int32_t)tokens,
@@ -181,9 +181,8 @@ static int capacity_set(struct mx_host_batch_capacity *c, int64_t frames, int64_
 {
     if (frames > INT32_MAX || longest_frames > INT32_MAX || tokens > INT32_MAX || longest_tokens > INT32_MAX ||
         references > INT32_MAX || c->samples > INT32_MAX || c->reference_samples > INT32_MAX)
-        return MX_FAIL(MX_ERR_DATA, "make the batches smaller",
-                       "batches of %lld frames and %lld samples cannot be made", (long long)frames,
-                       (long long)c->samples);
+        return MX_FAIL(MX_ERR_DATA, "make the batches smaller", "cannot make batches of %lld frames and %lld samples",
+                       (long long)frames, (long long)c->samples);
     c->model.frames = (int32_t)frames;
     c->model.longest_frames = (int32_t)longest_frames;
     c->model.tokens = (int32_t)tokens;
@@ -410,6 +409,7 @@ static int item_load(const struct mx_host_batch *batch, struct mx_dataset_reader
 static int pair_append(struct mx_host_batch *batch, struct mx_dataset_reader *reader, uint32_t utterance)
 {
     struct mx_dataset_item item;
+    const int32_t longest_tokens = batch->longest_tokens, longest_frames = batch->longest_frames;
     const int usable = item_load(batch, reader, utterance, &item);
     int rc = usable > 0 ? utterance_append(batch, &item, utterance) : usable;
     if (rc < 0) return rc;
@@ -427,7 +427,15 @@ static int pair_append(struct mx_host_batch *batch, struct mx_dataset_reader *re
         rc = item_load(batch, reader, other, &item);
     }
     if (rc == 0) rc = item_load(batch, reader, utterance, &item);
-    if (rc >= 0) rc = reference_append(batch, &item, utterance);
+    if (rc == 0) { /* its own recording has vanished since it was loaded: no reference is left, so it is taken back */
+        batch->tokens = batch->token_offsets[batch->count];
+        batch->frames = batch->frame_offsets[batch->count];
+        batch->longest_tokens = longest_tokens;
+        batch->longest_frames = longest_frames;
+        batch->left_out++;
+        return 0;
+    }
+    if (rc > 0) rc = reference_append(batch, &item, utterance);
     if (rc < 0) return rc;
     batch->utterances[batch->count++] = utterance;
     return 0;

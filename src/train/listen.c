@@ -85,8 +85,9 @@ static void speech_compare(const struct mx_listener *l, struct mx_spoken *out)
 {
     const struct mx_normaliser *const n = &l->normaliser;
     double cost;
-    const int32_t pairs =
-        mx_dtw_walk(l->spoken, out->spoken, l->real, out->real, l->bands, l->scratch, l->pairs, &cost);
+    const struct mx_dtw_frames frames = {
+        .a = l->spoken, .b = l->real, .a_frames = out->spoken, .b_frames = out->real, .n = l->bands};
+    const int32_t pairs = mx_dtw_walk(&frames, l->scratch, l->pairs, &cost);
     out->mel_db = cost * n->mel_deviation * DECIBELS;
     out->duration_error = fabs((double)(out->spoken - out->real)) / out->real;
     for (int32_t i = 0; i < pairs; i++) {

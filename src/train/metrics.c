@@ -80,7 +80,7 @@ static int file_trim(int file, const char *path, int64_t step)
     }
     struct stat status;
     if (fstat(file, &status) != 0 || (status.st_size > keep && ftruncate(file, keep) != 0))
-        MX_RAISE(MX_ERR_IO, "check the disk", "cannot cut %s: %s", path, strerror(errno));
+        MX_RAISE(MX_ERR_IO, "check the disk", "cannot truncate %s: %s", path, strerror(errno));
 out:
     mx_free(piece);
     return rc;
@@ -129,9 +129,10 @@ static void waiting_try(struct mx_metrics *metrics)
 {
     const bool fine = waiting_write(metrics) >= 0;
     if (!fine && !metrics->troubled)
-        mx_warn("%s; training goes on, and its lines are written when there is room again", mx_error_last()->message);
+        mx_warn("%s; training continues, and the lines will be written once there is room again",
+                mx_error_last()->message);
     else if (fine && metrics->troubled)
-        mx_info("%s is written again; %" PRId64 " lines are missing in it", metrics->path, metrics->lost);
+        mx_info("%s can be written again; %" PRId64 " lines are missing from it", metrics->path, metrics->lost);
     if (!fine) mx_error_clear();
     if (fine) metrics->lost = 0;
     metrics->troubled = !fine;

@@ -2,9 +2,9 @@
  *
  * The one reader of metrics.jsonl, see metrics.h.
  *
- * Lines are read by a scanner of their own instead of cJSON: a run of a million steps has a gigabyte of them, and the
- * live page reads them while training goes on, so it takes no memory. It knows JSON objects of numbers, words, texts and
- * objects of the same, which is all there is; anything else makes the line a damaged one.
+ * It has its own scanner instead of cJSON: a run of a million steps has a gigabyte of lines, and the live page reads
+ * them during training, so it allocates nothing. It accepts JSON objects of numbers, words, texts and objects of the
+ * same, which is all that a line contains; anything else makes the line a damaged one.
  */
 #include <math.h>
 #include <string.h>
@@ -106,7 +106,8 @@ static bool key_is(const struct member *m, const char *key)
     return strncmp(key, m->key, m->key_length) == 0 && key[m->key_length] == '\0';
 }
 
-/* The place of the key in the table, or `count`. Keys stand in the order of the table, mostly: *guess is tried first. */
+/* The place of the key in the table, or `count`. Keys stand in the order of the table, mostly: *guess is tried first.
+ * */
 static int key_find(const struct mx_metric *table, int count, const struct member *m, int *guess)
 {
     for (int i = 0; i < count; i++) {

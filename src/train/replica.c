@@ -2,8 +2,8 @@
  *
  * Replicas, see replica.h.
  *
- * Another's gradient comes over in pieces: a piece that has just been copied is still in the cache of the core that
- * adds it, and the room for it does not grow with the model.
+ * Another replica's gradient arrives in pieces: a piece just copied is still in the cache of the core that adds it, and
+ * the memory for it does not grow with the model.
  */
 #include "train/replica.h"
 

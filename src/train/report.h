@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a step and an evaluation report, and the one list of their metrics. The lists give the writer and the reader of
- * metrics.jsonl (metrics.h), the numbers of checkpoints, the tags of TensorBoard, the curves of the page of a run and
- * what the monitor shows. A new metric is a member of a report and a row here, and the place where it is measured.
+ * The reports of a step and of an evaluation, and the one list of their metrics. The lists define the writer and the
+ * reader of metrics.jsonl (metrics.h), the numbers in checkpoints, the TensorBoard tags, the curves on the page of a
+ * run and the monitor's display. A new metric needs a member in a report, a row here, and the code that measures it.
  *
  * Memory: plain values.
  */
@@ -17,24 +17,24 @@ struct mx_trainer_report {
     int64_t step;   /* 1 for the first */
     uint32_t epoch; /* of its first batch */
     struct mx_model_losses losses;
-    double rate, grad_norm; /* the norm before clipping; not finite if it was not */
+    double rate, grad_norm; /* the norm before clipping; may be not finite */
     int64_t utterances, left_out, tokens, frames;
     bool sharing;              /* the data device has a replica … */
-    double share;              /* … which was to train on this part of the frames … */
-    int64_t shared_frames;     /* … and trained on so many */
-    uint64_t step_ns, wait_ns; /* all of it, of the first one from the start on; the part that waited for data */
-    uint64_t backward_ns;      /* of the last batch, where there is a comm or flow.times; 0: not measured */
-    uint64_t sum_wait_ns;      /* of a comm: for the others, after this member's own gradients were there */
-    uint64_t update_ns;        /* from the sum of the gradients to new weights */
+    double share;              /* … which was assigned this share of the frames … */
+    int64_t shared_frames;     /* … and trained on this number of them */
+    uint64_t step_ns, wait_ns; /* the whole step (the first one: since the start); the part spent waiting for data */
+    uint64_t backward_ns;      /* of the last batch, with a comm or flow.times; 0: not measured */
+    uint64_t sum_wait_ns;      /* with a comm: wait for the others, after this member's own gradients were final */
+    uint64_t update_ns;        /* from summed gradients to new weights */
     struct mx_guard_report guard;
-    struct mx_flow_watch_report flow; /* how busy the devices are, what waits, what memory is used */
+    struct mx_flow_watch_report flow; /* how busy the devices are, what is waiting, which memory is used */
 };
 
 struct mx_trainer_evaluation {
-    uint32_t utterances;           /* looked at; 0: there are none for validation */
+    uint32_t utterances;           /* evaluated; 0: there are none for validation */
     struct mx_model_losses losses; /* teacher-forced: with true durations, pitch and energy */
-    /* Free-running: really spoken, and compared after the best time alignment. NAN: nothing could be measured. */
-    uint32_t spoken;       /* utterances; others would have become too long to be spoken */
+    /* Free-running: actually spoken, and compared after the best time alignment. NAN: nothing could be measured. */
+    uint32_t spoken;       /* utterances; the others would have become too long to speak */
     double mel_db;         /* mean distance of mel bands, in decibels */
     double duration_error; /* mean of |spoken - real|/real */
     double pitch_error;    /* mean distance over voiced frames, in semitones */
@@ -51,17 +51,17 @@ enum mx_metric_type {
     MX_METRIC_MS,     /* milliseconds, down to whole microseconds */
     MX_METRIC_BYTES,  /* a whole number */
     MX_METRIC_FLAG,   /* true or false */
-    MX_METRIC_LEAK,   /* bytes, after their owner as the key "leak" */
+    MX_METRIC_LEAK,   /* bytes, after their owner, which has the key "leak" */
 };
 
 /* What happens to a metric that has no value (NAN). */
 enum mx_metric_presence {
-    MX_METRIC_ALWAYS,   /* null in metrics.jsonl, sent to TensorBoard and kept in checkpoints as it is */
-    MX_METRIC_MEASURED, /* null in metrics.jsonl, in nothing else */
-    MX_METRIC_OPTIONAL, /* in nothing */
+    MX_METRIC_ALWAYS,   /* null in metrics.jsonl; sent to TensorBoard and stored in checkpoints unchanged */
+    MX_METRIC_MEASURED, /* null in metrics.jsonl, absent elsewhere */
+    MX_METRIC_OPTIONAL, /* absent everywhere */
 };
 
-/* How the values of several steps become one on the page of a long run. */
+/* How the page of a long run combines the values of several steps into one. */
 enum mx_metric_rule { MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METRIC_SUM, MX_METRIC_UNSEEN };
 
 /* The metrics of a step, in the order of metrics.jsonl.
@@ -72,14 +72,14 @@ enum mx_metric_rule { MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METR
  *
  *     key    in metrics.jsonl, on the page, and the member of struct mx_step_metrics
  *     type … rule   as above, without MX_METRIC_; UNSEEN: not on the page
- *     value  from the report `r`; NAN: there is none
- *     tag    of TensorBoard; NULL: not sent
- *     label  in the monitor's row of losses; NULL: not there
- *     chart  of observe/page.js that has its curve
- *     words  of the curve; Persian comes from po/fa.po, as "page KEY"
+ *     value  computed from the report `r`; NAN: none
+ *     tag    in TensorBoard; NULL: not sent
+ *     label  in the monitor's row of losses; NULL: not shown there
+ *     chart  of observe/page.js that shows its curve
+ *     words  label of the curve; Persian comes from po/fa.po, as "page KEY"
  *
- * "steps" and "time" are known to the writer alone. From "step_ms" on all are times of this start; what stands before is
- * the same in a run that was interrupted and in one that was not. */
+ * Only the writer knows "steps" and "time". All metrics from "step_ms" on are timings of this start; everything before
+ * them is the same in an interrupted and an uninterrupted run. */
 #define MX_STEP_METRIC_LIST(SHOWN, PLAIN, LOSS)                                                                        \
     PLAIN(step, COUNT, ALWAYS, LAST, (double)r->step, NULL)                                                            \
     PLAIN(epoch, COUNT, ALWAYS, LAST, r->epoch, "training/epoch")                                                      \
@@ -131,10 +131,10 @@ enum mx_metric_rule { MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METR
  * SPOKEN(key, presence, value, tag, label, percent, words): a result of free-running speech, with a curve on the page.
  * PLAIN(key, type, presence, value, tag) and LOSS: as above. `value` is taken from the evaluation `e`.
  *
- *     label    what the monitor says behind the number; NULL: it does not show it
- *     percent  the page shows the value times 100 with the sign of percent
+ *     label    what the monitor writes after the number; NULL: not shown
+ *     percent  the page shows the value times 100 with a percent sign
  *
- * All of them except counts stand in checkpoints as well. */
+ * All of them except counts are also stored in checkpoints. */
 #define MX_EVALUATION_METRIC_LIST(SPOKEN, PLAIN, LOSS)                                                                 \
     PLAIN(step, COUNT, ALWAYS, (double)step, NULL)                                                                     \
     PLAIN(utterances, COUNT, ALWAYS, e->utterances, NULL)                                                              \
@@ -145,7 +145,7 @@ enum mx_metric_rule { MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METR
     SPOKEN(duration_error, MEASURED, e->duration_error, "spoken/duration_error", NULL, true, "duration off by")        \
     SPOKEN(pitch_semitones, MEASURED, e->pitch_error, "spoken/pitch_semitones", NULL, false, "pitch off by, semitones")
 
-/* ---- what they give ---- */
+/* ---- the tables and structs made from the lists ---- */
 
 struct mx_metric {
     const char *key;
@@ -158,7 +158,7 @@ struct mx_metric {
     bool percent, loss; /* loss: one of MX_LOSS_LIST */
 };
 
-/* MX_METRIC_AT_key, and how many there are. */
+/* MX_METRIC_AT_key, and their number. */
 #define SHOWN(key, ...)      MX_METRIC_AT_##key,
 #define LOSS(NAME, key, ...) MX_METRIC_AT_##key,
 enum mx_step_metric { MX_STEP_METRIC_LIST(SHOWN, SHOWN, LOSS) MX_STEP_METRICS };

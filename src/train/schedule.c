@@ -43,18 +43,17 @@ static bool within(double value, double most)
 int mx_schedule_check(const struct mx_schedule *s)
 {
     if (!within(s->peak, 1))
-        return MX_FAIL(MX_ERR_CONFIG, "1e-3 is a good beginning", "the learning rate %g is not in 0 … 1", s->peak);
+        return MX_FAIL(MX_ERR_CONFIG, "1e-3 is a good start", "the learning rate %g is not in 0 … 1", s->peak);
     if (!within(s->floor, 1) || !within(s->cycle_decay, 1))
         return MX_FAIL(MX_ERR_CONFIG, "both are shares of a rate: more than 0 and at most 1",
-                       "the floor %g or the decay of the cycles %g of the learning rate cannot be", s->floor,
-                       s->cycle_decay);
+                       "the learning rate cannot have a floor of %g and a cycle decay of %g", s->floor, s->cycle_decay);
     if (s->peak * s->floor < 1e-30)
-        return MX_FAIL(MX_ERR_CONFIG, "raise one of the two", "a learning rate of %g with a floor of %g comes to rest",
-                       s->peak, s->floor);
+        return MX_FAIL(MX_ERR_CONFIG, "raise one of the two",
+                       "a learning rate of %g with a floor of %g becomes too small to train with", s->peak, s->floor);
     if (s->warmup < 0 || s->steps < 1 || s->cycles < 1)
         return MX_FAIL(MX_ERR_CONFIG, "there must be at least one step and one cycle",
-                       "a schedule of %lld steps, %lld of them warm-up, in %d cycles cannot be", (long long)s->steps,
-                       (long long)s->warmup, (int)s->cycles);
+                       "a schedule of %lld steps, %lld of them warm-up, in %d cycles is impossible",
+                       (long long)s->steps, (long long)s->warmup, (int)s->cycles);
     return 0;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The learning rate of each step: a warm-up, then a cosine down to a floor, where it stays for ever.
+ * The learning rate of each step: a warm-up, then a cosine down to a floor, where it stays.
  *
- * The rate is a pure function of the step, so that a resumed run goes on exactly. It is finite and positive for every
- * step that an int64_t can name; after the last planned step it is the floor. With several cycles the cosine begins
- * anew that many times, each time from a lower top, which helps a run that has come to rest too early.
+ * The rate is a pure function of the step, so a resumed run continues exactly. It is finite and positive for every
+ * int64_t step; after the last planned step it is the floor. With several cycles the cosine restarts that many times,
+ * each time from a lower peak, which helps a run that has stopped improving too early.
  *
- * Everything here is plain values: nothing is allocated.
+ * Plain values only: nothing is allocated.
  */
 #ifndef MX_TRAIN_SCHEDULE_H
 #define MX_TRAIN_SCHEDULE_H
@@ -19,12 +19,12 @@ struct mx_schedule {
     int64_t warmup;     /* steps; 0: none */
     int64_t steps;      /* planned, warm-up included; ≥ 1 */
     int32_t cycles;     /* ≥ 1 */
-    double cycle_decay; /* top of each cycle as a share of the one before it; > 0 … 1 */
+    double cycle_decay; /* peak of each cycle as a share of the previous one's; > 0 … 1 */
 };
 
-/* MX_ERR_CONFIG naming the first thing that cannot be. */
+/* MX_ERR_CONFIG naming the first impossible value. */
 int mx_schedule_check(const struct mx_schedule *schedule);
-/* Of step 0, 1, 2 … */
+/* The rate of step 0, 1, 2 … */
 double mx_schedule_rate(const struct mx_schedule *schedule, int64_t step);
 
 /* ---- named settings ---- */
@@ -46,7 +46,7 @@ enum mx_level {
         MX_LEVEL_COUNT
 };
 
-/* What a name stands for. */
+/* The values that a name stands for. */
 struct mx_level_settings {
     const char *name, *help;
     double peak, floor, cycle_decay;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The share of the data device while a run goes on: how it begins, and when and why it changes. See share_policy.h.
+ * The share of the data device during a run: how it begins, and when and why it changes. See share_policy.h.
  *
- * A share that was given is never touched. Otherwise the times of both devices decide, at the points that share_policy.h
- * names; every change is told in one line, with its reason, and becomes part of the trainer's state.
+ * A share given by the user never changes. Otherwise the times of both devices decide, at the points that
+ * share_policy.h names; every change is logged in one line with its reason and becomes part of the trainer's state.
  */
 #include <math.h>
 #include <string.h>

@@ -43,10 +43,10 @@ static int point_parse(const char *word, struct mx_shares *out)
     if (colon != NULL) *colon = '\0';
     if (colon == NULL || mx_string_parse_int64(copy, &point.step) != MX_STRING_NUMBER ||
         mx_string_parse_double(colon + 1, &point.share) != MX_STRING_NUMBER)
-        return MX_FAIL(MX_ERR_USAGE, "write STEP:SHARE, with commas between: 0:0.5,15:0.47",
-                       "'%s' is no point of a list of shares", word);
+        return MX_FAIL(MX_ERR_USAGE, "write STEP:SHARE pairs separated by commas: 0:0.5,15:0.47",
+                       "'%s' is not a point in a list of shares", word);
     if (!(point.share >= 0 && point.share <= 1) || point.step < 0)
-        return MX_FAIL(MX_ERR_USAGE, "shares are parts of a batch: 0 to 1", "'%s' cannot be a share", word);
+        return MX_FAIL(MX_ERR_USAGE, "shares are parts of a batch: 0 to 1", "'%s' is not a valid share", word);
     if (out->count > 0 && out->points[out->count - 1].step >= point.step)
         return MX_FAIL(MX_ERR_USAGE, "write them in the order of their steps", "step %lld comes after step %lld",
                        (long long)point.step, (long long)out->points[out->count - 1].step);
@@ -105,12 +105,12 @@ struct mx_share_choice mx_share_choose(const struct mx_share_setup *setup)
 int mx_share_refuse(enum mx_share_obstacle obstacle, const char *device)
 {
     if (obstacle == MX_SHARE_RANKS)
-        return MX_FAIL(MX_ERR_CONFIG, "'--share-work off', and one more rank for the data device",
+        return MX_FAIL(MX_ERR_CONFIG, "use '--share-work off', and start one more rank for the data device",
                        "work is shared either between two devices or among ranks");
     return MX_FAIL(MX_ERR_CONFIG,
                    "name a data and a model device ('--data-gpu 0 --model-gpu 1'), or share no work "
                    "('--share-work off')",
-                   "work can be shared between two devices only, and there is one, %s", device);
+                   "work can only be shared between two devices, but there is only one, %s", device);
 }
 
 /* ---- dividing ---- */

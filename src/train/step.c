@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One step of training, see trainer.h.
+ * One training step, see trainer.h.
  *
- * With work sharing each batch comes in two parts, one for each replica (replica.h): both run at the same time.
+ * With work sharing each batch comes in two parts, one for each replica (replica.h); both run at the same time.
  *
- * The batches of a step are taken first, since the gradient of each needs to know how many frames and tokens the whole
- * step has. They are given back when nothing needs them any more, their names included. The host waits twice: for the
- * losses, which it looks at before it lets the optimizer run (a gradient can be finite where the loss is not: that of
- * |x| is), and for the update. With two replicas the first wait is also for the norms of both halves.
+ * The step first takes all its batches, because the gradient of each depends on the frames and tokens of the whole
+ * step. They are given back when nothing needs them any more, their names included. The host waits twice: for the
+ * losses, which it checks before the optimizer may run (a gradient can be finite where the loss is not: that of |x|
+ * is), and for the update. With two replicas the first wait is also for the norms of both halves.
  */
 #include <math.h>
 #include <stdio.h>
@@ -208,9 +208,8 @@ static int verdict_tell(const struct mx_trainer *t, const struct mx_trainer_repo
     if (verdict == MX_GUARD_SKIPPED) return 0;
     MX_FAIL(MX_ERR_DATA, NULL, "the last %lld steps had a %s that is not finite", (long long)t->state.guard.in_row,
             what);
-    return mx_error_hint(
-        "train with a lower learning rate, and look at the recordings that the log names; none of these "
-        "steps is in the weights");
+    return mx_error_hint("lower the learning rate, and check the recordings that the log names; none of these steps "
+                         "changed the weights");
 }
 
 int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
@@ -231,8 +230,8 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
     t->begin_tell = NULL;
     MX_TRY(mx_step_counts(t, report));
     if (report->utterances == 0)
-        MX_RAISE(MX_ERR_DATA, "'myxtts check' tells what is wrong with the recordings",
-                 "no utterance of a whole step can be used");
+        MX_RAISE(MX_ERR_DATA, "'myxtts check' shows what is wrong with the recordings",
+                 "a whole step has no usable utterance");
     MX_TRY(batches_run(t, report));
     losses_sum(t, report, bad, sizeof bad);
     const uint64_t own_ns = mx_clock_ns();

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a step tells the other members of a comm and hears from them, see comm.h and step.c:
+ * What a step exchanges with the other members of a comm, see comm.h and step.c:
  *
- *     counts    before the backward pass: how many tokens and frames each member has in each micro-batch. Their sum is
- *               what losses are divided by; those of the members before are where dropout counts on from, so that it
- *               leaves out what it would leave out in one batch of all.
+ *     counts    before the backward pass: the tokens and frames of each member in each micro-batch. Losses are divided
+ *               by their sum; dropout counts on from the sum of the members before, so that it drops the same values
+ *               as it would in one batch of all.
  *     buckets   while the backward pass runs: the gradients
- *     losses    after it: whether the step is good is decided by the sum, so that all decide the same
+ *     losses    after it: the sum decides whether the step is good, so all members decide the same
  *
  * All members hold batches of the same step, since their samplers agree on where steps begin and end.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The trainer, see trainer.h. (What is planned before: trainer_memory.c; its steps: step.c; evaluation: evaluate.c.)
+ * The trainer, see trainer.h. (Planning: trainer_memory.c; steps: step.c; evaluation: evaluate.c.)
  */
 #include "train/trainer.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the trainer's options and the corpus decide before any memory is taken, and how much memory that will be; see
- * trainer.h. (Its life: trainer.c; steps: step.c; evaluation: evaluate.c.)
+ * Everything that the trainer's options and the corpus determine before any memory is allocated, and the size of that
+ * memory; see trainer.h. (Creation: trainer.c; steps: step.c; evaluation: evaluate.c.)
  */
 #include <math.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static int lists_make(const struct mx_trainer_options *o, struct mx_trainer_shap
     uint32_t validation = 0;
     for (uint32_t i = 0; i < count; i++) validation += mx_dataset_utterance(o->dataset, i)->validation;
     if (validation == count)
-        return MX_FAIL(MX_ERR_DATA, "'myxtts check' tells what is wrong with the corpus",
+        return MX_FAIL(MX_ERR_DATA, "'myxtts check' shows what is wrong with the corpus",
                        "there is no utterance to train on");
     shape->training = mx_alloc(count, sizeof *shape->training);
     if (shape->training == NULL) return MX_ERR_NO_MEMORY;
@@ -106,7 +106,7 @@ static int shares_check(const struct mx_trainer_options *o)
         if (f->shares.points[i].share > most) {
             MX_FAIL(MX_ERR_CONFIG, NULL, "a share of %g from step %lld on is too much for the data device",
                     f->shares.points[i].share, (long long)f->shares.points[i].step);
-            return mx_error_hint("it has room for %g of a batch; a larger one belongs on the model device", most);
+            return mx_error_hint("it has room for %g of a batch; leave the rest to the model device", most);
         }
     return 0;
 }
@@ -118,17 +118,18 @@ int mx_trainer_options_check(const struct mx_trainer_options *o)
     MX_TRY(mx_schedule_check(&o->schedule));
     MX_TRY(mx_model_config_check(&o->model));
     if (o->grad_accum < 1 || o->workers < 1 || o->prefetch < 1 || (o->batch_size == 0 && o->batch_frames == 0))
-        MX_RAISE(MX_ERR_CONFIG, "batch size, batches of a step, loader threads and prefetched batches begin at 1",
-                 "training of %u utterances a batch, %d batches a step, with %d threads cannot be",
+        MX_RAISE(MX_ERR_CONFIG,
+                 "batch size, batches per step, loader threads and prefetched batches must be at least 1",
+                 "cannot train with %u utterances per batch, %d batches per step and %d threads",
                  (unsigned)o->batch_size, (int)o->grad_accum, (int)o->workers);
     if (o->flow.buffer < 0 || o->flow.workers_max < 0)
-        MX_RAISE(MX_ERR_CONFIG, "both begin at 1; 0 is the default", "a buffer of %d batches and %d threads cannot be",
-                 (int)o->flow.buffer, (int)o->flow.workers_max);
+        MX_RAISE(MX_ERR_CONFIG, "both must be at least 1; 0 selects the default",
+                 "cannot use a buffer of %d batches and %d threads", (int)o->flow.buffer, (int)o->flow.workers_max);
     MX_TRY(shares_check(o));
     MX_TRY(mx_augment_check(a));
     if (mx_dataset_kind(o->dataset) == MX_PACKED_FEATURES && (a->gain_db > 0 || a->noise_share > 0 || a->speed > 0))
         MX_RAISE(MX_ERR_CONFIG, "prepare the corpus without '--features', or only mask bands and times",
-                 "gain, noise and speed cannot change features that come ready from the corpus");
+                 "gain, noise and speed cannot be applied to precomputed features");
     if (o->model.bands != mx_recipe_default.bands)
         MX_RAISE(MX_ERR_CONFIG, "the two must agree", "the model has %d mel bands, the features have %d",
                  (int)o->model.bands, (int)mx_recipe_default.bands);

@@ -43,18 +43,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)mx_text_detect(text, size, &language);
     for (int i = 0; i < MX_LANGUAGE_COUNT; i++) {
         char *spoken;
-        uint32_t *symbols;
-        int32_t *tokens;
-        size_t count, token_count;
+        struct mx_symbols symbols;
+        struct mx_tokens tokens;
         if (mx_text_normalise((enum mx_language_id)i, text, size, &arena, &spoken, NULL) < 0) break;
         check_clean(spoken, size);
-        check(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, (enum mx_language_id)i, spoken, &arena, &symbols, &count) ==
-              0);
+        check(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, (enum mx_language_id)i, spoken, &arena, &symbols) == 0);
         check(mx_vocabulary_create(MX_TOKENS_CHARS, &vocabulary) == 0);
-        check(mx_vocabulary_add(vocabulary, symbols, count) == 0);
-        check(mx_vocabulary_encode(vocabulary, symbols, count, MX_UNKNOWN_REFUSE, &arena, &tokens, &token_count,
-                                   NULL) == 0);
-        check(token_count == count + 2);
+        check(mx_vocabulary_add(vocabulary, symbols.codes, symbols.count) == 0);
+        check(mx_vocabulary_encode(vocabulary, symbols, MX_UNKNOWN_REFUSE, &arena, &tokens, NULL) == 0);
+        check(tokens.count == symbols.count + 2);
         mx_vocabulary_destroy(vocabulary);
     }
     if (mx_vocabulary_read(text, size, &vocabulary) == 0) mx_vocabulary_destroy(vocabulary);

@@ -257,24 +257,21 @@ LOWER(durations_scan)
                   ARG_INT(MX_OP_durations_scan), ARG_INT(a->count));
 }
 
-/* expand, and the gradient of the mean. */
-static int spread_launch(struct mx_launcher *launcher, enum mx_op op, struct mx_slice x, struct mx_slice ends,
-                         struct mx_slice y, const int64_t size[3], bool mean, bool accumulate)
+/* expand; with `mean` the gradient of the mean. */
+static int spread_launch(struct mx_launcher *launcher, enum mx_op op, const struct mx_expand_args *a, bool mean)
 {
-    const int64_t segments = size[0], rows = size[1], n = size[2];
     if (launcher->tuning->cpu) {
-        return LAUNCH(spread_rows, mx_lower_over(rows, ROWS_EACH), ARG_SLICE(x), ARG_SLICE(ends), ARG_SLICE(y),
-                      ARG_STATUS, ARG_INT(op), ARG_INT(segments), ARG_INT(rows), ARG_LONG(ROWS_EACH), ARG_INT(n),
-                      ARG_INT(mean), ARG_INT(accumulate));
+        return LAUNCH(spread_rows, mx_lower_over(a->rows, ROWS_EACH), ARG_SLICE(a->x), ARG_SLICE(a->ends),
+                      ARG_SLICE(a->y), ARG_STATUS, ARG_INT(op), ARG_INT(a->segments), ARG_INT(a->rows),
+                      ARG_LONG(ROWS_EACH), ARG_INT(a->n), ARG_INT(mean), ARG_INT(a->accumulate));
     }
-    return LAUNCH(spread, rows, ARG_SLICE(x), ARG_SLICE(ends), ARG_SLICE(y), ARG_STATUS, ARG_INT(op), ARG_INT(segments),
-                  ARG_INT(rows), ARG_INT(n), ARG_INT(mean), ARG_INT(accumulate));
+    return LAUNCH(spread, a->rows, ARG_SLICE(a->x), ARG_SLICE(a->ends), ARG_SLICE(a->y), ARG_STATUS, ARG_INT(op),
+                  ARG_INT(a->segments), ARG_INT(a->rows), ARG_INT(a->n), ARG_INT(mean), ARG_INT(a->accumulate));
 }
 
 LOWER(expand)
 {
-    return spread_launch(launcher, MX_OP_expand, a->x, a->ends, a->y, (const int64_t[]){a->segments, a->rows, a->n},
-                         false, a->accumulate);
+    return spread_launch(launcher, MX_OP_expand, a, false);
 }
 
 LOWER(expand_grad)
@@ -293,8 +290,14 @@ LOWER(segment_mean)
 
 LOWER(segment_mean_grad)
 {
-    return spread_launch(launcher, MX_OP_segment_mean_grad, a->dy, a->ends, a->dx,
-                         (const int64_t[]){a->segments, a->rows, a->n}, true, a->accumulate);
+    const struct mx_expand_args spread = {.x = a->dy,
+                                          .ends = a->ends,
+                                          .y = a->dx,
+                                          .segments = a->segments,
+                                          .rows = a->rows,
+                                          .n = a->n,
+                                          .accumulate = a->accumulate};
+    return spread_launch(launcher, MX_OP_segment_mean_grad, &spread, true);
 }
 
 LOWER(attentive_pool)

@@ -36,66 +36,68 @@ int mx_cl_api_load(struct mx_cl_api *api)
     return 0;
 }
 
+static const struct {
+    cl_int code;
+    const char *name;
+} error_names[] = {
+#define NAME(name) name, #name
+    {NAME(CL_SUCCESS)},
+    {NAME(CL_DEVICE_NOT_FOUND)},
+    {NAME(CL_DEVICE_NOT_AVAILABLE)},
+    {NAME(CL_COMPILER_NOT_AVAILABLE)},
+    {NAME(CL_MEM_OBJECT_ALLOCATION_FAILURE)},
+    {NAME(CL_OUT_OF_RESOURCES)},
+    {NAME(CL_OUT_OF_HOST_MEMORY)},
+    {NAME(CL_PROFILING_INFO_NOT_AVAILABLE)},
+    {NAME(CL_MEM_COPY_OVERLAP)},
+    {NAME(CL_BUILD_PROGRAM_FAILURE)},
+    {NAME(CL_MAP_FAILURE)},
+    {NAME(CL_MISALIGNED_SUB_BUFFER_OFFSET)},
+    {NAME(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)},
+    {NAME(CL_DEVICE_PARTITION_FAILED)},
+    {NAME(CL_KERNEL_ARG_INFO_NOT_AVAILABLE)},
+    {NAME(CL_INVALID_VALUE)},
+    {NAME(CL_INVALID_DEVICE_TYPE)},
+    {NAME(CL_INVALID_PLATFORM)},
+    {NAME(CL_INVALID_DEVICE)},
+    {NAME(CL_INVALID_CONTEXT)},
+    {NAME(CL_INVALID_QUEUE_PROPERTIES)},
+    {NAME(CL_INVALID_COMMAND_QUEUE)},
+    {NAME(CL_INVALID_HOST_PTR)},
+    {NAME(CL_INVALID_MEM_OBJECT)},
+    {NAME(CL_INVALID_BINARY)},
+    {NAME(CL_INVALID_BUILD_OPTIONS)},
+    {NAME(CL_INVALID_PROGRAM)},
+    {NAME(CL_INVALID_PROGRAM_EXECUTABLE)},
+    {NAME(CL_INVALID_KERNEL_NAME)},
+    {NAME(CL_INVALID_KERNEL_DEFINITION)},
+    {NAME(CL_INVALID_KERNEL)},
+    {NAME(CL_INVALID_ARG_INDEX)},
+    {NAME(CL_INVALID_ARG_VALUE)},
+    {NAME(CL_INVALID_ARG_SIZE)},
+    {NAME(CL_INVALID_KERNEL_ARGS)},
+    {NAME(CL_INVALID_WORK_DIMENSION)},
+    {NAME(CL_INVALID_WORK_GROUP_SIZE)},
+    {NAME(CL_INVALID_WORK_ITEM_SIZE)},
+    {NAME(CL_INVALID_GLOBAL_OFFSET)},
+    {NAME(CL_INVALID_EVENT_WAIT_LIST)},
+    {NAME(CL_INVALID_EVENT)},
+    {NAME(CL_INVALID_OPERATION)},
+    {NAME(CL_INVALID_BUFFER_SIZE)},
+    {NAME(CL_INVALID_GLOBAL_WORK_SIZE)},
+    {NAME(CL_INVALID_PROPERTY)},
+    {NAME(CL_INVALID_DEVICE_PARTITION_COUNT)},
+#undef NAME
+    {-1001, "CL_PLATFORM_NOT_FOUND_KHR"}, /* the loader's own: no driver is registered */
+};
+
 const char *mx_cl_error_name(cl_int code)
 {
     static _Thread_local char unknown[32];
-    switch (code) {
-#define NAME(name)                                                                                                     \
-    case name:                                                                                                         \
-        return #name
-        NAME(CL_SUCCESS);
-        NAME(CL_DEVICE_NOT_FOUND);
-        NAME(CL_DEVICE_NOT_AVAILABLE);
-        NAME(CL_COMPILER_NOT_AVAILABLE);
-        NAME(CL_MEM_OBJECT_ALLOCATION_FAILURE);
-        NAME(CL_OUT_OF_RESOURCES);
-        NAME(CL_OUT_OF_HOST_MEMORY);
-        NAME(CL_PROFILING_INFO_NOT_AVAILABLE);
-        NAME(CL_MEM_COPY_OVERLAP);
-        NAME(CL_BUILD_PROGRAM_FAILURE);
-        NAME(CL_MAP_FAILURE);
-        NAME(CL_MISALIGNED_SUB_BUFFER_OFFSET);
-        NAME(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-        NAME(CL_DEVICE_PARTITION_FAILED);
-        NAME(CL_KERNEL_ARG_INFO_NOT_AVAILABLE);
-        NAME(CL_INVALID_VALUE);
-        NAME(CL_INVALID_DEVICE_TYPE);
-        NAME(CL_INVALID_PLATFORM);
-        NAME(CL_INVALID_DEVICE);
-        NAME(CL_INVALID_CONTEXT);
-        NAME(CL_INVALID_QUEUE_PROPERTIES);
-        NAME(CL_INVALID_COMMAND_QUEUE);
-        NAME(CL_INVALID_HOST_PTR);
-        NAME(CL_INVALID_MEM_OBJECT);
-        NAME(CL_INVALID_BINARY);
-        NAME(CL_INVALID_BUILD_OPTIONS);
-        NAME(CL_INVALID_PROGRAM);
-        NAME(CL_INVALID_PROGRAM_EXECUTABLE);
-        NAME(CL_INVALID_KERNEL_NAME);
-        NAME(CL_INVALID_KERNEL_DEFINITION);
-        NAME(CL_INVALID_KERNEL);
-        NAME(CL_INVALID_ARG_INDEX);
-        NAME(CL_INVALID_ARG_VALUE);
-        NAME(CL_INVALID_ARG_SIZE);
-        NAME(CL_INVALID_KERNEL_ARGS);
-        NAME(CL_INVALID_WORK_DIMENSION);
-        NAME(CL_INVALID_WORK_GROUP_SIZE);
-        NAME(CL_INVALID_WORK_ITEM_SIZE);
-        NAME(CL_INVALID_GLOBAL_OFFSET);
-        NAME(CL_INVALID_EVENT_WAIT_LIST);
-        NAME(CL_INVALID_EVENT);
-        NAME(CL_INVALID_OPERATION);
-        NAME(CL_INVALID_BUFFER_SIZE);
-        NAME(CL_INVALID_GLOBAL_WORK_SIZE);
-        NAME(CL_INVALID_PROPERTY);
-        NAME(CL_INVALID_DEVICE_PARTITION_COUNT);
-#undef NAME
-    case -1001: /* the loader's own: no driver is registered */
-        return "CL_PLATFORM_NOT_FOUND_KHR";
-    default:
-        snprintf(unknown, sizeof unknown, "error %d", (int)code);
-        return unknown;
-    }
+    for (size_t i = 0; i < sizeof error_names / sizeof error_names[0]; i++)
+        if (error_names[i].code == code) return error_names[i].name;
+    snprintf(unknown, sizeof unknown, "error %d", (int)code);
+    return unknown;
 }
 
 int mx_cl_fail(cl_int code, const char *fmt, ...)
