@@ -29,7 +29,7 @@ refused 1 "name the corpus folder" "prepare --help" prepare --out x.pack
 refused 1 "'--out FILE' is missing" "prepare --help" prepare small
 refused 1 "tokens" "phonemes" prepare small --out x.pack --tokens words
 refused 1 "language" "en" prepare small --out x.pack --language xx
-refused 1 "no number" "seconds" prepare small --out x.pack --max-seconds long
+refused 1 "not a number" "seconds" prepare small --out x.pack --max-seconds long
 refused 2 "nowhere" "." prepare nowhere --out x.pack
 check "nothing was made" test ! -e x.pack -a ! -e x.pack.part
 
