@@ -70,8 +70,7 @@ struct mx_view_flow mx_view_flow(const struct mx_view *view);
 /* Has the run ended, according to its files? */
 bool mx_view_ended(const struct mx_view *view);
 /* One value for each of `count` columns, from the whole history, or all values if there are fewer; returns their
- * number.
- */
+ * number. */
 size_t mx_view_course_columns(const struct mx_view_course *course, double *out, size_t count);
 
 #endif

@@ -164,8 +164,7 @@ void mx_job_samples_tidy(const struct mx_job *job);
 
 /* ---- rejects.c ---- */
 /* Lists the unusable rows, if there are more than last time, and logs the reasons. MX_ERR_DATA if a folder has too
- * many.
- */
+ * many. */
 int mx_job_rejects(struct mx_job *job);
 
 /* ---- voices.c ---- */

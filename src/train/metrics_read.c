@@ -107,7 +107,7 @@ static bool key_is(const struct member *m, const char *key)
 }
 
 /* The place of the key in the table, or `count`. Keys stand in the order of the table, mostly: *guess is tried first.
- * */
+ */
 static int key_find(const struct mx_metric *table, int count, const struct member *m, int *guess)
 {
     for (int i = 0; i < count; i++) {

@@ -164,7 +164,7 @@ struct mx_trainer_bucket {
     uint64_t lead_ns; /* time before the last bucket became final */
 };
 /* Writes the first `count` buckets; returns their total number. 0: not measured, see backward_ns. Between steps only.
- * */
+ */
 int32_t mx_trainer_buckets(const struct mx_trainer *trainer, struct mx_trainer_bucket *out, int32_t count);
 
 /* ---- evaluation (evaluate.c), with the averaged weights; its struct is in report.h ---- */
