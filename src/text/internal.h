@@ -88,6 +88,10 @@ static inline uint32_t mx_text_before(const struct mx_text_scan *scan)
     return scan->at > 0 ? scan->points[scan->at - 1] : 0;
 }
 
+/* Reads a blank, a punctuation mark or a parenthesis (which becomes a comma) at the current place, as most cleaners do.
+ * False: there is none, and nothing was read. */
+bool mx_text_read_mark(struct mx_text_scan *scan);
+
 /* Whether the letters `ahead` places further on are `word` (lower-case ASCII, any case in the text) and no letter
  * follows. */
 bool mx_text_word_is(const struct mx_text_scan *scan, size_t ahead, const char *word);

@@ -127,42 +127,13 @@ static void read_sign(struct mx_text_scan *scan)
 }
 
 /* Blanks, marks of punctuation and dashes; false: the next point is none of these. */
-static bool read_punctuation(struct mx_text_scan *scan)
-{
-    const uint32_t point = mx_text_peek(scan, 0);
-    switch (point) {
-    case ' ':
-        mx_text_sink_blank(scan->sink);
-        scan->at++;
-        return true;
-    case '!':
-    case '?':
-    case ',':
-    case ';':
-    case ':':
-        mx_text_sink_mark(scan->sink, (char)point);
-        scan->at++;
-        return true;
-    case '(':
-    case ')': /* an aside */
-        scan->at++;
-        if (scan->at < scan->count) mx_text_sink_mark(scan->sink, ',');
-        return true;
-    case '-':
-    case MX_EN_DASH:
-    case MX_EM_DASH:
-        read_dash(scan);
-        return true;
-    default:
-        return false;
-    }
-}
-
 static void read_next(struct mx_text_scan *scan)
 {
     const uint32_t point = mx_text_peek(scan, 0), before = mx_text_before(scan), next = mx_text_peek(scan, 1);
-    if (read_punctuation(scan)) return;
-    if (point == '.') {
+    if (mx_text_read_mark(scan)) return;
+    if (point == '-' || point == MX_EN_DASH || point == MX_EM_DASH) {
+        read_dash(scan);
+    } else if (point == '.') {
         if (mx_text_is_digit(next) && !mx_text_is_letter(before)) {
             mx_persian_read_number(scan);
         } else {

@@ -133,24 +133,8 @@ static void read_next(struct mx_text_scan *scan)
         scan->at++;
         return;
     }
+    if (mx_text_read_mark(scan)) return;
     switch (point) {
-    case ' ':
-        mx_text_sink_blank(scan->sink);
-        scan->at++;
-        return;
-    case '!':
-    case '?':
-    case ',':
-    case ';':
-    case ':':
-        mx_text_sink_mark(scan->sink, (char)point);
-        scan->at++;
-        return;
-    case '(':
-    case ')': /* an aside */
-        scan->at++;
-        if (scan->at < scan->count) mx_text_sink_mark(scan->sink, ',');
-        return;
     case '-':
     case MX_EN_DASH:
     case MX_EM_DASH:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The sink that cleaners write to, arrays of code points, classes of code points, reading numerals and assembling
- * number words; see internal.h, which also says who owns what.
+ * number words, and the marks that most cleaners read alike; see internal.h, which also says who owns what.
  */
 #include <stdio.h>
 #include <string.h>
@@ -255,4 +255,30 @@ bool mx_text_words_end_in(const struct mx_text_words *words, const char *ending)
 {
     const size_t length = strlen(ending);
     return words->length >= length && !strcmp(words->text + words->length - length, ending);
+}
+
+bool mx_text_read_mark(struct mx_text_scan *scan)
+{
+    const uint32_t point = mx_text_peek(scan, 0);
+    switch (point) {
+    case ' ':
+        mx_text_sink_blank(scan->sink);
+        scan->at++;
+        return true;
+    case '!':
+    case '?':
+    case ',':
+    case ';':
+    case ':':
+        mx_text_sink_mark(scan->sink, (char)point);
+        scan->at++;
+        return true;
+    case '(':
+    case ')': /* an aside */
+        scan->at++;
+        if (scan->at < scan->count) mx_text_sink_mark(scan->sink, ',');
+        return true;
+    default:
+        return false;
+    }
 }
