@@ -30,7 +30,7 @@ for value in '' 0; do
 done
 
 export MYXTTS_CLBLAST=yes
-refused 1 'MYXTTS_CLBLAST is "yes"' 'choose 1 .* or 0' devices
+refused 1 'MYXTTS_CLBLAST is "yes"' 'set it to 1 .* or to 0' devices
 
 export MYXTTS_CLBLAST=1
 done_with devices

@@ -156,7 +156,7 @@ refused 1 '35 steps are too few to compare modes: 9 rounds take at least 4 each'
     "${base[@]}" "${pair[@]}" --compare --num-steps 35
 nothing_left 'too few steps'
 refused 1 "option '--num-steps' is '1'" 'from 2 to' "${base[@]}" --num-steps 1
-refused 1 ''--equal-lengths' cannot change the recordings of a given corpus' "leave '--train-data' out" "${base[@]}" \
+refused 1 "'--equal-lengths' cannot change the recordings of a given corpus" "leave '--train-data' out" "${base[@]}" \
     --train-data tones --equal-lengths
 refused 1 "'--data-gpu 0' names one, '--model-gpu' names none" 'devices here' "${base[@]}" --data-gpu 0
 refused 1 'Multi-GPU Mode needs two different devices' 'this would work: .myxtts profile' "${base[@]}" --cpu-devices 2 \

@@ -254,7 +254,7 @@ static void test_refusals_say_what_to_do(void **state)
 {
     (void)state;
     assert_int_equal(mx_share_refuse(MX_SHARE_ONE_DEVICE, "cpu:1"), MX_ERR_CONFIG);
-    assert_non_null(strstr(mx_error_last()->message, "there is one, cpu:1"));
+    assert_non_null(strstr(mx_error_last()->message, "there is only one, cpu:1"));
     assert_non_null(strstr(mx_error_last()->hint, "--share-work off"));
     assert_int_equal(mx_share_refuse(MX_SHARE_RANKS, "cpu:1"), MX_ERR_CONFIG);
     assert_non_null(strstr(mx_error_last()->message, "among ranks"));

@@ -55,8 +55,8 @@ static int limit_choose(const struct mx_settings *s, const struct duty *duty, st
             (data ? (uint64_t)MX_SETTINGS_DATA_MEMORY_MB : 0) + (model ? (uint64_t)MX_SETTINGS_MODEL_MEMORY_MB : 0);
         out->bytes = mebibytes << 20 < share ? mebibytes << 20 : share;
         if (out->bytes < mebibytes << 20)
-            snprintf(out->why, sizeof out->why, "instead of %" PRIu64 " MiB: %s:%d has %s%s", mebibytes, info->backend,
-                     info->index, has, shared ? ", which both share" : "");
+            snprintf(out->why, sizeof out->why, "instead of %" PRIu64 " MiB: %.16s:%d has %.32s%s", mebibytes,
+                     info->backend, info->index, has, shared ? ", which both share" : "");
         else
             snprintf(out->why, sizeof out->why, "%" PRIu64 " MiB, the default of memory isolation", mebibytes);
     } else if (rest < recommended) {
