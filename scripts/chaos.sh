@@ -232,7 +232,7 @@ whole() {
         diff <(seq 1 $steps) <(grep -v '"evaluation"' run/metrics.jsonl | grep -o '^{"step":[0-9]*' | grep -o '[0-9]*$')
     for name in $(cd "$1" && find . -type f ! -name myxtts.lock ! -path './checkpoints/step-*' | sort); do
         if [ $evaluated = 0 ]; then case $name in ./samples/* | */best.safetensors) continue ;; esac fi
-        if [[ $name =~ samples/step-0*([1-9][0-9]*)/ && $said == *"step ${BASH_REMATCH[1]}: samples cannot be written"* ]]; then continue; fi
+        if [[ $name =~ samples/step-0*([1-9][0-9]*)/0*([0-9]+) && $said =~ "step ${BASH_REMATCH[1]}: "("samples cannot be written"|"sample ${BASH_REMATCH[2]} is missing") ]]; then continue; fi
         expect "$name is missing" test -s "run/$name"
     done
     # A run that ended on the way has a checkpoint of that moment.

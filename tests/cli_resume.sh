@@ -18,6 +18,10 @@ done_with train --resume parts
 check "it goes on in the middle" grep -q 'after step 2 of 4' stderr
 check "weights, optimizer and state are the same bit for bit" \
     cmp whole/checkpoints/step-00000004.safetensors parts/checkpoints/step-00000004.safetensors
+sed -i 's/"state":"done"/"state":"training"/' parts/run.json # as if it had been killed after its last checkpoint
+done_with train --resume parts
+check "nothing is left to do" grep -q 'nothing is left to do' stderr
+check "and run.json says that the run is done" grep -q '"state":"done"' parts/run.json
 done_with synth --checkpoint whole --device cpu:0 --text 'The tone number a.' --output spoken.wav
 check "a sentence is spoken" test "$(stat -c %s spoken.wav)" -gt 1000
 check "as a WAV file" test "$(head -c 4 spoken.wav)" = RIFF

@@ -291,6 +291,7 @@ int mx_job_run(struct mx_job *job)
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
     if (state->step >= job->steps && !job->evaluation_due) {
         mx_info("step %" PRId64 " was the last one: nothing is left to do", state->step);
+        mx_job_observer_settle(job);
         return 0;
     }
     MX_TRY(loop_begin(job, &loop));

@@ -23,6 +23,8 @@
 
 #define MIB 1048576.0
 
+#define RUN_BYTES_MAX ((size_t)64 << 20) /* of a run.json that is read */
+
 struct mx_job_observer {
     struct mx_job *job;
     struct mx_tfevents *events;    /* NULL: TensorBoard is off, or its file could not be made */
@@ -334,4 +336,18 @@ void mx_job_observer_close(struct mx_job_observer *o, enum mx_run_state state)
     report_write(o);
     observer_free(o);
     if (failure.code != 0) mx_error_restore(&failure);
+}
+
+void mx_job_observer_settle(struct mx_job *job)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    char *const path = mx_format("%s/" MX_RUN_FILE, job->run);
+    const bool known = path != NULL && mx_file_read(path, RUN_BYTES_MAX, &text, &bytes) == 0;
+    if (known && strstr(text, "\"state\":\"training\"") == NULL) goto out;
+    mx_error_clear();
+    mx_job_observer_close(mx_job_observer_open(job), MX_RUN_DONE);
+out:
+    mx_free(text);
+    mx_free(path);
 }

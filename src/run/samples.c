@@ -182,6 +182,8 @@ static int sample_speak(struct mx_job *job, uint32_t utterance, const char *fold
     rc = mx_dataset_load(job->sample_reader, utterance, &item);
     if (rc < 0 && item.reject != MX_REJECT_NONE) {
         mx_error_clear();
+        mx_warn("step %" PRId64 ": sample %" PRIu32 " is missing, because the recording of %s cannot be used",
+                mx_trainer_state(job->trainer)->step, number, mx_dataset_utterance(job->dataset, utterance)->id);
         return 0;
     }
     MX_TRY(rc);
