@@ -99,7 +99,7 @@ enum mx_metric_rule { MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METR
     PLAIN(grad_z, NUMBER, ALWAYS, UNSEEN, r->guard.norm_z, NULL)                                                       \
     SHOWN(step_ms, MS, ALWAYS, MEAN, (double)r->step_ns * 1e-6, "speed/step_ms", NULL, "time", "step, ms")             \
     SHOWN(data_wait_ms, MS, ALWAYS, MEAN, (double)r->wait_ns * 1e-6, "speed/data_wait_ms", NULL, "time",               \
-          "of it waiting for data, ms")                                                                                \
+          "waiting for data, ms")                                                                                      \
     SHOWN(frames_per_s, SPEED, ALWAYS, MEAN, (double)r->frames * 1e9 / (double)(r->step_ns > 0 ? r->step_ns : 1),      \
           "speed/frames_per_s", NULL, "speed", "mel frames a second")                                                  \
     PLAIN(data_busy, SHARE, ALWAYS, MEAN, r->flow.data_busy, "devices/data_busy")                                      \
