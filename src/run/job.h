@@ -59,6 +59,13 @@ struct mx_job_request {
     uint64_t data_bytes, model_bytes;
 };
 
+/* The best evaluation of a run. */
+struct mx_job_best {
+    bool known;
+    double value; /* its free-running distance, in decibels */
+    uint64_t step;
+};
+
 struct mx_job {
     struct mx_job_request request;
     struct mx_settings settings; /* resolved; released by the caller */
@@ -86,10 +93,8 @@ struct mx_job {
     float *host;                             /* [4, floats]: arrays on their way to or from a checkpoint */
     char *words;                             /* the vocabulary as JSON */
     const char **speakers;
-    /* The best evaluation so far, and the last one. */
-    bool has_best, evaluated;
-    double best;
-    uint64_t best_step;
+    struct mx_job_best best; /* so far */
+    bool evaluated;          /* and this is the last evaluation: */
     struct mx_trainer_evaluation evaluation;
     bool evaluation_due;     /* the evaluation of the last step is incomplete: the run ends before it */
     const atomic_bool *stop; /* while it runs: set by a signal */

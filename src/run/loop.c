@@ -73,16 +73,9 @@ static void start_tell(void *context)
 static bool patience_over(const struct mx_job *job, int64_t step)
 {
     const struct mx_settings_training *const t = &job->settings.training;
-    if (t->early_stopping == 0 || t->eval_every == 0 || !job->has_best) return false;
-    return step - (int64_t)job->best_step >= t->early_stopping * t->eval_every;
+    if (t->early_stopping == 0 || t->eval_every == 0 || !job->best.known) return false;
+    return step - (int64_t)job->best.step >= t->early_stopping * t->eval_every;
 }
-
-/* What the best evaluation was, should the newest one get lost. */
-struct best {
-    bool known;
-    double value;
-    uint64_t step;
-};
 
 /* Where the loop is. */
 struct loop {
@@ -90,7 +83,7 @@ struct loop {
     uint64_t begin_ns;
     struct mx_trainer_report report; /* of the newest step */
     bool best;                       /* its evaluation is the best so far … */
-    struct best before;              /* … and this was the best before it */
+    struct mx_job_best before;       /* … and this was the best before it */
     bool saved;                      /* the state of now is on the disk */
     /* What ends it before its last step. */
     bool enough;  /* nothing better came for too long */
@@ -115,9 +108,7 @@ static int save_try(struct mx_job *job, struct loop *loop)
     mx_error_clear();
     job->save_again_ns = mx_clock_ns() + SAVE_AGAIN_NS;
     if (!loop->best) return 0;
-    job->has_best = loop->before.known;
-    job->best = loop->before.value;
-    job->best_step = loop->before.step;
+    job->best = loop->before;
     return 0;
 }
 
@@ -173,7 +164,7 @@ static int step_make(struct mx_job *job, struct loop *loop, bool *made)
 static int evaluate(struct mx_job *job, struct loop *loop)
 {
     loop->best = false;
-    loop->before = (struct best){job->has_best, job->best, job->best_step};
+    loop->before = job->best;
     if (!job->evaluation_due) return 0;
     const int rc = mx_job_evaluate(job, &loop->best);
     if (rc < 0 && rc != MX_ERR_INTERRUPTED) return rc;
@@ -259,7 +250,7 @@ static int end_tell(const struct mx_job *job, const struct loop *loop)
         mx_info("work sharing: '--share-work on --shares %s' repeats this run", list);
     }
     if (loop->enough)
-        mx_info("no improvement since step %" PRIu64 ": training ends early, after step %" PRId64, job->best_step,
+        mx_info("no improvement since step %" PRIu64 ": training ends early, after step %" PRId64, job->best.step,
                 state->step);
     if ((!loop->stopped || state->step >= job->steps) && !job->evaluation_due) return 0;
     MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted after step %" PRId64 "; everything is saved", state->step);

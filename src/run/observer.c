@@ -159,9 +159,9 @@ static void run_write(struct mx_job_observer *o, enum mx_run_state state, const 
     run->has_flow = run->flow.step_ns.count > 0;
     run->advice = advice;
     run->advice_count = run->has_flow ? mx_pipeline_advise(pipeline, &run->flow, advice) : 0;
-    run->has_best = job->has_best;
-    run->best_step = (int64_t)job->best_step;
-    run->best_mel_db = job->best;
+    run->has_best = job->best.known;
+    run->best_step = (int64_t)job->best.step;
+    run->best_mel_db = job->best.value;
     run->span_count = mx_pipeline_spans(pipeline, o->spans, MX_JOB_SPANS);
     char *const path = mx_format("%s/" MX_RUN_FILE, job->run);
     if (path == NULL || mx_run_write(run, path) < 0) failure_tell(o, MX_RUN_FILE);

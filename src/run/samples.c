@@ -242,6 +242,6 @@ void mx_job_samples_tidy(const struct mx_job *job)
 {
     const int64_t most = job->settings.training.keep_samples;
     char *const folder = most > 0 ? mx_format("%s/samples", job->run) : NULL;
-    if (folder != NULL) mx_keep_samples(folder, most, job->has_best ? (int64_t)job->best_step : -1);
+    if (folder != NULL) mx_keep_samples(folder, most, job->best.known ? (int64_t)job->best.step : -1);
     mx_free(folder);
 }

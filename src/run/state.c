@@ -147,9 +147,9 @@ int mx_job_save(struct mx_job *job, bool best)
         .pass = at->passes,
         .seed = job->options.seed,
         .data_fingerprint = mx_dataset_fingerprint(job->dataset),
-        .has_best = job->has_best,
-        .best = job->best,
-        .best_step = job->best_step,
+        .has_best = job->best.known,
+        .best = job->best.value,
+        .best_step = job->best.step,
         .metrics = metrics,
         .metric_count = metrics_write(job, metrics),
         .extras = extras.list,
@@ -272,9 +272,7 @@ int mx_job_restore(struct mx_job *job, struct mx_trainer_state *state)
     job->evaluation_due = mx_checkpoint_extra(from, DUE) != NULL;
     const char *const contents = mx_checkpoint_extra(from, DATA_CONTENTS);
     job->contents = contents != NULL ? strtoull(contents, NULL, 16) : 0;
-    job->has_best = from->has_best;
-    job->best = from->best;
-    job->best_step = from->best_step;
+    job->best = (struct mx_job_best){from->has_best, from->best, from->best_step};
     job->saved_step = state->step;
 out:
     return rc;

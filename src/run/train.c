@@ -15,18 +15,11 @@
 #include "run/job.h"
 #include "run/observer.h"
 
-/* The best evaluation of the run. */
-struct best {
-    bool known;
-    double value;
-    uint64_t step;
-};
-
 struct mx_train {
     struct mx_job job;
-    bool best_unsaved;  /* the last evaluation was the best, and there is no checkpoint of it yet; … */
-    struct best before; /* … then this was the best before it */
-    bool failed;        /* the last step or evaluation */
+    bool best_unsaved;         /* the last evaluation was the best, and there is no checkpoint of it yet; … */
+    struct mx_job_best before; /* … then this was the best before it */
+    bool failed;               /* the last step or evaluation */
 };
 
 static atomic_bool is_open; /* a run of this process */
@@ -145,9 +138,7 @@ int mx_train_step(struct mx_train *run, struct mx_train_report *report)
     int rc = mx_job_step(job, &r);
     if (rc < 0 && r.step_ns == 0) return end_of(run, rc);
     if (run->best_unsaved) { /* too late: the weights are not those of the best evaluation any more */
-        job->has_best = run->before.known;
-        job->best = run->before.value;
-        job->best_step = run->before.step;
+        job->best = run->before;
         run->best_unsaved = false;
     }
     job->evaluation_due = false; /* the caller decides that */
@@ -169,7 +160,7 @@ int mx_train_step(struct mx_train *run, struct mx_train_report *report)
 int mx_train_evaluate(struct mx_train *run, struct mx_train_evaluation *out)
 {
     struct mx_job *const job = &run->job;
-    const struct best before = {job->has_best, job->best, job->best_step};
+    const struct mx_job_best before = job->best;
     bool best;
     *out = (struct mx_train_evaluation){.loss = NAN, .mel_db = NAN, .duration_error = NAN, .pitch_error = NAN};
     if (mx_trainer_validation_count(job->trainer) == 0) return 0;

@@ -100,10 +100,9 @@ int mx_job_evaluate(struct mx_job *job, bool *best)
         mx_job_samples_tidy(job);
         return 0;
     }
-    if (isfinite(e->mel_db) && (!job->has_best || e->mel_db < job->best)) {
-        job->has_best = *best = true;
-        job->best = e->mel_db;
-        job->best_step = (uint64_t)step;
+    if (isfinite(e->mel_db) && (!job->best.known || e->mel_db < job->best.value)) {
+        *best = true;
+        job->best = (struct mx_job_best){.known = true, .value = e->mel_db, .step = (uint64_t)step};
     }
     mx_job_samples_tidy(job);
 out:

@@ -186,21 +186,10 @@ static bool read_punctuation(struct mx_english *english)
     struct mx_text_scan *scan = english->scan;
     const uint32_t point = mx_text_peek(scan, 0);
     switch (point) {
-    case ' ':
-        mx_text_sink_blank(scan->sink);
-        scan->at++;
-        return true;
     case '!':
     case '?':
         english->sentence_start = true;
-        mx_text_sink_mark(scan->sink, (char)point);
-        scan->at++;
-        return true;
-    case ',':
-    case ';':
-        mx_text_sink_mark(scan->sink, (char)point);
-        scan->at++;
-        return true;
+        return mx_text_read_mark(scan);
     case ':':
         read_colon(scan);
         return true;
@@ -208,10 +197,6 @@ static bool read_punctuation(struct mx_english *english)
         if (mx_english_try_phone(english)) return true;
         mx_text_sink_mark(scan->sink, ','); /* an aside */
         scan->at++;
-        return true;
-    case ')':
-        scan->at++;
-        if (scan->at < scan->count) mx_text_sink_mark(scan->sink, ',');
         return true;
     case '-':
     case MX_EN_DASH:
@@ -228,7 +213,7 @@ static bool read_punctuation(struct mx_english *english)
         read_hash(english);
         return true;
     default:
-        return false;
+        return mx_text_read_mark(scan);
     }
 }
 
