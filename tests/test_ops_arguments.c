@@ -158,6 +158,8 @@ SPOIL(taps_even, conv1d, a->taps = 2)
 SPOIL(taps_zero, conv1d, a->taps = 0)
 SPOIL(taps_seven, conv1d_grad_weight, a->taps = 7)
 SPOIL(taps_four, conv1d_grad_input, a->taps = 4)
+SPOIL(depthwise_even, depthwise, a->taps = 4)
+SPOIL(depthwise_many, depthwise_grad, a->taps = MX_DEPTHWISE_TAPS_MAX + 2)
 SPOIL(act, activation, memset(&a->act, 0x11, sizeof a->act))
 SPOIL(act_grad_act, activation_grad, memset(&a->act, 0x11, sizeof a->act))
 SPOIL(epilogue_act, matmul, memset(&a->epilogue.act, 0x11, sizeof a->epilogue.act))
@@ -209,6 +211,8 @@ static void refuse_ranges(void **state)
         {MX_OP_conv1d, spoil_taps_zero, "0 taps"},
         {MX_OP_conv1d_grad_weight, spoil_taps_seven, "7 taps"},
         {MX_OP_conv1d_grad_input, spoil_taps_four, "4 taps"},
+        {MX_OP_depthwise, spoil_depthwise_even, "4 taps"},
+        {MX_OP_depthwise_grad, spoil_depthwise_many, "17 taps"},
         {MX_OP_activation, spoil_act, "an unknown activation"},
         {MX_OP_activation_grad, spoil_act_grad_act, "an unknown activation"},
         {MX_OP_matmul, spoil_epilogue_act, "an unknown activation in the epilogue"},

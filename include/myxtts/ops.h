@@ -37,6 +37,7 @@
     SOLO(conv1d)                                                                                                       \
     SOLO(conv1d_grad_input)                                                                                            \
     SOLO(conv1d_grad_weight)                                                                                           \
+    PAIR(depthwise)                                                                                                    \
     SOLO(dropout)                                                                                                      \
     SOLO(durations_scan)                                                                                               \
     PAIR(expand)                                                                                                       \
@@ -255,6 +256,30 @@ struct mx_conv1d_grad_weight_args {
     bool accumulate;
     enum mx_precision precision;
     bool x_bf16, dy_bf16;
+};
+
+#define MX_DEPTHWISE_TAPS_MAX 15
+
+/* A convolution along the rows, each column by itself:
+ *   y[r, i] = bias[i] + Σ_tap w[tap, i] · x[r + tap - taps/2, i], rows outside the own sequence are 0.
+ * Offsets that do not cover the rows fail the stream. */
+struct mx_depthwise_args {
+    struct mx_slice x, y; /* [rows, n] */
+    struct mx_slice w;    /* [taps, n] */
+    struct mx_slice bias; /* [n] */
+    struct mx_ragged rows;
+    int64_t n;
+    int32_t taps; /* odd, 1 … MX_DEPTHWISE_TAPS_MAX */
+};
+
+/* dx[r, i] = Σ_tap w[tap, i] · dy[r - tap + taps/2, i];  dw[tap, i] += Σ_r x[r + tap - taps/2, i] · dy[r, i];
+ * dbias[i] += Σ_r dy[r, i]. residual (optional) [rows, n] is added to dx: the gradient of a skip connection. */
+struct mx_depthwise_grad_args {
+    struct mx_slice dy, x, w, dx, dw, dbias;
+    struct mx_slice residual;
+    struct mx_ragged rows;
+    int64_t n;
+    int32_t taps;
 };
 
 /* y[i] = x[i]/(1 - rate) where the random word of (seed, stream, index + i) ≥ rate · 2³², else 0; then + residual[i].

@@ -217,6 +217,37 @@ DESCRIBE(conv1d_grad_weight)
     tensor(walk, "dw", a->dw, times(a->taps, times(a->in_width, a->out_width)), WRITTEN);
 }
 
+static void depthwise_taps(struct walk *walk, int32_t taps)
+{
+    integer(walk, "taps", taps, 1, MX_DEPTHWISE_TAPS_MAX);
+    require(walk, taps % 2 == 1, "taps", "an odd number");
+}
+
+DESCRIBE(depthwise)
+{
+    ragged(walk, &a->rows);
+    dimension(walk, "n", a->n);
+    depthwise_taps(walk, a->taps);
+    tensor(walk, "x", a->x, times(a->rows.rows, a->n), READ);
+    tensor(walk, "w", a->w, times(a->taps, a->n), READ);
+    tensor(walk, "bias", a->bias, a->n, READ);
+    tensor(walk, "y", a->y, times(a->rows.rows, a->n), WRITTEN);
+}
+
+DESCRIBE(depthwise_grad)
+{
+    ragged(walk, &a->rows);
+    dimension(walk, "n", a->n);
+    depthwise_taps(walk, a->taps);
+    tensor(walk, "dy", a->dy, times(a->rows.rows, a->n), READ);
+    tensor(walk, "x", a->x, times(a->rows.rows, a->n), READ);
+    tensor(walk, "w", a->w, times(a->taps, a->n), READ);
+    tensor(walk, "residual", a->residual, times(a->rows.rows, a->n), READ_OPTIONAL);
+    tensor(walk, "dx", a->dx, times(a->rows.rows, a->n), WRITTEN);
+    tensor(walk, "dw", a->dw, times(a->taps, a->n), WRITTEN);
+    tensor(walk, "dbias", a->dbias, a->n, WRITTEN);
+}
+
 DESCRIBE(dropout)
 {
     length(walk, "count", a->count);

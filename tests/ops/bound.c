@@ -56,6 +56,8 @@ static struct path path_of(enum mx_op op)
     case MX_OP_expand_grad:
     case MX_OP_segment_mean:
     case MX_OP_overlap_add:
+    case MX_OP_depthwise:
+    case MX_OP_depthwise_grad:
         return (struct path){.line = 4, .sums = 1};
     case MX_OP_loss:
     case MX_OP_sequence_loss:

@@ -49,6 +49,8 @@
     X(attentive_pool_grad, GROUP)                                                                                      \
     X(noise, GROUP)                                                                                                    \
     X(mask, GROUP)                                                                                                     \
+    X(depthwise, GROUP)                                                                                                \
+    X(depthwise_chunks, GROUP)                                                                                         \
     X(attend, GROUP)                                                                                                   \
     X(attention_delta, GROUP)                                                                                          \
     X(attention_queries, GROUP)                                                                                        \

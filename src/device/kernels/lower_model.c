@@ -201,6 +201,49 @@ out:
     return rc;
 }
 
+/* ---- depthwise convolution ---- */
+
+LOWER(depthwise)
+{
+    int rc = 0;
+    MX_TRY(offsets_check(launcher, MX_OP_depthwise, &a->rows, a->rows.rows));
+    MX_TRY(LAUNCH(depthwise, a->rows.rows, ARG_SLICE(a->x), ARG_SLICE(a->w), ARG_SLICE(a->bias),
+                  ARG_SLICE((struct mx_slice){0}), ARG_SLICE(a->y), ARG_SLICE(a->rows.offsets), ARG_STATUS,
+                  ARG_INT(a->rows.count), ARG_INT(a->n), ARG_INT(a->taps), ARG_INT(1)));
+out:
+    return rc;
+}
+
+LOWER(depthwise_grad)
+{
+    int rc = 0;
+    struct mx_slice partial;
+    const int64_t rows = a->rows.rows, sums = (a->taps + 1) * a->n, each = chunk_rows(rows, sums);
+    const int64_t blocks = COLUMN_GROUPS(a->n);
+    if (each == 0 && rows > 0) {
+        MX_RAISE(MX_ERR_UNSUPPORTED, "use a narrower model, or another device",
+                 "depthwise_grad: rows of %lld are wider than this device's scratch", (long long)a->n);
+    }
+    if (rows == 0) return 0;
+    const int64_t chunks = mx_lower_over(rows, each);
+    MX_TRY(launcher->scratch(launcher, &partial));
+    MX_TRY(offsets_check(launcher, MX_OP_depthwise_grad, &a->rows, a->rows.rows));
+    MX_TRY(LAUNCH(depthwise, rows, ARG_SLICE(a->dy), ARG_SLICE(a->w), ARG_SLICE((struct mx_slice){0}),
+                  ARG_SLICE(a->residual), ARG_SLICE(a->dx), ARG_SLICE(a->rows.offsets), ARG_STATUS,
+                  ARG_INT(a->rows.count), ARG_INT(a->n), ARG_INT(a->taps), ARG_INT(-1)));
+    MX_TRY(LAUNCH(depthwise_chunks, chunks * (a->taps + 1) * blocks, ARG_SLICE(a->dy), ARG_SLICE(a->x),
+                  ARG_SLICE(partial), ARG_SLICE(a->rows.offsets), ARG_STATUS, ARG_INT(a->rows.count), ARG_LONG(rows),
+                  ARG_INT(a->n), ARG_INT(a->taps), ARG_LONG(each)));
+    const struct mx_slice bias =
+        mx_slice_at(partial.buffer, partial.offset_bytes + (size_t)(a->taps * a->n) * sizeof(float));
+    MX_TRY(LAUNCH(column_sum, COLUMN_GROUPS(a->taps * a->n), ARG_SLICE(partial), ARG_SLICE(a->dw), ARG_INT(chunks),
+                  ARG_LONG(sums), ARG_INT(a->taps * a->n), ARG_INT(1)));
+    MX_TRY(LAUNCH(column_sum, blocks, ARG_SLICE(bias), ARG_SLICE(a->dbias), ARG_INT(chunks), ARG_LONG(sums),
+                  ARG_INT(a->n), ARG_INT(1)));
+out:
+    return rc;
+}
+
 LOWER(grad_norm)
 {
     int rc = 0;

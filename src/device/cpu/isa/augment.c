@@ -5,22 +5,8 @@
  * checked earlier; they fail the stream if they do not cover the rows.
  */
 #include "base/rng.h"
+#include "device/cpu/isa/sequences.h"
 #include "device/cpu/isa/vec.h"
-#include "device/cpu/kernels.h"
-
-/* All workers get the same answer; worker 0 fails the stream. */
-static bool sequences_agree(const struct mx_gang *gang, const char *op, const struct mx_ragged *rows)
-{
-    const int32_t *offsets = mx_cpu_ptr(rows->offsets);
-    bool fine = offsets[0] == 0 && offsets[rows->count] == rows->rows;
-    for (int32_t s = 0; s < rows->count; s++) fine = fine && offsets[s] <= offsets[s + 1];
-    if (!fine && gang->worker == 0) {
-        MX_FAIL(MX_ERR_DATA, "expected offsets that begin with 0, do not decrease and stop at the number of rows",
-                "%s: the sequences do not cover the rows", op);
-        mx_stream_fail(gang->stream);
-    }
-    return fine;
-}
 
 /* ---- noise: y = gain (x + ratio · rms · noise) ---- */
 
@@ -54,7 +40,7 @@ MX_KERNEL(noise)
     const float *x = mx_cpu_ptr(a->x), *levels = mx_cpu_ptr(a->levels);
     const int32_t *streams = mx_cpu_ptr(a->streams), *offsets = mx_cpu_ptr(a->samples.offsets);
     float *y = mx_cpu_ptr(a->y);
-    if (!sequences_agree(gang, "noise", &a->samples)) return;
+    if (!mx_sequences_agree(gang, "noise", &a->samples)) return;
     for (int64_t s = mx_gang_ticket(gang, 0); s < a->samples.count; s = mx_gang_ticket(gang, 0)) {
         const int64_t first = offsets[s], count = offsets[s + 1] - first;
         const float gain = levels[2 * s], ratio = levels[2 * s + 1];
@@ -83,7 +69,7 @@ MX_KERNEL(mask)
     const int32_t *spans = mx_cpu_ptr(a->spans), *offsets = mx_cpu_ptr(a->rows.offsets);
     float *x = mx_cpu_ptr(a->x);
     const mx_vf value = mx_vf_set(a->value);
-    if (!sequences_agree(gang, "mask", &a->rows)) return;
+    if (!mx_sequences_agree(gang, "mask", &a->rows)) return;
     for (int64_t s = mx_gang_ticket(gang, 0); s < a->rows.count; s = mx_gang_ticket(gang, 0))
         for (int64_t k = 0; k < a->count; k++) {
             const int32_t *span = spans + 4 * (s * a->count + k);

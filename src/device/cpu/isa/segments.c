@@ -7,8 +7,8 @@
  * over the rows in order. Segment ends come from the device's memory and could not be checked earlier: wrong ones never
  * make a kernel access memory outside its tensors; they fail the stream instead.
  */
+#include "device/cpu/isa/sequences.h"
 #include "device/cpu/isa/vec.h"
-#include "device/cpu/kernels.h"
 
 #define GRAIN   8 /* rows */
 #define COLUMNS 4 /* vectors of a row that are summed at once */
@@ -24,20 +24,6 @@ static void fail_segments(const struct mx_gang *gang, const char *op)
 static int64_t batch_of(int64_t segments)
 {
     return 1 + segments / 256;
-}
-
-/* The first segment whose end lies behind `row`; `segments` if none does. */
-static int64_t segment_of(const int32_t *ends, int64_t segments, int64_t row)
-{
-    int64_t low = 0, high = segments;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (ends[middle + 1] <= row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 /* ---- durations_scan: durations int32 [count] → ends int32 [count + 1] ---- */
@@ -78,7 +64,7 @@ static void spread_rows(const struct mx_gang *gang, const struct spread *job)
     const int64_t n = job->n;
     int64_t begin, end;
     mx_gang_share(gang, job->rows, GRAIN, &begin, &end);
-    int64_t s = segment_of(job->ends, job->segments, begin);
+    int64_t s = mx_segment_of(job->ends, job->segments, begin);
     float *y = job->y + begin * n;
     for (int64_t r = begin; r < end; r++, y += n) {
         while (s < job->segments && job->ends[s + 1] <= r) s++;
@@ -278,7 +264,7 @@ MX_KERNEL(attentive_pool_grad)
     const int64_t count = a->rows.count, n = a->n;
     int64_t begin, end;
     mx_gang_share(gang, a->rows.rows, GRAIN, &begin, &end);
-    int64_t s = segment_of(offsets, count, begin), known = -1;
+    int64_t s = mx_segment_of(offsets, count, begin), known = -1;
     float mean = 0; /* dy·y of sequence `known` */
     for (int64_t r = begin; r < end; r++) {
         while (s < count && offsets[s + 1] <= r) s++;

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The references of the operations that only the vocoder needs.
+ */
+#include "ops/reference.h"
+
+/* ---- depthwise convolution ---- */
+
+REFERENCE(depthwise)
+{
+    REFERENCE_ARGS(depthwise);
+    REFERENCE_TENSOR(x);
+    REFERENCE_TENSOR(w);
+    REFERENCE_TENSOR(bias);
+    REFERENCE_TENSOR(y);
+    for (int s = 0; s < c->sequences; s++)
+        for (int64_t r = c->ends[s]; r < c->ends[s + 1]; r++)
+            for (int64_t i = 0; i < a->n; i++) {
+                double sum = bias[i];
+                for (int64_t t = 0; t < a->taps; t++) {
+                    const int64_t from = r + t - a->taps / 2;
+                    if (from >= c->ends[s] && from < c->ends[s + 1]) sum += w[t * a->n + i] * x[from * a->n + i];
+                }
+                y[r * a->n + i] = sum;
+            }
+}
+
+REFERENCE(depthwise_grad)
+{
+    REFERENCE_ARGS(depthwise_grad);
+    REFERENCE_TENSOR(dy);
+    REFERENCE_TENSOR(x);
+    REFERENCE_TENSOR(w);
+    REFERENCE_TENSOR(residual);
+    REFERENCE_TENSOR(dx);
+    REFERENCE_TENSOR(dw);
+    REFERENCE_TENSOR(dbias);
+    for (int64_t i = 0; i < a->rows.rows * a->n; i++) dx[i] = residual ? residual[i] : 0;
+    for (int s = 0; s < c->sequences; s++)
+        for (int64_t r = c->ends[s]; r < c->ends[s + 1]; r++)
+            for (int64_t i = 0; i < a->n; i++) {
+                const double g = dy[r * a->n + i];
+                dbias[i] += g;
+                for (int64_t t = 0; t < a->taps; t++) {
+                    const int64_t from = r + t - a->taps / 2;
+                    if (from < c->ends[s] || from >= c->ends[s + 1]) continue;
+                    dw[t * a->n + i] += x[from * a->n + i] * g;
+                    dx[from * a->n + i] += w[t * a->n + i] * g;
+                }
+            }
+}
