@@ -37,6 +37,7 @@ void mx_evaluator_destroy(struct mx_evaluator *e)
 int mx_evaluator_create(struct mx_trainer *t, struct mx_evaluator **out)
 {
     int rc = 0;
+    const struct mx_trainer_voice voice = mx_trainer_voice(t);
     struct mx_evaluator *e = mx_alloc(1, sizeof *e);
     *out = NULL;
     if (e == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -46,9 +47,9 @@ int mx_evaluator_create(struct mx_trainer *t, struct mx_evaluator **out)
                                               .reader = e->reader,
                                               .host = e->host,
                                               .batch = t->batch,
-                                              .stream = t->replicas[0]->stream,
-                                              .model = t->replicas[0]->model,
-                                              .weights = mx_slice_at(t->replicas[0]->average, 0)};
+                                              .stream = voice.stream,
+                                              .model = voice.model,
+                                              .weights = voice.average};
     MX_TRY(mx_listener_create(&parts, &e->listener));
     const struct mx_model_capacity *const c = &t->shape.capacity.model;
     const size_t bands = (size_t)t->options.model.bands;
@@ -89,11 +90,12 @@ static int batch_evaluate(struct mx_trainer *t, const uint32_t *utterances, uint
     int rc = 0;
     struct mx_model_batch batch;
     struct mx_host_batch *const host = t->evaluator->host;
-    const struct mx_replica *const own = t->replicas[0];
+    const struct mx_replica *const own = t->parts[0].replicas[0];
     MX_TRY(mx_host_batch_fill(host, t->evaluator->reader, MX_LISTEN_EPOCH, 0, utterances, count));
     if (host->count == 0) return 0;
     MX_TRY(mx_batch_assemble(t->batch, own->stream, host, &batch));
-    MX_TRY(mx_model_evaluate(own->model, own->stream, mx_slice_at(own->average, 0), &batch, own->losses));
+    MX_TRY(mx_model_evaluate(mx_acoustic_model(own->network), own->stream, mx_slice_at(own->average, 0), &batch,
+                             own->losses));
     MX_TRY(mx_stream_sync(own->stream));
     const struct mx_model_losses sums = mx_model_losses_of(&t->options.model, own->losses, host->count, -1, 1, 1);
     for (int k = 0; k < MX_MODEL_LOSSES; k++) out->losses.values[k] += sums.values[k];
@@ -132,7 +134,7 @@ int mx_trainer_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation *out)
         .mel_db = (double)NAN, .duration_error = (double)NAN, .pitch_error = (double)NAN};
     if (count == 0) return 0;
     if (t->pipeline != NULL) mx_pipeline_rest(t->pipeline);
-    if (t->at_work > 1) MX_TRY(mx_replica_take_average(t->replicas[0], t->replicas[1]));
+    if (t->parts[0].at_work > 1) MX_TRY(mx_replica_take_average(t->parts[0].replicas[0], t->parts[0].replicas[1]));
     for (uint32_t at = 0; at < count;) {
         const uint32_t some = fitting(t, list + at, count - at);
         MX_TRY(batch_evaluate(t, list + at, some, out, &tokens, &frames));

@@ -64,7 +64,6 @@ int mx_trainer_shape_open(const struct mx_trainer_options *o, struct mx_trainer_
 {
     int rc = 0;
     uint32_t *frames = NULL;
-    struct mx_model_memory_plan plan;
     const struct mx_batch_source_options how = {
         .dataset = o->dataset, .normaliser = o->normaliser, .seed = o->seed, .reference_seconds = o->reference_seconds};
     const uint32_t members = (uint32_t)mx_comm_size(o->comm);
@@ -87,10 +86,10 @@ int mx_trainer_shape_open(const struct mx_trainer_options *o, struct mx_trainer_
                                     (o->batch_size + members - 1) / members, o->batch_frames, &shape->capacity));
     MX_TRY(mx_host_batch_capacity_stretch(&shape->capacity, o->flow.augment.speed));
     if (o->flow.static_shapes) MX_TRY(mx_host_batch_capacity_round(&shape->capacity));
-    MX_TRY(mx_model_memory_plan(&o->model, &shape->capacity.model, MX_MODEL_TRAIN, &plan));
-    shape->floats = (int64_t)(plan.parameters_bytes / sizeof(float));
     shape->shared = sharing_of(o).mode != MX_SHARE_OFF;
     if (shape->shared) twin_measure(o, shape);
+    shape->acoustic[0] = mx_acoustic_options(&o->model, &shape->capacity.model);
+    shape->acoustic[1] = mx_acoustic_options(&o->model, &shape->twin);
 out:
     mx_free(frames);
     return rc;
@@ -115,7 +114,7 @@ int mx_trainer_options_check(const struct mx_trainer_options *o)
 {
     int rc = 0;
     const struct mx_augment_options *const a = &o->flow.augment;
-    MX_TRY(mx_schedule_check(&o->schedule));
+    MX_TRY(mx_schedule_check(&o->optimizer.schedule));
     MX_TRY(mx_model_config_check(&o->model));
     if (o->grad_accum < 1 || o->workers < 1 || o->prefetch < 1 || (o->batch_size == 0 && o->batch_frames == 0))
         MX_RAISE(MX_ERR_CONFIG,
@@ -198,26 +197,40 @@ static bool alike(const struct mx_device *a, const struct mx_device *b)
 
 /* Which half of the weights a device updates must not follow any measurement: moments would have to move. So it is half
  * of them where the devices are alike, and otherwise the model device updates all. */
-int32_t mx_trainer_replica_options(const struct mx_trainer_options *o, const struct mx_trainer_shape *shape,
-                                   struct mx_replica_options out[MX_TRAINER_REPLICAS])
+static int acoustic_options(const struct mx_trainer_options *o, const struct mx_trainer_shape *shape,
+                            struct mx_replica_options out[MX_TRAINER_REPLICAS])
 {
     struct mx_device *const data = mx_trainer_data_device(o);
-    const int64_t half = shape->floats / 2 / MX_PARAMETER_ALIGNMENT * MX_PARAMETER_ALIGNMENT;
-    const int64_t own = shape->shared && alike(data, o->device) ? half : shape->floats;
+    struct mx_network_memory memory;
+    const int rc = shape->acoustic[0].base.calls->memory_plan(&shape->acoustic[0].base, &memory);
+    if (rc < 0) return rc;
+    const int64_t half = memory.floats / 2 / MX_PARAMETER_ALIGNMENT * MX_PARAMETER_ALIGNMENT;
+    const int64_t own = shape->shared && alike(data, o->device) ? half : memory.floats;
     out[0] = (struct mx_replica_options){.device = o->device,
-                                         .model = o->model,
-                                         .capacity = shape->capacity.model,
+                                         .network = &shape->acoustic[0].base,
                                          .passes = o->grad_accum,
-                                         .room = {0, shape->floats},
+                                         .room = {0, memory.floats},
                                          .shared = shape->shared,
                                          .buckets = o->comm != NULL || o->flow.times,
                                          .recorded = o->flow.static_shapes};
     out[1] = out[0];
     out[1].device = data;
-    out[1].capacity = shape->twin;
-    out[1].room = (struct mx_range){own, shape->floats - own};
+    out[1].network = &shape->acoustic[1].base;
+    out[1].room = (struct mx_range){own, memory.floats - own};
     out[1].buckets = false;
     return shape->shared ? 2 : 1;
+}
+
+int mx_trainer_replica_options(const struct mx_trainer_options *o, const struct mx_trainer_shape *shape,
+                               enum mx_part part, struct mx_replica_options out[MX_TRAINER_REPLICAS])
+{
+    switch (part) {
+    case MX_PART_ACOUSTIC:
+        return acoustic_options(o, shape, out);
+    case MX_PARTS:
+        break;
+    }
+    return 0;
 }
 
 static void memory_add(struct mx_trainer_memory_plan *plan, const char *owner, enum mx_trainer_place place,
@@ -248,10 +261,11 @@ static int memory_list(const struct mx_trainer_options *o, const struct mx_train
     struct mx_feed_memory_plan feed;
     struct mx_replica_options replicas[MX_TRAINER_REPLICAS];
     struct mx_replica_memory_plan own, other = {0};
-    const int32_t count = mx_trainer_replica_options(o, shape, replicas);
+    const int count = mx_trainer_replica_options(o, shape, MX_PART_ACOUSTIC, replicas);
     const struct mx_feed_options how = mx_trainer_feed_options(o, shape);
     const struct mx_batch_options batch = mx_trainer_batch_options(o, shape);
     const bool evaluation = mx_trainer_evaluates(o, shape);
+    MX_TRY(count);
     MX_TRY(mx_replica_memory_plan(&replicas[0], &own));
     if (count > 1) MX_TRY(mx_replica_memory_plan(&replicas[1], &other));
     mx_feed_memory_plan(&how, &feed);
@@ -269,7 +283,7 @@ static int memory_list(const struct mx_trainer_options *o, const struct mx_train
     memory_add(plan, "features", MX_PLACE_HOST, feed.features_host);
     memory_add(plan, "evaluation", MX_PLACE_HOST, evaluation ? mx_batch_builder_host_bytes(&batch) : 0);
     memory_add(plan, "results", MX_PLACE_HOST, own.results + other.results);
-    memory_add(plan, "synthesis", MX_PLACE_HOST, own.synthesis + other.synthesis);
+    memory_add(plan, "synthesis", MX_PLACE_HOST, own.network + other.network);
     memory_add(plan, "divided batches", MX_PLACE_HOST,
                feed.data_slots_host + feed.model_slots_host + feed.replica_slots_host);
     plan->host_slots = how.host_slots;
