@@ -64,7 +64,7 @@ int mx_batch_source_create(const struct mx_batch_source_options *options, struct
     *out = NULL;
     if (a == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     a->options = *options;
-    MX_TRY(mx_segment_options_check(&options->segments));
+    MX_TRY(mx_segments_check(&options->segments));
     a->features = mx_dataset_kind(options->dataset) == MX_PACKED_FEATURES;
     if (a->features) MX_TRY(mx_feature_tensors_find(options->dataset, &a->tensors));
     a->crop_samples = (int64_t)ceil(options->reference_seconds * mx_recipe_default.rate);

@@ -20,7 +20,7 @@ enum { BLUR_WHETHER, BLUR_ROWS, BLUR_COLUMNS, BLUR_NOISE, BLUR_VALUES };
 /* Measured on recorded and on predicted mel (MODEL.md): deviations in frames and bands, noise in natural logarithms. */
 static const double rows_least = 0.2, rows_most = 1.5, columns_least = 0.1, columns_most = 0.8, noise_most = 0.15;
 
-struct mx_segment_options mx_segment_options_share(const struct mx_segment_options *whole, int32_t rank, int32_t size)
+struct mx_segment_options mx_segments_share(const struct mx_segment_options *whole, int32_t rank, int32_t size)
 {
     struct mx_segment_options own = *whole;
     own.first = (int32_t)((int64_t)whole->count * rank / size);
@@ -28,7 +28,7 @@ struct mx_segment_options mx_segment_options_share(const struct mx_segment_optio
     return own;
 }
 
-int mx_segment_options_check(const struct mx_segment_options *o)
+int mx_segments_check(const struct mx_segment_options *o)
 {
     if (o->count < 0 || o->count > MX_SEGMENTS_MAX || o->first < 0 || o->first > MX_SEGMENTS_MAX - o->count)
         return MX_FAIL(MX_ERR_CONFIG, "1 to 1024 segments are possible", "a batch cannot have %d segments",
@@ -42,12 +42,12 @@ int mx_segment_options_check(const struct mx_segment_options *o)
     return 0;
 }
 
-int64_t mx_segment_begin(uint64_t seed, uint32_t epoch, uint64_t number, int64_t choices)
+int64_t mx_segments_begin(uint64_t seed, uint32_t epoch, uint64_t number, int64_t choices)
 {
     return (int64_t)mx_rng_below(seed, STREAM_BEGIN | epoch, number, (uint64_t)choices);
 }
 
-float mx_segment_chance(uint64_t seed, uint32_t epoch, uint64_t number)
+float mx_segments_chance(uint64_t seed, uint32_t epoch, uint64_t number)
 {
     return mx_rng_uniform(seed, STREAM_CHANCE | epoch, number);
 }
@@ -69,19 +69,19 @@ int32_t mx_segments_draw(const struct mx_segment_options *o, uint64_t seed, uint
                 high = middle;
         }
         const int32_t frames = offsets[low + 1] - offsets[low], rows = frames < o->frames ? frames : o->frames;
-        const int32_t first = (int32_t)mx_segment_begin(seed, epoch, number, frames - rows + 1);
+        const int32_t first = (int32_t)mx_segments_begin(seed, epoch, number, frames - rows + 1);
         out[i] = (struct mx_segment){.sequence = low,
                                      .first = first,
                                      .row = offsets[low] + first,
                                      .rows = rows,
-                                     .draw = mx_segment_chance(seed, epoch, number),
+                                     .draw = mx_segments_chance(seed, epoch, number),
                                      .number = number};
     }
     return o->count;
 }
 
-struct mx_segment_blur mx_segment_blur(const struct mx_segment_options *o, uint64_t seed, uint32_t epoch,
-                                       uint64_t number, double deviation)
+struct mx_segment_blur mx_segments_blur(const struct mx_segment_options *o, uint64_t seed, uint32_t epoch,
+                                        uint64_t number, double deviation)
 {
     double u[BLUR_VALUES];
     uint32_t name[4]; /* the block (epoch as seed, number as index) names the stream of the noise */

@@ -13,7 +13,7 @@
  *
  * If nothing but the vocoder is trained, batches consist of crops instead (`crops`): each is cut out of a recording
  * with MX_SEGMENT_MARGIN more frames on both sides, because the features of a frame depend on its surroundings, and
- * holds one segment. Such a crop depends on (seed, epoch, number of the crop) only; see mx_batch_source_crops.
+ * holds one segment. Such a crop depends on (seed, epoch, number of the crop) only.
  *
  * Memory: nothing is owned.
  */
@@ -47,17 +47,17 @@ struct mx_segment {
 };
 
 /* `count` segments, of which member `rank` of `size` draws its share. */
-struct mx_segment_options mx_segment_options_share(const struct mx_segment_options *whole, int32_t rank, int32_t size);
+struct mx_segment_options mx_segments_share(const struct mx_segment_options *whole, int32_t rank, int32_t size);
 /* MX_ERR_CONFIG naming the value that is out of range. */
-int mx_segment_options_check(const struct mx_segment_options *options);
+int mx_segments_check(const struct mx_segment_options *options);
 
 /* Draws the segments of a batch of `sequences` utterances from their frames, offsets[sequences + 1]. Writes
  * options->count of them, or none for an empty batch; returns how many. */
 int32_t mx_segments_draw(const struct mx_segment_options *options, uint64_t seed, uint32_t epoch, uint32_t step,
                          const int32_t *offsets, int32_t sequences, struct mx_segment *out);
 /* The first of `choices` frames to begin with, and `draw`, of the segment with this number. */
-int64_t mx_segment_begin(uint64_t seed, uint32_t epoch, uint64_t number, int64_t choices);
-float mx_segment_chance(uint64_t seed, uint32_t epoch, uint64_t number);
+int64_t mx_segments_begin(uint64_t seed, uint32_t epoch, uint64_t number, int64_t choices);
+float mx_segments_chance(uint64_t seed, uint32_t epoch, uint64_t number);
 
 /* How the mel of a segment is augmented: the levels of the operation mel_blur, in units of the mel, of which `deviation`
  * are one natural logarithm. All zero: not at all. */
@@ -65,7 +65,7 @@ struct mx_segment_blur {
     float levels[3];
     uint64_t stream; /* of the noise */
 };
-struct mx_segment_blur mx_segment_blur(const struct mx_segment_options *options, uint64_t seed, uint32_t epoch,
-                                       uint64_t number, double deviation);
+struct mx_segment_blur mx_segments_blur(const struct mx_segment_options *options, uint64_t seed, uint32_t epoch,
+                                        uint64_t number, double deviation);
 
 #endif
