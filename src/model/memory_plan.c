@@ -188,6 +188,23 @@ void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const s
 
 /* ---- the plan ---- */
 
+void mx_model_memory_plan_fill(struct mx_model_memory_plan *out, const struct mx_parameters *table,
+                               enum mx_model_purpose purpose, uint64_t activations_bytes, uint64_t batch_bytes)
+{
+    const uint64_t flat = (uint64_t)table->floats * 4;
+    *out = (struct mx_model_memory_plan){
+        .parameters = table->elements,
+        .parameters_bytes = flat,
+        .gradients_bytes = purpose == MX_MODEL_TRAIN ? flat : 0,
+        .moments_bytes = purpose == MX_MODEL_TRAIN ? 2 * flat : 0,
+        .ema_bytes = purpose == MX_MODEL_TRAIN ? flat : 0,
+        .activations_bytes = activations_bytes,
+        .batch_bytes = batch_bytes,
+    };
+    out->total_bytes = out->parameters_bytes + out->gradients_bytes + out->moments_bytes + out->ema_bytes +
+                       out->activations_bytes + out->batch_bytes;
+}
+
 int mx_model_memory_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,
                          enum mx_model_purpose purpose, struct mx_model_memory_plan *out)
 {
@@ -198,23 +215,12 @@ int mx_model_memory_plan(const struct mx_model_config *config, const struct mx_m
     struct mx_layout activations = {0}, one_batch = {0};
     struct mx_model_batch batch;
     MX_TRY(mx_model_capacity_check(capacity, &full));
-    MX_TRY(mx_parameters_create(config, &parameters));
+    MX_TRY(mx_model_parameters_create(config, NULL, &parameters));
     memory = mx_alloc(1, sizeof *memory);
     if (!memory) MX_TRY(MX_ERR_NO_MEMORY);
     mx_memory_place(memory, &activations, config, &full, purpose);
     mx_model_batch_place(&one_batch, config, &full, &batch);
-    const uint64_t flat = (uint64_t)parameters->floats * 4;
-    *out = (struct mx_model_memory_plan){
-        .parameters = parameters->elements,
-        .parameters_bytes = flat,
-        .gradients_bytes = purpose == MX_MODEL_TRAIN ? flat : 0,
-        .moments_bytes = purpose == MX_MODEL_TRAIN ? 2 * flat : 0,
-        .ema_bytes = purpose == MX_MODEL_TRAIN ? flat : 0,
-        .activations_bytes = activations.offset_bytes,
-        .batch_bytes = one_batch.offset_bytes,
-    };
-    out->total_bytes = out->parameters_bytes + out->gradients_bytes + out->moments_bytes + out->ema_bytes +
-                       out->activations_bytes + out->batch_bytes;
+    mx_model_memory_plan_fill(out, parameters, purpose, activations.offset_bytes, one_batch.offset_bytes);
 out:
     mx_free(memory);
     mx_parameters_destroy(parameters);
