@@ -4,29 +4,23 @@
  */
 #include "base/alloc.h"
 #include "base/number.h"
+#include "model/check.h"
 #include "model/internal.h"
 #include "myxtts/error.h"
 
 /* ---- capacity ---- */
-
-static int count_check(const char *name, int64_t value, int64_t low, int64_t high)
-{
-    if (value >= low && value <= high) return 0;
-    MX_FAIL(MX_ERR_ARGUMENT, NULL, "model capacity: %s is %lld", name, (long long)value);
-    return mx_error_hint("expected %lld to %lld", (long long)low, (long long)high);
-}
 
 int mx_model_capacity_check(const struct mx_model_capacity *capacity, struct mx_model_capacity *out)
 {
     enum { ROWS_MAX = 1 << 28 };
     struct mx_model_capacity c = *capacity;
     int rc = 0;
-    MX_TRY(count_check("sequences", c.sequences, 1, ROWS_MAX));
-    MX_TRY(count_check("tokens", c.tokens, 1, ROWS_MAX));
-    MX_TRY(count_check("frames", c.frames, 1, ROWS_MAX));
-    MX_TRY(count_check("references", c.references, 0, ROWS_MAX));
-    MX_TRY(count_check("longest_tokens", c.longest_tokens, 0, c.tokens));
-    MX_TRY(count_check("longest_frames", c.longest_frames, 0, c.frames));
+    MX_TRY(mx_range_check(MX_ERR_ARGUMENT, "model capacity", "sequences", c.sequences, 1, ROWS_MAX));
+    MX_TRY(mx_range_check(MX_ERR_ARGUMENT, "model capacity", "tokens", c.tokens, 1, ROWS_MAX));
+    MX_TRY(mx_range_check(MX_ERR_ARGUMENT, "model capacity", "frames", c.frames, 1, ROWS_MAX));
+    MX_TRY(mx_range_check(MX_ERR_ARGUMENT, "model capacity", "references", c.references, 0, ROWS_MAX));
+    MX_TRY(mx_range_check(MX_ERR_ARGUMENT, "model capacity", "longest_tokens", c.longest_tokens, 0, c.tokens));
+    MX_TRY(mx_range_check(MX_ERR_ARGUMENT, "model capacity", "longest_frames", c.longest_frames, 0, c.frames));
     if (c.longest_tokens == 0) c.longest_tokens = c.tokens;
     if (c.longest_frames == 0) c.longest_frames = c.frames;
     *out = c;
