@@ -5,6 +5,7 @@
 #include "model/check.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #include "myxtts/error.h"
 
