@@ -64,6 +64,7 @@ int mx_batch_source_create(const struct mx_batch_source_options *options, struct
     *out = NULL;
     if (a == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     a->options = *options;
+    MX_TRY(mx_segments_check(&options->segments));
     a->features = mx_dataset_kind(options->dataset) == MX_PACKED_FEATURES;
     if (a->features) MX_TRY(mx_feature_tensors_find(options->dataset, &a->tensors));
     a->crop_samples = (int64_t)ceil(options->reference_seconds * mx_recipe_default.rate);
@@ -272,6 +273,10 @@ int mx_host_batch_create(const struct mx_batch_source *source, struct mx_device 
     batch->capacity = *capacity;
     batch->device = device;
     batch->source = source;
+    if (source->options.segments.count > 0) {
+        batch->segments = mx_alloc((size_t)source->options.segments.count, sizeof *batch->segments);
+        if (batch->segments == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    }
     MX_TRY(mx_host_alloc(device, "host slots", (size_t)mx_host_batch_bytes(source, capacity), &batch->block));
     carver.block = batch->block;
     arrays_place(batch, &carver, source->features);
@@ -287,6 +292,7 @@ void mx_host_batch_destroy(struct mx_host_batch *batch)
     if (batch == NULL) return;
     mx_host_release(batch->device, batch->block);
     mx_free(batch->draws);
+    mx_free(batch->segments);
     mx_free(batch);
 }
 
@@ -447,12 +453,14 @@ int mx_host_batch_fill(struct mx_host_batch *batch, struct mx_dataset_reader *re
     int rc = 0;
     batch->epoch = epoch;
     batch->step = step;
-    batch->count = batch->left_out = 0;
+    batch->count = batch->left_out = batch->segment_count = 0;
     batch->tokens = batch->frames = batch->references = 0;
     batch->longest_tokens = batch->longest_frames = batch->longest_reference = 0;
     batch->token_offsets[0] = batch->frame_offsets[0] = batch->reference_offsets[0] = 0;
     batch->sample_offsets[0] = batch->reference_sample_offsets[0] = 0;
     for (uint32_t i = 0; i < count; i++) MX_TRY(pair_append(batch, reader, utterances[i]));
+    batch->segment_count = mx_segments_draw(&batch->source->options.segments, batch->source->options.seed, epoch, step,
+                                            batch->frame_offsets, batch->count, batch->segments);
 out:
     return rc;
 }

@@ -14,6 +14,8 @@
  * changes the voice; the other random choices are stored beside the audio for the device. An utterance that would end
  * up with fewer frames than tokens keeps its speed.
  *
+ * The segments for the vocoder (segment.h) are drawn when all utterances are there.
+ *
  * Unusable rows (corpus/dataset.h) are left out and counted. An utterance with fewer frames than tokens cannot be
  * aligned and is left out, too.
  *
@@ -30,6 +32,7 @@
 #include "features/normaliser.h"
 #include "model/memory_plan.h"
 #include "myxtts/device.h"
+#include "train/segment.h"
 
 struct mx_batch_source;
 
@@ -38,6 +41,7 @@ struct mx_batch_source_options {
     struct mx_normaliser normaliser; /* for features; audio is normalised on the device */
     uint64_t seed;
     double reference_seconds; /* longest crop */
+    struct mx_segment_options segments;
 };
 
 int mx_batch_source_create(const struct mx_batch_source_options *options, struct mx_batch_source **out);
@@ -79,6 +83,8 @@ struct mx_host_batch {
     int32_t *sample_offsets, *reference_sample_offsets;         /* [count + 1] */
     float *mel, *energy, *pitch, *reference_mel;                /* normalised; NULL for audio */
     struct mx_augment_draw *draws;                              /* [count]; NULL: no augmentation */
+    struct mx_segment *segments;                                /* [segment_count]; NULL: there are never any */
+    int32_t segment_count;
     /* For a watcher while the batch is being filled; NULL: none. Filling checks `cancel` before each recording and
      * stores the current utterance in `at`. */
     const atomic_bool *cancel;
