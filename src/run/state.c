@@ -169,9 +169,10 @@ int mx_job_save(struct mx_job *job, bool best)
     };
     MX_TRY(mx_trainer_read(job->trainer, MX_PART_ACOUSTIC, &arrays));
     MX_TRY(mx_checkpoint_save(
-        folder, &state, mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC),
-        &(struct mx_checkpoint_source){{arrays.weights, arrays.average, arrays.moment1, arrays.moment2}},
-        &(struct mx_checkpoint_keep){.last = t->keep_last, .every = (uint64_t)t->keep_every, .best = best}));
+        folder, &state,
+        &(struct mx_checkpoint_source){mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC),
+                                       {arrays.weights, arrays.average, arrays.moment1, arrays.moment2}},
+        1, &(struct mx_checkpoint_keep){.last = t->keep_last, .every = (uint64_t)t->keep_every, .best = best}));
     mx_debug("saved step %" PRId64, at->step);
     job->saved_step = at->step;
 out:
