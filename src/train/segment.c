@@ -28,6 +28,12 @@ struct mx_segment_options mx_segments_share(const struct mx_segment_options *who
     return own;
 }
 
+struct mx_vocoder_capacity mx_segments_capacity(const struct mx_segment_options *o)
+{
+    return (struct mx_vocoder_capacity){
+        .sequences = o->count, .frames = o->count * o->frames, .longest_frames = o->count > 0 ? o->frames : 0};
+}
+
 int mx_segments_check(const struct mx_segment_options *o)
 {
     if (o->count < 0 || o->count > MX_SEGMENTS_MAX || o->first < 0 || o->first > MX_SEGMENTS_MAX - o->count)

@@ -20,8 +20,7 @@
 #ifndef MX_TRAIN_SEGMENT_H
 #define MX_TRAIN_SEGMENT_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "vocoder/config.h"
 
 #define MX_SEGMENTS_MAX       1024 /* in a batch, over all members */
 #define MX_SEGMENT_FRAMES_MIN 16
@@ -48,6 +47,8 @@ struct mx_segment {
 
 /* `count` segments, of which member `rank` of `size` draws its share. */
 struct mx_segment_options mx_segments_share(const struct mx_segment_options *whole, int32_t rank, int32_t size);
+/* The limits of a batch of segments. */
+struct mx_vocoder_capacity mx_segments_capacity(const struct mx_segment_options *options);
 /* MX_ERR_CONFIG naming the value that is out of range. */
 int mx_segments_check(const struct mx_segment_options *options);
 
