@@ -45,7 +45,8 @@ struct mx_segment {
     uint64_t number;  /* of its random numbers in the epoch */
 };
 
-/* `count` segments, of which member `rank` of `size` draws its share. */
+/* The options of member `rank` of `size`, from those of all segments of a batch. With crops the sampler decides which
+ * ones a member gets; `count` is the most that it can get. */
 struct mx_segment_options mx_segments_share(const struct mx_segment_options *whole, int32_t rank, int32_t size);
 /* The limits of a batch of segments. */
 struct mx_vocoder_capacity mx_segments_capacity(const struct mx_segment_options *options);
