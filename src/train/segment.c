@@ -23,9 +23,19 @@ static const double rows_least = 0.2, rows_most = 1.5, columns_least = 0.1, colu
 struct mx_segment_options mx_segments_share(const struct mx_segment_options *whole, int32_t rank, int32_t size)
 {
     struct mx_segment_options own = *whole;
+    if (whole->crops) { /* the sampler deals them out, the first ones get more */
+        own.count = (whole->count + size - 1) / size;
+        return own;
+    }
     own.first = (int32_t)((int64_t)whole->count * rank / size);
     own.count = (int32_t)((int64_t)whole->count * (rank + 1) / size) - own.first;
     return own;
+}
+
+struct mx_vocoder_capacity mx_segments_capacity(const struct mx_segment_options *o)
+{
+    return (struct mx_vocoder_capacity){
+        .sequences = o->count, .frames = o->count * o->frames, .longest_frames = o->count > 0 ? o->frames : 0};
 }
 
 int mx_segments_check(const struct mx_segment_options *o)

@@ -20,8 +20,7 @@
 #ifndef MX_TRAIN_SEGMENT_H
 #define MX_TRAIN_SEGMENT_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "vocoder/config.h"
 
 #define MX_SEGMENTS_MAX       1024 /* in a batch, over all members */
 #define MX_SEGMENT_FRAMES_MIN 16
@@ -46,8 +45,11 @@ struct mx_segment {
     uint64_t number;  /* of its random numbers in the epoch */
 };
 
-/* `count` segments, of which member `rank` of `size` draws its share. */
+/* The options of member `rank` of `size`, from those of all segments of a batch. With crops the sampler decides which
+ * ones a member gets; `count` is the most that it can get. */
 struct mx_segment_options mx_segments_share(const struct mx_segment_options *whole, int32_t rank, int32_t size);
+/* The limits of a batch of segments. */
+struct mx_vocoder_capacity mx_segments_capacity(const struct mx_segment_options *options);
 /* MX_ERR_CONFIG naming the value that is out of range. */
 int mx_segments_check(const struct mx_segment_options *options);
 
