@@ -60,7 +60,8 @@ struct mx_network_pass {
 #define MX_NETWORK_LOSSES 8 /* most that a network may have */
 
 struct mx_network_calls {
-    const char *name; /* in messages: "acoustic network" */
+    const char *name;  /* in messages: "acoustic network" */
+    const char *owner; /* of all its device memory in the budget; NULL: each kind of memory has its own */
     int32_t losses;
     /* Sizes; allocates nothing. Checks the configuration. */
     int (*memory_plan)(const struct mx_network_options *options, struct mx_network_memory *out);

@@ -66,16 +66,23 @@ int mx_replica_memory_plan(const struct mx_replica_options *o, struct mx_replica
 
 /* ---- life ---- */
 
+static int buffer_take(struct mx_replica *r, const char *kind, uint64_t bytes, struct mx_buffer **out)
+{
+    const char *const owner = r->options.network->calls->owner;
+    if (bytes == 0) return 0;
+    return mx_buffer_create(r->options.device, owner != NULL ? owner : kind, (size_t)bytes, out);
+}
+
 static int buffers_take(struct mx_replica *r, const struct mx_replica_memory_plan *plan)
 {
     int rc = 0;
     struct mx_device *const device = r->options.device;
     void *host = NULL;
-    MX_TRY(mx_buffer_create(device, "parameters", (size_t)plan->parameters, &r->weights));
-    MX_TRY(mx_buffer_create(device, "gradients", (size_t)plan->gradients, &r->gradients));
-    if (plan->moments > 0) MX_TRY(mx_buffer_create(device, "moments", (size_t)plan->moments, &r->moments));
-    if (plan->average > 0) MX_TRY(mx_buffer_create(device, "averaged weights", (size_t)plan->average, &r->average));
-    if (plan->stage > 0) MX_TRY(mx_buffer_create(device, "exchange", (size_t)plan->stage, &r->stage));
+    MX_TRY(buffer_take(r, MX_OWNER_PARAMETERS, plan->parameters, &r->weights));
+    MX_TRY(buffer_take(r, MX_OWNER_GRADIENTS, plan->gradients, &r->gradients));
+    MX_TRY(buffer_take(r, MX_OWNER_MOMENTS, plan->moments, &r->moments));
+    MX_TRY(buffer_take(r, MX_OWNER_AVERAGE, plan->average, &r->average));
+    MX_TRY(buffer_take(r, MX_OWNER_STAGE, plan->stage, &r->stage));
     MX_TRY(mx_host_alloc(device, "results", (size_t)plan->results, &host));
     r->losses = host;
     r->norm = r->losses + plan->results / FLOAT_BYTES - NORM_FLOATS;
@@ -84,12 +91,23 @@ out:
     return rc;
 }
 
+/* Two for each run, and for the update. */
+static int32_t marks_most(const struct mx_replica *r)
+{
+    return 2 * (r->options.passes + 1);
+}
+
 static int events_take(struct mx_replica *r)
 {
     int rc = 0;
     struct mx_device *const device = r->options.device;
     MX_TRY(mx_event_create(device, &r->begin));
     MX_TRY(mx_event_create(device, &r->end));
+    if (r->options.timed) {
+        r->marks = mx_alloc((size_t)marks_most(r), sizeof(struct mx_event *));
+        if (r->marks == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+        for (int32_t i = 0; i < marks_most(r); i++) MX_TRY(mx_event_create(device, &r->marks[i]));
+    }
     if (!r->options.buckets) return 0;
     r->bucket_count = mx_bucket_count(mx_network_parameters(r->network));
     r->ready = mx_alloc((size_t)r->bucket_count, sizeof(struct mx_event *));
@@ -129,6 +147,8 @@ void mx_replica_destroy(struct mx_replica *r)
     if (r->stream != NULL) (void)mx_stream_sync(r->stream);
     for (int32_t i = 0; r->ready != NULL && i < r->bucket_count; i++) mx_event_release(r->ready[i]);
     mx_free(r->ready);
+    for (int32_t i = 0; r->marks != NULL && i < marks_most(r); i++) mx_event_release(r->marks[i]);
+    mx_free(r->marks);
     mx_event_release(r->begin);
     mx_event_release(r->end);
     mx_host_release(r->options.device, r->losses);
@@ -158,9 +178,16 @@ out:
 
 /* ---- runs ---- */
 
+/* Before and after a piece of work whose time counts. */
+static int mark(struct mx_replica *r)
+{
+    return r->marks == NULL ? 0 : mx_event_record(r->marks[r->marked++], r->stream);
+}
+
 int mx_replica_clear(struct mx_replica *r)
 {
     int rc = 0;
+    r->marked = 0;
     MX_TRY(mx_event_record(r->begin, r->stream));
     MX_TRY(mx_fill(r->stream, &(struct mx_fill_args){.x = floats_at(r->gradients, 0), .count = r->floats}));
 out:
@@ -218,10 +245,12 @@ int mx_replica_run(struct mx_replica *r, int32_t number, const struct mx_network
         own.ready = buckets_record;
         own.context = &progress;
     }
+    MX_TRY(mark(r));
     if (r->options.recorded && r->ran && !own.ready)
         MX_TRY(run_recorded(r, number, &own));
     else
         MX_TRY(run_submit(r, number, &own));
+    MX_TRY(mark(r));
     r->ran = true;
     if (last) MX_TRY(mx_event_record(r->end, r->stream));
 out:
@@ -246,6 +275,16 @@ uint64_t mx_replica_begin_ns(const struct mx_replica *r)
 uint64_t mx_replica_end_ns(const struct mx_replica *r)
 {
     return mx_event_time_ns(r->end);
+}
+
+uint64_t mx_replica_busy_ns(const struct mx_replica *r)
+{
+    uint64_t sum = 0;
+    for (int32_t i = 0; i + 1 < r->marked; i += 2) {
+        const uint64_t begin = mx_event_time_ns(r->marks[i]), end = mx_event_time_ns(r->marks[i + 1]);
+        sum += end > begin ? end - begin : 0;
+    }
+    return sum;
 }
 
 /* ---- sum and update ---- */
@@ -285,6 +324,7 @@ int mx_replica_update(struct mx_replica *r, const struct mx_replica_update *how)
     const struct mx_range range = r->range;
     const int64_t decayed = mx_network_parameters(r->network)->decayed - range.first;
     if (range.count == 0) return 0;
+    MX_TRY(mark(r));
     if (how->whole_norm) MX_TRY(mx_copy_upload(r->stream, norm_of(r), r->norm, 4 * FLOAT_BYTES));
     MX_TRY(mx_adamw(r->stream, &(struct mx_adamw_args){.parameter = floats_at(r->weights, range.first),
                                                        .gradient = floats_at(r->gradients, range.first),
@@ -303,6 +343,7 @@ int mx_replica_update(struct mx_replica *r, const struct mx_replica_update *how)
                                                        .weight_decay = (float)how->weight_decay,
                                                        .ema_decay = (float)how->ema_decay,
                                                        .step = how->step}));
+    MX_TRY(mark(r));
 out:
     return rc;
 }

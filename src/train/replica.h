@@ -27,6 +27,13 @@
 #define MX_REPLICA_NORM_BYTES  64                /* after the gradients: the result of grad_norm */
 #define MX_REPLICA_STAGE_BYTES ((size_t)1 << 20) /* piece of another's gradient: fits into a core's own cache */
 
+/* Owners of its memory, unless the network has one for all of it. */
+#define MX_OWNER_PARAMETERS "parameters"
+#define MX_OWNER_GRADIENTS  "gradients"
+#define MX_OWNER_MOMENTS    "moments"
+#define MX_OWNER_AVERAGE    "averaged weights"
+#define MX_OWNER_STAGE      "exchange"
+
 /* Floats [first, first + count) of the flat arrays. */
 struct mx_range {
     int64_t first, count;
@@ -40,6 +47,7 @@ struct mx_replica_options {
     struct mx_range room; /* floats whose moments and averaged weights have memory here; count 0: none */
     bool shared;          /* there is another replica, whose gradients are added to this one's */
     bool buckets;         /* record an event for each */
+    bool timed;           /* measure the time of each run and of the update */
     bool recorded;        /* record runs and start them as one where the device can (caps.graphs); not with buckets */
 };
 
@@ -58,6 +66,8 @@ struct mx_replica {
     struct mx_event *begin, *end; /* around the runs of a step */
     struct mx_event **ready;      /* [bucket_count]; NULL: none */
     int32_t bucket_count;
+    struct mx_event **marks; /* [2 (passes + 1)]: around each run and the update of a step; NULL: not timed */
+    int32_t marked;          /* those of this step */
     struct mx_graph *graph; /* NULL: nothing recorded yet */
     bool ran;               /* a run was submitted, so whatever the device creates on first use exists */
 };
@@ -94,6 +104,8 @@ static inline float *mx_replica_losses(const struct mx_replica *replica, int32_t
  */
 uint64_t mx_replica_begin_ns(const struct mx_replica *replica);
 uint64_t mx_replica_end_ns(const struct mx_replica *replica);
+/* The time of the last step's runs and update by themselves, if that is measured; valid as above. */
+uint64_t mx_replica_busy_ns(const struct mx_replica *replica);
 
 /* Adds another's gradients to this one's, within this one's range. */
 int mx_replica_add(struct mx_replica *replica, const struct mx_replica *other);

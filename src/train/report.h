@@ -12,13 +12,25 @@
 #include "model/losses.h"
 #include "train/flow_watch.h"
 #include "train/guard.h"
+#include "vocoder/config.h"
+
+/* What a step did to the vocoder. */
+struct mx_vocoder_report {
+    int64_t frames; /* of its segments; 0: there was nothing to train on, and nothing else here is set */
+    struct mx_vocoder_losses losses;
+    double rate, grad_norm;
+    uint64_t busy_ns; /* the model device's time for it */
+    struct mx_guard_report guard;
+};
 
 struct mx_trainer_report {
     int64_t step;   /* 1 for the first */
     uint32_t epoch; /* of its first batch */
+    bool vocoder_alone; /* there is no acoustic network: its losses, rate, norm and guard are unset */
     struct mx_model_losses losses;
     double rate, grad_norm; /* the norm before clipping; may be not finite */
-    int64_t utterances, left_out, tokens, frames;
+    struct mx_vocoder_report vocoder;
+    int64_t utterances, left_out, tokens, frames; /* frames: of the utterances, or of the segments of a vocoder alone */
     bool sharing;              /* the data device has a replica … */
     double share;              /* … which was assigned this share of the frames … */
     int64_t shared_frames;     /* … and trained on this number of them */
@@ -38,6 +50,8 @@ struct mx_trainer_evaluation {
     double mel_db;         /* mean distance of mel bands, in decibels */
     double duration_error; /* mean of |spoken - real|/real */
     double pitch_error;    /* mean distance over voiced frames, in semitones */
+    int64_t vocoder_frames;           /* of segments of these utterances; 0: the vocoder was not evaluated */
+    struct mx_vocoder_losses vocoder; /* its losses on them */
 };
 
 /* ---- the lists ---- */

@@ -43,6 +43,7 @@ struct mx_segment {
     int32_t rows;     /* frames */
     float draw;       /* uniform in [0, 1): for the caller's choice of a mel */
     uint64_t number;  /* of its random numbers in the epoch */
+    uint32_t utterance; /* of the dataset; set in device batches */
 };
 
 /* The options of member `rank` of `size`, from those of all segments of a batch. With crops the sampler decides which

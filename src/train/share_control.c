@@ -179,7 +179,12 @@ void mx_share_control_step(struct mx_trainer *t, const struct mx_trainer_report 
     const struct mx_trainer_part *const p = &t->parts[0];
     const struct mx_replica *const own = p->replicas[0], *const other = p->replicas[1];
     const uint64_t other_ns = p->at_work > 1 ? mx_replica_end_ns(other) - mx_replica_begin_ns(other) : 0;
-    mx_share_meter_add(&s->meter, mx_replica_end_ns(own) - mx_replica_begin_ns(own),
+    uint64_t end_ns = mx_replica_end_ns(own); /* of the vocoder, too: the model device has to do both */
+    for (int32_t i = 1; i < t->part_count; i++) {
+        const uint64_t last_ns = mx_replica_end_ns(t->parts[i].replicas[0]);
+        if (last_ns > end_ns) end_ns = last_ns;
+    }
+    mx_share_meter_add(&s->meter, end_ns - mx_replica_begin_ns(own),
                        report->frames - report->shared_frames, other_ns, report->shared_frames, report->step_ns);
     const bool changing = mx_shares_at(&t->state.shares, INT64_MAX) != share; /* a change is on its way */
     if (mx_share_due(t->state.step) && !changing) share_judge(t);

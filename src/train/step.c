@@ -96,6 +96,7 @@ static int batch_run(const struct mx_trainer *t, const struct mx_trainer_part *p
     const bool last = number == t->options.grad_accum - 1;
     struct mx_network_pass pass = {
         .whole = p->counts, .before = mx_step_before(t, p, number), .seed = t->options.seed, .number = t->state.passes};
+    if (p->which == MX_PART_VOCODER) MX_TRY(mx_predicted_mel(t, t->held[number]));
     for (int32_t r = 0; r < p->at_work; r++) {
         pass.batch = batch_of(t, number, r);
         if (p->network->calls->count(pass.batch).sequences > 0)
@@ -208,7 +209,8 @@ out:
 static int update_run(const struct mx_trainer *t)
 {
     int rc = 0;
-    for (int32_t p = 0; p < t->part_count; p++) MX_TRY(part_update(t, &t->parts[p]));
+    for (int32_t p = 0; p < t->part_count; p++)
+        if (t->parts[p].counts.sequences > 0) MX_TRY(part_update(t, &t->parts[p]));
     MX_TRY(replicas_wait(t));
 out:
     return rc;
@@ -233,6 +235,7 @@ static void part_judge(struct mx_trainer *t, struct mx_trainer_part *p)
     struct mx_part_state *const state = &t->state.parts[p->which];
     const float *const norm = p->replicas[0]->norm;
     const bool finite = norm[2] == 1;
+    p->busy_ns = mx_replica_busy_ns(p->replicas[0]);
     p->grad_norm = finite ? (double)norm[0] : (double)NAN;
     p->guard = mx_guard_observe(&t->options.guard, &state->guard, p->total, p->grad_norm, finite);
     if (p->guard.verdict <= MX_GUARD_SPIKE) state->updates++;
@@ -243,16 +246,18 @@ static int verdict_tell(const struct mx_trainer *t, struct mx_trainer_part *p)
 {
     const enum mx_guard_verdict verdict = p->guard.verdict;
     const long long step = (long long)t->state.step;
+    const bool vocoder = p->which == MX_PART_VOCODER;
     if (verdict == MX_GUARD_SPIKE)
-        mx_warn("step %lld: a spike: loss %.4g (z %.1f), gradient %.4g (z %.1f)", step, p->total, p->guard.loss_z,
-                p->grad_norm, p->guard.norm_z);
+        mx_warn("step %lld: a spike%s: loss %.4g (z %.1f), gradient %.4g (z %.1f)", step,
+                vocoder ? " of the vocoder" : "", p->total, p->guard.loss_z, p->grad_norm, p->guard.norm_z);
     if (verdict == MX_GUARD_FINE || verdict == MX_GUARD_SPIKE) return 0;
     const char *const what = isfinite(p->total) ? "gradient" : "loss";
     if (p->bad[0] == '\0') utterances_name(t, p);
-    mx_warn("step %lld is left out: its %s is not finite; utterances: %s", step, what, p->bad);
+    mx_warn("step %lld is left out%s: its %s is not finite; utterances: %s", step, vocoder ? " by the vocoder" : "",
+            what, p->bad);
     if (verdict == MX_GUARD_SKIPPED) return 0;
-    MX_FAIL(MX_ERR_DATA, NULL, "the last %lld steps had a %s that is not finite",
-            (long long)t->state.parts[p->which].guard.in_row, what);
+    MX_FAIL(MX_ERR_DATA, NULL, "the last %lld steps%s had a %s that is not finite",
+            (long long)t->state.parts[p->which].guard.in_row, vocoder ? " of the vocoder" : "", what);
     return mx_error_hint("lower the learning rate, and check the recordings that the log names; none of these steps "
                          "changed the weights");
 }
@@ -271,14 +276,27 @@ static void parts_begin(struct mx_trainer *t)
     }
 }
 
-static void report_fill(const struct mx_trainer *t, struct mx_trainer_report *report)
+static void report_fill(struct mx_trainer *t, struct mx_trainer_report *report)
 {
-    const struct mx_trainer_part *const p = &t->parts[0];
-    memcpy(report->losses.values, p->losses, sizeof report->losses.values);
-    report->losses.total = p->total;
-    report->rate = p->rate;
-    report->grad_norm = p->grad_norm;
-    report->guard = p->guard;
+    const struct mx_trainer_part *const a = mx_trainer_part(t, MX_PART_ACOUSTIC),
+                                 *const v = mx_trainer_part(t, MX_PART_VOCODER);
+    if (a != NULL) {
+        memcpy(report->losses.values, a->losses, sizeof report->losses.values);
+        report->losses.total = a->total;
+        report->rate = a->rate;
+        report->grad_norm = a->grad_norm;
+        report->guard = a->guard;
+    }
+    if (v != NULL && v->counts.sequences > 0) {
+        struct mx_vocoder_report *const out = &report->vocoder;
+        *out = (struct mx_vocoder_report){.frames = v->counts.frames,
+                                          .rate = v->rate,
+                                          .grad_norm = v->grad_norm,
+                                          .busy_ns = v->busy_ns,
+                                          .guard = v->guard};
+        memcpy(out->losses.values, v->losses, sizeof out->losses.values);
+        out->losses.total = v->total;
+    }
 }
 
 int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
@@ -288,6 +306,7 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
     int32_t held = 0;
     const struct mx_trainer_state before = t->state;
     *report = (struct mx_trainer_report){.step = t->state.step + 1,
+                                         .vocoder_alone = t->options.vocoder_alone,
                                          .sharing = t->parts[0].replica_count > 1,
                                          .share = mx_shares_at(&t->state.shares, t->state.step)};
     if (t->pipeline == NULL) MX_RAISE(MX_ERR_ARGUMENT, "call mx_trainer_start", "the trainer has not been started");
@@ -312,7 +331,8 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
     report->sum_wait_ns = summed_ns - own_ns;
     MX_TRY(update_run(t));
     report->update_ns = mx_clock_ns() - summed_ns;
-    for (int32_t p = 0; p < t->part_count; p++) part_judge(t, &t->parts[p]);
+    for (int32_t p = 0; p < t->part_count; p++)
+        if (t->parts[p].counts.sequences > 0) part_judge(t, &t->parts[p]);
     report_fill(t, report);
     t->state.step++;
     for (int32_t p = 0; p < t->part_count && rc == 0; p++) rc = verdict_tell(t, &t->parts[p]);

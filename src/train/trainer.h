@@ -32,6 +32,7 @@
 #include "train/report.h"
 #include "train/schedule.h"
 #include "train/share_policy.h"
+#include "vocoder/vocoder.h"
 
 /* How batches flow to the model (myxtts/pipeline.h). All zero: one device, with a buffer of the default size. */
 struct mx_trainer_flow {
@@ -52,7 +53,7 @@ struct mx_trainer_flow {
 };
 
 /* The networks that a trainer can have, in the order in which they run. */
-enum mx_part { MX_PART_ACOUSTIC, MX_PARTS };
+enum mx_part { MX_PART_ACOUSTIC, MX_PART_VOCODER, MX_PARTS };
 
 /* How a part's weights change. */
 struct mx_optimizer_options {
@@ -62,11 +63,29 @@ struct mx_optimizer_options {
     double ema_decay; /* of the averaged weights; 0: they equal the weights */
 };
 
+/* The vocoder as a part: it trains on segments of the batches (segment.h), on the model device. */
+struct mx_trainer_vocoder {
+    struct mx_vocoder_size size;
+    struct mx_vocoder_loss_weights weights;
+    bool mixed;
+    bool ready; /* it is ready: its weights are kept for speaking and for checkpoints, but it is not trained */
+    struct mx_segment_options segments; /* those of all members of a comm; `crops` follows from the parts */
+    /* From step `predicted_from` on (counted from 0), segments with a draw below `predicted_share` get the mel that the
+     * acoustic network has just predicted for their frames. With work sharing, segments of utterances that the data
+     * device trains on keep the real one. */
+    int64_t predicted_from;
+    double predicted_share;
+    struct mx_optimizer_options optimizer;
+};
+
 struct mx_trainer_options {
+    bool vocoder_alone;         /* there is no acoustic network; `model` and `optimizer` have no effect */
+    bool with_vocoder;          /* always, if it is alone */
     struct mx_device *device;   /* holds the model and trains */
     struct mx_dataset *dataset; /* its validation rows are not trained on */
     struct mx_model_config model;
-    struct mx_optimizer_options optimizer;
+    struct mx_optimizer_options optimizer; /* of the acoustic network */
+    struct mx_trainer_vocoder vocoder;
     struct mx_normaliser normaliser;
     struct mx_guard_options guard;
     uint64_t seed;
@@ -112,7 +131,7 @@ struct mx_trainer_memory {
 
 struct mx_trainer_memory_plan {
     struct mx_host_batch_capacity capacity; /* the largest batch */
-    struct mx_model_memory_plan model;
+    struct mx_model_memory_plan model, vocoder;         /* of each network; all zero: there is none */
     struct mx_trainer_memory memory[MX_TRAINER_OWNERS]; /* every allocated byte, by place */
     int32_t memory_count;
     uint64_t data_bytes, model_bytes, host_bytes; /* sums by place */
@@ -134,7 +153,8 @@ struct mx_trainer;
 int mx_trainer_create(const struct mx_trainer_options *options, struct mx_trainer **out);
 void mx_trainer_destroy(struct mx_trainer *trainer); /* NULL is fine */
 
-/* Flat host arrays [mx_parameters.floats] of a part that the trainer has; NULL: not wanted. */
+/* Flat host arrays [mx_parameters.floats] of a part that the trainer has; NULL: not wanted. A vocoder that is ready has
+ * nothing but weights: its other arrays are ignored. */
 struct mx_trainer_arrays {
     float *weights, *average, *moment1, *moment2;
 };
@@ -164,11 +184,14 @@ const uint32_t *mx_trainer_validation(const struct mx_trainer *trainer); /* utte
 
 /* What to speak with between two steps, when the trainer uses none of it. */
 struct mx_trainer_voice {
-    struct mx_model *model;
+    struct mx_model *model; /* NULL: the vocoder is alone */
     struct mx_stream *stream;
-    struct mx_slice average;
+    struct mx_slice average;  /* weights of the model; no buffer: there is none */
+    struct mx_slice vocoder;  /* weights of the vocoder, averaged if it is trained; no buffer: there is none */
 };
 struct mx_trainer_voice mx_trainer_voice(const struct mx_trainer *trainer);
+/* The vocoder of these options, with their normaliser. */
+struct mx_vocoder_config mx_trainer_vocoder_config(const struct mx_trainer_options *options);
 
 /* ---- steps; struct mx_trainer_report is in report.h ---- */
 

@@ -13,6 +13,7 @@
 
 #define MX_TRAINER_REPLICAS 2
 #define MX_STEP_NAMES_BYTES 1024
+#define MX_TRAINER_OWNER_VOCODER "vocoder" /* of all device memory of the vocoder */
 
 /* Everything that options and corpus determine before any memory is allocated. */
 struct mx_trainer_shape {
@@ -24,7 +25,9 @@ struct mx_trainer_shape {
     bool features;
     bool shared;                   /* work is shared: the data device has a replica, too … */
     struct mx_model_capacity twin; /* … for parts of batches up to this size */
+    struct mx_segment_options segments; /* of this member */
     struct mx_acoustic_options acoustic[MX_TRAINER_REPLICAS];
+    struct mx_vocoding_options vocoder;
 };
 
 /* trainer_memory.c */
@@ -42,6 +45,9 @@ bool mx_trainer_evaluates(const struct mx_trainer_options *options, const struct
 int mx_trainer_replica_options(const struct mx_trainer_options *options, const struct mx_trainer_shape *shape,
                                enum mx_part part, struct mx_replica_options out[MX_TRAINER_REPLICAS]);
 
+/* Does the trainer train the part? */
+bool mx_trainer_trains(const struct mx_trainer_options *options, enum mx_part part);
+
 /* A network that the trainer trains. */
 struct mx_trainer_part {
     enum mx_part which;
@@ -56,6 +62,7 @@ struct mx_trainer_part {
     double losses[MX_NETWORK_LOSSES], total;
     double grad_norm;
     struct mx_guard_report guard;
+    uint64_t busy_ns; /* time of runs and update, if it is measured */
     char bad[MX_STEP_NAMES_BYTES]; /* utterances whose losses are not finite */
 };
 
@@ -76,6 +83,10 @@ void mx_share_control_begin(struct mx_trainer *trainer);
 int mx_share_control_turn(struct mx_trainer *trainer);
 /* After a step, when all its batches have been given back: may change the share of future steps. */
 void mx_share_control_step(struct mx_trainer *trainer, const struct mx_trainer_report *report);
+
+/* Before the vocoder's run of a batch: puts the mel that the acoustic network has just predicted for it in the place of
+ * the real one, where that is due (predicted.c). */
+int mx_predicted_mel(const struct mx_trainer *trainer, const struct mx_device_batch *batch);
 
 /* ---- a step among the members of a comm (step_comm.c); these do nothing without a comm ---- */
 
@@ -98,6 +109,8 @@ struct mx_trainer {
     struct mx_trainer_part parts[MX_PARTS]; /* those it has, in the order of enum mx_part */
     int32_t part_count;
     struct mx_stream *stream; /* of the model device: all parts work on it; owned by the first one's replica */
+    struct mx_parameters *ready_table; /* of a vocoder that is ready; NULL: there is none */
+    struct mx_buffer *ready_weights;
     struct mx_batch *batch;   /* for evaluations; NULL: there are none */
     struct mx_feed *feed;
     struct mx_pipeline *pipeline; /* NULL before the start */
