@@ -227,7 +227,7 @@ struct mx_attention_grad_args {
 };
 
 /* y[rows, out_width] = epilogue(Σ_tap x[row + tap - taps/2, :] · w[tap]); rows outside the sequence are 0.
- * w: [taps, in_width, out_width]; taps 1, 3 or 5. */
+ * w: [taps, in_width, out_width]; taps 1, 3, 5 or 7. */
 struct mx_conv1d_args {
     struct mx_slice x, w, y;
     struct mx_ragged rows;
