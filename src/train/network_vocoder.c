@@ -78,14 +78,13 @@ static struct mx_network_counts count(const struct mx_device_batch *batch)
     return (struct mx_network_counts){.sequences = batch->segment_count, .frames = batch->vocoder.frames.rows};
 }
 
-static int run(struct mx_network *network, struct mx_stream *stream, struct mx_slice weights,
-               struct mx_slice gradients, const struct mx_network_pass *pass, float *losses)
+static int run(struct mx_network *network, struct mx_stream *stream, struct mx_slice weights, struct mx_slice gradients,
+               const struct mx_network_pass *pass, float *losses)
 {
     struct mx_vocoder_batch batch = pass->batch->vocoder;
     const struct mx_model_pass_info info = {.ready = pass->ready, .context = pass->context};
     batch.loss_frames = pass->whole.frames;
-    return mx_vocoder_forward_backward(mx_vocoding_vocoder(network), stream, weights, gradients, &batch, &info,
-                                       losses);
+    return mx_vocoder_forward_backward(mx_vocoding_vocoder(network), stream, weights, gradients, &batch, &info, losses);
 }
 
 static double losses_of(const struct mx_network_options *options, const float *losses, int32_t sequences,

@@ -68,8 +68,8 @@ struct mx_replica {
     int32_t bucket_count;
     struct mx_event **marks; /* [2 (passes + 1)]: around each run and the update of a step; NULL: not timed */
     int32_t marked;          /* those of this step */
-    struct mx_graph *graph; /* NULL: nothing recorded yet */
-    bool ran;               /* a run was submitted, so whatever the device creates on first use exists */
+    struct mx_graph *graph;  /* NULL: nothing recorded yet */
+    bool ran;                /* a run was submitted, so whatever the device creates on first use exists */
 };
 
 /* Bytes of each kind of memory, by owner. */

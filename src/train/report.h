@@ -24,16 +24,16 @@ struct mx_vocoder_report {
 };
 
 struct mx_trainer_report {
-    int64_t step;   /* 1 for the first */
-    uint32_t epoch; /* of its first batch */
+    int64_t step;       /* 1 for the first */
+    uint32_t epoch;     /* of its first batch */
     bool vocoder_alone; /* there is no acoustic network: its losses, rate, norm and guard are unset */
     struct mx_model_losses losses;
     double rate, grad_norm; /* the norm before clipping; may be not finite */
     struct mx_vocoder_report vocoder;
     int64_t utterances, left_out, tokens, frames; /* frames: of the utterances, or of the segments of a vocoder alone */
-    bool sharing;              /* the data device has a replica … */
-    double share;              /* … which was assigned this share of the frames … */
-    int64_t shared_frames;     /* … and trained on this number of them */
+    bool sharing;                                 /* the data device has a replica … */
+    double share;                                 /* … which was assigned this share of the frames … */
+    int64_t shared_frames;                        /* … and trained on this number of them */
     uint64_t step_ns, wait_ns; /* the whole step (the first one: since the start); the part spent waiting for data */
     uint64_t backward_ns;      /* of the last batch, with a comm or flow.times; 0: not measured */
     uint64_t sum_wait_ns;      /* with a comm: wait for the others, after this member's own gradients were final */
@@ -44,12 +44,13 @@ struct mx_trainer_report {
 
 struct mx_trainer_evaluation {
     uint32_t utterances;           /* evaluated; 0: there are none for validation */
+    bool vocoder_alone;            /* there is no acoustic network: nothing is spoken, and its losses are unset */
     struct mx_model_losses losses; /* teacher-forced: with true durations, pitch and energy */
     /* Free-running: actually spoken, and compared after the best time alignment. NAN: nothing could be measured. */
-    uint32_t spoken;       /* utterances; the others would have become too long to speak */
-    double mel_db;         /* mean distance of mel bands, in decibels */
-    double duration_error; /* mean of |spoken - real|/real */
-    double pitch_error;    /* mean distance over voiced frames, in semitones */
+    uint32_t spoken;                  /* utterances; the others would have become too long to speak */
+    double mel_db;                    /* mean distance of mel bands, in decibels */
+    double duration_error;            /* mean of |spoken - real|/real */
+    double pitch_error;               /* mean distance over voiced frames, in semitones */
     int64_t vocoder_frames;           /* of segments of these utterances; 0: the vocoder was not evaluated */
     struct mx_vocoder_losses vocoder; /* its losses on them */
 };

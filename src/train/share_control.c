@@ -184,8 +184,8 @@ void mx_share_control_step(struct mx_trainer *t, const struct mx_trainer_report 
         const uint64_t last_ns = mx_replica_end_ns(t->parts[i].replicas[0]);
         if (last_ns > end_ns) end_ns = last_ns;
     }
-    mx_share_meter_add(&s->meter, end_ns - mx_replica_begin_ns(own),
-                       report->frames - report->shared_frames, other_ns, report->shared_frames, report->step_ns);
+    mx_share_meter_add(&s->meter, end_ns - mx_replica_begin_ns(own), report->frames - report->shared_frames, other_ns,
+                       report->shared_frames, report->step_ns);
     const bool changing = mx_shares_at(&t->state.shares, INT64_MAX) != share; /* a change is on its way */
     if (mx_share_due(t->state.step) && !changing) share_judge(t);
 }

@@ -278,8 +278,8 @@ static void parts_begin(struct mx_trainer *t)
 
 static void report_fill(struct mx_trainer *t, struct mx_trainer_report *report)
 {
-    const struct mx_trainer_part *const a = mx_trainer_part(t, MX_PART_ACOUSTIC),
-                                 *const v = mx_trainer_part(t, MX_PART_VOCODER);
+    const struct mx_trainer_part *const a = mx_trainer_part(t, MX_PART_ACOUSTIC), *const v = mx_trainer_part(
+                                                                                      t, MX_PART_VOCODER);
     if (a != NULL) {
         memcpy(report->losses.values, a->losses, sizeof report->losses.values);
         report->losses.total = a->total;

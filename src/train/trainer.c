@@ -24,8 +24,8 @@ static int part_take(struct mx_trainer *t, enum mx_part which)
     t->part_count++;
     *p = (struct mx_trainer_part){.which = which,
                                   .network = options[0].network,
-                                  .optimizer = which == MX_PART_VOCODER ? &t->options.vocoder.optimizer
-                                                                        : &t->options.optimizer,
+                                  .optimizer =
+                                      which == MX_PART_VOCODER ? &t->options.vocoder.optimizer : &t->options.optimizer,
                                   .replica_count = count,
                                   .at_work = 1}; /* the other one gets everything when it begins */
     for (int32_t r = 0; r < count; r++) MX_TRY(mx_replica_create(&options[r], &p->replicas[r]));
@@ -177,7 +177,8 @@ static int ready_copy(const struct mx_trainer *t, float *weights, bool read)
     const struct mx_slice there = mx_slice_at(t->ready_weights, 0);
     const size_t bytes = (size_t)t->ready_table->floats * sizeof(float);
     if (weights == NULL) return 0;
-    MX_TRY(read ? mx_copy_download(t->stream, weights, there, bytes) : mx_copy_upload(t->stream, there, weights, bytes));
+    MX_TRY(read ? mx_copy_download(t->stream, weights, there, bytes)
+                : mx_copy_upload(t->stream, there, weights, bytes));
     MX_TRY(mx_stream_sync(t->stream));
 out:
     return rc;

@@ -130,7 +130,7 @@ struct mx_trainer_memory {
 #define MX_TRAINER_OWNERS 32
 
 struct mx_trainer_memory_plan {
-    struct mx_host_batch_capacity capacity; /* the largest batch */
+    struct mx_host_batch_capacity capacity;             /* the largest batch */
     struct mx_model_memory_plan model, vocoder;         /* of each network; all zero: there is none */
     struct mx_trainer_memory memory[MX_TRAINER_OWNERS]; /* every allocated byte, by place */
     int32_t memory_count;
@@ -186,8 +186,8 @@ const uint32_t *mx_trainer_validation(const struct mx_trainer *trainer); /* utte
 struct mx_trainer_voice {
     struct mx_model *model; /* NULL: the vocoder is alone */
     struct mx_stream *stream;
-    struct mx_slice average;  /* weights of the model; no buffer: there is none */
-    struct mx_slice vocoder;  /* weights of the vocoder, averaged if it is trained; no buffer: there is none */
+    struct mx_slice average; /* weights of the model; no buffer: there is none */
+    struct mx_slice vocoder; /* weights of the vocoder, averaged if it is trained; no buffer: there is none */
 };
 struct mx_trainer_voice mx_trainer_voice(const struct mx_trainer *trainer);
 /* The vocoder of these options, with their normaliser. */

@@ -11,8 +11,8 @@
 #include "train/replica.h"
 #include "train/trainer.h"
 
-#define MX_TRAINER_REPLICAS 2
-#define MX_STEP_NAMES_BYTES 1024
+#define MX_TRAINER_REPLICAS      2
+#define MX_STEP_NAMES_BYTES      1024
 #define MX_TRAINER_OWNER_VOCODER "vocoder" /* of all device memory of the vocoder */
 
 /* Everything that options and corpus determine before any memory is allocated. */
@@ -23,8 +23,8 @@ struct mx_trainer_shape {
     uint32_t training_count, validation_count;
     struct mx_host_batch_capacity capacity;
     bool features;
-    bool shared;                   /* work is shared: the data device has a replica, too … */
-    struct mx_model_capacity twin; /* … for parts of batches up to this size */
+    bool shared;                        /* work is shared: the data device has a replica, too … */
+    struct mx_model_capacity twin;      /* … for parts of batches up to this size */
     struct mx_segment_options segments; /* of this member */
     struct mx_acoustic_options acoustic[MX_TRAINER_REPLICAS];
     struct mx_vocoding_options vocoder;
@@ -62,7 +62,7 @@ struct mx_trainer_part {
     double losses[MX_NETWORK_LOSSES], total;
     double grad_norm;
     struct mx_guard_report guard;
-    uint64_t busy_ns; /* time of runs and update, if it is measured */
+    uint64_t busy_ns;              /* time of runs and update, if it is measured */
     char bad[MX_STEP_NAMES_BYTES]; /* utterances whose losses are not finite */
 };
 
@@ -108,10 +108,10 @@ struct mx_trainer {
     struct mx_trainer_shape shape;
     struct mx_trainer_part parts[MX_PARTS]; /* those it has, in the order of enum mx_part */
     int32_t part_count;
-    struct mx_stream *stream; /* of the model device: all parts work on it; owned by the first one's replica */
+    struct mx_stream *stream;          /* of the model device: all parts work on it; owned by the first one's replica */
     struct mx_parameters *ready_table; /* of a vocoder that is ready; NULL: there is none */
     struct mx_buffer *ready_weights;
-    struct mx_batch *batch;   /* for evaluations; NULL: there are none */
+    struct mx_batch *batch; /* for evaluations; NULL: there are none */
     struct mx_feed *feed;
     struct mx_pipeline *pipeline; /* NULL before the start */
     struct mx_flow_watch watch;

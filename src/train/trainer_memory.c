@@ -51,8 +51,8 @@ struct mx_vocoder_config mx_trainer_vocoder_config(const struct mx_trainer_optio
     const struct mx_normaliser *const n = &o->normaliser;
     /* Memory is planned before the normaliser is measured, on which it does not depend. */
     const bool measured = n->mel_deviation > 0;
-    struct mx_vocoder_config config = mx_vocoder_config_default(
-        &o->vocoder.size, measured ? (float)n->mel_mean : 0, measured ? (float)n->mel_deviation : 1);
+    struct mx_vocoder_config config = mx_vocoder_config_default(&o->vocoder.size, measured ? (float)n->mel_mean : 0,
+                                                                measured ? (float)n->mel_deviation : 1);
     config.weights = o->vocoder.weights;
     config.mixed = o->vocoder.mixed;
     return config;
@@ -456,8 +456,7 @@ int mx_trainer_memory_plan(const struct mx_trainer_options *o, struct mx_trainer
     *out = (struct mx_trainer_memory_plan){0};
     MX_TRY(mx_trainer_options_check(o));
     MX_TRY(mx_trainer_shape_open(o, &shape));
-    if (!o->vocoder_alone)
-        MX_TRY(mx_model_memory_plan(&o->model, &shape.capacity.model, MX_MODEL_TRAIN, &out->model));
+    if (!o->vocoder_alone) MX_TRY(mx_model_memory_plan(&o->model, &shape.capacity.model, MX_MODEL_TRAIN, &out->model));
     if (mx_trainer_trains(o, MX_PART_VOCODER))
         MX_TRY(mx_vocoder_memory_plan(&shape.vocoder.config, &shape.vocoder.capacity, MX_MODEL_TRAIN, &out->vocoder));
     out->capacity = shape.capacity;
