@@ -199,6 +199,8 @@ static int losses_evaluate(struct mx_trainer *t, uint32_t count, uint32_t looks,
     if (of.frames == 0) return 0;
     mx_model_losses_finish(&out->losses, &t->options.model.weights, of.tokens, of.frames);
     mx_vocoder_losses_finish(&out->vocoder, &t->options.vocoder.weights, out->vocoder_frames);
+    for (int k = 0; t->options.vocoder_alone && k < MX_MODEL_LOSSES; k++) out->losses.values[k] = (double)NAN;
+    if (t->options.vocoder_alone) out->losses.total = out->vocoder.total;
 out:
     return rc;
 }

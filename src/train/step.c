@@ -297,6 +297,13 @@ static void report_fill(struct mx_trainer *t, struct mx_trainer_report *report)
         memcpy(out->losses.values, v->losses, sizeof out->losses.values);
         out->losses.total = v->total;
     }
+    if (a == NULL) {
+        for (int k = 0; k < MX_MODEL_LOSSES; k++) report->losses.values[k] = (double)NAN;
+        report->losses.total = v->total;
+        report->rate = v->rate;
+        report->grad_norm = v->grad_norm;
+        report->guard = v->guard;
+    }
 }
 
 int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
