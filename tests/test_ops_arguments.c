@@ -156,7 +156,7 @@ SPOIL(rate_nan, dropout, a->rate = NAN)
 SPOIL(index_odd, dropout, a->index = 6)
 SPOIL(taps_even, conv1d, a->taps = 2)
 SPOIL(taps_zero, conv1d, a->taps = 0)
-SPOIL(taps_seven, conv1d_grad_weight, a->taps = 7)
+SPOIL(taps_nine, conv1d_grad_weight, a->taps = 9)
 SPOIL(taps_four, conv1d_grad_input, a->taps = 4)
 SPOIL(depthwise_even, depthwise, a->taps = 4)
 SPOIL(depthwise_many, depthwise_grad, a->taps = MX_DEPTHWISE_TAPS_MAX + 2)
@@ -180,11 +180,15 @@ SPOIL(limit, grad_norm, a->limit = -1)
 SPOIL(diagonal, align, a->diagonal = -1)
 SPOIL(token_count, align, (a->tokens.count--, a->tokens.max_rows = a->tokens.rows))
 SPOIL(sequence_loss_kind, sequence_loss, memset(&a->kind, 0x11, sizeof a->kind))
+SPOIL(classes, pitch_loss, a->classes = MX_PITCH_CLASSES_MAX + 1)
+SPOIL(pitch_range, pitch_loss, a->high_hz = a->low_hz)
 SPOIL(fft_size, mel, a->fft_size = 48)
 SPOIL(hop, mel, a->hop = a->fft_size + 1)
 SPOIL(frame_count, mel, (a->frames.count--, a->frames.max_rows = a->frames.rows))
 SPOIL(floor, mel, a->floor = 0)
 SPOIL(mean, mel, a->mean = NAN)
+SPOIL(magnitude_hop, log_magnitude, a->hop = 0)
+SPOIL(magnitude_least, log_magnitude, a->least = 0)
 SPOIL(low_hz, pitch, a->low_hz = a->rate / (float)a->fft_size)
 SPOIL(high_hz, pitch, a->high_hz = a->rate)
 SPOIL(low_high, pitch, a->high_hz = a->low_hz)
@@ -192,6 +196,7 @@ SPOIL(change, pitch, a->change = -1)
 SPOIL(iterations, mel_inverse, a->iterations = -1)
 SPOIL(momentum, griffin_step, a->momentum = NAN)
 SPOIL(least, overlap_add, a->least = 0)
+SPOIL(base_deviation, mel_base, a->deviation = NAN)
 SPOIL(rounds, mel_project, a->rounds = -1)
 SPOIL(project_limit, mel_project, a->limit = -1)
 SPOIL(project_floor, mel_project, a->floor = 0)
@@ -209,7 +214,7 @@ static void refuse_ranges(void **state)
         {MX_OP_dropout, spoil_index_odd, "an index that is no multiple of 4"},
         {MX_OP_conv1d, spoil_taps_even, "2 taps"},
         {MX_OP_conv1d, spoil_taps_zero, "0 taps"},
-        {MX_OP_conv1d_grad_weight, spoil_taps_seven, "7 taps"},
+        {MX_OP_conv1d_grad_weight, spoil_taps_nine, "9 taps"},
         {MX_OP_conv1d_grad_input, spoil_taps_four, "4 taps"},
         {MX_OP_depthwise, spoil_depthwise_even, "4 taps"},
         {MX_OP_depthwise_grad, spoil_depthwise_many, "17 taps"},
@@ -232,11 +237,15 @@ static void refuse_ranges(void **state)
         {MX_OP_align, spoil_diagonal, "a negative cost"},
         {MX_OP_align, spoil_token_count, "fewer sequences of tokens than of frames"},
         {MX_OP_sequence_loss, spoil_sequence_loss_kind, "an unknown loss"},
+        {MX_OP_pitch_loss, spoil_classes, "more classes than allowed"},
+        {MX_OP_pitch_loss, spoil_pitch_range, "an empty range of pitch"},
         {MX_OP_mel, spoil_fft_size, "a transform of no power of two"},
         {MX_OP_mel, spoil_hop, "frames that leave samples out"},
         {MX_OP_mel, spoil_frame_count, "fewer utterances of frames than of samples"},
         {MX_OP_mel, spoil_floor, "a logarithm of 0"},
         {MX_OP_mel, spoil_mean, "a mean that is no number"},
+        {MX_OP_log_magnitude, spoil_magnitude_hop, "a hop of 0"},
+        {MX_OP_log_magnitude, spoil_magnitude_least, "a logarithm of 0"},
         {MX_OP_pitch, spoil_low_hz, "a period longer than a frame"},
         {MX_OP_pitch, spoil_high_hz, "a period of one sample"},
         {MX_OP_pitch, spoil_low_high, "an empty range of pitch"},
@@ -244,6 +253,7 @@ static void refuse_ranges(void **state)
         {MX_OP_mel_inverse, spoil_iterations, "a negative number of iterations"},
         {MX_OP_griffin_step, spoil_momentum, "a momentum that is no number"},
         {MX_OP_overlap_add, spoil_least, "a division by 0"},
+        {MX_OP_mel_base, spoil_base_deviation, "a deviation that is no number"},
         {MX_OP_mel_project, spoil_rounds, "a negative number of rounds"},
         {MX_OP_mel_project, spoil_project_limit, "a negative limit"},
         {MX_OP_mel_project, spoil_project_floor, "a logarithm of 0"},
@@ -312,7 +322,7 @@ static void bad_audio(void **state)
                  {MX_OP_mel, "offsets", frames},         {MX_OP_mel, "sample_offsets", frames},
                  {MX_OP_pitch, "offsets", frames},       {MX_OP_pitch, "sample_offsets", frames},
                  {MX_OP_noise, "offsets", rows},         {MX_OP_mask, "offsets", rows},
-                 {MX_OP_sequence_loss, "offsets", rows}};
+                 {MX_OP_sequence_loss, "offsets", rows}, {MX_OP_pitch_loss, "offsets", rows}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int last = 0; last < 2; last++) {
             struct op_case c;
@@ -328,6 +338,18 @@ static void bad_audio(void **state)
         int32_t *first = (int32_t *)op_case_data(&c, "tables") + 3 * a->fft_size, *ends = first + a->bands;
         int32_t *const places[] = {&first[0], &first[0], &ends[0], &ends[a->bands]};
         const int32_t values[] = {-1, a->fft_size, -1, a->weights + 1};
+        *places[entry] = values[entry];
+        fails(*state, &c, table);
+        op_case_release(&c);
+    }
+    for (int entry = 0; entry < 4; entry++) {
+        struct op_case c;
+        op_case_make(&c, MX_OP_mel_base, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
+        const struct mx_mel_base_args *a = (const void *)c.args;
+        int32_t *first = (int32_t *)op_case_data(&c, "tables") + 3 * a->fft_size;
+        int32_t *low = op_case_data(&c, "places"), *high = low + a->fft_size / 2 + 1;
+        int32_t *const places[] = {&first[0], &low[0], &low[3], &high[a->fft_size / 2]};
+        const int32_t values[] = {a->fft_size, -1, a->bands, a->bands};
         *places[entry] = values[entry];
         fails(*state, &c, table);
         op_case_release(&c);
@@ -357,6 +379,28 @@ static void bad_audio(void **state)
     }
 }
 
+/* Segments outside their utterance, utterances that do not exist, offsets that do not cover the rows. */
+static void bad_segments(void **state)
+{
+    static const char *const segment[] = {"log_magnitude: segment 0 is not within an utterance", ""};
+    static const char *const rows[] = {"log_magnitude: the sequences do not cover the rows", ""};
+    for (int entry = 0; entry < 8; entry++) {
+        struct op_case c;
+        op_case_make(&c, MX_OP_log_magnitude, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
+        const struct mx_log_magnitude_args *a = (const void *)c.args;
+        int32_t *places = op_case_data(&c, "places"), *out = op_case_data(&c, "offsets");
+        int32_t *samples = op_case_data(&c, "sample_offsets");
+        const int32_t n = samples[places[0] + 1] - samples[places[0]], frames = n > 0 ? 1 + n / a->hop : 0;
+        int32_t *const at[] = {&places[0], &places[0],         &places[1],  &places[1],
+                               &out[0],    &out[a->out.count], &samples[0], &samples[a->samples.count]};
+        const int32_t values[] = {-1, a->samples.count, -1, frames - (out[1] - out[0]) + 1,
+                                  1,  a->out.rows + 1,  1,  a->samples.rows + 1};
+        *at[entry] = values[entry];
+        fails(*state, &c, entry < 4 ? segment : rows);
+        op_case_release(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +408,7 @@ int main(void)
         cmocka_unit_test(bad_ids),
         cmocka_unit_test(bad_durations),
         cmocka_unit_test(bad_audio),
+        cmocka_unit_test(bad_segments),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

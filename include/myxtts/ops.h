@@ -46,16 +46,19 @@
     SOLO(align)                                                                                                        \
     SOLO(loss)                                                                                                         \
     SOLO(sequence_loss)                                                                                                \
+    SOLO(pitch_loss)                                                                                                   \
     SOLO(grad_norm)                                                                                                    \
     SOLO(adamw)                                                                                                        \
     SOLO(scale)                                                                                                        \
     SOLO(fill)                                                                                                         \
     SOLO(cast)                                                                                                         \
     SOLO(mel)                                                                                                          \
+    SOLO(log_magnitude)                                                                                                \
     SOLO(pitch)                                                                                                        \
     SOLO(noise)                                                                                                        \
     SOLO(mask)                                                                                                         \
     SOLO(mel_inverse)                                                                                                  \
+    SOLO(mel_base)                                                                                                     \
     SOLO(spectrum)                                                                                                     \
     SOLO(griffin_step)                                                                                                 \
     SOLO(overlap_add)                                                                                                  \
@@ -225,7 +228,7 @@ struct mx_attention_grad_args {
 };
 
 /* y[rows, out_width] = epilogue(Σ_tap x[row + tap - taps/2, :] · w[tap]); rows outside the sequence are 0.
- * w: [taps, in_width, out_width]; taps 1, 3 or 5. */
+ * w: [taps, in_width, out_width]; taps 1, 3, 5 or 7. */
 struct mx_conv1d_args {
     struct mx_slice x, w, y;
     struct mx_ragged rows;
@@ -396,6 +399,27 @@ struct mx_sequence_loss_args {
     bool accumulate_dp; /* dprediction += */
 };
 
+#define MX_PITCH_CLASSES_MAX 4096
+
+/* How well logits [rows.rows, classes + 1] tell the pitch of each row, of classes from low_hz to high_hz in equal steps
+ * of its logarithm, and an entry for "unvoiced" behind them:
+ *   values[s] = scale · Σ over the rows r of sequence s, Σ_i label[r,i] · (ln Σ_j e^logits[r,j] - logits[r,i])
+ *   dlogits = factor · (softmax(logits[r]) - label[r])
+ * The label of a row with pitch ≤ 0 is 1 for "unvoiced"; of another one, with
+ *   q = (classes - 1) · ln(pitch/low_hz)/ln(high_hz/low_hz), between 0 and classes - 1,
+ * it is e^(-½ (i - q)²) for class i, divided by the sum of these, and 0 for "unvoiced". Each sum over rows is computed
+ * in double, in a fixed order that depends only on the sequence. */
+struct mx_pitch_loss_args {
+    struct mx_slice logits;
+    struct mx_slice pitch;   /* [rows.rows] in Hz */
+    struct mx_slice values;  /* [rows.count] */
+    struct mx_slice dlogits; /* (optional) [rows.rows, classes + 1] */
+    struct mx_ragged rows;
+    int32_t classes;       /* 1 … MX_PITCH_CLASSES_MAX */
+    float low_hz, high_hz; /* high_hz is at least 1 % more */
+    float scale, factor;
+};
+
 /* result float [4] = {‖g‖₂ · |factor|, the scale that AdamW must apply: factor · min(1, limit/(‖g‖₂ |factor|)), 1 if
  * finite else 0, Σ g² in float}. The sum is computed in double. limit 0: no clipping. If it is not finite, scale and
  * the flag are 0, so that nothing reaches the weights. */
@@ -472,6 +496,18 @@ struct mx_mel_args {
     float mean, inverse_deviation; /* 0 and 1: not normalised */
 };
 
+/* y [out.rows, fft_size/2 + 1] = ln(|X[k]| + least), X as above, of chosen frames: segment s of `out` has the frames
+ * places[s, 1] … of utterance places[s, 0]. A segment that is not within the frames of an utterance fails the stream. */
+struct mx_log_magnitude_args {
+    struct mx_slice audio; /* [samples.rows] */
+    struct mx_ragged samples, out;
+    struct mx_slice tables; /* window and circle are enough */
+    struct mx_slice places; /* int32 [out.count, 2] */
+    struct mx_slice y;
+    int32_t fft_size, hop; /* as above */
+    float least;           /* ≥ 1e-37 */
+};
+
 #define MX_PITCH_CANDIDATES 4
 #define MX_PITCH_WORK       (2 * MX_PITCH_CANDIDATES + 1) /* floats of scratch per frame */
 
@@ -538,6 +574,21 @@ struct mx_mel_inverse_args {
     int64_t rows;
     int32_t fft_size, bands, weights; /* as above */
     int32_t iterations;               /* 0 … 1000 */
+    float mean, deviation;
+};
+
+/* What the vocoder's network begins with, of mel [rows, bands]. With m = mel · deviation + mean and w the weights:
+ *   input [rows, bands] = (m + 5)/2.5
+ *   base [rows, fft_size/2 + 1] = v[low] + share · (v[high] - v[low]),  v[b] = m[b] - ln max(Σ_k w[b,k], 1e-37),
+ * the logarithms of magnitudes that are level within each band, where bin k lies between two bands. `places` as in
+ * mel_project below. It is never differentiated. */
+struct mx_mel_base_args {
+    struct mx_slice mel, tables;
+    struct mx_slice places; /* [3, fft_size/2 + 1] */
+    struct mx_slice input;  /* (optional) */
+    struct mx_slice base;
+    int64_t rows;
+    int32_t fft_size, bands, weights; /* as above */
     float mean, deviation;
 };
 

@@ -36,6 +36,8 @@
     X(loss_chunks, GROUP)                                                                                              \
     X(loss_finish, GROUP)                                                                                              \
     X(sequence_loss, GROUP)                                                                                            \
+    X(pitch_rows, GROUP)                                                                                               \
+    X(pitch_values, GROUP)                                                                                             \
     X(norm_chunks, GROUP)                                                                                              \
     X(norm_finish, GROUP)                                                                                              \
     X(offsets_check, GROUP)                                                                                            \
@@ -61,11 +63,15 @@
     X(bands_check, GROUP)                                                                                              \
     X(mel_bands, GROUP)                                                                                                \
     X(spectrum, GROUP)                                                                                                 \
+    X(segments_check, GROUP)                                                                                           \
+    X(log_magnitude, GROUP)                                                                                            \
     X(overlap_frames, GROUP)                                                                                           \
     X(overlap_add, GROUP)                                                                                              \
     X(pitch_candidates, GROUP)                                                                                         \
     X(pitch_path, GROUP)                                                                                               \
     X(mel_inverse, GROUP)                                                                                              \
+    X(base_prepare, WIDE)                                                                                              \
+    X(mel_base, GROUP)                                                                                                 \
     X(places_check, GROUP)                                                                                             \
     X(mel_project, GROUP)                                                                                              \
     X(product_cast, GROUP)                                                                                             \

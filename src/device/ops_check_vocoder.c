@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the arguments of the operations that only the vocoder needs must look like; see ops_check.c.
+ */
+#include "device/ops_walk.h"
+
+DESCRIBE(pitch_loss)
+{
+    const int64_t width = (int64_t)a->classes + 1;
+    ragged(walk, &a->rows);
+    integer(walk, "classes", a->classes, 1, MX_PITCH_CLASSES_MAX);
+    positive(walk, "low_hz", a->low_hz);
+    positive(walk, "high_hz", a->high_hz);
+    require(walk, a->high_hz >= 1.01f * a->low_hz, "high_hz", "at least 1 % more than low_hz");
+    finite_number(walk, "scale", a->scale);
+    finite_number(walk, "factor", a->factor);
+    tensor(walk, "logits", a->logits, times(a->rows.rows, width), READ);
+    tensor(walk, "pitch", a->pitch, a->rows.rows, READ);
+    tensor(walk, "values", a->values, a->rows.count, WRITTEN);
+    tensor(walk, "dlogits", a->dlogits, times(a->rows.rows, width), WRITTEN_OPTIONAL);
+}
+
+DESCRIBE(mel_base)
+{
+    mel_tables(walk, a->fft_size, a->bands, a->weights);
+    dimension(walk, "rows", a->rows);
+    finite_number(walk, "mean", a->mean);
+    finite_number(walk, "deviation", a->deviation);
+    tensor(walk, "mel", a->mel, times(a->rows, a->bands), READ);
+    tensor(walk, "tables", a->tables, 3 * (int64_t)a->fft_size + 2 * (int64_t)a->bands + 1 + a->weights, READ);
+    tensor(walk, "places", a->places, 3 * ((int64_t)a->fft_size / 2 + 1), READ);
+    tensor(walk, "input", a->input, times(a->rows, a->bands), WRITTEN_OPTIONAL);
+    tensor(walk, "base", a->base, times(a->rows, (int64_t)a->fft_size / 2 + 1), WRITTEN);
+}
+
+DESCRIBE(log_magnitude)
+{
+    static const char *const names[] = {"out.count", "out.rows", "out.max_rows", "out.offsets"};
+    packed_audio(walk, &a->samples, a->fft_size, a->hop);
+    ragged_parts(walk, &a->out, names);
+    real(walk, "least", a->least, 1e-37, INFINITY, true);
+    tensor(walk, "audio", a->audio, a->samples.rows, READ);
+    tensor(walk, "tables", a->tables, 3 * (int64_t)a->fft_size, READ);
+    tensor(walk, "places", a->places, times(a->out.count, 2), READ);
+    tensor(walk, "y", a->y, times(a->out.rows, (int64_t)a->fft_size / 2 + 1), WRITTEN);
+}
