@@ -277,7 +277,8 @@ struct mx_depthwise_args {
 };
 
 /* dx[r, i] = Σ_tap w[tap, i] · dy[r - tap + taps/2, i];  dw[tap, i] += Σ_r x[r + tap - taps/2, i] · dy[r, i];
- * dbias[i] += Σ_r dy[r, i]. residual (optional) [rows, n] is added to dx: the gradient of a skip connection. */
+ * dbias[i] += Σ_r dy[r, i]. residual (optional) [rows, n], which may be dx, is added to dx: the gradient of a skip
+ * connection. */
 struct mx_depthwise_grad_args {
     struct mx_slice dy, x, w, dx, dw, dbias;
     struct mx_slice residual;
