@@ -44,3 +44,13 @@ DESCRIBE(log_magnitude)
     tensor(walk, "places", a->places, times(a->out.count, 2), READ);
     tensor(walk, "y", a->y, times(a->out.rows, (int64_t)a->fft_size / 2 + 1), WRITTEN);
 }
+
+DESCRIBE(mel_blur)
+{
+    ragged(walk, &a->rows);
+    integer(walk, "n", a->n, 0, MX_BLUR_WIDTH_MAX);
+    tensor(walk, "x", a->x, times(a->rows.rows, a->n), READ);
+    tensor(walk, "levels", a->levels, times(a->rows.count, 3), READ);
+    tensor(walk, "streams", a->streams, times(a->rows.count, 2), READ);
+    tensor(walk, "y", a->y, times(a->rows.rows, a->n), WRITTEN);
+}
