@@ -362,7 +362,8 @@ static void plan_compare(const struct mx_trainer_options *o)
     }
     const uint64_t count = mx_alloc_count();
     for (int i = 0; i < 5; i++) training_step(trainer, &report);
-    assert_int_equal(mx_alloc_count(), count);
+    if (o->flow.sequential) /* otherwise a thread may load its first recording only now */
+        assert_int_equal(mx_alloc_count(), count);
     mx_trainer_destroy(trainer);
 }
 
