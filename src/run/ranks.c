@@ -109,16 +109,21 @@ static uint64_t settings_hash(const struct mx_job *job)
     return hash;
 }
 
-/* Which checkpoint the run goes on from or begins with. */
-static uint64_t origin_hash(const struct mx_job *job)
+static uint64_t checkpoint_hash(const struct mx_checkpoint *checkpoint)
 {
-    const struct mx_checkpoint_state *const state = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
-    if (job->origin == NULL) return 0;
-    const struct mx_safetensors *const tensors = mx_checkpoint_tensors(job->origin);
+    const struct mx_checkpoint_state *const state = checkpoint != NULL ? mx_checkpoint_state(checkpoint) : NULL;
+    if (checkpoint == NULL) return 0;
+    const struct mx_safetensors *const tensors = mx_checkpoint_tensors(checkpoint);
     const char *const hash = mx_safetensors_metadata(tensors, "hash");
     uint64_t sum = hash != NULL ? XXH3_64bits(hash, strlen(hash)) : 1;
     if (state != NULL) sum += state->step;
     return sum;
+}
+
+/* Which checkpoints the run goes on from or begins with. */
+static uint64_t origin_hash(const struct mx_job *job)
+{
+    return checkpoint_hash(job->origin) + 3 * checkpoint_hash(job->vocoder_origin);
 }
 
 int mx_job_ranks_compare(struct mx_job *job)

@@ -135,7 +135,10 @@ void mx_device_batch_lay(struct mx_device_batch *on_device, const struct mx_host
     on_device->left_out = host->left_out;
     memcpy(on_device->utterances, host->utterances, (size_t)host->count * sizeof *on_device->utterances);
     on_device->segment_count = mx_least(host->segment_count, on_device->options.vocoder.sequences);
-    for (int32_t i = 0; i < on_device->segment_count; i++) on_device->segments[i] = host->segments[i];
+    for (int32_t i = 0; i < on_device->segment_count; i++) {
+        on_device->segments[i] = host->segments[i];
+        on_device->segments[i].utterance = host->utterances[host->segments[i].sequence];
+    }
     const int32_t *const kinds[3] = {host->token_offsets, host->frame_offsets, host->reference_offsets};
     for (size_t k = 0; k < 3 && on_device->offsets != NULL; k++)
         memcpy(on_device->offsets + k * ends(&on_device->options), kinds[k],

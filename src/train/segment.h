@@ -37,12 +37,13 @@ struct mx_segment_options {
 
 /* One segment of a batch. */
 struct mx_segment {
-    int32_t sequence; /* index in the batch; -1: in the batch's twin (device_batch.h) */
-    int32_t first;    /* first frame within that sequence */
-    int32_t row;      /* the same frame counted over all frames of the batch; -1: in the twin */
-    int32_t rows;     /* frames */
-    float draw;       /* uniform in [0, 1): for the caller's choice of a mel */
-    uint64_t number;  /* of its random numbers in the epoch */
+    int32_t sequence;   /* index in the batch; -1: in the batch's twin (device_batch.h) */
+    int32_t first;      /* first frame within that sequence */
+    int32_t row;        /* the same frame counted over all frames of the batch; -1: in the twin */
+    int32_t rows;       /* frames */
+    float draw;         /* uniform in [0, 1): for the caller's choice of a mel */
+    uint64_t number;    /* of its random numbers in the epoch */
+    uint32_t utterance; /* of the dataset; set in device batches */
 };
 
 /* The options of member `rank` of `size`, from those of all segments of a batch. With crops the sampler decides which
