@@ -23,7 +23,7 @@ const size_t ${NAME}_bytes = ${bytes};\n")
 endif()
 
 # device/kernels/dialect.cl first: all others build on it; frames before pitch, which uses its reflection.
-set(MX_KERNEL_SOURCES dialect pointwise reduce gather depthwise augment attention product gemm align frames pitch inverse)
+set(MX_KERNEL_SOURCES dialect pointwise reduce gather depthwise augment attention product gemm align frames pitch inverse source)
 list(TRANSFORM MX_KERNEL_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/src/device/kernels/)
 list(TRANSFORM MX_KERNEL_SOURCES APPEND .cl)
 # OpenCL alone, for devices of CPU type.
