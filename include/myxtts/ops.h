@@ -46,6 +46,7 @@
     SOLO(align)                                                                                                        \
     SOLO(loss)                                                                                                         \
     SOLO(sequence_loss)                                                                                                \
+    SOLO(pitch_loss)                                                                                                   \
     SOLO(grad_norm)                                                                                                    \
     SOLO(adamw)                                                                                                        \
     SOLO(scale)                                                                                                        \
@@ -228,7 +229,7 @@ struct mx_attention_grad_args {
 };
 
 /* y[rows, out_width] = epilogue(Σ_tap x[row + tap - taps/2, :] · w[tap]); rows outside the sequence are 0.
- * w: [taps, in_width, out_width]; taps 1, 3 or 5. */
+ * w: [taps, in_width, out_width]; taps 1, 3, 5 or 7. */
 struct mx_conv1d_args {
     struct mx_slice x, w, y;
     struct mx_ragged rows;
@@ -276,7 +277,8 @@ struct mx_depthwise_args {
 };
 
 /* dx[r, i] = Σ_tap w[tap, i] · dy[r - tap + taps/2, i];  dw[tap, i] += Σ_r x[r + tap - taps/2, i] · dy[r, i];
- * dbias[i] += Σ_r dy[r, i]. residual (optional) [rows, n] is added to dx: the gradient of a skip connection. */
+ * dbias[i] += Σ_r dy[r, i]. residual (optional) [rows, n], which may be dx, is added to dx: the gradient of a skip
+ * connection. */
 struct mx_depthwise_grad_args {
     struct mx_slice dy, x, w, dx, dw, dbias;
     struct mx_slice residual;
@@ -397,6 +399,27 @@ struct mx_sequence_loss_args {
     float scale, factor;
     enum mx_loss_kind kind;
     bool accumulate_dp; /* dprediction += */
+};
+
+#define MX_PITCH_CLASSES_MAX 4096
+
+/* How well logits [rows.rows, classes + 1] tell the pitch of each row, of classes from low_hz to high_hz in equal steps
+ * of its logarithm, and an entry for "unvoiced" behind them:
+ *   values[s] = scale · Σ over the rows r of sequence s, Σ_i label[r,i] · (ln Σ_j e^logits[r,j] - logits[r,i])
+ *   dlogits = factor · (softmax(logits[r]) - label[r])
+ * The label of a row with pitch ≤ 0 is 1 for "unvoiced"; of another one, with
+ *   q = (classes - 1) · ln(pitch/low_hz)/ln(high_hz/low_hz), between 0 and classes - 1,
+ * it is e^(-½ (i - q)²) for class i, divided by the sum of these, and 0 for "unvoiced". Each sum over rows is computed
+ * in double, in a fixed order that depends only on the sequence. */
+struct mx_pitch_loss_args {
+    struct mx_slice logits;
+    struct mx_slice pitch;   /* [rows.rows] in Hz */
+    struct mx_slice values;  /* [rows.count] */
+    struct mx_slice dlogits; /* (optional) [rows.rows, classes + 1] */
+    struct mx_ragged rows;
+    int32_t classes;       /* 1 … MX_PITCH_CLASSES_MAX */
+    float low_hz, high_hz; /* high_hz is at least 1 % more */
+    float scale, factor;
 };
 
 /* result float [4] = {‖g‖₂ · |factor|, the scale that AdamW must apply: factor · min(1, limit/(‖g‖₂ |factor|)), 1 if

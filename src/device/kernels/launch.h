@@ -37,6 +37,8 @@
     X(loss_chunks, GROUP)                                                                                              \
     X(loss_finish, GROUP)                                                                                              \
     X(sequence_loss, GROUP)                                                                                            \
+    X(pitch_rows, GROUP)                                                                                               \
+    X(pitch_values, GROUP)                                                                                             \
     X(norm_chunks, GROUP)                                                                                              \
     X(norm_finish, GROUP)                                                                                              \
     X(offsets_check, GROUP)                                                                                            \
