@@ -52,6 +52,7 @@
     X(attentive_pool_grad, GROUP)                                                                                      \
     X(noise, GROUP)                                                                                                    \
     X(mask, GROUP)                                                                                                     \
+    X(mel_blur, GROUP)                                                                                                 \
     X(depthwise, GROUP)                                                                                                \
     X(depthwise_chunks, GROUP)                                                                                         \
     X(attend, GROUP)                                                                                                   \
@@ -64,6 +65,8 @@
     X(bands_check, GROUP)                                                                                              \
     X(mel_bands, GROUP)                                                                                                \
     X(spectrum, GROUP)                                                                                                 \
+    X(segments_check, GROUP)                                                                                           \
+    X(log_magnitude, GROUP)                                                                                            \
     X(overlap_frames, GROUP)                                                                                           \
     X(overlap_add, GROUP)                                                                                              \
     X(pitch_candidates, GROUP)                                                                                         \
