@@ -4,7 +4,6 @@
  */
 #include "speech/place.h"
 
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,13 +42,7 @@ static int weights_load(struct mx_place_vocoder *v, const struct mx_place *place
     const size_t bytes = (size_t)table->floats * sizeof *host;
     host = mx_alloc(1, bytes);
     if (host == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_checkpoint_load_average(checkpoint, table, host));
-    for (int i = 0; i < table->count; i++)
-        for (int64_t k = 0; k < table->entries[i].count; k++)
-            if (!isfinite(host[table->entries[i].at + k]))
-                MX_RAISE(MX_ERR_DATA, "take an earlier checkpoint, or '--vocoder " MX_SOUND_GRIFFIN_LIM "'",
-                         "%s: weights of the vocoder are not finite, the first in %s", mx_checkpoint_path(checkpoint),
-                         table->entries[i].name);
+    MX_TRY(mx_checkpoint_load_average(checkpoint, table, host)); /* refuses what is not finite */
     MX_TRY(mx_buffer_create(place->device, "parameters", bytes, &v->weights));
     MX_TRY(mx_copy_upload(place->stream, mx_slice_at(v->weights, 0), host, bytes));
     MX_TRY(mx_stream_sync(place->stream));
