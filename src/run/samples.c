@@ -31,7 +31,7 @@
 static bool samples_wanted(const struct mx_job *job, uint32_t validation)
 {
     return mx_dataset_kind(job->dataset) == MX_PACKED_AUDIO && job->settings.training.samples > 0 && validation > 0 &&
-           !job->options.vocoder_alone && mx_job_ranks_first(job);
+           mx_job_ranks_first(job) && !job->options.vocoder_alone; /* which speaks no texts */
 }
 
 /* Frames before and behind a frame whose samples it needs, too. */
