@@ -19,8 +19,9 @@
 #include "myxtts/error.h"
 #include "text/vocabulary.h"
 
-#define SPEAKERS_SHOWN 8
-#define SHAPE_BYTES    96
+#define SPEAKERS_SHOWN  8
+#define SHAPE_BYTES     96
+#define VOCODER_UPDATES "vocoder.updates" /* among the trainer's texts: see run/state.c */
 
 struct values {
     bool json, all, config;
@@ -135,8 +136,8 @@ struct inspection {
     struct summary *summaries; /* of each tensor */
     struct mx_arena arena;     /* of what is printed */
     uint64_t bytes;            /* of the file */
-    uint64_t parameters[2];    /* by enum mx_checkpoint_part */
     uint64_t tensors[MX_CHECKPOINT_GROUPS], numbers[MX_CHECKPOINT_GROUPS], not_finite[MX_CHECKPOINT_GROUPS];
+    uint64_t parameters[2]; /* weights, by enum mx_checkpoint_part */
 };
 
 static int inspection_open(struct inspection *in, const char *path)
@@ -160,8 +161,8 @@ static int inspection_open(struct inspection *in, const char *path)
         in->summaries[i] = tensor_summarise(tensor);
         in->tensors[group]++;
         in->numbers[group] += in->summaries[i].count;
-        if (group == MX_CHECKPOINT_WEIGHTS) in->parameters[mx_checkpoint_part_of(name)] += in->summaries[i].count;
         in->not_finite[group] += in->summaries[i].not_finite;
+        if (group == MX_CHECKPOINT_WEIGHTS) in->parameters[mx_checkpoint_part_of(name)] += in->summaries[i].count;
     }
 out:
     return rc;
@@ -190,7 +191,7 @@ static const char *safe(struct inspection *in, const char *text)
     return copy;
 }
 
-/* The acoustic network and what it knows. */
+/* The network that makes mel, and what it was trained on. */
 static void model_print(struct inspection *in)
 {
     const struct mx_checkpoint_state *const s = in->state;
@@ -209,6 +210,16 @@ static void model_print(struct inspection *in)
     printf("%s\n", s->speaker_count > SPEAKERS_SHOWN ? ", …; --json lists all" : "");
 }
 
+static void vocoder_print(struct inspection *in)
+{
+    const struct mx_vocoder_size *const size = &in->state->vocoder.size;
+    printf("  vocoder     %s: %" PRIu64 " parameters; width %d, %d blocks of %d", safe(in, size->name),
+           in->parameters[MX_CHECKPOINT_VOCODER], size->width, size->blocks, size->hidden);
+    const char *const updates = mx_checkpoint_extra(in->state, VOCODER_UPDATES);
+    if (updates != NULL) printf("; updated %s times", safe(in, updates));
+    printf("\n");
+}
+
 static void state_print(struct inspection *in)
 {
     const struct mx_checkpoint_state *const s = in->state;
@@ -219,10 +230,7 @@ static void state_print(struct inspection *in)
     for (size_t i = 0; i < s->metric_count; i++)
         printf("  %-11s %s %.6g\n", i == 0 ? "evaluation" : "", safe(in, s->metrics[i].name), s->metrics[i].value);
     if (!s->vocoder_alone) model_print(in);
-    if (s->has_vocoder)
-        printf("  vocoder     %s: %" PRIu64 " parameters; width %d, %d blocks of %d\n", safe(in, s->vocoder.size.name),
-               in->parameters[MX_CHECKPOINT_VOCODER], s->vocoder.size.width, s->vocoder.size.blocks,
-               s->vocoder.size.hidden);
+    if (s->has_vocoder) vocoder_print(in);
     printf("  recipe      %s (%s)\n", safe(in, s->recipe), s->recipe_hash);
     printf("  normaliser  mel %.4f ± %.4f, energy %.4f ± %.4f, pitch %.2f ± %.2f Hz\n", s->normaliser.mel_mean,
            s->normaliser.mel_deviation, s->normaliser.energy_mean, s->normaliser.energy_deviation,
@@ -319,7 +327,6 @@ static void json_text(cJSON *object, const char *name, const char *text, int *fa
     json_check(cJSON_AddStringToObject(object, name, text), failures);
 }
 
-/* The acoustic network and what it knows. */
 static void model_json(cJSON *root, const struct inspection *in, int *failures)
 {
     const struct mx_checkpoint_state *const s = in->state;
