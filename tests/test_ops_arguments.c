@@ -201,6 +201,12 @@ SPOIL(base_deviation, mel_base, a->deviation = NAN)
 SPOIL(rounds, mel_project, a->rounds = -1)
 SPOIL(project_limit, mel_project, a->limit = -1)
 SPOIL(project_floor, mel_project, a->floor = 0)
+SPOIL(harmonics_hop, harmonics, a->hop = 0)
+SPOIL(harmonics_rate, harmonics, a->rate = NAN)
+SPOIL(harmonics_limit, harmonics, a->limit_hz = a->rate)
+SPOIL(harmonics_fade, harmonics, a->fade_hz = 0)
+SPOIL(harmonics_fade_all, harmonics, a->fade_hz = 2 * a->limit_hz)
+SPOIL(harmonics_level, harmonics, a->level = INFINITY)
 
 static void refuse_ranges(void **state)
 {
@@ -259,6 +265,12 @@ static void refuse_ranges(void **state)
         {MX_OP_mel_project, spoil_rounds, "a negative number of rounds"},
         {MX_OP_mel_project, spoil_project_limit, "a negative limit"},
         {MX_OP_mel_project, spoil_project_floor, "a logarithm of 0"},
+        {MX_OP_harmonics, spoil_harmonics_hop, "no samples between frames"},
+        {MX_OP_harmonics, spoil_harmonics_rate, "a rate that is no number"},
+        {MX_OP_harmonics, spoil_harmonics_limit, "harmonics above half the rate"},
+        {MX_OP_harmonics, spoil_harmonics_fade, "a division by 0"},
+        {MX_OP_harmonics, spoil_harmonics_fade_all, "a fade from below 0 Hz"},
+        {MX_OP_harmonics, spoil_harmonics_level, "an infinite level"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuse_spoiled(*state, cases[i].op, cases[i].spoil, cases[i].what);

@@ -63,7 +63,9 @@
     SOLO(spectrum)                                                                                                     \
     SOLO(griffin_step)                                                                                                 \
     SOLO(overlap_add)                                                                                                  \
-    SOLO(mel_project)
+    SOLO(mel_project)                                                                                                  \
+    SOLO(harmonics)                                                                                                    \
+    SOLO(excite)
 
 enum mx_op {
 #define MX_PAIR(name) MX_OP_##name, MX_OP_##name##_grad,
@@ -658,6 +660,35 @@ struct mx_mel_project_args {
     int32_t rounds;                   /* 0 … 1000 */
     float limit;                      /* ≥ 0 */
     float floor, mean, deviation;     /* floor ≥ 1e-37 */
+};
+
+#define MX_HARMONICS_LEAST_HZ 20.0f
+
+/* y [samples.rows]: the harmonics of a pitch. Samples and frames are those of the features above; sample i of an
+ * utterance lies j = i - f · hop samples behind its frame f = ⌊i/hop⌋, and between f and f + 1 (the last frame stands
+ * for the one behind it, too) f0 and gate are linear. With h the f0 and g the gate at the sample, and its phase in turns
+ *   p = phase[f] + j/rate · (f0[f] + j/(2 hop) · (f0[f + 1] - f0[f])),
+ *   y = level · g · Σ_{k ≥ 1} w_k cos 2πkp,  w_k = (limit_hz - k h)/fade_hz, not beyond 0 … 1.
+ * An f0 counts as at least MX_HARMONICS_LEAST_HZ and at most limit_hz. A sample depends on its two frames alone. */
+struct mx_harmonics_args {
+    struct mx_slice f0, phase, gate; /* [frames.rows]: Hz, turns, 0 … 1 */
+    struct mx_slice y;               /* [samples.rows] */
+    struct mx_ragged samples, frames;
+    int32_t hop;             /* 1 … 4096 */
+    float rate;              /* samples per second, ≤ 1e6 */
+    float limit_hz, fade_hz; /* 20 ≤ limit_hz ≤ rate/2, 0 < fade_hz ≤ limit_hz */
+    float level;
+};
+
+/* The first spectrum of a sound: with u = source + gain[k] · noise in bin k, complex numbers,
+ *   magnitude [rows, n] = e^level, not beyond e^±80,  y [rows, n, 2] = magnitude · u/|u|,
+ * or magnitude itself where |u|² < 2^-100. magnitude may be `level`, y may be `source` or `noise`. */
+struct mx_excite_args {
+    struct mx_slice source, noise; /* [rows, n, 2] */
+    struct mx_slice gain;          /* [n] */
+    struct mx_slice level;         /* [rows, n] */
+    struct mx_slice magnitude, y;
+    int64_t rows, n;
 };
 
 const char *mx_op_name(enum mx_op op);
