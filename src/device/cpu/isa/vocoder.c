@@ -171,7 +171,8 @@ static double pitch_rows(const struct pitch_span *span, int64_t begin, int64_t e
     for (int64_t row = begin; row < end; row += LANES) {
         const int lanes = end - row < LANES ? (int)(end - row) : LANES;
         const mx_vf hz = mx_vf_load_n(span->pitch + row, lanes);
-        const mx_vf part = mx_vf_clamp(mx_vf_log(hz / span->low_hz) * span->inverse_range, 0.0f, 1.0f);
+        const mx_vf ratio = mx_vf_max(hz / span->low_hz, mx_vf_set(0x1p-126f)); /* the logarithm takes no others */
+        const mx_vf part = mx_vf_clamp(mx_vf_log(ratio) * span->inverse_range, 0.0f, 1.0f);
         const mx_vf q = mx_vf_select(hz > 0.0f, part * (float)(span->classes - 1), mx_vf_set(-1.0f));
         mx_vf sum = mx_vf_set(1.0f), label = sum, dot = {0};
         for (int lane = 0; lane < lanes; lane++) {
