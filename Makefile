@@ -126,6 +126,7 @@ bench-train: ## compare training with PyTorch (installed in build/venv): frames 
 	$(call compile,--report $(BUILD))
 	@scripts/peers.sh $(BUILD)/venv train
 	@$(BUILD)/bench_train
+	@$(BUILD)/bench_vocoder
 
 docs: ## write the pages that come from the tables of the program: all flags and settings, the manual page
 	$(DEPS) build
