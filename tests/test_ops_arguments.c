@@ -187,10 +187,13 @@ SPOIL(hop, mel, a->hop = a->fft_size + 1)
 SPOIL(frame_count, mel, (a->frames.count--, a->frames.max_rows = a->frames.rows))
 SPOIL(floor, mel, a->floor = 0)
 SPOIL(mean, mel, a->mean = NAN)
+SPOIL(magnitude_hop, log_magnitude, a->hop = 0)
+SPOIL(magnitude_least, log_magnitude, a->least = 0)
 SPOIL(low_hz, pitch, a->low_hz = a->rate / (float)a->fft_size)
 SPOIL(high_hz, pitch, a->high_hz = a->rate)
 SPOIL(low_high, pitch, a->high_hz = a->low_hz)
 SPOIL(change, pitch, a->change = -1)
+SPOIL(blur_width, mel_blur, a->n = MX_BLUR_WIDTH_MAX + 1)
 SPOIL(iterations, mel_inverse, a->iterations = -1)
 SPOIL(momentum, griffin_step, a->momentum = NAN)
 SPOIL(least, overlap_add, a->least = 0)
@@ -198,6 +201,12 @@ SPOIL(base_deviation, mel_base, a->deviation = NAN)
 SPOIL(rounds, mel_project, a->rounds = -1)
 SPOIL(project_limit, mel_project, a->limit = -1)
 SPOIL(project_floor, mel_project, a->floor = 0)
+SPOIL(harmonics_hop, harmonics, a->hop = 0)
+SPOIL(harmonics_rate, harmonics, a->rate = NAN)
+SPOIL(harmonics_limit, harmonics, a->limit_hz = a->rate)
+SPOIL(harmonics_fade, harmonics, a->fade_hz = 0)
+SPOIL(harmonics_fade_all, harmonics, a->fade_hz = 2 * a->limit_hz)
+SPOIL(harmonics_level, harmonics, a->level = INFINITY)
 
 static void refuse_ranges(void **state)
 {
@@ -242,10 +251,13 @@ static void refuse_ranges(void **state)
         {MX_OP_mel, spoil_frame_count, "fewer utterances of frames than of samples"},
         {MX_OP_mel, spoil_floor, "a logarithm of 0"},
         {MX_OP_mel, spoil_mean, "a mean that is no number"},
+        {MX_OP_log_magnitude, spoil_magnitude_hop, "a hop of 0"},
+        {MX_OP_log_magnitude, spoil_magnitude_least, "a logarithm of 0"},
         {MX_OP_pitch, spoil_low_hz, "a period longer than a frame"},
         {MX_OP_pitch, spoil_high_hz, "a period of one sample"},
         {MX_OP_pitch, spoil_low_high, "an empty range of pitch"},
         {MX_OP_pitch, spoil_change, "a negative cost"},
+        {MX_OP_mel_blur, spoil_blur_width, "rows that are too wide"},
         {MX_OP_mel_inverse, spoil_iterations, "a negative number of iterations"},
         {MX_OP_griffin_step, spoil_momentum, "a momentum that is no number"},
         {MX_OP_overlap_add, spoil_least, "a division by 0"},
@@ -253,6 +265,12 @@ static void refuse_ranges(void **state)
         {MX_OP_mel_project, spoil_rounds, "a negative number of rounds"},
         {MX_OP_mel_project, spoil_project_limit, "a negative limit"},
         {MX_OP_mel_project, spoil_project_floor, "a logarithm of 0"},
+        {MX_OP_harmonics, spoil_harmonics_hop, "no samples between frames"},
+        {MX_OP_harmonics, spoil_harmonics_rate, "a rate that is no number"},
+        {MX_OP_harmonics, spoil_harmonics_limit, "harmonics above half the rate"},
+        {MX_OP_harmonics, spoil_harmonics_fade, "a division by 0"},
+        {MX_OP_harmonics, spoil_harmonics_fade_all, "a fade from below 0 Hz"},
+        {MX_OP_harmonics, spoil_harmonics_level, "an infinite level"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuse_spoiled(*state, cases[i].op, cases[i].spoil, cases[i].what);
@@ -318,7 +336,8 @@ static void bad_audio(void **state)
                  {MX_OP_mel, "offsets", frames},         {MX_OP_mel, "sample_offsets", frames},
                  {MX_OP_pitch, "offsets", frames},       {MX_OP_pitch, "sample_offsets", frames},
                  {MX_OP_noise, "offsets", rows},         {MX_OP_mask, "offsets", rows},
-                 {MX_OP_sequence_loss, "offsets", rows}, {MX_OP_pitch_loss, "offsets", rows}};
+                 {MX_OP_sequence_loss, "offsets", rows}, {MX_OP_pitch_loss, "offsets", rows},
+                 {MX_OP_mel_blur, "offsets", rows}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int last = 0; last < 2; last++) {
             struct op_case c;
@@ -375,6 +394,28 @@ static void bad_audio(void **state)
     }
 }
 
+/* Segments outside their utterance, utterances that do not exist, offsets that do not cover the rows. */
+static void bad_segments(void **state)
+{
+    static const char *const segment[] = {"log_magnitude: segment 0 is not within an utterance", ""};
+    static const char *const rows[] = {"log_magnitude: the sequences do not cover the rows", ""};
+    for (int entry = 0; entry < 8; entry++) {
+        struct op_case c;
+        op_case_make(&c, MX_OP_log_magnitude, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
+        const struct mx_log_magnitude_args *a = (const void *)c.args;
+        int32_t *places = op_case_data(&c, "places"), *out = op_case_data(&c, "offsets");
+        int32_t *samples = op_case_data(&c, "sample_offsets");
+        const int32_t n = samples[places[0] + 1] - samples[places[0]], frames = n > 0 ? 1 + n / a->hop : 0;
+        int32_t *const at[] = {&places[0], &places[0],         &places[1],  &places[1],
+                               &out[0],    &out[a->out.count], &samples[0], &samples[a->samples.count]};
+        const int32_t values[] = {-1, a->samples.count, -1, frames - (out[1] - out[0]) + 1,
+                                  1,  a->out.rows + 1,  1,  a->samples.rows + 1};
+        *at[entry] = values[entry];
+        fails(*state, &c, entry < 4 ? segment : rows);
+        op_case_release(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +423,7 @@ int main(void)
         cmocka_unit_test(bad_ids),
         cmocka_unit_test(bad_durations),
         cmocka_unit_test(bad_audio),
+        cmocka_unit_test(bad_segments),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
