@@ -24,6 +24,7 @@
     X(cast_from_bf16, WIDE)                                                                                            \
     X(cast_from_int, WIDE)                                                                                             \
     X(griffin_step, WIDE)                                                                                              \
+    X(excite, WIDE)                                                                                                    \
     X(adamw, WIDE)                                                                                                     \
     X(rotary_table, WIDE)                                                                                              \
     X(row_bounds, WIDE)                                                                                                \
@@ -51,6 +52,7 @@
     X(attentive_pool_grad, GROUP)                                                                                      \
     X(noise, GROUP)                                                                                                    \
     X(mask, GROUP)                                                                                                     \
+    X(mel_blur, GROUP)                                                                                                 \
     X(depthwise, GROUP)                                                                                                \
     X(depthwise_chunks, GROUP)                                                                                         \
     X(attend, GROUP)                                                                                                   \
@@ -74,6 +76,7 @@
     X(mel_base, GROUP)                                                                                                 \
     X(places_check, GROUP)                                                                                             \
     X(mel_project, GROUP)                                                                                              \
+    X(harmonics, GROUP)                                                                                                \
     X(product_cast, GROUP)                                                                                             \
     X(product_taps, GROUP)                                                                                             \
     X(product_epilogue, GROUP)                                                                                         \
