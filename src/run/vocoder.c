@@ -156,6 +156,12 @@ void mx_job_vocoder_say(const struct mx_job *job)
             v->size.name, millions, (int)v->segments.count, (int)v->segments.frames, 100 * job->plan.vocoder_share);
 }
 
+void mx_job_vocoder_tell(const struct mx_job *job)
+{
+    if (job->vocoder_ns == 0 || job->steps_ns == 0 || job->options.vocoder_alone) return;
+    mx_info("the vocoder took %.1f %% of the time of the steps", 100 * (double)job->vocoder_ns / (double)job->steps_ns);
+}
+
 /* ---- weights ---- */
 
 /* A run begins with the vocoder of another one, or goes on with one that was not trained before. */
