@@ -100,6 +100,8 @@ int mx_job_vocoder_choose(struct mx_job *job)
     const enum mx_settings_part part = job->settings.training.part;
     const bool sound = mx_dataset_kind(job->dataset) == MX_PACKED_AUDIO;
     const bool there = source_of(job) != NULL;
+    const int32_t ranks = job->settings.training.batch_per_rank ? mx_comm_size(job->options.comm) : 1;
+    const int32_t count = (int32_t)v->segments * ranks; /* of all of them */
     bool trained = part != MX_SETTINGS_PART_ACOUSTIC && v->learning_rate > 0;
     struct mx_trainer_options *const o = &job->options;
     if (trained && part == MX_SETTINGS_PART_BOTH && !sound) {
@@ -114,7 +116,7 @@ int mx_job_vocoder_choose(struct mx_job *job)
         .weights = mx_vocoder_loss_weights_default,
         .mixed = job->settings.training.mixed_precision,
         .ready = !trained,
-        .segments = {.count = (int32_t)v->segments, .frames = (int32_t)v->segment_frames, .augment = v->augment},
+        .segments = {.count = count, .frames = (int32_t)v->segment_frames, .augment = v->augment},
         .predicted_from = v->predicted_from,
         .predicted_share = v->predicted_share,
         .optimizer = {
