@@ -97,6 +97,8 @@ refused 2 'has no vocoder' "'--part both' or '--part vocoder'" train --train-dat
 refused 2 'has no vocoder' "'--part both' or" train --train-data sounds --output r1 "${alone[@]}" --init-from acoustic
 refused 1 'there is nothing to train' '--vocoder-lr' train --train-data sounds --output r2 "${alone[@]}" --vocoder both
 refused 1 "'--part acoustic' does not" 'omit' train --train-data corpus --output r3 "${args[@]}" --vocoder both --vocoder-lr 1e-4
+refused 1 "'--part acoustic' does not" 'omit' train --train-data corpus --output r3 "${args[@]}" --vocoder-lr 1e-4
+refused 1 'the run has a vocoder, which' "omit '--vocoder'" train --resume both --vocoder alone --steps 8
 refused 1 "which '--part vocoder' would lose" 'omit' train --resume both --part vocoder --steps 8
 refused 1 'it has no acoustic network to go on with' 'start a new run' train --resume alone --part both --steps 8
 refused 1 'no vocoder size' 'small, large' train --train-data corpus --output r4 "${both[@]}" --set vocoder.size=huge
