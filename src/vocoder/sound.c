@@ -398,7 +398,8 @@ static int project(struct mx_sound *s, struct mx_stream *stream, const struct mx
                                                                 .bands = r->bands,
                                                                 .weights = s->tables.weights,
                                                                 .rounds = PROJECT_ROUNDS,
-                                                                .limit = PROJECT_LIMIT,
+                                                                .lower = PROJECT_LIMIT,
+                                                                .raise = PROJECT_LIMIT,
                                                                 .floor = r->floor,
                                                                 .mean = (float)s->options.mean,
                                                                 .deviation = (float)s->options.deviation}));
