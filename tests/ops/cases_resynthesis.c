@@ -215,9 +215,11 @@ void op_make_mel_project(struct op_case *c)
         op_add(c, "y", OP_AT(mel_project, y), OP_OUT, numbers, 0);
     else
         op_share(c, "y", OP_AT(mel_project, y), OP_INOUT, spectrum, 0, n + 2);
-    if (c->plan.plain || op_flip(c))
+    if (!c->plan.plain && op_flip(c)) {
         op_add(c, "magnitude", OP_AT(mel_project, magnitude), OP_OUT,
                (struct op_shape){.layout = OP_ROWS, .rows = rows, .width = bins}, 0);
+        op_optional(c);
+    }
     op_add(c, "mel", OP_AT(mel_project, mel), OP_IN,
            (struct op_shape){.layout = OP_ROWS, .rows = rows, .width = a->bands}, 0.5);
     op_add(c, "tables", OP_AT(mel_project, tables), OP_IN,
