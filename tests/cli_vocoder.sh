@@ -33,9 +33,9 @@ done_with train --train-data corpus --output both "${both[@]}" --steps 4 --eval-
 check "its share is planned" \
     grep -qE 'vocoder: small, 0\.56 M parameters, 2 segments of 16 frames a batch: about [0-9.]+ % of the arithmetic' stderr
 check "and measured" grep -qE 'the vocoder took [0-9.]+ % of the time of the steps' stderr
-check "the evaluation has it" grep -qE 'vocoder [0-9.]+ \(magnitudes [0-9.]+, pitch [0-9.]+\)' stderr
-check "each step has its metrics" test "$(grep -c '"vocoder_loss":.*"vocoder_magnitude":.*"vocoder_pitch":.*"vocoder_lr":.*"vocoder_grad_norm":.*"vocoder_ms":' both/metrics.jsonl)" -eq 4
-check "the evaluation, too" grep -q '"evaluation":.*"vocoder_magnitude":' both/metrics.jsonl
+check "the evaluation has it" grep -qE 'vocoder [0-9.]+ \(magnitudes [0-9.]+, pitch [0-9.]+, bursts [0-9.]+\)' stderr
+check "each step has its metrics" test "$(grep -c '"vocoder_loss":.*"vocoder_magnitude":.*"vocoder_pitch":.*"vocoder_burst":.*"vocoder_lr":.*"vocoder_grad_norm":.*"vocoder_ms":' both/metrics.jsonl)" -eq 4
+check "the evaluation, too" grep -q '"evaluation":.*"vocoder_magnitude":.*"vocoder_burst":' both/metrics.jsonl
 resumed both
 done_with inspect both
 check "inspect shows both networks" grep -q '^  model ' stdout

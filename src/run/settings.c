@@ -117,7 +117,7 @@ static const struct mx_config_field vocoder_fields[] = {
     {MX_CONFIG_INT(VOCODER, rounds, 0, 1000, "8", "rounds",
                    "Rounds of Griffin-Lim after the vocoder when samples are spoken: more rounds fit the phases better "
                    "and take longer.")},
-    {MX_CONFIG_INT(VOCODER, projections, 0, 100, "2", "corrections",
+    {MX_CONFIG_INT(VOCODER, projections, 0, 100, "0", "corrections",
                    "Number of corrections of a sample that bring the mel of its sound closer to the mel that it was "
                    "made from.")},
 };
