@@ -496,7 +496,8 @@ void mx_settings_resolve(struct mx_settings *settings)
     decide(&t->weight_decay, level->weight_decay);
     decide(&t->ema_decay, level->ema_decay);
     decide(&settings->model.dropout, level->dropout);
-    decide(&settings->vocoder.learning_rate, settings->vocoder.from[0] != '\0' ? 0 : 1e-3);
+    if (t->part != MX_SETTINGS_PART_ACOUSTIC)
+        decide(&settings->vocoder.learning_rate, settings->vocoder.from[0] != '\0' ? 0 : 1e-3);
 }
 
 const char *mx_settings_backend_name(enum mx_settings_backend backend)
