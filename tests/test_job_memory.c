@@ -293,7 +293,7 @@ static void test_remedies_lie_on_the_device_that_is_short(void **state)
 {
     (void)state;
     struct given g = measured((struct given){.two = true, .buffer = 8});
-    g.data = g.needs.data / 4 * 3;
+    g.data = g.needs.data / 10 * 9; /* a smaller batch saves less: segments for the vocoder take the same */
     run(&g, false);
     assert_false(g.planned);
     const int64_t buffer = hinted(&g, "--buffer-size "), batch = hinted(&g, "--batch-size ");
