@@ -73,7 +73,7 @@ static int group_close(void **state)
 static void settings_make(const struct given *g, struct mx_settings *out)
 {
     char data[512], batch[64], accum[64], buffer[64];
-    size_t count = 19;
+    size_t count = 21;
     const char *set[32] = {data,
                            batch,
                            accum,
@@ -83,6 +83,8 @@ static void settings_make(const struct given *g, struct mx_settings *out)
                            "model.hidden=32",
                            "model.encoder_blocks=1",
                            "model.decoder_blocks=1",
+                           "vocoder.segments=2",
+                           "vocoder.segment_frames=16",
                            "data.tokens=chars",
                            "data.validation_fraction=0.2",
                            "data.caching=false",

@@ -406,6 +406,23 @@ static void projections_depend_on_the_mel(void **state)
     }
 }
 
+/* A gain of 2 shows the network a mel that is louder by ln 2, and halves the sound. */
+static void gain_moves_the_mel(void **state)
+{
+    struct fixture *const f = *state;
+    struct mx_sound_options options = options_of(f);
+    weights_random(f);
+    struct mx_sound *const quiet = open_sound(f, &options);
+    options.mean += log(2);
+    struct mx_sound *const loud = open_sound(f, &options);
+    mx_sound_gain_set(quiet, 2);
+    const int32_t samples = speak(f, loud, 0, 100, f->whole);
+    speak(f, quiet, 0, 100, f->parts);
+    for (int32_t i = 0; i < samples; i++) assert_true(f->parts[i] == f->whole[i] / 2);
+    mx_sound_destroy(quiet);
+    mx_sound_destroy(loud);
+}
+
 /* ---- refusals ---- */
 
 static void expect_refused(struct fixture *f, const struct mx_sound_options *options, int code, const char *word)
@@ -473,6 +490,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(has_the_pitch, setup, teardown),
         cmocka_unit_test_setup_teardown(short_frames_are_attenuated, setup, teardown),
         cmocka_unit_test_setup_teardown(projections_depend_on_the_mel, setup, teardown),
+        cmocka_unit_test_setup_teardown(gain_moves_the_mel, setup, teardown),
         cmocka_unit_test_setup_teardown(refusals, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
