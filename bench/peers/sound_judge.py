@@ -191,9 +191,10 @@ def main():
         report["bars"] += [("human, " + words, value, limit) for words, value, limit in speech_bars(speech)]
     print()
     for i, (words, value, limit) in enumerate(report["bars"]):
+        value = round(value, 3)  # judges give three digits; a difference of them must not fall short by rounding
         held = value >= limit
         print(f"  {words}: {value:+.2f}, bar {limit:+.2f}: {'held' if held else 'missed'}")
-        report["bars"][i] = {"row": words, "value": round(value, 3), "bar": limit, "verdict": "held" if held else "missed"}
+        report["bars"][i] = {"row": words, "value": value, "bar": limit, "verdict": "held" if held else "missed"}
     with open(result, "w") as file:
         json.dump(report, file, indent=2)
         file.write("\n")
