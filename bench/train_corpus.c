@@ -282,7 +282,8 @@ void train_batches_make(const struct train_corpus *corpus, const struct mx_train
     if (mx_sampler_create(&order, items, frames, count, &sampler) < 0 ||
         mx_batch_source_capacity(source, items, count, o->batch_size, 0, &capacity) < 0 ||
         mx_host_batch_create(source, o->device, &capacity, &host) < 0 ||
-        mx_dataset_reader_create(corpus->dataset, &reader) < 0 || mx_parameters_create(&o->model, &table) < 0)
+        mx_dataset_reader_create(corpus->dataset, &reader) < 0 ||
+        mx_model_parameters_create(&o->model, NULL, &table) < 0)
         bench_die("cannot make batches");
     for (uint32_t epoch = 0; epoch < (uint32_t)epochs; epoch++) {
         mx_sampler_select(sampler, epoch);
@@ -323,7 +324,7 @@ void train_weights_write(const struct train_corpus *corpus, const struct mx_trai
                             {"weight_decay", o->weight_decay},
                             {"grad_clip", o->grad_clip}};
     struct mx_metadata metadata[SETTINGS];
-    if (mx_parameters_create(&o->model, &table) < 0) bench_die("cannot make weights");
+    if (mx_model_parameters_create(&o->model, NULL, &table) < 0) bench_die("cannot make weights");
     float *const flat = bench_alloc((size_t)table->floats * sizeof *flat);
     struct mx_tensor *const tensors = bench_alloc((size_t)table->count * sizeof *tensors);
     mx_parameters_init(table, o->seed, flat);

@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "checkpoint/internal.h"
 #include "features/recipe.h"
+#include "model/model_parameters.h"
 #include "myxtts/error.h"
 #include "support/checkpoint_rig.h"
 #include "support/recording.h"
@@ -392,7 +393,7 @@ static void other_model_is_listed_and_refused(void **state)
     config.vocabulary = 9;          /* one tensor of another shape */
     config.size.encoder_blocks = 2; /* 12 that are missing */
     config.size.decoder_blocks = 1; /* 12 that the model does not have, in 4 groups */
-    assert_int_equal(mx_parameters_create(&config, &other), 0);
+    assert_int_equal(mx_model_parameters_create(&config, NULL, &other), 0);
     const size_t bytes = (size_t)other->floats * sizeof(float);
     float *const into = mx_alloc(1, bytes), *const before = mx_alloc(1, bytes);
     for (int64_t i = 0; i < other->floats; i++) into[i] = before[i] = (float)i;

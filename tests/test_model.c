@@ -290,10 +290,11 @@ static void speaks_the_same_with_less_memory(void **state)
 /* Sets the bias of the duration predictor, with weights 0: every token is to last `frames` frames. */
 static void fix_durations(struct rig *rig, float frames)
 {
-    const struct mx_predictor_at *at = &rig->table->predictors[MX_PREDICT_DURATION];
+    const struct mx_parameter *weight = mx_parameters_find(rig->table, "predictor.duration.out.weight");
+    const struct mx_parameter *of_bias = mx_parameters_find(rig->table, "predictor.duration.out.bias");
     const float bias = log1pf(frames), zeros[16] = {0};
-    rig_upload(rig, mx_slice_at(rig->flat[0], (size_t)at->out_weight * 4), zeros, 16);
-    rig_upload(rig, mx_slice_at(rig->flat[0], (size_t)at->out_bias * 4), &bias, 1);
+    rig_upload(rig, mx_slice_at(rig->flat[0], (size_t)weight->at * 4), zeros, 16);
+    rig_upload(rig, mx_slice_at(rig->flat[0], (size_t)of_bias->at * 4), &bias, 1);
 }
 
 static void durations_add_up(void **state)

@@ -14,14 +14,14 @@
 
 #include "base/alloc.h"
 #include "model/memory_plan.h"
-#include "model/parameters.h"
+#include "model/model_parameters.h"
 #include "myxtts/error.h"
 
 static struct mx_parameters *table_of(const char *size)
 {
     struct mx_parameters *table = NULL;
     const struct mx_model_config config = mx_model_config_default(mx_model_size_find(size), 80, 1);
-    assert_int_equal(mx_parameters_create(&config, &table), 0);
+    assert_int_equal(mx_model_parameters_create(&config, NULL, &table), 0);
     return table;
 }
 
@@ -48,7 +48,10 @@ static void sizes_have_the_stated_counts(void **state)
 static void places_are_disjoint_and_decayed_first(void **state)
 {
     (void)state;
-    struct mx_parameters *table = table_of("tiny");
+    struct mx_parameters *table = NULL;
+    struct mx_model_at at;
+    const struct mx_model_config config = mx_model_config_default(mx_model_size_find("tiny"), 80, 1);
+    assert_int_equal(mx_model_parameters_create(&config, &at, &table), 0);
     char *owned = mx_alloc((size_t)table->floats, 1);
     assert_non_null(owned);
     int64_t elements = 0;
@@ -67,9 +70,9 @@ static void places_are_disjoint_and_decayed_first(void **state)
     assert_int_equal(elements, table->elements);
     assert_null(mx_parameters_find(table, "encoder.block.4.norm1.weight"));
     assert_int_equal(mx_parameters_find(table, "encoder.block.3.attention.qkv.weight")->at,
-                     table->encoder_blocks[3].qkv_weight);
+                     at.encoder_blocks[3].qkv_weight);
     assert_int_equal(mx_parameters_find(table, "predictor.energy.out.bias")->at,
-                     table->predictors[MX_PREDICT_ENERGY].out_bias);
+                     at.predictors[MX_PREDICT_ENERGY].out_bias);
     mx_free(owned);
     mx_parameters_destroy(table);
 }
@@ -102,10 +105,10 @@ static void values_depend_on_name_and_seed(void **state)
     struct mx_model_config config = mx_model_config_default(mx_model_size_find("tiny"), 30, 1);
     struct mx_parameters *one = NULL, *other = NULL;
     config.size.encoder_blocks = config.size.decoder_blocks = 2;
-    assert_int_equal(mx_parameters_create(&config, &one), 0);
+    assert_int_equal(mx_model_parameters_create(&config, NULL, &one), 0);
     config.vocabulary = 300;
     config.size.encoder_blocks = 3;
-    assert_int_equal(mx_parameters_create(&config, &other), 0);
+    assert_int_equal(mx_model_parameters_create(&config, NULL, &other), 0);
     float *a = init_of(one, 5), *b = init_of(other, 5), *c = init_of(one, 6);
     int same = 0;
     for (int i = 0; i < one->count; i++) {
@@ -172,7 +175,7 @@ static void bad_configurations_are_refused(void **state)
     assert_int_equal(mx_model_config_check(&good), 0);
     for (int i = 0; i < 13; i++) {
         mx_error_clear();
-        assert_int_equal(mx_parameters_create(&bad[i], &table), MX_ERR_CONFIG);
+        assert_int_equal(mx_model_parameters_create(&bad[i], NULL, &table), MX_ERR_CONFIG);
         assert_null(table);
         assert_true(mx_error_last()->hint[0] != 0);
     }

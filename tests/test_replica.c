@@ -62,7 +62,7 @@ static struct mx_replica_options options_of(int device)
     struct mx_replica_options o = {
         .device = it.devices[device], .model = mx_model_config_default(&small, 20, 2), .capacity = room, .passes = 1};
     struct mx_parameters *table;
-    assert_int_equal(mx_parameters_create(&o.model, &table), 0);
+    assert_int_equal(mx_model_parameters_create(&o.model, NULL, &table), 0);
     o.room.count = table->floats;
     mx_parameters_destroy(table);
     return o;

@@ -35,12 +35,12 @@ struct rig {
 
 static void weights_open(struct rig *rig, const struct mx_model_config *config)
 {
-    assert_int_equal(mx_parameters_create(config, &rig->table), 0);
+    assert_int_equal(mx_model_parameters_create(config, NULL, &rig->table), 0);
     const size_t floats = (size_t)rig->table->floats;
     float *flat = mx_alloc(floats, sizeof *flat);
     assert_non_null(flat);
     mx_parameters_init(rig->table, 5, flat);
-    flat[rig->table->predictors[MX_PREDICT_DURATION].out_bias] = logf(1 + FRAMES_OF);
+    flat[mx_parameters_find(rig->table, "predictor.duration.out.bias")->at] = logf(1 + FRAMES_OF);
     /* The last layers begin as 0, which would say the same of everything. */
     for (int i = 0; i < rig->table->count; i++) {
         const struct mx_parameter *p = &rig->table->entries[i];

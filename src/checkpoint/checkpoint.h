@@ -44,6 +44,7 @@
 #include "base/safetensors.h"
 #include "features/normaliser.h"
 #include "model/parameters.h"
+#include "model/sizes.h"
 
 #define MX_CHECKPOINT_FORMAT  "myxtts-checkpoint"
 #define MX_CHECKPOINT_VERSION 1

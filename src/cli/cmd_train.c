@@ -152,7 +152,7 @@ static int sizes_print(const struct mx_job *job)
         struct mx_parameters *table;
         const bool own = i == mx_model_size_count();
         if (!own) config.size = *mx_model_size_at(i);
-        MX_TRY(mx_parameters_create(&config, &table));
+        MX_TRY(mx_model_parameters_create(&config, NULL, &table));
         printf("%s %-8s %6d %6d %8d %8d %7d %12" PRId64 "\n", own ? "-->" : "   ", own ? "chosen" : config.size.name,
                (int)config.size.width, (int)config.size.heads, (int)config.size.encoder_blocks,
                (int)config.size.decoder_blocks, (int)config.size.hidden, table->elements);

@@ -253,7 +253,7 @@ static int distance_of(const struct mx_job *job, const struct result *a, const s
     float *const first = mx_alloc((size_t)b->floats, sizeof *first);
     *out = (struct distance){0};
     if (first == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_parameters_create(&job->options.model, &table));
+    MX_TRY(mx_model_parameters_create(&job->options.model, NULL, &table));
     mx_parameters_init(table, job->options.seed, first);
     for (int64_t i = 0; i < b->floats; i++) {
         const double difference = fabs((double)a->weights[i] - (double)b->weights[i]);

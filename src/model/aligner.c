@@ -22,9 +22,9 @@
 #include "model/internal.h"
 #include "myxtts/error.h"
 
-static struct mx_linear mean_of(const struct mx_pass *pass)
+static struct mx_linear mean_of(const struct mx_model_pass *pass)
 {
-    const struct mx_encoder_at *at = &pass->model->parameters->encoder;
+    const struct mx_encoder_at *at = &pass->model->at.encoder;
     return (struct mx_linear){.weight = at->mean_weight,
                               .bias = at->mean_bias,
                               .in = pass->model->config.size.width,
@@ -33,60 +33,60 @@ static struct mx_linear mean_of(const struct mx_pass *pass)
 }
 
 /* What the pitch and energy predictors should say: values [F] → targets [T] */
-static int target_forward(const struct mx_pass *pass, struct mx_slice values, struct mx_slice target)
+static int target_forward(const struct mx_model_pass *pass, struct mx_slice values, struct mx_slice target)
 {
-    return mx_segment_mean(pass->stream, &(struct mx_segment_mean_args){.x = values,
-                                                                        .ends = pass->model->memory.ends,
-                                                                        .y = target,
-                                                                        .segments = pass->batch->tokens.rows,
-                                                                        .rows = pass->batch->frames.rows,
-                                                                        .n = 1});
+    return mx_segment_mean(pass->base.stream, &(struct mx_segment_mean_args){.x = values,
+                                                                             .ends = pass->model->memory.ends,
+                                                                             .y = target,
+                                                                             .segments = pass->batch->tokens.rows,
+                                                                             .rows = pass->batch->frames.rows,
+                                                                             .n = 1});
 }
 
-int mx_aligner_forward(const struct mx_pass *pass)
+int mx_aligner_forward(const struct mx_model_pass *pass)
 {
     const struct mx_memory *m = &pass->model->memory;
     const struct mx_model_batch *batch = pass->batch;
     const struct mx_linear mean = mean_of(pass);
     int rc = 0;
-    MX_TRY(mx_linear_forward(pass, &mean, &batch->tokens, m->states, m->means, NULL));
-    MX_TRY(mx_align(pass->stream, &(struct mx_align_args){.mean = m->means,
-                                                          .mel = batch->mel,
-                                                          .tokens = batch->tokens,
-                                                          .frames = batch->frames,
-                                                          .durations = m->durations,
-                                                          .logs = m->targets[MX_PREDICT_DURATION],
-                                                          .work = m->align_work,
-                                                          .n = mean.out,
-                                                          .diagonal = pass->model->config.diagonal}));
+    MX_TRY(mx_linear_forward(&pass->base, &mean, &batch->tokens, m->states, m->means, NULL));
+    MX_TRY(mx_align(pass->base.stream, &(struct mx_align_args){.mean = m->means,
+                                                               .mel = batch->mel,
+                                                               .tokens = batch->tokens,
+                                                               .frames = batch->frames,
+                                                               .durations = m->durations,
+                                                               .logs = m->targets[MX_PREDICT_DURATION],
+                                                               .work = m->align_work,
+                                                               .n = mean.out,
+                                                               .diagonal = pass->model->config.diagonal}));
     MX_TRY(mx_durations_scan(
-        pass->stream,
+        pass->base.stream,
         &(struct mx_durations_scan_args){.durations = m->durations, .ends = m->ends, .count = batch->tokens.rows}));
     MX_TRY(target_forward(pass, batch->pitch, m->targets[MX_PREDICT_PITCH]));
     MX_TRY(target_forward(pass, batch->energy, m->targets[MX_PREDICT_ENERGY]));
-    MX_TRY(mx_expand(pass->stream, &(struct mx_expand_args){.x = m->means,
-                                                            .ends = m->ends,
-                                                            .y = m->spread,
-                                                            .segments = batch->tokens.rows,
-                                                            .rows = batch->frames.rows,
-                                                            .n = mean.out}));
+    MX_TRY(mx_expand(pass->base.stream, &(struct mx_expand_args){.x = m->means,
+                                                                 .ends = m->ends,
+                                                                 .y = m->spread,
+                                                                 .segments = batch->tokens.rows,
+                                                                 .rows = batch->frames.rows,
+                                                                 .n = mean.out}));
 out:
     return rc;
 }
 
 /* dspread [F, B] → dmeans [T, B] → parameters, dstates [T, W] += */
-int mx_aligner_backward(const struct mx_pass *pass)
+int mx_aligner_backward(const struct mx_model_pass *pass)
 {
     const struct mx_memory *m = &pass->model->memory;
     const struct mx_linear mean = mean_of(pass);
     int rc = 0;
-    MX_TRY(mx_expand_grad(pass->stream, &(struct mx_expand_grad_args){.dy = m->dspread,
-                                                                      .ends = m->ends,
-                                                                      .dx = m->dmeans,
-                                                                      .segments = pass->batch->tokens.rows,
-                                                                      .rows = pass->batch->frames.rows,
-                                                                      .n = mean.out}));
-    MX_TRY(mx_linear_backward(pass, &mean, &pass->batch->tokens, m->states, m->dmeans, m->dstates,
+    MX_TRY(mx_expand_grad(pass->base.stream, &(struct mx_expand_grad_args){.dy = m->dspread,
+                                                                           .ends = m->ends,
+                                                                           .dx = m->dmeans,
+                                                                           .segments = pass->batch->tokens.rows,
+                                                                           .rows = pass->batch->frames.rows,
+                                                                           .n = mean.out}));
+    MX_TRY(mx_linear_backward(&pass->base, &mean, &pass->batch->tokens, m->states, m->dmeans, m->dstates,
                               &(struct mx_epilogue){.accumulate = true}));
 out:
     return rc;

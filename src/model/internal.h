@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Shared by the files of src/model and private to them: the memory of a model, one pass through it, and the layers.
+ * Shared by the files of src/model and private to them: the memory of a model, one pass through it, and its parts. The
+ * layers they are made of: model/layer.h.
  *
- * Every layer is a pair of functions, forward and backward, that queue operations on the pass's stream; nothing waits.
  * Shapes are written as [rows, width]; T: tokens, F: frames, R: reference frames, S: sequences, W: width, B: bands.
  * "dX" is the gradient of the weighted loss with respect to X. Gradients of parameters are always accumulated. The
  * activations are slices of one buffer at fixed offsets, large enough for the capacity.
@@ -10,6 +10,7 @@
 #ifndef MX_MODEL_INTERNAL_H
 #define MX_MODEL_INTERNAL_H
 
+#include "model/layer.h"
 #include "model/model.h"
 
 /* ---- memory ---- */
@@ -78,6 +79,7 @@ struct mx_model {
     bool mixed; /* products in bf16: the configuration asks for them and the model is for training */
     struct mx_device *device;
     struct mx_parameters *parameters;
+    struct mx_model_at at; /* positions of the parameters */
     struct mx_buffer *activations;
     struct mx_memory memory;
     /* The host side of synthesis, from mx_host_alloc. */
@@ -90,78 +92,22 @@ struct mx_model {
 
 /* ---- one pass ---- */
 
-struct mx_pass {
+struct mx_model_pass {
+    struct mx_pass base;
     const struct mx_model *model;
-    struct mx_stream *stream;
-    struct mx_slice parameters, gradients; /* flat; gradients are absent without a backward pass */
     const struct mx_model_batch *batch;
     float dropout; /* 0 unless training */
     uint64_t seed, step;
-    int (*ready)(void *context, int64_t from); /* of struct mx_model_pass_info */
-    void *context;
 };
 
 /* Identifies each place where dropout is applied; a stack uses two numbers per block, a predictor one per layer. */
 enum mx_site { MX_SITE_ENCODER = 0x100, MX_SITE_DECODER = 0x200, MX_SITE_PREDICTORS = 0x300 };
 
-static inline struct mx_slice mx_pass_slice(struct mx_slice base, int64_t floats)
-{
-    return base.buffer ? mx_slice_at(base.buffer, base.offset_bytes + (size_t)floats * 4) : base;
-}
-
-/* A parameter, or its gradient, by its place in the flat buffer. */
-static inline struct mx_slice mx_pass_weight(const struct mx_pass *pass, int64_t at)
-{
-    return mx_pass_slice(pass->parameters, at);
-}
-
-static inline struct mx_slice mx_pass_gradient(const struct mx_pass *pass, int64_t at)
-{
-    return mx_pass_slice(pass->gradients, at);
-}
-
-/* The backward pass has finished with all decayed parameters from `at` on. */
-static inline int mx_pass_ready(const struct mx_pass *pass, int64_t at)
-{
-    return pass->ready ? pass->ready(pass->context, at) : 0;
-}
-
-/* ---- layers (layer.c) ---- */
-
-/* Y = X·W + b if taps is 0, otherwise a convolution over packed rows. */
-struct mx_linear {
-    int64_t weight, bias; /* places of the parameters; bias -1: none */
-    int64_t in, out;
-    int32_t taps; /* 0: a matrix product */
-    bool fp32;    /* even in mixed precision */
-    bool x_bf16;  /* how x (in both passes) and dy are stored; only in mixed precision */
-    bool dy_bf16;
-};
-
-int mx_linear_forward(const struct mx_pass *pass, const struct mx_linear *p, const struct mx_ragged *rows,
-                      struct mx_slice x, struct mx_slice y, const struct mx_epilogue *epilogue);
-/* Adds to the gradients of weight and bias; dx (optional) goes through `epilogue` (NULL: unchanged). */
-int mx_linear_backward(const struct mx_pass *pass, const struct mx_linear *p, const struct mx_ragged *rows,
-                       struct mx_slice x, struct mx_slice dy, struct mx_slice dx, const struct mx_epilogue *epilogue);
-
-struct mx_norm {
-    int64_t gain, bias;
-    int64_t rows;
-    bool y_bf16; /* how y is stored; only in mixed precision */
-};
-
-int mx_norm_forward(const struct mx_pass *pass, const struct mx_norm *n, struct mx_slice x, struct mx_slice y,
-                    struct mx_slice stats);
-/* dx may be the same slice as dy; residual (optional) is added to dx. */
-int mx_norm_backward(const struct mx_pass *pass, const struct mx_norm *n, struct mx_slice x, struct mx_slice stats,
-                     struct mx_slice dy, struct mx_slice dx, struct mx_slice residual);
+/* ---- dropout (dropout.c) ---- */
 
 /* y = dropout(x) + residual (optional) over [rows, W], with the random numbers of `site`. The gradient is the same. */
-int mx_dropout_run(const struct mx_pass *pass, uint64_t site, struct mx_slice x, struct mx_slice y,
+int mx_dropout_run(const struct mx_model_pass *pass, uint64_t site, struct mx_slice x, struct mx_slice y,
                    struct mx_slice residual, int64_t rows);
-/* x *= the derivative of `act` at `at`, over [rows, W]. */
-int mx_slope_run(const struct mx_pass *pass, enum mx_activation act, struct mx_slice x, struct mx_slice at,
-                 int64_t rows);
 
 /* ---- stacks of blocks (block.c) ---- */
 
@@ -174,36 +120,38 @@ struct mx_stack {
 };
 
 /* memory->x[0] → memory->x[blocks] */
-int mx_stack_forward(const struct mx_pass *pass, const struct mx_stack *stack);
+int mx_stack_forward(const struct mx_model_pass *pass, const struct mx_stack *stack);
 /* Turns the gradient of x[blocks] in model->memory.d into that of x[0]. */
-int mx_stack_backward(const struct mx_pass *pass, const struct mx_stack *stack);
+int mx_stack_backward(const struct mx_model_pass *pass, const struct mx_stack *stack);
 
 /* ---- parts ---- */
 
-int mx_speaker_forward(const struct mx_pass *pass); /* reference mel → speaker.vector, .encoder_row, .decoder_row */
+int mx_speaker_forward(
+    const struct mx_model_pass *pass); /* reference mel → speaker.vector, .encoder_row, .decoder_row */
 /* Adds the gradient of encoder_row (`encoder` true) or decoder_row, read from speaker.drow, to that of the vector. Call
  * it for the decoder first. */
-int mx_speaker_row_backward(const struct mx_pass *pass, bool encoder);
-int mx_speaker_backward(const struct mx_pass *pass); /* speaker.dvector → parameters */
+int mx_speaker_row_backward(const struct mx_model_pass *pass, bool encoder);
+int mx_speaker_backward(const struct mx_model_pass *pass); /* speaker.dvector → parameters */
 
-int mx_encoder_forward(const struct mx_pass *pass);  /* tokens, languages, encoder_row → states */
-int mx_encoder_backward(const struct mx_pass *pass); /* dstates → parameters, speaker.dvector */
+int mx_encoder_forward(const struct mx_model_pass *pass);  /* tokens, languages, encoder_row → states */
+int mx_encoder_backward(const struct mx_model_pass *pass); /* dstates → parameters, speaker.dvector */
 
-int mx_aligner_forward(const struct mx_pass *pass);  /* states, mel → means, durations, ends, targets, spread */
-int mx_aligner_backward(const struct mx_pass *pass); /* dspread → parameters, dstates += */
+int mx_aligner_forward(const struct mx_model_pass *pass);  /* states, mel → means, durations, ends, targets, spread */
+int mx_aligner_backward(const struct mx_model_pass *pass); /* dspread → parameters, dstates += */
 
-int mx_predictor_forward(const struct mx_pass *pass, enum mx_predictor which);  /* states → out */
-int mx_predictor_backward(const struct mx_pass *pass, enum mx_predictor which); /* dout → parameters, dstates += */
+int mx_predictor_forward(const struct mx_model_pass *pass, enum mx_predictor which); /* states → out */
+int mx_predictor_backward(const struct mx_model_pass *pass,
+                          enum mx_predictor which); /* dout → parameters, dstates += */
 /* Forward: states, pitch [T], energy [T] → tokens. Backward: the gradient of tokens, in dstates, to the parameters; it
  * is also the gradient of the states. */
-int mx_variance_forward(const struct mx_pass *pass, struct mx_slice pitch, struct mx_slice energy);
-int mx_variance_backward(const struct mx_pass *pass, struct mx_slice pitch, struct mx_slice energy);
+int mx_variance_forward(const struct mx_model_pass *pass, struct mx_slice pitch, struct mx_slice energy);
+int mx_variance_backward(const struct mx_model_pass *pass, struct mx_slice pitch, struct mx_slice energy);
 
-int mx_decoder_forward(const struct mx_pass *pass);  /* tokens, ends, decoder_row → mel */
-int mx_decoder_backward(const struct mx_pass *pass); /* dmel → parameters, dstates, speaker.dvector */
+int mx_decoder_forward(const struct mx_model_pass *pass);  /* tokens, ends, decoder_row → mel */
+int mx_decoder_backward(const struct mx_model_pass *pass); /* dmel → parameters, dstates, speaker.dvector */
 
 /* Writes the values into losses; with `backward` also fills dmel, dspread and predictors[].dout. */
-int mx_losses_forward(const struct mx_pass *pass, bool backward);
+int mx_losses_forward(const struct mx_model_pass *pass, bool backward);
 
 int mx_model_batch_check(const struct mx_model *model, const struct mx_model_batch *batch, bool speaking);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The smallest layers, forward and backward side by side: matrix products and convolutions with a bias, layer norm,
- * dropout. They only queue operations; all memory is the caller's.
+ * The smallest layers, forward and backward side by side: matrix products and convolutions with a bias, layer norm.
+ * They only queue operations; all memory is the caller's.
  */
-#include "model/internal.h"
+#include "model/layer.h"
 #include "myxtts/error.h"
 
 #define NORM_EPS 1e-5f
@@ -12,7 +12,7 @@
 
 static enum mx_precision precision_of(const struct mx_pass *pass, const struct mx_linear *p)
 {
-    return pass->model->mixed && !p->fp32 ? MX_PRECISION_BF16 : MX_PRECISION_F32;
+    return pass->mixed && !p->fp32 ? MX_PRECISION_BF16 : MX_PRECISION_F32;
 }
 
 int mx_linear_forward(const struct mx_pass *pass, const struct mx_linear *p, const struct mx_ragged *rows,
@@ -117,7 +117,7 @@ out:
     return rc;
 }
 
-/* ---- layer norm over [rows, W] ---- */
+/* ---- layer norm over [rows, width] ---- */
 
 int mx_norm_forward(const struct mx_pass *pass, const struct mx_norm *n, struct mx_slice x, struct mx_slice y,
                     struct mx_slice stats)
@@ -128,7 +128,7 @@ int mx_norm_forward(const struct mx_pass *pass, const struct mx_norm *n, struct 
                                                                     .y = y,
                                                                     .stats = stats,
                                                                     .rows = n->rows,
-                                                                    .n = pass->model->config.size.width,
+                                                                    .n = n->width,
                                                                     .eps = NORM_EPS,
                                                                     .y_bf16 = n->y_bf16});
 }
@@ -145,53 +145,28 @@ int mx_norm_backward(const struct mx_pass *pass, const struct mx_norm *n, struct
                                                                               .dbeta = mx_pass_gradient(pass, n->bias),
                                                                               .residual = residual,
                                                                               .rows = n->rows,
-                                                                              .n = pass->model->config.size.width});
+                                                                              .n = n->width});
 }
 
-/* ---- dropout, slopes ---- */
-
-/* The run's seed also orders batches and initialises parameters: dropout has numbers of its own. */
-#define DROPOUT_SEED UINT64_C(0x64726f706f757421)
-
-/* Rows [from, to) of the arrays, of which row `from` is row `place` of the whole batch. */
-static int dropout_rows(const struct mx_pass *pass, uint64_t site, const struct mx_slice arrays[3], int64_t from,
-                        int64_t to, int64_t place)
-{
-    const int64_t width = pass->model->config.size.width;
-    const uint64_t index = (uint64_t)(place * width);
-    struct mx_slice own[3] = {arrays[0], arrays[1], arrays[2]};
-    for (int i = 0; i < 3; i++) own[i].offset_bytes += (size_t)(from * width) * sizeof(float);
-    if (arrays[2].buffer == NULL) own[2] = arrays[2];
-    return mx_dropout(pass->stream, &(struct mx_dropout_args){.x = own[0],
-                                                              .y = own[1],
-                                                              .residual = own[2],
-                                                              .count = (to - from) * width,
-                                                              .rate = pass->dropout,
-                                                              .seed = pass->seed ^ DROPOUT_SEED,
-                                                              .stream = pass->step << 16 | site,
-                                                              .index = (index + 3) & ~UINT64_C(3)});
-}
-
-int mx_dropout_run(const struct mx_pass *pass, uint64_t site, struct mx_slice x, struct mx_slice y,
-                   struct mx_slice residual, int64_t rows)
-{
-    int rc = 0;
-    const struct mx_model_batch *const b = pass->batch;
-    const bool frames = site >= MX_SITE_DECODER && site < MX_SITE_PREDICTORS; /* rows of all others are tokens */
-    const int64_t first = frames ? b->first_frame : b->first_token;
-    const int64_t gap = frames ? b->gap_frames : b->gap_tokens, at = frames ? b->gap_frame : b->gap_token;
-    const int64_t cut = gap > 0 && at < rows ? at : rows;
-    const struct mx_slice arrays[3] = {x, y, residual};
-    MX_TRY(dropout_rows(pass, site, arrays, 0, cut, first));
-    if (cut < rows) MX_TRY(dropout_rows(pass, site, arrays, cut, rows, first + cut + gap));
-out:
-    return rc;
-}
+/* ---- slopes ---- */
 
 int mx_slope_run(const struct mx_pass *pass, enum mx_activation act, struct mx_slice x, struct mx_slice at,
-                 int64_t rows)
+                 int64_t count)
 {
-    return mx_activation_grad(
-        pass->stream, &(struct mx_activation_grad_args){
-                          .dy = x, .x = at, .dx = x, .count = rows * pass->model->config.size.width, .act = act});
+    return mx_activation_grad(pass->stream,
+                              &(struct mx_activation_grad_args){.dy = x, .x = at, .dx = x, .count = count, .act = act});
+}
+
+/* ---- mixed precision ---- */
+
+int mx_mixed_check(const struct mx_device *device)
+{
+    const struct mx_device_info *const info = mx_device_info(device);
+    if (info->caps.bf16_multiply) return 0;
+    return MX_FAIL(MX_ERR_UNSUPPORTED,
+                   "train without mixed precision (all numbers are then fp32), or on a device that 'myxtts devices' "
+                   "shows with bf16",
+                   "mixed precision needs a device that multiplies bf16 numbers, and %s does not: %s",
+                   mx_device_name(device),
+                   info->bf16_missing[0] ? info->bf16_missing : "its backend has no kernels for them");
 }

@@ -76,25 +76,25 @@ static float rows_of(const struct mx_model_batch *batch, enum over over)
     return (float)(rows > 0 ? rows : 1);
 }
 
-static int term_forward(const struct mx_pass *pass, enum mx_model_loss which, const struct term *t, bool backward)
+static int term_forward(const struct mx_model_pass *pass, enum mx_model_loss which, const struct term *t, bool backward)
 {
     const float scale = t->share / (float)t->n;
     const float weight = mx_model_loss_weight(&pass->model->config.weights, which);
     const struct mx_ragged *const rows = overs[which] == FRAMES ? &pass->batch->frames : &pass->batch->tokens;
-    return mx_sequence_loss(pass->stream, &(struct mx_sequence_loss_args){
-                                              .prediction = t->prediction,
-                                              .target = t->target,
-                                              .values = mx_pass_slice(pass->model->memory.losses,
-                                                                      (int64_t)which * pass->batch->tokens.count),
-                                              .dprediction = backward ? t->gradient : (struct mx_slice){0},
-                                              .rows = *rows,
-                                              .n = t->n,
-                                              .scale = scale,
-                                              .factor = weight * scale / rows_of(pass->batch, overs[which]),
-                                              .kind = t->kind});
+    return mx_sequence_loss(pass->base.stream, &(struct mx_sequence_loss_args){
+                                                   .prediction = t->prediction,
+                                                   .target = t->target,
+                                                   .values = mx_pass_slice(pass->model->memory.losses,
+                                                                           (int64_t)which * pass->batch->tokens.count),
+                                                   .dprediction = backward ? t->gradient : (struct mx_slice){0},
+                                                   .rows = *rows,
+                                                   .n = t->n,
+                                                   .scale = scale,
+                                                   .factor = weight * scale / rows_of(pass->batch, overs[which]),
+                                                   .kind = t->kind});
 }
 
-int mx_losses_forward(const struct mx_pass *pass, bool backward)
+int mx_losses_forward(const struct mx_model_pass *pass, bool backward)
 {
     const struct mx_memory *m = &pass->model->memory;
     const struct mx_model_batch *batch = pass->batch;

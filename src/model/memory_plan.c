@@ -4,29 +4,23 @@
  */
 #include "base/alloc.h"
 #include "base/number.h"
+#include "model/check.h"
 #include "model/internal.h"
 #include "myxtts/error.h"
 
 /* ---- capacity ---- */
-
-static int count_check(const char *name, int64_t value, int64_t low, int64_t high)
-{
-    if (value >= low && value <= high) return 0;
-    MX_FAIL(MX_ERR_ARGUMENT, NULL, "model capacity: %s is %lld", name, (long long)value);
-    return mx_error_hint("expected %lld to %lld", (long long)low, (long long)high);
-}
 
 int mx_model_capacity_check(const struct mx_model_capacity *capacity, struct mx_model_capacity *out)
 {
     enum { ROWS_MAX = 1 << 28 };
     struct mx_model_capacity c = *capacity;
     int rc = 0;
-    MX_TRY(count_check("sequences", c.sequences, 1, ROWS_MAX));
-    MX_TRY(count_check("tokens", c.tokens, 1, ROWS_MAX));
-    MX_TRY(count_check("frames", c.frames, 1, ROWS_MAX));
-    MX_TRY(count_check("references", c.references, 0, ROWS_MAX));
-    MX_TRY(count_check("longest_tokens", c.longest_tokens, 0, c.tokens));
-    MX_TRY(count_check("longest_frames", c.longest_frames, 0, c.frames));
+    MX_TRY(mx_range_check(MX_ERR_ARGUMENT, "model capacity", "sequences", c.sequences, 1, ROWS_MAX));
+    MX_TRY(mx_range_check(MX_ERR_ARGUMENT, "model capacity", "tokens", c.tokens, 1, ROWS_MAX));
+    MX_TRY(mx_range_check(MX_ERR_ARGUMENT, "model capacity", "frames", c.frames, 1, ROWS_MAX));
+    MX_TRY(mx_range_check(MX_ERR_ARGUMENT, "model capacity", "references", c.references, 0, ROWS_MAX));
+    MX_TRY(mx_range_check(MX_ERR_ARGUMENT, "model capacity", "longest_tokens", c.longest_tokens, 0, c.tokens));
+    MX_TRY(mx_range_check(MX_ERR_ARGUMENT, "model capacity", "longest_frames", c.longest_frames, 0, c.frames));
     if (c.longest_tokens == 0) c.longest_tokens = c.tokens;
     if (c.longest_frames == 0) c.longest_frames = c.frames;
     *out = c;
@@ -188,6 +182,23 @@ void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const s
 
 /* ---- the plan ---- */
 
+void mx_model_memory_plan_fill(struct mx_model_memory_plan *out, const struct mx_parameters *table,
+                               enum mx_model_purpose purpose, uint64_t activations_bytes, uint64_t batch_bytes)
+{
+    const uint64_t flat = (uint64_t)table->floats * 4;
+    *out = (struct mx_model_memory_plan){
+        .parameters = table->elements,
+        .parameters_bytes = flat,
+        .gradients_bytes = purpose == MX_MODEL_TRAIN ? flat : 0,
+        .moments_bytes = purpose == MX_MODEL_TRAIN ? 2 * flat : 0,
+        .ema_bytes = purpose == MX_MODEL_TRAIN ? flat : 0,
+        .activations_bytes = activations_bytes,
+        .batch_bytes = batch_bytes,
+    };
+    out->total_bytes = out->parameters_bytes + out->gradients_bytes + out->moments_bytes + out->ema_bytes +
+                       out->activations_bytes + out->batch_bytes;
+}
+
 int mx_model_memory_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,
                          enum mx_model_purpose purpose, struct mx_model_memory_plan *out)
 {
@@ -198,23 +209,12 @@ int mx_model_memory_plan(const struct mx_model_config *config, const struct mx_m
     struct mx_layout activations = {0}, one_batch = {0};
     struct mx_model_batch batch;
     MX_TRY(mx_model_capacity_check(capacity, &full));
-    MX_TRY(mx_parameters_create(config, &parameters));
+    MX_TRY(mx_model_parameters_create(config, NULL, &parameters));
     memory = mx_alloc(1, sizeof *memory);
     if (!memory) MX_TRY(MX_ERR_NO_MEMORY);
     mx_memory_place(memory, &activations, config, &full, purpose);
     mx_model_batch_place(&one_batch, config, &full, &batch);
-    const uint64_t flat = (uint64_t)parameters->floats * 4;
-    *out = (struct mx_model_memory_plan){
-        .parameters = parameters->elements,
-        .parameters_bytes = flat,
-        .gradients_bytes = purpose == MX_MODEL_TRAIN ? flat : 0,
-        .moments_bytes = purpose == MX_MODEL_TRAIN ? 2 * flat : 0,
-        .ema_bytes = purpose == MX_MODEL_TRAIN ? flat : 0,
-        .activations_bytes = activations.offset_bytes,
-        .batch_bytes = one_batch.offset_bytes,
-    };
-    out->total_bytes = out->parameters_bytes + out->gradients_bytes + out->moments_bytes + out->ema_bytes +
-                       out->activations_bytes + out->batch_bytes;
+    mx_model_memory_plan_fill(out, parameters, purpose, activations.offset_bytes, one_batch.offset_bytes);
 out:
     mx_free(memory);
     mx_parameters_destroy(parameters);

@@ -12,6 +12,7 @@
 #ifndef MX_MODEL_MEMORY_PLAN_H
 #define MX_MODEL_MEMORY_PLAN_H
 
+#include "model/parameters.h"
 #include "model/sizes.h"
 #include "myxtts/device.h"
 #include "myxtts/ops.h"
@@ -41,6 +42,9 @@ struct mx_model_memory_plan {
 
 int mx_model_memory_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,
                          enum mx_model_purpose purpose, struct mx_model_memory_plan *out);
+/* The plan of any network from its table and the bytes of its activations and of a batch. */
+void mx_model_memory_plan_fill(struct mx_model_memory_plan *out, const struct mx_parameters *table,
+                               enum mx_model_purpose purpose, uint64_t activations_bytes, uint64_t batch_bytes);
 
 /* One batch as the model sees it: packed sequences on the model's device, in the same order everywhere. Owns
  * nothing. */

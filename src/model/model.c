@@ -45,14 +45,7 @@ out:
 
 int mx_model_device_check(const struct mx_device *device, const struct mx_model_config *config)
 {
-    const struct mx_device_info *const info = mx_device_info(device);
-    if (!config->mixed || info->caps.bf16_multiply) return 0;
-    return MX_FAIL(MX_ERR_UNSUPPORTED,
-                   "train without mixed precision (all numbers are then fp32), or on a device that 'myxtts devices' "
-                   "shows with bf16",
-                   "mixed precision needs a device that multiplies bf16 numbers, and %s does not: %s",
-                   mx_device_name(device),
-                   info->bf16_missing[0] ? info->bf16_missing : "its backend has no kernels for them");
+    return config->mixed ? mx_mixed_check(device) : 0;
 }
 
 int mx_model_create(struct mx_device *device, struct mx_stream *stream, const struct mx_model_config *config,
@@ -68,7 +61,7 @@ int mx_model_create(struct mx_device *device, struct mx_stream *stream, const st
     model->mixed = config->mixed && purpose == MX_MODEL_TRAIN;
     model->device = device;
     MX_TRY(mx_model_capacity_check(capacity, &model->capacity));
-    MX_TRY(mx_parameters_create(config, &model->parameters));
+    MX_TRY(mx_model_parameters_create(config, &model->at, &model->parameters));
     if (model->mixed) MX_TRY(mx_model_device_check(device, config));
     mx_memory_place(&model->memory, &layout, config, &model->capacity, purpose);
     MX_TRY(mx_buffer_create(device, "activations", layout.offset_bytes, &model->activations));
@@ -149,7 +142,7 @@ out:
 
 /* ---- passes ---- */
 
-static int teach_forward(const struct mx_pass *pass, bool backward)
+static int teach_forward(const struct mx_model_pass *pass, bool backward)
 {
     const struct mx_memory *m = &pass->model->memory;
     int rc = 0;
@@ -165,31 +158,31 @@ out:
 }
 
 /* The decoder first: it replaces dstates and the speaker's gradient, all others add to them. The parts stand in the
- * flat buffer in the order of parameters.c: speaker, encoder, its blocks, predictors, decoder, its blocks. */
-static int teach_backward(const struct mx_pass *pass)
+ * flat buffer in the order of model_parameters.c: speaker, encoder, its blocks, predictors, decoder, its blocks. */
+static int teach_backward(const struct mx_model_pass *pass)
 {
     const struct mx_memory *m = &pass->model->memory;
-    const struct mx_parameters *table = pass->model->parameters;
+    const struct mx_model_at *at = &pass->model->at;
     int rc = 0;
     MX_TRY(mx_decoder_backward(pass));
-    MX_TRY(mx_pass_ready(pass, table->decoder.mel_weight));
+    MX_TRY(mx_pass_ready(&pass->base, at->decoder.mel_weight));
     MX_TRY(mx_variance_backward(pass, m->targets[MX_PREDICT_PITCH], m->targets[MX_PREDICT_ENERGY]));
     for (int i = 0; i < MX_PREDICTORS; i++) MX_TRY(mx_predictor_backward(pass, (enum mx_predictor)i));
-    MX_TRY(mx_pass_ready(pass, table->predictors[0].conv1_weight));
+    MX_TRY(mx_pass_ready(&pass->base, at->predictors[0].conv1_weight));
     MX_TRY(mx_aligner_backward(pass));
     MX_TRY(mx_encoder_backward(pass));
-    MX_TRY(mx_pass_ready(pass, table->encoder.mean_weight));
+    MX_TRY(mx_pass_ready(&pass->base, at->encoder.mean_weight));
     MX_TRY(mx_speaker_backward(pass));
-    MX_TRY(mx_pass_ready(pass, 0));
+    MX_TRY(mx_pass_ready(&pass->base, 0));
 out:
     return rc;
 }
 
 /* Forward, losses, and with gradients the backward pass; then the losses to the host. */
-static int teach(const struct mx_pass *pass, float *losses)
+static int teach(const struct mx_model_pass *pass, float *losses)
 {
     const struct mx_model *model = pass->model;
-    const bool backward = pass->gradients.buffer != NULL;
+    const bool backward = pass->base.gradients.buffer != NULL;
     int rc = 0;
     if (model->purpose != MX_MODEL_TRAIN)
         MX_RAISE(MX_ERR_ARGUMENT, "create it for MX_MODEL_TRAIN",
@@ -198,7 +191,7 @@ static int teach(const struct mx_pass *pass, float *losses)
     MX_TRY(teach_forward(pass, backward));
     if (backward) MX_TRY(teach_backward(pass));
     if (losses)
-        MX_TRY(mx_copy_download(pass->stream, losses, model->memory.losses,
+        MX_TRY(mx_copy_download(pass->base.stream, losses, model->memory.losses,
                                 (size_t)MX_MODEL_LOSSES * (size_t)pass->batch->tokens.count * sizeof *losses));
 out:
     return rc;
@@ -208,16 +201,17 @@ int mx_model_forward_backward(struct mx_model *model, struct mx_stream *stream, 
                               struct mx_slice gradients, const struct mx_model_batch *batch,
                               const struct mx_model_pass_info *step, float *losses)
 {
-    const struct mx_pass pass = {.model = model,
-                                 .stream = stream,
-                                 .parameters = parameters,
-                                 .gradients = gradients,
-                                 .batch = batch,
-                                 .dropout = model->config.dropout,
-                                 .seed = step->seed,
-                                 .step = step->step,
-                                 .ready = step->ready,
-                                 .context = step->context};
+    const struct mx_model_pass pass = {.base = {.stream = stream,
+                                                .parameters = parameters,
+                                                .gradients = gradients,
+                                                .mixed = model->mixed,
+                                                .ready = step->ready,
+                                                .context = step->context},
+                                       .model = model,
+                                       .batch = batch,
+                                       .dropout = model->config.dropout,
+                                       .seed = step->seed,
+                                       .step = step->step};
     if (!gradients.buffer)
         return MX_FAIL(MX_ERR_ARGUMENT, "give a slice of mx_model_parameters()->floats floats",
                        "model: no memory was given for the gradients");
@@ -227,6 +221,7 @@ int mx_model_forward_backward(struct mx_model *model, struct mx_stream *stream, 
 int mx_model_evaluate(struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters,
                       const struct mx_model_batch *batch, float *losses)
 {
-    const struct mx_pass pass = {.model = model, .stream = stream, .parameters = parameters, .batch = batch};
+    const struct mx_model_pass pass = {
+        .base = {.stream = stream, .parameters = parameters, .mixed = model->mixed}, .model = model, .batch = batch};
     return teach(&pass, losses);
 }

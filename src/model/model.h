@@ -16,7 +16,7 @@
 #define MX_MODEL_MODEL_H
 
 #include "model/memory_plan.h"
-#include "model/parameters.h"
+#include "model/model_parameters.h"
 
 struct mx_model;
 

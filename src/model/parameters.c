@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Builds the parameter table from the lists in parameters.h, and the initial values.
- *
- * The same functions walk the lists twice: once without room, to count, and once to fill. Each part's struct of
- * positions (struct mx_block_at and the others) is an array of int64_t in the order of its list and is filled together
- * with the entries.
+ * Builds a table of parameters from the parts of a network, and the initial values. A table owns its entries; the
+ * positions belong to the network.
  */
 #include "model/parameters.h"
 
@@ -16,46 +13,6 @@
 #include "base/rng.h"
 #include "myxtts/error.h"
 
-/* One line of a list with its dimensions worked out. */
-struct line {
-    const char *name;
-    int64_t shape[3];
-    enum mx_init init;
-    bool decay;
-};
-
-#define LINES_MAX 16 /* of one list */
-
-#define LINE(member, name, d0, d1, d2, init, decay) {name, {d0, d1, d2}, MX_INIT_##init, decay},
-
-/* The lists in terms of one configuration; returns how many lines. */
-#define LIST(part, LIST_OF)                                                                                            \
-    static int part##_lines(const struct mx_model_config *config, struct line out[LINES_MAX])                          \
-    {                                                                                                                  \
-        const int64_t W = config->size.width, H = config->size.hidden, B = config->bands;                              \
-        const int64_t V = config->vocabulary, L = config->languages;                                                   \
-        const struct line lines[] = {LIST_OF(LINE)};                                                                   \
-        _Static_assert(sizeof lines <= LINES_MAX * sizeof *lines, "LINES_MAX is too small");                           \
-        _Static_assert(sizeof(struct mx_##part##_at) == sizeof lines / sizeof *lines * sizeof(int64_t), "one each");   \
-        (void)H, (void)B, (void)V, (void)L;                                                                            \
-        memcpy(out, lines, sizeof lines);                                                                              \
-        return (int)(sizeof lines / sizeof *lines);                                                                    \
-    }
-LIST(speaker, MX_SPEAKER_PARAMETERS)
-LIST(encoder, MX_ENCODER_PARAMETERS)
-LIST(block, MX_BLOCK_PARAMETERS)
-LIST(predictor, MX_PREDICTOR_PARAMETERS)
-LIST(decoder, MX_DECODER_PARAMETERS)
-#undef LIST
-#undef LINE
-
-struct builder {
-    const struct mx_model_config *config;
-    struct mx_parameters *table;
-    int64_t **places; /* of each entry: where its place is to be written */
-    int count;
-};
-
 static double deviation_of(const struct mx_parameter *p, int blocks)
 {
     const double last = (double)p->shape[p->rank - 1], fan_in = (double)p->count / last;
@@ -64,96 +21,61 @@ static double deviation_of(const struct mx_parameter *p, int blocks)
         return 1 / sqrt(fan_in);
     case MX_INIT_RESIDUAL:
         return 1 / sqrt(fan_in * 2 * blocks);
+    case MX_INIT_SHARED:
+        return 1 / (sqrt(fan_in) * blocks);
     case MX_INIT_EMBEDDING:
         return 1 / sqrt(last);
+    case MX_INIT_SMALL:
+        return 0.02;
     default:
         return 0;
     }
 }
 
-/* Adds the lines of one part; without entries it only counts. */
-static void add(struct builder *b, const char *part, const struct line *lines, int count, int64_t *places, int blocks)
+static struct mx_parameter parameter_of(const struct mx_parameter_part *part, const struct mx_parameter_line *line)
 {
-    for (int i = 0; i < count; i++, b->count++) {
-        if (!b->table->entries || !b->places) continue;
-        struct mx_parameter *p = &b->table->entries[b->count];
-        *p = (struct mx_parameter){.init = lines[i].init, .decay = lines[i].decay, .count = 1};
-        snprintf(p->name, sizeof p->name, "%s.%s", part, lines[i].name);
-        for (; p->rank < 3 && lines[i].shape[p->rank] > 0; p->rank++) {
-            p->shape[p->rank] = lines[i].shape[p->rank];
-            p->count *= p->shape[p->rank];
-        }
-        p->deviation = deviation_of(p, blocks);
-        b->places[b->count] = &places[i];
+    struct mx_parameter p = {.init = line->init, .decay = line->decay, .count = 1};
+    snprintf(p.name, sizeof p.name, "%s.%s", part->name, line->name);
+    for (; p.rank < 3 && line->shape[p.rank] > 0; p.rank++) {
+        p.shape[p.rank] = line->shape[p.rank];
+        p.count *= p.shape[p.rank];
     }
+    p.deviation = deviation_of(&p, part->blocks);
+    return p;
 }
 
-static void add_blocks(struct builder *b, const char *stack, struct mx_block_at *places, int blocks)
+/* Gives the parameters that are decayed, or all others, their positions. */
+static void place(struct mx_parameters *table, const struct mx_parameter_part *parts, int count, bool decayed)
 {
-    struct line lines[LINES_MAX];
-    const int count = block_lines(b->config, lines);
-    for (int i = 0; i < blocks; i++) {
-        char part[32];
-        snprintf(part, sizeof part, "%s.block.%d", stack, i);
-        add(b, part, lines, count, (int64_t *)&places[i], blocks);
-    }
-}
-
-static void add_all(struct builder *b)
-{
-    static const char *const predictors[MX_PREDICTORS] = {"predictor.duration", "predictor.pitch", "predictor.energy"};
-    struct mx_parameters *table = b->table;
-    struct line lines[LINES_MAX];
-    int count = speaker_lines(b->config, lines);
-    b->count = 0;
-    add(b, "speaker", lines, count, (int64_t *)&table->speaker, 0);
-    count = encoder_lines(b->config, lines);
-    add(b, "encoder", lines, count, (int64_t *)&table->encoder, 0);
-    add_blocks(b, "encoder", table->encoder_blocks, b->config->size.encoder_blocks);
-    count = predictor_lines(b->config, lines);
-    for (int i = 0; i < MX_PREDICTORS; i++) add(b, predictors[i], lines, count, (int64_t *)&table->predictors[i], 0);
-    count = decoder_lines(b->config, lines);
-    add(b, "decoder", lines, count, (int64_t *)&table->decoder, 0);
-    add_blocks(b, "decoder", table->decoder_blocks, b->config->size.decoder_blocks);
-}
-
-/* Gives every parameter its place: decayed ones first. */
-static void place(struct builder *b)
-{
-    struct mx_parameters *table = b->table;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < table->count; i++) {
-            struct mx_parameter *p = &table->entries[i];
-            if (p->decay != (pass == 0)) continue;
-            p->at = *b->places[i] = table->floats;
+    struct mx_parameter *p = table->entries;
+    for (int part = 0; part < count; part++)
+        for (int i = 0; i < parts[part].count; i++, p++) {
+            if (p->decay != decayed) continue;
+            p->at = parts[part].at[i] = table->floats;
             table->elements += p->count;
             table->floats += (p->count + MX_PARAMETER_ALIGNMENT - 1) / MX_PARAMETER_ALIGNMENT * MX_PARAMETER_ALIGNMENT;
         }
-        if (pass == 0) table->decayed = table->floats;
-    }
 }
 
-int mx_parameters_create(const struct mx_model_config *config, struct mx_parameters **out)
+int mx_parameters_create(const struct mx_parameter_part *parts, int count, struct mx_parameters **out)
 {
-    int rc = 0;
-    struct builder b = {.config = config};
+    int rc = 0, all = 0;
+    struct mx_parameters *table = mx_alloc(1, sizeof *table);
     *out = NULL;
-    MX_TRY(mx_model_config_check(config));
-    b.table = mx_alloc(1, sizeof *b.table);
-    if (!b.table) MX_TRY(MX_ERR_NO_MEMORY);
-    add_all(&b); /* counts */
-    b.places = mx_alloc((size_t)b.count, sizeof *b.places);
-    if (!b.places) MX_TRY(MX_ERR_NO_MEMORY);
-    b.table->entries = mx_alloc((size_t)b.count, sizeof *b.table->entries);
-    if (!b.table->entries) MX_TRY(MX_ERR_NO_MEMORY);
-    add_all(&b);
-    b.table->count = b.count;
-    place(&b);
-    *out = b.table;
-    b.table = NULL;
+    if (!table) return MX_ERR_NO_MEMORY;
+    for (int part = 0; part < count; part++) all += parts[part].count;
+    table->entries = mx_alloc((size_t)all, sizeof *table->entries);
+    if (!table->entries) MX_TRY(MX_ERR_NO_MEMORY);
+    for (int part = 0; part < count; part++)
+        for (int i = 0; i < parts[part].count; i++)
+            table->entries[table->count++] = parameter_of(&parts[part], &parts[part].lines[i]);
+    place(table, parts, count, true);
+    table->decayed = table->floats;
+    place(table, parts, count, false);
+    *out = table;
+    table = NULL;
 out:
-    mx_free(b.places);
-    mx_parameters_destroy(b.table);
+    mx_parameters_destroy(table);
     return rc;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The one table of parameters: names, shapes, initialisation, weight decay. Allocation, initialisation, optimizer and
- * checkpoints are driven by it, and the layers find their parameters through it.
+ * The table of a network's parameters: names, shapes, initialisation, weight decay. Allocation, initialisation,
+ * optimizer and checkpoints are driven by it. Each network describes its parts in lists (model/model_parameters.h is the
+ * acoustic network's), from which the table is built together with the positions that its layers use.
  *
  * All parameters lie in one flat float32 buffer; gradients, moments and averaged weights have buffers of the same
  * layout. Decayed parameters come first, as the optimizer requires, then all others, each group in the order of the
@@ -10,12 +11,13 @@
  * The initial value of a parameter depends only on the seed and the parameter's name, so adding a parameter or more
  * blocks elsewhere does not change it.
  *
- * Memory: a table owns its arrays. It is constant once created, so threads may share it.
+ * Memory: a table owns its entries. It is constant once created, so threads may share it.
  */
 #ifndef MX_MODEL_PARAMETERS_H
 #define MX_MODEL_PARAMETERS_H
 
-#include "model/sizes.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 #define MX_PARAMETER_ALIGNMENT  16 /* floats */
 #define MX_PARAMETER_NAME_BYTES 64
@@ -25,90 +27,10 @@ enum mx_init {
     MX_INIT_ONE,
     MX_INIT_FAN_IN,   /* normal, deviation 1/√(product of all dimensions but the last) */
     MX_INIT_RESIDUAL, /* the same, divided by √(2 · blocks of the stack): for outputs added to the residual stream */
+    MX_INIT_SHARED,   /* FAN_IN divided by the blocks of the stack */
     MX_INIT_EMBEDDING, /* normal, deviation 1/√(last dimension) */
+    MX_INIT_SMALL,     /* normal, deviation 0.02: an output that begins close to its bias */
 };
-
-/* The lists. W: width, H: hidden, B: bands, V: vocabulary, L: languages.
- * X(member, name, dimensions (0: none), initialisation, weight decay) */
-#define MX_SPEAKER_PARAMETERS(X)                                                                                       \
-    X(conv1_weight, "conv1.weight", 3, B, W, FAN_IN, true)                                                             \
-    X(conv1_bias, "conv1.bias", W, 0, 0, ZERO, false)                                                                  \
-    X(norm1_gain, "norm1.weight", W, 0, 0, ONE, false)                                                                 \
-    X(norm1_bias, "norm1.bias", W, 0, 0, ZERO, false)                                                                  \
-    X(conv2_weight, "conv2.weight", 3, W, W, FAN_IN, true)                                                             \
-    X(conv2_bias, "conv2.bias", W, 0, 0, ZERO, false)                                                                  \
-    X(norm2_gain, "norm2.weight", W, 0, 0, ONE, false)                                                                 \
-    X(norm2_bias, "norm2.bias", W, 0, 0, ZERO, false)                                                                  \
-    X(conv3_weight, "conv3.weight", 3, W, W, FAN_IN, true)                                                             \
-    X(conv3_bias, "conv3.bias", W, 0, 0, ZERO, false)                                                                  \
-    X(norm3_gain, "norm3.weight", W, 0, 0, ONE, false)                                                                 \
-    X(norm3_bias, "norm3.bias", W, 0, 0, ZERO, false)                                                                  \
-    X(score_weight, "score.weight", W, 1, 0, ZERO, true)                                                               \
-    X(to_encoder_weight, "to_encoder.weight", W, W, 0, FAN_IN, true)                                                   \
-    X(to_decoder_weight, "to_decoder.weight", W, W, 0, FAN_IN, true)
-
-#define MX_BLOCK_PARAMETERS(X)                                                                                         \
-    X(norm1_gain, "norm1.weight", W, 0, 0, ONE, false)                                                                 \
-    X(norm1_bias, "norm1.bias", W, 0, 0, ZERO, false)                                                                  \
-    X(qkv_weight, "attention.qkv.weight", W, 3 * W, 0, FAN_IN, true)                                                   \
-    X(qkv_bias, "attention.qkv.bias", 3 * W, 0, 0, ZERO, false)                                                        \
-    X(out_weight, "attention.out.weight", W, W, 0, RESIDUAL, true)                                                     \
-    X(out_bias, "attention.out.bias", W, 0, 0, ZERO, false)                                                            \
-    X(norm2_gain, "norm2.weight", W, 0, 0, ONE, false)                                                                 \
-    X(norm2_bias, "norm2.bias", W, 0, 0, ZERO, false)                                                                  \
-    X(up_weight, "feed_forward.up.weight", 3, W, H, FAN_IN, true)                                                      \
-    X(up_bias, "feed_forward.up.bias", H, 0, 0, ZERO, false)                                                           \
-    X(down_weight, "feed_forward.down.weight", H, W, 0, RESIDUAL, true)                                                \
-    X(down_bias, "feed_forward.down.bias", W, 0, 0, ZERO, false)
-
-#define MX_ENCODER_PARAMETERS(X)                                                                                       \
-    X(token_table, "token.weight", V, W, 0, EMBEDDING, false)                                                          \
-    X(language_table, "language.weight", L, W, 0, EMBEDDING, false)                                                    \
-    X(norm_gain, "norm.weight", W, 0, 0, ONE, false)                                                                   \
-    X(norm_bias, "norm.bias", W, 0, 0, ZERO, false)                                                                    \
-    X(mean_weight, "mean.weight", W, B, 0, ZERO, true)                                                                 \
-    X(mean_bias, "mean.bias", B, 0, 0, ZERO, false)                                                                    \
-    X(pitch_weight, "pitch.weight", 3, 1, W, FAN_IN, true)                                                             \
-    X(energy_weight, "energy.weight", 3, 1, W, FAN_IN, true)
-
-#define MX_PREDICTOR_PARAMETERS(X)                                                                                     \
-    X(conv1_weight, "conv1.weight", 3, W, W, FAN_IN, true)                                                             \
-    X(conv1_bias, "conv1.bias", W, 0, 0, ZERO, false)                                                                  \
-    X(norm1_gain, "norm1.weight", W, 0, 0, ONE, false)                                                                 \
-    X(norm1_bias, "norm1.bias", W, 0, 0, ZERO, false)                                                                  \
-    X(conv2_weight, "conv2.weight", 3, W, W, FAN_IN, true)                                                             \
-    X(conv2_bias, "conv2.bias", W, 0, 0, ZERO, false)                                                                  \
-    X(norm2_gain, "norm2.weight", W, 0, 0, ONE, false)                                                                 \
-    X(norm2_bias, "norm2.bias", W, 0, 0, ZERO, false)                                                                  \
-    X(out_weight, "out.weight", W, 1, 0, FAN_IN, true)                                                                 \
-    X(out_bias, "out.bias", 1, 0, 0, ZERO, false)
-
-#define MX_DECODER_PARAMETERS(X)                                                                                       \
-    X(norm_gain, "norm.weight", W, 0, 0, ONE, false)                                                                   \
-    X(norm_bias, "norm.bias", W, 0, 0, ZERO, false)                                                                    \
-    X(mel_weight, "mel.weight", W, B, 0, FAN_IN, true)                                                                 \
-    X(mel_bias, "mel.bias", B, 0, 0, ZERO, false)
-
-/* The positions of each part's parameters, in floats from the start of the flat buffer. */
-#define MX_MEMBER(member, name, d0, d1, d2, init, decay) int64_t member;
-struct mx_speaker_at {
-    MX_SPEAKER_PARAMETERS(MX_MEMBER)
-};
-struct mx_block_at {
-    MX_BLOCK_PARAMETERS(MX_MEMBER)
-};
-struct mx_encoder_at {
-    MX_ENCODER_PARAMETERS(MX_MEMBER)
-};
-struct mx_predictor_at {
-    MX_PREDICTOR_PARAMETERS(MX_MEMBER)
-};
-struct mx_decoder_at {
-    MX_DECODER_PARAMETERS(MX_MEMBER)
-};
-#undef MX_MEMBER
-
-enum mx_predictor { MX_PREDICT_DURATION, MX_PREDICT_PITCH, MX_PREDICT_ENERGY, MX_PREDICTORS };
 
 struct mx_parameter {
     char name[MX_PARAMETER_NAME_BYTES]; /* "decoder.block.3.attention.qkv.weight" */
@@ -127,16 +49,38 @@ struct mx_parameters {
     int64_t elements; /* in all parameters: "7.0 M parameters" */
     int64_t floats;   /* in the flat buffer, gaps included */
     int64_t decayed;  /* floats at the start of the buffer that are decayed */
-    struct mx_speaker_at speaker;
-    struct mx_encoder_at encoder;
-    struct mx_predictor_at predictors[MX_PREDICTORS];
-    struct mx_decoder_at decoder;
-    struct mx_block_at encoder_blocks[MX_MODEL_BLOCKS_MAX], decoder_blocks[MX_MODEL_BLOCKS_MAX];
 };
 
-/* Checks the configuration first. */
-int mx_parameters_create(const struct mx_model_config *config, struct mx_parameters **out);
+/* ---- building a table ---- */
+
+/* One parameter of a part. */
+struct mx_parameter_line {
+    const char *name; /* "norm1.weight" */
+    int64_t shape[3]; /* 0: no such dimension */
+    enum mx_init init;
+    bool decay;
+};
+
+/* A part of a network: its parameters, in order. */
+struct mx_parameter_part {
+    char name[32]; /* "decoder.block.3" */
+    const struct mx_parameter_line *lines;
+    int count;
+    int64_t *at; /* [count]: receives the position of each, in floats from the start of the flat buffer */
+    int blocks;  /* of the stack, for MX_INIT_RESIDUAL and MX_INIT_SHARED; otherwise not used */
+};
+
+/* One line of a list X(member, name, dimensions, initialisation, weight decay) as a struct mx_parameter_line, and the
+ * member of the struct of positions that belongs to it. */
+#define MX_PARAMETER_LINE(member, name, d0, d1, d2, init, decay)   {name, {d0, d1, d2}, MX_INIT_##init, decay},
+#define MX_PARAMETER_MEMBER(member, name, d0, d1, d2, init, decay) int64_t member;
+
+/* A table of the parameters of all parts, in their order. */
+int mx_parameters_create(const struct mx_parameter_part *parts, int count, struct mx_parameters **out);
 void mx_parameters_destroy(struct mx_parameters *table); /* NULL is fine */
+
+/* ---- using it ---- */
+
 /* NULL if no parameter has that name. */
 const struct mx_parameter *mx_parameters_find(const struct mx_parameters *table, const char *name);
 /* Writes the initial values to flat[table->floats] on the host. */

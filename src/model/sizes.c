@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/check.h"
 #include "myxtts/error.h"
 #include "myxtts/ops.h"
 
@@ -57,43 +58,30 @@ struct mx_model_config mx_model_config_default(const struct mx_model_size *size,
     };
 }
 
-static int range_check(const char *name, int64_t value, int64_t low, int64_t high)
-{
-    if (value >= low && value <= high) return 0;
-    MX_FAIL(MX_ERR_CONFIG, NULL, "model: %s is %lld", name, (long long)value);
-    return mx_error_hint("expected %lld to %lld", (long long)low, (long long)high);
-}
-
-static int weight_check(const char *name, float value)
-{
-    if (isfinite(value) && value >= 0) return 0;
-    return MX_FAIL(MX_ERR_CONFIG, "expected a finite number, 0 or more", "model: the weight of the %s loss is %g", name,
-                   (double)value);
-}
-
 int mx_model_config_check(const struct mx_model_config *config)
 {
     const struct mx_model_size *size = &config->size;
     int rc = 0;
-    MX_TRY(range_check("width", size->width, 2, 1 << 16));
-    MX_TRY(range_check("heads", size->heads, 1, size->width / 2));
+    MX_TRY(mx_range_check(MX_ERR_CONFIG, "model", "width", size->width, 2, 1 << 16));
+    MX_TRY(mx_range_check(MX_ERR_CONFIG, "model", "heads", size->heads, 1, size->width / 2));
     if (size->width % (2 * size->heads) != 0)
         MX_RAISE(MX_ERR_CONFIG, "expected a width that is a multiple of twice the heads",
                  "model: %d heads cannot divide a width of %d evenly", size->heads, size->width);
-    MX_TRY(range_check("width of a head", size->width / size->heads, 2, MX_ATTENTION_WIDTH_MAX));
-    MX_TRY(range_check("hidden", size->hidden, 1, 1 << 20));
-    MX_TRY(range_check("encoder_blocks", size->encoder_blocks, 1, MX_MODEL_BLOCKS_MAX));
-    MX_TRY(range_check("decoder_blocks", size->decoder_blocks, 1, MX_MODEL_BLOCKS_MAX));
-    MX_TRY(range_check("vocabulary", config->vocabulary, 1, 1 << 20));
-    MX_TRY(range_check("languages", config->languages, 1, 1 << 16));
-    MX_TRY(range_check("bands", config->bands, 1, 1024));
+    MX_TRY(mx_range_check(MX_ERR_CONFIG, "model", "width of a head", size->width / size->heads, 2,
+                          MX_ATTENTION_WIDTH_MAX));
+    MX_TRY(mx_range_check(MX_ERR_CONFIG, "model", "hidden", size->hidden, 1, 1 << 20));
+    MX_TRY(mx_range_check(MX_ERR_CONFIG, "model", "encoder_blocks", size->encoder_blocks, 1, MX_MODEL_BLOCKS_MAX));
+    MX_TRY(mx_range_check(MX_ERR_CONFIG, "model", "decoder_blocks", size->decoder_blocks, 1, MX_MODEL_BLOCKS_MAX));
+    MX_TRY(mx_range_check(MX_ERR_CONFIG, "model", "vocabulary", config->vocabulary, 1, 1 << 20));
+    MX_TRY(mx_range_check(MX_ERR_CONFIG, "model", "languages", config->languages, 1, 1 << 16));
+    MX_TRY(mx_range_check(MX_ERR_CONFIG, "model", "bands", config->bands, 1, 1024));
     if (!(config->dropout >= 0 && config->dropout < 1))
         MX_RAISE(MX_ERR_CONFIG, "expected 0 or more and less than 1", "model: dropout is %g", (double)config->dropout);
     if (!isfinite(config->diagonal) || config->diagonal < 0)
         MX_RAISE(MX_ERR_CONFIG, "expected a finite number, 0 or more", "model: diagonal is %g",
                  (double)config->diagonal);
     for (enum mx_model_loss k = 0; k < MX_MODEL_LOSSES; k++)
-        MX_TRY(weight_check(mx_model_loss_keys[k], mx_model_loss_weight(&config->weights, k)));
+        MX_TRY(mx_weight_check("model", mx_model_loss_keys[k], mx_model_loss_weight(&config->weights, k)));
 out:
     return rc;
 }

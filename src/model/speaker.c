@@ -13,9 +13,9 @@
 #include "myxtts/error.h"
 
 /* Layer i of the three, and the pooling's product. */
-static struct mx_linear conv_of(const struct mx_pass *pass, int i)
+static struct mx_linear conv_of(const struct mx_model_pass *pass, int i)
 {
-    const struct mx_speaker_at *at = &pass->model->parameters->speaker;
+    const struct mx_speaker_at *at = &pass->model->at.speaker;
     const int64_t weights[] = {at->conv1_weight, at->conv2_weight, at->conv3_weight};
     const int64_t biases[] = {at->conv1_bias, at->conv2_bias, at->conv3_bias};
     const int64_t w = pass->model->config.size.width;
@@ -23,38 +23,39 @@ static struct mx_linear conv_of(const struct mx_pass *pass, int i)
         .weight = weights[i], .bias = biases[i], .in = i == 0 ? pass->model->config.bands : w, .out = w, .taps = 3};
 }
 
-static struct mx_norm norm_of(const struct mx_pass *pass, int i)
+static struct mx_norm norm_of(const struct mx_model_pass *pass, int i)
 {
-    const struct mx_speaker_at *at = &pass->model->parameters->speaker;
+    const struct mx_speaker_at *at = &pass->model->at.speaker;
     const int64_t gains[] = {at->norm1_gain, at->norm2_gain, at->norm3_gain};
     const int64_t biases[] = {at->norm1_bias, at->norm2_bias, at->norm3_bias};
-    return (struct mx_norm){.gain = gains[i], .bias = biases[i], .rows = pass->batch->references.rows};
+    return (struct mx_norm){.gain = gains[i],
+                            .bias = biases[i],
+                            .rows = pass->batch->references.rows,
+                            .width = pass->model->config.size.width};
 }
 
-static struct mx_linear score_of(const struct mx_pass *pass)
+static struct mx_linear score_of(const struct mx_model_pass *pass)
 {
-    return (struct mx_linear){.weight = pass->model->parameters->speaker.score_weight,
-                              .bias = -1,
-                              .in = pass->model->config.size.width,
-                              .out = 1};
+    return (struct mx_linear){
+        .weight = pass->model->at.speaker.score_weight, .bias = -1, .in = pass->model->config.size.width, .out = 1};
 }
 
 /* vector [S, W] → row [S, W] */
-static struct mx_linear row_of(const struct mx_pass *pass, bool encoder)
+static struct mx_linear row_of(const struct mx_model_pass *pass, bool encoder)
 {
-    const struct mx_speaker_at *at = &pass->model->parameters->speaker;
+    const struct mx_speaker_at *at = &pass->model->at.speaker;
     const int64_t w = pass->model->config.size.width;
     return (struct mx_linear){
         .weight = encoder ? at->to_encoder_weight : at->to_decoder_weight, .bias = -1, .in = w, .out = w};
 }
 
 /* One row for each sequence, for products that do not look at neighbours. */
-static struct mx_ragged one_each(const struct mx_pass *pass)
+static struct mx_ragged one_each(const struct mx_model_pass *pass)
 {
     return (struct mx_ragged){.rows = pass->batch->tokens.count};
 }
 
-int mx_speaker_forward(const struct mx_pass *pass)
+int mx_speaker_forward(const struct mx_model_pass *pass)
 {
     const struct mx_speaker_memory *m = &pass->model->memory.speaker;
     const struct mx_ragged *rows = &pass->batch->references, sequences = one_each(pass);
@@ -64,36 +65,37 @@ int mx_speaker_forward(const struct mx_pass *pass)
     for (int i = 0; i < 3; i++) {
         const struct mx_linear conv = conv_of(pass, i);
         const struct mx_norm norm = norm_of(pass, i);
-        MX_TRY(mx_linear_forward(pass, &conv, rows, x, m->act[i],
+        MX_TRY(mx_linear_forward(&pass->base, &conv, rows, x, m->act[i],
                                  &(struct mx_epilogue){.act = MX_ACT_GELU, .pre = m->pre[i]}));
-        MX_TRY(mx_norm_forward(pass, &norm, m->act[i], m->normed[i], m->stats[i]));
+        MX_TRY(mx_norm_forward(&pass->base, &norm, m->act[i], m->normed[i], m->stats[i]));
         x = m->normed[i];
     }
-    MX_TRY(mx_linear_forward(pass, &score, rows, x, m->score, NULL));
-    MX_TRY(mx_attentive_pool(pass->stream, &(struct mx_attentive_pool_args){.x = x,
-                                                                            .score = m->score,
-                                                                            .y = m->vector,
-                                                                            .w = m->share,
-                                                                            .rows = *rows,
-                                                                            .n = pass->model->config.size.width}));
+    MX_TRY(mx_linear_forward(&pass->base, &score, rows, x, m->score, NULL));
+    MX_TRY(mx_attentive_pool(pass->base.stream, &(struct mx_attentive_pool_args){.x = x,
+                                                                                 .score = m->score,
+                                                                                 .y = m->vector,
+                                                                                 .w = m->share,
+                                                                                 .rows = *rows,
+                                                                                 .n = pass->model->config.size.width}));
     for (int encoder = 0; encoder < 2; encoder++) {
         const struct mx_linear row = row_of(pass, encoder);
-        MX_TRY(mx_linear_forward(pass, &row, &sequences, m->vector, encoder ? m->encoder_row : m->decoder_row, NULL));
+        MX_TRY(mx_linear_forward(&pass->base, &row, &sequences, m->vector, encoder ? m->encoder_row : m->decoder_row,
+                                 NULL));
     }
 out:
     return rc;
 }
 
-int mx_speaker_row_backward(const struct mx_pass *pass, bool encoder)
+int mx_speaker_row_backward(const struct mx_model_pass *pass, bool encoder)
 {
     const struct mx_speaker_memory *m = &pass->model->memory.speaker;
     const struct mx_ragged sequences = one_each(pass);
     const struct mx_linear row = row_of(pass, encoder);
-    return mx_linear_backward(pass, &row, &sequences, m->vector, m->drow, m->dvector,
+    return mx_linear_backward(&pass->base, &row, &sequences, m->vector, m->drow, m->dvector,
                               &(struct mx_epilogue){.accumulate = encoder});
 }
 
-int mx_speaker_backward(const struct mx_pass *pass)
+int mx_speaker_backward(const struct mx_model_pass *pass)
 {
     const struct mx_speaker_memory *m = &pass->model->memory.speaker;
     const struct mx_ragged *rows = &pass->batch->references;
@@ -101,7 +103,7 @@ int mx_speaker_backward(const struct mx_pass *pass)
     const struct mx_slice none = {0};
     struct mx_slice d = pass->model->memory.d, e = pass->model->memory.e; /* [R, W] */
     int rc = 0;
-    MX_TRY(mx_attentive_pool_grad(pass->stream,
+    MX_TRY(mx_attentive_pool_grad(pass->base.stream,
                                   &(struct mx_attentive_pool_grad_args){.dy = m->dvector,
                                                                         .x = m->normed[2],
                                                                         .y = m->vector,
@@ -110,15 +112,15 @@ int mx_speaker_backward(const struct mx_pass *pass)
                                                                         .dscore = m->dscore,
                                                                         .rows = *rows,
                                                                         .n = pass->model->config.size.width}));
-    MX_TRY(
-        mx_linear_backward(pass, &score, rows, m->normed[2], m->dscore, d, &(struct mx_epilogue){.accumulate = true}));
+    MX_TRY(mx_linear_backward(&pass->base, &score, rows, m->normed[2], m->dscore, d,
+                              &(struct mx_epilogue){.accumulate = true}));
     for (int i = 2; i >= 0; i--) {
         const struct mx_linear conv = conv_of(pass, i);
         const struct mx_norm norm = norm_of(pass, i);
         const struct mx_slice x = i == 0 ? pass->batch->reference_mel : m->normed[i - 1];
-        MX_TRY(mx_norm_backward(pass, &norm, m->act[i], m->stats[i], d, d, none));
-        MX_TRY(mx_slope_run(pass, MX_ACT_GELU, d, m->pre[i], rows->rows));
-        MX_TRY(mx_linear_backward(pass, &conv, rows, x, d, i == 0 ? none : e, NULL));
+        MX_TRY(mx_norm_backward(&pass->base, &norm, m->act[i], m->stats[i], d, d, none));
+        MX_TRY(mx_slope_run(&pass->base, MX_ACT_GELU, d, m->pre[i], rows->rows * norm.width));
+        MX_TRY(mx_linear_backward(&pass->base, &conv, rows, x, d, i == 0 ? none : e, NULL));
         const struct mx_slice swap = d;
         d = e;
         e = swap;

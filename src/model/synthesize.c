@@ -24,17 +24,17 @@ static int options_check(const struct mx_speech_options *o)
 }
 
 /* values [T] = values · scale + shift, in place */
-static int values_move(const struct mx_pass *pass, struct mx_slice values, float scale, float shift)
+static int values_move(const struct mx_model_pass *pass, struct mx_slice values, float scale, float shift)
 {
     const int64_t count = pass->batch->tokens.rows;
     const struct mx_slice ones = pass->model->memory.shift;
     int rc = 0;
     if (scale != 1)
-        MX_TRY(mx_scale(pass->stream, &(struct mx_scale_args){.x = values, .count = count, .factor = scale}));
+        MX_TRY(mx_scale(pass->base.stream, &(struct mx_scale_args){.x = values, .count = count, .factor = scale}));
     if (shift != 0) {
-        MX_TRY(mx_fill(pass->stream, &(struct mx_fill_args){.x = ones, .count = count, .value = 1}));
+        MX_TRY(mx_fill(pass->base.stream, &(struct mx_fill_args){.x = ones, .count = count, .value = 1}));
         MX_TRY(mx_residual_add(
-            pass->stream,
+            pass->base.stream,
             &(struct mx_residual_add_args){.a = values, .b = ones, .y = values, .count = count, .factor = shift}));
     }
 out:
@@ -42,7 +42,7 @@ out:
 }
 
 /* Everything that does not need to know the number of frames; the predicted durations come to the host. Waits. */
-static int speak_encode(const struct mx_pass *pass, const struct mx_speech_options *options)
+static int speak_encode(const struct mx_model_pass *pass, const struct mx_speech_options *options)
 {
     const struct mx_model *model = pass->model;
     const struct mx_ragged *tokens = &pass->batch->tokens;
@@ -51,12 +51,12 @@ static int speak_encode(const struct mx_pass *pass, const struct mx_speech_optio
     MX_TRY(mx_speaker_forward(pass));
     MX_TRY(mx_encoder_forward(pass));
     for (int i = 0; i < MX_PREDICTORS; i++) MX_TRY(mx_predictor_forward(pass, (enum mx_predictor)i));
-    MX_TRY(mx_copy_download(pass->stream, model->logs, p[MX_PREDICT_DURATION].out, (size_t)tokens->rows * 4));
-    MX_TRY(mx_copy_download(pass->stream, model->token_offsets, tokens->offsets, ((size_t)tokens->count + 1) * 4));
+    MX_TRY(mx_copy_download(pass->base.stream, model->logs, p[MX_PREDICT_DURATION].out, (size_t)tokens->rows * 4));
+    MX_TRY(mx_copy_download(pass->base.stream, model->token_offsets, tokens->offsets, ((size_t)tokens->count + 1) * 4));
     MX_TRY(values_move(pass, p[MX_PREDICT_PITCH].out, options->pitch_scale, options->pitch_shift));
     MX_TRY(values_move(pass, p[MX_PREDICT_ENERGY].out, options->energy_scale, options->energy_shift));
     MX_TRY(mx_variance_forward(pass, p[MX_PREDICT_PITCH].out, p[MX_PREDICT_ENERGY].out));
-    MX_TRY(mx_stream_sync(pass->stream));
+    MX_TRY(mx_stream_sync(pass->base.stream));
 out:
     return rc;
 }
@@ -82,7 +82,8 @@ static int64_t durations_round(const float *logs, int32_t tokens, float speed, i
 }
 
 /* Fills durations and frame offsets on the host and sends them; `frames` becomes what will be spoken. */
-static int speak_measure(const struct mx_pass *pass, const struct mx_speech_options *options, struct mx_ragged *frames)
+static int speak_measure(const struct mx_model_pass *pass, const struct mx_speech_options *options,
+                         struct mx_ragged *frames)
 {
     const struct mx_model *model = pass->model;
     const struct mx_memory *m = &model->memory;
@@ -107,10 +108,11 @@ static int speak_measure(const struct mx_pass *pass, const struct mx_speech_opti
     }
     *frames = (struct mx_ragged){
         .offsets = m->frame_offsets, .count = tokens->count, .rows = (int32_t)all, .max_rows = (int32_t)longest};
-    MX_TRY(mx_copy_upload(pass->stream, m->durations, model->durations, (size_t)tokens->rows * 4));
-    MX_TRY(mx_copy_upload(pass->stream, m->frame_offsets, model->frame_offsets, ((size_t)tokens->count + 1) * 4));
-    MX_TRY(mx_durations_scan(pass->stream, &(struct mx_durations_scan_args){
-                                               .durations = m->durations, .ends = m->ends, .count = tokens->rows}));
+    MX_TRY(mx_copy_upload(pass->base.stream, m->durations, model->durations, (size_t)tokens->rows * 4));
+    MX_TRY(mx_copy_upload(pass->base.stream, m->frame_offsets, model->frame_offsets, ((size_t)tokens->count + 1) * 4));
+    MX_TRY(mx_durations_scan(
+        pass->base.stream,
+        &(struct mx_durations_scan_args){.durations = m->durations, .ends = m->ends, .count = tokens->rows}));
 out:
     return rc;
 }
@@ -120,7 +122,8 @@ int mx_model_synthesize(struct mx_model *model, struct mx_stream *stream, struct
                         struct mx_speech *out)
 {
     struct mx_model_batch own = *batch;
-    const struct mx_pass pass = {.model = model, .stream = stream, .parameters = parameters, .batch = &own};
+    const struct mx_model_pass pass = {
+        .base = {.stream = stream, .parameters = parameters, .mixed = model->mixed}, .model = model, .batch = &own};
     int rc = 0;
     MX_TRY(options_check(options));
     MX_TRY(mx_model_batch_check(model, batch, true));

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "model/model_parameters.h"
 #include "support/recording.h"
 
 static const char *const speakers[] = {"ann", "بهار", "o'\"\\brien"};
@@ -81,7 +82,7 @@ int checkpoint_rig_setup(void **state)
     rig->extras[1] = (struct mx_metadata){"empty", ""};
     rig->state.extras = rig->extras;
     rig->state.extra_count = 2;
-    if (mx_parameters_create(&rig->state.model, &rig->table) < 0) return -1;
+    if (mx_model_parameters_create(&rig->state.model, NULL, &rig->table) < 0) return -1;
     for (int group = 0; group < MX_CHECKPOINT_GROUPS; group++) {
         rig->groups[group] = mx_alloc((size_t)rig->table->floats, sizeof(float));
         if (rig->groups[group] == NULL) return -1;

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The smallest layers of a network, and what every pass through a network has. The acoustic network (model/internal.h)
+ * and the vocoder are built from them.
+ *
+ * Every layer is a pair of functions, forward and backward, that queue operations on the pass's stream; nothing waits.
+ * "dX" is the gradient of the weighted loss with respect to X. Gradients of parameters are always accumulated.
+ *
+ * Memory: a pass owns nothing; all memory is the caller's.
+ */
+#ifndef MX_MODEL_LAYER_H
+#define MX_MODEL_LAYER_H
+
+#include "myxtts/device.h"
+#include "myxtts/ops.h"
+
+/* ---- one pass ---- */
+
+struct mx_pass {
+    struct mx_stream *stream;
+    struct mx_slice parameters, gradients;     /* flat; gradients are absent without a backward pass */
+    bool mixed;                                /* products in bf16 */
+    int (*ready)(void *context, int64_t from); /* of struct mx_model_pass_info */
+    void *context;
+};
+
+static inline struct mx_slice mx_pass_slice(struct mx_slice base, int64_t floats)
+{
+    return base.buffer ? mx_slice_at(base.buffer, base.offset_bytes + (size_t)floats * 4) : base;
+}
+
+/* A parameter, or its gradient, by its place in the flat buffer. */
+static inline struct mx_slice mx_pass_weight(const struct mx_pass *pass, int64_t at)
+{
+    return mx_pass_slice(pass->parameters, at);
+}
+
+static inline struct mx_slice mx_pass_gradient(const struct mx_pass *pass, int64_t at)
+{
+    return mx_pass_slice(pass->gradients, at);
+}
+
+/* The backward pass has finished with all decayed parameters from `at` on. */
+static inline int mx_pass_ready(const struct mx_pass *pass, int64_t at)
+{
+    return pass->ready ? pass->ready(pass->context, at) : 0;
+}
+
+/* ---- layers ---- */
+
+/* Y = X·W + b if taps is 0, otherwise a convolution over packed rows. */
+struct mx_linear {
+    int64_t weight, bias; /* places of the parameters; bias -1: none */
+    int64_t in, out;
+    int32_t taps; /* 0: a matrix product */
+    bool fp32;    /* even in mixed precision */
+    bool x_bf16;  /* how x (in both passes) and dy are stored; only in mixed precision */
+    bool dy_bf16;
+};
+
+int mx_linear_forward(const struct mx_pass *pass, const struct mx_linear *p, const struct mx_ragged *rows,
+                      struct mx_slice x, struct mx_slice y, const struct mx_epilogue *epilogue);
+/* Adds to the gradients of weight and bias; dx (optional) goes through `epilogue` (NULL: unchanged). */
+int mx_linear_backward(const struct mx_pass *pass, const struct mx_linear *p, const struct mx_ragged *rows,
+                       struct mx_slice x, struct mx_slice dy, struct mx_slice dx, const struct mx_epilogue *epilogue);
+
+/* Layer norm over rows of `width`. */
+struct mx_norm {
+    int64_t gain, bias; /* places of the parameters */
+    int64_t rows, width;
+    bool y_bf16; /* how y is stored; only in mixed precision */
+};
+
+int mx_norm_forward(const struct mx_pass *pass, const struct mx_norm *n, struct mx_slice x, struct mx_slice y,
+                    struct mx_slice stats);
+/* dx may be the same slice as dy; residual (optional) is added to dx. */
+int mx_norm_backward(const struct mx_pass *pass, const struct mx_norm *n, struct mx_slice x, struct mx_slice stats,
+                     struct mx_slice dy, struct mx_slice dx, struct mx_slice residual);
+
+/* x *= the derivative of `act` at `at`, over `count` floats. */
+int mx_slope_run(const struct mx_pass *pass, enum mx_activation act, struct mx_slice x, struct mx_slice at,
+                 int64_t count);
+
+/* 0, or MX_ERR_UNSUPPORTED saying why the device cannot train in mixed precision. */
+int mx_mixed_check(const struct mx_device *device);
+
+#endif
