@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The acoustic network as nodes, see acoustic.h. The functions follow the files of src/model: block.c, encoder.c,
- * predictors.c, synthesize.c, decoder.c.
+ * The acoustic network as nodes, see acoustic.h. The functions stand in the order of the files of src/model that they
+ * follow: blocks, encoder, predictors, synthesis, decoder.
  */
 #include "export/acoustic.h"
 
