@@ -192,6 +192,7 @@ SPOIL(change, pitch, a->change = -1)
 SPOIL(iterations, mel_inverse, a->iterations = -1)
 SPOIL(momentum, griffin_step, a->momentum = NAN)
 SPOIL(least, overlap_add, a->least = 0)
+SPOIL(base_deviation, mel_base, a->deviation = NAN)
 SPOIL(rounds, mel_project, a->rounds = -1)
 SPOIL(project_limit, mel_project, a->limit = -1)
 SPOIL(project_floor, mel_project, a->floor = 0)
@@ -244,6 +245,7 @@ static void refuse_ranges(void **state)
         {MX_OP_mel_inverse, spoil_iterations, "a negative number of iterations"},
         {MX_OP_griffin_step, spoil_momentum, "a momentum that is no number"},
         {MX_OP_overlap_add, spoil_least, "a division by 0"},
+        {MX_OP_mel_base, spoil_base_deviation, "a deviation that is no number"},
         {MX_OP_mel_project, spoil_rounds, "a negative number of rounds"},
         {MX_OP_mel_project, spoil_project_limit, "a negative limit"},
         {MX_OP_mel_project, spoil_project_floor, "a logarithm of 0"},
@@ -328,6 +330,18 @@ static void bad_audio(void **state)
         int32_t *first = (int32_t *)op_case_data(&c, "tables") + 3 * a->fft_size, *ends = first + a->bands;
         int32_t *const places[] = {&first[0], &first[0], &ends[0], &ends[a->bands]};
         const int32_t values[] = {-1, a->fft_size, -1, a->weights + 1};
+        *places[entry] = values[entry];
+        fails(*state, &c, table);
+        op_case_release(&c);
+    }
+    for (int entry = 0; entry < 4; entry++) {
+        struct op_case c;
+        op_case_make(&c, MX_OP_mel_base, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
+        const struct mx_mel_base_args *a = (const void *)c.args;
+        int32_t *first = (int32_t *)op_case_data(&c, "tables") + 3 * a->fft_size;
+        int32_t *low = op_case_data(&c, "places"), *high = low + a->fft_size / 2 + 1;
+        int32_t *const places[] = {&first[0], &low[0], &low[3], &high[a->fft_size / 2]};
+        const int32_t values[] = {a->fft_size, -1, a->bands, a->bands};
         *places[entry] = values[entry];
         fails(*state, &c, table);
         op_case_release(&c);

@@ -56,6 +56,7 @@
     SOLO(noise)                                                                                                        \
     SOLO(mask)                                                                                                         \
     SOLO(mel_inverse)                                                                                                  \
+    SOLO(mel_base)                                                                                                     \
     SOLO(spectrum)                                                                                                     \
     SOLO(griffin_step)                                                                                                 \
     SOLO(overlap_add)                                                                                                  \
@@ -538,6 +539,21 @@ struct mx_mel_inverse_args {
     int64_t rows;
     int32_t fft_size, bands, weights; /* as above */
     int32_t iterations;               /* 0 … 1000 */
+    float mean, deviation;
+};
+
+/* What the vocoder's network begins with, of mel [rows, bands]. With m = mel · deviation + mean and w the weights:
+ *   input [rows, bands] = (m + 5)/2.5
+ *   base [rows, fft_size/2 + 1] = v[low] + share · (v[high] - v[low]),  v[b] = m[b] - ln max(Σ_k w[b,k], 1e-37),
+ * the logarithms of magnitudes that are level within each band, where bin k lies between two bands. `places` as in
+ * mel_project below. It is never differentiated. */
+struct mx_mel_base_args {
+    struct mx_slice mel, tables;
+    struct mx_slice places; /* [3, fft_size/2 + 1] */
+    struct mx_slice input;  /* (optional) */
+    struct mx_slice base;
+    int64_t rows;
+    int32_t fft_size, bands, weights; /* as above */
     float mean, deviation;
 };
 

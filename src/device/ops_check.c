@@ -5,15 +5,13 @@
  * Each operation is described once, by a function that walks over its arguments: parameters with their ranges first,
  * then every slice with its size (the vocabulary for that is in ops_walk.h). The same walk checks arguments before they
  * are queued (mx_op_check) and lists the memory that an operation touches (mx_op_slices). Nothing is allocated; the
- * walk lives on the caller's stack.
+ * walk lives on the caller's stack. The operations that only the vocoder needs are in ops_check_vocoder.c.
  */
 #include <assert.h>
 
 #include "device/ops_walk.h"
 
 /* ---- the operations, in the order of myxtts/ops.h ---- */
-#define DESCRIBE(name) static void describe_##name(struct walk *walk, const struct mx_##name##_args *a)
-
 DESCRIBE(matmul)
 {
     const int64_t a_rows = a->transpose_a ? a->k : a->m, a_width = a->transpose_a ? a->m : a->k;
@@ -483,15 +481,6 @@ DESCRIBE(mask)
     tensor(walk, "x", a->x, times(a->rows.rows, a->n), WRITTEN);
 }
 
-/* The sizes of a recipe's tables where no audio is. */
-static void mel_tables(struct walk *walk, int32_t fft_size, int32_t bands, int32_t weights)
-{
-    integer(walk, "fft_size", fft_size, 32, 4096);
-    require(walk, fft_size > 0 && (fft_size & (fft_size - 1)) == 0, "fft_size", "a power of two");
-    integer(walk, "bands", bands, 1, 1024);
-    integer(walk, "weights", weights, 0, times(bands, fft_size / 2 + 1));
-}
-
 DESCRIBE(mel_inverse)
 {
     mel_tables(walk, a->fft_size, a->bands, a->weights);
@@ -550,11 +539,7 @@ DESCRIBE(mel_project)
 
 /* ---- one table from the one list ---- */
 #define MX_ONE(name)                                                                                                   \
-    static_assert(sizeof(struct mx_##name##_args) <= MX_OP_ARGS_MAX, "MX_OP_ARGS_MAX is too small for " #name);        \
-    static void walk_##name(struct walk *walk, const void *args)                                                       \
-    {                                                                                                                  \
-        describe_##name(walk, args);                                                                                   \
-    }
+    static_assert(sizeof(struct mx_##name##_args) <= MX_OP_ARGS_MAX, "MX_OP_ARGS_MAX is too small for " #name);
 #define MX_PAIR(name) MX_ONE(name) MX_ONE(name##_grad)
 MX_OP_LIST(MX_PAIR, MX_ONE)
 #undef MX_PAIR
@@ -565,7 +550,7 @@ static const struct {
     size_t args_bytes;
     void (*walk)(struct walk *walk, const void *args);
 } table[MX_OP_COUNT] = {
-#define MX_ONE(name)  [MX_OP_##name] = {#name, sizeof(struct mx_##name##_args), walk_##name},
+#define MX_ONE(name)  [MX_OP_##name] = {#name, sizeof(struct mx_##name##_args), mx_op_walk_##name},
 #define MX_PAIR(name) MX_ONE(name) MX_ONE(name##_grad)
     MX_OP_LIST(MX_PAIR, MX_ONE)
 #undef MX_PAIR

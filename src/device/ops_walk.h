@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The vocabulary with which ops_check.c describes operations: parameters with ranges, sizes, slices, ragged sequences.
+ * The vocabulary with which ops_check*.c describe operations: parameters with ranges, sizes, slices, ragged sequences.
  *
  * All sizes are computed with saturation, so that absurd dimensions are reported as "too large" and never wrap to a
- * small number. Nothing is allocated; the walk lives on the caller's stack. For ops_check.c alone.
+ * small number. Nothing is allocated; the walk lives on the caller's stack. For ops_check*.c alone.
  */
 #ifndef MX_DEVICE_OPS_WALK_H
 #define MX_DEVICE_OPS_WALK_H
@@ -227,10 +227,35 @@ static inline void heads(struct walk *walk, int64_t count, int64_t head_width)
     dimension(walk, "head_width", head_width);
 }
 
+/* The sizes of a recipe's tables where no audio is. */
+static inline void mel_tables(struct walk *walk, int32_t fft_size, int32_t bands, int32_t weights)
+{
+    integer(walk, "fft_size", fft_size, 32, 4096);
+    require(walk, fft_size > 0 && (fft_size & (fft_size - 1)) == 0, "fft_size", "a power of two");
+    integer(walk, "bands", bands, 1, 1024);
+    integer(walk, "weights", weights, 0, times(bands, fft_size / 2 + 1));
+}
+
 /* Floats from row to row, of which `width` are used. */
 static inline void row_stride(struct walk *walk, const char *name, int64_t stride, int64_t width)
 {
     if (checking(walk) && (stride < width || stride > INT32_MAX)) refuse_integer(walk, name, stride, width, INT32_MAX);
 }
+
+/* ---- one function for each operation ---- */
+#define MX_ONE(name)  void mx_op_walk_##name(struct walk *walk, const void *args);
+#define MX_PAIR(name) MX_ONE(name) MX_ONE(name##_grad)
+MX_OP_LIST(MX_PAIR, MX_ONE)
+#undef MX_PAIR
+#undef MX_ONE
+
+/* Defines mx_op_walk_<name> with `a` as its typed arguments. */
+#define DESCRIBE(name)                                                                                                 \
+    static void describe_##name(struct walk *walk, const struct mx_##name##_args *a);                                  \
+    void mx_op_walk_##name(struct walk *walk, const void *args)                                                        \
+    {                                                                                                                  \
+        describe_##name(walk, args);                                                                                   \
+    }                                                                                                                  \
+    static void describe_##name(struct walk *walk, const struct mx_##name##_args *a)
 
 #endif

@@ -154,7 +154,46 @@ void op_make_griffin_step(struct op_case *c)
     op_dim_add(c, "count", OP_AT(griffin_step, count), 8, OP_DIM_ELEMENTS, width);
 }
 
-/* Bins lie beside any bands, also beyond them; some bands are limited, some below the floor. */
+/* Bins lie beside any bands, also beyond them. */
+static void fill_places(struct op_case *c, float *places, int64_t bins, int32_t bands)
+{
+    int32_t *const beside = (int32_t *)(void *)places;
+    for (int64_t k = 0; k < 2 * bins; k++) beside[k] = (int32_t)op_draw(c, 0, bands - 1);
+    for (int64_t k = 0; k < bins; k++) places[2 * bins + k] = (float)op_draw(c, 0, 8) / 8;
+}
+
+void op_make_mel_base(struct op_case *c)
+{
+    OP_ARGS(mel_base);
+    struct bands bands;
+    a->fft_size = c->plan.size == OP_TINY ? 32 : 32 << op_draw(c, 0, 2);
+    a->bands = (int32_t)op_draw(c, 1, c->plan.size == OP_TINY ? 4 : BANDS_MAX);
+    a->mean = c->plan.plain ? 0 : (float)op_draw(c, -3, 1);
+    a->deviation = c->plan.plain ? 1 : (float)op_draw(c, 1, 4) / 4;
+    const int64_t n = a->fft_size, bins = n / 2 + 1;
+    a->weights = draw_bands(c, a->bands, bins, &bands);
+    const int64_t rows = op_draw_sequences(c, -1);
+    const struct op_shape levels = {.layout = OP_ROWS, .rows = rows, .width = a->bands};
+    op_add(c, "mel", OP_AT(mel_base, mel), OP_IN, levels, 1);
+    op_add(c, "tables", OP_AT(mel_base, tables), OP_IN,
+           (struct op_shape){.rows = 1, .width = 3 * n + 2 * a->bands + 1 + a->weights}, 1);
+    op_add(c, "places", OP_AT(mel_base, places), OP_IN, (struct op_shape){.rows = 1, .width = 3 * bins}, 1);
+    if (!c->plan.plain && op_flip(c)) {
+        op_add(c, "input", OP_AT(mel_base, input), OP_OUT, levels, 0);
+        op_optional(c);
+    }
+    op_add(c, "base", OP_AT(mel_base, base), OP_OUT, (struct op_shape){.layout = OP_ROWS, .rows = rows, .width = bins},
+           0);
+    fill_bands(op_case_data(c, "tables"), n, a->bands, a->weights, &bands);
+    fill_places(c, op_case_data(c, "places"), bins, a->bands);
+    a->rows = rows;
+    OP_DIM(mel_base, rows, OP_DIM_ROWS);
+    OP_DIM(mel_base, fft_size, OP_DIM_FIXED);
+    OP_DIM(mel_base, bands, OP_DIM_FIXED);
+    OP_DIM(mel_base, weights, OP_DIM_FIXED);
+}
+
+/* Some bands are limited, some below the floor. */
 void op_make_mel_project(struct op_case *c)
 {
     OP_ARGS(mel_project);
@@ -181,10 +220,7 @@ void op_make_mel_project(struct op_case *c)
            (struct op_shape){.rows = 1, .width = 3 * n + 2 * a->bands + 1 + a->weights}, 1);
     op_add(c, "places", OP_AT(mel_project, places), OP_IN, (struct op_shape){.rows = 1, .width = 3 * bins}, 1);
     fill_bands(op_case_data(c, "tables"), n, a->bands, a->weights, &bands);
-    float *const places = op_case_data(c, "places");
-    int32_t *const beside = (int32_t *)(void *)places;
-    for (int64_t k = 0; k < 2 * bins; k++) beside[k] = (int32_t)op_draw(c, 0, a->bands - 1);
-    for (int64_t k = 0; k < bins; k++) places[2 * bins + k] = (float)op_draw(c, 0, 8) / 8;
+    fill_places(c, op_case_data(c, "places"), bins, a->bands);
     a->rows = rows;
     OP_DIM(mel_project, rows, OP_DIM_ROWS);
     OP_DIM(mel_project, fft_size, OP_DIM_FIXED);

@@ -159,6 +159,36 @@ REFERENCE(griffin_step)
     }
 }
 
+/* ---- mel_base ---- */
+
+REFERENCE(mel_base)
+{
+    REFERENCE_ARGS(mel_base);
+    REFERENCE_TENSOR(mel);
+    REFERENCE_TENSOR(tables);
+    REFERENCE_TENSOR(input);
+    REFERENCE_TENSOR(base);
+    const int64_t n = a->fft_size, bins = n / 2 + 1, bands = a->bands;
+    const float *const places = op_case_data(c, "places");
+    const int32_t *const low = (const int32_t *)(const void *)places, *const high = low + bins;
+    double *dense = dense_make(c, tables, n, bands), *level = reference_take(bands);
+    for (int64_t row = 0; row < a->rows; row++) {
+        for (int64_t b = 0; b < bands; b++) {
+            const double m = mel[row * bands + b] * (double)a->deviation + (double)a->mean;
+            double sum = 0;
+            for (int64_t k = 0; k < bins; k++) sum += dense[b * bins + k];
+            if (input) input[row * bands + b] = (m + 5) / 2.5;
+            level[b] = m - log(fmax(sum, 1e-37));
+        }
+        for (int64_t k = 0; k < bins; k++) {
+            const double share = (double)places[2 * bins + k];
+            base[row * bins + k] = (1 - share) * level[low[k]] + share * level[high[k]];
+        }
+    }
+    mx_free(level);
+    mx_free(dense);
+}
+
 /* ---- mel_project ---- */
 
 REFERENCE(mel_project)

@@ -66,6 +66,8 @@
     X(pitch_candidates, GROUP)                                                                                         \
     X(pitch_path, GROUP)                                                                                               \
     X(mel_inverse, GROUP)                                                                                              \
+    X(base_prepare, WIDE)                                                                                              \
+    X(mel_base, GROUP)                                                                                                 \
     X(places_check, GROUP)                                                                                             \
     X(mel_project, GROUP)                                                                                              \
     X(product_cast, GROUP)                                                                                             \

@@ -136,12 +136,33 @@ out:
     return rc;
 }
 
+static int places_check(struct mx_launcher *launcher, enum mx_op op, struct mx_slice places, int32_t size,
+                        int32_t bands)
+{
+    return LAUNCH(places_check, 1, ARG_SLICE(places), ARG_STATUS, ARG_INT(op), ARG_INT(size), ARG_INT(bands));
+}
+
+LOWER(mel_base)
+{
+    int rc = 0;
+    struct mx_slice width;
+    MX_TRY(bands_check(launcher, MX_OP_mel_base, a->tables, a->fft_size, a->bands, a->weights));
+    MX_TRY(places_check(launcher, MX_OP_mel_base, a->places, a->fft_size, a->bands));
+    MX_TRY(launcher->scratch(launcher, &width));
+    MX_TRY(LAUNCH(base_prepare, WIDE_GROUPS(a->bands), ARG_SLICE(a->tables), ARG_SLICE(width), ARG_STATUS,
+                  ARG_INT(a->fft_size), ARG_INT(a->bands)));
+    MX_TRY(LAUNCH(mel_base, a->rows, ARG_SLICE(a->mel), ARG_SLICE(width), ARG_SLICE(a->places), ARG_SLICE(a->input),
+                  ARG_SLICE(a->base), ARG_STATUS, ARG_INT(a->fft_size), ARG_INT(a->bands), ARG_FLOAT(a->mean),
+                  ARG_FLOAT(a->deviation)));
+out:
+    return rc;
+}
+
 LOWER(mel_project)
 {
     int rc = 0;
     MX_TRY(bands_check(launcher, MX_OP_mel_project, a->tables, a->fft_size, a->bands, a->weights));
-    MX_TRY(LAUNCH(places_check, 1, ARG_SLICE(a->places), ARG_STATUS, ARG_INT(MX_OP_mel_project), ARG_INT(a->fft_size),
-                  ARG_INT(a->bands)));
+    MX_TRY(places_check(launcher, MX_OP_mel_project, a->places, a->fft_size, a->bands));
     MX_TRY(LAUNCH(mel_project, a->rows, ARG_SLICE(a->spectrum), ARG_SLICE(a->y), ARG_SLICE(a->mel),
                   ARG_SLICE(a->tables), ARG_SLICE(a->places), ARG_STATUS, ARG_INT(a->fft_size), ARG_INT(a->bands),
                   ARG_INT(a->rounds), ARG_FLOAT(a->limit), ARG_FLOAT(a->floor), ARG_FLOAT(a->mean),

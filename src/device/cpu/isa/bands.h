@@ -32,6 +32,30 @@ static inline bool mx_bands_open(struct mx_bands *b, struct mx_slice tables, int
     return true;
 }
 
+/* The bands beside each bin. */
+struct mx_places {
+    const int32_t *low, *high; /* [bins] */
+    const float *share;        /* [bins]: of the way from low to high */
+};
+
+/* False when a bin lies beside a band that does not exist. */
+static inline bool mx_places_open(struct mx_places *p, struct mx_slice places, int64_t bins, int32_t bands)
+{
+    p->low = mx_cpu_ptr(places);
+    p->high = p->low + bins;
+    p->share = (const float *)(const void *)(p->high + bins);
+    for (int64_t k = 0; k < 2 * bins; k++)
+        if (p->low[k] < 0 || p->low[k] >= bands) return false;
+    return true;
+}
+
+/* What bin k gets of a number for each band. */
+MX_VEC_INLINE mx_vf mx_places_mix(const struct mx_places *p, const mx_vf *bands, int64_t k)
+{
+    const mx_vf low = bands[p->low[k]];
+    return mx_vf_fma(mx_vf_set(p->share[k]), bands[p->high[k]] - low, low);
+}
+
 /* The error of an operation whose tables name what does not exist, from the first worker. */
 static inline void mx_bands_fail(const struct mx_gang *gang, const char *op)
 {

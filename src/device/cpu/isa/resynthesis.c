@@ -282,8 +282,7 @@ MX_KERNEL(griffin_step)
 /* What a block of frames needs, one per lane. */
 struct project {
     struct mx_bands bands;
-    const int32_t *low, *high; /* [bins]: the bands beside each bin */
-    const float *share;        /* [bins] */
+    struct mx_places places;
     int64_t bins;
     /* scratch */
     struct transform spectrum; /* its bins alone */
@@ -298,11 +297,7 @@ static bool project_open(struct project *p, const struct mx_mel_project_args *a,
     const int64_t padded = (a->bands + LANES - 1) / LANES * LANES;
     if (!mx_bands_open(&p->bands, a->tables, a->fft_size, a->bands, a->weights)) return false;
     p->bins = a->fft_size / 2 + 1;
-    p->low = mx_cpu_ptr(a->places);
-    p->high = p->low + p->bins;
-    p->share = (const float *)(const void *)(p->high + p->bins);
-    for (int64_t k = 0; k < p->bins; k++)
-        if (p->low[k] < 0 || p->low[k] >= a->bands || p->high[k] < 0 || p->high[k] >= a->bands) return false;
+    if (!mx_places_open(&p->places, a->places, p->bins, a->bands)) return false;
     p->spectrum = (struct transform){.size = a->fft_size, .bins = scratch};
     p->target = p->spectrum.bins + a->fft_size + LANES;
     p->moved = p->target + padded;
@@ -314,10 +309,8 @@ static bool project_open(struct project *p, const struct mx_mel_project_args *a,
 
 static void gains_update(const struct project *p)
 {
-    for (int64_t k = 0; k < p->bins; k++) {
-        const mx_vf low = p->moved[p->low[k]], high = p->moved[p->high[k]];
-        p->gain[k] = mx_vf_exp(mx_vf_clamp(mx_vf_fma(mx_vf_set(p->share[k]), high - low, low), -80.0f, 80.0f));
-    }
+    for (int64_t k = 0; k < p->bins; k++)
+        p->gain[k] = mx_vf_exp(mx_vf_clamp(mx_places_mix(&p->places, p->moved, k), -80.0f, 80.0f));
 }
 
 /* One round: D moves by what the bands of the spectrum with the gains still lack. */
