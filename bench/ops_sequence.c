@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Operations between tokens and frames (durations_scan, expand, segment_mean, attentive_pool, align, sequence_loss) and
- * from mels to sound (mel_inverse, spectrum, griffin_step, overlap_add, mel_project), at the shapes of a batch: 8
- * utterances of 500 frames and 100 tokens. There are no bars for them.
+ * from mels to sound (mel_inverse, spectrum, griffin_step, overlap_add, mel_project, harmonics, excite), at the shapes
+ * of a batch: 8 utterances of 500 frames and 100 tokens. There are no bars for them.
  *
  * Bytes of a row are those of all its arrays, each read or written once. Flops are nominal: of the alignment two for
  * each token, frame and band (its search is not counted), of a transform 2.5 · n · log2 n, of mel_inverse four for each
- * weight and iteration, of mel_project two for each weight and twelve for each bin (an exponential) in a round.
+ * weight and iteration, of mel_project two for each weight and twelve for each bin (an exponential) in a round, of
+ * harmonics one for each harmonic that the sum replaces.
  */
 #include "ops_sequence.h"
 
@@ -169,6 +170,25 @@ static void rows_sound(struct bench *bench, struct unit *unit)
                                                 .floor = r->floor,
                                                 .mean = -5,
                                                 .deviation = 2};
+    const struct mx_harmonics_args harmonics = {.f0 = floats(unit, ROWS, 120),
+                                                .phase = floats(unit, ROWS, 0.25f),
+                                                .gate = floats(unit, ROWS, 1),
+                                                .y = audio,
+                                                .samples = samples,
+                                                .frames = frames,
+                                                .hop = r->hop,
+                                                .rate = (float)r->rate,
+                                                .limit_hz = 9500,
+                                                .fade_hz = 300,
+                                                .level = 1.0f / 256};
+    const struct mx_excite_args excite = {.source = now,
+                                          .noise = before,
+                                          .gain = floats(unit, bins, 0.1f),
+                                          .level = floats(unit, ROWS * bins, 0),
+                                          .magnitude = magnitude,
+                                          .y = now,
+                                          .rows = ROWS,
+                                          .n = bins};
     row_flops(bench, unit, "mel_inverse 4000×80→513", MX_OP_mel_inverse, &inverse,
               4.0 * ROWS * (double)weights * ITERATIONS);
     row_flops(bench, unit, "spectrum 8×500 frames of 1024", MX_OP_spectrum, &spectrum, transforms);
@@ -176,6 +196,8 @@ static void rows_sound(struct bench *bench, struct unit *unit)
     row_flops(bench, unit, "overlap_add 8×500 frames of 1024", MX_OP_overlap_add, &overlap, transforms);
     row_flops(bench, unit, "mel_project 4000×513, 80 bands", MX_OP_mel_project, &project,
               ROWS * PROJECTION_ROUNDS * (2.0 * (double)weights + 12.0 * (double)bins));
+    row_flops(bench, unit, "harmonics 8×500 frames of 120 Hz", MX_OP_harmonics, &harmonics, 79.0 * samples.rows);
+    row_bytes(bench, unit, "excite 4000×513", MX_OP_excite, &excite, 8 * ROWS * bins);
     unit_clear(unit);
 }
 

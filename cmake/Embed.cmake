@@ -25,7 +25,7 @@ endif()
 # device/kernels/dialect.cl first: all others build on it; frames before pitch, which uses its reflection, and
 # frames and inverse before vocoder, which uses their functions and sizes.
 set(MX_KERNEL_SOURCES dialect pointwise reduce gather depthwise augment attention product gemm align frames pitch inverse
-    vocoder)
+    vocoder source)
 list(TRANSFORM MX_KERNEL_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/src/device/kernels/)
 list(TRANSFORM MX_KERNEL_SOURCES APPEND .cl)
 # OpenCL alone, for devices of CPU type.

@@ -156,7 +156,7 @@ SPOIL(rate_nan, dropout, a->rate = NAN)
 SPOIL(index_odd, dropout, a->index = 6)
 SPOIL(taps_even, conv1d, a->taps = 2)
 SPOIL(taps_zero, conv1d, a->taps = 0)
-SPOIL(taps_seven, conv1d_grad_weight, a->taps = 7)
+SPOIL(taps_nine, conv1d_grad_weight, a->taps = 9)
 SPOIL(taps_four, conv1d_grad_input, a->taps = 4)
 SPOIL(depthwise_even, depthwise, a->taps = 4)
 SPOIL(depthwise_many, depthwise_grad, a->taps = MX_DEPTHWISE_TAPS_MAX + 2)
@@ -180,6 +180,8 @@ SPOIL(limit, grad_norm, a->limit = -1)
 SPOIL(diagonal, align, a->diagonal = -1)
 SPOIL(token_count, align, (a->tokens.count--, a->tokens.max_rows = a->tokens.rows))
 SPOIL(sequence_loss_kind, sequence_loss, memset(&a->kind, 0x11, sizeof a->kind))
+SPOIL(classes, pitch_loss, a->classes = MX_PITCH_CLASSES_MAX + 1)
+SPOIL(pitch_range, pitch_loss, a->high_hz = a->low_hz)
 SPOIL(fft_size, mel, a->fft_size = 48)
 SPOIL(hop, mel, a->hop = a->fft_size + 1)
 SPOIL(frame_count, mel, (a->frames.count--, a->frames.max_rows = a->frames.rows))
@@ -196,6 +198,12 @@ SPOIL(base_deviation, mel_base, a->deviation = NAN)
 SPOIL(rounds, mel_project, a->rounds = -1)
 SPOIL(project_limit, mel_project, a->limit = -1)
 SPOIL(project_floor, mel_project, a->floor = 0)
+SPOIL(harmonics_hop, harmonics, a->hop = 0)
+SPOIL(harmonics_rate, harmonics, a->rate = NAN)
+SPOIL(harmonics_limit, harmonics, a->limit_hz = a->rate)
+SPOIL(harmonics_fade, harmonics, a->fade_hz = 0)
+SPOIL(harmonics_fade_all, harmonics, a->fade_hz = 2 * a->limit_hz)
+SPOIL(harmonics_level, harmonics, a->level = INFINITY)
 
 static void refuse_ranges(void **state)
 {
@@ -210,7 +218,7 @@ static void refuse_ranges(void **state)
         {MX_OP_dropout, spoil_index_odd, "an index that is no multiple of 4"},
         {MX_OP_conv1d, spoil_taps_even, "2 taps"},
         {MX_OP_conv1d, spoil_taps_zero, "0 taps"},
-        {MX_OP_conv1d_grad_weight, spoil_taps_seven, "7 taps"},
+        {MX_OP_conv1d_grad_weight, spoil_taps_nine, "9 taps"},
         {MX_OP_conv1d_grad_input, spoil_taps_four, "4 taps"},
         {MX_OP_depthwise, spoil_depthwise_even, "4 taps"},
         {MX_OP_depthwise_grad, spoil_depthwise_many, "17 taps"},
@@ -233,6 +241,8 @@ static void refuse_ranges(void **state)
         {MX_OP_align, spoil_diagonal, "a negative cost"},
         {MX_OP_align, spoil_token_count, "fewer sequences of tokens than of frames"},
         {MX_OP_sequence_loss, spoil_sequence_loss_kind, "an unknown loss"},
+        {MX_OP_pitch_loss, spoil_classes, "more classes than allowed"},
+        {MX_OP_pitch_loss, spoil_pitch_range, "an empty range of pitch"},
         {MX_OP_mel, spoil_fft_size, "a transform of no power of two"},
         {MX_OP_mel, spoil_hop, "frames that leave samples out"},
         {MX_OP_mel, spoil_frame_count, "fewer utterances of frames than of samples"},
@@ -249,6 +259,12 @@ static void refuse_ranges(void **state)
         {MX_OP_mel_project, spoil_rounds, "a negative number of rounds"},
         {MX_OP_mel_project, spoil_project_limit, "a negative limit"},
         {MX_OP_mel_project, spoil_project_floor, "a logarithm of 0"},
+        {MX_OP_harmonics, spoil_harmonics_hop, "no samples between frames"},
+        {MX_OP_harmonics, spoil_harmonics_rate, "a rate that is no number"},
+        {MX_OP_harmonics, spoil_harmonics_limit, "harmonics above half the rate"},
+        {MX_OP_harmonics, spoil_harmonics_fade, "a division by 0"},
+        {MX_OP_harmonics, spoil_harmonics_fade_all, "a fade from below 0 Hz"},
+        {MX_OP_harmonics, spoil_harmonics_level, "an infinite level"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuse_spoiled(*state, cases[i].op, cases[i].spoil, cases[i].what);
@@ -314,7 +330,7 @@ static void bad_audio(void **state)
                  {MX_OP_mel, "offsets", frames},         {MX_OP_mel, "sample_offsets", frames},
                  {MX_OP_pitch, "offsets", frames},       {MX_OP_pitch, "sample_offsets", frames},
                  {MX_OP_noise, "offsets", rows},         {MX_OP_mask, "offsets", rows},
-                 {MX_OP_sequence_loss, "offsets", rows}};
+                 {MX_OP_sequence_loss, "offsets", rows}, {MX_OP_pitch_loss, "offsets", rows}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int last = 0; last < 2; last++) {
             struct op_case c;

@@ -441,9 +441,9 @@ static void block_check(struct op_cpu *cpu, const struct block *b, uint64_t seed
 
 static void grad_feed_forward(void **state)
 {
-    static const int32_t taps[] = {0, 1, 3, 5};
+    static const int32_t taps[] = {0, 1, 3, 5, 7};
     uint64_t seed = 0;
-    for (int t = 0; t < 4; t++) {
+    for (int t = 0; t < 5; t++) {
         for (int act = MX_ACT_RELU; act <= MX_ACT_GELU; act++) {
             const struct block b = {
                 .rows = 9, .n = 5, .hidden = 7, .taps = taps[t], .act = (enum mx_activation)act, .ends = {0, 4, 4, 9}};

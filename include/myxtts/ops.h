@@ -46,6 +46,7 @@
     SOLO(align)                                                                                                        \
     SOLO(loss)                                                                                                         \
     SOLO(sequence_loss)                                                                                                \
+    SOLO(pitch_loss)                                                                                                   \
     SOLO(grad_norm)                                                                                                    \
     SOLO(adamw)                                                                                                        \
     SOLO(scale)                                                                                                        \
@@ -60,7 +61,9 @@
     SOLO(spectrum)                                                                                                     \
     SOLO(griffin_step)                                                                                                 \
     SOLO(overlap_add)                                                                                                  \
-    SOLO(mel_project)
+    SOLO(mel_project)                                                                                                  \
+    SOLO(harmonics)                                                                                                    \
+    SOLO(excite)
 
 enum mx_op {
 #define MX_PAIR(name) MX_OP_##name, MX_OP_##name##_grad,
@@ -226,7 +229,7 @@ struct mx_attention_grad_args {
 };
 
 /* y[rows, out_width] = epilogue(Σ_tap x[row + tap - taps/2, :] · w[tap]); rows outside the sequence are 0.
- * w: [taps, in_width, out_width]; taps 1, 3 or 5. */
+ * w: [taps, in_width, out_width]; taps 1, 3, 5 or 7. */
 struct mx_conv1d_args {
     struct mx_slice x, w, y;
     struct mx_ragged rows;
@@ -274,7 +277,8 @@ struct mx_depthwise_args {
 };
 
 /* dx[r, i] = Σ_tap w[tap, i] · dy[r - tap + taps/2, i];  dw[tap, i] += Σ_r x[r + tap - taps/2, i] · dy[r, i];
- * dbias[i] += Σ_r dy[r, i]. residual (optional) [rows, n] is added to dx: the gradient of a skip connection. */
+ * dbias[i] += Σ_r dy[r, i]. residual (optional) [rows, n], which may be dx, is added to dx: the gradient of a skip
+ * connection. */
 struct mx_depthwise_grad_args {
     struct mx_slice dy, x, w, dx, dw, dbias;
     struct mx_slice residual;
@@ -395,6 +399,27 @@ struct mx_sequence_loss_args {
     float scale, factor;
     enum mx_loss_kind kind;
     bool accumulate_dp; /* dprediction += */
+};
+
+#define MX_PITCH_CLASSES_MAX 4096
+
+/* How well logits [rows.rows, classes + 1] tell the pitch of each row, of classes from low_hz to high_hz in equal steps
+ * of its logarithm, and an entry for "unvoiced" behind them:
+ *   values[s] = scale · Σ over the rows r of sequence s, Σ_i label[r,i] · (ln Σ_j e^logits[r,j] - logits[r,i])
+ *   dlogits = factor · (softmax(logits[r]) - label[r])
+ * The label of a row with pitch ≤ 0 is 1 for "unvoiced"; of another one, with
+ *   q = (classes - 1) · ln(pitch/low_hz)/ln(high_hz/low_hz), between 0 and classes - 1,
+ * it is e^(-½ (i - q)²) for class i, divided by the sum of these, and 0 for "unvoiced". Each sum over rows is computed
+ * in double, in a fixed order that depends only on the sequence. */
+struct mx_pitch_loss_args {
+    struct mx_slice logits;
+    struct mx_slice pitch;   /* [rows.rows] in Hz */
+    struct mx_slice values;  /* [rows.count] */
+    struct mx_slice dlogits; /* (optional) [rows.rows, classes + 1] */
+    struct mx_ragged rows;
+    int32_t classes;       /* 1 … MX_PITCH_CLASSES_MAX */
+    float low_hz, high_hz; /* high_hz is at least 1 % more */
+    float scale, factor;
 };
 
 /* result float [4] = {‖g‖₂ · |factor|, the scale that AdamW must apply: factor · min(1, limit/(‖g‖₂ |factor|)), 1 if
@@ -604,6 +629,35 @@ struct mx_mel_project_args {
     int32_t rounds;                   /* 0 … 1000 */
     float limit;                      /* ≥ 0 */
     float floor, mean, deviation;     /* floor ≥ 1e-37 */
+};
+
+#define MX_HARMONICS_LEAST_HZ 20.0f
+
+/* y [samples.rows]: the harmonics of a pitch. Samples and frames are those of the features above; sample i of an
+ * utterance lies j = i - f · hop samples behind its frame f = ⌊i/hop⌋, and between f and f + 1 (the last frame stands
+ * for the one behind it, too) f0 and gate are linear. With h the f0 and g the gate at the sample, and its phase in turns
+ *   p = phase[f] + j/rate · (f0[f] + j/(2 hop) · (f0[f + 1] - f0[f])),
+ *   y = level · g · Σ_{k ≥ 1} w_k cos 2πkp,  w_k = (limit_hz - k h)/fade_hz, not beyond 0 … 1.
+ * An f0 counts as at least MX_HARMONICS_LEAST_HZ and at most limit_hz. A sample depends on its two frames alone. */
+struct mx_harmonics_args {
+    struct mx_slice f0, phase, gate; /* [frames.rows]: Hz, turns, 0 … 1 */
+    struct mx_slice y;               /* [samples.rows] */
+    struct mx_ragged samples, frames;
+    int32_t hop;             /* 1 … 4096 */
+    float rate;              /* samples per second, ≤ 1e6 */
+    float limit_hz, fade_hz; /* 20 ≤ limit_hz ≤ rate/2, 0 < fade_hz ≤ limit_hz */
+    float level;
+};
+
+/* The first spectrum of a sound: with u = source + gain[k] · noise in bin k, complex numbers,
+ *   magnitude [rows, n] = e^level, not beyond e^±80,  y [rows, n, 2] = magnitude · u/|u|,
+ * or magnitude itself where |u|² < 2^-100. magnitude may be `level`, y may be `source` or `noise`. */
+struct mx_excite_args {
+    struct mx_slice source, noise; /* [rows, n, 2] */
+    struct mx_slice gain;          /* [n] */
+    struct mx_slice level;         /* [rows, n] */
+    struct mx_slice magnitude, y;
+    int64_t rows, n;
 };
 
 const char *mx_op_name(enum mx_op op);

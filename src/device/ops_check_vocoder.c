@@ -4,6 +4,22 @@
  */
 #include "device/ops_walk.h"
 
+DESCRIBE(pitch_loss)
+{
+    const int64_t width = (int64_t)a->classes + 1;
+    ragged(walk, &a->rows);
+    integer(walk, "classes", a->classes, 1, MX_PITCH_CLASSES_MAX);
+    positive(walk, "low_hz", a->low_hz);
+    positive(walk, "high_hz", a->high_hz);
+    require(walk, a->high_hz >= 1.01f * a->low_hz, "high_hz", "at least 1 % more than low_hz");
+    finite_number(walk, "scale", a->scale);
+    finite_number(walk, "factor", a->factor);
+    tensor(walk, "logits", a->logits, times(a->rows.rows, width), READ);
+    tensor(walk, "pitch", a->pitch, a->rows.rows, READ);
+    tensor(walk, "values", a->values, a->rows.count, WRITTEN);
+    tensor(walk, "dlogits", a->dlogits, times(a->rows.rows, width), WRITTEN_OPTIONAL);
+}
+
 DESCRIBE(mel_base)
 {
     mel_tables(walk, a->fft_size, a->bands, a->weights);

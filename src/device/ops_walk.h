@@ -210,7 +210,7 @@ static inline void epilogue(struct walk *walk, const struct mx_epilogue *e, int6
 
 static inline void taps(struct walk *walk, int32_t count)
 {
-    require(walk, count == 1 || count == 3 || count == 5, "taps", "1, 3 or 5");
+    require(walk, count == 1 || count == 3 || count == 5 || count == 7, "taps", "1, 3, 5 or 7");
 }
 
 static inline void segments(struct walk *walk, int64_t count, int64_t rows, int64_t n)

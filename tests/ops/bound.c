@@ -49,8 +49,11 @@ static struct path path_of(enum mx_op op)
     case MX_OP_rotary:
     case MX_OP_noise:
     case MX_OP_griffin_step:
+    case MX_OP_excite:
     case MX_OP_adamw:
         return (struct path){.line = 16};
+    case MX_OP_harmonics:
+        return (struct path){.line = 32}; /* a quotient of sines, and the harmonics that fade */
     case MX_OP_bias_grad:
     case MX_OP_embedding_grad:
     case MX_OP_expand_grad:

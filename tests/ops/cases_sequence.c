@@ -139,7 +139,7 @@ static struct conv draw_conv(struct op_case *c)
     struct conv v = {.rows = op_draw_sequences(c, -1)};
     v.in = op_draw_width(c);
     v.out = op_draw_width(c);
-    v.taps = (int32_t)(1 + 2 * op_draw(c, 0, 2));
+    v.taps = (int32_t)(1 + 2 * op_draw(c, 0, 3));
     if (c->plan.size == OP_USUAL && op_flip(c)) { /* what Winograd's way is taken for, and the least that it is not */
         static const int64_t widths[] = {47, 48, 64, 80, 97, 193};
         v.taps = 3;

@@ -47,3 +47,30 @@ void op_make_depthwise_grad(struct op_case *c)
            (struct op_shape){.layout = OP_SUM, .rows = 1, .width = a->n}, 1);
     op_add_packed(c, OP_AT(depthwise_grad, rows));
 }
+
+/* ---- pitch_loss ---- */
+
+/* Unvoiced rows, and pitches within the range and beyond both of its ends. */
+void op_make_pitch_loss(struct op_case *c)
+{
+    OP_ARGS(pitch_loss);
+    const int64_t rows = op_draw_sequences(c, -1);
+    a->classes = (int32_t)op_draw_width(c);
+    a->low_hz = 65;
+    a->high_hz = op_flip(c) ? 500 : 80;
+    a->scale = 1 / (float)(1 + rows);
+    a->factor = (float)op_draw(c, 1, 9) / 7;
+    op_add(c, "logits", OP_AT(pitch_loss, logits), OP_IN, ROWS(rows, a->classes + 1), 2);
+    op_add(c, "pitch", OP_AT(pitch_loss, pitch), OP_IN, ROWS(rows, 1), 1);
+    op_add(c, "values", OP_AT(pitch_loss, values), OP_OUT,
+           (struct op_shape){.layout = OP_SEGMENTS, .rows = c->sequences, .width = 1}, 0);
+    if (c->plan.plain || op_flip(c)) {
+        op_add(c, "dlogits", OP_AT(pitch_loss, dlogits), OP_OUT, ROWS(rows, a->classes + 1), 0);
+        op_optional(c);
+    }
+    op_add_packed(c, OP_AT(pitch_loss, rows));
+    float *const pitch = op_case_data(c, "pitch");
+    for (int64_t r = 0; r < rows; r++)
+        pitch[r] = op_draw(c, 0, 3) == 0 ? (float)op_draw(c, -1, 0) : 160 + 80 * pitch[r];
+    OP_DIM(pitch_loss, classes, OP_DIM_FIXED);
+}

@@ -98,6 +98,32 @@ void rig_open(struct rig *rig, const struct mx_model_config *config, enum mx_mod
     rig_open_on(rig, cpu, config, purpose, stirred);
 }
 
+void rig_weights_open(struct rig *rig, const struct mx_parameters *table, bool stirred)
+{
+    const size_t bytes = (size_t)table->floats * sizeof(float);
+    float *flat = mx_alloc(bytes, 1);
+    assert_non_null(flat);
+    rig->table = table;
+    for (int i = 0; i < 4; i++) {
+        must(mx_buffer_create(rig->cpu.device, "flat", bytes, &rig->flat[i]));
+        rig_upload(rig, mx_slice_at(rig->flat[i], 0), flat, table->floats);
+    }
+    mx_parameters_init(table, 1, flat);
+    for (int i = 0; stirred && i < table->count; i++) {
+        const struct mx_parameter *p = &table->entries[i];
+        for (int64_t k = 0; k < p->count; k++) flat[p->at + k] += 0.1f * mx_rng_normal(2, (uint64_t)i, (uint64_t)k);
+    }
+    rig_upload(rig, rig_parameters(rig), flat, table->floats);
+    mx_free(flat);
+    must(mx_buffer_create(rig->cpu.device, "norm", 16, &rig->norm));
+}
+
+static void model_run(struct rig *rig, uint64_t step, double *values)
+{
+    const struct mx_model_losses losses = rig_teach(rig, step);
+    memcpy(values, losses.values, sizeof losses.values);
+}
+
 void rig_open_on(struct rig *rig, struct op_cpu opened, const struct mx_model_config *config,
                  enum mx_model_purpose purpose, bool stirred)
 {
@@ -106,25 +132,10 @@ void rig_open_on(struct rig *rig, struct op_cpu opened, const struct mx_model_co
                                                .frames = RIG_BATCH_MAX * RIG_FRAMES_MAX,
                                                .references = RIG_BATCH_MAX * RIG_REFERENCES};
     struct mx_layout layout = {0};
-    *rig = (struct rig){.cpu = opened};
+    *rig = (struct rig){.cpu = opened, .run = model_run, .kinds = MX_MODEL_LOSSES};
     must(mx_stream_create(rig->cpu.device, "model", &rig->stream));
     must(mx_model_create(rig->cpu.device, rig->stream, config, &capacity, purpose, &rig->model));
-    rig->table = mx_model_parameters(rig->model);
-    const size_t bytes = (size_t)rig->table->floats * sizeof(float);
-    float *flat = mx_alloc(bytes, 1);
-    assert_non_null(flat);
-    for (int i = 0; i < 4; i++) {
-        must(mx_buffer_create(rig->cpu.device, "flat", bytes, &rig->flat[i]));
-        rig_upload(rig, mx_slice_at(rig->flat[i], 0), flat, rig->table->floats);
-    }
-    mx_parameters_init(rig->table, 1, flat);
-    for (int i = 0; stirred && i < rig->table->count; i++) {
-        const struct mx_parameter *p = &rig->table->entries[i];
-        for (int64_t k = 0; k < p->count; k++) flat[p->at + k] += 0.1f * mx_rng_normal(2, (uint64_t)i, (uint64_t)k);
-    }
-    rig_upload(rig, rig_parameters(rig), flat, rig->table->floats);
-    mx_free(flat);
-    must(mx_buffer_create(rig->cpu.device, "norm", 16, &rig->norm));
+    rig_weights_open(rig, mx_model_parameters(rig->model), stirred);
     mx_model_batch_place(&layout, config, mx_model_capacity(rig->model), &rig->batch);
     must(mx_buffer_create(rig->cpu.device, "batch", layout.offset_bytes, &rig->room));
 }

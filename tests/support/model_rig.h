@@ -22,6 +22,7 @@
 #define RIG_TOKENS_MAX 12 /* of one utterance */
 #define RIG_FRAMES_MAX 64
 #define RIG_REFERENCES 7 /* frames of one reference, at most */
+#define RIG_KINDS_MAX  8
 
 struct utterance {
     int32_t tokens, frames, references, language;
@@ -52,6 +53,9 @@ struct rig {
     struct mx_model_batch batch;
     float losses[MX_MODEL_LOSSES * RIG_BATCH_MAX];
     int64_t steps; /* of the optimizer */
+    /* One pass with cleared gradients, waited for; values [kinds]: the losses of the batch. */
+    void (*run)(struct rig *rig, uint64_t step, double *values);
+    int kinds; /* of losses, at most RIG_KINDS_MAX */
 };
 
 /* Width 16, 2 heads, 1 + 2 blocks, 8 bands, no dropout. */
@@ -63,6 +67,8 @@ void rig_open(struct rig *rig, const struct mx_model_config *config, enum mx_mod
 /* The same on a device that is open already, of whatever backend; the rig closes it. */
 void rig_open_on(struct rig *rig, struct op_cpu opened, const struct mx_model_config *config,
                  enum mx_model_purpose purpose, bool stirred);
+/* The part of it that any network needs: flat buffers for this table, on the open device and stream. */
+void rig_weights_open(struct rig *rig, const struct mx_parameters *table, bool stirred);
 void rig_close(struct rig *rig);
 /* Uploads the utterances as the rig's batch; waits. */
 void rig_load(struct rig *rig, const struct utterance *utterances, int count);

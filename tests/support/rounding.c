@@ -37,13 +37,14 @@ int64_t rounding_terms(const struct rig *rig)
 
 /* What a pass came to. */
 struct pass {
-    struct mx_model_losses losses;
+    double losses[RIG_KINDS_MAX];
     float *gradients;
 };
 
 static struct pass pass_make(struct rig *rig, uint64_t step)
 {
-    struct pass pass = {.losses = rig_teach(rig, step)};
+    struct pass pass;
+    rig->run(rig, step, pass.losses);
     pass.gradients = rig_download(rig, rig_gradients(rig), rig->table->floats);
     return pass;
 }
@@ -59,19 +60,20 @@ static double length_of(const float *a, const float *b, int64_t count)
 }
 
 /* The distances of two passes: losses first, then the gradient of each parameter. NaN is as far as can be. */
-static void distances(const struct mx_parameters *table, const struct pass *a, const struct pass *b, double *far)
+static void distances(const struct rig *rig, const struct pass *a, const struct pass *b, double *far)
 {
-    for (int k = 0; k < MX_MODEL_LOSSES; k++) far[k] = fabs(a->losses.values[k] - b->losses.values[k]);
+    const struct mx_parameters *const table = rig->table;
+    for (int k = 0; k < rig->kinds; k++) far[k] = fabs(a->losses[k] - b->losses[k]);
     for (int i = 0; i < table->count; i++) {
         const struct mx_parameter *const p = &table->entries[i];
-        far[MX_MODEL_LOSSES + i] = length_of(a->gradients + p->at, b->gradients + p->at, p->count);
+        far[rig->kinds + i] = length_of(a->gradients + p->at, b->gradients + p->at, p->count);
     }
 }
 
 void rounding_compare(struct rig *here, struct rig *there, uint64_t step, double share, struct rounding_seen *seen)
 {
     const struct mx_parameters *const table = here->table;
-    const int count = MX_MODEL_LOSSES + table->count;
+    const int kinds = here->kinds, count = kinds + table->count;
     double *const size = mx_alloc(4 * (size_t)count, sizeof *size);
     assert_non_null(size);
     double *const far = size + count, *const moved = far + count, *const now = moved + count;
@@ -81,10 +83,10 @@ void rounding_compare(struct rig *here, struct rig *there, uint64_t step, double
     const struct pass own = pass_make(here, step);
     rig_upload(there, rig_parameters(there), weights, table->floats);
     const struct pass others = pass_make(there, step);
-    distances(table, &own, &others, far);
-    for (int k = 0; k < MX_MODEL_LOSSES; k++) size[k] = fabs(own.losses.values[k]);
+    distances(here, &own, &others, far);
+    for (int k = 0; k < kinds; k++) size[k] = fabs(own.losses[k]);
     for (int i = 0; i < table->count; i++)
-        size[MX_MODEL_LOSSES + i] = length_of(own.gradients + table->entries[i].at, NULL, table->entries[i].count);
+        size[kinds + i] = length_of(own.gradients + table->entries[i].at, NULL, table->entries[i].count);
 
     int wrong = 0;
     for (uint64_t draw = 0; draw < DRAWS_MOST && (draw < DRAWS_LEAST || wrong < count); draw++) {
@@ -92,23 +94,22 @@ void rounding_compare(struct rig *here, struct rig *there, uint64_t step, double
         rounding_move(other, table->floats, 1000 * step + draw, share);
         rig_upload(here, rig_parameters(here), other, table->floats);
         const struct pass pass = pass_make(here, step);
-        distances(table, &own, &pass, now);
+        distances(here, &own, &pass, now);
         mx_free(pass.gradients);
         for (int i = 0; i < count; i++) moved[i] = fmax(moved[i], now[i]);
         /* What is rounded once more itself; and twice what one of the two may err. */
         for (wrong = 0; wrong < count; wrong++)
             if (!(far[wrong] <= 2 * moved[wrong] + share * size[wrong])) break;
     }
-    if (wrong < MX_MODEL_LOSSES)
+    if (wrong < kinds)
         fail_msg("step %d: loss %d is %.9g and %.9g; moved weights change it by %.3g only", (int)step, wrong,
-                 own.losses.values[wrong], others.losses.values[wrong], moved[wrong]);
+                 own.losses[wrong], others.losses[wrong], moved[wrong]);
     if (wrong < count)
         fail_msg("step %d: the gradients of %s are %.3g of their length apart; moved weights change it by %.3g only",
-                 (int)step, table->entries[wrong - MX_MODEL_LOSSES].name, far[wrong] / size[wrong],
-                 moved[wrong] / size[wrong]);
+                 (int)step, table->entries[wrong - kinds].name, far[wrong] / size[wrong], moved[wrong] / size[wrong]);
     for (int i = 0; i < count; i++) {
         const double bound = 2 * moved[i] + share * size[i];
-        double *const most = i < MX_MODEL_LOSSES ? &seen->loss_far : &seen->gradient_far;
+        double *const most = i < kinds ? &seen->loss_far : &seen->gradient_far;
         if (bound > 0) *most = fmax(*most, far[i] / bound);
         seen->compared++;
         seen->sharp += bound <= seen->sharpness * size[i];

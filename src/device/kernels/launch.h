@@ -24,6 +24,7 @@
     X(cast_from_bf16, WIDE)                                                                                            \
     X(cast_from_int, WIDE)                                                                                             \
     X(griffin_step, WIDE)                                                                                              \
+    X(excite, WIDE)                                                                                                    \
     X(adamw, WIDE)                                                                                                     \
     X(rotary_table, WIDE)                                                                                              \
     X(row_bounds, WIDE)                                                                                                \
@@ -36,6 +37,8 @@
     X(loss_chunks, GROUP)                                                                                              \
     X(loss_finish, GROUP)                                                                                              \
     X(sequence_loss, GROUP)                                                                                            \
+    X(pitch_rows, GROUP)                                                                                               \
+    X(pitch_values, GROUP)                                                                                             \
     X(norm_chunks, GROUP)                                                                                              \
     X(norm_finish, GROUP)                                                                                              \
     X(offsets_check, GROUP)                                                                                            \
@@ -70,6 +73,7 @@
     X(mel_base, GROUP)                                                                                                 \
     X(places_check, GROUP)                                                                                             \
     X(mel_project, GROUP)                                                                                              \
+    X(harmonics, GROUP)                                                                                                \
     X(product_cast, GROUP)                                                                                             \
     X(product_taps, GROUP)                                                                                             \
     X(product_epilogue, GROUP)                                                                                         \

@@ -201,6 +201,25 @@ out:
     return rc;
 }
 
+LOWER(pitch_loss)
+{
+    int rc = 0;
+    struct mx_slice losses;
+    if ((size_t)a->rows.rows > MX_SCRATCH_BYTES / sizeof(float)) {
+        MX_RAISE(MX_ERR_UNSUPPORTED, "use smaller batches, or another device",
+                 "pitch_loss: %d rows are more than this device's scratch holds", (int)a->rows.rows);
+    }
+    MX_TRY(launcher->scratch(launcher, &losses));
+    MX_TRY(offsets_check(launcher, MX_OP_pitch_loss, &a->rows, a->rows.rows));
+    MX_TRY(LAUNCH(pitch_rows, a->rows.rows, ARG_SLICE(a->logits), ARG_SLICE(a->pitch), ARG_SLICE(losses),
+                  ARG_SLICE(a->dlogits), ARG_STATUS, ARG_INT(a->classes), ARG_FLOAT(a->low_hz),
+                  ARG_FLOAT((float)(1 / log((double)a->high_hz / (double)a->low_hz))), ARG_FLOAT(a->factor)));
+    MX_TRY(LAUNCH(pitch_values, a->rows.count, ARG_SLICE(losses), ARG_SLICE(a->rows.offsets), ARG_SLICE(a->values),
+                  ARG_STATUS, ARG_FLOAT(a->scale)));
+out:
+    return rc;
+}
+
 /* ---- depthwise convolution ---- */
 
 LOWER(depthwise)

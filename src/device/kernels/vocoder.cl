@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What only the vocoder needs. mel_base: a group for each row. Tables are checked before (mx_bands_check,
- * mx_places_check).
+ * What only the vocoder needs. mel_base, pitch_loss: a group for each row. Tables and offsets are checked before
+ * (mx_bands_check, mx_places_check, mx_offsets_check).
  */
 
 /* ---- mel_base ---- */
@@ -47,4 +47,75 @@ mx_mel_base(MX_ARG(const float, mel), MX_ARG(const float, width), MX_ARG(const f
     }
     MX_BARRIER();
     MX_EACH(k, bins) base[row * bins + k] = level[low[k]] + share[k] * (level[high[k]] - level[low[k]]);
+}
+
+/* ---- pitch_loss ---- */
+#define MX_LABEL_REACH 15 /* classes on each side of q: further away the label is less than the least float */
+
+/* See struct mx_pitch_loss_args. losses [rows]: of each row alone. */
+MX_KERNEL(MX_GROUP)
+mx_pitch_rows(MX_ARG(const float, logits), MX_ARG(const float, pitch), MX_ARG(float, losses), MX_ARG(float, gradient),
+              MX_ARG(const int, status), int classes, float low_hz, float inverse_range, float factor)
+{
+    MX_LOCAL float all[MX_GROUP];
+    MX_USE(const float, logits);
+    MX_USE(const float, pitch);
+    MX_USE(float, losses);
+    MX_USE(float, gradient);
+    MX_USE(const int, status);
+    if (status[0] != 0) return;
+    const mx_long row = MX_INDEX, at = row * (classes + 1);
+    const bool voiced = pitch[row] > 0.0f;
+    const float part = voiced ? MX_LOG(pitch[row] / low_hz) * inverse_range : 0.0f;
+    const float q = (float)(classes - 1) * (part > 1.0f ? 1.0f : part > 0.0f ? part : 0.0f);
+    const int from = (int)q - MX_LABEL_REACH;
+    float most = -MX_INFINITY, sum = 0.0f, label = 0.0f, dot = 0.0f;
+    MX_EACH(i, classes + 1) most = MX_MAX(most, logits[at + i]);
+    most = mx_group_max(all, most);
+    MX_EACH(i, classes + 1)
+    {
+        const float e = MX_EXP(logits[at + i] - most);
+        if (gradient) gradient[at + i] = e;
+        sum += e;
+    }
+    sum = mx_group_sum(all, sum);
+    MX_EACH(j, 2 * (MX_LABEL_REACH + 1))
+    {
+        const int i = voiced ? from + j : classes;
+        const float d = (float)i - q;
+        if (voiced ? i >= 0 && i < classes : j == 0) {
+            const float g = voiced ? MX_EXP(-0.5f * d * d) : 1.0f;
+            label += g;
+            dot += g * (logits[at + i] - most);
+        }
+    }
+    label = mx_group_sum(all, label);
+    dot = mx_group_sum(all, dot);
+    if (MX_LANE == 0) losses[row] = MX_LOG(sum) - dot / label;
+    if (!gradient) return;
+    MX_EACH(i, classes + 1)
+    {
+        const float d = (float)i - q;
+        const bool near = i < classes && MX_ABS(d) < (float)(MX_LABEL_REACH + 1);
+        const float g = !voiced ? (i == classes ? 1.0f : 0.0f) : near ? MX_EXP(-0.5f * d * d) : 0.0f;
+        gradient[at + i] = factor * (gradient[at + i] / sum - g / label);
+    }
+}
+
+/* A group for each sequence. */
+MX_KERNEL(MX_GROUP)
+mx_pitch_values(MX_ARG(const float, losses), MX_ARG(const int, offsets), MX_ARG(float, values),
+                MX_ARG(const int, status), float scale)
+{
+    MX_LOCAL double all[MX_GROUP];
+    MX_USE(const float, losses);
+    MX_USE(const int, offsets);
+    MX_USE(float, values);
+    MX_USE(const int, status);
+    if (status[0] != 0) return;
+    const mx_long begin = offsets[MX_INDEX];
+    double sum = 0.0;
+    MX_EACH(r, offsets[MX_INDEX + 1] - (int)begin) sum += (double)losses[begin + r];
+    sum = mx_group_sum_double(all, sum);
+    if (MX_LANE == 0) values[MX_INDEX] = (float)((double)scale * sum);
 }

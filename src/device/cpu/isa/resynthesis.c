@@ -13,6 +13,7 @@
 #include "device/cpu/isa/bands.h"
 #include "device/cpu/isa/fft.h"
 #include "device/cpu/isa/frames.h"
+#include "device/cpu/isa/numbers.h"
 
 #define LANES MX_VEC_FLOATS
 
@@ -207,35 +208,6 @@ MX_KERNEL(overlap_add)
 
 /* ---- griffin_step ---- */
 
-/* 1/√x within 2 units in the last place, for x from 2^-100 on. */
-MX_VEC_INLINE mx_vf root_inverse(mx_vf x)
-{
-#if MX_VEC_AVX512
-    const mx_vf y = (mx_vf)_mm512_rsqrt14_ps((__m512)x);
-    return mx_vf_fma(0.5f * y, mx_vf_fnma(x * y, y, mx_vf_set(1.0f)), y);
-#else
-    return 1.0f / mx_vf_sqrt(x);
-#endif
-}
-
-/* Both parts of each number side by side, and one behind the other. */
-#if MX_VEC_BYTES == 64
-#define MIX_REAL 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
-#define MIX_IMAG 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
-#define MIX_LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define MIX_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#elif MX_VEC_BYTES == 32
-#define MIX_REAL 0, 2, 4, 6, 8, 10, 12, 14
-#define MIX_IMAG 1, 3, 5, 7, 9, 11, 13, 15
-#define MIX_LOW  0, 8, 1, 9, 2, 10, 3, 11
-#define MIX_HIGH 4, 12, 5, 13, 6, 14, 7, 15
-#else
-#define MIX_REAL 0, 2, 4, 6
-#define MIX_IMAG 1, 3, 5, 7
-#define MIX_LOW  0, 4, 1, 5
-#define MIX_HIGH 2, 6, 3, 7
-#endif
-
 /* y, now and before: LANES complex numbers each; before may be NULL. */
 MX_VEC_INLINE void numbers_step(const float *now, const float *before, mx_vf magnitude, float momentum, float *y)
 {
@@ -245,15 +217,9 @@ MX_VEC_INLINE void numbers_step(const float *now, const float *before, mx_vf mag
         first = mx_vf_fma(further, first - mx_vf_load(before), first);
         second = mx_vf_fma(further, second - mx_vf_load(before + LANES), second);
     }
-    const mx_vf re = __builtin_shufflevector(first, second, MIX_REAL);
-    const mx_vf im = __builtin_shufflevector(first, second, MIX_IMAG);
-    const mx_vf square = mx_vf_fma(re, re, im * im), least = mx_vf_set(0x1p-100f);
-    const mx_vi small = square < least;
-    const mx_vf factor = magnitude * root_inverse(mx_vf_max(least, square));
-    const mx_vf real = mx_vf_select(small, magnitude, re * factor);
-    const mx_vf imag = mx_vf_select(small, (mx_vf){0}, im * factor);
-    mx_vf_store(y, __builtin_shufflevector(real, imag, MIX_LOW));
-    mx_vf_store(y + LANES, __builtin_shufflevector(real, imag, MIX_HIGH));
+    mx_numbers_scale(&first, &second, magnitude);
+    mx_vf_store(y, first);
+    mx_vf_store(y + LANES, second);
 }
 
 /* now, before [count, 2], magnitude [count] → y [count, 2] */

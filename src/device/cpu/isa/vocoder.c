@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * mel_base: what the vocoder's network begins with. A worker takes blocks of rows, one per lane, as mel_project does.
+ * pitch_loss: how well its classes tell the pitch. A worker takes whole sequences.
  *
  * Tables and offsets come from the device's memory, where nobody could check them before: no kernel reads or writes
  * outside its tensors because of them; they fail the stream instead.
  */
 #include "device/cpu/isa/bands.h"
+#include "device/cpu/isa/sequences.h"
 
 #define LANES MX_VEC_FLOATS
 
@@ -61,4 +63,132 @@ MX_KERNEL(mel_base)
             for (int lane = 0; lane < lanes; lane++) mx_vf_store_n(base + (row + lane) * bins + k, square[lane], count);
         }
     }
+}
+
+/* ---- pitch_loss: logits [rows, classes + 1], pitch [rows] → values [sequences], dlogits [rows, classes + 1] ---- */
+
+#define LABEL_REACH 15 /* classes on each side of q: further away the label is less than the least float */
+#define LABEL_WIDTH (2 * (LABEL_REACH + 1))
+
+struct pitch_span {
+    const float *logits, *pitch;
+    float *gradient; /* or NULL */
+    int64_t classes;
+    float low_hz, inverse_range, factor;
+    float *e; /* scratch [classes + 1, rounded up to whole vectors] */
+};
+
+/* What a row adds to the loss: ln sum - dot/label. */
+struct pitch_row {
+    float sum;   /* Σ e^(x - largest) */
+    float label; /* Σ of the label before it is divided by it */
+    float dot;   /* Σ label · (x - largest), likewise */
+};
+
+/* e = e^(x - largest) of a row of n logits; yields their sum, and the largest. */
+static float exponentials(const float *x, int64_t n, float *e, float *largest)
+{
+    mx_vf most = mx_vf_set(-INFINITY), sum = {0};
+    const int64_t padded = (n + LANES - 1) / LANES * LANES;
+    mx_vf_store(e + padded - LANES, most);
+    MX_VEC_EACH(i, lanes, 0, n, mx_vf_store_n(e + i, mx_vf_load_n(x + i, lanes), lanes););
+    for (int64_t i = 0; i < padded; i += LANES) most = mx_vf_max(mx_vf_load(e + i), most);
+    *largest = mx_vf_largest(most);
+    for (int64_t i = 0; i < padded; i += LANES) {
+        const mx_vf power = mx_vf_exp(mx_vf_load(e + i) - *largest);
+        mx_vf_store(e + i, power);
+        sum += power;
+    }
+    return mx_vf_sum(sum);
+}
+
+/* g [last - first]: the label of classes [first, last) before it is divided by its sum, 0 behind them. */
+static void label_make(float q, int64_t first, int64_t last, float g[LABEL_WIDTH])
+{
+    mx_vf place;
+    for (int i = 0; i < LANES; i++) place[i] = (float)i;
+    for (int64_t i = 0; i < LABEL_WIDTH; i += LANES) {
+        const mx_vf at = place + (float)(first + i), d = at - q;
+        mx_vf_store(g + i, mx_vf_select(at < (float)last, mx_vf_exp(-0.5f * d * d), (mx_vf){0}));
+    }
+}
+
+/* One row; q < 0: unvoiced. */
+static struct pitch_row pitch_row(const struct pitch_span *span, int64_t row, float q)
+{
+    const int64_t classes = span->classes, n = classes + 1;
+    const float *x = span->logits + row * n;
+    float largest, *gradient = span->gradient ? span->gradient + row * n : NULL;
+    struct pitch_row result = {.sum = exponentials(x, n, span->e, &largest)};
+    if (gradient) {
+        const float factor = span->factor / result.sum;
+        MX_VEC_EACH(i, lanes, 0, n, mx_vf_store_n(gradient + i, factor * mx_vf_load_n(span->e + i, lanes), lanes););
+    }
+    if (q < 0) {
+        result.label = 1;
+        result.dot = x[classes] - largest;
+        if (gradient) gradient[classes] -= span->factor;
+        return result;
+    }
+    const int64_t near = (int64_t)q, first = near > LABEL_REACH ? near - LABEL_REACH : 0;
+    const int64_t last = first + LABEL_WIDTH < classes ? first + LABEL_WIDTH : classes;
+    float g[LABEL_WIDTH];
+    mx_vf label = {0}, dot = {0};
+    label_make(q, first, last, g);
+    MX_VEC_EACH(i, lanes, 0, last - first, {
+        const mx_vf v = mx_vf_load_n(g + i, lanes);
+        label += v;
+        dot = mx_vf_fma(v, mx_vf_load_n(x + first + i, lanes) - largest, dot);
+    });
+    result.label = mx_vf_sum(label);
+    result.dot = mx_vf_sum(dot);
+    if (gradient) {
+        const mx_vf factor = mx_vf_set(span->factor / result.label);
+        MX_VEC_EACH(i, lanes, 0, last - first, {
+            float *const to = gradient + first + i;
+            mx_vf_store_n(to, mx_vf_fnma(factor, mx_vf_load_n(g + i, lanes), mx_vf_load_n(to, lanes)), lanes);
+        });
+    }
+    return result;
+}
+
+/* The losses of rows [begin, end) together, a vector of rows at a time. */
+static double pitch_rows(const struct pitch_span *span, int64_t begin, int64_t end)
+{
+    mx_vd low = {0}, high = {0};
+    for (int64_t row = begin; row < end; row += LANES) {
+        const int lanes = end - row < LANES ? (int)(end - row) : LANES;
+        const mx_vf hz = mx_vf_load_n(span->pitch + row, lanes);
+        const mx_vf part = mx_vf_clamp(mx_vf_log(hz / span->low_hz) * span->inverse_range, 0.0f, 1.0f);
+        const mx_vf q = mx_vf_select(hz > 0.0f, part * (float)(span->classes - 1), mx_vf_set(-1.0f));
+        mx_vf sum = mx_vf_set(1.0f), label = sum, dot = {0};
+        for (int lane = 0; lane < lanes; lane++) {
+            const struct pitch_row one = pitch_row(span, row + lane, q[lane]);
+            sum[lane] = one.sum;
+            label[lane] = one.label;
+            dot[lane] = one.dot;
+        }
+        const mx_vf loss = mx_vf_log(sum) - dot / label;
+        low += mx_vd_low(loss);
+        high += mx_vd_high(loss);
+    }
+    return mx_vd_sum(low + high);
+}
+
+MX_KERNEL(pitch_loss)
+{
+    const struct mx_pitch_loss_args *a = args;
+    const struct pitch_span span = {.logits = mx_cpu_ptr(a->logits),
+                                    .pitch = mx_cpu_ptr(a->pitch),
+                                    .gradient = mx_cpu_ptr(a->dlogits),
+                                    .classes = a->classes,
+                                    .low_hz = a->low_hz,
+                                    .inverse_range = 1.0f / mx_vf_log(mx_vf_set(a->high_hz / a->low_hz))[0],
+                                    .factor = a->factor,
+                                    .e = gang->scratch};
+    const int32_t *offsets = mx_cpu_ptr(a->rows.offsets);
+    float *values = mx_cpu_ptr(a->values);
+    if (!mx_sequences_agree(gang, "pitch_loss", &a->rows)) return;
+    for (int64_t s; (s = mx_gang_ticket(gang, 0)) < a->rows.count;)
+        values[s] = (float)((double)a->scale * pitch_rows(&span, offsets[s], offsets[s + 1]));
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * harmonics and excite as launches.
+ */
+#include "device/kernels/lower.h"
+
+LOWER(harmonics)
+{
+    int rc = 0;
+    MX_TRY(LAUNCH(frames_check, 1, ARG_SLICE(a->samples.offsets), ARG_SLICE(a->frames.offsets), ARG_STATUS,
+                  ARG_INT(MX_OP_harmonics), ARG_INT(a->samples.count), ARG_INT(a->samples.rows),
+                  ARG_INT(a->frames.rows), ARG_INT(a->hop)));
+    MX_TRY(LAUNCH(harmonics, a->frames.rows, ARG_SLICE(a->f0), ARG_SLICE(a->phase), ARG_SLICE(a->gate), ARG_SLICE(a->y),
+                  ARG_SLICE(a->samples.offsets), ARG_SLICE(a->frames.offsets), ARG_STATUS, ARG_INT(a->samples.count),
+                  ARG_INT(a->hop), ARG_FLOAT(a->rate), ARG_FLOAT(MX_HARMONICS_LEAST_HZ), ARG_FLOAT(a->limit_hz),
+                  ARG_FLOAT(a->fade_hz), ARG_FLOAT(a->level)));
+out:
+    return rc;
+}
+
+LOWER(excite)
+{
+    const int64_t count = a->rows * a->n;
+    return LAUNCH(excite, WIDE_GROUPS(count), ARG_SLICE(a->source), ARG_SLICE(a->noise), ARG_SLICE(a->gain),
+                  ARG_SLICE(a->level), ARG_SLICE(a->magnitude), ARG_SLICE(a->y), ARG_LONG(count), ARG_LONG(a->n));
+}
