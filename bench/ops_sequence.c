@@ -20,7 +20,7 @@
 #define ALL_TOKENS        (SEQUENCES * TOKENS)
 #define WIDTH             192
 #define BANDS             80
-#define ITERATIONS        20 /* of mel_inverse, as speech/waveform.c asks for */
+#define ITERATIONS        20 /* of mel_inverse, as vocoder/sound_start.c asks for */
 #define PROJECTION_ROUNDS 2  /* of mel_project, likewise */
 
 /* A memory row of one operation that touches `count` floats. */

@@ -81,7 +81,7 @@ static void rig_open(struct rig *rig, struct mx_model_capacity capacity)
     weights_open(rig, &config);
     assert_int_equal(mx_model_create(rig->cpu.device, rig->stream, &config, &capacity, MX_MODEL_SPEAK, &rig->model), 0);
     const struct mx_speak_voice voice = rig_voice(rig);
-    const struct mx_speak_sound sound = {.iterations = 2, .projections = 1};
+    const struct mx_speak_sound sound = {.rounds = 2, .projections = 1};
     assert_int_equal(mx_speak_create(&voice, &sound, &rig->speak), 0);
 }
 
@@ -335,7 +335,7 @@ static void refusals(void **state)
     voice.normaliser.mel_deviation = 0;
     assert_int_equal(mx_speak_create(&voice, &sound, &speak), MX_ERR_ARGUMENT);
     voice = rig_voice(rig);
-    sound.projections = -1;
+    sound.projections = -2;
     assert_int_equal(mx_speak_create(&voice, &sound, &speak), MX_ERR_ARGUMENT);
     sound = MX_SPEAK_SOUND_DEFAULT;
     assert_int_equal(mx_vocabulary_create(MX_TOKENS_CHARS, (struct mx_vocabulary **)&voice.vocabulary), 0);

@@ -22,7 +22,7 @@
 #include "myxtts/error.h"
 #include "myxtts/registry.h"
 #include "speech/wav.h"
-#include "speech/waveform.h"
+#include "vocoder/sound.h"
 
 #define SECONDS_MAX 60
 
@@ -38,7 +38,7 @@ struct maker {
     struct mx_stream *stream;
     struct mx_audio_reader *reader;
     struct mx_extract *extract;
-    struct mx_waveform *waveform;
+    struct mx_sound *waveform;
     float *mel, *smooth; /* [frames of SECONDS_MAX, bands] */
     struct mx_buffer *smoothed;
     double seconds, work_seconds;
@@ -50,8 +50,8 @@ static int maker_open(struct maker *m, const struct wanted *wanted)
     const struct mx_registry_options devices = {.devices = {"cpu:0"}, .device_count = 1};
     const struct mx_extract_options room = {
         .samples_max = (int64_t)SECONDS_MAX * mx_recipe_default.rate, .utterances_max = 1, .no_pitch = true};
-    struct mx_waveform_options sound = MX_WAVEFORM_OPTIONS_DEFAULT;
-    sound.iterations = wanted->rounds;
+    struct mx_sound_options sound = MX_SOUND_OPTIONS_DEFAULT;
+    sound.rounds = wanted->rounds;
     sound.projections = wanted->projections;
     sound.frames_max = mx_recipe_frames(&mx_recipe_default, room.samples_max);
     sound.utterances_max = 1;
@@ -64,7 +64,7 @@ static int maker_open(struct maker *m, const struct wanted *wanted)
     MX_TRY(mx_stream_create(m->device, "resynth", &m->stream));
     MX_TRY(mx_audio_reader_create(&m->reader));
     MX_TRY(mx_extract_create(m->device, &room, &m->extract));
-    MX_TRY(mx_waveform_create(m->device, &sound, &m->waveform));
+    MX_TRY(mx_sound_create(m->device, m->stream, &sound, &m->waveform));
     MX_TRY(mx_buffer_create(m->device, "resynth", floats * sizeof *m->mel, &m->smoothed));
 out:
     return rc;
@@ -76,7 +76,7 @@ static void maker_close(struct maker *m)
     mx_buffer_release(m->smoothed);
     mx_free(m->smooth);
     mx_free(m->mel);
-    mx_waveform_destroy(m->waveform);
+    mx_sound_destroy(m->waveform);
     mx_extract_destroy(m->extract);
     mx_audio_reader_destroy(m->reader);
     mx_stream_release(m->stream);
@@ -118,7 +118,7 @@ static int file_make(struct maker *m, const char *path, const char *folder, cons
     struct mx_audio_report report;
     struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
     struct mx_extract_features features;
-    struct mx_waveform_sound sound;
+    struct mx_sound_audio sound;
     const char *const slash = strrchr(path, '/');
     char *const to = mx_format("%s/%s", folder, slash != NULL ? slash + 1 : path);
     if (to == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -138,7 +138,7 @@ static int file_make(struct maker *m, const char *path, const char *folder, cons
     }
     MX_TRY(mx_stream_sync(m->stream));
     const double begin = cpu_seconds();
-    MX_TRY(mx_waveform_make(m->waveform, m->stream, features.mel, frames, 1, &sound));
+    MX_TRY(mx_sound_make(m->waveform, m->stream, features.mel, frames, 1, &sound));
     m->work_seconds += cpu_seconds() - begin;
     m->seconds += (double)sound.offsets[1] / mx_recipe_default.rate;
     MX_TRY(mx_wav_write(to, sound.audio, (size_t)sound.offsets[1], mx_recipe_default.rate, MX_WAV_PCM16));
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 {
     int rc = 0, option;
     struct maker maker = {0};
-    struct wanted wanted = {.rounds = MX_WAVEFORM_ITERATIONS, .projections = MX_WAVEFORM_PROJECTIONS};
+    struct wanted wanted = {.rounds = MX_SOUND_GRIFFIN_ROUNDS, .projections = MX_SOUND_GRIFFIN_PROJECTIONS};
     while ((option = getopt(argc, argv, "r:p:s:w")) != -1) {
         if (option == 'r') wanted.rounds = atoi(optarg);
         if (option == 'p') wanted.projections = atoi(optarg);

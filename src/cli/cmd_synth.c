@@ -104,7 +104,7 @@ static int speaker_open(struct speaker *s, const struct values *values)
                                          .vocabulary = v->vocabulary,
                                          .normaliser = mx_checkpoint_state(v->checkpoint)->normaliser};
     const struct mx_speak_sound sound = {
-        .iterations = (int)values->rounds, .projections = (int)values->projections, .seed = (uint64_t)values->seed};
+        .rounds = (int)values->rounds, .projections = (int)values->projections, .seed = (uint64_t)values->seed};
     MX_TRY(mx_speak_create(&parts, &sound, &s->speak));
 out:
     return rc;

@@ -54,13 +54,13 @@ struct copy {
     struct mx_stream *stream;
     struct mx_audio_reader *reader;
     struct mx_extract *extract;
-    struct mx_waveform *waveform;
+    struct mx_sound *waveform;
 };
 
 static void copy_close(struct copy *c)
 {
     if (c->stream != NULL) (void)mx_stream_sync(c->stream); /* after a failure something may be under way */
-    mx_waveform_destroy(c->waveform);
+    mx_sound_destroy(c->waveform);
     mx_extract_destroy(c->extract);
     mx_audio_reader_destroy(c->reader);
     mx_stream_release(c->stream);
@@ -104,26 +104,26 @@ static int copy_write(struct copy *c, const struct values *values, const float *
     const struct mx_extract_options room = {.samples_max = (int64_t)count, .utterances_max = 1, .no_pitch = true};
     const int32_t offsets[] = {0, (int32_t)count};
     const struct mx_extract_batch batch = {.audio = samples, .offsets = offsets, .count = 1};
-    struct mx_waveform_options options_of = MX_WAVEFORM_OPTIONS_DEFAULT;
+    struct mx_sound_options options_of = MX_SOUND_OPTIONS_DEFAULT;
     struct mx_extract_features features;
-    struct mx_waveform_sound sound;
-    options_of.iterations = (int)values->rounds;
+    struct mx_sound_audio sound;
+    options_of.rounds = (int)values->rounds;
     options_of.projections = (int)values->projections;
     options_of.seed = (uint64_t)values->seed;
     options_of.frames_max = mx_recipe_frames(&mx_recipe_default, (int64_t)count);
     options_of.utterances_max = 1;
     MX_TRY(mx_extract_create(c->device, &room, &c->extract));
-    MX_TRY(mx_waveform_create(c->device, &options_of, &c->waveform));
+    MX_TRY(mx_sound_create(c->device, c->stream, &options_of, &c->waveform));
     MX_TRY(mx_extract_submit(c->extract, c->stream, &batch, &features));
     MX_TRY(mx_stream_sync(c->stream)); /* the time of the mel is not that of the sound */
     const int32_t frames[] = {0, features.frames.rows};
     const uint64_t begin = mx_clock_ns();
-    MX_TRY(mx_waveform_make(c->waveform, c->stream, features.mel, frames, 1, &sound));
+    MX_TRY(mx_sound_make(c->waveform, c->stream, features.mel, frames, 1, &sound));
     const double work = (double)(mx_clock_ns() - begin) / 1e9;
     const double seconds = (double)sound.offsets[1] / mx_recipe_default.rate;
     MX_TRY(mx_wav_write(values->output, sound.audio, (size_t)sound.offsets[1], mx_recipe_default.rate, MX_WAV_PCM16));
     mx_info("%s: %.2f s of sound in %d rounds and %d projections; real-time factor %.4f", values->output, seconds,
-            options_of.iterations, options_of.projections, work / seconds);
+            options_of.rounds, options_of.projections, work / seconds);
 out:
     return rc;
 }

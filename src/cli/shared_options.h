@@ -7,7 +7,7 @@
 
 #include "cli/options.h"
 #include "run/settings.h"
-#include "speech/waveform.h"
+#include "vocoder/sound.h"
 
 /* Table elements for a command with settings, whose struct has `const char *config` and `struct mx_option_list set`. */
 #define MX_SETTINGS_OPTIONS(object)                                                                                    \
@@ -33,14 +33,14 @@
 /* Table elements for a command that makes sound from mel, whose struct has `int64_t rounds, projections` and is
  * initialised with MX_SOUND_VALUES. */
 #define MX_SOUND_OPTIONS(object)                                                                                       \
-    {MX_OPTION_INT(object, rounds, "rounds", "N", 1, MX_WAVEFORM_ITERATIONS_MAX,                                       \
-                   MX_SOUND_DIGITS(MX_WAVEFORM_ITERATIONS), "Rounds of Griffin-Lim. The time grows with them.")},      \
+    {MX_OPTION_INT(object, rounds, "rounds", "N", 1, MX_SOUND_ROUNDS_MAX,                                       \
+                   MX_SOUND_DIGITS(MX_SOUND_GRIFFIN_ROUNDS), "Rounds of Griffin-Lim. The time grows with them.")},      \
     {                                                                                                                  \
-        MX_OPTION_INT(object, projections, "projections", "N", 0, MX_WAVEFORM_PROJECTIONS_MAX,                         \
-                      MX_SOUND_DIGITS(MX_WAVEFORM_PROJECTIONS),                                                        \
+        MX_OPTION_INT(object, projections, "projections", "N", 0, MX_SOUND_PROJECTIONS_MAX,                         \
+                      MX_SOUND_DIGITS(MX_SOUND_GRIFFIN_PROJECTIONS),                                                        \
                       "Corrections after the rounds that bring the mel of the sound closer to the one asked for.")     \
     }
-#define MX_SOUND_VALUES          .rounds = MX_WAVEFORM_ITERATIONS, .projections = MX_WAVEFORM_PROJECTIONS
+#define MX_SOUND_VALUES          .rounds = MX_SOUND_GRIFFIN_ROUNDS, .projections = MX_SOUND_GRIFFIN_PROJECTIONS
 #define MX_SOUND_DIGITS(number)  MX_SOUND_DIGITS_(number)
 #define MX_SOUND_DIGITS_(number) #number
 

@@ -69,8 +69,9 @@ int mx_job_samples_memory_plan(const struct mx_job *job, const struct mx_trainer
     const struct mx_extract_options picture = picture_options();
     out->pictures = mx_extract_bytes(&picture);
     out->pictures_host = mx_extract_host_bytes(&picture);
-    return mx_speak_memory_plan(&job->options.model, &plan->capacity.model, &mx_recipe_default, reference_samples(job),
-                                &out->speak);
+    const struct mx_speak_sound sound = MX_SPEAK_SOUND_DEFAULT;
+    return mx_speak_memory_plan(&job->options.model, &plan->capacity.model, &mx_recipe_default, &sound,
+                                reference_samples(job), &out->speak);
 }
 
 int mx_job_samples_open(struct mx_job *job)

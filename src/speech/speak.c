@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The speaker: items of tokens are laid out as a batch of the network, as many as fit; their mel goes straight to the
- * waveform maker on the same device; the sounds are joined on the host. The length of speech is known only once it is
+ * maker of sound on the same device; the sounds are joined on the host. The length of speech is known only once it is
  * spoken: a batch that turns out too long is halved and spoken again.
  */
 #include "speech/speak.h"
@@ -24,7 +24,7 @@ struct mx_speak {
     struct mx_recipe recipe;
     struct mx_model_capacity capacity;
     int32_t bands;
-    struct mx_waveform *waveform;
+    struct mx_sound *sound;
     struct mx_extract *references_of; /* recordings up to voice.reference_samples; NULL: none */
     struct mx_buffer *buffer;
     struct mx_model_batch batch; /* its slices lie in the buffer */
@@ -56,11 +56,16 @@ static int voice_check(const struct mx_speak_voice *voice, const struct mx_recip
 
 /* ---- memory: counted and taken by the same functions ---- */
 
-static struct mx_waveform_options waveform_options(const struct mx_model_capacity *capacity,
-                                                   const struct mx_recipe *recipe)
+static struct mx_sound_options sound_options(const struct mx_model_capacity *capacity, const struct mx_recipe *recipe,
+                                             const struct mx_speak_sound *sound)
 {
-    struct mx_waveform_options options = MX_WAVEFORM_OPTIONS_DEFAULT;
+    struct mx_sound_options options = MX_SOUND_OPTIONS_DEFAULT;
     options.recipe = recipe;
+    options.vocoder = sound->vocoder;
+    options.parameters = sound->vocoder_parameters;
+    options.rounds = sound->rounds;
+    options.projections = sound->projections;
+    options.seed = sound->seed;
     options.frames_max = capacity->frames;
     options.utterances_max = capacity->sequences;
     return options;
@@ -88,18 +93,23 @@ static struct mx_extract_options reference_options(const struct mx_recipe *recip
 }
 
 int mx_speak_memory_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,
-                         const struct mx_recipe *recipe, uint32_t reference_samples, struct mx_speak_memory_plan *out)
+                         const struct mx_recipe *recipe, const struct mx_speak_sound *sound, uint32_t reference_samples,
+                         struct mx_speak_memory_plan *out)
 {
     const struct mx_extract_options reference = reference_options(recipe, reference_samples);
     struct mx_model_capacity full;
     struct mx_layout layout = {0};
     struct mx_model_batch batch;
-    const int rc = mx_model_capacity_check(capacity, &full);
+    struct mx_sound_memory_plan plan;
+    int rc = mx_model_capacity_check(capacity, &full);
     if (rc < 0) return rc;
-    const struct mx_waveform_options waveform = waveform_options(&full, recipe);
+    const struct mx_sound_options options = sound_options(&full, recipe, sound);
+    rc = mx_sound_memory_plan(&options, &plan);
+    if (rc < 0) return rc;
     batch_place(&layout, config, &full, &batch);
-    *out = (struct mx_speak_memory_plan){.waveform = mx_waveform_bytes(&waveform),
-                                         .waveform_host = mx_waveform_host_bytes(&waveform),
+    *out = (struct mx_speak_memory_plan){.waveform = plan.waveform,
+                                         .waveform_host = plan.waveform_host,
+                                         .vocoder = plan.network,
                                          .speech = layout.offset_bytes,
                                          .speech_host = block_bytes(&full, config->bands)};
     if (reference_samples == 0) return 0;
@@ -145,13 +155,10 @@ int mx_speak_create(const struct mx_speak_voice *voice, const struct mx_speak_so
     s->capacity = *mx_model_capacity(voice->model);
     s->bands = s->recipe.bands;
     MX_TRY(voice_check(voice, &s->recipe));
-    struct mx_waveform_options waveform = waveform_options(&s->capacity, &s->recipe);
-    waveform.mean = voice->normaliser.mel_mean;
-    waveform.deviation = voice->normaliser.mel_deviation;
-    waveform.seed = sound->seed;
-    waveform.iterations = sound->iterations;
-    waveform.projections = sound->projections;
-    MX_TRY(mx_waveform_create(voice->device, &waveform, &s->waveform));
+    struct mx_sound_options options = sound_options(&s->capacity, &s->recipe, sound);
+    options.mean = voice->normaliser.mel_mean;
+    options.deviation = voice->normaliser.mel_deviation;
+    MX_TRY(mx_sound_create(voice->device, voice->stream, &options, &s->sound));
     MX_TRY(host_open(s));
     MX_TRY(batch_open(s));
     if (voice->reference_samples > 0) {
@@ -168,7 +175,7 @@ out:
 void mx_speak_destroy(struct mx_speak *s)
 {
     if (s == NULL) return;
-    mx_waveform_destroy(s->waveform);
+    mx_sound_destroy(s->sound);
     mx_extract_destroy(s->references_of);
     mx_buffer_release(s->buffer);
     if (s->block != NULL) mx_host_release(s->voice.device, s->block);
@@ -360,14 +367,14 @@ static int script_speak(struct mx_speak *s, const struct mx_speak_script *script
     for (size_t at = 0; at < script->count;) {
         const struct mx_speak_item *const items = script->items + at;
         int32_t count = items_fit(s, items, script->count - at);
-        struct mx_waveform_sound sound = {0};
+        struct mx_sound_audio sound = {0};
         struct mx_speech speech = {0};
         uint64_t start = mx_clock_ns();
         MX_TRY(items_synthesize(s, items, &count, options, &speech));
         MX_TRY(mx_stream_sync(s->voice.stream));
         result->model_seconds += seconds_since(start);
         start = mx_clock_ns();
-        MX_TRY(mx_waveform_make(s->waveform, s->voice.stream, speech.mel, speech.frame_offsets, count, &sound));
+        MX_TRY(mx_sound_make(s->sound, s->voice.stream, speech.mel, speech.frame_offsets, count, &sound));
         for (int32_t i = 0; i < count; i++)
             MX_TRY(joined_add(joined, sound.audio + sound.offsets[i], (size_t)(sound.offsets[i + 1] - sound.offsets[i]),
                               s->recipe.rate, items[i].pause_ms / options->speed));

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Text to sound, from one end to the other: paragraphs → normalised text → pieces (split.h) → symbols → tokens →
- * network → waveform (waveform.h) → one sound with pauses between the pieces.
+ * network → sound (vocoder/sound.h) → one sound with pauses between the pieces.
  *
  * Pieces are spoken many at a time, as many as the network has room for; the sound of a piece does not depend on the
  * others. The same text, options and seed give the same samples, bit for bit.
  *
- * Memory: a speaker owns its device buffers (budget owners "speech" and "waveform") and borrows the voice, whose parts
+ * Memory: a speaker owns its device buffers (budget owners "speech", "waveform" and, with a vocoder, "vocoder") and borrows
+ * the voice, whose parts
  * must outlive it. A result owns its samples. Threads: one at a time, the one that uses the voice's stream.
  */
 #ifndef MX_SPEECH_SPEAK_H
@@ -16,8 +17,8 @@
 #include "features/recipe.h"
 #include "model/model.h"
 #include "myxtts/device.h"
-#include "speech/waveform.h"
 #include "text/vocabulary.h"
+#include "vocoder/sound.h"
 
 /* The voice; borrowed, and all from one checkpoint. */
 struct mx_speak_voice {
@@ -34,23 +35,25 @@ struct mx_speak_voice {
 
 struct mx_speak;
 
+/* How mel becomes sound (vocoder/sound.h). */
+struct mx_speak_sound {
+    const struct mx_vocoder_config *vocoder; /* NULL: Griffin–Lim; copied */
+    struct mx_slice vocoder_parameters;      /* its weights, on the device of the voice */
+    int rounds, projections;                 /* or MX_SOUND_USUAL */
+    uint64_t seed;                           /* of the noise that the phases begin with */
+};
+
+#define MX_SPEAK_SOUND_DEFAULT ((struct mx_speak_sound){.rounds = MX_SOUND_USUAL, .projections = MX_SOUND_USUAL})
+
 /* The memory of a speaker, before any is allocated: mx_speak_create allocates exactly that. */
 struct mx_speak_memory_plan {
-    uint64_t waveform, speech;           /* bytes on the device, by owner … */
+    uint64_t waveform, speech, vocoder;  /* bytes on the device, by owner … */
     uint64_t waveform_host, speech_host; /* … and on the host */
 };
-/* For a network of this configuration and capacity. */
+/* For a network of this configuration and capacity; of `sound` the weights may be missing. */
 int mx_speak_memory_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,
-                         const struct mx_recipe *recipe, uint32_t reference_samples, struct mx_speak_memory_plan *out);
-
-/* How mel becomes sound (waveform.h). */
-struct mx_speak_sound {
-    int iterations, projections;
-    uint64_t seed; /* of the initial phases */
-};
-
-#define MX_SPEAK_SOUND_DEFAULT                                                                                         \
-    ((struct mx_speak_sound){.iterations = MX_WAVEFORM_ITERATIONS, .projections = MX_WAVEFORM_PROJECTIONS})
+                         const struct mx_recipe *recipe, const struct mx_speak_sound *sound, uint32_t reference_samples,
+                         struct mx_speak_memory_plan *out);
 
 /* MX_ERR_CONFIG if the parts of the voice do not fit together. */
 int mx_speak_create(const struct mx_speak_voice *voice, const struct mx_speak_sound *sound, struct mx_speak **out);

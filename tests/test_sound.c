@@ -16,8 +16,8 @@
 #include "features/extract.h"
 #include "myxtts/error.h"
 #include "ops/case.h"
-#include "speech/waveform.h"
 #include "support/rounding.h"
+#include "vocoder/sound.h"
 
 #define RATE     22050
 #define LENGTH   33075 /* 1.5 s */
@@ -88,23 +88,23 @@ static int32_t measure(struct fixture *fixture, const float *audio, const int32_
 }
 
 /* Sound of a packed mel, with these options but for the capacity; audio has room for all. */
-static void speak(struct fixture *fixture, struct mx_waveform_options options, const float *mel, const int32_t *frames,
+static void speak(struct fixture *fixture, struct mx_sound_options options, const float *mel, const int32_t *frames,
                   int32_t count, float *audio, int32_t *offsets)
 {
-    struct mx_waveform *waveform;
-    struct mx_waveform_sound sound;
+    struct mx_sound *waveform;
+    struct mx_sound_audio sound;
     struct mx_buffer *buffer;
     options.frames_max = FRAMES;
     options.utterances_max = VOICES;
     const size_t bytes = (size_t)frames[count] * BANDS * sizeof *mel;
     assert_int_equal(mx_buffer_create(fixture->cpu.device, "test", bytes + 4, &buffer), 0);
     if (bytes > 0) assert_int_equal(mx_copy_upload(fixture->stream, mx_slice_at(buffer, 0), mel, bytes), 0);
-    assert_int_equal(mx_waveform_create(fixture->cpu.device, &options, &waveform), 0);
-    assert_int_equal(mx_waveform_make(waveform, fixture->stream, mx_slice_at(buffer, 0), frames, count, &sound), 0);
+    assert_int_equal(mx_sound_create(fixture->cpu.device, fixture->stream, &options, &waveform), 0);
+    assert_int_equal(mx_sound_make(waveform, fixture->stream, mx_slice_at(buffer, 0), frames, count, &sound), 0);
     assert_int_equal(sound.count, count);
     memcpy(offsets, sound.offsets, ((size_t)count + 1) * sizeof *offsets);
     memcpy(audio, sound.audio, (size_t)offsets[count] * sizeof *audio);
-    mx_waveform_destroy(waveform);
+    mx_sound_destroy(waveform);
     mx_buffer_release(buffer);
 }
 
@@ -136,18 +136,18 @@ static double distance(const float *a, const float *b, int32_t frames)
     return sum / (double)count;
 }
 
-/* Mean distance of what is spoken in so many iterations and projections. */
-static double spoken_distance(struct fixture *fixture, const struct spoken *spoken, int iterations, double momentum,
+/* Mean distance of what is spoken in this many rounds and projections. */
+static double spoken_distance(struct fixture *fixture, const struct spoken *spoken, int rounds, double momentum,
                               int projections)
 {
     static float audio[FRAMES * 256], mel[FRAMES * BANDS];
     int32_t offsets[2];
-    struct mx_waveform_options options = MX_WAVEFORM_OPTIONS_DEFAULT;
-    options.iterations = iterations;
+    struct mx_sound_options options = MX_SOUND_OPTIONS_DEFAULT;
+    options.rounds = rounds;
     options.momentum = momentum;
     options.projections = projections;
     speak(fixture, options, spoken->mel, spoken->frames, 1, audio, offsets);
-    assert_int_equal(offsets[1], mx_waveform_samples(&mx_recipe_default, spoken->frames[1]));
+    assert_int_equal(offsets[1], mx_sound_samples(&mx_recipe_default, spoken->frames[1]));
     assert_int_equal(measure(fixture, audio, offsets, 1, 0, 1, mel), spoken->frames[1]);
     return distance(spoken->mel, mel, spoken->frames[1]);
 }
@@ -158,7 +158,7 @@ static void speaks_what_was_measured(void **state)
     static const double pitches[VOICES] = {95, 140, 220};
     for (int v = 0; v < VOICES; v++) {
         spoken_make(*state, pitches[v], 0, 1, &spoken);
-        const double far = spoken_distance(*state, &spoken, MX_WAVEFORM_ITERATIONS, MX_WAVEFORM_MOMENTUM, 0);
+        const double far = spoken_distance(*state, &spoken, MX_SOUND_GRIFFIN_ROUNDS, MX_SOUND_MOMENTUM, 0);
         if (!(far < DISTANCE)) fail_msg("the mel of %g Hz came back %g nepers away", pitches[v], far);
     }
 }
@@ -270,9 +270,9 @@ static void same_in_any_company(void **state)
 {
     static struct spoken spoken[VOICES];
     static float mel[FRAMES * BANDS], together[FRAMES * 256], alone[FRAMES * 256], again[FRAMES * 256];
-    struct mx_waveform_options options = MX_WAVEFORM_OPTIONS_DEFAULT;
+    struct mx_sound_options options = MX_SOUND_OPTIONS_DEFAULT;
     int32_t frames[VOICES + 1] = {0}, offsets[VOICES + 1], own[2];
-    options.iterations = 5;
+    options.rounds = 5;
     for (int v = 0; v < VOICES; v++) {
         spoken_make(*state, 100 + 40 * v, 0, 1, &spoken[v]);
         spoken[v].frames[1] -= 11 * v; /* cut: other lengths */
@@ -303,11 +303,11 @@ static void normalised_mel(void **state)
 {
     static struct spoken plain, normal;
     static float one[FRAMES * 256], other[FRAMES * 256], moved[FRAMES * 256];
-    struct mx_waveform_options options = MX_WAVEFORM_OPTIONS_DEFAULT;
+    struct mx_sound_options options = MX_SOUND_OPTIONS_DEFAULT;
     int32_t offsets[2];
     spoken_make(*state, 110, 0, 1, &plain);
     spoken_make(*state, 110, -4.5, 2.25, &normal);
-    options.iterations = 2; /* rounding errors grow with every one of them */
+    options.rounds = 2; /* rounding errors grow with every one of them */
     speak(*state, options, plain.mel, plain.frames, 1, one, offsets);
     /* There and back a mel is rounded four times: how far such a move of the plain one goes is what rounding may do. */
     rounding_move(plain.mel, plain.frames[1] * BANDS, 1, op_rounding(4, 0, 1));
@@ -329,7 +329,7 @@ static void short_ones(void **state)
 {
     static struct spoken spoken;
     static float audio[FRAMES * 256];
-    const struct mx_waveform_options options = MX_WAVEFORM_OPTIONS_DEFAULT;
+    const struct mx_sound_options options = MX_SOUND_OPTIONS_DEFAULT;
     int32_t offsets[VOICES + 1];
     spoken_make(*state, 150, 0, 1, &spoken);
     const int32_t nothing[] = {0, 0, 0};
@@ -346,53 +346,55 @@ static void short_ones(void **state)
     for (int32_t i = 0; i < offsets[3]; i++) power += (double)audio[i] * (double)audio[i];
     assert_true(power > 0);
     for (int64_t f = 0; f < 5; f++)
-        assert_int_equal(mx_recipe_frames(&mx_recipe_default, mx_waveform_samples(&mx_recipe_default, f)), f);
+        assert_int_equal(mx_recipe_frames(&mx_recipe_default, mx_sound_samples(&mx_recipe_default, f)), f);
 }
 
 static void refusals(void **state)
 {
     struct fixture *const fixture = *state;
-    static const struct mx_waveform_options wrong[] = {
-        {.deviation = 1, .iterations = 0, .frames_max = 1, .utterances_max = 1},
-        {.deviation = 0, .iterations = 8, .frames_max = 1, .utterances_max = 1},
-        {.deviation = 1, .iterations = 8, .momentum = 2, .frames_max = 1, .utterances_max = 1},
-        {.deviation = 1, .iterations = 8, .projections = -1, .frames_max = 1, .utterances_max = 1},
-        {.deviation = 1, .iterations = 8, .projections = 101, .frames_max = 1, .utterances_max = 1},
-        {.deviation = 1, .iterations = 8, .frames_max = 0, .utterances_max = 1},
-        {.deviation = 1, .iterations = 8, .frames_max = 1, .utterances_max = 0},
+    static const struct mx_sound_options wrong[] = {
+        {.deviation = 1, .rounds = 0, .frames_max = 1, .utterances_max = 1},
+        {.deviation = 0, .rounds = 8, .frames_max = 1, .utterances_max = 1},
+        {.deviation = 1, .rounds = 8, .momentum = 2, .frames_max = 1, .utterances_max = 1},
+        {.deviation = 1, .rounds = 8, .projections = -2, .frames_max = 1, .utterances_max = 1},
+        {.deviation = 1, .rounds = 8, .projections = 101, .frames_max = 1, .utterances_max = 1},
+        {.deviation = 1, .rounds = 8, .frames_max = 0, .utterances_max = 1},
+        {.deviation = 1, .rounds = 8, .frames_max = 1, .utterances_max = 0},
     };
     static float mel[2 * BANDS];
     const int32_t many[] = {0, 3}, good[] = {0, 2}, backward[] = {0, 2, 1};
-    struct mx_waveform_options options = MX_WAVEFORM_OPTIONS_DEFAULT;
-    struct mx_waveform_sound sound;
-    struct mx_waveform *waveform;
+    struct mx_sound_options options = MX_SOUND_OPTIONS_DEFAULT;
+    struct mx_sound_audio sound;
+    struct mx_sound_memory_plan plan;
+    struct mx_sound *waveform;
     struct mx_buffer *buffer;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_int_equal(mx_waveform_create(fixture->cpu.device, &wrong[i], &waveform), MX_ERR_ARGUMENT);
+        assert_int_equal(mx_sound_create(fixture->cpu.device, fixture->stream, &wrong[i], &waveform), MX_ERR_ARGUMENT);
         assert_null(waveform);
-        assert_int_equal(mx_waveform_bytes(&wrong[i]), 0);
+        assert_int_equal(mx_sound_memory_plan(&wrong[i], &plan), MX_ERR_ARGUMENT);
         assert_true(mx_error_last()->hint[0] != 0);
     }
     options.frames_max = 2;
     options.utterances_max = 2;
-    assert_true(mx_waveform_bytes(&options) > 2 * 1026 * 4);
-    assert_int_equal(mx_waveform_create(fixture->cpu.device, &options, &waveform), 0);
+    assert_int_equal(mx_sound_memory_plan(&options, &plan), 0);
+    assert_true(plan.waveform > 2 * 1026 * 4 && plan.network == 0);
+    assert_int_equal(mx_sound_create(fixture->cpu.device, fixture->stream, &options, &waveform), 0);
     assert_int_equal(mx_buffer_create(fixture->cpu.device, "test", sizeof mel, &buffer), 0);
     const struct mx_slice slice = mx_slice_at(buffer, 0);
-    assert_int_equal(mx_waveform_make(waveform, fixture->stream, slice, many, 1, &sound), MX_ERR_ARGUMENT);
-    assert_int_equal(mx_waveform_make(waveform, fixture->stream, slice, good, 3, &sound), MX_ERR_ARGUMENT);
-    assert_int_equal(mx_waveform_make(waveform, fixture->stream, slice, backward, 2, &sound), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_sound_make(waveform, fixture->stream, slice, many, 1, &sound), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_sound_make(waveform, fixture->stream, slice, good, 3, &sound), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_sound_make(waveform, fixture->stream, slice, backward, 2, &sound), MX_ERR_ARGUMENT);
     mel[BANDS + 3] = NAN;
     assert_int_equal(mx_copy_upload(fixture->stream, slice, mel, sizeof mel), 0);
-    assert_int_equal(mx_waveform_make(waveform, fixture->stream, slice, good, 1, &sound), MX_ERR_DATA);
+    assert_int_equal(mx_sound_make(waveform, fixture->stream, slice, good, 1, &sound), MX_ERR_DATA);
     mel[BANDS + 3] = 0;
     assert_int_equal(mx_copy_upload(fixture->stream, slice, mel, sizeof mel), 0);
     const uint64_t before = mx_alloc_count();
-    assert_int_equal(mx_waveform_make(waveform, fixture->stream, slice, good, 1, &sound), 0);
+    assert_int_equal(mx_sound_make(waveform, fixture->stream, slice, good, 1, &sound), 0);
     assert_int_equal(mx_alloc_count(), before);
     mx_buffer_release(buffer);
-    mx_waveform_destroy(waveform);
-    mx_waveform_destroy(NULL);
+    mx_sound_destroy(waveform);
+    mx_sound_destroy(NULL);
 }
 
 int main(void)

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Private to src/vocoder/sound*.c: the maker, its memory, and the steps that batches and streams share.
+ */
+#ifndef MX_VOCODER_SOUND_INTERNAL_H
+#define MX_VOCODER_SOUND_INTERNAL_H
+
+#include "vocoder/path.h"
+#include "vocoder/sound.h"
+
+/* Frames that the network sees at once, without those beside them: its memory does not grow with the sound. */
+#define MX_SOUND_PIECE 512
+
+/* The pieces of the device's buffer. LEVEL: log magnitudes of a stream, whose windows have MAGNITUDE; otherwise they
+ * are the same. BLOCKS: offsets of noise, a block of it between each two frames. */
+enum mx_sound_piece {
+    MX_SOUND_TABLES,
+    MX_SOUND_PLACES,
+    MX_SOUND_GAIN,
+    MX_SOUND_SAMPLES,
+    MX_SOUND_FRAMES,
+    MX_SOUND_ROWS,
+    MX_SOUND_NOISE_LEVELS,
+    MX_SOUND_NOISE_STREAMS,
+    MX_SOUND_BLOCKS,
+    MX_SOUND_HZ,
+    MX_SOUND_GATE,
+    MX_SOUND_PHASE,
+    MX_SOUND_AUDIO,
+    MX_SOUND_LEVEL,
+    MX_SOUND_MAGNITUDE,
+    MX_SOUND_FIRST,
+    MX_SOUND_SECOND,
+    MX_SOUND_WORK,
+    MX_SOUND_PIECES
+};
+
+struct mx_sound_layout {
+    uint64_t at[MX_SOUND_PIECES], bytes;
+};
+
+/* Packed utterances, whole or a window of one. */
+struct mx_sound_batch {
+    struct mx_ragged samples, frames;
+    struct mx_ragged blocks; /* of noise, in samples */
+    struct mx_slice mel;     /* [frames.rows, bands] */
+    struct mx_slice level;   /* [frames.rows, bins], with a vocoder */
+    int64_t first;           /* of a window: its first frame in the utterance */
+};
+
+/* What differs between Griffin–Lim and the vocoder. */
+struct mx_sound_kind {
+    int rounds, projections; /* the usual ones */
+    int least_rounds;
+    int steady; /* the rounds at the beginning that do not overshoot */
+    /* From the mel to magnitudes in MAGNITUDE and a first sound in AUDIO. */
+    int (*start)(struct mx_sound *sound, struct mx_stream *stream, const struct mx_sound_batch *batch);
+};
+
+extern const struct mx_sound_kind mx_sound_griffin_lim, mx_sound_vocoder;
+
+struct mx_sound {
+    struct mx_device *device;
+    const struct mx_sound_kind *kind;
+    struct mx_recipe recipe;
+    struct mx_sound_options options; /* rounds and projections as they are */
+    struct mx_vocoder_config config;
+    struct mx_recipe_tables tables;
+    float *places; /* as mx_recipe_places_make makes them */
+    struct mx_vocoder *vocoder;
+    struct mx_buffer *buffer;
+    struct mx_sound_layout layout;
+    bool constants_sent;
+    /* pieces of `block`, from mx_host_alloc */
+    void *block;
+    float *audio;               /* [samples of frames_max] */
+    float *noise_levels;        /* [blocks, 2] */
+    int32_t *noise_streams;     /* [blocks, 2] */
+    int32_t *samples, *frames;  /* [utterances_max + 1] */
+    int32_t *blocks;            /* [blocks + 1] */
+    float *gain;                /* [bins] of the noise, with a vocoder, like all below */
+    float *logits;              /* [MX_SOUND_PIECE, classes + 1] */
+    int32_t *rows;              /* [2] */
+    struct mx_path_track track; /* [frames_max] each */
+    struct mx_path path;        /* of the utterance that is being made */
+    struct {
+        struct mx_slice mel;
+        int64_t frames, known, made; /* whose pitch and magnitudes are predicted; whose sound is made */
+    } stream;
+};
+
+static inline struct mx_slice mx_sound_piece(const struct mx_sound *s, enum mx_sound_piece which)
+{
+    return mx_slice_at(s->buffer, (size_t)s->layout.at[which]);
+}
+
+/* `rows` rows of `width` floats further. */
+static inline struct mx_slice mx_sound_behind(struct mx_slice slice, int64_t rows, int64_t width)
+{
+    slice.offset_bytes += (size_t)(rows * width) * sizeof(float);
+    return slice;
+}
+
+/* ---- sound.c ---- */
+/* Lays out `count` utterances whose frames are in s->frames. */
+void mx_sound_batch_lay(struct mx_sound *s, int32_t count, struct mx_sound_batch *batch);
+/* Everything from the start to the sound in s->audio. */
+int mx_sound_run(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *batch);
+/* The spectrum of the sound in AUDIO, and the sound of a spectrum, in AUDIO. */
+int mx_sound_measure(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *batch,
+                     struct mx_slice spectrum);
+int mx_sound_overlap(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *batch,
+                     struct mx_slice spectrum);
+
+/* ---- sound_start.c ---- */
+/* Frames beside a frame that the network looks at. */
+int32_t mx_sound_reach(const struct mx_vocoder_config *config);
+void mx_sound_gain_fill(const struct mx_recipe *recipe, float *gain);
+/* Predicts frames [from, to) of an utterance, at most MX_SOUND_PIECE of them: their log magnitudes go to `level`
+ * [frames, bins] and their pitch into the path. Waits. */
+int mx_sound_predict(struct mx_sound *s, struct mx_stream *stream, struct mx_slice mel, int64_t frames, int64_t from,
+                     int64_t to, struct mx_slice level);
+
+#endif

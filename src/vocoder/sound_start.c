@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a sound begins with: magnitudes and a first sound, as Griffin–Lim and as a vocoder make them.
+ *
+ * The network runs on one piece of an utterance at a time, with as many frames beside it as its convolutions reach, so
+ * each frame has what it would have in the whole. The noise of the source is a stream of its own between each two
+ * frames, so a window of an utterance has the same noise as the whole.
+ */
+#include <math.h>
+
+#include "myxtts/error.h"
+#include "myxtts/ops.h"
+#include "vocoder/internal.h"
+#include "vocoder/sound_internal.h"
+
+#define MEL_ITERATIONS 20     /* of mel_inverse: bands are then within a percent */
+#define LIMIT_HZ       9500.0 /* harmonics fade out towards this frequency … */
+#define FADE_HZ        300.0  /* … over this much */
+/* Noise in the phases, beside harmonics of 0 dB: growing evenly with the frequency. */
+#define NOISE_LOW_DB  -30.0
+#define NOISE_HIGH_DB -6.0
+#define NOISE_HIGH_HZ 8000.0
+
+static int noise_make(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b)
+{
+    const struct mx_slice audio = mx_sound_piece(s, MX_SOUND_AUDIO);
+    int rc = 0;
+    MX_TRY(mx_fill(stream, &(struct mx_fill_args){.x = audio, .count = b->samples.rows, .value = 1}));
+    MX_TRY(mx_noise(stream, &(struct mx_noise_args){.x = audio,
+                                                    .y = audio,
+                                                    .samples = b->blocks,
+                                                    .levels = mx_sound_piece(s, MX_SOUND_NOISE_LEVELS),
+                                                    .streams = mx_sound_piece(s, MX_SOUND_NOISE_STREAMS),
+                                                    .seed = s->options.seed}));
+out:
+    return rc;
+}
+
+/* ---- Griffin–Lim ---- */
+
+/* The magnitudes, and noise. */
+static int griffin_start(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b)
+{
+    const struct mx_recipe *const r = &s->recipe;
+    int rc = 0;
+    MX_TRY(mx_mel_inverse(stream, &(struct mx_mel_inverse_args){.mel = b->mel,
+                                                                .tables = mx_sound_piece(s, MX_SOUND_TABLES),
+                                                                .magnitude = mx_sound_piece(s, MX_SOUND_MAGNITUDE),
+                                                                .rows = b->frames.rows,
+                                                                .fft_size = r->fft_size,
+                                                                .bands = r->bands,
+                                                                .weights = s->tables.weights,
+                                                                .iterations = MEL_ITERATIONS,
+                                                                .mean = (float)s->options.mean,
+                                                                .deviation = (float)s->options.deviation}));
+    MX_TRY(noise_make(s, stream, b));
+out:
+    return rc;
+}
+
+/* The first spectrum is that of noise: the second round must not overshoot from there. */
+const struct mx_sound_kind mx_sound_griffin_lim = {.rounds = MX_SOUND_GRIFFIN_ROUNDS,
+                                                   .projections = MX_SOUND_GRIFFIN_PROJECTIONS,
+                                                   .least_rounds = 1,
+                                                   .steady = 2,
+                                                   .start = griffin_start};
+
+/* ---- the vocoder ---- */
+
+int32_t mx_sound_reach(const struct mx_vocoder_config *config)
+{
+    return MX_VOCODER_TAPS / 2 * (1 + config->size.blocks);
+}
+
+void mx_sound_gain_fill(const struct mx_recipe *recipe, float *gain)
+{
+    for (int32_t k = 0; k <= recipe->fft_size / 2; k++) {
+        const double hz = (double)k * recipe->rate / recipe->fft_size;
+        const double db = NOISE_LOW_DB + (NOISE_HIGH_DB - NOISE_LOW_DB) * fmin(1, hz / NOISE_HIGH_HZ);
+        gain[k] = (float)pow(10, db / 20);
+    }
+}
+
+int mx_sound_predict(struct mx_sound *s, struct mx_stream *stream, struct mx_slice mel, int64_t frames, int64_t from,
+                     int64_t to, struct mx_slice level)
+{
+    const int64_t reach = mx_sound_reach(&s->config), classes = MX_VOCODER_CLASSES + 1;
+    const int64_t bins = s->recipe.fft_size / 2 + 1;
+    const int64_t first = from > reach ? from - reach : 0, last = to + reach < frames ? to + reach : frames;
+    const int32_t count = (int32_t)(last - first);
+    const struct mx_ragged rows = {
+        .offsets = mx_sound_piece(s, MX_SOUND_ROWS), .count = 1, .rows = count, .max_rows = count};
+    struct mx_vocoder_view view;
+    int rc = 0;
+    s->rows[0] = 0;
+    s->rows[1] = count;
+    MX_TRY(mx_copy_upload(stream, rows.offsets, s->rows, 2 * sizeof *s->rows));
+    MX_TRY(mx_vocoder_predict(s->vocoder, stream, s->options.parameters, &rows,
+                              mx_sound_behind(mel, first, s->recipe.bands), &view));
+    MX_TRY(mx_copy_slices(stream, mx_sound_behind(level, from, bins),
+                          mx_sound_behind(view.magnitude, from - first, bins), (size_t)((to - from) * bins) * 4));
+    MX_TRY(mx_copy_download(stream, s->logits, mx_sound_behind(view.logits, from - first, classes),
+                            (size_t)((to - from) * classes) * 4));
+    MX_TRY(mx_stream_sync(stream));
+    mx_path_push(&s->path, s->logits, to - from);
+out:
+    if (rc < 0) (void)mx_stream_sync(stream); /* the copies must be done with the host's arrays */
+    return rc;
+}
+
+/* The harmonics of the track, in AUDIO. */
+static int harmonics_make(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b)
+{
+    const struct mx_slice hz = mx_sound_piece(s, MX_SOUND_HZ), gate = mx_sound_piece(s, MX_SOUND_GATE);
+    const struct mx_slice phase = mx_sound_piece(s, MX_SOUND_PHASE);
+    const size_t bytes = (size_t)b->frames.rows * sizeof(float);
+    const float half = (float)s->recipe.rate / 2;
+    int rc = 0;
+    MX_TRY(mx_copy_upload(stream, hz, s->track.hz + b->first, bytes));
+    MX_TRY(mx_copy_upload(stream, gate, s->track.gate + b->first, bytes));
+    MX_TRY(mx_copy_upload(stream, phase, s->track.phase + b->first, bytes));
+    /* A harmonic alone then has a spectrum of magnitude 1: the mean of the window is ½. */
+    MX_TRY(mx_harmonics(stream, &(struct mx_harmonics_args){.f0 = hz,
+                                                            .phase = phase,
+                                                            .gate = gate,
+                                                            .y = mx_sound_piece(s, MX_SOUND_AUDIO),
+                                                            .samples = b->samples,
+                                                            .frames = b->frames,
+                                                            .hop = s->recipe.hop,
+                                                            .rate = (float)s->recipe.rate,
+                                                            .limit_hz = fminf((float)LIMIT_HZ, half),
+                                                            .fade_hz = fminf((float)FADE_HZ, half),
+                                                            .level = 4.0f / (float)s->recipe.fft_size}));
+out:
+    return rc;
+}
+
+static int vocoder_start(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b)
+{
+    const struct mx_slice first = mx_sound_piece(s, MX_SOUND_FIRST), second = mx_sound_piece(s, MX_SOUND_SECOND);
+    int rc = 0;
+    MX_TRY(harmonics_make(s, stream, b));
+    MX_TRY(mx_sound_measure(s, stream, b, first));
+    MX_TRY(noise_make(s, stream, b));
+    MX_TRY(mx_sound_measure(s, stream, b, second));
+    MX_TRY(mx_excite(stream, &(struct mx_excite_args){.source = first,
+                                                      .noise = second,
+                                                      .gain = mx_sound_piece(s, MX_SOUND_GAIN),
+                                                      .level = b->level,
+                                                      .magnitude = mx_sound_piece(s, MX_SOUND_MAGNITUDE),
+                                                      .y = first,
+                                                      .rows = b->frames.rows,
+                                                      .n = s->recipe.fft_size / 2 + 1}));
+    MX_TRY(mx_sound_overlap(s, stream, b, first));
+out:
+    return rc;
+}
+
+const struct mx_sound_kind mx_sound_vocoder = {.rounds = MX_SOUND_VOCODER_ROUNDS,
+                                               .projections = MX_SOUND_VOCODER_PROJECTIONS,
+                                               .least_rounds = 0,
+                                               .steady = 1,
+                                               .start = vocoder_start};
