@@ -28,6 +28,13 @@
 #define MX_PATH_GAP   8
 #define MX_PATH_HZ    150.0f
 
+/* The search, for others that do the same. */
+#define MX_PATH_UNIT       1048576.0 /* scores are whole numbers of 1/MX_PATH_UNIT */
+#define MX_PATH_STEP       157286    /* 0.15: a step of one class */
+#define MX_PATH_STEPS      40        /* more cost no more */
+#define MX_PATH_LEAST      1e-6      /* of q, before its logarithm is taken */
+#define MX_PATH_NEIGHBOURS 4
+
 /* What the source of a sound needs of each frame (operation harmonics). */
 struct mx_path_track {
     float *hz;    /* > 0 everywhere */

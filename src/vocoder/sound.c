@@ -16,13 +16,8 @@
 
 #define OWNER            "waveform"
 #define ALIGNMENT        64
-#define LEAST_WEIGHT     1e-4f /* of a sample: beyond the last frame's centre the windows fade out */
-#define PROJECT_ROUNDS   2     /* of mel_project in a projection: the second sees what the first did to neighbours */
-#define PROJECT_LIMIT    2     /* nepers of a round: a band that has next to nothing is not blown up to noise */
 #define FRAMES_LIMIT     (1 << 24)
 #define UTTERANCES_LIMIT (1 << 20)
-#define NOISE_TO_ONE     1e4f /* noise is added to a constant, which then does not count */
-#define NOISE_STREAM     0x57 /* one for all, so that an utterance does not depend on its place */
 
 /* ---- options ---- */
 
@@ -195,8 +190,7 @@ static int host_open(struct mx_sound *s)
     s->samples = s->noise_streams + 2 * blocks;
     s->frames = s->samples + utterances + 1;
     s->blocks = s->frames + utterances + 1;
-    /* Noise of deviation 1; with a vocoder so that its spectrum has the same mean square as that of a harmonic. */
-    float gain = 1;
+    float gain = 1; /* of the noise */
     if (s->options.vocoder != NULL) {
         s->rows = s->blocks + blocks + 1;
         s->gain = (float *)(void *)(s->rows + 2);
@@ -205,11 +199,11 @@ static int host_open(struct mx_sound *s)
         s->track.gate = s->track.hz + frames;
         s->track.phase = s->track.gate + frames;
         mx_sound_gain_fill(&s->recipe, s->gain);
-        gain = (float)(1 / (sqrt(0.375 * s->recipe.fft_size) * (double)NOISE_TO_ONE));
+        gain = mx_sound_noise_gain(&s->recipe);
     }
     for (size_t i = 0; i < blocks; i++) {
         s->noise_levels[2 * i] = gain;
-        s->noise_levels[2 * i + 1] = NOISE_TO_ONE;
+        s->noise_levels[2 * i + 1] = MX_SOUND_NOISE_TO_ONE;
     }
     return 0;
 }
@@ -297,12 +291,11 @@ void mx_sound_batch_lay(struct mx_sound *s, int32_t count, struct mx_sound_batch
         if (length > b->samples.max_rows) b->samples.max_rows = (int32_t)length;
         if (rows > b->frames.max_rows) b->frames.max_rows = rows;
         if (s->options.vocoder == NULL) {
-            block_add(s, &b->blocks, NOISE_STREAM, length);
+            block_add(s, &b->blocks, MX_SOUND_NOISE_STREAM, length);
             continue;
         }
         for (int64_t at = 0; at < length; at += hop)
-            block_add(s, &b->blocks, (int64_t)NOISE_STREAM << 32 | (b->first + at / hop),
-                      length - at < hop ? length - at : hop);
+            block_add(s, &b->blocks, mx_sound_noise_stream(b->first + at / hop), length - at < hop ? length - at : hop);
     }
     b->samples.rows = b->blocks.rows = s->samples[count];
     b->frames.rows = s->frames[count];
@@ -359,7 +352,7 @@ int mx_sound_overlap(struct mx_sound *s, struct mx_stream *stream, const struct 
                                                                 .work = mx_sound_piece(s, MX_SOUND_WORK),
                                                                 .fft_size = s->recipe.fft_size,
                                                                 .hop = s->recipe.hop,
-                                                                .least = LEAST_WEIGHT});
+                                                                .least = MX_SOUND_LEAST_WEIGHT});
 }
 
 /* Round i: from the sound in AUDIO to the next one. `before` is the spectrum of the sound before, and is lost; `now`
@@ -398,8 +391,8 @@ static int project(struct mx_sound *s, struct mx_stream *stream, const struct mx
                                                                 .fft_size = r->fft_size,
                                                                 .bands = r->bands,
                                                                 .weights = s->tables.weights,
-                                                                .rounds = PROJECT_ROUNDS,
-                                                                .limit = PROJECT_LIMIT,
+                                                                .rounds = MX_SOUND_PROJECT_ROUNDS,
+                                                                .limit = MX_SOUND_PROJECT_LIMIT,
                                                                 .floor = r->floor,
                                                                 .mean = (float)s->options.mean,
                                                                 .deviation = (float)s->options.deviation}));

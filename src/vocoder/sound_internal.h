@@ -7,6 +7,7 @@
 
 #include "vocoder/path.h"
 #include "vocoder/sound.h"
+#include "vocoder/sound_numbers.h"
 
 /* Frames that the network sees at once, without those beside them: its memory does not grow with the sound. */
 #define MX_SOUND_PIECE 512
@@ -115,7 +116,6 @@ int mx_sound_overlap(struct mx_sound *s, struct mx_stream *stream, const struct 
 /* ---- sound_start.c ---- */
 /* Frames beside a frame that the network looks at. */
 int32_t mx_sound_reach(const struct mx_vocoder_config *config);
-void mx_sound_gain_fill(const struct mx_recipe *recipe, float *gain);
 /* Predicts frames [from, to) of an utterance, at most MX_SOUND_PIECE of them: their log magnitudes go to `level`
  * [frames, bins] and their pitch into the path. Waits. */
 int mx_sound_predict(struct mx_sound *s, struct mx_stream *stream, struct mx_slice mel, int64_t frames, int64_t from,
