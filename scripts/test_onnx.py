@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Runs the graphs that build/test_export left in FOLDER with onnxruntime and compares their results with those of our own
+# Runs the graphs that build/test_export and build/test_export_sound left in FOLDER with onnxruntime and compares their results with those of our own
 # networks, which stand beside them (one JSON object a line).
 #
 #     scripts/test_onnx.py FOLDER
@@ -16,7 +16,11 @@ import numpy as np
 import onnx
 import onnxruntime
 
+HOP = 256
 MEL_BOUND = 1e-3
+HZ_BOUND = 1e-3
+TURN_BOUND = 1e-4
+SAMPLE_BOUND = 1e-3
 
 
 def graph_open(path):
@@ -32,6 +36,11 @@ def graph_open(path):
 def cases_read(path):
     with open(path, encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
+
+
+def within(what, worst, bound):
+    if not worst <= bound:
+        sys.exit(f"test-onnx: {what} differs by {worst:g}, more than {bound:g}")
 
 
 def acoustic_compare(folder):
@@ -55,13 +64,49 @@ def acoustic_compare(folder):
             sys.exit(f"test-onnx: a mel of {mel.shape} instead of {wanted.shape}")
         worst = max(worst, float(np.abs(mel - wanted).max()))
     print(f"acoustic network: {len(cases)} sequences, all durations equal, mel within {worst:.1e}")
-    if not worst <= MEL_BOUND:
-        sys.exit(f"test-onnx: the mel differs by {worst:g}, more than {MEL_BOUND:g}")
+    within("the mel", worst, MEL_BOUND)
+
+
+def path_compare(folder):
+    """Same logits → the same frames are voiced, the same pitch and phase."""
+    session = graph_open(folder / "path.onnx")
+    cases = cases_read(folder / "path.jsonl")
+    worst_hz = worst_turn = 0.0
+    for case in cases:
+        logits = np.array(case["logits"], np.float32).reshape(len(case["hz"]), -1)
+        hz, gate, phase = session.run(["hz", "gate", "phase"], {"logits": logits})
+        if gate.tolist() != case["gate"]:
+            sys.exit("test-onnx: other frames are voiced")
+        worst_hz = max(worst_hz, float(np.abs(hz - np.array(case["hz"])).max()))
+        turns = np.abs(phase - np.array(case["phase"]))
+        worst_turn = max(worst_turn, float(np.minimum(turns, 1 - turns).max()))
+    print(f"pitch path: {len(cases)} utterances, pitch within {worst_hz:.1e} Hz, phase within {worst_turn:.1e} turns")
+    within("the pitch", worst_hz, HZ_BOUND)
+    within("the phase", worst_turn, TURN_BOUND)
+
+
+def sound_compare(folder):
+    """Same mel → the same samples."""
+    session = graph_open(folder / "sound.onnx")
+    cases = cases_read(folder / "sound.jsonl")
+    worst = loudest = 0.0
+    for case in cases:
+        wanted = np.array(case["audio"], np.float32)
+        mel = np.array(case["mel"], np.float32).reshape(1 + len(wanted) // HOP, -1)
+        (audio,) = session.run(["audio"], {"mel": mel})
+        if audio.shape != wanted.shape:
+            sys.exit(f"test-onnx: {audio.shape} samples instead of {wanted.shape}")
+        worst = max(worst, float(np.abs(audio - wanted).max()))
+        loudest = max(loudest, float(np.abs(wanted).max()))
+    print(f"sound: {len(cases)} utterances, samples within {worst:.1e}, the largest is {loudest:.2f}")
+    within("the sound", worst, SAMPLE_BOUND)
 
 
 def main():
     folder = Path(sys.argv[1])
     acoustic_compare(folder)
+    path_compare(folder)
+    sound_compare(folder)
 
 
 main()

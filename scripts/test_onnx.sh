@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Checks exported networks: build/test_export leaves graphs and the results of our own networks in a folder, and the real
-# onnxruntime (from PyPI, installed once in the build folder) computes the same: scripts/test_onnx.py.
+# Checks exported networks: build/test_export and build/test_export_sound leave graphs and the results of our own networks
+# in a folder, and the real onnxruntime (from PyPI, installed once in the build folder) computes the same: scripts/test_onnx.py.
 #
 #     scripts/test_onnx.sh build
 
@@ -18,5 +18,7 @@ fi
 
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
-MX_EXPORT_FOLDER="$folder" "$build/test_export" >"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
+for program in test_export test_export_sound; do
+    MX_EXPORT_FOLDER="$folder" "$build/$program" >"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
+done
 "$build/venv/bin/python" "$here/test_onnx.py" "$folder"

@@ -15,7 +15,6 @@
 // clang-format on
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,42 +24,12 @@
 #include "export/acoustic.h"
 #include "export/onnx.h"
 #include "myxtts/error.h"
+#include "support/export_rig.h"
 #include "support/model_rig.h"
 
 static void must(int rc)
 {
     if (rc < 0) fail_msg("%s (%s)", mx_error_last()->message, mx_error_last()->hint);
-}
-
-/* Where files go: the folder that was asked for, or one that is removed at the end. */
-static char folder[] = "/tmp/myxtts-export-XXXXXX";
-static const char *kept;
-
-static int folder_open(void **state)
-{
-    (void)state;
-    kept = getenv("MX_EXPORT_FOLDER");
-    return kept != NULL || mkdtemp(folder) != NULL ? 0 : -1;
-}
-
-static int folder_close(void **state)
-{
-    (void)state;
-    return kept != NULL ? 0 : rmdir(folder);
-}
-
-/* The caller frees. */
-static char *path_of(const char *name)
-{
-    char *const path = mx_format("%s/%s", kept != NULL ? kept : folder, name);
-    assert_non_null(path);
-    return path;
-}
-
-static void path_done(char *path)
-{
-    if (kept == NULL) assert_int_equal(unlink(path), 0);
-    mx_free(path);
 }
 
 /* ---- bytes ---- */
@@ -95,7 +64,7 @@ static void model_byte_by_byte(void **state)
     assert_int_equal(onnx.graph.length, sizeof graph);
     assert_memory_equal(onnx.graph.data, graph, sizeof graph);
 
-    char *const path = path_of("bytes.onnx"), *data;
+    char *const path = export_path_of("bytes.onnx"), *data;
     size_t bytes;
     must(mx_onnx_write(&onnx, path));
     must(mx_file_read(path, 1 << 20, &data, &bytes));
@@ -119,106 +88,8 @@ static void model_byte_by_byte(void **state)
     assert_memory_equal(at + all, tail, sizeof tail);
     assert_ptr_equal(at + all + sizeof tail, (const uint8_t *)data + bytes);
     mx_free(data);
-    path_done(path);
+    export_path_done(path);
     mx_onnx_release(&onnx);
-}
-
-/* ---- reading a graph ---- */
-
-/* One field of a message. */
-struct field {
-    unsigned number;
-    const uint8_t *data; /* of a field with a length */
-    size_t bytes;
-};
-
-static uint64_t varint_read(const uint8_t **at, const uint8_t *end)
-{
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-        assert_true(*at < end);
-        const uint8_t byte = *(*at)++;
-        value |= (uint64_t)(byte & 127) << shift;
-        if (byte < 128) return value;
-    }
-    fail_msg("a number does not end");
-    return 0;
-}
-
-static bool field_next(const uint8_t **at, const uint8_t *end, struct field *field)
-{
-    if (*at == end) return false;
-    const uint64_t key = varint_read(at, end);
-    *field = (struct field){.number = (unsigned)(key >> 3)};
-    switch (key & 7) {
-    case 0:
-        (void)varint_read(at, end);
-        break;
-    case 2:
-        field->bytes = (size_t)varint_read(at, end);
-        field->data = *at;
-        assert_true(field->bytes <= (size_t)(end - *at));
-        *at += field->bytes;
-        break;
-    case 5:
-        assert_true(end - *at >= 4);
-        *at += 4;
-        break;
-    default:
-        fail_msg("a field has type %d", (int)(key & 7));
-    }
-    return true;
-}
-
-/* The names of a graph's values, in the order in which they are made. */
-struct names {
-    char (*list)[MX_ONNX_NAME_BYTES];
-    size_t count, capacity;
-};
-
-static bool names_have(const struct names *names, const struct field *field)
-{
-    for (size_t i = 0; i < names->count; i++)
-        if (strlen(names->list[i]) == field->bytes && memcmp(names->list[i], field->data, field->bytes) == 0)
-            return true;
-    return false;
-}
-
-static void names_add(struct names *names, const struct field *field)
-{
-    if (names_have(names, field)) fail_msg("'%.*s' is made twice", (int)field->bytes, (const char *)field->data);
-    assert_true(field->bytes > 0 && field->bytes < MX_ONNX_NAME_BYTES);
-    if (names->count == names->capacity) {
-        names->capacity = names->capacity == 0 ? 64 : 2 * names->capacity;
-        names->list = mx_realloc(names->list, names->capacity, sizeof *names->list);
-        assert_non_null(names->list);
-    }
-    memcpy(names->list[names->count], field->data, field->bytes);
-    names->list[names->count++][field->bytes] = 0;
-}
-
-/* Every input of a node is made before it, and no name is made twice. Returns the number of nodes. */
-static size_t graph_check(const struct mx_onnx *onnx)
-{
-    const uint8_t *at = onnx->graph.data, *const end = at + onnx->graph.length;
-    struct names names = {0};
-    struct field outer, inner;
-    size_t nodes = 0;
-    assert_int_equal(onnx->graph.failure, 0);
-    while (field_next(&at, end, &outer)) {
-        const uint8_t *in = outer.data, *const over = outer.data + outer.bytes;
-        nodes += outer.number == 1;
-        while (field_next(&in, over, &inner)) {
-            if (outer.number == 1 && inner.number == 1 && inner.bytes > 0 && !names_have(&names, &inner))
-                fail_msg("'%.*s' is used before it is made", (int)inner.bytes, (const char *)inner.data);
-            if (outer.number == 1 && inner.number == 2) names_add(&names, &inner);
-            if (outer.number == 5 && inner.number == 8) names_add(&names, &inner);
-            if (outer.number == 11 && inner.number == 1) names_add(&names, &inner);
-            if (outer.number == 12 && inner.number == 1) assert_true(names_have(&names, &inner));
-        }
-    }
-    mx_free(names.list);
-    return nodes;
 }
 
 /* ---- the acoustic network ---- */
@@ -227,15 +98,8 @@ static size_t graph_check(const struct mx_onnx *onnx)
 
 static const float speeds[] = {1, 0.37f, 2.5f};
 
-static void list_put(FILE *file, const char *key, const float *values, int64_t count)
-{
-    (void)fprintf(file, ", \"%s\": [", key);
-    for (int64_t i = 0; i < count; i++) (void)fprintf(file, "%s%.9g", i == 0 ? "" : ", ", (double)values[i]);
-    (void)fprintf(file, "]");
-}
-
-/* What our network says to the rig's one utterance, as a line of JSON. */
-static void case_put(FILE *file, struct rig *rig, const struct utterance *u, int voice, float speed)
+/* What our network says to the rig's one utterance. */
+static void case_put(struct export_file *file, struct rig *rig, const struct utterance *u, int voice, float speed)
 {
     struct mx_speech speech;
     struct mx_speech_options options = MX_SPEECH_OPTIONS_DEFAULT;
@@ -243,13 +107,13 @@ static void case_put(FILE *file, struct rig *rig, const struct utterance *u, int
     must(mx_model_synthesize(rig->model, rig->stream, rig_parameters(rig), &rig->batch, &options, &speech));
     const int64_t count = (int64_t)speech.frames.rows * mx_model_config(rig->model)->bands;
     float *const mel = rig_download(rig, speech.mel, count);
-    (void)fprintf(file, "{\"voice\": %d, \"slower\": %.9g, \"tokens\": [", voice, 1 / (double)speed);
-    for (int32_t t = 0; t < u->tokens; t++) (void)fprintf(file, "%s%d", t == 0 ? "" : ", ", (int)u->ids[t]);
-    (void)fprintf(file, "], \"durations\": [");
-    for (int32_t t = 0; t < u->tokens; t++) (void)fprintf(file, "%s%d", t == 0 ? "" : ", ", (int)speech.durations[t]);
-    (void)fprintf(file, "]");
-    list_put(file, "mel", mel, count);
-    (void)fprintf(file, "}\n");
+    export_case_begin(file);
+    export_case_number(file, "voice", voice);
+    export_case_number(file, "slower", 1 / (double)speed);
+    export_case_ints(file, "tokens", u->ids, u->tokens);
+    export_case_ints(file, "durations", speech.durations, u->tokens);
+    export_case_floats(file, "mel", mel, count);
+    export_case_end(file);
     mx_free(mel);
 }
 
@@ -285,9 +149,7 @@ static void acoustic_network(void **state)
     weights[mx_parameters_find(rig.table, "predictor.duration.out.bias")->at] += 1.4f;
     rig_upload(&rig, rig_parameters(&rig), weights, rig.table->floats);
 
-    char *const cases = path_of("acoustic.jsonl"), *const path = path_of("acoustic.onnx");
-    FILE *const file = fopen(cases, "w");
-    assert_non_null(file);
+    struct export_file file = export_file_open("acoustic");
     for (int i = 0; i < CASES; i++) {
         const int voice = i % VOICES;
         utterance_make(&utterances[i], &config, 40 + (uint64_t)i, voice, 0);
@@ -303,30 +165,27 @@ static void acoustic_network(void **state)
         }
         rig_load(&rig, &utterances[i], 1);
         for (size_t s = 0; s < sizeof speeds / sizeof *speeds; s++)
-            case_put(file, &rig, &utterances[i], voice, speeds[s]);
+            case_put(&file, &rig, &utterances[i], voice, speeds[s]);
         if (i < VOICES) {
             float *const vector = rig_download(&rig, mx_model_view(rig.model).voices, width);
             memcpy(vectors + i * width, vector, (size_t)width * sizeof(float));
             mx_free(vector);
         }
     }
-    assert_int_equal(fclose(file), 0);
 
     const struct mx_export_speech speech = {.config = &config, .language = 1, .speakers = VOICES, .vectors = vectors};
     struct mx_onnx onnx = {0}, again = {0};
     graph_make(&onnx, &rig, weights, &speech);
-    assert_true(graph_check(&onnx) > 100);
+    assert_true(export_graph_check(&onnx) > 100);
     graph_make(&again, &rig, weights, &speech);
     assert_int_equal(onnx.graph.length, again.graph.length);
     assert_memory_equal(onnx.graph.data, again.graph.data, again.graph.length);
-    must(mx_onnx_write(&onnx, path));
+    export_file_close(&file, &onnx);
 
     for (int i = 0; i < CASES; i++) utterance_release(&utterances[i]);
     mx_onnx_release(&onnx);
     mx_onnx_release(&again);
     mx_free(weights);
-    path_done(cases);
-    path_done(path);
     rig_close(&rig);
 }
 
@@ -342,7 +201,7 @@ static void refused(void **state)
     float *const weights = rig_download(&rig, rig_parameters(&rig), rig.table->floats);
     struct mx_export_speech speech = {.config = &larger, .speakers = 1, .vectors = vector};
     struct mx_onnx onnx = {0};
-    char *const path = path_of("refused.onnx");
+    char *const path = export_path_of("refused.onnx");
     larger.size.encoder_blocks = 2;
     graph_make(&onnx, &rig, weights, &speech);
     assert_int_equal(mx_onnx_write(&onnx, path), MX_ERR_CONFIG);
@@ -376,5 +235,5 @@ int main(void)
         cmocka_unit_test(acoustic_network),
         cmocka_unit_test(refused),
     };
-    return cmocka_run_group_tests(tests, folder_open, folder_close);
+    return cmocka_run_group_tests(tests, export_folder_open, export_folder_close);
 }
