@@ -187,6 +187,8 @@ SPOIL(hop, mel, a->hop = a->fft_size + 1)
 SPOIL(frame_count, mel, (a->frames.count--, a->frames.max_rows = a->frames.rows))
 SPOIL(floor, mel, a->floor = 0)
 SPOIL(mean, mel, a->mean = NAN)
+SPOIL(magnitude_hop, log_magnitude, a->hop = 0)
+SPOIL(magnitude_least, log_magnitude, a->least = 0)
 SPOIL(low_hz, pitch, a->low_hz = a->rate / (float)a->fft_size)
 SPOIL(high_hz, pitch, a->high_hz = a->rate)
 SPOIL(low_high, pitch, a->high_hz = a->low_hz)
@@ -248,6 +250,8 @@ static void refuse_ranges(void **state)
         {MX_OP_mel, spoil_frame_count, "fewer utterances of frames than of samples"},
         {MX_OP_mel, spoil_floor, "a logarithm of 0"},
         {MX_OP_mel, spoil_mean, "a mean that is no number"},
+        {MX_OP_log_magnitude, spoil_magnitude_hop, "a hop of 0"},
+        {MX_OP_log_magnitude, spoil_magnitude_least, "a logarithm of 0"},
         {MX_OP_pitch, spoil_low_hz, "a period longer than a frame"},
         {MX_OP_pitch, spoil_high_hz, "a period of one sample"},
         {MX_OP_pitch, spoil_low_high, "an empty range of pitch"},
@@ -387,6 +391,28 @@ static void bad_audio(void **state)
     }
 }
 
+/* Segments outside their utterance, utterances that do not exist, offsets that do not cover the rows. */
+static void bad_segments(void **state)
+{
+    static const char *const segment[] = {"log_magnitude: segment 0 is not within an utterance", ""};
+    static const char *const rows[] = {"log_magnitude: the sequences do not cover the rows", ""};
+    for (int entry = 0; entry < 8; entry++) {
+        struct op_case c;
+        op_case_make(&c, MX_OP_log_magnitude, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
+        const struct mx_log_magnitude_args *a = (const void *)c.args;
+        int32_t *places = op_case_data(&c, "places"), *out = op_case_data(&c, "offsets");
+        int32_t *samples = op_case_data(&c, "sample_offsets");
+        const int32_t n = samples[places[0] + 1] - samples[places[0]], frames = n > 0 ? 1 + n / a->hop : 0;
+        int32_t *const at[] = {&places[0], &places[0],         &places[1],  &places[1],
+                               &out[0],    &out[a->out.count], &samples[0], &samples[a->samples.count]};
+        const int32_t values[] = {-1, a->samples.count, -1, frames - (out[1] - out[0]) + 1,
+                                  1,  a->out.rows + 1,  1,  a->samples.rows + 1};
+        *at[entry] = values[entry];
+        fails(*state, &c, entry < 4 ? segment : rows);
+        op_case_release(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +420,7 @@ int main(void)
         cmocka_unit_test(bad_ids),
         cmocka_unit_test(bad_durations),
         cmocka_unit_test(bad_audio),
+        cmocka_unit_test(bad_segments),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

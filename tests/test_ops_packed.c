@@ -39,6 +39,7 @@ static bool has_parts(enum mx_op op)
     case MX_OP_durations_scan:
     case MX_OP_grad_norm:
     case MX_OP_adamw:
+    case MX_OP_log_magnitude: /* several segments share the samples of an utterance */
         return false;
     default:
         return true;

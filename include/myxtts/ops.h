@@ -53,6 +53,7 @@
     SOLO(fill)                                                                                                         \
     SOLO(cast)                                                                                                         \
     SOLO(mel)                                                                                                          \
+    SOLO(log_magnitude)                                                                                                \
     SOLO(pitch)                                                                                                        \
     SOLO(noise)                                                                                                        \
     SOLO(mask)                                                                                                         \
@@ -496,6 +497,18 @@ struct mx_mel_args {
     int32_t bands, weights;        /* bands: 1 … 1024; weights: at most bands · (fft_size/2 + 1) */
     float floor;                   /* ≥ 1e-37 */
     float mean, inverse_deviation; /* 0 and 1: not normalised */
+};
+
+/* y [out.rows, fft_size/2 + 1] = ln(|X[k]| + least), X as above, of chosen frames: segment s of `out` has the frames
+ * places[s, 1] … of utterance places[s, 0]. A segment that is not within the frames of an utterance fails the stream. */
+struct mx_log_magnitude_args {
+    struct mx_slice audio; /* [samples.rows] */
+    struct mx_ragged samples, out;
+    struct mx_slice tables; /* window and circle are enough */
+    struct mx_slice places; /* int32 [out.count, 2] */
+    struct mx_slice y;
+    int32_t fft_size, hop; /* as above */
+    float least;           /* ≥ 1e-37 */
 };
 
 #define MX_PITCH_CANDIDATES 4

@@ -49,7 +49,7 @@ static void timing_text(const struct mx_profile *p, struct mx_string *out)
     }
     time_row(out, "Total", &p->total_ns, 0);
     mx_string_append(
-        out, "  Gaps: the model device was idle %.2fms of a step (%.1f%%), %.2fms of it (%.1f%%) waiting for data\n",
+        out, "  Gaps: the model device was idle %.2fms of a step (%.1f%%), including %.2fms (%.1f%%) waiting for data\n",
         ms(idle / steps), share(idle, wall), ms((double)s->data_wait_ns / steps), share((double)s->data_wait_ns, wall));
 }
 

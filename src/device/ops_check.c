@@ -416,21 +416,24 @@ DESCRIBE(cast)
 static const char *const samples_names[] = {"samples.count", "samples.rows", "samples.max_rows", "samples.offsets"};
 static const char *const frames_names[] = {"frames.count", "frames.rows", "frames.max_rows", "frames.offsets"};
 
+static void rows_of(struct walk *walk, const struct mx_ragged *samples, const struct mx_ragged *rows)
+{
+    ragged_parts(walk, rows, frames_names);
+    require(walk, rows->count == samples->count, "frames.count", "as many utterances as samples.count says");
+}
+
 static void samples_and_frames(struct walk *walk, const struct mx_ragged *samples, const struct mx_ragged *rows)
 {
     ragged_parts(walk, samples, samples_names);
-    ragged_parts(walk, rows, frames_names);
-    require(walk, rows->count == samples->count, "frames.count", "as many utterances as samples.count says");
+    rows_of(walk, samples, rows);
 }
 
 /* Samples and their frames, for transforms of fft_size samples every hop. */
 static void frames(struct walk *walk, const struct mx_ragged *samples, const struct mx_ragged *rows, int32_t fft_size,
                    int32_t hop)
 {
-    integer(walk, "fft_size", fft_size, 32, 4096);
-    require(walk, fft_size > 0 && (fft_size & (fft_size - 1)) == 0, "fft_size", "a power of two");
-    integer(walk, "hop", hop, 1, fft_size);
-    samples_and_frames(walk, samples, rows);
+    packed_audio(walk, samples, fft_size, hop);
+    rows_of(walk, samples, rows);
 }
 
 DESCRIBE(mel)

@@ -32,3 +32,15 @@ DESCRIBE(mel_base)
     tensor(walk, "input", a->input, times(a->rows, a->bands), WRITTEN_OPTIONAL);
     tensor(walk, "base", a->base, times(a->rows, (int64_t)a->fft_size / 2 + 1), WRITTEN);
 }
+
+DESCRIBE(log_magnitude)
+{
+    static const char *const names[] = {"out.count", "out.rows", "out.max_rows", "out.offsets"};
+    packed_audio(walk, &a->samples, a->fft_size, a->hop);
+    ragged_parts(walk, &a->out, names);
+    real(walk, "least", a->least, 1e-37, INFINITY, true);
+    tensor(walk, "audio", a->audio, a->samples.rows, READ);
+    tensor(walk, "tables", a->tables, 3 * (int64_t)a->fft_size, READ);
+    tensor(walk, "places", a->places, times(a->out.count, 2), READ);
+    tensor(walk, "y", a->y, times(a->out.rows, (int64_t)a->fft_size / 2 + 1), WRITTEN);
+}

@@ -227,11 +227,25 @@ static inline void heads(struct walk *walk, int64_t count, int64_t head_width)
     dimension(walk, "head_width", head_width);
 }
 
-/* The sizes of a recipe's tables where no audio is. */
-static inline void mel_tables(struct walk *walk, int32_t fft_size, int32_t bands, int32_t weights)
+static inline void transform_size(struct walk *walk, int32_t fft_size)
 {
     integer(walk, "fft_size", fft_size, 32, 4096);
     require(walk, fft_size > 0 && (fft_size & (fft_size - 1)) == 0, "fft_size", "a power of two");
+}
+
+/* Packed audio, for transforms of fft_size samples every hop. */
+static inline void packed_audio(struct walk *walk, const struct mx_ragged *samples, int32_t fft_size, int32_t hop)
+{
+    static const char *const names[] = {"samples.count", "samples.rows", "samples.max_rows", "samples.offsets"};
+    transform_size(walk, fft_size);
+    integer(walk, "hop", hop, 1, fft_size);
+    ragged_parts(walk, samples, names);
+}
+
+/* The sizes of a recipe's tables where no audio is. */
+static inline void mel_tables(struct walk *walk, int32_t fft_size, int32_t bands, int32_t weights)
+{
+    transform_size(walk, fft_size);
     integer(walk, "bands", bands, 1, 1024);
     integer(walk, "weights", weights, 0, times(bands, fft_size / 2 + 1));
 }

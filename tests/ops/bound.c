@@ -78,6 +78,7 @@ static struct path path_of(enum mx_op op)
     case MX_OP_mel: /* spectrum, bands */
     case MX_OP_pitch:
     case MX_OP_spectrum:
+    case MX_OP_log_magnitude:
     case MX_OP_mel_inverse:
     case MX_OP_mel_project:
     case MX_OP_mel_base:

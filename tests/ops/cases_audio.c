@@ -76,6 +76,57 @@ void op_make_mel(struct op_case *c)
     OP_DIM(mel, weights, OP_DIM_FIXED);
 }
 
+/* ---- log_magnitude ---- */
+
+/* Offsets of `count` sequences as `name`, for the struct mx_ragged at `at`. */
+static void add_offsets(struct op_case *c, const char *name, size_t at, const int32_t *offsets, int count)
+{
+    struct mx_ragged *ragged = (void *)(c->args + at);
+    ragged->count = count;
+    ragged->rows = offsets[count];
+    for (int i = 0; i < count; i++)
+        if (offsets[i + 1] - offsets[i] > ragged->max_rows) ragged->max_rows = offsets[i + 1] - offsets[i];
+    op_add(c, name, at + offsetof(struct mx_ragged, offsets), OP_IN,
+           (struct op_shape){.type = OP_I32, .rows = count + 1, .width = 1}, 0);
+    memcpy(op_case_data(c, name), offsets, (size_t)(count + 1) * sizeof *offsets);
+    op_dim_add(c, "count", at + offsetof(struct mx_ragged, count), 4, OP_DIM_FIXED, 1);
+    op_dim_add(c, "rows", at + offsetof(struct mx_ragged, rows), 4, OP_DIM_FIXED, 1);
+    op_dim_add(c, "max_rows", at + offsetof(struct mx_ragged, max_rows), 4, OP_DIM_FIXED, 1);
+}
+
+/* Segments of any utterances, overlapping or empty. They are no sequences of the case: several share their samples. */
+void op_make_log_magnitude(struct op_case *c)
+{
+    OP_ARGS(log_magnitude);
+    enum { SEGMENTS_MAX = 9 };
+    int32_t places[SEGMENTS_MAX][2], offsets[SEGMENTS_MAX + 1] = {0};
+    a->fft_size = draw_fft_size(c);
+    a->hop = (int32_t)op_draw(c, a->fft_size / 8, a->fft_size);
+    a->least = op_flip(c) ? 0.02f : 0.5f;
+    const int64_t n = a->fft_size, samples = op_draw_audio(c, n, a->hop), bins = n / 2 + 1;
+    const int utterances = c->sequences, count = (int)op_draw(c, c->plan.plain, SEGMENTS_MAX);
+    for (int s = 0; s < count; s++) {
+        const int32_t utterance = (int32_t)op_draw(c, 0, utterances - 1);
+        const int32_t frames = c->ends[utterance + 1] - c->ends[utterance], first = (int32_t)op_draw(c, 0, frames);
+        places[s][0] = utterance;
+        places[s][1] = first;
+        offsets[s + 1] = offsets[s] + (int32_t)op_draw(c, 0, frames - first);
+    }
+    op_add(c, "audio", OP_AT(log_magnitude, audio), OP_IN,
+           (struct op_shape){.layout = OP_SAMPLES, .rows = samples, .width = 1}, 0.1);
+    op_add(c, "tables", OP_AT(log_magnitude, tables), OP_IN, (struct op_shape){.rows = 1, .width = 3 * n}, 1);
+    op_add(c, "places", OP_AT(log_magnitude, places), OP_IN,
+           (struct op_shape){.type = OP_I32, .rows = count, .width = 2}, 0);
+    op_add(c, "y", OP_AT(log_magnitude, y), OP_OUT, (struct op_shape){.rows = offsets[count], .width = bins}, 0);
+    add_offsets(c, "sample_offsets", OP_AT(log_magnitude, samples), c->samples, utterances);
+    add_offsets(c, "offsets", OP_AT(log_magnitude, out), offsets, count);
+    fill_circle(op_case_data(c, "tables"), n);
+    if (count > 0) memcpy(op_case_data(c, "places"), places, (size_t)count * sizeof *places);
+    c->sequences = 0;
+    OP_DIM(log_magnitude, fft_size, OP_DIM_FIXED);
+    OP_DIM(log_magnitude, hop, OP_DIM_FIXED);
+}
+
 /* ---- pitch ---- */
 
 /* A voice of a few harmonics whose pitch glides a little, with pauses of faint noise; or noise alone. */

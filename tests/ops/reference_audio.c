@@ -22,6 +22,20 @@ static void frame_fill(const double *x, int64_t n, int64_t frame, int64_t hop, i
     for (int64_t i = 0; i < size; i++) out[i] = reflected(x, n, frame * hop - size / 2 + i);
 }
 
+/* |X[k]| of a windowed frame, k = 0 … n/2; cosine [n]: of 2πk/n. */
+static void frame_magnitudes(const double *window, const double *frame, const double *cosine, int64_t n,
+                             double *magnitude)
+{
+    for (int64_t k = 0; k <= n / 2; k++) {
+        double re = 0, im = 0;
+        for (int64_t i = 0; i < n; i++) {
+            re += window[i] * frame[i] * cosine[k * i % n];
+            im += window[i] * frame[i] * cosine[(k * i + n / 4) % n];
+        }
+        magnitude[k] = sqrt(re * re + im * im);
+    }
+}
+
 /* ---- mel ---- */
 
 REFERENCE(mel)
@@ -40,16 +54,9 @@ REFERENCE(mel)
     for (int s = 0; s < c->sequences; s++) {
         for (int64_t row = c->ends[s]; row < c->ends[s + 1]; row++) {
             frame_fill(audio + c->samples[s], c->samples[s + 1] - c->samples[s], row - c->ends[s], a->hop, n, frame);
+            frame_magnitudes(tables, frame, cosine, n, magnitude);
             double power = 0;
-            for (int64_t k = 0; k < bins; k++) {
-                double re = 0, im = 0;
-                for (int64_t i = 0; i < n; i++) {
-                    re += tables[i] * frame[i] * cosine[k * i % n];
-                    im += tables[i] * frame[i] * cosine[(k * i + n / 4) % n];
-                }
-                magnitude[k] = sqrt(re * re + im * im);
-                power += re * re + im * im;
-            }
+            for (int64_t k = 0; k < bins; k++) power += magnitude[k] * magnitude[k];
             for (int64_t band = 0; band < a->bands; band++) {
                 double sum = 0;
                 for (int32_t i = ends[band]; i < ends[band + 1]; i++)
@@ -58,6 +65,32 @@ REFERENCE(mel)
                     (log(fmax(sum, (double)a->floor)) - (double)a->mean) * (double)a->inverse_deviation;
             }
             if (energy) energy[row] = log(fmax(sqrt(power), (double)a->floor));
+        }
+    }
+    mx_free(cosine);
+    mx_free(magnitude);
+    mx_free(frame);
+}
+
+/* ---- log_magnitude ---- */
+
+REFERENCE(log_magnitude)
+{
+    REFERENCE_ARGS(log_magnitude);
+    REFERENCE_TENSOR(audio);
+    REFERENCE_TENSOR(tables);
+    REFERENCE_TENSOR(y);
+    const int64_t n = a->fft_size, bins = n / 2 + 1;
+    const int32_t *places = op_case_data(c, "places"), *out = op_case_data(c, "offsets");
+    const int32_t *samples = op_case_data(c, "sample_offsets");
+    double *frame = reference_take(n), *magnitude = reference_take(bins), *cosine = reference_take(n);
+    for (int64_t k = 0; k < n; k++) cosine[k] = cos(2 * M_PI * (double)k / (double)n);
+    for (int s = 0; s < a->out.count; s++) {
+        const int32_t utterance = places[2 * s], from = samples[utterance];
+        for (int64_t row = out[s]; row < out[s + 1]; row++) {
+            frame_fill(audio + from, samples[utterance + 1] - from, places[2 * s + 1] + row - out[s], a->hop, n, frame);
+            frame_magnitudes(tables, frame, cosine, n, magnitude);
+            for (int64_t k = 0; k < bins; k++) y[row * bins + k] = log(magnitude[k] + (double)a->least);
         }
     }
     mx_free(cosine);

@@ -77,21 +77,27 @@ MX_INLINE int mx_fft(MX_LOCAL_POINTER float *z, int n, MX_GLOBAL const float *ci
     return from;
 }
 
-/* The windowed samples of frame `row`, transformed; returns the half with the result. */
-MX_INLINE int mx_frame_transform(MX_LOCAL_POINTER float *z, MX_GLOBAL const float *audio,
-                                 MX_GLOBAL const int *sample_ends, MX_GLOBAL const int *frame_ends, int count,
-                                 MX_GLOBAL const float *tables, int size, int hop, mx_long row)
+/* The windowed samples of the frame that begins at place `begin` of the n samples x, transformed; returns the half with
+ * the result. */
+MX_INLINE int mx_samples_transform(MX_LOCAL_POINTER float *z, MX_GLOBAL const float *x, int n, mx_long begin,
+                                   MX_GLOBAL const float *tables, int size)
 {
-    const int s = mx_segment_of(frame_ends, count, row);
-    const int n = sample_ends[s + 1] - sample_ends[s];
-    const mx_long begin = (row - frame_ends[s]) * hop - size / 2;
-    MX_GLOBAL const float *const x = audio + sample_ends[s];
     MX_EACH(i, size / 2)
     {
         z[i] = x[mx_reflect(begin + 2 * i, n)] * tables[2 * i];
         z[MX_POINTS + i] = x[mx_reflect(begin + 2 * i + 1, n)] * tables[2 * i + 1];
     }
     return mx_fft(z, size / 2, tables + size, size);
+}
+
+/* The same of frame `row` of the batch. */
+MX_INLINE int mx_frame_transform(MX_LOCAL_POINTER float *z, MX_GLOBAL const float *audio,
+                                 MX_GLOBAL const int *sample_ends, MX_GLOBAL const int *frame_ends, int count,
+                                 MX_GLOBAL const float *tables, int size, int hop, mx_long row)
+{
+    const int s = mx_segment_of(frame_ends, count, row);
+    return mx_samples_transform(z, audio + sample_ends[s], sample_ends[s + 1] - sample_ends[s],
+                                (row - frame_ends[s]) * hop - size / 2, tables, size);
 }
 
 /* X[k] and X[n/2 - k] (the second conjugate), both times 2, from the transform. */

@@ -112,6 +112,10 @@ int mx_kernel_status_raise(const int32_t words[MX_STATUS_WORDS])
                        "expected bands within 0 … fft_size/2 and weights in order, as features/recipe.h makes them",
                        "%s: the table names bins or weights that do not exist", name);
     }
+    if (words[1] == 3 && op == MX_OP_log_magnitude) {
+        return MX_FAIL(MX_ERR_DATA, "expected the number of an utterance, and frames from 0 to samples/hop of it",
+                       "%s: segment %d is not within an utterance", name, (int)words[2]);
+    }
     return MX_FAIL(MX_ERR_DATA, "expected offsets that begin with 0, do not decrease and stop at the number of rows",
                    "%s: the sequences do not cover the rows", name);
 }

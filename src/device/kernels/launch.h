@@ -64,6 +64,8 @@
     X(bands_check, GROUP)                                                                                              \
     X(mel_bands, GROUP)                                                                                                \
     X(spectrum, GROUP)                                                                                                 \
+    X(segments_check, GROUP)                                                                                           \
+    X(log_magnitude, GROUP)                                                                                            \
     X(overlap_frames, GROUP)                                                                                           \
     X(overlap_add, GROUP)                                                                                              \
     X(pitch_candidates, GROUP)                                                                                         \

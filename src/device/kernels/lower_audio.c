@@ -68,6 +68,23 @@ out:
     return rc;
 }
 
+LOWER(log_magnitude)
+{
+    int rc = 0;
+    const struct mx_ragged *const packed[] = {&a->samples, &a->out};
+    for (int i = 0; i < 2; i++)
+        MX_TRY(LAUNCH(offsets_check, 1, ARG_SLICE(packed[i]->offsets), ARG_STATUS, ARG_INT(MX_OP_log_magnitude),
+                      ARG_INT(packed[i]->count), ARG_INT(packed[i]->rows), ARG_INT(packed[i]->rows)));
+    MX_TRY(LAUNCH(segments_check, 1, ARG_SLICE(a->places), ARG_SLICE(a->samples.offsets), ARG_SLICE(a->out.offsets),
+                  ARG_STATUS, ARG_INT(MX_OP_log_magnitude), ARG_INT(a->samples.count), ARG_INT(a->out.count),
+                  ARG_INT(a->hop)));
+    MX_TRY(LAUNCH(log_magnitude, a->out.rows, ARG_SLICE(a->audio), ARG_SLICE(a->samples.offsets), ARG_SLICE(a->tables),
+                  ARG_SLICE(a->places), ARG_SLICE(a->out.offsets), ARG_SLICE(a->y), ARG_STATUS, ARG_INT(a->out.count),
+                  ARG_INT(a->fft_size), ARG_INT(a->hop), ARG_FLOAT(a->least)));
+out:
+    return rc;
+}
+
 LOWER(pitch)
 {
     int rc = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What only the vocoder needs. mel_base, pitch_loss: a group for each row. Tables and offsets are checked before
- * (mx_bands_check, mx_places_check, mx_offsets_check).
+ * What only the vocoder needs. mel_base, pitch_loss, log_magnitude: a group for each row. Tables and offsets are checked
+ * before (mx_bands_check, mx_places_check, mx_offsets_check, mx_segments_check).
  */
 
 /* ---- mel_base ---- */
@@ -118,4 +118,61 @@ mx_pitch_values(MX_ARG(const float, losses), MX_ARG(const int, offsets), MX_ARG(
     MX_EACH(r, offsets[MX_INDEX + 1] - (int)begin) sum += (double)losses[begin + r];
     sum = mx_group_sum_double(all, sum);
     if (MX_LANE == 0) values[MX_INDEX] = (float)((double)scale * sum);
+}
+
+/* ---- log_magnitude ---- */
+
+/* One group, when the offsets have been checked; the kernel behind it looks at status[0]. */
+MX_KERNEL(MX_GROUP)
+mx_segments_check(MX_ARG(const int, places), MX_ARG(const int, samples), MX_ARG(const int, out), MX_ARG(int, status),
+                  int op, int utterances, int segments, int hop)
+{
+    MX_USE(const int, places);
+    MX_USE(const int, samples);
+    MX_USE(const int, out);
+    MX_USE(int, status);
+    if (status[0] != 0) return;
+    for (int s = MX_LANE; s < segments; s += MX_GROUP) {
+        const int utterance = places[2 * s];
+        const bool known = utterance >= 0 && utterance < utterances;
+        const mx_long n = known ? samples[utterance + 1] - samples[utterance] : 0, frames = n > 0 ? 1 + n / hop : 0;
+        const mx_long first = places[2 * s + 1];
+        if (!known || first < 0 || first + (out[s + 1] - out[s]) > frames) mx_fail(status, op, 3, s);
+    }
+}
+
+/* See struct mx_log_magnitude_args. */
+MX_KERNEL(MX_GROUP)
+mx_log_magnitude(MX_ARG(const float, audio), MX_ARG(const int, samples), MX_ARG(const float, tables),
+                 MX_ARG(const int, places), MX_ARG(const int, out), MX_ARG(float, y), MX_ARG(const int, status),
+                 int segments, int size, int hop, float least)
+{
+    MX_LOCAL float z[4 * MX_POINTS];
+    MX_USE(const float, audio);
+    MX_USE(const int, samples);
+    MX_USE(const float, tables);
+    MX_USE(const int, places);
+    MX_USE(const int, out);
+    MX_USE(float, y);
+    MX_USE(const int, status);
+    if (status[0] != 0) return;
+    const int s = mx_segment_of(out, segments, MX_INDEX), utterance = places[2 * s], points = size / 2;
+    const mx_long frame = places[2 * s + 1] + (MX_INDEX - out[s]);
+    const int part = mx_samples_transform(z, audio + samples[utterance], samples[utterance + 1] - samples[utterance],
+                                          frame * hop - size / 2, tables, size);
+    MX_LOCAL_POINTER const float *const spectrum = z + part * 2 * MX_POINTS;
+    MX_GLOBAL float *const to = y + MX_INDEX * (points + 1);
+    if (MX_LANE == 0) {
+        to[0] = MX_LOG(MX_ABS(spectrum[0] + spectrum[MX_POINTS]) + least);
+        to[points] = MX_LOG(MX_ABS(spectrum[0] - spectrum[MX_POINTS]) + least);
+    }
+    MX_EACH(i, points / 2)
+    {
+        const int k = i + 1;
+        float pair[4];
+        mx_bin_pair(spectrum, tables + size, points, k, pair);
+        to[k] = MX_LOG(0.5f * MX_SQRT(pair[0] * pair[0] + pair[1] * pair[1]) + least);
+        if (k != points - k)
+            to[points - k] = MX_LOG(0.5f * MX_SQRT(pair[2] * pair[2] + pair[3] * pair[3]) + least);
+    }
 }

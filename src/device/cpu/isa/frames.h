@@ -81,6 +81,21 @@ static inline void mx_frames_reflect(const float *x, int64_t n, int64_t at, int6
     }
 }
 
+/* The samples of a frame of utterance s: in place, or laid out in `out` [size]. */
+static inline const float *mx_frames_one(const struct mx_frames *f, int64_t s, int64_t frame, float *out)
+{
+    const float *x = f->audio + f->samples[s];
+    const int64_t n = f->samples[s + 1] - f->samples[s], begin = frame * f->hop - f->size / 2;
+    if (begin >= 0 && begin + f->size <= n) return x + begin;
+    const int64_t head = begin < 0 ? (-begin < f->size ? -begin : f->size) : 0;
+    const int64_t inside = n - (begin + head), left = f->size - head;
+    const int64_t whole = inside < left ? inside : left;
+    mx_frames_reflect(x, n, begin, head, out);
+    if (whole > 0) memcpy(out + head, x + begin + head, (size_t)whole * sizeof *out);
+    mx_frames_reflect(x, n, begin + head + whole, left - whole, out + head + whole);
+    return out;
+}
+
 /* source[lane] = the samples of frame row + lane of the batch, for `lanes` frames; lanes beyond them repeat the last.
  * `stage`: MX_VEC_FLOATS · size floats. */
 static inline void mx_frames_block(const struct mx_frames *f, int64_t row, int lanes, float *stage,
@@ -97,21 +112,7 @@ static inline void mx_frames_block(const struct mx_frames *f, int64_t row, int l
     int64_t s = low;
     for (int lane = 0; lane < lanes; lane++, row++) {
         while (f->frames[s + 1] <= row) s++;
-        const float *x = f->audio + f->samples[s];
-        const int64_t n = f->samples[s + 1] - f->samples[s];
-        const int64_t begin = (row - f->frames[s]) * f->hop - f->size / 2;
-        if (begin >= 0 && begin + f->size <= n) {
-            source[lane] = x + begin;
-            continue;
-        }
-        float *out = stage + lane * f->size;
-        const int64_t head = begin < 0 ? (-begin < f->size ? -begin : f->size) : 0;
-        const int64_t inside = n - (begin + head), left = f->size - head;
-        const int64_t whole = inside < left ? inside : left;
-        mx_frames_reflect(x, n, begin, head, out);
-        if (whole > 0) memcpy(out + head, x + begin + head, (size_t)whole * sizeof *out);
-        mx_frames_reflect(x, n, begin + head + whole, left - whole, out + head + whole);
-        source[lane] = out;
+        source[lane] = mx_frames_one(f, s, row - f->frames[s], stage + lane * f->size);
     }
     for (int lane = lanes; lane < MX_VEC_FLOATS; lane++) source[lane] = source[lanes - 1];
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * mel: packed audio to log-mel and energy.
+ * mel: packed audio to log-mel and energy; log_magnitude: to logarithms of all magnitudes of chosen frames.
  *
  * A worker takes blocks of neighbouring frames, one per lane (frames.h), and computes a block from samples to bands in
  * its own scratch: window, a transform of n real numbers as one of n/2 complex ones (fft.h), magnitudes, bands,
@@ -11,6 +11,7 @@
 #include "device/cpu/isa/bands.h"
 #include "device/cpu/isa/fft.h"
 #include "device/cpu/isa/frames.h"
+#include "device/cpu/isa/sequences.h"
 
 #define LANES MX_VEC_FLOATS
 
@@ -19,7 +20,7 @@ struct spectrum {
     struct mx_bands bands;
     /* scratch */
     mx_vf *samples;   /* [size]: the transform of size/2 complex elements */
-    mx_vf *magnitude; /* [size/2 + 1], doubled */
+    mx_vf *magnitude; /* [size/2 + 1], rounded up to whole squares; doubled */
     mx_vf *out;       /* [bands], rounded up to whole squares */
     float *stage;     /* [LANES, size] */
     int32_t *place;   /* [size/2] */
@@ -36,7 +37,7 @@ static void scratch_open(struct spectrum *s, void *scratch)
     s->samples = (void *)at;
     at += (size_t)s->bands.size * sizeof(mx_vf);
     s->magnitude = (void *)at;
-    at += (size_t)(s->bands.size / 2 + 1) * sizeof(mx_vf);
+    at += (size_t)up(s->bands.size / 2 + 1, LANES) * sizeof(mx_vf);
     s->out = (void *)at;
     at += (size_t)up(s->bands.count, LANES) * sizeof(mx_vf);
     s->stage = (void *)at;
@@ -91,14 +92,15 @@ static void bands_sum(const struct spectrum *s, const struct mx_mel_args *a)
     }
 }
 
-static void bands_store(const struct spectrum *s, float *mel, int lanes)
+/* to [lanes, width] = the lanes of from [width, rounded up to whole squares] */
+static void lanes_store(const mx_vf *from, int64_t width, float *to, int lanes)
 {
-    for (int64_t band = 0; band < s->bands.count; band += LANES) {
-        const int count = s->bands.count - band < LANES ? (int)(s->bands.count - band) : LANES;
+    for (int64_t i = 0; i < width; i += LANES) {
+        const int count = width - i < LANES ? (int)(width - i) : LANES;
         mx_vf square[LANES];
-        memcpy(square, s->out + band, sizeof square);
+        memcpy(square, from + i, sizeof square);
         mx_vf_transpose(square);
-        for (int lane = 0; lane < lanes; lane++) mx_vf_store_n(mel + lane * s->bands.count + band, square[lane], count);
+        for (int lane = 0; lane < lanes; lane++) mx_vf_store_n(to + lane * width + i, square[lane], count);
     }
 }
 
@@ -124,8 +126,67 @@ MX_KERNEL(mel)
         mx_frames_transform(s.bands.window, s.bands.size, source, s.bands.circle, s.samples);
         const mx_vf power = magnitudes(&s);
         bands_sum(&s, a);
-        bands_store(&s, mel + row * s.bands.count, lanes);
+        lanes_store(s.out, s.bands.count, mel + row * s.bands.count, lanes);
         if (energy)
             mx_vf_store_n(energy + row, mx_vf_log(mx_vf_max(mx_vf_set(a->floor), mx_vf_sqrt_near(power))), lanes);
+    }
+}
+
+/* ---- log_magnitude: audio [samples.rows] → y [out.rows, fft_size/2 + 1] ---- */
+
+/* Is each segment within the frames of an utterance? All workers get the same answer; worker 0 fails the stream. */
+static bool segments_agree(const struct mx_gang *gang, const struct mx_log_magnitude_args *a)
+{
+    const int32_t *places = mx_cpu_ptr(a->places), *out = mx_cpu_ptr(a->out.offsets);
+    const int32_t *samples = mx_cpu_ptr(a->samples.offsets);
+    if (!mx_sequences_agree(gang, "log_magnitude", &a->samples)) return false;
+    if (!mx_sequences_agree(gang, "log_magnitude", &a->out)) return false;
+    for (int32_t s = 0; s < a->out.count; s++) {
+        const int64_t utterance = places[2 * s], first = places[2 * s + 1], rows = out[s + 1] - out[s];
+        const bool known = utterance >= 0 && utterance < a->samples.count;
+        const int64_t n = known ? samples[utterance + 1] - samples[utterance] : 0;
+        if (known && first >= 0 && first + rows <= (n > 0 ? 1 + n / a->hop : 0)) continue;
+        if (gang->worker != 0) return false;
+        MX_FAIL(MX_ERR_DATA, "expected the number of an utterance, and frames from 0 to samples/hop of it",
+                "log_magnitude: segment %d is not within an utterance", (int)s);
+        mx_stream_fail(gang->stream);
+        return false;
+    }
+    return true;
+}
+
+MX_KERNEL(log_magnitude)
+{
+    const struct mx_log_magnitude_args *a = args;
+    const int32_t *places = mx_cpu_ptr(a->places), *out = mx_cpu_ptr(a->out.offsets);
+    const float *const tables = mx_cpu_ptr(a->tables);
+    const int64_t size = a->fft_size, bins = size / 2 + 1;
+    const struct mx_frames frames = {
+        .audio = mx_cpu_ptr(a->audio), .samples = mx_cpu_ptr(a->samples.offsets), .size = size, .hop = a->hop};
+    struct spectrum s = {.bands = {.window = tables, .circle = tables + size, .size = size, .used = bins}};
+    float *y = mx_cpu_ptr(a->y);
+    const float *source[LANES];
+    int64_t begin, end;
+    if (!segments_agree(gang, a)) return;
+    scratch_open(&s, gang->scratch);
+    for (int64_t k = bins; k < up(bins, LANES); k++) s.magnitude[k] = (mx_vf){0};
+    mx_gang_share(gang, a->out.rows, LANES, &begin, &end);
+    int64_t segment = mx_segment_of(out, a->out.count, begin);
+    for (int64_t row = begin; row < end; row += LANES) {
+        const int lanes = end - row < LANES ? (int)(end - row) : LANES;
+        for (int lane = 0; lane < LANES; lane++) {
+            if (lane >= lanes) {
+                source[lane] = source[lanes - 1];
+                continue;
+            }
+            while (out[segment + 1] <= row + lane) segment++;
+            source[lane] = mx_frames_one(&frames, places[2 * segment],
+                                         places[2 * segment + 1] + row + lane - out[segment], s.stage + lane * size);
+        }
+        mx_frames_transform(s.bands.window, size, source, s.bands.circle, s.samples);
+        magnitudes(&s);
+        for (int64_t k = 0; k < bins; k++)
+            s.magnitude[k] = mx_vf_log(mx_vf_horner(s.magnitude[k], mx_vf_set(0.5f), a->least));
+        lanes_store(s.magnitude, bins, y + row * bins, lanes);
     }
 }
