@@ -190,27 +190,30 @@ static struct mx_trainer_options options_make(const struct training *training, s
     const struct mx_vocabulary *const words = mx_dataset_vocabulary(training->corpus.dataset);
     const struct mx_model_size *const size = mx_model_size_find("tiny");
     if (size == NULL) bench_die("there is no such model");
-    struct mx_trainer_options options = {
-        .device = device,
-        .dataset = training->corpus.dataset,
-        .model =
-            mx_model_config_default(size, (int32_t)mx_vocabulary_size(words), (int32_t)mx_vocabulary_languages(words)),
-        .normaliser = training->corpus.normaliser,
-        .schedule = {.peak = usual->peak, .floor = 1, .steps = 1, .cycles = 1, .cycle_decay = 1}, /* a constant rate */
-        .guard = MX_GUARD_OPTIONS_DEFAULT,
-        .seed = 1,
-        .batch_size = BATCH_SIZE,
-        .grad_accum = 1,
-        .workers = 1,
-        .prefetch = 2,
-        .reference_seconds = 1.2,
-        .grad_clip = usual->grad_clip,
-        .beta1 = 0.9,
-        .beta2 = 0.98,
-        .epsilon = 1e-9,
-        .weight_decay = usual->weight_decay,
-        .ema_decay = usual->ema_decay,
-        .validation_limit = 1};
+    struct mx_trainer_options options = {.device = device,
+                                         .dataset = training->corpus.dataset,
+                                         .model = mx_model_config_default(size, (int32_t)mx_vocabulary_size(words),
+                                                                          (int32_t)mx_vocabulary_languages(words)),
+                                         .normaliser = training->corpus.normaliser,
+                                         .optimizer.schedule = {.peak = usual->peak,
+                                                                .floor = 1,
+                                                                .steps = 1,
+                                                                .cycles = 1,
+                                                                .cycle_decay = 1}, /* a constant rate */
+                                         .guard = MX_GUARD_OPTIONS_DEFAULT,
+                                         .seed = 1,
+                                         .batch_size = BATCH_SIZE,
+                                         .grad_accum = 1,
+                                         .workers = 1,
+                                         .prefetch = 2,
+                                         .reference_seconds = 1.2,
+                                         .optimizer.grad_clip = usual->grad_clip,
+                                         .optimizer.beta1 = 0.9,
+                                         .optimizer.beta2 = 0.98,
+                                         .optimizer.epsilon = 1e-9,
+                                         .optimizer.weight_decay = usual->weight_decay,
+                                         .optimizer.ema_decay = usual->ema_decay,
+                                         .validation_limit = 1};
     return options;
 }
 
@@ -300,7 +303,7 @@ static void bench_same(struct training *training, struct unit *unit)
     if (!peer_is_open(&peer) || !peer_ask(&peer, line, "STEPS", answer, sizeof answer)) return;
     struct mx_trainer_options options = options_make(training, unit->device);
     options.model.dropout = 0;
-    options.schedule.peak = CHECK_RATE;
+    options.optimizer.schedule.peak = CHECK_RATE;
     struct mx_trainer *const trainer = trainer_open(&options);
     for (int i = 0; i < CHECK_STEPS; i++) {
         struct mx_trainer_report report;

@@ -338,7 +338,7 @@ static void impossible_states_are_not_saved(void **state)
 {
     struct checkpoint_rig *const rig = *state;
     const struct mx_checkpoint_state good = rig->state;
-    const struct mx_checkpoint_source nothing = {{NULL}};
+    const struct mx_checkpoint_source nothing = {rig->table, {NULL}};
     rig->state.config = NULL;
     assert_int_equal(checkpoint_rig_save(rig, STEP, &keep_all), MX_ERR_ARGUMENT);
     assert_non_null(strstr(mx_error_last()->message, "'config'"));
@@ -353,7 +353,7 @@ static void impossible_states_are_not_saved(void **state)
     assert_int_equal(checkpoint_rig_save(rig, STEP, &keep_all), MX_ERR_ARGUMENT);
     rig->extras[1].text = NULL;
     assert_int_equal(checkpoint_rig_save(rig, STEP, &keep_all), MX_ERR_ARGUMENT);
-    assert_int_equal(mx_checkpoint_save(rig->folder, &good, rig->table, &nothing, &keep_all), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_checkpoint_save(rig->folder, &good, &nothing, 1, &keep_all), MX_ERR_ARGUMENT);
     assert_false(checkpoint_rig_exists(rig, NAME));
 }
 
@@ -438,12 +438,12 @@ static void weights_alone(void **state)
     struct mx_checkpoint *checkpoint = NULL;
     struct mx_checkpoint_report report;
     checkpoint_rig_fill(rig, STEP);
-    const struct mx_checkpoint_source source = {{rig->groups[0]}};
+    const struct mx_checkpoint_source source = {rig->table, {rig->groups[0]}};
     char *const path = checkpoint_rig_path(rig, STEP);
-    assert_int_equal(mx_checkpoint_save(rig->folder, &rig->state, rig->table, &source, &keep_all), 0);
+    assert_int_equal(mx_checkpoint_save(rig->folder, &rig->state, &source, 1, &keep_all), 0);
     assert_int_equal(mx_checkpoint_open(path, NULL, &checkpoint), 0);
-    assert_true(mx_checkpoint_has(checkpoint, MX_CHECKPOINT_WEIGHTS));
-    assert_false(mx_checkpoint_has(checkpoint, MX_CHECKPOINT_AVERAGE));
+    assert_true(mx_checkpoint_has(checkpoint, MX_CHECKPOINT_ACOUSTIC, MX_CHECKPOINT_WEIGHTS));
+    assert_false(mx_checkpoint_has(checkpoint, MX_CHECKPOINT_ACOUSTIC, MX_CHECKPOINT_AVERAGE));
     const size_t bytes = (size_t)rig->table->floats * sizeof(float);
     float *const into = mx_alloc(1, bytes);
     const struct mx_checkpoint_target target = {{into}}, resume = {{into, rig->groups[1], NULL, NULL}};

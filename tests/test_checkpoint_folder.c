@@ -218,8 +218,9 @@ static void not_finite_is_named(void **state)
     assert_int_equal(checkpoint_rig_save(rig, 1, &keep_all), 0);
     checkpoint_rig_fill(rig, 2);
     rig->groups[MX_CHECKPOINT_MOMENT2][spoiled->at + 1] = NAN;
-    const struct mx_checkpoint_source source = {{rig->groups[0], rig->groups[1], rig->groups[2], rig->groups[3]}};
-    assert_int_equal(mx_checkpoint_save(rig->folder, &rig->state, rig->table, &source, &keep_all), 0);
+    const struct mx_checkpoint_source source = {rig->table,
+                                                {rig->groups[0], rig->groups[1], rig->groups[2], rig->groups[3]}};
+    assert_int_equal(mx_checkpoint_save(rig->folder, &rig->state, &source, 1, &keep_all), 0);
 
     assert_int_equal(mx_checkpoint_open(rig->folder, NULL, &checkpoint), 0); /* to look at it */
     const size_t bytes = (size_t)rig->table->floats * sizeof(float);

@@ -207,7 +207,7 @@ static void test_long_runs_take_nothing(void **state)
     o.model.size = (struct mx_model_size){"test", 4, 1, 1, 1, 4};
     o.batch_size = 1;
     o.reference_seconds = 0.1;
-    o.schedule.steps = 2000;
+    o.optimizer.schedule.steps = 2000;
     for (int i = 0; i < 2; i++) mx_budget_stats(budgets[i], &idle[i]);
     assert_int_equal(mx_trainer_memory_plan(&o, &plan), 0);
     assert_int_equal(mx_budget_set_limit(budgets[0], idle[0].current_bytes + plan.data_bytes), 0);

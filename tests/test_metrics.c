@@ -44,6 +44,12 @@ static struct mx_trainer_report full_report(void)
         .losses = {.values = {0.5, 0.25, 0.1, 1e-7, 2}, .total = 3.1},
         .rate = 0.001,
         .grad_norm = 1.5,
+        .vocoder = {.frames = 512,
+                    .losses = {.values = {0.75, 1.5}, .total = 1.2},
+                    .rate = 0.002,
+                    .grad_norm = 0.5,
+                    .busy_ns = 21345678,
+                    .guard = {.verdict = MX_GUARD_SKIPPED}},
         .utterances = 16,
         .left_out = 1,
         .tokens = 800,
@@ -127,20 +133,24 @@ static void lines_have_these_bytes(void **state)
     struct mx_trainer_report report = full_report();
     char *line = written(&report, NULL, 1000);
     time_hide(line);
-    has_in_order(line,
-                 "{\"step\":12,\"epoch\":3,\"loss\":3.1,\"mel\":0.5,\"prior\":0.25,\"duration\":0.1,\"pitch\":1e-07,"
-                 "\"energy\":2.0,\"lr\":0.001,\"grad_norm\":1.5,\"utterances\":16,\"left_out\":1,\"tokens\":800,"
-                 "\"frames\":4000,\"share\":0.375,\"shared_frames\":1500,\"skipped\":true,\"loss_z\":-0.5,"
-                 "\"grad_z\":7.25,\"step_ms\":412.345,\"data_wait_ms\":0.001,\"frames_per_s\":9701.0,"
-                 "\"data_busy\":0.123,\"model_busy\":1.0,\"data_wait\":0.0,\"transfer\":0.063,\"transfer_hidden\":0.05,"
-                 "\"loaded\":4,\"prepared\":48,\"arrived\":2,\"loaded_limit\":8,\"prepared_limit\":50,"
-                 "\"arrived_limit\":3,\"data_bytes\":1288490188,\"model_bytes\":9771050598,"
-                 "\"data_limit_bytes\":8589934592,\"model_limit_bytes\":17179869184,\"variation\":0.021,"
-                 "\"data_driver_busy\":0.5,\"data_driver_bytes\":5,\"model_driver_busy\":0.75,"
-                 "\"model_driver_bytes\":7,\"leak\":\"batches\",\"leak_bytes\":4096,\"steps\":1000,\"time\":T}\n");
+    has_in_order(
+        line,
+        "{\"step\":12,\"epoch\":3,\"loss\":3.1,\"mel\":0.5,\"prior\":0.25,\"duration\":0.1,\"pitch\":1e-07,"
+        "\"energy\":2.0,\"lr\":0.001,\"grad_norm\":1.5,\"vocoder_loss\":1.2,\"vocoder_magnitude\":0.75,"
+        "\"vocoder_pitch\":1.5,\"vocoder_lr\":0.002,\"vocoder_grad_norm\":0.5,\"vocoder_frames\":512,"
+        "\"vocoder_skipped\":true,\"utterances\":16,\"left_out\":1,\"tokens\":800,"
+        "\"frames\":4000,\"share\":0.375,\"shared_frames\":1500,\"skipped\":true,\"loss_z\":-0.5,"
+        "\"grad_z\":7.25,\"step_ms\":412.345,\"data_wait_ms\":0.001,\"vocoder_ms\":21.345,\"frames_per_s\":9701.0,"
+        "\"data_busy\":0.123,\"model_busy\":1.0,\"data_wait\":0.0,\"transfer\":0.063,\"transfer_hidden\":0.05,"
+        "\"loaded\":4,\"prepared\":48,\"arrived\":2,\"loaded_limit\":8,\"prepared_limit\":50,"
+        "\"arrived_limit\":3,\"data_bytes\":1288490188,\"model_bytes\":9771050598,"
+        "\"data_limit_bytes\":8589934592,\"model_limit_bytes\":17179869184,\"variation\":0.021,"
+        "\"data_driver_busy\":0.5,\"data_driver_bytes\":5,\"model_driver_busy\":0.75,"
+        "\"model_driver_bytes\":7,\"leak\":\"batches\",\"leak_bytes\":4096,\"steps\":1000,\"time\":T}\n");
     mx_free(line);
     /* What is optional is not there; what has no value is null. */
     report.sharing = false;
+    report.vocoder.frames = 0;
     report.flow.leak[0] = '\0';
     report.flow.data_load.memory_bytes = report.flow.model_load.memory_bytes = 0;
     report.losses.total = report.losses.values[MX_LOSS_MEL] = NAN;
@@ -152,6 +162,13 @@ static void lines_have_these_bytes(void **state)
     assert_non_null(strstr(line, "\"grad_norm\":null,"));
     assert_non_null(strstr(line, "\"frames\":4000,\"skipped\":false,"));
     assert_non_null(strstr(line, "\"variation\":0.021,\"time\":T}\n"));
+    assert_null(strstr(line, "vocoder"));
+    mx_free(line);
+    /* A vocoder alone has no losses of an acoustic network. */
+    report.vocoder_alone = true;
+    report.losses.total = 1.25;
+    line = written(&report, NULL, 0);
+    assert_non_null(strstr(line, "\"loss\":1.25,\"lr\":0.001,"));
     mx_free(line);
     const struct mx_trainer_evaluation evaluation = {.utterances = 16,
                                                      .losses = {.values = {0.5, 0.25, 0.1, 0.2, 2}, .total = 3.05},
@@ -196,6 +213,8 @@ static void what_is_written_is_read(void **state)
     const struct mx_trainer_evaluation evaluation = {.utterances = 16,
                                                      .losses = {.values = {0.5, 0.25, 0.1, 0.2, 2}, .total = 3.05},
                                                      .spoken = 15,
+                                                     .vocoder_frames = 640,
+                                                     .vocoder = {.values = {0.7, 1.4}, .total = 1.1},
                                                      .mel_db = 3.5,
                                                      .duration_error = 0.1,
                                                      .pitch_error = 1.25};

@@ -18,6 +18,7 @@
 #include "myxtts/error.h"
 #include "myxtts/registry.h"
 #include "train/device_batch.h"
+#include "train/networks.h"
 #include "train/replica.h"
 
 #define SEQUENCES 5
@@ -36,9 +37,13 @@ static const struct mx_model_capacity room = {.sequences = SEQUENCES,
                                               .frames = SEQUENCES * LONGEST,
                                               .references = SEQUENCES * LONGEST};
 
+static struct mx_acoustic_options network;
+
 static int group_open(void **state)
 {
     (void)state;
+    const struct mx_model_config config = mx_model_config_default(&small, 20, 2);
+    network = mx_acoustic_options(&config, &room);
     const struct mx_registry_options options = {.cpu_devices = 2, .devices = {"cpu:0", "cpu:1"}, .device_count = 2};
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     if (mx_registry_open(NULL, &options, &it.registry) < 0) return -1;
@@ -59,12 +64,10 @@ static int group_close(void **state)
 
 static struct mx_replica_options options_of(int device)
 {
-    struct mx_replica_options o = {
-        .device = it.devices[device], .model = mx_model_config_default(&small, 20, 2), .capacity = room, .passes = 1};
-    struct mx_parameters *table;
-    assert_int_equal(mx_model_parameters_create(&o.model, NULL, &table), 0);
-    o.room.count = table->floats;
-    mx_parameters_destroy(table);
+    struct mx_replica_options o = {.device = it.devices[device], .network = &network.base, .passes = 1};
+    struct mx_network_memory memory;
+    assert_int_equal(network.base.calls->memory_plan(&network.base, &memory), 0);
+    o.room.count = memory.floats;
     return o;
 }
 
@@ -72,9 +75,9 @@ static struct mx_replica *replica_make(const struct mx_replica_options *o)
 {
     struct mx_replica *replica;
     if (mx_replica_create(o, &replica) < 0) fail_msg("%s", mx_error_last()->message);
-    const int64_t floats = mx_replica_floats(replica);
+    const int64_t floats = replica->floats;
     float *const initial = mx_alloc((size_t)floats, sizeof *initial);
-    mx_parameters_init(mx_model_parameters(replica->model), 3, initial);
+    mx_parameters_init(mx_network_parameters(replica->network), 3, initial);
     assert_int_equal(mx_replica_begin(replica, initial), 0);
     mx_free(initial);
     return replica;
@@ -137,13 +140,11 @@ static struct mx_device_batch *device_batch_make(void)
 
 static void run(struct mx_replica *replica, const struct mx_device_batch *part, const struct mx_device_batch *whole)
 {
-    struct mx_model_batch batch = part->batch;
-    const struct mx_model_pass_info step = {.seed = 5, .step = 9};
-    batch.loss_tokens = whole->batch.tokens.rows;
-    batch.loss_frames = whole->batch.frames.rows;
+    const struct mx_network_pass pass = {
+        .batch = part, .whole = network.base.calls->count(whole), .seed = 5, .number = 9};
     assert_int_equal(mx_replica_clear(replica), 0);
     if (part->count > 0)
-        assert_int_equal(mx_replica_run(replica, 0, &batch, &step, true), 0);
+        assert_int_equal(mx_replica_run(replica, 0, &pass, true), 0);
     else
         assert_int_equal(mx_replica_pause(replica), 0);
     if (mx_stream_sync(replica->stream) < 0) fail_msg("%s", mx_error_last()->message);
@@ -224,12 +225,13 @@ static void test_what_is_told_to_be_final_is(void **state)
     const struct mx_replica_options o = options_of(0);
     struct mx_replica *const replica = replica_make(&o);
     struct mx_device_batch *const on_device = device_batch_make();
-    const struct mx_parameters *const table = mx_model_parameters(replica->model);
+    const struct mx_parameters *const table = mx_network_parameters(replica->network);
     struct told told = {.replica = replica, .table = table};
     told.copies = mx_alloc(64 * (size_t)table->floats, sizeof(float));
-    const struct mx_model_pass_info step = {.seed = 5, .step = 9, .ready = told_ready, .context = &told};
+    const struct mx_network_pass pass = {
+        .batch = on_device, .seed = 5, .number = 9, .ready = told_ready, .context = &told};
     assert_int_equal(mx_replica_clear(replica), 0);
-    assert_int_equal(mx_replica_run(replica, 0, &on_device->batch, &step, false), 0);
+    assert_int_equal(mx_replica_run(replica, 0, &pass, false), 0);
     assert_int_equal(mx_stream_sync(replica->stream), 0);
     const float *const last = host_of(replica->gradients);
     assert_true(told.count >= small.encoder_blocks + small.decoder_blocks + 2);
@@ -254,7 +256,7 @@ static void test_events_of_buckets_complete_with_or_without_a_batch(void **state
     o.buckets = true;
     struct mx_replica *const replica = replica_make(&o);
     struct mx_device_batch *const on_device = device_batch_make(), empty = {0};
-    assert_int_equal(replica->bucket_count, mx_bucket_count(mx_model_parameters(replica->model)));
+    assert_int_equal(replica->bucket_count, mx_bucket_count(mx_network_parameters(replica->network)));
     uint64_t before = 0;
     for (int round = 0; round < 3; round++) {
         run(replica, round == 1 ? &empty : on_device, on_device);
@@ -276,7 +278,7 @@ static void test_parts_add_up_to_the_whole(void **state)
     (void)state;
     struct mx_replica_options o = options_of(0);
     struct mx_replica *const whole = replica_make(&o);
-    const int64_t floats = mx_replica_floats(whole), half = floats / 2 / 16 * 16;
+    const int64_t floats = whole->floats, half = floats / 2 / 16 * 16;
     o.shared = true;
     o.device = it.devices[1];
     struct mx_replica *const first = replica_make(&o);
@@ -337,8 +339,8 @@ static void test_two_halves_of_an_update_are_the_whole(void **state)
     (void)state;
     struct mx_replica_options o = options_of(0);
     struct mx_replica *const whole = replica_make(&o);
-    const int64_t floats = mx_replica_floats(whole);
-    const struct mx_parameters *const table = mx_model_parameters(whole->model);
+    const int64_t floats = whole->floats;
+    const struct mx_parameters *const table = mx_network_parameters(whole->network);
     struct mx_device_batch *const on_device = device_batch_make();
     struct mx_replica_update update = {
         .rate = 1e-2, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .weight_decay = 0.1, .ema_decay = 0.5, .step = 1};

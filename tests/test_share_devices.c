@@ -36,7 +36,7 @@ static struct mx_trainer_options options_of(struct mx_device *data, struct mx_de
     struct mx_trainer_options o = training_flow(training_options(TRAINING_FEATURES), true, 1, 2);
     o.device = model;
     o.flow.data_device = data;
-    o.schedule.peak = 1e-3;
+    o.optimizer.schedule.peak = 1e-3;
     o.validation_limit = 0;
     o.batch_size = 2; /* the double is slow */
     if (!shared) return o;
@@ -62,7 +62,7 @@ static void losses_of(const struct mx_trainer_options *o, int draw, double losse
         size_t floats;
         const struct mx_trainer_arrays arrays = training_arrays_read(trainer, &floats);
         rounding_move(arrays.weights, (int64_t)floats, (uint64_t)draw, SHARE);
-        assert_int_equal(mx_trainer_write(trainer, &arrays), 0);
+        assert_int_equal(mx_trainer_write(trainer, MX_PART_ACOUSTIC, &arrays), 0);
         mx_free(arrays.weights);
     }
     for (int i = 0; i < STEPS; i++) {

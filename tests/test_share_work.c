@@ -64,11 +64,11 @@ static int64_t losses_follow(const struct mx_trainer_options *a, const struct mx
             float *const weights = mx_alloc(floats, sizeof *weights);
             assert_non_null(weights);
             memcpy(weights, arrays.weights, floats * sizeof *weights);
-            assert_int_equal(mx_trainer_write(two, &arrays), 0);
+            assert_int_equal(mx_trainer_write(two, MX_PART_ACOUSTIC, &arrays), 0);
             for (int m = 0; m < MOVED; m++) {
                 memcpy(arrays.weights, weights, floats * sizeof *weights);
                 rounding_move(arrays.weights, (int64_t)floats, (uint64_t)(i * MOVED + m), SHARE);
-                assert_int_equal(mx_trainer_write(moved[m], &arrays), 0);
+                assert_int_equal(mx_trainer_write(moved[m], MX_PART_ACOUSTIC, &arrays), 0);
             }
             mx_free(weights);
             mx_free(arrays.weights);
@@ -106,15 +106,15 @@ static int64_t losses_follow(const struct mx_trainer_options *a, const struct mx
 static struct mx_trainer_options usual(struct mx_trainer_options o, uint64_t seed)
 {
     const struct mx_level_settings *const level = mx_level_settings(MX_LEVEL_ENHANCED);
-    o.schedule = (struct mx_schedule){.peak = level->peak,
-                                      .floor = level->floor,
-                                      .warmup = FOLLOWED / 10,
-                                      .steps = FOLLOWED,
-                                      .cycles = level->cycles,
-                                      .cycle_decay = level->cycle_decay};
-    o.grad_clip = level->grad_clip;
-    o.weight_decay = level->weight_decay;
-    o.ema_decay = level->ema_decay;
+    o.optimizer.schedule = (struct mx_schedule){.peak = level->peak,
+                                                .floor = level->floor,
+                                                .warmup = FOLLOWED / 10,
+                                                .steps = FOLLOWED,
+                                                .cycles = level->cycles,
+                                                .cycle_decay = level->cycle_decay};
+    o.optimizer.grad_clip = level->grad_clip;
+    o.optimizer.weight_decay = level->weight_decay;
+    o.optimizer.ema_decay = level->ema_decay;
     o.model.dropout = (float)level->dropout;
     o.seed = seed;
     return o;
@@ -289,17 +289,18 @@ static void test_bad_steps_change_nothing_on_either_device(void **state)
     struct mx_trainer *const trainer = training_start(&o, NULL, NULL);
     training_steps(trainer, 0, 1, &good);
     training_steps(trainer, 1, 1, &bad);
-    bad.arrays.weights[mx_parameters_find(mx_trainer_parameters(trainer), "decoder.mel.bias")->at] = NAN;
-    assert_int_equal(mx_trainer_write(trainer, &bad.arrays), 0);
+    bad.arrays.weights[mx_parameters_find(mx_trainer_parameters(trainer, MX_PART_ACOUSTIC), "decoder.mel.bias")->at] =
+        NAN;
+    assert_int_equal(mx_trainer_write(trainer, MX_PART_ACOUSTIC, &bad.arrays), 0);
     training_steps(trainer, 1, 3, &after);
     assert_int_equal(after.reports[2].guard.verdict, MX_GUARD_SKIPPED);
     assert_true(after.reports[2].shared_frames > 0);
-    assert_int_equal(mx_trainer_state(trainer)->updates, 1);
+    assert_int_equal(mx_trainer_state(trainer)->parts[MX_PART_ACOUSTIC].updates, 1);
     assert_memory_equal(after.arrays.weights, bad.arrays.weights, 4 * good.floats * sizeof(float));
     struct mx_trainer_report report;
     assert_int_equal(mx_trainer_step(trainer, &report), MX_ERR_DATA);
     assert_int_equal(report.guard.verdict, MX_GUARD_STOP);
-    assert_int_equal(mx_trainer_write(trainer, &good.arrays), 0);
+    assert_int_equal(mx_trainer_write(trainer, MX_PART_ACOUSTIC, &good.arrays), 0);
     assert_int_equal(mx_trainer_step(trainer, &report), 0);
     assert_int_equal(report.guard.verdict, MX_GUARD_FINE);
     mx_error_clear();

@@ -109,13 +109,13 @@ static void train(void)
     struct mx_trainer_report report;
     o.model = mx_model_config_default(&small, o.model.vocabulary, o.model.languages);
     o.model.dropout = 0;
-    o.schedule =
+    o.optimizer.schedule =
         (struct mx_schedule){.peak = 2e-3, .floor = 0.05, .warmup = 10, .steps = STEPS, .cycles = 1, .cycle_decay = 1};
     o.seed = SEED;
     o.batch_size = 8;
     o.reference_seconds = REFERENCE_SECONDS;
-    o.weight_decay = 0;
-    o.ema_decay = 0.95;
+    o.optimizer.weight_decay = 0;
+    o.optimizer.ema_decay = 0.95;
     trainer = training_start(&o, NULL, NULL);
     for (int i = 0; i < STEPS; i++) training_step(trainer, &report);
 }

@@ -5,7 +5,7 @@
  *
  * RUN/checkpoints/step-00001234.safetensors (base/safetensors.h). Tensors, all F32, NAME as in the parameter table:
  *
- *     NAME            weights as they are trained
+ *     NAME            weights as they are trained; names of the vocoder's parameters begin with "vocoder."
  *     ema.NAME        their running average, for speaking
  *     moment1.NAME    the optimizer's moments
  *     moment2.NAME
@@ -16,9 +16,10 @@
  *     version         "1"
  *     program         version of the program that wrote it
  *     step …          the members of struct mx_checkpoint_state under their names; see the list in state.c
- *     model.*         struct mx_model_config
+ *     model.*         struct mx_model_config        these three are missing where a vocoder was trained alone
  *     vocabulary      JSON (text/vocabulary.h), with the languages
  *     speakers        JSON list of names
+ *     vocoder.*       size and weights of struct mx_vocoder_config; only where there is a vocoder
  *     metric.NAME     numbers of the last evaluation
  *     state.NAME      other values of the trainer
  *     hash            XXH3 (64 bits, seed 0) of all other metadata and all tensors, 16 digits: detects any damage
@@ -45,6 +46,7 @@
 #include "features/normaliser.h"
 #include "model/parameters.h"
 #include "model/sizes.h"
+#include "vocoder/config.h"
 
 #define MX_CHECKPOINT_FORMAT  "myxtts-checkpoint"
 #define MX_CHECKPOINT_VERSION 1
@@ -58,7 +60,8 @@ struct mx_checkpoint_metric {
 };
 
 /* All strings are zero-terminated UTF-8. For saving, they are borrowed from the caller during the call and none is
- * NULL; in an open checkpoint, they live as long as it does. */
+ * NULL (without an acoustic network: none but those of the model); in an open checkpoint, they live as long as it
+ * does. */
 struct mx_checkpoint_state {
     /* where the run is */
     uint64_t step;          /* steps made, skipped ones included; the number in the file's name */
@@ -76,10 +79,14 @@ struct mx_checkpoint_state {
     size_t extra_count;
     /* what the run works with */
     const char *config;           /* resolved configuration, YAML */
+    bool vocoder_alone;           /* there is no acoustic network: model, vocabulary and speakers are unset */
     struct mx_model_config model; /* with size.name */
     const char *vocabulary;       /* JSON by mx_vocabulary_write */
     const char *const *speakers;  /* in the order of their numbers */
     size_t speaker_count;
+    bool has_vocoder;                 /* always, if it is alone */
+    struct mx_vocoder_config vocoder; /* size and weights; in an open checkpoint everything but `mixed`, provided that
+                                         mx_checkpoint_recipe_check accepts it */
     struct mx_normaliser normaliser;
     const char *recipe, *recipe_hash;        /* mx_recipe: name, 16 digits */
     uint64_t cleaner_version, audio_version; /* MX_TEXT_CLEANER_VERSION, MX_AUDIO_VERSION */
@@ -93,15 +100,22 @@ enum mx_checkpoint_group {
     MX_CHECKPOINT_GROUPS
 };
 
+/* The networks whose tensors a checkpoint can have. */
+enum mx_checkpoint_part { MX_CHECKPOINT_ACOUSTIC, MX_CHECKPOINT_VOCODER };
+/* The network of a parameter, from its name without the prefix of its group. */
+enum mx_checkpoint_part mx_checkpoint_part_of(const char *name);
+
 const char *mx_checkpoint_group_prefix(enum mx_checkpoint_group group); /* "", "ema.", "moment1.", "moment2." */
 /* The group of a tensor, from its name; *name gets the rest of the name. */
 enum mx_checkpoint_group mx_checkpoint_group_of(const char *tensor, const char **name);
 
 /* ---- saving (save.c) ---- */
 
-/* Flat host arrays [table->floats] by enum mx_checkpoint_group; NULL: do not write that group. Weights are required. */
+/* The tensors of one network. */
 struct mx_checkpoint_source {
-    const float *groups[MX_CHECKPOINT_GROUPS];
+    const struct mx_parameters *table;
+    const float *groups[MX_CHECKPOINT_GROUPS]; /* flat, on the host; NULL: do not write that group. Weights are required
+                                                */
 };
 
 /* What to keep besides the checkpoint being saved. */
@@ -117,8 +131,9 @@ struct mx_checkpoint_keep {
  * but best may be the new one already. (If only deleting fails, that is logged and not an error.) Checkpoints of later
  * steps are renamed to *.abandoned, with a warning. MX_ERR_IO if another process is saving in the folder;
  * MX_ERR_ARGUMENT for a state that could not be read back. */
-int mx_checkpoint_save(const char *folder, const struct mx_checkpoint_state *state, const struct mx_parameters *table,
-                       const struct mx_checkpoint_source *source, const struct mx_checkpoint_keep *keep);
+int mx_checkpoint_save(const char *folder, const struct mx_checkpoint_state *state,
+                       const struct mx_checkpoint_source *sources, size_t source_count,
+                       const struct mx_checkpoint_keep *keep);
 
 /* ---- loading (load.c) ---- */
 
@@ -141,8 +156,11 @@ const struct mx_checkpoint_state *mx_checkpoint_state(const struct mx_checkpoint
 const struct mx_safetensors *mx_checkpoint_tensors(const struct mx_checkpoint *checkpoint);
 /* MX_ERR_DATA unless the checkpoint, which has a state, was trained on features of the program's own recipe. */
 int mx_checkpoint_recipe_check(const struct mx_checkpoint *checkpoint);
-/* Does it have any tensor of that group? */
-bool mx_checkpoint_has(const struct mx_checkpoint *checkpoint, enum mx_checkpoint_group group);
+/* MX_ERR_DATA unless it also has a vocoder. */
+int mx_checkpoint_vocoder_check(const struct mx_checkpoint *checkpoint);
+/* Does it have any tensor of that group of a network? */
+bool mx_checkpoint_has(const struct mx_checkpoint *checkpoint, enum mx_checkpoint_part part,
+                       enum mx_checkpoint_group group);
 
 /* Flat host arrays to fill; NULL: not wanted. To resume, all four; to speak, the average (into any array); for
  * --init-from, the weights. */
@@ -157,8 +175,8 @@ struct mx_checkpoint_report {
     size_t misfits; /* of another shape or type */
 };
 
-/* Copies the tensors of the wanted groups. Every tensor of the table must be in the file with its shape, and the file
- * must have none that the table does not know (groups that are not wanted are ignored, but unknown names in them are
+/* Copies the tensors of the wanted groups of the network that the table belongs to. Every tensor of the table must be
+ * in the file with its shape, and the file must have none of that network that the table does not know (groups that are not wanted are ignored, but unknown names in them are
  * not). Otherwise all differences are logged by name, as warnings, and
  *   - normally: MX_ERR_DATA, and the arrays are unchanged;
  *   - with `partial`: what fits is copied, the rest of the arrays is unchanged; MX_ERR_DATA if nothing fits.
@@ -166,6 +184,9 @@ struct mx_checkpoint_report {
  * `report` may be NULL. */
 int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table,
                        const struct mx_checkpoint_target *target, bool partial, struct mx_checkpoint_report *report);
+
+/* What a network speaks with: its averaged weights if the file has them, otherwise the weights; flat[table->floats]. */
+int mx_checkpoint_load_average(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table, float *flat);
 
 /* The trainer's text under `key`, or NULL. */
 const char *mx_checkpoint_extra(const struct mx_checkpoint_state *state, const char *key);

@@ -228,11 +228,24 @@ int mx_checkpoint_recipe_check(const struct mx_checkpoint *checkpoint)
                    "%s was trained on features of another recipe (%s)", checkpoint->path, checkpoint->state.recipe);
 }
 
-bool mx_checkpoint_has(const struct mx_checkpoint *checkpoint, enum mx_checkpoint_group group)
+int mx_checkpoint_vocoder_check(const struct mx_checkpoint *checkpoint)
+{
+    if (!checkpoint->has_state || !checkpoint->state.has_vocoder)
+        return MX_FAIL(MX_ERR_DATA,
+                       "name a checkpoint or a run folder of 'myxtts train' with '--part both' or "
+                       "'--part vocoder'",
+                       "%s has no vocoder", checkpoint->path);
+    return mx_checkpoint_recipe_check(checkpoint);
+}
+
+bool mx_checkpoint_has(const struct mx_checkpoint *checkpoint, enum mx_checkpoint_part part,
+                       enum mx_checkpoint_group group)
 {
     const char *name;
     for (size_t i = 0; i < mx_safetensors_count(checkpoint->file); i++)
-        if (mx_checkpoint_group_of(mx_safetensors_at(checkpoint->file, i)->name, &name) == group) return true;
+        if (mx_checkpoint_group_of(mx_safetensors_at(checkpoint->file, i)->name, &name) == group &&
+            mx_checkpoint_part_of(name) == part)
+            return true;
     return false;
 }
 
@@ -263,13 +276,19 @@ static bool tensor_fits(const struct mx_tensor *tensor, const struct mx_paramete
     return fits;
 }
 
+/* The network that a table belongs to. */
+static enum mx_checkpoint_part table_part(const struct mx_parameters *table)
+{
+    return mx_checkpoint_part_of(table->entries[0].name);
+}
+
 /* Compares one wanted group with the table; counts and logs. */
 static void group_compare(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table, int group,
                           struct mx_checkpoint_report *report)
 {
     const char *const prefix = mx_checkpoint_group_prefix((enum mx_checkpoint_group)group);
     char have[SHAPE_BYTES], want[SHAPE_BYTES];
-    if (!mx_checkpoint_has(checkpoint, (enum mx_checkpoint_group)group)) {
+    if (!mx_checkpoint_has(checkpoint, table_part(table), (enum mx_checkpoint_group)group)) {
         report->missing += (size_t)table->count;
         mx_warn("missing from the file: all tensors %s* (%d)", prefix, table->count);
         return;
@@ -299,7 +318,7 @@ static void extras_compare(const struct mx_checkpoint *checkpoint, const struct 
     for (size_t i = 0; i < mx_safetensors_count(checkpoint->file); i++) {
         const struct mx_tensor *const tensor = mx_safetensors_at(checkpoint->file, i);
         mx_checkpoint_group_of(tensor->name, &name);
-        if (mx_parameters_find(table, name) != NULL) continue;
+        if (mx_checkpoint_part_of(name) != table_part(table) || mx_parameters_find(table, name) != NULL) continue;
         report->extra++;
         mx_warn("not in the model: %s %s", mx_string_quote(quoted, sizeof quoted, tensor->name),
                 shape_format(have, tensor->rank, tensor->shape));
@@ -355,4 +374,12 @@ int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_p
     }
     if (report != NULL) *report = own;
     return own.loaded > 0 ? 0 : misfit(checkpoint, &own, partial);
+}
+
+int mx_checkpoint_load_average(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table, float *flat)
+{
+    struct mx_checkpoint_target target = {{NULL}};
+    const bool averaged = mx_checkpoint_has(checkpoint, table_part(table), MX_CHECKPOINT_AVERAGE);
+    target.groups[averaged ? MX_CHECKPOINT_AVERAGE : MX_CHECKPOINT_WEIGHTS] = flat;
+    return mx_checkpoint_load(checkpoint, table, &target, false, NULL);
 }

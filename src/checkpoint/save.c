@@ -19,7 +19,8 @@
 #include "checkpoint/internal.h"
 #include "myxtts/error.h"
 
-#define QUOTED_BYTES 192
+#define QUOTED_BYTES   192
+#define VOCODER_PREFIX "vocoder." /* of the names of its parameters */
 
 static const char *const prefixes[MX_CHECKPOINT_GROUPS] = {
     [MX_CHECKPOINT_WEIGHTS] = "",
@@ -44,6 +45,11 @@ enum mx_checkpoint_group mx_checkpoint_group_of(const char *tensor, const char *
     return MX_CHECKPOINT_WEIGHTS;
 }
 
+enum mx_checkpoint_part mx_checkpoint_part_of(const char *name)
+{
+    return strncmp(name, VOCODER_PREFIX, strlen(VOCODER_PREFIX)) == 0 ? MX_CHECKPOINT_VOCODER : MX_CHECKPOINT_ACOUSTIC;
+}
+
 /* ---- what is written ---- */
 
 struct writing {
@@ -54,25 +60,33 @@ struct writing {
     size_t metadata_count;
 };
 
-static int tensors_make(struct writing *w, const struct mx_parameters *table, const struct mx_checkpoint_source *source)
+static int tensors_add(struct writing *w, const struct mx_checkpoint_source *source, int group)
 {
-    w->tensors = mx_arena_alloc(&w->arena, (size_t)table->count * MX_CHECKPOINT_GROUPS, sizeof *w->tensors);
-    if (w->tensors == NULL) return MX_ERR_NO_MEMORY;
-    for (int group = 0; group < MX_CHECKPOINT_GROUPS; group++) {
-        if (source->groups[group] == NULL) continue;
-        for (int i = 0; i < table->count; i++) {
-            const struct mx_parameter *const parameter = &table->entries[i];
-            const size_t room = strlen(prefixes[group]) + strlen(parameter->name) + 1;
-            char *const name = mx_arena_alloc(&w->arena, room, 1);
-            if (name == NULL) return MX_ERR_NO_MEMORY;
-            snprintf(name, room, "%s%s", prefixes[group], parameter->name);
-            struct mx_tensor *const tensor = &w->tensors[w->tensor_count++];
-            *tensor = (struct mx_tensor){.name = name, .dtype = MX_DTYPE_F32, .rank = parameter->rank};
-            for (int k = 0; k < parameter->rank; k++) tensor->shape[k] = (uint64_t)parameter->shape[k];
-            tensor->data = source->groups[group] + parameter->at;
-        }
+    for (int i = 0; i < source->table->count; i++) {
+        const struct mx_parameter *const parameter = &source->table->entries[i];
+        const size_t room = strlen(prefixes[group]) + strlen(parameter->name) + 1;
+        char *const name = mx_arena_alloc(&w->arena, room, 1);
+        if (name == NULL) return MX_ERR_NO_MEMORY;
+        snprintf(name, room, "%s%s", prefixes[group], parameter->name);
+        struct mx_tensor *const tensor = &w->tensors[w->tensor_count++];
+        *tensor = (struct mx_tensor){.name = name, .dtype = MX_DTYPE_F32, .rank = parameter->rank};
+        for (int k = 0; k < parameter->rank; k++) tensor->shape[k] = (uint64_t)parameter->shape[k];
+        tensor->data = source->groups[group] + parameter->at;
     }
     return 0;
+}
+
+static int tensors_make(struct writing *w, const struct mx_checkpoint_source *sources, size_t count)
+{
+    int rc = 0;
+    size_t most = 0;
+    for (size_t i = 0; i < count; i++) most += (size_t)sources[i].table->count * MX_CHECKPOINT_GROUPS;
+    w->tensors = mx_arena_alloc(&w->arena, most, sizeof *w->tensors);
+    if (w->tensors == NULL) return MX_ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        for (int group = 0; group < MX_CHECKPOINT_GROUPS && rc == 0; group++)
+            if (sources[i].groups[group] != NULL) rc = tensors_add(w, &sources[i], group);
+    return rc;
 }
 
 static int hash_add(struct writing *w)
@@ -146,19 +160,21 @@ out:
     return rc;
 }
 
-int mx_checkpoint_save(const char *folder, const struct mx_checkpoint_state *state, const struct mx_parameters *table,
-                       const struct mx_checkpoint_source *source, const struct mx_checkpoint_keep *keep)
+int mx_checkpoint_save(const char *folder, const struct mx_checkpoint_state *state,
+                       const struct mx_checkpoint_source *sources, size_t source_count,
+                       const struct mx_checkpoint_keep *keep)
 {
     int rc = 0, fd = -1;
-    bool locked = false;
+    bool locked = false, weights = source_count > 0;
     char *path = NULL;
     struct writing w = {0};
     mx_arena_init(&w.arena, 0);
-    if (source->groups[MX_CHECKPOINT_WEIGHTS] == NULL || keep->last < 0)
+    for (size_t i = 0; i < source_count; i++) weights = weights && sources[i].groups[MX_CHECKPOINT_WEIGHTS] != NULL;
+    if (!weights || keep->last < 0)
         MX_RAISE(MX_ERR_ARGUMENT, "pass the weights, and keep 0 or more",
                  "a checkpoint needs weights, and cannot keep %lld others", (long long)keep->last);
     MX_TRY(mx_checkpoint_state_write(state, &w.arena, &w.metadata, &w.metadata_count));
-    MX_TRY(tensors_make(&w, table, source));
+    MX_TRY(tensors_make(&w, sources, source_count));
     MX_TRY(hash_add(&w));
     path = mx_checkpoint_file(folder, state->step);
     if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);

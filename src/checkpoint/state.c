@@ -20,6 +20,7 @@
 #define QUOTED_BYTES  96
 #define METRIC_PREFIX "metric."
 #define EXTRA_PREFIX  "state."
+#define VOCABULARY    "vocabulary"
 #define FIXED_ITEMS   4 /* format, version, program, speakers */
 
 enum kind { KIND_COUNT, KIND_INT32, KIND_BOOL, KIND_FLOAT, KIND_WEIGHT, KIND_DOUBLE, KIND_TEXT };
@@ -70,8 +71,15 @@ static const struct member members[] = {
 #define X(NAME, key, over, weight, words) WEIGHT("model.weight." #key, model.weights.key),
     MX_LOSS_LIST(X)
 #undef X
-        TEXT("vocabulary", vocabulary),
-    DOUBLE("normaliser.mel_mean", normaliser.mel_mean),
+        TEXT(VOCABULARY, vocabulary),
+    TEXT("vocoder.size", vocoder.size.name),
+    INT32("vocoder.width", vocoder.size.width),
+    INT32("vocoder.blocks", vocoder.size.blocks),
+    INT32("vocoder.hidden", vocoder.size.hidden),
+#define X(NAME, key, weight, words) WEIGHT("vocoder.weight." #key, vocoder.weights.key),
+    MX_VOCODER_LOSS_LIST(X)
+#undef X
+        DOUBLE("normaliser.mel_mean", normaliser.mel_mean),
     DOUBLE("normaliser.mel_deviation", normaliser.mel_deviation),
     DOUBLE("normaliser.energy_mean", normaliser.energy_mean),
     DOUBLE("normaliser.energy_deviation", normaliser.energy_deviation),
@@ -83,6 +91,14 @@ static const struct member members[] = {
     COUNT("audio_version", audio_version),
 };
 #define MEMBER_COUNT (sizeof members / sizeof *members)
+
+/* Does a state with or without these networks have the member? */
+static bool member_there(const struct member *member, const struct mx_checkpoint_state *state)
+{
+    if (strncmp(member->key, "vocoder.", strlen("vocoder.")) == 0) return state->has_vocoder;
+    const bool acoustic = strncmp(member->key, "model.", strlen("model.")) == 0 || strcmp(member->key, VOCABULARY) == 0;
+    return !acoustic || !state->vocoder_alone;
+}
 
 /* ---- what a state must be ---- */
 
@@ -98,40 +114,60 @@ static bool hash_good(const char *text)
     return strlen(text) == 16 && strspn(text, "0123456789abcdef") == 16;
 }
 
+/* The network and its words. */
+static int model_check(const struct mx_checkpoint_state *state, const char **wrong)
+{
+    struct mx_vocabulary *vocabulary = NULL;
+    int rc = mx_model_config_check(&state->model);
+    if (rc >= 0) rc = mx_vocabulary_read(state->vocabulary, strlen(state->vocabulary), &vocabulary);
+    if (rc < 0) return rc;
+    if (mx_vocabulary_size(vocabulary) != (size_t)state->model.vocabulary)
+        *wrong = "the model has another number of tokens than the vocabulary";
+    else if (mx_vocabulary_languages(vocabulary) > (size_t)state->model.languages)
+        *wrong = "the vocabulary has more languages than the model";
+    mx_vocabulary_destroy(vocabulary);
+    return 0;
+}
+
+/* What of a vocoder's configuration is in a file does not depend on the rest of it. */
+static int vocoder_check(const struct mx_checkpoint_state *state)
+{
+    struct mx_vocoder_config config = mx_vocoder_config_default(&state->vocoder.size, 0, 1);
+    config.weights = state->vocoder.weights;
+    return mx_vocoder_config_check(&config);
+}
+
+/* What is impossible about the rest; NULL: nothing. */
+static const char *fault_of(const struct mx_checkpoint_state *state)
+{
+    if (state->vocoder_alone && !state->has_vocoder) return "there is neither an acoustic network nor a vocoder";
+    if (!normaliser_good(&state->normaliser)) return "a mean or deviation of the features is impossible";
+    if (!hash_good(state->recipe_hash)) return "the hash of the recipe is none";
+    if (state->step > INT64_MAX || state->epoch > UINT32_MAX || state->step_in_epoch > UINT32_MAX)
+        return "no run can be so far";
+    if (!isfinite(state->best) || (!state->has_best && (state->best != 0 || state->best_step != 0)))
+        return "the best value is impossible";
+    if (state->best_step > state->step) return "the best value is of a step that was not made yet";
+    if (state->metric_count > MX_CHECKPOINT_LIST || state->extra_count > MX_CHECKPOINT_LIST)
+        return "there are too many metrics or texts";
+    return NULL;
+}
+
 /* The same for what is to be saved and for what was read: `code` is MX_ERR_ARGUMENT or MX_ERR_FORMAT. All strings of
  * the table are there. */
 static int state_check(const struct mx_checkpoint_state *state, int code, const char *source)
 {
     int rc = 0;
-    struct mx_vocabulary *vocabulary = NULL;
     const char *wrong = NULL;
-    rc = mx_model_config_check(&state->model);
-    if (rc >= 0) rc = mx_vocabulary_read(state->vocabulary, strlen(state->vocabulary), &vocabulary);
+    if (!state->vocoder_alone) rc = model_check(state, &wrong);
+    if (rc >= 0 && state->has_vocoder) rc = vocoder_check(state);
     if (rc < 0) {
         const struct mx_error why = *mx_error_last();
-        if (why.code == MX_ERR_NO_MEMORY) goto out;
-        MX_RAISE(code, "it cannot be used: take another checkpoint", "%s: %s", source, why.message);
+        if (why.code == MX_ERR_NO_MEMORY) return rc;
+        return MX_FAIL(code, "it cannot be used: take another checkpoint", "%s: %s", source, why.message);
     }
-    if (mx_vocabulary_size(vocabulary) != (size_t)state->model.vocabulary)
-        wrong = "the model has another number of tokens than the vocabulary";
-    else if (mx_vocabulary_languages(vocabulary) > (size_t)state->model.languages)
-        wrong = "the vocabulary has more languages than the model";
-    else if (!normaliser_good(&state->normaliser))
-        wrong = "a mean or deviation of the features is impossible";
-    else if (!hash_good(state->recipe_hash))
-        wrong = "the hash of the recipe is none";
-    else if (state->step > INT64_MAX || state->epoch > UINT32_MAX || state->step_in_epoch > UINT32_MAX)
-        wrong = "no run can be so far";
-    else if (!isfinite(state->best) || (!state->has_best && (state->best != 0 || state->best_step != 0)))
-        wrong = "the best value is impossible";
-    else if (state->best_step > state->step)
-        wrong = "the best value is of a step that was not made yet";
-    else if (state->metric_count > MX_CHECKPOINT_LIST || state->extra_count > MX_CHECKPOINT_LIST)
-        wrong = "there are too many metrics or texts";
-    if (wrong != NULL) MX_RAISE(code, "it cannot be used: take another checkpoint", "%s: %s", source, wrong);
-out:
-    mx_vocabulary_destroy(vocabulary);
-    return rc;
+    if (wrong == NULL) wrong = fault_of(state);
+    return wrong == NULL ? 0 : MX_FAIL(code, "it cannot be used: take another checkpoint", "%s: %s", source, wrong);
 }
 
 /* ---- writing ---- */
@@ -204,7 +240,7 @@ int mx_checkpoint_state_write(const struct mx_checkpoint_state *state, struct mx
     char number[MX_STRING_DOUBLE_BYTES];
     const char *speakers = NULL;
     for (size_t i = 0; i < MEMBER_COUNT; i++)
-        if (members[i].kind == KIND_TEXT &&
+        if (members[i].kind == KIND_TEXT && member_there(&members[i], state) &&
             *(const char *const *)(const void *)((const char *)state + members[i].offset) == NULL)
             return MX_FAIL(MX_ERR_ARGUMENT, "fill it in", "the state to save has no '%s'", members[i].key);
     for (size_t i = 0; i < state->metric_count; i++)
@@ -214,7 +250,7 @@ int mx_checkpoint_state_write(const struct mx_checkpoint_state *state, struct mx
         if (state->extras[i].key == NULL || state->extras[i].text == NULL)
             return MX_FAIL(MX_ERR_ARGUMENT, "fill it in", "text %zu of the state to save has no key or no text", i);
     MX_TRY(state_check(state, MX_ERR_ARGUMENT, "the state to save"));
-    MX_TRY(speakers_write(state, arena, &speakers));
+    if (!state->vocoder_alone) MX_TRY(speakers_write(state, arena, &speakers));
     struct mx_metadata *const list =
         mx_arena_alloc(arena, FIXED_ITEMS + MEMBER_COUNT + state->metric_count + state->extra_count + 1, sizeof *list);
     if (list == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -222,9 +258,10 @@ int mx_checkpoint_state_write(const struct mx_checkpoint_state *state, struct mx
     list[used++] = (struct mx_metadata){"format", MX_CHECKPOINT_FORMAT};
     list[used++] = (struct mx_metadata){"version", mx_arena_strdup(arena, number)};
     list[used++] = (struct mx_metadata){"program", MX_VERSION};
-    list[used++] = (struct mx_metadata){"speakers", speakers};
+    if (!state->vocoder_alone) list[used++] = (struct mx_metadata){"speakers", speakers};
     for (size_t i = 0; i < MEMBER_COUNT; i++)
-        list[used++] = (struct mx_metadata){members[i].key, member_write(state, &members[i], arena)};
+        if (member_there(&members[i], state))
+            list[used++] = (struct mx_metadata){members[i].key, member_write(state, &members[i], arena)};
     for (size_t i = 0; i < state->metric_count; i++) {
         mx_string_from_double(state->metrics[i].value, number);
         list[used++] = (struct mx_metadata){arena_join(arena, METRIC_PREFIX, state->metrics[i].name),
@@ -344,16 +381,21 @@ int mx_checkpoint_state_read(const struct mx_safetensors *file, const char *sour
                              struct mx_checkpoint_state *state)
 {
     int rc = 0;
-    *state = (struct mx_checkpoint_state){0};
+    *state = (struct mx_checkpoint_state){.has_vocoder = mx_safetensors_metadata(file, "vocoder.width") != NULL};
+    state->vocoder_alone = state->has_vocoder && mx_safetensors_metadata(file, VOCABULARY) == NULL;
     for (size_t i = 0; i < MEMBER_COUNT; i++) {
+        if (!member_there(&members[i], state)) continue;
         const char *const text = mx_safetensors_metadata(file, members[i].key);
         if (text == NULL && members[i].kind == KIND_WEIGHT) continue; /* trained before there was such a loss */
         if (text == NULL) return wrong_text(source, members[i].key, "is missing");
         if (!member_read(text, &members[i], state)) return wrong_text(source, members[i].key, "is not what it must be");
     }
+    state->vocoder.recipe = mx_recipe_default;
+    state->vocoder.mel_mean = (float)state->normaliser.mel_mean;
+    state->vocoder.mel_deviation = (float)state->normaliser.mel_deviation;
     const char *const speakers = mx_safetensors_metadata(file, "speakers");
-    if (speakers == NULL) return wrong_text(source, "speakers", "is missing");
-    MX_TRY(speakers_read(speakers, source, arena, state));
+    if (speakers == NULL && !state->vocoder_alone) return wrong_text(source, "speakers", "is missing");
+    if (!state->vocoder_alone) MX_TRY(speakers_read(speakers, source, arena, state));
     MX_TRY(lists_read(file, source, arena, state));
     MX_TRY(state_check(state, MX_ERR_FORMAT, source));
 out:

@@ -47,6 +47,7 @@ static const struct mx_option options[] = {
                     "With --init-from: load the tensors that fit and initialise the others.")},
     {MX_OPTION_SETTING(struct values, flags, data)},
     {MX_OPTION_SETTING(struct values, flags, model)},
+    {MX_OPTION_SETTING(struct values, flags, vocoder)},
     {MX_OPTION_SETTING(struct values, flags, training)},
     STRING(
         dashboard_token, "dashboard-token", "TOKEN", "$MYXTTS_DASHBOARD_TOKEN",

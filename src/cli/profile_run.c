@@ -215,7 +215,7 @@ int mx_profile_run(const struct mx_job *job, const struct mx_profile_request *re
     MX_TRY(mx_trainer_start(trainer, NULL));
     mx_trainer_watch(trainer, request->stop);
     struct mx_pipeline *const pipeline = mx_trainer_pipeline(trainer);
-    out->gradient_floats = mx_trainer_parameters(trainer)->floats;
+    out->gradient_floats = mx_trainer_parameters(trainer, MX_PART_ACOUSTIC)->floats;
     MX_TRY(steps_run(trainer, request, request->warmup, NULL));
     if (fill) MX_TRY(rings_fill(pipeline, request));
     mx_pipeline_rest(pipeline); /* what was waited for here belongs to no step */

@@ -177,12 +177,12 @@ static int step_run(const struct mx_trainer_options *options, struct result *out
     int rc = 0;
     struct mx_trainer *trainer = NULL;
     MX_TRY(mx_trainer_create(options, &trainer));
-    out->floats = mx_trainer_parameters(trainer)->floats;
+    out->floats = mx_trainer_parameters(trainer, MX_PART_ACOUSTIC)->floats;
     out->weights = mx_alloc((size_t)out->floats, sizeof *out->weights);
     if (out->weights == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_trainer_start(trainer, NULL));
     MX_TRY(mx_trainer_step(trainer, &out->report));
-    MX_TRY(mx_trainer_read(trainer, &(struct mx_trainer_arrays){.weights = out->weights}));
+    MX_TRY(mx_trainer_read(trainer, MX_PART_ACOUSTIC, &(struct mx_trainer_arrays){.weights = out->weights}));
 out:
     mx_trainer_destroy(trainer);
     return rc;

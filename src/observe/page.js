@@ -60,7 +60,7 @@ const mxPage = (() => {
   function curves(box, chart, colours, smooth, options) {
     const all = [...new Set([...colours, 'one', 'two', 'three', 'four', 'five'])];
     curve(box, Object.assign(options, {
-      lines: metricsOf(chart).map((m, i) => Object.assign({
+      lines: metricsOf(chart).filter(m => steps() === 0 || S(m.key).length > 0).map((m, i) => Object.assign({
         name: say(m.key),
         colour: `var(--${all[i % all.length]})`,
         x: S('step'),
@@ -116,7 +116,7 @@ const mxPage = (() => {
 
   section('loss', true, box => {
     title(box, 'loss', 'loss_hint');
-    const parts = ['loss', ...metricsOf('loss').map(m => m.key)];
+    const parts = ['loss', ...metricsOf('loss').map(m => m.key).filter(key => steps() === 0 || S(key).length > 0)];
     const row = make(
         'div', {class: 'row', role: 'group'},
         parts.map(

@@ -261,11 +261,11 @@ static int options_choose(struct mx_job *job)
         (struct mx_trainer_options){.device = job->device,
                                     .comm = job->options.comm,
                                     .dataset = job->dataset,
-                                    .schedule = {.peak = t->learning_rate,
-                                                 .floor = t->learning_rate_floor,
-                                                 .steps = 1,
-                                                 .cycles = (int32_t)t->cycles,
-                                                 .cycle_decay = t->cycle_decay},
+                                    .optimizer.schedule = {.peak = t->learning_rate,
+                                                           .floor = t->learning_rate_floor,
+                                                           .steps = 1,
+                                                           .cycles = (int32_t)t->cycles,
+                                                           .cycle_decay = t->cycle_decay},
                                     .guard = {.skips_max = t->skips_max, .spike = t->spike},
                                     .seed = (uint64_t)t->seed,
                                     .batch_size = (uint32_t)t->batch_size,
@@ -275,12 +275,12 @@ static int options_choose(struct mx_job *job)
                                     .prefetch = mx_settings_prefetch(&job->settings),
                                     .flow = flow,
                                     .reference_seconds = d->reference_seconds,
-                                    .grad_clip = t->grad_clip,
-                                    .beta1 = t->beta1,
-                                    .beta2 = t->beta2,
-                                    .epsilon = t->epsilon,
-                                    .weight_decay = t->weight_decay,
-                                    .ema_decay = t->ema_decay,
+                                    .optimizer.grad_clip = t->grad_clip,
+                                    .optimizer.beta1 = t->beta1,
+                                    .optimizer.beta2 = t->beta2,
+                                    .optimizer.epsilon = t->epsilon,
+                                    .optimizer.weight_decay = t->weight_decay,
+                                    .optimizer.ema_decay = t->ema_decay,
                                     .validation_limit = mx_job_ranks_first(job) ? (uint32_t)t->eval_utterances : 0};
     mx_job_ranks_batch(job, &job->options);
     return model_choose(job, &job->options.model);
@@ -290,7 +290,7 @@ static int options_choose(struct mx_job *job)
 static void steps_choose(struct mx_job *job)
 {
     const struct mx_settings_training *const t = &job->settings.training;
-    struct mx_schedule *const s = &job->options.schedule;
+    struct mx_schedule *const s = &job->options.optimizer.schedule;
     const double batches = (double)t->epochs * (double)job->plan.epoch_batches;
     job->steps = (int64_t)(batches / (double)t->grad_accum);
     if (t->steps > 0 && t->steps < job->steps) job->steps = t->steps;

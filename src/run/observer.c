@@ -159,7 +159,7 @@ static void run_write(struct mx_job_observer *o, enum mx_run_state state, const 
     run->has_flow = run->flow.step_ns.count > 0;
     run->advice = advice;
     run->advice_count = run->has_flow ? mx_pipeline_advise(pipeline, &run->flow, advice) : 0;
-    run->has_best = job->best.known;
+    run->has_best = job->best.known && !job->options.vocoder_alone; /* whose best value is a loss */
     run->best_step = (int64_t)job->best.step;
     run->best_mel_db = job->best.value;
     run->span_count = mx_pipeline_spans(pipeline, o->spans, MX_JOB_SPANS);
@@ -213,11 +213,14 @@ static void events_open(struct mx_job_observer *o)
 static void metrics_send(struct mx_job_observer *o, int64_t step, const struct mx_metric *table, const double *values,
                          int count)
 {
+    const bool alone = o->job->options.vocoder_alone;
     struct mx_tfevent_scalar scalars[MX_STEP_METRICS];
     size_t n = 0;
     static_assert((int)MX_STEP_METRICS >= (int)MX_EVALUATION_METRICS, "room for both");
     for (int i = 0; i < count; i++) {
-        if (table[i].tag == NULL || (table[i].presence != MX_METRIC_ALWAYS && !isfinite(values[i]))) continue;
+        if (table[i].tag == NULL || !mx_metric_there(&table[i], values[i], alone) ||
+            (table[i].presence != MX_METRIC_ALWAYS && !isfinite(values[i])))
+            continue;
         scalars[n++] =
             (struct mx_tfevent_scalar){table[i].tag, table[i].type == MX_METRIC_BYTES ? values[i] / MIB : values[i]};
     }

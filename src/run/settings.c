@@ -9,6 +9,7 @@
 #include "myxtts/error.h"
 #include "myxtts/pipeline.h"
 #include "observe/dashboard.h"
+#include "train/segment.h"
 
 /* The names of these limits on the command line of the program that this one succeeds. */
 static const char *const data_memory_names[] = {"data_gpu_memory",         "data_gpu_memory_limit",
@@ -74,6 +75,53 @@ static const struct mx_config_field model_fields[] = {
 };
 #undef MODEL
 
+/* ---- vocoder ---- */
+
+#define VOCODER struct mx_settings_vocoder
+static const struct mx_config_field vocoder_fields[] = {
+    {MX_CONFIG_STRING(VOCODER, size, "small", "Size of the vocoder: small or large.")},
+    {MX_CONFIG_TEXT(VOCODER, from, "",
+                    "Use the vocoder of this checkpoint or run folder. It is trained further only if "
+                    "vocoder.learning_rate is set. Empty: train a new one."),
+     .flag = "vocoder", .value = "FILE|RUN", .meaning = "a new one is trained"},
+    {MX_CONFIG_INT(VOCODER, segments, 1, MX_SEGMENTS_MAX, "8", "segments",
+                   "Number of short segments of each batch that the vocoder learns from. With training.part=vocoder, "
+                   "batches consist of these segments, and training.batch_size has no effect.")},
+    {MX_CONFIG_INT(VOCODER, segment_frames, MX_SEGMENT_FRAMES_MIN, MX_SEGMENT_FRAMES_MAX, "64", "frames",
+                   "Length of a segment in mel frames. A shorter recording gives a shorter segment.")},
+    {MX_CONFIG_DOUBLE(VOCODER, augment, 0, 1, "0.67", NULL,
+                      "Fraction of the segments whose mel is smoothed and gets a little noise, so that it resembles a "
+                      "predicted mel.")},
+    {MX_CONFIG_INT(VOCODER, predicted_from, 0, INT64_C(1) << 40, "1000", "steps",
+                   "With training.part=both: step from which on some segments use the mel that the acoustic network "
+                   "predicts.")},
+    {MX_CONFIG_DOUBLE(VOCODER, predicted_share, 0, 1, "0.5", NULL,
+                      "Fraction of the segments that use the predicted mel from then on. 0: none.")},
+    {MX_CONFIG_DOUBLE(VOCODER, learning_rate, -1, 1, "-1", NULL,
+                      "Peak learning rate of the vocoder. 0: the vocoder is not trained. Negative: 0.001 for a new "
+                      "vocoder, 0 for one that vocoder.from names."),
+     .flag = "vocoder-lr", .value = "RATE", .meaning = "0.001; with --vocoder 0, which leaves it unchanged"},
+    {MX_CONFIG_INT(VOCODER, warmup_steps, 0, INT64_C(1) << 40, "100", "steps",
+                   "Steps of learning rate warm-up of the vocoder; at most a tenth of all steps.")},
+    {MX_CONFIG_DOUBLE(VOCODER, learning_rate_floor, 0, 1, "0.05", NULL,
+                      "Lowest learning rate of the vocoder after warm-up, as a fraction of the peak.")},
+    {MX_CONFIG_DOUBLE(VOCODER, beta1, 0, 0.9999, "0.9", NULL,
+                      "AdamW's beta1 for the vocoder: decay of the first moment.")},
+    {MX_CONFIG_DOUBLE(VOCODER, beta2, 0, 0.99999, "0.99", NULL,
+                      "AdamW's beta2 for the vocoder: decay of the second moment.")},
+    {MX_CONFIG_DOUBLE(VOCODER, weight_decay, 0, 1, "0.01", NULL, "Weight decay of AdamW for the vocoder.")},
+    {MX_CONFIG_DOUBLE(VOCODER, grad_clip, 0, 1e9, "2", NULL,
+                      "Clip the gradients of the vocoder to this norm. 0: never.")},
+    {MX_CONFIG_DOUBLE(VOCODER, ema_decay, 0, 0.999999, "0.998", NULL,
+                      "Decay of the vocoder's averaged weights, which are the ones that make the sound.")},
+    {MX_CONFIG_INT(VOCODER, rounds, 0, 1000, "8", "rounds",
+                   "Rounds of Griffin-Lim after the vocoder when sound is made: more rounds fit the phases better and "
+                   "take longer.")},
+    {MX_CONFIG_INT(VOCODER, projections, 0, 100, "2", "corrections",
+                   "Number of corrections that make the mel of the sound equal the mel that it was made from.")},
+};
+#undef VOCODER
+
 /* ---- data ---- */
 
 static const struct mx_config_choice token_choices[] = {
@@ -88,7 +136,9 @@ static const char *const train_names[] = {"dataset_path", NULL};
 #define DATA       struct mx_settings_data
 #define OF_AUGMENT " -1: as data.augment decides; 0: never."
 static const struct mx_config_field data_fields[] = {
-    {MX_CONFIG_TEXT(DATA, train_data, "", "Corpus folder, manifest file or packed corpus to train on."),
+    {MX_CONFIG_TEXT(DATA, train_data, "",
+                    "Corpus folder, manifest file or packed corpus to train on. With training.part=vocoder, a folder "
+                    "of sound files without texts is enough: all of them are used, and subfolders are searched, too."),
      .flag = "train-data", .value = "DIR", .aliases = train_names},
     {MX_CONFIG_TEXT(DATA, val_data, "", "Folder or manifest file of the validation rows, if they are separate."),
      .flag = "val-data", .value = "DIR", .meaning = "5 % of the rows"},
@@ -268,6 +318,11 @@ static const struct mx_config_choice level_choices[] = {
     MX_LEVEL_LIST(X)
 #undef X
         {NULL, 0, NULL}};
+static const struct mx_config_choice part_choices[] = {
+    {"both", MX_SETTINGS_PART_BOTH, "the acoustic network and the vocoder, in the same steps"},
+    {"acoustic", MX_SETTINGS_PART_ACOUSTIC, "only the network that turns text into mel"},
+    {"vocoder", MX_SETTINGS_PART_VOCODER, "only the network that turns mel into sound; needs no texts"},
+    {NULL, 0, NULL}};
 static const struct mx_config_choice report_choices[] = {{"en", MX_SETTINGS_REPORT_EN, "English"},
                                                          {"fa", MX_SETTINGS_REPORT_FA, "Persian, right to left"},
                                                          {"off", MX_SETTINGS_REPORT_OFF, "no report is written"},
@@ -283,6 +338,8 @@ static const char *const mixed_names[] = {"mixed_precision", NULL};
 #define TRAINING struct mx_settings_training
 #define OF_LEVEL " Negative: from the optimization level."
 static const struct mx_config_field training_fields[] = {
+    {MX_CONFIG_ENUM(TRAINING, part, enum mx_settings_part, part_choices, "both", "What to train."), .flag = "part",
+     .value = "NAME"},
     {MX_CONFIG_INT(TRAINING, batch_size, 0, 65536, "16", "utterances",
                    "Maximum number of utterances per batch. 0: no limit."),
      .flag = "batch-size", .value = "N", .aliases = batch_names},
@@ -389,6 +446,11 @@ static const struct mx_config_section sections[] = {
      .fields = model_fields,
      .count = sizeof model_fields / sizeof model_fields[0],
      .offset = offsetof(struct mx_settings, model)},
+    {.name = "vocoder",
+     .help = "The vocoder, which turns mel into sound.",
+     .fields = vocoder_fields,
+     .count = sizeof vocoder_fields / sizeof vocoder_fields[0],
+     .offset = offsetof(struct mx_settings, vocoder)},
     {.name = "data",
      .help = "Training data.",
      .fields = data_fields,
@@ -432,6 +494,7 @@ void mx_settings_resolve(struct mx_settings *settings)
     decide(&t->weight_decay, level->weight_decay);
     decide(&t->ema_decay, level->ema_decay);
     decide(&settings->model.dropout, level->dropout);
+    decide(&settings->vocoder.learning_rate, settings->vocoder.from[0] != '\0' ? 0 : 1e-3);
 }
 
 const char *mx_settings_backend_name(enum mx_settings_backend backend)

@@ -61,10 +61,14 @@ struct mx_settings_data {
     double augment_snr_min_db, augment_snr_max_db;
 };
 
+/* What is trained. */
+enum mx_settings_part { MX_SETTINGS_PART_BOTH, MX_SETTINGS_PART_ACOUSTIC, MX_SETTINGS_PART_VOCODER };
+
 enum mx_settings_report { MX_SETTINGS_REPORT_EN, MX_SETTINGS_REPORT_FA, MX_SETTINGS_REPORT_OFF };
 
 /* Section training. */
 struct mx_settings_training {
+    enum mx_settings_part part;
     int64_t batch_size, batch_frames, grad_accum;
     int64_t epochs, steps; /* steps 0: from the epochs */
     double max_minutes;    /* 0: no limit */
@@ -85,6 +89,20 @@ struct mx_settings_training {
     bool tensorboard;
     int64_t tensorboard_mb, keep_samples; /* 0: no limit */
     enum mx_settings_report report;
+};
+
+/* Section vocoder. */
+struct mx_settings_vocoder {
+    char size[16];
+    char *from; /* a checkpoint or the folder of a run; "": a new one */
+    int64_t segments, segment_frames;
+    double augment;
+    int64_t predicted_from;
+    double predicted_share;
+    double learning_rate; /* negative: see mx_settings_resolve; 0: the vocoder is not trained */
+    int64_t warmup_steps;
+    double learning_rate_floor, beta1, beta2, weight_decay, grad_clip, ema_decay;
+    int64_t rounds, projections; /* of its sound */
 };
 
 enum mx_settings_backend {
@@ -112,13 +130,15 @@ struct mx_settings {
     struct mx_settings_device device;
     struct mx_settings_pipeline pipeline;
     struct mx_settings_model model;
+    struct mx_settings_vocoder vocoder;
     struct mx_settings_data data;
     struct mx_settings_training training;
 };
 
 extern const struct mx_config_schema mx_settings_schema;
 
-/* Fills in everything that the optimization level decides and the user did not give. */
+/* Fills in what the user did not give: everything that the optimization level decides, and the learning rate of the
+ * vocoder, which is 0 for one that was taken from elsewhere. */
 void mx_settings_resolve(struct mx_settings *settings);
 
 const char *mx_settings_backend_name(enum mx_settings_backend backend); /* "auto" */
@@ -138,7 +158,7 @@ int mx_settings_read(const char *config, const char *const *set, size_t count, s
 
 /* ---- settings of a run (settings_run.c) ---- */
 /* The settings of the run in a folder, then `count` overrides. If its file is lost or damaged, the newest checkpoint
- * has them, too. On failure there is nothing to release. */
+ * has them, too. A run from before there was a vocoder goes on without one. On failure there is nothing to release. */
 int mx_settings_resume(const char *run, const char *const *set, size_t count, struct mx_settings *out);
 /* Before a run is opened: makes paths absolute, so that the run can be resumed from any folder, and fills in everything
  * that the optimization level decides. */

@@ -11,6 +11,14 @@
 #include "myxtts/error.h"
 #include "run/settings.h"
 
+/* Defaults for the file of a run: those of new settings that change what an older run trains are as it was then. */
+static int run_defaults(struct mx_settings *settings)
+{
+    const int rc = mx_config_defaults(&mx_settings_schema, settings);
+    settings->training.part = MX_SETTINGS_PART_ACOUSTIC;
+    return rc;
+}
+
 /* The settings of the run are lost, which is the current error: the newest checkpoint that can be opened has them, too.
  */
 static int settings_rescue(const char *run, struct mx_settings *settings)
@@ -21,7 +29,7 @@ static int settings_rescue(const char *run, struct mx_settings *settings)
     struct mx_checkpoint *newest = NULL;
     char *const folder = mx_format("%s/" MX_CHECKPOINT_FOLDER, run);
     if (folder == NULL) return MX_ERR_NO_MEMORY;
-    MX_TRY(mx_config_defaults(&mx_settings_schema, settings));
+    MX_TRY(run_defaults(settings));
     if (mx_checkpoint_open(folder, &how, &newest) < 0) MX_TRY(mx_error_restore(&lost));
     const char *const text = mx_checkpoint_state(newest)->config;
     MX_TRY(mx_config_load_text(&mx_settings_schema, settings, mx_checkpoint_path(newest), text, strlen(text)));
@@ -34,11 +42,20 @@ out:
     return rc;
 }
 
+/* On failure there is nothing to release. */
+static int settings_load(const char *path, struct mx_settings *settings)
+{
+    const int rc = mx_config_load(&mx_settings_schema, settings, path);
+    if (rc < 0) mx_config_release(&mx_settings_schema, settings);
+    return rc;
+}
+
 int mx_settings_resume(const char *run, const char *const *set, size_t count, struct mx_settings *out)
 {
     char *const path = mx_format("%s/config.yaml", run);
     if (path == NULL) return MX_ERR_NO_MEMORY;
-    int rc = mx_settings_read(path, NULL, 0, out);
+    int rc = run_defaults(out);
+    if (rc >= 0) rc = settings_load(path, out);
     if (rc >= 0 && out->data.train_data[0] == '\0') { /* every run has that */
         rc = MX_FAIL(MX_ERR_CONFIG, "restore the file", "%s does not name the training data", path);
         mx_config_release(&mx_settings_schema, out);
@@ -71,6 +88,7 @@ int mx_settings_complete(struct mx_settings *settings)
     int rc = 0;
     MX_TRY(path_settle(&settings->data.train_data));
     MX_TRY(path_settle(&settings->data.val_data));
+    MX_TRY(path_settle(&settings->vocoder.from));
     mx_settings_resolve(settings);
 out:
     return rc;

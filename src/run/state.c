@@ -17,7 +17,7 @@
 
 /* ---- the trainer's own words ---- */
 
-/* X(key, member): whole numbers, then fractions, of struct mx_trainer_state. */
+/* X(key, member): whole numbers, then fractions, of struct mx_part_state. */
 #define COUNTS(X)                                                                                                      \
     X("updates", updates)                                                                                              \
     X("guard.seen", guard.seen)                                                                                        \
@@ -49,6 +49,7 @@ static size_t extras_write(const struct mx_job *job, struct extras *extras)
 {
     size_t n = 0;
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
+    const struct mx_part_state *const part = &state->parts[MX_PART_ACOUSTIC];
     const struct mx_dataset_prints prints = mx_dataset_prints(job->dataset), *const data = &prints;
     extras->list[n++] = (struct mx_metadata){DATA_LIST, job->list_version_1 ? "1" : "2"};
     const uint64_t read = mx_dataset_contents(job->dataset), contents = read != 0 ? read : job->contents;
@@ -58,13 +59,13 @@ static size_t extras_write(const struct mx_job *job, struct extras *extras)
         n++;
     }
 #define X(word, member)                                                                                                \
-    snprintf(extras->texts[n], sizeof extras->texts[n], "%" PRId64, state->member);                                    \
+    snprintf(extras->texts[n], sizeof extras->texts[n], "%" PRId64, part->member);                                     \
     extras->list[n] = (struct mx_metadata){word, extras->texts[n]};                                                    \
     n++;
     COUNTS(X)
 #undef X
 #define X(word, member)                                                                                                \
-    mx_string_from_double(state->member, extras->texts[n]);                                                            \
+    mx_string_from_double(part->member, extras->texts[n]);                                                             \
     extras->list[n] = (struct mx_metadata){word, extras->texts[n]};                                                    \
     n++;
     FRACTIONS(X)
@@ -90,14 +91,15 @@ static int extra_missing(const char *key)
 static int extras_read(const struct mx_checkpoint_state *from, struct mx_trainer_state *state)
 {
     const char *text;
+    struct mx_part_state *const part = &state->parts[MX_PART_ACOUSTIC];
 #define X(word, member)                                                                                                \
     text = mx_checkpoint_extra(from, word);                                                                            \
-    if (text == NULL || mx_string_parse_int64(text, &state->member) != MX_STRING_NUMBER) return extra_missing(word);
+    if (text == NULL || mx_string_parse_int64(text, &part->member) != MX_STRING_NUMBER) return extra_missing(word);
     COUNTS(X)
 #undef X
 #define X(word, member)                                                                                                \
     text = mx_checkpoint_extra(from, word);                                                                            \
-    if (text == NULL || mx_string_parse_double(text, &state->member) != MX_STRING_NUMBER) return extra_missing(word);
+    if (text == NULL || mx_string_parse_double(text, &part->member) != MX_STRING_NUMBER) return extra_missing(word);
     FRACTIONS(X)
 #undef X
     text = mx_checkpoint_extra(from, SHARES);
@@ -108,7 +110,7 @@ static int extras_read(const struct mx_checkpoint_state *from, struct mx_trainer
 
 static struct mx_trainer_arrays arrays_of(const struct mx_job *job)
 {
-    const int64_t floats = mx_trainer_parameters(job->trainer)->floats;
+    const int64_t floats = mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC)->floats;
     return (struct mx_trainer_arrays){job->host, job->host + floats, job->host + 2 * floats, job->host + 3 * floats};
 }
 
@@ -165,11 +167,12 @@ int mx_job_save(struct mx_job *job, bool best)
         .cleaner_version = MX_TEXT_CLEANER_VERSION,
         .audio_version = MX_AUDIO_VERSION,
     };
-    MX_TRY(mx_trainer_read(job->trainer, &arrays));
+    MX_TRY(mx_trainer_read(job->trainer, MX_PART_ACOUSTIC, &arrays));
     MX_TRY(mx_checkpoint_save(
-        folder, &state, mx_trainer_parameters(job->trainer),
-        &(struct mx_checkpoint_source){{arrays.weights, arrays.average, arrays.moment1, arrays.moment2}},
-        &(struct mx_checkpoint_keep){.last = t->keep_last, .every = (uint64_t)t->keep_every, .best = best}));
+        folder, &state,
+        &(struct mx_checkpoint_source){mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC),
+                                       {arrays.weights, arrays.average, arrays.moment1, arrays.moment2}},
+        1, &(struct mx_checkpoint_keep){.last = t->keep_last, .every = (uint64_t)t->keep_every, .best = best}));
     mx_debug("saved step %" PRId64, at->step);
     job->saved_step = at->step;
 out:
@@ -200,14 +203,15 @@ static int weights_restore(struct mx_job *job)
 {
     int rc = 0;
     const struct mx_trainer_arrays arrays = arrays_of(job);
-    const size_t bytes = (size_t)mx_trainer_parameters(job->trainer)->floats * sizeof(float);
+    const size_t bytes = (size_t)mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC)->floats * sizeof(float);
     struct mx_checkpoint_report report;
-    MX_TRY(mx_trainer_read(job->trainer, &arrays)); /* what does not come from the file is as in a new run */
-    MX_TRY(mx_checkpoint_load(job->origin, mx_trainer_parameters(job->trainer),
+    MX_TRY(mx_trainer_read(job->trainer, MX_PART_ACOUSTIC,
+                           &arrays)); /* what does not come from the file is as in a new run */
+    MX_TRY(mx_checkpoint_load(job->origin, mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC),
                               &(struct mx_checkpoint_target){{[MX_CHECKPOINT_WEIGHTS] = arrays.weights}},
                               job->request.partial, &report));
     memcpy(arrays.average, arrays.weights, bytes);
-    MX_TRY(mx_trainer_write(job->trainer, &arrays));
+    MX_TRY(mx_trainer_write(job->trainer, MX_PART_ACOUSTIC, &arrays));
     mx_info("weights from %s: %zu tensors", mx_checkpoint_path(job->origin), report.loaded);
 out:
     return rc;
@@ -261,9 +265,9 @@ int mx_job_restore(struct mx_job *job, struct mx_trainer_state *state)
     if (job->request.resume == NULL) return weights_restore(job);
     const struct mx_checkpoint_state *const from = mx_checkpoint_state(job->origin);
     MX_TRY(mx_checkpoint_load(
-        job->origin, mx_trainer_parameters(job->trainer),
+        job->origin, mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC),
         &(struct mx_checkpoint_target){{arrays.weights, arrays.average, arrays.moment1, arrays.moment2}}, false, NULL));
-    MX_TRY(mx_trainer_write(job->trainer, &arrays));
+    MX_TRY(mx_trainer_write(job->trainer, MX_PART_ACOUSTIC, &arrays));
     state->step = (int64_t)from->step;
     state->epoch = (uint32_t)from->epoch;
     state->batch = (uint32_t)from->step_in_epoch;

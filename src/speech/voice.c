@@ -17,6 +17,11 @@ int mx_voice_open(struct mx_voice *v, const char *checkpoint, const char *device
     MX_TRY(mx_checkpoint_open(checkpoint, NULL, &v->checkpoint));
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
     MX_TRY(mx_checkpoint_recipe_check(v->checkpoint));
+    if (state->vocoder_alone)
+        MX_RAISE(MX_ERR_DATA,
+                 "name a run of 'myxtts train' with '--part both' or '--part acoustic'; '--vocoder' takes "
+                 "this one",
+                 "%s is a vocoder alone: it has no network that reads texts", mx_checkpoint_path(v->checkpoint));
     MX_TRY(mx_vocabulary_read(state->vocabulary, strlen(state->vocabulary), &v->vocabulary));
     MX_TRY(mx_registry_open(NULL, &wanted, &v->registry));
     MX_TRY(mx_registry_device_open(v->registry, 0, 0, &v->device));
@@ -30,13 +35,9 @@ static int weights_load(struct mx_voice *v)
     int rc = 0;
     const struct mx_parameters *const table = mx_model_parameters(v->model);
     const size_t bytes = (size_t)table->floats * sizeof(float);
-    const enum mx_checkpoint_group group =
-        mx_checkpoint_has(v->checkpoint, MX_CHECKPOINT_AVERAGE) ? MX_CHECKPOINT_AVERAGE : MX_CHECKPOINT_WEIGHTS;
-    struct mx_checkpoint_target target = {{NULL}};
     float *const host = mx_alloc(1, bytes);
     if (host == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    target.groups[group] = host;
-    MX_TRY(mx_checkpoint_load(v->checkpoint, table, &target, false, NULL));
+    MX_TRY(mx_checkpoint_load_average(v->checkpoint, table, host));
     MX_TRY(mx_buffer_create(v->device, "parameters", bytes, &v->weights));
     MX_TRY(mx_copy_upload(v->stream, mx_slice_at(v->weights, 0), host, bytes));
     MX_TRY(mx_stream_sync(v->stream));

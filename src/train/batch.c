@@ -236,7 +236,9 @@ struct mx_batch {
 
 static struct mx_device_batch_options device_options(const struct mx_batch_options *options)
 {
-    return (struct mx_device_batch_options){.capacity = options->capacity.model, .owner = owner_of(options)};
+    return (struct mx_device_batch_options){.capacity = options->capacity.model,
+                                            .vocoder = mx_segments_capacity(&options->segments),
+                                            .owner = owner_of(options)};
 }
 
 uint64_t mx_batch_bytes(const struct mx_batch_options *options)
@@ -276,4 +278,9 @@ int mx_batch_assemble(struct mx_batch *batch, struct mx_stream *stream, const st
     const int rc = mx_batch_builder_run(batch->builder, stream, host, batch->on_device);
     *out = batch->on_device->batch;
     return rc;
+}
+
+const struct mx_device_batch *mx_batch_device(const struct mx_batch *batch)
+{
+    return batch->on_device;
 }

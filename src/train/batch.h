@@ -4,7 +4,8 @@
  *
  * On the device, audio becomes mel, energy and pitch (features/extract.h) with the augmentation that was drawn for it,
  * and is then normalised (features/normaliser.h). Precomputed features are copied unchanged, and masked if that was
- * drawn. Nothing here knows what the batch is for, so one device can make batches for another that trains on them.
+ * drawn. Segments for the vocoder (segment.h) get the same sound, before anything is masked: its mel, which may be
+ * blurred, its pitch in Hz, and the logarithms of its magnitudes. Nothing here knows what the batch is for, so one device can make batches for another that trains on them.
  *
  * A builder holds the working memory for this, apart from the device batch itself. It works on one batch at a time;
  * callers that want several in flight use several builders. A struct mx_batch is a builder with one device batch, for
@@ -24,10 +25,11 @@
 struct mx_batch_options {
     struct mx_host_batch_capacity capacity;
     struct mx_normaliser normaliser;
-    bool features;     /* precomputed: the corpus supplies them */
-    int span_max;      /* most masks of an utterance */
-    uint64_t seed;     /* for noise */
-    const char *owner; /* in the budget; NULL: "batch" */
+    bool features;                      /* precomputed: the corpus supplies them */
+    int span_max;                       /* most masks of an utterance */
+    uint64_t seed;                      /* for noise */
+    struct mx_segment_options segments; /* those of the source; a count of 0: they are not made */
+    const char *owner;                  /* in the budget; NULL: "batch" */
 };
 
 /* ---- builders ---- */
@@ -61,5 +63,7 @@ uint64_t mx_batch_bytes(const struct mx_batch_options *options);
  * call must be complete. The host batch must not be empty. */
 int mx_batch_assemble(struct mx_batch *batch, struct mx_stream *stream, const struct mx_host_batch *host,
                       struct mx_model_batch *out);
+/* The batch that the last call made, for its segments. */
+const struct mx_device_batch *mx_batch_device(const struct mx_batch *batch);
 
 #endif

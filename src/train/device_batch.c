@@ -15,6 +15,18 @@ static void arrays_place(struct mx_layout *layout, const struct mx_model_capacit
     mx_model_batch_place(layout, &(struct mx_model_config){.bands = mx_recipe_default.bands}, room, batch);
 }
 
+static void segments_place(struct mx_layout *layout, const struct mx_vocoder_capacity *room,
+                           struct mx_vocoder_batch *batch)
+{
+    const int64_t bands = mx_recipe_default.bands, bins = mx_recipe_default.fft_size / 2 + 1;
+    *batch = (struct mx_vocoder_batch){0};
+    if (room->sequences == 0) return;
+    batch->frames.offsets = mx_layout_take(layout, room->sequences + 1);
+    batch->mel = mx_layout_take(layout, room->frames * bands);
+    batch->target = mx_layout_take(layout, room->frames * bins);
+    batch->pitch = mx_layout_take(layout, room->frames);
+}
+
 /* Offsets of one kind. */
 static size_t ends(const struct mx_device_batch_options *options)
 {
@@ -25,7 +37,9 @@ static size_t ends(const struct mx_device_batch_options *options)
 static struct mx_slice buffer_place(const struct mx_device_batch_options *options, struct mx_layout *layout)
 {
     struct mx_model_batch batch;
+    struct mx_vocoder_batch vocoder;
     arrays_place(layout, &options->capacity, &batch);
+    segments_place(layout, &options->vocoder, &vocoder);
     return mx_layout_take(layout, options->offsets ? 3 * (int64_t)ends(options) : 0);
 }
 
@@ -52,7 +66,8 @@ int mx_device_batch_create(struct mx_device *device, const struct mx_device_batc
     on_device->options = *options;
     on_device->device = device;
     on_device->utterances = mx_alloc((size_t)options->capacity.sequences, sizeof *on_device->utterances);
-    if (on_device->utterances == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    on_device->segments = mx_alloc((size_t)options->vocoder.sequences, sizeof *on_device->segments);
+    if (on_device->utterances == NULL || on_device->segments == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_buffer_create(device, options->owner, (size_t)mx_device_batch_bytes(options), &on_device->buffer));
     if (options->offsets)
         MX_TRY(mx_host_alloc(device, options->owner, (size_t)mx_device_batch_host_bytes(options), &host));
@@ -71,14 +86,27 @@ void mx_device_batch_destroy(struct mx_device_batch *on_device)
     mx_host_release(on_device->device, on_device->offsets);
     mx_buffer_release(on_device->buffer);
     mx_free(on_device->utterances);
+    mx_free(on_device->segments);
     mx_free(on_device);
 }
 
-/* Cuts the buffer for a batch of these counts. */
+/* Frames of all segments together, and of the longest. */
+static struct mx_ragged segments_measure(const struct mx_segment *segments, int32_t count)
+{
+    struct mx_ragged rows = {.count = count};
+    for (int32_t i = 0; i < count; i++) {
+        rows.rows += segments[i].rows;
+        if (segments[i].rows > rows.max_rows) rows.max_rows = segments[i].rows;
+    }
+    return rows;
+}
+
+/* Cuts the buffer for a batch of these counts; its segments are known already. */
 static void buffer_cut(struct mx_device_batch *on_device, struct mx_ragged tokens, struct mx_ragged frames,
                        struct mx_ragged references)
 {
     struct mx_model_batch *const b = &on_device->batch;
+    struct mx_vocoder_batch *const v = &on_device->vocoder;
     struct mx_layout layout = {.buffer = on_device->buffer};
     const struct mx_model_capacity own = {
         .sequences = tokens.count, .tokens = tokens.rows, .frames = frames.rows, .references = references.rows};
@@ -86,6 +114,11 @@ static void buffer_cut(struct mx_device_batch *on_device, struct mx_ragged token
     b->tokens = (struct mx_ragged){b->tokens.offsets, tokens.count, tokens.rows, tokens.max_rows};
     b->frames = (struct mx_ragged){b->frames.offsets, frames.count, frames.rows, frames.max_rows};
     b->references = (struct mx_ragged){b->references.offsets, references.count, references.rows, references.max_rows};
+    const struct mx_ragged segments = segments_measure(on_device->segments, on_device->segment_count);
+    const struct mx_vocoder_capacity used = {.sequences = segments.count, .frames = segments.rows};
+    on_device->segments_at = layout.offset_bytes;
+    segments_place(&layout, on_device->options.fixed ? &on_device->options.vocoder : &used, v);
+    v->frames = (struct mx_ragged){v->frames.offsets, segments.count, segments.rows, segments.max_rows};
     on_device->used_bytes = layout.offset_bytes;
 }
 
@@ -96,6 +129,11 @@ void mx_device_batch_lay(struct mx_device_batch *on_device, const struct mx_host
     on_device->count = host->count;
     on_device->left_out = host->left_out;
     memcpy(on_device->utterances, host->utterances, (size_t)host->count * sizeof *on_device->utterances);
+    on_device->segment_count = on_device->options.vocoder.sequences > 0 ? host->segment_count : 0;
+    for (int32_t i = 0; i < on_device->segment_count; i++) {
+        on_device->segments[i] = host->segments[i];
+        on_device->segments[i].utterance = host->utterances[host->segments[i].sequence];
+    }
     const int32_t *const kinds[3] = {host->token_offsets, host->frame_offsets, host->reference_offsets};
     for (size_t k = 0; k < 3 && on_device->offsets != NULL; k++)
         memcpy(on_device->offsets + k * ends(&on_device->options), kinds[k],
@@ -112,6 +150,8 @@ int mx_device_batch_move(struct mx_stream *stream, const struct mx_device_batch 
     to->count = from->count;
     to->left_out = from->left_out;
     memcpy(to->utterances, from->utterances, (size_t)from->count * sizeof *to->utterances);
+    to->segment_count = from->segment_count;
+    for (int32_t i = 0; i < from->segment_count; i++) to->segments[i] = from->segments[i];
     buffer_cut(to, from->batch.tokens, from->batch.frames, from->batch.references);
     if (from->count == 0) return 0;
     return mx_copy_slices(stream, mx_slice_at(to->buffer, 0), mx_slice_at(from->buffer, 0), from->used_bytes);
@@ -212,6 +252,32 @@ out:
     return rc;
 }
 
+/* The segments as the part sees them: an utterance that is in none of its pieces is in the twin. */
+static void segments_find(const struct mx_device_batch *from, const struct piece pieces[2], struct mx_device_batch *to)
+{
+    const int32_t *const offsets = to->offsets + ends(&to->options); /* of frames */
+    to->segment_count = to->options.vocoder.sequences > 0 ? from->segment_count : 0;
+    for (int32_t i = 0; i < to->segment_count; i++) {
+        struct mx_segment *const segment = &to->segments[i];
+        const int32_t whole = from->segments[i].sequence;
+        *segment = from->segments[i];
+        segment->sequence = segment->row = -1;
+        for (int p = 0, at = 0; p < 2; at += pieces[p++].count)
+            if (whole >= pieces[p].first && whole < pieces[p].first + pieces[p].count)
+                segment->sequence = at + whole - pieces[p].first;
+        if (segment->sequence >= 0) segment->row = offsets[segment->sequence] + segment->first;
+    }
+}
+
+/* Their arrays follow one another in both buffers in the same way. */
+static int segments_move(struct mx_stream *stream, const struct mx_device_batch *from, struct mx_device_batch *to)
+{
+    const size_t bytes = to->used_bytes - to->segments_at;
+    if (to->segment_count == 0) return 0;
+    return mx_copy_slices(stream, mx_slice_at(to->buffer, to->segments_at),
+                          mx_slice_at(from->buffer, from->segments_at), bytes);
+}
+
 /* The sequences of both pieces of `from`; the second one comes after the first. */
 static int part_move(struct mx_stream *stream, const struct mx_device_batch *from, const struct piece pieces[2],
                      struct mx_device_batch *to)
@@ -229,9 +295,11 @@ static int part_move(struct mx_stream *stream, const struct mx_device_batch *fro
         to->count += pieces[p].count;
     }
     for (size_t k = 0; k < 3; k++) rows[k] = part_rows(from->offsets + k * many, pieces, to->offsets + k * few);
+    segments_find(from, pieces, to);
     buffer_cut(to, rows[0], rows[1], rows[2]);
     struct mx_model_batch *const b = &to->batch;
     part_place(from, pieces, b);
+    MX_TRY(segments_move(stream, from, to));
     if (to->count == 0) return 0;
     MX_TRY(offsets_move(stream, from, to, 0, b->tokens.offsets));
     MX_TRY(offsets_move(stream, from, to, 1, b->frames.offsets));

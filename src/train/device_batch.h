@@ -7,12 +7,15 @@
  * moves: then no address and no size depends on the batch. What the host must know about the batch (which one it is,
  * which utterances it holds) moves along beside the buffer.
  *
+ * The segments for the vocoder (segment.h) lie behind the arrays of the acoustic network in the same buffer: their mel,
+ * pitch and magnitudes. What they are is known to the host.
+ *
  * With work sharing (share_policy.h) a batch on the model device has a twin on the data device, and the sequences are
  * divided between the two: one contiguous run of sequences stays on the data device, in the twin; those before and
- * after it go to the model device.
+ * after it go to the model device. All segments go to the model device, too.
  *
- * Memory: a device batch owns its buffer and a list of utterances, both allocated when it is created, and, if it is a
- * part or will be divided, offsets on the host. The twin is borrowed.
+ * Memory: a device batch owns its buffer and lists of utterances and segments, all allocated when it is created, and,
+ * if it is a part or will be divided, offsets on the host. The twin is borrowed.
  */
 #ifndef MX_TRAIN_DEVICE_BATCH_H
 #define MX_TRAIN_DEVICE_BATCH_H
@@ -20,9 +23,11 @@
 #include "model/memory_plan.h"
 #include "train/host_batch.h"
 #include "train/share_policy.h"
+#include "vocoder/vocoder.h"
 
 struct mx_device_batch_options {
     struct mx_model_capacity capacity;
+    struct mx_vocoder_capacity vocoder; /* of the segments; no sequences: there are none */
     bool fixed;
     bool offsets;      /* also kept on the host: for a batch that will be divided, and for the parts */
     const char *owner; /* in the budget */
@@ -36,6 +41,9 @@ struct mx_device_batch {
     int32_t left_out;     /* unusable utterances of the batch */
     uint32_t *utterances; /* [count] */
     struct mx_model_batch batch;
+    struct mx_vocoder_batch vocoder; /* its sequences are the segments; loss_frames is 0 */
+    struct mx_segment *segments;     /* [segment_count] */
+    int32_t segment_count;
     size_t used_bytes; /* of the buffer */
     int32_t *offsets;  /* [3, sequences + 1], tokens, frames, references; NULL: not kept */
     struct mx_device_batch *twin;
@@ -43,6 +51,7 @@ struct mx_device_batch {
     struct mx_device_batch_options options;
     struct mx_device *device;
     struct mx_buffer *buffer;
+    size_t segments_at;    /* where the arrays of the segments begin in the buffer; they end at used_bytes */
     struct mx_slice spare; /* the size of `offsets`: holds the parts' offsets on their way to another device */
 };
 

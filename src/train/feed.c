@@ -54,12 +54,14 @@ static struct mx_batch_options builder_options(const struct mx_feed_options *o)
                                      .features = o->features,
                                      .span_max = mx_augment_span_count(&o->augment),
                                      .seed = o->seed,
+                                     .segments = o->segments,
                                      .owner = "features"};
 }
 
 static struct mx_device_batch_options device_options(const struct mx_feed_options *o, bool model)
 {
     return (struct mx_device_batch_options){.capacity = o->capacity.model,
+                                            .vocoder = mx_segments_capacity(&o->segments),
                                             .fixed = o->fixed,
                                             .offsets = o->shared,
                                             .owner = model ? "model slots" : "data slots"};

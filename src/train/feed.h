@@ -35,6 +35,7 @@ struct mx_feed_options {
     bool features; /* precomputed: the corpus supplies them */
     bool fixed;    /* sizes and addresses do not depend on the batch */
     struct mx_augment_options augment;
+    struct mx_segment_options segments;          /* those of the source */
     int32_t workers;                             /* most threads that load */
     int32_t host_slots, data_slots, model_slots; /* sizes of the rings; model_slots is 0 on one device */
     /* Work sharing: each model slot has a twin on the data device. Two devices only. */

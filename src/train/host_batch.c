@@ -33,6 +33,7 @@ struct mx_batch_source {
     struct voice *voices; /* [speakers] */
     uint32_t *list;       /* [utterances] */
     uint32_t *place;      /* [utterances]: where in list */
+    uint32_t *crops;      /* [utterances + 1]: the number of the first crop of each; NULL: batches have no crops */
 };
 
 /* ---- source ---- */
@@ -56,6 +57,46 @@ static void voices_fill(struct mx_batch_source *a)
         }
 }
 
+/* Numbers the crops of all utterances. */
+static int crops_number(struct mx_batch_source *a)
+{
+    const uint32_t count = mx_dataset_count(a->options.dataset), frames = (uint32_t)a->options.segments.frames;
+    uint64_t total = 0;
+    if (a->features)
+        return MX_FAIL(MX_ERR_DATA, "prepare the corpus without '--features', or train on its folder",
+                       "the vocoder cannot learn from precomputed features: they have no sound");
+    a->crops = mx_alloc((size_t)count + 1, sizeof *a->crops);
+    if (a->crops == NULL) return MX_ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        total += (mx_batch_source_frames(a, i) + frames - 1) / frames;
+        if (total > UINT32_MAX)
+            return MX_FAIL(MX_ERR_DATA, "use a part of the corpus",
+                           "the corpus is too long: it has more than %u segments", UINT32_MAX);
+        a->crops[i + 1] = (uint32_t)total;
+    }
+    return 0;
+}
+
+uint32_t mx_batch_source_crops(const struct mx_batch_source *a, uint32_t utterance, uint32_t *first)
+{
+    *first = a->crops[utterance];
+    return a->crops[utterance + 1] - a->crops[utterance];
+}
+
+/* The utterance that a crop belongs to. */
+static uint32_t crop_utterance(const struct mx_batch_source *a, uint32_t crop)
+{
+    uint32_t low = 0, high = mx_dataset_count(a->options.dataset); /* it lies in [low, high) */
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (a->crops[middle] <= crop)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 int mx_batch_source_create(const struct mx_batch_source_options *options, struct mx_batch_source **out)
 {
     int rc = 0;
@@ -64,6 +105,7 @@ int mx_batch_source_create(const struct mx_batch_source_options *options, struct
     *out = NULL;
     if (a == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     a->options = *options;
+    MX_TRY(mx_segments_check(&options->segments));
     a->features = mx_dataset_kind(options->dataset) == MX_PACKED_FEATURES;
     if (a->features) MX_TRY(mx_feature_tensors_find(options->dataset, &a->tensors));
     a->crop_samples = (int64_t)ceil(options->reference_seconds * mx_recipe_default.rate);
@@ -76,6 +118,7 @@ int mx_batch_source_create(const struct mx_batch_source_options *options, struct
     a->place = mx_alloc(count, sizeof *a->place);
     if (a->voices == NULL || a->list == NULL || a->place == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     voices_fill(a);
+    if (options->segments.crops) MX_TRY(crops_number(a));
     *out = a;
     a = NULL;
 out:
@@ -89,6 +132,7 @@ void mx_batch_source_destroy(struct mx_batch_source *a)
     mx_free(a->voices);
     mx_free(a->list);
     mx_free(a->place);
+    mx_free(a->crops);
     mx_free(a);
 }
 
@@ -141,10 +185,28 @@ static int64_t largest_sum(uint32_t *values, uint32_t count, uint32_t most, uint
     return sum;
 }
 
+/* Samples of a crop; changing the speed rounds, which the last frame has room for. */
+static int64_t crop_samples_most(const struct mx_batch_source *a)
+{
+    return (int64_t)(a->options.segments.frames + 2 * MX_SEGMENT_MARGIN + 1) * mx_recipe_default.hop;
+}
+
+static void crops_capacity(const struct mx_batch_source *a, uint32_t most, struct mx_host_batch_capacity *out)
+{
+    const int64_t samples = crop_samples_most(a);
+    const int32_t frames = (int32_t)mx_recipe_frames(&mx_recipe_default, samples), count = (int32_t)most;
+    *out = (struct mx_host_batch_capacity){
+        .model = {.sequences = count, .frames = count * frames, .longest_frames = frames}, .samples = count * samples};
+}
+
 int mx_batch_source_capacity(const struct mx_batch_source *a, const uint32_t *utterances, uint32_t count,
                              uint32_t batch_size, uint64_t frame_budget, struct mx_host_batch_capacity *out)
 {
     int rc = 0;
+    if (a->crops != NULL) {
+        crops_capacity(a, batch_size > 0 && batch_size < MX_SEGMENTS_MAX ? batch_size : MX_SEGMENTS_MAX, out);
+        return 0;
+    }
     uint32_t longest_tokens, longest_frames, longest_samples;
     const uint32_t most = batch_size > 0 && batch_size < count ? batch_size : count;
     uint32_t *const values = mx_alloc(count, sizeof *values);
@@ -272,6 +334,10 @@ int mx_host_batch_create(const struct mx_batch_source *source, struct mx_device 
     batch->capacity = *capacity;
     batch->device = device;
     batch->source = source;
+    if (source->options.segments.count > 0) {
+        batch->segments = mx_alloc((size_t)source->options.segments.count, sizeof *batch->segments);
+        if (batch->segments == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    }
     MX_TRY(mx_host_alloc(device, "host slots", (size_t)mx_host_batch_bytes(source, capacity), &batch->block));
     carver.block = batch->block;
     arrays_place(batch, &carver, source->features);
@@ -287,6 +353,7 @@ void mx_host_batch_destroy(struct mx_host_batch *batch)
     if (batch == NULL) return;
     mx_host_release(batch->device, batch->block);
     mx_free(batch->draws);
+    mx_free(batch->segments);
     mx_free(batch);
 }
 
@@ -441,18 +508,92 @@ static int pair_append(struct mx_host_batch *batch, struct mx_dataset_reader *re
     return 0;
 }
 
+/* Where a crop with a segment of `rows` frames from `first` on lies in a recording of `samples` samples. */
+struct crop {
+    int64_t begin, end; /* samples */
+    int32_t first;      /* the segment's first frame, counted from the crop's */
+};
+
+static struct crop crop_place(int64_t samples, int64_t first, int64_t rows)
+{
+    const int64_t hop = mx_recipe_default.hop;
+    const int64_t begin = first > MX_SEGMENT_MARGIN ? first - MX_SEGMENT_MARGIN : 0;
+    const int64_t end = (first + rows + MX_SEGMENT_MARGIN) * hop;
+    return (struct crop){begin * hop, end < samples ? end : samples, (int32_t)(first - begin)};
+}
+
+/* The crop's samples and its segment behind what is there already. 0 if there is no room for them. */
+static int crop_put(struct mx_host_batch *batch, const struct mx_dataset_item *item, uint32_t number)
+{
+    const struct mx_batch_source *const a = batch->source;
+    const int32_t n = batch->count, at = batch->sample_offsets[n];
+    if (n >= batch->capacity.model.sequences || n >= a->options.segments.count) return 0;
+    if (batch->augment != NULL)
+        mx_augment_draw(batch->augment, a->options.seed, batch->epoch, number, mx_recipe_default.bands,
+                        &batch->draws[n]);
+    const double speed = speed_of(batch);
+    const int64_t have = item->sample_count, whole = (int64_t)mx_augment_resampled(item->sample_count, speed);
+    const int64_t frames = mx_recipe_frames(&mx_recipe_default, whole);
+    int64_t rows = frames < a->options.segments.frames ? frames : a->options.segments.frames;
+    const int64_t first = mx_segments_begin(a->options.seed, batch->epoch, number, frames - rows + 1);
+    const struct crop crop = crop_place(whole, first, rows);
+    const int64_t begin = llround((double)crop.begin * speed), last = llround((double)crop.end * speed);
+    const int64_t end = crop.end == whole || last > have ? have : last; /* in the recording as it is */
+    const int64_t samples = (int64_t)mx_augment_resampled((size_t)(end - begin), speed);
+    const int64_t made = mx_recipe_frames(&mx_recipe_default, samples);
+    if (rows > made - crop.first) rows = made - crop.first; /* rounding can cost the last frame */
+    if (rows < 1 || at + samples > batch->capacity.samples || batch->frames + made > batch->capacity.model.frames)
+        return 0;
+    const int rc = samples_put(item->samples + begin, (size_t)(end - begin), speed, batch->audio + at);
+    if (rc < 0) return rc;
+    batch->segments[n] = (struct mx_segment){.sequence = n,
+                                             .first = crop.first,
+                                             .row = batch->frames + crop.first,
+                                             .rows = (int32_t)rows,
+                                             .draw = mx_segments_chance(a->options.seed, batch->epoch, number),
+                                             .number = number};
+    batch->frames += (int32_t)made;
+    batch->longest_frames = mx_most(batch->longest_frames, (int32_t)made);
+    batch->sample_offsets[n + 1] = at + (int32_t)samples;
+    batch->frame_offsets[n + 1] = batch->frames;
+    batch->token_offsets[n + 1] = batch->reference_offsets[n + 1] = batch->reference_sample_offsets[n + 1] = 0;
+    batch->languages[n] = 0;
+    batch->segment_count = n + 1;
+    return 1;
+}
+
+static int crop_append(struct mx_host_batch *batch, struct mx_dataset_reader *reader, uint32_t number)
+{
+    struct mx_dataset_item item;
+    const uint32_t utterance = crop_utterance(batch->source, number);
+    int rc = item_load(batch, reader, utterance, &item);
+    if (rc > 0) rc = crop_put(batch, &item, number);
+    if (rc < 0) return rc;
+    if (rc == 0)
+        batch->left_out++;
+    else
+        batch->utterances[batch->count++] = utterance;
+    return 0;
+}
+
 int mx_host_batch_fill(struct mx_host_batch *batch, struct mx_dataset_reader *reader, uint32_t epoch, uint32_t step,
                        const uint32_t *utterances, uint32_t count)
 {
     int rc = 0;
     batch->epoch = epoch;
     batch->step = step;
-    batch->count = batch->left_out = 0;
+    batch->count = batch->left_out = batch->segment_count = 0;
     batch->tokens = batch->frames = batch->references = 0;
     batch->longest_tokens = batch->longest_frames = batch->longest_reference = 0;
     batch->token_offsets[0] = batch->frame_offsets[0] = batch->reference_offsets[0] = 0;
     batch->sample_offsets[0] = batch->reference_sample_offsets[0] = 0;
+    if (batch->source->crops != NULL) {
+        for (uint32_t i = 0; i < count; i++) MX_TRY(crop_append(batch, reader, utterances[i]));
+        goto out;
+    }
     for (uint32_t i = 0; i < count; i++) MX_TRY(pair_append(batch, reader, utterances[i]));
+    batch->segment_count = mx_segments_draw(&batch->source->options.segments, batch->source->options.seed, epoch, step,
+                                            batch->frame_offsets, batch->count, batch->segments);
 out:
     return rc;
 }

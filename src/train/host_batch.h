@@ -14,6 +14,9 @@
  * changes the voice; the other random choices are stored beside the audio for the device. An utterance that would end
  * up with fewer frames than tokens keeps its speed.
  *
+ * The segments for the vocoder (segment.h) are drawn when all utterances are there. A batch of crops has a sequence for
+ * each crop, with one segment; it has neither tokens nor references, so the rules below about them do not apply.
+ *
  * Unusable rows (corpus/dataset.h) are left out and counted. An utterance with fewer frames than tokens cannot be
  * aligned and is left out, too.
  *
@@ -30,6 +33,7 @@
 #include "features/normaliser.h"
 #include "model/memory_plan.h"
 #include "myxtts/device.h"
+#include "train/segment.h"
 
 struct mx_batch_source;
 
@@ -38,6 +42,7 @@ struct mx_batch_source_options {
     struct mx_normaliser normaliser; /* for features; audio is normalised on the device */
     uint64_t seed;
     double reference_seconds; /* longest crop */
+    struct mx_segment_options segments;
 };
 
 int mx_batch_source_create(const struct mx_batch_source_options *options, struct mx_batch_source **out);
@@ -50,8 +55,12 @@ uint32_t mx_batch_source_frames(const struct mx_batch_source *source, uint32_t u
 uint32_t mx_batch_source_reference(const struct mx_batch_source *source, uint32_t epoch, uint32_t utterance,
                                    uint32_t attempt);
 
+/* With crops (segment.h): how many crops of an utterance belong to an epoch, as many as it takes to cover it once, and
+ * the number of the first. Numbers of crops take the place of utterances in samplers and in mx_host_batch_fill. */
+uint32_t mx_batch_source_crops(const struct mx_batch_source *source, uint32_t utterance, uint32_t *first);
+
 /* The upper limits of a batch with at most `batch_size` (0: no limit) of these utterances and at most `frame_budget`
- * (0: no limit) frames. */
+ * (0: no limit) frames. Of crops only their number counts. */
 struct mx_host_batch_capacity {
     struct mx_model_capacity model;
     int64_t samples, reference_samples; /* of all utterances together; 0 for precomputed features */
@@ -79,6 +88,8 @@ struct mx_host_batch {
     int32_t *sample_offsets, *reference_sample_offsets;         /* [count + 1] */
     float *mel, *energy, *pitch, *reference_mel;                /* normalised; NULL for audio */
     struct mx_augment_draw *draws;                              /* [count]; NULL: no augmentation */
+    struct mx_segment *segments;                                /* [segment_count]; NULL: there are never any */
+    int32_t segment_count;
     /* For a watcher while the batch is being filled; NULL: none. Filling checks `cancel` before each recording and
      * stores the current utterance in `at`. */
     const atomic_bool *cancel;
@@ -99,7 +110,7 @@ uint64_t mx_host_batch_bytes(const struct mx_batch_source *source, const struct 
 /* Augments batches according to `how` (borrowed) from now on: a pure function of seed, epoch and utterance. */
 int mx_host_batch_augment(struct mx_host_batch *batch, const struct mx_augment_options *how);
 
-/* Loads a batch. Unusable rows are not an error; a damaged packed file is. MX_ERR_INTERRUPTED if it was cancelled: the
+/* Loads a batch of these utterances, or crops. Unusable rows are not an error; a damaged packed file is. MX_ERR_INTERRUPTED if it was cancelled: the
  * batch is then incomplete. */
 int mx_host_batch_fill(struct mx_host_batch *batch, struct mx_dataset_reader *reader, uint32_t epoch, uint32_t step,
                        const uint32_t *utterances, uint32_t count);

@@ -203,7 +203,6 @@ static void metric_put(struct mx_metrics *metrics, const struct mx_metric *m, do
 {
     struct mx_string *const line = &metrics->line;
     char text[MX_STRING_DOUBLE_BYTES];
-    if (m->presence == MX_METRIC_OPTIONAL && isnan(value)) return;
     const bool first = line->length > 0 && line->data[line->length - 1] == '{';
     if (m->type == MX_METRIC_LEAK) /* owners are our own words: nothing to escape */
         mx_string_append(line, ",\"leak\":\"%s\"", leak);
@@ -244,7 +243,8 @@ void mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report 
     m.time = (double)time(NULL);
     line_begin(metrics, r->step);
     for (int i = MX_METRIC_AT_step + 1; i < MX_STEP_METRICS; i++)
-        metric_put(metrics, &mx_step_metric_table[i], m.values[i], r->flow.leak);
+        if (mx_metric_there(&mx_step_metric_table[i], m.values[i], r->vocoder_alone))
+            metric_put(metrics, &mx_step_metric_table[i], m.values[i], r->flow.leak);
     line_end(metrics);
 }
 
@@ -254,7 +254,8 @@ void mx_metrics_evaluation(struct mx_metrics *metrics, int64_t step, const struc
     line_begin(metrics, step);
     mx_string_append(&metrics->line, MX_METRICS_EVALUATION "{");
     for (int i = MX_EVALUATION_AT_step + 1; i < MX_EVALUATION_METRICS; i++)
-        metric_put(metrics, &mx_evaluation_metric_table[i], m.values[i], "");
+        if (mx_metric_there(&mx_evaluation_metric_table[i], m.values[i], e->vocoder_alone))
+            metric_put(metrics, &mx_evaluation_metric_table[i], m.values[i], "");
     mx_string_append(&metrics->line, "}");
     line_end(metrics);
 }

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "myxtts/error.h"
+#include "myxtts/ops.h"
 
 #define FLOAT_BYTES sizeof(float)
 
@@ -20,7 +21,7 @@ static struct mx_slice floats_at(struct mx_buffer *buffer, int64_t floats)
 
 static struct mx_slice norm_of(const struct mx_replica *r)
 {
-    return floats_at(r->gradients, mx_replica_floats(r));
+    return floats_at(r->gradients, r->floats);
 }
 
 /* Where its averaged weights from float `first` on lie … */
@@ -37,10 +38,7 @@ static struct mx_slice moments_at(const struct mx_replica *r, int which, int64_t
 
 /* ---- plan ---- */
 
-static size_t result_floats(const struct mx_replica_options *o)
-{
-    return (size_t)o->passes * MX_MODEL_LOSSES * (size_t)o->capacity.sequences + 4;
-}
+#define NORM_FLOATS 4 /* of grad_norm, after the losses */
 
 static bool adds(const struct mx_replica_options *o)
 {
@@ -49,39 +47,54 @@ static bool adds(const struct mx_replica_options *o)
 
 int mx_replica_memory_plan(const struct mx_replica_options *o, struct mx_replica_memory_plan *out)
 {
-    struct mx_model_memory_plan model;
-    const int rc = mx_model_memory_plan(&o->model, &o->capacity, MX_MODEL_TRAIN, &model);
+    struct mx_network_memory network;
+    const int rc = o->network->calls->memory_plan(o->network, &network);
     if (rc < 0) return rc;
-    const uint64_t room = (uint64_t)o->room.count * FLOAT_BYTES;
-    *out = (struct mx_replica_memory_plan){.parameters = model.parameters_bytes,
-                                           .gradients = model.gradients_bytes + MX_REPLICA_NORM_BYTES,
+    const uint64_t room = (uint64_t)o->room.count * FLOAT_BYTES, all = (uint64_t)network.floats * FLOAT_BYTES;
+    const int64_t losses = (int64_t)o->network->calls->losses * network.sequences;
+    *out = (struct mx_replica_memory_plan){.parameters = all,
+                                           .gradients = all + MX_REPLICA_NORM_BYTES,
                                            .moments = 2 * room,
                                            .average = room,
-                                           .activations = model.activations_bytes,
+                                           .activations = network.activations_bytes,
                                            .stage = adds(o) ? MX_REPLICA_STAGE_BYTES : 0,
-                                           .work = mx_device_info(o->device)->work_bytes,
-                                           .results = result_floats(o) * FLOAT_BYTES,
-                                           .synthesis = mx_model_host_bytes(&o->capacity)};
+                                           .work = o->stream == NULL ? mx_device_info(o->device)->work_bytes : 0,
+                                           .results = (uint64_t)(o->passes * losses + NORM_FLOATS) * FLOAT_BYTES,
+                                           .network = network.host_bytes};
     return 0;
 }
 
 /* ---- life ---- */
+
+static int buffer_take(struct mx_replica *r, const char *kind, uint64_t bytes, struct mx_buffer **out)
+{
+    const char *const owner = r->options.network->calls->owner;
+    if (bytes == 0) return 0;
+    return mx_buffer_create(r->options.device, owner != NULL ? owner : kind, (size_t)bytes, out);
+}
 
 static int buffers_take(struct mx_replica *r, const struct mx_replica_memory_plan *plan)
 {
     int rc = 0;
     struct mx_device *const device = r->options.device;
     void *host = NULL;
-    MX_TRY(mx_buffer_create(device, "parameters", (size_t)plan->parameters, &r->weights));
-    MX_TRY(mx_buffer_create(device, "gradients", (size_t)plan->gradients, &r->gradients));
-    if (plan->moments > 0) MX_TRY(mx_buffer_create(device, "moments", (size_t)plan->moments, &r->moments));
-    if (plan->average > 0) MX_TRY(mx_buffer_create(device, "averaged weights", (size_t)plan->average, &r->average));
-    if (plan->stage > 0) MX_TRY(mx_buffer_create(device, "exchange", (size_t)plan->stage, &r->stage));
+    MX_TRY(buffer_take(r, MX_OWNER_PARAMETERS, plan->parameters, &r->weights));
+    MX_TRY(buffer_take(r, MX_OWNER_GRADIENTS, plan->gradients, &r->gradients));
+    MX_TRY(buffer_take(r, MX_OWNER_MOMENTS, plan->moments, &r->moments));
+    MX_TRY(buffer_take(r, MX_OWNER_AVERAGE, plan->average, &r->average));
+    MX_TRY(buffer_take(r, MX_OWNER_STAGE, plan->stage, &r->stage));
     MX_TRY(mx_host_alloc(device, "results", (size_t)plan->results, &host));
     r->losses = host;
-    r->norm = r->losses + result_floats(&r->options) - 4;
+    r->norm = r->losses + plan->results / FLOAT_BYTES - NORM_FLOATS;
+    r->pass_losses = (r->norm - r->losses) / r->options.passes;
 out:
     return rc;
+}
+
+/* Two for each run, and for the update. */
+static int32_t marks_most(const struct mx_replica *r)
+{
+    return 2 * (r->options.passes + 1);
 }
 
 static int events_take(struct mx_replica *r)
@@ -90,8 +103,13 @@ static int events_take(struct mx_replica *r)
     struct mx_device *const device = r->options.device;
     MX_TRY(mx_event_create(device, &r->begin));
     MX_TRY(mx_event_create(device, &r->end));
+    if (r->options.timed) {
+        r->marks = mx_alloc((size_t)marks_most(r), sizeof(struct mx_event *));
+        if (r->marks == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+        for (int32_t i = 0; i < marks_most(r); i++) MX_TRY(mx_event_create(device, &r->marks[i]));
+    }
     if (!r->options.buckets) return 0;
-    r->bucket_count = mx_bucket_count(mx_model_parameters(r->model));
+    r->bucket_count = mx_bucket_count(mx_network_parameters(r->network));
     r->ready = mx_alloc((size_t)r->bucket_count, sizeof(struct mx_event *));
     if (r->ready == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (int32_t i = 0; i < r->bucket_count; i++) MX_TRY(mx_event_create(device, &r->ready[i]));
@@ -110,8 +128,10 @@ int mx_replica_create(const struct mx_replica_options *options, struct mx_replic
     r->options.recorded = options->recorded && mx_device_info(options->device)->caps.graphs;
     r->range = options->room;
     MX_TRY(mx_replica_memory_plan(options, &plan));
-    MX_TRY(mx_stream_create(options->device, "train", &r->stream));
-    MX_TRY(mx_model_create(options->device, r->stream, &options->model, &options->capacity, MX_MODEL_TRAIN, &r->model));
+    r->stream = options->stream;
+    if (r->stream == NULL) MX_TRY(mx_stream_create(options->device, "train", &r->stream));
+    MX_TRY(options->network->calls->create(options->network, options->device, r->stream, &r->network));
+    r->floats = mx_network_parameters(r->network)->floats;
     MX_TRY(buffers_take(r, &plan));
     MX_TRY(events_take(r));
     *out = r;
@@ -127,6 +147,8 @@ void mx_replica_destroy(struct mx_replica *r)
     if (r->stream != NULL) (void)mx_stream_sync(r->stream);
     for (int32_t i = 0; r->ready != NULL && i < r->bucket_count; i++) mx_event_release(r->ready[i]);
     mx_free(r->ready);
+    for (int32_t i = 0; r->marks != NULL && i < marks_most(r); i++) mx_event_release(r->marks[i]);
+    mx_free(r->marks);
     mx_event_release(r->begin);
     mx_event_release(r->end);
     mx_host_release(r->options.device, r->losses);
@@ -136,8 +158,8 @@ void mx_replica_destroy(struct mx_replica *r)
     mx_buffer_release(r->average);
     mx_buffer_release(r->stage);
     mx_graph_release(r->graph);
-    mx_model_destroy(r->model);
-    mx_stream_release(r->stream);
+    if (r->network != NULL) r->network->calls->destroy(r->network);
+    if (r->options.stream == NULL) mx_stream_release(r->stream);
     mx_free(r);
 }
 
@@ -145,7 +167,7 @@ int mx_replica_begin(struct mx_replica *r, const float *initial)
 {
     int rc = 0;
     const struct mx_range room = r->options.room;
-    MX_TRY(mx_copy_upload(r->stream, floats_at(r->weights, 0), initial, (size_t)mx_replica_floats(r) * FLOAT_BYTES));
+    MX_TRY(mx_copy_upload(r->stream, floats_at(r->weights, 0), initial, (size_t)r->floats * FLOAT_BYTES));
     if (room.count == 0) goto out;
     MX_TRY(mx_fill(r->stream, &(struct mx_fill_args){.x = floats_at(r->moments, 0), .count = 2 * room.count}));
     MX_TRY(mx_copy_upload(r->stream, floats_at(r->average, 0), initial + room.first, (size_t)room.count * FLOAT_BYTES));
@@ -156,11 +178,18 @@ out:
 
 /* ---- runs ---- */
 
+/* Before and after a piece of work whose time counts. */
+static int mark(struct mx_replica *r)
+{
+    return r->marks == NULL ? 0 : mx_event_record(r->marks[r->marked++], r->stream);
+}
+
 int mx_replica_clear(struct mx_replica *r)
 {
     int rc = 0;
+    r->marked = 0;
     MX_TRY(mx_event_record(r->begin, r->stream));
-    MX_TRY(mx_fill(r->stream, &(struct mx_fill_args){.x = floats_at(r->gradients, 0), .count = mx_replica_floats(r)}));
+    MX_TRY(mx_fill(r->stream, &(struct mx_fill_args){.x = floats_at(r->gradients, 0), .count = r->floats}));
 out:
     return rc;
 }
@@ -174,7 +203,7 @@ struct progress {
 static int buckets_record(void *context, int64_t from)
 {
     struct progress *const p = context;
-    const struct mx_parameters *const table = mx_model_parameters(p->replica->model);
+    const struct mx_parameters *const table = mx_network_parameters(p->replica->network);
     for (; p->next < p->replica->bucket_count; p->next++) {
         const int64_t first = mx_bucket_at(table, p->next).first;
         if (from > 0 && (first < from || first >= table->decayed)) return 0;
@@ -184,20 +213,18 @@ static int buckets_record(void *context, int64_t from)
     return 0;
 }
 
-static int run_submit(struct mx_replica *r, int32_t number, const struct mx_model_batch *batch,
-                      const struct mx_model_pass_info *step)
+static int run_submit(struct mx_replica *r, int32_t number, const struct mx_network_pass *pass)
 {
-    return mx_model_forward_backward(r->model, r->stream, floats_at(r->weights, 0), floats_at(r->gradients, 0), batch,
-                                     step, mx_replica_losses(r, number));
+    return r->network->calls->run(r->network, r->stream, floats_at(r->weights, 0), floats_at(r->gradients, 0), pass,
+                                  mx_replica_losses(r, number));
 }
 
 /* Recorded anew each time, because sizes, seeds and places of batches are arguments; so it is right whatever they are.
  * A device that fails to record still runs what it is given. */
-static int run_recorded(struct mx_replica *r, int32_t number, const struct mx_model_batch *batch,
-                        const struct mx_model_pass_info *step)
+static int run_recorded(struct mx_replica *r, int32_t number, const struct mx_network_pass *pass)
 {
     int rc = mx_graph_begin(r->stream);
-    if (rc == 0) rc = run_submit(r, number, batch, step);
+    if (rc == 0) rc = run_submit(r, number, pass);
     if (rc == 0) rc = mx_graph_end(r->stream, &r->graph);
     if (rc == 0) return mx_graph_launch(r->graph);
     mx_graph_cancel(r->stream);
@@ -206,23 +233,24 @@ static int run_recorded(struct mx_replica *r, int32_t number, const struct mx_mo
     mx_warn("%s cannot record the step (%s); it is submitted piece by piece instead, with the same results",
             mx_device_name(r->options.device), error.message);
     r->options.recorded = false;
-    return run_submit(r, number, batch, step);
+    return run_submit(r, number, pass);
 }
 
-int mx_replica_run(struct mx_replica *r, int32_t number, const struct mx_model_batch *batch,
-                   const struct mx_model_pass_info *step, bool last)
+int mx_replica_run(struct mx_replica *r, int32_t number, const struct mx_network_pass *pass, bool last)
 {
     int rc = 0;
     struct progress progress = {.replica = r};
-    struct mx_model_pass_info own = *step;
+    struct mx_network_pass own = *pass;
     if (last && r->bucket_count > 0) {
         own.ready = buckets_record;
         own.context = &progress;
     }
+    MX_TRY(mark(r));
     if (r->options.recorded && r->ran && !own.ready)
-        MX_TRY(run_recorded(r, number, batch, &own));
+        MX_TRY(run_recorded(r, number, &own));
     else
-        MX_TRY(run_submit(r, number, batch, &own));
+        MX_TRY(run_submit(r, number, &own));
+    MX_TRY(mark(r));
     r->ran = true;
     if (last) MX_TRY(mx_event_record(r->end, r->stream));
 out:
@@ -247,6 +275,16 @@ uint64_t mx_replica_begin_ns(const struct mx_replica *r)
 uint64_t mx_replica_end_ns(const struct mx_replica *r)
 {
     return mx_event_time_ns(r->end);
+}
+
+uint64_t mx_replica_busy_ns(const struct mx_replica *r)
+{
+    uint64_t sum = 0;
+    for (int32_t i = 0; i + 1 < r->marked; i += 2) {
+        const uint64_t begin = mx_event_time_ns(r->marks[i]), end = mx_event_time_ns(r->marks[i + 1]);
+        sum += end > begin ? end - begin : 0;
+    }
+    return sum;
 }
 
 /* ---- sum and update ---- */
@@ -284,8 +322,9 @@ int mx_replica_update(struct mx_replica *r, const struct mx_replica_update *how)
 {
     int rc = 0;
     const struct mx_range range = r->range;
-    const int64_t decayed = mx_model_parameters(r->model)->decayed - range.first;
+    const int64_t decayed = mx_network_parameters(r->network)->decayed - range.first;
     if (range.count == 0) return 0;
+    MX_TRY(mark(r));
     if (how->whole_norm) MX_TRY(mx_copy_upload(r->stream, norm_of(r), r->norm, 4 * FLOAT_BYTES));
     MX_TRY(mx_adamw(r->stream, &(struct mx_adamw_args){.parameter = floats_at(r->weights, range.first),
                                                        .gradient = floats_at(r->gradients, range.first),
@@ -304,6 +343,7 @@ int mx_replica_update(struct mx_replica *r, const struct mx_replica_update *how)
                                                        .weight_decay = (float)how->weight_decay,
                                                        .ema_decay = (float)how->ema_decay,
                                                        .step = how->step}));
+    MX_TRY(mark(r));
 out:
     return rc;
 }
@@ -341,7 +381,7 @@ out:
 int mx_replica_give_all(struct mx_replica *r, struct mx_replica *other)
 {
     return mx_copy_slices(r->stream, floats_at(other->weights, 0), floats_at(r->weights, 0),
-                          (size_t)mx_replica_floats(r) * FLOAT_BYTES);
+                          (size_t)r->floats * FLOAT_BYTES);
 }
 
 /* ---- arrays ---- */

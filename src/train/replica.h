@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A replica: one device that holds all weights and trains its part of each step.
+ * A replica: one device that holds all weights of a network (network.h) and trains its part of each step.
  *
  * Usually there is one, the trainer's own. With work sharing (share_policy.h) the data device has another: both run
  * their parts of a step's batches, then each sums, measures and updates one range of the flat arrays and sends the new
@@ -15,17 +15,24 @@
  *
  * With buckets (comm.h) the last run of a step records an event for each of them along the way.
  *
- * Memory: a replica owns its stream, model, buffers and events, all allocated by mx_replica_create. The device is
- * borrowed.
+ * Memory: a replica owns its stream (unless one was given to it), network, buffers and events, all allocated by
+ * mx_replica_create. The device and the network's options are borrowed.
  */
 #ifndef MX_TRAIN_REPLICA_H
 #define MX_TRAIN_REPLICA_H
 
-#include "model/model.h"
 #include "train/comm.h"
+#include "train/network.h"
 
 #define MX_REPLICA_NORM_BYTES  64                /* after the gradients: the result of grad_norm */
 #define MX_REPLICA_STAGE_BYTES ((size_t)1 << 20) /* piece of another's gradient: fits into a core's own cache */
+
+/* Owners of its memory, unless the network has one for all of it. */
+#define MX_OWNER_PARAMETERS "parameters"
+#define MX_OWNER_GRADIENTS  "gradients"
+#define MX_OWNER_MOMENTS    "moments"
+#define MX_OWNER_AVERAGE    "averaged weights"
+#define MX_OWNER_STAGE      "exchange"
 
 /* Floats [first, first + count) of the flat arrays. */
 struct mx_range {
@@ -34,12 +41,13 @@ struct mx_range {
 
 struct mx_replica_options {
     struct mx_device *device;
-    struct mx_model_config model;
-    struct mx_model_capacity capacity;
+    struct mx_stream *stream; /* to work on; NULL: its own */
+    const struct mx_network_options *network;
     int32_t passes;       /* micro-batches per step */
     struct mx_range room; /* floats whose moments and averaged weights have memory here; count 0: none */
     bool shared;          /* there is another replica, whose gradients are added to this one's */
     bool buckets;         /* record an event for each */
+    bool timed;           /* measure the time of each run and of the update */
     bool recorded;        /* record runs and start them as one where the device can (caps.graphs); not with buckets */
 };
 
@@ -47,24 +55,28 @@ struct mx_replica {
     struct mx_replica_options options;
     struct mx_range range; /* the range it updates: within its room, at first all of it */
     struct mx_stream *stream;
-    struct mx_model *model;
+    struct mx_network *network;
+    int64_t floats; /* of each flat array */
     /* Flat. moments: first and second of the room, one after the other; average: of the room; stage: NULL if it never
      * adds another's gradients. */
     struct mx_buffer *weights, *gradients, *moments, *average, *stage;
-    float *losses;                /* host: [passes, MX_MODEL_LOSSES, sequences] */
+    float *losses;                /* host: [passes, losses, sequences] */
+    int64_t pass_losses;          /* floats of each pass */
     float *norm;                  /* host: [4] of grad_norm, after the losses */
     struct mx_event *begin, *end; /* around the runs of a step */
     struct mx_event **ready;      /* [bucket_count]; NULL: none */
     int32_t bucket_count;
-    struct mx_graph *graph; /* NULL: nothing recorded yet */
-    bool ran;               /* a run was submitted, so whatever the device creates on first use exists */
+    struct mx_event **marks; /* [2 (passes + 1)]: around each run and the update of a step; NULL: not timed */
+    int32_t marked;          /* those of this step */
+    struct mx_graph *graph;  /* NULL: nothing recorded yet */
+    bool ran;                /* a run was submitted, so whatever the device creates on first use exists */
 };
 
 /* Bytes of each kind of memory, by owner. */
 struct mx_replica_memory_plan {
     uint64_t parameters, gradients, moments, average, activations, stage;
-    uint64_t work;               /* the device's own memory for its stream */
-    uint64_t results, synthesis; /* on the host */
+    uint64_t work;             /* the device's own memory for its stream */
+    uint64_t results, network; /* on the host */
 };
 
 int mx_replica_memory_plan(const struct mx_replica_options *options, struct mx_replica_memory_plan *out);
@@ -75,29 +87,25 @@ void mx_replica_destroy(struct mx_replica *replica); /* waits for its stream; NU
 /* Sets weights and averaged weights to `initial` (host, all floats) and the moments to 0. Waits. */
 int mx_replica_begin(struct mx_replica *replica, const float *initial);
 
-static inline int64_t mx_replica_floats(const struct mx_replica *replica)
-{
-    return mx_model_parameters(replica->model)->floats;
-}
-
 /* ---- one step ---- */
 
 /* Sets the gradients to 0. */
 int mx_replica_clear(struct mx_replica *replica);
 /* Runs micro-batch `number` of the step forward and backward; `last`: the gradients are complete afterwards. */
-int mx_replica_run(struct mx_replica *replica, int32_t number, const struct mx_model_batch *batch,
-                   const struct mx_model_pass_info *step, bool last);
+int mx_replica_run(struct mx_replica *replica, int32_t number, const struct mx_network_pass *pass, bool last);
 /* The step has no (more) batch for this replica: marks the end as the last run would have done. */
 int mx_replica_pause(struct mx_replica *replica);
-/* The losses of a run, [MX_MODEL_LOSSES, sequences of its batch]; valid after a wait for the stream. */
+/* The losses of a run, [losses, sequences of its batch]; valid after a wait for the stream. */
 static inline float *mx_replica_losses(const struct mx_replica *replica, int32_t number)
 {
-    return replica->losses + (ptrdiff_t)number * MX_MODEL_LOSSES * replica->options.capacity.sequences;
+    return replica->losses + number * replica->pass_losses;
 }
 /* When the runs of the last step began and ended, in nanoseconds, waiting included; valid after a wait for the stream.
  */
 uint64_t mx_replica_begin_ns(const struct mx_replica *replica);
 uint64_t mx_replica_end_ns(const struct mx_replica *replica);
+/* The time of the last step's runs and update by themselves, if that is measured; valid as above. */
+uint64_t mx_replica_busy_ns(const struct mx_replica *replica);
 
 /* Adds another's gradients to this one's, within this one's range. */
 int mx_replica_add(struct mx_replica *replica, const struct mx_replica *other);

@@ -4,8 +4,6 @@
  */
 #include "train/report.h"
 
-#include <math.h>
-
 const struct mx_metric mx_step_metric_table[MX_STEP_METRICS] = {
 #define SHOWN(key, type, presence, rule, value, tag, label, chart, words)                                              \
     {#key, MX_METRIC_##type, MX_METRIC_##presence, MX_METRIC_##rule, tag, label, chart, false, false},
@@ -41,6 +39,12 @@ static double driver_busy(const struct mx_device_load *load)
 static double driver_bytes(const struct mx_device_load *load)
 {
     return load->memory_bytes > 0 ? (double)load->memory_used_bytes : NAN;
+}
+
+/* A non-finite loss of the vocoder has no value either: vocoder_skipped says so. */
+static double vocoder_value(const struct mx_trainer_report *r, double value)
+{
+    return r->vocoder.frames > 0 ? value : NAN;
 }
 
 struct mx_step_metrics mx_step_metrics_of(const struct mx_trainer_report *r)

@@ -9,19 +9,34 @@
 #ifndef MX_TRAIN_REPORT_H
 #define MX_TRAIN_REPORT_H
 
+#include <math.h>
+
 #include "model/losses.h"
 #include "train/flow_watch.h"
 #include "train/guard.h"
+#include "vocoder/config.h"
+
+/* What a step did to the vocoder. */
+struct mx_vocoder_report {
+    int64_t frames; /* of its segments; 0: there was nothing to train on, and nothing else here is set */
+    struct mx_vocoder_losses losses;
+    double rate, grad_norm;
+    uint64_t busy_ns; /* the model device's time for it */
+    struct mx_guard_report guard;
+};
 
 struct mx_trainer_report {
     int64_t step;   /* 1 for the first */
     uint32_t epoch; /* of its first batch */
+    /* There is no acoustic network: its losses are NAN; total, rate, norm and guard are those of the vocoder. */
+    bool vocoder_alone;
     struct mx_model_losses losses;
     double rate, grad_norm; /* the norm before clipping; may be not finite */
-    int64_t utterances, left_out, tokens, frames;
-    bool sharing;              /* the data device has a replica … */
-    double share;              /* … which was assigned this share of the frames … */
-    int64_t shared_frames;     /* … and trained on this number of them */
+    struct mx_vocoder_report vocoder;
+    int64_t utterances, left_out, tokens, frames; /* frames: of the utterances, or of the segments of a vocoder alone */
+    bool sharing;                                 /* the data device has a replica … */
+    double share;                                 /* … which was assigned this share of the frames … */
+    int64_t shared_frames;                        /* … and trained on this number of them */
     uint64_t step_ns, wait_ns; /* the whole step (the first one: since the start); the part spent waiting for data */
     uint64_t backward_ns;      /* of the last batch, with a comm or flow.times; 0: not measured */
     uint64_t sum_wait_ns;      /* with a comm: wait for the others, after this member's own gradients were final */
@@ -31,13 +46,16 @@ struct mx_trainer_report {
 };
 
 struct mx_trainer_evaluation {
-    uint32_t utterances;           /* evaluated; 0: there are none for validation */
+    uint32_t utterances; /* evaluated; 0: there are none for validation */
+    bool vocoder_alone;  /* nothing is spoken, the acoustic losses are NAN, and their total is the vocoder's */
     struct mx_model_losses losses; /* teacher-forced: with true durations, pitch and energy */
     /* Free-running: actually spoken, and compared after the best time alignment. NAN: nothing could be measured. */
-    uint32_t spoken;       /* utterances; the others would have become too long to speak */
-    double mel_db;         /* mean distance of mel bands, in decibels */
-    double duration_error; /* mean of |spoken - real|/real */
-    double pitch_error;    /* mean distance over voiced frames, in semitones */
+    uint32_t spoken;                  /* utterances; the others would have become too long to speak */
+    double mel_db;                    /* mean distance of mel bands, in decibels */
+    double duration_error;            /* mean of |spoken - real|/real */
+    double pitch_error;               /* mean distance over voiced frames, in semitones */
+    int64_t vocoder_frames;           /* of segments of these utterances; 0: the vocoder was not evaluated */
+    struct mx_vocoder_losses vocoder; /* its losses on them */
 };
 
 /* ---- the lists ---- */
@@ -88,6 +106,19 @@ enum mx_metric_rule { MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METR
     SHOWN(lr, NUMBER, ALWAYS, MEAN, r->rate, "training/learning_rate", "lr", "rate", "learning rate")                  \
     SHOWN(grad_norm, NUMBER, ALWAYS, HIGHEST, r->grad_norm, "training/grad_norm", "gradient", "gradient",              \
           "gradient norm")                                                                                             \
+    SHOWN(vocoder_loss, NUMBER, OPTIONAL, MEAN, vocoder_value(r, r->vocoder.losses.total), "vocoder/loss", "vocoder",  \
+          "loss", "vocoder")                                                                                           \
+    SHOWN(vocoder_magnitude, NUMBER, OPTIONAL, MEAN,                                                                   \
+          vocoder_value(r, r->vocoder.losses.values[MX_VOCODER_LOSS_MAGNITUDE]), "vocoder/magnitude", NULL, "loss",    \
+          "vocoder: magnitudes")                                                                                       \
+    SHOWN(vocoder_pitch, NUMBER, OPTIONAL, MEAN, vocoder_value(r, r->vocoder.losses.values[MX_VOCODER_LOSS_PITCH]),    \
+          "vocoder/pitch", NULL, "loss", "vocoder: pitch")                                                             \
+    SHOWN(vocoder_lr, NUMBER, OPTIONAL, MEAN, vocoder_value(r, r->vocoder.rate), "vocoder/learning_rate", NULL,        \
+          "rate", "learning rate of the vocoder")                                                                      \
+    SHOWN(vocoder_grad_norm, NUMBER, OPTIONAL, HIGHEST, vocoder_value(r, r->vocoder.grad_norm), "vocoder/grad_norm",   \
+          NULL, "gradient", "gradient norm of the vocoder")                                                            \
+    PLAIN(vocoder_frames, COUNT, OPTIONAL, SUM, vocoder_value(r, (double)r->vocoder.frames), NULL)                     \
+    PLAIN(vocoder_skipped, FLAG, OPTIONAL, SUM, vocoder_value(r, r->vocoder.guard.verdict >= MX_GUARD_SKIPPED), NULL)  \
     PLAIN(utterances, COUNT, ALWAYS, SUM, (double)r->utterances, NULL)                                                 \
     PLAIN(left_out, COUNT, ALWAYS, SUM, (double)r->left_out, NULL)                                                     \
     PLAIN(tokens, COUNT, ALWAYS, UNSEEN, (double)r->tokens, NULL)                                                      \
@@ -100,6 +131,8 @@ enum mx_metric_rule { MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METR
     SHOWN(step_ms, MS, ALWAYS, MEAN, (double)r->step_ns * 1e-6, "speed/step_ms", NULL, "time", "step, ms")             \
     SHOWN(data_wait_ms, MS, ALWAYS, MEAN, (double)r->wait_ns * 1e-6, "speed/data_wait_ms", NULL, "time",               \
           "waiting for data, ms")                                                                                      \
+    SHOWN(vocoder_ms, MS, OPTIONAL, MEAN, vocoder_value(r, (double)r->vocoder.busy_ns * 1e-6), "speed/vocoder_ms",     \
+          NULL, "time", "vocoder, ms")                                                                                 \
     SHOWN(frames_per_s, SPEED, ALWAYS, MEAN, (double)r->frames * 1e9 / (double)(r->step_ns > 0 ? r->step_ns : 1),      \
           "speed/frames_per_s", NULL, "speed", "mel frames a second")                                                  \
     PLAIN(data_busy, SHARE, ALWAYS, MEAN, r->flow.data_busy, "devices/data_busy")                                      \
@@ -126,6 +159,9 @@ enum mx_metric_rule { MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METR
     PLAIN(steps, COUNT, OPTIONAL, LAST, NAN, NULL)                                                                     \
     PLAIN(time, COUNT, ALWAYS, LAST, NAN, NULL)
 
+/* In a run that trains only the vocoder, "loss", "lr", "grad_norm" and the guard's values are those of the vocoder, and
+ * the losses of the acoustic network are absent everywhere. */
+
 /* The metrics of an evaluation, in the order of metrics.jsonl.
  *
  * SPOKEN(key, presence, value, tag, label, percent, words): a result of free-running speech, with a curve on the page.
@@ -141,6 +177,11 @@ enum mx_metric_rule { MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METR
     PLAIN(loss, NUMBER, ALWAYS, e->losses.total, "validation/total")                                                   \
     MX_LOSS_LIST(LOSS)                                                                                                 \
     PLAIN(spoken, COUNT, ALWAYS, e->spoken, NULL)                                                                      \
+    PLAIN(vocoder_loss, NUMBER, OPTIONAL, e->vocoder_frames > 0 ? e->vocoder.total : NAN, "validation/vocoder_loss")   \
+    PLAIN(vocoder_magnitude, NUMBER, OPTIONAL,                                                                         \
+          e->vocoder_frames > 0 ? e->vocoder.values[MX_VOCODER_LOSS_MAGNITUDE] : NAN, "validation/vocoder_magnitude")  \
+    PLAIN(vocoder_pitch, NUMBER, OPTIONAL, e->vocoder_frames > 0 ? e->vocoder.values[MX_VOCODER_LOSS_PITCH] : NAN,     \
+          "validation/vocoder_pitch")                                                                                  \
     SPOKEN(mel_db, MEASURED, e->mel_db, "spoken/mel_db", "dB from the recordings", false, "mel distance, dB")          \
     SPOKEN(duration_error, MEASURED, e->duration_error, "spoken/duration_error", NULL, true, "duration off by")        \
     SPOKEN(pitch_semitones, MEASURED, e->pitch_error, "spoken/pitch_semitones", NULL, false, "pitch off by, semitones")
@@ -195,6 +236,12 @@ struct mx_evaluation_metrics {
         double values[MX_EVALUATION_METRICS];
     };
 };
+
+/* Does the file, or TensorBoard, get the metric at all? */
+static inline bool mx_metric_there(const struct mx_metric *metric, double value, bool vocoder_alone)
+{
+    return !(metric->presence == MX_METRIC_OPTIONAL && isnan(value)) && !(metric->loss && vocoder_alone);
+}
 
 struct mx_step_metrics mx_step_metrics_of(const struct mx_trainer_report *report);
 struct mx_evaluation_metrics mx_evaluation_metrics_of(int64_t step, const struct mx_trainer_evaluation *evaluation);

@@ -58,14 +58,15 @@ void mx_share_control_begin(struct mx_trainer *t)
 static int sharing_open(struct mx_trainer *t)
 {
     int rc = 0;
-    struct mx_replica *const own = t->replicas[0], *const other = t->replicas[1];
+    struct mx_trainer_part *const p = &t->parts[0];
+    struct mx_replica *const own = p->replicas[0], *const other = p->replicas[1];
     const struct mx_range theirs = other->options.room;
     MX_TRY(mx_replica_give_all(own, other));
     MX_TRY(mx_replica_hand(own, other, theirs));
     MX_TRY(mx_stream_sync(own->stream));
     own->range = (struct mx_range){0, theirs.first};
     other->range = theirs;
-    t->at_work = t->replica_count;
+    p->at_work = p->replica_count;
 out:
     return rc;
 }
@@ -73,19 +74,20 @@ out:
 static int sharing_close(struct mx_trainer *t)
 {
     int rc = 0;
-    struct mx_replica *const own = t->replicas[0], *const other = t->replicas[1];
+    struct mx_trainer_part *const p = &t->parts[0];
+    struct mx_replica *const own = p->replicas[0], *const other = p->replicas[1];
     MX_TRY(mx_replica_hand(other, own, other->range));
     MX_TRY(mx_stream_sync(other->stream));
     own->range = own->options.room;
-    t->at_work = 1;
+    p->at_work = 1;
 out:
     return rc;
 }
 
 int mx_share_control_turn(struct mx_trainer *t)
 {
-    const bool wanted = t->replica_count > 1 && mx_shares_at(&t->state.shares, t->state.step) > 0;
-    if (wanted == (t->at_work > 1)) return 0;
+    const bool wanted = t->parts[0].replica_count > 1 && mx_shares_at(&t->state.shares, t->state.step) > 0;
+    if (wanted == (t->parts[0].at_work > 1)) return 0;
     return wanted ? sharing_open(t) : sharing_close(t);
 }
 
@@ -174,10 +176,16 @@ void mx_share_control_step(struct mx_trainer *t, const struct mx_trainer_report 
     if (share != s->share || t->state.step - s->first_step == MARK_STEP) s->meter = (struct mx_share_meter){0};
     if (t->state.step - s->first_step == MARK_STEP) mx_pipeline_stats(t->pipeline, &s->mark);
     s->share = share;
-    const struct mx_replica *const own = t->replicas[0], *const other = t->replicas[1];
-    const uint64_t other_ns = t->at_work > 1 ? mx_replica_end_ns(other) - mx_replica_begin_ns(other) : 0;
-    mx_share_meter_add(&s->meter, mx_replica_end_ns(own) - mx_replica_begin_ns(own),
-                       report->frames - report->shared_frames, other_ns, report->shared_frames, report->step_ns);
+    const struct mx_trainer_part *const p = &t->parts[0];
+    const struct mx_replica *const own = p->replicas[0], *const other = p->replicas[1];
+    const uint64_t other_ns = p->at_work > 1 ? mx_replica_end_ns(other) - mx_replica_begin_ns(other) : 0;
+    uint64_t end_ns = mx_replica_end_ns(own); /* of the vocoder, too: the model device has to do both */
+    for (int32_t i = 1; i < t->part_count; i++) {
+        const uint64_t last_ns = mx_replica_end_ns(t->parts[i].replicas[0]);
+        if (last_ns > end_ns) end_ns = last_ns;
+    }
+    mx_share_meter_add(&s->meter, end_ns - mx_replica_begin_ns(own), report->frames - report->shared_frames, other_ns,
+                       report->shared_frames, report->step_ns);
     const bool changing = mx_shares_at(&t->state.shares, INT64_MAX) != share; /* a change is on its way */
     if (mx_share_due(t->state.step) && !changing) share_judge(t);
 }

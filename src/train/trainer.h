@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The trainer: one device that trains one set of weights, step after step, and the pipeline that feeds it, on the same
- * device or another (feed.h).
+ * The trainer: one device that trains, step after step, and the pipeline that feeds it, on the same device or another
+ * (feed.h).
+ *
+ * What it trains are its parts: networks (networks.h), each with its own weights, optimizer, schedule and guard. All
+ * parts train on the same batches.
  *
  * A step takes grad_accum batches from the pipeline, runs each forward and backward (the gradients add up to those of
  * one batch that holds them all), measures and clips the gradient, and updates weights, moments and averaged weights. A
- * loss or gradient that is not finite changes nothing: see guard.h. Everything is a function of the options and the
+ * loss or gradient that is not finite changes nothing in its part: see guard.h. Everything is a function of the options and the
  * state only, so a run continued from a state equals the run that never stopped, bit for bit on the same device layout.
  * How the batches flow (one device or two, threads, buffers, with or without overlap) makes no difference to the
  * result.
@@ -29,6 +32,7 @@
 #include "train/report.h"
 #include "train/schedule.h"
 #include "train/share_policy.h"
+#include "vocoder/vocoder.h"
 
 /* How batches flow to the model (myxtts/pipeline.h). All zero: one device, with a buffer of the default size. */
 struct mx_trainer_flow {
@@ -48,12 +52,41 @@ struct mx_trainer_flow {
     struct mx_shares shares;           /* fixed shares; none: they are measured */
 };
 
+/* The networks that a trainer can have, in the order in which they run. */
+enum mx_part { MX_PART_ACOUSTIC, MX_PART_VOCODER, MX_PARTS };
+
+/* How a part's weights change. */
+struct mx_optimizer_options {
+    struct mx_schedule schedule;
+    double grad_clip; /* limit of the gradient norm; 0: none */
+    double beta1, beta2, epsilon, weight_decay;
+    double ema_decay; /* of the averaged weights; 0: they equal the weights */
+};
+
+/* The vocoder as a part: it trains on segments of the batches (segment.h), on the model device. */
+struct mx_trainer_vocoder {
+    struct mx_vocoder_size size;
+    struct mx_vocoder_loss_weights weights;
+    bool mixed;
+    bool ready; /* it is ready: its weights are kept for speaking and for checkpoints, but it is not trained */
+    struct mx_segment_options segments; /* those of all members of a comm; `crops` follows from the parts */
+    /* From step `predicted_from` on (counted from 0), segments with a draw below `predicted_share` get the mel that the
+     * acoustic network has just predicted for their frames. With work sharing, segments of utterances that the data
+     * device trains on keep the real one. */
+    int64_t predicted_from;
+    double predicted_share;
+    struct mx_optimizer_options optimizer;
+};
+
 struct mx_trainer_options {
+    bool vocoder_alone;         /* there is no acoustic network; `model` and `optimizer` have no effect */
+    bool with_vocoder;          /* always, if it is alone */
     struct mx_device *device;   /* holds the model and trains */
     struct mx_dataset *dataset; /* its validation rows are not trained on */
     struct mx_model_config model;
+    struct mx_optimizer_options optimizer; /* of the acoustic network */
+    struct mx_trainer_vocoder vocoder;
     struct mx_normaliser normaliser;
-    struct mx_schedule schedule;
     struct mx_guard_options guard;
     uint64_t seed;
     uint32_t batch_size;   /* most utterances in a batch; 0: no limit */
@@ -62,22 +95,23 @@ struct mx_trainer_options {
     int32_t workers;       /* threads that load at first; ≥ 1 */
     int32_t prefetch;      /* most loaded batches that wait for the data device; ≥ 1 */
     struct mx_trainer_flow flow;
-    double reference_seconds; /* length of the crop that gives the voice */
-    double grad_clip;         /* limit of the gradient norm; 0: none */
-    double beta1, beta2, epsilon, weight_decay;
-    double ema_decay;          /* of the averaged weights; 0: they equal the weights */
+    double reference_seconds;  /* length of the crop that gives the voice */
     uint32_t validation_limit; /* most utterances in an evaluation */
     struct mx_comm *comm;      /* shares each step; batch limits then apply to all members together. NULL: alone */
 };
 
-/* Where a run is. Plain values; together with the four flat arrays below they are the complete state. */
+struct mx_part_state {
+    int64_t updates; /* of the weights */
+    struct mx_guard guard;
+};
+
+/* Where a run is. Plain values; together with the four flat arrays of each part they are the complete state. */
 struct mx_trainer_state {
     int64_t step;    /* steps made, skipped ones included */
-    int64_t updates; /* of the weights */
     uint32_t epoch;  /* of the next batch … */
     uint32_t batch;  /* … and its position in the epoch */
     uint64_t passes; /* batches so far */
-    struct mx_guard guard;
+    struct mx_part_state parts[MX_PARTS];
     struct mx_shares shares; /* of work sharing, from the first step on; planned ones included */
 };
 
@@ -96,8 +130,8 @@ struct mx_trainer_memory {
 #define MX_TRAINER_OWNERS 32
 
 struct mx_trainer_memory_plan {
-    struct mx_host_batch_capacity capacity; /* the largest batch */
-    struct mx_model_memory_plan model;
+    struct mx_host_batch_capacity capacity;             /* the largest batch */
+    struct mx_model_memory_plan model, vocoder;         /* of each network; all zero: there is none */
     struct mx_trainer_memory memory[MX_TRAINER_OWNERS]; /* every allocated byte, by place */
     int32_t memory_count;
     uint64_t data_bytes, model_bytes, host_bytes; /* sums by place */
@@ -119,12 +153,15 @@ struct mx_trainer;
 int mx_trainer_create(const struct mx_trainer_options *options, struct mx_trainer **out);
 void mx_trainer_destroy(struct mx_trainer *trainer); /* NULL is fine */
 
-/* Flat host arrays [mx_parameters.floats]; NULL: not wanted. */
+/* Flat host arrays [mx_parameters.floats] of a part that the trainer has; NULL: not wanted. A vocoder that is ready has
+ * nothing but weights: its other arrays are ignored. */
 struct mx_trainer_arrays {
     float *weights, *average, *moment1, *moment2;
 };
-int mx_trainer_read(struct mx_trainer *trainer, const struct mx_trainer_arrays *arrays);  /* device → host */
-int mx_trainer_write(struct mx_trainer *trainer, const struct mx_trainer_arrays *arrays); /* host → device */
+/* device → host */
+int mx_trainer_read(struct mx_trainer *trainer, enum mx_part part, const struct mx_trainer_arrays *arrays);
+/* host → device */
+int mx_trainer_write(struct mx_trainer *trainer, enum mx_part part, const struct mx_trainer_arrays *arrays);
 
 /* Starts the pipeline; `state` NULL: a new run. Call it once. */
 int mx_trainer_start(struct mx_trainer *trainer, const struct mx_trainer_state *state);
@@ -140,22 +177,26 @@ void mx_trainer_watch(struct mx_trainer *trainer, const atomic_bool *stop);
 
 const struct mx_trainer_options *mx_trainer_options(const struct mx_trainer *trainer);
 const struct mx_trainer_state *mx_trainer_state(const struct mx_trainer *trainer);
-const struct mx_parameters *mx_trainer_parameters(const struct mx_trainer *trainer);
+/* The parameters of a part; NULL: the trainer does not have it. */
+const struct mx_parameters *mx_trainer_parameters(const struct mx_trainer *trainer, enum mx_part part);
 uint32_t mx_trainer_validation_count(const struct mx_trainer *trainer);
 const uint32_t *mx_trainer_validation(const struct mx_trainer *trainer); /* utterances of the dataset */
 
 /* What to speak with between two steps, when the trainer uses none of it. */
 struct mx_trainer_voice {
-    struct mx_model *model;
+    struct mx_model *model; /* NULL: the vocoder is alone */
     struct mx_stream *stream;
-    struct mx_slice average;
+    struct mx_slice average; /* weights of the model; no buffer: there is none */
+    struct mx_slice vocoder; /* weights of the vocoder, averaged if it is trained; no buffer: there is none */
 };
 struct mx_trainer_voice mx_trainer_voice(const struct mx_trainer *trainer);
+/* The vocoder of these options, with their normaliser. */
+struct mx_vocoder_config mx_trainer_vocoder_config(const struct mx_trainer_options *options);
 
 /* ---- steps; struct mx_trainer_report is in report.h ---- */
 
-/* Makes one step. MX_ERR_DATA if too many steps in a row were skipped: the weights are then those of the last good
- * step, and the report is filled all the same. */
+/* Makes one step. MX_ERR_DATA if too many steps in a row were skipped in a part: its weights are then those of the last
+ * good step, and the report is filled all the same. */
 int mx_trainer_step(struct mx_trainer *trainer, struct mx_trainer_report *report);
 
 /* One bucket of the gradient (comm.h): when it became final in the last step. */

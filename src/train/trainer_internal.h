@@ -7,10 +7,13 @@
 
 #include "corpus/sampler.h"
 #include "train/feed.h"
+#include "train/networks.h"
 #include "train/replica.h"
 #include "train/trainer.h"
 
-#define MX_TRAINER_REPLICAS 2
+#define MX_TRAINER_REPLICAS      2
+#define MX_STEP_NAMES_BYTES      1024
+#define MX_TRAINER_OWNER_VOCODER "vocoder" /* of all device memory of the vocoder */
 
 /* Everything that options and corpus determine before any memory is allocated. */
 struct mx_trainer_shape {
@@ -20,9 +23,11 @@ struct mx_trainer_shape {
     uint32_t training_count, validation_count;
     struct mx_host_batch_capacity capacity;
     bool features;
-    int64_t floats;                /* of each flat array */
-    bool shared;                   /* work is shared: the data device has a replica, too … */
-    struct mx_model_capacity twin; /* … for parts of batches up to this size */
+    bool shared;                        /* work is shared: the data device has a replica, too … */
+    struct mx_model_capacity twin;      /* … for parts of batches up to this size */
+    struct mx_segment_options segments; /* of this member */
+    struct mx_acoustic_options acoustic[MX_TRAINER_REPLICAS];
+    struct mx_vocoding_options vocoder;
 };
 
 /* trainer_memory.c */
@@ -35,9 +40,31 @@ struct mx_feed_options mx_trainer_feed_options(const struct mx_trainer_options *
 struct mx_batch_options mx_trainer_batch_options(const struct mx_trainer_options *options,
                                                  const struct mx_trainer_shape *shape); /* for evaluations */
 bool mx_trainer_evaluates(const struct mx_trainer_options *options, const struct mx_trainer_shape *shape);
-/* Returns the number of replicas. */
-int32_t mx_trainer_replica_options(const struct mx_trainer_options *options, const struct mx_trainer_shape *shape,
-                                   struct mx_replica_options out[MX_TRAINER_REPLICAS]);
+/* The replicas of a part. They use the shape, which must stay where it is. Returns their number (0: there is no such
+ * part) or a negative code. */
+int mx_trainer_replica_options(const struct mx_trainer_options *options, const struct mx_trainer_shape *shape,
+                               enum mx_part part, struct mx_replica_options out[MX_TRAINER_REPLICAS]);
+
+/* Does the trainer train the part? */
+bool mx_trainer_trains(const struct mx_trainer_options *options, enum mx_part part);
+
+/* A network that the trainer trains. */
+struct mx_trainer_part {
+    enum mx_part which;
+    const struct mx_network_options *network;
+    const struct mx_optimizer_options *optimizer;
+    struct mx_replica *replicas[MX_TRAINER_REPLICAS]; /* the model device's, and with work sharing the data device's */
+    int32_t replica_count;
+    int32_t at_work; /* replicas at work: all while work is shared, otherwise the first one */
+    /* The step that is being made. */
+    struct mx_network_counts counts; /* of all its batches and members; sequences 0: it has nothing for this part */
+    double rate;
+    double losses[MX_NETWORK_LOSSES], total;
+    double grad_norm;
+    struct mx_guard_report guard;
+    uint64_t busy_ns;              /* time of runs and update, if it is measured */
+    char bad[MX_STEP_NAMES_BYTES]; /* utterances whose losses are not finite */
+};
 
 /* Work sharing in progress (share_control.c). */
 struct mx_share_control {
@@ -57,27 +84,33 @@ int mx_share_control_turn(struct mx_trainer *trainer);
 /* After a step, when all its batches have been given back: may change the share of future steps. */
 void mx_share_control_step(struct mx_trainer *trainer, const struct mx_trainer_report *report);
 
+/* Before the vocoder's run of a batch: puts the mel that the acoustic network has just predicted for it in the place of
+ * the real one, where that is due (predicted.c). */
+int mx_predicted_mel(const struct mx_trainer *trainer, const struct mx_device_batch *batch);
+
 /* ---- a step among the members of a comm (step_comm.c); these do nothing without a comm ---- */
 
-#define MX_STEP_NAMES_BYTES 1024
 size_t mx_step_counts_size(const struct mx_trainer_options *options);
-/* Replaces the counts in the report by those of all members. */
+/* Replaces the counts of each part and in the report by those of all members. */
 int mx_step_counts(struct mx_trainer *trainer, struct mx_trainer_report *report);
-/* Sets the batch's position within micro-batch `number` of all members. */
-void mx_step_place(const struct mx_trainer *trainer, int32_t number, struct mx_model_batch *batch);
+/* The sum of the members before this one in micro-batch `number`. */
+struct mx_network_counts mx_step_before(const struct mx_trainer *trainer, const struct mx_trainer_part *part,
+                                        int32_t number);
 int mx_step_sums_begin(struct mx_trainer *trainer); /* when all work of the step is queued */
 int mx_step_sums_finish(struct mx_trainer *trainer);
-/* Replaces the losses by those of all members and, if they are not finite, `bad` by the names from all of them. */
-int mx_step_losses(struct mx_trainer *trainer, struct mx_trainer_report *report, char *bad, size_t bytes);
+/* Replaces each part's losses by those of all members and, if they are not finite, `bad` by the names from all. */
+int mx_step_losses(struct mx_trainer *trainer);
 void mx_step_times(const struct mx_trainer *trainer, struct mx_trainer_report *report);
 
 struct mx_trainer {
     struct mx_trainer_options options;
     struct mx_trainer_state state;
     struct mx_trainer_shape shape;
-    struct mx_replica *replicas[MX_TRAINER_REPLICAS]; /* the model device's, and with work sharing the data device's */
-    int32_t replica_count;
-    int32_t at_work;        /* replicas at work: all while work is shared, otherwise the first one */
+    struct mx_trainer_part parts[MX_PARTS]; /* those it has, in the order of enum mx_part */
+    int32_t part_count;
+    struct mx_stream *stream;          /* of the model device: all parts work on it; owned by the first one's replica */
+    struct mx_parameters *ready_table; /* of a vocoder that is ready; NULL: there is none */
+    struct mx_buffer *ready_weights;
     struct mx_batch *batch; /* for evaluations; NULL: there are none */
     struct mx_feed *feed;
     struct mx_pipeline *pipeline; /* NULL before the start */
@@ -94,6 +127,14 @@ struct mx_trainer {
     uint64_t begin_ns; /* of the first step: when the pipeline began. 0: that step is done */
     double *counts;    /* with a comm: [mx_step_counts_size] */
 };
+
+/* NULL: the trainer does not have it. */
+static inline struct mx_trainer_part *mx_trainer_part(struct mx_trainer *trainer, enum mx_part which)
+{
+    for (int32_t p = 0; p < trainer->part_count; p++)
+        if (trainer->parts[p].which == which) return &trainer->parts[p];
+    return NULL;
+}
 
 /* What evaluations need in addition to the trainer's batch: evaluate.c. */
 int mx_evaluator_create(struct mx_trainer *trainer, struct mx_evaluator **out);

@@ -40,11 +40,39 @@ static int lists_make(const struct mx_trainer_options *o, struct mx_trainer_shap
     return 0;
 }
 
+bool mx_trainer_trains(const struct mx_trainer_options *o, enum mx_part part)
+{
+    const bool vocoder = o->vocoder_alone || o->with_vocoder;
+    return part == MX_PART_VOCODER ? vocoder && !o->vocoder.ready : !o->vocoder_alone;
+}
+
+struct mx_vocoder_config mx_trainer_vocoder_config(const struct mx_trainer_options *o)
+{
+    const struct mx_normaliser *const n = &o->normaliser;
+    /* Memory is planned before the normaliser is measured, on which it does not depend. */
+    const bool measured = n->mel_deviation > 0;
+    struct mx_vocoder_config config = mx_vocoder_config_default(&o->vocoder.size, measured ? (float)n->mel_mean : 0,
+                                                                measured ? (float)n->mel_deviation : 1);
+    config.weights = o->vocoder.weights;
+    config.mixed = o->vocoder.mixed;
+    return config;
+}
+
+/* The segments of this member. */
+static struct mx_segment_options segments_of(const struct mx_trainer_options *o)
+{
+    struct mx_segment_options all = o->vocoder.segments;
+    if (!mx_trainer_trains(o, MX_PART_VOCODER)) return (struct mx_segment_options){0};
+    all.crops = o->vocoder_alone;
+    return mx_segments_share(&all, mx_comm_rank(o->comm), mx_comm_size(o->comm));
+}
+
 static struct mx_share_choice sharing_of(const struct mx_trainer_options *o)
 {
     const struct mx_share_setup setup = {
         .asked = o->flow.share, .two_devices = mx_trainer_data_device(o) != o->device, .ranks = o->comm != NULL};
-    return mx_share_choose(&setup);
+    /* The vocoder's work is not shared: it is small. */
+    return o->vocoder_alone ? (struct mx_share_choice){.mode = MX_SHARE_OFF} : mx_share_choose(&setup);
 }
 
 /* Room for the data device's part of a batch: its share and, since parts end between sequences, one more. The tokens of
@@ -60,39 +88,84 @@ static void twin_measure(const struct mx_trainer_options *o, struct mx_trainer_s
     if (shape->twin.tokens < all->longest_tokens) shape->twin.longest_tokens = shape->twin.tokens;
 }
 
+/* The order of utterances … */
+static int sampler_make(const struct mx_trainer_options *o, struct mx_trainer_shape *shape,
+                        const struct mx_sampler_options *order)
+{
+    int rc = 0;
+    uint32_t *const frames = mx_alloc(shape->training_count, sizeof *frames);
+    if (frames == NULL) return MX_ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < shape->training_count; i++)
+        frames[i] = mx_batch_source_frames(shape->source, shape->training[i]);
+    MX_TRY(mx_sampler_create(order, shape->training, frames, shape->training_count, &shape->sampler));
+    /* Validation utterances count, too: they lie behind the others in the same block. */
+    MX_TRY(mx_batch_source_capacity(shape->source, shape->training, shape->training_count + shape->validation_count,
+                                    (o->batch_size + order->world - 1) / order->world, o->batch_frames,
+                                    &shape->capacity));
+    MX_TRY(mx_host_batch_capacity_stretch(&shape->capacity, o->flow.augment.speed));
+out:
+    mx_free(frames);
+    return rc;
+}
+
+/* … or of all crops of the utterances, which are all alike. */
+static int crops_sampler_make(const struct mx_trainer_options *o, struct mx_trainer_shape *shape,
+                              struct mx_sampler_options order)
+{
+    int rc = 0;
+    uint32_t first, count = 0, *list = NULL;
+    for (uint32_t i = 0; i < shape->training_count; i++)
+        count += mx_batch_source_crops(shape->source, shape->training[i], &first);
+    list = mx_alloc(2 * (size_t)count, sizeof *list);
+    if (list == NULL) return MX_ERR_NO_MEMORY;
+    uint32_t *const frames = list + count;
+    count = 0;
+    for (uint32_t i = 0; i < shape->training_count; i++)
+        for (uint32_t k = mx_batch_source_crops(shape->source, shape->training[i], &first); k > 0; k--) {
+            frames[count] = (uint32_t)shape->segments.frames;
+            list[count++] = first++;
+        }
+    order.batch_size = (uint32_t)o->vocoder.segments.count;
+    order.frame_budget = 0;
+    MX_TRY(mx_sampler_create(&order, list, frames, count, &shape->sampler));
+    MX_TRY(mx_batch_source_capacity(shape->source, shape->training, shape->training_count,
+                                    (uint32_t)shape->segments.count, 0, &shape->capacity));
+out:
+    mx_free(list);
+    return rc;
+}
+
 int mx_trainer_shape_open(const struct mx_trainer_options *o, struct mx_trainer_shape *shape)
 {
     int rc = 0;
-    uint32_t *frames = NULL;
-    struct mx_model_memory_plan plan;
-    const struct mx_batch_source_options how = {
-        .dataset = o->dataset, .normaliser = o->normaliser, .seed = o->seed, .reference_seconds = o->reference_seconds};
-    const uint32_t members = (uint32_t)mx_comm_size(o->comm);
+    shape->segments = segments_of(o);
+    const struct mx_batch_source_options how = {.dataset = o->dataset,
+                                                .normaliser = o->normaliser,
+                                                .seed = o->seed,
+                                                .reference_seconds = o->reference_seconds,
+                                                .segments = shape->segments};
     const struct mx_sampler_options order = {.seed = o->seed,
                                              .rank = (uint32_t)mx_comm_rank(o->comm),
-                                             .world = members,
+                                             .world = (uint32_t)mx_comm_size(o->comm),
                                              .batch_size = o->batch_size,
                                              .frame_budget = o->batch_frames,
                                              .whole = true};
+    const struct mx_vocoder_config vocoder = mx_trainer_vocoder_config(o);
+    const struct mx_vocoder_capacity segments = mx_segments_capacity(&shape->segments);
     shape->features = mx_dataset_kind(o->dataset) == MX_PACKED_FEATURES;
     MX_TRY(lists_make(o, shape));
     MX_TRY(mx_batch_source_create(&how, &shape->source));
-    frames = mx_alloc(shape->training_count, sizeof *frames);
-    if (frames == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    for (uint32_t i = 0; i < shape->training_count; i++)
-        frames[i] = mx_batch_source_frames(shape->source, shape->training[i]);
-    MX_TRY(mx_sampler_create(&order, shape->training, frames, shape->training_count, &shape->sampler));
-    /* Validation utterances count, too: they lie behind the others in the same block. */
-    MX_TRY(mx_batch_source_capacity(shape->source, shape->training, shape->training_count + shape->validation_count,
-                                    (o->batch_size + members - 1) / members, o->batch_frames, &shape->capacity));
-    MX_TRY(mx_host_batch_capacity_stretch(&shape->capacity, o->flow.augment.speed));
+    if (o->vocoder_alone)
+        MX_TRY(crops_sampler_make(o, shape, order));
+    else
+        MX_TRY(sampler_make(o, shape, &order));
     if (o->flow.static_shapes) MX_TRY(mx_host_batch_capacity_round(&shape->capacity));
-    MX_TRY(mx_model_memory_plan(&o->model, &shape->capacity.model, MX_MODEL_TRAIN, &plan));
-    shape->floats = (int64_t)(plan.parameters_bytes / sizeof(float));
     shape->shared = sharing_of(o).mode != MX_SHARE_OFF;
     if (shape->shared) twin_measure(o, shape);
+    shape->acoustic[0] = mx_acoustic_options(&o->model, &shape->capacity.model);
+    shape->acoustic[1] = mx_acoustic_options(&o->model, &shape->twin);
+    shape->vocoder = mx_vocoding_options(&vocoder, &segments);
 out:
-    mx_free(frames);
     return rc;
 }
 
@@ -111,12 +184,54 @@ static int shares_check(const struct mx_trainer_options *o)
     return 0;
 }
 
+static int vocoder_check(const struct mx_trainer_options *o)
+{
+    int rc = 0;
+    const int32_t segments = o->vocoder.segments.count, members = mx_comm_size(o->comm);
+    const struct mx_vocoder_config config = mx_trainer_vocoder_config(o);
+    MX_TRY(mx_vocoder_config_check(&config));
+    if (o->vocoder.ready) {
+        if (o->vocoder_alone)
+            MX_RAISE(MX_ERR_CONFIG, "give it a learning rate, or train an acoustic network, too",
+                     "there is nothing to train: the vocoder is ready");
+        return 0;
+    }
+    MX_TRY(mx_schedule_check(&o->vocoder.optimizer.schedule));
+    if (segments < members)
+        MX_RAISE(MX_ERR_CONFIG, "each rank needs a segment in every batch", "%d segments cannot be shared by %d ranks",
+                 (int)segments, (int)members);
+    if (mx_dataset_kind(o->dataset) == MX_PACKED_FEATURES)
+        MX_RAISE(MX_ERR_DATA, "prepare the corpus without '--features', or train on its folder",
+                 "the vocoder cannot learn from precomputed features: they have no sound");
+out:
+    return rc;
+}
+
+/* What only an acoustic network needs. */
+static int acoustic_check(const struct mx_trainer_options *o)
+{
+    int rc = 0;
+    const struct mx_vocabulary *const words = mx_dataset_vocabulary(o->dataset);
+    MX_TRY(mx_schedule_check(&o->optimizer.schedule));
+    MX_TRY(mx_model_config_check(&o->model));
+    if (o->model.bands != mx_recipe_default.bands)
+        MX_RAISE(MX_ERR_CONFIG, "the two must agree", "the model has %d mel bands, the features have %d",
+                 (int)o->model.bands, (int)mx_recipe_default.bands);
+    if ((size_t)o->model.vocabulary < mx_vocabulary_size(words) ||
+        (size_t)o->model.languages < mx_vocabulary_languages(words))
+        MX_RAISE(MX_ERR_DATA, "train a new model, or use a corpus with the same symbols",
+                 "the corpus has %zu tokens and %zu languages, the model knows %d and %d", mx_vocabulary_size(words),
+                 mx_vocabulary_languages(words), (int)o->model.vocabulary, (int)o->model.languages);
+out:
+    return rc;
+}
+
 int mx_trainer_options_check(const struct mx_trainer_options *o)
 {
     int rc = 0;
     const struct mx_augment_options *const a = &o->flow.augment;
-    MX_TRY(mx_schedule_check(&o->schedule));
-    MX_TRY(mx_model_config_check(&o->model));
+    if (!o->vocoder_alone) MX_TRY(acoustic_check(o));
+    if (o->with_vocoder || o->vocoder_alone) MX_TRY(vocoder_check(o));
     if (o->grad_accum < 1 || o->workers < 1 || o->prefetch < 1 || (o->batch_size == 0 && o->batch_frames == 0))
         MX_RAISE(MX_ERR_CONFIG,
                  "batch size, batches per step, loader threads and prefetched batches must be at least 1",
@@ -130,16 +245,6 @@ int mx_trainer_options_check(const struct mx_trainer_options *o)
     if (mx_dataset_kind(o->dataset) == MX_PACKED_FEATURES && (a->gain_db > 0 || a->noise_share > 0 || a->speed > 0))
         MX_RAISE(MX_ERR_CONFIG, "prepare the corpus without '--features', or only mask bands and times",
                  "gain, noise and speed cannot be applied to precomputed features");
-    if (o->model.bands != mx_recipe_default.bands)
-        MX_RAISE(MX_ERR_CONFIG, "the two must agree", "the model has %d mel bands, the features have %d",
-                 (int)o->model.bands, (int)mx_recipe_default.bands);
-    if ((size_t)o->model.vocabulary < mx_vocabulary_size(mx_dataset_vocabulary(o->dataset)) ||
-        (size_t)o->model.languages < mx_vocabulary_languages(mx_dataset_vocabulary(o->dataset)))
-        MX_RAISE(MX_ERR_DATA, "train a new model, or use a corpus with the same symbols",
-                 "the corpus has %zu tokens and %zu languages, the model knows %d and %d",
-                 mx_vocabulary_size(mx_dataset_vocabulary(o->dataset)),
-                 mx_vocabulary_languages(mx_dataset_vocabulary(o->dataset)), (int)o->model.vocabulary,
-                 (int)o->model.languages);
 out:
     return rc;
 }
@@ -167,6 +272,7 @@ struct mx_feed_options mx_trainer_feed_options(const struct mx_trainer_options *
                                     .features = shape->features,
                                     .fixed = f->static_shapes,
                                     .augment = f->augment,
+                                    .segments = shape->segments,
                                     .workers = workers,
                                     .host_slots = workers + o->prefetch,
                                     .data_slots = buffer + (two ? 0 : o->grad_accum),
@@ -180,8 +286,13 @@ struct mx_feed_options mx_trainer_feed_options(const struct mx_trainer_options *
 struct mx_batch_options mx_trainer_batch_options(const struct mx_trainer_options *o,
                                                  const struct mx_trainer_shape *shape)
 {
-    return (struct mx_batch_options){
-        .capacity = shape->capacity, .normaliser = o->normaliser, .features = shape->features, .owner = "evaluation"};
+    struct mx_segment_options segments = shape->segments;
+    segments.augment = 0;
+    return (struct mx_batch_options){.capacity = shape->capacity,
+                                     .normaliser = o->normaliser,
+                                     .features = shape->features,
+                                     .segments = segments,
+                                     .owner = "evaluation"};
 }
 
 bool mx_trainer_evaluates(const struct mx_trainer_options *o, const struct mx_trainer_shape *shape)
@@ -198,26 +309,51 @@ static bool alike(const struct mx_device *a, const struct mx_device *b)
 
 /* Which half of the weights a device updates must not follow any measurement: moments would have to move. So it is half
  * of them where the devices are alike, and otherwise the model device updates all. */
-int32_t mx_trainer_replica_options(const struct mx_trainer_options *o, const struct mx_trainer_shape *shape,
-                                   struct mx_replica_options out[MX_TRAINER_REPLICAS])
+static int acoustic_options(const struct mx_trainer_options *o, const struct mx_trainer_shape *shape,
+                            struct mx_replica_options out[MX_TRAINER_REPLICAS])
 {
     struct mx_device *const data = mx_trainer_data_device(o);
-    const int64_t half = shape->floats / 2 / MX_PARAMETER_ALIGNMENT * MX_PARAMETER_ALIGNMENT;
-    const int64_t own = shape->shared && alike(data, o->device) ? half : shape->floats;
+    struct mx_network_memory memory;
+    const int rc = shape->acoustic[0].base.calls->memory_plan(&shape->acoustic[0].base, &memory);
+    if (rc < 0) return rc;
+    const int64_t half = memory.floats / 2 / MX_PARAMETER_ALIGNMENT * MX_PARAMETER_ALIGNMENT;
+    const int64_t own = shape->shared && alike(data, o->device) ? half : memory.floats;
     out[0] = (struct mx_replica_options){.device = o->device,
-                                         .model = o->model,
-                                         .capacity = shape->capacity.model,
+                                         .network = &shape->acoustic[0].base,
                                          .passes = o->grad_accum,
-                                         .room = {0, shape->floats},
+                                         .room = {0, memory.floats},
                                          .shared = shape->shared,
                                          .buckets = o->comm != NULL || o->flow.times,
                                          .recorded = o->flow.static_shapes};
     out[1] = out[0];
     out[1].device = data;
-    out[1].capacity = shape->twin;
-    out[1].room = (struct mx_range){own, shape->floats - own};
+    out[1].network = &shape->acoustic[1].base;
+    out[1].room = (struct mx_range){own, memory.floats - own};
     out[1].buckets = false;
     return shape->shared ? 2 : 1;
+}
+
+/* Its stream is that of the acoustic network, if there is one; the caller sets it. */
+static int vocoder_options(const struct mx_trainer_options *o, const struct mx_trainer_shape *shape,
+                           struct mx_replica_options out[MX_TRAINER_REPLICAS])
+{
+    struct mx_network_memory memory;
+    const int rc = shape->vocoder.base.calls->memory_plan(&shape->vocoder.base, &memory);
+    if (rc < 0) return rc;
+    out[0] = (struct mx_replica_options){.device = o->device,
+                                         .network = &shape->vocoder.base,
+                                         .passes = o->grad_accum,
+                                         .room = {0, memory.floats},
+                                         .buckets = o->comm != NULL,
+                                         .timed = true};
+    return 1;
+}
+
+int mx_trainer_replica_options(const struct mx_trainer_options *o, const struct mx_trainer_shape *shape,
+                               enum mx_part part, struct mx_replica_options out[MX_TRAINER_REPLICAS])
+{
+    if (!mx_trainer_trains(o, part)) return 0;
+    return part == MX_PART_VOCODER ? vocoder_options(o, shape, out) : acoustic_options(o, shape, out);
 }
 
 static void memory_add(struct mx_trainer_memory_plan *plan, const char *owner, enum mx_trainer_place place,
@@ -232,13 +368,45 @@ static void memory_add(struct mx_trainer_memory_plan *plan, const char *owner, e
 static void replica_list(const struct mx_replica_memory_plan *r, enum mx_trainer_place place,
                          struct mx_trainer_memory_plan *plan)
 {
-    memory_add(plan, "parameters", place, r->parameters);
-    memory_add(plan, "gradients", place, r->gradients);
-    memory_add(plan, "moments", place, r->moments);
-    memory_add(plan, "averaged weights", place, r->average);
+    memory_add(plan, MX_OWNER_PARAMETERS, place, r->parameters);
+    memory_add(plan, MX_OWNER_GRADIENTS, place, r->gradients);
+    memory_add(plan, MX_OWNER_MOMENTS, place, r->moments);
+    memory_add(plan, MX_OWNER_AVERAGE, place, r->average);
     memory_add(plan, "activations", place, r->activations);
-    memory_add(plan, "exchange", place, r->stage);
+    memory_add(plan, MX_OWNER_STAGE, place, r->stage);
     memory_add(plan, "work of operations", place, r->work);
+}
+
+/* What each part needs: the acoustic network on both devices, and the vocoder. All zero: there is no such part. */
+struct parts_memory {
+    struct mx_replica_memory_plan own, twin, vocoder;
+    uint64_t ready; /* weights of a vocoder that is ready */
+};
+
+static int parts_measure(const struct mx_trainer_options *o, const struct mx_trainer_shape *shape,
+                         struct parts_memory *out)
+{
+    int rc = 0;
+    struct mx_replica_options replicas[MX_TRAINER_REPLICAS];
+    *out = (struct parts_memory){0};
+    const int acoustic = mx_trainer_replica_options(o, shape, MX_PART_ACOUSTIC, replicas);
+    MX_TRY(acoustic);
+    rc = 0;
+    if (acoustic > 0) MX_TRY(mx_replica_memory_plan(&replicas[0], &out->own));
+    if (acoustic > 1) MX_TRY(mx_replica_memory_plan(&replicas[1], &out->twin));
+    const int vocoder = mx_trainer_replica_options(o, shape, MX_PART_VOCODER, replicas);
+    MX_TRY(vocoder);
+    rc = 0;
+    if (vocoder > 0) MX_TRY(mx_replica_memory_plan(&replicas[0], &out->vocoder));
+    if (acoustic > 0) out->vocoder.work = 0; /* it uses the stream of the acoustic network */
+    if (o->with_vocoder && o->vocoder.ready) {
+        struct mx_parameters *table;
+        MX_TRY(mx_vocoder_parameters_create(&shape->vocoder.config, &table));
+        out->ready = (uint64_t)table->floats * sizeof(float);
+        mx_parameters_destroy(table);
+    }
+out:
+    return rc;
 }
 
 static int memory_list(const struct mx_trainer_options *o, const struct mx_trainer_shape *shape,
@@ -246,30 +414,31 @@ static int memory_list(const struct mx_trainer_options *o, const struct mx_train
 {
     int rc = 0;
     struct mx_feed_memory_plan feed;
-    struct mx_replica_options replicas[MX_TRAINER_REPLICAS];
-    struct mx_replica_memory_plan own, other = {0};
-    const int32_t count = mx_trainer_replica_options(o, shape, replicas);
+    struct parts_memory parts;
+    const struct mx_replica_memory_plan *const v = &parts.vocoder;
     const struct mx_feed_options how = mx_trainer_feed_options(o, shape);
     const struct mx_batch_options batch = mx_trainer_batch_options(o, shape);
     const bool evaluation = mx_trainer_evaluates(o, shape);
-    MX_TRY(mx_replica_memory_plan(&replicas[0], &own));
-    if (count > 1) MX_TRY(mx_replica_memory_plan(&replicas[1], &other));
+    MX_TRY(parts_measure(o, shape, &parts));
     mx_feed_memory_plan(&how, &feed);
     memory_add(plan, "data slots", MX_PLACE_DATA, feed.data_slots);
     memory_add(plan, "features", MX_PLACE_DATA, feed.features);
     memory_add(plan, "work of features", MX_PLACE_DATA,
                shape->features ? 0 : mx_device_info(mx_trainer_data_device(o))->sound_bytes);
-    replica_list(&other, MX_PLACE_DATA, plan);
+    replica_list(&parts.twin, MX_PLACE_DATA, plan);
     memory_add(plan, "replica slots", MX_PLACE_DATA, feed.replica_slots);
-    replica_list(&own, MX_PLACE_MODEL, plan);
+    replica_list(&parts.own, MX_PLACE_MODEL, plan);
+    memory_add(plan, MX_TRAINER_OWNER_VOCODER, MX_PLACE_MODEL,
+               v->parameters + v->gradients + v->moments + v->average + v->activations + parts.ready);
+    memory_add(plan, "work of operations", MX_PLACE_MODEL, v->work);
     memory_add(plan, "model slots", MX_PLACE_MODEL, feed.model_slots);
     memory_add(plan, "evaluation", MX_PLACE_MODEL, evaluation ? mx_batch_bytes(&batch) : 0);
     memory_add(plan, "host slots", MX_PLACE_HOST,
                feed.host_slots + (evaluation ? mx_host_batch_bytes(shape->source, &shape->capacity) : 0));
     memory_add(plan, "features", MX_PLACE_HOST, feed.features_host);
     memory_add(plan, "evaluation", MX_PLACE_HOST, evaluation ? mx_batch_builder_host_bytes(&batch) : 0);
-    memory_add(plan, "results", MX_PLACE_HOST, own.results + other.results);
-    memory_add(plan, "synthesis", MX_PLACE_HOST, own.synthesis + other.synthesis);
+    memory_add(plan, "results", MX_PLACE_HOST, parts.own.results + parts.twin.results + v->results);
+    memory_add(plan, "synthesis", MX_PLACE_HOST, parts.own.network + parts.twin.network);
     memory_add(plan, "divided batches", MX_PLACE_HOST,
                feed.data_slots_host + feed.model_slots_host + feed.replica_slots_host);
     plan->host_slots = how.host_slots;
@@ -287,7 +456,9 @@ int mx_trainer_memory_plan(const struct mx_trainer_options *o, struct mx_trainer
     *out = (struct mx_trainer_memory_plan){0};
     MX_TRY(mx_trainer_options_check(o));
     MX_TRY(mx_trainer_shape_open(o, &shape));
-    MX_TRY(mx_model_memory_plan(&o->model, &shape.capacity.model, MX_MODEL_TRAIN, &out->model));
+    if (!o->vocoder_alone) MX_TRY(mx_model_memory_plan(&o->model, &shape.capacity.model, MX_MODEL_TRAIN, &out->model));
+    if (mx_trainer_trains(o, MX_PART_VOCODER))
+        MX_TRY(mx_vocoder_memory_plan(&shape.vocoder.config, &shape.vocoder.capacity, MX_MODEL_TRAIN, &out->vocoder));
     out->capacity = shape.capacity;
     MX_TRY(memory_list(o, &shape, out));
     out->utterances = shape.training_count;

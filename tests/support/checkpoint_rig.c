@@ -104,10 +104,10 @@ int checkpoint_rig_teardown(void **state)
 
 int checkpoint_rig_save(struct checkpoint_rig *rig, uint64_t step, const struct mx_checkpoint_keep *keep)
 {
-    struct mx_checkpoint_source source;
+    struct mx_checkpoint_source source = {.table = rig->table};
     checkpoint_rig_fill(rig, step);
     for (int group = 0; group < MX_CHECKPOINT_GROUPS; group++) source.groups[group] = rig->groups[group];
-    return mx_checkpoint_save(rig->folder, &rig->state, rig->table, &source, keep);
+    return mx_checkpoint_save(rig->folder, &rig->state, &source, 1, keep);
 }
 
 static bool same_bits(double a, double b)

@@ -172,7 +172,7 @@ struct mx_trainer_options training_options_of(struct mx_dataset *dataset)
         .model = mx_model_config_default(&small, (int32_t)mx_vocabulary_size(words),
                                          (int32_t)mx_vocabulary_languages(words)),
         .normaliser = training.normaliser,
-        .schedule = {.peak = 3e-3, .floor = 0.1, .warmup = 4, .steps = 60, .cycles = 1, .cycle_decay = 1},
+        .optimizer.schedule = {.peak = 3e-3, .floor = 0.1, .warmup = 4, .steps = 60, .cycles = 1, .cycle_decay = 1},
         .guard = MX_GUARD_OPTIONS_DEFAULT,
         .seed = 7,
         .batch_size = 4,
@@ -181,12 +181,12 @@ struct mx_trainer_options training_options_of(struct mx_dataset *dataset)
         .prefetch = 1,
         .flow = {.sequential = true},
         .reference_seconds = 0.5,
-        .grad_clip = 1,
-        .beta1 = 0.9,
-        .beta2 = 0.98,
-        .epsilon = 1e-9,
-        .weight_decay = 0.01,
-        .ema_decay = 0.99,
+        .optimizer.grad_clip = 1,
+        .optimizer.beta1 = 0.9,
+        .optimizer.beta2 = 0.98,
+        .optimizer.epsilon = 1e-9,
+        .optimizer.weight_decay = 0.01,
+        .optimizer.ema_decay = 0.99,
         .validation_limit = 8};
     return o;
 }
@@ -211,7 +211,7 @@ struct mx_trainer *training_start(const struct mx_trainer_options *o, const stru
 {
     struct mx_trainer *trainer = NULL;
     if (mx_trainer_create(o, &trainer) < 0) fail_msg("%s", mx_error_last()->message);
-    if (arrays != NULL) assert_int_equal(mx_trainer_write(trainer, arrays), 0);
+    if (arrays != NULL) assert_int_equal(mx_trainer_write(trainer, MX_PART_ACOUSTIC, arrays), 0);
     if (mx_trainer_start(trainer, state) < 0) fail_msg("%s", mx_error_last()->message);
     return trainer;
 }
@@ -223,7 +223,7 @@ void training_step(struct mx_trainer *trainer, struct mx_trainer_report *report)
 
 struct mx_trainer_arrays training_arrays_make(const struct mx_trainer *trainer, size_t *floats)
 {
-    *floats = (size_t)mx_trainer_parameters(trainer)->floats;
+    *floats = (size_t)mx_trainer_parameters(trainer, MX_PART_ACOUSTIC)->floats;
     float *const block = mx_alloc(4 * *floats, sizeof *block);
     assert_non_null(block);
     return (struct mx_trainer_arrays){block, block + *floats, block + 2 * *floats, block + 3 * *floats};
@@ -232,7 +232,7 @@ struct mx_trainer_arrays training_arrays_make(const struct mx_trainer *trainer, 
 struct mx_trainer_arrays training_arrays_read(struct mx_trainer *trainer, size_t *floats)
 {
     const struct mx_trainer_arrays arrays = training_arrays_make(trainer, floats);
-    assert_int_equal(mx_trainer_read(trainer, &arrays), 0);
+    assert_int_equal(mx_trainer_read(trainer, MX_PART_ACOUSTIC, &arrays), 0);
     return arrays;
 }
 
