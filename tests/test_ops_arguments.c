@@ -193,6 +193,7 @@ SPOIL(low_hz, pitch, a->low_hz = a->rate / (float)a->fft_size)
 SPOIL(high_hz, pitch, a->high_hz = a->rate)
 SPOIL(low_high, pitch, a->high_hz = a->low_hz)
 SPOIL(change, pitch, a->change = -1)
+SPOIL(blur_width, mel_blur, a->n = MX_BLUR_WIDTH_MAX + 1)
 SPOIL(iterations, mel_inverse, a->iterations = -1)
 SPOIL(momentum, griffin_step, a->momentum = NAN)
 SPOIL(least, overlap_add, a->least = 0)
@@ -256,6 +257,7 @@ static void refuse_ranges(void **state)
         {MX_OP_pitch, spoil_high_hz, "a period of one sample"},
         {MX_OP_pitch, spoil_low_high, "an empty range of pitch"},
         {MX_OP_pitch, spoil_change, "a negative cost"},
+        {MX_OP_mel_blur, spoil_blur_width, "rows that are too wide"},
         {MX_OP_mel_inverse, spoil_iterations, "a negative number of iterations"},
         {MX_OP_griffin_step, spoil_momentum, "a momentum that is no number"},
         {MX_OP_overlap_add, spoil_least, "a division by 0"},
@@ -334,7 +336,8 @@ static void bad_audio(void **state)
                  {MX_OP_mel, "offsets", frames},         {MX_OP_mel, "sample_offsets", frames},
                  {MX_OP_pitch, "offsets", frames},       {MX_OP_pitch, "sample_offsets", frames},
                  {MX_OP_noise, "offsets", rows},         {MX_OP_mask, "offsets", rows},
-                 {MX_OP_sequence_loss, "offsets", rows}, {MX_OP_pitch_loss, "offsets", rows}};
+                 {MX_OP_sequence_loss, "offsets", rows}, {MX_OP_pitch_loss, "offsets", rows},
+                 {MX_OP_mel_blur, "offsets", rows}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int last = 0; last < 2; last++) {
             struct op_case c;

@@ -57,6 +57,7 @@
     SOLO(pitch)                                                                                                        \
     SOLO(noise)                                                                                                        \
     SOLO(mask)                                                                                                         \
+    SOLO(mel_blur)                                                                                                     \
     SOLO(mel_inverse)                                                                                                  \
     SOLO(mel_base)                                                                                                     \
     SOLO(spectrum)                                                                                                     \
@@ -558,6 +559,23 @@ struct mx_mask_args {
     struct mx_slice spans;
     int64_t n, count;
     float value;
+};
+
+#define MX_BLUR_REACH     8    /* rows or columns on each side */
+#define MX_BLUR_WIDTH_MAX 4096 /* widest row */
+
+/* y [rows, n] = x as a network might predict it: blurred and noisy. levels [rows.count, 3] has for each sequence a
+ * deviation over rows, one over columns, and the level of the noise. First over the rows of the sequence,
+ *   y[r, i] = Σ_j w[j] x[r + j, i]/Σ_j w[j],  w[j] = e^(-j²/(2 deviation²)),  |j| ≤ min(⌈4 deviation⌉, MX_BLUR_REACH),
+ * without the j whose r + j is outside the sequence; then over the columns likewise. A deviation of 0 or less changes
+ * nothing. Then + level · noise, the noise of `noise` with index r · n + i, r counted within the sequence. */
+struct mx_mel_blur_args {
+    struct mx_slice x, y;
+    struct mx_ragged rows;
+    struct mx_slice levels;
+    struct mx_slice streams; /* int32 [rows.count, 2]: lower and upper half of the stream's number */
+    int64_t n;               /* at most MX_BLUR_WIDTH_MAX */
+    uint64_t seed;
 };
 
 /* ---- from features back to audio ----

@@ -80,6 +80,7 @@ static int metadata_read(struct mx_dataset *dataset)
     const cJSON *const validation = cJSON_GetObjectItemCaseSensitive(root, "validation");
     const char *const recipe = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, "recipe"));
     const char *const hash = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, "recipe_hash"));
+    dataset->textless = cJSON_HasObjectItem(options, "texts");
     if (recipe == NULL || hash == NULL || !cJSON_IsString(validation))
         MX_RAISE(MX_ERR_FORMAT, "make it again with 'myxtts prepare'",
                  "the metadata of the packed corpus is incomplete");
@@ -179,10 +180,54 @@ out:
     return rc;
 }
 
-int mx_dataset_open(const struct mx_dataset_options *options, struct mx_dataset **out)
+/* Can a packed file be used for what is wanted? */
+static int packed_suits(const struct mx_dataset *dataset, const struct mx_dataset_options *options)
+{
+    char quoted[300];
+    mx_string_quote(quoted, sizeof quoted, options->path);
+    if (dataset->textless && !options->sounds)
+        return MX_FAIL(MX_ERR_DATA, "it can train a vocoder: '--part vocoder'", "the packed corpus %s has no texts",
+                       quoted);
+    if (options->sounds && dataset->header.kind == MX_PACKED_FEATURES)
+        return MX_FAIL(MX_ERR_DATA, "prepare the corpus without '--features', or name its folder",
+                       "the packed corpus %s has no sound: it holds precomputed features", quoted);
+    return 0;
+}
+
+/* The options as all parts of a corpus without texts see them: nothing about texts makes a difference. */
+static struct mx_dataset_options options_settle(const struct mx_dataset_options *options)
+{
+    struct mx_dataset_options own = *options;
+    own.manifest.sounds = own.row.sounds = options->sounds;
+    if (!options->sounds) return own;
+    own.row.language = MX_ROW_LANGUAGE_DETECT;
+    own.row.tokens = MX_TOKENS_CHARS;
+    own.row.vocabulary = NULL;
+    return own;
+}
+
+/* Not a single row can be used. */
+static int none_fail(const struct mx_dataset *dataset, const struct mx_dataset_options *options)
+{
+    char quoted[300], first[96];
+    const char *id;
+    enum mx_reject reject;
+    uint32_t row = 0;
+    mx_string_quote(quoted, sizeof quoted, options->path);
+    if (!options->sounds || !mx_dataset_left_out(dataset, &row, &id, &reject))
+        return MX_FAIL(MX_ERR_DATA, "run 'myxtts check' to see why", "no row of the corpus %s can be used", quoted);
+    MX_FAIL(MX_ERR_DATA, NULL, "none of the %u sound files of %s can be used; the first one, %s: %s",
+            (unsigned)mx_dataset_rows(dataset), quoted, mx_string_quote(first, sizeof first, id),
+            mx_reject_text(reject));
+    return mx_error_hint("recordings from %g to %g seconds are used; '--set data.min_seconds=S' and '--set "
+                         "data.max_seconds=S' change that",
+                         dataset->seconds_min, dataset->seconds_max);
+}
+
+int mx_dataset_open(const struct mx_dataset_options *given, struct mx_dataset **out)
 {
     int rc = 0;
-    char quoted[300];
+    const struct mx_dataset_options settled = options_settle(given), *const options = &settled;
     struct mx_dataset *dataset = mx_alloc(1, sizeof *dataset);
     *out = NULL;
     if (dataset == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -192,12 +237,11 @@ int mx_dataset_open(const struct mx_dataset_options *options, struct mx_dataset 
     if (mx_packed_detect(options->path)) {
         MX_TRY(mx_packed_open(options->path, &dataset->packed));
         MX_TRY(packed_use(dataset, options, false));
+        MX_TRY(packed_suits(dataset, options));
     } else {
         MX_TRY(folder_use(dataset, options));
     }
-    if (dataset->count == 0)
-        MX_RAISE(MX_ERR_DATA, "run 'myxtts check' to see why", "no row of the corpus %s can be used",
-                 mx_string_quote(quoted, sizeof quoted, options->path));
+    if (dataset->count == 0) MX_TRY(none_fail(dataset, options));
     mx_dataset_rejects_start(dataset);
     if (dataset->manifest != NULL) {
         dataset->contents = mx_alloc(mx_dataset_rows_of(dataset), sizeof *dataset->contents);

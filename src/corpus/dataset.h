@@ -40,6 +40,10 @@ struct mx_dataset_options {
      * numbered by it, and a packed corpus with a symbol or a language that it lacks is refused (in a folder such rows
      * are left out). */
     struct mx_row_options row;
+    /* Only the recordings are wanted, as for a vocoder: `path` is a folder of sound files (manifest.h), a manifest file
+     * whose texts are ignored, or a packed file of audio. Texts and symbols of items then mean nothing. Without it, a
+     * packed file that was made of sounds is refused. */
+    bool sounds;
     int workers; /* threads that read texts and headers of a folder; 0: one for each core */
     /* Makes the list as before its version 2, for runs that began with that: from a packed file it includes rows that
      * are too long or too short, from a folder rows whose header does not say whether they are. */

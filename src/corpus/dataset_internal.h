@@ -23,6 +23,7 @@ struct mx_dataset {
      * same. */
     int32_t *token_map;
     uint32_t language_map[MX_LANGUAGE_COUNT];
+    bool textless;                   /* a packed file that was made of sounds */
     double seconds_min, seconds_max; /* that the caller wants */
     /* Protects the four members below once opening is done. It is a leaf lock. */
     pthread_mutex_t reject_lock;

@@ -260,7 +260,8 @@ static int folder_choose(struct mx_arena *arena, const char *root, struct choice
                    "there is no manifest in the folder %s", mx_string_quote(quoted, sizeof quoted, root));
 }
 
-static int path_choose(struct mx_arena *arena, const char *path, struct choice *choice)
+/* `sounds`: a folder stands for itself. */
+static int path_choose(struct mx_arena *arena, const char *path, bool sounds, struct choice *choice)
 {
     struct stat status;
     char quoted[QUOTED_BYTES];
@@ -276,7 +277,11 @@ static int path_choose(struct mx_arena *arena, const char *path, struct choice *
     if (S_ISDIR(status.st_mode)) {
         while (length > 1 && path[length - 1] == '/') length--;
         choice->root = mx_arena_strndup(arena, path, length);
-        return choice->root == NULL ? MX_ERR_NO_MEMORY : folder_choose(arena, choice->root, choice);
+        if (choice->root == NULL) return MX_ERR_NO_MEMORY;
+        if (!sounds) return folder_choose(arena, choice->root, choice);
+        choice->files[0] = choice->root;
+        choice->count = 1;
+        return 0;
     }
     const char *const slash = strrchr(path, '/');
     choice->root = slash == NULL ? "." : mx_arena_strndup(arena, path, slash == path ? 1 : (size_t)(slash - path));
@@ -319,9 +324,22 @@ out:
     return rc;
 }
 
+/* A folder of sounds. */
+static int sounds_open(struct mx_manifest *manifest, struct mx_manifest_state *state, const struct source *from)
+{
+    const uint32_t index = manifest->source_count++;
+    struct mx_manifest_source *const source = &manifest->sources[index];
+    *source = (struct mx_manifest_source){
+        .path = from->path, .root = from->root, .format = MX_MANIFEST_FILELIST, .columns = "path"};
+    const int rc = mx_manifest_sounds(manifest, state, index, from->validation);
+    if (rc == 0) mx_info("folder %s: %" PRIu32 " sound files", from->path, source->rows);
+    return rc;
+}
+
 static int source_open(struct mx_manifest *manifest, struct mx_manifest_state *state, const struct source *from)
 {
     int rc = 0;
+    if (from->path == from->root) return sounds_open(manifest, state, from);
     char *data = NULL;
     size_t bytes = 0;
     struct stat status;
@@ -358,15 +376,16 @@ int mx_manifest_open(const char *path, const struct mx_manifest_options *options
 {
     int rc = 0;
     struct mx_manifest *manifest = NULL;
-    struct mx_manifest_state state = {0};
+    struct mx_manifest_state state = {.sounds = options != NULL && options->sounds};
     struct choice training, validation = {0};
     const struct mx_manifest_options defaults = MX_MANIFEST_OPTIONS_DEFAULT;
     if (options == NULL) options = &defaults;
     *out = NULL;
     if (!fraction_good(options->validation_fraction)) return fraction_fail(options->validation_fraction);
     MX_TRY(manifest_create(&manifest));
-    MX_TRY(path_choose(&manifest->arena, path, &training));
-    if (options->validation != NULL) MX_TRY(path_choose(&manifest->arena, options->validation, &validation));
+    MX_TRY(path_choose(&manifest->arena, path, state.sounds, &training));
+    if (options->validation != NULL)
+        MX_TRY(path_choose(&manifest->arena, options->validation, state.sounds, &validation));
     MX_TRY(source_open(manifest, &state, &(struct source){training.root, training.files[0], options->format, false}));
     if (options->validation != NULL)
         MX_TRY(source_open(manifest, &state,

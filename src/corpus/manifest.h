@@ -17,6 +17,10 @@
  * Audio is found by id or path with its own extension, or else with one of wav flac ogg opus mp3; the folder and
  * extension of the last file found are tried first.
  *
+ * With `sounds` a corpus needs no texts: of a folder all sound files are taken, those of its subfolders, too, whether it
+ * has a manifest or not; of a manifest file only the recordings. Names that begin with '.' are skipped. The id of a file
+ * is its path below the folder.
+ *
  * A bad row never stops the reading: it is recorded as a problem with its line and its reason.
  *
  * Memory: everything belongs to the manifest; mx_manifest_close releases it. It does not change after opening, so any
@@ -55,6 +59,7 @@ struct mx_manifest_options {
     uint64_t seed;                  /* of the split */
     double validation_fraction;     /* 0 … 0.5 of the rows; used when no file names the validation rows */
     const char *validation;         /* NULL, or the folder or file that holds the validation rows (--val-data) */
+    bool sounds;                    /* texts are neither needed nor read */
 };
 
 #define MX_MANIFEST_OPTIONS_DEFAULT ((struct mx_manifest_options){.validation_fraction = 0.05})
@@ -63,10 +68,10 @@ struct mx_manifest_options {
 struct mx_utterance {
     const char *id;    /* unique within a source; for filelist and coqui the path without its extension */
     const char *audio; /* path that can be opened */
-    const char *text;  /* as written, not normalised; not blank, valid UTF-8 */
+    const char *text;  /* as written, not normalised; not blank, valid UTF-8. "" with `sounds` */
     const char *speaker_name;
     uint32_t speaker;       /* index in speakers[] */
-    uint32_t source, line;  /* index in sources[], line from 1 */
+    uint32_t source, line;  /* index in sources[], line from 1; of sounds: their number in byte order of the paths */
     bool validation;        /* belongs to the validation rows */
     uint64_t audio_bytes;   /* size of the file … */
     int64_t audio_mtime_ns; /* … and the time of its last change, when the manifest was opened */
@@ -81,7 +86,7 @@ struct mx_manifest_problem {
 };
 
 struct mx_manifest_source {
-    const char *path;               /* the file */
+    const char *path;               /* the file, or the folder of sounds */
     const char *root;               /* its folder: audio is looked for below it */
     enum mx_manifest_format format; /* never AUTO */
     const char *columns;            /* "id|raw|normalised" */

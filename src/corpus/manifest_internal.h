@@ -53,6 +53,7 @@ struct mx_manifest_seen {
 
 /* State shared while all sources of a manifest are read; {0} at the start. */
 struct mx_manifest_state {
+    bool sounds; /* texts are not needed */
     struct mx_manifest_seen ids, recordings;
     uint32_t utterance_capacity, problem_capacity;
 };
@@ -62,7 +63,20 @@ void mx_manifest_state_release(struct mx_manifest_state *state);
  * modified (fields become strings) and must have one spare byte at its end. */
 int mx_manifest_rows(struct mx_manifest *manifest, struct mx_manifest_state *state, uint32_t source,
                      const struct mx_manifest_shape *shape, struct mx_manifest_span text, bool validation);
+/* Appends a row, or something that must be reported about one; the message is copied. */
+int mx_manifest_utterance_add(struct mx_manifest *manifest, struct mx_manifest_state *state,
+                              const struct mx_utterance *utterance);
+int mx_manifest_problem_add(struct mx_manifest *manifest, struct mx_manifest_state *state,
+                            const struct mx_manifest_problem *problem);
 /* Whether there is a folder `folder`/`name`. */
 bool mx_manifest_has_folder(const char *folder, const char *name);
+
+#define MX_MANIFEST_ROWS_MAX 10000000u /* of one source */
+
+/* ---- sounds (manifest_sounds.c) ---- */
+
+/* Adds all sound files below the root of a source; sets everything but the index of the speaker. MX_ERR_NOT_FOUND if
+ * there is none. */
+int mx_manifest_sounds(struct mx_manifest *manifest, struct mx_manifest_state *state, uint32_t source, bool validation);
 
 #endif

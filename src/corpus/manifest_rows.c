@@ -12,7 +12,6 @@
 #include "corpus/manifest_internal.h"
 #include "myxtts/error.h"
 
-#define ROWS_MAX     10000000u
 #define QUOTED_BYTES 200
 #define PATH_BYTES   4096
 
@@ -137,37 +136,43 @@ struct rows {
     bool validation;
 };
 
-static int problem_add(struct rows *rows, enum mx_reject reject, const char *id, const char *message)
+int mx_manifest_problem_add(struct mx_manifest *manifest, struct mx_manifest_state *state,
+                            const struct mx_manifest_problem *problem)
 {
-    struct mx_manifest *const manifest = rows->manifest;
-    if (message == NULL) return MX_ERR_NO_MEMORY;
-    if (manifest->problem_count == rows->state->problem_capacity) {
-        const uint32_t capacity = rows->state->problem_capacity < 64 ? 64 : rows->state->problem_capacity * 2;
+    if (manifest->problem_count == state->problem_capacity) {
+        const uint32_t capacity = state->problem_capacity < 64 ? 64 : state->problem_capacity * 2;
         void *const grown = mx_realloc(manifest->problems, capacity, sizeof manifest->problems[0]);
         if (grown == NULL) return MX_ERR_NO_MEMORY;
         manifest->problems = grown;
-        rows->state->problem_capacity = capacity;
+        state->problem_capacity = capacity;
     }
-    char *const kept = mx_arena_strdup(&manifest->arena, message);
-    if (kept == NULL) return MX_ERR_NO_MEMORY;
-    manifest->problems[manifest->problem_count++] =
-        (struct mx_manifest_problem){rows->source, rows->line, reject, id, kept};
-    if (reject != MX_REJECT_NONE) manifest->rejected++;
+    struct mx_manifest_problem *const own = &manifest->problems[manifest->problem_count];
+    *own = *problem;
+    own->message = mx_arena_strdup(&manifest->arena, problem->message);
+    if (own->message == NULL) return MX_ERR_NO_MEMORY;
+    manifest->problem_count++;
+    if (problem->reject != MX_REJECT_NONE) manifest->rejected++;
     return 0;
 }
 
-static int utterance_add(struct rows *rows, const struct mx_utterance *utterance)
+int mx_manifest_utterance_add(struct mx_manifest *manifest, struct mx_manifest_state *state,
+                              const struct mx_utterance *utterance)
 {
-    struct mx_manifest *const manifest = rows->manifest;
-    if (manifest->utterance_count == rows->state->utterance_capacity) {
-        const uint32_t capacity = rows->state->utterance_capacity < 256 ? 256 : rows->state->utterance_capacity * 2;
+    if (manifest->utterance_count == state->utterance_capacity) {
+        const uint32_t capacity = state->utterance_capacity < 256 ? 256 : state->utterance_capacity * 2;
         void *const grown = mx_realloc(manifest->utterances, capacity, sizeof manifest->utterances[0]);
         if (grown == NULL) return MX_ERR_NO_MEMORY;
         manifest->utterances = grown;
-        rows->state->utterance_capacity = capacity;
+        state->utterance_capacity = capacity;
     }
     manifest->utterances[manifest->utterance_count++] = *utterance;
     return 0;
+}
+
+static int problem_add(struct rows *rows, enum mx_reject reject, const char *id, const char *message)
+{
+    const struct mx_manifest_problem problem = {rows->source, rows->line, reject, id, message};
+    return mx_manifest_problem_add(rows->manifest, rows->state, &problem);
 }
 
 /* ---- one row ---- */
@@ -271,20 +276,23 @@ static int row_read(struct rows *rows, struct mx_manifest_span line)
         utterance.text = span_string(fields[shape->text]);
     else if (shape->raw < count)
         utterance.text = span_string(fields[shape->raw]);
-    if (utterance.text[0] == '\0') return problem_add(rows, MX_REJECT_EMPTY_TEXT, utterance.id, "the text is empty");
+    if (rows->state->sounds)
+        utterance.text = "";
+    else if (utterance.text[0] == '\0')
+        return problem_add(rows, MX_REJECT_EMPTY_TEXT, utterance.id, "the text is empty");
     const struct unique id = {rows->finder.root, utterance.id, "id"};
     MX_TRY(duplicate_check(rows, &rows->state->ids, &id, utterance.id, &good));
     if (!good) goto out;
     MX_TRY(row_locate(rows, audio, &utterance, &good));
     if (!good) goto out;
-    if (!has_text)
+    if (!has_text && !rows->state->sounds)
         MX_TRY(problem_add(rows, MX_REJECT_NONE, utterance.id,
                            "there is no normalised text; the raw one of column 2 is used"));
     MX_TRY(quotes_note(rows, utterance.id, utterance.text));
     utterance.speaker_name = MX_MANIFEST_SPEAKER;
     if (shape->speaker < count && fields[shape->speaker].length > 0)
         utterance.speaker_name = span_string(fields[shape->speaker]);
-    MX_TRY(utterance_add(rows, &utterance));
+    MX_TRY(mx_manifest_utterance_add(rows->manifest, rows->state, &utterance));
 out:
     return rc;
 }
@@ -334,8 +342,9 @@ int mx_manifest_rows(struct mx_manifest *manifest, struct mx_manifest_state *sta
             header = false;
             continue;
         }
-        if (from->rows == ROWS_MAX)
-            MX_RAISE(MX_ERR_DATA, "check that it is the right file", "%s has more than %u rows", from->path, ROWS_MAX);
+        if (from->rows == MX_MANIFEST_ROWS_MAX)
+            MX_RAISE(MX_ERR_DATA, "check that it is the right file", "%s has more than %u rows", from->path,
+                     MX_MANIFEST_ROWS_MAX);
         from->rows++;
         MX_TRY(line_read(&rows, line));
     }

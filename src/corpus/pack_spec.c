@@ -95,6 +95,7 @@ static int options_fill(struct mx_pack_spec *plan)
     option_add(plan, "cleaner_version", "%d", MX_TEXT_CLEANER_VERSION);
     option_add(plan, "language", "%s", detect ? "detected" : mx_language_get((enum mx_language_id)row->language)->code);
     option_add(plan, "rate_version", "%d", MX_RATE_VERSION);
+    if (row->sounds) option_add(plan, "texts", "none");
     if (row->vocabulary == NULL) {
         option_add(plan, VOCABULARY, OWN);
     } else {

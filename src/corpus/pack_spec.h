@@ -11,7 +11,8 @@
  * Metadata of a packed file, JSON:
  *
  *     {"format": "myxtts-packed",
- *      "options": {"kind": "audio", "rate": "22050", …},       all values are strings, compared as such
+ *      "options": {"kind": "audio", "rate": "22050", …},       all values are strings, compared as such; "texts" is
+ *                                                              "none" for sounds and missing otherwise
  *      "speakers": ["name", …],                                record.speaker is an index
  *      "manifest": [{"name": "metadata.csv", "format": "ljspeech", "columns": "id|raw|normalised"}, …],
  *      "validation": "seeded" or "listed",                     listed: see record.flags
@@ -70,7 +71,9 @@ int mx_pack_spec_compare(const struct mx_pack_spec *plan, const struct mx_packed
 /* A hash of the options that change what a usable row becomes, not which rows are usable. */
 uint64_t mx_pack_spec_recipe_hash(const struct mx_pack_spec *plan);
 
-/* Reads the texts of all rows on `workers` threads and makes the vocabulary: that of the row options, or else one of
+/* With row options for `sounds` no text is read: each becomes the tokens BOS EOS in a vocabulary without symbols, and any
+ * speaking rate will do. Otherwise:
+ * Reads the texts of all rows on `workers` threads and makes the vocabulary: that of the row options, or else one of
  * all usable texts. Learns the speaking rate from them and from the headers of the recordings. The result does not
  * depend on the number of threads. */
 int mx_pack_spec_texts(struct mx_pack_spec *plan, int workers);

@@ -133,9 +133,29 @@ out:
     return rc;
 }
 
+/* What stands for the texts of sounds. A record needs tokens and a language to be readable by any version. */
+static int texts_leave(struct mx_pack_spec *plan)
+{
+    int rc = 0;
+    static const int32_t nothing[] = {MX_TOKEN_BOS, MX_TOKEN_EOS};
+    const uint32_t count = plan->manifest->utterance_count;
+    plan->texts = mx_alloc(count, sizeof *plan->texts);
+    if (plan->texts == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t row = 0; row < count; row++)
+        plan->texts[row] = (struct mx_pack_spec_text){.detail = "", .spoken = "", .tokens = nothing, .token_count = 2};
+    MX_TRY(mx_vocabulary_create(plan->row.tokens, &plan->vocabulary));
+    MX_TRY(mx_vocabulary_add_language(plan->vocabulary, MX_LANGUAGE_EN));
+    plan->row.rate.least = 0; /* no sounds are too few */
+    MX_TRY(mx_pack_spec_describe(plan));
+    plan->packed.vocabulary_size = (uint32_t)mx_vocabulary_size(plan->vocabulary);
+out:
+    return rc;
+}
+
 int mx_pack_spec_texts(struct mx_pack_spec *plan, int workers)
 {
     int rc = 0;
+    if (plan->row.sounds) return texts_leave(plan);
     struct mx_pool *pool = NULL;
     const uint32_t count = plan->manifest->utterance_count;
     struct pass pass = {.plan = plan};

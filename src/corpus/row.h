@@ -17,6 +17,7 @@
 #ifndef MX_CORPUS_ROW_H
 #define MX_CORPUS_ROW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,7 @@ struct mx_row_options {
     struct mx_audio_options audio;
     int language; /* one of enum mx_language_id, or MX_ROW_LANGUAGE_DETECT: by the script of each text */
     enum mx_tokens_mode tokens;
+    bool sounds;                            /* rows have no texts: see pack_spec.h */
     struct mx_rate rate;                    /* plausible range, learned from the whole corpus (mx_row_rate) */
     const struct mx_vocabulary *vocabulary; /* NULL: see above; borrowed */
 };

@@ -416,24 +416,13 @@ DESCRIBE(cast)
 static const char *const samples_names[] = {"samples.count", "samples.rows", "samples.max_rows", "samples.offsets"};
 static const char *const frames_names[] = {"frames.count", "frames.rows", "frames.max_rows", "frames.offsets"};
 
-static void rows_of(struct walk *walk, const struct mx_ragged *samples, const struct mx_ragged *rows)
-{
-    ragged_parts(walk, rows, frames_names);
-    require(walk, rows->count == samples->count, "frames.count", "as many utterances as samples.count says");
-}
-
-static void samples_and_frames(struct walk *walk, const struct mx_ragged *samples, const struct mx_ragged *rows)
-{
-    ragged_parts(walk, samples, samples_names);
-    rows_of(walk, samples, rows);
-}
-
-/* Samples and their frames, for transforms of fft_size samples every hop. */
+/* Samples and their frames. */
 static void frames(struct walk *walk, const struct mx_ragged *samples, const struct mx_ragged *rows, int32_t fft_size,
                    int32_t hop)
 {
     packed_audio(walk, samples, fft_size, hop);
-    rows_of(walk, samples, rows);
+    ragged_parts(walk, rows, frames_names);
+    require(walk, rows->count == samples->count, "frames.count", "as many utterances as samples.count says");
 }
 
 DESCRIBE(mel)
@@ -543,34 +532,6 @@ DESCRIBE(mel_project)
     tensor(walk, "tables", a->tables, 3 * (int64_t)a->fft_size + 2 * (int64_t)a->bands + 1 + a->weights, READ);
     tensor(walk, "places", a->places, 3 * ((int64_t)a->fft_size / 2 + 1), READ);
     tensor(walk, "y", a->y, times(a->rows, (int64_t)a->fft_size + 2), WRITTEN);
-}
-
-DESCRIBE(harmonics)
-{
-    integer(walk, "hop", a->hop, 1, 4096);
-    samples_and_frames(walk, &a->samples, &a->frames);
-    positive(walk, "rate", a->rate);
-    real(walk, "rate", a->rate, 0, 1e6, false);
-    real(walk, "limit_hz", a->limit_hz, (double)MX_HARMONICS_LEAST_HZ, (double)a->rate / 2, false);
-    positive(walk, "fade_hz", a->fade_hz);
-    require(walk, a->fade_hz <= a->limit_hz, "fade_hz", "at most limit_hz");
-    finite_number(walk, "level", a->level);
-    tensor(walk, "f0", a->f0, a->frames.rows, READ);
-    tensor(walk, "phase", a->phase, a->frames.rows, READ);
-    tensor(walk, "gate", a->gate, a->frames.rows, READ);
-    tensor(walk, "y", a->y, a->samples.rows, WRITTEN);
-}
-
-DESCRIBE(excite)
-{
-    dimension(walk, "rows", a->rows);
-    dimension(walk, "n", a->n);
-    tensor(walk, "source", a->source, times(times(a->rows, a->n), 2), READ);
-    tensor(walk, "noise", a->noise, times(times(a->rows, a->n), 2), READ);
-    tensor(walk, "gain", a->gain, a->n, READ);
-    tensor(walk, "level", a->level, times(a->rows, a->n), READ);
-    tensor(walk, "magnitude", a->magnitude, times(a->rows, a->n), WRITTEN);
-    tensor(walk, "y", a->y, times(times(a->rows, a->n), 2), WRITTEN);
 }
 
 /* ---- one table from the one list ---- */

@@ -44,3 +44,45 @@ DESCRIBE(log_magnitude)
     tensor(walk, "places", a->places, times(a->out.count, 2), READ);
     tensor(walk, "y", a->y, times(a->out.rows, (int64_t)a->fft_size / 2 + 1), WRITTEN);
 }
+
+DESCRIBE(mel_blur)
+{
+    ragged(walk, &a->rows);
+    integer(walk, "n", a->n, 0, MX_BLUR_WIDTH_MAX);
+    tensor(walk, "x", a->x, times(a->rows.rows, a->n), READ);
+    tensor(walk, "levels", a->levels, times(a->rows.count, 3), READ);
+    tensor(walk, "streams", a->streams, times(a->rows.count, 2), READ);
+    tensor(walk, "y", a->y, times(a->rows.rows, a->n), WRITTEN);
+}
+
+DESCRIBE(harmonics)
+{
+    static const char *const samples_names[] = {"samples.count", "samples.rows", "samples.max_rows", "samples.offsets"};
+    static const char *const frames_names[] = {"frames.count", "frames.rows", "frames.max_rows", "frames.offsets"};
+    integer(walk, "hop", a->hop, 1, 4096);
+    ragged_parts(walk, &a->samples, samples_names);
+    ragged_parts(walk, &a->frames, frames_names);
+    require(walk, a->frames.count == a->samples.count, "frames.count", "as many utterances as samples.count says");
+    positive(walk, "rate", a->rate);
+    real(walk, "rate", a->rate, 0, 1e6, false);
+    real(walk, "limit_hz", a->limit_hz, (double)MX_HARMONICS_LEAST_HZ, (double)a->rate / 2, false);
+    positive(walk, "fade_hz", a->fade_hz);
+    require(walk, a->fade_hz <= a->limit_hz, "fade_hz", "at most limit_hz");
+    finite_number(walk, "level", a->level);
+    tensor(walk, "f0", a->f0, a->frames.rows, READ);
+    tensor(walk, "phase", a->phase, a->frames.rows, READ);
+    tensor(walk, "gate", a->gate, a->frames.rows, READ);
+    tensor(walk, "y", a->y, a->samples.rows, WRITTEN);
+}
+
+DESCRIBE(excite)
+{
+    dimension(walk, "rows", a->rows);
+    dimension(walk, "n", a->n);
+    tensor(walk, "source", a->source, times(times(a->rows, a->n), 2), READ);
+    tensor(walk, "noise", a->noise, times(times(a->rows, a->n), 2), READ);
+    tensor(walk, "gain", a->gain, a->n, READ);
+    tensor(walk, "level", a->level, times(a->rows, a->n), READ);
+    tensor(walk, "magnitude", a->magnitude, times(a->rows, a->n), WRITTEN);
+    tensor(walk, "y", a->y, times(times(a->rows, a->n), 2), WRITTEN);
+}

@@ -39,6 +39,7 @@ struct mx_extract {
     struct host host;
     float mean, inverse_deviation;
     bool tables_sent;
+    struct mx_ragged samples; /* of the last batch */
     struct mx_extract_features last;
 };
 
@@ -178,7 +179,7 @@ static int batch_measure(struct mx_extract *e, const struct mx_extract_batch *ba
         return MX_FAIL(MX_ERR_ARGUMENT, "make the extractor larger, or the batch smaller",
                        "a batch of %d utterances does not fit: there is room for %d", (int)batch->count,
                        (int)e->options.utterances_max);
-    if (batch->draws != NULL && e->options.span_max == 0)
+    if (batch->draws != NULL && e->options.span_max == 0 && !batch->unmasked)
         for (int32_t i = 0; i < batch->count; i++)
             if (batch->draws[i].mask_count > 0)
                 return MX_FAIL(MX_ERR_ARGUMENT, "make the extractor with span_max", "there is no room for masks");
@@ -230,21 +231,40 @@ out:
     return rc;
 }
 
-static int mask_submit(struct mx_extract *e, struct mx_stream *stream, const struct mx_extract_batch *batch,
-                       const struct mx_ragged *frames, struct mx_slice mel)
+int mx_extract_mask(struct mx_extract *e, struct mx_stream *stream, const struct mx_extract_batch *batch)
 {
     int rc = 0;
     const int spans = e->options.span_max;
+    if (batch->draws == NULL || spans == 0) return 0;
     for (int32_t i = 0; i < batch->count; i++)
         mx_augment_spans(&batch->draws[i], e->host.frames[i + 1] - e->host.frames[i], e->recipe.bands, spans,
                          e->host.spans + (ptrdiff_t)i * spans);
     MX_TRY(upload(e, stream, SPANS, e->host.spans, 4 * (uint64_t)batch->count * (uint64_t)spans));
     /* The mean of all features says least. */
-    const struct mx_mask_args args = {
-        .x = mel, .rows = *frames, .spans = piece(e, SPANS), .n = e->recipe.bands, .count = spans, .value = 0};
+    const struct mx_mask_args args = {.x = e->last.mel,
+                                      .rows = e->last.frames,
+                                      .spans = piece(e, SPANS),
+                                      .n = e->recipe.bands,
+                                      .count = spans,
+                                      .value = 0};
     MX_TRY(mx_mask(stream, &args));
 out:
     return rc;
+}
+
+int mx_extract_magnitudes(struct mx_extract *e, struct mx_stream *stream, const struct mx_extract_pick *pick,
+                          float least, struct mx_slice y)
+{
+    const struct mx_log_magnitude_args args = {.audio = piece(e, AUDIO),
+                                               .samples = e->samples,
+                                               .out = pick->out,
+                                               .tables = piece(e, TABLES),
+                                               .places = pick->places,
+                                               .y = y,
+                                               .fft_size = e->recipe.fft_size,
+                                               .hop = e->recipe.hop,
+                                               .least = least};
+    return mx_log_magnitude(stream, &args);
 }
 
 static int pitch_submit(struct mx_extract *e, struct mx_stream *stream, const struct mx_ragged *samples,
@@ -298,9 +318,10 @@ int mx_extract_submit(struct mx_extract *e, struct mx_stream *stream, const stru
                                      .inverse_deviation = e->inverse_deviation};
     MX_TRY(mx_mel(stream, &args));
     if (!e->options.no_pitch) MX_TRY(pitch_submit(e, stream, &samples, &frames));
-    if (batch->draws != NULL && e->options.span_max > 0) MX_TRY(mask_submit(e, stream, batch, &frames, mel));
+    e->samples = samples;
     e->last = (struct mx_extract_features){
         .frames = frames, .mel = mel, .energy = piece(e, ENERGY), .pitch = piece(e, PITCH)};
+    if (!batch->unmasked) MX_TRY(mx_extract_mask(e, stream, batch));
     *features = e->last;
 out:
     return rc;

@@ -6,9 +6,10 @@
  * owner; a batch then allocates nothing. It holds one batch at a time: for several batches in flight, use several
  * extractors (each slot of the pipeline has one).
  *
- * A batch is submitted to a stream of the device: upload, noise (with augmentation), mel and energy, pitch, masks. The
- * features stay on the device, packed, until the next batch; mx_extract_read copies them to the host. The features of
- * an utterance do not depend on the rest of the batch.
+ * A batch is submitted to a stream of the device: upload, noise (with augmentation), mel and energy, pitch, masks. A
+ * caller that also needs the mel without masks leaves those to mx_extract_mask. The features stay on the device, packed,
+ * until the next batch; mx_extract_read copies them to the host. The features of an utterance do not depend on the rest
+ * of the batch.
  *
  * Threads: only the thread that uses the stream may use the extractor.
  */
@@ -50,6 +51,7 @@ struct mx_extract_batch {
     const struct mx_augment_draw *draws; /* [count], or NULL: no augmentation */
     uint64_t seed;                       /* of the noise */
     struct mx_slice mel;                 /* where mel goes, with no_mel: room for [frames, bands] */
+    bool unmasked;                       /* no masks until mx_extract_mask */
 };
 
 int mx_extract_create(struct mx_device *device, const struct mx_extract_options *options, struct mx_extract **out);
@@ -67,6 +69,18 @@ int mx_extract_normalise(struct mx_extract *extract, double mean, double deviati
 /* MX_ERR_ARGUMENT if the batch is larger than the capacity. The last batch must be finished. */
 int mx_extract_submit(struct mx_extract *extract, struct mx_stream *stream, const struct mx_extract_batch *batch,
                       struct mx_extract_features *features);
+
+/* Masks the mel of the last batch, which was submitted `unmasked`. */
+int mx_extract_mask(struct mx_extract *extract, struct mx_stream *stream, const struct mx_extract_batch *batch);
+
+/* Chosen frames of the last batch. */
+struct mx_extract_pick {
+    struct mx_ragged out;   /* the rows of each segment of frames */
+    struct mx_slice places; /* int32 [out.count, 2]: utterance and first frame of each */
+};
+/* y [out.rows, fft_size/2 + 1] = ln(|X| + least) of the sound that the features are from. */
+int mx_extract_magnitudes(struct mx_extract *extract, struct mx_stream *stream, const struct mx_extract_pick *pick,
+                          float least, struct mx_slice y);
 
 /* Copies the requested (not NULL) features of the last batch to the host and waits for them: mel [frames, bands],
  * energy and pitch [frames]. */

@@ -10,10 +10,11 @@
 
 #include "base/alloc.h"
 #include "myxtts/error.h"
+#include "train/segment_maker.h"
 
 /* Pieces of a builder's own buffer. */
 struct pieces {
-    struct mx_slice ones, voiced; /* [frames]; audio only */
+    struct mx_slice ones, voiced; /* [frames]; audio only, and not for crops */
     struct mx_slice spans;        /* int32 [sequences, span_max, 4]; features only: of audio it is the extractor's */
 };
 
@@ -23,7 +24,8 @@ struct mx_batch_builder {
     struct mx_buffer *buffer; /* NULL: nothing is needed */
     struct pieces pieces;
     int32_t (*spans)[4];                    /* what is sent there, from mx_host_alloc; NULL: no masks */
-    struct mx_extract *extract, *reference; /* audio only; the second one without pitch */
+    struct mx_extract *extract, *reference; /* audio only; the second one without pitch, and not for crops */
+    struct mx_segments_maker *segments;     /* NULL: there are none */
 };
 
 static const char *owner_of(const struct mx_batch_options *options)
@@ -36,9 +38,15 @@ static int64_t span_words(const struct mx_batch_options *options)
     return options->features ? 4 * (int64_t)options->capacity.model.sequences * options->span_max : 0;
 }
 
+/* Batches of crops have nothing for the acoustic network. */
+static bool crops_only(const struct mx_batch_options *options)
+{
+    return options->segments.count > 0 && options->segments.crops;
+}
+
 static void pieces_place(const struct mx_batch_options *options, struct mx_layout *layout, struct pieces *p)
 {
-    const int64_t frames = options->features ? 0 : options->capacity.model.frames;
+    const int64_t frames = options->features || crops_only(options) ? 0 : options->capacity.model.frames;
     *p = (struct pieces){.ones = mx_layout_take(layout, frames),
                          .voiced = mx_layout_take(layout, frames),
                          .spans = mx_layout_take(layout, span_words(options))};
@@ -50,8 +58,8 @@ static struct mx_extract_options extract_options(const struct mx_batch_options *
     return (struct mx_extract_options){.samples_max = reference ? c->reference_samples : c->samples,
                                        .utterances_max = c->model.sequences,
                                        .no_pitch = reference,
-                                       .no_mel = true,
-                                       .span_max = reference ? 0 : options->span_max,
+                                       .no_mel = !crops_only(options),
+                                       .span_max = reference || crops_only(options) ? 0 : options->span_max,
                                        .owner = owner_of(options)};
 }
 
@@ -64,14 +72,18 @@ uint64_t mx_batch_builder_bytes(const struct mx_batch_options *options)
     const struct mx_extract_options own = extract_options(options, false), other = extract_options(options, true);
     pieces_place(options, &layout, &pieces);
     if (options->features) return layout.offset_bytes;
-    return layout.offset_bytes + mx_extract_bytes(&own) + mx_extract_bytes(&other);
+    const uint64_t segments = options->segments.count > 0 ? mx_segments_maker_bytes(&options->segments) : 0;
+    const uint64_t reference = crops_only(options) ? 0 : mx_extract_bytes(&other);
+    return layout.offset_bytes + mx_extract_bytes(&own) + reference + segments;
 }
 
 uint64_t mx_batch_builder_host_bytes(const struct mx_batch_options *options)
 {
     const struct mx_extract_options own = extract_options(options, false), other = extract_options(options, true);
     if (options->features) return (uint64_t)span_words(options) * 4;
-    return mx_extract_host_bytes(&own) + mx_extract_host_bytes(&other);
+    const uint64_t segments = options->segments.count > 0 ? mx_segments_maker_host_bytes(&options->segments) : 0;
+    const uint64_t reference = crops_only(options) ? 0 : mx_extract_host_bytes(&other);
+    return mx_extract_host_bytes(&own) + reference + segments;
 }
 
 static int extractors_take(struct mx_batch_builder *builder, struct mx_stream *stream)
@@ -79,9 +91,13 @@ static int extractors_take(struct mx_batch_builder *builder, struct mx_stream *s
     int rc = 0;
     const struct mx_batch_options *const o = &builder->options;
     const struct mx_extract_options own = extract_options(o, false), other = extract_options(o, true);
+    const struct mx_segments_maker_options segments = {
+        .segments = o->segments, .seed = o->seed, .deviation = o->normaliser.mel_deviation, .owner = owner_of(o)};
     MX_TRY(mx_extract_create(builder->device, &own, &builder->extract));
-    MX_TRY(mx_extract_create(builder->device, &other, &builder->reference));
     MX_TRY(mx_extract_normalise(builder->extract, o->normaliser.mel_mean, o->normaliser.mel_deviation));
+    if (o->segments.count > 0) MX_TRY(mx_segments_maker_create(builder->device, &segments, &builder->segments));
+    if (crops_only(o)) goto out;
+    MX_TRY(mx_extract_create(builder->device, &other, &builder->reference));
     MX_TRY(mx_extract_normalise(builder->reference, o->normaliser.mel_mean, o->normaliser.mel_deviation));
     MX_TRY(mx_fill(stream,
                    &(struct mx_fill_args){.x = builder->pieces.ones, .count = o->capacity.model.frames, .value = 1}));
@@ -99,6 +115,10 @@ int mx_batch_builder_create(struct mx_device *device, struct mx_stream *stream, 
     struct mx_batch_builder *builder = mx_alloc(1, sizeof *builder);
     *out = NULL;
     if (builder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_segments_check(&options->segments));
+    if (options->features && options->segments.count > 0)
+        MX_RAISE(MX_ERR_DATA, "prepare the corpus without '--features', or train on its folder",
+                 "segments cannot be made of precomputed features: they have no sound");
     builder->options = *options;
     builder->device = device;
     pieces_place(options, &layout, &builder->pieces);
@@ -122,6 +142,7 @@ void mx_batch_builder_destroy(struct mx_batch_builder *builder)
     if (builder == NULL) return;
     mx_extract_destroy(builder->extract);
     mx_extract_destroy(builder->reference);
+    mx_segments_maker_destroy(builder->segments);
     mx_host_release(builder->device, builder->spans);
     mx_buffer_release(builder->buffer);
     mx_free(builder);
@@ -157,22 +178,45 @@ out:
     return rc;
 }
 
-static int sound_make(struct mx_batch_builder *builder, struct mx_stream *stream, const struct mx_host_batch *host,
-                      const struct mx_model_batch *to)
+/* Of crops only the segments are wanted. */
+static int crops_make(struct mx_batch_builder *builder, struct mx_stream *stream, const struct mx_host_batch *host,
+                      const struct mx_device_batch *on_device)
 {
     int rc = 0;
-    struct mx_extract_features own, other;
+    struct mx_extract_features own;
     const struct mx_extract_batch audio = {.audio = host->audio,
                                            .offsets = host->sample_offsets,
                                            .count = host->count,
                                            .draws = host->draws,
                                            .seed = builder->options.seed,
-                                           .mel = to->mel};
+                                           .unmasked = true};
+    MX_TRY(mx_extract_submit(builder->extract, stream, &audio, &own));
+    MX_TRY(mx_segments_maker_run(builder->segments, stream, builder->extract, &own, on_device));
+out:
+    return rc;
+}
+
+static int sound_make(struct mx_batch_builder *builder, struct mx_stream *stream, const struct mx_host_batch *host,
+                      const struct mx_device_batch *on_device)
+{
+    int rc = 0;
+    struct mx_extract_features own, other;
+    const struct mx_model_batch *const to = &on_device->batch;
+    const struct mx_extract_batch audio = {.audio = host->audio,
+                                           .offsets = host->sample_offsets,
+                                           .count = host->count,
+                                           .draws = host->draws,
+                                           .seed = builder->options.seed,
+                                           .mel = to->mel,
+                                           .unmasked = true};
     const struct mx_extract_batch reference = {.audio = host->reference_audio,
                                                .offsets = host->reference_sample_offsets,
                                                .count = host->count,
                                                .mel = to->reference_mel};
     MX_TRY(mx_extract_submit(builder->extract, stream, &audio, &own));
+    if (builder->segments != NULL)
+        MX_TRY(mx_segments_maker_run(builder->segments, stream, builder->extract, &own, on_device));
+    MX_TRY(mx_extract_mask(builder->extract, stream, &audio));
     MX_TRY(mx_extract_submit(builder->reference, stream, &reference, &other));
     MX_TRY(values_normalise(builder, stream, &own, to));
 out:
@@ -216,13 +260,14 @@ int mx_batch_builder_run(struct mx_batch_builder *builder, struct mx_stream *str
     const struct mx_model_batch *const to = &on_device->batch;
     mx_device_batch_lay(on_device, host);
     if (host->count == 0) return 0;
+    if (crops_only(&builder->options)) return crops_make(builder, stream, host, on_device);
     MX_TRY(words_upload(stream, to->tokens.offsets, host->token_offsets, host->count + 1));
     MX_TRY(words_upload(stream, to->frames.offsets, host->frame_offsets, host->count + 1));
     MX_TRY(words_upload(stream, to->references.offsets, host->reference_offsets, host->count + 1));
     MX_TRY(words_upload(stream, to->token_ids, host->token_ids, host->tokens));
     MX_TRY(words_upload(stream, to->languages, host->languages, host->count));
     MX_TRY(builder->options.features ? features_make(builder, stream, host, to)
-                                     : sound_make(builder, stream, host, to));
+                                     : sound_make(builder, stream, host, on_device));
 out:
     return rc;
 }
@@ -238,6 +283,7 @@ static struct mx_device_batch_options device_options(const struct mx_batch_optio
 {
     return (struct mx_device_batch_options){.capacity = options->capacity.model,
                                             .vocoder = mx_segments_capacity(&options->segments),
+                                            .segments_only = crops_only(options),
                                             .owner = owner_of(options)};
 }
 

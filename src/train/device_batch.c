@@ -15,16 +15,18 @@ static void arrays_place(struct mx_layout *layout, const struct mx_model_capacit
     mx_model_batch_place(layout, &(struct mx_model_config){.bands = mx_recipe_default.bands}, room, batch);
 }
 
+/* What the arrays of the acoustic network have room for. */
+static struct mx_model_capacity arrays_room(const struct mx_device_batch_options *options)
+{
+    return options->segments_only ? (struct mx_model_capacity){.sequences = 0} : options->capacity;
+}
+
 static void segments_place(struct mx_layout *layout, const struct mx_vocoder_capacity *room,
                            struct mx_vocoder_batch *batch)
 {
-    const int64_t bands = mx_recipe_default.bands, bins = mx_recipe_default.fft_size / 2 + 1;
     *batch = (struct mx_vocoder_batch){0};
     if (room->sequences == 0) return;
-    batch->frames.offsets = mx_layout_take(layout, room->sequences + 1);
-    batch->mel = mx_layout_take(layout, room->frames * bands);
-    batch->target = mx_layout_take(layout, room->frames * bins);
-    batch->pitch = mx_layout_take(layout, room->frames);
+    mx_vocoder_batch_place(layout, &(struct mx_vocoder_config){.recipe = mx_recipe_default}, room, batch);
 }
 
 /* Offsets of one kind. */
@@ -38,7 +40,8 @@ static struct mx_slice buffer_place(const struct mx_device_batch_options *option
 {
     struct mx_model_batch batch;
     struct mx_vocoder_batch vocoder;
-    arrays_place(layout, &options->capacity, &batch);
+    const struct mx_model_capacity room = arrays_room(options);
+    arrays_place(layout, &room, &batch);
     segments_place(layout, &options->vocoder, &vocoder);
     return mx_layout_take(layout, options->offsets ? 3 * (int64_t)ends(options) : 0);
 }
@@ -110,7 +113,8 @@ static void buffer_cut(struct mx_device_batch *on_device, struct mx_ragged token
     struct mx_layout layout = {.buffer = on_device->buffer};
     const struct mx_model_capacity own = {
         .sequences = tokens.count, .tokens = tokens.rows, .frames = frames.rows, .references = references.rows};
-    arrays_place(&layout, on_device->options.fixed ? &on_device->options.capacity : &own, b);
+    const struct mx_model_capacity room = arrays_room(&on_device->options);
+    arrays_place(&layout, on_device->options.fixed ? &room : &own, b);
     b->tokens = (struct mx_ragged){b->tokens.offsets, tokens.count, tokens.rows, tokens.max_rows};
     b->frames = (struct mx_ragged){b->frames.offsets, frames.count, frames.rows, frames.max_rows};
     b->references = (struct mx_ragged){b->references.offsets, references.count, references.rows, references.max_rows};
@@ -138,6 +142,10 @@ void mx_device_batch_lay(struct mx_device_batch *on_device, const struct mx_host
     for (size_t k = 0; k < 3 && on_device->offsets != NULL; k++)
         memcpy(on_device->offsets + k * ends(&on_device->options), kinds[k],
                ((size_t)host->count + 1) * sizeof(int32_t));
+    if (on_device->options.segments_only) {
+        buffer_cut(on_device, (struct mx_ragged){0}, (struct mx_ragged){0}, (struct mx_ragged){0});
+        return;
+    }
     buffer_cut(on_device, (struct mx_ragged){{0}, host->count, host->tokens, host->longest_tokens},
                (struct mx_ragged){{0}, host->count, host->frames, host->longest_frames},
                (struct mx_ragged){{0}, host->count, host->references, host->longest_reference});

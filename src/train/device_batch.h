@@ -28,6 +28,7 @@
 struct mx_device_batch_options {
     struct mx_model_capacity capacity;
     struct mx_vocoder_capacity vocoder; /* of the segments; no sequences: there are none */
+    bool segments_only; /* of batches of crops: no arrays for the acoustic network, whose counts are then 0 */
     bool fixed;
     bool offsets;      /* also kept on the host: for a batch that will be divided, and for the parts */
     const char *owner; /* in the budget */

@@ -62,6 +62,7 @@ static struct mx_device_batch_options device_options(const struct mx_feed_option
 {
     return (struct mx_device_batch_options){.capacity = o->capacity.model,
                                             .vocoder = mx_segments_capacity(&o->segments),
+                                            .segments_only = o->segments.count > 0 && o->segments.crops,
                                             .fixed = o->fixed,
                                             .offsets = o->shared,
                                             .owner = model ? "model slots" : "data slots"};

@@ -82,6 +82,7 @@ static struct path path_of(enum mx_op op)
     case MX_OP_mel_inverse:
     case MX_OP_mel_project:
     case MX_OP_mel_base:
+    case MX_OP_mel_blur:
         return (struct path){.line = 16, .sums = 2}; /* convolutions by Winograd: there and back */
     default:                                         /* gradients through a norm or a softmax */
         return (struct path){.line = 16, .sums = 4};

@@ -224,3 +224,26 @@ void op_make_mask(struct op_case *c)
     OP_DIM(mask, n, OP_DIM_FIXED);
     OP_DIM(mask, count, OP_DIM_FIXED);
 }
+
+/* Deviations of 0, of less than a row and of more than the reach; with and without noise. */
+void op_make_mel_blur(struct op_case *c)
+{
+    OP_ARGS(mel_blur);
+    const int64_t rows = op_draw_sequences(c, -1);
+    a->n = op_draw_width(c);
+    const struct op_shape shape = {.layout = OP_ROWS, .rows = rows, .width = a->n};
+    op_add(c, "x", OP_AT(mel_blur, x), OP_IN, shape, 1);
+    op_add(c, "y", OP_AT(mel_blur, y), OP_OUT, shape, 0);
+    op_add(c, "levels", OP_AT(mel_blur, levels), OP_IN,
+           (struct op_shape){.layout = OP_SEGMENTS, .rows = c->sequences, .width = 3}, 0.2);
+    op_add(c, "streams", OP_AT(mel_blur, streams), OP_IN,
+           (struct op_shape){.type = OP_I32, .layout = OP_SEGMENTS, .rows = c->sequences, .width = 2}, 1e9);
+    op_add_packed(c, OP_AT(mel_blur, rows));
+    float *levels = op_case_data(c, "levels");
+    for (int i = 0; i < 3 * c->sequences; i++) {
+        if (i % 3 < 2) levels[i] = (float)op_draw(c, 1, 25) / 10;
+        if (op_draw(c, 0, 3) == 0) levels[i] = 0;
+    }
+    a->seed = c->seed * 0x9E3779B97F4A7C15u;
+    OP_DIM(mel_blur, n, OP_DIM_FIXED);
+}

@@ -225,6 +225,46 @@ REFERENCE(noise)
     }
 }
 
+/* Element i of n, `stride` apart, as the mean of those around it. */
+static double blurred(const double *x, int64_t i, int64_t n, int64_t stride, double deviation)
+{
+    const int64_t reach = (int64_t)fmin(ceil(4 * deviation), MX_BLUR_REACH);
+    double sum = 0, total = 0;
+    if (!(deviation > 0)) return x[i * stride];
+    for (int64_t k = i - reach; k <= i + reach; k++) {
+        if (k < 0 || k >= n) continue;
+        const double w = exp(-(double)((k - i) * (k - i)) / (2 * deviation * deviation));
+        sum += w * x[k * stride];
+        total += w;
+    }
+    return sum / total;
+}
+
+REFERENCE(mel_blur)
+{
+    REFERENCE_ARGS(mel_blur);
+    REFERENCE_TENSOR(x);
+    REFERENCE_TENSOR(y);
+    REFERENCE_TENSOR(levels);
+    REFERENCE_TENSOR(streams);
+    const int64_t n = a->n;
+    double *row = reference_take(n);
+    for (int s = 0; s < c->sequences; s++) {
+        const int64_t first = c->ends[s], rows = c->ends[s + 1] - first;
+        const uint64_t stream =
+            (uint64_t)(uint32_t)(int32_t)streams[2 * s + 1] << 32 | (uint32_t)(int32_t)streams[2 * s];
+        for (int64_t r = 0; r < rows; r++) {
+            for (int64_t i = 0; i < n; i++) row[i] = blurred(x + first * n + i, r, rows, n, levels[3 * s]);
+            for (int64_t i = 0; i < n; i++) {
+                const uint32_t word = mx_rng_u32(a->seed, stream, (uint64_t)(r * n + i));
+                const double u = ((double)(word >> 8) + 0.5) / 0x1p24, noise = sqrt(3) * (2 * u - 1);
+                y[(first + r) * n + i] = blurred(row, i, n, 1, levels[3 * s + 1]) + levels[3 * s + 2] * noise;
+            }
+        }
+    }
+    mx_free(row);
+}
+
 REFERENCE(mask)
 {
     REFERENCE_ARGS(mask);

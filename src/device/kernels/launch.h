@@ -52,6 +52,7 @@
     X(attentive_pool_grad, GROUP)                                                                                      \
     X(noise, GROUP)                                                                                                    \
     X(mask, GROUP)                                                                                                     \
+    X(mel_blur, GROUP)                                                                                                 \
     X(depthwise, GROUP)                                                                                                \
     X(depthwise_chunks, GROUP)                                                                                         \
     X(attend, GROUP)                                                                                                   \

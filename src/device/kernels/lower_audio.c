@@ -138,6 +138,18 @@ out:
     return rc;
 }
 
+LOWER(mel_blur)
+{
+    int rc = 0;
+    MX_TRY(LAUNCH(offsets_check, 1, ARG_SLICE(a->rows.offsets), ARG_STATUS, ARG_INT(MX_OP_mel_blur),
+                  ARG_INT(a->rows.count), ARG_INT(a->rows.rows), ARG_INT(a->rows.rows)));
+    MX_TRY(LAUNCH(mel_blur, a->rows.rows, ARG_SLICE(a->x), ARG_SLICE(a->y), ARG_SLICE(a->rows.offsets),
+                  ARG_SLICE(a->levels), ARG_SLICE(a->streams), ARG_STATUS, ARG_INT(a->rows.count), ARG_INT(a->n),
+                  ARG_LONG(a->seed)));
+out:
+    return rc;
+}
+
 LOWER(mel_inverse)
 {
     int rc = 0;

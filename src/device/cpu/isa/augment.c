@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Augmentation: noise on packed audio, masks on packed rows. The result for a sequence is a function of its own
+ * Augmentation: noise on packed audio, masks and blur on packed rows. The result for a sequence is a function of its own
  * contents and parameters alone; workers take whole sequences. Offsets come from the device's memory and could not be
  * checked earlier; they fail the stream if they do not cover the rows.
  */
-#include "base/rng.h"
+#include "device/cpu/isa/philox.h"
 #include "device/cpu/isa/sequences.h"
-#include "device/cpu/isa/vec.h"
 
 /* ---- noise: y = gain (x + ratio · rms · noise) ---- */
 
@@ -26,11 +25,18 @@ static void noise_add(const float *x, float *y, int64_t count, float gain, float
 {
     /* √3 (2 (u + ½)/2²⁴ - 1), with everything constant in two numbers */
     const float scale = level * 0x1.bb67aep0f, step = scale * 0x1p-23f, least = scale * (0x1p-24f - 1);
-    for (int64_t i = 0; i < count; i += 4) {
-        uint32_t word[4];
-        mx_philox(seed, stream, (uint64_t)i / 4, word);
-        for (int64_t j = 0; j < 4 && i + j < count; j++)
-            y[i + j] = gain * (x[i + j] + (step * (float)(word[j] >> 8) + least));
+    const struct mx_philox_keys keys = mx_philox_keys(seed);
+    mx_vul block = mx_philox_blocks(0);
+    for (int64_t i = 0; i < count; i += MX_PHILOX_FLOATS, block += MX_VEC_DOUBLES) {
+        mx_vu word[2];
+        mx_philox_wide(&keys, stream, block, &word[0], &word[1]);
+        for (int half = 0; half < 2; half++) {
+            const int64_t at = i + half * MX_VEC_FLOATS, left = count - at;
+            if (left <= 0) break;
+            const int n = left < MX_VEC_FLOATS ? (int)left : MX_VEC_FLOATS;
+            const mx_vf noise = step * __builtin_convertvector((mx_vi)(word[half] >> 8), mx_vf) + least;
+            mx_vf_store_n(y + at, gain * (mx_vf_load_n(x + at, n) + noise), n);
+        }
     }
 }
 
@@ -81,4 +87,92 @@ MX_KERNEL(mask)
                 MX_VEC_EACH(i, n, column, end, mx_vf_store_n(at + i, value, n););
             }
         }
+}
+
+/* ---- mel_blur: x [rows, n] → y [rows, n] ---- */
+
+#define HALO MX_BLUR_REACH /* zeros on both sides of a row */
+
+/* Weights of one deviation. */
+struct blur {
+    float weight[HALO + 1]; /* of distance 0, 1, … */
+    int reach;              /* 0: nothing changes */
+};
+
+static struct blur blur_make(float deviation)
+{
+    struct blur blur = {.weight = {1}};
+    while (blur.reach < HALO && (float)blur.reach < 4 * deviation) blur.reach++;
+    const float steep = -0.5f / (deviation * deviation);
+    for (int j = 1; j <= blur.reach; j++) blur.weight[j] = mx_vf_exp(mx_vf_set((float)(j * j) * steep))[0];
+    return blur;
+}
+
+/* to [n]: row r of `rows` rows of x, blurred over the rows. */
+static void blur_rows(const struct blur *blur, const float *x, int64_t r, int64_t rows, int64_t n, float *to)
+{
+    const int low = r < blur->reach ? (int)-r : -blur->reach;
+    const int high = rows - 1 - r < blur->reach ? (int)(rows - 1 - r) : blur->reach;
+    float total = 0;
+    for (int j = low; j <= high; j++) total += blur->weight[j < 0 ? -j : j];
+    const mx_vf share = mx_vf_set(1 / total);
+    MX_VEC_EACH(i, lanes, 0, n, {
+        mx_vf sum = {0};
+        for (int j = low; j <= high; j++)
+            sum = mx_vf_fma(mx_vf_set(blur->weight[j < 0 ? -j : j]), mx_vf_load_n(x + (r + j) * n + i, lanes), sum);
+        mx_vf_store_n(to + i, sum * share, lanes);
+    });
+}
+
+/* The sum over the columns around i, … of a row with its halo. */
+MX_VEC_INLINE mx_vf blur_columns(const struct blur *blur, const float *row, int64_t i, int lanes)
+{
+    mx_vf sum = {0};
+    for (int j = -blur->reach; j <= blur->reach; j++)
+        sum = mx_vf_fma(mx_vf_set(blur->weight[j < 0 ? -j : j]), mx_vf_load_n(row + i + j, lanes), sum);
+    return sum;
+}
+
+/* One sequence of `rows` rows. row, share: scratch, n floats with a halo of zeros each. */
+static void sequence_blur(const float *x, int64_t rows, int64_t n, const float levels[3], float *row, float *share,
+                          float *y)
+{
+    const struct blur down = blur_make(levels[0]), across = blur_make(levels[1]);
+    if (down.reach == 0 && across.reach == 0) {
+        memcpy(y, x, (size_t)(rows * n) * sizeof *y);
+        return;
+    }
+    /* What the weights of each column that lie within the row add up to. */
+    MX_VEC_EACH(i, lanes, 0, n, mx_vf_store_n(row + i, mx_vf_set(1.0f), lanes););
+    MX_VEC_EACH(i, lanes, 0, n, mx_vf_store_n(share + i, 1.0f / blur_columns(&across, row, i, lanes), lanes););
+    for (int64_t r = 0; r < rows; r++) {
+        float *const to = across.reach > 0 ? row : y + r * n;
+        if (down.reach > 0)
+            blur_rows(&down, x, r, rows, n, to);
+        else
+            memcpy(to, x + r * n, (size_t)n * sizeof *to);
+        if (across.reach == 0) continue;
+        MX_VEC_EACH(i, lanes, 0, n,
+                    mx_vf_store_n(y + r * n + i, blur_columns(&across, row, i, lanes) * mx_vf_load_n(share + i, lanes),
+                                  lanes););
+    }
+}
+
+MX_KERNEL(mel_blur)
+{
+    const struct mx_mel_blur_args *a = args;
+    const float *x = mx_cpu_ptr(a->x), *levels = mx_cpu_ptr(a->levels);
+    const int32_t *streams = mx_cpu_ptr(a->streams), *offsets = mx_cpu_ptr(a->rows.offsets);
+    float *const y = mx_cpu_ptr(a->y), *const row = (float *)gang->scratch + HALO;
+    float *const share = row + a->n + HALO;
+    if (!mx_sequences_agree(gang, "mel_blur", &a->rows)) return;
+    memset(gang->scratch, 0, (size_t)(a->n + 2 * HALO) * sizeof *row);
+    for (int64_t s = mx_gang_ticket(gang, 0); s < a->rows.count; s = mx_gang_ticket(gang, 0)) {
+        const int64_t rows = offsets[s + 1] - offsets[s], first = offsets[s] * a->n;
+        const float noise = levels[3 * s + 2];
+        const uint64_t stream = (uint64_t)(uint32_t)streams[2 * s + 1] << 32 | (uint32_t)streams[2 * s];
+        if (rows == 0) continue;
+        sequence_blur(x + first, rows, a->n, levels + 3 * s, row, share, y + first);
+        if (noise != 0) noise_add(y + first, y + first, rows * a->n, 1.0f, noise, a->seed, stream);
+    }
 }

@@ -6,7 +6,7 @@
  * number. myxtts/ops.h defines every operation.
  */
 #include "device/cpu/isa/bf16.h"
-#include "device/cpu/isa/vec.h"
+#include "device/cpu/isa/philox.h"
 #include "device/cpu/kernels.h"
 
 #define GRAIN 1024 /* elements: a page of float32, and whole vectors and random blocks */
@@ -84,43 +84,6 @@ MX_KERNEL(residual_add)
 }
 
 /* ---- dropout ---- */
-#define RANDOM_FLOATS (2 * MX_VEC_FLOATS) /* random words made at once: one block of four per 64-bit lane */
-
-#if MX_VEC_BYTES == 64
-#define ZIP_LOW(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-#elif MX_VEC_BYTES == 32
-#define ZIP_LOW(a, b)  __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
-#else
-#define ZIP_LOW(a, b)  __builtin_shufflevector(a, b, 0, 2)
-#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 1, 3)
-#endif
-
-/* The keys of the ten rounds, as 64-bit words. */
-struct keys {
-    uint64_t first[10], second[10];
-};
-
-/* mx_philox (base/rng.h) of one block per lane, computed in the lower halves of the lanes; what the products leave in
- * the upper halves never gets back down. front, back: the words in the order of their index. */
-MX_VEC_INLINE void philox(const struct keys *keys, uint64_t stream, mx_vul block, mx_vu *front, mx_vu *back)
-{
-    mx_vul c0 = block, c1 = block >> 32, c2 = stream - (mx_vul){0}, c3 = (stream >> 32) - (mx_vul){0};
-#pragma GCC unroll 10
-    for (int round = 0; round < 10; round++) {
-        const mx_vul p0 = mx_vul_times_low(c0, 0xD2511F53u - (mx_vul){0});
-        const mx_vul p1 = mx_vul_times_low(c2, 0xCD9E8D57u - (mx_vul){0});
-        c0 = mx_vul_down(p1) ^ c1 ^ keys->first[round];
-        c2 = mx_vul_down(p0) ^ c3 ^ keys->second[round];
-        c1 = p1;
-        c3 = p0;
-    }
-    const mx_vul a = (c0 & 0xffffffffu) | c1 << 32, b = (c2 & 0xffffffffu) | c3 << 32;
-    *front = (mx_vu)ZIP_LOW(a, b);
-    *back = (mx_vu)ZIP_HIGH(a, b);
-}
-
 /* n lanes of y = keep ? x · factor : 0, + residual where there is one. */
 MX_VEC_INLINE void drop(float *y, const float *x, const float *residual, mx_vu word, uint32_t threshold, float factor,
                         int n, bool around)
@@ -139,19 +102,14 @@ MX_VEC_INLINE void drop_range(const struct mx_dropout_args *a, const float *resi
     const uint32_t threshold = (uint32_t)ceil((double)a->rate * 0x1p32);
     const float factor = (float)(1 / (1 - (double)a->rate));
     const bool around = x != y && residual != y && mx_vec_around(y, a->count);
-    struct keys keys;
-    for (uint32_t i = 0; i < 10; i++) {
-        keys.first[i] = (uint32_t)a->seed + i * 0x9E3779B9u;
-        keys.second[i] = (uint32_t)(a->seed >> 32) + i * 0xBB67AE85u;
-    }
-    mx_vul block;
-    for (int i = 0; i < MX_VEC_DOUBLES; i++) block[i] = (a->index + (uint64_t)begin) / 4 + (uint64_t)i;
-    for (int64_t i = begin; i < end; i += RANDOM_FLOATS, block += MX_VEC_DOUBLES) {
+    const struct mx_philox_keys keys = mx_philox_keys(a->seed);
+    mx_vul block = mx_philox_blocks((a->index + (uint64_t)begin) / 4);
+    for (int64_t i = begin; i < end; i += MX_PHILOX_FLOATS, block += MX_VEC_DOUBLES) {
         mx_vu first, second;
-        philox(&keys, a->stream, block, &first, &second);
+        mx_philox_wide(&keys, a->stream, block, &first, &second);
         mx_vec_ahead(x + i);
         mx_vec_ahead(x + i + MX_VEC_FLOATS);
-        if (i + RANDOM_FLOATS <= end) {
+        if (i + MX_PHILOX_FLOATS <= end) {
             drop(y + i, x + i, residual ? residual + i : NULL, first, threshold, factor, MX_VEC_FLOATS, around);
             const int64_t j = i + MX_VEC_FLOATS;
             drop(y + j, x + j, residual ? residual + j : NULL, second, threshold, factor, MX_VEC_FLOATS, around);

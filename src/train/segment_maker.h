@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Makes the segments of a batch (segment.h) on the data device: from the features that the extractor has just computed
+ * for the batch come their mel, which may be blurred, and their pitch in Hz; from its audio the magnitudes.
+ *
+ * Memory: a maker owns a buffer on the device and a block on the host, both allocated when it is created. It works on
+ * one batch at a time.
+ */
+#ifndef MX_TRAIN_SEGMENT_MAKER_H
+#define MX_TRAIN_SEGMENT_MAKER_H
+
+#include "features/extract.h"
+#include "train/device_batch.h"
+
+struct mx_segments_maker_options {
+    struct mx_segment_options segments; /* count ≥ 1 */
+    uint64_t seed;
+    double deviation; /* of the normalised mel */
+    const char *owner;
+};
+
+struct mx_segments_maker;
+
+int mx_segments_maker_create(struct mx_device *device, const struct mx_segments_maker_options *options,
+                             struct mx_segments_maker **out);
+void mx_segments_maker_destroy(struct mx_segments_maker *maker); /* its work must be complete; NULL is fine */
+uint64_t mx_segments_maker_bytes(const struct mx_segment_options *segments);
+uint64_t mx_segments_maker_host_bytes(const struct mx_segment_options *segments);
+
+/* Queues everything for the segments of `on_device`, which has been laid out. `features` are those of the extractor's
+ * last batch, without masks. The work of the previous call must be complete. */
+int mx_segments_maker_run(struct mx_segments_maker *maker, struct mx_stream *stream, struct mx_extract *extract,
+                          const struct mx_extract_features *features, const struct mx_device_batch *on_device);
+
+#endif
