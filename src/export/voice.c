@@ -5,6 +5,7 @@
 #include "export/voice.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <utf8proc.h>
@@ -17,23 +18,11 @@
 #include "myxtts/error.h"
 #include "speech/speak.h"
 
-static const char *const formats[] = {
+const char *const mx_export_formats[MX_EXPORT_FORMATS + 1] = {
 #define X(identifier, name) name,
     MX_EXPORT_FORMAT_LIST(X)
 #undef X
 };
-
-int mx_export_format_parse(const char *text, enum mx_export_format *out)
-{
-    char quoted[96];
-    for (int i = 0; i < MX_EXPORT_FORMATS; i++)
-        if (strcmp(text, formats[i]) == 0) {
-            *out = (enum mx_export_format)i;
-            return 0;
-        }
-    return MX_FAIL(MX_ERR_USAGE, "the formats are piper and sherpa", "there is no format %s",
-                   mx_string_quote(quoted, sizeof quoted, text));
-}
 
 /* ---- the graph ---- */
 
@@ -199,30 +188,43 @@ out:
 
 /* ---- all of it ---- */
 
-int mx_export_voice_write(const struct mx_export_voice *v, enum mx_export_format format, const char *folder)
+/* The files of one format beside the graph. */
+static int sherpa_write(const struct mx_export_voice *v, const struct mx_export_symbols *symbols, const char *folder,
+                        size_t *words)
+{
+    int rc = 0;
+    char *const tokens = mx_format("%s/" MX_EXPORT_TOKENS, folder);
+    char *const lexicon = mx_format("%s/" MX_EXPORT_LEXICON, folder);
+    if (tokens == NULL || lexicon == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(tokens_write(symbols, tokens));
+    if (v->words != NULL) MX_TRY(mx_export_lexicon_write(v->vocabulary, v->language, v->words, lexicon, words));
+out:
+    mx_free(tokens);
+    mx_free(lexicon);
+    return rc;
+}
+
+int mx_export_voice_write(const struct mx_export_voice *v, enum mx_export_format format, const char *folder,
+                          struct mx_export_report *report)
 {
     int rc = 0;
     struct mx_onnx onnx = {0};
     struct mx_export_symbols symbols = {0};
+    size_t words = 0;
     char *const graph = mx_format("%s/" MX_EXPORT_GRAPH, folder), *const config =
                                                                       mx_format("%s/" MX_EXPORT_CONFIG, folder);
-    char *const tokens = mx_format("%s/" MX_EXPORT_TOKENS, folder), *const lexicon =
-                                                                        mx_format("%s/" MX_EXPORT_LEXICON, folder);
-    if (graph == NULL || config == NULL || tokens == NULL || lexicon == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (graph == NULL || config == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_export_symbols_make(v->vocabulary, &symbols));
     graph_make(&onnx, v, &symbols);
     metadata_add(&onnx, v);
-    if (format == MX_EXPORT_PIPER) MX_TRY(config_write(v, &symbols, config));
-    if (format == MX_EXPORT_SHERPA) MX_TRY(tokens_write(&symbols, tokens));
-    if (format == MX_EXPORT_SHERPA && v->words != NULL)
-        MX_TRY(mx_export_lexicon_write(v->vocabulary, v->language, v->words, lexicon));
+    MX_TRY(format == MX_EXPORT_PIPER ? config_write(v, &symbols, config) : sherpa_write(v, &symbols, folder, &words));
     MX_TRY(mx_onnx_write(&onnx, graph));
+    if (report != NULL)
+        *report = (struct mx_export_report){.symbols = (size_t)symbols.ids, .words = words, .bytes = onnx.graph.length};
 out:
     mx_onnx_release(&onnx);
     mx_export_symbols_release(&symbols);
     mx_free(graph);
     mx_free(config);
-    mx_free(tokens);
-    mx_free(lexicon);
     return rc;
 }

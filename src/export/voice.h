@@ -40,8 +40,7 @@ enum mx_export_format {
         MX_EXPORT_FORMATS
 };
 
-/* MX_ERR_USAGE with the list of formats for any other text. */
-int mx_export_format_parse(const char *text, enum mx_export_format *out);
+extern const char *const mx_export_formats[MX_EXPORT_FORMATS + 1]; /* "piper" …, then NULL */
 
 struct mx_export_voice {
     /* the acoustic network */
@@ -56,10 +55,18 @@ struct mx_export_voice {
     const struct mx_vocabulary *vocabulary;
     enum mx_language_id language;
     const char *const *speakers; /* names, speech.speakers of them */
-    const char *words;           /* text whose words go into lexicon.txt, normalised by us; NULL: none */
+    const char *words;           /* text whose words go into lexicon.txt; NULL: there is no such file */
 };
 
-/* Writes the files of the format into `folder`, which exists. */
-int mx_export_voice_write(const struct mx_export_voice *voice, enum mx_export_format format, const char *folder);
+struct mx_export_report {
+    size_t symbols; /* ids */
+    size_t words;   /* in lexicon.txt */
+    size_t bytes;   /* of the graph */
+};
+
+/* Writes the files of the format into `folder`, which exists. MX_ERR_UNSUPPORTED if the voice has a symbol that those
+ * programs cannot send. `report` may be NULL. */
+int mx_export_voice_write(const struct mx_export_voice *voice, enum mx_export_format format, const char *folder,
+                          struct mx_export_report *report);
 
 #endif
