@@ -20,6 +20,7 @@
 #include "corpus/prepare.h"
 #include "corpus/sampler.h"
 #include "features/recipe.h"
+#include "model/work.h"
 
 #define SEED             7
 #define FRAMES_MIDDLE    250
@@ -184,27 +185,6 @@ void train_corpus_close(struct train_corpus *corpus)
 
 /* ---- operations ---- */
 
-static bool begins(const char *name, const char *with)
-{
-    return strncmp(name, with, strlen(with)) == 0;
-}
-
-/* Rows that a product's weights are applied to. */
-static int64_t rows_of(const char *name, const struct mx_host_batch *host)
-{
-    if (begins(name, "decoder.")) return host->frames;
-    if (begins(name, "speaker.to_")) return host->count;
-    if (begins(name, "speaker.")) return host->references;
-    return host->tokens;
-}
-
-/* Products of data, or of states where the gradient stops. */
-static bool input_is_free(const char *name)
-{
-    return begins(name, "speaker.conv1.") || begins(name, "encoder.pitch.") || begins(name, "encoder.energy.") ||
-           begins(name, "predictor.duration.conv1.");
-}
-
 static double squares_of(const int32_t *offsets, int32_t count)
 {
     double sum = 0;
@@ -216,16 +196,13 @@ static double squares_of(const int32_t *offsets, int32_t count)
 double train_flops(const struct mx_parameters *table, const struct mx_model_config *config,
                    const struct mx_host_batch *host)
 {
-    double flops = 0;
-    for (int i = 0; i < table->count; i++) {
-        const struct mx_parameter *const p = &table->entries[i];
-        if (p->rank < 2 || p->init == MX_INIT_EMBEDDING) continue;
-        const double once = 2.0 * (double)p->count * (double)rows_of(p->name, host);
-        flops += (input_is_free(p->name) ? 2 : 3) * once;
-    }
-    const double pairs = config->size.encoder_blocks * squares_of(host->token_offsets, host->count) +
-                         config->size.decoder_blocks * squares_of(host->frame_offsets, host->count);
-    return flops + 3 * 4.0 * config->size.width * pairs; /* queries by keys, and shares by values */
+    const struct mx_model_work work = {.sequences = host->count,
+                                       .tokens = host->tokens,
+                                       .frames = host->frames,
+                                       .references = host->references,
+                                       .token_pairs = squares_of(host->token_offsets, host->count),
+                                       .frame_pairs = squares_of(host->frame_offsets, host->count)};
+    return mx_model_flops(table, config, &work);
 }
 
 /* ---- files for a peer ---- */

@@ -33,9 +33,7 @@ struct train_batch {
     double flops;
 };
 
-/* Nominal operations of the model on the batch: two for each multiply-add of all products, convolutions and
- * attentions, forward and (twice that) backward; the backward pass of a product whose input needs no gradient counts
- * once. Norms, activations, the alignment and the optimizer count nothing. */
+/* Nominal operations of the model on the batch (model/work.h). */
 double train_flops(const struct mx_parameters *table, const struct mx_model_config *config,
                    const struct mx_host_batch *host);
 

@@ -250,9 +250,9 @@ static void memory_is_planned(void **state)
         options.stream = stream;
         must(mx_sound_memory_plan(&options, &plan));
         struct mx_sound *const sound = open_sound(f, &options);
-        assert_int_equal(bytes_of(f->cpu.device, "waveform", false), plan.waveform);
-        assert_int_equal(bytes_of(f->cpu.device, "waveform", true), plan.waveform_host);
-        assert_int_equal(bytes_of(f->cpu.device, "vocoder", false), plan.network);
+        assert_int_equal(bytes_of(f->cpu.device, "waveform", false), plan.device_bytes);
+        assert_int_equal(bytes_of(f->cpu.device, "waveform", true), plan.host_bytes);
+        assert_int_equal(bytes_of(f->cpu.device, "vocoder", false), 0);
         const uint64_t before = mx_alloc_count();
         speak(f, sound, 0, FRAMES, f->whole);
         assert_int_equal(mx_alloc_count(), before);

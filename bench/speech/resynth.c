@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * resynth [-r ROUNDS] [-p PROJECTIONS] [-s SIGMA] [-w] FOLDER FILE.wav...: each recording becomes log-mel and, by
- * Griffin and Lim's algorithm, sound again, FOLDER/FILE.wav. What is lost on this way no network can win back: it is
- * the ceiling of bench-speech. Rounds and projections are those of `myxtts synth` unless given. -s smooths the mel in
- * time by a Gaussian of SIGMA frames, since networks predict smooth mel. Standard output: seconds of sound, and the
- * CPU seconds from mel to sound, which other work on the machine does not change.
+ * resynth [-v VOCODER] [-r ROUNDS] [-p PROJECTIONS] [-s SIGMA] [-w] FOLDER FILE.wav...: each recording becomes log-mel
+ * and sound again, FOLDER/FILE.wav, with the vocoder of a run or checkpoint or, without -v, by Griffin and Lim's
+ * algorithm. What is lost on this way no network can win back: it is the ceiling of bench-speech. Rounds and projections
+ * are those of `myxtts synth` unless given. -s smooths the mel in time by a Gaussian of SIGMA frames, since networks
+ * predict smooth mel. Standard output: seconds of sound, and the CPU seconds from mel to sound, which other work on the
+ * machine does not change.
  *
  * Recordings are read as training reads them: resampled, trimmed, levelled; with -w neither trimmed nor levelled, so
  * that the result lies on the recording.
@@ -20,25 +21,24 @@
 #include "corpus/audio.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
-#include "myxtts/registry.h"
+#include "speech/place.h"
 #include "speech/wav.h"
-#include "vocoder/sound.h"
 
 #define SECONDS_MAX 60
 
 struct wanted {
+    const char *vocoder;
     int rounds, projections;
     double sigma;
     bool whole;
 };
 
 struct maker {
-    struct mx_registry *registry;
-    struct mx_device *device;
-    struct mx_stream *stream;
+    struct mx_place place;
+    struct mx_place_vocoder vocoder;
     struct mx_audio_reader *reader;
     struct mx_extract *extract;
-    struct mx_sound *waveform;
+    struct mx_sound *sound;
     float *mel, *smooth; /* [frames of SECONDS_MAX, bands] */
     struct mx_buffer *smoothed;
     double seconds, work_seconds;
@@ -47,7 +47,6 @@ struct maker {
 static int maker_open(struct maker *m, const struct wanted *wanted)
 {
     int rc = 0;
-    const struct mx_registry_options devices = {.devices = {"cpu:0"}, .device_count = 1};
     const struct mx_extract_options room = {
         .samples_max = (int64_t)SECONDS_MAX * mx_recipe_default.rate, .utterances_max = 1, .no_pitch = true};
     struct mx_sound_options sound = MX_SOUND_OPTIONS_DEFAULT;
@@ -59,29 +58,29 @@ static int maker_open(struct maker *m, const struct wanted *wanted)
     m->mel = mx_alloc(floats, sizeof *m->mel);
     m->smooth = mx_alloc(floats, sizeof *m->smooth);
     if (m->mel == NULL || m->smooth == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_registry_open(NULL, &devices, &m->registry));
-    MX_TRY(mx_registry_device_open(m->registry, 0, 0, &m->device));
-    MX_TRY(mx_stream_create(m->device, "resynth", &m->stream));
+    MX_TRY(mx_place_open(&m->place, NULL, 0, "resynth"));
+    MX_TRY(mx_place_vocoder_open(&m->vocoder, &m->place, wanted->vocoder, NULL));
+    sound.vocoder = m->vocoder.loaded ? &m->vocoder.config : NULL;
+    sound.parameters = mx_slice_at(m->vocoder.weights, 0);
     MX_TRY(mx_audio_reader_create(&m->reader));
-    MX_TRY(mx_extract_create(m->device, &room, &m->extract));
-    MX_TRY(mx_sound_create(m->device, m->stream, &sound, &m->waveform));
-    MX_TRY(mx_buffer_create(m->device, "resynth", floats * sizeof *m->mel, &m->smoothed));
+    MX_TRY(mx_extract_create(m->place.device, &room, &m->extract));
+    MX_TRY(mx_sound_create(m->place.device, m->place.stream, &sound, &m->sound));
+    MX_TRY(mx_buffer_create(m->place.device, "resynth", floats * sizeof *m->mel, &m->smoothed));
 out:
     return rc;
 }
 
 static void maker_close(struct maker *m)
 {
-    if (m->stream != NULL) (void)mx_stream_sync(m->stream); /* after a failure something may be under way */
+    if (m->place.stream != NULL) (void)mx_stream_sync(m->place.stream); /* something may be under way */
     mx_buffer_release(m->smoothed);
     mx_free(m->smooth);
     mx_free(m->mel);
-    mx_sound_destroy(m->waveform);
+    mx_sound_destroy(m->sound);
     mx_extract_destroy(m->extract);
     mx_audio_reader_destroy(m->reader);
-    mx_stream_release(m->stream);
-    mx_device_close(m->device);
-    mx_registry_close(m->registry);
+    mx_place_vocoder_close(&m->vocoder);
+    mx_place_close(&m->place);
 }
 
 /* Of all threads. */
@@ -127,18 +126,18 @@ static int file_make(struct maker *m, const char *path, const char *folder, cons
     MX_TRY(mx_audio_load(m->reader, path, &reading, &samples, &count, &report));
     const int32_t offsets[] = {0, (int32_t)count};
     const struct mx_extract_batch batch = {.audio = samples, .offsets = offsets, .count = 1};
-    MX_TRY(mx_extract_submit(m->extract, m->stream, &batch, &features));
+    MX_TRY(mx_extract_submit(m->extract, m->place.stream, &batch, &features));
     const int32_t frames[] = {0, features.frames.rows};
     if (wanted->sigma > 0) {
         const size_t floats = (size_t)features.frames.rows * (size_t)mx_recipe_default.bands;
-        MX_TRY(mx_extract_read(m->extract, m->stream, m->mel, NULL, NULL));
+        MX_TRY(mx_extract_read(m->extract, m->place.stream, m->mel, NULL, NULL));
         mel_smooth(m->mel, m->smooth, features.frames.rows, wanted->sigma);
-        MX_TRY(mx_copy_upload(m->stream, mx_slice_at(m->smoothed, 0), m->smooth, floats * sizeof *m->smooth));
+        MX_TRY(mx_copy_upload(m->place.stream, mx_slice_at(m->smoothed, 0), m->smooth, floats * sizeof *m->smooth));
         features.mel = mx_slice_at(m->smoothed, 0);
     }
-    MX_TRY(mx_stream_sync(m->stream));
+    MX_TRY(mx_stream_sync(m->place.stream));
     const double begin = cpu_seconds();
-    MX_TRY(mx_sound_make(m->waveform, m->stream, features.mel, frames, 1, &sound));
+    MX_TRY(mx_sound_make(m->sound, m->place.stream, features.mel, frames, 1, &sound));
     m->work_seconds += cpu_seconds() - begin;
     m->seconds += (double)sound.offsets[1] / mx_recipe_default.rate;
     MX_TRY(mx_wav_write(to, sound.audio, (size_t)sound.offsets[1], mx_recipe_default.rate, MX_WAV_PCM16));
@@ -151,8 +150,9 @@ int main(int argc, char **argv)
 {
     int rc = 0, option;
     struct maker maker = {0};
-    struct wanted wanted = {.rounds = MX_SOUND_GRIFFIN_ROUNDS, .projections = MX_SOUND_GRIFFIN_PROJECTIONS};
-    while ((option = getopt(argc, argv, "r:p:s:w")) != -1) {
+    struct wanted wanted = {.rounds = MX_SOUND_USUAL, .projections = MX_SOUND_USUAL};
+    while ((option = getopt(argc, argv, "v:r:p:s:w")) != -1) {
+        if (option == 'v') wanted.vocoder = optarg;
         if (option == 'r') wanted.rounds = atoi(optarg);
         if (option == 'p') wanted.projections = atoi(optarg);
         if (option == 's') wanted.sigma = atof(optarg);
@@ -160,7 +160,8 @@ int main(int argc, char **argv)
         if (option == '?') return 1;
     }
     if (argc - optind < 2) {
-        fprintf(stderr, "usage: resynth [-r ROUNDS] [-p PROJECTIONS] [-s SIGMA] [-w] FOLDER FILE.wav...\n");
+        fprintf(stderr,
+                "usage: resynth [-v VOCODER] [-r ROUNDS] [-p PROJECTIONS] [-s SIGMA] [-w] FOLDER FILE.wav...\n");
         return 1;
     }
     MX_TRY(maker_open(&maker, &wanted));

@@ -70,7 +70,7 @@ struct eval {
 
 static void eval_close(struct eval *e)
 {
-    if (e->voice.stream != NULL) (void)mx_stream_sync(e->voice.stream); /* something may be under way */
+    if (e->voice.place.stream != NULL) (void)mx_stream_sync(e->voice.place.stream); /* something may be under way */
     mx_listener_destroy(e->listener);
     mx_batch_destroy(e->batch);
     mx_host_batch_destroy(e->host);
@@ -163,13 +163,13 @@ static int listener_open(struct eval *e, const struct values *values)
     room.frames = room.longest_frames = FRAMES_FACTOR * one.model.longest_frames;
     MX_TRY(mx_voice_load(&e->voice, &room));
     MX_TRY(mx_dataset_reader_create(e->dataset, &e->reader));
-    MX_TRY(mx_host_batch_create(e->source, e->voice.device, &one, &e->host));
-    MX_TRY(mx_batch_create(e->voice.device, e->voice.stream, &batch, &e->batch));
+    MX_TRY(mx_host_batch_create(e->source, e->voice.place.device, &one, &e->host));
+    MX_TRY(mx_batch_create(e->voice.place.device, e->voice.place.stream, &batch, &e->batch));
     const struct mx_listener_options parts = {.source = e->source,
                                               .reader = e->reader,
                                               .host = e->host,
                                               .batch = e->batch,
-                                              .stream = e->voice.stream,
+                                              .stream = e->voice.place.stream,
                                               .model = e->voice.model,
                                               .weights = mx_slice_at(e->voice.weights, 0)};
     MX_TRY(mx_listener_create(&parts, &e->listener));

@@ -19,8 +19,9 @@
 #include "myxtts/error.h"
 #include "text/vocabulary.h"
 
-#define SPEAKERS_SHOWN 8
-#define SHAPE_BYTES    96
+#define SPEAKERS_SHOWN  8
+#define SHAPE_BYTES     96
+#define VOCODER_UPDATES "vocoder.updates" /* among the trainer's texts: see run/state.c */
 
 struct values {
     bool json, all, config;
@@ -136,6 +137,7 @@ struct inspection {
     struct mx_arena arena;     /* of what is printed */
     uint64_t bytes;            /* of the file */
     uint64_t tensors[MX_CHECKPOINT_GROUPS], numbers[MX_CHECKPOINT_GROUPS], not_finite[MX_CHECKPOINT_GROUPS];
+    uint64_t parameters[2]; /* weights, by enum mx_checkpoint_part */
 };
 
 static int inspection_open(struct inspection *in, const char *path)
@@ -148,7 +150,7 @@ static int inspection_open(struct inspection *in, const char *path)
     in->state = mx_checkpoint_state(in->checkpoint);
     in->file = mx_checkpoint_tensors(in->checkpoint);
     if (stat(mx_checkpoint_path(in->checkpoint), &status) == 0) in->bytes = (uint64_t)status.st_size;
-    if (in->state != NULL)
+    if (in->state != NULL && !in->state->vocoder_alone)
         MX_TRY(mx_vocabulary_read(in->state->vocabulary, strlen(in->state->vocabulary), &in->vocabulary));
     const size_t count = mx_safetensors_count(in->file);
     in->summaries = mx_alloc(count, sizeof *in->summaries);
@@ -160,6 +162,7 @@ static int inspection_open(struct inspection *in, const char *path)
         in->tensors[group]++;
         in->numbers[group] += in->summaries[i].count;
         in->not_finite[group] += in->summaries[i].not_finite;
+        if (group == MX_CHECKPOINT_WEIGHTS) in->parameters[mx_checkpoint_part_of(name)] += in->summaries[i].count;
     }
 out:
     return rc;
@@ -188,18 +191,13 @@ static const char *safe(struct inspection *in, const char *text)
     return copy;
 }
 
-static void state_print(struct inspection *in)
+/* The network that makes mel, and what it was trained on. */
+static void model_print(struct inspection *in)
 {
     const struct mx_checkpoint_state *const s = in->state;
     const struct mx_model_size *const size = &s->model.size;
-    const char *const program = mx_safetensors_metadata(in->file, "program");
-    printf("  run         step %" PRIu64 ", epoch %" PRIu64 " at its batch %" PRIu64 ", seed %" PRIu64 "\n", s->step,
-           s->epoch, s->step_in_epoch, s->seed);
-    if (s->has_best) printf("  best        %.6g at step %" PRIu64 "\n", s->best, s->best_step);
-    for (size_t i = 0; i < s->metric_count; i++)
-        printf("  %-11s %s %.6g\n", i == 0 ? "evaluation" : "", safe(in, s->metrics[i].name), s->metrics[i].value);
     printf("  model       %s: %" PRIu64 " parameters; width %d, %d heads, %d + %d blocks of %d\n", safe(in, size->name),
-           in->numbers[MX_CHECKPOINT_WEIGHTS], size->width, size->heads, size->encoder_blocks, size->decoder_blocks,
+           in->parameters[MX_CHECKPOINT_ACOUSTIC], size->width, size->heads, size->encoder_blocks, size->decoder_blocks,
            size->hidden);
     printf("  vocabulary  %zu tokens (%s), languages", mx_vocabulary_size(in->vocabulary),
            mx_tokens_mode_name(mx_vocabulary_mode(in->vocabulary)));
@@ -210,6 +208,29 @@ static void state_print(struct inspection *in)
     for (size_t i = 0; i < s->speaker_count && i < SPEAKERS_SHOWN; i++)
         printf("%s %s", i > 0 ? "," : "", safe(in, s->speakers[i]));
     printf("%s\n", s->speaker_count > SPEAKERS_SHOWN ? ", …; --json lists all" : "");
+}
+
+static void vocoder_print(struct inspection *in)
+{
+    const struct mx_vocoder_size *const size = &in->state->vocoder.size;
+    printf("  vocoder     %s: %" PRIu64 " parameters; width %d, %d blocks of %d", safe(in, size->name),
+           in->parameters[MX_CHECKPOINT_VOCODER], size->width, size->blocks, size->hidden);
+    const char *const updates = mx_checkpoint_extra(in->state, VOCODER_UPDATES);
+    if (updates != NULL) printf("; updated %s times", safe(in, updates));
+    printf("\n");
+}
+
+static void state_print(struct inspection *in)
+{
+    const struct mx_checkpoint_state *const s = in->state;
+    const char *const program = mx_safetensors_metadata(in->file, "program");
+    printf("  run         step %" PRIu64 ", epoch %" PRIu64 " at its batch %" PRIu64 ", seed %" PRIu64 "\n", s->step,
+           s->epoch, s->step_in_epoch, s->seed);
+    if (s->has_best) printf("  best        %.6g at step %" PRIu64 "\n", s->best, s->best_step);
+    for (size_t i = 0; i < s->metric_count; i++)
+        printf("  %-11s %s %.6g\n", i == 0 ? "evaluation" : "", safe(in, s->metrics[i].name), s->metrics[i].value);
+    if (!s->vocoder_alone) model_print(in);
+    if (s->has_vocoder) vocoder_print(in);
     printf("  recipe      %s (%s)\n", safe(in, s->recipe), s->recipe_hash);
     printf("  normaliser  mel %.4f ± %.4f, energy %.4f ± %.4f, pitch %.2f ± %.2f Hz\n", s->normaliser.mel_mean,
            s->normaliser.mel_deviation, s->normaliser.energy_mean, s->normaliser.energy_deviation,
@@ -306,6 +327,38 @@ static void json_text(cJSON *object, const char *name, const char *text, int *fa
     json_check(cJSON_AddStringToObject(object, name, text), failures);
 }
 
+static void model_json(cJSON *root, const struct inspection *in, int *failures)
+{
+    const struct mx_checkpoint_state *const s = in->state;
+    cJSON *const model = cJSON_AddObjectToObject(root, "model");
+    json_text(model, "size", s->model.size.name, failures);
+    json_number(model, "parameters", (double)in->parameters[MX_CHECKPOINT_ACOUSTIC], failures);
+    json_number(model, "width", s->model.size.width, failures);
+    json_number(model, "heads", s->model.size.heads, failures);
+    json_number(model, "encoder_blocks", s->model.size.encoder_blocks, failures);
+    json_number(model, "decoder_blocks", s->model.size.decoder_blocks, failures);
+    json_number(model, "hidden", s->model.size.hidden, failures);
+    json_number(model, "bands", s->model.bands, failures);
+    cJSON *const vocabulary = cJSON_Parse(s->vocabulary);
+    if (vocabulary == NULL || !cJSON_AddItemToObject(root, "vocabulary", vocabulary)) {
+        cJSON_Delete(vocabulary);
+        ++*failures;
+    }
+    cJSON *const speakers = cJSON_AddArrayToObject(root, "speakers");
+    for (size_t i = 0; i < s->speaker_count; i++) json_append(speakers, cJSON_CreateString(s->speakers[i]), failures);
+}
+
+static void vocoder_json(cJSON *root, const struct inspection *in, int *failures)
+{
+    const struct mx_vocoder_size *const size = &in->state->vocoder.size;
+    cJSON *const vocoder = cJSON_AddObjectToObject(root, "vocoder");
+    json_text(vocoder, "size", size->name, failures);
+    json_number(vocoder, "parameters", (double)in->parameters[MX_CHECKPOINT_VOCODER], failures);
+    json_number(vocoder, "width", size->width, failures);
+    json_number(vocoder, "blocks", size->blocks, failures);
+    json_number(vocoder, "hidden", size->hidden, failures);
+}
+
 /* The metadata as they are, but numbers that JSON can hold as numbers, and lists as lists. */
 static void state_json(cJSON *root, const struct inspection *in, int *failures)
 {
@@ -328,22 +381,8 @@ static void state_json(cJSON *root, const struct inspection *in, int *failures)
         json_number(metrics, s->metrics[i].name, s->metrics[i].value, failures);
     cJSON *const extras = cJSON_AddObjectToObject(root, "state");
     for (size_t i = 0; i < s->extra_count; i++) json_text(extras, s->extras[i].key, s->extras[i].text, failures);
-    cJSON *const model = cJSON_AddObjectToObject(root, "model");
-    json_text(model, "size", s->model.size.name, failures);
-    json_number(model, "parameters", (double)in->numbers[MX_CHECKPOINT_WEIGHTS], failures);
-    json_number(model, "width", s->model.size.width, failures);
-    json_number(model, "heads", s->model.size.heads, failures);
-    json_number(model, "encoder_blocks", s->model.size.encoder_blocks, failures);
-    json_number(model, "decoder_blocks", s->model.size.decoder_blocks, failures);
-    json_number(model, "hidden", s->model.size.hidden, failures);
-    json_number(model, "bands", s->model.bands, failures);
-    cJSON *const vocabulary = cJSON_Parse(s->vocabulary);
-    if (vocabulary == NULL || !cJSON_AddItemToObject(root, "vocabulary", vocabulary)) {
-        cJSON_Delete(vocabulary);
-        ++*failures;
-    }
-    cJSON *const speakers = cJSON_AddArrayToObject(root, "speakers");
-    for (size_t i = 0; i < s->speaker_count; i++) json_append(speakers, cJSON_CreateString(s->speakers[i]), failures);
+    if (!s->vocoder_alone) model_json(root, in, failures);
+    if (s->has_vocoder) vocoder_json(root, in, failures);
     cJSON *const normaliser = cJSON_AddObjectToObject(root, "normaliser");
     json_number(normaliser, "mel_mean", s->normaliser.mel_mean, failures);
     json_number(normaliser, "mel_deviation", s->normaliser.mel_deviation, failures);

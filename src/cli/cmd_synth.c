@@ -15,6 +15,7 @@
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/shared_options.h"
+#include "cli/sound_options.h"
 #include "cli/synth_lines.h"
 #include "corpus/audio.h"
 #include "myxtts/error.h"
@@ -37,7 +38,7 @@ static const struct mx_model_capacity room = {.sequences = 4,
 
 struct values {
     const char *checkpoint, *text, *text_file, *output, *output_dir, *speaker_wav, *speaker, *speed, *pitch;
-    const char *language, *device;
+    const char *language, *device, *vocoder;
     int64_t cpu_devices, seed, rounds, projections;
 };
 
@@ -60,7 +61,7 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, pitch, "pitch", "SEMITONES", "0", "Shift the pitch up or down; -24 to 24.")},
     {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "detected from the script of each paragraph",
                       "Language of the text: en, fa, es, fr, de, it, ru or any other language of espeak-ng.")},
-    MX_SOUND_OPTIONS(struct values),
+    MX_SOUND_OPTIONS(struct values, "the vocoder of the voice, if it has one; otherwise " MX_SOUND_GRIFFIN_LIM),
     MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 0, INT64_MAX, "0",
                    "The same text, voice and seed give the same samples.")},
@@ -84,7 +85,7 @@ struct speaker {
 
 static void speaker_close(struct speaker *s)
 {
-    if (s->voice.stream != NULL) (void)mx_stream_sync(s->voice.stream); /* something may be under way */
+    if (s->voice.place.stream != NULL) (void)mx_stream_sync(s->voice.place.stream); /* something may be under way */
     mx_free(s->reference);
     mx_speak_destroy(s->speak);
     mx_voice_close(&s->voice);
@@ -96,14 +97,19 @@ static int speaker_open(struct speaker *s, const struct values *values)
     struct mx_voice *const v = &s->voice;
     MX_TRY(mx_voice_open(v, values->checkpoint, values->device, values->cpu_devices));
     MX_TRY(mx_voice_load(v, &room));
-    const struct mx_speak_voice parts = {.device = v->device,
-                                         .stream = v->stream,
+    const struct mx_speak_voice parts = {.device = v->place.device,
+                                         .stream = v->place.stream,
                                          .model = v->model,
                                          .parameters = mx_slice_at(v->weights, 0),
                                          .vocabulary = v->vocabulary,
                                          .normaliser = mx_checkpoint_state(v->checkpoint)->normaliser};
-    const struct mx_speak_sound sound = {
-        .rounds = (int)values->rounds, .projections = (int)values->projections, .seed = (uint64_t)values->seed};
+    MX_TRY(mx_voice_vocoder(v, values->vocoder));
+    MX_TRY(mx_sound_rounds_check(v->vocoder.loaded, values->rounds));
+    const struct mx_speak_sound sound = {.vocoder = v->vocoder.loaded ? &v->vocoder.config : NULL,
+                                         .vocoder_parameters = mx_slice_at(v->vocoder.weights, 0),
+                                         .rounds = (int)values->rounds,
+                                         .projections = (int)values->projections,
+                                         .seed = (uint64_t)values->seed};
     MX_TRY(mx_speak_create(&parts, &sound, &s->speak));
 out:
     return rc;

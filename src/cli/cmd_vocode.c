@@ -12,16 +12,14 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/shared_options.h"
+#include "cli/sound_options.h"
 #include "corpus/audio.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
-#include "myxtts/registry.h"
+#include "speech/place.h"
 #include "speech/wav.h"
 
-#define GRIFFIN_LIM "griffin-lim"
 #define SECONDS_MAX 600
-
-static const char *const vocoders[] = {GRIFFIN_LIM, NULL};
 
 struct values {
     const char *vocoder, *output, *device;
@@ -31,12 +29,10 @@ struct values {
 static const struct values start = {MX_SOUND_VALUES};
 
 static const struct mx_option options[] = {
-    {MX_OPTION_CHOICE(struct values, vocoder, "vocoder", "NAME", vocoders, GRIFFIN_LIM,
-                      "What makes sound from the mel.")},
     {MX_OPTION_STRING(struct values, output, "output", "FILE", NULL,
                       "The WAV file to write; '-' is standard output. Must be given."),
      .letter = 'o'},
-    MX_SOUND_OPTIONS(struct values),
+    MX_SOUND_OPTIONS(struct values, MX_SOUND_GRIFFIN_LIM),
     MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 0, INT64_MAX, "0",
                    "The same recording and seed give the same samples.")},
@@ -44,41 +40,27 @@ static const struct mx_option options[] = {
 
 static const struct mx_example examples[] = {
     {"myxtts vocode speech.wav --output copy.wav", "lets you hear what mel and Griffin-Lim make of a recording"},
+    {"myxtts vocode speech.wav --vocoder my-run -o copy.wav", "the same with the vocoder of a run"},
     {"myxtts vocode speech.wav --projections 0 -o plain.wav", "the same without the projections"},
 };
 
 /* Everything that is opened; see copy_close. */
 struct copy {
-    struct mx_registry *registry;
-    struct mx_device *device;
-    struct mx_stream *stream;
+    struct mx_place place;
+    struct mx_place_vocoder vocoder;
     struct mx_audio_reader *reader;
     struct mx_extract *extract;
-    struct mx_sound *waveform;
+    struct mx_sound *sound;
 };
 
 static void copy_close(struct copy *c)
 {
-    if (c->stream != NULL) (void)mx_stream_sync(c->stream); /* after a failure something may be under way */
-    mx_sound_destroy(c->waveform);
+    if (c->place.stream != NULL) (void)mx_stream_sync(c->place.stream); /* something may be under way */
+    mx_sound_destroy(c->sound);
     mx_extract_destroy(c->extract);
     mx_audio_reader_destroy(c->reader);
-    mx_stream_release(c->stream);
-    mx_device_close(c->device);
-    mx_registry_close(c->registry);
-}
-
-static int device_open(struct copy *c, const struct values *values)
-{
-    int rc = 0;
-    struct mx_registry_options wanted = {.devices = {values->device != NULL ? values->device : "cpu:0"},
-                                         .device_count = 1};
-    if (values->cpu_devices > 0) wanted.cpu_devices = (int)values->cpu_devices;
-    MX_TRY(mx_registry_open(NULL, &wanted, &c->registry));
-    MX_TRY(mx_registry_device_open(c->registry, 0, 0, &c->device));
-    MX_TRY(mx_stream_create(c->device, "vocode", &c->stream));
-out:
-    return rc;
+    mx_place_vocoder_close(&c->vocoder);
+    mx_place_close(&c->place);
 }
 
 /* The samples are the reader's. */
@@ -107,23 +89,25 @@ static int copy_write(struct copy *c, const struct values *values, const float *
     struct mx_sound_options options_of = MX_SOUND_OPTIONS_DEFAULT;
     struct mx_extract_features features;
     struct mx_sound_audio sound;
+    options_of.vocoder = c->vocoder.loaded ? &c->vocoder.config : NULL;
+    options_of.parameters = mx_slice_at(c->vocoder.weights, 0);
     options_of.rounds = (int)values->rounds;
     options_of.projections = (int)values->projections;
     options_of.seed = (uint64_t)values->seed;
     options_of.frames_max = mx_recipe_frames(&mx_recipe_default, (int64_t)count);
     options_of.utterances_max = 1;
-    MX_TRY(mx_extract_create(c->device, &room, &c->extract));
-    MX_TRY(mx_sound_create(c->device, c->stream, &options_of, &c->waveform));
-    MX_TRY(mx_extract_submit(c->extract, c->stream, &batch, &features));
-    MX_TRY(mx_stream_sync(c->stream)); /* the time of the mel is not that of the sound */
+    MX_TRY(mx_extract_create(c->place.device, &room, &c->extract));
+    MX_TRY(mx_sound_create(c->place.device, c->place.stream, &options_of, &c->sound));
+    MX_TRY(mx_extract_submit(c->extract, c->place.stream, &batch, &features));
+    MX_TRY(mx_stream_sync(c->place.stream)); /* the time of the mel is not that of the sound */
     const int32_t frames[] = {0, features.frames.rows};
     const uint64_t begin = mx_clock_ns();
-    MX_TRY(mx_sound_make(c->waveform, c->stream, features.mel, frames, 1, &sound));
+    MX_TRY(mx_sound_make(c->sound, c->place.stream, features.mel, frames, 1, &sound));
     const double work = (double)(mx_clock_ns() - begin) / 1e9;
     const double seconds = (double)sound.offsets[1] / mx_recipe_default.rate;
     MX_TRY(mx_wav_write(values->output, sound.audio, (size_t)sound.offsets[1], mx_recipe_default.rate, MX_WAV_PCM16));
     mx_info("%s: %.2f s of sound in %d rounds and %d projections; real-time factor %.4f", values->output, seconds,
-            options_of.rounds, options_of.projections, work / seconds);
+            mx_sound_rounds(c->sound), mx_sound_projections(c->sound), work / seconds);
 out:
     return rc;
 }
@@ -139,7 +123,9 @@ static int run(const void *given, const struct mx_option_list *operands)
     if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "name the recording to copy");
     if (values->output == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--output FILE' is missing");
     MX_TRY(recording_read(&copy, operands->items[0], &samples, &count));
-    MX_TRY(device_open(&copy, values));
+    MX_TRY(mx_place_open(&copy.place, values->device, values->cpu_devices, "vocode"));
+    MX_TRY(mx_place_vocoder_open(&copy.vocoder, &copy.place, values->vocoder, NULL));
+    MX_TRY(mx_sound_rounds_check(copy.vocoder.loaded, values->rounds));
     MX_TRY(copy_write(&copy, values, samples, count));
 out:
     copy_close(&copy);

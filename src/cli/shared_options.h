@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Options that several commands share, as elements of option tables: for settings, for a voice and for sound.
+ * Options that several commands share, as elements of option tables: for settings and for a voice.
  */
 #ifndef MX_CLI_SHARED_OPTIONS_H
 #define MX_CLI_SHARED_OPTIONS_H
 
 #include "cli/options.h"
 #include "run/settings.h"
-#include "vocoder/sound.h"
 
 /* Table elements for a command with settings, whose struct has `const char *config` and `struct mx_option_list set`. */
 #define MX_SETTINGS_OPTIONS(object)                                                                                    \
@@ -29,19 +28,5 @@
         MX_OPTION_INT(object, cpu_devices, "cpu-devices", "N", 1, MX_SETTINGS_CPU_DEVICES_MAX, "1",                    \
                       "Split the CPU cores into N logical devices.")                                                   \
     }
-
-/* Table elements for a command that makes sound from mel, whose struct has `int64_t rounds, projections` and is
- * initialised with MX_SOUND_VALUES. */
-#define MX_SOUND_OPTIONS(object)                                                                                       \
-    {MX_OPTION_INT(object, rounds, "rounds", "N", 1, MX_SOUND_ROUNDS_MAX,                                       \
-                   MX_SOUND_DIGITS(MX_SOUND_GRIFFIN_ROUNDS), "Rounds of Griffin-Lim. The time grows with them.")},      \
-    {                                                                                                                  \
-        MX_OPTION_INT(object, projections, "projections", "N", 0, MX_SOUND_PROJECTIONS_MAX,                         \
-                      MX_SOUND_DIGITS(MX_SOUND_GRIFFIN_PROJECTIONS),                                                        \
-                      "Corrections after the rounds that bring the mel of the sound closer to the one asked for.")     \
-    }
-#define MX_SOUND_VALUES          .rounds = MX_SOUND_GRIFFIN_ROUNDS, .projections = MX_SOUND_GRIFFIN_PROJECTIONS
-#define MX_SOUND_DIGITS(number)  MX_SOUND_DIGITS_(number)
-#define MX_SOUND_DIGITS_(number) #number
 
 #endif

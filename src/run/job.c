@@ -66,6 +66,7 @@ static int origin_open(struct mx_job *job)
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(job->origin);
     if (state == NULL) return 0;
     MX_TRY(mx_checkpoint_recipe_check(job->origin));
+    if (state->vocoder_alone) return 0;
     MX_TRY(mx_vocabulary_read(state->vocabulary, strlen(state->vocabulary), &job->vocabulary));
 out:
     return rc;
@@ -109,7 +110,7 @@ static int origin_size_check(const struct mx_job *job)
     struct mx_model_size size = {.name = ""}, *const asked = &size;
     const struct mx_settings_model *const m = &job->settings.model;
     const struct mx_checkpoint_state *const from = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
-    if (from == NULL) return 0;
+    if (from == NULL || from->vocoder_alone) return 0;
     const int rc = size_asked(m, &size);
     if (rc < 0) return rc;
     const struct mx_model_size *const is = &from->model.size;
@@ -159,6 +160,7 @@ static int dataset_open(struct mx_job *job)
         MX_TRY(mx_language_parse(d->language, &language));
         options.row.language = (int)language;
     }
+    options.sounds = job->settings.training.part == MX_SETTINGS_PART_VOCODER;
     options.row.tokens = job->vocabulary != NULL ? mx_vocabulary_mode(job->vocabulary) : d->tokens;
     options.row.vocabulary = job->vocabulary;
     job->list_version_1 = job->request.resume != NULL && mx_job_state_list_1(job->origin);
@@ -220,6 +222,13 @@ static int sharing_choose(struct mx_job *job)
                                          .two_devices = mx_device_pair_multi(&job->devices),
                                          .ranks = job->options.comm != NULL,
                                          .unable = able < 0};
+    if (job->settings.training.part == MX_SETTINGS_PART_VOCODER) {
+        mx_error_clear();
+        if (setup.asked == MX_SHARE_ON)
+            return MX_FAIL(MX_ERR_USAGE, "omit '--share-work'", "the work of a vocoder alone is not shared");
+        flow->share = MX_SHARE_OFF;
+        return 0;
+    }
     const struct mx_share_choice choice = mx_share_choose(&setup);
     if (choice.refused)
         return choice.obstacle == MX_SHARE_UNABLE ? able
@@ -283,7 +292,8 @@ static int options_choose(struct mx_job *job)
                                     .optimizer.ema_decay = t->ema_decay,
                                     .validation_limit = mx_job_ranks_first(job) ? (uint32_t)t->eval_utterances : 0};
     mx_job_ranks_batch(job, &job->options);
-    return model_choose(job, &job->options.model);
+    const int rc = mx_job_vocoder_choose(job);
+    return rc < 0 || job->options.vocoder_alone ? rc : model_choose(job, &job->options.model);
 }
 
 /* How long the run is, and the schedule that follows from it. */
@@ -297,6 +307,7 @@ static void steps_choose(struct mx_job *job)
     if (job->steps < 1) job->steps = 1;
     s->steps = job->steps;
     s->warmup = t->warmup_steps < job->steps / 10 ? t->warmup_steps : job->steps / 10;
+    mx_job_vocoder_steps(job);
 }
 
 /* What can be told wrong without looking at the corpus, so that no folder is made in vain. */
@@ -315,7 +326,9 @@ static int settings_check(const struct mx_job *job)
     if (stat(path, &info) != 0)
         return MX_FAIL(MX_ERR_NOT_FOUND, "give '--train-data' a corpus folder, a manifest or a packed corpus",
                        "cannot find %s: %s", path, strerror(errno));
-    if (mx_model_size_find(job->settings.model.size) == NULL) return mx_error_last()->code;
+    if (mx_model_size_find(job->settings.model.size) == NULL ||
+        mx_vocoder_size_find(job->settings.vocoder.size) == NULL)
+        return mx_error_last()->code;
     const int rc = mx_shares_parse(job->settings.pipeline.shares, &shares);
     return rc < 0 ? rc : mx_schedule_check(&schedule);
 }
@@ -333,6 +346,7 @@ int mx_job_open(struct mx_job *job, bool dry)
     if (!dry) MX_TRY(run_open(job)); /* before its newest checkpoint is looked for */
     MX_TRY(origin_open(job));
     MX_TRY(origin_size_check(job));
+    MX_TRY(mx_job_vocoder_open(job));
     MX_TRY(dataset_open(job));
     MX_TRY(mx_job_ranks_compare(job));
     MX_TRY(options_choose(job));
@@ -353,7 +367,7 @@ static int run_accept(struct mx_job *job, int64_t step)
     if (config == NULL || metrics == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_job_folder_accept(&job->folder));
     MX_TRY(mx_config_write(&mx_settings_schema, &job->settings, config));
-    if (job->request.resume == NULL) MX_TRY(mx_job_voices(job));
+    if (job->request.resume == NULL && !job->options.vocoder_alone) MX_TRY(mx_job_voices(job));
     MX_TRY(mx_metrics_open(metrics, step, &job->metrics));
     mx_metrics_plan(job->metrics, job->steps);
 out:
@@ -398,7 +412,7 @@ static void augment_say(const struct mx_augment_options *a)
 
 uint64_t mx_job_host_bytes(const struct mx_job *job)
 {
-    return 4 * job->plan.model.parameters_bytes;
+    return 4 * (job->plan.model.parameters_bytes + job->plan.vocoder.parameters_bytes);
 }
 
 static void number_say(const char *what, int32_t now, int32_t most, bool given, bool tuned)
@@ -431,14 +445,16 @@ int mx_job_start(struct mx_job *job)
     int rc = 0;
     char need[MX_BYTES_TEXT_BYTES];
     struct mx_trainer_state state;
-    const bool first = mx_job_ranks_first(job);
+    const bool first = mx_job_ranks_first(job), alone = job->options.vocoder_alone;
     MX_TRY(words_make(job));
     MX_TRY(normaliser_choose(job)); /* which loads many recordings: what is damaged shows */
     if (first && job->request.resume == NULL) MX_TRY(mx_job_rejects(job));
     mx_info("%s: %" PRIu32 " utterances to train on, %" PRIu32 " for validation; %.1f M parameters, %s on %s (%s)",
-            job->run, job->plan.utterances, job->plan.validation, (double)job->plan.model.parameters * 1e-6,
+            job->run, job->plan.utterances, job->plan.validation,
+            (double)(alone ? job->plan.vocoder.parameters : job->plan.model.parameters) * 1e-6,
             mx_bytes_text(job->plan.device_bytes, need), mx_device_name(job->device),
             mx_device_info(job->device)->name);
+    mx_job_vocoder_say(job);
     mx_job_ranks_announce(job);
     MX_TRY(mx_job_ranks_sums(job));
     augment_say(&job->options.flow.augment);
@@ -474,6 +490,7 @@ void mx_job_close(struct mx_job *job)
     mx_dataset_close(job->dataset);
     mx_vocabulary_destroy(job->vocabulary);
     mx_checkpoint_close(job->origin);
+    mx_checkpoint_close(job->vocoder_origin);
     mx_job_ranks_leave(job);
     mx_device_pair_close(&job->devices);
     mx_free(job->host);

@@ -62,7 +62,7 @@ struct mx_job_request {
 /* The best evaluation of a run. */
 struct mx_job_best {
     bool known;
-    double value; /* its free-running distance, in decibels */
+    double value; /* its free-running distance, in decibels; of a vocoder alone its loss */
     uint64_t step;
 };
 
@@ -72,10 +72,11 @@ struct mx_job {
     char *run;                   /* the folder; NULL: none (dry run) */
     struct mx_job_folder folder; /* the same for its writer, rank 0 */
     struct mx_device_pair devices;
-    struct mx_device *device;         /* the one of the pair that trains */
-    struct mx_checkpoint *origin;     /* for resume and init_from */
-    struct mx_vocabulary *vocabulary; /* of the origin; NULL: the corpus has its own */
-    struct mx_dist *dist;             /* the ranks of the run; NULL: this process alone (ranks.h) */
+    struct mx_device *device;             /* the one of the pair that trains */
+    struct mx_checkpoint *origin;         /* for resume and init_from */
+    struct mx_checkpoint *vocoder_origin; /* that vocoder.from names; NULL: none */
+    struct mx_vocabulary *vocabulary;     /* of the origin; NULL: the corpus has its own */
+    struct mx_dist *dist;                 /* the ranks of the run; NULL: this process alone (ranks.h) */
     struct mx_dataset *dataset;
     bool list_version_1; /* of its list, because the run began with that; struct mx_dataset_options */
     uint64_t contents;   /* of its recordings, from the checkpoint that the run continues from; 0: not known */
@@ -90,8 +91,8 @@ struct mx_job {
     struct mx_speak *speak;                  /* for samples; NULL: none are spoken */
     struct mx_extract *pictures;             /* for the mels of the samples; NULL likewise */
     struct mx_dataset_reader *sample_reader; /* of their recordings */
-    float *host;                             /* [4, floats]: arrays on their way to or from a checkpoint */
-    char *words;                             /* the vocabulary as JSON */
+    float *host; /* arrays of all networks on their way to or from a checkpoint: [4, floats] of each */
+    char *words; /* the vocabulary as JSON */
     const char **speakers;
     struct mx_job_best best; /* so far */
     bool evaluated;          /* and this is the last evaluation: */
@@ -127,7 +128,8 @@ int mx_job_step_tell(struct mx_job *job, const struct mx_trainer_report *report)
 /* The status line: loss, speed, how busy both devices are, how long the model waited for data, memory. */
 void mx_job_status(const struct mx_job *job, const struct mx_trainer_report *report);
 /* Evaluates, speaks samples, and reports both. The best evaluation is the one with the smallest free-running distance
- * among those in which every text could be spoken; *best: this is the best so far. */
+ * among those in which every text could be spoken, or of a vocoder alone the one with the smallest loss; *best: this is
+ * the best so far. */
 int mx_job_evaluate(struct mx_job *job, bool *best);
 
 /* ---- memory_plan.c ---- */
@@ -171,6 +173,17 @@ void mx_job_samples_tidy(const struct mx_job *job);
 /* Lists the unusable rows, if there are more than last time, and logs the reasons. MX_ERR_DATA if a folder has too
  * many. */
 int mx_job_rejects(struct mx_job *job);
+
+/* ---- vocoder.c ---- */
+/* Opens the checkpoint that vocoder.from names, and refuses parts that the origin does not have. */
+int mx_job_vocoder_open(struct mx_job *job);
+/* Sets the options of the vocoder; a warning if it cannot be trained. */
+int mx_job_vocoder_choose(struct mx_job *job);
+void mx_job_vocoder_steps(struct mx_job *job); /* its schedule, once the length of the run is known */
+void mx_job_vocoder_say(const struct mx_job *job);
+/* Loads its weights, if it is not a new one, by way of `arrays`; *whole: with its moments, so its part of the state
+ * counts, too. */
+int mx_job_vocoder_restore(struct mx_job *job, const struct mx_trainer_arrays *arrays, bool *whole);
 
 /* ---- voices.c ---- */
 /* Writes voices/ of a new run. Corpora of features have no sound, so there is nothing to write for them. */

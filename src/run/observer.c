@@ -29,6 +29,7 @@ struct mx_job_observer {
     struct mx_job *job;
     struct mx_tfevents *events;    /* NULL: TensorBoard is off, or its file could not be made */
     struct mx_run run;             /* what does not change; the rest is filled in when it is written */
+    struct mx_model_size size;     /* of the network; of a vocoder alone what it has of it */
     char *folder;                  /* absolute */
     struct mx_run_sample *samples; /* [run.sample_count] … */
     char **words;                  /* … and their strings, two each */
@@ -90,6 +91,12 @@ static int facts_find(struct mx_job_observer *o)
     const struct mx_settings_training *const t = &job->settings.training;
     const struct mx_vocabulary *const words =
         job->vocabulary != NULL ? job->vocabulary : mx_dataset_vocabulary(job->dataset);
+    const bool alone = job->options.vocoder_alone;
+    const struct mx_vocoder_size *const v = &job->options.vocoder.size;
+    o->size = job->options.model.size;
+    if (alone)
+        o->size = (struct mx_model_size){
+            .name = v->name, .width = v->width, .decoder_blocks = v->blocks, .hidden = v->hidden};
     char *const whole = realpath(job->run, NULL);
     o->folder = mx_strdup(whole != NULL ? whole : job->run);
     free(whole);
@@ -98,8 +105,8 @@ static int facts_find(struct mx_job_observer *o)
                              .first_step = mx_trainer_state(job->trainer)->step,
                              .steps = job->steps,
                              .folder = o->folder,
-                             .size = &job->options.model.size,
-                             .parameters = (int64_t)job->plan.model.parameters,
+                             .size = &o->size,
+                             .parameters = (int64_t)(alone ? job->plan.vocoder.parameters : job->plan.model.parameters),
                              .mixed_precision = job->options.model.mixed,
                              .augment = mx_augment_active(&job->options.flow.augment),
                              .batch_size = t->batch_size,

@@ -102,23 +102,28 @@ static uint64_t settings_hash(const struct mx_job *job)
 {
     char none[1] = "";
     struct mx_settings own = job->settings;
-    own.data.train_data = own.data.val_data = none;
+    own.data.train_data = own.data.val_data = own.vocoder.from = none;
     char *const text = mx_config_format(&mx_settings_schema, &own);
     const uint64_t hash = text != NULL ? XXH3_64bits(text, strlen(text)) : 0;
     mx_free(text);
     return hash;
 }
 
-/* Which checkpoint the run goes on from or begins with. */
-static uint64_t origin_hash(const struct mx_job *job)
+static uint64_t checkpoint_hash(const struct mx_checkpoint *checkpoint)
 {
-    const struct mx_checkpoint_state *const state = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
-    if (job->origin == NULL) return 0;
-    const struct mx_safetensors *const tensors = mx_checkpoint_tensors(job->origin);
+    const struct mx_checkpoint_state *const state = checkpoint != NULL ? mx_checkpoint_state(checkpoint) : NULL;
+    if (checkpoint == NULL) return 0;
+    const struct mx_safetensors *const tensors = mx_checkpoint_tensors(checkpoint);
     const char *const hash = mx_safetensors_metadata(tensors, "hash");
     uint64_t sum = hash != NULL ? XXH3_64bits(hash, strlen(hash)) : 1;
     if (state != NULL) sum += state->step;
     return sum;
+}
+
+/* Which checkpoints the run goes on from or begins with. */
+static uint64_t origin_hash(const struct mx_job *job)
+{
+    return checkpoint_hash(job->origin) + 3 * checkpoint_hash(job->vocoder_origin);
 }
 
 int mx_job_ranks_compare(struct mx_job *job)

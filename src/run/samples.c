@@ -31,7 +31,7 @@
 static bool samples_wanted(const struct mx_job *job, uint32_t validation)
 {
     return mx_dataset_kind(job->dataset) == MX_PACKED_AUDIO && job->settings.training.samples > 0 && validation > 0 &&
-           mx_job_ranks_first(job);
+           mx_job_ranks_first(job) && !job->options.vocoder_alone; /* which speaks no texts */
 }
 
 /* Frames before and behind a frame whose samples it needs, too. */
@@ -61,6 +61,18 @@ static uint32_t reference_samples(const struct mx_job *job)
     return longest;
 }
 
+/* With the run's vocoder, if it has one; the caller adds its weights. */
+static struct mx_speak_sound sound_of(const struct mx_job *job, const struct mx_vocoder_config *vocoder)
+{
+    struct mx_speak_sound sound = MX_SPEAK_SOUND_DEFAULT;
+    sound.seed = job->options.seed;
+    if (!job->options.with_vocoder) return sound;
+    sound.vocoder = vocoder;
+    sound.rounds = (int)job->settings.vocoder.rounds;
+    sound.projections = (int)job->settings.vocoder.projections;
+    return sound;
+}
+
 int mx_job_samples_memory_plan(const struct mx_job *job, const struct mx_trainer_memory_plan *plan,
                                struct mx_job_samples_memory *out)
 {
@@ -69,7 +81,8 @@ int mx_job_samples_memory_plan(const struct mx_job *job, const struct mx_trainer
     const struct mx_extract_options picture = picture_options();
     out->pictures = mx_extract_bytes(&picture);
     out->pictures_host = mx_extract_host_bytes(&picture);
-    const struct mx_speak_sound sound = MX_SPEAK_SOUND_DEFAULT;
+    const struct mx_vocoder_config vocoder = mx_trainer_vocoder_config(&job->options);
+    const struct mx_speak_sound sound = sound_of(job, &vocoder);
     return mx_speak_memory_plan(&job->options.model, &plan->capacity.model, &mx_recipe_default, &sound,
                                 reference_samples(job), &out->speak);
 }
@@ -88,8 +101,9 @@ int mx_job_samples_open(struct mx_job *job)
                                          .normaliser = job->options.normaliser,
                                          .reference_samples = reference_samples(job)};
     const struct mx_extract_options picture = picture_options();
-    struct mx_speak_sound sound = MX_SPEAK_SOUND_DEFAULT;
-    sound.seed = job->options.seed;
+    const struct mx_vocoder_config vocoder = mx_trainer_vocoder_config(&job->options);
+    struct mx_speak_sound sound = sound_of(job, &vocoder);
+    sound.vocoder_parameters = voice.vocoder;
     MX_TRY(mx_speak_create(&parts, &sound, &job->speak));
     MX_TRY(mx_extract_create(job->device, &picture, &job->pictures));
     MX_TRY(mx_dataset_reader_create(job->dataset, &job->sample_reader));

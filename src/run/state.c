@@ -17,25 +17,31 @@
 
 /* ---- the trainer's own words ---- */
 
-/* X(key, member): whole numbers, then fractions, of struct mx_part_state. */
-#define COUNTS(X)                                                                                                      \
-    X("updates", updates)                                                                                              \
-    X("guard.seen", guard.seen)                                                                                        \
-    X("guard.skipped", guard.skipped)                                                                                  \
-    X("guard.in_row", guard.in_row)                                                                                    \
-    X("guard.spikes", guard.spikes)
-#define FRACTIONS(X)                                                                                                   \
-    X("guard.loss_mean", guard.loss.mean)                                                                              \
-    X("guard.loss_variance", guard.loss.variance)                                                                      \
-    X("guard.norm_mean", guard.norm.mean)                                                                              \
-    X("guard.norm_variance", guard.norm.variance)
+/* The state of each part: whole numbers, then fractions, of struct mx_part_state. */
+#define PART(name, member)                                                                                             \
+    {                                                                                                                  \
+        {name, "vocoder." name}, offsetof(struct mx_part_state, member)                                                \
+    }
+struct part_value {
+    const char *keys[MX_PARTS];
+    size_t offset;
+};
+static const struct part_value counts[] = {PART("updates", updates), PART("guard.seen", guard.seen),
+                                           PART("guard.skipped", guard.skipped), PART("guard.in_row", guard.in_row),
+                                           PART("guard.spikes", guard.spikes)};
+static const struct part_value fractions[] = {
+    PART("guard.loss_mean", guard.loss.mean), PART("guard.loss_variance", guard.loss.variance),
+    PART("guard.norm_mean", guard.norm.mean), PART("guard.norm_variance", guard.norm.variance)};
+#undef PART
+#define COUNTS    (sizeof counts / sizeof counts[0])
+#define FRACTIONS (sizeof fractions / sizeof fractions[0])
 #define DATA(X)                                                                                                        \
     X("data.texts", texts)                                                                                             \
     X("data.recordings", recordings)                                                                                   \
     X("data.recipe", recipe)
 #define DATA_LIST     "data.list" /* version of the list of utterances, see struct mx_dataset_options */
 #define DATA_CONTENTS "data.contents"
-#define EXTRAS        16
+#define EXTRAS        32
 #define SHARES        "shares"         /* train/share_policy.h; only where there were any */
 #define DUE           "evaluation_due" /* "true"; only where the run ended before the evaluation of the step was complete */
 
@@ -45,11 +51,26 @@ struct extras {
     char shares[MX_SHARES_TEXT_BYTES];
 };
 
+static size_t part_write(const struct mx_trainer_state *state, enum mx_part part, struct extras *extras, size_t n)
+{
+    const char *const values = (const char *)&state->parts[part];
+    for (size_t i = 0; i < COUNTS; i++, n++) {
+        const int64_t value = *(const int64_t *)(const void *)(values + counts[i].offset);
+        snprintf(extras->texts[n], sizeof extras->texts[n], "%" PRId64, value);
+        extras->list[n] = (struct mx_metadata){counts[i].keys[part], extras->texts[n]};
+    }
+    for (size_t i = 0; i < FRACTIONS; i++, n++) {
+        mx_string_from_double(*(const double *)(const void *)(values + fractions[i].offset), extras->texts[n]);
+        extras->list[n] = (struct mx_metadata){fractions[i].keys[part], extras->texts[n]};
+    }
+    return n;
+}
+
 static size_t extras_write(const struct mx_job *job, struct extras *extras)
 {
     size_t n = 0;
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
-    const struct mx_part_state *const part = &state->parts[MX_PART_ACOUSTIC];
+    const bool vocoder = job->options.with_vocoder && !job->options.vocoder.ready;
     const struct mx_dataset_prints prints = mx_dataset_prints(job->dataset), *const data = &prints;
     extras->list[n++] = (struct mx_metadata){DATA_LIST, job->list_version_1 ? "1" : "2"};
     const uint64_t read = mx_dataset_contents(job->dataset), contents = read != 0 ? read : job->contents;
@@ -58,18 +79,7 @@ static size_t extras_write(const struct mx_job *job, struct extras *extras)
         extras->list[n] = (struct mx_metadata){DATA_CONTENTS, extras->texts[n]};
         n++;
     }
-#define X(word, member)                                                                                                \
-    snprintf(extras->texts[n], sizeof extras->texts[n], "%" PRId64, part->member);                                     \
-    extras->list[n] = (struct mx_metadata){word, extras->texts[n]};                                                    \
-    n++;
-    COUNTS(X)
-#undef X
-#define X(word, member)                                                                                                \
-    mx_string_from_double(part->member, extras->texts[n]);                                                             \
-    extras->list[n] = (struct mx_metadata){word, extras->texts[n]};                                                    \
-    n++;
-    FRACTIONS(X)
-#undef X
+    if (!job->options.vocoder_alone) n = part_write(state, MX_PART_ACOUSTIC, extras, n);
 #define X(word, member)                                                                                                \
     snprintf(extras->texts[n], sizeof extras->texts[n], "%016" PRIx64, data->member);                                  \
     extras->list[n] = (struct mx_metadata){word, extras->texts[n]};                                                    \
@@ -79,7 +89,7 @@ static size_t extras_write(const struct mx_job *job, struct extras *extras)
     mx_shares_format(&state->shares, extras->shares);
     if (state->shares.count > 0) extras->list[n++] = (struct mx_metadata){SHARES, extras->shares};
     if (job->evaluation_due) extras->list[n++] = (struct mx_metadata){DUE, "true"};
-    return n;
+    return vocoder ? part_write(state, MX_PART_VOCODER, extras, n) : n;
 }
 
 static int extra_missing(const char *key)
@@ -88,30 +98,53 @@ static int extra_missing(const char *key)
                    "the checkpoint lacks '%s', which a run needs to continue", key);
 }
 
-static int extras_read(const struct mx_checkpoint_state *from, struct mx_trainer_state *state)
+static int part_read(const struct mx_checkpoint_state *from, enum mx_part part, struct mx_trainer_state *state)
 {
-    const char *text;
-    struct mx_part_state *const part = &state->parts[MX_PART_ACOUSTIC];
-#define X(word, member)                                                                                                \
-    text = mx_checkpoint_extra(from, word);                                                                            \
-    if (text == NULL || mx_string_parse_int64(text, &part->member) != MX_STRING_NUMBER) return extra_missing(word);
-    COUNTS(X)
-#undef X
-#define X(word, member)                                                                                                \
-    text = mx_checkpoint_extra(from, word);                                                                            \
-    if (text == NULL || mx_string_parse_double(text, &part->member) != MX_STRING_NUMBER) return extra_missing(word);
-    FRACTIONS(X)
-#undef X
-    text = mx_checkpoint_extra(from, SHARES);
-    return text == NULL ? 0 : mx_shares_parse(text, &state->shares);
+    char *const values = (char *)&state->parts[part];
+    for (size_t i = 0; i < COUNTS; i++) {
+        const char *const text = mx_checkpoint_extra(from, counts[i].keys[part]);
+        int64_t *const to = (int64_t *)(void *)(values + counts[i].offset);
+        if (text == NULL || mx_string_parse_int64(text, to) != MX_STRING_NUMBER)
+            return extra_missing(counts[i].keys[part]);
+    }
+    for (size_t i = 0; i < FRACTIONS; i++) {
+        const char *const text = mx_checkpoint_extra(from, fractions[i].keys[part]);
+        double *const to = (double *)(void *)(values + fractions[i].offset);
+        if (text == NULL || mx_string_parse_double(text, to) != MX_STRING_NUMBER)
+            return extra_missing(fractions[i].keys[part]);
+    }
+    return 0;
 }
 
 /* ---- saving ---- */
 
-static struct mx_trainer_arrays arrays_of(const struct mx_job *job)
+/* Room for the arrays of a part that the trainer has. */
+static struct mx_trainer_arrays arrays_of(const struct mx_job *job, enum mx_part part)
 {
-    const int64_t floats = mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC)->floats;
-    return (struct mx_trainer_arrays){job->host, job->host + floats, job->host + 2 * floats, job->host + 3 * floats};
+    const struct mx_parameters *const before = mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC);
+    const struct mx_parameters *const table = mx_trainer_parameters(job->trainer, part);
+    const int64_t floats = table != NULL ? table->floats : 0;
+    float *const at = job->host + (part == MX_PART_VOCODER && before != NULL ? 4 * before->floats : 0);
+    return (struct mx_trainer_arrays){at, at + floats, at + 2 * floats, at + 3 * floats};
+}
+
+/* Reads all networks of the trainer; returns their number or a negative code. A vocoder that is not trained has only
+ * weights. */
+static int sources_read(const struct mx_job *job, struct mx_checkpoint_source sources[MX_PARTS])
+{
+    int count = 0;
+    for (enum mx_part part = MX_PART_ACOUSTIC; part < MX_PARTS; part++) {
+        const struct mx_parameters *const table = mx_trainer_parameters(job->trainer, part);
+        const struct mx_trainer_arrays a = arrays_of(job, part);
+        if (table == NULL) continue;
+        const int rc = mx_trainer_read(job->trainer, part, &a);
+        if (rc < 0) return rc;
+        sources[count] = (struct mx_checkpoint_source){table, {a.weights, a.average, a.moment1, a.moment2}};
+        if (part == MX_PART_VOCODER && job->options.vocoder.ready)
+            sources[count] = (struct mx_checkpoint_source){table, {a.weights}};
+        count++;
+    }
+    return count;
 }
 
 /* Numbers of the last evaluation, by name: what was measured, without the counts. */
@@ -135,7 +168,7 @@ int mx_job_save(struct mx_job *job, bool best)
     int rc = 0;
     const struct mx_trainer_state *const at = mx_trainer_state(job->trainer);
     const struct mx_settings_training *const t = &job->settings.training;
-    const struct mx_trainer_arrays arrays = arrays_of(job);
+    struct mx_checkpoint_source sources[MX_PARTS];
     struct mx_checkpoint_metric metrics[MX_EVALUATION_METRICS];
     struct extras extras;
     char hash[MX_RECIPE_HASH_BYTES], *folder = NULL, *config = NULL;
@@ -157,6 +190,9 @@ int mx_job_save(struct mx_job *job, bool best)
         .extras = extras.list,
         .extra_count = extras_write(job, &extras),
         .config = config,
+        .vocoder_alone = job->options.vocoder_alone,
+        .has_vocoder = job->options.with_vocoder,
+        .vocoder = mx_trainer_vocoder_config(&job->options),
         .model = job->options.model,
         .vocabulary = job->words,
         .speakers = job->speakers,
@@ -167,12 +203,11 @@ int mx_job_save(struct mx_job *job, bool best)
         .cleaner_version = MX_TEXT_CLEANER_VERSION,
         .audio_version = MX_AUDIO_VERSION,
     };
-    MX_TRY(mx_trainer_read(job->trainer, MX_PART_ACOUSTIC, &arrays));
+    const int count = sources_read(job, sources);
+    MX_TRY(count);
     MX_TRY(mx_checkpoint_save(
-        folder, &state,
-        &(struct mx_checkpoint_source){mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC),
-                                       {arrays.weights, arrays.average, arrays.moment1, arrays.moment2}},
-        1, &(struct mx_checkpoint_keep){.last = t->keep_last, .every = (uint64_t)t->keep_every, .best = best}));
+        folder, &state, sources, (size_t)count,
+        &(struct mx_checkpoint_keep){.last = t->keep_last, .every = (uint64_t)t->keep_every, .best = best}));
     mx_debug("saved step %" PRId64, at->step);
     job->saved_step = at->step;
 out:
@@ -202,7 +237,7 @@ static bool print_same(const struct mx_checkpoint_state *from, const char *key, 
 static int weights_restore(struct mx_job *job)
 {
     int rc = 0;
-    const struct mx_trainer_arrays arrays = arrays_of(job);
+    const struct mx_trainer_arrays arrays = arrays_of(job, MX_PART_ACOUSTIC);
     const size_t bytes = (size_t)mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC)->floats * sizeof(float);
     struct mx_checkpoint_report report;
     MX_TRY(mx_trainer_read(job->trainer, MX_PART_ACOUSTIC,
@@ -256,23 +291,39 @@ void mx_job_state_contents(struct mx_job *job)
     job->contents = 0; /* once */
 }
 
-int mx_job_restore(struct mx_job *job, struct mx_trainer_state *state)
+/* The acoustic network of a run that goes on. */
+static int acoustic_resume(struct mx_job *job, struct mx_trainer_state *state)
 {
     int rc = 0;
-    const struct mx_trainer_arrays arrays = arrays_of(job);
-    *state = (struct mx_trainer_state){0};
-    if (job->origin == NULL) return 0;
-    if (job->request.resume == NULL) return weights_restore(job);
-    const struct mx_checkpoint_state *const from = mx_checkpoint_state(job->origin);
+    const struct mx_trainer_arrays arrays = arrays_of(job, MX_PART_ACOUSTIC);
     MX_TRY(mx_checkpoint_load(
         job->origin, mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC),
         &(struct mx_checkpoint_target){{arrays.weights, arrays.average, arrays.moment1, arrays.moment2}}, false, NULL));
     MX_TRY(mx_trainer_write(job->trainer, MX_PART_ACOUSTIC, &arrays));
+    MX_TRY(part_read(mx_checkpoint_state(job->origin), MX_PART_ACOUSTIC, state));
+out:
+    return rc;
+}
+
+int mx_job_restore(struct mx_job *job, struct mx_trainer_state *state)
+{
+    int rc = 0;
+    bool whole = false;
+    const bool alone = job->options.vocoder_alone;
+    const struct mx_trainer_arrays arrays = arrays_of(job, MX_PART_VOCODER);
+    *state = (struct mx_trainer_state){0};
+    MX_TRY(mx_job_vocoder_restore(job, &arrays, &whole));
+    if (job->origin == NULL) return 0;
+    if (job->request.resume == NULL) return alone ? 0 : weights_restore(job);
+    const struct mx_checkpoint_state *const from = mx_checkpoint_state(job->origin);
+    if (whole) MX_TRY(part_read(from, MX_PART_VOCODER, state));
+    if (!alone) MX_TRY(acoustic_resume(job, state));
+    const char *const shares = mx_checkpoint_extra(from, SHARES);
+    if (shares != NULL) MX_TRY(mx_shares_parse(shares, &state->shares));
     state->step = (int64_t)from->step;
     state->epoch = (uint32_t)from->epoch;
     state->batch = (uint32_t)from->step_in_epoch;
     state->passes = from->pass;
-    MX_TRY(extras_read(from, state));
     job->evaluation_due = mx_checkpoint_extra(from, DUE) != NULL;
     const char *const contents = mx_checkpoint_extra(from, DATA_CONTENTS);
     job->contents = contents != NULL ? strtoull(contents, NULL, 16) : 0;

@@ -71,12 +71,32 @@ static void spoken_text(const struct mx_trainer_evaluation *e, char *out, size_t
         snprintf(out, size, "–");
 }
 
+/* What the vocoder lost; "" if it was not evaluated. */
+static void vocoder_text(const struct mx_trainer_evaluation *e, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (e->vocoder_frames > 0)
+        snprintf(out, size, "%svocoder %.4f (magnitudes %.4f, pitch %.4f)", e->vocoder_alone ? "" : "; ",
+                 e->vocoder.total, e->vocoder.values[MX_VOCODER_LOSS_MAGNITUDE],
+                 e->vocoder.values[MX_VOCODER_LOSS_PITCH]);
+}
+
+/* Is it better than all before? */
+static bool best_compare(struct mx_job *job, int64_t step)
+{
+    const struct mx_trainer_evaluation *const e = &job->evaluation;
+    const double value = e->vocoder_alone ? e->vocoder.total : e->mel_db;
+    if (!isfinite(value) || (job->best.known && value >= job->best.value)) return false;
+    job->best = (struct mx_job_best){.known = true, .value = value, .step = (uint64_t)step};
+    return true;
+}
+
 int mx_job_evaluate(struct mx_job *job, bool *best)
 {
     int rc = 0;
     const int64_t step = mx_trainer_state(job->trainer)->step;
     struct mx_trainer_evaluation *const e = &job->evaluation;
-    char spoken[160];
+    char spoken[160], vocoder[96];
     *best = false;
     if (mx_trainer_validation_count(job->trainer) == 0) return 0;
     mx_dist_tick(job->dist);
@@ -91,19 +111,20 @@ int mx_job_evaluate(struct mx_job *job, bool *best)
     mx_metrics_evaluation(job->metrics, step, e);
     mx_job_observer_evaluation(job->observer);
     spoken_text(e, spoken, sizeof spoken);
-    mx_info("step %" PRId64 ": validation loss %.4f (mel %.4f, duration %.4f, pitch %.4f); spoken: %s", step,
-            e->losses.total, e->losses.values[MX_LOSS_MEL], e->losses.values[MX_LOSS_DURATION],
-            e->losses.values[MX_LOSS_PITCH], spoken);
-    if (e->spoken < e->utterances) {
+    vocoder_text(e, vocoder, sizeof vocoder);
+    if (e->vocoder_alone)
+        mx_info("step %" PRId64 ": validation loss of the %s", step, vocoder);
+    else
+        mx_info("step %" PRId64 ": validation loss %.4f (mel %.4f, duration %.4f, pitch %.4f); spoken: %s%s", step,
+                e->losses.total, e->losses.values[MX_LOSS_MEL], e->losses.values[MX_LOSS_DURATION],
+                e->losses.values[MX_LOSS_PITCH], spoken, vocoder);
+    if (e->spoken < e->utterances && !e->vocoder_alone) {
         mx_info("step %" PRId64 ": %" PRIu32 " of %" PRIu32 " would have become too long to be spoken", step,
                 e->utterances - e->spoken, e->utterances);
         mx_job_samples_tidy(job);
         return 0;
     }
-    if (isfinite(e->mel_db) && (!job->best.known || e->mel_db < job->best.value)) {
-        *best = true;
-        job->best = (struct mx_job_best){.known = true, .value = e->mel_db, .step = (uint64_t)step};
-    }
+    *best = best_compare(job, step);
     mx_job_samples_tidy(job);
 out:
     return rc;

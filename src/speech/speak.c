@@ -106,9 +106,8 @@ int mx_speak_memory_plan(const struct mx_model_config *config, const struct mx_m
     rc = mx_sound_memory_plan(&options, &plan);
     if (rc < 0) return rc;
     batch_place(&layout, config, &full, &batch);
-    *out = (struct mx_speak_memory_plan){.waveform = plan.waveform,
-                                         .waveform_host = plan.waveform_host,
-                                         .vocoder = plan.network,
+    *out = (struct mx_speak_memory_plan){.waveform = plan.device_bytes,
+                                         .waveform_host = plan.host_bytes,
                                          .speech = layout.offset_bytes,
                                          .speech_host = block_bytes(&full, config->bands)};
     if (reference_samples == 0) return 0;

@@ -6,7 +6,7 @@
  * Pieces are spoken many at a time, as many as the network has room for; the sound of a piece does not depend on the
  * others. The same text, options and seed give the same samples, bit for bit.
  *
- * Memory: a speaker owns its device buffers (budget owners "speech", "waveform" and, with a vocoder, "vocoder") and borrows
+ * Memory: a speaker owns its device buffers (budget owners "speech" and "waveform") and borrows
  * the voice, whose parts
  * must outlive it. A result owns its samples. Threads: one at a time, the one that uses the voice's stream.
  */
@@ -47,7 +47,7 @@ struct mx_speak_sound {
 
 /* The memory of a speaker, before any is allocated: mx_speak_create allocates exactly that. */
 struct mx_speak_memory_plan {
-    uint64_t waveform, speech, vocoder;  /* bytes on the device, by owner … */
+    uint64_t waveform, speech;           /* bytes on the device, by owner … */
     uint64_t waveform_host, speech_host; /* … and on the host */
 };
 /* For a network of this configuration and capacity; of `sound` the weights may be missing. */

@@ -7,19 +7,17 @@
 #ifndef MX_SPEECH_VOICE_H
 #define MX_SPEECH_VOICE_H
 
-#include "checkpoint/checkpoint.h"
 #include "model/model.h"
-#include "myxtts/registry.h"
+#include "speech/place.h"
 #include "text/vocabulary.h"
 
 struct mx_voice {
-    struct mx_registry *registry;
-    struct mx_device *device;
-    struct mx_stream *stream;
+    struct mx_place place;
     struct mx_checkpoint *checkpoint;
     struct mx_vocabulary *vocabulary;
     struct mx_model *model;
     struct mx_buffer *weights;
+    struct mx_place_vocoder vocoder; /* if mx_voice_vocoder was called */
 };
 
 /* Opens checkpoint (run folder or file) and device (NULL: cpu:0; cpu_devices 0: one); refuses a checkpoint of another
@@ -27,6 +25,8 @@ struct mx_voice {
 int mx_voice_open(struct mx_voice *voice, const char *checkpoint, const char *device, int64_t cpu_devices);
 /* Creates the network, for speaking within `room`, and loads the averaged weights, if the checkpoint has them. */
 int mx_voice_load(struct mx_voice *voice, const struct mx_model_capacity *room);
+/* Loads what makes sound from its mel; `name` as for mx_place_vocoder_open. */
+int mx_voice_vocoder(struct mx_voice *voice, const char *name);
 void mx_voice_close(struct mx_voice *voice);
 
 #endif

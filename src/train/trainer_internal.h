@@ -48,6 +48,10 @@ int mx_trainer_replica_options(const struct mx_trainer_options *options, const s
 /* Does the trainer train the part? */
 bool mx_trainer_trains(const struct mx_trainer_options *options, enum mx_part part);
 
+/* The vocoder's share of the arithmetic of a mean step (work.c). */
+int mx_trainer_vocoder_share(const struct mx_trainer_options *options, const struct mx_trainer_shape *shape,
+                             double *share);
+
 /* A network that the trainer trains. */
 struct mx_trainer_part {
     enum mx_part which;

@@ -383,6 +383,18 @@ struct parts_memory {
     uint64_t ready; /* weights of a vocoder that is ready */
 };
 
+/* A vocoder that is ready has nothing but its weights. */
+static int ready_measure(const struct mx_trainer_shape *shape, struct mx_model_memory_plan *out)
+{
+    struct mx_parameters *table;
+    const int rc = mx_vocoder_parameters_create(&shape->vocoder.config, &table);
+    if (rc < 0) return rc;
+    *out = (struct mx_model_memory_plan){.parameters = table->elements,
+                                         .parameters_bytes = (uint64_t)table->floats * sizeof(float)};
+    mx_parameters_destroy(table);
+    return 0;
+}
+
 static int parts_measure(const struct mx_trainer_options *o, const struct mx_trainer_shape *shape,
                          struct parts_memory *out)
 {
@@ -400,10 +412,9 @@ static int parts_measure(const struct mx_trainer_options *o, const struct mx_tra
     if (vocoder > 0) MX_TRY(mx_replica_memory_plan(&replicas[0], &out->vocoder));
     if (acoustic > 0) out->vocoder.work = 0; /* it uses the stream of the acoustic network */
     if (o->with_vocoder && o->vocoder.ready) {
-        struct mx_parameters *table;
-        MX_TRY(mx_vocoder_parameters_create(&shape->vocoder.config, &table));
-        out->ready = (uint64_t)table->floats * sizeof(float);
-        mx_parameters_destroy(table);
+        struct mx_model_memory_plan ready;
+        MX_TRY(ready_measure(shape, &ready));
+        out->ready = ready.parameters_bytes;
     }
 out:
     return rc;
@@ -459,6 +470,9 @@ int mx_trainer_memory_plan(const struct mx_trainer_options *o, struct mx_trainer
     if (!o->vocoder_alone) MX_TRY(mx_model_memory_plan(&o->model, &shape.capacity.model, MX_MODEL_TRAIN, &out->model));
     if (mx_trainer_trains(o, MX_PART_VOCODER))
         MX_TRY(mx_vocoder_memory_plan(&shape.vocoder.config, &shape.vocoder.capacity, MX_MODEL_TRAIN, &out->vocoder));
+    else if (o->with_vocoder)
+        MX_TRY(ready_measure(&shape, &out->vocoder));
+    MX_TRY(mx_trainer_vocoder_share(o, &shape, &out->vocoder_share));
     out->capacity = shape.capacity;
     MX_TRY(memory_list(o, &shape, out));
     out->utterances = shape.training_count;

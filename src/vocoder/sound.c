@@ -170,9 +170,8 @@ int mx_sound_memory_plan(const struct mx_sound_options *options, struct mx_sound
         const struct mx_vocoder_capacity capacity = network_capacity(&o);
         MX_TRY(mx_vocoder_memory_plan(o.vocoder, &capacity, MX_MODEL_SPEAK, &network));
     }
-    *out = (struct mx_sound_memory_plan){.waveform = layout_of(&o, tables.count).bytes,
-                                         .waveform_host = host_bytes(&o),
-                                         .network = network.activations_bytes};
+    *out = (struct mx_sound_memory_plan){.device_bytes = layout_of(&o, tables.count).bytes + network.activations_bytes,
+                                         .host_bytes = host_bytes(&o)};
 out:
     mx_recipe_tables_release(&tables);
     return rc;

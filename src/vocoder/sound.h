@@ -24,8 +24,8 @@
  * single frame becomes hop/2. Their frames are again f. The level of the sound is that of the mel, and nothing is
  * clipped here: speech/wav.h takes care of that when it stores integers.
  *
- * Memory: a maker has a fixed capacity and owns all buffers, charged to the budget owner "waveform", and the network of
- * its vocoder, which vocoder.h charges; it borrows the weights. Nothing is allocated after mx_sound_create. Results
+ * Memory: a maker has a fixed capacity and owns all buffers, charged to the budget owner "waveform", those of the
+ * vocoder's network included; it borrows the weights. Nothing is allocated after mx_sound_create. Results
  * belong to it and are valid until the next call. Threads: one at a time, the one that uses the stream.
  */
 #ifndef MX_VOCODER_SOUND_H
@@ -71,9 +71,7 @@ struct mx_sound_options {
 
 /* Of a maker; mx_sound_create allocates exactly that. */
 struct mx_sound_memory_plan {
-    uint64_t waveform;      /* bytes on the device */
-    uint64_t waveform_host; /* bytes on the host */
-    uint64_t network;       /* the activations of the vocoder */
+    uint64_t device_bytes, host_bytes;
 };
 
 /* MX_ERR_ARGUMENT for impossible options; those of the vocoder as mx_vocoder_config_check. */

@@ -50,7 +50,8 @@ int mx_vocoder_create(struct mx_device *device, struct mx_stream *stream, const 
     MX_TRY(mx_recipe_tables_make(&config->recipe, &tables));
     v->weights = tables.weights;
     mx_vocoder_memory_place(&v->memory, &layout, config, &v->capacity, purpose, tables.count);
-    MX_TRY(mx_buffer_create(device, "vocoder", layout.offset_bytes, &v->activations));
+    MX_TRY(mx_buffer_create(device, purpose == MX_MODEL_SPEAK ? "waveform" : "vocoder", layout.offset_bytes,
+                            &v->activations));
     layout = (struct mx_layout){.buffer = v->activations};
     mx_vocoder_memory_place(&v->memory, &layout, config, &v->capacity, purpose, tables.count);
     MX_TRY(tables_send(v, stream, &tables));

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The vocoder of a run: whether there is one, where it comes from, and whether it is trained. See job.h.
+ *
+ *     new            trained from nothing
+ *     vocoder.from   taken from another run's checkpoint; it is left alone unless it has a learning rate
+ *     --init-from    the checkpoint's vocoder, if it has one, is the beginning of this run's
+ *     --resume       the run's own. If the run has none, a new one begins; if it is no longer trained, it is kept.
+ *
+ * Memory: job->vocoder_origin belongs to the job.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "myxtts/error.h"
+#include "run/job.h"
+
+static const struct mx_checkpoint_state *state_of(const struct mx_checkpoint *checkpoint)
+{
+    return checkpoint != NULL ? mx_checkpoint_state(checkpoint) : NULL;
+}
+
+/* The checkpoint that the vocoder of this run is in; NULL: it is a new one. */
+static const struct mx_checkpoint *source_of(const struct mx_job *job)
+{
+    const struct mx_checkpoint_state *const state = state_of(job->origin);
+    if (job->vocoder_origin != NULL) return job->vocoder_origin;
+    return state != NULL && state->has_vocoder ? job->origin : NULL;
+}
+
+/* ---- choices ---- */
+
+/* A resumed run keeps the networks that it has. */
+static int parts_check(const struct mx_job *job)
+{
+    const enum mx_settings_part part = job->settings.training.part;
+    const struct mx_checkpoint_state *const state = state_of(job->origin);
+    if (state == NULL || (part == MX_SETTINGS_PART_VOCODER) == state->vocoder_alone) return 0;
+    if (state->vocoder_alone)
+        return MX_FAIL(MX_ERR_USAGE,
+                       job->request.resume != NULL ? "omit '--part'; or start a new run with '--vocoder' and this one"
+                                                   : "give it to '--vocoder' instead",
+                       "%s is a vocoder alone: it has no acoustic network to go on with",
+                       mx_checkpoint_path(job->origin));
+    if (job->request.resume == NULL) return 0; /* its vocoder is wanted, and nothing is lost */
+    return MX_FAIL(MX_ERR_USAGE, "omit '--part'; or start a new run with '--vocoder' and this one",
+                   "the run has an acoustic network, which '--part vocoder' would lose");
+}
+
+int mx_job_vocoder_open(struct mx_job *job)
+{
+    int rc = 0;
+    const struct mx_settings_vocoder *const v = &job->settings.vocoder;
+    const enum mx_settings_part part = job->settings.training.part;
+    MX_TRY(parts_check(job));
+    if (part == MX_SETTINGS_PART_ACOUSTIC && v->from[0] != '\0' && v->learning_rate > 0)
+        MX_RAISE(MX_ERR_USAGE, "omit '--vocoder-lr', or train both with '--part both'",
+                 "'--vocoder-lr' trains the vocoder, and '--part acoustic' does not");
+    /* A resumed run has its vocoder in its own checkpoint, unless it began before there was one. */
+    const struct mx_checkpoint_state *const state = state_of(job->origin);
+    const bool own = job->request.resume != NULL && state != NULL && state->has_vocoder;
+    if (v->from[0] != '\0' && !own) {
+        const struct mx_checkpoint_options finite = {.finite = true};
+        MX_TRY(mx_checkpoint_open(v->from, &finite, &job->vocoder_origin));
+        MX_TRY(mx_checkpoint_vocoder_check(job->vocoder_origin));
+    }
+    if (part == MX_SETTINGS_PART_VOCODER && v->learning_rate == 0)
+        MX_RAISE(MX_ERR_USAGE, "'--vocoder-lr 0.0003' goes on with it",
+                 "there is nothing to train: the vocoder is ready");
+out:
+    return rc;
+}
+
+/* The size: that of the checkpoint, if it comes from one. */
+static int size_choose(struct mx_job *job, struct mx_vocoder_size *out)
+{
+    struct mx_settings_vocoder *const v = &job->settings.vocoder;
+    const struct mx_checkpoint *const source = source_of(job);
+    const struct mx_vocoder_size *const named = mx_vocoder_size_find(v->size);
+    if (source == NULL) {
+        if (named == NULL) return mx_error_last()->code;
+        *out = *named;
+        return 0;
+    }
+    mx_error_clear();
+    *out = mx_checkpoint_state(source)->vocoder.size;
+    if (strcmp(v->size, out->name) == 0) return 0;
+    mx_info("the vocoder is that of %s: %s, width %d, %d blocks of %d", mx_checkpoint_path(source), out->name,
+            (int)out->width, (int)out->blocks, (int)out->hidden);
+    snprintf(v->size, sizeof v->size, "%s", out->name);
+    return 0;
+}
+
+int mx_job_vocoder_choose(struct mx_job *job)
+{
+    const struct mx_settings_vocoder *const v = &job->settings.vocoder;
+    const enum mx_settings_part part = job->settings.training.part;
+    const bool sound = mx_dataset_kind(job->dataset) == MX_PACKED_AUDIO;
+    const bool there = source_of(job) != NULL;
+    bool trained = part != MX_SETTINGS_PART_ACOUSTIC && v->learning_rate > 0;
+    struct mx_trainer_options *const o = &job->options;
+    if (trained && part == MX_SETTINGS_PART_BOTH && !sound) {
+        mx_warn("the vocoder is not trained: precomputed features have no sound%s",
+                there ? "" : ", and Griffin-Lim speaks instead; 'myxtts prepare' without '--features' keeps the sound");
+        trained = false;
+    }
+    o->vocoder_alone = part == MX_SETTINGS_PART_VOCODER;
+    o->with_vocoder = trained || there;
+    if (!o->with_vocoder) return 0;
+    o->vocoder = (struct mx_trainer_vocoder){
+        .weights = mx_vocoder_loss_weights_default,
+        .mixed = job->settings.training.mixed_precision,
+        .ready = !trained,
+        .segments = {.count = (int32_t)v->segments, .frames = (int32_t)v->segment_frames, .augment = v->augment},
+        .predicted_from = v->predicted_from,
+        .predicted_share = v->predicted_share,
+        .optimizer = {
+            .schedule =
+                {.peak = v->learning_rate, .floor = v->learning_rate_floor, .steps = 1, .cycles = 1, .cycle_decay = 1},
+            .grad_clip = v->grad_clip,
+            .beta1 = v->beta1,
+            .beta2 = v->beta2,
+            .epsilon = job->settings.training.epsilon,
+            .weight_decay = v->weight_decay,
+            .ema_decay = v->ema_decay}};
+    return size_choose(job, &o->vocoder.size);
+}
+
+void mx_job_vocoder_steps(struct mx_job *job)
+{
+    const int64_t warmup = job->settings.vocoder.warmup_steps;
+    struct mx_schedule *const s = &job->options.vocoder.optimizer.schedule;
+    s->steps = job->steps;
+    s->warmup = warmup < job->steps / 10 ? warmup : job->steps / 10;
+}
+
+void mx_job_vocoder_say(const struct mx_job *job)
+{
+    const struct mx_trainer_vocoder *const v = &job->options.vocoder;
+    const double millions = (double)job->plan.vocoder.parameters * 1e-6;
+    const struct mx_checkpoint *const source = source_of(job);
+    if (!job->options.with_vocoder) return;
+    if (v->ready)
+        mx_info("vocoder: %s, %.2f M parameters, from %s; it is not trained", v->size.name, millions,
+                mx_checkpoint_path(source));
+    else if (job->options.vocoder_alone)
+        mx_info("vocoder: %s, %.2f M parameters, %d segments of %d frames a batch", v->size.name, millions,
+                (int)v->segments.count, (int)v->segments.frames);
+    else
+        mx_info(
+            "vocoder: %s, %.2f M parameters, %d segments of %d frames a batch: about %.1f %% of the arithmetic of a "
+            "step",
+            v->size.name, millions, (int)v->segments.count, (int)v->segments.frames, 100 * job->plan.vocoder_share);
+}
+
+/* ---- weights ---- */
+
+/* A run begins with the vocoder of another one, or goes on with one that was not trained before. */
+static int weights_begin(struct mx_job *job, const struct mx_checkpoint *source, const struct mx_trainer_arrays *arrays)
+{
+    int rc = 0;
+    const struct mx_parameters *const table = mx_trainer_parameters(job->trainer, MX_PART_VOCODER);
+    const size_t bytes = (size_t)table->floats * sizeof(float);
+    MX_TRY(mx_checkpoint_load_average(source, table, arrays->weights));
+    if (!job->options.vocoder.ready) {
+        memcpy(arrays->average, arrays->weights, bytes);
+        memset(arrays->moment1, 0, bytes);
+        memset(arrays->moment2, 0, bytes);
+    }
+    MX_TRY(mx_trainer_write(job->trainer, MX_PART_VOCODER, arrays));
+out:
+    return rc;
+}
+
+int mx_job_vocoder_restore(struct mx_job *job, const struct mx_trainer_arrays *arrays, bool *whole)
+{
+    int rc = 0;
+    const struct mx_parameters *const table = mx_trainer_parameters(job->trainer, MX_PART_VOCODER);
+    const struct mx_checkpoint *const source = source_of(job);
+    *whole = false;
+    if (table == NULL) return 0;
+    if (source == NULL) {
+        if (job->request.resume != NULL) mx_info("the run has no vocoder so far: a new one begins here");
+        return 0;
+    }
+    const bool trained = mx_checkpoint_has(source, MX_CHECKPOINT_VOCODER, MX_CHECKPOINT_MOMENT1);
+    *whole = job->request.resume != NULL && source == job->origin && trained && !job->options.vocoder.ready;
+    if (!*whole) return weights_begin(job, source, arrays);
+    MX_TRY(mx_checkpoint_load(
+        source, table,
+        &(struct mx_checkpoint_target){{arrays->weights, arrays->average, arrays->moment1, arrays->moment2}}, false,
+        NULL));
+    MX_TRY(mx_trainer_write(job->trainer, MX_PART_VOCODER, arrays));
+out:
+    return rc;
+}
