@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/shared_options.h"
+#include "cli/sound_options.h"
 #include "corpus/audio.h"
 #include "export/voice.h"
 #include "myxtts/error.h"
@@ -83,7 +84,7 @@ static void job_close(struct job *j)
     mx_free(j->vectors);
     mx_parameters_destroy(j->vocoder_table);
     mx_checkpoint_close(j->other);
-    if (j->voice.stream != NULL) (void)mx_stream_sync(j->voice.stream); /* something may be under way */
+    if (j->voice.place.stream != NULL) (void)mx_stream_sync(j->voice.place.stream); /* something may be under way */
     mx_speak_destroy(j->speak);
     mx_voice_close(&j->voice);
 }
@@ -154,8 +155,8 @@ static int speakers_measure(struct job *j)
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
     const int64_t width = state->model.size.width;
     struct mx_audio_reader *reader = NULL;
-    const struct mx_speak_voice parts = {.device = v->device,
-                                         .stream = v->stream,
+    const struct mx_speak_voice parts = {.device = v->place.device,
+                                         .stream = v->place.stream,
                                          .model = v->model,
                                          .parameters = mx_slice_at(v->weights, 0),
                                          .vocabulary = v->vocabulary,

@@ -30,6 +30,7 @@ enum attribute_field {
     ATTRIBUTE_NAME = 1,
     ATTRIBUTE_F = 2,
     ATTRIBUTE_I = 3,
+    ATTRIBUTE_S = 4,
     ATTRIBUTE_G = 6,
     ATTRIBUTE_INTS = 8,
     ATTRIBUTE_TYPE = 20
@@ -131,6 +132,9 @@ static void attribute_put(struct mx_protobuf *out, const struct mx_onnx_attribut
         break;
     case MX_ONNX_KIND_INT:
         mx_protobuf_int(out, ATTRIBUTE_I, a->number);
+        break;
+    case MX_ONNX_KIND_TEXT:
+        mx_protobuf_string(out, ATTRIBUTE_S, a->text);
         break;
     case MX_ONNX_KIND_INTS:
         for (int i = 0; i < a->count; i++) mx_protobuf_int(out, ATTRIBUTE_INTS, a->numbers[i]);

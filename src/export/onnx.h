@@ -8,7 +8,8 @@
  *     ModelProto       1 ir_version, 2 producer_name, 3 producer_version, 7 graph, 8 opset_import, 14 metadata_props
  *     GraphProto       1 node, 2 name, 5 initializer, 11 input, 12 output
  *     NodeProto        1 input, 2 output, 4 op_type, 5 attribute
- *     AttributeProto   1 name, 2 f, 3 i, 6 g, 8 ints, 20 type (1 float, 2 int, 5 graph, 7 ints)
+ *     AttributeProto   1 name, 2 f, 3 i, 4 s, 6 g, 8 ints, 20 type (1 float, 2 int, 3 string, 5 graph,
+ *                      7 ints)
  *     TensorProto      1 dims, 2 data_type, 8 name, 9 raw_data (little-endian)
  *     ValueInfoProto   1 name, 2 type {1 tensor_type {1 elem_type, 2 shape {1 dim {1 dim_value | 2 dim_param}}}}
  *     OperatorSetIdProto   2 version;   StringStringEntryProto   1 key, 2 value
@@ -73,13 +74,15 @@ struct mx_onnx_attribute {
     enum mx_onnx_kind {
         MX_ONNX_KIND_FLOAT = 1,
         MX_ONNX_KIND_INT = 2,
+        MX_ONNX_KIND_TEXT = 3,
         MX_ONNX_KIND_GRAPH = 5,
         MX_ONNX_KIND_INTS = 7
     } kind;
     double real;
     int64_t number;
     const int64_t *numbers;
-    int count;                   /* of numbers */
+    int count; /* of numbers */
+    const char *text;
     const struct mx_onnx *graph; /* borrowed until the node is added */
 };
 
@@ -90,6 +93,10 @@ struct mx_onnx_attribute {
 #define MX_ONNX_A_INT(key, value)                                                                                      \
     {                                                                                                                  \
         .name = (key), .kind = MX_ONNX_KIND_INT, .number = (value)                                                     \
+    }
+#define MX_ONNX_A_TEXT(key, value)                                                                                     \
+    {                                                                                                                  \
+        .name = (key), .kind = MX_ONNX_KIND_TEXT, .text = (value)                                                      \
     }
 #define MX_ONNX_A_GRAPH(key, body)                                                                                     \
     {                                                                                                                  \

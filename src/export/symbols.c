@@ -4,6 +4,7 @@
  */
 #include "export/symbols.h"
 
+#include <string.h>
 #include <utf8proc.h>
 
 #include "base/alloc.h"
@@ -19,6 +20,7 @@ void mx_export_symbols_release(struct mx_export_symbols *s)
     mx_free(s->tokens);
     mx_free(s->spellings);
     mx_free(s->pairs);
+    mx_free(s->marks);
     *s = (struct mx_export_symbols){0};
 }
 
@@ -86,17 +88,20 @@ int mx_export_symbols_make(const struct mx_vocabulary *vocabulary, struct mx_exp
     int rc = 0;
     const int64_t tokens = (int64_t)mx_vocabulary_size(vocabulary);
     const size_t room = (size_t)tokens * PARTS_MAX + MX_EXPORT_FIRST;
-    *s = (struct mx_export_symbols){.ids = tokens + 1};
+    *s = (struct mx_export_symbols){
+        .ids = tokens + 1, .token_count = tokens, .space = mx_vocabulary_find(vocabulary, ' ')};
+    s->marks = mx_alloc((size_t)tokens, sizeof *s->marks);
     s->tokens = mx_alloc(room, sizeof *s->tokens);
     s->spellings = mx_alloc(room, sizeof *s->spellings);
     s->pairs = mx_alloc(room, sizeof *s->pairs);
-    if (s->tokens == NULL || s->spellings == NULL || s->pairs == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (s->tokens == NULL || s->spellings == NULL || s->pairs == NULL || s->marks == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     s->tokens[MX_EXPORT_PAD] = -1;
     for (int64_t t = 0; t < tokens; t++) s->tokens[t + 1] = t;
     for (int64_t t = MX_TOKEN_FIRST; t < tokens; t++) {
         const uint32_t symbol = mx_vocabulary_symbol(vocabulary, (int32_t)t);
         MX_TRY(symbol_check(symbol));
         s->spellings[s->spelling_count++] = (struct mx_export_spelling){symbol, t + 1};
+        s->marks[t] = symbol < 128 && strchr(MX_EXPORT_MARKS, (int)symbol) != NULL;
     }
     for (int64_t t = MX_TOKEN_FIRST; t < tokens; t++) {
         const uint32_t symbol = mx_vocabulary_symbol(vocabulary, (int32_t)t);
@@ -165,15 +170,63 @@ static void pairs_join(struct mx_onnx *o, const struct mx_export_symbols *s, str
     *places = kept(o, *places, keep);
 }
 
+/* x[i - 1] (`by` -1) or x[i + 1] (`by` 1) at place i, int64, and `edge` where there is none. */
+static struct mx_onnx_value neighbour(struct mx_onnx *o, struct mx_onnx_value x, int by, int64_t edge)
+{
+    const struct mx_onnx_value outside = MX_ONNX_LIST(o, edge);
+    const struct mx_onnx_value inside =
+        by < 0 ? mx_export_slice(o, x, 0, -1, 0) : mx_export_slice(o, x, 1, MX_EXPORT_END, 0);
+    return by < 0 ? MX_ONNX_WITH(o, "Concat", (MX_ONNX_A_INT("axis", 0)), outside, inside)
+                  : MX_ONNX_WITH(o, "Concat", (MX_ONNX_A_INT("axis", 0)), inside, outside);
+}
+
+/* Spaces as we write them: behind a mark and not before it, one at a time, and none at the ends. sherpa-onnx sends one
+ * behind each word of its lexicon, and then the mark. */
+static void spaces_settle(struct mx_onnx *o, const struct mx_export_symbols *s, struct mx_onnx_value *tokens,
+                          struct mx_onnx_value *places)
+{
+    const struct mx_onnx_value space = mx_onnx_int(o, s->space);
+    const struct mx_onnx_value marks = mx_onnx_tensor(o, NULL, MX_ONNX_BOOL, &(int64_t){s->token_count}, 1, s->marks);
+    const struct mx_onnx_value before = neighbour(o, *tokens, -1, s->space),
+                               behind = neighbour(o, *tokens, 1, s->space);
+    const struct mx_onnx_value first = /* of a space and a mark */
+        MX_ONNX(o, "And", MX_ONNX(o, "Equal", *tokens, space), MX_ONNX(o, "Gather", marks, behind));
+    const struct mx_onnx_value second =
+        MX_ONNX(o, "And", MX_ONNX(o, "Gather", marks, *tokens), MX_ONNX(o, "Equal", before, space));
+    const struct mx_onnx_value begun = /* a mark at the very beginning has no space before it */
+        MX_ONNX(o, "Greater", mx_export_range(o, mx_export_rows(o, *tokens)), mx_onnx_int(o, 0));
+    const struct mx_onnx_value swapped = MX_ONNX(o, "Where", first, behind, *tokens);
+    *tokens = MX_ONNX(o, "Where", MX_ONNX(o, "And", second, begun), space, swapped);
+    const struct mx_onnx_value blank = MX_ONNX(o, "Equal", *tokens, space);
+    const struct mx_onnx_value next = MX_ONNX(o, "Equal", neighbour(o, *tokens, 1, s->space), space);
+    const struct mx_onnx_value keep = MX_ONNX(o, "Not", MX_ONNX(o, "And", blank, next));
+    *tokens = kept(o, *tokens, keep);
+    *places = kept(o, *places, keep);
+}
+
+/* Between BOS and EOS, whether they were sent or not. */
+static struct mx_onnx_value ends_add(struct mx_onnx *o, struct mx_onnx_value first, struct mx_onnx_value x,
+                                     struct mx_onnx_value last)
+{
+    return MX_ONNX_WITH(o, "Concat", (MX_ONNX_A_INT("axis", 0)), first, x, last);
+}
+
 struct mx_export_reading mx_export_symbols_read(struct mx_onnx *o, const struct mx_export_symbols *s,
                                                 struct mx_onnx_value ids)
 {
+    const struct mx_onnx_value one = mx_onnx_int(o, 1);
+    const struct mx_onnx_value last = mx_export_unsqueeze(o, MX_ONNX(o, "Sub", mx_export_rows(o, ids), one), 0);
     struct mx_onnx_value keep = MX_ONNX(o, "Greater", ids, mx_onnx_int(o, MX_EXPORT_PAD));
     struct mx_onnx_value places = kept(o, mx_export_range(o, mx_export_rows(o, ids)), keep);
     ids = kept(o, ids, keep);
     for (int i = 0; i < s->passes; i++) pairs_join(o, s, &ids, &places);
     const struct mx_onnx_value table = mx_onnx_tensor(o, NULL, MX_ONNX_INT64, &(int64_t){s->ids}, 1, s->tokens);
-    const struct mx_onnx_value tokens = MX_ONNX(o, "Gather", table, ids);
-    keep = MX_ONNX(o, "GreaterOrEqual", tokens, mx_onnx_int(o, 0));
-    return (struct mx_export_reading){.tokens = kept(o, tokens, keep), .places = kept(o, places, keep)};
+    struct mx_onnx_value tokens = MX_ONNX(o, "Gather", table, ids);
+    keep = MX_ONNX(o, "GreaterOrEqual", tokens, mx_onnx_int(o, MX_TOKEN_FIRST));
+    tokens = kept(o, tokens, keep);
+    places = kept(o, places, keep);
+    if (s->space >= 0) spaces_settle(o, s, &tokens, &places);
+    return (struct mx_export_reading){
+        .tokens = ends_add(o, MX_ONNX_LIST(o, MX_TOKEN_BOS), tokens, MX_ONNX_LIST(o, MX_TOKEN_EOS)),
+        .places = ends_add(o, MX_ONNX_LIST(o, 0), places, last)};
 }

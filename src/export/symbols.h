@@ -5,7 +5,8 @@
  *
  * They send text in the decomposed form of Unicode (NFD), one code point at a time: our 'ç' arrives as 'c' and a cedilla.
  * So the parts of such symbols get ids of their own, and the graph puts the parts together again. A part that stays
- * alone and is no symbol of the voice is left out.
+ * alone and is no symbol of the voice is left out. sherpa-onnx also puts spaces where we have none, and neither begins
+ * nor ends a text from its lexicon: the graph settles that, too.
  *
  * In a voice that reads characters, capital letters stand for the small ones, since those programs do not change them.
  *
@@ -37,15 +38,21 @@ struct mx_export_symbols {
     struct mx_export_pair *pairs;
     size_t pair_count;
     int passes; /* over the pairs, until everything is put together */
+    int64_t token_count;
+    int64_t space;  /* token of the space between words; -1: none */
+    uint8_t *marks; /* [token_count]: 1 for MX_EXPORT_MARKS */
 };
+
+#define MX_EXPORT_MARKS ",.!?;:" /* that stand right behind a word */
 
 /* MX_ERR_UNSUPPORTED, naming the symbol, if the vocabulary has a symbol that those programs use themselves. */
 int mx_export_symbols_make(const struct mx_vocabulary *vocabulary, struct mx_export_symbols *out);
 void mx_export_symbols_release(struct mx_export_symbols *symbols);
 
 struct mx_export_reading {
-    struct mx_onnx_value tokens; /* int64 [tokens]: numbers of our vocabulary */
-    struct mx_onnx_value places; /* int64 [tokens]: where each (its first part) stands in the input */
+    struct mx_onnx_value tokens; /* int64 [tokens]: numbers of our vocabulary, from BOS to EOS */
+    struct mx_onnx_value places; /* int64 [tokens]: where each (its first part) stands in the input; BOS stands at the
+                                    beginning, EOS at the end, both perhaps together with a symbol */
 };
 
 /* ids int64 [any] → what they say */

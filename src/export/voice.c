@@ -47,7 +47,9 @@ static struct mx_onnx_value durations_spread(struct mx_onnx *o, struct mx_onnx_v
 {
     const struct mx_onnx_value zero = MX_ONNX_LIST(o, 0);
     const struct mx_onnx_value none = MX_ONNX(o, "Expand", zero, MX_ONNX(o, "Shape", row));
-    const struct mx_onnx_value all = MX_ONNX(o, "ScatterElements", none, reading->places, durations);
+    const struct mx_onnx_value all =
+        MX_ONNX_WITH(o, "ScatterElements", (MX_ONNX_A_INT("axis", 0), MX_ONNX_A_TEXT("reduction", "add")), none,
+                     reading->places, durations);
     return mx_export_unsqueeze(o, mx_export_cast(o, all, MX_ONNX_FLOAT), 0);
 }
 
@@ -75,6 +77,16 @@ static void graph_make(struct mx_onnx *o, const struct mx_export_voice *v, const
     mx_onnx_output(o, durations_spread(o, row, &reading, spoken.durations), "durations", MX_ONNX_FLOAT, ids, 2);
 }
 
+/* The marks of the voice, which sherpa-onnx then sends along with the words of its lexicon. */
+static void marks_add(struct mx_onnx *o, const struct mx_vocabulary *vocabulary)
+{
+    char list[2 * sizeof MX_EXPORT_MARKS] = "";
+    for (const char *mark = MX_EXPORT_MARKS; *mark != 0; mark++)
+        if (mx_vocabulary_find(vocabulary, (uint32_t)*mark) >= 0)
+            (void)snprintf(list + strlen(list), sizeof list - strlen(list), "%s%c", list[0] != 0 ? " " : "", *mark);
+    mx_onnx_metadata(o, "punctuation", list);
+}
+
 /* What sherpa-onnx reads. Piper does not look at it. */
 static void metadata_add(struct mx_onnx *o, const struct mx_export_voice *v)
 {
@@ -89,6 +101,7 @@ static void metadata_add(struct mx_onnx *o, const struct mx_export_voice *v)
     (void)snprintf(number, sizeof number, "%d", (int)v->sound.config->recipe.rate);
     mx_onnx_metadata(o, "sample_rate", number);
     mx_onnx_metadata(o, "version", "1");
+    marks_add(o, v->vocabulary);
     if (mx_vocabulary_mode(v->vocabulary) == MX_TOKENS_PHONEMES) {
         mx_onnx_metadata(o, "has_espeak", "1");
         return;
