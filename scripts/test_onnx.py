@@ -102,8 +102,20 @@ def sound_compare(folder):
     within("the sound", worst, SAMPLE_BOUND)
 
 
+def symbols_compare(folder):
+    """Ids as other programs send them → numbers of our vocabulary."""
+    session = graph_open(folder / "symbols.onnx")
+    cases = cases_read(folder / "symbols.jsonl")
+    for case in cases:
+        tokens, places = session.run(["tokens", "places"], {"ids": np.array(case["ids"], np.int64)})
+        if tokens.tolist() != case["tokens"] or places.tolist() != case["places"]:
+            sys.exit(f"test-onnx: ids {case['ids']} are read as {tokens.tolist()} at {places.tolist()}")
+    print(f"symbols: {len(cases)} texts, all read as they should be")
+
+
 def main():
     folder = Path(sys.argv[1])
+    symbols_compare(folder)
     acoustic_compare(folder)
     path_compare(folder)
     sound_compare(folder)

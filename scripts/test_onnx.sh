@@ -18,7 +18,7 @@ fi
 
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
-for program in test_export test_export_sound; do
+for program in test_export test_export_sound test_export_voice; do
     MX_EXPORT_FOLDER="$folder" "$build/$program" >"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
 done
 "$build/venv/bin/python" "$here/test_onnx.py" "$folder"

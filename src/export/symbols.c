@@ -199,7 +199,9 @@ static void spaces_settle(struct mx_onnx *o, const struct mx_export_symbols *s, 
     *tokens = MX_ONNX(o, "Where", MX_ONNX(o, "And", second, begun), space, swapped);
     const struct mx_onnx_value blank = MX_ONNX(o, "Equal", *tokens, space);
     const struct mx_onnx_value next = MX_ONNX(o, "Equal", neighbour(o, *tokens, 1, s->space), space);
-    const struct mx_onnx_value keep = MX_ONNX(o, "Not", MX_ONNX(o, "And", blank, next));
+    const struct mx_onnx_value opening = MX_ONNX(o, "Not", begun);
+    const struct mx_onnx_value needless = MX_ONNX(o, "And", blank, MX_ONNX(o, "Or", next, opening));
+    const struct mx_onnx_value keep = MX_ONNX(o, "Not", needless);
     *tokens = kept(o, *tokens, keep);
     *places = kept(o, *places, keep);
 }
