@@ -210,6 +210,9 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
     const struct mx_voice *const v = &j->voice;
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
     MX_TRY(language_choose(j, values->language, &language, &number));
+    if (j->words != NULL && mx_vocabulary_mode(v->vocabulary) != MX_TOKENS_PHONEMES)
+        MX_RAISE(MX_ERR_USAGE, "export it without '--words'",
+                 "the voice reads characters, so it needs no phonemes of words");
     const struct mx_export_voice voice = {
         .speech = {.config = &state->model, .language = number, .speakers = j->speakers, .vectors = j->vectors},
         .table = mx_model_parameters(v->model),
@@ -248,6 +251,9 @@ static int run(const void *given, const struct mx_option_list *operands)
     int rc = usage_check(values, operands);
     if (rc < 0) return rc;
     while (strcmp(mx_export_formats[format], values->format) != 0) format++; /* the parser knows it */
+    if (values->words != NULL && format != MX_EXPORT_SHERPA)
+        return MX_FAIL(MX_ERR_USAGE, "export it without '--words': Piper finds the phonemes of words itself",
+                       "'--words' is for '--format sherpa'");
     if (values->words != NULL) MX_TRY(mx_file_read(values->words, WORDS_MAX, &job.words, &length));
     MX_TRY(mx_voice_open(&job.voice, operands->items[0], values->device, values->cpu_devices));
     MX_TRY(networks_load(&job, values));
