@@ -124,13 +124,15 @@ bench-sound: ## measure what mel and Griffin-Lim lose of recordings by PESQ, STO
 bench-speech: ## train an English and a Persian voice and measure how well they speak, in about half an hour
 	$(DEPS) build speech
 	$(call compile,--report $(BUILD))
+	@scripts/peers.sh $(BUILD)/venv sound
 	@scripts/bench_speech.sh $(BUILD)
 
-bench-train: ## compare training with PyTorch (installed in build/venv): frames per second, share of the peak, memory
+bench-train: ## compare the training of both networks with PyTorch (installed in build/venv): frames per second, share of the peak, memory
 	$(DEPS) build bench
 	$(call compile,--report $(BUILD))
 	@scripts/peers.sh $(BUILD)/venv train
 	@$(BUILD)/bench_train
+	@$(BUILD)/bench_vocoder
 
 docs: ## write the pages that come from the tables of the program: all flags and settings, the manual page
 	$(DEPS) build

@@ -19,6 +19,7 @@
 #include "openblas.h"
 #include "ops_sequence.h"
 #include "ops_unit.h"
+#include "ops_vocoder.h"
 #include "peak.h"
 
 #define BIG_BYTES  (512l << 20) /* footprint of the out-of-cache rows */
@@ -419,7 +420,10 @@ static void bench_unit(struct bench *bench, struct unit *unit)
     }
     bench_bf16(bench, unit);
     bench_memories(bench, unit);
-    if (!bench->quick) ops_sequence_rows(bench, unit);
+    if (!bench->quick) {
+        ops_sequence_rows(bench, unit);
+        ops_vocoder_rows(bench, unit);
+    }
 }
 
 int main(int argc, char **argv)

@@ -23,21 +23,6 @@
 #define ITERATIONS        20 /* of mel_inverse, as vocoder/sound_start.c asks for */
 #define PROJECTION_ROUNDS 2  /* of mel_project, likewise */
 
-/* A memory row of one operation that touches `count` floats. */
-static void row_bytes(struct bench *bench, struct unit *unit, const char *what, enum mx_op op, const void *args,
-                      int64_t count)
-{
-    struct chain chain = chain_of(unit, op, args);
-    if (wanted(bench, unit, what)) row_memory(bench, &chain, what, count, 1, 1, 0);
-}
-
-static void row_flops(struct bench *bench, struct unit *unit, const char *what, enum mx_op op, const void *args,
-                      double flops)
-{
-    struct chain chain = chain_of(unit, op, args);
-    if (wanted(bench, unit, what)) row_compute(bench, &chain, what, flops, 0);
-}
-
 /* Durations of LENGTH/TOKENS frames each, and where they end. */
 static struct mx_slice durations_make(struct unit *unit)
 {

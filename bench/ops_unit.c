@@ -178,3 +178,15 @@ bool wanted(const struct bench *bench, const struct unit *unit, const char *what
     row_name(name, unit, what);
     return bench_wanted(bench, name);
 }
+
+void row_bytes(struct bench *bench, struct unit *unit, const char *what, enum mx_op op, const void *args, int64_t count)
+{
+    struct chain chain = chain_of(unit, op, args);
+    if (wanted(bench, unit, what)) row_memory(bench, &chain, what, count, 1, 1, 0);
+}
+
+void row_flops(struct bench *bench, struct unit *unit, const char *what, enum mx_op op, const void *args, double flops)
+{
+    struct chain chain = chain_of(unit, op, args);
+    if (wanted(bench, unit, what)) row_compute(bench, &chain, what, flops, 0);
+}

@@ -85,5 +85,9 @@ void row_compute(struct bench *bench, struct chain *chain, const char *what, dou
 /* A memory row: `arrays` arrays of `count` floats are touched with `passes` reads and writes of all elements. */
 void row_memory(struct bench *bench, struct chain *chain, const char *what, int64_t count, int arrays, int passes,
                 double bar);
+/* Rows of one operation without a bar, if they are wanted: one that touches `count` floats, one of `flops`. */
+void row_bytes(struct bench *bench, struct unit *unit, const char *what, enum mx_op op, const void *args,
+               int64_t count);
+void row_flops(struct bench *bench, struct unit *unit, const char *what, enum mx_op op, const void *args, double flops);
 
 #endif

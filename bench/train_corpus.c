@@ -294,12 +294,12 @@ void train_weights_write(const struct train_corpus *corpus, const struct mx_trai
                             {"decoder_blocks", o->model.size.decoder_blocks},
                             {"dropout", (double)o->model.dropout},
                             {"diagonal", (double)o->model.diagonal},
-                            {"rate", mx_schedule_rate(&o->schedule, 0)},
-                            {"beta1", o->beta1},
-                            {"beta2", o->beta2},
-                            {"epsilon", o->epsilon},
-                            {"weight_decay", o->weight_decay},
-                            {"grad_clip", o->grad_clip}};
+                            {"rate", mx_schedule_rate(&o->optimizer.schedule, 0)},
+                            {"beta1", o->optimizer.beta1},
+                            {"beta2", o->optimizer.beta2},
+                            {"epsilon", o->optimizer.epsilon},
+                            {"weight_decay", o->optimizer.weight_decay},
+                            {"grad_clip", o->optimizer.grad_clip}};
     struct mx_metadata metadata[SETTINGS];
     if (mx_model_parameters_create(&o->model, NULL, &table) < 0) bench_die("cannot make weights");
     float *const flat = bench_alloc((size_t)table->floats * sizeof *flat);

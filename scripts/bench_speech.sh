@@ -7,7 +7,8 @@
 #
 # English: a voice is trained on the recordings of a synthetic teacher (flite). Unseen sentences are spoken by the teacher,
 # by the teacher through mel and Griffin–Lim (which no network could improve on), and by the voice. A speech recogniser
-# (pocketsphinx with its own English model) transcribes them, and word errors are counted.
+# (pocketsphinx with its own English model) transcribes them, and word errors are counted. Beside them stands DNSMOS
+# (overall), if that judge is installed (scripts/peers.sh BUILD/venv sound).
 # Bar: the voice is within 5 points of the teacher.
 #
 # Persian: the same with a Persian teacher (espeak-ng). There is no Persian recogniser, so `myxtts eval` compares the voice
@@ -25,9 +26,13 @@
 #     TRAIN_FLAGS=          more flags for 'myxtts train', for example "--batch-size 8"
 
 set -euo pipefail
-. "$(dirname "${BASH_SOURCE[0]}")/tell.sh"
+here="$(dirname "${BASH_SOURCE[0]}")"
+# shellcheck source=scripts/tell.sh
+. "$here/tell.sh"
+# shellcheck source=scripts/bench_voice.sh
+. "$here/bench_voice.sh"
 
-program="$1/myxtts" tools="$1" folder="$1/speech" result="$1/bench/speech.json"
+program="$1/myxtts" tools="$1" folder="$1/speech" result="$1/bench/speech.json" python="$1/venv/bin/python"
 minutes="${MINUTES:-15}" persian_minutes="${PERSIAN_MINUTES:-10}"
 count="${COUNT:-1250}" persian_count="${PERSIAN_COUNT:-1000}" unseen="${UNSEEN:-40}" speed_steps="${SPEED_STEPS:-75}"
 read -ra flags <<<"${TRAIN_FLAGS:-}"
@@ -48,22 +53,10 @@ corpus()
     run "$program" prepare "$folder/$language/seen" --out "$folder/$language/seen.pack"
 }
 
-# train LANGUAGE MINUTES: LANGUAGE/run. The learning rate follows the number of steps, so they are chosen to fill the
-# time: a few steps tell how long one takes. Sets steps and step_seconds.
+# train LANGUAGE MINUTES: LANGUAGE/run
 train()
 {
-    local language="$1" data="$folder/$1/seen.pack"
-    rm -rf "$folder/$language/speed" "$folder/$language/run"
-    run "$program" train --train-data "$data" --output "$folder/$language/speed" --steps "$speed_steps" --eval-every 0 \
-        --set training.eval_utterances=1 --set training.samples=0 "${flags[@]}"
-    # The first steps touch memory for the first time; all others are of an epoch, so long and short batches are there.
-    step_seconds=$(sed -n 's/.*"step_ms":\([0-9.e+-]*\),.*/\1/p' "$folder/$language/speed/metrics.jsonl" |
-        awk 'NR > 3 { sum += $1; n++ } END { printf "%.4f", sum / n / 1000 }')
-    steps=$(awk -v minutes="$2" -v seconds="$step_seconds" 'BEGIN { n = int(0.97 * 60 * minutes / seconds); print n < 1 ? 1 : n }')
-    printf '%s s per step: %s steps in %s minutes\n' "$step_seconds" "$steps" "$2"
-    run "$program" train --train-data "$data" --output "$folder/$language/run" --steps "$steps" --max-minutes "$2" \
-        --epochs 1000000 --eval-every 0 --save-every 1000 --set training.samples=0 "${flags[@]}"
-    steps=$(grep -o '^{"step":[0-9]*' "$folder/$language/run/metrics.jsonl" | tail -n 1 | grep -o '[0-9]*$')
+    train_minutes "$folder/$1/seen.pack" "$folder/$1/run" "$2" "$speed_steps" "${flags[@]}"
 }
 
 # number NAME FILE: of the report of eval, over all utterances
@@ -82,29 +75,10 @@ evaluate()
     pitch_error=$(number pitch_error_semitones "$report")
 }
 
-# recognise NAME FOLDER: what is heard in the recordings of the unseen sentences; sets `found` to "errors words rate".
-recognise()
-{
-    local id heard="$folder/heard-$1.txt" sound="$folder/16k.wav"
-    : >"$heard"
-    while IFS='|' read -r id _; do
-        sox "$2/$id.wav" -r 16000 -c 1 -b 16 "$sound"
-        pocketsphinx_continuous -infile "$sound" -logfn /dev/null </dev/null | tr '\n' ' ' >>"$heard"
-        printf '\n' >>"$heard"
-    done <"$folder/en/unseen/metadata.csv"
-    rm -f "$sound"
-    found=$("$tools/word_errors" "$folder/said.txt" "$heard")
-}
-
-# table_row NAME ERRORS WORDS RATE
+# table_row NAME ERRORS WORDS RATE DNSMOS
 table_row()
 {
-    printf '  %-32s %6s of %-6s %7s %%\n' "$@"
-}
-
-verdict()
-{
-    if awk "BEGIN { exit !($1) }"; then printf 'held'; else printf 'missed'; fi
+    printf '  %-32s %6s of %-6s %7s %% %8s\n' "$@"
 }
 
 mkdir -p "$folder/en/ceiling" "$folder/en/ours" "$(dirname "$result")"
@@ -127,17 +101,22 @@ evaluate en
 en_mel=$mel_db en_duration=$duration_error en_pitch=$pitch_error
 
 title "What the recogniser hears"
-recognise teacher "$folder/en/corpus/wavs"
+ids="$folder/en/unseen/metadata.csv"
+recognise "$ids" "$folder/en/corpus/wavs" "$folder/said.txt" "$folder/heard-teacher.txt"
 read -r teacher_errors words teacher_rate <<<"$found"
-recognise ceiling "$folder/en/ceiling"
+recognise "$ids" "$folder/en/ceiling" "$folder/said.txt" "$folder/heard-ceiling.txt"
 read -r ceiling_errors _ ceiling_rate <<<"$found"
-recognise ours "$folder/en/ours"
+recognise "$ids" "$folder/en/ours" "$folder/said.txt" "$folder/heard-ours.txt"
 read -r our_errors _ our_rate <<<"$found"
+teacher_overall=$(overall "$ids" "$folder/en/corpus/wavs")
+ceiling_overall=$(overall "$ids" "$folder/en/ceiling")
+our_overall=$(overall "$ids" "$folder/en/ours")
 word_verdict=$(verdict "$our_rate - $teacher_rate <= $word_bar")
-printf '  %-32s %16s %9s\n' '' 'word errors' 'rate'
-table_row 'teacher' "$teacher_errors" "$words" "$teacher_rate"
-table_row 'teacher through Griffin-Lim' "$ceiling_errors" "$words" "$ceiling_rate"
-table_row "ours, $en_steps steps in $minutes minutes" "$our_errors" "$words" "$our_rate"
+printf '  %-32s %16s %9s %8s\n' '' 'word errors' 'rate' 'DNSMOS'
+table_row 'teacher' "$teacher_errors" "$words" "$teacher_rate" "${teacher_overall:--}"
+table_row 'teacher through Griffin-Lim' "$ceiling_errors" "$words" "$ceiling_rate" "${ceiling_overall:--}"
+table_row "ours, $en_steps steps in $minutes minutes" "$our_errors" "$words" "$our_rate" "${our_overall:--}"
+[[ -n $our_overall ]] || printf 'DNSMOS is not installed: "scripts/peers.sh %s/venv sound" installs it\n' "$1"
 printf 'Bar: within %s points of the teacher: %s\n' "$word_bar" "$word_verdict"
 
 persian=null
@@ -164,6 +143,7 @@ cat >"$result" <<JSON
               "mel_db": $en_mel, "duration_error": $en_duration, "pitch_error_semitones": $en_pitch},
   "word_error_percent": {"teacher": $teacher_rate, "griffin_lim": $ceiling_rate, "ours": $our_rate, "words": $words,
                          "bar_points": $word_bar, "verdict": "$word_verdict"},
+  "dnsmos": {"teacher": ${teacher_overall:-null}, "griffin_lim": ${ceiling_overall:-null}, "ours": ${our_overall:-null}},
   "persian": $persian
 }
 JSON

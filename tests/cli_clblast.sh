@@ -39,7 +39,7 @@ if grep -q '^  opencl:0 ' stdout; then
     check 'devices: CPU devices do without' test "$(grep -c '^  cpu:0 .*CLBlast' stdout)" -eq 0
     done_with devices opencl:0 --json
     check 'devices --json: who multiplies' grep -q '"products":[^a-z]*"CLBlast",' stdout
-    done_with validate --device cpu:0 --batch-size 2 --set model.width=32 --set model.heads=2 --set model.hidden=64 \
+    done_with validate --device cpu:0 --batch-size 2 --set training.part=acoustic --set model.width=32 --set model.heads=2 --set model.hidden=64 \
         --set model.encoder_blocks=1 --set model.decoder_blocks=1
     check 'validate: who multiplies' grep -q '^   ✅ opencl:0: .*, products by CLBlast$' stdout
 else

@@ -17,7 +17,7 @@ corpus() {
 }
 
 corpus tones 16
-base=(train --train-data tones --set model.width=32 --set model.heads=2 --set model.hidden=64
+base=(train --train-data tones --set training.part=acoustic --set model.width=32 --set model.heads=2 --set model.hidden=64
     --set model.encoder_blocks=1 --set model.decoder_blocks=2 --set data.tokens=chars --set training.samples=0)
 dry=("${base[@]}" --batch-size 4 --dry-run)
 short=("${base[@]}" --batch-size 4 --steps 3 --seed 3 --eval-every 0)

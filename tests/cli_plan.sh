@@ -6,7 +6,7 @@
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 
-done_with profile --set model.width=16 --set model.heads=2 --set model.hidden=16 --set model.encoder_blocks=1 \
+done_with profile --set training.part=acoustic --set model.width=16 --set model.heads=2 --set model.hidden=16 --set model.encoder_blocks=1 \
     --set model.decoder_blocks=1 --batch-size 2 --backend cpu --num-steps 4 --warmup-steps 1 --json one.json
 # holds "what" FILE EXPRESSION: of perl, with the JSON of the file in $r
 holds() {

@@ -13,7 +13,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 tones tones 24
 export TMPDIR=$folder/tmp
 mkdir "$TMPDIR"
-tiny=(--set model.width=16 --set model.heads=2 --set model.hidden=16 --set model.encoder_blocks=1
+tiny=(--set training.part=acoustic --set model.width=16 --set model.heads=2 --set model.hidden=16 --set model.encoder_blocks=1
     --set model.decoder_blocks=1 --batch-size 2)
 pair=(--backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1)
 cores=$(nproc)

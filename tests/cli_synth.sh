@@ -19,7 +19,9 @@ refused 1 'contradict' 'help' synth --checkpoint run --text a --text-file b --ou
 refused 1 'not a number' 'number' synth --checkpoint run --text a --output a.wav --speed fast
 refused 1 'speed' '.' synth --checkpoint run --text a --output a.wav --speed 100
 refused 1 "has no speaker 'nobody'" 'inspect' synth --checkpoint run --text a --output a.wav --speaker nobody
-refused 1 "'--rounds'" '1' synth --checkpoint run --text a --output a.wav --rounds 0
+refused 1 "'--rounds'" '1 to 10000' synth --checkpoint run --text a --output a.wav --vocoder griffin-lim --rounds 0
+refused 1 "'--rounds'" '10000' synth --checkpoint run --text a --output a.wav --rounds 10001
+refused 1 "'--vocoder' is 'nowhere'" 'griffin-lim' synth --checkpoint run --text a --output a.wav --vocoder nowhere
 refused 1 "'--projections'" '100' synth --checkpoint run --text a --output a.wav --projections 101
 refused 2 'missing.txt' '.' synth --checkpoint run --text-file missing.txt --output a.wav
 refused 2 'nothing in the text' 'words' synth --checkpoint run --text '...' --output a.wav
@@ -39,13 +41,28 @@ check "faster is shorter" test "$(stat -c %s fast.wav)" -lt "$(stat -c %s one.wa
 done_with synth --checkpoint run --text 'The tone number a.' --output plain.wav --projections 0
 check "projections change the sound" test "$(cksum <one.wav)" != "$(cksum <plain.wav)"
 check "but not its length" test "$(stat -c %s plain.wav)" -eq "$(stat -c %s one.wav)"
-done_with synth --checkpoint run --text 'The tone number a.' --output same.wav --rounds 48 --projections 4
-check "the defaults are those of the help" cmp one.wav same.wav
+done_with synth --checkpoint run --text 'The tone number a.' --output same.wav --rounds 8 --projections 2 --vocoder run
+check "the defaults are those of the help: a voice speaks with its vocoder" cmp one.wav same.wav
+done_with synth --checkpoint run --text 'The tone number a.' --output source.wav --rounds 0
+check "rounds change the sound" test "$(cksum <one.wav)" != "$(cksum <source.wav)"
+done_with synth --checkpoint run --text 'The tone number a.' --output griffin.wav --vocoder griffin-lim
+check "so does another vocoder" test "$(cksum <one.wav)" != "$(cksum <griffin.wav)"
+done_with synth --checkpoint run --text 'The tone number a.' --output same.wav --vocoder griffin-lim --rounds 48 --projections 4
+check "Griffin-Lim has its own defaults" cmp griffin.wav same.wav
 printf 'The tone number a.' >text.txt
 done_with synth --checkpoint run --text-file text.txt --output three.wav
 check "a file says the same" cmp one.wav three.wav
 "$program" synth --checkpoint run --output - <text.txt >four.wav 2>stderr
 check "standard input and output" cmp one.wav four.wav
+
+# ---- a voice without a vocoder ----
+done_with train --train-data tones --output silent "${small[@]}" --steps 2 --part acoustic
+done_with synth --checkpoint silent --text 'The tone number a.' --output usual.wav
+done_with synth --checkpoint silent --text 'The tone number a.' --output griffin.wav --vocoder griffin-lim
+check "speaks by Griffin-Lim" cmp usual.wav griffin.wav
+refused 2 'has no vocoder' "'--part vocoder'" synth --checkpoint run --text a --output a.wav --vocoder silent
+done_with synth --checkpoint silent --text 'The tone number a.' --output borrowed.wav --vocoder run
+check "and with the vocoder of another run" test "$(cksum <usual.wav)" != "$(cksum <borrowed.wav)"
 
 # ---- a file for each line ----
 refused 1 'contradict' 'help' synth --checkpoint run --text a --output a.wav --output-dir out

@@ -17,7 +17,7 @@ corpus() {
 }
 
 # Settings of a network that is small but takes some milliseconds a step.
-small=(--set model.width=32 --set model.heads=2 --set model.hidden=64 --set model.encoder_blocks=1
+small=(--set training.part=acoustic --set model.width=32 --set model.heads=2 --set model.hidden=64 --set model.encoder_blocks=1
     --set model.decoder_blocks=2 --set data.tokens=chars --batch-size 4)
 
 # wait_for FILE: up to 60 s

@@ -7,7 +7,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
 
 cores=$(nproc)
-small=(validate --set model.width=32 --set model.heads=2 --set model.hidden=64 --set model.encoder_blocks=1
+small=(validate --set training.part=acoustic --set model.width=32 --set model.heads=2 --set model.hidden=64 --set model.encoder_blocks=1
     --set model.decoder_blocks=1 --batch-size 4)
 pair=(--backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1)
 mkdir temporary
@@ -158,7 +158,7 @@ if [ "$cores" -ge 2 ]; then
 
     # ---- devices that are not there ----
     fails 3 "Insufficient GPUs for Multi-GPU Mode: '--model-gpu 5' does not exist, cpu has 2 devices" \
-        'this would work: .myxtts validate --set model.width=32 .* --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1' "${small[@]}" \
+        'this would work: .myxtts validate --set training.part=acoustic --set model.width=32 .* --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1' "${small[@]}" \
         --backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 5
     done_with "${small[@]}" --backend cpu --data-gpu 0 --model-gpu 1 --allow-single --json fallback.json
     said 'fallback' '⚠️  One device instead of two: Multi-GPU requires at least 2 GPUs'

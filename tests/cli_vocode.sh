@@ -18,7 +18,7 @@ printf 'this is no sound\n' >text.wav
 refused 2 'text.wav' '.' vocode text.wav --output a.wav
 : >empty.wav
 refused 2 'empty.wav' '.' vocode empty.wav --output a.wav
-refused 1 "'--rounds'" '1' vocode "$recording" --output a.wav --rounds 0
+refused 1 "'--rounds'" '1 to 10000' vocode "$recording" --output a.wav --rounds 0
 refused 1 "'--rounds'" '10000' vocode "$recording" --output a.wav --rounds 10001
 refused 1 "'--projections'" '0' vocode "$recording" --output a.wav --projections -1
 refused 1 "'--projections'" '100' vocode "$recording" --output a.wav --projections 101
@@ -45,5 +45,21 @@ done_with vocode "$recording" --projections 0 --output plain.wav
 check "so do projections" test "$(cksum <one.wav)" != "$(cksum <plain.wav)"
 done_with vocode "$recording" --rounds 8 --output short.wav
 check "and rounds" test "$(cksum <one.wav)" != "$(cksum <short.wav)"
+
+# ---- with a vocoder ----
+tones more 8
+done_with train --part vocoder --train-data more --output run --steps 3 --set vocoder.segments=2
+done_with vocode "$recording" --vocoder run --output first.wav
+check "the usual rounds and projections of a vocoder" grep -q '8 rounds and 2 projections; real-time factor' stderr
+check "as long as that of Griffin-Lim" test "$(stat -c %s first.wav)" -eq "$(stat -c %s one.wav)"
+check "but another sound" test "$(cksum <one.wav)" != "$(cksum <first.wav)"
+done_with vocode "$recording" --vocoder run/checkpoints/step-00000003.safetensors --output second.wav --rounds 8
+check "a checkpoint instead of the run gives the same samples" cmp first.wav second.wav
+done_with vocode "$recording" --vocoder run --output none.wav --rounds 0 --projections 0
+check "rounds are not needed" test "$(cksum <first.wav)" != "$(cksum <none.wav)"
+refused 2 'text.wav' '.' vocode "$recording" --vocoder text.wav --output a.wav
+done_with inspect run
+check "inspect shows the vocoder" grep -q '^  vocoder     small: [0-9]* parameters; width 128, 4 blocks of 384; updated 3 times$' stdout
+refused 2 'is a vocoder alone' "'--vocoder'" synth --checkpoint run --text a --output a.wav
 
 finish

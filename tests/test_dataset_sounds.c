@@ -176,6 +176,12 @@ static void test_nothing_to_hear(void **state)
     struct mx_dataset *dataset;
     assert_int_equal(mx_dataset_open(&options, &dataset), 0);
     mx_dataset_close(dataset);
+    char *const damaged = mx_format("%s/damaged", place->folder);
+    folder_add(place->folder, "damaged");
+    file_put_text(damaged, "one.wav", "not a sound");
+    options.path = damaged;
+    refused(&options, MX_ERR_DATA, "'one.wav'", "a player can play");
+    mx_free(damaged);
     options.path = "/nowhere";
     refused(&options, MX_ERR_NOT_FOUND, "there is no folder or file", "check the path");
 }

@@ -24,48 +24,18 @@
 #
 # or prints "SKIP reason" and ends.
 
-import json
 import math
 import os
-import sys
 import time
 
-folder, cores, mode = sys.argv[1], [int(core) for core in sys.argv[2].split(",")], sys.argv[3]
-os.sched_setaffinity(0, set(cores))
-for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ[name] = str(len(cores))
-# In this process: helpers that spin at real-time priority would block each other.
-os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
-os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(sys.prefix, "compiled")  # beside the packages, for the next run
+from torch_start import folder, mode, serve, tensors_read
 
-
-def skip(reason):
-    print("SKIP", " ".join(str(reason).split())[:200], flush=True)
-    sys.exit(0)
-
-
-try:
-    import numpy
-    import torch
-    from torch.nn import functional
-except Exception as error:  # not installed
-    skip(error)
-torch.set_num_threads(len(cores))
+import numpy
+import torch
+from torch.nn import functional
 
 
 # ---- files ----
-
-def tensors_read(path):
-    """Tensors and metadata of a safetensors file."""
-    with open(path, "rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        data = file.read()
-    metadata = header.pop("__metadata__", {})
-    types = {"F32": numpy.float32, "I32": numpy.int32}
-    return {name: torch.from_numpy(numpy.frombuffer(data[slice(*entry["data_offsets"])], types[entry["dtype"]])
-                                   .reshape(entry["shape"]).copy())
-            for name, entry in header.items()}, metadata
-
 
 def pad(packed, ends):
     """Packed rows → [sequences, longest, …], zeros behind each sequence."""
@@ -340,13 +310,4 @@ def answer(model, words):
     return "ROUND %.9f %.9f %d" % (seconds, align_seconds, sum(batch.frames for batch in batches))
 
 
-try:
-    torch.manual_seed(1)
-    model = Model(os.path.join(folder, "weights.safetensors"))
-    print("READY", torch.__version__, flush=True)
-    for line in sys.stdin:
-        if line.split()[0] == "QUIT":
-            break
-        print(answer(model, line.split()), flush=True)
-except Exception as error:  # a build of PyTorch that lacks something: the bench goes on without it
-    skip(error)
+serve(lambda: Model(os.path.join(folder, "weights.safetensors")), answer)

@@ -163,18 +163,46 @@ out:
     return rc;
 }
 
+/* The same of the vocoder. */
+static int vocoder_sizes_print(const struct mx_job *job)
+{
+    int rc = 0;
+    const struct mx_trainer_vocoder *const v = &job->options.vocoder;
+    printf("Vocoder:\n    %-8s %6s %6s %7s %12s\n", "", "width", "blocks", "hidden", "parameters");
+    for (int i = 0; i <= mx_vocoder_size_count(); i++) {
+        const bool own = i == mx_vocoder_size_count();
+        const struct mx_vocoder_size *const size = own ? &v->size : mx_vocoder_size_at(i);
+        const struct mx_vocoder_config config = mx_vocoder_config_default(size, 0, 1);
+        struct mx_parameters *table;
+        MX_TRY(mx_vocoder_parameters_create(&config, &table));
+        printf("%s %-8s %6d %6d %7d %12" PRId64 "\n", own ? "-->" : "   ", own ? "chosen" : size->name,
+               (int)size->width, (int)size->blocks, (int)size->hidden, table->elements);
+        mx_parameters_destroy(table);
+    }
+    if (v->ready)
+        printf("    it is not trained\n");
+    else
+        printf("    %d segments of at most %d frames a batch\n", (int)v->segments.count, (int)v->segments.frames);
+out:
+    return rc;
+}
+
 static int plan_print(const struct mx_job *job)
 {
     struct mx_string table = {0};
     const struct mx_trainer_memory_plan *const p = &job->plan;
     const struct mx_model_capacity *const c = &p->capacity.model;
+    const bool alone = job->options.vocoder_alone;
     int rc = 0;
-    MX_TRY(sizes_print(job));
+    if (!alone) MX_TRY(sizes_print(job));
+    if (!alone && job->options.with_vocoder) printf("\n");
+    if (job->options.with_vocoder) MX_TRY(vocoder_sizes_print(job));
     printf("\nData: %" PRIu32 " utterances to train on, %" PRIu32 " for validation\n", p->utterances, p->validation);
-    printf("    %" PRIu32 " batches of at most %d utterances an epoch, %" PRId64 " steps in all\n", p->epoch_batches,
-           (int)c->sequences, job->steps);
-    printf("    the largest batch: %d tokens, %d mel frames, %d reference frames\n", (int)c->tokens, (int)c->frames,
-           (int)c->references);
+    printf("    %" PRIu32 " batches of at most %d %s an epoch, %" PRId64 " steps in all\n", p->epoch_batches,
+           (int)c->sequences, alone ? "segments" : "utterances", job->steps);
+    if (!alone)
+        printf("    the largest batch: %d tokens, %d mel frames, %d reference frames\n", (int)c->tokens, (int)c->frames,
+               (int)c->references);
     MX_TRY(mx_job_memory_text(job, &table));
     printf("\n%s", table.data);
 out:

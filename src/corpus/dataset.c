@@ -219,6 +219,8 @@ static int none_fail(const struct mx_dataset *dataset, const struct mx_dataset_o
     MX_FAIL(MX_ERR_DATA, NULL, "none of the %u sound files of %s can be used; the first one, %s: %s",
             (unsigned)mx_dataset_rows(dataset), quoted, mx_string_quote(first, sizeof first, id),
             mx_reject_text(reject));
+    if (reject != MX_REJECT_TOO_LONG && reject != MX_REJECT_TOO_SHORT)
+        return mx_error_hint("give it recordings that a player can play: wav, flac, ogg, opus or mp3");
     return mx_error_hint("recordings from %g to %g seconds are used; '--set data.min_seconds=S' and '--set "
                          "data.max_seconds=S' change that",
                          dataset->seconds_min, dataset->seconds_max);

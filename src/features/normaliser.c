@@ -152,7 +152,7 @@ int mx_normaliser_measure(struct mx_dataset *dataset, struct mx_device *device, 
         mx_progress_add(m.progress, 1);
     }
     if (m.of_mel.count == 0)
-        MX_RAISE(MX_ERR_DATA, "run 'myxtts check' to see what is wrong with the recordings",
+        MX_RAISE(MX_ERR_DATA, "the log names the recordings and says why each is left out",
                  "no utterance of the training data can be used");
     *out = (struct mx_normaliser){.mel_mean = mx_statistics_mean(&m.of_mel),
                                   .mel_deviation = mx_statistics_deviation(&m.of_mel),

@@ -100,7 +100,10 @@ struct mx_job {
     bool evaluation_due;     /* the evaluation of the last step is incomplete: the run ends before it */
     const atomic_bool *stop; /* while it runs: set by a signal */
     int64_t saved_step;      /* of the newest checkpoint; 0: there is none */
-    uint64_t save_again_ns;  /* when to try again after a failed save; 0: the last one succeeded */
+    int64_t progress_steps;  /* made since this start */
+    uint64_t steps_ns,
+        vocoder_ns;         /* of the steps of this start but for the first one, and the vocoder's part of them */
+    uint64_t save_again_ns; /* when to try again after a failed save; 0: the last one succeeded */
 };
 
 /* Opens devices, origin and corpus and makes the plan; allocates no large memory. job->settings and job->request must
@@ -181,6 +184,8 @@ int mx_job_vocoder_open(struct mx_job *job);
 int mx_job_vocoder_choose(struct mx_job *job);
 void mx_job_vocoder_steps(struct mx_job *job); /* its schedule, once the length of the run is known */
 void mx_job_vocoder_say(const struct mx_job *job);
+/* Says what part of the steps' time it really took, if any of it was measured. */
+void mx_job_vocoder_tell(const struct mx_job *job);
 /* Loads its weights, if it is not a new one, by way of `arrays`; *whole: with its moments, so its part of the state
  * counts, too. */
 int mx_job_vocoder_restore(struct mx_job *job, const struct mx_trainer_arrays *arrays, bool *whole);

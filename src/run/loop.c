@@ -249,6 +249,7 @@ static int end_tell(const struct mx_job *job, const struct loop *loop)
         mx_shares_format(&state->shares, list);
         mx_info("work sharing: '--share-work on --shares %s' repeats this run", list);
     }
+    mx_job_vocoder_tell(job);
     if (loop->enough)
         mx_info("no improvement since step %" PRIu64 ": training ends early, after step %" PRId64, job->best.step,
                 state->step);

@@ -153,6 +153,11 @@ static void model_lower(const struct mx_job *job, struct mx_string *hint)
         options.model.recompute_blocks = true;
         if (fits(job, &options, true)) offer(hint, "'--set model.gradient_checkpointing=true' fits, and is slower");
     }
+    options = job->options;
+    if (options.with_vocoder && !options.vocoder.ready && !options.vocoder_alone) {
+        options.vocoder.ready = true; /* its weights stay, if there are any from before */
+        if (fits(job, &options, true)) offer(hint, "'--part acoustic' fits, and trains no vocoder");
+    }
     if (job->settings.training.samples > 0 && fits(job, &job->options, false))
         offer(hint, "'--set training.samples=0' fits, and speaks no samples");
     size_lower(job, hint);

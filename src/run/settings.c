@@ -410,8 +410,9 @@ static const struct mx_config_field training_fields[] = {
                       "and checkpoints must finish sooner."),
      .flag = "rank-timeout", .value = "SECONDS"},
     {MX_CONFIG_BOOL(TRAINING, batch_per_rank, "false",
-                    "With several processes, apply training.batch_size and training.batch_frames to each process. "
-                    "Otherwise they apply to all processes together, so that a run does not depend on their number."),
+                    "With several processes, apply training.batch_size, training.batch_frames and vocoder.segments to "
+                    "each process. Otherwise they apply to all processes together, so that a run does not depend on "
+                    "their number."),
      .flag = "batch-per-rank"},
     {MX_CONFIG_STRING(TRAINING, dashboard, "",
                       "Serve a live page about the run at this ADDRESS:PORT. Empty or off: no page. An address other "

@@ -51,6 +51,10 @@ int mx_job_step_tell(struct mx_job *job, const struct mx_trainer_report *report)
     const int rc = mx_job_rejects(job);
     if (rc < 0) return rc;
     mx_job_state_contents(job);
+    if (job->progress_steps++ > 0) { /* the first one waits for the pipeline to fill */
+        job->steps_ns += report->step_ns;
+        job->vocoder_ns += report->vocoder.busy_ns;
+    }
     mx_job_observer_step(job->observer, report);
     mx_job_status(job, report);
     mx_progress_add(job->progress, 1);

@@ -100,6 +100,8 @@ int mx_job_vocoder_choose(struct mx_job *job)
     const enum mx_settings_part part = job->settings.training.part;
     const bool sound = mx_dataset_kind(job->dataset) == MX_PACKED_AUDIO;
     const bool there = source_of(job) != NULL;
+    const int32_t ranks = job->settings.training.batch_per_rank ? mx_comm_size(job->options.comm) : 1;
+    const int32_t count = (int32_t)v->segments * ranks; /* of all of them */
     bool trained = part != MX_SETTINGS_PART_ACOUSTIC && v->learning_rate > 0;
     struct mx_trainer_options *const o = &job->options;
     if (trained && part == MX_SETTINGS_PART_BOTH && !sound) {
@@ -114,7 +116,7 @@ int mx_job_vocoder_choose(struct mx_job *job)
         .weights = mx_vocoder_loss_weights_default,
         .mixed = job->settings.training.mixed_precision,
         .ready = !trained,
-        .segments = {.count = (int32_t)v->segments, .frames = (int32_t)v->segment_frames, .augment = v->augment},
+        .segments = {.count = count, .frames = (int32_t)v->segment_frames, .augment = v->augment},
         .predicted_from = v->predicted_from,
         .predicted_share = v->predicted_share,
         .optimizer = {
@@ -154,6 +156,12 @@ void mx_job_vocoder_say(const struct mx_job *job)
             "vocoder: %s, %.2f M parameters, %d segments of %d frames a batch: about %.1f %% of the arithmetic of a "
             "step",
             v->size.name, millions, (int)v->segments.count, (int)v->segments.frames, 100 * job->plan.vocoder_share);
+}
+
+void mx_job_vocoder_tell(const struct mx_job *job)
+{
+    if (job->vocoder_ns == 0 || job->steps_ns == 0 || job->options.vocoder_alone) return;
+    mx_info("the vocoder took %.1f %% of the time of the steps", 100 * (double)job->vocoder_ns / (double)job->steps_ns);
 }
 
 /* ---- weights ---- */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "features/recipe.h"
 #include "myxtts/error.h"
 
@@ -133,7 +134,7 @@ void mx_device_batch_lay(struct mx_device_batch *on_device, const struct mx_host
     on_device->count = host->count;
     on_device->left_out = host->left_out;
     memcpy(on_device->utterances, host->utterances, (size_t)host->count * sizeof *on_device->utterances);
-    on_device->segment_count = on_device->options.vocoder.sequences > 0 ? host->segment_count : 0;
+    on_device->segment_count = mx_least(host->segment_count, on_device->options.vocoder.sequences);
     for (int32_t i = 0; i < on_device->segment_count; i++) {
         on_device->segments[i] = host->segments[i];
         on_device->segments[i].utterance = host->utterances[host->segments[i].sequence];

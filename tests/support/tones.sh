@@ -35,5 +35,5 @@ tones() {
 
 # Settings of the network.
 # shellcheck disable=SC2034
-small=(--set model.width=32 --set model.heads=2 --set model.hidden=64 --set model.encoder_blocks=1
+small=(--set training.part=acoustic --set model.width=32 --set model.heads=2 --set model.hidden=64 --set model.encoder_blocks=1
     --set model.decoder_blocks=1 --set data.tokens=chars --batch-size 4)

@@ -50,7 +50,7 @@ mx_mel_base(MX_ARG(const float, mel), MX_ARG(const float, width), MX_ARG(const f
 }
 
 /* ---- pitch_loss ---- */
-#define MX_LABEL_REACH 15 /* classes on each side of q: further away the label is less than the least float */
+#define MX_LABEL_REACH 7 /* classes on each side of q: further away the label is less than e^-32, nothing in any sum */
 
 /* See struct mx_pitch_loss_args. losses [rows]: of each row alone. */
 MX_KERNEL(MX_GROUP)

@@ -67,7 +67,7 @@ MX_KERNEL(mel_base)
 
 /* ---- pitch_loss: logits [rows, classes + 1], pitch [rows] → values [sequences], dlogits [rows, classes + 1] ---- */
 
-#define LABEL_REACH 15 /* classes on each side of q: further away the label is less than the least float */
+#define LABEL_REACH 7 /* classes on each side of q: further away the label is less than e^-32, which no sum notices */
 #define LABEL_WIDTH (2 * (LABEL_REACH + 1))
 
 struct pitch_span {
@@ -85,31 +85,43 @@ struct pitch_row {
     float dot;   /* Σ label · (x - largest), likewise */
 };
 
+/* 0, 1, … */
+MX_VEC_INLINE mx_vf places(void)
+{
+    mx_vf place;
+    for (int i = 0; i < LANES; i++) place[i] = (float)i;
+    return place;
+}
+
+/* n lanes of x; the others count for nothing in a sum of exponentials. */
+MX_VEC_INLINE mx_vf logits_load(const float *x, int n)
+{
+    if (__builtin_constant_p(n) && n == LANES) return mx_vf_load(x);
+    return mx_vf_select(places() < (float)n, mx_vf_load_n(x, n), mx_vf_set(-INFINITY));
+}
+
 /* e = e^(x - largest) of a row of n logits; yields their sum, and the largest. */
 static float exponentials(const float *x, int64_t n, float *e, float *largest)
 {
     mx_vf most = mx_vf_set(-INFINITY), sum = {0};
-    const int64_t padded = (n + LANES - 1) / LANES * LANES;
-    mx_vf_store(e + padded - LANES, most);
-    MX_VEC_EACH(i, lanes, 0, n, mx_vf_store_n(e + i, mx_vf_load_n(x + i, lanes), lanes););
-    for (int64_t i = 0; i < padded; i += LANES) most = mx_vf_max(mx_vf_load(e + i), most);
+    MX_VEC_EACH(i, lanes, 0, n, most = mx_vf_max(logits_load(x + i, lanes), most););
     *largest = mx_vf_largest(most);
-    for (int64_t i = 0; i < padded; i += LANES) {
-        const mx_vf power = mx_vf_exp(mx_vf_load(e + i) - *largest);
+    MX_VEC_EACH(i, lanes, 0, n, {
+        const mx_vf power = mx_vf_exp(logits_load(x + i, lanes) - *largest);
         mx_vf_store(e + i, power);
         sum += power;
-    }
+    });
     return mx_vf_sum(sum);
 }
 
-/* g [last - first]: the label of classes [first, last) before it is divided by its sum, 0 behind them. */
+/* g: the label of classes [first, last) before it is divided by its sum, 0 behind them. What is cut off is not left to
+ * the exponential: numbers too small for a float's full precision are slow. */
 static void label_make(float q, int64_t first, int64_t last, float g[LABEL_WIDTH])
 {
-    mx_vf place;
-    for (int i = 0; i < LANES; i++) place[i] = (float)i;
     for (int64_t i = 0; i < LABEL_WIDTH; i += LANES) {
-        const mx_vf at = place + (float)(first + i), d = at - q;
-        mx_vf_store(g + i, mx_vf_select(at < (float)last, mx_vf_exp(-0.5f * d * d), (mx_vf){0}));
+        const mx_vf at = places() + (float)(first + i), d = at - q;
+        const mx_vf power = mx_vf_exp(mx_vf_max(mx_vf_set(-40.0f), -0.5f * d * d));
+        mx_vf_store(g + i, mx_vf_select(at < (float)last, power, (mx_vf){0}));
     }
 }
 
@@ -131,7 +143,7 @@ static struct pitch_row pitch_row(const struct pitch_span *span, int64_t row, fl
         return result;
     }
     const int64_t near = (int64_t)q, first = near > LABEL_REACH ? near - LABEL_REACH : 0;
-    const int64_t last = first + LABEL_WIDTH < classes ? first + LABEL_WIDTH : classes;
+    const int64_t last = near + LABEL_REACH + 2 < classes ? near + LABEL_REACH + 2 : classes;
     float g[LABEL_WIDTH];
     mx_vf label = {0}, dot = {0};
     label_make(q, first, last, g);
@@ -159,7 +171,8 @@ static double pitch_rows(const struct pitch_span *span, int64_t begin, int64_t e
     for (int64_t row = begin; row < end; row += LANES) {
         const int lanes = end - row < LANES ? (int)(end - row) : LANES;
         const mx_vf hz = mx_vf_load_n(span->pitch + row, lanes);
-        const mx_vf part = mx_vf_clamp(mx_vf_log(hz / span->low_hz) * span->inverse_range, 0.0f, 1.0f);
+        const mx_vf ratio = mx_vf_max(hz / span->low_hz, mx_vf_set(0x1p-126f)); /* the logarithm takes no others */
+        const mx_vf part = mx_vf_clamp(mx_vf_log(ratio) * span->inverse_range, 0.0f, 1.0f);
         const mx_vf q = mx_vf_select(hz > 0.0f, part * (float)(span->classes - 1), mx_vf_set(-1.0f));
         mx_vf sum = mx_vf_set(1.0f), label = sum, dot = {0};
         for (int lane = 0; lane < lanes; lane++) {

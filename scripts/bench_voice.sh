@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# For bench_speech.sh and bench_sound.sh: trainings that fill a given time, and what a recogniser and DNSMOS say about
+# the result. The caller sets `program` (myxtts), `tools` (the folder of word_errors) and `python` (with the judges).
+
+# number_in FIELD METRICS.jsonl: mean of the field over the steps. The first steps touch memory for the first time and
+# do not count.
+number_in()
+{
+    sed -n 's/.*"'"$1"'":\([0-9.e+-]*\)[,}].*/\1/p' "$2" | awk 'NR > 3 { sum += $1; n++ } END { printf "%.5f", n ? sum / n : 0 }'
+}
+
+# train_minutes DATA RUN MINUTES SPEED_STEPS FLAGS…: trains from nothing. The learning rate follows the number of steps,
+# so they are chosen to fill the time: SPEED_STEPS steps tell how long one takes. Sets steps and step_seconds.
+train_minutes()
+{
+    local data="$1" to="$2" minutes="$3" speed_steps="$4"
+    shift 4
+    rm -rf "$to" "$to.speed"
+    mkdir -p "$(dirname "$to")"
+    run "$program" train --train-data "$data" --output "$to.speed" --steps "$speed_steps" --epochs 1000000 --eval-every 0 \
+        --set training.eval_utterances=1 --set training.samples=0 "$@"
+    step_seconds=$(awk -v ms="$(number_in step_ms "$to.speed/metrics.jsonl")" 'BEGIN { printf "%.4f", ms / 1000 }')
+    steps=$(awk -v minutes="$minutes" -v seconds="$step_seconds" 'BEGIN { n = int(0.97 * 60 * minutes / seconds); print n < 1 ? 1 : n }')
+    rm -rf "$to.speed"
+    printf '%s s per step: %s steps in %s minutes\n' "$step_seconds" "$steps" "$minutes"
+    run "$program" train --train-data "$data" --output "$to" --steps "$steps" --max-minutes "$minutes" \
+        --epochs 1000000 --eval-every 0 --save-every 1000 --set training.samples=0 "$@"
+    steps=$(grep -o '^{"step":[0-9]*' "$to/metrics.jsonl" | tail -n 1 | grep -o '[0-9]*$')
+}
+
+# recognise IDS.csv FOLDER SAID HEARD: what is heard in FOLDER/ID.wav of every ID before the first '|' of a line,
+# compared with the lines of SAID; sets `found` to "errors words rate".
+recognise()
+{
+    local id sound="$4.wav"
+    : >"$4"
+    while IFS='|' read -r id _; do
+        sox "$2/$id.wav" -r 16000 -c 1 -b 16 "$sound"
+        pocketsphinx_continuous -infile "$sound" -logfn /dev/null </dev/null | tr '\n' ' ' >>"$4"
+        printf '\n' >>"$4"
+    done <"$1"
+    rm -f "$sound"
+    found=$("$tools/word_errors" "$3" "$4")
+}
+
+# overall IDS.csv FOLDER: mean DNSMOS (overall) of the same files, or nothing where the judge is not installed
+overall()
+{
+    local id files=()
+    while IFS='|' read -r id _; do files+=("$2/$id.wav"); done <"$1"
+    "$python" "$(dirname "${BASH_SOURCE[0]}")/../bench/peers/sound_overall.py" "${files[@]}" 2>/dev/null || true
+}
+
+verdict()
+{
+    if awk "BEGIN { exit !($1) }"; then printf 'held'; else printf 'missed'; fi
+}
