@@ -74,7 +74,7 @@ test-tensorboard: ## read the event files of a run with the real TensorBoard (in
 	$(call compile,--report $(BUILD))
 	@scripts/test_tensorboard.sh $(BUILD)
 
-test-onnx: ## compare exported networks, run by onnxruntime (installed in build/venv), with our own
+test-onnx: ## speak with exported voices in onnxruntime, Piper and sherpa-onnx (installed in build/venv) and compare
 	$(DEPS) build test events
 	$(call compile,--report $(BUILD))
 	@scripts/test_onnx.sh $(BUILD)

@@ -45,6 +45,8 @@ onnx)
     peer_add numpy numpy
     peer_add onnx onnx
     peer_add onnxruntime onnxruntime
+    peer_add piper piper-tts
+    peer_add sherpa_onnx sherpa-onnx
     ;;
 sound)
     peer_add librosa librosa

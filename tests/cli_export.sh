@@ -11,7 +11,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 tones tones 12
 done_with train --quiet --train-data tones --output mute --part acoustic "${small[@]}" --steps 1 --epochs 1
 done_with train --quiet --train-data tones --output vocoder --part vocoder --steps 1 --epochs 1 --batch-size 4
-done_with train --quiet --train-data tones --output run "${small[@]}" --steps 1 --epochs 1
+done_with train --quiet --train-data tones --output run "${small[@]}" --part both --steps 1 --epochs 1
 
 # ---- refusals ----
 refused 1 'the run folder is missing' 'help' export --format piper --output voice
