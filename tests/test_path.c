@@ -106,28 +106,39 @@ static int64_t plain_last(int64_t t, int64_t frames)
     return t + MX_PATH_AHEAD < frames ? t + MX_PATH_AHEAD : frames - 1;
 }
 
+/* ln Hz of every frame where the recipe measures it, with the gaps of the voice filled. */
+static void plain_measured(int64_t frames, double *measured)
+{
+    int64_t voiced = -1;
+    for (int64_t t = 0; t < frames; t++) {
+        if ((float)certain[t] > 0.5f) {
+            measured[t] = log(plain_hz(t, plain_class(t, plain_last(t, frames))));
+            voiced = t;
+            continue;
+        }
+        int64_t next = t + 1;
+        while (next < frames && next <= t + MX_PATH_GAP && !((float)certain[next] > 0.5f)) next++;
+        const bool there = next < frames && next <= t + MX_PATH_GAP;
+        const double to = there ? log(plain_hz(next, plain_class(next, plain_last(next, frames)))) : 0;
+        const double before = voiced >= 0 ? measured[voiced] : log((double)MX_PATH_HZ);
+        measured[t] = !there       ? before
+                      : voiced < 0 ? to
+                                   : before + (to - before) * (double)(t - voiced) / (double)(next - voiced);
+    }
+}
+
 /* Pitch, gates and phases of the rule must be those of the track, but for roundings to float. */
 static void expect_track(const struct track *track, int64_t frames)
 {
-    int64_t voiced = -1;
+    static double measured[FRAMES];
     double phase = 0;
+    plain_measured(frames, measured);
     for (int64_t t = 0; t < frames; t++) {
-        double hz = plain_hz(t, plain_class(t, plain_last(t, frames)));
-        const bool here = (float)certain[t] > 0.5f;
-        if (!here) {
-            int64_t next = t + 1;
-            while (next < frames && next <= t + MX_PATH_GAP && !((float)certain[next] > 0.5f)) next++;
-            const bool there = next < frames && next <= t + MX_PATH_GAP;
-            const double to = there ? plain_hz(next, plain_class(next, plain_last(next, frames))) : 0;
-            const double before = voiced >= 0 ? (double)track->hz[voiced] : 0;
-            if (there && voiced >= 0)
-                hz = before * pow(to / before, (double)(t - voiced) / (double)(next - voiced));
-            else
-                hz = there ? to : voiced >= 0 ? before : (double)MX_PATH_HZ;
-        } else {
-            voiced = t;
-        }
-        assert_int_equal((int)track->gate[t], here);
+        /* W is 1,024 - 340 - 1 samples: a period of 110 is measured around sample 396 of 1,024. */
+        const double at = (1024 - 341 + 22050 / exp(measured[t])) / 2, late = (512 - at) / 256;
+        const double next = measured[t + 1 < frames ? t + 1 : t], hz = exp(measured[t] + late * (next - measured[t]));
+        assert_true(late >= 0 && late <= 1);
+        assert_int_equal((int)track->gate[t], (float)certain[t] > 0.5f);
         if (!(fabs((double)track->hz[t] - hz) < 1e-5 * hz))
             fail_msg("frame %lld of %lld has %g Hz and should have %g", (long long)t, (long long)frames,
                      (double)track->hz[t], hz);
@@ -143,7 +154,7 @@ static void run(struct track *track, int64_t frames, int64_t piece)
     mx_path_begin(&path, &mx_recipe_default, track_of(track));
     for (int64_t t = 0; t < frames; t += piece) {
         mx_path_push(&path, logits + t * OUTPUTS, t + piece < frames ? piece : frames - t);
-        assert_true(path.ready <= path.pushed && path.pushed - path.ready <= MX_PATH_AHEAD + MX_PATH_GAP);
+        assert_true(path.ready <= path.pushed && path.pushed - path.ready <= MX_PATH_REACH);
     }
     mx_path_end(&path);
     assert_int_equal(path.ready, frames);
@@ -185,7 +196,7 @@ static void looks_no_further(void **state)
     (void)state;
     logits_fill(11, FRAMES);
     run(&one, FRAMES, FRAMES);
-    const int64_t known = 100 + MX_PATH_AHEAD + MX_PATH_GAP;
+    const int64_t known = 100 + MX_PATH_REACH;
     mx_path_begin(&path, &mx_recipe_default, track_of(&other));
     mx_path_push(&path, logits, known);
     assert_int_equal(path.ready, 100);
@@ -225,7 +236,7 @@ static void never_voiced(void **state)
     logits[40 * OUTPUTS + CLASSES] = -30;
     run(&track, 60, 60);
     for (int t = 0; t < 60; t++) {
-        assert_true((track.hz[t] == MX_PATH_HZ) == (t < 40 - MX_PATH_GAP));
+        assert_true((fabsf(track.hz[t] - MX_PATH_HZ) < 1e-3f) == (t < 40 - MX_PATH_GAP - 1));
         assert_true(t < 40 - MX_PATH_GAP || track.hz[t] == track.hz[40]);
         assert_true(track.gate[t] == (t == 40));
     }

@@ -126,9 +126,10 @@ static struct mx_onnx_value hz_of(struct mx_onnx *o, struct mx_onnx_value shares
     return mx_export_cast(o, MX_ONNX(o, "Exp", MX_ONNX(o, "Add", at, mx_onnx_double(o, low))), MX_ONNX_FLOAT);
 }
 
-/* hz float [F] at voiced frames (bool [F]); through the others ln Hz is interpolated, or the nearest pitch stays. */
-static struct mx_onnx_value hz_bridge(struct mx_onnx *o, struct mx_onnx_value hz, struct mx_onnx_value voiced,
-                                      struct mx_onnx_value frames)
+/* ln Hz, double [F], of hz float [F] at voiced frames (bool [F]); through the others it is interpolated, or the last one
+ * stays. */
+static struct mx_onnx_value logs_bridge(struct mx_onnx *o, struct mx_onnx_value hz, struct mx_onnx_value voiced,
+                                        struct mx_onnx_value frames)
 {
     const struct mx_onnx_value zero = mx_onnx_int(o, 0), one = mx_onnx_int(o, 1);
     const struct mx_onnx_value frame = mx_export_range(o, frames);
@@ -144,20 +145,34 @@ static struct mx_onnx_value hz_bridge(struct mx_onnx *o, struct mx_onnx_value hz
     const struct mx_onnx_value has_before = MX_ONNX(o, "Greater", count, zero);
     const struct mx_onnx_value has_next =
         MX_ONNX(o, "LessOrEqual", MX_ONNX(o, "Sub", next, frame), mx_onnx_int(o, MX_PATH_GAP));
-    const struct mx_onnx_value before_hz = MX_ONNX(o, "Gather", hz, before);
-    const struct mx_onnx_value next_hz =
-        MX_ONNX(o, "Gather", hz, MX_ONNX(o, "Min", next, MX_ONNX(o, "Sub", frames, one)));
-    const struct mx_onnx_value from = MX_ONNX(o, "Log", mx_export_cast(o, before_hz, MX_ONNX_DOUBLE));
-    const struct mx_onnx_value to = MX_ONNX(o, "Log", mx_export_cast(o, next_hz, MX_ONNX_DOUBLE));
+    const struct mx_onnx_value logs = MX_ONNX(o, "Log", mx_export_cast(o, hz, MX_ONNX_DOUBLE));
+    const struct mx_onnx_value from = MX_ONNX(o, "Gather", logs, before);
+    const struct mx_onnx_value to = MX_ONNX(o, "Gather", logs, MX_ONNX(o, "Min", next, MX_ONNX(o, "Sub", frames, one)));
     const struct mx_onnx_value gone = mx_export_cast(o, MX_ONNX(o, "Sub", frame, before), MX_ONNX_DOUBLE);
     const struct mx_onnx_value gap = mx_export_cast(o, MX_ONNX(o, "Sub", next, before), MX_ONNX_DOUBLE);
     const struct mx_onnx_value rise = MX_ONNX(o, "Mul", MX_ONNX(o, "Sub", to, from), MX_ONNX(o, "Div", gone, gap));
-    const struct mx_onnx_value between =
-        mx_export_cast(o, MX_ONNX(o, "Exp", MX_ONNX(o, "Add", from, rise)), MX_ONNX_FLOAT);
-    const struct mx_onnx_value alone = MX_ONNX(o, "Where", has_before, before_hz, mx_onnx_real(o, (double)MX_PATH_HZ));
-    const struct mx_onnx_value arriving = MX_ONNX(o, "Where", has_before, between, next_hz);
+    const struct mx_onnx_value between = MX_ONNX(o, "Add", from, rise);
+    const struct mx_onnx_value alone =
+        MX_ONNX(o, "Where", has_before, from, mx_onnx_double(o, log((double)MX_PATH_HZ)));
+    const struct mx_onnx_value arriving = MX_ONNX(o, "Where", has_before, between, to);
     const struct mx_onnx_value unvoiced = MX_ONNX(o, "Where", has_next, arriving, alone);
-    return MX_ONNX(o, "Where", voiced, hz, unvoiced);
+    return MX_ONNX(o, "Where", voiced, logs, unvoiced);
+}
+
+/* Hz at the centres of the frames, float [F], from ln Hz where it was measured, double [F]. */
+static struct mx_onnx_value hz_move(struct mx_onnx *o, const struct mx_recipe *recipe, struct mx_onnx_value logs)
+{
+    const struct mx_onnx_value next =
+        MX_ONNX_WITH(o, "Concat", (MX_ONNX_A_INT("axis", 0)), mx_export_slice(o, logs, 1, MX_EXPORT_END, 0),
+                     mx_export_slice(o, logs, -1, MX_EXPORT_END, 0));
+    const struct mx_onnx_value period =
+        MX_ONNX(o, "Div", mx_onnx_double(o, recipe->rate / 2.0), MX_ONNX(o, "Exp", logs));
+    const struct mx_onnx_value late = MX_ONNX(
+        o, "Div", MX_ONNX(o, "Sub", mx_onnx_double(o, mx_path_centre(recipe)), period), mx_onnx_double(o, recipe->hop));
+    const struct mx_onnx_value share =
+        MX_ONNX(o, "Min", MX_ONNX(o, "Max", late, mx_onnx_double(o, 0)), mx_onnx_double(o, 1));
+    const struct mx_onnx_value rise = MX_ONNX(o, "Mul", share, MX_ONNX(o, "Sub", next, logs));
+    return mx_export_cast(o, MX_ONNX(o, "Exp", MX_ONNX(o, "Add", logs, rise)), MX_ONNX_FLOAT);
 }
 
 /* The integral of the pitch, linear between frames, double [F]. */
@@ -192,7 +207,7 @@ struct mx_export_track mx_export_path(struct mx_onnx *o, const struct mx_recipe 
     const struct mx_onnx_value hz = hz_of(o, mx_export_cast(o, share, MX_ONNX_FLOAT), classes);
     const struct mx_onnx_value voiced = MX_ONNX(o, "Greater", mx_export_squeeze(o, certain, 1), mx_onnx_double(o, 0.5));
     track.gate = mx_export_cast(o, voiced, MX_ONNX_FLOAT);
-    track.hz = hz_bridge(o, hz, voiced, frames);
+    track.hz = hz_move(o, recipe, logs_bridge(o, hz, voiced, frames));
     track.phase = phase_of(o, recipe, track.hz);
     return track;
 }

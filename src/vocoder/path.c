@@ -14,17 +14,19 @@ enum { CLASSES = MX_VOCODER_CLASSES, RING = MX_PATH_AHEAD + 1 };
 void mx_path_begin(struct mx_path *p, const struct mx_recipe *recipe, struct mx_path_track track)
 {
     p->track = track;
-    p->seconds = (double)recipe->hop / recipe->rate;
-    p->pushed = p->chosen = p->ready = 0;
+    p->rate = recipe->rate;
+    p->hop = recipe->hop;
+    p->centre = mx_path_centre(recipe);
+    p->pushed = p->chosen = p->measured = p->ready = 0;
     p->voiced = -1;
-    p->phase = 0;
+    p->voiced_log = p->last_log = p->phase = 0;
     memset(p->score, 0, sizeof p->score);
 }
 
 /* ---- the classes ---- */
 
 /* q and v of a frame; gain[i] = v ln(q[i] + MX_PATH_LEAST). */
-static void frame_measure(struct mx_path *p, int slot, const float *logits, int32_t gain[CLASSES])
+static void classes_weigh(struct mx_path *p, int slot, const float *logits, int32_t gain[CLASSES])
 {
     double power[CLASSES], highest = -INFINITY, sum = 0;
     for (int i = 0; i < CLASSES; i++) highest = fmax(highest, (double)logits[i]);
@@ -112,28 +114,44 @@ static void class_choose(struct mx_path *p)
 
 /* ---- pitch and phase ---- */
 
-/* Completes frame `ready`; those up to `chosen` may be looked at. */
-static void frame_complete(struct mx_path *p)
+/* Moves the pitch of frame `ready` from where it was measured to the frame's centre, and completes the frame. `here` and
+ * `next` are ln Hz as measured in this frame and in the next one. */
+static void frame_complete(struct mx_path *p, double here, double next)
 {
     const int64_t t = p->ready++;
     float *const hz = p->track.hz;
-    const float *const gate = p->track.gate;
-    if (gate[t] != 0) {
-        p->voiced = t;
-    } else {
-        int64_t next = t + 1;
-        while (next < p->chosen && next <= t + MX_PATH_GAP && gate[next] == 0) next++;
-        const bool there = next < p->chosen && next <= t + MX_PATH_GAP;
-        if (p->voiced >= 0 && there) {
-            const double from = log((double)hz[p->voiced]), to = log((double)hz[next]);
-            hz[t] = (float)exp(from + (to - from) * (double)(t - p->voiced) / (double)(next - p->voiced));
-        } else {
-            hz[t] = there ? hz[next] : p->voiced >= 0 ? hz[p->voiced] : MX_PATH_HZ;
-        }
-    }
-    if (t > 0) p->phase += p->seconds * ((double)hz[t - 1] + (double)hz[t]) / 2;
+    const double late = (p->centre - p->rate / (2 * exp(here))) / p->hop;
+    hz[t] = (float)exp(here + fmin(fmax(late, 0), 1) * (next - here));
+    if (t > 0) p->phase += p->hop / p->rate * ((double)hz[t - 1] + (double)hz[t]) / 2;
     p->phase -= floor(p->phase);
     p->track.phase[t] = (float)p->phase;
+}
+
+/* ln Hz of an unvoiced frame; frames up to `chosen` may be looked at. */
+static double gap_fill(const struct mx_path *p, int64_t t)
+{
+    const float *const gate = p->track.gate;
+    int64_t next = t + 1;
+    while (next < p->chosen && next <= t + MX_PATH_GAP && gate[next] == 0) next++;
+    const bool there = next < p->chosen && next <= t + MX_PATH_GAP;
+    const double to = there ? log((double)p->track.hz[next]) : 0;
+    if (p->voiced >= 0 && there)
+        return p->voiced_log + (to - p->voiced_log) * (double)(t - p->voiced) / (double)(next - p->voiced);
+    return there ? to : p->voiced >= 0 ? p->voiced_log : log((double)MX_PATH_HZ);
+}
+
+/* Finds the measured pitch of the next frame, which completes the frame before it. */
+static void frame_measured(struct mx_path *p)
+{
+    const int64_t t = p->measured++;
+    const bool voiced = p->track.gate[t] != 0;
+    const double here = voiced ? log((double)p->track.hz[t]) : gap_fill(p, t);
+    if (voiced) {
+        p->voiced = t;
+        p->voiced_log = here;
+    }
+    if (t > 0) frame_complete(p, p->last_log, here);
+    p->last_log = here;
 }
 
 void mx_path_push(struct mx_path *p, const float *logits, int64_t rows)
@@ -141,19 +159,20 @@ void mx_path_push(struct mx_path *p, const float *logits, int64_t rows)
     int32_t gain[CLASSES];
     for (int64_t row = 0; row < rows; row++) {
         const int slot = (int)(p->pushed % RING);
-        frame_measure(p, slot, logits + row * (CLASSES + 1), gain);
+        classes_weigh(p, slot, logits + row * (CLASSES + 1), gain);
         steps_take(p->score, p->from[slot]);
         for (int i = 0; i < CLASSES; i++) p->score[i] += gain[i];
         const int32_t best = p->score[highest_score(p->score)];
         for (int i = 0; i < CLASSES; i++) p->score[i] -= best;
         p->pushed++;
         if (p->pushed > MX_PATH_AHEAD) class_choose(p);
-        if (p->chosen - p->ready > MX_PATH_GAP) frame_complete(p);
+        if (p->chosen - p->measured > MX_PATH_GAP) frame_measured(p);
     }
 }
 
 void mx_path_end(struct mx_path *p)
 {
     while (p->chosen < p->pushed) class_choose(p);
-    while (p->ready < p->pushed) frame_complete(p);
+    while (p->measured < p->pushed) frame_measured(p);
+    if (p->ready < p->pushed) frame_complete(p, p->last_log, p->last_log);
 }

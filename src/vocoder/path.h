@@ -2,7 +2,7 @@
  *
  * From the classes of pitch that the vocoder's network predicts to one pitch, gate and phase for each frame. Plain C on
  * the host, frame after frame, with a bounded look-ahead: a frame depends on all frames before it and on at most
- * MX_PATH_AHEAD + MX_PATH_GAP behind it, so it comes out the same however the frames arrive.
+ * MX_PATH_REACH behind it, so it comes out the same however the frames arrive.
  *
  * With q the probabilities of the classes of pitch among themselves and v that of being voiced, the path goes through
  * the classes that maximise Σ_t (v ln(q + 1e-6)) - 0.15 · (steps between neighbouring frames, of which at most 40
@@ -10,13 +10,19 @@
  * so that the path is exactly the best one whatever the order of sums; of equal ones the lower class wins. The pitch is
  * the mean of ln Hz over the classes within 4 of the path, weighted by q. A frame is voiced where v > ½. Through
  * unvoiced frames ln Hz is interpolated; where no voiced frame lies within MX_PATH_GAP frames ahead, the last pitch
- * stays (MX_PATH_HZ if there was none). The phase is the integral of the pitch, linear between frames, in double.
+ * stays (MX_PATH_HZ if there was none).
+ *
+ * The recipe's pitch (operation pitch) compares the first W samples of a frame with those a period later, so it is the
+ * pitch at (W + period)/2 of the frame, before its centre: at 200 Hz by 115 samples, nearly half a hop. The track has
+ * ln Hz interpolated from there to the centre of the frame; otherwise pulses of a gliding voice are out of step with
+ * the magnitudes. The phase is the integral of the pitch, linear between frames, in double.
  *
  * Memory: a path is a plain struct and owns nothing; it writes to its caller's arrays.
  */
 #ifndef MX_VOCODER_PATH_H
 #define MX_VOCODER_PATH_H
 
+#include <math.h>
 #include <stdint.h>
 
 #include "features/recipe.h"
@@ -26,6 +32,7 @@
  * whole utterance; with 16 frames 9 have, with 8 frames 44. */
 #define MX_PATH_AHEAD 24
 #define MX_PATH_GAP   8
+#define MX_PATH_REACH (MX_PATH_AHEAD + MX_PATH_GAP + 1)
 #define MX_PATH_HZ    150.0f
 
 /* The search, for others that do the same. */
@@ -34,6 +41,12 @@
 #define MX_PATH_STEPS      40        /* more cost no more */
 #define MX_PATH_LEAST      1e-6      /* of q, before its logarithm is taken */
 #define MX_PATH_NEIGHBOURS 4
+
+/* Samples from the middle of W to the centre of a frame. */
+static inline double mx_path_centre(const struct mx_recipe *recipe)
+{
+    return (ceil((double)recipe->rate / (double)recipe->pitch_low_hz) + 1) / 2;
+}
 
 /* What the source of a sound needs of each frame (operation harmonics). */
 struct mx_path_track {
@@ -44,11 +57,15 @@ struct mx_path_track {
 
 struct mx_path {
     struct mx_path_track track;
-    double seconds; /* between two frames */
-    int64_t pushed; /* frames whose logits are known … */
-    int64_t chosen; /* … whose class is chosen … */
-    int64_t ready;  /* … that are complete in the track */
-    int64_t voiced; /* the last complete one that is voiced; -1: none yet */
+    double rate, hop;
+    double centre;     /* mx_path_centre */
+    int64_t pushed;    /* frames whose logits are known … */
+    int64_t chosen;    /* … whose class is chosen … */
+    int64_t measured;  /* … whose measured pitch is known, also where it is interpolated … */
+    int64_t ready;     /* … that are complete in the track */
+    int64_t voiced;    /* the last measured one that is voiced; -1: none yet … */
+    double voiced_log; /* … and its ln Hz */
+    double last_log;   /* ln Hz of the last measured frame */
     double phase;
     int32_t score[MX_VOCODER_CLASSES]; /* of the best path to each class, less that to the best class */
     /* of the last frames, frame t at t % (MX_PATH_AHEAD + 1) */

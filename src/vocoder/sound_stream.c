@@ -40,7 +40,7 @@ static int track_fill(struct mx_sound *s, struct mx_stream *stream, int64_t end)
     int rc = 0;
     while (s->path.ready < end) {
         const int64_t known = s->stream.known, frames = s->stream.frames;
-        const int64_t wanted = end + MX_PATH_AHEAD + MX_PATH_GAP;
+        const int64_t wanted = end + MX_PATH_REACH;
         int64_t to = wanted < frames ? wanted : frames;
         if (to > known + MX_SOUND_PIECE) to = known + MX_SOUND_PIECE;
         if (to > known)
