@@ -40,6 +40,10 @@ refused 2 'not in the vocabulary' 'same language' eval --checkpoint run --data p
 done_with prepare tones --out tones.pack --tokens chars
 refused 1 'have their language' 'leave' eval --checkpoint run --data tones.pack --language en
 
+refused 1 'have no effect without sound' '--vocoder' eval --checkpoint run --data tones --rounds 4
+refused 1 "'--vocoder' is 'nowhere'" 'griffin-lim' eval --checkpoint run --data tones --vocoder nowhere
+refused 1 "'--rounds'" '1 to 10000' eval --checkpoint run --data tones --vocoder griffin-lim --rounds 0
+
 # ---- the numbers ----
 done_with eval --checkpoint run --data tones
 check "a table: all, and each speaker" test "$(grep -cE ' (all|high|low)$' stdout)" -eq 3
@@ -56,6 +60,19 @@ check "speakers make the mean" near \
     "$(json '$r->{duration_error}' report.json)"
 check "rows are what they are" test "$(json 'map { @{$_}{qw(id speaker language outcome)} } $r->{rows}[3]' report.json)" \
     = "row-003 low en spoken"
+# Sound is not quite the mel that it was made from: other decibels, the same durations.
+done_with eval --checkpoint run --data tones --vocoder griffin-lim --rounds 4 --limit 3 --json sound.json
+check "says what is compared" grep -q '^Sound by griffin-lim is compared.$' stdout
+done_with eval --checkpoint run --data tones --limit 3 --json mel.json
+check "the sound is compared" test "$(json '$r->{mel_db}' sound.json)" != "$(json '$r->{mel_db}' mel.json)"
+check "of the same speech" test "$(json '@{$r}{qw(duration_error spoken)}' sound.json)" = \
+    "$(json '@{$r}{qw(duration_error spoken)}' mel.json)"
+check "the report says so" test "$(json 'map { defined $_ ? $_ : "null" } $r->{vocoder}' sound.json)" = griffin-lim
+check "and where it is not so" test "$(json 'map { defined $_ ? $_ : "null" } $r->{vocoder}' mel.json)" = null
+refused 2 'has no vocoder' "'--part vocoder'" eval --checkpoint run --data tones --vocoder run
+done_with train --part vocoder --train-data tones --output vocoder --steps 2 --set vocoder.segments=2
+done_with eval --checkpoint run --data tones --vocoder vocoder --limit 3 --json vocoder.json
+check "the vocoder of a run is another" test "$(json '$r->{mel_db}' sound.json)" != "$(json '$r->{mel_db}' vocoder.json)"
 check "step and counts" test "$(json '@{$r}{qw(step looked_at spoken unusable too_long)}' report.json)" = "12 14 14 0 0"
 
 # What training says of the rows that it kept for validation is what eval says of them.

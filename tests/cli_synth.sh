@@ -9,7 +9,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/tones.sh"
 
 tones tones 12
-done_with train --train-data tones --output run "${small[@]}" --steps 8
+done_with train --train-data tones --output run "${small[@]}" --steps 8 --part both
 
 # ---- refusals ----
 refused 1 "'--checkpoint RUN_OR_FILE' is missing" 'help' synth --text a --output a.wav
@@ -56,7 +56,7 @@ check "a file says the same" cmp one.wav three.wav
 check "standard input and output" cmp one.wav four.wav
 
 # ---- a voice without a vocoder ----
-done_with train --train-data tones --output silent "${small[@]}" --steps 2 --part acoustic
+done_with train --train-data tones --output silent "${small[@]}" --steps 2
 done_with synth --checkpoint silent --text 'The tone number a.' --output usual.wav
 done_with synth --checkpoint silent --text 'The tone number a.' --output griffin.wav --vocoder griffin-lim
 check "speaks by Griffin-Lim" cmp usual.wav griffin.wav

@@ -67,6 +67,22 @@ few_for_one() {
 few_for_one few1
 follows few_for_one few1 few # a rank may have nothing to do
 
+# ---- with a vocoder ----
+# The segments of a step are shared; those of a vocoder alone are the same ones for any number of ranks.
+vocoder=(--set vocoder.segments=3 --set vocoder.segment_frames=16 --set vocoder.predicted_from=1 --steps 4)
+ranks_done 2 "${common[@]}" --output voiced --set training.part=both "${vocoder[@]}"
+check 'a vocoder: 6 segments a step' test "$(grep -c '"vocoder_frames":96,' voiced/metrics.jsonl)" -eq 4
+ranks_done 2 "${common[@]}" --output voiced2 --set training.part=both "${vocoder[@]}"
+check 'a vocoder: a rerun is the same, bit for bit' cmp voiced/checkpoints/step-00000004.safetensors \
+    voiced2/checkpoints/step-00000004.safetensors
+done_with "${common[@]}" --output alone1 --set training.part=vocoder "${vocoder[@]}"
+ranks_done 2 "${common[@]}" --output alone2 --set training.part=vocoder "${vocoder[@]}"
+# shellcheck disable=SC2016
+check 'a vocoder alone: two ranks follow one' perl -MJSON::PP -e '
+    my @runs = map { open(my $f, "<", "$_/metrics.jsonl"); [map { $_->{vocoder_loss} // () } map { decode_json($_) } <$f>] } @ARGV;
+    @{$runs[0]} == 4 && @{$runs[1]} == 4 || die;
+    abs($runs[0][$_] - $runs[1][$_]) < 1e-4 * $runs[0][$_] || die "@{$runs[0]} and @{$runs[1]}" for 0 .. 3' alone1 alone2
+
 # ---- what differs ----
 # differs "what" WORDS HINT: what two different command lines said
 differs() {

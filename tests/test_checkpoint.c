@@ -21,6 +21,7 @@
 #include "myxtts/error.h"
 #include "support/checkpoint_rig.h"
 #include "support/recording.h"
+#include "vocoder/vocoder.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -458,6 +459,71 @@ static void weights_alone(void **state)
     mx_free(path);
 }
 
+/* ---- a vocoder ---- */
+
+static const struct mx_vocoder_size tiny = {"tiny", 8, 2, 12};
+
+/* Both networks in one file, or the vocoder alone: each is loaded by its own table, and neither is in the other's way. */
+static void a_vocoder_beside_it(void **state)
+{
+    struct checkpoint_rig *const rig = *state;
+    struct mx_vocoder_config config = mx_vocoder_config_default(&tiny, 0, 1);
+    struct mx_parameters *table = NULL;
+    config.weights.pitch = 0.125f;
+    assert_int_equal(mx_vocoder_parameters_create(&config, &table), 0);
+    const size_t bytes = (size_t)table->floats * sizeof(float), acoustic = (size_t)rig->table->floats * sizeof(float);
+    float *const flat = mx_alloc(2, bytes), *const into = mx_alloc(1, bytes > acoustic ? bytes : acoustic);
+    for (int64_t i = 0; i < 2 * table->floats; i++) flat[i] = (float)i;
+    char *const path = checkpoint_rig_path(rig, STEP);
+    for (int alone = 0; alone < 2; alone++) {
+        struct mx_checkpoint *checkpoint = NULL;
+        checkpoint_rig_fill(rig, STEP);
+        rig->state.has_vocoder = true;
+        rig->state.vocoder_alone = alone == 1;
+        rig->state.vocoder = config;
+        if (alone == 1) rig->state.vocabulary = NULL;
+        const struct mx_checkpoint_source sources[2] = {
+            {rig->table, {rig->groups[0], rig->groups[1], rig->groups[2], rig->groups[3]}},
+            {table, {flat, alone == 1 ? NULL : flat + table->floats}}};
+        const size_t first = alone == 1;
+        assert_int_equal(mx_checkpoint_save(rig->folder, &rig->state, sources + first, 2 - first, &keep_all), 0);
+        assert_int_equal(mx_checkpoint_open(path, NULL, &checkpoint), 0);
+        const struct mx_checkpoint_state *const read = mx_checkpoint_state(checkpoint);
+        assert_true(read->has_vocoder && read->vocoder_alone == (alone == 1));
+        assert_string_equal(read->vocoder.size.name, "tiny");
+        assert_int_equal(read->vocoder.size.hidden, 12);
+        assert_true(read->vocoder.weights.pitch == 0.125f);
+        assert_true(read->vocoder.mel_deviation == (float)rig->state.normaliser.mel_deviation);
+        assert_int_equal(mx_checkpoint_has(checkpoint, MX_CHECKPOINT_ACOUSTIC, MX_CHECKPOINT_WEIGHTS), alone == 0);
+        assert_int_equal(mx_checkpoint_has(checkpoint, MX_CHECKPOINT_VOCODER, MX_CHECKPOINT_AVERAGE), alone == 0);
+        assert_int_equal(mx_checkpoint_load_average(checkpoint, table, into), 0);
+        const float *const wanted = alone == 1 ? flat : flat + table->floats;
+        for (int i = 0; i < table->count; i++)
+            assert_memory_equal(into + table->entries[i].at, wanted + table->entries[i].at,
+                                (size_t)table->entries[i].count * sizeof(float));
+        const struct mx_checkpoint_target target = {{into}};
+        if (alone == 0) {
+            memset(into, 0, acoustic);
+            assert_int_equal(mx_checkpoint_load(checkpoint, rig->table, &target, false, NULL), 0);
+            assert_memory_equal(into, rig->groups[0], acoustic);
+        } else {
+            free(load_logged(checkpoint, rig->table, &target, false, NULL, MX_ERR_DATA));
+        }
+        /* The rig's recipe is not the program's. */
+        assert_int_equal(mx_checkpoint_vocoder_check(checkpoint), MX_ERR_DATA);
+        assert_non_null(strstr(mx_error_last()->message, "another recipe (mx-mel-22k-80)"));
+        mx_checkpoint_close(checkpoint);
+    }
+    rig->state.has_vocoder = false;
+    assert_int_equal(mx_checkpoint_save(rig->folder, &rig->state,
+                                        &(struct mx_checkpoint_source){rig->table, {rig->groups[0]}}, 1, &keep_all),
+                     MX_ERR_ARGUMENT);
+    mx_free(path);
+    mx_free(into);
+    mx_free(flat);
+    mx_parameters_destroy(table);
+}
+
 /* ---- no memory ---- */
 
 static void no_memory_is_survived(void **state)
@@ -503,6 +569,7 @@ int main(void)
         TEST(impossible_states_are_not_saved),
         TEST(other_model_is_listed_and_refused),
         TEST(weights_alone),
+        TEST(a_vocoder_beside_it),
         TEST(no_memory_is_survived),
     };
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});

@@ -15,7 +15,9 @@
 #include "cli/command.h"
 #include "cli/eval_report.h"
 #include "cli/shared_options.h"
+#include "cli/sound_options.h"
 #include "corpus/packed.h"
+#include "features/extract.h"
 #include "myxtts/error.h"
 #include "run/settings.h"
 #include "speech/voice.h"
@@ -24,10 +26,12 @@
 #define FRAMES_FACTOR 2 /* speech may become so much longer than the longest recording */
 
 struct values {
-    const char *checkpoint, *data, *json, *language, *device;
-    int64_t limit, cpu_devices, seed;
+    const char *checkpoint, *data, *json, *language, *device, *vocoder;
+    int64_t limit, cpu_devices, seed, rounds, projections;
     bool held_out;
 };
+
+static const struct values start = {MX_SOUND_VALUES};
 
 static const struct mx_option options[] = {
     MX_VOICE_OPTION_CHECKPOINT(struct values),
@@ -44,6 +48,7 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(
         struct values, language, "language", "LANGUAGE", "detected from the script of each text",
         "Language of all texts of a folder: en, fa, es, fr, de, it, ru or any other language of espeak-ng.")},
+    MX_SOUND_OPTIONS(struct values, "no sound is made: the predicted mel is compared"),
     MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 1, INT64_MAX, "the seed of the training run",
                    "Determines which other recording of the speaker provides the voice, and which part of it.")},
@@ -52,6 +57,7 @@ static const struct mx_option options[] = {
 static const struct mx_example examples[] = {
     {"myxtts eval --checkpoint my-run --data held-out", "speaks all texts of a corpus and compares them"},
     {"myxtts eval -c my-run -d my-corpus.pack --limit 50 --json -", "compares 50 of them and prints JSON"},
+    {"myxtts eval -c my-run -d held-out --vocoder my-run", "compares the sound instead of the predicted mel"},
 };
 
 /* Everything that is opened; see eval_close. */
@@ -64,7 +70,9 @@ struct eval {
     struct mx_host_batch *host;
     struct mx_batch *batch;
     struct mx_listener *listener;
-    uint32_t *list; /* utterances to look at */
+    struct mx_sound *sound;     /* NULL: the mel is compared … */
+    struct mx_extract *extract; /* … otherwise that of the sound */
+    uint32_t *list;             /* utterances to look at */
     uint32_t count;
 };
 
@@ -72,6 +80,8 @@ static void eval_close(struct eval *e)
 {
     if (e->voice.place.stream != NULL) (void)mx_stream_sync(e->voice.place.stream); /* something may be under way */
     mx_listener_destroy(e->listener);
+    mx_extract_destroy(e->extract);
+    mx_sound_destroy(e->sound);
     mx_batch_destroy(e->batch);
     mx_host_batch_destroy(e->host);
     mx_dataset_reader_destroy(e->reader);
@@ -144,6 +154,50 @@ out:
     return rc;
 }
 
+/* ---- the sound ---- */
+
+/* Of speech of up to `frames` frames. */
+static int sound_open(struct eval *e, const struct values *values, int32_t frames)
+{
+    int rc = 0;
+    struct mx_voice *const v = &e->voice;
+    const struct mx_normaliser *const n = &mx_checkpoint_state(v->checkpoint)->normaliser;
+    struct mx_sound_options how = MX_SOUND_OPTIONS_DEFAULT;
+    MX_TRY(mx_voice_vocoder(v, values->vocoder));
+    MX_TRY(mx_command_rounds_check(v->vocoder.loaded, values->rounds));
+    how.vocoder = v->vocoder.loaded ? &v->vocoder.config : NULL;
+    how.parameters = mx_slice_at(v->vocoder.weights, 0);
+    how.mean = n->mel_mean;
+    how.deviation = n->mel_deviation;
+    how.rounds = (int)values->rounds;
+    how.projections = (int)values->projections;
+    how.frames_max = frames;
+    how.utterances_max = 1;
+    MX_TRY(mx_sound_create(v->place.device, v->place.stream, &how, &e->sound));
+    const struct mx_extract_options heard = {
+        .samples_max = (int64_t)frames * mx_recipe_default.hop, .utterances_max = 1, .no_pitch = true};
+    MX_TRY(mx_extract_create(v->place.device, &heard, &e->extract));
+    MX_TRY(mx_extract_normalise(e->extract, n->mel_mean, n->mel_deviation));
+out:
+    return rc;
+}
+
+/* The mel of the sound of a mel. */
+static int sound_hear(void *context, struct mx_slice mel, int32_t frames, float *heard)
+{
+    int rc = 0;
+    struct eval *const e = context;
+    const int32_t offsets[] = {0, frames};
+    struct mx_sound_audio sound;
+    struct mx_extract_features features;
+    MX_TRY(mx_sound_make(e->sound, e->voice.place.stream, mel, offsets, 1, &sound));
+    const struct mx_extract_batch batch = {.audio = sound.audio, .offsets = sound.offsets, .count = 1};
+    MX_TRY(mx_extract_submit(e->extract, e->voice.place.stream, &batch, &features));
+    MX_TRY(mx_extract_read(e->extract, e->voice.place.stream, heard, NULL, NULL));
+out:
+    return rc;
+}
+
 /* Everything between corpus and numbers. */
 static int listener_open(struct eval *e, const struct values *values)
 {
@@ -171,7 +225,10 @@ static int listener_open(struct eval *e, const struct values *values)
                                               .batch = e->batch,
                                               .stream = e->voice.place.stream,
                                               .model = e->voice.model,
-                                              .weights = mx_slice_at(e->voice.weights, 0)};
+                                              .weights = mx_slice_at(e->voice.weights, 0),
+                                              .hear = values->vocoder != NULL ? sound_hear : NULL,
+                                              .context = e};
+    if (values->vocoder != NULL) MX_TRY(sound_open(e, values, room.longest_frames));
     MX_TRY(mx_listener_create(&parts, &e->listener));
 out:
     return rc;
@@ -205,6 +262,9 @@ static int usage_check(const struct values *v)
     const char *const hint = "see 'myxtts eval --help'";
     if (v->checkpoint == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--checkpoint RUN_OR_FILE' is missing");
     if (v->data == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--data CORPUS' is missing");
+    if (v->vocoder == NULL && (v->rounds != MX_SOUND_USUAL || v->projections != MX_SOUND_USUAL))
+        return MX_FAIL(MX_ERR_USAGE, "give '--vocoder', too: with it, the sound is compared",
+                       "'--rounds' and '--projections' have no effect without sound");
     return 0;
 }
 
@@ -221,6 +281,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     MX_TRY(corpus_open(&e, values));
     MX_TRY(listener_open(&e, values));
     MX_TRY(mx_eval_report_open(&report, &e.voice, e.dataset, values->data, e.count));
+    report.vocoder = values->vocoder;
     MX_TRY(list_speak(&e, &report));
     const bool machine = values->json != NULL && strcmp(values->json, "-") == 0;
     if (values->json != NULL) MX_TRY(mx_eval_report_json(&report, values->json));
@@ -244,9 +305,12 @@ const struct mx_command mx_command_eval = {
                 "Speaks each text as 'myxtts synth' would, with the voice taken from another recording of the same "
                 "speaker, and compares it with the recording of that text after the best time alignment: distance of "
                 "the mel bands in decibels, error of the duration, error of the pitch in semitones. Training reports "
-                "the same free-running numbers for its validation rows.\nThe corpus must use the languages and symbols "
+                "the same free-running numbers for its validation rows. With '--vocoder', the mel of the sound is "
+                "compared "
+                "instead of the mel that the network predicts.\nThe corpus must use the languages and symbols "
                 "of the voice. Rows that cannot be used are counted and named. The exit code is 2 if no row is left.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),
+    .values = &start,
 };

@@ -104,7 +104,7 @@ static int speaker_open(struct speaker *s, const struct values *values)
                                          .vocabulary = v->vocabulary,
                                          .normaliser = mx_checkpoint_state(v->checkpoint)->normaliser};
     MX_TRY(mx_voice_vocoder(v, values->vocoder));
-    MX_TRY(mx_sound_rounds_check(v->vocoder.loaded, values->rounds));
+    MX_TRY(mx_command_rounds_check(v->vocoder.loaded, values->rounds));
     const struct mx_speak_sound sound = {.vocoder = v->vocoder.loaded ? &v->vocoder.config : NULL,
                                          .vocoder_parameters = mx_slice_at(v->vocoder.weights, 0),
                                          .rounds = (int)values->rounds,

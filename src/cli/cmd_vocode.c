@@ -125,7 +125,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     MX_TRY(recording_read(&copy, operands->items[0], &samples, &count));
     MX_TRY(mx_place_open(&copy.place, values->device, values->cpu_devices, "vocode"));
     MX_TRY(mx_place_vocoder_open(&copy.vocoder, &copy.place, values->vocoder, NULL));
-    MX_TRY(mx_sound_rounds_check(copy.vocoder.loaded, values->rounds));
+    MX_TRY(mx_command_rounds_check(copy.vocoder.loaded, values->rounds));
     MX_TRY(copy_write(&copy, values, samples, count));
 out:
     copy_close(&copy);

@@ -160,6 +160,7 @@ void mx_eval_report_print(const struct mx_eval_report *r)
     for (int i = 0; i < MX_LANGUAGE_COUNT; i++) languages += looked_at(&r->languages[i]) > 0;
     printf("%s, step %" PRIu64 ", on %s\n", mx_checkpoint_path(r->voice->checkpoint),
            mx_checkpoint_state(r->voice->checkpoint)->step, r->path);
+    if (r->vocoder != NULL) printf("Sound by %s is compared.\n", r->vocoder);
     printf("  %10s %9s %9s %10s %10s\n", "utterances", "seconds", "mel dB", "duration", "semitones");
     sums_print(&r->all, "all");
     for (uint32_t i = 0; speakers > 1 && i < speakers; i++)
@@ -272,6 +273,9 @@ int mx_eval_report_json(const struct mx_eval_report *r, const char *path)
     json_check(cJSON_AddStringToObject(root, "checkpoint", mx_checkpoint_path(r->voice->checkpoint)), &failures);
     json_number(root, "step", true, (double)mx_checkpoint_state(r->voice->checkpoint)->step, &failures);
     json_check(cJSON_AddStringToObject(root, "corpus", r->path), &failures);
+    json_check(r->vocoder != NULL ? cJSON_AddStringToObject(root, "vocoder", r->vocoder)
+                                  : cJSON_AddNullToObject(root, "vocoder"),
+               &failures);
     json_number(root, "elapsed_seconds", true, r->elapsed_seconds, &failures);
     json_number(root, "looked_at", true, r->count, &failures);
     sums_json(root, &r->all, &failures);

@@ -2,13 +2,13 @@
  *
  * The results of `myxtts eval`: in total, by speaker, by language, row by row; as a table or as JSON:
  *
- *     {"checkpoint": FILE, "step": N, "corpus": PATH, "elapsed_seconds": S, "looked_at": N, SUMS,
+ *     {"checkpoint": FILE, "step": N, "corpus": PATH, "vocoder": NAME, "elapsed_seconds": S, "looked_at": N, SUMS,
  *      "speakers": [{"name": …, SUMS}], "languages": [{"name": "en", SUMS}],
  *      "rows": [{"id", "speaker", "language", "outcome": "spoken" | "unusable" | "too-long", "why",
  *                "frames", "spoken_frames", "mel_db", "duration_error", "pitch_error_semitones"}],
  *      "left_out": [{"id", "why"}]}
  *
- * where SUMS are "spoken", "unusable", "too_long", "seconds" (of recordings compared), "mel_db", "duration_error",
+ * where NAME is what made the sound that was compared (null: the predicted mel was compared), and SUMS are "spoken", "unusable", "too_long", "seconds" (of recordings compared), "mel_db", "duration_error",
  * "pitch_error_semitones"; means over what was spoken, pitch over voiced frames, null where there is none. `left_out`
  * lists rows of the corpus that are known to be unusable without decoding them; they are not evaluated.
  *
@@ -29,7 +29,8 @@ struct mx_eval_row {
 struct mx_eval_report {
     const struct mx_voice *voice;
     const struct mx_dataset *dataset;
-    const char *path; /* of the corpus */
+    const char *path;    /* of the corpus */
+    const char *vocoder; /* what made the sound; NULL: the predicted mel is compared */
     double elapsed_seconds;
     struct mx_eval_row *rows; /* [capacity], in the order of the corpus */
     uint32_t count, capacity;

@@ -6,7 +6,7 @@
 
 #include "myxtts/error.h"
 
-int mx_sound_rounds_check(bool vocoder, int64_t rounds)
+int mx_command_rounds_check(bool vocoder, int64_t rounds)
 {
     if (vocoder || rounds != 0) return 0;
     MX_FAIL(MX_ERR_USAGE, NULL, "option '--rounds' is 0, but Griffin-Lim needs at least 1 round");

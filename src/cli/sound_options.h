@@ -30,6 +30,6 @@
 #define MX_SOUND_DIGITS_(number) #number
 
 /* MX_ERR_USAGE for '--rounds 0' without a vocoder. */
-int mx_sound_rounds_check(bool vocoder, int64_t rounds);
+int mx_command_rounds_check(bool vocoder, int64_t rounds);
 
 #endif

@@ -115,10 +115,11 @@ static const struct mx_config_field vocoder_fields[] = {
     {MX_CONFIG_DOUBLE(VOCODER, ema_decay, 0, 0.999999, "0.998", NULL,
                       "Decay of the vocoder's averaged weights, which are the ones that make the sound.")},
     {MX_CONFIG_INT(VOCODER, rounds, 0, 1000, "8", "rounds",
-                   "Rounds of Griffin-Lim after the vocoder when sound is made: more rounds fit the phases better and "
-                   "take longer.")},
+                   "Rounds of Griffin-Lim after the vocoder when samples are spoken: more rounds fit the phases better "
+                   "and take longer.")},
     {MX_CONFIG_INT(VOCODER, projections, 0, 100, "2", "corrections",
-                   "Number of corrections that make the mel of the sound equal the mel that it was made from.")},
+                   "Number of corrections of a sample that bring the mel of its sound closer to the mel that it was "
+                   "made from.")},
 };
 #undef VOCODER
 

@@ -124,7 +124,10 @@ int mx_listener_speak(struct mx_listener *l, uint32_t index, struct mx_spoken *o
     }
     MX_TRY(rc);
     out->spoken = speech.frames.rows;
-    MX_TRY(mx_copy_download(o->stream, l->spoken, speech.mel, (size_t)out->spoken * row));
+    if (o->hear != NULL)
+        MX_TRY(o->hear(o->context, speech.mel, out->spoken, l->spoken));
+    else
+        MX_TRY(mx_copy_download(o->stream, l->spoken, speech.mel, (size_t)out->spoken * row));
     MX_TRY(mx_copy_download(o->stream, l->spoken_pitch, mx_model_view(o->model).predicted[MX_PREDICT_PITCH],
                             (size_t)tokens * sizeof(float)));
     MX_TRY(mx_stream_sync(o->stream));

@@ -29,6 +29,10 @@ struct mx_listener_options {
     struct mx_stream *stream;
     struct mx_model *model; /* its capacity limits the length of speech */
     struct mx_slice weights;
+    /* (optional) Compares the sound of the speech: gets the normalised mel [frames, bands] on the device and writes the
+     * normalised mel of its sound, with as many frames, to `heard` on the host. NULL: the mel itself is compared. */
+    int (*hear)(void *context, struct mx_slice mel, int32_t frames, float *heard);
+    void *context;
 };
 
 struct mx_listener;

@@ -113,7 +113,7 @@ static void conv(const struct weights *w, const double *x, int in, double *y, in
 static void block(const struct weights *w, int index, double *x, int frames, int width, int hidden)
 {
     char part[32];
-    double y[SEGMENT_FRAMES_MAX * WIDTH_MAX], inner[SEGMENT_FRAMES_MAX * WIDTH_MAX];
+    double y[SEGMENT_FRAMES_MAX * WIDTH_MAX] = {0}, inner[SEGMENT_FRAMES_MAX * WIDTH_MAX] = {0};
     snprintf(part, sizeof part, "block.%d.", index);
     const float *const taps = weight(w, part, "depthwise.weight"), *const bias = weight(w, part, "depthwise.bias");
     for (int f = 0; f < frames; f++)
@@ -161,8 +161,8 @@ void vocoder_plain_run(const struct mx_vocoder_config *config, const struct mx_p
     enum { ALL = MX_VOCODER_CLASSES + 1 };
     const struct weights w = {table, flat};
     const int frames = segment->frames, width = config->size.width;
-    double input[SEGMENT_FRAMES_MAX * SEGMENT_BANDS], base[SEGMENT_FRAMES_MAX * SEGMENT_BINS];
-    double x[SEGMENT_FRAMES_MAX * WIDTH_MAX];
+    double input[SEGMENT_FRAMES_MAX * SEGMENT_BANDS] = {0}, base[SEGMENT_FRAMES_MAX * SEGMENT_BINS] = {0};
+    double x[SEGMENT_FRAMES_MAX * WIDTH_MAX] = {0};
     assert_true(width <= WIDTH_MAX && config->size.hidden <= WIDTH_MAX);
     *out = (struct vocoder_plain){0};
     for (int f = 0; f < frames; f++) {

@@ -25,11 +25,11 @@ static void noise_add(const float *x, float *y, int64_t count, float gain, float
 {
     /* √3 (2 (u + ½)/2²⁴ - 1), with everything constant in two numbers */
     const float scale = level * 0x1.bb67aep0f, step = scale * 0x1p-23f, least = scale * (0x1p-24f - 1);
-    const struct mx_philox_keys keys = mx_philox_keys(seed);
-    mx_vul block = mx_philox_blocks(0);
-    for (int64_t i = 0; i < count; i += MX_PHILOX_FLOATS, block += MX_VEC_DOUBLES) {
+    const struct mx_vec_philox_keys keys = mx_vec_philox_keys(seed);
+    mx_vul block = mx_vec_philox_blocks(0);
+    for (int64_t i = 0; i < count; i += MX_VEC_PHILOX_FLOATS, block += MX_VEC_DOUBLES) {
         mx_vu word[2];
-        mx_philox_wide(&keys, stream, block, &word[0], &word[1]);
+        mx_vec_philox(&keys, stream, block, &word[0], &word[1]);
         for (int half = 0; half < 2; half++) {
             const int64_t at = i + half * MX_VEC_FLOATS, left = count - at;
             if (left <= 0) break;

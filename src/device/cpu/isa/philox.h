@@ -7,27 +7,27 @@
 
 #include "device/cpu/isa/vec.h"
 
-#define MX_PHILOX_FLOATS (2 * MX_VEC_FLOATS) /* words made at once: one block of four per 64-bit lane */
+#define MX_VEC_PHILOX_FLOATS (2 * MX_VEC_FLOATS) /* words made at once: one block of four per 64-bit lane */
 
 #if MX_VEC_BYTES == 64
-#define MX_PHILOX_LOW(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define MX_PHILOX_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define MX_VEC_PHILOX_LOW(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define MX_VEC_PHILOX_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #elif MX_VEC_BYTES == 32
-#define MX_PHILOX_LOW(a, b)  __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define MX_PHILOX_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define MX_VEC_PHILOX_LOW(a, b)  __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define MX_VEC_PHILOX_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
 #else
-#define MX_PHILOX_LOW(a, b)  __builtin_shufflevector(a, b, 0, 2)
-#define MX_PHILOX_HIGH(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define MX_VEC_PHILOX_LOW(a, b)  __builtin_shufflevector(a, b, 0, 2)
+#define MX_VEC_PHILOX_HIGH(a, b) __builtin_shufflevector(a, b, 1, 3)
 #endif
 
 /* The keys of the ten rounds, as 64-bit words. */
-struct mx_philox_keys {
+struct mx_vec_philox_keys {
     uint64_t first[10], second[10];
 };
 
-MX_VEC_INLINE struct mx_philox_keys mx_philox_keys(uint64_t seed)
+MX_VEC_INLINE struct mx_vec_philox_keys mx_vec_philox_keys(uint64_t seed)
 {
-    struct mx_philox_keys keys;
+    struct mx_vec_philox_keys keys;
     for (uint32_t i = 0; i < 10; i++) {
         keys.first[i] = (uint32_t)seed + i * 0x9E3779B9u;
         keys.second[i] = (uint32_t)(seed >> 32) + i * 0xBB67AE85u;
@@ -36,7 +36,7 @@ MX_VEC_INLINE struct mx_philox_keys mx_philox_keys(uint64_t seed)
 }
 
 /* first, first + 1, … */
-MX_VEC_INLINE mx_vul mx_philox_blocks(uint64_t first)
+MX_VEC_INLINE mx_vul mx_vec_philox_blocks(uint64_t first)
 {
     mx_vul block;
     for (int i = 0; i < MX_VEC_DOUBLES; i++) block[i] = first + (uint64_t)i;
@@ -45,8 +45,8 @@ MX_VEC_INLINE mx_vul mx_philox_blocks(uint64_t first)
 
 /* mx_philox (base/rng.h) of one block per lane, computed in the lower halves of the lanes; what the products leave in
  * the upper halves never gets back down. front, back: the words in the order of their index. */
-MX_VEC_INLINE void mx_philox_wide(const struct mx_philox_keys *keys, uint64_t stream, mx_vul block, mx_vu *front,
-                                  mx_vu *back)
+MX_VEC_INLINE void mx_vec_philox(const struct mx_vec_philox_keys *keys, uint64_t stream, mx_vul block, mx_vu *front,
+                                 mx_vu *back)
 {
     mx_vul c0 = block, c1 = block >> 32, c2 = stream - (mx_vul){0}, c3 = (stream >> 32) - (mx_vul){0};
 #pragma GCC unroll 10
@@ -59,11 +59,11 @@ MX_VEC_INLINE void mx_philox_wide(const struct mx_philox_keys *keys, uint64_t st
         c3 = p0;
     }
     const mx_vul a = (c0 & 0xffffffffu) | c1 << 32, b = (c2 & 0xffffffffu) | c3 << 32;
-    *front = (mx_vu)MX_PHILOX_LOW(a, b);
-    *back = (mx_vu)MX_PHILOX_HIGH(a, b);
+    *front = (mx_vu)MX_VEC_PHILOX_LOW(a, b);
+    *back = (mx_vu)MX_VEC_PHILOX_HIGH(a, b);
 }
 
-#undef MX_PHILOX_LOW
-#undef MX_PHILOX_HIGH
+#undef MX_VEC_PHILOX_LOW
+#undef MX_VEC_PHILOX_HIGH
 
 #endif

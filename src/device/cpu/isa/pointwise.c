@@ -102,14 +102,14 @@ MX_VEC_INLINE void drop_range(const struct mx_dropout_args *a, const float *resi
     const uint32_t threshold = (uint32_t)ceil((double)a->rate * 0x1p32);
     const float factor = (float)(1 / (1 - (double)a->rate));
     const bool around = x != y && residual != y && mx_vec_around(y, a->count);
-    const struct mx_philox_keys keys = mx_philox_keys(a->seed);
-    mx_vul block = mx_philox_blocks((a->index + (uint64_t)begin) / 4);
-    for (int64_t i = begin; i < end; i += MX_PHILOX_FLOATS, block += MX_VEC_DOUBLES) {
+    const struct mx_vec_philox_keys keys = mx_vec_philox_keys(a->seed);
+    mx_vul block = mx_vec_philox_blocks((a->index + (uint64_t)begin) / 4);
+    for (int64_t i = begin; i < end; i += MX_VEC_PHILOX_FLOATS, block += MX_VEC_DOUBLES) {
         mx_vu first, second;
-        mx_philox_wide(&keys, a->stream, block, &first, &second);
+        mx_vec_philox(&keys, a->stream, block, &first, &second);
         mx_vec_ahead(x + i);
         mx_vec_ahead(x + i + MX_VEC_FLOATS);
-        if (i + MX_PHILOX_FLOATS <= end) {
+        if (i + MX_VEC_PHILOX_FLOATS <= end) {
             drop(y + i, x + i, residual ? residual + i : NULL, first, threshold, factor, MX_VEC_FLOATS, around);
             const int64_t j = i + MX_VEC_FLOATS;
             drop(y + j, x + j, residual ? residual + j : NULL, second, threshold, factor, MX_VEC_FLOATS, around);
