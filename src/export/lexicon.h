@@ -10,9 +10,9 @@
 
 #include "text/vocabulary.h"
 
-/* Writes the words of a text, read as the voice reads them; `words` gets their number. Words with symbols that the voice
+/* Writes the words of a text, read as the voice reads them; `count` gets their number. Words with symbols that the voice
  * does not have are left out, with one warning that counts them. MX_ERR_DATA if no word is left. */
 int mx_export_lexicon_write(const struct mx_vocabulary *vocabulary, enum mx_language_id language, const char *text,
-                            const char *path, size_t *words);
+                            const char *path, size_t *count);
 
 #endif

@@ -46,7 +46,7 @@ struct mx_export_symbols {
 #define MX_EXPORT_MARKS ",.!?;:" /* that stand right behind a word */
 
 /* MX_ERR_UNSUPPORTED, naming the symbol, if the vocabulary has a symbol that those programs use themselves. */
-int mx_export_symbols_make(const struct mx_vocabulary *vocabulary, struct mx_export_symbols *out);
+int mx_export_symbols_make(const struct mx_vocabulary *vocabulary, struct mx_export_symbols *symbols);
 void mx_export_symbols_release(struct mx_export_symbols *symbols);
 
 struct mx_export_reading {
