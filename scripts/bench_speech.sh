@@ -6,7 +6,7 @@
 #     scripts/bench_speech.sh build
 #
 # English: a voice is trained on the recordings of a synthetic teacher (flite). Unseen sentences are spoken by the teacher,
-# by the teacher through mel and Griffin–Lim (which no network could improve on), and by the voice. A speech recogniser
+# by the teacher through mel and Griffin–Lim, and by the voice with its vocoder and through Griffin–Lim. A speech recogniser
 # (pocketsphinx with its own English model) transcribes them, and word errors are counted. Beside them stands DNSMOS
 # (overall), if that judge is installed (scripts/peers.sh BUILD/venv sound).
 # Bar: the voice is within 5 points of the teacher.
@@ -81,7 +81,7 @@ table_row()
     printf '  %-32s %6s of %-6s %7s %% %8s\n' "$@"
 }
 
-mkdir -p "$folder/en/ceiling" "$folder/en/ours" "$(dirname "$result")"
+mkdir -p "$folder/en/ceiling" "$folder/en/ours" "$folder/en/plain" "$(dirname "$result")"
 
 title "English: $count sentences of a synthetic teacher, and $unseen unseen ones"
 corpus en "$count"
@@ -94,6 +94,8 @@ en_steps=$steps en_step_seconds=$step_seconds
 title "Speaking the unseen sentences"
 cut -d '|' -f 1,2 "$folder/en/unseen/metadata.csv" >"$folder/en/lines.txt"
 run "$program" synth --checkpoint "$folder/en/run" --text-file "$folder/en/lines.txt" --output-dir "$folder/en/ours"
+run "$program" synth --checkpoint "$folder/en/run" --text-file "$folder/en/lines.txt" --output-dir "$folder/en/plain" \
+    --vocoder griffin-lim
 files=()
 while IFS='|' read -r id _; do files+=("$folder/en/corpus/wavs/$id.wav"); done <"$folder/en/unseen/metadata.csv"
 "$tools/resynth" "$folder/en/ceiling" "${files[@]}" >/dev/null
@@ -108,14 +110,18 @@ recognise "$ids" "$folder/en/ceiling" "$folder/said.txt" "$folder/heard-ceiling.
 read -r ceiling_errors _ ceiling_rate <<<"$found"
 recognise "$ids" "$folder/en/ours" "$folder/said.txt" "$folder/heard-ours.txt"
 read -r our_errors _ our_rate <<<"$found"
+recognise "$ids" "$folder/en/plain" "$folder/said.txt" "$folder/heard-plain.txt"
+read -r plain_errors _ plain_rate <<<"$found"
 teacher_overall=$(overall "$ids" "$folder/en/corpus/wavs")
 ceiling_overall=$(overall "$ids" "$folder/en/ceiling")
 our_overall=$(overall "$ids" "$folder/en/ours")
+plain_overall=$(overall "$ids" "$folder/en/plain")
 word_verdict=$(verdict "$our_rate - $teacher_rate <= $word_bar")
 printf '  %-32s %16s %9s %8s\n' '' 'word errors' 'rate' 'DNSMOS'
 table_row 'teacher' "$teacher_errors" "$words" "$teacher_rate" "${teacher_overall:--}"
 table_row 'teacher through Griffin-Lim' "$ceiling_errors" "$words" "$ceiling_rate" "${ceiling_overall:--}"
 table_row "ours, $en_steps steps in $minutes minutes" "$our_errors" "$words" "$our_rate" "${our_overall:--}"
+table_row 'the same through Griffin-Lim' "$plain_errors" "$words" "$plain_rate" "${plain_overall:--}"
 [[ -n $our_overall ]] || printf 'DNSMOS is not installed: "scripts/peers.sh %s/venv sound" installs it\n' "$1"
 printf 'Bar: within %s points of the teacher: %s\n' "$word_bar" "$word_verdict"
 
@@ -141,9 +147,10 @@ cat >"$result" <<JSON
   "flags": "${TRAIN_FLAGS:-}",
   "english": {"minutes": $minutes, "sentences": $count, "unseen": $unseen, "steps": $en_steps, "step_seconds": $en_step_seconds,
               "mel_db": $en_mel, "duration_error": $en_duration, "pitch_error_semitones": $en_pitch},
-  "word_error_percent": {"teacher": $teacher_rate, "griffin_lim": $ceiling_rate, "ours": $our_rate, "words": $words,
+  "word_error_percent": {"teacher": $teacher_rate, "griffin_lim": $ceiling_rate, "ours": $our_rate, "ours_griffin_lim": $plain_rate, "words": $words,
                          "bar_points": $word_bar, "verdict": "$word_verdict"},
-  "dnsmos": {"teacher": ${teacher_overall:-null}, "griffin_lim": ${ceiling_overall:-null}, "ours": ${our_overall:-null}},
+  "dnsmos": {"teacher": ${teacher_overall:-null}, "griffin_lim": ${ceiling_overall:-null}, "ours": ${our_overall:-null},
+             "ours_griffin_lim": ${plain_overall:-null}},
   "persian": $persian
 }
 JSON

@@ -53,6 +53,9 @@ static int settings_read(const struct values *values, struct mx_settings *settin
     MX_TRY(mx_setting_flags_apply(&values->flags, settings));
     /* A mistake in the name of a size is one of the command line, not of the machine. */
     if (mx_model_size_find(settings->model.size) == NULL) MX_TRY(mx_error_last()->code);
+    if (settings->training.part == MX_SETTINGS_PART_VOCODER)
+        MX_RAISE(MX_ERR_USAGE, "leave 'training.part' at 'both': the vocoder is trained, too",
+                 "the checks train a network that reads texts, and training.part=vocoder has none");
     mx_settings_resolve(settings);
     /* What has to do with recordings is that of the corpus that is made up: one voice, letters, nothing set apart and
      * nothing spoken. */

@@ -87,7 +87,7 @@ static void work_json(const struct mx_profile_work *work, struct mx_string *out)
     const struct mx_job *const job = work->job;
     begin(out, "work", '{');
     string(out, "model", job->settings.model.size);
-    count(out, "parameters", (int64_t)job->plan.model.parameters);
+    count(out, "parameters", job->plan.model.parameters + job->plan.vocoder.parameters);
     count(out, "batch_size", job->options.batch_size);
     count(out, "grad_accum", job->options.grad_accum);
     truth(out, "augment", mx_augment_active(&job->options.flow.augment));

@@ -49,7 +49,8 @@ static void timing_text(const struct mx_profile *p, struct mx_string *out)
     }
     time_row(out, "Total", &p->total_ns, 0);
     mx_string_append(
-        out, "  Gaps: the model device was idle %.2fms of a step (%.1f%%), including %.2fms (%.1f%%) waiting for data\n",
+        out,
+        "  Gaps: the model device was idle %.2fms of a step (%.1f%%), including %.2fms (%.1f%%) waiting for data\n",
         ms(idle / steps), share(idle, wall), ms((double)s->data_wait_ns / steps), share((double)s->data_wait_ns, wall));
 }
 
@@ -150,7 +151,8 @@ int mx_profile_text(const struct mx_profile_work *work, const struct mx_profile 
     if (p->two_devices) mx_string_append(out, " (data) and %s (model)", p->model_device);
     mx_string_append(out, "%s\n", p->overlap ? "" : ", without overlap");
     mx_string_append(out, "%" PRId64 " steps after %" PRId64 " to warm up; batches of %" PRIu32 "; %.1f M parameters\n",
-                     p->steps, p->warmup, job->options.batch_size, (double)job->plan.model.parameters * 1e-6);
+                     p->steps, p->warmup, job->options.batch_size,
+                     (double)(job->plan.model.parameters + job->plan.vocoder.parameters) * 1e-6);
     if (work->synthetic)
         mx_string_append(out,
                          "Corpus: %" PRIu32 " made-up recordings, removed again; '--train-data DIR' measures yours\n",

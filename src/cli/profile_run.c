@@ -197,6 +197,17 @@ static uint32_t spans_limit(const struct mx_job *job, const struct mx_profile_re
     return (uint32_t)((batches + ahead) * (MX_STAGES + 1 + job->options.grad_accum));
 }
 
+/* Floats of the gradients of all networks that are trained. */
+static int64_t gradients_of(const struct mx_trainer *trainer)
+{
+    int64_t sum = 0;
+    for (enum mx_part part = MX_PART_ACOUSTIC; part < MX_PARTS; part++) {
+        const struct mx_parameters *const table = mx_trainer_parameters(trainer, part);
+        if (table != NULL && mx_trainer_trains(mx_trainer_options(trainer), part)) sum += table->floats;
+    }
+    return sum;
+}
+
 int mx_profile_run(const struct mx_job *job, const struct mx_profile_request *request, struct mx_profile *out)
 {
     int rc = 0;
@@ -215,7 +226,7 @@ int mx_profile_run(const struct mx_job *job, const struct mx_profile_request *re
     MX_TRY(mx_trainer_start(trainer, NULL));
     mx_trainer_watch(trainer, request->stop);
     struct mx_pipeline *const pipeline = mx_trainer_pipeline(trainer);
-    out->gradient_floats = mx_trainer_parameters(trainer, MX_PART_ACOUSTIC)->floats;
+    out->gradient_floats = gradients_of(trainer);
     MX_TRY(steps_run(trainer, request, request->warmup, NULL));
     if (fill) MX_TRY(rings_fill(pipeline, request));
     mx_pipeline_rest(pipeline); /* what was waited for here belongs to no step */

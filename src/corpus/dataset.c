@@ -226,10 +226,10 @@ static int none_fail(const struct mx_dataset *dataset, const struct mx_dataset_o
                          dataset->seconds_min, dataset->seconds_max);
 }
 
-int mx_dataset_open(const struct mx_dataset_options *given, struct mx_dataset **out)
+/* With settled options. */
+static int dataset_open(const struct mx_dataset_options *options, struct mx_dataset **out)
 {
     int rc = 0;
-    const struct mx_dataset_options settled = options_settle(given), *const options = &settled;
     struct mx_dataset *dataset = mx_alloc(1, sizeof *dataset);
     *out = NULL;
     if (dataset == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -254,6 +254,12 @@ int mx_dataset_open(const struct mx_dataset_options *given, struct mx_dataset **
 out:
     mx_dataset_close(dataset);
     return rc;
+}
+
+int mx_dataset_open(const struct mx_dataset_options *options, struct mx_dataset **out)
+{
+    const struct mx_dataset_options settled = options_settle(options);
+    return dataset_open(&settled, out);
 }
 
 void mx_dataset_close(struct mx_dataset *dataset)

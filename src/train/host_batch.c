@@ -475,7 +475,7 @@ static int item_load(const struct mx_host_batch *batch, struct mx_dataset_reader
 
 static int pair_append(struct mx_host_batch *batch, struct mx_dataset_reader *reader, uint32_t utterance)
 {
-    struct mx_dataset_item item;
+    struct mx_dataset_item item = {0};
     const int32_t longest_tokens = batch->longest_tokens, longest_frames = batch->longest_frames;
     const int usable = item_load(batch, reader, utterance, &item);
     int rc = usable > 0 ? utterance_append(batch, &item, utterance) : usable;
@@ -564,7 +564,7 @@ static int crop_put(struct mx_host_batch *batch, const struct mx_dataset_item *i
 
 static int crop_append(struct mx_host_batch *batch, struct mx_dataset_reader *reader, uint32_t number)
 {
-    struct mx_dataset_item item;
+    struct mx_dataset_item item = {0};
     const uint32_t utterance = crop_utterance(batch->source, number);
     int rc = item_load(batch, reader, utterance, &item);
     if (rc > 0) rc = crop_put(batch, &item, number);

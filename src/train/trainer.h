@@ -105,6 +105,9 @@ struct mx_part_state {
     struct mx_guard guard;
 };
 
+/* Do these options train the part? */
+bool mx_trainer_trains(const struct mx_trainer_options *options, enum mx_part part);
+
 /* Where a run is. Plain values; together with the four flat arrays of each part they are the complete state. */
 struct mx_trainer_state {
     int64_t step;    /* steps made, skipped ones included */

@@ -45,9 +45,6 @@ bool mx_trainer_evaluates(const struct mx_trainer_options *options, const struct
 int mx_trainer_replica_options(const struct mx_trainer_options *options, const struct mx_trainer_shape *shape,
                                enum mx_part part, struct mx_replica_options out[MX_TRAINER_REPLICAS]);
 
-/* Does the trainer train the part? */
-bool mx_trainer_trains(const struct mx_trainer_options *options, enum mx_part part);
-
 /* The vocoder's share of the arithmetic of a mean step (work.c). */
 int mx_trainer_vocoder_share(const struct mx_trainer_options *options, const struct mx_trainer_shape *shape,
                              double *share);
