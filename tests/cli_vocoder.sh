@@ -89,9 +89,12 @@ resumed ready
 done_with train --train-data corpus --output further "${both[@]}" --vocoder "$(file both 4)" --vocoder-lr 1e-4 --steps 4
 check "with a rate it is trained" grep -q '"vocoder_loss":' further/metrics.jsonl
 resumed further
+done_with train --train-data sounds --output begun "${alone[@]}" --init-from both --steps 2
+check "a vocoder alone can begin with that of a run" grep -q '"vocoder_loss":' begun/metrics.jsonl
 
 # ---- refusals ----
 refused 2 'has no vocoder' "'--part both' or '--part vocoder'" train --train-data corpus --output r1 "${both[@]}" --vocoder acoustic
+refused 2 'has no vocoder' "'--part both' or" train --train-data sounds --output r1 "${alone[@]}" --init-from acoustic
 refused 1 'there is nothing to train' '--vocoder-lr' train --train-data sounds --output r2 "${alone[@]}" --vocoder both
 refused 1 "'--part acoustic' does not" 'omit' train --train-data corpus --output r3 "${args[@]}" --vocoder both --vocoder-lr 1e-4
 refused 1 "which '--part vocoder' would lose" 'omit' train --resume both --part vocoder --steps 8

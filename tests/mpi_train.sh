@@ -77,6 +77,7 @@ check 'a vocoder: a rerun is the same, bit for bit' cmp voiced/checkpoints/step-
     voiced2/checkpoints/step-00000004.safetensors
 done_with "${common[@]}" --output alone1 --set training.part=vocoder "${vocoder[@]}"
 ranks_done 2 "${common[@]}" --output alone2 --set training.part=vocoder "${vocoder[@]}"
+ranks_said 'a vocoder alone' '; 6 segments a step over all ranks'
 # shellcheck disable=SC2016
 check 'a vocoder alone: two ranks follow one' perl -MJSON::PP -e '
     my @runs = map { open(my $f, "<", "$_/metrics.jsonl"); [map { $_->{vocoder_loss} // () } map { decode_json($_) } <$f>] } @ARGV;

@@ -143,6 +143,11 @@ void mx_job_ranks_announce(const struct mx_job *job)
     const struct mx_trainer_options *const o = &job->options;
     const int32_t size = mx_comm_size(o->comm), hosts = mx_dist_hosts(job->dist);
     if (o->comm == NULL) return;
+    if (o->vocoder_alone) {
+        mx_info("%d ranks on %d machine%s (%s); %d segments a step over all ranks", (int)size, (int)hosts,
+                hosts == 1 ? "" : "s", mx_dist_supported(), (int)(o->vocoder.segments.count * o->grad_accum));
+        return;
+    }
     mx_info("%d ranks on %d machine%s (%s); %u utterances a step over all ranks%s", (int)size, (int)hosts,
             hosts == 1 ? "" : "s", mx_dist_supported(), (unsigned)(o->batch_size * (uint32_t)o->grad_accum),
             job->settings.training.batch_per_rank ? ", as many for each" : ": '--batch-size' is that of all together");

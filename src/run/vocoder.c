@@ -59,6 +59,8 @@ int mx_job_vocoder_open(struct mx_job *job)
     if (part == MX_SETTINGS_PART_ACOUSTIC && v->from[0] != '\0' && v->learning_rate > 0)
         MX_RAISE(MX_ERR_USAGE, "omit '--vocoder-lr', or train both with '--part both'",
                  "'--vocoder-lr' trains the vocoder, and '--part acoustic' does not");
+    if (part == MX_SETTINGS_PART_VOCODER && job->origin != NULL && v->from[0] == '\0')
+        MX_TRY(mx_checkpoint_vocoder_check(job->origin)); /* nothing else of '--init-from' is wanted */
     /* A resumed run has its vocoder in its own checkpoint, unless it began before there was one. */
     const struct mx_checkpoint_state *const state = state_of(job->origin);
     const bool own = job->request.resume != NULL && state != NULL && state->has_vocoder;

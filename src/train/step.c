@@ -258,8 +258,9 @@ static int verdict_tell(const struct mx_trainer *t, struct mx_trainer_part *p)
     if (verdict == MX_GUARD_SKIPPED) return 0;
     MX_FAIL(MX_ERR_DATA, NULL, "the last %lld steps%s had a %s that is not finite",
             (long long)t->state.parts[p->which].guard.in_row, vocoder ? " of the vocoder" : "", what);
-    return mx_error_hint("lower the learning rate, and check the recordings that the log names; none of these steps "
-                         "changed the weights");
+    return mx_error_hint("lower the learning rate%s, and check the recordings that the log names; none of these steps "
+                         "changed %s weights",
+                         vocoder ? " of the vocoder" : "", vocoder ? "its" : "the");
 }
 
 /* ---- the step ---- */

@@ -85,7 +85,7 @@ struct mx_vocoder_config {
     struct mx_vocoder_size size;
     struct mx_recipe recipe;       /* of the mel that it is given and of the spectrum that it predicts */
     float mel_mean, mel_deviation; /* of the normaliser: ln mel = mel · deviation + mean */
-    bool mixed; /* training multiplies in bf16 and keeps some activations in bf16 (MODEL.md); predicting does not */
+    bool mixed; /* training multiplies in bf16 and keeps some activations in bf16 (MODEL.md); MX_MODEL_SPEAK does not */
     struct mx_vocoder_loss_weights weights;
 };
 
