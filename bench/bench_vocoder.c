@@ -61,7 +61,7 @@ static const struct {
 } ways[WAYS] = {{"eager", "PyTorch eager", EAGER_BAR}, {"compiled", "torch.compile", 0}};
 
 /* The batch, on the host. */
-static float mel[FRAMES * BANDS], target[FRAMES * BINS], pitch[FRAMES];
+static float mel[FRAMES * BANDS], target[FRAMES * BINS], pitch[FRAMES], burst[FRAMES * MX_VOCODER_BURST];
 static char folder[256];
 
 /* One device with a network on it. */
@@ -91,11 +91,12 @@ static struct mx_vocoder_config config_make(void)
 
 static void batch_make(void)
 {
-    enum { MEL = 1, TARGET, PITCH };
+    enum { MEL = 1, TARGET, PITCH, BURST };
     for (int i = 0; i < FRAMES * BANDS; i++) mel[i] = mx_rng_normal(SEED, MEL, (uint64_t)i);
     for (int i = 0; i < FRAMES * BINS; i++) target[i] = 2 * mx_rng_normal(SEED, TARGET, (uint64_t)i) - 3;
     for (int i = 0; i < FRAMES; i++)
         pitch[i] = i % 3 == 0 ? 0 : 80 + (float)mx_rng_below(SEED, PITCH, (uint64_t)i, 300);
+    for (int i = 0; i < FRAMES * MX_VOCODER_BURST; i++) burst[i] = 2 * mx_rng_normal(SEED, BURST, (uint64_t)i) - 4;
 }
 
 /* ---- files for the peers ---- */
@@ -142,6 +143,7 @@ static void files_write(const struct mx_vocoder_config *config, const struct mx_
                     {"mel_deviation", (double)config->mel_deviation},
                     {"magnitude", (double)config->weights.magnitude},
                     {"pitch", (double)config->weights.pitch},
+                    {"burst", (double)config->weights.burst},
                     {"classes", MX_VOCODER_CLASSES},
                     {"low_hz", (double)MX_VOCODER_LOW_HZ},
                     {"high_hz", (double)MX_VOCODER_HIGH_HZ},
@@ -174,6 +176,11 @@ static void files_write(const struct mx_vocoder_config *config, const struct mx_
         {.name = "mel", .dtype = MX_DTYPE_F32, .rank = 3, .shape = {SEGMENTS, LENGTH, BANDS}, .data = mel},
         {.name = "target", .dtype = MX_DTYPE_F32, .rank = 3, .shape = {SEGMENTS, LENGTH, BINS}, .data = target},
         {.name = "pitch", .dtype = MX_DTYPE_F32, .rank = 2, .shape = {SEGMENTS, LENGTH}, .data = pitch},
+        {.name = "burst",
+         .dtype = MX_DTYPE_F32,
+         .rank = 3,
+         .shape = {SEGMENTS, LENGTH, MX_VOCODER_BURST},
+         .data = burst},
         {.name = "spread", .dtype = MX_DTYPE_F32, .rank = 2, .shape = {BINS, BANDS}, .data = spread},
         {.name = "offset", .dtype = MX_DTYPE_F32, .rank = 1, .shape = {BANDS}, .data = offset}};
     file_write("batch", batch, sizeof batch / sizeof *batch, NULL, 0);
@@ -240,6 +247,7 @@ static void unit_open(struct unit *unit, const struct mx_vocoder_config *config,
     send(unit, unit->batch.mel, mel, FRAMES * BANDS);
     send(unit, unit->batch.target, target, FRAMES * BINS);
     send(unit, unit->batch.pitch, pitch, FRAMES);
+    send(unit, unit->batch.burst, burst, FRAMES * MX_VOCODER_BURST);
     unit->batch.frames.count = SEGMENTS;
     unit->batch.frames.rows = FRAMES;
     unit->batch.frames.max_rows = LENGTH;

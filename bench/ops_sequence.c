@@ -151,7 +151,8 @@ static void rows_sound(struct bench *bench, struct unit *unit)
                                                 .bands = r->bands,
                                                 .weights = weights,
                                                 .rounds = PROJECTION_ROUNDS,
-                                                .limit = 2,
+                                                .lower = 2,
+                                                .raise = 2,
                                                 .floor = r->floor,
                                                 .mean = -5,
                                                 .deviation = 2};

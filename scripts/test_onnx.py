@@ -85,10 +85,10 @@ def path_compare(folder):
     within("the phase", worst_turn, TURN_BOUND)
 
 
-def sound_compare(folder):
+def sound_compare(folder, name):
     """Same mel → the same samples."""
-    session = graph_open(folder / "sound.onnx")
-    cases = cases_read(folder / "sound.jsonl")
+    session = graph_open(folder / f"{name}.onnx")
+    cases = cases_read(folder / f"{name}.jsonl")
     worst = loudest = 0.0
     for case in cases:
         wanted = np.array(case["audio"], np.float32)
@@ -98,7 +98,7 @@ def sound_compare(folder):
             sys.exit(f"test-onnx: {audio.shape} samples instead of {wanted.shape}")
         worst = max(worst, float(np.abs(audio - wanted).max()))
         loudest = max(loudest, float(np.abs(wanted).max()))
-    print(f"sound: {len(cases)} utterances, samples within {worst:.1e}, the largest is {loudest:.2f}")
+    print(f"{name} sound: {len(cases)} utterances, samples within {worst:.1e}, the largest is {loudest:.2f}")
     within("the sound", worst, SAMPLE_BOUND)
 
 
@@ -118,7 +118,8 @@ def main():
     symbols_compare(folder)
     acoustic_compare(folder)
     path_compare(folder)
-    sound_compare(folder)
+    sound_compare(folder, "spoken")
+    sound_compare(folder, "vocoded")
 
 
 main()

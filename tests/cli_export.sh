@@ -47,13 +47,16 @@ check "the settings are JSON" perl -MJSON::PP -0777 -ne '
         && $c->{num_symbols} > $c->{phoneme_id_map}{t}[0])' piper/voice.onnx.json
 check "the graph names its operations" grep -qa ConvTranspose piper/voice.onnx
 check "it has the vocoder's weights" grep -qa 'vocoder.block.0.depthwise.weight' piper/voice.onnx
+check "and those of the short frames" grep -qa 'vocoder.burst.mel.weight' piper/voice.onnx
 cp -r piper before
 done_with export run --format piper --output piper
 check "the same voice gives the same bytes" cmp piper/voice.onnx before/voice.onnx
 done_with export run --vocoder vocoder --format piper --output other
 check "another vocoder gives another graph" test "$(cksum <piper/voice.onnx)" != "$(cksum <other/voice.onnx)"
-done_with export run --format piper --output short --rounds 1 --projections 0
+done_with export run --format piper --output short --rounds 1
 check "rounds are part of the graph" test "$(stat -c %s short/voice.onnx)" -lt "$(stat -c %s piper/voice.onnx)"
+done_with export run --format piper --output long --projections 1
+check "projections are part of the graph" test "$(stat -c %s long/voice.onnx)" -gt "$(stat -c %s piper/voice.onnx)"
 done_with export mute --vocoder vocoder --format piper --output joined
 check "a voice with the vocoder of another run" test -s joined/voice.onnx
 

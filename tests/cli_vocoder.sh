@@ -33,9 +33,9 @@ done_with train --train-data corpus --output both "${both[@]}" --steps 4 --eval-
 check "its share is planned" \
     grep -qE 'vocoder: small, 0\.56 M parameters, 2 segments of 16 frames a batch: about [0-9.]+ % of the arithmetic' stderr
 check "and measured" grep -qE 'the vocoder took [0-9.]+ % of the time of the steps' stderr
-check "the evaluation has it" grep -qE 'vocoder [0-9.]+ \(magnitudes [0-9.]+, pitch [0-9.]+\)' stderr
-check "each step has its metrics" test "$(grep -c '"vocoder_loss":.*"vocoder_magnitude":.*"vocoder_pitch":.*"vocoder_lr":.*"vocoder_grad_norm":.*"vocoder_ms":' both/metrics.jsonl)" -eq 4
-check "the evaluation, too" grep -q '"evaluation":.*"vocoder_magnitude":' both/metrics.jsonl
+check "the evaluation has it" grep -qE 'vocoder [0-9.]+ \(magnitudes [0-9.]+, pitch [0-9.]+, bursts [0-9.]+\)' stderr
+check "each step has its metrics" test "$(grep -c '"vocoder_loss":.*"vocoder_magnitude":.*"vocoder_pitch":.*"vocoder_burst":.*"vocoder_lr":.*"vocoder_grad_norm":.*"vocoder_ms":' both/metrics.jsonl)" -eq 4
+check "the evaluation, too" grep -q '"evaluation":.*"vocoder_magnitude":.*"vocoder_burst":' both/metrics.jsonl
 resumed both
 done_with inspect both
 check "inspect shows both networks" grep -q '^  model ' stdout
@@ -97,6 +97,8 @@ refused 2 'has no vocoder' "'--part both' or '--part vocoder'" train --train-dat
 refused 2 'has no vocoder' "'--part both' or" train --train-data sounds --output r1 "${alone[@]}" --init-from acoustic
 refused 1 'there is nothing to train' '--vocoder-lr' train --train-data sounds --output r2 "${alone[@]}" --vocoder both
 refused 1 "'--part acoustic' does not" 'omit' train --train-data corpus --output r3 "${args[@]}" --vocoder both --vocoder-lr 1e-4
+refused 1 "'--part acoustic' does not" 'omit' train --train-data corpus --output r3 "${args[@]}" --vocoder-lr 1e-4
+refused 1 'the run has a vocoder, which' "omit '--vocoder'" train --resume both --vocoder alone --steps 8
 refused 1 "which '--part vocoder' would lose" 'omit' train --resume both --part vocoder --steps 8
 refused 1 'it has no acoustic network to go on with' 'start a new run' train --resume alone --part both --steps 8
 refused 1 'no vocoder size' 'small, large' train --train-data corpus --output r4 "${both[@]}" --set vocoder.size=huge

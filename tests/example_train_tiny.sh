@@ -51,7 +51,7 @@ for file in config.yaml log.txt report.html checkpoints/best.safetensors samples
     check "$file is there" test -s "run/$file"
 done
 check "the run is done" grep -q '"state":"done"' run/run.json
-done_with train --train-data tones --output same "${small[@]}" --epochs 100000 --steps 40 --set training.warmup_steps=5 \
+done_with train --train-data tones --output same "${small[@]}" --part both --epochs 100000 --steps 40 --set training.warmup_steps=5 \
     --save-every 20 --eval-every 20
 check "40 steps in the metrics" test "$(grep -c '"loss_z"' run/metrics.jsonl)" -eq 40
 check "the program trains the same, bit for bit" diff <(metrics run) <(metrics same)

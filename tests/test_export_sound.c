@@ -96,7 +96,8 @@ static void mel_make(float *mel, int frames, int bands, uint64_t seed)
                                  0.2f * mx_rng_normal(seed, 9, (uint64_t)(t * bands + b));
 }
 
-/* Untrained weights, except that the pitch differs from frame to frame. */
+/* Untrained weights, except that the pitch differs from frame to frame, and that the short frames are lowered: some not
+ * at all, some as far as possible. */
 static float *weights_make(const struct mx_parameters *table)
 {
     float *const weights = mx_alloc((size_t)table->floats, sizeof *weights);
@@ -106,12 +107,16 @@ static float *weights_make(const struct mx_parameters *table)
     const struct mx_parameter *const bias = mx_parameters_find(table, "vocoder.pitch.bias");
     for (int64_t i = 0; i < pitch->count; i++) weights[pitch->at + i] *= 40;
     weights[bias->at + MX_VOCODER_CLASSES] = 5;
+    const struct mx_parameter *const burst = mx_parameters_find(table, "vocoder.burst.weight");
+    const struct mx_parameter *const level = mx_parameters_find(table, "vocoder.burst.bias");
+    for (int64_t i = 0; i < burst->count; i++) weights[burst->at + i] *= 20;
+    for (int64_t i = 0; i < level->count; i++) weights[level->at + i] = -6;
     return weights;
 }
 
-static void sound(void **state)
+/* Sound of a mel that a network predicted, or of that of a recording, with as many projections as usual. */
+static void sound_check(const char *name, bool predicted)
 {
-    (void)state;
     enum { CASES = 4 };
     static const int lengths[CASES] = {FRAMES_MAX, 2, 3, 41};
     static float mel[FRAMES_MAX * MX_MODEL_BANDS];
@@ -137,9 +142,10 @@ static void sound(void **state)
     options.frames_max = FRAMES_MAX;
     options.utterances_max = 1;
     options.seed = 3;
+    options.predicted = predicted;
     must(mx_sound_create(cpu.device, stream, &options, &maker));
 
-    struct export_file file = export_file_open("sound");
+    struct export_file file = export_file_open(name);
     for (int i = 0; i < CASES; i++) {
         struct mx_sound_audio made;
         mel_make(mel, lengths[i], MX_MODEL_BANDS, (uint64_t)i);
@@ -173,11 +179,24 @@ static void sound(void **state)
     op_cpu_close(&cpu);
 }
 
+static void spoken(void **state)
+{
+    (void)state;
+    sound_check("spoken", true);
+}
+
+static void vocoded(void **state)
+{
+    (void)state;
+    sound_check("vocoded", false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(path),
-        cmocka_unit_test(sound),
+        cmocka_unit_test(spoken),
+        cmocka_unit_test(vocoded),
     };
     return cmocka_run_group_tests(tests, export_folder_open, export_folder_close);
 }

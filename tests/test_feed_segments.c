@@ -141,9 +141,9 @@ struct made {
     struct mx_host_batch *host;
     struct mx_batch *batch;
     struct mx_stream *stream;
-    struct mx_extract *extract;
-    float *mel, *pitch;                  /* of the whole batch, by the extractor */
-    float *own_mel, *own_pitch, *target; /* of the segments, as they were made */
+    struct mx_extract *extract, *shorts;
+    float *mel, *pitch, *burst;                      /* of the whole batch, by the extractors */
+    float *own_mel, *own_pitch, *target, *own_burst; /* of the segments, as they were made */
 };
 
 static void extract_plain(struct made *m, const struct mx_host_batch_capacity *capacity)
@@ -167,21 +167,32 @@ static void extract_plain(struct made *m, const struct mx_host_batch_capacity *c
     assert_int_equal(mx_extract_read(m->extract, m->stream, m->mel, NULL, m->pitch), 0);
     assert_memory_equal(mx_extract_frames(m->extract), m->host->frame_offsets,
                         ((size_t)m->host->count + 1) * sizeof(int32_t));
+    /* The short frames of everything. */
+    const struct mx_recipe recipe = mx_vocoder_burst_recipe(&mx_recipe_default);
+    struct mx_extract_options few = options;
+    few.recipe = &recipe;
+    few.no_pitch = true;
+    assert_int_equal(mx_extract_create(training.model, &few, &m->shorts), 0);
+    assert_int_equal(mx_extract_submit(m->shorts, m->stream, &batch, &features), 0);
+    m->burst = mx_alloc((size_t)features.frames.rows * MX_VOCODER_BURST_BANDS, sizeof(float));
+    assert_int_equal(mx_extract_read(m->shorts, m->stream, m->burst, NULL, NULL), 0);
 }
 
 static const struct mx_vocoder_batch *segments_read(const struct mx_device_batch *from, struct mx_stream *stream,
-                                                    float **mel, float **pitch, float **target)
+                                                    float **mel, float **pitch, float **target, float **burst)
 {
     const struct mx_vocoder_batch *const v = &from->vocoder;
     const size_t rows = (size_t)v->frames.rows;
     *mel = mx_alloc(rows * BANDS, sizeof(float));
     *pitch = mx_alloc(rows, sizeof(float));
     *target = mx_alloc(rows * BINS, sizeof(float));
+    *burst = mx_alloc(rows * MX_VOCODER_BURST, sizeof(float));
     int32_t offsets[SEGMENTS + 1];
     assert_int_equal(v->frames.count, from->segment_count);
     assert_int_equal(mx_copy_download(stream, *mel, v->mel, rows * BANDS * sizeof(float)), 0);
     assert_int_equal(mx_copy_download(stream, *pitch, v->pitch, rows * sizeof(float)), 0);
     assert_int_equal(mx_copy_download(stream, *target, v->target, rows * BINS * sizeof(float)), 0);
+    assert_int_equal(mx_copy_download(stream, *burst, v->burst, rows * MX_VOCODER_BURST * sizeof(float)), 0);
     assert_int_equal(
         mx_copy_download(stream, offsets, v->frames.offsets, ((size_t)v->frames.count + 1) * sizeof(int32_t)), 0);
     if (mx_stream_sync(stream) < 0) fail_msg("%s", mx_error_last()->message);
@@ -224,7 +235,7 @@ static void made_open(struct made *m, const struct mx_segment_options *segments,
     if (mx_batch_assemble(m->batch, m->stream, m->host, &batch) < 0) fail_msg("%s", mx_error_last()->message);
     const struct mx_device_batch *const on_device = mx_batch_device(m->batch);
     assert_true(segments_equal(on_device->segments, m->host->segments, m->host->segment_count));
-    segments_read(on_device, m->stream, &m->own_mel, &m->own_pitch, &m->target);
+    segments_read(on_device, m->stream, &m->own_mel, &m->own_pitch, &m->target, &m->own_burst);
     extract_plain(m, &capacity);
     mx_dataset_reader_destroy(reader);
 }
@@ -232,6 +243,7 @@ static void made_open(struct made *m, const struct mx_segment_options *segments,
 static void made_close(struct made *m)
 {
     mx_extract_destroy(m->extract);
+    mx_extract_destroy(m->shorts);
     mx_batch_destroy(m->batch);
     mx_host_batch_destroy(m->host);
     mx_batch_source_destroy(m->source);
@@ -241,6 +253,8 @@ static void made_close(struct made *m)
     mx_free(m->own_mel);
     mx_free(m->own_pitch);
     mx_free(m->target);
+    mx_free(m->burst);
+    mx_free(m->own_burst);
 }
 
 /* ln(|X[k]| + 1e-3) of one frame of `count` samples, by the definition. */
@@ -256,6 +270,19 @@ static double magnitude(const float *samples, int64_t count, int64_t frame, int 
         imaginary -= x * sin(angle * k);
     }
     return log(sqrt(real * real + imaginary * imaginary) + 1e-3);
+}
+
+/* Its short frames are those of the whole utterance, bit for bit; those beyond its ends are the first and the last. */
+static void burst_check(const struct made *m, const struct mx_segment *segment, int32_t row)
+{
+    const int32_t *const ends = mx_extract_frames(m->shorts) + segment->sequence;
+    for (int32_t k = 0; k < 4 * segment->rows; k++) {
+        int32_t at = ends[0] + 4 * segment->first - 2 + k;
+        if (at < ends[0]) at = ends[0];
+        if (at >= ends[1]) at = ends[1] - 1;
+        assert_memory_equal(m->own_burst + (size_t)(4 * row + k) * MX_VOCODER_BURST_BANDS,
+                            m->burst + (size_t)at * MX_VOCODER_BURST_BANDS, MX_VOCODER_BURST_BANDS * sizeof(float));
+    }
 }
 
 /* All that segments hold, row by row. `plain`: the audio on the host is what the device heard. */
@@ -281,6 +308,7 @@ static void made_check(const struct made *m, const struct mx_segment_options *se
                 const double got = (double)m->target[((size_t)row + r) * BINS + (size_t)k];
                 if (!(fabs(wanted - got) < 2e-3)) fail_msg("bin %d: %.6f, wanted %.6f", k, got, wanted);
             }
+        burst_check(m, segment, row);
         row += segment->rows;
     }
     assert_int_equal(changed > 0, segments->augment > 0);
@@ -481,7 +509,7 @@ static void rig_close(struct rig *rig)
 struct seen {
     struct mx_segment segments[SEGMENTS];
     int32_t count;
-    float *mel, *pitch, *target;
+    float *mel, *pitch, *target, *burst;
     int32_t rows;
 };
 
@@ -490,6 +518,7 @@ static void seen_release(struct seen *all, int count)
     for (int i = 0; i < count; i++) {
         mx_free(all[i].mel);
         mx_free(all[i].pitch);
+        mx_free(all[i].burst);
         mx_free(all[i].target);
     }
 }
@@ -527,7 +556,7 @@ static void batches_see(const struct mx_segment_options *segments, const struct 
         const struct mx_device_batch *const on_device = batch.slot;
         *seen = (struct seen){.count = on_device->segment_count, .rows = on_device->vocoder.frames.rows};
         memcpy(seen->segments, on_device->segments, (size_t)seen->count * sizeof *seen->segments);
-        segments_read(on_device, rig.stream, &seen->mel, &seen->pitch, &seen->target);
+        segments_read(on_device, rig.stream, &seen->mel, &seen->pitch, &seen->target, &seen->burst);
         if (way->shared) twins += part_check(on_device, seen);
         assert_int_equal(mx_pipeline_give(rig.pipeline, rig.stream), 0);
     }
@@ -547,6 +576,7 @@ static void seen_equal(const struct seen *a, const struct seen *b, bool divided)
     if (!divided) assert_true(segments_equal(a->segments, b->segments, a->count));
     assert_memory_equal(a->mel, b->mel, (size_t)a->rows * BANDS * sizeof(float));
     assert_memory_equal(a->pitch, b->pitch, (size_t)a->rows * sizeof(float));
+    assert_memory_equal(a->burst, b->burst, (size_t)a->rows * MX_VOCODER_BURST * sizeof(float));
     assert_memory_equal(a->target, b->target, (size_t)a->rows * BINS * sizeof(float));
 }
 

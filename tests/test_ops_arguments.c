@@ -199,7 +199,8 @@ SPOIL(momentum, griffin_step, a->momentum = NAN)
 SPOIL(least, overlap_add, a->least = 0)
 SPOIL(base_deviation, mel_base, a->deviation = NAN)
 SPOIL(rounds, mel_project, a->rounds = -1)
-SPOIL(project_limit, mel_project, a->limit = -1)
+SPOIL(project_lower, mel_project, a->lower = -1)
+SPOIL(project_raise, mel_project, a->raise = -1)
 SPOIL(project_floor, mel_project, a->floor = 0)
 SPOIL(harmonics_hop, harmonics, a->hop = 0)
 SPOIL(harmonics_rate, harmonics, a->rate = NAN)
@@ -263,7 +264,8 @@ static void refuse_ranges(void **state)
         {MX_OP_overlap_add, spoil_least, "a division by 0"},
         {MX_OP_mel_base, spoil_base_deviation, "a deviation that is no number"},
         {MX_OP_mel_project, spoil_rounds, "a negative number of rounds"},
-        {MX_OP_mel_project, spoil_project_limit, "a negative limit"},
+        {MX_OP_mel_project, spoil_project_lower, "a negative limit below"},
+        {MX_OP_mel_project, spoil_project_raise, "a negative limit above"},
         {MX_OP_mel_project, spoil_project_floor, "a logarithm of 0"},
         {MX_OP_harmonics, spoil_harmonics_hop, "no samples between frames"},
         {MX_OP_harmonics, spoil_harmonics_rate, "a rate that is no number"},

@@ -64,6 +64,11 @@ static void weights_random(struct fixture *f)
     for (int64_t i = 0; i < count; i++) pitch[i] *= 60;
     float *const bias = entry_find(f, "vocoder.pitch.bias", &count);
     bias[count - 1] = 7;
+    /* Short frames that are attenuated here and there, and not evenly. */
+    float *const shorts = entry_find(f, "vocoder.burst.mel.weight", &count);
+    for (int64_t i = 0; i < count; i++) shorts[i] *= 10;
+    float *const level = entry_find(f, "vocoder.burst.bias", &count);
+    for (int64_t i = 0; i < count; i++) level[i] = -6;
     weights_send(f);
 }
 
@@ -192,7 +197,7 @@ static void margin_is_needed(void **state)
     struct mx_sound_options options = options_of(f);
     struct mx_sound *const sound = open_sound(f, &options);
     const int32_t margin = mx_sound_margin(sound), samples = speak(f, sound, 0, 200, f->whole);
-    assert_int_equal(margin, 33);
+    assert_int_equal(margin, 34);
     /* The same frames as an utterance of their own: at its end other samples, up to the margin. */
     const int32_t fewer = speak(f, sound, 0, 150, f->parts);
     int32_t same = 0;
@@ -290,9 +295,10 @@ static double spoken_periodicity(struct fixture *f, int class, double comb, doub
     float *const magnitude = entry_find(f, "vocoder.magnitude.bias", &count);
     for (int64_t k = 0; k < count; k++) magnitude[k] = (float)(3 * cos(2 * M_PI * (double)k * RATE / 1024 / comb) - 3);
     weights_send(f);
-    const struct mx_sound_options options = options_of(f);
+    struct mx_sound_options options = options_of(f);
+    options.projections = 0; /* an even mel has no such peaks */
     struct mx_sound *const sound = open_sound(f, &options);
-    for (int i = 0; i < 200 * BANDS; i++) f->values[i] = -4; /* an even mel */
+    for (int i = 0; i < 200 * BANDS; i++) f->values[i] = -4;
     must(mx_copy_upload(f->stream, mx_slice_at(f->mel, 0), f->values, sizeof f->values));
     speak(f, sound, 0, 200, f->whole);
     mx_sound_destroy(sound);
@@ -324,6 +330,78 @@ static void has_the_pitch(void **state)
         spoken_periodicity(f, MX_VOCODER_CLASSES, wanted, &other);
         const double noise = peakiness(f->whole + 50 * HOP, 100 * HOP);
         if (!(pulses > 2 * noise)) fail_msg("at %g Hz pulses are as peaky as %g, noise as %g", wanted, pulses, noise);
+    }
+}
+
+/* ---- short frames ---- */
+
+/* The sound of 100 frames if the short frames of each frame are to have these ln mel. */
+static int32_t speak_short(struct fixture *f, const float levels[MX_VOCODER_BURST_PARTS], float *to)
+{
+    int64_t count;
+    float *const mel = entry_find(f, "vocoder.burst.mel.weight", &count);
+    for (int64_t i = 0; i < count; i++) mel[i] = 0;
+    float *const weight = entry_find(f, "vocoder.burst.weight", &count);
+    for (int64_t i = 0; i < count; i++) weight[i] = 0;
+    float *const bias = entry_find(f, "vocoder.burst.bias", &count);
+    for (int64_t i = 0; i < count; i++) bias[i] = levels[i / MX_VOCODER_BURST_BANDS];
+    weights_send(f);
+    struct mx_sound_options options = options_of(f);
+    options.projections = 0;
+    struct mx_sound *const sound = open_sound(f, &options);
+    const int32_t samples = speak(f, sound, 0, 100, to);
+    mx_sound_destroy(sound);
+    return samples;
+}
+
+/* Mean square of what lies 16 samples to either side of `at` behind the centre of a frame. */
+static double power_at(const float *x, int at)
+{
+    double sum = 0;
+    for (int t = 10; t < 90; t++)
+        for (int i = -16; i < 16; i++) sum += pow((double)x[t * HOP + at + i], 2);
+    return sum;
+}
+
+/* Short frames are lowered where the network says so, by 3 nepers at most, and never raised. */
+static void short_frames_are_attenuated(void **state)
+{
+    struct fixture *const f = *state;
+    static const float loud[] = {20, 20, 20, 20}, quiet[] = {-20, -20, -20, -20}, half[] = {-20, -20, 20, 20};
+    double most = 0;
+    const int32_t samples = speak_short(f, loud, f->whole);
+    speak_short(f, quiet, f->parts);
+    for (int32_t i = 0; i < samples; i++) most = fmax(most, fabs((double)f->whole[i]));
+    assert_true(most > 0.01);
+    for (int32_t i = 0; i < samples; i++)
+        if (!(fabs((double)f->parts[i] - exp(-3) * (double)f->whole[i]) < 1e-5 * most))
+            fail_msg("sample %d is %g, and %g if it is attenuated", (int)i, (double)f->whole[i], (double)f->parts[i]);
+    /* Those 128 and 64 samples before a frame's centre are its first two. */
+    speak_short(f, half, f->parts);
+    const double low = power_at(f->parts, -96) / power_at(f->whole, -96);
+    const double high = power_at(f->parts, 32) / power_at(f->whole, 32);
+    if (!(low < 0.05 && high > 0.7)) fail_msg("%g of the power is left before the centre, %g behind it", low, high);
+}
+
+/* The mel of a network is not enforced unless that is asked for. */
+static void projections_depend_on_the_mel(void **state)
+{
+    struct fixture *const f = *state;
+    static const int expected[] = {2, 0, 4, 4};
+    for (int i = 0; i < 4; i++) {
+        struct mx_sound_options options = options_of(f);
+        options.predicted = i % 2 == 1;
+        if (i >= 2) {
+            options.vocoder = NULL;
+            options.stream = false;
+        }
+        struct mx_sound *sound = open_sound(f, &options);
+        assert_int_equal(mx_sound_projections(sound), expected[i]);
+        mx_sound_destroy(sound);
+        options.projections = 3;
+        sound = open_sound(f, &options);
+        assert_int_equal(mx_sound_projections(sound), 3);
+        mx_sound_destroy(sound);
     }
 }
 
@@ -392,6 +470,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(same_in_any_company, setup, teardown),
         cmocka_unit_test_setup_teardown(memory_is_planned, setup, teardown),
         cmocka_unit_test_setup_teardown(has_the_pitch, setup, teardown),
+        cmocka_unit_test_setup_teardown(short_frames_are_attenuated, setup, teardown),
+        cmocka_unit_test_setup_teardown(projections_depend_on_the_mel, setup, teardown),
         cmocka_unit_test_setup_teardown(refusals, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

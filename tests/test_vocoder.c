@@ -33,7 +33,7 @@ static void sizes_have_the_stated_counts(void **state)
     static const struct {
         const char *name;
         int64_t parameters;
-    } expected[] = {{"small", 563778}, {"large", 2706882}};
+    } expected[] = {{"small", 570466}, {"large", 2717666}};
     assert_int_equal(mx_vocoder_size_count(), 2);
     for (int i = 0; i < 2; i++) {
         struct mx_parameters *table;
@@ -62,10 +62,10 @@ static void bad_configurations_are_refused(void **state)
     (void)state;
     const struct mx_vocoder_config good = mx_vocoder_config_default(mx_vocoder_size_find("small"), -5, 2);
     const struct mx_vocoder_capacity room = {.sequences = 8, .frames = 512};
-    struct mx_vocoder_config bad[9];
+    struct mx_vocoder_config bad[11];
     struct mx_vocoder_capacity small[4] = {room, room, room, room};
     struct mx_model_memory_plan plan;
-    for (int i = 0; i < 9; i++) bad[i] = good;
+    for (int i = 0; i < 11; i++) bad[i] = good;
     bad[0].size.width = 0;
     bad[1].size.blocks = 0;
     bad[2].size.blocks = MX_VOCODER_BLOCKS_MAX + 1;
@@ -75,8 +75,14 @@ static void bad_configurations_are_refused(void **state)
     bad[6].weights.magnitude = -1;
     bad[7].weights.pitch = INFINITY;
     bad[8].recipe.fft_size = 1000;
+    bad[9].recipe.hop = 254; /* four short frames must fit */
+    bad[10].recipe.fft_size = 64;
+    bad[10].recipe.hop = 16;
+    bad[10].recipe.pitch_low_hz = 1000; /* the recipe itself is possible, that of short frames is not */
+    bad[10].recipe.pitch_high_hz = 2000;
+    assert_int_equal(mx_recipe_check(&bad[10].recipe), 0);
     assert_int_equal(mx_vocoder_memory_plan(&good, &room, MX_MODEL_TRAIN, &plan), 0);
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 11; i++) {
         mx_error_clear();
         assert_int_equal(mx_vocoder_memory_plan(&bad[i], &room, MX_MODEL_TRAIN, &plan),
                          i < 8 ? MX_ERR_CONFIG : MX_ERR_ARGUMENT);
@@ -171,12 +177,12 @@ static void near(const float *got, const double *expected, int64_t count, double
 /* How far moving the weights by what rounding comes to moves the results of the plain implementation: the two may be
  * twice that apart (support/rounding.h), and a rounding of the result itself. */
 static void bounds_measure(const struct mx_vocoder_config *config, const struct mx_parameters *table, const float *flat,
-                           const struct segment *segment, const struct vocoder_plain *plain, double bounds[3])
+                           const struct segment *segment, const struct vocoder_plain *plain, double bounds[4])
 {
     const double share = rounding_share(7 * SEGMENT_BANDS, ROUNDING_F32);
     float *const moved = mx_alloc((size_t)table->floats, sizeof *moved);
     assert_non_null(moved);
-    bounds[0] = bounds[1] = bounds[2] = 0;
+    for (int i = 0; i < 4; i++) bounds[i] = 0;
     for (uint64_t draw = 0; draw < 4; draw++) {
         struct vocoder_plain other;
         memcpy(moved, flat, (size_t)table->floats * sizeof *moved);
@@ -187,10 +193,13 @@ static void bounds_measure(const struct mx_vocoder_config *config, const struct 
                 fmax(bounds[0], 2 * fabs(other.magnitude[i] - plain->magnitude[i]) + share * fabs(plain->magnitude[i]));
         for (int i = 0; i < segment->frames * OUTPUTS; i++)
             bounds[1] = fmax(bounds[1], 2 * fabs(other.logits[i] - plain->logits[i]) + share * fabs(plain->logits[i]));
+        for (int i = 0; i < segment->frames * MX_VOCODER_BURST; i++)
+            bounds[3] = fmax(bounds[3], 2 * fabs(other.burst[i] - plain->burst[i]) + share * fabs(plain->burst[i]));
         for (int k = 0; k < MX_VOCODER_LOSSES; k++)
             bounds[2] = fmax(bounds[2], 2 * fabs(other.losses[k] - plain->losses[k]) + share * fabs(plain->losses[k]));
     }
-    assert_true(bounds[0] < 1e-3 && bounds[1] < 1e-3); /* sharp enough to see anything that is wrong */
+    assert_true(bounds[0] < 1e-3 && bounds[1] < 1e-3 &&
+                bounds[3] < 1e-3); /* sharp enough to see anything that is wrong */
     mx_free(moved);
 }
 
@@ -201,7 +210,7 @@ static void computes_what_the_plain_one_does(void **state)
     const struct mx_vocoder_config config = vocoder_rig_config();
     struct vocoder_rig rig;
     struct vocoder_plain plain;
-    double bounds[3], sums[MX_VOCODER_LOSSES] = {0}, allowed = 0;
+    double bounds[4], sums[MX_VOCODER_LOSSES] = {0}, allowed = 0;
     int64_t frame = 0;
     vocoder_rig_open(&rig, &config, MX_MODEL_TRAIN, 1, true);
     segments_make(segments);
@@ -211,6 +220,7 @@ static void computes_what_the_plain_one_does(void **state)
     const struct mx_vocoder_view view = mx_vocoder_view(rig.vocoder);
     float *const magnitude = rig_download(&rig.base, view.magnitude, rows * SEGMENT_BINS);
     float *const logits = rig_download(&rig.base, view.logits, rows * OUTPUTS);
+    float *const burst = rig_download(&rig.base, view.burst, rows * MX_VOCODER_BURST);
     float *const flat = rig_download(&rig.base, rig_parameters(&rig.base), rig.base.table->floats);
     for (int s = 0; s < SEGMENTS; s++) {
         vocoder_plain_run(&config, rig.base.table, flat, &segments[s], &plain);
@@ -218,6 +228,7 @@ static void computes_what_the_plain_one_does(void **state)
         near(magnitude + frame * SEGMENT_BINS, plain.magnitude, segments[s].frames * SEGMENT_BINS, bounds[0],
              "magnitude");
         near(logits + frame * OUTPUTS, plain.logits, segments[s].frames * OUTPUTS, bounds[1], "logit");
+        near(burst + frame * MX_VOCODER_BURST, plain.burst, segments[s].frames * MX_VOCODER_BURST, bounds[3], "burst");
         for (int k = 0; k < MX_VOCODER_LOSSES; k++) {
             near(&rig.losses[k * SEGMENTS + s], &plain.losses[k], 1, bounds[2], mx_vocoder_loss_keys[k]);
             sums[k] += plain.losses[k];
@@ -227,9 +238,10 @@ static void computes_what_the_plain_one_does(void **state)
     }
     for (int k = 0; k < MX_VOCODER_LOSSES; k++)
         assert_true(fabs(losses.values[k] - sums[k] / (double)rows) <= allowed / (double)rows);
-    assert_true(losses.total == losses.values[0] + (double)0.3f * losses.values[1]);
+    assert_true(losses.total == losses.values[0] + (double)0.3f * losses.values[1] + 0.5 * losses.values[2]);
     mx_free(magnitude);
     mx_free(logits);
+    mx_free(burst);
     mx_free(flat);
     vocoder_rig_close(&rig);
 }
@@ -237,7 +249,7 @@ static void computes_what_the_plain_one_does(void **state)
 /* ---- batches ---- */
 
 struct outcome {
-    float *magnitude, *logits;
+    float *magnitude, *logits, *burst;
     float losses[MX_VOCODER_LOSSES][SEGMENTS];
 };
 
@@ -248,6 +260,7 @@ static void outcome_take(struct outcome *o, struct vocoder_rig *rig, const struc
     const struct mx_vocoder_view view = mx_vocoder_view(rig->vocoder);
     o->magnitude = rig_download(&rig->base, view.magnitude, (int64_t)rig->batch.frames.rows * SEGMENT_BINS);
     o->logits = rig_download(&rig->base, view.logits, (int64_t)rig->batch.frames.rows * OUTPUTS);
+    o->burst = rig_download(&rig->base, view.burst, (int64_t)rig->batch.frames.rows * MX_VOCODER_BURST);
     for (int k = 0; k < MX_VOCODER_LOSSES; k++)
         for (int s = 0; s < count; s++) o->losses[k][s] = rig->losses[k * count + s];
 }
@@ -256,6 +269,7 @@ static void outcome_release(struct outcome *o)
 {
     mx_free(o->magnitude);
     mx_free(o->logits);
+    mx_free(o->burst);
 }
 
 /* Segment `sa` of a, whose frames begin at `fa`, is segment `sb` of b, bit for bit. */
@@ -265,6 +279,8 @@ static void same_segment(const struct outcome *a, int sa, int64_t fa, const stru
     rig_same_words(a->magnitude + fa * SEGMENT_BINS, b->magnitude + fb * SEGMENT_BINS, frames * SEGMENT_BINS,
                    "magnitude");
     rig_same_words(a->logits + fa * OUTPUTS, b->logits + fb * OUTPUTS, frames * OUTPUTS, "logits");
+    rig_same_words(a->burst + fa * MX_VOCODER_BURST, b->burst + fb * MX_VOCODER_BURST, frames * MX_VOCODER_BURST,
+                   "burst");
     for (int k = 0; k < MX_VOCODER_LOSSES; k++) rig_same_words(&a->losses[k][sa], &b->losses[k][sb], 1, "loss");
 }
 
@@ -310,7 +326,7 @@ static void predicts_the_same_with_less_memory(void **state)
     (void)state;
     static struct segment segments[SEGMENTS];
     const struct mx_vocoder_config config = vocoder_rig_config();
-    float *magnitude[3], *logits[3];
+    float *magnitude[3], *logits[3], *burst[3];
     int64_t rows = 0;
     segments_make(segments);
     for (int i = 0; i < 3; i++) {
@@ -329,6 +345,7 @@ static void predicts_the_same_with_less_memory(void **state)
         rows = rig.batch.frames.rows;
         magnitude[i] = rig_download(&rig.base, view.magnitude, rows * SEGMENT_BINS);
         logits[i] = rig_download(&rig.base, view.logits, rows * OUTPUTS);
+        burst[i] = rig_download(&rig.base, view.burst, rows * MX_VOCODER_BURST);
         if (i == 2) {
             assert_int_equal(
                 mx_vocoder_evaluate(rig.vocoder, rig.base.stream, rig_parameters(&rig.base), &rig.batch, NULL),
@@ -340,10 +357,12 @@ static void predicts_the_same_with_less_memory(void **state)
     for (int i = 1; i < 3; i++) {
         rig_same_words(magnitude[0], magnitude[i], rows * SEGMENT_BINS, "magnitude");
         rig_same_words(logits[0], logits[i], rows * OUTPUTS, "logits");
+        rig_same_words(burst[0], burst[i], rows * MX_VOCODER_BURST, "burst");
     }
     for (int i = 0; i < 3; i++) {
         mx_free(magnitude[i]);
         mx_free(logits[i]);
+        mx_free(burst[i]);
     }
 }
 

@@ -26,7 +26,7 @@
 #define EVIDENCE   0.25 /* largest share of a derivative that rounding may be */
 #define ROUNDINGS  4    /* random choices of last places that are moved */
 #define DIRECTIONS 6
-#define FAR        8 /* between targets and magnitudes */
+#define FAR        8 /* between targets and predictions */
 
 static const double steps[] = {3e-2, 1e-2, 3e-3, 1e-3};
 
@@ -53,18 +53,25 @@ static void grad_open(struct grad *g)
 {
     struct mx_vocoder_config config = vocoder_rig_config();
     /* Weights that differ, so that a loss with the other's weight is seen. */
-    config.weights = (struct mx_vocoder_loss_weights){.magnitude = 0.8f, .pitch = 1.3f};
+    config.weights = (struct mx_vocoder_loss_weights){.magnitude = 0.8f, .pitch = 1.3f, .burst = 0.6f};
     vocoder_rig_open(&g->rig, &config, MX_MODEL_TRAIN, 1, true);
     segments_make(g->segments);
     for (int s = 0; s < SEGMENTS; s++)
         for (int i = 0; i < g->segments[s].frames * SEGMENT_BINS; i++)
             g->segments[s].target[i] = mx_rng_below(8, (uint64_t)s, (uint64_t)i, 3) > 0 ? -4 - 4 * FAR : -4 + 4 * FAR;
+    for (int s = 0; s < SEGMENTS; s++)
+        for (int i = 0; i < g->segments[s].frames * MX_VOCODER_BURST; i++)
+            g->segments[s].burst[i] = mx_rng_below(9, (uint64_t)s, (uint64_t)i, 3) > 0 ? -4 * FAR : 4 * FAR;
     vocoder_rig_load(&g->rig, g->segments, SEGMENTS);
     const int64_t floats = g->rig.base.table->floats, outputs = (int64_t)g->rig.batch.frames.rows * SEGMENT_BINS;
     vocoder_rig_teach(&g->rig);
     float *const magnitude = rig_download(&g->rig.base, mx_vocoder_view(g->rig.vocoder).magnitude, outputs);
     for (int64_t i = 0; i < outputs; i++) assert_true(fabsf(magnitude[i] + 4) < 3 * FAR);
     mx_free(magnitude);
+    const int64_t shorts = (int64_t)g->rig.batch.frames.rows * MX_VOCODER_BURST;
+    float *const burst = rig_download(&g->rig.base, mx_vocoder_view(g->rig.vocoder).burst, shorts);
+    for (int64_t i = 0; i < shorts; i++) assert_true(fabsf(burst[i]) < 3 * FAR);
+    mx_free(burst);
     g->parameters = rig_download(&g->rig.base, rig_parameters(&g->rig.base), floats);
     g->moved = rig_download(&g->rig.base, rig_parameters(&g->rig.base), floats);
     g->gradients = rig_download(&g->rig.base, rig_gradients(&g->rig.base), floats);
@@ -77,6 +84,12 @@ static void grad_open(struct grad *g)
         }
         g->rounding = fmax(g->rounding, fabs(loss_at(g) - here));
     }
+    /* The sums of losses are rounded to floats, too. */
+    double sums = 0;
+    for (int k = 0; k < MX_VOCODER_LOSSES; k++)
+        for (int s = 0; s < SEGMENTS; s++)
+            sums += (double)mx_vocoder_loss_weight(&config.weights, k) * fabs((double)g->rig.losses[k * SEGMENTS + s]);
+    g->rounding = fmax(g->rounding, sums / g->rig.batch.frames.rows * 0x1p-24);
 }
 
 static void grad_close(struct grad *g)

@@ -64,12 +64,16 @@ class Network(torch.nn.Module):
         self.magnitude_bias = take("magnitude.bias")
         self.pitch = torch.nn.Parameter(p["vocoder.pitch.weight"].t().contiguous())
         self.pitch_bias = take("pitch.bias")
+        self.burst = torch.nn.Parameter(p["vocoder.burst.weight"].t().contiguous())
+        self.burst_bias = take("burst.bias")
+        self.burst_mel = torch.nn.Parameter(p["vocoder.burst.mel.weight"].t().contiguous())
         self.mean, self.deviation = float(settings["mel_mean"]), float(settings["mel_deviation"])
 
-    def forward(self, mel, spread, offset, target, labels, weights):
+    def forward(self, mel, spread, offset, target, labels, short, weights):
         m = mel * self.deviation + self.mean
         base = (m - offset) @ spread.t()
-        x = functional.conv1d(((m + 5) / 2.5).transpose(1, 2), self.weight, self.bias, padding=3).transpose(1, 2)
+        seen = (m + 5) / 2.5
+        x = functional.conv1d(seen.transpose(1, 2), self.weight, self.bias, padding=3).transpose(1, 2)
         width = x.shape[2]
         x = functional.layer_norm(x, (width,), self.gain, self.shift, 1e-5)
         for block in self.blocks:
@@ -77,8 +81,10 @@ class Network(torch.nn.Module):
         x = functional.layer_norm(x, (width,), self.last_gain, self.last_shift, 1e-5)
         magnitude = base + functional.linear(x, self.magnitude, self.magnitude_bias)
         logits = functional.linear(x, self.pitch, self.pitch_bias)
+        burst = functional.linear(x, self.burst, self.burst_bias) + functional.linear(seen, self.burst_mel)
         entropy = functional.cross_entropy(logits.flatten(0, 1), labels.flatten(0, 1))
-        return weights[0] * (magnitude - target).abs().mean() + weights[1] * entropy
+        return (weights[0] * (magnitude - target).abs().mean() + weights[1] * entropy
+                + weights[2] * (burst - short).abs().mean())
 
 
 def labels_of(pitch, settings):
@@ -96,8 +102,8 @@ class Model:
         p, self.settings = tensors_read(os.path.join(folder, "weights.safetensors"))
         batch, _ = tensors_read(os.path.join(folder, "batch.safetensors"))
         self.batch = (batch["mel"], batch["spread"], batch["offset"], batch["target"],
-                      labels_of(batch["pitch"], self.settings))
-        self.weights = float(self.settings["magnitude"]), float(self.settings["pitch"])
+                      labels_of(batch["pitch"], self.settings), batch["burst"])
+        self.weights = tuple(float(self.settings[key]) for key in ("magnitude", "pitch", "burst"))
         network = Network(p, self.settings)
         self.parameters = list(network.parameters())
         number = {key: float(self.settings[key]) for key in ("rate", "beta1", "beta2", "epsilon", "weight_decay")}

@@ -647,18 +647,19 @@ struct mx_overlap_add_args {
 
 /* y [rows, fft_size/2 + 1, 2]: the spectrum with its own phases and magnitudes whose bands come closer to mel [rows,
  * bands]. With t = mel · deviation + mean and w the weights, from D[b] = 0, `rounds` times
- *   D[b] += t[b] - ln max(floor, Σ_k w[b,k] g[k] |spectrum[k]|), which is not beyond ±limit,
- * then y[k] = g[k] · spectrum[k], where
+ *   D[b] += t[b] - ln max(floor, Σ_k w[b,k] g[k] |spectrum[k]|), but at least -lower and at most raise,
+ * then y[k] = g[k] · spectrum[k] and magnitude[k] = g[k] |spectrum[k]|, where
  *   g[k] = e^(D[low] + share · (D[high] - D[low])), not beyond e^±80,
  * as bin k lies between two bands. `places` has the lower band of each bin (int32 [fft_size/2 + 1]), then the higher
  * ones (the same), then the shares (float [fft_size/2 + 1]). y may be `spectrum`. */
 struct mx_mel_project_args {
     struct mx_slice spectrum, y, mel, tables;
-    struct mx_slice places; /* [3, fft_size/2 + 1] */
+    struct mx_slice places;    /* [3, fft_size/2 + 1] */
+    struct mx_slice magnitude; /* (optional) [rows, fft_size/2 + 1] */
     int64_t rows;
     int32_t fft_size, bands, weights; /* as above */
     int32_t rounds;                   /* 0 … 1000 */
-    float limit;                      /* ≥ 0 */
+    float lower, raise;               /* ≥ 0 */
     float floor, mean, deviation;     /* floor ≥ 1e-37 */
 };
 

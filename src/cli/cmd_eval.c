@@ -48,7 +48,7 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(
         struct values, language, "language", "LANGUAGE", "detected from the script of each text",
         "Language of all texts of a folder: en, fa, es, fr, de, it, ru or any other language of espeak-ng.")},
-    MX_SOUND_OPTIONS(struct values, "no sound is made: the predicted mel is compared"),
+    MX_SOUND_OPTIONS(struct values, "no sound is made: the predicted mel is compared", MX_SOUND_SPOKEN_PROJECTIONS),
     MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 1, INT64_MAX, "the seed of the training run",
                    "Determines which other recording of the speaker provides the voice, and which part of it.")},
@@ -171,6 +171,7 @@ static int sound_open(struct eval *e, const struct values *values, int32_t frame
     how.deviation = n->mel_deviation;
     how.rounds = (int)values->rounds;
     how.projections = (int)values->projections;
+    how.predicted = true;
     how.frames_max = frames;
     how.utterances_max = 1;
     MX_TRY(mx_sound_create(v->place.device, v->place.stream, &how, &e->sound));

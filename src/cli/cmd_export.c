@@ -33,7 +33,7 @@ struct values {
     int64_t cpu_devices, rounds, projections, seed;
 };
 
-static const struct values start = {.rounds = MX_SOUND_VOCODER_ROUNDS, .projections = MX_SOUND_VOCODER_PROJECTIONS};
+static const struct values start = {.rounds = MX_SOUND_VOCODER_ROUNDS, .projections = MX_SOUND_SPOKEN_PROJECTIONS};
 
 static const struct mx_option options[] = {
     {MX_OPTION_CHOICE(struct values, format, "format", "FORMAT", mx_export_formats, NULL,
@@ -51,7 +51,7 @@ static const struct mx_option options[] = {
                       "Take the vocoder from this run folder or checkpoint.")},
     {MX_OPTION_INT(struct values, rounds, "rounds", "N", 0, 64, MX_SOUND_DIGITS(MX_SOUND_VOCODER_ROUNDS),
                    "Rounds of Griffin-Lim in the exported voice. The time grows with them.")},
-    {MX_OPTION_INT(struct values, projections, "projections", "N", 0, 16, MX_SOUND_DIGITS(MX_SOUND_VOCODER_PROJECTIONS),
+    {MX_OPTION_INT(struct values, projections, "projections", "N", 0, 16, MX_SOUND_DIGITS(MX_SOUND_SPOKEN_PROJECTIONS),
                    "Corrections after the rounds that bring the mel of the sound closer to the one asked for.")},
     MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 0, INT64_MAX, "0", "Seed of the noise in the exported voice.")},

@@ -32,7 +32,7 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, output, "output", "FILE", NULL,
                       "The WAV file to write; '-' is standard output. Must be given."),
      .letter = 'o'},
-    MX_SOUND_OPTIONS(struct values, MX_SOUND_GRIFFIN_LIM),
+    MX_SOUND_OPTIONS(struct values, MX_SOUND_GRIFFIN_LIM, MX_SOUND_VOCODER_PROJECTIONS),
     MX_VOICE_OPTIONS_DEVICE(struct values),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 0, INT64_MAX, "0",
                    "The same recording and seed give the same samples.")},

@@ -9,8 +9,9 @@
 #include "vocoder/sound.h"
 
 /* Table elements for a command whose struct has `const char *vocoder; int64_t rounds, projections` and is initialised
- * with MX_SOUND_VALUES. `usual` says what '--vocoder' is if it is not given. */
-#define MX_SOUND_OPTIONS(object, usual)                                                                                \
+ * with MX_SOUND_VALUES. `usual` says what '--vocoder' is if it is not given; `number` are the usual projections with a
+ * vocoder: MX_SOUND_VOCODER_PROJECTIONS or MX_SOUND_SPOKEN_PROJECTIONS. */
+#define MX_SOUND_OPTIONS(object, usual, number)                                                                        \
     {MX_OPTION_STRING(object, vocoder, "vocoder", "RUN|FILE|" MX_SOUND_GRIFFIN_LIM, usual,                             \
                       "What makes sound from the mel: the vocoder of this run folder or checkpoint, or Griffin-Lim, "  \
                       "which needs no training.")},                                                                    \
@@ -20,10 +21,10 @@
                        "Rounds of Griffin-Lim, which fit the phases to the magnitudes. The time grows with them. "     \
                        "Without a vocoder at least 1.")},                                                              \
     {                                                                                                                  \
-        MX_OPTION_INT(object, projections, "projections", "N", 0, MX_SOUND_PROJECTIONS_MAX,                            \
-                      MX_SOUND_DIGITS(MX_SOUND_VOCODER_PROJECTIONS) " with a vocoder, " MX_SOUND_DIGITS(               \
-                          MX_SOUND_GRIFFIN_PROJECTIONS) " without",                                                    \
-                      "Corrections after the rounds that bring the mel of the sound closer to the one asked for.")     \
+        MX_OPTION_INT(                                                                                                 \
+            object, projections, "projections", "N", 0, MX_SOUND_PROJECTIONS_MAX,                                      \
+            MX_SOUND_DIGITS(number) " with a vocoder, " MX_SOUND_DIGITS(MX_SOUND_GRIFFIN_PROJECTIONS) " without",      \
+            "Corrections after the rounds that bring the mel of the sound closer to the one asked for.")               \
     }
 #define MX_SOUND_VALUES          .rounds = MX_SOUND_USUAL, .projections = MX_SOUND_USUAL
 #define MX_SOUND_DIGITS(number)  MX_SOUND_DIGITS_(number)

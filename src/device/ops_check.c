@@ -523,7 +523,8 @@ DESCRIBE(mel_project)
     mel_tables(walk, a->fft_size, a->bands, a->weights);
     integer(walk, "rounds", a->rounds, 0, 1000);
     dimension(walk, "rows", a->rows);
-    real(walk, "limit", a->limit, 0, INFINITY, true);
+    real(walk, "lower", a->lower, 0, INFINITY, true);
+    real(walk, "raise", a->raise, 0, INFINITY, true);
     real(walk, "floor", a->floor, 1e-37, INFINITY, true);
     finite_number(walk, "mean", a->mean);
     finite_number(walk, "deviation", a->deviation);
@@ -532,6 +533,7 @@ DESCRIBE(mel_project)
     tensor(walk, "tables", a->tables, 3 * (int64_t)a->fft_size + 2 * (int64_t)a->bands + 1 + a->weights, READ);
     tensor(walk, "places", a->places, 3 * ((int64_t)a->fft_size / 2 + 1), READ);
     tensor(walk, "y", a->y, times(a->rows, (int64_t)a->fft_size + 2), WRITTEN);
+    tensor(walk, "magnitude", a->magnitude, times(a->rows, (int64_t)a->fft_size / 2 + 1), WRITTEN_OPTIONAL);
 }
 
 /* ---- one table from the one list ---- */

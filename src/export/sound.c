@@ -62,20 +62,42 @@ static struct mx_export_complex excite(const struct mx_export_frames *f, const s
     return u;
 }
 
+/* Lowers the short frames of the sound to the short mel. */
+static struct mx_onnx_value attenuate(struct mx_onnx *o, const struct mx_recipe *recipe, struct mx_onnx_value frames,
+                                      struct mx_onnx_value short_mel, struct mx_onnx_value audio)
+{
+    const struct mx_recipe shorter = mx_vocoder_burst_recipe(recipe);
+    const struct mx_export_projection how = {.mel = short_mel, .rounds = 1, .lower = MX_SOUND_ATTENUATE_LIMIT};
+    const struct mx_onnx_value one = mx_onnx_int(o, 1), gaps = MX_ONNX(o, "Sub", frames, one);
+    const struct mx_onnx_value all = MX_ONNX(o, "Mul", gaps, mx_onnx_int(o, MX_VOCODER_BURST_PARTS));
+    struct mx_export_frames f;
+    mx_export_frames_open(&f, o, &shorter, MX_ONNX(o, "Add", all, one));
+    const struct mx_export_complex now = mx_export_analyse(&f, audio);
+    const struct mx_export_complex lowered = mx_export_project(&f, &now, &how, NULL);
+    audio = mx_export_resound(&f, &lowered);
+    mx_export_frames_close(&f);
+    return audio;
+}
+
 struct mx_onnx_value mx_export_sound(const struct mx_export *e, const struct mx_export_sound *sound,
                                      struct mx_onnx_value mel, struct mx_onnx_value frames)
 {
     struct mx_onnx *const o = e->onnx;
     const struct mx_recipe *const recipe = &sound->config->recipe;
     struct mx_export_frames f;
-    mx_export_frames(&f, o, recipe, frames);
+    mx_export_frames_open(&f, o, recipe, frames);
     const struct mx_export_vocoder_outputs net = mx_export_vocoder(e, sound->config, &f, mel);
-    const struct mx_onnx_value magnitude = MX_ONNX(
+    struct mx_onnx_value magnitude = MX_ONNX(
         o, "Exp", MX_ONNX(o, "Clip", net.magnitude, mx_onnx_real(o, -EXPONENT_MAX), mx_onnx_real(o, EXPONENT_MAX)));
     const struct mx_export_track track = mx_export_path(o, recipe, net.logits);
     const struct mx_onnx_value harmonics = mx_export_harmonics(o, recipe, &track);
     const struct mx_export_complex u = excite(&f, sound, harmonics, noise_make(o, sound, frames));
     struct mx_export_complex y = mx_export_direct(o, &u, magnitude), before = y;
+    struct mx_export_projection match = {.mel = net.mel,
+                                         .rounds = MX_SOUND_MATCH_ROUNDS,
+                                         .lower = MX_SOUND_PROJECT_LIMIT,
+                                         .raise = MX_SOUND_PROJECT_LIMIT};
+    if (sound->projections > 0) y = mx_export_project(&f, &y, &match, &magnitude);
     struct mx_onnx_value audio = mx_export_resound(&f, &y);
     for (int i = 0; i < sound->rounds; i++) {
         const struct mx_export_complex now = mx_export_analyse(&f, audio);
@@ -84,10 +106,13 @@ struct mx_onnx_value mx_export_sound(const struct mx_export *e, const struct mx_
         audio = mx_export_resound(&f, &y);
         before = now;
     }
+    audio = attenuate(o, recipe, frames, net.short_mel, audio);
+    match.rounds = MX_SOUND_PROJECT_ROUNDS;
     for (int i = 0; i < sound->projections; i++) {
         const struct mx_export_complex now = mx_export_analyse(&f, audio);
-        y = mx_export_project(&f, &now, net.mel);
+        y = mx_export_project(&f, &now, &match, NULL);
         audio = mx_export_resound(&f, &y);
     }
+    mx_export_frames_close(&f);
     return audio;
 }

@@ -54,39 +54,56 @@ static void kernels_make(struct mx_export_frames *f, const float *window)
     mx_free(scale);
 }
 
-/* The bands as matrices, from the tables of myxtts/ops.h: window, circle, first bins, ends of weights, weights. */
-static void bands_make(struct mx_export_frames *f, const struct mx_recipe_tables *tables)
+/* The weights of the bins in a band, from the tables of myxtts/ops.h: window, circle, first bins, ends of weights,
+ * weights. Returns how many there are; the first is that of bin *bin. */
+static int64_t band_of(const struct mx_recipe *recipe, const struct mx_recipe_tables *tables, int64_t band,
+                       int64_t *bin, const float **weight)
+{
+    const int64_t n = recipe->fft_size, bands = recipe->bands;
+    const int32_t *const first = (const int32_t *)(const void *)(tables->data + 3 * n), *const ends = first + bands;
+    *bin = first[band];
+    *weight = tables->data + 3 * n + 2 * bands + 1 + ends[band];
+    return ends[band + 1] - ends[band];
+}
+
+static void spread_make(struct mx_export_frames *f)
 {
     struct mx_onnx *const o = f->onnx;
-    const int64_t n = f->recipe->fft_size, bins = n / 2 + 1, bands = f->recipe->bands;
-    const int32_t *const first = (const int32_t *)(const void *)(tables->data + 3 * n), *const ends = first + bands;
-    const float *const weight = tables->data + 3 * n + 2 * bands + 1;
-    float *const block = mx_alloc((size_t)(2 * bands * bins + bands + 3 * bins), sizeof *block);
-    if (block == NULL) {
+    const int64_t bins = f->recipe->fft_size / 2 + 1, bands = f->recipe->bands;
+    float *const spread = mx_alloc((size_t)(bands * bins + 3 * bins), sizeof *spread);
+    if (spread == NULL) {
         fail(o, MX_ERR_NO_MEMORY);
         return;
     }
-    float *const dense = block, *const spread = dense + bands * bins, *const totals = spread + bands * bins;
-    float *const places = totals + bands;
-    for (int64_t b = 0; b < bands; b++) {
-        double total = 0;
-        for (int32_t i = ends[b]; i < ends[b + 1]; i++) {
-            dense[b * bins + first[b] + i - ends[b]] = weight[i];
-            total += (double)weight[i];
-        }
-        totals[b] = (float)log(total > 1e-37 ? total : 1e-37);
-    }
-    const int rc = mx_recipe_places_make(f->recipe, tables, places);
+    float *const places = spread + bands * bins;
+    const int rc = mx_recipe_places_make(f->recipe, &f->tables, places);
     if (rc < 0) fail(o, rc);
     const int32_t *const low = (const int32_t *)(const void *)places, *const high = low + bins;
     for (int64_t k = 0; rc == 0 && k < bins; k++) {
         spread[k * bands + low[k]] += 1 - places[2 * bins + k];
         spread[k * bands + high[k]] += places[2 * bins + k];
     }
-    f->bands = mx_onnx_tensor(o, NULL, MX_ONNX_FLOAT, (const int64_t[]){bands, bins}, 2, dense);
     f->spread = mx_onnx_tensor(o, NULL, MX_ONNX_FLOAT, (const int64_t[]){bins, bands}, 2, spread);
-    f->totals = mx_onnx_tensor(o, NULL, MX_ONNX_FLOAT, (const int64_t[]){bands, 1}, 2, totals);
-    mx_free(block);
+    mx_free(spread);
+}
+
+static void bands_make(struct mx_export_frames *f)
+{
+    struct mx_onnx *const o = f->onnx;
+    const int64_t bins = f->recipe->fft_size / 2 + 1, bands = f->recipe->bands;
+    float *const dense = mx_alloc((size_t)(bands * bins), sizeof *dense);
+    if (dense == NULL) {
+        fail(o, MX_ERR_NO_MEMORY);
+        return;
+    }
+    for (int64_t b = 0; b < bands; b++) {
+        const float *weight;
+        int64_t bin;
+        const int64_t count = band_of(f->recipe, &f->tables, b, &bin, &weight);
+        for (int64_t i = 0; i < count; i++) dense[b * bins + bin + i] = weight[i];
+    }
+    f->bands = mx_onnx_tensor(o, NULL, MX_ONNX_FLOAT, (const int64_t[]){bands, bins}, 2, dense);
+    mx_free(dense);
 }
 
 /* Place i stands for sample i - fft_size/2; beyond the ends one walks to and fro. */
@@ -117,23 +134,26 @@ static struct mx_onnx_value cover(const struct mx_export_frames *f, const float 
     return MX_ONNX(o, "Max", sum, mx_onnx_real(o, (double)MX_SOUND_LEAST_WEIGHT));
 }
 
-void mx_export_frames(struct mx_export_frames *f, struct mx_onnx *onnx, const struct mx_recipe *recipe,
-                      struct mx_onnx_value frames)
+void mx_export_frames_open(struct mx_export_frames *f, struct mx_onnx *onnx, const struct mx_recipe *recipe,
+                           struct mx_onnx_value frames)
 {
-    struct mx_recipe_tables tables;
     *f = (struct mx_export_frames){.onnx = onnx, .recipe = recipe};
-    const int rc = mx_recipe_tables_make(recipe, &tables);
+    const int rc = mx_recipe_tables_make(recipe, &f->tables);
     if (rc < 0) {
         fail(onnx, rc);
         return;
     }
     const struct mx_onnx_value gaps = MX_ONNX(onnx, "Sub", frames, mx_onnx_int(onnx, 1));
     f->samples = MX_ONNX(onnx, "Mul", gaps, mx_onnx_int(onnx, recipe->hop));
-    kernels_make(f, tables.data);
-    bands_make(f, &tables);
+    kernels_make(f, f->tables.data);
+    spread_make(f);
     f->reflected = reflect(onnx, f->samples, recipe->fft_size);
-    f->weights = cover(f, tables.data, frames);
-    mx_recipe_tables_release(&tables);
+    f->weights = cover(f, f->tables.data, frames);
+}
+
+void mx_export_frames_close(struct mx_export_frames *f)
+{
+    mx_recipe_tables_release(&f->tables);
 }
 
 /* ---- transforms ---- */
@@ -205,24 +225,50 @@ struct mx_export_complex mx_export_overshoot(struct mx_onnx *o, const struct mx_
     return (struct mx_export_complex){real, MX_ONNX(o, "Add", a.imaginary, b.imaginary)};
 }
 
-struct mx_export_complex mx_export_project(const struct mx_export_frames *f, const struct mx_export_complex *spectrum,
-                                           struct mx_onnx_value mel)
+struct mx_onnx_value mx_export_base(const struct mx_export_frames *f, struct mx_onnx_value mel)
 {
     struct mx_onnx *const o = f->onnx;
-    const struct mx_onnx_value magnitude = MX_ONNX(o, "Sqrt", square_of(o, spectrum));
-    struct mx_onnx_value moved = {.name = ""}, shaped = magnitude, gain = {.name = ""};
-    for (int i = 0; i < MX_SOUND_PROJECT_ROUNDS; i++) {
+    const int64_t bands = f->recipe->bands;
+    float *const totals = mx_alloc((size_t)bands, sizeof *totals);
+    if (totals == NULL) fail(o, MX_ERR_NO_MEMORY);
+    if (o->graph.failure < 0) {
+        mx_free(totals);
+        return mel;
+    }
+    for (int64_t b = 0; b < bands; b++) {
+        const float *weight;
+        int64_t bin;
+        const int64_t count = band_of(f->recipe, &f->tables, b, &bin, &weight);
+        double total = 0;
+        for (int64_t i = 0; i < count; i++) total += (double)weight[i];
+        totals[b] = (float)log(total > 1e-37 ? total : 1e-37);
+    }
+    const struct mx_onnx_value all = mx_onnx_tensor(o, NULL, MX_ONNX_FLOAT, (const int64_t[]){bands, 1}, 2, totals);
+    mx_free(totals);
+    return MX_ONNX(o, "MatMul", f->spread, MX_ONNX(o, "Sub", mel, all));
+}
+
+struct mx_export_complex mx_export_project(struct mx_export_frames *f, const struct mx_export_complex *spectrum,
+                                           const struct mx_export_projection *how, struct mx_onnx_value *magnitude)
+{
+    struct mx_onnx *const o = f->onnx;
+    if (o->graph.failure < 0) return *spectrum;
+    if (f->bands.name[0] == '\0') bands_make(f);
+    const struct mx_onnx_value length = MX_ONNX(o, "Sqrt", square_of(o, spectrum));
+    struct mx_onnx_value moved = {.name = ""}, gain = {.name = ""};
+    for (int i = 0; i < how->rounds; i++) {
+        const struct mx_onnx_value shaped = i == 0 ? length : MX_ONNX(o, "Mul", length, gain);
         const struct mx_onnx_value sum = MX_ONNX(o, "MatMul", f->bands, shaped);
         const struct mx_onnx_value log =
             MX_ONNX(o, "Log", MX_ONNX(o, "Max", sum, mx_onnx_real(o, (double)f->recipe->floor)));
-        const struct mx_onnx_value lack = MX_ONNX(o, "Sub", mel, log);
+        const struct mx_onnx_value lack = MX_ONNX(o, "Sub", how->mel, log);
         const struct mx_onnx_value step =
-            MX_ONNX(o, "Clip", lack, mx_onnx_real(o, -MX_SOUND_PROJECT_LIMIT), mx_onnx_real(o, MX_SOUND_PROJECT_LIMIT));
+            MX_ONNX(o, "Clip", lack, mx_onnx_real(o, -how->lower), mx_onnx_real(o, how->raise));
         moved = i == 0 ? step : MX_ONNX(o, "Add", moved, step);
         const struct mx_onnx_value between = MX_ONNX(o, "MatMul", f->spread, moved);
         gain = MX_ONNX(o, "Exp",
                        MX_ONNX(o, "Clip", between, mx_onnx_real(o, -EXPONENT_MAX), mx_onnx_real(o, EXPONENT_MAX)));
-        shaped = MX_ONNX(o, "Mul", magnitude, gain);
     }
+    if (magnitude != NULL) *magnitude = MX_ONNX(o, "Mul", length, gain);
     return scaled(o, spectrum, gain);
 }

@@ -8,7 +8,7 @@
  * cosines and as many sines; the kernels, 4 MB each, are gathered from it by nodes without inputs, which runtimes
  * compute once when they load the file.
  *
- * Memory: nothing is kept.
+ * Memory: the frames own the tables of their recipe, from mx_export_frames_open to mx_export_frames_close.
  */
 #ifndef MX_EXPORT_SPECTRUM_H
 #define MX_EXPORT_SPECTRUM_H
@@ -20,18 +20,19 @@
 struct mx_export_frames {
     struct mx_onnx *onnx;
     const struct mx_recipe *recipe;
+    struct mx_recipe_tables tables;
     struct mx_onnx_value analysis, synthesis; /* [2 bins, 1, fft_size]: kernels */
-    struct mx_onnx_value bands;               /* [bands, bins]: the weights of the bins in each band */
-    struct mx_onnx_value spread;              /* [bins, bands]: bins between bands (`places` of mel_project) */
-    struct mx_onnx_value totals;              /* [bands, 1]: ln of the sum of the weights of each band */
-    struct mx_onnx_value samples;             /* int64, a scalar: (frames - 1) · hop */
+    struct mx_onnx_value bands;  /* [bands, bins]: the weights of the bins in each band; made by the first projection */
+    struct mx_onnx_value spread; /* [bins, bands]: bins between bands (`places` of mel_project) */
+    struct mx_onnx_value samples;   /* int64, a scalar: (frames - 1) · hop */
     struct mx_onnx_value reflected; /* int64 [samples + fft_size]: which sample stands where, ends reflected */
     struct mx_onnx_value weights;   /* [1, 1, samples]: Σ window², at least `least` of overlap_add */
 };
 
 /* The constants; `frames` is a scalar, int64. `recipe` is borrowed. */
-void mx_export_frames(struct mx_export_frames *f, struct mx_onnx *onnx, const struct mx_recipe *recipe,
-                      struct mx_onnx_value frames);
+void mx_export_frames_open(struct mx_export_frames *f, struct mx_onnx *onnx, const struct mx_recipe *recipe,
+                           struct mx_onnx_value frames);
+void mx_export_frames_close(struct mx_export_frames *f);
 
 struct mx_export_complex {
     struct mx_onnx_value real, imaginary; /* [1, bins, frames] */
@@ -47,8 +48,18 @@ struct mx_export_complex mx_export_direct(struct mx_onnx *onnx, const struct mx_
 /* u = now + momentum · (now - before) */
 struct mx_export_complex mx_export_overshoot(struct mx_onnx *onnx, const struct mx_export_complex *now,
                                              const struct mx_export_complex *before, double momentum);
-/* The spectrum with its own phases and bands closer to mel [1, bands, frames], which is not normalised. */
-struct mx_export_complex mx_export_project(const struct mx_export_frames *f, const struct mx_export_complex *spectrum,
-                                           struct mx_onnx_value mel);
+/* The mel [1, bands, frames], not normalised, spread over all bins: [1, bins, frames] (operation mel_base). */
+struct mx_onnx_value mx_export_base(const struct mx_export_frames *f, struct mx_onnx_value mel);
+
+/* What a spectrum comes closer to, and how: as in struct mx_mel_project_args. */
+struct mx_export_projection {
+    struct mx_onnx_value mel; /* [1, bands, frames], not normalised */
+    int rounds;               /* at least 1 */
+    double lower, raise;
+};
+
+/* The spectrum with its own phases and bands closer to the mel; *magnitude (optional) becomes its magnitudes then. */
+struct mx_export_complex mx_export_project(struct mx_export_frames *f, const struct mx_export_complex *spectrum,
+                                           const struct mx_export_projection *how, struct mx_onnx_value *magnitude);
 
 #endif

@@ -34,7 +34,7 @@ struct mx_export_vocoder_outputs mx_export_vocoder(const struct mx_export *e, co
     const struct mx_onnx_value moved = MX_ONNX(o, "Add", log, mx_onnx_real(o, 5));
     const struct mx_onnx_value input = MX_ONNX(o, "Div", moved, mx_onnx_real(o, 2.5));
     out.mel = columns_of(o, log);
-    const struct mx_onnx_value base = MX_ONNX(o, "MatMul", frames->spread, MX_ONNX(o, "Sub", out.mel, frames->totals));
+    const struct mx_onnx_value base = mx_export_base(frames, out.mel);
     struct mx_onnx_value x =
         mx_export_norm(e, "vocoder.input", "norm", mx_export_conv(e, "vocoder", "input", input, false));
     for (int32_t i = 0; i < config->size.blocks; i++) {
@@ -44,5 +44,11 @@ struct mx_export_vocoder_outputs mx_export_vocoder(const struct mx_export *e, co
     const struct mx_onnx_value normed = mx_export_norm(e, "vocoder", "norm", x);
     out.magnitude = MX_ONNX(o, "Add", base, columns_of(o, mx_export_linear(e, "vocoder", "magnitude", normed)));
     out.logits = mx_export_linear(e, "vocoder", "pitch", normed);
+    /* A row for each short frame; those before the sound and behind it are left out. */
+    const struct mx_onnx_value bursts = MX_ONNX(o, "Add", mx_export_linear(e, "vocoder", "burst", normed),
+                                                mx_export_linear(e, "vocoder.burst", "mel", input));
+    const struct mx_onnx_value rows = MX_ONNX(o, "Reshape", bursts, MX_ONNX_LIST(o, -1, MX_VOCODER_BURST_BANDS));
+    out.short_mel = columns_of(
+        o, mx_export_slice(o, rows, MX_VOCODER_BURST_BEFORE, MX_VOCODER_BURST_BEFORE + 1 - MX_VOCODER_BURST_PARTS, 0));
     return out;
 }

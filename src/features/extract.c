@@ -341,6 +341,11 @@ out:
     return rc;
 }
 
+struct mx_slice mx_extract_audio(const struct mx_extract *e)
+{
+    return piece(e, AUDIO);
+}
+
 const int32_t *mx_extract_frames(const struct mx_extract *e)
 {
     return e->host.frames;

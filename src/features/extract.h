@@ -82,6 +82,9 @@ struct mx_extract_pick {
 int mx_extract_magnitudes(struct mx_extract *extract, struct mx_stream *stream, const struct mx_extract_pick *pick,
                           float least, struct mx_slice y);
 
+/* The packed sound of the last batch, on the device, with the noise of its augmentation. */
+struct mx_slice mx_extract_audio(const struct mx_extract *extract);
+
 /* Copies the requested (not NULL) features of the last batch to the host and waits for them: mel [frames, bands],
  * energy and pitch [frames]. */
 int mx_extract_read(struct mx_extract *extract, struct mx_stream *stream, float *mel, float *energy, float *pitch);

@@ -117,7 +117,7 @@ static const struct mx_config_field vocoder_fields[] = {
     {MX_CONFIG_INT(VOCODER, rounds, 0, 1000, "8", "rounds",
                    "Rounds of Griffin-Lim after the vocoder when samples are spoken: more rounds fit the phases better "
                    "and take longer.")},
-    {MX_CONFIG_INT(VOCODER, projections, 0, 100, "2", "corrections",
+    {MX_CONFIG_INT(VOCODER, projections, 0, 100, "0", "corrections",
                    "Number of corrections of a sample that bring the mel of its sound closer to the mel that it was "
                    "made from.")},
 };
@@ -496,7 +496,8 @@ void mx_settings_resolve(struct mx_settings *settings)
     decide(&t->weight_decay, level->weight_decay);
     decide(&t->ema_decay, level->ema_decay);
     decide(&settings->model.dropout, level->dropout);
-    decide(&settings->vocoder.learning_rate, settings->vocoder.from[0] != '\0' ? 0 : 1e-3);
+    if (t->part != MX_SETTINGS_PART_ACOUSTIC)
+        decide(&settings->vocoder.learning_rate, settings->vocoder.from[0] != '\0' ? 0 : 1e-3);
 }
 
 const char *mx_settings_backend_name(enum mx_settings_backend backend)

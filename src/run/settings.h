@@ -138,7 +138,7 @@ struct mx_settings {
 extern const struct mx_config_schema mx_settings_schema;
 
 /* Fills in what the user did not give: everything that the optimization level decides, and the learning rate of the
- * vocoder, which is 0 for one that was taken from elsewhere. */
+ * vocoder, which is 0 for one that was taken from elsewhere (it stays open while no vocoder is trained). */
 void mx_settings_resolve(struct mx_settings *settings);
 
 const char *mx_settings_backend_name(enum mx_settings_backend backend); /* "auto" */

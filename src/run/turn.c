@@ -80,9 +80,9 @@ static void vocoder_text(const struct mx_trainer_evaluation *e, char *out, size_
 {
     out[0] = '\0';
     if (e->vocoder_frames > 0)
-        snprintf(out, size, "%svocoder %.4f (magnitudes %.4f, pitch %.4f)", e->vocoder_alone ? "" : "; ",
+        snprintf(out, size, "%svocoder %.4f (magnitudes %.4f, pitch %.4f, bursts %.4f)", e->vocoder_alone ? "" : "; ",
                  e->vocoder.total, e->vocoder.values[MX_VOCODER_LOSS_MAGNITUDE],
-                 e->vocoder.values[MX_VOCODER_LOSS_PITCH]);
+                 e->vocoder.values[MX_VOCODER_LOSS_PITCH], e->vocoder.values[MX_VOCODER_LOSS_BURST]);
 }
 
 /* Is it better than all before? */
@@ -100,7 +100,7 @@ int mx_job_evaluate(struct mx_job *job, bool *best)
     int rc = 0;
     const int64_t step = mx_trainer_state(job->trainer)->step;
     struct mx_trainer_evaluation *const e = &job->evaluation;
-    char spoken[160], vocoder[96];
+    char spoken[160], vocoder[128];
     *best = false;
     if (mx_trainer_validation_count(job->trainer) == 0) return 0;
     mx_dist_tick(job->dist);

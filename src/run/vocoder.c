@@ -50,13 +50,30 @@ static int parts_check(const struct mx_job *job)
                    "the run has an acoustic network, which '--part vocoder' would lose");
 }
 
+/* A resumed run has its vocoder in its own checkpoint: another one than it began with is not taken. */
+static int from_check(const struct mx_job *job)
+{
+    int rc = 0;
+    struct mx_settings before;
+    const char *const text = mx_checkpoint_state(job->origin)->config;
+    MX_TRY(mx_config_defaults(&mx_settings_schema, &before));
+    rc = mx_config_load_text(&mx_settings_schema, &before, mx_checkpoint_path(job->origin), text, strlen(text));
+    const bool other = rc >= 0 && strcmp(before.vocoder.from, job->settings.vocoder.from) != 0;
+    mx_config_release(&mx_settings_schema, &before);
+    if (other)
+        MX_RAISE(MX_ERR_USAGE, "omit '--vocoder'; or start a new run with '--init-from' and this one",
+                 "the run has a vocoder, which '--vocoder %s' would lose", job->settings.vocoder.from);
+out:
+    return rc;
+}
+
 int mx_job_vocoder_open(struct mx_job *job)
 {
     int rc = 0;
     const struct mx_settings_vocoder *const v = &job->settings.vocoder;
     const enum mx_settings_part part = job->settings.training.part;
     MX_TRY(parts_check(job));
-    if (part == MX_SETTINGS_PART_ACOUSTIC && v->from[0] != '\0' && v->learning_rate > 0)
+    if (part == MX_SETTINGS_PART_ACOUSTIC && v->learning_rate > 0 && job->request.resume == NULL)
         MX_RAISE(MX_ERR_USAGE, "omit '--vocoder-lr', or train both with '--part both'",
                  "'--vocoder-lr' trains the vocoder, and '--part acoustic' does not");
     if (part == MX_SETTINGS_PART_VOCODER && job->origin != NULL && v->from[0] == '\0')
@@ -64,6 +81,7 @@ int mx_job_vocoder_open(struct mx_job *job)
     /* A resumed run has its vocoder in its own checkpoint, unless it began before there was one. */
     const struct mx_checkpoint_state *const state = state_of(job->origin);
     const bool own = job->request.resume != NULL && state != NULL && state->has_vocoder;
+    if (v->from[0] != '\0' && own) MX_TRY(from_check(job));
     if (v->from[0] != '\0' && !own) {
         const struct mx_checkpoint_options finite = {.finite = true};
         MX_TRY(mx_checkpoint_open(v->from, &finite, &job->vocoder_origin));

@@ -64,6 +64,7 @@ static struct mx_sound_options sound_options(const struct mx_model_capacity *cap
     options.parameters = sound->vocoder_parameters;
     options.rounds = sound->rounds;
     options.projections = sound->projections;
+    options.predicted = true;
     options.seed = sound->seed;
     options.frames_max = capacity->frames;
     options.utterances_max = capacity->sequences;

@@ -191,7 +191,7 @@ static int crops_make(struct mx_batch_builder *builder, struct mx_stream *stream
                                            .seed = builder->options.seed,
                                            .unmasked = true};
     MX_TRY(mx_extract_submit(builder->extract, stream, &audio, &own));
-    MX_TRY(mx_segments_maker_run(builder->segments, stream, builder->extract, &own, on_device));
+    MX_TRY(mx_segments_maker_run(builder->segments, stream, builder->extract, &own, host->sample_offsets, on_device));
 out:
     return rc;
 }
@@ -215,7 +215,8 @@ static int sound_make(struct mx_batch_builder *builder, struct mx_stream *stream
                                                .mel = to->reference_mel};
     MX_TRY(mx_extract_submit(builder->extract, stream, &audio, &own));
     if (builder->segments != NULL)
-        MX_TRY(mx_segments_maker_run(builder->segments, stream, builder->extract, &own, on_device));
+        MX_TRY(
+            mx_segments_maker_run(builder->segments, stream, builder->extract, &own, host->sample_offsets, on_device));
     MX_TRY(mx_extract_mask(builder->extract, stream, &audio));
     MX_TRY(mx_extract_submit(builder->reference, stream, &reference, &other));
     MX_TRY(values_normalise(builder, stream, &own, to));

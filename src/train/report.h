@@ -113,6 +113,8 @@ enum mx_metric_rule { MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METR
           "vocoder: magnitudes")                                                                                       \
     SHOWN(vocoder_pitch, NUMBER, OPTIONAL, MEAN, vocoder_value(r, r->vocoder.losses.values[MX_VOCODER_LOSS_PITCH]),    \
           "vocoder/pitch", NULL, "loss", "vocoder: pitch")                                                             \
+    SHOWN(vocoder_burst, NUMBER, OPTIONAL, MEAN, vocoder_value(r, r->vocoder.losses.values[MX_VOCODER_LOSS_BURST]),    \
+          "vocoder/burst", NULL, "loss", "vocoder: bursts")                                                            \
     SHOWN(vocoder_lr, NUMBER, OPTIONAL, MEAN, vocoder_value(r, r->vocoder.rate), "vocoder/learning_rate", NULL,        \
           "rate", "learning rate of the vocoder")                                                                      \
     SHOWN(vocoder_grad_norm, NUMBER, OPTIONAL, HIGHEST, vocoder_value(r, r->vocoder.grad_norm), "vocoder/grad_norm",   \
@@ -182,6 +184,8 @@ enum mx_metric_rule { MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METR
           e->vocoder_frames > 0 ? e->vocoder.values[MX_VOCODER_LOSS_MAGNITUDE] : NAN, "validation/vocoder_magnitude")  \
     PLAIN(vocoder_pitch, NUMBER, OPTIONAL, e->vocoder_frames > 0 ? e->vocoder.values[MX_VOCODER_LOSS_PITCH] : NAN,     \
           "validation/vocoder_pitch")                                                                                  \
+    PLAIN(vocoder_burst, NUMBER, OPTIONAL, e->vocoder_frames > 0 ? e->vocoder.values[MX_VOCODER_LOSS_BURST] : NAN,     \
+          "validation/vocoder_burst")                                                                                  \
     SPOKEN(mel_db, MEASURED, e->mel_db, "spoken/mel_db", "dB from the recordings", false, "mel distance, dB")          \
     SPOKEN(duration_error, MEASURED, e->duration_error, "spoken/duration_error", NULL, true, "duration off by")        \
     SPOKEN(pitch_semitones, MEASURED, e->pitch_error, "spoken/pitch_semitones", NULL, false, "pitch off by, semitones")

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Makes the segments of a batch (segment.h) on the data device: from the features that the extractor has just computed
- * for the batch come their mel, which may be blurred, and their pitch in Hz; from its audio the magnitudes.
+ * for the batch come their mel, which may be blurred, and their pitch in Hz; from its audio the magnitudes, and the short
+ * mel (vocoder/config.h): that one from copies of the sound around each segment, because computing the short frames of
+ * the whole batch would take as long as all of its mel.
  *
  * Memory: a maker owns a buffer on the device and a block on the host, both allocated when it is created. It works on
  * one batch at a time.
@@ -28,8 +30,10 @@ uint64_t mx_segments_maker_bytes(const struct mx_segment_options *segments);
 uint64_t mx_segments_maker_host_bytes(const struct mx_segment_options *segments);
 
 /* Queues everything for the segments of `on_device`, which has been laid out. `features` are those of the extractor's
- * last batch, without masks. The work of the previous call must be complete. */
+ * last batch, without masks; `ends` are the offsets of its utterances in samples. The work of the previous call must be
+ * complete. */
 int mx_segments_maker_run(struct mx_segments_maker *maker, struct mx_stream *stream, struct mx_extract *extract,
-                          const struct mx_extract_features *features, const struct mx_device_batch *on_device);
+                          const struct mx_extract_features *features, const int32_t *ends,
+                          const struct mx_device_batch *on_device);
 
 #endif

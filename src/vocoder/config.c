@@ -89,6 +89,32 @@ struct mx_vocoder_config mx_vocoder_config_default(const struct mx_vocoder_size 
     };
 }
 
+struct mx_recipe mx_vocoder_burst_recipe(const struct mx_recipe *recipe)
+{
+    struct mx_recipe burst = *recipe;
+    snprintf(burst.name, sizeof burst.name, "burst");
+    burst.fft_size /= MX_VOCODER_BURST_PARTS;
+    burst.hop /= MX_VOCODER_BURST_PARTS;
+    burst.bands = MX_VOCODER_BURST_BANDS;
+    /* Periods must fit into a frame. */
+    burst.pitch_low_hz *= MX_VOCODER_BURST_PARTS;
+    burst.pitch_high_hz = fminf(burst.pitch_high_hz * MX_VOCODER_BURST_PARTS, (float)burst.rate / 2);
+    return burst;
+}
+
+static int recipe_check(const struct mx_recipe *recipe)
+{
+    const struct mx_recipe burst = mx_vocoder_burst_recipe(recipe);
+    int rc = 0;
+    MX_TRY(mx_recipe_check(recipe));
+    if (recipe->hop % MX_VOCODER_BURST_PARTS != 0)
+        MX_RAISE(MX_ERR_ARGUMENT, "a vocoder needs a hop that is a multiple of 4", "the recipe '%.31s' has a hop of %d",
+                 recipe->name, (int)recipe->hop);
+    MX_TRY(mx_recipe_check(&burst));
+out:
+    return rc;
+}
+
 int mx_vocoder_config_check(const struct mx_vocoder_config *config)
 {
     const struct mx_vocoder_size *size = &config->size;
@@ -96,7 +122,7 @@ int mx_vocoder_config_check(const struct mx_vocoder_config *config)
     MX_TRY(mx_range_check(MX_ERR_CONFIG, "vocoder", "width", size->width, 1, 1 << 16));
     MX_TRY(mx_range_check(MX_ERR_CONFIG, "vocoder", "blocks", size->blocks, 1, MX_VOCODER_BLOCKS_MAX));
     MX_TRY(mx_range_check(MX_ERR_CONFIG, "vocoder", "hidden", size->hidden, 1, 1 << 20));
-    MX_TRY(mx_recipe_check(&config->recipe));
+    MX_TRY(recipe_check(&config->recipe));
     if (!isfinite(config->mel_mean) || !isfinite(config->mel_deviation) || !(config->mel_deviation > 0))
         MX_RAISE(MX_ERR_CONFIG, "expected the mean and the deviation of the normaliser",
                  "vocoder: mean %g and deviation %g cannot have normalised a mel", (double)config->mel_mean,

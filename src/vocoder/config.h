@@ -41,7 +41,8 @@ const struct mx_vocoder_size *mx_vocoder_size_find(const char *name);
  * All are means over frames. The order is the order of summation and of all files, so append new losses at the end. */
 #define MX_VOCODER_LOSS_LIST(X)                                                                                        \
     X(MAGNITUDE, magnitude, 1, "vocoder: magnitudes")                                                                  \
-    X(PITCH, pitch, 0.3f, "vocoder: pitch")
+    X(PITCH, pitch, 0.3f, "vocoder: pitch")                                                                            \
+    X(BURST, burst, 0.5f, "vocoder: bursts")
 
 enum mx_vocoder_loss {
 #define X(NAME, key, weight, words) MX_VOCODER_LOSS_##NAME,
@@ -58,13 +59,13 @@ struct mx_vocoder_loss_weights {
 };
 
 extern const struct mx_vocoder_loss_weights mx_vocoder_loss_weights_default;
-extern const char *const mx_vocoder_loss_keys[MX_VOCODER_LOSSES]; /* "magnitude", "pitch" */
+extern const char *const mx_vocoder_loss_keys[MX_VOCODER_LOSSES]; /* "magnitude", "pitch", "burst" */
 
 /* The weight of one loss. */
 float mx_vocoder_loss_weight(const struct mx_vocoder_loss_weights *weights, enum mx_vocoder_loss loss);
 
 struct mx_vocoder_losses {
-    double values[MX_VOCODER_LOSSES]; /* means over frames (magnitude: over frames and bins) */
+    double values[MX_VOCODER_LOSSES]; /* means over frames (magnitude, burst: over frames and columns) */
     double total;                     /* weighted */
 };
 
@@ -80,6 +81,15 @@ void mx_vocoder_losses_finish(struct mx_vocoder_losses *losses, const struct mx_
 #define MX_VOCODER_HIGH_HZ 500.0f
 /* What is added to magnitudes before their logarithm is taken: target = ln(|X| + this). */
 #define MX_VOCODER_LEAST 1e-3f
+
+/* A second, coarse mel with shorter frames, for sounds that begin suddenly: MX_VOCODER_BURST_PARTS short frames for each
+ * frame, with MX_VOCODER_BURST_BANDS bands. The short frames 4 t - 2 … 4 t + 1 belong to frame t. */
+#define MX_VOCODER_BURST_PARTS  4
+#define MX_VOCODER_BURST_BANDS  8
+#define MX_VOCODER_BURST_BEFORE (MX_VOCODER_BURST_PARTS / 2) /* short frames of frame 0 that lie before the sound */
+#define MX_VOCODER_BURST        (MX_VOCODER_BURST_PARTS * MX_VOCODER_BURST_BANDS)
+/* Its recipe: as the other one, but for bands, fft_size and hop. (No pitch is computed with it.) */
+struct mx_recipe mx_vocoder_burst_recipe(const struct mx_recipe *recipe);
 
 struct mx_vocoder_config {
     struct mx_vocoder_size size;

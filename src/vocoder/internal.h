@@ -3,7 +3,7 @@
  * Shared by the files of the vocoder's network and private to them: its parameters, its memory, and one pass.
  *
  * Shapes are written as [rows, width]; F: frames, W: width, H: hidden, B: bands, K: bins, C: classes of pitch and
- * "unvoiced". "dX" is the gradient of the weighted loss with respect to X. The activations are slices of one buffer at
+ * "unvoiced", E: the short mel of a frame. "dX" is the gradient of the weighted loss with respect to X. The activations are slices of one buffer at
  * fixed offsets, large enough for the capacity.
  */
 #ifndef MX_VOCODER_INTERNAL_H
@@ -40,7 +40,10 @@
     X(magnitude_weight, "magnitude.weight", W, K, 0, SMALL, true)                                                      \
     X(magnitude_bias, "magnitude.bias", K, 0, 0, ZERO, false)                                                          \
     X(pitch_weight, "pitch.weight", W, C, 0, SMALL, true)                                                              \
-    X(pitch_bias, "pitch.bias", C, 0, 0, ZERO, false)
+    X(pitch_bias, "pitch.bias", C, 0, 0, ZERO, false)                                                                  \
+    X(burst_weight, "burst.weight", W, E, 0, SMALL, true)                                                              \
+    X(burst_bias, "burst.bias", E, 0, 0, ZERO, false)                                                                  \
+    X(burst_mel_weight, "burst.mel.weight", B, E, 0, SMALL, true)
 
 /* The positions of each part's parameters, in floats from the start of the flat buffer. */
 struct mx_vocoder_input_at {
@@ -80,8 +83,10 @@ struct mx_vocoder_memory {
     struct mx_vocoder_block_memory blocks[MX_VOCODER_BLOCKS_MAX];
     struct mx_slice normed, normed_stats; /* [F, W] (bf16 in mixed precision), [F, 2]: what the heads see */
     struct mx_slice magnitude, logits;    /* [F, K], [F, C] */
+    struct mx_slice burst;                /* [F, E] */
     /* For training only. */
     struct mx_slice dmagnitude, dlogits; /* [F, K], [F, C] */
+    struct mx_slice dburst;              /* [F, E] */
     struct mx_slice losses;              /* [MX_VOCODER_LOSSES, sequences] */
     struct mx_slice d, e;                /* [F, W] */
     struct mx_slice dhidden;             /* [F, H] (bf16 in mixed precision) */
@@ -112,9 +117,9 @@ struct mx_vocoder_pass {
     const struct mx_vocoder_batch *batch; /* predicting needs only frames and mel */
 };
 
-int mx_vocoder_network_forward(const struct mx_vocoder_pass *pass); /* mel → magnitude, logits */
-/* Writes the values into losses; with `backward` also fills dmagnitude and dlogits. */
+int mx_vocoder_network_forward(const struct mx_vocoder_pass *pass); /* mel → magnitude, logits, burst */
+/* Writes the values into losses; with `backward` also fills dmagnitude, dlogits and dburst. */
 int mx_vocoder_losses_forward(const struct mx_vocoder_pass *pass, bool backward);
-int mx_vocoder_network_backward(const struct mx_vocoder_pass *pass); /* dmagnitude, dlogits → parameters */
+int mx_vocoder_network_backward(const struct mx_vocoder_pass *pass); /* from these to the parameters */
 
 #endif

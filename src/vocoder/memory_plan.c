@@ -15,6 +15,7 @@ void mx_vocoder_batch_place(struct mx_layout *layout, const struct mx_vocoder_co
     batch->mel = mx_layout_take(layout, (int64_t)capacity->frames * config->recipe.bands);
     batch->target = mx_layout_take(layout, (int64_t)capacity->frames * mx_vocoder_bins(config));
     batch->pitch = mx_layout_take(layout, capacity->frames);
+    batch->burst = mx_layout_take(layout, (int64_t)capacity->frames * MX_VOCODER_BURST);
 }
 
 struct placing {
@@ -71,9 +72,11 @@ void mx_vocoder_memory_place(struct mx_vocoder_memory *memory, struct mx_layout 
     memory->normed_stats = take(p, 2);
     memory->magnitude = take(p, bins);
     memory->logits = take(p, MX_VOCODER_OUTPUTS);
+    memory->burst = take(p, MX_VOCODER_BURST);
     if (!train) return;
     memory->dmagnitude = take(p, bins);
     memory->dlogits = take(p, MX_VOCODER_OUTPUTS);
+    memory->dburst = take(p, MX_VOCODER_BURST);
     memory->losses = mx_layout_take(layout, (int64_t)MX_VOCODER_LOSSES * capacity->sequences);
     memory->d = take(p, size->width);
     memory->e = take(p, size->width);

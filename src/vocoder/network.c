@@ -7,9 +7,11 @@
  *     x  = x + GELU(norm(depthwise7(x))·Wu + bu)·Wd + bd  (each block)  [F, W]
  *     magnitude = base + norm(x)·Wm + bm                                [F, K]
  *     logits    = norm(x)·Wp + bp                                       [F, C]
+ *     burst     = norm(x)·Wb + bb + input·Wc                            [F, E]
  *
  *     magnitude  mean over frames and bins of |magnitude - ln(|X| + MX_VOCODER_LEAST)|     (nepers)
  *     pitch      mean over frames of the cross-entropy of the class of pitch or "unvoiced" (nats)
+ *     burst      mean over frames and columns of |burst - ln mel of the short frames|      (nepers)
  *
  * The epilogue of a product adds residual and base and applies GELU or its slope, and the gradient of the depthwise
  * convolution adds that of the residual. Nothing is differentiated with respect to the mel.
@@ -72,6 +74,23 @@ static struct mx_linear pitch_of(const struct mx_vocoder_pass *pass)
                               .in = v->config.size.width,
                               .out = MX_VOCODER_OUTPUTS,
                               .x_bf16 = pass->base.mixed};
+}
+
+static struct mx_linear burst_of(const struct mx_vocoder_pass *pass)
+{
+    const struct mx_vocoder *v = pass->vocoder;
+    return (struct mx_linear){.weight = v->at.head.burst_weight,
+                              .bias = v->at.head.burst_bias,
+                              .in = v->config.size.width,
+                              .out = MX_VOCODER_BURST,
+                              .x_bf16 = pass->base.mixed};
+}
+
+static struct mx_linear burst_mel_of(const struct mx_vocoder_pass *pass)
+{
+    const struct mx_vocoder *v = pass->vocoder;
+    return (struct mx_linear){
+        .weight = v->at.head.burst_mel_weight, .bias = -1, .in = v->config.recipe.bands, .out = MX_VOCODER_BURST};
 }
 
 /* ---- blocks ---- */
@@ -160,6 +179,7 @@ int mx_vocoder_network_forward(const struct mx_vocoder_pass *pass)
     const struct mx_pass *base = &pass->base;
     const struct mx_ragged *rows = &pass->batch->frames;
     const struct mx_linear input = input_of(pass), magnitude = magnitude_of(pass), pitch = pitch_of(pass);
+    const struct mx_linear burst = burst_of(pass), burst_mel = burst_mel_of(pass);
     const struct mx_norm first = input_norm_of(pass), last = head_norm_of(pass);
     int rc = 0;
     /* The base goes where the magnitudes are to be: their head adds to it. */
@@ -184,6 +204,8 @@ int mx_vocoder_network_forward(const struct mx_vocoder_pass *pass)
     MX_TRY(mx_linear_forward(base, &magnitude, rows, m->normed, m->magnitude,
                              &(struct mx_epilogue){.residual = m->magnitude}));
     MX_TRY(mx_linear_forward(base, &pitch, rows, m->normed, m->logits, NULL));
+    MX_TRY(mx_linear_forward(base, &burst_mel, rows, m->input, m->burst, NULL));
+    MX_TRY(mx_linear_forward(base, &burst, rows, m->normed, m->burst, &(struct mx_epilogue){.residual = m->burst}));
 out:
     return rc;
 }
@@ -195,12 +217,15 @@ int mx_vocoder_network_backward(const struct mx_vocoder_pass *pass)
     const struct mx_pass *base = &pass->base;
     const struct mx_ragged *rows = &pass->batch->frames;
     const struct mx_linear input = input_of(pass), magnitude = magnitude_of(pass), pitch = pitch_of(pass);
+    const struct mx_linear burst = burst_of(pass), burst_mel = burst_mel_of(pass);
     const struct mx_norm first = input_norm_of(pass), last = head_norm_of(pass);
+    const struct mx_epilogue more = {.accumulate = true};
     const struct mx_slice none = {0};
     int rc = 0;
     MX_TRY(mx_linear_backward(base, &magnitude, rows, m->normed, m->dmagnitude, m->d, NULL));
-    MX_TRY(
-        mx_linear_backward(base, &pitch, rows, m->normed, m->dlogits, m->d, &(struct mx_epilogue){.accumulate = true}));
+    MX_TRY(mx_linear_backward(base, &pitch, rows, m->normed, m->dlogits, m->d, &more));
+    MX_TRY(mx_linear_backward(base, &burst, rows, m->normed, m->dburst, m->d, &more));
+    MX_TRY(mx_linear_backward(base, &burst_mel, rows, m->input, m->dburst, none, NULL));
     MX_TRY(mx_norm_backward(base, &last, m->x[v->config.size.blocks], m->normed_stats, m->d, m->d, none));
     MX_TRY(mx_pass_ready(base, v->at.head.magnitude_weight));
     for (int i = v->config.size.blocks - 1; i >= 0; i--) {
@@ -249,6 +274,17 @@ int mx_vocoder_losses_forward(const struct mx_vocoder_pass *pass, bool backward)
                                      .high_hz = MX_VOCODER_HIGH_HZ,
                                      .scale = 1,
                                      .factor = v->config.weights.pitch * share}));
+    MX_TRY(mx_sequence_loss(
+        pass->base.stream,
+        &(struct mx_sequence_loss_args){.prediction = m->burst,
+                                        .target = batch->burst,
+                                        .values = mx_pass_slice(m->losses, MX_VOCODER_LOSS_BURST * batch->frames.count),
+                                        .dprediction = backward ? m->dburst : none,
+                                        .rows = batch->frames,
+                                        .n = MX_VOCODER_BURST,
+                                        .scale = 1.0f / MX_VOCODER_BURST,
+                                        .factor = v->config.weights.burst / MX_VOCODER_BURST * share,
+                                        .kind = MX_LOSS_L1}));
 out:
     return rc;
 }

@@ -20,7 +20,7 @@ int mx_vocoder_table_create(const struct mx_vocoder_config *config, struct mx_vo
                             struct mx_parameters **out)
 {
     const int64_t W = config->size.width, H = config->size.hidden, B = config->recipe.bands;
-    const int64_t K = mx_vocoder_bins(config), C = MX_VOCODER_OUTPUTS;
+    const int64_t K = mx_vocoder_bins(config), C = MX_VOCODER_OUTPUTS, E = MX_VOCODER_BURST;
     const struct mx_parameter_line input[] = LINES(MX_VOCODER_INPUT_PARAMETERS);
     const struct mx_parameter_line block[] = LINES(MX_VOCODER_BLOCK_PARAMETERS);
     const struct mx_parameter_line head[] = LINES(MX_VOCODER_HEAD_PARAMETERS);

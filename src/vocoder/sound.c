@@ -31,7 +31,8 @@ static void options_resolve(struct mx_sound_options *o, struct mx_vocoder_config
 {
     if (o->recipe == NULL) o->recipe = &mx_recipe_default;
     if (o->rounds == MX_SOUND_USUAL) o->rounds = kind_of(o)->rounds;
-    if (o->projections == MX_SOUND_USUAL) o->projections = kind_of(o)->projections;
+    if (o->projections == MX_SOUND_USUAL)
+        o->projections = o->predicted ? kind_of(o)->predicted_projections : kind_of(o)->projections;
     if (o->vocoder == NULL) return;
     *config = *o->vocoder;
     config->mel_mean = (float)o->mean;
@@ -68,7 +69,9 @@ static int options_check(const struct mx_sound_options *o)
     }
     if (o->projections < 0 || o->projections > MX_SOUND_PROJECTIONS_MAX) {
         MX_FAIL(MX_ERR_ARGUMENT, NULL, "cannot make sound with %d projections", o->projections);
-        return mx_error_hint("%d are usual; 0 to %d are possible", kind_of(o)->projections, MX_SOUND_PROJECTIONS_MAX);
+        return mx_error_hint("%d are usual; 0 to %d are possible",
+                             o->predicted ? kind_of(o)->predicted_projections : kind_of(o)->projections,
+                             MX_SOUND_PROJECTIONS_MAX);
     }
     if (!(o->momentum >= 0 && o->momentum <= 1.5))
         return MX_FAIL(MX_ERR_ARGUMENT, "0.99 is usual, 0 switches it off, more than 1.5 never converges",
@@ -109,10 +112,13 @@ static uint64_t blocks_of(const struct mx_sound_options *o)
     return o->vocoder != NULL ? (uint64_t)o->frames_max : (uint64_t)o->utterances_max;
 }
 
-static struct mx_sound_layout layout_of(const struct mx_sound_options *o, uint64_t table_floats)
+static struct mx_sound_layout layout_of(const struct mx_sound_options *o, uint64_t table_floats, uint64_t short_floats)
 {
     const uint64_t frames = (uint64_t)o->frames_max, utterances = (uint64_t)o->utterances_max, blocks = blocks_of(o);
     const uint64_t size = (uint64_t)o->recipe->fft_size, bins = size / 2 + 1, vocoder = o->vocoder != NULL;
+    const uint64_t parts = MX_VOCODER_BURST_PARTS;
+    /* Of a frame, or with a vocoder of its short frames, which have more. */
+    const uint64_t spectrum = vocoder ? parts * (size / parts + 2) : size + 2;
     const uint64_t words[MX_SOUND_PIECES] = {[MX_SOUND_TABLES] = table_floats,
                                              [MX_SOUND_PLACES] = 3 * bins,
                                              [MX_SOUND_GAIN] = vocoder * bins,
@@ -125,10 +131,14 @@ static struct mx_sound_layout layout_of(const struct mx_sound_options *o, uint64
                                              [MX_SOUND_HZ] = vocoder * frames,
                                              [MX_SOUND_GATE] = vocoder * frames,
                                              [MX_SOUND_PHASE] = vocoder * frames,
+                                             [MX_SOUND_SHORT_TABLES] = short_floats,
+                                             [MX_SOUND_SHORT_PLACES] = vocoder * 3 * (size / parts / 2 + 1),
+                                             [MX_SOUND_SHORT_FRAMES] = vocoder * (utterances + 1),
+                                             [MX_SOUND_SHORT_MEL] = vocoder * frames * MX_VOCODER_BURST,
                                              [MX_SOUND_AUDIO] = frames * (uint64_t)o->recipe->hop,
                                              [MX_SOUND_LEVEL] = o->stream ? frames * bins : 0,
                                              [MX_SOUND_MAGNITUDE] = frames * bins,
-                                             [MX_SOUND_FIRST] = frames * (size + 2),
+                                             [MX_SOUND_FIRST] = frames * spectrum,
                                              [MX_SOUND_SECOND] = frames * (size + 2),
                                              [MX_SOUND_WORK] = frames * size};
     struct mx_sound_layout layout = {.bytes = 0};
@@ -144,7 +154,8 @@ static uint64_t host_bytes(const struct mx_sound_options *o)
     const uint64_t utterances = (uint64_t)o->utterances_max, frames = (uint64_t)o->frames_max, blocks = blocks_of(o);
     uint64_t words = frames * (uint64_t)o->recipe->hop + 5 * blocks + 1 + 2 * (utterances + 1);
     if (o->vocoder != NULL)
-        words += (uint64_t)o->recipe->fft_size / 2 + 1 + MX_SOUND_PIECE * (MX_VOCODER_CLASSES + 1) + 2 + 3 * frames;
+        words += (uint64_t)o->recipe->fft_size / 2 + 1 + MX_SOUND_PIECE * (MX_VOCODER_CLASSES + 1) + 2 + 3 * frames +
+                 utterances + 1;
     return 4 * words;
 }
 
@@ -159,7 +170,7 @@ int mx_sound_memory_plan(const struct mx_sound_options *options, struct mx_sound
 {
     struct mx_sound_options o = *options;
     struct mx_vocoder_config config;
-    struct mx_recipe_tables tables = {0};
+    struct mx_recipe_tables tables = {0}, shorts = {0};
     struct mx_model_memory_plan network = {0};
     int rc = 0;
     *out = (struct mx_sound_memory_plan){0};
@@ -168,11 +179,15 @@ int mx_sound_memory_plan(const struct mx_sound_options *options, struct mx_sound
     MX_TRY(mx_recipe_tables_make(o.recipe, &tables));
     if (o.vocoder != NULL) {
         const struct mx_vocoder_capacity capacity = network_capacity(&o);
+        const struct mx_recipe recipe = mx_vocoder_burst_recipe(o.recipe);
+        MX_TRY(mx_recipe_tables_make(&recipe, &shorts));
         MX_TRY(mx_vocoder_memory_plan(o.vocoder, &capacity, MX_MODEL_SPEAK, &network));
     }
-    *out = (struct mx_sound_memory_plan){.device_bytes = layout_of(&o, tables.count).bytes + network.activations_bytes,
+    *out = (struct mx_sound_memory_plan){.device_bytes = layout_of(&o, tables.count, shorts.count).bytes +
+                                                         network.activations_bytes,
                                          .host_bytes = host_bytes(&o)};
 out:
+    mx_recipe_tables_release(&shorts);
     mx_recipe_tables_release(&tables);
     return rc;
 }
@@ -197,6 +212,7 @@ static int host_open(struct mx_sound *s)
         s->track.hz = s->logits + (size_t)MX_SOUND_PIECE * (MX_VOCODER_CLASSES + 1);
         s->track.gate = s->track.hz + frames;
         s->track.phase = s->track.gate + frames;
+        s->shorts = (int32_t *)(void *)(s->track.phase + frames);
         mx_sound_gain_fill(&s->recipe, s->gain);
         gain = mx_sound_noise_gain(&s->recipe);
     }
@@ -205,6 +221,23 @@ static int host_open(struct mx_sound *s)
         s->noise_levels[2 * i + 1] = MX_SOUND_NOISE_TO_ONE;
     }
     return 0;
+}
+
+static int bands_open(struct mx_sound_bands *bands, const struct mx_recipe *recipe)
+{
+    int rc = 0;
+    MX_TRY(mx_recipe_tables_make(recipe, &bands->tables));
+    bands->places = mx_alloc(3 * ((size_t)recipe->fft_size / 2 + 1), sizeof *bands->places);
+    if (bands->places == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_recipe_places_make(recipe, &bands->tables, bands->places));
+out:
+    return rc;
+}
+
+static void bands_close(struct mx_sound_bands *bands)
+{
+    mx_recipe_tables_release(&bands->tables);
+    mx_free(bands->places);
 }
 
 int mx_sound_create(struct mx_device *device, struct mx_stream *stream, const struct mx_sound_options *options,
@@ -221,11 +254,10 @@ int mx_sound_create(struct mx_device *device, struct mx_stream *stream, const st
     s->kind = kind_of(&s->options);
     s->recipe = *s->options.recipe;
     s->options.recipe = &s->recipe;
-    MX_TRY(mx_recipe_tables_make(&s->recipe, &s->tables));
-    s->places = mx_alloc(3 * ((size_t)s->recipe.fft_size / 2 + 1), sizeof *s->places);
-    if (s->places == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_recipe_places_make(&s->recipe, &s->tables, s->places));
-    s->layout = layout_of(&s->options, s->tables.count);
+    s->short_recipe = mx_vocoder_burst_recipe(&s->recipe);
+    MX_TRY(bands_open(&s->bands, &s->recipe));
+    if (s->options.vocoder != NULL) MX_TRY(bands_open(&s->short_bands, &s->short_recipe));
+    s->layout = layout_of(&s->options, s->bands.tables.count, s->short_bands.tables.count);
     MX_TRY(host_open(s));
     MX_TRY(mx_buffer_create(device, OWNER, (size_t)s->layout.bytes, &s->buffer));
     if (s->options.vocoder != NULL) {
@@ -245,8 +277,8 @@ void mx_sound_destroy(struct mx_sound *s)
     mx_vocoder_destroy(s->vocoder);
     mx_buffer_release(s->buffer);
     if (s->block != NULL) mx_host_release(s->device, s->block);
-    mx_recipe_tables_release(&s->tables);
-    mx_free(s->places);
+    bands_close(&s->bands);
+    bands_close(&s->short_bands);
     mx_free(s);
 }
 
@@ -282,7 +314,9 @@ void mx_sound_batch_lay(struct mx_sound *s, int32_t count, struct mx_sound_batch
     b->samples = (struct mx_ragged){.offsets = mx_sound_piece(s, MX_SOUND_SAMPLES), .count = count};
     b->frames = (struct mx_ragged){.offsets = mx_sound_piece(s, MX_SOUND_FRAMES), .count = count};
     b->blocks = (struct mx_ragged){.offsets = mx_sound_piece(s, MX_SOUND_BLOCKS)};
+    b->shorts = (struct mx_ragged){.offsets = mx_sound_piece(s, MX_SOUND_SHORT_FRAMES), .count = count};
     s->samples[0] = s->blocks[0] = 0;
+    if (s->options.vocoder != NULL) s->shorts[0] = 0;
     for (int32_t i = 0; i < count; i++) {
         const int32_t rows = s->frames[i + 1] - s->frames[i];
         const int64_t length = mx_sound_samples(&s->recipe, rows), hop = s->recipe.hop;
@@ -293,6 +327,10 @@ void mx_sound_batch_lay(struct mx_sound *s, int32_t count, struct mx_sound_batch
             block_add(s, &b->blocks, MX_SOUND_NOISE_STREAM, length);
             continue;
         }
+        const int32_t shorts = (int32_t)mx_recipe_frames(&s->short_recipe, length);
+        s->shorts[i + 1] = s->shorts[i] + shorts;
+        if (shorts > b->shorts.max_rows) b->shorts.max_rows = shorts;
+        b->shorts.rows = s->shorts[i + 1];
         for (int64_t at = 0; at < length; at += hop)
             block_add(s, &b->blocks, mx_sound_noise_stream(b->first + at / hop), length - at < hop ? length - at : hop);
     }
@@ -300,16 +338,31 @@ void mx_sound_batch_lay(struct mx_sound *s, int32_t count, struct mx_sound_batch
     b->frames.rows = s->frames[count];
 }
 
+/* Tables and places. */
+static int bands_send(const struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_bands *bands,
+                      int32_t fft_size, const enum mx_sound_piece to[2])
+{
+    int rc = 0;
+    MX_TRY(mx_copy_upload(stream, mx_sound_piece(s, to[0]), bands->tables.data, bands->tables.count * 4));
+    MX_TRY(mx_copy_upload(stream, mx_sound_piece(s, to[1]), bands->places, 12 * ((size_t)fft_size / 2 + 1)));
+out:
+    return rc;
+}
+
 static int constants_send(struct mx_sound *s, struct mx_stream *stream)
 {
+    static const enum mx_sound_piece usual[] = {MX_SOUND_TABLES, MX_SOUND_PLACES};
+    static const enum mx_sound_piece shorts[] = {MX_SOUND_SHORT_TABLES, MX_SOUND_SHORT_PLACES};
     const size_t bins = (size_t)s->recipe.fft_size / 2 + 1;
     int rc = 0;
     if (s->constants_sent) return 0;
-    MX_TRY(mx_copy_upload(stream, mx_sound_piece(s, MX_SOUND_TABLES), s->tables.data, s->tables.count * 4));
-    MX_TRY(mx_copy_upload(stream, mx_sound_piece(s, MX_SOUND_PLACES), s->places, 12 * bins));
+    MX_TRY(bands_send(s, stream, &s->bands, s->recipe.fft_size, usual));
     MX_TRY(mx_copy_upload(stream, mx_sound_piece(s, MX_SOUND_NOISE_LEVELS), s->noise_levels,
                           8 * (size_t)blocks_of(&s->options)));
-    if (s->options.vocoder != NULL) MX_TRY(mx_copy_upload(stream, mx_sound_piece(s, MX_SOUND_GAIN), s->gain, 4 * bins));
+    if (s->options.vocoder != NULL) {
+        MX_TRY(mx_copy_upload(stream, mx_sound_piece(s, MX_SOUND_GAIN), s->gain, 4 * bins));
+        MX_TRY(bands_send(s, stream, &s->short_bands, s->short_recipe.fft_size, shorts));
+    }
     s->constants_sent = true;
 out:
     return rc;
@@ -321,6 +374,8 @@ static int batch_send(struct mx_sound *s, struct mx_stream *stream, const struct
     MX_TRY(constants_send(s, stream));
     MX_TRY(mx_copy_upload(stream, b->samples.offsets, s->samples, ((size_t)b->samples.count + 1) * 4));
     MX_TRY(mx_copy_upload(stream, b->frames.offsets, s->frames, ((size_t)b->frames.count + 1) * 4));
+    if (s->options.vocoder != NULL)
+        MX_TRY(mx_copy_upload(stream, b->shorts.offsets, s->shorts, ((size_t)b->shorts.count + 1) * 4));
     MX_TRY(mx_copy_upload(stream, b->blocks.offsets, s->blocks, ((size_t)b->blocks.count + 1) * 4));
     MX_TRY(mx_copy_upload(stream, mx_sound_piece(s, MX_SOUND_NOISE_STREAMS), s->noise_streams,
                           (size_t)b->blocks.count * 8));
@@ -374,28 +429,77 @@ out:
     return rc;
 }
 
-/* One projection: the sound in AUDIO keeps its phases and comes closer to the mel. */
-static int project(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b)
+int mx_sound_match(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b, int32_t rounds,
+                   struct mx_slice spectrum, struct mx_slice magnitude)
 {
     const struct mx_recipe *const r = &s->recipe;
-    const struct mx_slice spectrum = mx_sound_piece(s, MX_SOUND_FIRST);
-    int rc = 0;
-    MX_TRY(mx_sound_measure(s, stream, b, spectrum));
-    MX_TRY(mx_mel_project(stream, &(struct mx_mel_project_args){.spectrum = spectrum,
+    return mx_mel_project(stream, &(struct mx_mel_project_args){.spectrum = spectrum,
                                                                 .y = spectrum,
                                                                 .mel = b->mel,
                                                                 .tables = mx_sound_piece(s, MX_SOUND_TABLES),
                                                                 .places = mx_sound_piece(s, MX_SOUND_PLACES),
+                                                                .magnitude = magnitude,
                                                                 .rows = b->frames.rows,
                                                                 .fft_size = r->fft_size,
                                                                 .bands = r->bands,
-                                                                .weights = s->tables.weights,
-                                                                .rounds = MX_SOUND_PROJECT_ROUNDS,
-                                                                .limit = MX_SOUND_PROJECT_LIMIT,
+                                                                .weights = s->bands.tables.weights,
+                                                                .rounds = rounds,
+                                                                .lower = MX_SOUND_PROJECT_LIMIT,
+                                                                .raise = MX_SOUND_PROJECT_LIMIT,
                                                                 .floor = r->floor,
                                                                 .mean = (float)s->options.mean,
-                                                                .deviation = (float)s->options.deviation}));
+                                                                .deviation = (float)s->options.deviation});
+}
+
+/* One projection: the sound in AUDIO keeps its phases and comes closer to the mel. */
+static int project(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b)
+{
+    const struct mx_slice spectrum = mx_sound_piece(s, MX_SOUND_FIRST);
+    int rc = 0;
+    MX_TRY(mx_sound_measure(s, stream, b, spectrum));
+    MX_TRY(mx_sound_match(s, stream, b, MX_SOUND_PROJECT_ROUNDS, spectrum, (struct mx_slice){0}));
     MX_TRY(mx_sound_overlap(s, stream, b, spectrum));
+out:
+    return rc;
+}
+
+/* What the rounds have smeared over a frame, before a burst and behind it, is taken away: the short frames of the sound
+ * in AUDIO are lowered to the short mel. */
+static int attenuate(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b)
+{
+    const struct mx_recipe *const r = &s->short_recipe;
+    const struct mx_slice spectrum = mx_sound_piece(s, MX_SOUND_FIRST), audio = mx_sound_piece(s, MX_SOUND_AUDIO);
+    const struct mx_slice tables = mx_sound_piece(s, MX_SOUND_SHORT_TABLES);
+    int rc = 0;
+    MX_TRY(mx_spectrum(stream, &(struct mx_spectrum_args){.audio = audio,
+                                                          .samples = b->samples,
+                                                          .frames = b->shorts,
+                                                          .tables = tables,
+                                                          .spectrum = spectrum,
+                                                          .fft_size = r->fft_size,
+                                                          .hop = r->hop}));
+    MX_TRY(mx_mel_project(stream, &(struct mx_mel_project_args){.spectrum = spectrum,
+                                                                .y = spectrum,
+                                                                .mel = b->short_mel,
+                                                                .tables = tables,
+                                                                .places = mx_sound_piece(s, MX_SOUND_SHORT_PLACES),
+                                                                .rows = b->shorts.rows,
+                                                                .fft_size = r->fft_size,
+                                                                .bands = r->bands,
+                                                                .weights = s->short_bands.tables.weights,
+                                                                .rounds = 1,
+                                                                .lower = MX_SOUND_ATTENUATE_LIMIT,
+                                                                .floor = r->floor,
+                                                                .deviation = 1}));
+    MX_TRY(mx_overlap_add(stream, &(struct mx_overlap_add_args){.spectrum = spectrum,
+                                                                .tables = tables,
+                                                                .audio = audio,
+                                                                .samples = b->samples,
+                                                                .frames = b->shorts,
+                                                                .work = mx_sound_piece(s, MX_SOUND_WORK),
+                                                                .fft_size = r->fft_size,
+                                                                .hop = r->hop,
+                                                                .least = MX_SOUND_LEAST_WEIGHT}));
 out:
     return rc;
 }
@@ -406,6 +510,7 @@ int mx_sound_run(struct mx_sound *s, struct mx_stream *stream, const struct mx_s
     MX_TRY(batch_send(s, stream, b));
     MX_TRY(s->kind->start(s, stream, b));
     for (int i = 0; i < s->options.rounds; i++) MX_TRY(round_take(s, stream, b, i));
+    if (s->options.vocoder != NULL) MX_TRY(attenuate(s, stream, b));
     for (int i = 0; i < s->options.projections; i++) MX_TRY(project(s, stream, b));
     MX_TRY(mx_copy_download(stream, s->audio, mx_sound_piece(s, MX_SOUND_AUDIO),
                             (size_t)b->samples.rows * sizeof *s->audio));
@@ -429,10 +534,14 @@ static int utterances_predict(struct mx_sound *s, struct mx_stream *stream, cons
         const int64_t first = s->frames[i], frames = s->frames[i + 1] - first;
         mx_path_begin(&s->path, &s->recipe,
                       (struct mx_path_track){track.hz + first, track.gate + first, track.phase + first});
+        const struct mx_sound_utterance utterance = {
+            .mel = mx_sound_behind(b->mel, first, s->recipe.bands),
+            .frames = frames,
+            .level = mx_sound_behind(b->level, first, bins),
+            .short_mel = mx_sound_behind(b->short_mel, s->shorts[i], MX_VOCODER_BURST_BANDS)};
         for (int64_t at = 0; at < frames; at += MX_SOUND_PIECE)
-            MX_TRY(mx_sound_predict(s, stream, mx_sound_behind(b->mel, first, s->recipe.bands), frames, at,
-                                    at + MX_SOUND_PIECE < frames ? at + MX_SOUND_PIECE : frames,
-                                    mx_sound_behind(b->level, first, bins)));
+            MX_TRY(mx_sound_predict(s, stream, &utterance, at,
+                                    at + MX_SOUND_PIECE < frames ? at + MX_SOUND_PIECE : frames));
         mx_path_end(&s->path);
     }
 out:
@@ -442,7 +551,8 @@ out:
 int mx_sound_make(struct mx_sound *s, struct mx_stream *stream, struct mx_slice mel, const int32_t *frame_offsets,
                   int32_t count, struct mx_sound_audio *out)
 {
-    struct mx_sound_batch batch = {.mel = mel, .level = mx_sound_piece(s, MX_SOUND_MAGNITUDE)};
+    struct mx_sound_batch batch = {
+        .mel = mel, .level = mx_sound_piece(s, MX_SOUND_MAGNITUDE), .short_mel = mx_sound_piece(s, MX_SOUND_SHORT_MEL)};
     int rc = 0;
     s->stream.frames = 0;
     MX_TRY(batch_check(s, frame_offsets, count));

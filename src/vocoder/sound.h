@@ -11,7 +11,9 @@
  *
  * Then both take rounds of Griffin and Lim's algorithm with momentum ("fast Griffin–Lim", Perraudin, Balazs,
  * Søndergaard 2013): repeatedly, the magnitudes get the phases of the sound that they themselves produce, and each step
- * overshoots by `momentum` in its previous direction. Then come the projections (operation mel_project): the actual
+ * overshoots by `momentum` in its previous direction. With a vocoder, short frames of the sound are then attenuated to a
+ * coarse mel of short frames, also by the network, because the rounds smear bursts over a whole frame. Then come the
+ * projections (operation mel_project): the actual
  * magnitudes of the sound are scaled, smoothly over the bins, until its bands match those of the mel, and the sound is
  * made again with its own phases. The transforms are those of the features (the same frames, window and kernels), so
  * speech is measured the way it was learned. Noise comes from the counter-based generator: the same seed gives the same
@@ -46,6 +48,9 @@
 #define MX_SOUND_GRIFFIN_PROJECTIONS 4
 #define MX_SOUND_VOCODER_ROUNDS      8
 #define MX_SOUND_VOCODER_PROJECTIONS 2
+/* With a vocoder and a mel that a network predicted: such a mel is smooth, and the vocoder restores what it lacks, which
+ * a projection would take away again. */
+#define MX_SOUND_SPOKEN_PROJECTIONS 0
 
 struct mx_sound;
 
@@ -57,6 +62,7 @@ struct mx_sound_options {
     struct mx_slice parameters; /* the vocoder's weights, on the device */
     int rounds;                 /* MX_SOUND_USUAL, or up to MX_SOUND_ROUNDS_MAX, at least 1 without a vocoder */
     int projections;            /* MX_SOUND_USUAL, or 0 … MX_SOUND_PROJECTIONS_MAX, after the rounds */
+    bool predicted;             /* the mel is that of a network, not of a recording: decides what is usual */
     double momentum;            /* 0 … 1.5; 0: Griffin and Lim's original */
     uint64_t seed;              /* of the noise */
     int64_t frames_max;         /* total frames of a batch */

@@ -13,7 +13,7 @@
 #define MX_SOUND_PIECE 512
 
 /* The pieces of the device's buffer. LEVEL: log magnitudes of a stream, whose windows have MAGNITUDE; otherwise they
- * are the same. BLOCKS: offsets of noise, a block of it between each two frames. */
+ * are the same. SHORT_…: of the short frames (vocoder/config.h), SHORT_MEL what the network says of them. BLOCKS: offsets of noise, a block of it between each two frames. */
 enum mx_sound_piece {
     MX_SOUND_TABLES,
     MX_SOUND_PLACES,
@@ -27,6 +27,10 @@ enum mx_sound_piece {
     MX_SOUND_HZ,
     MX_SOUND_GATE,
     MX_SOUND_PHASE,
+    MX_SOUND_SHORT_TABLES,
+    MX_SOUND_SHORT_PLACES,
+    MX_SOUND_SHORT_FRAMES,
+    MX_SOUND_SHORT_MEL,
     MX_SOUND_AUDIO,
     MX_SOUND_LEVEL,
     MX_SOUND_MAGNITUDE,
@@ -45,13 +49,17 @@ struct mx_sound_batch {
     struct mx_ragged samples, frames;
     struct mx_ragged blocks; /* of noise, in samples */
     struct mx_slice mel;     /* [frames.rows, bands] */
-    struct mx_slice level;   /* [frames.rows, bins], with a vocoder */
-    int64_t first;           /* of a window: its first frame in the utterance */
+    /* with a vocoder */
+    struct mx_slice level;     /* [frames.rows, bins] */
+    struct mx_ragged shorts;   /* short frames */
+    struct mx_slice short_mel; /* [shorts.rows, MX_VOCODER_BURST_BANDS] */
+    int64_t first;             /* of a window: its first frame in the utterance */
 };
 
 /* What differs between Griffin–Lim and the vocoder. */
 struct mx_sound_kind {
-    int rounds, projections; /* the usual ones */
+    int rounds, projections;   /* the usual ones */
+    int predicted_projections; /* the usual ones for a mel that a network predicted */
     int least_rounds;
     int steady; /* the rounds at the beginning that do not overshoot */
     /* From the mel to magnitudes in MAGNITUDE and a first sound in AUDIO. */
@@ -60,14 +68,21 @@ struct mx_sound_kind {
 
 extern const struct mx_sound_kind mx_sound_griffin_lim, mx_sound_vocoder;
 
+/* Tables of a recipe, on the host. */
+struct mx_sound_bands {
+    struct mx_recipe_tables tables;
+    float *places; /* as mx_recipe_places_make makes them */
+};
+
 struct mx_sound {
     struct mx_device *device;
     const struct mx_sound_kind *kind;
     struct mx_recipe recipe;
     struct mx_sound_options options; /* rounds and projections as they are */
     struct mx_vocoder_config config;
-    struct mx_recipe_tables tables;
-    float *places; /* as mx_recipe_places_make makes them */
+    struct mx_sound_bands bands;
+    struct mx_recipe short_recipe; /* with a vocoder */
+    struct mx_sound_bands short_bands;
     struct mx_vocoder *vocoder;
     struct mx_buffer *buffer;
     struct mx_sound_layout layout;
@@ -78,6 +93,7 @@ struct mx_sound {
     float *noise_levels;        /* [blocks, 2] */
     int32_t *noise_streams;     /* [blocks, 2] */
     int32_t *samples, *frames;  /* [utterances_max + 1] */
+    int32_t *shorts;            /* [utterances_max + 1]: offsets of short frames */
     int32_t *blocks;            /* [blocks + 1] */
     float *gain;                /* [bins] of the noise, with a vocoder, like all below */
     float *logits;              /* [MX_SOUND_PIECE, classes + 1] */
@@ -86,7 +102,7 @@ struct mx_sound {
     struct mx_path path;        /* of the utterance that is being made */
     struct {
         struct mx_slice mel;
-        int64_t frames, known, made; /* whose pitch and magnitudes are predicted; whose sound is made */
+        int64_t frames, known, made; /* which are predicted; whose sound is made */
     } stream;
 };
 
@@ -112,13 +128,23 @@ int mx_sound_measure(struct mx_sound *s, struct mx_stream *stream, const struct 
                      struct mx_slice spectrum);
 int mx_sound_overlap(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *batch,
                      struct mx_slice spectrum);
+/* Brings a spectrum closer to the mel; `magnitude` (optional) gets its magnitudes then. */
+int mx_sound_match(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *batch, int32_t rounds,
+                   struct mx_slice spectrum, struct mx_slice magnitude);
 
 /* ---- sound_start.c ---- */
 /* Frames beside a frame that the network looks at. */
 int32_t mx_sound_reach(const struct mx_vocoder_config *config);
-/* Predicts frames [from, to) of an utterance, at most MX_SOUND_PIECE of them: their log magnitudes go to `level`
- * [frames, bins] and their pitch into the path. Waits. */
-int mx_sound_predict(struct mx_sound *s, struct mx_stream *stream, struct mx_slice mel, int64_t frames, int64_t from,
-                     int64_t to, struct mx_slice level);
+/* An utterance whose sound is to be made. */
+struct mx_sound_utterance {
+    struct mx_slice mel;
+    int64_t frames;
+    struct mx_slice level;     /* [frames, bins] */
+    struct mx_slice short_mel; /* [short frames, MX_VOCODER_BURST_BANDS]; one row more is written behind them */
+};
+/* Predicts frames [from, to) of an utterance, at most MX_SOUND_PIECE of them, in order: their log magnitudes go to
+ * `level`, their short frames to `short_mel` and their pitch into the path. Waits. */
+int mx_sound_predict(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_utterance *utterance,
+                     int64_t from, int64_t to);
 
 #endif

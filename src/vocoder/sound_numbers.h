@@ -12,13 +12,15 @@
 
 #include "features/recipe.h"
 
-#define MX_SOUND_LEAST_WEIGHT   1e-4f /* of a sample: beyond the last frame's centre the windows fade out */
-#define MX_SOUND_PROJECT_ROUNDS 2 /* of mel_project in a projection: the second sees what the first did to neighbours */
-#define MX_SOUND_PROJECT_LIMIT  2 /* nepers of a round: a band that has next to nothing is not blown up to noise */
-#define MX_SOUND_NOISE_TO_ONE   1e4f    /* noise is added to a constant, which then does not count */
-#define MX_SOUND_NOISE_STREAM   0x57    /* one for all, so that an utterance does not depend on its place */
-#define MX_SOUND_LIMIT_HZ       9500.0f /* harmonics fade out towards this frequency … */
-#define MX_SOUND_FADE_HZ        300.0f  /* … over this much */
+#define MX_SOUND_LEAST_WEIGHT    1e-4f /* of a sample: beyond the last frame's centre the windows fade out */
+#define MX_SOUND_PROJECT_ROUNDS  2 /* of mel_project in a projection: the second sees what the first did to neighbours */
+#define MX_SOUND_PROJECT_LIMIT   2    /* nepers of a round: a band that has next to nothing is not blown up to noise */
+#define MX_SOUND_MATCH_ROUNDS    4    /* of mel_project on the magnitudes of the network, if there are projections */
+#define MX_SOUND_ATTENUATE_LIMIT 3    /* nepers by which a short frame is lowered at most; none is raised */
+#define MX_SOUND_NOISE_TO_ONE    1e4f /* noise is added to a constant, which then does not count */
+#define MX_SOUND_NOISE_STREAM    0x57 /* one for all, so that an utterance does not depend on its place */
+#define MX_SOUND_LIMIT_HZ        9500.0f /* harmonics fade out towards this frequency … */
+#define MX_SOUND_FADE_HZ         300.0f  /* … over this much */
 
 /* The random stream of the noise behind a frame, with a vocoder. */
 static inline int64_t mx_sound_noise_stream(int64_t frame)

@@ -47,7 +47,7 @@ static int griffin_start(struct mx_sound *s, struct mx_stream *stream, const str
                                                                 .rows = b->frames.rows,
                                                                 .fft_size = r->fft_size,
                                                                 .bands = r->bands,
-                                                                .weights = s->tables.weights,
+                                                                .weights = s->bands.tables.weights,
                                                                 .iterations = MEL_ITERATIONS,
                                                                 .mean = (float)s->options.mean,
                                                                 .deviation = (float)s->options.deviation}));
@@ -59,6 +59,7 @@ out:
 /* The first spectrum is that of noise: the second round must not overshoot from there. */
 const struct mx_sound_kind mx_sound_griffin_lim = {.rounds = MX_SOUND_GRIFFIN_ROUNDS,
                                                    .projections = MX_SOUND_GRIFFIN_PROJECTIONS,
+                                                   .predicted_projections = MX_SOUND_GRIFFIN_PROJECTIONS,
                                                    .least_rounds = 1,
                                                    .steady = 2,
                                                    .start = griffin_start};
@@ -79,9 +80,28 @@ void mx_sound_gain_fill(const struct mx_recipe *recipe, float *gain)
     }
 }
 
-int mx_sound_predict(struct mx_sound *s, struct mx_stream *stream, struct mx_slice mel, int64_t frames, int64_t from,
-                     int64_t to, struct mx_slice level)
+/* Of the short frames that belong to frames [from, to), whose prediction begins at `burst`. Those before the sound are
+ * left out. A single frame has one more behind it, because the sound is half a hop long: the last one stands for it. */
+static int shorts_copy(const struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_utterance *u,
+                       int64_t from, int64_t to, struct mx_slice burst)
 {
+    enum { PARTS = MX_VOCODER_BURST_PARTS, BANDS = MX_VOCODER_BURST_BANDS, BEFORE = MX_VOCODER_BURST_BEFORE };
+    const int64_t skip = from == 0 ? BEFORE : 0, count = PARTS * (to - from) - skip;
+    const int64_t needed = mx_recipe_frames(&s->short_recipe, mx_sound_samples(&s->recipe, u->frames));
+    int rc = 0;
+    MX_TRY(mx_copy_slices(stream, mx_sound_behind(u->short_mel, PARTS * from + skip - BEFORE, BANDS),
+                          mx_sound_behind(burst, skip, BANDS), (size_t)(count * BANDS) * 4));
+    for (int64_t row = count; u->frames == 1 && row < needed; row++)
+        MX_TRY(mx_copy_slices(stream, mx_sound_behind(u->short_mel, row, BANDS),
+                              mx_sound_behind(burst, PARTS - 1, BANDS), BANDS * 4));
+out:
+    return rc;
+}
+
+int mx_sound_predict(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_utterance *u, int64_t from,
+                     int64_t to)
+{
+    const int64_t frames = u->frames;
     const int64_t reach = mx_sound_reach(&s->config), classes = MX_VOCODER_CLASSES + 1;
     const int64_t bins = s->recipe.fft_size / 2 + 1;
     const int64_t first = from > reach ? from - reach : 0, last = to + reach < frames ? to + reach : frames;
@@ -94,9 +114,10 @@ int mx_sound_predict(struct mx_sound *s, struct mx_stream *stream, struct mx_sli
     s->rows[1] = count;
     MX_TRY(mx_copy_upload(stream, rows.offsets, s->rows, 2 * sizeof *s->rows));
     MX_TRY(mx_vocoder_predict(s->vocoder, stream, s->options.parameters, &rows,
-                              mx_sound_behind(mel, first, s->recipe.bands), &view));
-    MX_TRY(mx_copy_slices(stream, mx_sound_behind(level, from, bins),
+                              mx_sound_behind(u->mel, first, s->recipe.bands), &view));
+    MX_TRY(mx_copy_slices(stream, mx_sound_behind(u->level, from, bins),
                           mx_sound_behind(view.magnitude, from - first, bins), (size_t)((to - from) * bins) * 4));
+    MX_TRY(shorts_copy(s, stream, u, from, to, mx_sound_behind(view.burst, from - first, MX_VOCODER_BURST)));
     MX_TRY(mx_copy_download(stream, s->logits, mx_sound_behind(view.logits, from - first, classes),
                             (size_t)((to - from) * classes) * 4));
     MX_TRY(mx_stream_sync(stream));
@@ -147,6 +168,9 @@ static int vocoder_start(struct mx_sound *s, struct mx_stream *stream, const str
                                                       .y = first,
                                                       .rows = b->frames.rows,
                                                       .n = s->recipe.fft_size / 2 + 1}));
+    /* If the mel is to be matched in the end, the rounds begin with magnitudes that do. */
+    if (s->options.projections > 0)
+        MX_TRY(mx_sound_match(s, stream, b, MX_SOUND_MATCH_ROUNDS, first, mx_sound_piece(s, MX_SOUND_MAGNITUDE)));
     MX_TRY(mx_sound_overlap(s, stream, b, first));
 out:
     return rc;
@@ -154,6 +178,7 @@ out:
 
 const struct mx_sound_kind mx_sound_vocoder = {.rounds = MX_SOUND_VOCODER_ROUNDS,
                                                .projections = MX_SOUND_VOCODER_PROJECTIONS,
+                                               .predicted_projections = MX_SOUND_SPOKEN_PROJECTIONS,
                                                .least_rounds = 0,
                                                .steady = 1,
                                                .start = vocoder_start};

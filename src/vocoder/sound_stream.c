@@ -5,7 +5,7 @@
  * ends of the utterance itself the window ends, too. Magnitudes and pitch come from the network once for each frame and
  * stay until the end of the stream.
  *
- * How far: with n = ⌈fft_size/hop⌉, the spectra of the first ⌈fft_size/(2 hop)⌉ frames of a window are wrong; the sound
+ * How far: the short frames after the rounds reach fft_size/4 samples further. With n = ⌈fft_size/hop⌉, the spectra of the first ⌈fft_size/(2 hop)⌉ frames of a window are wrong; the sound
  * of w wrong frames is wrong up to sample (w - 1) · hop + fft_size/2; and of that sound w + n - 1 frames are wrong.
  */
 #include "myxtts/error.h"
@@ -15,7 +15,8 @@ int32_t mx_sound_margin(const struct mx_sound *s)
 {
     const int32_t size = s->recipe.fft_size, hop = s->recipe.hop, half = (size / 2 + hop - 1) / hop;
     const int32_t repeats = s->options.rounds + s->options.projections;
-    return half + repeats * ((size + hop - 1) / hop - 1) + half - 1;
+    const int32_t shorts = (size / MX_VOCODER_BURST_PARTS + hop - 1) / hop;
+    return half + repeats * ((size + hop - 1) / hop - 1) + shorts + half - 1;
 }
 
 int mx_sound_stream_begin(struct mx_sound *s, struct mx_slice mel, int64_t frames)
@@ -37,14 +38,17 @@ int mx_sound_stream_begin(struct mx_sound *s, struct mx_slice mel, int64_t frame
 /* Predicts until the track is complete up to frame `end`. */
 static int track_fill(struct mx_sound *s, struct mx_stream *stream, int64_t end)
 {
+    const struct mx_sound_utterance utterance = {.mel = s->stream.mel,
+                                                 .frames = s->stream.frames,
+                                                 .level = mx_sound_piece(s, MX_SOUND_LEVEL),
+                                                 .short_mel = mx_sound_piece(s, MX_SOUND_SHORT_MEL)};
     int rc = 0;
     while (s->path.ready < end) {
         const int64_t known = s->stream.known, frames = s->stream.frames;
         const int64_t wanted = end + MX_PATH_REACH;
         int64_t to = wanted < frames ? wanted : frames;
         if (to > known + MX_SOUND_PIECE) to = known + MX_SOUND_PIECE;
-        if (to > known)
-            MX_TRY(mx_sound_predict(s, stream, s->stream.mel, frames, known, to, mx_sound_piece(s, MX_SOUND_LEVEL)));
+        if (to > known) MX_TRY(mx_sound_predict(s, stream, &utterance, known, to));
         s->stream.known = to;
         if (to == frames) mx_path_end(&s->path);
     }
@@ -69,6 +73,8 @@ int mx_sound_stream_next(struct mx_sound *s, struct mx_stream *stream, int64_t f
     struct mx_sound_batch batch = {
         .mel = mx_sound_behind(s->stream.mel, first, s->recipe.bands),
         .level = mx_sound_behind(mx_sound_piece(s, MX_SOUND_LEVEL), first, s->recipe.fft_size / 2 + 1),
+        .short_mel = mx_sound_behind(mx_sound_piece(s, MX_SOUND_SHORT_MEL), first * MX_VOCODER_BURST_PARTS,
+                                     MX_VOCODER_BURST_BANDS),
         .first = first};
     MX_TRY(track_fill(s, stream, last));
     s->frames[0] = 0;

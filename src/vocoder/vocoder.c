@@ -88,7 +88,8 @@ const struct mx_parameters *mx_vocoder_parameters(const struct mx_vocoder *vocod
 
 struct mx_vocoder_view mx_vocoder_view(const struct mx_vocoder *vocoder)
 {
-    return (struct mx_vocoder_view){.magnitude = vocoder->memory.magnitude, .logits = vocoder->memory.logits};
+    return (struct mx_vocoder_view){
+        .magnitude = vocoder->memory.magnitude, .logits = vocoder->memory.logits, .burst = vocoder->memory.burst};
 }
 
 /* ---- passes ---- */

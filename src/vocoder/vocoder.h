@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The network of the vocoder: from the mel of a frame and its neighbours to the log magnitudes of all bins and to the
- * pitch. MODEL.md describes it exactly. (The sound that is made of both is not its business.)
+ * The network of the vocoder: from the mel of a frame and its neighbours to the log magnitudes of all bins, the
+ * pitch, and the coarse mel of shorter frames. MODEL.md describes it exactly. (The sound that is made of both is not its business.)
  *
  * It is built like the acoustic network (model/model.h) from the same table of parameters and the same layers, on
  * operations only, so it runs on any device. All calls queue work on the given stream and return; only
@@ -28,6 +28,7 @@ struct mx_vocoder_batch {
     struct mx_slice mel;    /* [frames, bands], normalised */
     struct mx_slice target; /* [frames, bins]: ln(|X| + MX_VOCODER_LEAST) */
     struct mx_slice pitch;  /* [frames], in Hz; 0: unvoiced */
+    struct mx_slice burst;  /* [frames, MX_VOCODER_BURST]: ln mel of the short frames (config.h), not normalised */
     int64_t loss_frames; /* the frames that the gradient's means divide by; 0: the batch's own. The micro-batches of a
                                step give the frames of the whole step, so their gradients add up to the step's */
 };
@@ -75,6 +76,7 @@ int mx_vocoder_evaluate(struct mx_vocoder *vocoder, struct mx_stream *stream, st
 struct mx_vocoder_view {
     struct mx_slice magnitude; /* [frames, bins]: ln magnitudes */
     struct mx_slice logits;    /* [frames, MX_VOCODER_CLASSES + 1]: of the classes of pitch, then of "unvoiced" */
+    struct mx_slice burst;     /* [frames, MX_VOCODER_BURST]: ln mel of the short frames */
 };
 
 /* Magnitudes and pitch of normalised mel [frames, bands]; view (optional) receives where they are. */

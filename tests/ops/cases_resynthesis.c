@@ -201,7 +201,8 @@ void op_make_mel_project(struct op_case *c)
     a->fft_size = c->plan.size == OP_TINY ? 32 : 32 << op_draw(c, 0, 2);
     a->bands = (int32_t)op_draw(c, 1, c->plan.size == OP_TINY ? 4 : BANDS_MAX);
     a->rounds = (int32_t)op_draw(c, 0, 3);
-    a->limit = (float)op_draw(c, 1, 4) / 4;
+    a->lower = (float)op_draw(c, 0, 4) / 4;
+    a->raise = (float)op_draw(c, 0, 4) / 4;
     a->floor = op_flip(c) ? 1e-5f : 2.0f; /* the larger one is more than some bands have */
     a->mean = c->plan.plain ? 0 : (float)op_draw(c, -1, 1);
     a->deviation = c->plan.plain ? 1 : (float)op_draw(c, 1, 4) / 4;
@@ -214,6 +215,11 @@ void op_make_mel_project(struct op_case *c)
         op_add(c, "y", OP_AT(mel_project, y), OP_OUT, numbers, 0);
     else
         op_share(c, "y", OP_AT(mel_project, y), OP_INOUT, spectrum, 0, n + 2);
+    if (!c->plan.plain && op_flip(c)) {
+        op_add(c, "magnitude", OP_AT(mel_project, magnitude), OP_OUT,
+               (struct op_shape){.layout = OP_ROWS, .rows = rows, .width = bins}, 0);
+        op_optional(c);
+    }
     op_add(c, "mel", OP_AT(mel_project, mel), OP_IN,
            (struct op_shape){.layout = OP_ROWS, .rows = rows, .width = a->bands}, 0.5);
     op_add(c, "tables", OP_AT(mel_project, tables), OP_IN,

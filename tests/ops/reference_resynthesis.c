@@ -198,6 +198,7 @@ REFERENCE(mel_project)
     REFERENCE_TENSOR(y);
     REFERENCE_TENSOR(mel);
     REFERENCE_TENSOR(tables);
+    REFERENCE_TENSOR(magnitude);
     const int64_t n = a->fft_size, bins = n / 2 + 1, bands = a->bands;
     const float *const places = op_case_data(c, "places");
     const int32_t *const low = (const int32_t *)(const void *)places, *const high = low + bins;
@@ -215,10 +216,12 @@ REFERENCE(mel_project)
                 double sum = 0;
                 for (int64_t k = 0; k < bins; k++) sum += dense[b * bins + k] * gain[k] * hypot(x[2 * k], x[2 * k + 1]);
                 const double target = mel[row * bands + b] * (double)a->deviation + (double)a->mean;
-                const double lack = target - log(fmax((double)a->floor, sum)), limit = (double)a->limit;
-                moved[b] += fmax(-limit, fmin(limit, lack));
+                const double lack = target - log(fmax((double)a->floor, sum));
+                moved[b] += fmax(-(double)a->lower, fmin((double)a->raise, lack));
             }
         }
+        for (int64_t k = 0; k < bins && magnitude != NULL; k++)
+            magnitude[row * bins + k] = gain[k] * hypot(x[2 * k], x[2 * k + 1]);
         for (int64_t i = 0; i < 2 * bins; i++) y[2 * row * bins + i] = gain[i / 2] * x[i];
     }
     mx_free(moved);

@@ -180,6 +180,15 @@ void vocoder_plain_run(const struct mx_vocoder_config *config, const struct mx_p
     linear(weight(&w, "", "magnitude.weight"), weight(&w, "", "magnitude.bias"), x, width, out->magnitude, SEGMENT_BINS,
            frames);
     linear(weight(&w, "", "pitch.weight"), weight(&w, "", "pitch.bias"), x, width, out->logits, ALL, frames);
+    linear(weight(&w, "", "burst.weight"), weight(&w, "", "burst.bias"), x, width, out->burst, MX_VOCODER_BURST,
+           frames);
+    const float *const matrix = weight(&w, "", "burst.mel.weight");
+    for (int i = 0; i < frames * MX_VOCODER_BURST; i++) {
+        const int f = i / MX_VOCODER_BURST, column = i % MX_VOCODER_BURST;
+        for (int b = 0; b < SEGMENT_BANDS; b++)
+            out->burst[i] += input[f * SEGMENT_BANDS + b] * (double)matrix[b * MX_VOCODER_BURST + column];
+        out->losses[MX_VOCODER_LOSS_BURST] += fabs(out->burst[i] - (double)segment->burst[i]) / MX_VOCODER_BURST;
+    }
     for (int i = 0; i < frames * SEGMENT_BINS; i++) {
         out->magnitude[i] += base[i];
         out->losses[MX_VOCODER_LOSS_MAGNITUDE] += fabs(out->magnitude[i] - (double)segment->target[i]) / SEGMENT_BINS;

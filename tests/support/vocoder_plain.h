@@ -13,7 +13,8 @@
 struct vocoder_plain {
     double magnitude[SEGMENT_FRAMES_MAX * SEGMENT_BINS];
     double logits[SEGMENT_FRAMES_MAX * (MX_VOCODER_CLASSES + 1)];
-    double losses[MX_VOCODER_LOSSES]; /* sums over frames; magnitude: of the means over bins */
+    double burst[SEGMENT_FRAMES_MAX * MX_VOCODER_BURST];
+    double losses[MX_VOCODER_LOSSES]; /* sums over frames; magnitude, burst: of the means over columns */
 };
 
 /* Of a network as vocoder_rig_config has it, with the weights `flat` [table->floats]. */

@@ -22,7 +22,7 @@ static void must(int rc)
 
 /* ---- segments ---- */
 
-enum stream { MEL = 1, PITCH, VOICED, NOISE };
+enum stream { MEL = 1, PITCH, VOICED, NOISE, BURST };
 
 struct segment segment_make(uint64_t seed, int32_t frames)
 {
@@ -34,8 +34,12 @@ struct segment segment_make(uint64_t seed, int32_t frames)
         const bool voiced = mx_rng_below(seed, VOICED, (uint64_t)f, 3) > 0;
         s.pitch[f] = voiced ? 50 * expf(2.5f * (float)mx_rng_below(seed, PITCH, (uint64_t)f, 1000) / 1000) : 0;
         for (int32_t k = 0; k < SEGMENT_BINS; k++)
-            s.target[f * SEGMENT_BINS + k] = mel[k / 5] - mel[(k + 3) % SEGMENT_BANDS] * 0.3f - 4 +
+            s.target[f * SEGMENT_BINS + k] = mel[k * SEGMENT_BANDS / SEGMENT_BINS] -
+                                             mel[(k + 3) % SEGMENT_BANDS] * 0.3f - 4 +
                                              0.1f * mx_rng_normal(seed, NOISE, (uint64_t)(f * SEGMENT_BINS + k));
+        for (int32_t k = 0; k < MX_VOCODER_BURST; k++)
+            s.burst[f * MX_VOCODER_BURST + k] =
+                mel[k % SEGMENT_BANDS] - 3 + 0.1f * mx_rng_normal(seed, BURST, (uint64_t)(f * MX_VOCODER_BURST + k));
     }
     return s;
 }
@@ -54,10 +58,10 @@ struct mx_vocoder_config vocoder_rig_config(void)
     struct mx_vocoder_config config = mx_vocoder_config_default(&size, -4.5f, 2);
     config.recipe.bands = SEGMENT_BANDS;
     config.recipe.fft_size = 2 * (SEGMENT_BINS - 1);
-    config.recipe.hop = 16;
+    config.recipe.hop = 32;
     config.recipe.high_hz = (float)config.recipe.rate / 2;
-    config.recipe.pitch_low_hz = 1000; /* a period must be shorter than a frame */
-    config.recipe.pitch_high_hz = 4000;
+    config.recipe.pitch_low_hz = 500; /* a period must be shorter than a frame */
+    config.recipe.pitch_high_hz = 2000;
     return config;
 }
 
@@ -118,6 +122,8 @@ void vocoder_rig_load(struct vocoder_rig *rig, const struct segment *segments, i
         rig_upload(&rig->base, mx_slice_at(b->target.buffer, b->target.offset_bytes + at * SEGMENT_BINS), from->target,
                    from->frames * SEGMENT_BINS);
         rig_upload(&rig->base, mx_slice_at(b->pitch.buffer, b->pitch.offset_bytes + at), from->pitch, from->frames);
+        rig_upload(&rig->base, mx_slice_at(b->burst.buffer, b->burst.offset_bytes + at * MX_VOCODER_BURST), from->burst,
+                   from->frames * MX_VOCODER_BURST);
         ends[s + 1] = ends[s] + from->frames;
         if (from->frames > b->frames.max_rows) b->frames.max_rows = from->frames;
     }

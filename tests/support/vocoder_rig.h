@@ -3,8 +3,8 @@
  * A small vocoder's network on a device with everything around it that a trainer would have, and made-up segments to
  * train it on, for all tests of it.
  *
- * A segment is a pure function of its seed: random mel, pitch with unvoiced frames, and magnitudes that a network can
- * learn from the mel.
+ * A segment is a pure function of its seed: random mel, pitch with unvoiced frames, and magnitudes and short mel that a
+ * network can learn from the mel.
  *
  * Memory: a rig owns device, vocoder and buffers; segments are plain values. Failures end the test.
  */
@@ -16,7 +16,7 @@
 
 #define SEGMENT_FRAMES_MAX 24
 #define SEGMENT_BANDS      8
-#define SEGMENT_BINS       33
+#define SEGMENT_BINS       65
 #define SEGMENTS           4 /* of a usual batch: one of them is a single frame */
 #define SEGMENTS_MAX       8
 
@@ -25,6 +25,7 @@ struct segment {
     float mel[SEGMENT_FRAMES_MAX * SEGMENT_BANDS];
     float target[SEGMENT_FRAMES_MAX * SEGMENT_BINS];
     float pitch[SEGMENT_FRAMES_MAX];
+    float burst[SEGMENT_FRAMES_MAX * MX_VOCODER_BURST];
 };
 
 struct segment segment_make(uint64_t seed, int32_t frames);
@@ -38,7 +39,7 @@ struct vocoder_rig {
     float losses[MX_VOCODER_LOSSES * SEGMENTS_MAX];
 };
 
-/* Width 16, 2 blocks, hidden 40, 8 bands, 33 bins. */
+/* Width 16, 2 blocks, hidden 40, 8 bands, 65 bins. */
 struct mx_vocoder_config vocoder_rig_config(void);
 struct mx_vocoder_capacity vocoder_rig_capacity(void);
 /* As rig_open and rig_open_on. */

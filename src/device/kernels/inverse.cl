@@ -95,8 +95,8 @@ mx_places_check(MX_ARG(const int, places), MX_ARG(int, status), int op, int size
 /* See struct mx_mel_project_args. A group for each frame; the spectrum itself is read again at the end. */
 MX_KERNEL(MX_GROUP)
 mx_mel_project(MX_ARG(const float, spectrum), MX_ARG(float, y), MX_ARG(const float, mel), MX_ARG(const float, tables),
-               MX_ARG(const float, places), MX_ARG(const int, status), int size, int bands, int rounds, float limit,
-               float least, float mean, float deviation)
+               MX_ARG(const float, places), MX_ARG(float, magnitude), MX_ARG(const int, status), int size, int bands,
+               int rounds, float lower, float raise, float least, float mean, float deviation)
 {
     MX_LOCAL float moved[MX_BANDS], bin[MX_BINS];
     MX_USE(const float, spectrum);
@@ -104,6 +104,7 @@ mx_mel_project(MX_ARG(const float, spectrum), MX_ARG(float, y), MX_ARG(const flo
     MX_USE(const float, mel);
     MX_USE(const float, tables);
     MX_USE(const float, places);
+    MX_USE(float, magnitude);
     MX_USE(const int, status);
     if (status[0] != 0) return;
     const mx_long row = MX_INDEX;
@@ -127,7 +128,7 @@ mx_mel_project(MX_ARG(const float, spectrum), MX_ARG(float, y), MX_ARG(const flo
             float sum = 0.0f;
             for (int i = ends[b]; i < ends[b + 1]; i++) sum += weight[i] * bin[first[b] + i - ends[b]];
             const float lack = mel[row * bands + b] * deviation + mean - MX_LOG(MX_MAX(sum, least));
-            moved[b] += lack > limit ? limit : lack < -limit ? -limit : lack;
+            moved[b] += lack > raise ? raise : lack < -lower ? -lower : lack;
         }
     }
     MX_BARRIER();
@@ -135,7 +136,9 @@ mx_mel_project(MX_ARG(const float, spectrum), MX_ARG(float, y), MX_ARG(const flo
     {
         const float at = moved[low[k]] + share[k] * (moved[high[k]] - moved[low[k]]);
         const float gain = MX_EXP(at > 80.0f ? 80.0f : at < -80.0f ? -80.0f : at);
-        y[row * 2 * bins + 2 * k] = x[2 * k] * gain;
-        y[row * 2 * bins + 2 * k + 1] = x[2 * k + 1] * gain;
+        const float re = x[2 * k], im = x[2 * k + 1];
+        y[row * 2 * bins + 2 * k] = re * gain;
+        y[row * 2 * bins + 2 * k + 1] = im * gain;
+        if (magnitude) magnitude[row * bins + k] = MX_SQRT(re * re + im * im) * gain;
     }
 }

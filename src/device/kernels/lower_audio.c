@@ -193,9 +193,9 @@ LOWER(mel_project)
     MX_TRY(bands_check(launcher, MX_OP_mel_project, a->tables, a->fft_size, a->bands, a->weights));
     MX_TRY(places_check(launcher, MX_OP_mel_project, a->places, a->fft_size, a->bands));
     MX_TRY(LAUNCH(mel_project, a->rows, ARG_SLICE(a->spectrum), ARG_SLICE(a->y), ARG_SLICE(a->mel),
-                  ARG_SLICE(a->tables), ARG_SLICE(a->places), ARG_STATUS, ARG_INT(a->fft_size), ARG_INT(a->bands),
-                  ARG_INT(a->rounds), ARG_FLOAT(a->limit), ARG_FLOAT(a->floor), ARG_FLOAT(a->mean),
-                  ARG_FLOAT(a->deviation)));
+                  ARG_SLICE(a->tables), ARG_SLICE(a->places), ARG_SLICE(a->magnitude), ARG_STATUS, ARG_INT(a->fft_size),
+                  ARG_INT(a->bands), ARG_INT(a->rounds), ARG_FLOAT(a->lower), ARG_FLOAT(a->raise), ARG_FLOAT(a->floor),
+                  ARG_FLOAT(a->mean), ARG_FLOAT(a->deviation)));
 out:
     return rc;
 }

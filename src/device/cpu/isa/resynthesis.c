@@ -290,7 +290,7 @@ static void bands_move(const struct project *p, const struct mx_mel_project_args
         const int64_t count = p->bands.ends[band + 1] - p->bands.ends[band];
         mx_vf sum = {0};
         for (int64_t i = 0; i < count; i++) sum = mx_vf_fma(mx_vf_set(weight[i]), bin[i], sum);
-        p->moved[band] += mx_vf_clamp(p->target[band] - mx_vf_log(mx_vf_max(least, sum)), -a->limit, a->limit);
+        p->moved[band] += mx_vf_clamp(p->target[band] - mx_vf_log(mx_vf_max(least, sum)), -a->lower, a->raise);
     }
 }
 
@@ -313,15 +313,28 @@ static void block_project(const struct project *p, const struct mx_mel_project_a
     for (int64_t k = 0; k < p->bins; k++) {
         bins[2 * k] *= p->gain[k];
         bins[2 * k + 1] *= p->gain[k];
+        p->magnitude[k] *= p->gain[k];
     }
 }
 
-/* spectrum [rows, fft_size/2 + 1, 2], mel [rows, bands] → y [rows, fft_size/2 + 1, 2] */
+/* A square that is not full at the end also holds gains, which are not stored. */
+static void magnitudes_store(const struct project *p, float *magnitude, int lanes)
+{
+    for (int64_t k = 0; k < p->bins; k += LANES) {
+        const int count = p->bins - k < LANES ? (int)(p->bins - k) : LANES;
+        mx_vf square[LANES];
+        memcpy(square, p->magnitude + k, sizeof square);
+        mx_vf_transpose(square);
+        for (int lane = 0; lane < lanes; lane++) mx_vf_store_n(magnitude + lane * p->bins + k, square[lane], count);
+    }
+}
+
+/* spectrum [rows, fft_size/2 + 1, 2], mel [rows, bands] → y [rows, fft_size/2 + 1, 2], magnitude [rows, fft_size/2 + 1] */
 MX_KERNEL(mel_project)
 {
     const struct mx_mel_project_args *a = args;
     const float *spectrum = mx_cpu_ptr(a->spectrum), *mel = mx_cpu_ptr(a->mel);
-    float *y = mx_cpu_ptr(a->y);
+    float *const y = mx_cpu_ptr(a->y), *const magnitude = mx_cpu_ptr(a->magnitude);
     const int64_t width = (int64_t)a->fft_size + 2;
     struct project p;
     int64_t begin, end;
@@ -339,5 +352,6 @@ MX_KERNEL(mel_project)
         mx_bands_rows(&p.bands, mel + row * p.bands.count, lanes, p.target);
         block_project(&p, a);
         bins_store(&p.spectrum, y + row * width, lanes);
+        if (magnitude) magnitudes_store(&p, magnitude + row * p.bins, lanes);
     }
 }
