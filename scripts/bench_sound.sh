@@ -51,7 +51,8 @@ prompts=/usr/share/asterisk/sounds/en_US_f_Allison
 texts=/usr/share/doc/asterisk-core-sounds-en/core-sounds-en.txt.gz
 least_bytes=16000 # of G.722: 2 seconds
 sentences=200     # of each synthetic voice
-speed_steps=300   # of the vocoder, which takes some hundredths of a second for each
+speed_steps=75    # that measure how long a step takes
+vocoder_seconds=  # a step of the vocoder; the same for every voice
 core=$(taskset -pc $$ | sed 's/.*: *//; s/[,-].*//')
 
 # divide VOICE FILE…: the last COUNT become recordings to copy, the others are for training
@@ -123,7 +124,12 @@ copies()
 # vocoder VOICE NAME DATA MINUTES: trains runs/NAME and copies with it
 vocoder()
 {
-    train_minutes "$3" "$folder/runs/$1-$2" "$4" "$speed_steps" --part vocoder "${flags[@]}"
+    if [[ -z $vocoder_seconds ]]; then
+        speed_measure "$3" "$folder/runs/$1-$2" "$speed_steps" --part vocoder "${flags[@]}"
+        vocoder_seconds=$step_seconds
+    fi
+    step_seconds=$vocoder_seconds
+    train_minutes "$3" "$folder/runs/$1-$2" "$4" --part vocoder "${flags[@]}"
     copies "$1" "$2" -v "$folder/runs/$1-$2"
     [[ $1 != human ]] || copies "$1" "smooth-$2" -v "$folder/runs/$1-$2" -s 1
 }
@@ -147,7 +153,8 @@ free_running()
         }'
     for name in seen unseen; do ln -sfn "$(realpath "$folder/all/human")" "$to/$name/wavs"; done
     cut -d '|' -f 2 "$to/unseen/metadata.csv" >"$to/said.txt"
-    train_minutes "$to/seen" "$to/run" "$speak_minutes" 75 "${flags[@]}"
+    speed_measure "$to/seen" "$to/run" "$speed_steps" "${flags[@]}"
+    train_minutes "$to/seen" "$to/run" "$speak_minutes" "${flags[@]}"
     run "$program" synth --checkpoint "$to/run" --text-file "$to/unseen/metadata.csv" --output-dir "$to/vocoder"
     run "$program" synth --checkpoint "$to/run" --text-file "$to/unseen/metadata.csv" --output-dir "$to/griffin-lim" \
         --vocoder griffin-lim

@@ -56,7 +56,8 @@ corpus()
 # train LANGUAGE MINUTES: LANGUAGE/run
 train()
 {
-    train_minutes "$folder/$1/seen.pack" "$folder/$1/run" "$2" "$speed_steps" "${flags[@]}"
+    speed_measure "$folder/$1/seen.pack" "$folder/$1/run" "$speed_steps" "${flags[@]}"
+    train_minutes "$folder/$1/seen.pack" "$folder/$1/run" "$2" "${flags[@]}"
 }
 
 # number NAME FILE: of the report of eval, over all utterances

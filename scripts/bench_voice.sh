@@ -11,19 +11,28 @@ number_in()
     sed -n 's/.*"'"$1"'":\([0-9.e+-]*\)[,}].*/\1/p' "$2" | awk 'NR > 3 { sum += $1; n++ } END { printf "%.5f", n ? sum / n : 0 }'
 }
 
-# train_minutes DATA RUN MINUTES SPEED_STEPS FLAGS…: trains from nothing. The learning rate follows the number of steps,
-# so they are chosen to fill the time: SPEED_STEPS steps tell how long one takes. Sets steps and step_seconds.
+# speed_measure DATA RUN STEPS FLAGS…: trains that many steps and sets step_seconds
+speed_measure()
+{
+    local data="$1" to="$2.speed" count="$3"
+    shift 3
+    rm -rf "$to"
+    mkdir -p "$(dirname "$to")"
+    run "$program" train --train-data "$data" --output "$to" --steps "$count" --epochs 1000000 --eval-every 0 \
+        --set training.eval_utterances=1 --set training.samples=0 "$@"
+    step_seconds=$(awk -v ms="$(number_in step_ms "$to/metrics.jsonl")" 'BEGIN { printf "%.4f", ms / 1000 }')
+    rm -rf "$to"
+}
+
+# train_minutes DATA RUN MINUTES FLAGS…: trains from nothing. The learning rate follows the number of steps, so they are
+# chosen to fill the time at step_seconds each. Sets steps to those that were done.
 train_minutes()
 {
-    local data="$1" to="$2" minutes="$3" speed_steps="$4"
-    shift 4
-    rm -rf "$to" "$to.speed"
+    local data="$1" to="$2" minutes="$3"
+    shift 3
+    rm -rf "$to"
     mkdir -p "$(dirname "$to")"
-    run "$program" train --train-data "$data" --output "$to.speed" --steps "$speed_steps" --epochs 1000000 --eval-every 0 \
-        --set training.eval_utterances=1 --set training.samples=0 "$@"
-    step_seconds=$(awk -v ms="$(number_in step_ms "$to.speed/metrics.jsonl")" 'BEGIN { printf "%.4f", ms / 1000 }')
     steps=$(awk -v minutes="$minutes" -v seconds="$step_seconds" 'BEGIN { n = int(0.97 * 60 * minutes / seconds); print n < 1 ? 1 : n }')
-    rm -rf "$to.speed"
     printf '%s s per step: %s steps in %s minutes\n' "$step_seconds" "$steps" "$minutes"
     run "$program" train --train-data "$data" --output "$to" --steps "$steps" --max-minutes "$minutes" \
         --epochs 1000000 --eval-every 0 --save-every 1000 --set training.samples=0 "$@"

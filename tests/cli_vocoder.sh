@@ -31,7 +31,7 @@ resumed() {
 # ---- both ----
 done_with train --train-data corpus --output both "${both[@]}" --steps 4 --eval-every 4
 check "its share is planned" \
-    grep -qE 'vocoder: small, 0\.56 M parameters, 2 segments of 16 frames a batch: about [0-9.]+ % of the arithmetic' stderr
+    grep -qE 'vocoder: small, 0\.57 M parameters, 2 segments of 16 frames a batch: about [0-9.]+ % of the arithmetic' stderr
 check "and measured" grep -qE 'the vocoder took [0-9.]+ % of the time of the steps' stderr
 check "the evaluation has it" grep -qE 'vocoder [0-9.]+ \(magnitudes [0-9.]+, pitch [0-9.]+, bursts [0-9.]+\)' stderr
 check "each step has its metrics" test "$(grep -c '"vocoder_loss":.*"vocoder_magnitude":.*"vocoder_pitch":.*"vocoder_burst":.*"vocoder_lr":.*"vocoder_grad_norm":.*"vocoder_ms":' both/metrics.jsonl)" -eq 4
@@ -39,7 +39,7 @@ check "the evaluation, too" grep -q '"evaluation":.*"vocoder_magnitude":.*"vocod
 resumed both
 done_with inspect both
 check "inspect shows both networks" grep -q '^  model ' stdout
-check "with the vocoder's own count" grep -qE '^  vocoder +small: 56[0-9]{4} parameters; width 128, 4 blocks of 384' stdout
+check "with the vocoder's own count" grep -qE '^  vocoder +small: 570466 parameters; width 128, 4 blocks of 384' stdout
 done_with inspect --json both
 check "also as JSON" grep -q '"vocoder"' stdout
 
@@ -82,7 +82,7 @@ refused 2 'has no network that reads texts' "'--vocoder' takes this one" synth -
 
 # ---- a ready one ----
 done_with train --train-data corpus --output ready "${both[@]}" --vocoder alone --steps 4
-check "it is not trained" grep -q 'vocoder: small, 0.56 M parameters, from .*alone.*; it is not trained' stderr
+check "it is not trained" grep -q 'vocoder: small, 0.57 M parameters, from .*alone.*; it is not trained' stderr
 check "no metrics of it" test "$(grep -c vocoder_loss ready/metrics.jsonl)" -eq 0
 check "it is in the checkpoint" grep -q 'vocoder\.width' "$(file ready 4)"
 resumed ready

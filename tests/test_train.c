@@ -55,6 +55,8 @@ static int run_open(const char *name, bool resume, const char *more, const atomi
                                     "model.hidden=32",
                                     "model.encoder_blocks=1",
                                     "model.decoder_blocks=1",
+                                    "vocoder.segments=2",
+                                    "vocoder.segment_frames=16",
                                     "training.batch_size=4",
                                     "pipeline.backend=cpu",
                                     "training.samples=0",

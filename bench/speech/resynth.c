@@ -135,6 +135,7 @@ static int file_make(struct maker *m, const char *path, const char *folder, cons
         MX_TRY(mx_copy_upload(m->place.stream, mx_slice_at(m->smoothed, 0), m->smooth, floats * sizeof *m->smooth));
         features.mel = mx_slice_at(m->smoothed, 0);
     }
+    if (wanted->whole) mx_sound_gain_set(m->sound, mx_audio_usual_gain(&report));
     MX_TRY(mx_stream_sync(m->place.stream));
     const double begin = cpu_seconds();
     MX_TRY(mx_sound_make(m->sound, m->place.stream, features.mel, frames, 1, &sound));

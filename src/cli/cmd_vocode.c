@@ -63,8 +63,8 @@ static void copy_close(struct copy *c)
     mx_place_close(&c->place);
 }
 
-/* The samples are the reader's. */
-static int recording_read(struct copy *c, const char *path, const float **samples, size_t *count)
+/* The samples are the reader's; *gain would bring them to the level of training. */
+static int recording_read(struct copy *c, const char *path, const float **samples, size_t *count, double *gain)
 {
     int rc = 0;
     struct mx_audio_report report;
@@ -76,11 +76,12 @@ static int recording_read(struct copy *c, const char *path, const float **sample
     reading.clipped_share = 1;
     MX_TRY(mx_audio_reader_create(&c->reader));
     MX_TRY(mx_audio_load(c->reader, path, &reading, samples, count, &report));
+    *gain = mx_audio_usual_gain(&report);
 out:
     return rc;
 }
 
-static int copy_write(struct copy *c, const struct values *values, const float *samples, size_t count)
+static int copy_write(struct copy *c, const struct values *values, const float *samples, size_t count, double gain)
 {
     int rc = 0;
     const struct mx_extract_options room = {.samples_max = (int64_t)count, .utterances_max = 1, .no_pitch = true};
@@ -98,6 +99,7 @@ static int copy_write(struct copy *c, const struct values *values, const float *
     options_of.utterances_max = 1;
     MX_TRY(mx_extract_create(c->place.device, &room, &c->extract));
     MX_TRY(mx_sound_create(c->place.device, c->place.stream, &options_of, &c->sound));
+    mx_sound_gain_set(c->sound, gain);
     MX_TRY(mx_extract_submit(c->extract, c->place.stream, &batch, &features));
     MX_TRY(mx_stream_sync(c->place.stream)); /* the time of the mel is not that of the sound */
     const int32_t frames[] = {0, features.frames.rows};
@@ -120,13 +122,14 @@ static int run(const void *given, const struct mx_option_list *operands)
     struct copy copy = {0};
     const float *samples;
     size_t count;
+    double gain;
     if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "name the recording to copy");
     if (values->output == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--output FILE' is missing");
-    MX_TRY(recording_read(&copy, operands->items[0], &samples, &count));
+    MX_TRY(recording_read(&copy, operands->items[0], &samples, &count, &gain));
     MX_TRY(mx_place_open(&copy.place, values->device, values->cpu_devices, "vocode"));
     MX_TRY(mx_place_vocoder_open(&copy.vocoder, &copy.place, values->vocoder, NULL));
     MX_TRY(mx_command_rounds_check(copy.vocoder.loaded, values->rounds));
-    MX_TRY(copy_write(&copy, values, samples, count));
+    MX_TRY(copy_write(&copy, values, samples, count, gain));
 out:
     copy_close(&copy);
     return rc;

@@ -81,6 +81,9 @@ int mx_audio_options_check(const struct mx_audio_options *options);
 int mx_audio_load(struct mx_audio_reader *reader, const char *path, const struct mx_audio_options *options,
                   const float **samples, size_t *count, struct mx_audio_report *report);
 
+/* The factor that would bring a recording, loaded without levelling, to the usual level; peaks are not considered. */
+double mx_audio_usual_gain(const struct mx_audio_report *report);
+
 /* ---- how long a recording can be, without decoding it: batches of a folder are planned with this ---- */
 
 /* *bound gets an upper bound of the samples that mx_audio_load will return, or 0 for a recording that it is certain to

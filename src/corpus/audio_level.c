@@ -125,3 +125,8 @@ enum mx_reject mx_audio_level(float *samples, size_t count, double *levels, cons
     *part = (struct mx_audio_part){from, to - from};
     return MX_REJECT_NONE;
 }
+
+double mx_audio_usual_gain(const struct mx_audio_report *report)
+{
+    return report->rms > 0 ? from_db(MX_AUDIO_OPTIONS_DEFAULT.level_db) / report->rms : 1;
+}

@@ -2,7 +2,9 @@
  *
  * Makes segments on the device, see segment_maker.h. Rows of mel and pitch are picked with the operation embedding: its
  * table are the features of the whole batch. The rows of the short mel are picked likewise, from that of the crops: of
- * each segment as much sound as its short frames see, so they are what they would be in the whole utterance.
+ * each segment as much sound as its short frames see, so they are what they would be in the whole utterance. A crop of a
+ * segment of n frames has at most 256 n + 192 samples, less than the 513 n magnitudes that are computed last: until then
+ * the crops are in their place.
  */
 #include "train/segment_maker.h"
 
@@ -17,7 +19,6 @@ struct arrays {
     struct mx_slice streams; /* int32 [segments, 2] */
     struct mx_slice mel;     /* [frames, bands]: before it is blurred */
     struct mx_slice tables;  /* of the recipe of short frames */
-    struct mx_slice crops;   /* [samples of all crops] */
     struct mx_slice samples; /* int32 [segments + 1]: offsets of the crops … */
     struct mx_slice shorts;  /* int32 [segments + 1]: … and of their short frames */
     struct mx_slice picks;   /* int32 [frames, MX_VOCODER_BURST_PARTS]: rows of the short mel */
@@ -61,7 +62,6 @@ static void arrays_place(const struct mx_segment_options *segments, size_t table
                          .streams = mx_layout_take(layout, 2 * blurred),
                          .mel = mx_layout_take(layout, rows * mx_recipe_default.bands),
                          .tables = mx_layout_take(layout, (int64_t)tables),
-                         .crops = mx_layout_take(layout, shorts * mx_recipe_default.hop / MX_VOCODER_BURST_PARTS),
                          .samples = mx_layout_take(layout, room.sequences + 1),
                          .shorts = mx_layout_take(layout, room.sequences + 1),
                          .picks = mx_layout_take(layout, MX_VOCODER_BURST_PARTS * (int64_t)room.frames),
@@ -169,7 +169,7 @@ static int64_t clamp(int64_t value, int64_t most)
 
 /* The crop of segment i, which lies behind those before it, and the rows of its short mel. Copies its samples. */
 static int crop_take(struct mx_segments_maker *maker, struct mx_stream *stream, struct mx_slice audio,
-                     const int32_t *ends, const struct mx_segment *segment, int32_t i)
+                     const int32_t *ends, const struct mx_segment *segment, int32_t i, struct mx_slice crops)
 {
     enum { PARTS = MX_VOCODER_BURST_PARTS, BEFORE = MX_VOCODER_BURST_BEFORE };
     const int64_t hop = maker->short_recipe.hop, half = maker->short_recipe.fft_size / 2;
@@ -179,7 +179,7 @@ static int crop_take(struct mx_segments_maker *maker, struct mx_stream *stream, 
     const int64_t low = clamp(first, last), high = clamp(first + count - 1, last);
     const int64_t begin = low * hop > half ? low * hop - half : 0;
     const int64_t end = high * hop + half < samples ? high * hop + half : samples;
-    struct mx_slice from = audio, to = maker->arrays.crops;
+    struct mx_slice from = audio, to = crops;
     int32_t *const picks = maker->picks + PARTS * (int64_t)maker->offsets[i];
     for (int64_t k = 0; k < count; k++) picks[k] = maker->shorts[i] + (int32_t)(clamp(first + k, last) - begin / hop);
     maker->samples[i + 1] = maker->samples[i] + (int32_t)(end - begin);
@@ -208,16 +208,18 @@ static int burst_make(struct mx_segments_maker *maker, struct mx_stream *stream,
     int rc = 0;
     const struct arrays *const a = &maker->arrays;
     const struct mx_recipe *const r = &maker->short_recipe;
+    const struct mx_slice crops = on_device->vocoder.target;
     const int32_t count = on_device->segment_count;
     const int64_t rows = (int64_t)on_device->vocoder.frames.rows * MX_VOCODER_BURST_PARTS;
     if (!maker->tables_sent) MX_TRY(upload(stream, a->tables, maker->tables.data, (int64_t)maker->tables.count));
     maker->tables_sent = true;
     maker->samples[0] = maker->shorts[0] = 0;
-    for (int32_t i = 0; i < count; i++) MX_TRY(crop_take(maker, stream, audio, ends, &on_device->segments[i], i));
+    for (int32_t i = 0; i < count; i++)
+        MX_TRY(crop_take(maker, stream, audio, ends, &on_device->segments[i], i, crops));
     MX_TRY(upload(stream, a->samples, maker->samples, count + 1));
     MX_TRY(upload(stream, a->shorts, maker->shorts, count + 1));
     MX_TRY(upload(stream, a->picks, maker->picks, rows));
-    MX_TRY(mx_mel(stream, &(struct mx_mel_args){.audio = a->crops,
+    MX_TRY(mx_mel(stream, &(struct mx_mel_args){.audio = crops,
                                                 .samples = ragged_of(maker->samples, count, a->samples),
                                                 .frames = ragged_of(maker->shorts, count, a->shorts),
                                                 .tables = a->tables,
@@ -280,8 +282,8 @@ int mx_segments_maker_run(struct mx_segments_maker *maker, struct mx_stream *str
     MX_TRY(upload(stream, a->ids, maker->ids, rows));
     MX_TRY(mel_make(maker, stream, features, to));
     MX_TRY(rows_pick(maker, stream, features->pitch, features->frames.rows, 1, to->pitch, rows));
-    MX_TRY(mx_extract_magnitudes(extract, stream, &pick, MX_VOCODER_LEAST, to->target));
     MX_TRY(burst_make(maker, stream, mx_extract_audio(extract), ends, on_device));
+    MX_TRY(mx_extract_magnitudes(extract, stream, &pick, MX_VOCODER_LEAST, to->target));
 out:
     return rc;
 }

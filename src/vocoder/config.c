@@ -14,7 +14,7 @@
 /* ---- sizes ---- */
 
 static const struct mx_vocoder_size sizes[] = {
-    {"small", 128, 4, 384}, /* 0.56 M: sounds like the recording after minutes on two cores */
+    {"small", 128, 4, 384}, /* 0.57 M: sounds like the recording after minutes on two cores */
     {"large", 256, 6, 768}, /*  2.7 M */
 };
 

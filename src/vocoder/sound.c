@@ -99,6 +99,13 @@ int mx_sound_rounds(const struct mx_sound *s)
     return s->options.rounds;
 }
 
+void mx_sound_gain_set(struct mx_sound *s, double gain)
+{
+    s->options.mean += log(gain / s->raised);
+    s->raised = gain;
+    if (s->vocoder != NULL) mx_vocoder_mean_set(s->vocoder, (float)s->options.mean);
+}
+
 int mx_sound_projections(const struct mx_sound *s)
 {
     return s->options.projections;
@@ -249,6 +256,7 @@ int mx_sound_create(struct mx_device *device, struct mx_stream *stream, const st
     if (s == NULL) return MX_ERR_NO_MEMORY;
     s->device = device;
     s->options = *options;
+    s->raised = 1;
     options_resolve(&s->options, &s->config);
     MX_TRY(options_check(&s->options));
     s->kind = kind_of(&s->options);
@@ -515,10 +523,13 @@ int mx_sound_run(struct mx_sound *s, struct mx_stream *stream, const struct mx_s
     MX_TRY(mx_copy_download(stream, s->audio, mx_sound_piece(s, MX_SOUND_AUDIO),
                             (size_t)b->samples.rows * sizeof *s->audio));
     MX_TRY(mx_stream_sync(stream));
-    for (int32_t i = 0; i < b->samples.rows; i++)
+    const float lower = (float)(1 / s->raised);
+    for (int32_t i = 0; i < b->samples.rows; i++) {
+        s->audio[i] *= lower;
         if (!isfinite(s->audio[i]))
             MX_RAISE(MX_ERR_DATA, "the mel is damaged: try an earlier checkpoint",
                      "waveform: sample %d is not a number", (int)i);
+    }
 out:
     if (rc < 0) (void)mx_stream_sync(stream); /* the uploads must be done with the host's arrays */
     return rc;

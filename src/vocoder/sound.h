@@ -88,6 +88,11 @@ int mx_sound_create(struct mx_device *device, struct mx_stream *stream, const st
 void mx_sound_destroy(struct mx_sound *sound); /* NULL is fine */
 int mx_sound_rounds(const struct mx_sound *sound);
 int mx_sound_projections(const struct mx_sound *sound);
+
+/* A vocoder knows the level that recordings are brought to for training. For the mel of a recording with another level:
+ * `gain` > 0 is the factor that would bring it there. From now on the mel is raised by it, and the sound lowered
+ * again. */
+void mx_sound_gain_set(struct mx_sound *sound, double gain);
 /* The samples of an utterance of this many frames. */
 int64_t mx_sound_samples(const struct mx_recipe *recipe, int64_t frames);
 

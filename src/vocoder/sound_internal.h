@@ -78,7 +78,8 @@ struct mx_sound {
     struct mx_device *device;
     const struct mx_sound_kind *kind;
     struct mx_recipe recipe;
-    struct mx_sound_options options; /* rounds and projections as they are */
+    struct mx_sound_options options; /* rounds, projections and mean as they are */
+    double raised;                   /* the gain that is in the mean */
     struct mx_vocoder_config config;
     struct mx_sound_bands bands;
     struct mx_recipe short_recipe; /* with a vocoder */

@@ -182,3 +182,8 @@ struct mx_vocoder_losses mx_vocoder_losses_of(const struct mx_vocoder_config *co
     mx_vocoder_losses_finish(&out, &config->weights, frames);
     return out;
 }
+
+void mx_vocoder_mean_set(struct mx_vocoder *v, float mel_mean)
+{
+    v->config.mel_mean = mel_mean;
+}

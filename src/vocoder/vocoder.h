@@ -82,6 +82,8 @@ struct mx_vocoder_view {
 /* Magnitudes and pitch of normalised mel [frames, bands]; view (optional) receives where they are. */
 int mx_vocoder_predict(struct mx_vocoder *vocoder, struct mx_stream *stream, struct mx_slice parameters,
                        const struct mx_ragged *frames, struct mx_slice mel, struct mx_vocoder_view *view);
+/* From now on the mel has this mean. */
+void mx_vocoder_mean_set(struct mx_vocoder *vocoder, float mel_mean);
 /* What the last pass predicted, of any kind. */
 struct mx_vocoder_view mx_vocoder_view(const struct mx_vocoder *vocoder);
 
