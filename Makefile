@@ -115,7 +115,7 @@ bench-ranks: ## compare two ranks on one core each with one rank, also over TCP 
 	$(call compile,--report $(BUILD))
 	@scripts/bench_ranks.sh $(BUILD)
 
-bench-sound: ## measure what mel and Griffin-Lim lose of recordings by PESQ, STOI and DNSMOS (installed in build/venv)
+bench-sound: ## train vocoders and measure their sound by PESQ, STOI and DNSMOS (installed in build/venv), in about 100 minutes
 	$(DEPS) build sound
 	$(call compile,--report $(BUILD))
 	@scripts/peers.sh $(BUILD)/venv sound

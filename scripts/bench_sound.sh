@@ -23,7 +23,7 @@
 # the recordings.
 #
 # The script prints its results; the numbers are also in BUILD/bench/sound.json, spectrograms of one copy of each kind in
-# BUILD/bench/sound.png. Environment variables, with defaults (the trainings take 75 minutes):
+# BUILD/bench/sound.png. Environment variables, with defaults (the trainings take 84 minutes):
 #
 #     COUNT=20                    recordings of each voice to copy
 #     ROUNDS=48                   of Griffin–Lim
@@ -32,6 +32,7 @@
 #     SOUND_MINUTES="2 5 10 20"   of training on the human voice; 0: no vocoders. The other voices get the first.
 #     UNHEARD_MINUTES=2           of training on all other voices, for each voice; 0: none
 #     SPEAK_MINUTES=25            of training the whole voice; 0: no free-running speech
+#     SPEED_STEPS=75              steps that measure how long a step takes, which determines the number of steps
 #     TRAIN_FLAGS=                more flags for 'myxtts train'
 
 set -euo pipefail
@@ -42,7 +43,7 @@ here="$(dirname "${BASH_SOURCE[0]}")"
 . "$here/bench_voice.sh"
 
 program="$1/myxtts" tools="$1" folder="$1/sound" result="$1/bench/sound.json" python="$1/venv/bin/python"
-count="${COUNT:-20}" rounds="${ROUNDS:-48}" unheard="${UNHEARD_MINUTES:-2}" speak_minutes="${SPEAK_MINUTES:-25}"
+count="${COUNT:-20}" rounds="${ROUNDS:-48}" unheard="${UNHEARD_MINUTES:-2}" speak_minutes="${SPEAK_MINUTES:-25}" speed_steps="${SPEED_STEPS:-75}"
 read -ra projections <<<"${PROJECTIONS:-4}"
 read -ra voices <<<"${VOICES:-human rms slt awb espeak espeak-en}"
 read -ra minutes <<<"${SOUND_MINUTES:-2 5 10 20}"
@@ -51,7 +52,6 @@ prompts=/usr/share/asterisk/sounds/en_US_f_Allison
 texts=/usr/share/doc/asterisk-core-sounds-en/core-sounds-en.txt.gz
 least_bytes=16000 # of G.722: 2 seconds
 sentences=200     # of each synthetic voice
-speed_steps=75    # that measure how long a step takes
 vocoder_seconds=  # a step of the vocoder; the same for every voice
 core=$(taskset -pc $$ | sed 's/.*: *//; s/[,-].*//')
 

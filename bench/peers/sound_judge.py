@@ -155,13 +155,15 @@ def picture_write(path, folder, kinds):
     begin = int(np.argmax(loud)) if len(loud) else 0
     gap = np.zeros((4, 512))
     grey = np.concatenate([part for x in sounds for part in (spectrogram(x[begin:]), gap)][:-1])
-    colour = np.stack([np.interp(grey, np.linspace(0, 1, 4), channel) for channel in ((0, 110, 230, 255), (0, 30, 100, 250),
-                                                                                      (0, 110, 50, 190))], -1)
-    pixels = np.round(colour).astype(np.uint8)
+    levels = np.linspace(0, 1, 48)
+    palette = np.stack([np.interp(levels, np.linspace(0, 1, 4), channel)
+                        for channel in ((0, 110, 230, 255), (0, 30, 100, 250), (0, 110, 50, 190))], -1)
+    pixels = np.round((len(levels) - 1) * grey).astype(np.uint8)
     raw = b"".join(b"\0" + line.tobytes() for line in pixels)
     with open(path, "wb") as file:
         file.write(b"\x89PNG\r\n\x1a\n")
-        for kind, data in ((b"IHDR", struct.pack(">IIBBBBB", pixels.shape[1], pixels.shape[0], 8, 2, 0, 0, 0)),
+        for kind, data in ((b"IHDR", struct.pack(">IIBBBBB", pixels.shape[1], pixels.shape[0], 8, 3, 0, 0, 0)),
+                           (b"PLTE", np.round(palette).astype(np.uint8).tobytes()),
                            (b"IDAT", zlib.compress(raw, 9)), (b"IEND", b"")):
             file.write(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)))
 
