@@ -78,7 +78,7 @@ static void path(void **state)
     const struct mx_export_track track = mx_export_path(&onnx, &mx_recipe_default, in);
     mx_onnx_output(&onnx, track.hz, "hz", MX_ONNX_FLOAT, frames_dimension, 1);
     mx_onnx_output(&onnx, track.gate, "gate", MX_ONNX_FLOAT, frames_dimension, 1);
-    mx_onnx_output(&onnx, track.phase, "phase", MX_ONNX_DOUBLE, frames_dimension, 1);
+    mx_onnx_output(&onnx, track.phase, "phase", MX_ONNX_FLOAT, frames_dimension, 1);
     export_file_close(&file, &onnx);
     mx_onnx_release(&onnx);
 }

@@ -175,7 +175,7 @@ static struct mx_onnx_value hz_move(struct mx_onnx *o, const struct mx_recipe *r
     return mx_export_cast(o, MX_ONNX(o, "Exp", MX_ONNX(o, "Add", logs, rise)), MX_ONNX_FLOAT);
 }
 
-/* The integral of the pitch, linear between frames, double [F]. */
+/* The integral of the pitch, linear between frames, [F]: the sum is double, but a frame's phase is stored as float. */
 static struct mx_onnx_value phase_of(struct mx_onnx *o, const struct mx_recipe *recipe, struct mx_onnx_value hz)
 {
     const double seconds = (double)recipe->hop / recipe->rate;
@@ -187,7 +187,7 @@ static struct mx_onnx_value phase_of(struct mx_onnx *o, const struct mx_recipe *
     const struct mx_onnx_value first = mx_onnx_tensor(o, NULL, MX_ONNX_DOUBLE, (const int64_t[]){1}, 1, &nothing);
     const struct mx_onnx_value sum =
         MX_ONNX(o, "CumSum", MX_ONNX_WITH(o, "Concat", (MX_ONNX_A_INT("axis", 0)), first, turns), mx_onnx_int(o, 0));
-    return MX_ONNX(o, "Sub", sum, MX_ONNX(o, "Floor", sum));
+    return mx_export_cast(o, MX_ONNX(o, "Sub", sum, MX_ONNX(o, "Floor", sum)), MX_ONNX_FLOAT);
 }
 
 struct mx_export_track mx_export_path(struct mx_onnx *o, const struct mx_recipe *recipe, struct mx_onnx_value logits)

@@ -45,7 +45,8 @@ static struct mx_onnx_value phase_of(struct mx_onnx *o, const struct mx_recipe *
     const struct mx_onnx_value bend = MX_ONNX(o, "Mul", mx_export_cast(o, hz->rise, MX_ONNX_DOUBLE),
                                               mx_onnx_double(o, 1.0 / (2.0 * recipe->hop * recipe->rate)));
     const struct mx_onnx_value rate = MX_ONNX(o, "Add", first, MX_ONNX(o, "Mul", bend, at));
-    const struct mx_onnx_value start = mx_export_unsqueeze(o, mx_export_slice(o, phase, 0, -1, 0), 1);
+    const struct mx_onnx_value start =
+        mx_export_cast(o, mx_export_unsqueeze(o, mx_export_slice(o, phase, 0, -1, 0), 1), MX_ONNX_DOUBLE);
     return MX_ONNX(o, "Add", start, MX_ONNX(o, "Mul", rate, at));
 }
 
@@ -88,8 +89,8 @@ static struct mx_onnx_value faded_add(struct mx_onnx *o, const struct mx_recipe 
     const struct mx_onnx_value weight =
         MX_ONNX(&body, "Clip", MX_ONNX(&body, "Mul", left, mx_onnx_real(&body, 1 / fade_hz)), mx_onnx_real(&body, 0),
                 mx_onnx_real(&body, 1));
-    const struct mx_onnx_value all = MX_ONNX(&body, "Mul", k, turns);
-    const struct mx_onnx_value rest = MX_ONNX(&body, "Sub", all, MX_ONNX(&body, "Round", all));
+    const struct mx_onnx_value rest = turns_of(&body, MX_ONNX(&body, "Mul", mx_export_cast(&body, k, MX_ONNX_DOUBLE),
+                                                              mx_export_cast(&body, turns, MX_ONNX_DOUBLE)));
     const struct mx_onnx_value wave =
         MX_ONNX(&body, "Cos", MX_ONNX(&body, "Mul", rest, mx_onnx_real(&body, 2 * acos(-1))));
     const struct mx_onnx_value more = MX_ONNX(&body, "Add", before, MX_ONNX(&body, "Mul", weight, wave));

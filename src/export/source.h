@@ -15,8 +15,7 @@
 #include "features/recipe.h"
 
 struct mx_export_track {
-    struct mx_onnx_value hz, gate; /* float [frames] */
-    struct mx_onnx_value phase;    /* double [frames]: turns */
+    struct mx_onnx_value hz, gate, phase; /* float [frames]; phases in turns */
 };
 
 /* logits [frames, MX_VOCODER_CLASSES + 1] */

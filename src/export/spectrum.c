@@ -219,10 +219,12 @@ struct mx_export_complex mx_export_direct(struct mx_onnx *o, const struct mx_exp
 struct mx_export_complex mx_export_overshoot(struct mx_onnx *o, const struct mx_export_complex *now,
                                              const struct mx_export_complex *before, double momentum)
 {
-    const struct mx_onnx_value more = mx_onnx_real(o, 1 + momentum), less = mx_onnx_real(o, -momentum);
-    const struct mx_export_complex a = scaled(o, now, more), b = scaled(o, before, less);
-    const struct mx_onnx_value real = MX_ONNX(o, "Add", a.real, b.real);
-    return (struct mx_export_complex){real, MX_ONNX(o, "Add", a.imaginary, b.imaginary)};
+    struct mx_export_complex change;
+    change.real = MX_ONNX(o, "Sub", now->real, before->real);
+    change.imaginary = MX_ONNX(o, "Sub", now->imaginary, before->imaginary);
+    const struct mx_export_complex more = scaled(o, &change, mx_onnx_real(o, momentum));
+    const struct mx_onnx_value real = MX_ONNX(o, "Add", now->real, more.real);
+    return (struct mx_export_complex){real, MX_ONNX(o, "Add", now->imaginary, more.imaginary)};
 }
 
 struct mx_onnx_value mx_export_base(const struct mx_export_frames *f, struct mx_onnx_value mel)
