@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Makes a Python environment in FOLDER for the peers of `make bench-data` (DALI, torchaudio) or `make bench-train`
-# (PyTorch), for the judges of `make bench-sound`, or for `make test-tensorboard`.
+# (PyTorch), for the judges of `make bench-sound`, or for `make test-onnx` and `make test-tensorboard`.
 #
-#     scripts/peers.sh build/venv data|sound|train|tensorboard
+#     scripts/peers.sh build/venv data|onnx|sound|train|tensorboard
 #
 # Each peer is installed separately. If one cannot be installed (no network, no Python, no wheel for this machine), the
-# script says so and succeeds, and the benchmark runs without that peer. Only benchmarks and test-tensorboard call it.
+# script says so and succeeds, and the benchmark runs without that peer. Only benchmarks, test-onnx and test-tensorboard call it.
 
 set -uo pipefail
 
-venv="${1:?usage: scripts/peers.sh FOLDER data|sound|train|tensorboard}"
-bench="${2:?usage: scripts/peers.sh FOLDER data|sound|train|tensorboard}"
+venv="${1:?usage: scripts/peers.sh FOLDER data|onnx|sound|train|tensorboard}"
+bench="${2:?usage: scripts/peers.sh FOLDER data|onnx|sound|train|tensorboard}"
 log="$venv.log"
 
 # peer_add module packages…: installs the packages unless the module can be imported already.
@@ -41,6 +41,13 @@ data)
     audio="$("$venv/bin/python" -c 'import importlib.metadata as m; print(m.version("torchaudio"))' 2>/dev/null)"
     [[ -z $audio ]] || peer_add torchaudio "torch==${audio%%+*}"
     ;;
+onnx)
+    peer_add numpy numpy
+    peer_add onnx onnx
+    peer_add onnxruntime onnxruntime
+    peer_add piper piper-tts
+    peer_add sherpa_onnx sherpa-onnx
+    ;;
 sound)
     peer_add librosa librosa
     peer_add onnxruntime onnxruntime
@@ -57,7 +64,7 @@ tensorboard)
     peer_add PIL pillow
     ;;
 *)
-    printf 'usage: scripts/peers.sh FOLDER data|sound|train|tensorboard\n' >&2
+    printf 'usage: scripts/peers.sh FOLDER data|onnx|sound|train|tensorboard\n' >&2
     exit 2
     ;;
 esac

@@ -271,6 +271,14 @@ static void references(void **state)
     struct mx_speak_result somebody = say(rig, text, &options), again = say(rig, text, &options);
     different(&somebody, &nobody);
     same(&somebody, &again);
+    /* The vector is a function of the reference; without one it is 0. */
+    float vectors[3][32]; /* of the width */
+    assert_int_equal(mx_speak_vector(rig->speak, mel, frames, vectors[0]), 0);
+    assert_int_equal(mx_speak_vector(rig->speak, NULL, 0, vectors[1]), 0);
+    assert_int_equal(mx_speak_vector(rig->speak, mel, frames, vectors[2]), 0);
+    assert_memory_equal(vectors[0], vectors[2], sizeof vectors[0]);
+    for (int i = 0; i < 32; i++) assert_true(vectors[1][i] == 0 && vectors[0][i] != 0);
+    assert_int_equal(mx_speak_vector(rig->speak, mel, frames + 1, vectors[1]), MX_ERR_ARGUMENT);
     struct mx_speak_result refused;
     options.reference_frames = frames + 1;
     assert_int_equal(mx_speak_text(rig->speak, text, strlen(text), &options, &refused), MX_ERR_ARGUMENT);

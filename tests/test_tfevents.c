@@ -55,7 +55,7 @@ static void crc_of_rfc_3720(void **state)
 static void records_byte_by_byte(void **state)
 {
     (void)state;
-    struct mx_tfevent_bytes bytes = {0};
+    struct mx_protobuf bytes = {0};
     mx_tfevent_version(&bytes, 1.0);
     static const uint8_t version[] = {
         24,   0,    0,    0,    0,   0,   0,   0,                                        /* length */
@@ -77,7 +77,7 @@ static void records_byte_by_byte(void **state)
     };
     assert_int_equal(bytes.length, 12 + sizeof event + 4);
     assert_memory_equal(bytes.data + 12, event, sizeof event);
-    mx_tfevent_bytes_release(&bytes);
+    mx_protobuf_release(&bytes);
 }
 
 /* ---- a parser ---- */
@@ -451,7 +451,7 @@ static void a_full_disk_is_a_warning(void **state)
 static void memory_may_be_out(void **state)
 {
     (void)state;
-    struct mx_tfevent_bytes bytes = {0};
+    struct mx_protobuf bytes = {0};
     struct event event;
     static const char large[200000];
     const struct mx_tfevent_place place = {2, 3, "tag"};
@@ -464,7 +464,7 @@ static void memory_may_be_out(void **state)
         const uint8_t *at = bytes.data;
         while (event_next(&at, bytes.data + bytes.length, &event)) assert_true(event.time > 0);
         if (nth == 1) assert_int_equal(bytes.failure, MX_ERR_NO_MEMORY);
-        mx_tfevent_bytes_release(&bytes);
+        mx_protobuf_release(&bytes);
         mx_error_clear();
     }
 }

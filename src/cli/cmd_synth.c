@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -123,7 +122,6 @@ out:
 static int kept_find(const struct mx_voice *v, const char *speaker, char **path)
 {
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
-    const char *const file = mx_checkpoint_path(v->checkpoint);
     size_t number = 0;
     while (speaker != NULL && number < state->speaker_count && strcmp(state->speakers[number], speaker) != 0) number++;
     if (number >= state->speaker_count && speaker != NULL) {
@@ -132,18 +130,8 @@ static int kept_find(const struct mx_voice *v, const char *speaker, char **path)
         return mx_error_hint("it learned from %zu speakers, the first is '%s'; 'myxtts inspect' lists them",
                              state->speaker_count, state->speaker_count > 0 ? state->speakers[0] : "");
     }
-    /* RUN/checkpoints/step-….safetensors → RUN */
-    const char *slash = strrchr(file, '/');
-    if (slash == NULL) return 0;
-    do slash--;
-    while (slash > file && *slash != '/');
-    const int length = *slash == '/' ? (int)(slash - file) : 0;
-    *path = length > 0 ? mx_format("%.*s/" MX_JOB_VOICE, length, file, number) : mx_format(MX_JOB_VOICE, number);
-    if (*path == NULL) return MX_ERR_NO_MEMORY;
-    if (access(*path, R_OK) == 0) return 0;
-    mx_free(*path);
-    *path = NULL;
-    if (speaker == NULL) return 0;
+    const int rc = mx_job_voice_find(mx_checkpoint_path(v->checkpoint), number, path);
+    if (rc < 0 || *path != NULL || speaker == NULL) return rc;
     return MX_FAIL(MX_ERR_NOT_FOUND, "give a recording of the speaker with '--speaker-wav'",
                    "the run keeps no recording of '%s'", speaker);
 }

@@ -34,6 +34,7 @@ extern const struct mx_command mx_command_config;
 extern const struct mx_command mx_command_corpus;
 extern const struct mx_command mx_command_devices;
 extern const struct mx_command mx_command_eval;
+extern const struct mx_command mx_command_export;
 extern const struct mx_command mx_command_features;
 extern const struct mx_command mx_command_inspect;
 extern const struct mx_command mx_command_monitor;

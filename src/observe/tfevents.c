@@ -28,12 +28,12 @@
 struct mx_tfevents {
     int file;
     char *folder, *path;
-    int64_t step;                  /* of the newest event */
-    uint64_t most_bytes;           /* of all files; 0: no limit */
-    uint64_t file_bytes;           /* of this one … */
-    uint64_t others_bytes;         /* … and of those before it */
-    struct mx_tfevent_bytes bytes; /* whole records that are not in the file yet */
-    uint64_t written_ns;           /* when the last ones were */
+    int64_t step;             /* of the newest event */
+    uint64_t most_bytes;      /* of all files; 0: no limit */
+    uint64_t file_bytes;      /* of this one … */
+    uint64_t others_bytes;    /* … and of those before it */
+    struct mx_protobuf bytes; /* whole records that are not in the file yet */
+    uint64_t written_ns;      /* when the last ones were */
     bool warned;
 };
 
@@ -133,7 +133,7 @@ void mx_tfevents_close(struct mx_tfevents *events)
     if (events == NULL) return;
     mx_tfevents_flush(events);
     if (events->file >= 0) close(events->file);
-    mx_tfevent_bytes_release(&events->bytes);
+    mx_protobuf_release(&events->bytes);
     mx_free(events->path);
     mx_free(events->folder);
     mx_free(events);
@@ -149,7 +149,7 @@ const char *mx_tfevents_path(const struct mx_tfevents *events)
 void mx_tfevents_flush(struct mx_tfevents *events)
 {
     if (events == NULL) return;
-    struct mx_tfevent_bytes *const b = &events->bytes;
+    struct mx_protobuf *const b = &events->bytes;
     if (events->file < 0) b->length = 0;
     const off_t before = b->length > 0 ? lseek(events->file, 0, SEEK_END) : 0;
     size_t at = 0;

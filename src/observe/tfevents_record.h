@@ -13,8 +13,7 @@
  * masked(c) = (c rotated right by 15 bits) + 0xA282EAD8, modulo 2^32. CRC-32C is that of RFC 3720: polynomial
  * 0x1EDC6F41, reflected, begins and ends inverted.
  *
- * Messages (wire format of protocol buffers: a key is field·8 + type; type 0 varint, 1 eight bytes, 2 length and bytes,
- * 5 four bytes):
+ * Messages (base/protobuf.h):
  *
  *     Event     1 wall_time double (seconds since 1970), 2 step int64, 3 file_version string, 5 summary Summary,
  *               7 session_log SessionLog
@@ -40,23 +39,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct mx_tfevent_bytes {
-    uint8_t *data; /* free with mx_free */
-    size_t length, capacity;
-    int failure; /* 0, or the code of the first failure; the caller clears it */
-};
-
-void mx_tfevent_bytes_release(struct mx_tfevent_bytes *bytes);
+#include "base/protobuf.h"
 
 struct mx_tfevent_scalar {
     const char *tag;
     double value; /* left out if it is not finite */
 };
 
-void mx_tfevent_version(struct mx_tfevent_bytes *out, double time);
-void mx_tfevent_start(struct mx_tfevent_bytes *out, double time, int64_t step);
-void mx_tfevent_scalars(struct mx_tfevent_bytes *out, double time, int64_t step,
-                        const struct mx_tfevent_scalar *scalars, size_t count);
+void mx_tfevent_version(struct mx_protobuf *out, double time);
+void mx_tfevent_start(struct mx_protobuf *out, double time, int64_t step);
+void mx_tfevent_scalars(struct mx_protobuf *out, double time, int64_t step, const struct mx_tfevent_scalar *scalars,
+                        size_t count);
 
 /* Where one value is shown. */
 struct mx_tfevent_place {
@@ -65,11 +58,11 @@ struct mx_tfevent_place {
     const char *tag;
 };
 
-void mx_tfevent_image(struct mx_tfevent_bytes *out, const struct mx_tfevent_place *place, int width, int height,
+void mx_tfevent_image(struct mx_protobuf *out, const struct mx_tfevent_place *place, int width, int height,
                       const void *png, size_t bytes);
-void mx_tfevent_audio(struct mx_tfevent_bytes *out, const struct mx_tfevent_place *place, int rate, int64_t frames,
+void mx_tfevent_audio(struct mx_protobuf *out, const struct mx_tfevent_place *place, int rate, int64_t frames,
                       const void *wav, size_t bytes);
-void mx_tfevent_text(struct mx_tfevent_bytes *out, const struct mx_tfevent_place *place, const char *text);
+void mx_tfevent_text(struct mx_protobuf *out, const struct mx_tfevent_place *place, const char *text);
 
 uint32_t mx_tfevent_crc(const void *data, size_t bytes); /* not masked */
 

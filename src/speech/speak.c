@@ -16,8 +16,7 @@
 #include "speech/speak_internal.h"
 #include "speech/split.h"
 
-#define OWNER   "speech"
-#define FADE_MS 5.0 /* at both ends of a piece: no click where sound meets silence */
+#define OWNER "speech"
 
 struct mx_speak {
     struct mx_speak_voice voice;
@@ -296,6 +295,27 @@ out:
     return rc;
 }
 
+int mx_speak_vector(struct mx_speak *s, const float *reference, int32_t reference_frames, float *vector)
+{
+    static const int32_t nothing[] = {MX_TOKEN_BOS, MX_TOKEN_EOS};
+    const struct mx_speak_item item = {.tokens = nothing, .count = 2};
+    struct mx_speak_options options = MX_SPEAK_OPTIONS_DEFAULT;
+    const struct mx_speech_options how = MX_SPEECH_OPTIONS_DEFAULT;
+    const size_t bytes = (size_t)mx_model_config(s->voice.model)->size.width * sizeof *vector;
+    struct mx_speech speech;
+    int rc = 0;
+    options.reference = reference;
+    options.reference_frames = reference_frames;
+    MX_TRY(options_check(s, &options));
+    MX_TRY(batch_send(s, &item, 1, &options));
+    MX_TRY(mx_model_synthesize(s->voice.model, s->voice.stream, s->voice.parameters, &s->batch, &how, &speech));
+    MX_TRY(mx_copy_download(s->voice.stream, vector, mx_model_view(s->voice.model).voices, bytes));
+    MX_TRY(mx_stream_sync(s->voice.stream));
+out:
+    if (rc < 0) (void)mx_stream_sync(s->voice.stream); /* the copies must be done with the host's arrays */
+    return rc;
+}
+
 /* Mel of the first *count items, or of fewer where they turn out too long together; *count tells. */
 static int items_synthesize(struct mx_speak *s, const struct mx_speak_item *items, int32_t *count,
                             const struct mx_speak_options *options, struct mx_speech *speech)
@@ -339,7 +359,8 @@ static float *joined_grow(struct joined *j, size_t more)
 /* A sound, faded at both ends, and the pause after it. */
 static int joined_add(struct joined *j, const float *sound, size_t count, int rate, double pause_ms)
 {
-    const size_t pause = (size_t)llround(pause_ms * rate / 1000), whole = (size_t)llround(FADE_MS * rate / 1000);
+    const size_t pause = (size_t)llround(pause_ms * rate / 1000),
+                 whole = (size_t)llround(MX_SPEAK_FADE_MS * rate / 1000);
     const size_t fade = whole < count / 2 ? whole : count / 2;
     float *const to = joined_grow(j, count + pause);
     if (to == NULL) return MX_ERR_NO_MEMORY;

@@ -63,7 +63,11 @@ void mx_speak_destroy(struct mx_speak *speak); /* NULL is fine */
  * middle is taken where there is more than the network has room for. *mel is the caller's, to be freed with mx_free. */
 int mx_speak_reference(struct mx_speak *speak, const float *samples, size_t count, float **mel, int32_t *frames);
 
-#define MX_SPEAK_DETECT (-1)
+/* The vector [width] that the network makes of a reference, which is all that a reference says to it. Waits. */
+int mx_speak_vector(struct mx_speak *speak, const float *reference, int32_t reference_frames, float *vector);
+
+#define MX_SPEAK_DETECT  (-1)
+#define MX_SPEAK_FADE_MS 5.0 /* at both ends of a piece: no click where sound meets silence */
 
 struct mx_speak_options {
     int language;           /* an enum mx_language_id; MX_SPEAK_DETECT: by the script of each paragraph */

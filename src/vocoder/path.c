@@ -11,18 +11,12 @@
 
 enum { CLASSES = MX_VOCODER_CLASSES, RING = MX_PATH_AHEAD + 1 };
 
-#define UNIT       1048576.0 /* scores are whole numbers of 1/UNIT */
-#define STEP       157286    /* 0.15: a step of one class */
-#define STEPS      40        /* more cost no more */
-#define LEAST      1e-6      /* of q, before its logarithm is taken */
-#define NEIGHBOURS 4
-
 void mx_path_begin(struct mx_path *p, const struct mx_recipe *recipe, struct mx_path_track track)
 {
     p->track = track;
     p->rate = recipe->rate;
     p->hop = recipe->hop;
-    p->centre = (ceil((double)recipe->rate / (double)recipe->pitch_low_hz) + 1) / 2;
+    p->centre = mx_path_centre(recipe);
     p->pushed = p->chosen = p->measured = p->ready = 0;
     p->voiced = -1;
     p->voiced_log = p->last_log = p->phase = 0;
@@ -31,7 +25,7 @@ void mx_path_begin(struct mx_path *p, const struct mx_recipe *recipe, struct mx_
 
 /* ---- the classes ---- */
 
-/* q and v of a frame; gain[i] = v ln(q[i] + LEAST). */
+/* q and v of a frame; gain[i] = v ln(q[i] + MX_PATH_LEAST). */
 static void classes_weigh(struct mx_path *p, int slot, const float *logits, int32_t gain[CLASSES])
 {
     double power[CLASSES], highest = -INFINITY, sum = 0;
@@ -43,9 +37,9 @@ static void classes_weigh(struct mx_path *p, int slot, const float *logits, int3
     const double certain = 1 / (1 + exp((double)logits[CLASSES] - highest) / sum);
     p->certain[slot] = (float)certain;
     for (int i = 0; i < CLASSES; i++) {
-        const double q = power[i] / sum, value = certain * log(q + LEAST);
+        const double q = power[i] / sum, value = certain * log(q + MX_PATH_LEAST);
         p->share[slot][i] = (float)q;
-        gain[i] = value == value ? (int32_t)lrint(value * UNIT) : 0; /* not a number: the sound will say so */
+        gain[i] = value == value ? (int32_t)lrint(value * MX_PATH_UNIT) : 0; /* not a number: the sound will say so */
     }
 }
 
@@ -60,15 +54,15 @@ static void steps_take(int32_t score[CLASSES], uint8_t from[CLASSES])
         above_from[i] = from[i] = (uint8_t)i;
         if (score[i] > score[best]) best = i;
     }
-    const int32_t any = score[best] - STEPS * STEP;
+    const int32_t any = score[best] - MX_PATH_STEPS * MX_PATH_STEP;
     for (int i = CLASSES - 2; i >= 0; i--)
-        if (above[i + 1] - STEP > above[i]) {
-            above[i] = above[i + 1] - STEP;
+        if (above[i + 1] - MX_PATH_STEP > above[i]) {
+            above[i] = above[i + 1] - MX_PATH_STEP;
             above_from[i] = above_from[i + 1];
         }
     for (int i = 1; i < CLASSES; i++)
-        if (score[i - 1] - STEP >= score[i]) {
-            score[i] = score[i - 1] - STEP;
+        if (score[i - 1] - MX_PATH_STEP >= score[i]) {
+            score[i] = score[i - 1] - MX_PATH_STEP;
             from[i] = from[i - 1];
         }
     for (int i = 0; i < CLASSES; i++) {
@@ -95,8 +89,8 @@ static int highest_score(const int32_t score[CLASSES])
 static float frame_hz(const float share[CLASSES], int class)
 {
     const double low = log((double)MX_VOCODER_LOW_HZ), width = log((double)MX_VOCODER_HIGH_HZ) - low;
-    const int first = class > NEIGHBOURS ? class - NEIGHBOURS : 0;
-    const int last = class + NEIGHBOURS < CLASSES ? class + NEIGHBOURS : CLASSES - 1;
+    const int first = class > MX_PATH_NEIGHBOURS ? class - MX_PATH_NEIGHBOURS : 0;
+    const int last = class + MX_PATH_NEIGHBOURS < CLASSES ? class + MX_PATH_NEIGHBOURS : CLASSES - 1;
     double sum = 0, weights = 0;
     for (int i = first; i <= last; i++) {
         const double weight = (double)share[i] + 1e-9;

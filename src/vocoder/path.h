@@ -22,6 +22,7 @@
 #ifndef MX_VOCODER_PATH_H
 #define MX_VOCODER_PATH_H
 
+#include <math.h>
 #include <stdint.h>
 
 #include "features/recipe.h"
@@ -34,6 +35,19 @@
 #define MX_PATH_REACH (MX_PATH_AHEAD + MX_PATH_GAP + 1)
 #define MX_PATH_HZ    150.0f
 
+/* The search, for others that do the same. */
+#define MX_PATH_UNIT       1048576.0 /* scores are whole numbers of 1/MX_PATH_UNIT */
+#define MX_PATH_STEP       157286    /* 0.15: a step of one class */
+#define MX_PATH_STEPS      40        /* more cost no more */
+#define MX_PATH_LEAST      1e-6      /* of q, before its logarithm is taken */
+#define MX_PATH_NEIGHBOURS 4
+
+/* Samples from the middle of W to the centre of a frame. */
+static inline double mx_path_centre(const struct mx_recipe *recipe)
+{
+    return (ceil((double)recipe->rate / (double)recipe->pitch_low_hz) + 1) / 2;
+}
+
 /* What the source of a sound needs of each frame (operation harmonics). */
 struct mx_path_track {
     float *hz;    /* > 0 everywhere */
@@ -44,7 +58,7 @@ struct mx_path_track {
 struct mx_path {
     struct mx_path_track track;
     double rate, hop;
-    double centre;     /* samples from the middle of W to the centre of a frame */
+    double centre;     /* mx_path_centre */
     int64_t pushed;    /* frames whose logits are known … */
     int64_t chosen;    /* … whose class is chosen … */
     int64_t measured;  /* … whose measured pitch is known, also where it is interpolated … */

@@ -16,14 +16,8 @@
 
 #define OWNER            "waveform"
 #define ALIGNMENT        64
-#define LEAST_WEIGHT     1e-4f /* of a sample: beyond the last frame's centre the windows fade out */
-#define PROJECT_ROUNDS   2     /* of mel_project in a projection: the second sees what the first did to neighbours */
-#define PROJECT_LIMIT    2     /* nepers of a round: a band that has next to nothing is not blown up to noise */
-#define ATTENUATE_LIMIT  3     /* nepers by which a short frame is lowered at most; none is raised */
 #define FRAMES_LIMIT     (1 << 24)
 #define UTTERANCES_LIMIT (1 << 20)
-#define NOISE_TO_ONE     1e4f /* noise is added to a constant, which then does not count */
-#define NOISE_STREAM     0x57 /* one for all, so that an utterance does not depend on its place */
 
 /* ---- options ---- */
 
@@ -217,8 +211,7 @@ static int host_open(struct mx_sound *s)
     s->samples = s->noise_streams + 2 * blocks;
     s->frames = s->samples + utterances + 1;
     s->blocks = s->frames + utterances + 1;
-    /* Noise of deviation 1; with a vocoder so that its spectrum has the same mean square as that of a harmonic. */
-    float gain = 1;
+    float gain = 1; /* of the noise */
     if (s->options.vocoder != NULL) {
         s->rows = s->blocks + blocks + 1;
         s->gain = (float *)(void *)(s->rows + 2);
@@ -228,11 +221,11 @@ static int host_open(struct mx_sound *s)
         s->track.phase = s->track.gate + frames;
         s->shorts = (int32_t *)(void *)(s->track.phase + frames);
         mx_sound_gain_fill(&s->recipe, s->gain);
-        gain = (float)(1 / (sqrt(0.375 * s->recipe.fft_size) * (double)NOISE_TO_ONE));
+        gain = mx_sound_noise_gain(&s->recipe);
     }
     for (size_t i = 0; i < blocks; i++) {
         s->noise_levels[2 * i] = gain;
-        s->noise_levels[2 * i + 1] = NOISE_TO_ONE;
+        s->noise_levels[2 * i + 1] = MX_SOUND_NOISE_TO_ONE;
     }
     return 0;
 }
@@ -339,7 +332,7 @@ void mx_sound_batch_lay(struct mx_sound *s, int32_t count, struct mx_sound_batch
         if (length > b->samples.max_rows) b->samples.max_rows = (int32_t)length;
         if (rows > b->frames.max_rows) b->frames.max_rows = rows;
         if (s->options.vocoder == NULL) {
-            block_add(s, &b->blocks, NOISE_STREAM, length);
+            block_add(s, &b->blocks, MX_SOUND_NOISE_STREAM, length);
             continue;
         }
         const int32_t shorts = (int32_t)mx_recipe_frames(&s->short_recipe, length);
@@ -347,8 +340,7 @@ void mx_sound_batch_lay(struct mx_sound *s, int32_t count, struct mx_sound_batch
         if (shorts > b->shorts.max_rows) b->shorts.max_rows = shorts;
         b->shorts.rows = s->shorts[i + 1];
         for (int64_t at = 0; at < length; at += hop)
-            block_add(s, &b->blocks, (int64_t)NOISE_STREAM << 32 | (b->first + at / hop),
-                      length - at < hop ? length - at : hop);
+            block_add(s, &b->blocks, mx_sound_noise_stream(b->first + at / hop), length - at < hop ? length - at : hop);
     }
     b->samples.rows = b->blocks.rows = s->samples[count];
     b->frames.rows = s->frames[count];
@@ -422,7 +414,7 @@ int mx_sound_overlap(struct mx_sound *s, struct mx_stream *stream, const struct 
                                                                 .work = mx_sound_piece(s, MX_SOUND_WORK),
                                                                 .fft_size = s->recipe.fft_size,
                                                                 .hop = s->recipe.hop,
-                                                                .least = LEAST_WEIGHT});
+                                                                .least = MX_SOUND_LEAST_WEIGHT});
 }
 
 /* Round i: from the sound in AUDIO to the next one. `before` is the spectrum of the sound before, and is lost; `now`
@@ -460,8 +452,8 @@ int mx_sound_match(struct mx_sound *s, struct mx_stream *stream, const struct mx
                                                                 .bands = r->bands,
                                                                 .weights = s->bands.tables.weights,
                                                                 .rounds = rounds,
-                                                                .lower = PROJECT_LIMIT,
-                                                                .raise = PROJECT_LIMIT,
+                                                                .lower = MX_SOUND_PROJECT_LIMIT,
+                                                                .raise = MX_SOUND_PROJECT_LIMIT,
                                                                 .floor = r->floor,
                                                                 .mean = (float)s->options.mean,
                                                                 .deviation = (float)s->options.deviation});
@@ -473,7 +465,7 @@ static int project(struct mx_sound *s, struct mx_stream *stream, const struct mx
     const struct mx_slice spectrum = mx_sound_piece(s, MX_SOUND_FIRST);
     int rc = 0;
     MX_TRY(mx_sound_measure(s, stream, b, spectrum));
-    MX_TRY(mx_sound_match(s, stream, b, PROJECT_ROUNDS, spectrum, (struct mx_slice){0}));
+    MX_TRY(mx_sound_match(s, stream, b, MX_SOUND_PROJECT_ROUNDS, spectrum, (struct mx_slice){0}));
     MX_TRY(mx_sound_overlap(s, stream, b, spectrum));
 out:
     return rc;
@@ -504,7 +496,7 @@ static int attenuate(struct mx_sound *s, struct mx_stream *stream, const struct 
                                                                 .bands = r->bands,
                                                                 .weights = s->short_bands.tables.weights,
                                                                 .rounds = 1,
-                                                                .lower = ATTENUATE_LIMIT,
+                                                                .lower = MX_SOUND_ATTENUATE_LIMIT,
                                                                 .floor = r->floor,
                                                                 .deviation = 1}));
     MX_TRY(mx_overlap_add(stream, &(struct mx_overlap_add_args){.spectrum = spectrum,
@@ -515,7 +507,7 @@ static int attenuate(struct mx_sound *s, struct mx_stream *stream, const struct 
                                                                 .work = mx_sound_piece(s, MX_SOUND_WORK),
                                                                 .fft_size = r->fft_size,
                                                                 .hop = r->hop,
-                                                                .least = LEAST_WEIGHT}));
+                                                                .least = MX_SOUND_LEAST_WEIGHT}));
 out:
     return rc;
 }

@@ -7,6 +7,7 @@
 
 #include "vocoder/path.h"
 #include "vocoder/sound.h"
+#include "vocoder/sound_numbers.h"
 
 /* Frames that the network sees at once, without those beside them: its memory does not grow with the sound. */
 #define MX_SOUND_PIECE 512
@@ -135,7 +136,6 @@ int mx_sound_match(struct mx_sound *s, struct mx_stream *stream, const struct mx
 /* ---- sound_start.c ---- */
 /* Frames beside a frame that the network looks at. */
 int32_t mx_sound_reach(const struct mx_vocoder_config *config);
-void mx_sound_gain_fill(const struct mx_recipe *recipe, float *gain);
 /* An utterance whose sound is to be made. */
 struct mx_sound_utterance {
     struct mx_slice mel;

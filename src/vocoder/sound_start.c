@@ -13,10 +13,7 @@
 #include "vocoder/internal.h"
 #include "vocoder/sound_internal.h"
 
-#define MEL_ITERATIONS 20     /* of mel_inverse: bands are then within a percent */
-#define MATCH_ROUNDS   4      /* of mel_project on the magnitudes of the network */
-#define LIMIT_HZ       9500.0 /* harmonics fade out towards this frequency … */
-#define FADE_HZ        300.0  /* … over this much */
+#define MEL_ITERATIONS 20 /* of mel_inverse: bands are then within a percent */
 /* Noise in the phases, beside harmonics of 0 dB: growing evenly with the frequency. */
 #define NOISE_LOW_DB  -30.0
 #define NOISE_HIGH_DB -6.0
@@ -136,12 +133,10 @@ static int harmonics_make(struct mx_sound *s, struct mx_stream *stream, const st
     const struct mx_slice hz = mx_sound_piece(s, MX_SOUND_HZ), gate = mx_sound_piece(s, MX_SOUND_GATE);
     const struct mx_slice phase = mx_sound_piece(s, MX_SOUND_PHASE);
     const size_t bytes = (size_t)b->frames.rows * sizeof(float);
-    const float half = (float)s->recipe.rate / 2;
     int rc = 0;
     MX_TRY(mx_copy_upload(stream, hz, s->track.hz + b->first, bytes));
     MX_TRY(mx_copy_upload(stream, gate, s->track.gate + b->first, bytes));
     MX_TRY(mx_copy_upload(stream, phase, s->track.phase + b->first, bytes));
-    /* A harmonic alone then has a spectrum of magnitude 1: the mean of the window is ½. */
     MX_TRY(mx_harmonics(stream, &(struct mx_harmonics_args){.f0 = hz,
                                                             .phase = phase,
                                                             .gate = gate,
@@ -150,9 +145,9 @@ static int harmonics_make(struct mx_sound *s, struct mx_stream *stream, const st
                                                             .frames = b->frames,
                                                             .hop = s->recipe.hop,
                                                             .rate = (float)s->recipe.rate,
-                                                            .limit_hz = fminf((float)LIMIT_HZ, half),
-                                                            .fade_hz = fminf((float)FADE_HZ, half),
-                                                            .level = 4.0f / (float)s->recipe.fft_size}));
+                                                            .limit_hz = mx_sound_limit_hz(&s->recipe),
+                                                            .fade_hz = mx_sound_fade_hz(&s->recipe),
+                                                            .level = mx_sound_harmonic_level(&s->recipe)}));
 out:
     return rc;
 }
@@ -175,7 +170,7 @@ static int vocoder_start(struct mx_sound *s, struct mx_stream *stream, const str
                                                       .n = s->recipe.fft_size / 2 + 1}));
     /* If the mel is to be matched in the end, the rounds begin with magnitudes that do. */
     if (s->options.projections > 0)
-        MX_TRY(mx_sound_match(s, stream, b, MATCH_ROUNDS, first, mx_sound_piece(s, MX_SOUND_MAGNITUDE)));
+        MX_TRY(mx_sound_match(s, stream, b, MX_SOUND_MATCH_ROUNDS, first, mx_sound_piece(s, MX_SOUND_MAGNITUDE)));
     MX_TRY(mx_sound_overlap(s, stream, b, first));
 out:
     return rc;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The phonemes of words for programs that have no espeak-ng of their own: a line for each word, "WORD SYMBOL SYMBOL …", in
+ * the order of their code points.
+ *
+ * Memory: nothing is kept.
+ */
+#ifndef MX_EXPORT_LEXICON_H
+#define MX_EXPORT_LEXICON_H
+
+#include "text/vocabulary.h"
+
+/* Writes the words of a text, read as the voice reads them; `count` gets their number. Words with symbols that the voice
+ * does not have are left out, with one warning that counts them. MX_ERR_DATA if no word is left. */
+int mx_export_lexicon_write(const struct mx_vocabulary *vocabulary, enum mx_language_id language, const char *text,
+                            const char *path, size_t *count);
+
+#endif

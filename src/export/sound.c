@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Mel to sound as nodes, see sound.h.
+ */
+#include "export/sound.h"
+
+#include <math.h>
+
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "export/source.h"
+#include "export/spectrum.h"
+#include "export/vocoder.h"
+#include "myxtts/error.h"
+#include "vocoder/sound_numbers.h"
+
+#define EXPONENT_MAX 80.0 /* of magnitudes */
+
+/* The noise between each two frames as a table, and from it the noise of the utterance, [samples]. */
+static struct mx_onnx_value noise_make(struct mx_onnx *o, const struct mx_export_sound *sound,
+                                       struct mx_onnx_value frames)
+{
+    const int64_t hop = sound->config->recipe.hop, blocks = MX_EXPORT_NOISE_FRAMES;
+    float *const values = mx_alloc((size_t)(blocks * hop), sizeof *values);
+    if (values == NULL) {
+        o->graph.failure = MX_ERR_NO_MEMORY;
+        return (struct mx_onnx_value){.name = ""};
+    }
+    const double gain = (double)mx_sound_noise_gain(&sound->config->recipe);
+    for (int64_t b = 0; b < blocks; b++)
+        for (int64_t i = 0; i < hop; i++) { /* as the operation noise adds it to 1 */
+            const uint32_t word = mx_rng_u32(sound->seed, (uint64_t)mx_sound_noise_stream(b), (uint64_t)i);
+            const double noise = sqrt(3) * (((double)(word >> 8) + 0.5) * 0x1p-23 - 1);
+            values[b * hop + i] = (float)(gain * (1 + (double)MX_SOUND_NOISE_TO_ONE * noise));
+        }
+    const struct mx_onnx_value table =
+        mx_onnx_tensor(o, NULL, MX_ONNX_FLOAT, (const int64_t[]){blocks, hop}, 2, values);
+    mx_free(values);
+    const struct mx_onnx_value gaps = MX_ONNX(o, "Sub", frames, mx_onnx_int(o, 1));
+    const struct mx_onnx_value block = MX_ONNX(o, "Mod", mx_export_range(o, gaps), mx_onnx_int(o, blocks));
+    return MX_ONNX(o, "Reshape", MX_ONNX(o, "Gather", table, block), MX_ONNX_LIST(o, -1));
+}
+
+/* The phases that a sound begins with: those of the harmonics and of noise. */
+static struct mx_export_complex excite(const struct mx_export_frames *f, const struct mx_export_sound *sound,
+                                       struct mx_onnx_value harmonics, struct mx_onnx_value noise)
+{
+    struct mx_onnx *const o = f->onnx;
+    const int64_t bins = f->recipe->fft_size / 2 + 1;
+    struct mx_export_complex u = {{.name = ""}, {.name = ""}};
+    float *const values = mx_alloc((size_t)bins, sizeof *values);
+    if (values == NULL) {
+        o->graph.failure = MX_ERR_NO_MEMORY;
+        return u;
+    }
+    mx_sound_gain_fill(&sound->config->recipe, values);
+    const struct mx_onnx_value gain = mx_onnx_tensor(o, NULL, MX_ONNX_FLOAT, (const int64_t[]){bins, 1}, 2, values);
+    mx_free(values);
+    const struct mx_export_complex a = mx_export_analyse(f, harmonics), b = mx_export_analyse(f, noise);
+    u.real = MX_ONNX(o, "Add", a.real, MX_ONNX(o, "Mul", b.real, gain));
+    u.imaginary = MX_ONNX(o, "Add", a.imaginary, MX_ONNX(o, "Mul", b.imaginary, gain));
+    return u;
+}
+
+/* Lowers the short frames of the sound to the short mel. */
+static struct mx_onnx_value attenuate(struct mx_onnx *o, const struct mx_recipe *recipe, struct mx_onnx_value frames,
+                                      struct mx_onnx_value short_mel, struct mx_onnx_value audio)
+{
+    const struct mx_recipe shorter = mx_vocoder_burst_recipe(recipe);
+    const struct mx_export_projection how = {.mel = short_mel, .rounds = 1, .lower = MX_SOUND_ATTENUATE_LIMIT};
+    const struct mx_onnx_value one = mx_onnx_int(o, 1), gaps = MX_ONNX(o, "Sub", frames, one);
+    const struct mx_onnx_value all = MX_ONNX(o, "Mul", gaps, mx_onnx_int(o, MX_VOCODER_BURST_PARTS));
+    struct mx_export_frames f;
+    mx_export_frames_open(&f, o, &shorter, MX_ONNX(o, "Add", all, one));
+    const struct mx_export_complex now = mx_export_analyse(&f, audio);
+    const struct mx_export_complex lowered = mx_export_project(&f, &now, &how, NULL);
+    audio = mx_export_resound(&f, &lowered);
+    mx_export_frames_close(&f);
+    return audio;
+}
+
+struct mx_onnx_value mx_export_sound(const struct mx_export *e, const struct mx_export_sound *sound,
+                                     struct mx_onnx_value mel, struct mx_onnx_value frames)
+{
+    struct mx_onnx *const o = e->onnx;
+    const struct mx_recipe *const recipe = &sound->config->recipe;
+    struct mx_export_frames f;
+    mx_export_frames_open(&f, o, recipe, frames);
+    const struct mx_export_vocoder_outputs net = mx_export_vocoder(e, sound->config, &f, mel);
+    struct mx_onnx_value magnitude = MX_ONNX(
+        o, "Exp", MX_ONNX(o, "Clip", net.magnitude, mx_onnx_real(o, -EXPONENT_MAX), mx_onnx_real(o, EXPONENT_MAX)));
+    const struct mx_export_track track = mx_export_path(o, recipe, net.logits);
+    const struct mx_onnx_value harmonics = mx_export_harmonics(o, recipe, &track);
+    const struct mx_export_complex u = excite(&f, sound, harmonics, noise_make(o, sound, frames));
+    struct mx_export_complex y = mx_export_direct(o, &u, magnitude), before = y;
+    struct mx_export_projection match = {.mel = net.mel,
+                                         .rounds = MX_SOUND_MATCH_ROUNDS,
+                                         .lower = MX_SOUND_PROJECT_LIMIT,
+                                         .raise = MX_SOUND_PROJECT_LIMIT};
+    if (sound->projections > 0) y = mx_export_project(&f, &y, &match, &magnitude);
+    struct mx_onnx_value audio = mx_export_resound(&f, &y);
+    for (int i = 0; i < sound->rounds; i++) {
+        const struct mx_export_complex now = mx_export_analyse(&f, audio);
+        const struct mx_export_complex ahead = i == 0 ? now : mx_export_overshoot(o, &now, &before, sound->momentum);
+        y = mx_export_direct(o, &ahead, magnitude);
+        audio = mx_export_resound(&f, &y);
+        before = now;
+    }
+    audio = attenuate(o, recipe, frames, net.short_mel, audio);
+    match.rounds = MX_SOUND_PROJECT_ROUNDS;
+    for (int i = 0; i < sound->projections; i++) {
+        const struct mx_export_complex now = mx_export_analyse(&f, audio);
+        y = mx_export_project(&f, &now, &match, NULL);
+        audio = mx_export_resound(&f, &y);
+    }
+    mx_export_frames_close(&f);
+    return audio;
+}
