@@ -75,6 +75,7 @@ check "no losses of texts" test "$(grep -c '"mel":' alone/metrics.jsonl)" -eq 0
 check "the best one is kept" test -e alone/checkpoints/best.safetensors
 resumed alone
 done_with inspect alone
+check "only what a vocoder has was evaluated" test "$(grep -c " nan$" stdout)" -eq 0
 check "there is no model in it" test "$(grep -c '^  model ' stdout)" -eq 0
 check "but a vocoder" grep -q '^  vocoder ' stdout
 refused 2 'has no network that reads texts' "'--vocoder' takes this one" synth --checkpoint alone --device cpu:0 \

@@ -157,7 +157,9 @@ static size_t metrics_write(const struct mx_job *job, struct mx_checkpoint_metri
     for (int i = 0; i < MX_EVALUATION_METRICS; i++) {
         const struct mx_metric *const metric = &mx_evaluation_metric_table[i];
         if (metric->type == MX_METRIC_COUNT) continue;
-        if (metric->presence == MX_METRIC_ALWAYS || isfinite(m.values[i]))
+        /* A vocoder alone has no losses of the acoustic network. */
+        const bool always = metric->presence == MX_METRIC_ALWAYS && !job->options.vocoder_alone;
+        if (always || isfinite(m.values[i]))
             metrics[n++] = (struct mx_checkpoint_metric){metric->key, m.values[i]};
     }
     return n;
