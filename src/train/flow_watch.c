@@ -13,7 +13,9 @@
 
 #define SLACK_BYTES 4096 /* what may come and go in a budget without being called growth */
 #define FIRST_STEPS 2    /* of a run: the pipeline fills up, so they tell nothing */
-#define LOADS_NS    UINT64_C(1000000000)
+#define REPEAT_NS                                                                                                      \
+    UINT64_C(600000000000) /* short steps have calm and restless windows in turns: no warning twice in ten minutes */
+#define LOADS_NS UINT64_C(1000000000)
 
 void mx_flow_watch_start(struct mx_flow_watch *watch, struct mx_pipeline *pipeline, struct mx_device *data,
                          struct mx_device *model)
@@ -111,7 +113,7 @@ static void stats_since(const struct mx_pipeline_stats *from, struct mx_pipeline
     s->stage_overlap_ns = between(from->stage_overlap_ns, s->stage_overlap_ns);
 }
 
-/* Warns of a window whose steps vary: once for each cause. */
+/* Warns of a window whose steps vary: once for each cause, and again after a calm window if that is long ago. */
 static void variation_tell(struct mx_flow_watch *m, int64_t step)
 {
     struct mx_advice_input input;
@@ -123,6 +125,7 @@ static void variation_tell(struct mx_flow_watch *m, int64_t step)
     for (int32_t i = 0; i < count; i++) {
         if (found[i].kind != MX_ADVICE_VARIATION || m->told == (int)found[i].cause) continue;
         m->told = (int)found[i].cause;
+        m->told_ns = mx_clock_ns();
         mx_warn("step %" PRId64 ": at equal work %s; cause: %s: %s", step, found[i].finding,
                 mx_advice_cause_name(found[i].cause), found[i].remedy);
     }
@@ -138,7 +141,7 @@ static void variation_watch(struct mx_flow_watch *m, int64_t step, uint64_t step
     m->variation = mx_tally_variation(&m->frame_ns);
     if (m->variation > MX_VARIATION_LIMIT)
         variation_tell(m, step);
-    else
+    else if (mx_clock_ns() - m->told_ns > REPEAT_NS)
         m->told = -1;
     m->frame_ns = m->frames = (struct mx_tally){0};
 }

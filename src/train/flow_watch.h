@@ -45,7 +45,8 @@ struct mx_flow_watch {
     struct mx_tally frame_ns, frames;
     struct mx_pipeline_stats begin;
     double variation; /* of the last window */
-    int told;         /* the cause of the last warning, until a calm window; -1: none */
+    int told;         /* the cause of the last warning, until it may be repeated; -1: none */
+    uint64_t told_ns; /* when it was given */
 };
 
 void mx_flow_watch_start(struct mx_flow_watch *watch, struct mx_pipeline *pipeline, struct mx_device *data,
