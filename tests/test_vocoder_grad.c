@@ -88,7 +88,8 @@ static void grad_open(struct grad *g)
     double sums = 0;
     for (int k = 0; k < MX_VOCODER_LOSSES; k++)
         for (int s = 0; s < SEGMENTS; s++)
-            sums += (double)mx_vocoder_loss_weight(&config.weights, k) * fabs((double)g->rig.losses[k * SEGMENTS + s]);
+            sums += (double)mx_vocoder_loss_weight(&config.weights, (enum mx_vocoder_loss)k) *
+                    fabs((double)g->rig.losses[k * SEGMENTS + s]);
     g->rounding = fmax(g->rounding, sums / g->rig.batch.frames.rows * 0x1p-24);
 }
 

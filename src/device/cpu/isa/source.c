@@ -25,12 +25,24 @@ MX_VEC_INLINE mx_vf sine(mx_vf r)
     return r * mx_vf_horner(p, square, 0x1.921fb6p+1f);
 }
 
+/* k · t - whole, which is within ±½, for whole k and |t| ≤ ½. The harmonics need all digits of t: where there is no fused
+ * operation, t is cut in two, so that k times the upper part is exact for k < 2^12. */
+MX_VEC_INLINE mx_vf turns_rest(mx_vf k, mx_vf t, mx_vf whole)
+{
+#if MX_VEC_FUSED
+    return mx_vf_fma(k, t, -whole);
+#else
+    const mx_vf upper = (t + 3072.0f) - 3072.0f; /* whole numbers of 2^-12 */
+    return (k * upper - whole) + k * (t - upper);
+#endif
+}
+
 /* sin π(2K + 1)t/sin πt for whole K and |t| ≤ ½ */
 MX_VEC_INLINE mx_vf kernel(mx_vf K, mx_vf t)
 {
     const mx_vf factor = mx_vf_horner(K, mx_vf_set(2.0f), 1.0f);
     const mx_vf shifted = mx_vf_fma(factor, t, mx_vf_set(MX_VEC_ROUND)), whole = shifted - MX_VEC_ROUND;
-    const mx_vf rest = sine(mx_vf_fma(factor, t, -whole));
+    const mx_vf rest = sine(turns_rest(factor, t, whole));
     const mx_vf top = (mx_vf)((mx_vi)rest ^ ((mx_vi)shifted << 31)); /* odd: sin(x + π) = -sin x */
     const mx_vi zero = mx_vf_abs(t) < 1e-30f;
     return mx_vf_select(zero, factor, top / sine(mx_vf_select(zero, mx_vf_set(0.5f), t)));
@@ -40,7 +52,18 @@ MX_VEC_INLINE mx_vf kernel(mx_vf K, mx_vf t)
 MX_VEC_INLINE mx_vf cosine(mx_vf k, mx_vf t)
 {
     const mx_vf whole = mx_vf_fma(k, t, mx_vf_set(MX_VEC_ROUND)) - MX_VEC_ROUND;
-    return sine(mx_vf_fma(mx_vf_abs(mx_vf_fma(k, t, -whole)), mx_vf_set(-2.0f), mx_vf_set(0.5f)));
+    return sine(mx_vf_fma(mx_vf_abs(turns_rest(k, t, whole)), mx_vf_set(-2.0f), mx_vf_set(0.5f)));
+}
+
+/* limit - k · f0, with the digits of a fused operation: f0 is cut in two like t. */
+MX_VEC_INLINE mx_vf limit_rest(mx_vf k, mx_vf f0, float limit)
+{
+#if MX_VEC_FUSED
+    return mx_vf_fnma(k, f0, mx_vf_set(limit));
+#else
+    const mx_vf upper = (f0 + 786432.0f) - 786432.0f; /* whole numbers of 2^-4 */
+    return (limit - k * upper) - k * (f0 - upper);
+#endif
 }
 
 /* A frame and the next. */
@@ -76,7 +99,7 @@ static void stretch_fill(const struct mx_harmonics_args *a, const struct stretch
         mx_vf sum = mx_vf_horner(kernel(full, t), mx_vf_set(0.5f), -0.5f);
         for (int64_t i = 1; i <= fading; i++) {
             const mx_vf k = full + (float)i;
-            const mx_vf weight = mx_vf_fnma(k, f0, mx_vf_set(a->limit_hz)) / a->fade_hz;
+            const mx_vf weight = limit_rest(k, f0, a->limit_hz) / a->fade_hz;
             sum = mx_vf_fma(mx_vf_clamp(weight, 0.0f, 1.0f), cosine(k, t), sum);
         }
         mx_vf_store_n(y + j, gate * a->level * sum, n);
