@@ -227,7 +227,7 @@ whole() {
         expect "utterances are left out, and the log does not say so" grep -qE 'WARN.*(cannot be read|left out|rejected)' run/log.txt
         same=0
     fi
-    if grep -q 'WARN.*nothing was evaluated' run/log.txt; then evaluated=0; fi
+    if grep -qE 'WARN.*(nothing was evaluated|the evaluation is incomplete)' run/log.txt; then evaluated=0; fi
     expect "steps of the metrics: $(grep -v '"evaluation"' run/metrics.jsonl | grep -o '^{"step":[0-9]*' | grep -o '[0-9]*$' | tr '\n' ' ')" \
         diff <(seq 1 $steps) <(grep -v '"evaluation"' run/metrics.jsonl | grep -o '^{"step":[0-9]*' | grep -o '[0-9]*$')
     for name in $(cd "$1" && find . -type f ! -name myxtts.lock ! -path './checkpoints/step-*' | sort); do

@@ -123,8 +123,13 @@ int mx_job_evaluate(struct mx_job *job, bool *best)
                 e->losses.total, e->losses.values[MX_LOSS_MEL], e->losses.values[MX_LOSS_DURATION],
                 e->losses.values[MX_LOSS_PITCH], spoken, vocoder);
     if (e->spoken < e->utterances && !e->vocoder_alone) {
-        mx_info("step %" PRId64 ": %" PRIu32 " of %" PRIu32 " would have become too long to be spoken", step,
-                e->utterances - e->spoken, e->utterances);
+        if (e->too_long > 0)
+            mx_info("step %" PRId64 ": %" PRIu32 " of %" PRIu32 " would have become too long to be spoken", step,
+                    e->too_long, e->utterances);
+        if (e->spoken + e->too_long < e->utterances)
+            mx_warn("step %" PRId64 ": the evaluation is incomplete: %" PRIu32 " of %" PRIu32
+                    " recordings could be read at first, but not when they were to be compared",
+                    step, e->utterances - e->spoken - e->too_long, e->utterances);
         mx_job_samples_tidy(job);
         return 0;
     }

@@ -230,6 +230,7 @@ int mx_trainer_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation *out)
         MX_TRY(looks_tell(t, count + i + 1, looks));
     }
     out->spoken = sums.spoken;
+    out->too_long = sums.too_long;
     out->mel_db = mx_spoken_mel_db(&sums);
     out->duration_error = mx_spoken_duration_error(&sums);
     out->pitch_error = mx_spoken_pitch_error(&sums);

@@ -50,11 +50,12 @@ struct mx_trainer_evaluation {
     bool vocoder_alone;  /* nothing is spoken, the acoustic losses are NAN, and their total is the vocoder's */
     struct mx_model_losses losses; /* teacher-forced: with true durations, pitch and energy */
     /* Free-running: actually spoken, and compared after the best time alignment. NAN: nothing could be measured. */
-    uint32_t spoken;                  /* utterances; the others would have become too long to speak */
-    double mel_db;                    /* mean distance of mel bands, in decibels */
-    double duration_error;            /* mean of |spoken - real|/real */
-    double pitch_error;               /* mean distance over voiced frames, in semitones */
-    int64_t vocoder_frames;           /* of segments of these utterances; 0: the vocoder was not evaluated */
+    uint32_t spoken;        /* utterances */
+    uint32_t too_long;      /* would have become too long to speak; what is neither could not be read any more */
+    double mel_db;          /* mean distance of mel bands, in decibels */
+    double duration_error;  /* mean of |spoken - real|/real */
+    double pitch_error;     /* mean distance over voiced frames, in semitones */
+    int64_t vocoder_frames; /* of segments of these utterances; 0: the vocoder was not evaluated */
     struct mx_vocoder_losses vocoder; /* its losses on them */
 };
 
