@@ -159,8 +159,7 @@ static size_t metrics_write(const struct mx_job *job, struct mx_checkpoint_metri
         if (metric->type == MX_METRIC_COUNT) continue;
         /* A vocoder alone has no losses of the acoustic network. */
         const bool always = metric->presence == MX_METRIC_ALWAYS && !job->options.vocoder_alone;
-        if (always || isfinite(m.values[i]))
-            metrics[n++] = (struct mx_checkpoint_metric){metric->key, m.values[i]};
+        if (always || isfinite(m.values[i])) metrics[n++] = (struct mx_checkpoint_metric){metric->key, m.values[i]};
     }
     return n;
 }
