@@ -127,12 +127,22 @@ out:
     return rc;
 }
 
-/* Adds the name of an utterance to a list, as far as there is room. */
-static void name_add(const struct mx_trainer *t, uint32_t utterance, char list[MX_STEP_NAMES_BYTES])
+void mx_step_names_add(char list[MX_STEP_NAMES_BYTES], const char *names)
 {
-    const size_t length = strlen(list);
-    snprintf(list + length, MX_STEP_NAMES_BYTES - length, "%s%s", length > 0 ? ", " : "",
-             mx_dataset_utterance(t->options.dataset, utterance)->id);
+    static const char comma[] = ", ", more[] = ", …";
+    const size_t length = strlen(list), added = strlen(names), gap = length > 0 ? strlen(comma) : 0;
+    if (length >= strlen(more) && strcmp(list + length - strlen(more), more) == 0) return;
+    if (length + gap + added + sizeof more > MX_STEP_NAMES_BYTES) {
+        memcpy(list + length, more + strlen(comma) - gap, sizeof more - strlen(comma) + gap);
+        return;
+    }
+    memcpy(list + length, comma, gap);
+    memcpy(list + length + gap, names, added + 1);
+}
+
+static void name_add(const struct mx_trainer *t, char list[MX_STEP_NAMES_BYTES], uint32_t utterance)
+{
+    mx_step_names_add(list, mx_dataset_utterance(t->options.dataset, utterance)->id);
 }
 
 /* Adds up the losses of one run; those that are not finite name their utterances. */
@@ -148,7 +158,7 @@ static void losses_add(const struct mx_trainer *t, struct mx_trainer_part *p, co
     p->total += total;
     for (int32_t s = 0; !isfinite(total) && s < count; s++)
         if (!isfinite(calls->losses_of(p->network, values, count, s, one, means)))
-            name_add(t, calls->utterance(batch, s), p->bad);
+            name_add(t, p->bad, calls->utterance(batch, s));
 }
 
 static void losses_sum(const struct mx_trainer *t, struct mx_trainer_part *p)
@@ -225,7 +235,7 @@ static void utterances_name(const struct mx_trainer *t, struct mx_trainer_part *
         for (int32_t r = 0; r < p->at_work; r++) {
             const struct mx_device_batch *const batch = batch_of(t, i, r);
             const int64_t count = p->network->calls->count(batch).sequences;
-            for (int32_t s = 0; s < count; s++) name_add(t, p->network->calls->utterance(batch, s), p->bad);
+            for (int32_t s = 0; s < count; s++) name_add(t, p->bad, p->network->calls->utterance(batch, s));
         }
 }
 

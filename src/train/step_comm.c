@@ -113,9 +113,7 @@ static int names_join(struct mx_comm *comm, char bad[MX_STEP_NAMES_BYTES])
         memcpy(other, own, sizeof other);
         const int rc = mx_comm_broadcast(comm, other, sizeof other, r);
         if (rc < 0) return rc;
-        const size_t length = strlen(bad);
-        if (other[0] != '\0')
-            snprintf(bad + length, MX_STEP_NAMES_BYTES - length, "%s%s", length > 0 ? ", " : "", other);
+        if (other[0] != '\0') mx_step_names_add(bad, other);
     }
     return 0;
 }

@@ -89,6 +89,9 @@ void mx_share_control_step(struct mx_trainer *trainer, const struct mx_trainer_r
  * the real one, where that is due (predicted.c). */
 int mx_predicted_mel(const struct mx_trainer *trainer, const struct mx_device_batch *batch);
 
+/* Adds names of utterances to a list; what does not fit is replaced by one "…". */
+void mx_step_names_add(char list[MX_STEP_NAMES_BYTES], const char *names);
+
 /* ---- a step among the members of a comm (step_comm.c); these do nothing without a comm ---- */
 
 size_t mx_step_counts_size(const struct mx_trainer_options *options);
