@@ -40,6 +40,7 @@ struct mx_speak_voice {
     const struct mx_vocabulary *vocabulary;
     const struct mx_recipe *recipe; /* NULL: mx_recipe_default */
     struct mx_normaliser normaliser;
+    int32_t reference_frames;   /* the longest reference; 0: an even share of the network's room for references */
     uint32_t reference_samples; /* memory for references up to this length is allocated at the start; longer ones (all
                                    of them if this is 0) allocate their own while they are made */
 };
@@ -75,7 +76,8 @@ void mx_speak_destroy(struct mx_speak *speak); /* NULL is fine */
  * middle is taken where there is more than the network has room for. *mel is the caller's, to be freed with mx_free. */
 int mx_speak_reference(struct mx_speak *speak, const float *samples, size_t count, float **mel, int32_t *frames);
 
-/* The vector [width] that the network makes of a reference, which is all that a reference says to it. Waits. */
+/* The vector [width] that the network makes of a reference, which is all that a reference says to it; without one it is
+ * 0. Waits. */
 int mx_speak_vector(struct mx_speak *speak, const float *reference, int32_t reference_frames, float *vector);
 
 /* ---- pieces ---- */
@@ -87,9 +89,8 @@ struct mx_speak_piece {
     int32_t language;       /* its number in the vocabulary */
     double speed;           /* MX_SPEAK_SPEED_LEAST … MX_SPEAK_SPEED_MOST */
     double pitch_semitones; /* up to MX_SPEAK_SEMITONES up or down */
-    const float *reference; /* [reference_frames, bands] from mx_speak_reference; NULL: no particular voice */
-    int32_t reference_frames;
-    uint64_t seed; /* of the noise that the phases begin with */
+    const float *voice;     /* [width] from mx_speak_vector; NULL: no particular voice */
+    uint64_t seed;          /* of the noise that the phases begin with */
 };
 
 /* Faster and slower than the API's limits: SSML multiplies them. */
