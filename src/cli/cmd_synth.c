@@ -109,8 +109,7 @@ static int speaker_open(struct speaker *s, const struct values *values)
     const struct mx_speak_sound sound = {.vocoder = v->vocoder.loaded ? &v->vocoder.config : NULL,
                                          .vocoder_parameters = mx_slice_at(v->vocoder.weights, 0),
                                          .rounds = (int)values->rounds,
-                                         .projections = (int)values->projections,
-                                         .seed = (uint64_t)values->seed};
+                                         .projections = (int)values->projections};
     MX_TRY(mx_speak_create(&parts, &sound, &s->speak));
 out:
     return rc;
@@ -320,6 +319,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     MX_TRY(speaker_open(&speaker, values));
     MX_TRY(reference_load(&speaker, values));
     MX_TRY(text_read(values, &text, &length));
+    how.seed = (uint64_t)values->seed;
     how.reference = speaker.reference;
     how.reference_frames = speaker.reference_frames;
     if (values->output_dir != NULL)

@@ -52,7 +52,6 @@ struct mx_speak_sound {
     const struct mx_vocoder_config *vocoder; /* NULL: Griffin–Lim; copied */
     struct mx_slice vocoder_parameters;      /* its weights, on the device of the voice */
     int rounds, projections;                 /* or MX_SOUND_USUAL */
-    uint64_t seed;                           /* of the noise that the phases begin with */
     bool parts; /* with room to make a sound in parts; otherwise, and always with Griffin–Lim, one part is the whole */
 };
 
@@ -71,6 +70,7 @@ int mx_speak_memory_plan(const struct mx_model_config *config, const struct mx_m
 /* MX_ERR_CONFIG if the parts of the voice do not fit together. */
 int mx_speak_create(const struct mx_speak_voice *voice, const struct mx_speak_sound *sound, struct mx_speak **out);
 void mx_speak_destroy(struct mx_speak *speak); /* NULL is fine */
+const struct mx_speak_voice *mx_speak_voice(const struct mx_speak *speak);
 
 /* The voice of a recording: samples at the recipe's rate (as corpus/audio.h yields them) → normalised mel, of which the
  * middle is taken where there is more than the network has room for. *mel is the caller's, to be freed with mx_free. */
