@@ -129,7 +129,7 @@ static int kept_find(const struct mx_voice *v, const char *speaker, char **path)
         return mx_error_hint("it learned from %zu speakers, the first is '%s'; 'myxtts inspect' lists them",
                              state->speaker_count, state->speaker_count > 0 ? state->speakers[0] : "");
     }
-    const int rc = mx_job_voice_find(mx_checkpoint_path(v->checkpoint), number, path);
+    const int rc = mx_checkpoint_recording(v->checkpoint, number, path);
     if (rc < 0 || *path != NULL || speaker == NULL) return rc;
     return MX_FAIL(MX_ERR_NOT_FOUND, "give a recording of the speaker with '--speaker-wav'",
                    "the run keeps no recording of '%s'", speaker);
