@@ -13,8 +13,6 @@
 #include "base/log.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
-#include "speech/speak_internal.h"
-#include "speech/split.h"
 
 #define OWNER "speech"
 
@@ -379,9 +377,37 @@ static double seconds_since(uint64_t start_ns)
     return (double)(mx_clock_ns() - start_ns) * 1e-9;
 }
 
+/* All items of a script. */
+struct collected {
+    struct mx_arena arena; /* of the tokens */
+    struct mx_speak_item *items;
+    size_t count, capacity;
+};
+
+static int items_collect(struct mx_speak_script *script, struct collected *c)
+{
+    struct mx_speak_item item;
+    int rc = 0;
+    while ((rc = mx_speak_script_next(script, &item)) > 0) {
+        if (c->count == c->capacity) {
+            const size_t more = c->capacity ? 2 * c->capacity : 16;
+            struct mx_speak_item *const grown = mx_realloc(c->items, more, sizeof *grown);
+            if (grown == NULL) return MX_ERR_NO_MEMORY;
+            c->items = grown;
+            c->capacity = more;
+        }
+        int32_t *const tokens = mx_arena_alloc(&c->arena, (size_t)item.count, sizeof *tokens);
+        if (tokens == NULL) return MX_ERR_NO_MEMORY;
+        memcpy(tokens, item.tokens, (size_t)item.count * sizeof *tokens);
+        item.tokens = tokens;
+        c->items[c->count++] = item;
+    }
+    return rc;
+}
+
 /* Speaks all items of the script into `joined`. */
-static int script_speak(struct mx_speak *s, const struct mx_speak_script *script,
-                        const struct mx_speak_options *options, struct joined *joined, struct mx_speak_result *result)
+static int script_speak(struct mx_speak *s, const struct collected *script, const struct mx_speak_options *options,
+                        struct joined *joined, struct mx_speak_result *result)
 {
     int rc = 0;
     if (options->tell != NULL) options->tell(options->context, 0, script->count);
@@ -398,7 +424,7 @@ static int script_speak(struct mx_speak *s, const struct mx_speak_script *script
         MX_TRY(mx_sound_make(s->sound, s->voice.stream, speech.mel, speech.frame_offsets, count, &sound));
         for (int32_t i = 0; i < count; i++)
             MX_TRY(joined_add(joined, sound.audio + sound.offsets[i], (size_t)(sound.offsets[i + 1] - sound.offsets[i]),
-                              s->recipe.rate, items[i].pause_ms / options->speed));
+                              s->recipe.rate, items[i].pause_ms));
         result->waveform_seconds += seconds_since(start);
         at += (size_t)count;
         if (options->tell != NULL) options->tell(options->context, at, script->count);
@@ -419,34 +445,43 @@ static void unknown_warn(const struct mx_unknown_count *unknown)
 int mx_speak_text(struct mx_speak *s, const char *text, size_t length, const struct mx_speak_options *options,
                   struct mx_speak_result *result)
 {
-    const struct mx_speak_scribe scribe = {.vocabulary = s->voice.vocabulary,
-                                           .language = options->language,
-                                           .limit_characters = options->piece_characters ? options->piece_characters
-                                                                                         : MX_SPLIT_CHARACTERS,
-                                           .longest_tokens = (size_t)s->capacity.longest_tokens};
+    const struct mx_speak_script_options how = {.vocabulary = s->voice.vocabulary,
+                                                .language = options->language,
+                                                .piece_characters = options->piece_characters,
+                                                .longest_tokens = (size_t)s->capacity.longest_tokens,
+                                                .speed = options->speed,
+                                                .pitch_semitones = options->pitch_semitones,
+                                                .volume = 1,
+                                                .pause_scale = 1};
     const uint64_t start = mx_clock_ns();
-    struct mx_speak_script script = {0};
+    struct mx_speak_script *script = NULL;
+    struct collected collected = {0};
     struct joined joined = {0};
     int rc = 0;
     *result = (struct mx_speak_result){0};
+    mx_arena_init(&collected.arena, 0);
     MX_TRY(options_check(s, options));
-    MX_TRY(mx_speak_script_make(&scribe, text, length, &script));
-    unknown_warn(&script.unknown);
+    MX_TRY(mx_speak_script_open(&how, text, length, &script));
+    MX_TRY(items_collect(script, &collected));
+    const struct mx_speak_script_counts counts = mx_speak_script_counts(script);
+    unknown_warn(&counts.unknown);
     result->text_seconds = seconds_since(start);
-    MX_TRY(script_speak(s, &script, options, &joined, result));
+    MX_TRY(script_speak(s, &collected, options, &joined, result));
     result->audio = joined.audio;
     result->count = joined.count;
     joined = (struct joined){0};
-    result->paragraphs = script.paragraphs;
-    result->pieces = script.count;
-    result->tokens = script.tokens;
-    result->unknown = script.unknown;
+    result->paragraphs = counts.paragraphs;
+    result->pieces = counts.items;
+    result->tokens = counts.tokens;
+    result->unknown = counts.unknown;
     result->seconds = (double)result->count / s->recipe.rate;
     if (result->count > 0) result->real_time_factor = seconds_since(start) / result->seconds;
 out:
     if (rc < 0) *result = (struct mx_speak_result){0};
     mx_free(joined.audio);
-    mx_speak_script_release(&script);
+    mx_speak_script_close(script);
+    mx_free(collected.items);
+    mx_arena_release(&collected.arena);
     return rc;
 }
 

@@ -17,6 +17,7 @@
 #include "features/recipe.h"
 #include "model/model.h"
 #include "myxtts/device.h"
+#include "speech/script.h"
 #include "text/vocabulary.h"
 #include "vocoder/sound.h"
 
@@ -66,7 +67,6 @@ int mx_speak_reference(struct mx_speak *speak, const float *samples, size_t coun
 /* The vector [width] that the network makes of a reference, which is all that a reference says to it. Waits. */
 int mx_speak_vector(struct mx_speak *speak, const float *reference, int32_t reference_frames, float *vector);
 
-#define MX_SPEAK_DETECT  (-1)
 #define MX_SPEAK_FADE_MS 5.0 /* at both ends of a piece: no click where sound meets silence */
 
 struct mx_speak_options {
