@@ -19,16 +19,16 @@ static int options_check(const struct mx_speak_script_options *o)
     if (o->language != MX_SPEAK_DETECT && (o->language < 0 || o->language >= MX_LANGUAGE_COUNT))
         return MX_FAIL(MX_ERR_ARGUMENT, "use a number from mx_language_parse", "there is no language number %d",
                        o->language);
-    if (!(o->speed >= MX_SPEAK_SPEED_LEAST && o->speed <= MX_SPEAK_SPEED_MOST))
+    if (!(o->speed >= MX_SPEAK_SCRIPT_SPEED_LEAST && o->speed <= MX_SPEAK_SCRIPT_SPEED_MOST))
         return MX_FAIL(MX_ERR_ARGUMENT, "0.25 to 4; 1 is the speed of the recordings", "a speed of %g is impossible",
                        o->speed);
-    if (!(fabs(o->pitch_semitones) <= MX_SPEAK_SEMITONES_MOST))
+    if (!(fabs(o->pitch_semitones) <= MX_SPEAK_SCRIPT_SEMITONES))
         return MX_FAIL(MX_ERR_ARGUMENT, "-24 to 24; 0 is the pitch of the voice",
                        "the pitch cannot be shifted by %g semitones", o->pitch_semitones);
-    if (!(o->volume >= 0 && o->volume <= MX_SPEAK_VOLUME_MOST))
+    if (!(o->volume >= 0 && o->volume <= MX_SPEAK_SCRIPT_VOLUME_MOST))
         return MX_FAIL(MX_ERR_ARGUMENT, "0 to 4; 1 is the volume of the voice", "a volume of %g is impossible",
                        o->volume);
-    if (!(o->pause_scale >= 0 && o->pause_scale <= MX_SPEAK_PAUSES_MOST))
+    if (!(o->pause_scale >= 0 && o->pause_scale <= MX_SPEAK_SCRIPT_PAUSES_MOST))
         return MX_FAIL(MX_ERR_ARGUMENT, "0 to 10; 1 leaves the pauses as they are",
                        "pauses cannot be %g times as long as usual", o->pause_scale);
     if (o->piece_characters != 0 && o->piece_characters < MX_SPLIT_LEAST) {

@@ -9,7 +9,7 @@
  * invalid UTF-8, a language that the voice never learned, broken SSML. The items do not depend on when they are taken.
  *
  * Plain text is read paragraph by paragraph: an empty line separates paragraphs, each has one language. With `ssml` the
- * text is an SSML document (ssml.h).
+ * text is an SSML document.
  *
  * Memory: a script copies the text and owns all that it returns. Threads: one at a time for each script; several
  * scripts may be open in several threads.
@@ -26,11 +26,11 @@
 #define MX_SPEAK_DETECT (-1)
 
 /* What a voice can do; options beyond are refused, SSML beyond is limited to them with a warning. */
-#define MX_SPEAK_SPEED_LEAST    0.25
-#define MX_SPEAK_SPEED_MOST     4.0
-#define MX_SPEAK_SEMITONES_MOST 24.0 /* up and down */
-#define MX_SPEAK_VOLUME_MOST    4.0  /* + 12 dB */
-#define MX_SPEAK_PAUSES_MOST    10.0
+#define MX_SPEAK_SCRIPT_SPEED_LEAST 0.25
+#define MX_SPEAK_SCRIPT_SPEED_MOST  4.0
+#define MX_SPEAK_SCRIPT_SEMITONES   24.0 /* up and down */
+#define MX_SPEAK_SCRIPT_VOLUME_MOST 4.0  /* + 12 dB */
+#define MX_SPEAK_SCRIPT_PAUSES_MOST 10.0
 
 struct mx_speak_script_options {
     const struct mx_vocabulary *vocabulary; /* of the voice; borrowed */
