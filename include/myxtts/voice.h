@@ -97,7 +97,7 @@ struct mx_speaking {
     int ssml;               /* 1: the text is SSML; 0: plain text */
     double speed;           /* 0.25 to 4; 2 speaks twice as fast */
     double pitch_semitones; /* -24 to 24 */
-    double volume;          /* factor of the samples, 0 to 10 */
+    double volume;          /* factor of the samples, 0 to 4 */
     double pause_scale;     /* factor of the pauses between pieces, 0 to 10; pauses that SSML asks for stay */
     uint64_t seed;          /* of the noise in the sound */
 };
