@@ -107,7 +107,12 @@ enum mx_checkpoint_group {
 };
 
 /* The networks whose tensors a checkpoint can have, and the mels of the speakers in a voice file. */
-enum mx_checkpoint_part { MX_CHECKPOINT_ACOUSTIC, MX_CHECKPOINT_VOCODER, MX_CHECKPOINT_REFERENCES };
+enum mx_checkpoint_part {
+    MX_CHECKPOINT_ACOUSTIC,
+    MX_CHECKPOINT_VOCODER,
+    MX_CHECKPOINT_REFERENCES,
+    MX_CHECKPOINT_PARTS
+};
 /* The network of a parameter, from its name without the prefix of its group. */
 enum mx_checkpoint_part mx_checkpoint_part_of(const char *name);
 

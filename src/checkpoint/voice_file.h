@@ -20,7 +20,6 @@
  *     step, seed          of the run
  *     config              the settings of the run, YAML, without the names of files and folders
  *     model.*, vocabulary, speakers, vocoder.*, normaliser.*, recipe, recipe_hash, cleaner_version, audio_version
- *     state.NAME          those values of the trainer that an evaluation needs
  *     hash                as in a checkpoint: detects any damage
  *
  * Memory: everything is borrowed during the call.
@@ -38,17 +37,13 @@ struct mx_checkpoint_voice_network {
     const float *weights; /* flat, on the host */
 };
 
-struct mx_checkpoint_voice_reference {
-    const float *mel; /* [frames, bands]; NULL: there is none */
-    int32_t frames;
-};
-
 struct mx_checkpoint_voice {
     const struct mx_checkpoint_state *state; /* with `voice` and its three texts */
     struct mx_checkpoint_voice_network acoustic;
-    struct mx_checkpoint_voice_network vocoder;             /* table NULL: there is none */
-    const struct mx_checkpoint_voice_reference *references; /* of the speakers, in their order */
-    size_t reference_count;
+    struct mx_checkpoint_voice_network vocoder; /* table NULL: there is none */
+    float *const *mels;                         /* the reference of each speaker [frames, bands]; NULL: there is none */
+    const int32_t *frames;                      /* of each */
+    size_t mel_count;
     enum mx_dtype precision; /* MX_DTYPE_F32 or MX_DTYPE_BF16 */
 };
 

@@ -118,8 +118,8 @@ out:
 
 /* ---- whose voice ---- */
 
-/* The recording that the run keeps of the wanted speaker; *path stays NULL if there is none. */
-static int kept_find(const struct mx_voice *v, const char *speaker, char **path)
+/* What the run or the voice file keeps of the wanted speaker: a recording or its mel; both stay NULL if there is none. */
+static int kept_find(const struct mx_voice *v, const char *speaker, char **path, float **mel, int32_t *frames)
 {
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
     size_t number = 0;
@@ -130,10 +130,13 @@ static int kept_find(const struct mx_voice *v, const char *speaker, char **path)
         return mx_error_hint("it learned from %zu speakers, the first is '%s'; 'myxtts inspect' lists them",
                              state->speaker_count, state->speaker_count > 0 ? state->speakers[0] : "");
     }
+    const int found = mx_checkpoint_reference(v->checkpoint, number, mel, frames);
+    if (found != MX_ERR_NOT_FOUND) return found;
+    mx_error_clear();
     const int rc = mx_checkpoint_recording(v->checkpoint, number, path);
     if (rc < 0 || *path != NULL || speaker == NULL) return rc;
     return MX_FAIL(MX_ERR_NOT_FOUND, "give a recording of the speaker with '--speaker-wav'",
-                   "the run keeps no recording of '%s'", speaker);
+                   "the %s keeps no recording of '%s'", state->voice ? "voice" : "run", speaker);
 }
 
 static int reference_load(struct speaker *s, const struct values *values)
@@ -147,9 +150,10 @@ static int reference_load(struct speaker *s, const struct values *values)
     struct mx_audio_report report;
     const struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
     if (path == NULL) {
-        MX_TRY(kept_find(&s->voice, values->speaker, &kept));
+        MX_TRY(kept_find(&s->voice, values->speaker, &kept, &s->reference, &s->reference_frames));
         path = kept;
     }
+    if (s->reference != NULL) goto out;
     if (path == NULL) {
         mx_warn("there is no recording of the voice: name one with '--speaker-wav'");
         goto out;
