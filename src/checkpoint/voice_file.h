@@ -8,8 +8,8 @@
  *     NAME           the weights to speak with (the running average, if the run has one). F32; in a voice of precision
  *                    bf16, BF16 if they have two or more dimensions: biases and scales of norms stay F32
  *     vocoder.NAME   the same of the vocoder; only where there is one
- *     reference.N    the normalised mel of speaker N [frames, bands], at most MX_CHECKPOINT_VOICE_FRAMES; F32 or BF16
- *                    like the weights. A speaker without one has no particular voice
+ *     vector.N       the voice of speaker N: the vector [width] that the network made of a recording, always F32. A
+ *                    speaker without one has no particular voice
  *
  * Metadata, all text, written as in a checkpoint (checkpoint.h):
  *
@@ -30,7 +30,6 @@
 #include "checkpoint/checkpoint.h"
 
 #define MX_CHECKPOINT_VOICE_SUFFIX ".voice.safetensors"
-#define MX_CHECKPOINT_VOICE_FRAMES 1040 /* of a reference: 12 seconds */
 
 struct mx_checkpoint_voice_network {
     const struct mx_parameters *table;
@@ -41,9 +40,8 @@ struct mx_checkpoint_voice {
     const struct mx_checkpoint_state *state; /* with `voice` and its three texts */
     struct mx_checkpoint_voice_network acoustic;
     struct mx_checkpoint_voice_network vocoder; /* table NULL: there is none */
-    float *const *mels;                         /* the reference of each speaker [frames, bands]; NULL: there is none */
-    const int32_t *frames;                      /* of each */
-    size_t mel_count;
+    const float *const *vectors;                /* [width] of each speaker; NULL: there is none */
+    size_t vector_count;
     enum mx_dtype precision; /* MX_DTYPE_F32 or MX_DTYPE_BF16 */
 };
 

@@ -3,8 +3,8 @@
  * myxtts export: a trained voice as one file (checkpoint/voice_file.h), or as files for other programs
  * (export/voice.h).
  *
- * The voice of each speaker is that of the recording that the run folder keeps (run/job.h). A voice file keeps its mel;
- * for other programs our own network makes a vector of it, once, and the vectors go into the file.
+ * The voice of each speaker is that of the recording that the run folder keeps (run/job.h): our own network makes a
+ * vector of it, once, and the vectors go into the file.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -13,29 +13,18 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/string.h"
-#include "checkpoint/voice_file.h"
 #include "cli/command.h"
 #include "cli/export_voice.h"
 #include "cli/shared_options.h"
 #include "cli/sound_options.h"
-#include "corpus/audio.h"
 #include "export/voice.h"
 #include "myxtts/error.h"
 #include "run/job.h"
-#include "speech/speak.h"
-#include "speech/voice.h"
+#include "speech/voice_internal.h"
 #include "vocoder/sound.h"
 
 #define WORDS_MAX ((size_t)64 << 20)
 #define NOT_GIVEN (-1)
-
-/* Room of the network: one reference at a time, as long as 'synth' takes it. */
-static const struct mx_model_capacity room = {.sequences = 1,
-                                              .tokens = 16,
-                                              .frames = 4096,
-                                              .references = MX_CHECKPOINT_VOICE_FRAMES,
-                                              .longest_tokens = 16,
-                                              .longest_frames = 4096};
 
 struct values {
     const char *format, *output, *language, *words, *vocoder, *device;
@@ -97,16 +86,14 @@ static const struct mx_example examples[] = {
 
 /* Everything that is opened; see job_close. */
 struct job {
-    struct mx_voice voice;
-    struct mx_speak *speak;
+    struct mx_voice *voice;
     struct mx_checkpoint *other; /* that the vocoder comes from */
     struct mx_parameters *vocoder_table;
-    float *weights, *vocoder_weights, *vectors;
-    float **mels;    /* the reference of each speaker; NULL: the run keeps none */
-    int32_t *frames; /* of each */
+    float *weights, *vocoder_weights;
+    const float **vectors; /* of each speaker; they belong to the voice. NULL: it keeps none */
     char *words;
     struct mx_vocoder_config vocoder;
-    int32_t speakers;
+    size_t speakers;
 };
 
 static void job_close(struct job *j)
@@ -115,14 +102,9 @@ static void job_close(struct job *j)
     mx_free(j->weights);
     mx_free(j->vocoder_weights);
     mx_free(j->vectors);
-    for (int32_t i = 0; j->mels != NULL && i < j->speakers; i++) mx_free(j->mels[i]);
-    mx_free(j->mels);
-    mx_free(j->frames);
     mx_parameters_destroy(j->vocoder_table);
     mx_checkpoint_close(j->other);
-    if (j->voice.place.stream != NULL) (void)mx_stream_sync(j->voice.place.stream); /* something may be under way */
-    mx_speak_destroy(j->speak);
-    mx_voice_close(&j->voice);
+    mx_voice_close(j->voice);
 }
 
 /* ---- the networks ---- */
@@ -139,7 +121,7 @@ static int weights_load(const struct mx_checkpoint *checkpoint, const struct mx_
 static int networks_load(struct job *j, const struct values *values, bool optional)
 {
     int rc = 0;
-    struct mx_voice *const v = &j->voice;
+    struct mx_voice *const v = j->voice;
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
     if (values->vocoder != NULL) MX_TRY(mx_checkpoint_open(values->vocoder, NULL, &j->other));
     const struct mx_checkpoint *const source = j->other != NULL ? j->other : v->checkpoint;
@@ -152,90 +134,39 @@ static int networks_load(struct job *j, const struct values *values, bool option
         MX_TRY(mx_vocoder_parameters_create(&j->vocoder, &j->vocoder_table));
         MX_TRY(weights_load(source, j->vocoder_table, &j->vocoder_weights));
     }
-    MX_TRY(mx_voice_load(v, &room));
-    MX_TRY(weights_load(v->checkpoint, mx_model_parameters(v->model), &j->weights));
+    MX_TRY(weights_load(v->checkpoint, v->table, &j->weights));
 out:
     return rc;
 }
 
 /* ---- the speakers ---- */
 
-/* The mel of a speaker, from a voice file or from the recording that the run folder keeps; it stays NULL if there is
- * none. */
-static int reference_find(struct job *j, struct mx_audio_reader *reader, int32_t speaker)
+static void missing_say(const struct job *j, size_t missing, size_t first)
 {
-    const struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
-    struct mx_audio_report report;
-    const float *samples;
-    size_t count;
-    char *path = NULL;
-    int rc = mx_checkpoint_reference(j->voice.checkpoint, (size_t)speaker, &j->mels[speaker], &j->frames[speaker]);
-    if (rc != MX_ERR_NOT_FOUND) return rc;
-    mx_error_clear();
-    MX_TRY(mx_checkpoint_recording(j->voice.checkpoint, (size_t)speaker, &path));
-    if (path == NULL) return 0;
-    MX_TRY(mx_audio_load(reader, path, &reading, &samples, &count, &report));
-    MX_TRY(mx_speak_reference(j->speak, samples, count, &j->mels[speaker], &j->frames[speaker]));
-out:
-    mx_free(path);
-    return rc;
-}
-
-static void speakers_say(const struct job *j)
-{
-    const struct mx_checkpoint_state *const state = mx_checkpoint_state(j->voice.checkpoint);
-    int32_t missing = 0, first = 0;
-    for (int32_t i = j->speakers - 1; i >= 0; i--)
-        if (j->mels[i] == NULL) {
-            missing++;
-            first = i;
-        }
-    if (missing == 0) return;
+    const struct mx_checkpoint_state *const state = mx_checkpoint_state(j->voice->checkpoint);
     char quoted[96];
-    mx_string_quote(quoted, sizeof quoted, (size_t)first < state->speaker_count ? state->speakers[first] : "");
+    mx_string_quote(quoted, sizeof quoted, first < state->speaker_count ? state->speakers[first] : "");
     if (missing == 1)
         mx_warn("there is no recording of the speaker %s: it gets no particular voice", quoted);
     else
-        mx_warn("there is no recording of %d speakers, the first of them is %s: they get no particular voice",
-                (int)missing, quoted);
+        mx_warn("there is no recording of %zu speakers, the first of them is %s: they get no particular voice", missing,
+                quoted);
 }
 
-static int references_find(struct job *j)
+/* The vector of each speaker, with a warning about those without one. */
+static int speakers_find(struct job *j)
 {
     int rc = 0;
-    struct mx_voice *const v = &j->voice;
-    const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
-    struct mx_audio_reader *reader = NULL;
-    const struct mx_speak_voice parts = {.device = v->place.device,
-                                         .stream = v->place.stream,
-                                         .model = v->model,
-                                         .parameters = mx_slice_at(v->weights, 0),
-                                         .vocabulary = v->vocabulary,
-                                         .normaliser = state->normaliser};
-    const struct mx_speak_sound sound = MX_SPEAK_SOUND_DEFAULT; /* none is made */
-    const int32_t speakers = state->speaker_count > 1 ? (int32_t)state->speaker_count : 1;
-    j->mels = mx_alloc((size_t)speakers, sizeof *j->mels);
-    j->frames = mx_alloc((size_t)speakers, sizeof *j->frames);
-    if (j->mels == NULL || j->frames == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    j->speakers = speakers;
-    MX_TRY(mx_speak_create(&parts, &sound, &j->speak));
-    MX_TRY(mx_audio_reader_create(&reader));
-    for (int32_t i = 0; i < j->speakers; i++) MX_TRY(reference_find(j, reader, i));
-    speakers_say(j);
-out:
-    mx_audio_reader_destroy(reader);
-    return rc;
-}
-
-/* The vectors of the references; that of no particular voice where there is none. */
-static int vectors_make(struct job *j)
-{
-    int rc = 0;
-    const int64_t width = mx_checkpoint_state(j->voice.checkpoint)->model.size.width;
-    j->vectors = mx_alloc((size_t)(j->speakers * width), sizeof *j->vectors);
+    size_t missing = 0, first = 0;
+    const size_t count = mx_checkpoint_state(j->voice->checkpoint)->speaker_count;
+    j->speakers = count > 1 ? count : 1;
+    j->vectors = mx_alloc(j->speakers, sizeof *j->vectors);
     if (j->vectors == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    for (int32_t i = 0; i < j->speakers; i++)
-        MX_TRY(mx_speak_vector(j->speak, j->mels[i], j->frames[i], j->vectors + i * width));
+    for (size_t i = 0; i < j->speakers; i++) {
+        MX_TRY(mx_voice_vector_of(j->voice, i, &j->vectors[i]));
+        if (j->vectors[i] == NULL && missing++ == 0) first = i;
+    }
+    if (missing > 0) missing_say(j, missing, first);
 out:
     return rc;
 }
@@ -245,7 +176,7 @@ out:
 /* The language that is asked for, or the first of the voice. */
 static int language_choose(const struct job *j, const char *wanted, enum mx_language_id *language, int *number)
 {
-    const struct mx_vocabulary *const vocabulary = j->voice.vocabulary;
+    const struct mx_vocabulary *const vocabulary = j->voice->vocabulary;
     int rc = 0;
     if (wanted != NULL) MX_TRY(mx_language_parse(wanted, language));
     for (int id = 0; wanted == NULL && id < MX_LANGUAGE_COUNT; id++) {
@@ -310,35 +241,39 @@ static int usage_check(const struct values *v, const struct mx_option_list *oper
 static int file_write(const struct job *j, const struct values *values)
 {
     const struct mx_command_voice voice = {
-        .checkpoint = j->voice.checkpoint,
+        .checkpoint = j->voice->checkpoint,
         .name = values->name,
         .licence = values->licence,
         .attribution = values->attribution,
         .precision = values->precision != NULL && strcmp(values->precision, "bf16") == 0 ? MX_DTYPE_BF16 : MX_DTYPE_F32,
-        .acoustic = {.table = mx_model_parameters(j->voice.model), .weights = j->weights},
+        .acoustic = {.table = j->voice->table, .weights = j->weights},
         .vocoder = {.table = j->vocoder_table, .weights = j->vocoder_weights},
         .vocoder_config = &j->vocoder,
-        .mels = j->mels,
-        .frames = j->frames,
-        .mel_count = (size_t)j->speakers};
+        .vectors = j->vectors,
+        .vector_count = j->speakers};
     return mx_command_voice_write(&voice, values->output);
 }
 
-/* For other programs. */
+/* For other programs. The vector of no particular voice is 0. */
 static int voice_write(struct job *j, const struct values *values, enum mx_export_format format)
 {
     int rc = 0, number;
     enum mx_language_id language;
     struct mx_export_report report;
-    const struct mx_voice *const v = &j->voice;
+    const struct mx_voice *const v = j->voice;
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
+    const size_t width = (size_t)state->model.size.width;
+    float *const vectors = mx_alloc(j->speakers * width, sizeof *vectors);
+    if (vectors == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (size_t i = 0; i < j->speakers; i++)
+        if (j->vectors[i] != NULL) memcpy(vectors + i * width, j->vectors[i], width * sizeof *vectors);
     MX_TRY(language_choose(j, values->language, &language, &number));
     if (j->words != NULL && mx_vocabulary_mode(v->vocabulary) != MX_TOKENS_PHONEMES)
         MX_RAISE(MX_ERR_USAGE, "export it without '--words'",
                  "the voice reads characters, so it needs no phonemes of words");
     const struct mx_export_voice voice = {
-        .speech = {.config = &state->model, .language = number, .speakers = j->speakers, .vectors = j->vectors},
-        .table = mx_model_parameters(v->model),
+        .speech = {.config = &state->model, .language = number, .speakers = (int32_t)j->speakers, .vectors = vectors},
+        .table = v->table,
         .weights = j->weights,
         .sound = {.config = &j->vocoder,
                   .rounds = values->rounds != NOT_GIVEN ? (int)values->rounds : MX_SOUND_VOCODER_ROUNDS,
@@ -354,8 +289,8 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
         .words = j->words};
     MX_TRY(mx_job_folder_make(values->output));
     MX_TRY(mx_export_voice_write(&voice, format, values->output, &report));
-    mx_info("%s/" MX_EXPORT_GRAPH ": %s, %d speaker%s, %zu symbols, %.1f MB", values->output,
-            mx_language_get(language)->name, (int)j->speakers, j->speakers == 1 ? "" : "s", report.symbols,
+    mx_info("%s/" MX_EXPORT_GRAPH ": %s, %zu speaker%s, %zu symbols, %.1f MB", values->output,
+            mx_language_get(language)->name, j->speakers, j->speakers == 1 ? "" : "s", report.symbols,
             (double)report.bytes / 1e6);
     if (j->words != NULL)
         mx_info("%s/" MX_EXPORT_LEXICON ": %zu words", values->output, report.words);
@@ -363,6 +298,7 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
         mx_warn("sherpa-onnx 2.0 and later speaks only the words in " MX_EXPORT_LEXICON
                 ": name a text or a list of words with '--words FILE'");
 out:
+    mx_free(vectors);
     return rc;
 }
 
@@ -374,15 +310,17 @@ static int run(const void *given, const struct mx_option_list *operands)
     int rc = usage_check(values, operands, &format);
     if (rc < 0) return rc;
     if (values->words != NULL) MX_TRY(mx_file_read(values->words, WORDS_MAX, &job.words, &length));
-    MX_TRY(mx_voice_open(&job.voice, operands->items[0], values->device, values->cpu_devices));
+    const struct mx_voice_options place = {.size = sizeof place,
+                                           .device = values->device,
+                                           .cpu_devices = (int)values->cpu_devices,
+                                           .vocoder = MX_SOUND_GRIFFIN_LIM}; /* no sound is made */
+    MX_TRY(mx_voice_open(operands->items[0], &place, &job.voice));
     MX_TRY(networks_load(&job, values, format == VOICE));
-    MX_TRY(references_find(&job));
-    if (format == VOICE) {
+    MX_TRY(speakers_find(&job));
+    if (format == VOICE)
         MX_TRY(file_write(&job, values));
-    } else {
-        MX_TRY(vectors_make(&job));
+    else
         MX_TRY(voice_write(&job, values, (enum mx_export_format)(format - 1)));
-    }
 out:
     job_close(&job);
     return rc;

@@ -154,7 +154,7 @@ static int inspection_open(struct inspection *in, const char *path)
         const struct mx_tensor *const tensor = mx_safetensors_at(in->file, i);
         const enum mx_checkpoint_group group = mx_checkpoint_group_of(tensor->name, &name);
         in->summaries[i] = tensor_summarise(tensor);
-        if (in->state != NULL && in->state->voice && mx_checkpoint_part_of(name) == MX_CHECKPOINT_REFERENCES) continue;
+        if (in->state != NULL && in->state->voice && mx_checkpoint_part_of(name) == MX_CHECKPOINT_VECTORS) continue;
         in->tensors[group]++;
         in->numbers[group] += in->summaries[i].count;
         in->not_finite[group] += in->summaries[i].not_finite;
@@ -223,16 +223,16 @@ static const char *precision_of(const struct inspection *in)
     for (size_t i = 0; i < mx_safetensors_count(in->file); i++) {
         const struct mx_tensor *const tensor = mx_safetensors_at(in->file, i);
         (void)mx_checkpoint_group_of(tensor->name, &name);
-        if (mx_checkpoint_part_of(name) != MX_CHECKPOINT_REFERENCES && tensor->dtype == MX_DTYPE_BF16) return "bf16";
+        if (mx_checkpoint_part_of(name) != MX_CHECKPOINT_VECTORS && tensor->dtype == MX_DTYPE_BF16) return "bf16";
     }
     return "fp32";
 }
 
-static uint64_t references_count(const struct inspection *in)
+static uint64_t vectors_count(const struct inspection *in)
 {
     uint64_t count = 0;
     for (size_t i = 0; i < mx_safetensors_count(in->file); i++)
-        count += mx_checkpoint_part_of(mx_safetensors_at(in->file, i)->name) == MX_CHECKPOINT_REFERENCES;
+        count += mx_checkpoint_part_of(mx_safetensors_at(in->file, i)->name) == MX_CHECKPOINT_VECTORS;
     return count;
 }
 
@@ -260,9 +260,7 @@ static void state_print(struct inspection *in)
     for (size_t i = 0; i < s->metric_count; i++)
         printf("  %-11s %s %.6g\n", i == 0 ? "evaluation" : "", safe(in, s->metrics[i].name), s->metrics[i].value);
     if (!s->vocoder_alone) model_print(in);
-    if (s->voice)
-        printf("  references  %" PRIu64 " of %zu speaker%s\n", references_count(in), s->speaker_count,
-               s->speaker_count == 1 ? "" : "s");
+    if (s->voice) printf("              the file keeps the voice of %" PRIu64 " of them\n", vectors_count(in));
     if (s->has_vocoder) vocoder_print(in);
     if (s->voice && !s->has_vocoder) printf("  vocoder     none: Griffin-Lim makes the sound\n");
     printf("  recipe      %s (%s)\n", safe(in, s->recipe), s->recipe_hash);
@@ -402,7 +400,7 @@ static void voice_json(cJSON *root, const struct inspection *in, int *failures)
     json_text(voice, "licence", in->state->voice_licence, failures);
     json_text(voice, "attribution", in->state->voice_attribution, failures);
     json_text(voice, "precision", precision_of(in), failures);
-    json_number(voice, "references", (double)references_count(in), failures);
+    json_number(voice, "speakers_kept", (double)vectors_count(in), failures);
 }
 
 /* Where a run is. */

@@ -67,14 +67,11 @@ static const char *chosen(const char *given, const char *before, const char *usu
 static void written_say(const struct mx_checkpoint_voice *voice, const char *path)
 {
     struct stat status;
-    size_t kept = 0;
-    const size_t speakers = voice->mel_count;
-    for (size_t i = 0; i < speakers; i++) kept += voice->mels[i] != NULL;
+    const size_t speakers = voice->vector_count;
     const double bytes = stat(path, &status) == 0 ? (double)status.st_size : 0;
-    mx_info("%s: %s, %s, %zu speaker%s, %zu reference%s, %s, %.1f MB", path, voice->state->voice_name,
-            voice->precision == MX_DTYPE_BF16 ? "bf16" : "fp32", speakers, speakers == 1 ? "" : "s", kept,
-            kept == 1 ? "" : "s", voice->state->has_vocoder ? "with a vocoder" : "no vocoder: Griffin-Lim speaks",
-            bytes / 1e6);
+    mx_info("%s: %s, %s, %zu speaker%s, %s, %.1f MB", path, voice->state->voice_name,
+            voice->precision == MX_DTYPE_BF16 ? "bf16" : "fp32", speakers, speakers == 1 ? "" : "s",
+            voice->state->has_vocoder ? "with a vocoder" : "no vocoder: Griffin-Lim speaks", bytes / 1e6);
 }
 
 int mx_command_voice_write(const struct mx_command_voice *v, const char *path)
@@ -104,9 +101,8 @@ int mx_command_voice_write(const struct mx_command_voice *v, const char *path)
     const struct mx_checkpoint_voice voice = {.state = &state,
                                               .acoustic = v->acoustic,
                                               .vocoder = v->vocoder,
-                                              .mels = v->mels,
-                                              .frames = v->frames,
-                                              .mel_count = v->mel_count,
+                                              .vectors = v->vectors,
+                                              .vector_count = v->vector_count,
                                               .precision = v->precision};
     MX_TRY(mx_checkpoint_voice_write(path, &voice));
     written_say(&voice, path);

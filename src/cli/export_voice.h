@@ -16,9 +16,8 @@ struct mx_command_voice {
     struct mx_checkpoint_voice_network acoustic; /* of the checkpoint */
     struct mx_checkpoint_voice_network vocoder;  /* table NULL: none */
     const struct mx_vocoder_config *vocoder_config;
-    float *const *mels; /* of the speakers, as in struct mx_checkpoint_voice */
-    const int32_t *frames;
-    size_t mel_count;
+    const float *const *vectors; /* of the speakers, as in struct mx_checkpoint_voice */
+    size_t vector_count;
 };
 
 /* Does the path end like that of a voice file, with a name before it? */
