@@ -40,6 +40,7 @@ struct mx_speak_voice {
     const struct mx_vocabulary *vocabulary;
     const struct mx_recipe *recipe; /* NULL: mx_recipe_default */
     struct mx_normaliser normaliser;
+    int32_t reference_frames;   /* the longest reference; 0: an even share of the network's room for references */
     uint32_t reference_samples; /* memory for references up to this length is allocated at the start; longer ones (all
                                    of them if this is 0) allocate their own while they are made */
 };
@@ -51,7 +52,6 @@ struct mx_speak_sound {
     const struct mx_vocoder_config *vocoder; /* NULL: Griffin–Lim; copied */
     struct mx_slice vocoder_parameters;      /* its weights, on the device of the voice */
     int rounds, projections;                 /* or MX_SOUND_USUAL */
-    uint64_t seed;                           /* of the noise that the phases begin with */
     bool parts; /* with room to make a sound in parts; otherwise, and always with Griffin–Lim, one part is the whole */
 };
 
@@ -70,12 +70,14 @@ int mx_speak_memory_plan(const struct mx_model_config *config, const struct mx_m
 /* MX_ERR_CONFIG if the parts of the voice do not fit together. */
 int mx_speak_create(const struct mx_speak_voice *voice, const struct mx_speak_sound *sound, struct mx_speak **out);
 void mx_speak_destroy(struct mx_speak *speak); /* NULL is fine */
+const struct mx_speak_voice *mx_speak_voice(const struct mx_speak *speak);
 
 /* The voice of a recording: samples at the recipe's rate (as corpus/audio.h yields them) → normalised mel, of which the
  * middle is taken where there is more than the network has room for. *mel is the caller's, to be freed with mx_free. */
 int mx_speak_reference(struct mx_speak *speak, const float *samples, size_t count, float **mel, int32_t *frames);
 
-/* The vector [width] that the network makes of a reference, which is all that a reference says to it. Waits. */
+/* The vector [width] that the network makes of a reference, which is all that a reference says to it; without one it is
+ * 0. Waits. */
 int mx_speak_vector(struct mx_speak *speak, const float *reference, int32_t reference_frames, float *vector);
 
 /* ---- pieces ---- */
@@ -87,9 +89,8 @@ struct mx_speak_piece {
     int32_t language;       /* its number in the vocabulary */
     double speed;           /* MX_SPEAK_SPEED_LEAST … MX_SPEAK_SPEED_MOST */
     double pitch_semitones; /* up to MX_SPEAK_SEMITONES up or down */
-    const float *reference; /* [reference_frames, bands] from mx_speak_reference; NULL: no particular voice */
-    int32_t reference_frames;
-    uint64_t seed; /* of the noise that the phases begin with */
+    const float *voice;     /* [width] from mx_speak_vector; NULL: no particular voice */
+    uint64_t seed;          /* of the noise that the phases begin with */
 };
 
 /* Faster and slower than the API's limits: SSML multiplies them. */

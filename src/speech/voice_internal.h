@@ -4,7 +4,7 @@
  * vocabulary, a device, and on that device the averaged weights. Engines (speech/speak.h) that speak with it share the
  * weights; each has a stream and activations of its own.
  *
- * Memory: a voice owns everything it opened. Engines borrow it and must be destroyed first. References of its speakers
+ * Memory: a voice owns everything it opened. Engines borrow it and must be destroyed first. The vectors of its speakers
  * are made when they are first asked for and live as long as the voice.
  *
  * Threads: members are constant after mx_voice_open, except for those that `lock` guards.
@@ -21,11 +21,10 @@
 #include "speech/speak.h"
 #include "text/vocabulary.h"
 
-/* What the voice of a speaker is recognised by. */
+/* What the network knows of a speaker. */
 struct mx_voice_kept {
-    bool known; /* it was looked for */
-    float *mel; /* [frames, bands], normalised; NULL: the voice keeps none */
-    int32_t frames;
+    bool known;    /* it was looked for */
+    float *vector; /* [width]; NULL: the voice keeps no recording */
 };
 
 struct mx_voice {
@@ -39,7 +38,7 @@ struct mx_voice {
     char *name;
     const char **languages; /* codes, by their number in the vocabulary */
     /* Guards `kept`: an entry whose `known` is true never changes again. And the stream of `place` after the voice is
-     * opened: one thread at a time makes a reference on it. */
+     * opened: one thread at a time listens to a recording on it. */
     pthread_mutex_t lock;
     bool locking;               /* the mutex exists */
     struct mx_voice_kept *kept; /* one for each speaker of the checkpoint, at least one */
@@ -55,9 +54,9 @@ int mx_voice_model_create(struct mx_voice *voice, struct mx_stream *stream, cons
 /* An engine with a stream and a network of its own, which makes its sound in parts if the voice has a vocoder. */
 int mx_voice_speak_create(struct mx_voice *voice, const struct mx_model_capacity *room, struct mx_speak **out);
 
-/* The reference of a speaker, for struct mx_speak_piece; it belongs to the voice. NULL is the first speaker; *mel is
- * NULL if the voice keeps no recording of that one. MX_ERR_NOT_FOUND for an unknown name, or a named speaker without a
- * recording. Any thread. */
-int mx_voice_reference(struct mx_voice *voice, const char *speaker, const float **mel, int32_t *frames);
+/* The vector [width] of a speaker, for struct mx_speak_piece; it belongs to the voice. NULL is the first speaker; *vector
+ * is NULL if the voice keeps no recording of that one. MX_ERR_NOT_FOUND for an unknown name, or a named speaker without
+ * a recording. Any thread. The first call for a speaker takes a while: the network listens to the recording. */
+int mx_voice_vector(struct mx_voice *voice, const char *speaker, const float **vector);
 
 #endif
