@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "myxtts/error.h"
+#include "myxtts/voice.h"
 
 #define BLOCK       512   /* samples that are processed at once */
 #define OGG_PAGE_MS 60.0  /* of sound at most in one page of Ogg: it leaves when it is full */
@@ -253,17 +254,20 @@ out:
 /* Samples at the rate of the format. */
 static int samples_put(struct mx_encode *e, const float *samples, size_t count)
 {
-    short whole[BLOCK];
+    int16_t whole[BLOCK];
+    float bent[BLOCK];
     unsigned char pair[2 * BLOCK];
     for (size_t at = 0; at < count;) {
         const size_t n = count - at < BLOCK ? count - at : BLOCK;
         sf_count_t put = (sf_count_t)n;
-        for (size_t i = 0; i < n; i++) whole[i] = (short)lrintf(32767 * fminf(fmaxf(samples[at + i], -1), 1));
         if (e->format == MX_ENCODE_FLAC) {
+            mx_samples_pcm16(samples + at, n, whole);
             put = sf_write_short(e->file, whole, (sf_count_t)n);
         } else if (e->file != NULL) {
-            put = sf_write_float(e->file, samples + at, (sf_count_t)n);
+            mx_samples_limit(samples + at, n, bent);
+            put = sf_write_float(e->file, bent, (sf_count_t)n);
         } else {
+            mx_samples_pcm16(samples + at, n, whole);
             for (size_t i = 0; i < n; i++) {
                 pair[2 * i] = (unsigned char)(whole[i] & 0xff);
                 pair[2 * i + 1] = (unsigned char)(whole[i] >> 8 & 0xff);

@@ -8,7 +8,8 @@
  *     opus   Opus in Ogg
  *     mp3    MPEG layer III with a constant bit rate, so that players know its length from the number of bytes
  *
- * The formats with 16-bit samples carry the same samples. The bytes do not depend on how the sound is divided among the
+ * Samples louder than 0.9 of full scale are bent smoothly (mx_samples_limit). The formats with 16-bit samples carry the
+ * same samples, those of mx_samples_pcm16. The bytes do not depend on how the sound is divided among the
  * calls: it is processed in blocks of a fixed size (in Ogg the serial number of the stream is random).
  *
  * Memory: an encoder owns its buffers; the bytes that mx_encode_bytes returns stay valid until the next call that writes.
