@@ -34,6 +34,9 @@ bool mx_http_problem_set(struct mx_http_problem *problem, unsigned status, const
     va_start(arguments, fmt);
     vsnprintf(problem->message, sizeof problem->message, fmt, arguments);
     va_end(arguments);
+    /* It becomes JSON: characters that were cut in two, or came from a query, must not break it. */
+    const size_t length = strlen(problem->message);
+    for (size_t at = 0; (at += mx_utf8_check(problem->message + at, length - at)) < length;) problem->message[at] = '?';
     return false;
 }
 
