@@ -24,6 +24,6 @@ char *mx_http_json_print(struct cJSON *tree);
 /* A list of strings. */
 struct cJSON *mx_http_json_strings(const char *const *strings, size_t count);
 
-char *mx_metrics_write(const struct mx_service_counts *service, const struct mx_http_counts *http);
+char *mx_prometheus_write(const struct mx_service_counts *service, const struct mx_http_counts *http);
 
 #endif

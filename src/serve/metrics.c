@@ -47,7 +47,7 @@ static void first_sound(struct mx_string *out, const struct mx_service_counts *c
                      name, sum, name, counts->first_sound_seconds, name, sum);
 }
 
-char *mx_metrics_write(const struct mx_service_counts *service, const struct mx_http_counts *http)
+char *mx_prometheus_write(const struct mx_service_counts *service, const struct mx_http_counts *http)
 {
     struct mx_string out = {0};
     head(&out, "build_info", "gauge", "The version of the program.");
