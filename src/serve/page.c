@@ -9,10 +9,12 @@
 
 #include "myxtts/error.h"
 
+#define SAMPLE 0
+
 const struct mx_serve_word mx_serve_words[] = {
+    [SAMPLE] = {"sample", "Good morning. The train leaves at nine, and the weather will be fine."},
     {"title", "Speak"},
     {"text", "Text"},
-    {"sample", "Good morning. The train leaves at nine, and the weather will be fine."},
     {"voice", "Voice"},
     {"speaker", "Speaker"},
     {"language", "Language"},
@@ -53,6 +55,7 @@ int mx_serve_page_write(enum mx_words language, struct mx_string *out)
     const struct mx_serve_word *word = mx_serve_words;
     cJSON *const words = cJSON_CreateObject();
     for (; word->key != NULL; word++) cJSON_AddStringToObject(words, word->key, word_find(word, language));
+    cJSON_AddStringToObject(words, "sample_en", mx_serve_words[SAMPLE].english); /* for voices without this language */
     char *const text = cJSON_PrintUnformatted(words);
     cJSON_Delete(words);
     if (text == NULL) return MX_FAIL(MX_ERR_NO_MEMORY, NULL, "no memory for the page");

@@ -20,17 +20,17 @@
 
   const other = make('a', {href: '?lang=' + (persian ? 'en' : 'fa'), lang: persian ? 'en' : 'fa'}, words.other);
   const text = make('textarea', {id: 'text', dir: 'auto', spellcheck: 'false'});
-  text.value = words.sample;
+  text.value = words.sample_en;
   const voice = make('select', {id: 'voice'}), speaker = make('select', {id: 'speaker'});
   const language = make('select', {id: 'language'}), format = make('select', {id: 'format', 'aria-label': words.format});
   const speed = make('input', {id: 'speed', type: 'range', min: '0.5', max: '2', step: '0.05', value: '1'});
-  const token = make('input', {id: 'token', type: 'password', autocomplete: 'off', dir: 'ltr'});
+  const token = make('input', {id: 'token', autocomplete: 'off', spellcheck: 'false', dir: 'ltr'});
   const listen = make('button', {id: 'listen', type: 'button'}, words.listen);
   const stop = make('button', {id: 'stop', type: 'button'}, words.stop);
   const download = make('button', {id: 'download', type: 'button'}, words.download);
   const said = make('p', {id: 'said', role: 'status'}), licence = make('p', {id: 'licence', class: 'hint', dir: 'auto'});
   const asking = make('section', {id: 'asking'}, make('p', {}, words.token_needed), field('token', token));
-  const speedField = field('speed', speed), speedSaid = make('b', {dir: 'ltr'});
+  const speedField = field('speed', speed), speedSaid = make('b');
   speedField.insertBefore(speedSaid, speed);
   for (const name of ['mp3', 'wav', 'flac', 'opus']) format.append(option(name, name));
   document.getElementById('page').append(
@@ -77,6 +77,8 @@
     const names = new Intl.DisplayNames([document.documentElement.lang], {type: 'language', fallback: 'code'});
     language.replaceChildren(option('', words.automatic), ...v.languages.map(code => option(code, names.of(code))));
     document.getElementById('language-field').hidden = v.languages.length < 2;
+    if (text.value === words.sample || text.value === words.sample_en) /* in a language that the voice speaks */
+      text.value = v.languages.includes(document.documentElement.lang) ? words.sample : words.sample_en;
     licence.textContent = [v.licence && say('licence', v.licence), v.attribution].filter(Boolean).join(' · ');
   };
   const load = async () => {
