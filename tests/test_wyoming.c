@@ -91,15 +91,21 @@ static int teardown(void **state)
     return 0;
 }
 
-static int dial(const struct rig *rig)
+static int dial_small(const struct rig *rig, int buffer_bytes)
 {
     const int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const struct sockaddr_in to = {.sin_family = AF_INET,
                                    .sin_port = htons((uint16_t)mx_wyoming_port(rig->wyoming)),
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     assert_true(s >= 0);
+    if (buffer_bytes > 0) setsockopt(s, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
     assert_int_equal(connect(s, (const struct sockaddr *)&to, sizeof to), 0);
     return s;
+}
+
+static int dial(const struct rig *rig)
+{
+    return dial_small(rig, 0);
 }
 
 /* Text of JSON, as it is. */
@@ -535,7 +541,7 @@ static void test_vanishing(void **state)
     (void)state;
     service_open(&rig, 64, 65536);
     rig_open(&rig, NULL);
-    char *const text = repeat("{\"type\":\"synthesize\",\"data\":{\"text\":\"", "Hello there. ", 60, "\"}}\n");
+    char *const text = repeat("{\"type\":\"synthesize\",\"data\":{\"text\":\"", "Hello there. ", 40, "\"}}\n");
     /* After its first sound, … */
     int s = dial(&rig);
     say(s, text);
@@ -575,8 +581,8 @@ static void test_patience(void **state)
     say(s, "{\"type\":\"synthesize-start\"}\n");
     expect_error(s, "TIMEOUT", "no event came");
     /* One that does not read: far more sound than the system keeps for it. */
-    char *const text = repeat("{\"type\":\"synthesize\",\"data\":{\"text\":\"", "Hello there. ", 400, "\"}}\n");
-    s = dial(&rig);
+    char *const text = repeat("{\"type\":\"synthesize\",\"data\":{\"text\":\"", "Hello there. ", 40, "\"}}\n");
+    s = dial_small(&rig, 4096);
     say(s, text);
     wait_idle(&rig, 4);
     close(s);

@@ -27,6 +27,7 @@
 #define PATIENCE_MS     20000
 #define IDLE_MS         120000
 #define CONNECTIONS_MAX 4096
+#define SEND_BYTES      (64 << 10) /* that the system may hold for a client; it takes twice as much: three seconds */
 #define PAUSE_NS        UINT64_C(50000000) /* when the system has no descriptor or thread for a client */
 
 enum state {
@@ -112,10 +113,11 @@ static struct connection *place_find(struct mx_wyoming *w, const unsigned char a
 static void client_take(struct mx_wyoming *w, int socket, const struct sockaddr_storage *from)
 {
     const char *why;
-    int on = 1;
+    int on = 1, bytes = SEND_BYTES;
     unsigned char address[16];
     address_copy(from, address);
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
     struct connection *const c = place_find(w, address, &why);
     if (c == NULL) {
         mx_wyoming_refuse(socket, why, "BUDGET");
