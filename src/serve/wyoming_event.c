@@ -96,6 +96,7 @@ static int length_read(const cJSON *head, const char *key, size_t most, size_t *
 
 static int bytes_keep(struct mx_wyoming_parser *p, const char *bytes, size_t count)
 {
+    if (count == 0) return 0;
     if (count > p->event_max - p->used)
         return MX_FAIL(MX_ERR_FORMAT, "send less text at once", "an event has more than %zu bytes", p->event_max);
     if (p->used + count > p->room) {
