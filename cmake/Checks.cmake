@@ -3,7 +3,8 @@
 # Tests and benches. A test is tests/test_<module>.c (cmocka) or tests/<name>.sh (bash, the path of the program is $1);
 # each is a process of its own with a time limit. An example is a test, too: by itself, or by
 # tests/example_<name>.sh, which gets its path as $2. A bench is bench/bench_<name>.c, one program each.
-# bench/speech/*.c are programs, too: what scripts/bench_speech.sh needs besides the program itself.
+# bench/speech/*.c and bench/serve/*.c are programs, too: what scripts/bench_speech.sh and scripts/bench_serve.sh need
+# besides the program itself.
 # All other .c files below the two folders are helpers of the tests or the benches, except fuzz targets (see the end) and
 # tests/double, which is a shared library: a test double of CUDA.
 
@@ -50,7 +51,7 @@ function(mx_programs folder prefix out)
   if(mains)
     list(REMOVE_ITEM helpers ${mains})
   endif()
-  list(FILTER helpers EXCLUDE REGEX "/(tests/fuzz|tests/double|bench/speech)/")
+  list(FILTER helpers EXCLUDE REGEX "/(tests/fuzz|tests/double|bench/speech|bench/serve)/")
 
   add_library(${prefix}_common INTERFACE)
   target_include_directories(${prefix}_common INTERFACE ${CMAKE_SOURCE_DIR}/${folder})
@@ -222,7 +223,7 @@ function(mx_add_benches)
   mx_programs(bench bench names ${fftw})
   # A fair peer: with these its square roots and logarithms are vectorised.
   set_source_files_properties(${CMAKE_SOURCE_DIR}/bench/plain_mel.c PROPERTIES COMPILE_OPTIONS -ffast-math)
-  file(GLOB tools CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/speech/*.c)
+  file(GLOB tools CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/speech/*.c ${CMAKE_SOURCE_DIR}/bench/serve/*.c)
   foreach(tool ${tools})
     get_filename_component(name ${tool} NAME_WE)
     add_executable(${name} ${tool})

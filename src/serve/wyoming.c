@@ -62,15 +62,16 @@ struct mx_wyoming {
 
 /* ---- connections ---- */
 
-/* The address of a client as 16 bytes, whatever its family. */
+/* What counts as one address: that of IPv4, or a /64 network of IPv6, which one machine can have all of. */
 static void address_copy(const struct sockaddr_storage *from, unsigned char out[16])
 {
+    const struct sockaddr_in6 *const v6 = (const struct sockaddr_in6 *)(const void *)from;
     memset(out, 0, 16);
     if (from->ss_family == AF_INET) {
         memcpy(out + 12, &((const struct sockaddr_in *)(const void *)from)->sin_addr, 4);
         out[10] = out[11] = 0xFF; /* as IPv6 writes it */
     } else if (from->ss_family == AF_INET6) {
-        memcpy(out, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr, 16);
+        memcpy(out, &v6->sin6_addr, IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) ? 16 : 8);
     }
 }
 
