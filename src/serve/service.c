@@ -1,144 +1,158 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The service, see service.h: one job is spoken at a time, whole, by the thread that reads it first.
+ * The service: its voices, its thread, its counters, and its end; see service.h.
  */
 #include "serve/service.h"
 
-#include <ctype.h>
+#include <errno.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/string.h"
-#include "myxtts/error.h"
-#include "speech/speak.h"
-#include "speech/voice.h"
-#include "text/language.h"
+#include "base/pool.h"
+#include "serve/service_internal.h"
+
+#define NS_PER_S   UINT64_C(1000000000)
+#define QUEUE_MOST 65536
+#define RETRY_MOST 60 /* seconds */
 
 const double mx_service_first_limits[MX_SERVICE_FIRST_CLASSES] = {0.025, 0.05, 0.075, 0.1, 0.15, 0.25,
                                                                   0.5,   1,    2.5,   5,   10,   30};
 
-struct voice {
-    struct mx_service_voice facts;
-    struct mx_voice voice;
-    struct mx_speak *speak;
-    const char *languages[MX_LANGUAGE_COUNT];
-    char *id, *name;
-};
+/* ---- opening ---- */
 
-/* Invariants under `lock`: active <= options.queue_max; a thread that waits on `changed` is woken whenever a job ends.
- * Invariant under `speaking`: at most one thread uses the engines. */
-struct mx_service {
-    struct mx_service_options options;
-    struct voice *voices;
-    pthread_mutex_t lock, speaking;
-    pthread_cond_t changed;
-    bool draining, stopped;
-    struct mx_service_counts counts;
-};
-
-struct mx_service_job {
-    struct mx_service *service;
-    struct mx_service_text options;
-    int language;
-    char *text;
-    size_t length, at;
-    bool finished, spoken, cancelled, over;
-    uint64_t began_ns;
-    struct mx_speak_result result;
-    struct mx_error error;
-    char warning[160];
-};
-
-static const struct mx_model_capacity room = {.sequences = 4,
-                                              .tokens = 2 * 1200,
-                                              .frames = 2 * 4800,
-                                              .references = 4 * 1040,
-                                              .longest_tokens = 1200,
-                                              .longest_frames = 4800};
-
-static int id_make(struct mx_service *s, size_t voice)
+static int options_check(const struct mx_service_options *o)
 {
-    struct voice *const v = &s->voices[voice];
-    const char *const path = s->options.voices[voice];
-    size_t end = strlen(path);
-    while (end > 1 && path[end - 1] == '/') end--;
-    size_t begin = end;
-    while (begin > 0 && path[begin - 1] != '/') begin--;
-    v->name = mx_strndup(path + begin, end - begin);
-    if (v->name == NULL) return MX_ERR_NO_MEMORY;
-    v->id = mx_strdup(v->name);
-    if (v->id == NULL) return MX_ERR_NO_MEMORY;
-    for (char *c = v->id; *c != '\0'; c++)
-        if (!isalnum((unsigned char)*c) && strchr("-_.", *c) == NULL) *c = '-';
-    for (size_t i = 0; i < voice; i++) {
-        if (strcmp(s->voices[i].id, v->id) != 0) continue;
-        char *const longer = mx_format("%s-%zu", v->id, voice + 1);
-        if (longer == NULL) return MX_ERR_NO_MEMORY;
-        mx_free(v->id);
-        v->id = longer;
+    if (o->voice_count < 1) return MX_FAIL(MX_ERR_ARGUMENT, "name at least one", "there is no voice to speak with");
+    if (o->batch_max < 1 || o->batch_max > MX_SERVICE_BATCH_LIMIT) {
+        MX_FAIL(MX_ERR_ARGUMENT, NULL, "a batch of %d pieces is impossible", o->batch_max);
+        return mx_error_hint("1 to %d", MX_SERVICE_BATCH_LIMIT);
+    }
+    if (!(o->company_ms >= 0 && o->company_ms <= 1000))
+        return MX_FAIL(MX_ERR_ARGUMENT, "0 to 1000 milliseconds", "a piece cannot wait %g ms for others",
+                       o->company_ms);
+    if (o->queue_max < 1 || o->queue_max > QUEUE_MOST) {
+        MX_FAIL(MX_ERR_ARGUMENT, NULL, "the server cannot have %d texts at once", o->queue_max);
+        return mx_error_hint("1 to %d", QUEUE_MOST);
+    }
+    if (o->text_max < 1 || o->text_max > MX_TEXT_LIMIT_BYTES) {
+        MX_FAIL(MX_ERR_ARGUMENT, NULL, "texts of at most %zu bytes are impossible", o->text_max);
+        return mx_error_hint("1 to %zu", (size_t)MX_TEXT_LIMIT_BYTES);
     }
     return 0;
 }
 
-static int voice_open(struct mx_service *s, size_t number)
+static bool id_taken(const struct mx_service *s, size_t before, const char *id)
+{
+    for (size_t i = 0; i < before; i++)
+        if (strcmp(s->engines[i].id, id) == 0) return true;
+    return false;
+}
+
+/* The name of the voice, with '-' for everything that is not fit for an address or a shell; with a number behind it
+ * where another voice has it already. */
+static int id_make(struct mx_service *s, size_t number)
+{
+    struct mx_service_engine *const e = &s->engines[number];
+    char *id = mx_strdup(mx_voice_name(e->voice));
+    if (id == NULL) return MX_ERR_NO_MEMORY;
+    for (char *c = id; *c != '\0'; c++) {
+        const bool fine =
+            (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' || *c == '.';
+        if (!fine) *c = '-';
+    }
+    e->id = id;
+    for (size_t n = 2; *id == '\0' || id_taken(s, number, e->id); n++) {
+        char *const longer = mx_format("%s-%zu", *id != '\0' ? id : "voice", n);
+        if (e->id != id) mx_free(e->id);
+        e->id = longer;
+        if (longer == NULL || *id == '\0') break;
+    }
+    if (e->id != id) mx_free(id);
+    return e->id == NULL ? MX_ERR_NO_MEMORY : 0;
+}
+
+static int facts_read(struct mx_service_engine *e)
+{
+    const size_t languages = mx_voice_languages(e->voice), speakers = mx_voice_speakers(e->voice);
+    e->languages = mx_alloc(languages, sizeof *e->languages);
+    e->speakers = mx_alloc(speakers, sizeof *e->speakers);
+    if (e->languages == NULL || e->speakers == NULL) return MX_ERR_NO_MEMORY;
+    for (size_t i = 0; i < languages; i++) e->languages[i] = mx_voice_language(e->voice, i);
+    for (size_t i = 0; i < speakers; i++) e->speakers[i] = mx_voice_speaker(e->voice, i);
+    e->facts = (struct mx_service_voice){.id = e->id,
+                                         .name = mx_voice_name(e->voice),
+                                         .languages = e->languages,
+                                         .language_count = languages,
+                                         .speakers = e->speakers,
+                                         .speaker_count = speakers,
+                                         .rate = mx_voice_rate(e->voice),
+                                         .licence = mx_voice_licence(e->voice),
+                                         .attribution = mx_voice_attribution(e->voice)};
+    return 0;
+}
+
+static int engine_open(struct mx_service *s, size_t number)
 {
     int rc = 0;
-    struct voice *const v = &s->voices[number];
-    struct mx_voice *const from = &v->voice;
+    struct mx_service_engine *const e = &s->engines[number];
+    const float *vector;
+    const struct mx_voice_options how = {.size = sizeof how,
+                                         .device = s->options.device,
+                                         .vocoder = s->options.vocoder,
+                                         .cpu_devices = (int)s->options.cpu_devices};
+    const struct mx_model_capacity room = mx_voice_room(s->options.batch_max);
+    MX_TRY(mx_voice_open(s->options.voices[number], &how, &e->voice));
     MX_TRY(id_make(s, number));
-    MX_TRY(mx_voice_open(from, s->options.voices[number], s->options.device, s->options.cpu_devices));
-    MX_TRY(mx_voice_load(from, &room));
-    MX_TRY(mx_voice_vocoder(from, s->options.vocoder));
-    const struct mx_checkpoint_state *const state = mx_checkpoint_state(from->checkpoint);
-    const struct mx_speak_voice parts = {.device = from->place.device,
-                                         .stream = from->place.stream,
-                                         .model = from->model,
-                                         .parameters = mx_slice_at(from->weights, 0),
-                                         .vocabulary = from->vocabulary,
-                                         .normaliser = state->normaliser};
-    struct mx_speak_sound sound = MX_SPEAK_SOUND_DEFAULT;
-    sound.vocoder = from->vocoder.loaded ? &from->vocoder.config : NULL;
-    sound.vocoder_parameters = mx_slice_at(from->vocoder.weights, 0);
-    MX_TRY(mx_speak_create(&parts, &sound, &v->speak));
-    v->facts = (struct mx_service_voice){.id = v->id,
-                                         .name = v->name,
-                                         .languages = v->languages,
-                                         .speakers = state->speakers,
-                                         .speaker_count = state->speaker_count,
-                                         .rate = mx_recipe_default.rate,
-                                         .licence = "",
-                                         .attribution = ""};
-    for (int i = 0; i < MX_LANGUAGE_COUNT; i++)
-        if (mx_vocabulary_language(from->vocabulary, (enum mx_language_id)i) >= 0)
-            v->languages[v->facts.language_count++] = mx_language_get((enum mx_language_id)i)->code;
+    MX_TRY(facts_read(e));
+    e->longest_tokens = room.longest_tokens;
+    MX_TRY(mx_voice_speak_create(e->voice, &room, &e->speak));
+    MX_TRY(mx_voice_vector(e->voice, NULL, &vector)); /* listens to the usual speaker now, not with the first client */
 out:
     return rc;
 }
 
+static int locks_make(struct mx_service *s)
+{
+    pthread_condattr_t attributes;
+    int error = pthread_condattr_init(&attributes);
+    if (error == 0) {
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* as mx_clock_ns */
+        if ((error = pthread_mutex_init(&s->lock, NULL)) == 0) s->made++;
+        if (error == 0 && (error = pthread_cond_init(&s->work, &attributes)) == 0) s->made++;
+        if (error == 0 && (error = pthread_cond_init(&s->idle, &attributes)) == 0) s->made++;
+        pthread_condattr_destroy(&attributes);
+    }
+    if (error == 0) return 0;
+    return MX_FAIL(MX_ERR_NO_MEMORY, "close other programs", "cannot make a lock: %s", strerror(error));
+}
+
 int mx_service_open(const struct mx_service_options *options, struct mx_service **out)
 {
-    int rc = 0;
+    int rc = options_check(options);
     *out = NULL;
+    if (rc < 0) return rc;
     struct mx_service *s = mx_alloc(1, sizeof *s);
     if (s == NULL) return MX_ERR_NO_MEMORY;
     s->options = *options;
-    pthread_mutex_init(&s->lock, NULL);
-    pthread_mutex_init(&s->speaking, NULL);
-    pthread_cond_init(&s->changed, NULL);
-    s->voices = mx_alloc(options->voice_count, sizeof *s->voices);
-    if (s->voices == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    for (size_t i = 0; i < options->voice_count; i++) MX_TRY(voice_open(s, i));
+    MX_TRY(locks_make(s));
+    s->engines = mx_alloc(options->voice_count, sizeof *s->engines);
+    if (s->engines == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (size_t i = 0; i < options->voice_count; i++) MX_TRY(engine_open(s, i));
+    s->options.voices = NULL; /* the caller's */
+    MX_TRY(mx_service_engine_warm(s));
+    MX_TRY(mx_thread_start(&s->thread, "speak", -1, mx_service_engine_run, s));
+    s->running = true;
     *out = s;
     s = NULL;
 out:
     mx_service_close(s);
     return rc;
 }
+
+/* ---- ending ---- */
 
 void mx_service_drain(struct mx_service *s)
 {
@@ -151,37 +165,47 @@ void mx_service_stop(struct mx_service *s)
 {
     pthread_mutex_lock(&s->lock);
     s->draining = s->stopped = true;
+    for (struct mx_service_job *job = s->jobs; job != NULL; job = job->next) pthread_cond_broadcast(&job->changed);
     pthread_mutex_unlock(&s->lock);
 }
 
 int mx_service_wait(struct mx_service *s, int timeout_ms)
 {
-    struct timespec until;
+    const uint64_t until = mx_clock_ns() + (uint64_t)timeout_ms * 1000000;
+    const struct timespec when = {.tv_sec = (time_t)(until / NS_PER_S), .tv_nsec = (long)(until % NS_PER_S)};
     int error = 0;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += timeout_ms / 1000;
     pthread_mutex_lock(&s->lock);
-    while (s->counts.active > 0 && error == 0) error = pthread_cond_timedwait(&s->changed, &s->lock, &until);
-    const bool done = s->counts.active == 0;
+    while (s->jobs != NULL && error == 0) error = pthread_cond_timedwait(&s->idle, &s->lock, &when);
+    const bool idle = s->jobs == NULL;
     pthread_mutex_unlock(&s->lock);
-    return done ? 0 : MX_ERR_TIMEOUT;
+    return idle ? 0 : MX_ERR_TIMEOUT;
 }
 
 void mx_service_close(struct mx_service *s)
 {
     if (s == NULL) return;
-    for (size_t i = 0; s->voices != NULL && i < s->options.voice_count; i++) {
-        mx_speak_destroy(s->voices[i].speak);
-        mx_voice_close(&s->voices[i].voice);
-        mx_free(s->voices[i].id);
-        mx_free(s->voices[i].name);
+    if (s->running) {
+        pthread_mutex_lock(&s->lock);
+        s->closing = true;
+        pthread_cond_signal(&s->work);
+        pthread_mutex_unlock(&s->lock);
+        pthread_join(s->thread, NULL);
     }
-    mx_free(s->voices);
-    pthread_cond_destroy(&s->changed);
-    pthread_mutex_destroy(&s->speaking);
-    pthread_mutex_destroy(&s->lock);
+    for (size_t i = 0; s->engines != NULL && i < s->options.voice_count; i++) {
+        mx_speak_destroy(s->engines[i].speak);
+        mx_voice_close(s->engines[i].voice);
+        mx_free(s->engines[i].id);
+        mx_free(s->engines[i].languages);
+        mx_free(s->engines[i].speakers);
+    }
+    mx_free(s->engines);
+    if (s->made > 2) pthread_cond_destroy(&s->idle);
+    if (s->made > 1) pthread_cond_destroy(&s->work);
+    if (s->made > 0) pthread_mutex_destroy(&s->lock);
     mx_free(s);
 }
+
+/* ---- voices ---- */
 
 size_t mx_service_voice_count(const struct mx_service *s)
 {
@@ -190,208 +214,93 @@ size_t mx_service_voice_count(const struct mx_service *s)
 
 const struct mx_service_voice *mx_service_voice(const struct mx_service *s, size_t voice)
 {
-    return &s->voices[voice].facts;
+    return &s->engines[voice].facts;
+}
+
+/* Names that clients send because the voice cannot be left out. */
+static bool is_usual_name(const char *name)
+{
+    static const char *const names[] = {
+        "alloy", "ash",  "ballad",  "cedar", "coral", "echo",     "fable",           "marin",  "nova",
+        "onyx",  "sage", "shimmer", "verse", "tts-1", "tts-1-hd", "gpt-4o-mini-tts", "default"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
+}
+
+static const char *speaker_find(const struct mx_service_voice *voice, const char *name)
+{
+    for (size_t i = 0; i < voice->speaker_count; i++)
+        if (strcmp(voice->speakers[i], name) == 0) return voice->speakers[i];
+    return NULL;
+}
+
+/* The hint lists the voices, as many as there is room for. */
+static int find_fail(const struct mx_service *s, const char *name)
+{
+    char quoted[96], list[512];
+    size_t used = 0;
+    for (size_t i = 0; i < s->options.voice_count; i++) {
+        const size_t length = strlen(s->engines[i].id), need = length + (i > 0 ? 2 : 0);
+        if (used + need + 8 > sizeof list) {
+            memcpy(list + used, ", …", sizeof ", …" - 1);
+            used += sizeof ", …" - 1;
+            break;
+        }
+        if (i > 0) memcpy(list + used, ", ", 2);
+        memcpy(list + used + (i > 0 ? 2 : 0), s->engines[i].id, length);
+        used += need;
+    }
+    list[used] = '\0';
+    MX_FAIL(MX_ERR_NOT_FOUND, NULL, "there is no voice %s", mx_string_quote(quoted, sizeof quoted, name));
+    return mx_error_hint("voices: %s", list);
 }
 
 int mx_service_find(const struct mx_service *s, const char *name, size_t *voice, const char **speaker)
 {
-    static const char *const aliases[] = {"alloy", "ash",   "ballad",   "coral",          "echo",  "fable",
-                                          "nova",  "onyx",  "sage",     "shimmer",        "verse", "marin",
-                                          "cedar", "tts-1", "tts-1-hd", "gpt-4o-mini-tts"};
     *voice = 0;
     *speaker = NULL;
     if (name == NULL || *name == '\0') return 0;
     for (size_t i = 0; i < s->options.voice_count; i++) {
+        const struct mx_service_voice *const v = &s->engines[i].facts;
+        const size_t length = strlen(v->id);
         *voice = i;
-        if (strcmp(name, s->voices[i].id) == 0 || strcmp(name, s->voices[i].name) == 0) return 0;
+        if (strcmp(name, v->id) == 0 || strcmp(name, v->name) == 0) return 0;
+        if (strncmp(name, v->id, length) != 0 || name[length] != '/') continue;
+        *speaker = speaker_find(v, name + length + 1);
+        if (*speaker != NULL) return 0;
     }
     for (size_t i = 0; i < s->options.voice_count; i++) {
-        const struct mx_service_voice *const v = &s->voices[i].facts;
-        const size_t length = strlen(v->id);
-        const bool of_it = strncmp(name, v->id, length) == 0 && name[length] == '/';
         *voice = i;
-        for (size_t k = 0; k < v->speaker_count; k++) {
-            if (strcmp(of_it ? name + length + 1 : name, v->speakers[k]) != 0) continue;
-            *speaker = v->speakers[k];
-            return 0;
-        }
+        *speaker = speaker_find(&s->engines[i].facts, name);
+        if (*speaker != NULL) return 0;
     }
     *voice = 0;
-    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
-        if (strcmp(name, aliases[i]) == 0) return 0;
-    char quoted[96];
-    MX_FAIL(MX_ERR_NOT_FOUND, NULL, "there is no voice %s", mx_string_quote(quoted, sizeof quoted, name));
-    return mx_error_hint("the first of %zu voices is '%s'", s->options.voice_count, s->voices[0].id);
+    return is_usual_name(name) ? 0 : find_fail(s, name);
 }
 
-int mx_service_begin(struct mx_service *s, const struct mx_service_text *text, struct mx_service_job **out)
+/* ---- numbers ---- */
+
+int mx_service_retry_seconds(struct mx_service *s)
 {
-    int rc = 0;
-    enum mx_language_id language;
-    *out = NULL;
-    struct mx_service_job *job = mx_alloc(1, sizeof *job);
-    if (job == NULL) return MX_ERR_NO_MEMORY;
-    job->service = s;
-    job->options = *text;
-    job->language = MX_SPEAK_DETECT;
-    job->began_ns = mx_clock_ns();
-    if (text->language != NULL) {
-        MX_TRY(mx_language_parse(text->language, &language));
-        job->language = (int)language;
-    }
     pthread_mutex_lock(&s->lock);
-    if (s->draining) {
-        rc = MX_FAIL(MX_ERR_CLOSED, "try another server", "the server is about to end");
-    } else if (s->counts.active >= (uint64_t)s->options.queue_max) {
-        s->counts.refused++;
-        rc = MX_FAIL(MX_ERR_BUDGET, "try again later", "%d texts are being spoken already", s->options.queue_max);
-    } else {
-        s->counts.active++;
-        s->counts.jobs++;
-    }
+    const struct mx_service_counts *const c = &s->counts;
+    /* The networks need so long for the jobs that are there, if these are like those before. */
+    const double each = c->jobs > 0 ? c->work_seconds / (double)c->jobs : 0, all = each * (double)c->active;
     pthread_mutex_unlock(&s->lock);
-    MX_TRY(rc);
-    *out = job;
-    job = NULL;
-out:
-    mx_free(job);
-    return rc;
+    return all < 1 ? 1 : all > RETRY_MOST ? RETRY_MOST : (int)ceil(all);
 }
 
-int mx_service_add(struct mx_service_job *job, const char *text, size_t length)
+size_t mx_service_text_max(const struct mx_service *s)
 {
-    if (length > job->service->options.text_max - job->length)
-        return MX_FAIL(MX_ERR_ARGUMENT, "speak a long text in several requests", "the text has more than %zu bytes",
-                       job->service->options.text_max);
-    char *const grown = mx_realloc(job->text, job->length + length + 1, 1);
-    if (grown == NULL) return MX_ERR_NO_MEMORY;
-    memcpy(grown + job->length, text, length);
-    job->text = grown;
-    job->length += length;
-    grown[job->length] = '\0';
-    return 0;
-}
-
-int mx_service_finish(struct mx_service_job *job)
-{
-    pthread_mutex_lock(&job->service->lock);
-    job->finished = true;
-    pthread_mutex_unlock(&job->service->lock);
-    return 0;
-}
-
-static int job_speak(struct mx_service_job *job)
-{
-    struct mx_service *const s = job->service;
-    struct mx_speak_options how = MX_SPEAK_OPTIONS_DEFAULT;
-    how.language = job->language;
-    how.speed = job->options.speed;
-    how.pitch_semitones = job->options.pitch_semitones;
-    const uint64_t start = mx_clock_ns();
-    pthread_mutex_lock(&s->speaking);
-    const int rc = mx_speak_text(s->voices[job->options.voice].speak, job->text != NULL ? job->text : "", job->length,
-                                 &how, &job->result);
-    pthread_mutex_unlock(&s->speaking);
-    if (rc < 0) job->error = *mx_error_last();
-    for (size_t i = 0; i < job->result.count; i++) job->result.audio[i] *= (float)job->options.volume;
-    if (job->result.unknown.count > 0)
-        (void)snprintf(job->warning, sizeof job->warning, "%zu symbols that the voice never learned were left out",
-                       job->result.unknown.count);
-    const double first = (double)(mx_clock_ns() - job->began_ns) * 1e-9;
-    size_t class = 0;
-    while (class < MX_SERVICE_FIRST_CLASSES && first > mx_service_first_limits[class]) class ++;
-    pthread_mutex_lock(&s->lock);
-    job->spoken = true;
-    s->counts.pieces += job->result.pieces;
-    s->counts.batches += job->result.pieces;
-    s->counts.tokens += job->result.tokens;
-    s->counts.characters += job->length;
-    s->counts.unknown += job->result.unknown.count;
-    s->counts.sound_seconds += job->result.seconds;
-    s->counts.work_seconds += (double)(mx_clock_ns() - start) * 1e-9;
-    s->counts.first_sound[class]++;
-    s->counts.first_sound_seconds += first;
-    if (rc < 0) s->counts.failed++;
-    pthread_mutex_unlock(&s->lock);
-    return rc;
-}
-
-int mx_service_read(struct mx_service_job *job, float *samples, size_t space, size_t *count, int timeout_ms)
-{
-    struct mx_service *const s = job->service;
-    *count = 0;
-    pthread_mutex_lock(&s->lock);
-    const bool cancelled = job->cancelled || s->stopped, finished = job->finished, spoken = job->spoken;
-    pthread_mutex_unlock(&s->lock);
-    if (cancelled) return MX_FAIL(MX_ERR_INTERRUPTED, NULL, "the text was cancelled");
-    if (!finished) {
-        mx_clock_sleep_ns(timeout_ms == 0 ? 0 : UINT64_C(5000000));
-        return MX_ERR_TIMEOUT;
-    }
-    if (!spoken) (void)job_speak(job);
-    if (job->error.code < 0) return mx_error_restore(&job->error);
-    const size_t left = job->result.count - job->at;
-    *count = left < space ? left : space;
-    if (*count > 0) memcpy(samples, job->result.audio + job->at, *count * sizeof *samples);
-    job->at += *count;
-    if (*count > 0) return 1;
-    pthread_mutex_lock(&s->lock);
-    if (!job->over) s->counts.finished++;
-    job->over = true;
-    pthread_mutex_unlock(&s->lock);
-    return 0;
-}
-
-void mx_service_cancel(struct mx_service_job *job)
-{
-    pthread_mutex_lock(&job->service->lock);
-    job->cancelled = true;
-    pthread_mutex_unlock(&job->service->lock);
-}
-
-void mx_service_end(struct mx_service_job *job)
-{
-    if (job == NULL) return;
-    struct mx_service *const s = job->service;
-    pthread_mutex_lock(&s->lock);
-    s->counts.active--;
-    if (!job->over && job->error.code == 0) s->counts.cancelled++;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
-    mx_speak_result_release(&job->result);
-    mx_free(job->text);
-    mx_free(job);
-}
-
-int mx_service_job_rate(const struct mx_service_job *job)
-{
-    return job->service->voices[job->options.voice].facts.rate;
-}
-
-size_t mx_service_job_tokens(struct mx_service_job *job)
-{
-    return job->result.tokens;
-}
-
-const char *mx_service_job_warning(struct mx_service_job *job)
-{
-    return job->warning;
-}
-
-int mx_service_retry_seconds(struct mx_service *service)
-{
-    (void)service;
-    return 1;
-}
-
-size_t mx_service_text_max(const struct mx_service *service)
-{
-    return service->options.text_max;
+    return s->options.text_max;
 }
 
 void mx_service_counts_read(struct mx_service *s, struct mx_service_counts *out)
 {
     pthread_mutex_lock(&s->lock);
     *out = s->counts;
+    out->waiting = 0;
+    for (const struct mx_service_job *job = s->jobs; job != NULL; job = job->next) out->waiting += !job->sounding;
     pthread_mutex_unlock(&s->lock);
 }

@@ -35,9 +35,14 @@ struct mx_service_options {
     size_t text_max;     /* bytes of text in one job */
 };
 
-#define MX_SERVICE_BATCH_LIMIT 64
+#define MX_SERVICE_BATCH_LIMIT     64
+#define MX_SERVICE_BATCH           8                          /* the usual one … */
+#define MX_SERVICE_COMPANY_MS      3                          /* … and the usual wait */
+#define MX_SERVICE_DIGITS(number)  MX_SERVICE_DIGITS_(number) /* for help pages */
+#define MX_SERVICE_DIGITS_(number) #number
 #define MX_SERVICE_OPTIONS_DEFAULT                                                                                     \
-    ((struct mx_service_options){.batch_max = 8, .company_ms = 3, .queue_max = 64, .text_max = 65536})
+    ((struct mx_service_options){                                                                                      \
+        .batch_max = MX_SERVICE_BATCH, .company_ms = MX_SERVICE_COMPANY_MS, .queue_max = 64, .text_max = 65536})
 
 /* Opens the voices and starts the thread. */
 int mx_service_open(const struct mx_service_options *options, struct mx_service **out);

@@ -8,7 +8,6 @@
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <poll.h>
 #include <string.h>
 #include <strings.h>
@@ -18,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "myxtts/error.h"
+#include "myxtts/voice.h"
 #include "serve/service.h"
 #include "serve/wyoming_event.h"
 #include "serve/wyoming_internal.h"
@@ -44,6 +44,7 @@ struct talk {
     uint64_t begun_ns; /* … and when the one that is not complete began; 0: none is */
     struct mx_service_job *job;
     bool streaming, finished; /* of the job: text comes piece by piece; no more comes */
+    bool ssml;                /* … and with tags: then bad data is not just no text */
     bool started;             /* audio-start was sent */
     float sound[MX_WYOMING_CHUNK_SAMPLES];
     size_t sound_count;
@@ -161,7 +162,7 @@ static int chunk_send(struct talk *t)
     char out[MX_WYOMING_CHUNK_BYTES];
     int16_t samples[MX_WYOMING_CHUNK_SAMPLES];
     MX_TRY(start_send(t));
-    for (size_t i = 0; i < t->sound_count; i++) samples[i] = (int16_t)lrintf(fminf(fmaxf(t->sound[i], -1), 1) * 32767);
+    mx_samples_pcm16(t->sound, t->sound_count, samples);
     MX_TRY(bytes_send(t->shared, t->socket, out,
                       mx_wyoming_chunk(out, mx_service_job_rate(t->job), samples, t->sound_count)));
     t->sound_count = 0;
@@ -187,6 +188,14 @@ out:
     return rc;
 }
 
+/* Nothing to say is nothing wrong in a conversation: the answer has no sound. */
+static int nothing_end(struct talk *t)
+{
+    mx_info("wyoming: %s", mx_error_last()->message);
+    mx_error_clear();
+    return job_end(t);
+}
+
 /* Sends the sound that is there; waits for it, but not so long that the client would be forgotten. */
 static int sound_pass(struct talk *t)
 {
@@ -195,6 +204,7 @@ static int sound_pass(struct talk *t)
     const int rc =
         mx_service_read(t->job, t->sound + t->sound_count, MX_WYOMING_CHUNK_SAMPLES - t->sound_count, &count, wait_ms);
     if (rc == MX_ERR_TIMEOUT) return t->sound_count > 0 ? chunk_send(t) : 0;
+    if (rc == MX_ERR_DATA && !t->started && !t->ssml) return nothing_end(t);
     if (rc < 0) return rc;
     if (rc == 0) return job_end(t);
     t->sound_count += count;
@@ -261,6 +271,7 @@ static int job_begin(struct talk *t, const struct mx_wyoming_event *event, bool 
     if (rc == MX_ERR_BUDGET) mx_error_hint("try again in %d s", mx_service_retry_seconds(t->shared->service));
     if (rc < 0) goto out;
     t->streaming = streaming;
+    t->ssml = text.ssml;
     t->finished = t->started = false;
     t->sound_count = 0;
 out:
@@ -282,9 +293,7 @@ static int job_finish(struct talk *t)
 {
     t->finished = true;
     const int rc = mx_service_finish(t->job);
-    if (rc != MX_ERR_DATA) return rc;
-    mx_error_clear(); /* nothing to say is nothing wrong in a conversation: the answer has no sound */
-    return job_end(t);
+    return rc == MX_ERR_DATA && !t->ssml ? nothing_end(t) : rc;
 }
 
 static int pong(struct talk *t, const struct mx_wyoming_event *event)
