@@ -44,26 +44,44 @@ free_port()
     perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1:0")->sockport'
 }
 
-# ready PORT PID: waits until somebody listens; fails if the process ends or a minute is over.
-ready()
+# until_true PID COMMAND...: waits until the command succeeds; fails if the process ends or a minute is over.
+until_true()
 {
-    local turn
+    local pid="$1" turn
+    shift
     for ((turn = 0; turn < 300; turn++)); do
-        kill -0 "$2" 2>/dev/null || return 1
-        if (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return 0; fi
+        kill -0 "$pid" 2>/dev/null || return 1
+        if "$@" 2>/dev/null; then return 0; fi
         sleep 0.2
     done
     return 1
 }
 
-# server NAME PORT COMMAND...: starts it; false if it does not listen.
-server()
+listens()
+{
+    (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+
+# ours NAME OPTIONS...: starts our server on free ports and sets http and wyoming to them.
+ours()
+{
+    local log="$work/$1.log"
+    shift
+    "$program" serve "$voice" --listen 127.0.0.1:0 --wyoming 127.0.0.1:0 --queue 64 --connections-per-address 64 "$@" >"$log" 2>&1 &
+    pids+=($!)
+    until_true $! grep -q 'ready;' "$log" || { cat "$log" >&2; exit 1; }
+    http=$(sed -n 's|.*listening on http://.*:\([0-9]*\)/.*|\1|p' "$log")
+    wyoming=$(sed -n 's|.*listening on tcp://.*:\([0-9]*\) .*|\1|p' "$log")
+}
+
+# peer NAME PORT COMMAND...: starts it; false if it does not listen.
+peer()
 {
     local name="$1" port="$2"
     shift 2
     "$@" >"$work/$name.log" 2>&1 &
     pids+=($!)
-    ready "$port" $!
+    until_true $! listens "$port"
 }
 
 # first NAME PROTOCOL PORT FILE [first]: adds the median milliseconds of ten requests to the figures.
@@ -101,27 +119,23 @@ printf '%s\n' "$sentence" >"$work/ten.txt"
 for ((i = 0; i < 100; i++)); do printf '%s ' "$sentence"; done >"$work/thousand.txt"
 
 title "Servers"
-http=$(free_port) wyoming=$(free_port) single_http=$(free_port) single_wyoming=$(free_port)
-limits=(--queue 64 --connections-per-address 64)
-server ours "$http" "$program" serve "$voice" --listen "127.0.0.1:$http" --wyoming "127.0.0.1:$wyoming" "${limits[@]}" ||
-    { cat "$work/ours.log" >&2; exit 1; }
-server single "$single_http" "$program" serve "$voice" --listen "127.0.0.1:$single_http" --wyoming "127.0.0.1:$single_wyoming" \
-    --batch 1 "${limits[@]}" || { cat "$work/single.log" >&2; exit 1; }
-# name, protocol, port
-cases=("ours-http piper $http" "ours-wyoming wyoming $wyoming" "single-http piper $single_http" "single-wyoming wyoming $single_wyoming")
-peer=$(free_port)
+ours ours
+cases=("ours-http piper $http" "ours-wyoming wyoming $wyoming") # name, protocol, port
+ours single --batch 1
+cases+=("single-http piper $http" "single-wyoming wyoming $wyoming")
+port=$(free_port)
 if "$python" -c 'import piper.http_server' 2>/dev/null &&
-    server piper "$peer" "$python" -m piper.http_server -m "$work/piper/voice.onnx" --host 127.0.0.1 --port "$peer"; then
-    cases+=("peer-http piper $peer")
+    peer piper "$port" "$python" -m piper.http_server -m "$work/piper/voice.onnx" --host 127.0.0.1 --port "$port"; then
+    cases+=("peer-http piper $port")
 else
-    printf 'Piper has no HTTP server here and is left out\n'
+    printf "Piper's HTTP server could not be started and is left out\n"
 fi
-peer=$(free_port)
+port=$(free_port)
 if "$python" -c 'import wyoming_piper' 2>/dev/null &&
-    server wyoming-piper "$peer" "$python" -m wyoming_piper --voice voice --data-dir "$work/piper" --uri "tcp://127.0.0.1:$peer"; then
-    cases+=("peer-wyoming wyoming $peer")
+    peer wyoming-piper "$port" "$python" -m wyoming_piper --voice voice --data-dir "$work/piper" --uri "tcp://127.0.0.1:$port"; then
+    cases+=("peer-wyoming wyoming $port")
 else
-    printf 'wyoming-piper is not here and is left out\n'
+    printf 'wyoming-piper could not be started and is left out\n'
 fi
 for case in "${cases[@]}"; do
     read -r name protocol port <<<"$case"

@@ -39,23 +39,24 @@ leave()
 trap leave EXIT
 cd "$folder"
 
-free_port()
-{
-    perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1:0")->sockport'
-}
-
 text='The tone number e, the tone number b.'
 tones corpus 40
 "$build/myxtts" train --quiet --train-data corpus --output voice "${small[@]}" --part both --steps 20 --epochs 100
 "$build/myxtts" synth --quiet -c voice --text "$text" -o spoken.wav
-http=$(free_port) wyoming=$(free_port)
-"$build/myxtts" serve voice --listen "127.0.0.1:$http" --wyoming "127.0.0.1:$wyoming" >serve.log 2>&1 &
+"$build/myxtts" serve voice --listen 127.0.0.1:0 --wyoming 127.0.0.1:0 >serve.log 2>&1 &
 pid=$!
-for ((turn = 0; turn < 300; turn++)); do
-    kill -0 $pid 2>/dev/null || { cat serve.log >&2; exit 1; }
-    if (: <"/dev/tcp/127.0.0.1/$wyoming") 2>/dev/null; then break; fi
-    sleep 0.2
+for ((turn = 0; turn < 600; turn++)); do
+    if ! kill -0 $pid 2>/dev/null || [[ $turn -eq 599 ]]; then
+        cat serve.log >&2
+        printf 'test-serve: the server did not start\n' >&2
+        exit 1
+    fi
+    if grep -q 'ready;' serve.log; then break; fi
+    sleep 0.1
 done
+# shellcheck disable=SC2034 # for clients of HTTP
+http=$(sed -n 's|.*listening on http://.*:\([0-9]*\)/.*|\1|p' serve.log)
+wyoming=$(sed -n 's|.*listening on tcp://.*:\([0-9]*\) .*|\1|p' serve.log)
 
 printf 'wyoming\n'
 "$python" "$here/serve_wyoming.py" "$wyoming" voice "$text" spoken.wav

@@ -5,7 +5,7 @@
  * each time, as Home Assistant does. With 'first' they leave after the first sample.
  *
  *     wyoming   a 'synthesize' event
- *     piper     POST /synthesize, as Piper's own HTTP server has it
+ *     piper     POST /synthesize, as Piper's own HTTP server has it; "stream" is true, which Piper does not know
  *     openai    POST /v1/audio/speech with raw samples in the answer
  *
  * Standard output, one line: the median of the milliseconds from a request to its first sample, the largest one, requests
@@ -207,6 +207,7 @@ static int request_write(struct bench *b, const char *text)
 {
     cJSON *const body = cJSON_CreateObject();
     if (body == NULL || cJSON_AddStringToObject(body, b->protocol == OPENAI ? "input" : "text", text) == NULL ||
+        (b->protocol == PIPER && cJSON_AddTrueToObject(body, "stream") == NULL) ||
         (b->protocol == OPENAI && (cJSON_AddStringToObject(body, "model", "tts-1") == NULL ||
                                    cJSON_AddStringToObject(body, "voice", "alloy") == NULL ||
                                    cJSON_AddStringToObject(body, "response_format", "pcm") == NULL))) {
