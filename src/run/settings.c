@@ -404,8 +404,9 @@ static const struct mx_config_field training_fields[] = {
                    "features, which has no audio to take the voice from.")},
     {MX_CONFIG_INT(TRAINING, skips_max, 1, 1000, "5", "steps",
                    "Stop with an error after this many steps in a row with a loss or gradient that is not finite.")},
-    {MX_CONFIG_DOUBLE(TRAINING, spike, 1, 1000, "6", NULL,
-                      "Report a loss or gradient that is this many standard deviations too high.")},
+    {MX_CONFIG_DOUBLE(
+        TRAINING, spike, 1, 1000, "6", NULL,
+        "Report a loss, or a gradient that has to be clipped, if it is this many standard deviations too high.")},
     {MX_CONFIG_DOUBLE(TRAINING, rank_timeout, 1, 86400, "300", "seconds",
                       "With several processes, stop all of them if one makes no progress for this long. Evaluations "
                       "and checkpoints must finish sooner."),
