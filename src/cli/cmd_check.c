@@ -346,7 +346,8 @@ const struct mx_command mx_command_check = {
             .summary = "read every row of a corpus and report what cannot be used",
             .description =
                 "DIR is a corpus folder or its manifest file: LJSpeech (metadata.csv, id|text or id|raw|normalised, "
-                "recordings in wavs/), Piper (id|speaker|text), Coqui (header audio_file|text|speaker_name) or a file "
+                "recordings in wavs/), Piper (id|speaker|text), Coqui (header audio_file|text|speaker_name|language, "
+                "the last two optional) or a file "
                 "list (path|text|speaker). Recordings may be WAV, FLAC, Ogg, Opus or MP3 at any sample rate.\nEvery "
                 "row is read exactly as training would read it. Rejected rows are counted by reason and listed in "
                 "rejects.tsv. The report describes the others: durations, lengths, speakers, languages and symbols. "
