@@ -224,6 +224,10 @@ static void test_report(void **state)
     assert_int_equal(report.speaker_count, 2);
     assert_string_equal(report.speakers[1].name, "zoe");
     assert_int_equal(report.speakers[1].rows, 9); /* ten rows, and one of them is the missing one */
+    for (int b = 0; b < MX_BALANCE_COUNT; b++)
+        assert_true(fabs(report.speakers[0].rows * report.speakers[0].times[b] + 9 * report.speakers[1].times[b] -
+                         report.good) < 1e-9);
+    assert_true(fabs(report.speakers[1].times[MX_BALANCE_SPEAKER] - report.good / 2.0 / 9) < 1e-12);
     assert_true(fabs(report.speakers[0].seconds + report.speakers[1].seconds - report.seconds_used) < 1e-6);
     assert_int_equal(report.durations.bins, 12);
     assert_true(report.durations.width == 0.2);
