@@ -209,7 +209,7 @@ static void ellipsis(void **state)
                  {"Wait...what\u2026", {"wait.", "what."}, {500}},
                  {"\"Well ...\" she said", {"well.", "she said"}, {500}},
                  {"... and then ...", {"and then."}, {0}},
-                 {"What ...? Oh …, so. 1..2", {"what?", "oh.", "so.", "one.", "two"}, {350, 500, 350, 350}},
+                 {"What ...? Oh …, so. Up..down", {"what?", "oh.", "so.", "up.", "down"}, {350, 500, 350, 350}},
                  {"One ...\n\n... two", {"one.", "two"}, {600}},
                  {"Hm … … so", {"hm.", "so"}, {500}}};
     const struct rig *const rig = *state;
