@@ -69,5 +69,6 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION sound)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON) # libmyxtts.so, and that ldconfig must see it
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "espeak-ng, flite, libclblast1, ocl-icd-libopencl1")
 include(CPack)
