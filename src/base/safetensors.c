@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Safetensors: types and writing; reading is in safetensors_read.c.
+ * Safetensors: types, bf16 and writing; reading is in safetensors_read.c.
  *
  * The header is written without a library (it is a few lines of JSON, in an order of our choice); cJSON reads it.
  */
@@ -36,6 +36,38 @@ const char *mx_dtype_name(enum mx_dtype dtype)
 size_t mx_dtype_bytes(enum mx_dtype dtype)
 {
     return (unsigned)dtype < MX_DTYPE_COUNT ? types[dtype].bytes : 0;
+}
+
+/* ---- bf16 ---- */
+
+uint16_t mx_tensor_narrow(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if (value != value) return (uint16_t)(bits >> 16 | 0x40); /* rounding could make infinity of a NaN */
+    return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+float mx_tensor_widen(uint16_t bits)
+{
+    const uint32_t wide = (uint32_t)bits << 16;
+    float value;
+    memcpy(&value, &wide, sizeof value);
+    return value;
+}
+
+void mx_tensor_floats(const struct mx_tensor *tensor, float *out)
+{
+    const char *const data = tensor->data;
+    uint16_t bits;
+    if (tensor->dtype == MX_DTYPE_F32) {
+        memcpy(out, data, (size_t)tensor->bytes);
+        return;
+    }
+    for (size_t i = 0; i < tensor->bytes / sizeof bits; i++) {
+        memcpy(&bits, data + i * sizeof bits, sizeof bits);
+        out[i] = mx_tensor_widen(bits);
+    }
 }
 
 /* ---- writing ---- */

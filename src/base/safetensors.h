@@ -65,6 +65,13 @@ struct mx_tensor {
     uint64_t bytes; /* when writing: 0, or what shape and dtype say */
 };
 
+/* Numbers of bf16 are the upper halves of float32 numbers. Narrowing rounds to the nearest, ties to even; widening is
+ * exact. A NaN stays one. */
+uint16_t mx_tensor_narrow(float value);
+float mx_tensor_widen(uint16_t bits);
+/* The numbers of a tensor of type F32 or BF16, wherever its data lies. */
+void mx_tensor_floats(const struct mx_tensor *tensor, float *out);
+
 struct mx_metadata {
     const char *key, *text;
 };

@@ -133,7 +133,7 @@ static int speaker_measure(struct job *j, struct mx_audio_reader *reader, int32_
     size_t count;
     int32_t frames = 0;
     char *path;
-    MX_TRY(mx_job_voice_find(mx_checkpoint_path(j->voice.checkpoint), (size_t)speaker, &path));
+    MX_TRY(mx_checkpoint_recording(j->voice.checkpoint, (size_t)speaker, &path));
     if (path == NULL) {
         mx_warn("there is no recording of the speaker '%s' in the run folder: it gets no particular voice",
                 (size_t)speaker < state->speaker_count ? state->speakers[speaker] : "");

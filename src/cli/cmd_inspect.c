@@ -65,9 +65,6 @@ static double element_read(enum mx_dtype dtype, const unsigned char *at)
         memcpy(&value, at, sizeof value);                                                                              \
         return (double)(expression);                                                                                   \
     } while (0)
-    uint32_t widened;
-    uint16_t bits;
-    float single;
     switch (dtype) {
     case MX_DTYPE_F64:
         READ(double, value);
@@ -76,10 +73,7 @@ static double element_read(enum mx_dtype dtype, const unsigned char *at)
     case MX_DTYPE_F16:
         READ(uint16_t, half_read(value));
     case MX_DTYPE_BF16:
-        memcpy(&bits, at, sizeof bits);
-        widened = (uint32_t)bits << 16;
-        memcpy(&single, &widened, sizeof single);
-        return (double)single;
+        READ(uint16_t, mx_tensor_widen(value));
     case MX_DTYPE_I64:
         READ(int64_t, value);
     case MX_DTYPE_I32:

@@ -109,8 +109,7 @@ static int speaker_open(struct speaker *s, const struct values *values)
     const struct mx_speak_sound sound = {.vocoder = v->vocoder.loaded ? &v->vocoder.config : NULL,
                                          .vocoder_parameters = mx_slice_at(v->vocoder.weights, 0),
                                          .rounds = (int)values->rounds,
-                                         .projections = (int)values->projections,
-                                         .seed = (uint64_t)values->seed};
+                                         .projections = (int)values->projections};
     MX_TRY(mx_speak_create(&parts, &sound, &s->speak));
 out:
     return rc;
@@ -130,7 +129,7 @@ static int kept_find(const struct mx_voice *v, const char *speaker, char **path)
         return mx_error_hint("it learned from %zu speakers, the first is '%s'; 'myxtts inspect' lists them",
                              state->speaker_count, state->speaker_count > 0 ? state->speakers[0] : "");
     }
-    const int rc = mx_job_voice_find(mx_checkpoint_path(v->checkpoint), number, path);
+    const int rc = mx_checkpoint_recording(v->checkpoint, number, path);
     if (rc < 0 || *path != NULL || speaker == NULL) return rc;
     return MX_FAIL(MX_ERR_NOT_FOUND, "give a recording of the speaker with '--speaker-wav'",
                    "the run keeps no recording of '%s'", speaker);
@@ -320,6 +319,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     MX_TRY(speaker_open(&speaker, values));
     MX_TRY(reference_load(&speaker, values));
     MX_TRY(text_read(values, &text, &length));
+    how.seed = (uint64_t)values->seed;
     how.reference = speaker.reference;
     how.reference_frames = speaker.reference_frames;
     if (values->output_dir != NULL)

@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     items[data[0] % count].text = input + 1;
     if (end + 1 < size) items[data[end + 1] % count].text = input + end + 2;
     if (file_parse(items, count, &header, &bytes, &file) == 0) {
-        const int rc = mx_checkpoint_state_read(file, "fuzz", &arena, &state);
+        const int rc = mx_checkpoint_state_read(file, "fuzz", false, &arena, &state);
         check(rc == 0 || rc == MX_ERR_FORMAT);
         if (rc == 0) {
             check(mx_checkpoint_state_write(&state, &arena, &again, &again_count) == 0 && again_count == count);
