@@ -89,22 +89,24 @@ struct mx_speaker;
 /* How a text is spoken. Begin with MX_SPEAKING_DEFAULT and change what should differ. */
 struct mx_speaking {
     size_t size;
-    const char *language;   /* code of the language of the text; NULL: found by the letters of each paragraph */
-    const char *speaker;    /* one of mx_voice_speaker; NULL: the first */
-    const float *reference; /* mono samples of a person to sound like, 0.4 to 20 seconds; NULL: `speaker` */
-    size_t reference_count; /* samples */
-    int reference_rate;     /* samples per second, 4000 to 384000 */
-    int ssml;               /* 1: the text is SSML; 0: plain text */
-    double speed;           /* 0.25 to 4; 2 speaks twice as fast */
-    double pitch_semitones; /* -24 to 24 */
-    double volume;          /* factor of the samples, 0 to 10 */
-    double pause_scale;     /* factor of the pauses between pieces, 0 to 10; pauses that SSML asks for stay */
-    uint64_t seed;          /* of the noise in the sound */
+    const char *language; /* code of the language of the text; NULL: found by the letters of each paragraph */
+    const char *speaker;  /* one of mx_voice_speaker; NULL: the first */
+    /* A person to sound like instead: a sound file, or mono samples. 0.4 to 20 seconds without silence at the ends. */
+    const char *reference_file; /* its path; NULL: none */
+    const float *reference;     /* NULL: none */
+    size_t reference_count;     /* samples */
+    int reference_rate;         /* samples per second, 4000 to 384000 */
+    int ssml;                   /* 1: the text is SSML; 0: plain text */
+    double speed;               /* 0.25 to 4; 2 speaks twice as fast */
+    double pitch_semitones;     /* -24 to 24 */
+    double volume;              /* factor of the samples, 0 to 4 */
+    double pause_scale;         /* factor of the pauses between pieces, 0 to 10; pauses that SSML asks for stay */
+    uint64_t seed;              /* of the noise in the sound */
 };
 
 #define MX_SPEAKING_DEFAULT                                                                                            \
     {                                                                                                                  \
-        sizeof(struct mx_speaking), NULL, NULL, NULL, 0, 0, 0, 1.0, 0.0, 1.0, 1.0, 0                                   \
+        sizeof(struct mx_speaking), NULL, NULL, NULL, NULL, 0, 0, 0, 1.0, 0.0, 1.0, 1.0, 0                             \
     }
 
 /* One phoneme, or character for a voice that reads characters. This struct will not grow. */

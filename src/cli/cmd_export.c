@@ -2,8 +2,8 @@
  *
  * myxtts export: a trained voice as files for other programs (export/voice.h).
  *
- * The voice of each speaker is that of the recording that the run folder keeps (run/job.h): our own network makes a
- * vector of it, once, and the vectors go into the file.
+ * The voice of each speaker is that of the recording that the voice keeps (speech/voice_internal.h): our own network
+ * makes a vector of it, once, and the vectors go into the file.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -14,19 +14,13 @@
 #include "cli/command.h"
 #include "cli/shared_options.h"
 #include "cli/sound_options.h"
-#include "corpus/audio.h"
 #include "export/voice.h"
 #include "myxtts/error.h"
 #include "run/job.h"
-#include "speech/speak.h"
-#include "speech/voice.h"
+#include "speech/voice_internal.h"
 #include "vocoder/sound.h"
 
 #define WORDS_MAX ((size_t)64 << 20)
-
-/* Room of the network: one reference at a time, as long as 'synth' takes it. */
-static const struct mx_model_capacity room = {
-    .sequences = 1, .tokens = 16, .frames = 4096, .references = 1040, .longest_tokens = 16, .longest_frames = 4096};
 
 struct values {
     const char *format, *output, *language, *words, *vocoder, *device;
@@ -66,8 +60,7 @@ static const struct mx_example examples[] = {
 
 /* Everything that is opened; see job_close. */
 struct job {
-    struct mx_voice voice;
-    struct mx_speak *speak;
+    struct mx_voice *voice;
     struct mx_checkpoint *other; /* that the vocoder comes from */
     struct mx_parameters *vocoder_table;
     float *weights, *vocoder_weights, *vectors;
@@ -84,9 +77,7 @@ static void job_close(struct job *j)
     mx_free(j->vectors);
     mx_parameters_destroy(j->vocoder_table);
     mx_checkpoint_close(j->other);
-    if (j->voice.place.stream != NULL) (void)mx_stream_sync(j->voice.place.stream); /* something may be under way */
-    mx_speak_destroy(j->speak);
-    mx_voice_close(&j->voice);
+    mx_voice_close(j->voice);
 }
 
 /* ---- the networks ---- */
@@ -102,7 +93,7 @@ static int weights_load(const struct mx_checkpoint *checkpoint, const struct mx_
 static int networks_load(struct job *j, const struct values *values)
 {
     int rc = 0;
-    struct mx_voice *const v = &j->voice;
+    struct mx_voice *const v = j->voice;
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
     if (values->vocoder != NULL) MX_TRY(mx_checkpoint_open(values->vocoder, NULL, &j->other));
     const struct mx_checkpoint *const source = j->other != NULL ? j->other : v->checkpoint;
@@ -113,63 +104,32 @@ static int networks_load(struct job *j, const struct values *values)
     j->vocoder.mel_deviation = (float)state->normaliser.mel_deviation;
     MX_TRY(mx_vocoder_parameters_create(&j->vocoder, &j->vocoder_table));
     MX_TRY(weights_load(source, j->vocoder_table, &j->vocoder_weights));
-    MX_TRY(mx_voice_load(v, &room));
-    MX_TRY(weights_load(v->checkpoint, mx_model_parameters(v->model), &j->weights));
+    MX_TRY(weights_load(v->checkpoint, v->table, &j->weights));
 out:
     return rc;
 }
 
 /* ---- the speakers ---- */
 
-/* The vector of a speaker; that of no particular voice, with a warning, if the run keeps no recording. */
-static int speaker_measure(struct job *j, struct mx_audio_reader *reader, int32_t speaker, float *vector)
-{
-    int rc = 0;
-    const struct mx_checkpoint_state *const state = mx_checkpoint_state(j->voice.checkpoint);
-    const struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
-    struct mx_audio_report report;
-    const float *samples;
-    float *reference = NULL;
-    size_t count;
-    int32_t frames = 0;
-    char *path;
-    MX_TRY(mx_checkpoint_recording(j->voice.checkpoint, (size_t)speaker, &path));
-    if (path == NULL) {
-        mx_warn("there is no recording of the speaker '%s' in the run folder: it gets no particular voice",
-                (size_t)speaker < state->speaker_count ? state->speakers[speaker] : "");
-    } else {
-        MX_TRY(mx_audio_load(reader, path, &reading, &samples, &count, &report));
-        MX_TRY(mx_speak_reference(j->speak, samples, count, &reference, &frames));
-    }
-    MX_TRY(mx_speak_vector(j->speak, reference, frames, vector));
-out:
-    mx_free(path);
-    mx_free(reference);
-    return rc;
-}
-
+/* The vector of each speaker; that of no particular voice, with a warning, if there is no recording. */
 static int speakers_measure(struct job *j)
 {
     int rc = 0;
-    struct mx_voice *const v = &j->voice;
-    const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
-    const int64_t width = state->model.size.width;
-    struct mx_audio_reader *reader = NULL;
-    const struct mx_speak_voice parts = {.device = v->place.device,
-                                         .stream = v->place.stream,
-                                         .model = v->model,
-                                         .parameters = mx_slice_at(v->weights, 0),
-                                         .vocabulary = v->vocabulary,
-                                         .normaliser = state->normaliser};
-    const struct mx_speak_sound sound = MX_SPEAK_SOUND_DEFAULT; /* none is made */
+    const struct mx_checkpoint_state *const state = mx_checkpoint_state(j->voice->checkpoint);
+    const size_t width = (size_t)state->model.size.width;
     j->speakers = state->speaker_count > 1 ? (int32_t)state->speaker_count : 1;
-    j->vectors = mx_alloc((size_t)(j->speakers * width), sizeof *j->vectors);
+    j->vectors = mx_alloc((size_t)j->speakers * width, sizeof *j->vectors);
     if (j->vectors == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_speak_create(&parts, &sound, &j->speak));
-    MX_TRY(mx_audio_reader_create(&reader));
-    for (int32_t i = 0; i < j->speakers; i++) MX_TRY(speaker_measure(j, reader, i, j->vectors + i * width));
+    for (size_t i = 0; i < (size_t)j->speakers; i++) {
+        const float *vector;
+        MX_TRY(mx_voice_vector_of(j->voice, i, &vector));
+        if (vector != NULL)
+            memcpy(j->vectors + i * width, vector, width * sizeof *vector);
+        else
+            mx_warn("there is no recording of the speaker '%s' in the run folder: it gets no particular voice",
+                    i < state->speaker_count ? state->speakers[i] : "");
+    }
 out:
-    mx_audio_reader_destroy(reader);
     return rc;
 }
 
@@ -178,7 +138,7 @@ out:
 /* The language that is asked for, or the first of the voice. */
 static int language_choose(const struct job *j, const char *wanted, enum mx_language_id *language, int *number)
 {
-    const struct mx_vocabulary *const vocabulary = j->voice.vocabulary;
+    const struct mx_vocabulary *const vocabulary = j->voice->vocabulary;
     int rc = 0;
     if (wanted != NULL) MX_TRY(mx_language_parse(wanted, language));
     for (int id = 0; wanted == NULL && id < MX_LANGUAGE_COUNT; id++) {
@@ -207,7 +167,7 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
     int rc = 0, number;
     enum mx_language_id language;
     struct mx_export_report report;
-    const struct mx_voice *const v = &j->voice;
+    const struct mx_voice *const v = j->voice;
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
     MX_TRY(language_choose(j, values->language, &language, &number));
     if (j->words != NULL && mx_vocabulary_mode(v->vocabulary) != MX_TOKENS_PHONEMES)
@@ -215,7 +175,7 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
                  "the voice reads characters, so it needs no phonemes of words");
     const struct mx_export_voice voice = {
         .speech = {.config = &state->model, .language = number, .speakers = j->speakers, .vectors = j->vectors},
-        .table = mx_model_parameters(v->model),
+        .table = v->table,
         .weights = j->weights,
         .sound = {.config = &j->vocoder,
                   .rounds = (int)values->rounds,
@@ -255,7 +215,11 @@ static int run(const void *given, const struct mx_option_list *operands)
         return MX_FAIL(MX_ERR_USAGE, "export it without '--words': Piper finds the phonemes of words itself",
                        "'--words' is for '--format sherpa'");
     if (values->words != NULL) MX_TRY(mx_file_read(values->words, WORDS_MAX, &job.words, &length));
-    MX_TRY(mx_voice_open(&job.voice, operands->items[0], values->device, values->cpu_devices));
+    const struct mx_voice_options place = {.size = sizeof place,
+                                           .device = values->device,
+                                           .cpu_devices = (int)values->cpu_devices,
+                                           .vocoder = MX_SOUND_GRIFFIN_LIM}; /* no sound is made */
+    MX_TRY(mx_voice_open(operands->items[0], &place, &job.voice));
     MX_TRY(networks_load(&job, values));
     MX_TRY(speakers_measure(&job));
     MX_TRY(voice_write(&job, values, format));

@@ -22,19 +22,11 @@
 #include "run/job.h"
 #include "run/settings.h"
 #include "speech/speak.h"
-#include "speech/voice.h"
+#include "speech/voice_internal.h"
 #include "speech/wav.h"
 
 #define TEXT_MAX    ((size_t)16 << 20)
 #define PROGRESS_NS UINT64_C(2000000000) /* shorter work is not told about */
-
-/* Room of the network: what is spoken at once. */
-static const struct mx_model_capacity room = {.sequences = 4,
-                                              .tokens = 2400,
-                                              .frames = 9600,
-                                              .references = 4 * 1040, /* 12 seconds each */
-                                              .longest_tokens = 1200,
-                                              .longest_frames = 4800};
 
 struct values {
     const char *checkpoint, *text, *text_file, *output, *output_dir, *speaker_wav, *speaker, *speed, *pitch;
@@ -78,7 +70,7 @@ static const struct mx_example examples[] = {
 
 /* Everything that speaks. */
 struct speaker {
-    struct mx_voice voice;
+    struct mx_voice *voice;
     struct mx_speak *speak;
     float *reference;
     int32_t reference_frames;
@@ -86,31 +78,30 @@ struct speaker {
 
 static void speaker_close(struct speaker *s)
 {
-    if (s->voice.place.stream != NULL) (void)mx_stream_sync(s->voice.place.stream); /* something may be under way */
     mx_free(s->reference);
     mx_speak_destroy(s->speak);
-    mx_voice_close(&s->voice);
+    mx_voice_close(s->voice);
 }
 
 static int speaker_open(struct speaker *s, const struct values *values)
 {
     int rc = 0;
-    struct mx_voice *const v = &s->voice;
-    MX_TRY(mx_voice_open(v, values->checkpoint, values->device, values->cpu_devices));
-    MX_TRY(mx_voice_load(v, &room));
-    const struct mx_speak_voice parts = {.device = v->place.device,
-                                         .stream = v->place.stream,
-                                         .model = v->model,
-                                         .parameters = mx_slice_at(v->weights, 0),
-                                         .vocabulary = v->vocabulary,
-                                         .normaliser = mx_checkpoint_state(v->checkpoint)->normaliser};
-    MX_TRY(mx_voice_vocoder(v, values->vocoder));
-    MX_TRY(mx_command_rounds_check(v->vocoder.loaded, values->rounds));
-    const struct mx_speak_sound sound = {.vocoder = v->vocoder.loaded ? &v->vocoder.config : NULL,
-                                         .vocoder_parameters = mx_slice_at(v->vocoder.weights, 0),
-                                         .rounds = (int)values->rounds,
-                                         .projections = (int)values->projections};
-    MX_TRY(mx_speak_create(&parts, &sound, &s->speak));
+    const struct mx_model_capacity room = mx_voice_room(4);
+    const int rounds = (int)values->rounds, projections = (int)values->projections;
+    const struct mx_voice_options how = {.size = sizeof how,
+                                         .device = values->device,
+                                         .cpu_devices = (int)values->cpu_devices,
+                                         .vocoder = values->vocoder,
+                                         .rounds = rounds == MX_SOUND_USUAL ? 0
+                                                   : rounds == 0            ? MX_VOICE_NONE
+                                                                            : rounds,
+                                         .projections = projections == MX_SOUND_USUAL ? 0
+                                                        : projections == 0            ? MX_VOICE_NONE
+                                                                                      : projections};
+    rc = mx_voice_open(values->checkpoint, &how, &s->voice);
+    if (rc == MX_ERR_ARGUMENT && rounds == 0) rc = mx_command_rounds_check(false, 0);
+    MX_TRY(rc);
+    MX_TRY(mx_voice_speak_create(s->voice, &room, &s->speak));
 out:
     return rc;
 }
@@ -146,7 +137,7 @@ static int reference_load(struct speaker *s, const struct values *values)
     struct mx_audio_report report;
     const struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
     if (path == NULL) {
-        MX_TRY(kept_find(&s->voice, values->speaker, &kept));
+        MX_TRY(kept_find(s->voice, values->speaker, &kept));
         path = kept;
     }
     if (path == NULL) {

@@ -339,9 +339,9 @@ out:
 static int piece_check(const struct mx_speak *s, const struct mx_speak_piece *p)
 {
     const struct mx_model_config *const config = mx_model_config(s->voice.model);
-    if (!(p->speed >= MX_SPEAK_SPEED_LEAST && p->speed <= MX_SPEAK_SPEED_MOST))
+    if (!(p->speed >= MX_SPEAK_SCRIPT_SPEED_LEAST && p->speed <= MX_SPEAK_SCRIPT_SPEED_MOST))
         return MX_FAIL(MX_ERR_ARGUMENT, "1 is the speed of the recordings", "a speed of %g is impossible", p->speed);
-    if (!(fabs(p->pitch_semitones) <= MX_SPEAK_SEMITONES))
+    if (!(fabs(p->pitch_semitones) <= MX_SPEAK_SCRIPT_SEMITONES))
         return MX_FAIL(MX_ERR_ARGUMENT, "0 is the pitch of the voice", "the pitch cannot be shifted by %g semitones",
                        p->pitch_semitones);
     if (p->language < 0 || p->language >= config->languages)

@@ -27,6 +27,7 @@
 #include "features/recipe.h"
 #include "model/model.h"
 #include "myxtts/device.h"
+#include "speech/script.h"
 #include "text/vocabulary.h"
 #include "vocoder/sound.h"
 
@@ -86,17 +87,12 @@ int mx_speak_vector(struct mx_speak *speak, const float *reference, int32_t refe
 struct mx_speak_piece {
     const int32_t *tokens; /* with BOS and EOS */
     int32_t count;
-    int32_t language;       /* its number in the vocabulary */
-    double speed;           /* MX_SPEAK_SPEED_LEAST … MX_SPEAK_SPEED_MOST */
-    double pitch_semitones; /* up to MX_SPEAK_SEMITONES up or down */
-    const float *voice;     /* [width] from mx_speak_vector; NULL: no particular voice */
-    uint64_t seed;          /* of the noise that the phases begin with */
+    int32_t language; /* its number in the vocabulary */
+    double speed;     /* within the limits of a script (script.h), like the pitch */
+    double pitch_semitones;
+    const float *voice; /* [width] from mx_speak_vector; NULL: no particular voice */
+    uint64_t seed;      /* of the noise that the phases begin with */
 };
-
-/* Faster and slower than the API's limits: SSML multiplies them. */
-#define MX_SPEAK_SPEED_LEAST 0.05
-#define MX_SPEAK_SPEED_MOST  20.0
-#define MX_SPEAK_SEMITONES   48.0
 
 /* Runs the network for the first *count pieces, or for fewer if they do not fit together, at least one; *count becomes
  * the number of those. Their mel stays until the next call. MX_ERR_ARGUMENT for numbers out of range, or if the first
@@ -115,7 +111,6 @@ int mx_speak_sound_next(struct mx_speak *speak, int64_t frames, const float **au
 
 /* ---- a whole text ---- */
 
-#define MX_SPEAK_DETECT  (-1)
 #define MX_SPEAK_FADE_MS 5.0 /* at both ends of a piece: no click where sound meets silence */
 
 struct mx_speak_options {

@@ -11,24 +11,8 @@
 #include "base/log.h"
 #include "myxtts/error.h"
 #include "speech/speak.h"
-#include "speech/speak_internal.h"
-#include "speech/split.h"
 
 #define BATCH 64 /* pieces that are offered to the network at once */
-
-static int options_check(const struct mx_speak_options *o)
-{
-    if (o->language != MX_SPEAK_DETECT && (o->language < 0 || o->language >= MX_LANGUAGE_COUNT))
-        return MX_FAIL(MX_ERR_ARGUMENT, "use a number from mx_language_parse", "there is no language number %d",
-                       o->language);
-    if (!(o->speed >= 0.25 && o->speed <= 4))
-        return MX_FAIL(MX_ERR_ARGUMENT, "0.25 to 4; 1 is the speed of the recordings", "a speed of %g is impossible",
-                       o->speed);
-    if (!(fabs(o->pitch_semitones) <= 24))
-        return MX_FAIL(MX_ERR_ARGUMENT, "-24 to 24; 0 is the pitch of the voice",
-                       "the pitch cannot be shifted by %g semitones", o->pitch_semitones);
-    return 0;
-}
 
 /* ---- joining ---- */
 
@@ -75,10 +59,39 @@ static double seconds_since(uint64_t start_ns)
     return (double)(mx_clock_ns() - start_ns) * 1e-9;
 }
 
+/* ---- speaking ---- */
+
+/* All items of a script. */
+struct collected {
+    struct mx_arena arena; /* of the tokens */
+    struct mx_speak_item *items;
+    size_t count, capacity;
+};
+
+static int items_collect(struct mx_speak_script *script, struct collected *c)
+{
+    struct mx_speak_item item;
+    int rc = 0;
+    while ((rc = mx_speak_script_next(script, &item)) > 0) {
+        if (c->count == c->capacity) {
+            const size_t more = c->capacity ? 2 * c->capacity : 16;
+            struct mx_speak_item *const grown = mx_realloc(c->items, more, sizeof *grown);
+            if (grown == NULL) return MX_ERR_NO_MEMORY;
+            c->items = grown;
+            c->capacity = more;
+        }
+        int32_t *const tokens = mx_arena_alloc(&c->arena, (size_t)item.count, sizeof *tokens);
+        if (tokens == NULL) return MX_ERR_NO_MEMORY;
+        memcpy(tokens, item.tokens, (size_t)item.count * sizeof *tokens);
+        item.tokens = tokens;
+        c->items[c->count++] = item;
+    }
+    return rc;
+}
+
 /* Speaks all items of the script into `joined`, with the voice [width]. */
-static int script_speak(struct mx_speak *s, const struct mx_speak_script *script,
-                        const struct mx_speak_options *options, const float *voice, struct joined *joined,
-                        struct mx_speak_result *result)
+static int script_speak(struct mx_speak *s, const struct collected *script, const struct mx_speak_options *options,
+                        const float *voice, struct joined *joined, struct mx_speak_result *result)
 {
     struct mx_speak_piece pieces[BATCH];
     int rc = 0;
@@ -90,15 +103,15 @@ static int script_speak(struct mx_speak *s, const struct mx_speak_script *script
             pieces[i] = (struct mx_speak_piece){.tokens = items[i].tokens,
                                                 .count = items[i].count,
                                                 .language = items[i].language,
-                                                .speed = options->speed,
-                                                .pitch_semitones = options->pitch_semitones,
+                                                .speed = items[i].speed,
+                                                .pitch_semitones = items[i].pitch_semitones,
                                                 .voice = voice,
                                                 .seed = options->seed};
         uint64_t start = mx_clock_ns();
         MX_TRY(mx_speak_pieces(s, pieces, &count));
         result->model_seconds += seconds_since(start);
         start = mx_clock_ns();
-        for (int32_t i = 0; i < count; i++) MX_TRY(piece_join(joined, s, i, items[i].pause_ms / options->speed));
+        for (int32_t i = 0; i < count; i++) MX_TRY(piece_join(joined, s, i, items[i].pause_ms));
         result->waveform_seconds += seconds_since(start);
         at += (size_t)count;
         if (options->tell != NULL) options->tell(options->context, at, script->count);
@@ -120,39 +133,48 @@ int mx_speak_text(struct mx_speak *s, const char *text, size_t length, const str
                   struct mx_speak_result *result)
 {
     const struct mx_speak_voice *const voice = mx_speak_voice(s);
-    const struct mx_speak_scribe scribe = {.vocabulary = voice->vocabulary,
-                                           .language = options->language,
-                                           .limit_characters = options->piece_characters ? options->piece_characters
-                                                                                         : MX_SPLIT_CHARACTERS,
-                                           .longest_tokens = (size_t)mx_model_capacity(voice->model)->longest_tokens};
+    const struct mx_speak_script_options how = {.vocabulary = voice->vocabulary,
+                                                .language = options->language,
+                                                .piece_characters = options->piece_characters,
+                                                .longest_tokens =
+                                                    (size_t)mx_model_capacity(voice->model)->longest_tokens,
+                                                .speed = options->speed,
+                                                .pitch_semitones = options->pitch_semitones,
+                                                .volume = 1,
+                                                .pause_scale = 1};
     const uint64_t start = mx_clock_ns();
-    struct mx_speak_script script = {0};
+    struct mx_speak_script *script = NULL;
+    struct collected collected = {0};
     struct joined joined = {0};
     float *vector = NULL;
     int rc = 0;
     *result = (struct mx_speak_result){0};
-    MX_TRY(options_check(options));
+    mx_arena_init(&collected.arena, 0);
     vector = mx_alloc((size_t)mx_model_config(voice->model)->size.width, sizeof *vector);
     if (vector == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_speak_vector(s, options->reference, options->reference_frames, vector));
-    MX_TRY(mx_speak_script_make(&scribe, text, length, &script));
-    unknown_warn(&script.unknown);
+    MX_TRY(mx_speak_script_open(&how, text, length, &script));
+    MX_TRY(items_collect(script, &collected));
+    const struct mx_speak_script_counts counts = mx_speak_script_counts(script);
+    unknown_warn(&counts.unknown);
     result->text_seconds = seconds_since(start);
-    MX_TRY(script_speak(s, &script, options, vector, &joined, result));
+    MX_TRY(script_speak(s, &collected, options, vector, &joined, result));
     result->audio = joined.audio;
     result->count = joined.count;
     joined = (struct joined){0};
-    result->paragraphs = script.paragraphs;
-    result->pieces = script.count;
-    result->tokens = script.tokens;
-    result->unknown = script.unknown;
+    result->paragraphs = counts.paragraphs;
+    result->pieces = counts.items;
+    result->tokens = counts.tokens;
+    result->unknown = counts.unknown;
     result->seconds = (double)result->count / voice->recipe->rate;
     if (result->count > 0) result->real_time_factor = seconds_since(start) / result->seconds;
 out:
     if (rc < 0) *result = (struct mx_speak_result){0};
     mx_free(joined.audio);
     mx_free(vector);
-    mx_speak_script_release(&script);
+    mx_speak_script_close(script);
+    mx_free(collected.items);
+    mx_arena_release(&collected.arena);
     return rc;
 }
 
