@@ -106,8 +106,8 @@ enum mx_checkpoint_group {
     MX_CHECKPOINT_GROUPS
 };
 
-/* The networks whose tensors a checkpoint can have, and the mels of the speakers in a voice file. */
-enum mx_checkpoint_part { MX_CHECKPOINT_ACOUSTIC, MX_CHECKPOINT_VOCODER, MX_CHECKPOINT_REFERENCES };
+/* The networks whose tensors a checkpoint can have, and the vectors of the speakers in a voice file. */
+enum mx_checkpoint_part { MX_CHECKPOINT_ACOUSTIC, MX_CHECKPOINT_VOCODER, MX_CHECKPOINT_VECTORS, MX_CHECKPOINT_PARTS };
 /* The network of a parameter, from its name without the prefix of its group. */
 enum mx_checkpoint_part mx_checkpoint_part_of(const char *name);
 
@@ -198,11 +198,11 @@ int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_p
 /* What a network speaks with: its averaged weights if the file has them, otherwise the weights; flat[table->floats]. */
 int mx_checkpoint_load_average(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table, float *flat);
 
-/* ---- the voices of the speakers (references.c) ---- */
+/* ---- the voices of the speakers (speakers.c) ---- */
 
-/* The normalised mel [frames, bands] that a voice file keeps of a speaker, by number: what mx_speak_reference makes of
- * a recording. *mel is the caller's, to be freed with mx_free. MX_ERR_NOT_FOUND if the file keeps none. */
-int mx_checkpoint_reference(const struct mx_checkpoint *checkpoint, size_t speaker, float **mel, int32_t *frames);
+/* The vector [width] that a voice file keeps of a speaker, by number: what mx_speak_vector makes of a recording.
+ * MX_ERR_NOT_FOUND if the file keeps none. */
+int mx_checkpoint_vector(const struct mx_checkpoint *checkpoint, size_t speaker, float *vector);
 /* The recording of a speaker in the run folder that a checkpoint belongs to. *path is the caller's, to be freed with
  * mx_free; NULL if there is none. */
 int mx_checkpoint_recording(const struct mx_checkpoint *checkpoint, size_t speaker, char **path);

@@ -22,7 +22,7 @@ struct mx_checkpoint {
     struct mx_checkpoint_state state;
 };
 
-#define MX_CHECKPOINT_REFERENCE_PREFIX "reference." /* of the tensors of a voice file that are mels of its speakers */
+#define MX_CHECKPOINT_VECTOR_PREFIX "vector." /* of the tensors of a voice file that are the voices of its speakers */
 
 /* ---- the state as metadata (state.c) ---- */
 
@@ -46,10 +46,10 @@ void mx_checkpoint_hash_format(uint64_t hash, char out[MX_CHECKPOINT_HASH_BYTES]
 int mx_checkpoint_hash_add(struct mx_arena *arena, const struct mx_tensor *tensors, size_t tensor_count,
                            struct mx_metadata *metadata, size_t *metadata_count);
 
-/* ---- the voices of the speakers (references.c) ---- */
+/* ---- the voices of the speakers (speakers.c) ---- */
 
-/* MX_ERR_FORMAT unless the mels of a voice file, whose state is read, are those of its speakers. */
-int mx_checkpoint_references_check(const struct mx_checkpoint *checkpoint, const char *source);
+/* MX_ERR_FORMAT unless the vectors of a voice file, whose state is read, are those of its speakers. */
+int mx_checkpoint_vectors_check(const struct mx_checkpoint *checkpoint, const char *source);
 
 /* ---- names (folder.c) ---- */
 

@@ -64,7 +64,7 @@ static int contents_read(struct mx_checkpoint *checkpoint, bool foreign)
                        "use the version of this program that wrote it, or a newer one");
     if (rc == 0) rc = mx_checkpoint_state_read(checkpoint->file, source, voice, &checkpoint->arena, &checkpoint->state);
     checkpoint->has_state = rc == 0;
-    if (rc == 0 && voice) rc = mx_checkpoint_references_check(checkpoint, source);
+    if (rc == 0 && voice) rc = mx_checkpoint_vectors_check(checkpoint, source);
     if (rc == MX_ERR_FORMAT && voice)
         mx_error_hint("the file is damaged, or another program changed it: get it again, or export the voice again");
     return rc;

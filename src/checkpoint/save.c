@@ -48,8 +48,8 @@ enum mx_checkpoint_group mx_checkpoint_group_of(const char *tensor, const char *
 enum mx_checkpoint_part mx_checkpoint_part_of(const char *name)
 {
     if (strncmp(name, VOCODER_PREFIX, strlen(VOCODER_PREFIX)) == 0) return MX_CHECKPOINT_VOCODER;
-    const char *const mels = MX_CHECKPOINT_REFERENCE_PREFIX;
-    return strncmp(name, mels, strlen(mels)) == 0 ? MX_CHECKPOINT_REFERENCES : MX_CHECKPOINT_ACOUSTIC;
+    const char *const vectors = MX_CHECKPOINT_VECTOR_PREFIX;
+    return strncmp(name, vectors, strlen(vectors)) == 0 ? MX_CHECKPOINT_VECTORS : MX_CHECKPOINT_ACOUSTIC;
 }
 
 /* ---- what is written ---- */

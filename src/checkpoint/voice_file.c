@@ -56,22 +56,17 @@ static int network_add(struct writing *w, const struct mx_checkpoint_voice_netwo
     return rc;
 }
 
-static int references_add(struct writing *w, const struct mx_checkpoint_voice *voice)
+static int vectors_add(struct writing *w, const struct mx_checkpoint_voice *voice)
 {
     int rc = 0;
-    for (size_t i = 0; i < voice->reference_count && rc == 0; i++) {
-        const struct mx_checkpoint_voice_reference *const reference = &voice->references[i];
-        const size_t room = sizeof MX_CHECKPOINT_REFERENCE_PREFIX + 24;
-        if (reference->mel == NULL) continue;
+    const size_t room = sizeof MX_CHECKPOINT_VECTOR_PREFIX + 24;
+    for (size_t i = 0; i < voice->vector_count && rc == 0; i++) {
+        if (voice->vectors[i] == NULL) continue;
         char *const name = mx_arena_alloc(&w->arena, room, 1);
         if (name == NULL) return MX_ERR_NO_MEMORY;
-        snprintf(name, room, MX_CHECKPOINT_REFERENCE_PREFIX "%zu", i);
-        if (reference->frames < 1 || reference->frames > MX_CHECKPOINT_VOICE_FRAMES)
-            return MX_FAIL(MX_ERR_ARGUMENT, "pass at most 12 seconds", "the reference of speaker %zu has %d frames", i,
-                           (int)reference->frames);
-        const struct mx_tensor tensor = {
-            .name = name, .rank = 2, .shape = {(uint64_t)reference->frames, (uint64_t)voice->state->model.bands}};
-        rc = tensor_add(w, tensor, reference->mel, w->precision == MX_DTYPE_BF16);
+        snprintf(name, room, MX_CHECKPOINT_VECTOR_PREFIX "%zu", i);
+        const struct mx_tensor tensor = {.name = name, .rank = 1, .shape = {(uint64_t)voice->state->model.size.width}};
+        rc = tensor_add(w, tensor, voice->vectors[i], false);
     }
     return rc;
 }
@@ -80,13 +75,12 @@ static int tensors_make(struct writing *w, const struct mx_checkpoint_voice *voi
 {
     int rc = 0;
     const size_t most = (size_t)voice->acoustic.table->count +
-                        (voice->vocoder.table != NULL ? (size_t)voice->vocoder.table->count : 0) +
-                        voice->reference_count;
+                        (voice->vocoder.table != NULL ? (size_t)voice->vocoder.table->count : 0) + voice->vector_count;
     w->tensors = mx_arena_alloc(&w->arena, most, sizeof *w->tensors);
     if (w->tensors == NULL) return MX_ERR_NO_MEMORY;
     MX_TRY(network_add(w, &voice->acoustic));
     MX_TRY(network_add(w, &voice->vocoder));
-    MX_TRY(references_add(w, voice));
+    MX_TRY(vectors_add(w, voice));
 out:
     return rc;
 }
@@ -98,7 +92,7 @@ static const char *fault_of(const struct mx_checkpoint_voice *voice)
     if (!state->voice) return "the state is that of a checkpoint";
     if (voice->precision != MX_DTYPE_F32 && voice->precision != MX_DTYPE_BF16) return "the precision is unknown";
     if (state->has_vocoder != (voice->vocoder.table != NULL)) return "state and networks differ about the vocoder";
-    return voice->reference_count > speakers ? "there are more references than speakers" : NULL;
+    return voice->vector_count > speakers ? "there are more vectors than speakers" : NULL;
 }
 
 int mx_checkpoint_voice_write(const char *path, const struct mx_checkpoint_voice *voice)

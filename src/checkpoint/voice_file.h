@@ -8,8 +8,8 @@
  *     NAME           the weights to speak with (the running average, if the run has one). F32; in a voice of precision
  *                    bf16, BF16 if they have two or more dimensions: biases and scales of norms stay F32
  *     vocoder.NAME   the same of the vocoder; only where there is one
- *     reference.N    the normalised mel of speaker N [frames, bands], at most MX_CHECKPOINT_VOICE_FRAMES; F32 or BF16
- *                    like the weights. A speaker without one has no particular voice
+ *     vector.N       the voice of speaker N: the vector [width] that the network made of a recording, always F32. A
+ *                    speaker without one has no particular voice
  *
  * Metadata, all text, written as in a checkpoint (checkpoint.h):
  *
@@ -20,7 +20,6 @@
  *     step, seed          of the run
  *     config              the settings of the run, YAML, without the names of files and folders
  *     model.*, vocabulary, speakers, vocoder.*, normaliser.*, recipe, recipe_hash, cleaner_version, audio_version
- *     state.NAME          those values of the trainer that an evaluation needs
  *     hash                as in a checkpoint: detects any damage
  *
  * Memory: everything is borrowed during the call.
@@ -31,24 +30,18 @@
 #include "checkpoint/checkpoint.h"
 
 #define MX_CHECKPOINT_VOICE_SUFFIX ".voice.safetensors"
-#define MX_CHECKPOINT_VOICE_FRAMES 1040 /* of a reference: 12 seconds */
 
 struct mx_checkpoint_voice_network {
     const struct mx_parameters *table;
     const float *weights; /* flat, on the host */
 };
 
-struct mx_checkpoint_voice_reference {
-    const float *mel; /* [frames, bands]; NULL: there is none */
-    int32_t frames;
-};
-
 struct mx_checkpoint_voice {
     const struct mx_checkpoint_state *state; /* with `voice` and its three texts */
     struct mx_checkpoint_voice_network acoustic;
-    struct mx_checkpoint_voice_network vocoder;             /* table NULL: there is none */
-    const struct mx_checkpoint_voice_reference *references; /* of the speakers, in their order */
-    size_t reference_count;
+    struct mx_checkpoint_voice_network vocoder; /* table NULL: there is none */
+    const float *const *vectors;                /* [width] of each speaker; NULL: there is none */
+    size_t vector_count;
     enum mx_dtype precision; /* MX_DTYPE_F32 or MX_DTYPE_BF16 */
 };
 

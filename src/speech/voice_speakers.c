@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The speakers of an opened voice, see voice_internal.h: a name becomes the vector that the network makes of what the
- * voice file or the run folder keeps of that speaker, once.
+ * The speakers of an opened voice, see voice_internal.h: a name becomes the vector that the
+ * voice file keeps of that speaker, or that the network makes, once, of the recording that the run folder keeps.
  */
 #include <string.h>
 
@@ -45,42 +45,38 @@ out:
     return rc;
 }
 
-/* What the voice keeps of a speaker: *mel is the caller's, NULL if there is nothing. */
-static int kept_load(struct mx_voice *v, struct mx_speak *speak, size_t number, float **mel, int32_t *frames)
-{
-    char *path = NULL;
-    *mel = NULL;
-    int rc = mx_checkpoint_reference(v->checkpoint, number, mel, frames);
-    if (rc != MX_ERR_NOT_FOUND) return rc;
-    mx_error_clear();
-    rc = mx_checkpoint_recording(v->checkpoint, number, &path);
-    if (rc >= 0 && path != NULL) rc = recording_listen(speak, path, NULL, mel, frames);
-    mx_free(path);
-    return rc;
-}
-
-/* Fills an entry of `kept`; the lock is held. */
-static int kept_fill(struct mx_voice *v, size_t number)
+/* The vector of the recording that the run folder keeps of a speaker; *found: there is one. */
+static int recording_vector(struct mx_voice *v, size_t number, float *vector, bool *found)
 {
     int rc = 0;
     struct mx_speak *speak = NULL;
-    float *mel = NULL, *vector = NULL;
-    int32_t frames = 0;
+    char *path = NULL;
     const struct mx_model_capacity room = mx_voice_room(1);
     const struct mx_speak_sound none = MX_SPEAK_SOUND_DEFAULT; /* no sound is made */
+    MX_TRY(mx_checkpoint_recording(v->checkpoint, number, &path));
+    *found = path != NULL;
+    if (path == NULL) return 0;
     MX_TRY(mx_voice_engine_create(v, &room, &none, &speak));
-    MX_TRY(kept_load(v, speak, number, &mel, &frames));
-    if (mel != NULL) {
-        vector = mx_alloc((size_t)mx_checkpoint_state(v->checkpoint)->model.size.width, sizeof *vector);
-        if (vector == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-        MX_TRY(mx_speak_vector(speak, mel, frames, vector));
-    }
-    v->kept[number] = (struct mx_voice_kept){.known = true, .vector = vector};
-    vector = NULL;
+    MX_TRY(mx_voice_listen(speak, &(struct mx_voice_recording){.path = path}, vector));
 out:
-    mx_free(vector);
-    mx_free(mel);
+    mx_free(path);
     mx_speak_destroy(speak);
+    return rc;
+}
+
+/* Fills an entry of `kept`; the lock is held. A voice file has the vector, a run folder a recording. */
+static int kept_fill(struct mx_voice *v, size_t number)
+{
+    bool found = true;
+    float *const vector = mx_alloc((size_t)mx_checkpoint_state(v->checkpoint)->model.size.width, sizeof *vector);
+    if (vector == NULL) return MX_ERR_NO_MEMORY;
+    int rc = mx_checkpoint_vector(v->checkpoint, number, vector);
+    if (rc == MX_ERR_NOT_FOUND) {
+        mx_error_clear();
+        rc = recording_vector(v, number, vector, &found);
+    }
+    if (rc < 0 || !found) mx_free(vector);
+    if (rc >= 0) v->kept[number] = (struct mx_voice_kept){.known = true, .vector = found ? vector : NULL};
     return rc;
 }
 
@@ -109,5 +105,5 @@ int mx_voice_vector(struct mx_voice *v, const char *speaker, const float **vecto
     const int rc = mx_voice_vector_of(v, number, vector);
     if (rc < 0 || *vector != NULL || speaker == NULL) return rc;
     return MX_FAIL(MX_ERR_NOT_FOUND, "give a recording of the speaker as the reference ('--speaker-wav' of synth)",
-                   "the run keeps no recording of %s", mx_string_quote(quoted, sizeof quoted, speaker));
+                   "the voice keeps no recording of %s", mx_string_quote(quoted, sizeof quoted, speaker));
 }

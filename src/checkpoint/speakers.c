@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The voices of the speakers of a checkpoint: a voice file keeps a mel of each; the run folder of a checkpoint keeps a
- * recording (written by src/run/voices.c).
+ * The voices of the speakers of a checkpoint: a voice file keeps a vector of each; the run folder of a checkpoint keeps
+ * a recording (written by src/run/voices.c).
  */
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +11,6 @@
 
 #include "base/string.h"
 #include "checkpoint/internal.h"
-#include "checkpoint/voice_file.h"
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES 192
@@ -20,45 +19,35 @@
 static bool number_read(const char *name, size_t *out)
 {
     size_t value = 0;
-    const char *at = name + strlen(MX_CHECKPOINT_REFERENCE_PREFIX);
+    const char *at = name + strlen(MX_CHECKPOINT_VECTOR_PREFIX);
     if (*at == '\0' || (*at == '0' && at[1] != '\0') || strlen(at) > 9) return false;
     for (; *at >= '0' && *at <= '9'; at++) value = 10 * value + (size_t)(*at - '0');
     *out = value;
     return *at == '\0';
 }
 
-static bool numbers_finite(const struct mx_tensor *tensor)
-{
-    const size_t width = mx_dtype_bytes(tensor->dtype);
-    for (size_t i = 0; i < tensor->bytes / width; i++) {
-        float value;
-        const struct mx_tensor one = {
-            .dtype = tensor->dtype, .data = (const char *)tensor->data + i * width, .bytes = width};
-        mx_tensor_floats(&one, &value);
-        if (!isfinite(value)) return false;
-    }
-    return true;
-}
-
-/* What is impossible about the mel of a speaker; NULL: nothing. */
+/* What is impossible about the vector of a speaker; NULL: nothing. */
 static const char *fault_of(const struct mx_checkpoint_state *state, const struct mx_tensor *tensor)
 {
     size_t speaker;
+    float number;
     const size_t speakers = state->speaker_count > 0 ? state->speaker_count : 1;
     if (!number_read(tensor->name, &speaker) || speaker >= speakers) return "belongs to no speaker of the voice";
-    if ((tensor->dtype != MX_DTYPE_F32 && tensor->dtype != MX_DTYPE_BF16) || tensor->rank != 2 ||
-        tensor->shape[0] < 1 || tensor->shape[0] > MX_CHECKPOINT_VOICE_FRAMES ||
-        tensor->shape[1] != (uint64_t)state->model.bands)
-        return "is no mel of the voice";
-    return numbers_finite(tensor) ? NULL : "has a number that is not finite";
+    if (tensor->dtype != MX_DTYPE_F32 || tensor->rank != 1 || tensor->shape[0] != (uint64_t)state->model.size.width)
+        return "does not fit the network";
+    for (size_t i = 0; i < tensor->bytes / sizeof number; i++) {
+        memcpy(&number, (const char *)tensor->data + i * sizeof number, sizeof number);
+        if (!isfinite(number)) return "has a number that is not finite";
+    }
+    return NULL;
 }
 
-int mx_checkpoint_references_check(const struct mx_checkpoint *checkpoint, const char *source)
+int mx_checkpoint_vectors_check(const struct mx_checkpoint *checkpoint, const char *source)
 {
     char quoted[QUOTED_BYTES];
     for (size_t i = 0; i < mx_safetensors_count(checkpoint->file); i++) {
         const struct mx_tensor *const tensor = mx_safetensors_at(checkpoint->file, i);
-        if (mx_checkpoint_part_of(tensor->name) != MX_CHECKPOINT_REFERENCES) continue;
+        if (mx_checkpoint_part_of(tensor->name) != MX_CHECKPOINT_VECTORS) continue;
         const char *const wrong = fault_of(&checkpoint->state, tensor);
         if (wrong != NULL)
             return MX_FAIL(MX_ERR_FORMAT, NULL, "%s: tensor %s %s", source,
@@ -67,21 +56,16 @@ int mx_checkpoint_references_check(const struct mx_checkpoint *checkpoint, const
     return 0;
 }
 
-int mx_checkpoint_reference(const struct mx_checkpoint *checkpoint, size_t speaker, float **mel, int32_t *frames)
+int mx_checkpoint_vector(const struct mx_checkpoint *checkpoint, size_t speaker, float *vector)
 {
-    char name[sizeof MX_CHECKPOINT_REFERENCE_PREFIX + 24], quoted[QUOTED_BYTES];
-    *mel = NULL;
-    *frames = 0;
-    snprintf(name, sizeof name, MX_CHECKPOINT_REFERENCE_PREFIX "%zu", speaker);
+    char name[sizeof MX_CHECKPOINT_VECTOR_PREFIX + 24], quoted[QUOTED_BYTES];
+    snprintf(name, sizeof name, MX_CHECKPOINT_VECTOR_PREFIX "%zu", speaker);
     const struct mx_tensor *const tensor =
         checkpoint->has_state && checkpoint->state.voice ? mx_safetensors_find(checkpoint->file, name) : NULL;
     if (tensor == NULL)
         return MX_FAIL(MX_ERR_NOT_FOUND, "give a recording of the speaker", "%s keeps no voice of speaker %zu",
                        mx_string_quote(quoted, sizeof quoted, checkpoint->path), speaker);
-    *mel = mx_alloc((size_t)(tensor->shape[0] * tensor->shape[1]), sizeof **mel);
-    if (*mel == NULL) return MX_ERR_NO_MEMORY;
-    mx_tensor_floats(tensor, *mel);
-    *frames = (int32_t)tensor->shape[0];
+    mx_tensor_floats(tensor, vector);
     return 0;
 }
 
