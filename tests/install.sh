@@ -20,9 +20,10 @@ install_it() {
 }
 check "installs" install_it install
 at=$root$prefix
-for file in bin/myxtts include/myxtts/pipeline.h include/myxtts/train.h share/man/man1/myxtts.1 share/doc/myxtts/LICENSE share/doc/myxtts/README.fa.md \
+for file in bin/myxtts include/myxtts/pipeline.h include/myxtts/train.h include/myxtts/voice.h share/man/man1/myxtts.1 share/doc/myxtts/LICENSE share/doc/myxtts/README.fa.md \
     share/doc/myxtts/docs/en/index.md share/doc/myxtts/docs/fa/index.md share/doc/myxtts/configs/tiny.yaml \
-    share/doc/myxtts/examples/two_devices.c share/doc/myxtts/examples/train_tiny.c; do
+    share/doc/myxtts/examples/two_devices.c share/doc/myxtts/examples/train_tiny.c share/doc/myxtts/examples/speak.c \
+    share/doc/myxtts/python/myxtts/voice.py; do
     check "$file is installed" test -s "$at/$file"
 done
 check "recipes can be run" test -x "$at/share/doc/myxtts/examples/one_device.sh"
@@ -66,7 +67,7 @@ if command -v cc >/dev/null && [ -e "$build/completion/myxtts" ]; then
     fi
 
     # ---- with the shared library, and with the static one ----
-    for name in two_devices train_tiny; do
+    for name in two_devices train_tiny speak; do
         # shellcheck disable=SC2046
         check "$name.c builds with pkg-config" cc "$at/share/doc/myxtts/examples/$name.c" -o $name -D_GNU_SOURCE \
             $(pkg-config --cflags --libs myxtts) -lm
