@@ -146,4 +146,8 @@ int mx_speak_text(struct mx_speak *speak, const char *text, size_t length, const
                   struct mx_speak_result *result);
 void mx_speak_result_release(struct mx_speak_result *result);
 
+/* A warning about symbols that were left out. */
+#define MX_SPEAK_UNKNOWN_BYTES 160
+char *mx_speak_unknown_text(const struct mx_unknown_count *unknown, char out[MX_SPEAK_UNKNOWN_BYTES]);
+
 #endif

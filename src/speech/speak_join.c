@@ -4,6 +4,7 @@
  * pauses between them.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -120,13 +121,13 @@ out:
     return rc;
 }
 
-static void unknown_warn(const struct mx_unknown_count *unknown)
+char *mx_speak_unknown_text(const struct mx_unknown_count *unknown, char out[MX_SPEAK_UNKNOWN_BYTES])
 {
     char name[MX_SYMBOL_NAME_BYTES];
-    if (unknown->count == 0) return;
-    mx_warn("the voice never learned %zu symbol%s left out; the first is %s", unknown->count,
-            unknown->count == 1 ? " of the text, which is" : "s of the text, which are",
-            mx_symbol_name(unknown->first, name));
+    snprintf(out, MX_SPEAK_UNKNOWN_BYTES, "the voice never learned %zu symbol%s left out; the first is %s",
+             unknown->count, unknown->count == 1 ? " of the text, which is" : "s of the text, which are",
+             mx_symbol_name(unknown->first, name));
+    return out;
 }
 
 int mx_speak_text(struct mx_speak *s, const char *text, size_t length, const struct mx_speak_options *options,
@@ -147,6 +148,7 @@ int mx_speak_text(struct mx_speak *s, const char *text, size_t length, const str
     struct collected collected = {0};
     struct joined joined = {0};
     float *vector = NULL;
+    char warning[MX_SPEAK_UNKNOWN_BYTES];
     int rc = 0;
     *result = (struct mx_speak_result){0};
     mx_arena_init(&collected.arena, 0);
@@ -156,7 +158,7 @@ int mx_speak_text(struct mx_speak *s, const char *text, size_t length, const str
     MX_TRY(mx_speak_script_open(&how, text, length, &script));
     MX_TRY(items_collect(script, &collected));
     const struct mx_speak_script_counts counts = mx_speak_script_counts(script);
-    unknown_warn(&counts.unknown);
+    if (counts.unknown.count > 0) mx_warn("%s", mx_speak_unknown_text(&counts.unknown, warning));
     result->text_seconds = seconds_since(start);
     MX_TRY(script_speak(s, &collected, options, vector, &joined, result));
     result->audio = joined.audio;

@@ -143,6 +143,7 @@ static int voice_open(const char *path, const void *bytes, size_t count, const s
     struct mx_voice *v = mx_alloc(1, sizeof *v);
     *out = NULL;
     if (v == NULL) return MX_ERR_NO_MEMORY;
+    if (path == NULL) MX_RAISE(MX_ERR_ARGUMENT, "give a voice file, a checkpoint or a run folder", "there is no path");
     MX_TRY(mx_options_take(&o, sizeof o, options, "mx_voice_options"));
     if (pthread_mutex_init(&v->lock, NULL) != 0) MX_RAISE(MX_ERR_INTERNAL, NULL, "cannot create a lock");
     v->locking = true;

@@ -78,8 +78,10 @@ int mx_text_detect(const char *text, size_t length, enum mx_language_id *out)
     for (size_t at = 0; at < length;) {
         uint32_t point;
         at += mx_utf8_decode(text + at, &point);
-        if (mx_text_is_letter(point)) letter_count(point, letters);
-        digit_count(point, digits);
+        if (mx_text_is_letter(point))
+            letter_count(point, letters);
+        else if (point >= '0') /* blanks and marks are most of the rest, and asking every language takes its time */
+            digit_count(point, digits);
     }
     enum mx_language_id found = most_of(letters);
     if (found == MX_LANGUAGE_COUNT) found = most_of(digits);
