@@ -199,6 +199,34 @@ static void narrow_rounds_to_even(void **state)
     }
 }
 
+static void finite_finds_the_first(void **state)
+{
+    enum { COUNT = 9000 };
+    static const size_t places[] = {0, 1, 4095, 4096, 8191, 8192, COUNT - 1};
+    static const uint32_t wrong[] = {0x7F800000, 0xFF800000, 0x7FC00000, 0x7F810000};
+    uint32_t *const single = mx_alloc(COUNT, sizeof *single);
+    uint16_t *const half = mx_alloc(COUNT, sizeof *half);
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++) {
+        single[i] = 0xFF7FFFFF; /* the last finite number */
+        half[i] = 0x7F7F;
+    }
+    const struct mx_tensor a = {.dtype = MX_DTYPE_F32, .data = single, .bytes = COUNT * sizeof *single},
+                           b = {.dtype = MX_DTYPE_BF16, .data = half, .bytes = COUNT * sizeof *half};
+    size_t at = 0;
+    assert_true(mx_tensor_finite(&a, &at) && mx_tensor_finite(&b, &at));
+    for (size_t i = sizeof places / sizeof *places; i-- > 0;) { /* later ones stay wrong */
+        single[places[i]] = wrong[i % 4];
+        half[places[i]] = (uint16_t)(wrong[i % 4] >> 16);
+        assert_false(mx_tensor_finite(&a, &at));
+        assert_int_equal(at, places[i]);
+        assert_false(mx_tensor_finite(&b, &at));
+        assert_int_equal(at, places[i]);
+    }
+    mx_free(single);
+    mx_free(half);
+}
+
 static void a_vocoder_comes_along(void **state)
 {
     struct checkpoint_rig *const rig = *state;
@@ -450,9 +478,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, checkpoint_rig_setup, checkpoint_rig_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(fp32_is_exact),         TEST(bf16_is_rounded),    TEST(narrow_rounds_to_even),
-        TEST(a_vocoder_comes_along), TEST(from_memory),        TEST(recordings_are_found),
-        TEST(damage_is_refused),     TEST(forgery_is_refused), TEST(bad_voices_are_not_written),
+        TEST(fp32_is_exact),         TEST(bf16_is_rounded),
+        TEST(narrow_rounds_to_even), TEST(finite_finds_the_first),
+        TEST(a_vocoder_comes_along), TEST(from_memory),
+        TEST(recordings_are_found),  TEST(damage_is_refused),
+        TEST(forgery_is_refused),    TEST(bad_voices_are_not_written),
     };
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     return cmocka_run_group_tests(tests, NULL, NULL);
