@@ -7,9 +7,13 @@
 #include "speech/script.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "speech/script_internal.h"
+#include "speech/ssml.h"
 #include "text/tokens.h"
 
 /* ---- opening ---- */
@@ -62,6 +66,12 @@ static enum mx_language_id language_of_script(const struct mx_vocabulary *vocabu
     return only;
 }
 
+int mx_speak_language_known(const struct mx_vocabulary *vocabulary, enum mx_language_id language)
+{
+    if (mx_vocabulary_language(vocabulary, language) < 0) language = language_of_script(vocabulary, language);
+    return mx_vocabulary_language(vocabulary, language) < 0 ? -1 : (int)language;
+}
+
 int mx_speak_language_find(const struct mx_speak_script_options *options, const char *text, size_t length,
                            enum mx_language_id *language, int32_t *number)
 {
@@ -81,7 +91,15 @@ int mx_speak_language_find(const struct mx_speak_script_options *options, const 
                          known->name, known->code);
 }
 
-int mx_speak_span_add(struct mx_speak_script *s, struct mx_speak_span span)
+void mx_speak_gap_merge(struct mx_speak_gap *gap, const struct mx_speak_gap *more)
+{
+    if (more->rank > gap->rank) gap->rank = more->rank;
+    gap->given |= more->given;
+    gap->exact_ms += more->exact_ms;
+    gap->usual_ms += more->usual_ms;
+}
+
+static int span_push(struct mx_speak_script *s, const struct mx_speak_span *span)
 {
     if (s->span_count == s->span_capacity) {
         const size_t more = s->span_capacity ? 2 * s->span_capacity : 16;
@@ -90,9 +108,24 @@ int mx_speak_span_add(struct mx_speak_script *s, struct mx_speak_span span)
         s->spans = grown;
         s->span_capacity = more;
     }
-    s->spans[s->span_count++] = span;
-    s->bytes_left += span.source_length;
+    s->spans[s->span_count++] = *span;
+    s->bytes_left += span->length;
     return 0;
+}
+
+int mx_speak_span_add(struct mx_speak_script *s, struct mx_speak_span span)
+{
+    size_t left = span.length;
+    int rc = 0;
+    while (left > 0) {
+        span.length = mx_split_ellipsis(span.text, left);
+        MX_TRY(span_push(s, &span));
+        left -= span.length;
+        span.text += span.length;
+        span.gap = (struct mx_speak_gap){.given = true, .usual_ms = MX_SPLIT_ELLIPSIS_MS};
+    }
+out:
+    return rc;
 }
 
 /* Every paragraph is a span. */
@@ -133,7 +166,7 @@ int mx_speak_script_open(const struct mx_speak_script_options *options, const ch
     mx_arena_init(&s->paragraph, 0);
     for (int i = 0; i < 2; i++) mx_arena_init(&s->slots[i].arena, 0);
     MX_TRY(options_check(options));
-    MX_TRY(plain_read(s, text, length));
+    MX_TRY(options->ssml ? mx_ssml_read(s, text, length) : plain_read(s, text, length));
     if (mx_vocabulary_mode(options->vocabulary) == MX_TOKENS_PHONEMES && s->span_count > 0)
         MX_TRY(mx_phonemizer_get(&s->phonemizer));
     *out = s;
@@ -150,19 +183,10 @@ void mx_speak_script_close(struct mx_speak_script *s)
     mx_arena_release(&s->paragraph);
     mx_arena_release(&s->arena);
     mx_free(s->spans);
-    mx_free(s->warnings);
     mx_free(s);
 }
 
 /* ---- making items ---- */
-
-static void gap_merge(struct mx_speak_gap *gap, const struct mx_speak_gap *more)
-{
-    if (more->rank > gap->rank) gap->rank = more->rank;
-    gap->given |= more->given;
-    gap->exact_ms += more->exact_ms;
-    gap->usual_ms += more->usual_ms;
-}
 
 /* The span whose pieces are said now. */
 static const struct mx_speak_span *span_now(const struct mx_speak_script *s)
@@ -183,9 +207,9 @@ static int span_begin(struct mx_speak_script *s)
     const struct mx_speak_span *const span = &s->spans[s->span_next++];
     char *normalised;
     int rc = 0;
-    gap_merge(&s->gap, &span->gap);
-    s->bytes_left -= span->source_length;
-    s->made_bytes += span->source_length;
+    mx_speak_gap_merge(&s->gap, &span->gap);
+    s->bytes_left -= span->length;
+    s->made_bytes += span->length;
     mx_arena_reset(&s->paragraph);
     MX_TRY(mx_text_normalise(span->language, span->text, span->length, &s->paragraph, &normalised, NULL));
     MX_TRY(level_push(s, normalised, s->options.piece_characters));
@@ -214,11 +238,20 @@ static int piece_encode(struct mx_speak_script *s, const struct mx_split_piece *
                         struct mx_speak_script_slot *slot, struct mx_tokens *tokens)
 {
     const struct mx_vocabulary *const vocabulary = s->options.vocabulary;
+    const struct mx_speak_span *const span = span_now(s);
     struct mx_symbols symbols;
+    char *text;
     int rc = 0;
     mx_arena_reset(&slot->arena);
-    MX_TRY(mx_tokens_from_text(mx_vocabulary_mode(vocabulary), s->phonemizer, span_now(s)->language, piece->text,
-                               &slot->arena, &symbols));
+    if (span->sound_count > 0) {
+        MX_TRY(mx_speak_sounds_symbols(span, s->phonemizer, piece->text, &slot->arena, &symbols, &text));
+    } else {
+        text = mx_arena_strdup(&slot->arena, piece->text);
+        if (text == NULL) return MX_ERR_NO_MEMORY;
+        MX_TRY(mx_tokens_from_text(mx_vocabulary_mode(vocabulary), s->phonemizer, span->language, text, &slot->arena,
+                                   &symbols));
+    }
+    slot->item.text = text;
     MX_TRY(mx_vocabulary_encode(vocabulary, symbols, MX_UNKNOWN_SKIP, &slot->arena, tokens, &s->unknown));
 out:
     return rc;
@@ -228,9 +261,9 @@ static int slot_fill(struct mx_speak_script *s, const struct mx_split_piece *pie
                      struct mx_speak_script_slot *slot)
 {
     const struct mx_speak_span *const span = span_now(s);
+    const char *const text = slot->item.text;
     uint32_t *const symbols = mx_arena_alloc(&slot->arena, tokens.count, sizeof *symbols);
-    char *const text = mx_arena_strdup(&slot->arena, piece->text);
-    if (symbols == NULL || text == NULL) return MX_ERR_NO_MEMORY;
+    if (symbols == NULL) return MX_ERR_NO_MEMORY;
     for (size_t i = 0; i < tokens.count; i++)
         symbols[i] = mx_vocabulary_symbol(s->options.vocabulary, tokens.numbers[i]);
     slot->item = (struct mx_speak_item){.tokens = tokens.numbers,
@@ -298,7 +331,7 @@ static double gap_given_ms(const struct mx_speak_script *s, const struct mx_spea
 static double pause_ms(const struct mx_speak_script *s, const struct mx_speak_script_slot *slot)
 {
     struct mx_speak_gap gap = s->ahead == 1 ? s->slots[s->turn].gap : s->gap;
-    if (s->ahead == 0) gap_merge(&gap, &s->tail);
+    if (s->ahead == 0) mx_speak_gap_merge(&gap, &s->tail);
     if (gap.given || s->ahead == 0) return gap_given_ms(s, &gap, slot->item.speed);
     double usual = mx_split_pause_ms(slot->mark ? slot->mark : ' ');
     if (gap.rank == MX_SPEAK_RANK_SENTENCE) usual = fmax(usual, mx_split_pause_ms('.'));
@@ -345,6 +378,28 @@ size_t mx_speak_script_pieces(const struct mx_speak_script *s)
 struct mx_speak_script_counts mx_speak_script_counts(const struct mx_speak_script *s)
 {
     return s->counts;
+}
+
+int mx_speak_script_warn(struct mx_speak_script *s, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    mx_utf8_trim(text);
+    for (size_t i = 0; i < s->warning_count; i++)
+        if (!strcmp(s->warnings[i], text)) return 0;
+    if (s->warning_count >= MX_SPEAK_WARNINGS - 1) {
+        s->warnings_more++;
+        (void)snprintf(text, sizeof text, "%zu more warnings of this kind", s->warnings_more);
+    }
+    const size_t place = s->warnings_more > 0 ? MX_SPEAK_WARNINGS - 1 : s->warning_count;
+    const char *const copy = mx_arena_strdup(&s->arena, text);
+    if (copy == NULL) return MX_ERR_NO_MEMORY;
+    s->warnings[place] = copy;
+    s->warning_count = place + 1;
+    return 0;
 }
 
 const char *mx_speak_script_warning(const struct mx_speak_script *s, size_t number)

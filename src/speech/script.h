@@ -9,7 +9,7 @@
  * invalid UTF-8, a language that the voice never learned, broken SSML. The items do not depend on when they are taken.
  *
  * Plain text is read paragraph by paragraph: an empty line separates paragraphs, each has one language. With `ssml` the
- * text is an SSML document.
+ * text is an SSML document (ssml.h).
  *
  * Memory: a script copies the text and owns all that it returns. Threads: one at a time for each script; several
  * scripts may be open in several threads.
@@ -42,6 +42,7 @@ struct mx_speak_script_options {
     double pitch_semitones;  /* -24 … 24: higher or lower than the voice */
     double volume;           /* 0 … 4: factor of the samples */
     double pause_scale;      /* 0 … 10: factor of the usual pauses, not of those that SSML gives in seconds */
+    double voice_hz;         /* mean pitch of the voice, for SSML that gives pitch in Hz; 0: unknown, it is skipped */
 };
 
 #define MX_SPEAK_SCRIPT_OPTIONS_DEFAULT                                                                                \
