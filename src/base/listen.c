@@ -5,6 +5,7 @@
 #include "base/listen.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -117,4 +118,23 @@ int mx_listen_open(const struct mx_listen_use *use, const struct mx_listen_addre
         snprintf(number, sizeof number, "%.64s", address->host);
     snprintf(out->name, sizeof out->name, "%s%s%s:%d", v6 ? "[" : "", number, v6 ? "]" : "", out->port);
     return 0;
+}
+
+int mx_listen_token_check(const struct mx_listen_use *use, const char *token)
+{
+    const size_t length = strlen(token);
+    bool plain = true;
+    for (size_t i = 0; i < length; i++) plain = plain && (isalnum((unsigned char)token[i]) || strchr("-._~", token[i]));
+    if (plain && length >= MX_LISTEN_TOKEN_MIN && length <= MX_LISTEN_TOKEN_MAX) return 0;
+    MX_FAIL(MX_ERR_USAGE, NULL, "%s's token is not valid: it needs %d to %d letters, digits or - . _ ~", use->what,
+            MX_LISTEN_TOKEN_MIN, MX_LISTEN_TOKEN_MAX);
+    return mx_error_hint("make one with 'openssl rand -hex 16'");
+}
+
+bool mx_listen_token_equal(const char *token, const char *given)
+{
+    const size_t length = strlen(token), other = strlen(given);
+    unsigned char differ = length != other || other == 0;
+    for (size_t i = 0; i < length; i++) differ |= (unsigned char)(token[i] ^ given[i < other ? i : 0]);
+    return differ == 0;
 }

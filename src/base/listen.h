@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Where a server listens: reads an address as people write it, says whether it can be reached from other machines, and
- * opens a TCP socket there. Resolving and opening are two steps, so that a caller can refuse an address that needs a
+ * opens a TCP socket there; and the token that protects it. Resolving and opening are two steps, so that a caller can refuse an address that needs a
  * password before anybody can connect to it.
  *
  * Memory: all in the caller's structs; the caller closes the socket.
@@ -39,5 +39,13 @@ struct mx_listen_socket {
 /* MX_ERR_IO: the port is not available. */
 int mx_listen_open(const struct mx_listen_use *use, const struct mx_listen_address *address,
                    struct mx_listen_socket *out);
+
+#define MX_LISTEN_TOKEN_MIN 16 /* characters */
+#define MX_LISTEN_TOKEN_MAX 128
+
+/* MX_ERR_USAGE: too short, too long, or with characters that need quoting in an address or a header. */
+int mx_listen_token_check(const struct mx_listen_use *use, const char *token);
+/* Takes the same time wherever the two differ. An empty token equals nothing. */
+bool mx_listen_token_equal(const char *token, const char *given);
 
 #endif

@@ -11,7 +11,6 @@
 
 #ifdef MX_HAVE_MICROHTTPD
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -44,17 +43,6 @@
 
 static const struct mx_listen_use use = {"the dashboard", "--dashboard", MX_DASHBOARD_ADDRESS};
 
-static int token_check(const char *token)
-{
-    const size_t length = strlen(token);
-    bool plain = true;
-    for (size_t i = 0; i < length; i++) plain = plain && (isalnum((unsigned char)token[i]) || strchr("-._~", token[i]));
-    if (plain && length >= MX_DASHBOARD_TOKEN_MIN && length <= MX_DASHBOARD_TOKEN_MAX) return 0;
-    MX_FAIL(MX_ERR_USAGE, NULL, "the dashboard's token is not valid: it needs %d to %d letters, digits or - . _ ~",
-            MX_DASHBOARD_TOKEN_MIN, MX_DASHBOARD_TOKEN_MAX);
-    return mx_error_hint("make one with 'openssl rand -hex 16'");
-}
-
 int mx_dashboard_open(const struct mx_dashboard_options *options, struct mx_dashboard **out)
 {
     int rc = 0;
@@ -69,7 +57,7 @@ int mx_dashboard_open(const struct mx_dashboard_options *options, struct mx_dash
     atomic_init(&d->stop, false);
     MX_TRY(mx_listen_resolve(&use, options->address, &address));
     if (options->token != NULL) {
-        MX_TRY(token_check(options->token));
+        MX_TRY(mx_listen_token_check(&use, options->token));
         snprintf(d->token, sizeof d->token, "%s", options->token);
     }
     if (!address.loopback && options->token == NULL)

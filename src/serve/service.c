@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The service: its voices, its thread, its counters, and its end; see service.h.
+ * The service: its voices, its workers, its counters, and its end; see service.h.
  */
 #include "serve/service.h"
 
@@ -37,6 +37,13 @@ static int options_check(const struct mx_service_options *o)
         MX_FAIL(MX_ERR_ARGUMENT, NULL, "the server cannot have %d texts at once", o->queue_max);
         return mx_error_hint("1 to %d", QUEUE_MOST);
     }
+    if (o->workers < 0 || o->workers > MX_SERVICE_WORKERS_MAX) {
+        MX_FAIL(MX_ERR_ARGUMENT, NULL, "there cannot be %d workers", o->workers);
+        return mx_error_hint("1 to %d", MX_SERVICE_WORKERS_MAX);
+    }
+    if (o->workers > 1 && o->device != NULL)
+        return MX_FAIL(MX_ERR_ARGUMENT, "leave out the device: workers share the cores of the processor",
+                       "%d workers cannot share the device %s", o->workers, o->device);
     if (o->text_max < 1 || o->text_max > MX_TEXT_LIMIT_BYTES) {
         MX_FAIL(MX_ERR_ARGUMENT, NULL, "texts of at most %zu bytes are impossible", o->text_max);
         return mx_error_hint("1 to %zu", (size_t)MX_TEXT_LIMIT_BYTES);
@@ -56,7 +63,7 @@ static bool id_taken(const struct mx_service *s, size_t before, const char *id)
 static int id_make(struct mx_service *s, size_t number)
 {
     struct mx_service_engine *const e = &s->engines[number];
-    char *id = mx_strdup(mx_voice_name(e->voice));
+    char *id = mx_strdup(mx_voice_name(e->places[0].voice));
     if (id == NULL) return MX_ERR_NO_MEMORY;
     for (char *c = id; *c != '\0'; c++) {
         const bool fine =
@@ -76,22 +83,48 @@ static int id_make(struct mx_service *s, size_t number)
 
 static int facts_read(struct mx_service_engine *e)
 {
-    const size_t languages = mx_voice_languages(e->voice), speakers = mx_voice_speakers(e->voice);
+    const struct mx_voice *const voice = e->places[0].voice;
+    const size_t languages = mx_voice_languages(voice), speakers = mx_voice_speakers(voice);
     e->languages = mx_alloc(languages, sizeof *e->languages);
     e->speakers = mx_alloc(speakers, sizeof *e->speakers);
     if (e->languages == NULL || e->speakers == NULL) return MX_ERR_NO_MEMORY;
-    for (size_t i = 0; i < languages; i++) e->languages[i] = mx_voice_language(e->voice, i);
-    for (size_t i = 0; i < speakers; i++) e->speakers[i] = mx_voice_speaker(e->voice, i);
+    for (size_t i = 0; i < languages; i++) e->languages[i] = mx_voice_language(voice, i);
+    for (size_t i = 0; i < speakers; i++) e->speakers[i] = mx_voice_speaker(voice, i);
     e->facts = (struct mx_service_voice){.id = e->id,
-                                         .name = mx_voice_name(e->voice),
+                                         .name = mx_voice_name(voice),
                                          .languages = e->languages,
                                          .language_count = languages,
                                          .speakers = e->speakers,
                                          .speaker_count = speakers,
-                                         .rate = mx_voice_rate(e->voice),
-                                         .licence = mx_voice_licence(e->voice),
-                                         .attribution = mx_voice_attribution(e->voice)};
+                                         .rate = mx_voice_rate(voice),
+                                         .licence = mx_voice_licence(voice),
+                                         .attribution = mx_voice_attribution(voice)};
     return 0;
+}
+
+/* The voice on the device of a worker: the one that was asked for, or its part of the processor. */
+static int place_open(struct mx_service *s, struct mx_service_engine *e, const char *path, int worker)
+{
+    int rc = 0;
+    struct mx_service_place *const place = &e->places[worker];
+    const struct mx_model_capacity room = mx_voice_room(s->options.batch_max);
+    struct mx_voice_options how = {.size = sizeof how,
+                                   .device = s->options.device,
+                                   .vocoder = s->options.vocoder,
+                                   .cpu_devices = (int)s->options.cpu_devices};
+    char *part = NULL;
+    if (s->worker_count > 1) {
+        part = mx_format("cpu:%d", worker);
+        if (part == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+        how.device = part;
+        how.cpu_devices = s->worker_count;
+    }
+    MX_TRY(mx_voice_open(path, &how, &place->voice));
+    MX_TRY(mx_voice_speak_create(place->voice, &room, &place->speak));
+    e->longest_tokens = room.longest_tokens;
+out:
+    mx_free(part);
+    return rc;
 }
 
 static int engine_open(struct mx_service *s, size_t number)
@@ -99,19 +132,19 @@ static int engine_open(struct mx_service *s, size_t number)
     int rc = 0;
     struct mx_service_engine *const e = &s->engines[number];
     const float *vector;
-    const struct mx_voice_options how = {.size = sizeof how,
-                                         .device = s->options.device,
-                                         .vocoder = s->options.vocoder,
-                                         .cpu_devices = (int)s->options.cpu_devices};
-    const struct mx_model_capacity room = mx_voice_room(s->options.batch_max);
-    MX_TRY(mx_voice_open(s->options.voices[number], &how, &e->voice));
+    for (int i = 0; i < s->worker_count; i++) MX_TRY(place_open(s, e, s->options.voices[number], i));
     MX_TRY(id_make(s, number));
     MX_TRY(facts_read(e));
-    e->longest_tokens = room.longest_tokens;
-    MX_TRY(mx_voice_speak_create(e->voice, &room, &e->speak));
-    MX_TRY(mx_voice_vector(e->voice, NULL, &vector)); /* listens to the usual speaker now, not with the first client */
+    MX_TRY(mx_voice_vector(e->places[0].voice, NULL, &vector)); /* listens to the usual speaker before a client waits */
 out:
     return rc;
+}
+
+/* How many workers there are if the caller does not say. */
+static int workers_usual(const struct mx_service_options *o)
+{
+    int core;
+    return o->device == NULL && o->batch_max > 1 && mx_thread_cores(&core, 1) > 1 ? 2 : 1;
 }
 
 static int locks_make(struct mx_service *s)
@@ -140,11 +173,16 @@ int mx_service_open(const struct mx_service_options *options, struct mx_service 
     MX_TRY(locks_make(s));
     s->engines = mx_alloc(options->voice_count, sizeof *s->engines);
     if (s->engines == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    s->worker_count = options->workers > 0 ? options->workers : workers_usual(options);
     for (size_t i = 0; i < options->voice_count; i++) MX_TRY(engine_open(s, i));
     s->options.voices = NULL; /* the caller's */
-    MX_TRY(mx_service_engine_warm(s));
-    MX_TRY(mx_thread_start(&s->thread, "speak", -1, mx_service_engine_run, s));
-    s->running = true;
+    for (int i = 0; i < s->worker_count; i++) {
+        struct mx_service_worker *const worker = &s->workers[i];
+        *worker = (struct mx_service_worker){.service = s, .number = i};
+        MX_TRY(mx_service_worker_warm(worker));
+        MX_TRY(mx_thread_start(&worker->thread, "speak", -1, mx_service_worker_run, worker));
+        s->running++;
+    }
     *out = s;
     s = NULL;
 out:
@@ -184,16 +222,18 @@ int mx_service_wait(struct mx_service *s, int timeout_ms)
 void mx_service_close(struct mx_service *s)
 {
     if (s == NULL) return;
-    if (s->running) {
+    if (s->running > 0) {
         pthread_mutex_lock(&s->lock);
         s->closing = true;
-        pthread_cond_signal(&s->work);
+        pthread_cond_broadcast(&s->work);
         pthread_mutex_unlock(&s->lock);
-        pthread_join(s->thread, NULL);
+        for (int i = 0; i < s->running; i++) pthread_join(s->workers[i].thread, NULL);
     }
     for (size_t i = 0; s->engines != NULL && i < s->options.voice_count; i++) {
-        mx_speak_destroy(s->engines[i].speak);
-        mx_voice_close(s->engines[i].voice);
+        for (int k = 0; k < s->worker_count; k++) {
+            mx_speak_destroy(s->engines[i].places[k].speak);
+            mx_voice_close(s->engines[i].places[k].voice);
+        }
         mx_free(s->engines[i].id);
         mx_free(s->engines[i].languages);
         mx_free(s->engines[i].speakers);

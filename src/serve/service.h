@@ -4,8 +4,8 @@
  * it and know nothing of networks; the service knows nothing of protocols.
  *
  * A client's text is a job: begin, add text (once, or piece by piece as it comes), finish, read sound until the end,
- * end. The thread that reads also turns text into tokens; one thread of the service runs the networks, and puts pieces
- * of different jobs into one batch. What a job sounds like depends on its text, options and seed alone, bit for bit:
+ * end. The thread that reads also turns text into tokens; the workers of the service run the networks, and put pieces of
+ * different jobs into one batch. What a job sounds like depends on its text, options and seed alone, bit for bit:
  * not on the other jobs, nor on how its text was divided among the calls of mx_service_add, nor on time.
  *
  * Memory: a service owns its voices, threads and counters. A job belongs to the caller until mx_service_end; end all
@@ -26,8 +26,10 @@ struct mx_service_job;
 struct mx_service_options {
     const char *const *voices; /* run folders, checkpoints or voice files; at least one */
     size_t voice_count;
-    const char *device;  /* NULL: cpu:0 */
-    int64_t cpu_devices; /* 0: one */
+    const char *device;  /* NULL: the processor */
+    int64_t cpu_devices; /* with `device`: 0 is one */
+    int workers;         /* batches at once; the cores of the processor are divided among them. 0: two, if there are two
+                            cores, batch_max is not 1 and `device` is NULL; otherwise one */
     const char *vocoder; /* of all voices; NULL: each voice's own (speech/place.h) */
     int batch_max;       /* pieces that the network speaks at once, 1 … MX_SERVICE_BATCH_LIMIT */
     double company_ms;   /* how long a piece waits at most for others to share its batch; 0: not at all */
@@ -36,6 +38,7 @@ struct mx_service_options {
 };
 
 #define MX_SERVICE_BATCH_LIMIT     64
+#define MX_SERVICE_WORKERS_MAX     16
 #define MX_SERVICE_BATCH           8                          /* the usual one … */
 #define MX_SERVICE_COMPANY_MS      3                          /* … and the usual wait */
 #define MX_SERVICE_DIGITS(number)  MX_SERVICE_DIGITS_(number) /* for help pages */
@@ -44,7 +47,7 @@ struct mx_service_options {
     ((struct mx_service_options){                                                                                      \
         .batch_max = MX_SERVICE_BATCH, .company_ms = MX_SERVICE_COMPANY_MS, .queue_max = 64, .text_max = 65536})
 
-/* Opens the voices and starts the thread. */
+/* Opens the voices and starts the workers. */
 int mx_service_open(const struct mx_service_options *options, struct mx_service **out);
 /* From now on no job begins (MX_ERR_CLOSED); those that have begun are spoken to their end. */
 void mx_service_drain(struct mx_service *service);

@@ -3,11 +3,11 @@
  * Private to src/serve/service*.c: the inside of the service and of a job.
  *
  * Three kinds of threads meet here. Readers (mx_service_read) take text from their job, turn it into items and take
- * sound. Others may add text to a job. The thread of the service (service_engine.c) takes items of all jobs, runs the
- * networks and gives sound. Only that thread uses the engines.
+ * sound. Others may add text to a job. Workers (service_worker.c) take items of all jobs, run the networks and give
+ * sound; each has engines of its own.
  *
  * Memory: the service owns voices and engines. A job owns its text, items and sound. It is freed by whoever drops the
- * last of its `holders`: the client, or the thread of the service if it was still working for the job.
+ * last of its `holders`: the client, or a worker if one was still working for the job.
  */
 #ifndef MX_SERVE_SERVICE_INTERNAL_H
 #define MX_SERVE_SERVICE_INTERNAL_H
@@ -24,9 +24,18 @@
 #define MX_SERVICE_AHEAD_S   4.0   /* seconds of sound that nobody has read yet: with more a job gets no further turn */
 #define MX_SERVICE_READ_MOST 16384 /* samples that one read copies, since it copies under the lock */
 
+/* The sound of a piece with the silence around it. Guarded by the lock of the service, except for the samples: those
+ * before `filled` never change again, and those behind it are written by one worker alone. */
+struct mx_service_block {
+    struct mx_service_block *next;
+    float *samples; /* [count]; NULL until the network has said how long the piece is */
+    size_t count, filled;
+};
+
 /* A piece of text, ready for the network. */
 struct mx_service_item {
-    int32_t *tokens; /* owned */
+    struct mx_service_block *block; /* for its sound; owned until a worker takes the item */
+    int32_t *tokens;                /* owned */
     int32_t count, language;
     double speed, pitch_semitones, volume;
     size_t before, after; /* samples of silence */
@@ -34,29 +43,33 @@ struct mx_service_item {
     uint64_t ready_ns;    /* since when it waits */
 };
 
-/* The sound of a piece with the silence around it. Samples before `filled` never change again; `filled` is guarded by
- * the lock of the service. Behind it only the thread of the service writes. */
-struct mx_service_block {
-    struct mx_service_block *next;
-    size_t count, filled;
-    float samples[];
+/* A voice on the device of a worker. */
+struct mx_service_place {
+    struct mx_voice *voice;
+    struct mx_speak *speak; /* used by that worker alone */
 };
 
-struct mx_service_engine { /* a voice that is open, and what speaks with it */
+/* An opened voice. The first of its places has the vocabulary and the vectors of speakers for all. */
+struct mx_service_engine {
     struct mx_service_voice facts;
-    struct mx_voice *voice;
-    struct mx_speak *speak; /* used by the thread of the service alone */
+    struct mx_service_place places[MX_SERVICE_WORKERS_MAX];
     int32_t longest_tokens;
     char *id;
     const char **languages, **speakers;
+};
+
+struct mx_service_worker {
+    struct mx_service *service;
+    int number;
+    pthread_t thread;
 };
 
 /* Invariants under `lock`:
  *   - `jobs` lists the jobs that have neither ended nor been cancelled; their number is counts.active ≤ queue_max;
  *   - the guarded members of every job (below) and of every block change only with the lock held;
  *   - draining, stopped and closing never go back to false.
- * Whoever makes work for the thread of the service (an item, room for sound, the end) signals `work`; whoever removes
- * the last job broadcasts `idle`; whoever changes what a reader waits for broadcasts `changed` of its job.
+ *   - `resting` is the number of workers that wait on `work`.
+ * Whoever makes work (an item, room for sound, the end) broadcasts `work`; whoever removes the last job broadcasts `idle`; whoever changes what a reader waits for broadcasts `changed` of its job.
  * Nothing that takes long happens under it: the longest is the copy of MX_SERVICE_READ_MOST samples. */
 struct mx_service {
     struct mx_service_options options;
@@ -64,8 +77,9 @@ struct mx_service {
     pthread_mutex_t lock;
     pthread_cond_t work, idle;
     int made; /* how many of lock, work, idle exist */
-    pthread_t thread;
-    bool running; /* the thread was started */
+    struct mx_service_worker workers[MX_SERVICE_WORKERS_MAX];
+    int worker_count, running; /* wanted, and started */
+    int resting;
     struct mx_service_job *jobs;
     uint64_t turns; /* given so far */
     bool draining, stopped, closing;
@@ -91,7 +105,7 @@ struct mx_service_job {
     bool making;          /* the reader makes an item, or will soon: it is worth waiting for */
     bool text_over;       /* no items will come */
     struct mx_service_item items[MX_SERVICE_ITEMS]; /* the first is the next */
-    int item_count, busy;                           /* waiting; in the engine */
+    int item_count, busy;                           /* waiting; with workers */
     struct mx_service_block *first, *last;          /* sound; the reader has read `at` samples of the first */
     size_t at, ahead;                               /* … and `ahead` samples are made and not read */
     uint64_t turn;                                  /* of the service, when it had its last one or began */
@@ -111,11 +125,11 @@ struct mx_service_job {
     struct mx_string warnings;
 };
 
-/* ---- service_engine.c ---- */
+/* ---- service_worker.c ---- */
 
-void *mx_service_engine_run(void *service); /* the thread of the service */
+void *mx_service_worker_run(void *worker); /* its thread */
 /* Speaks a little with every voice, so that the first client does not wait for memory to be touched. */
-int mx_service_engine_warm(struct mx_service *service);
+int mx_service_worker_warm(struct mx_service_worker *worker);
 
 /* ---- service_job.c ---- */
 

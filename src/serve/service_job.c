@@ -43,17 +43,26 @@ static void job_unlist(struct mx_service_job *job)
     s->counts.active--;
     if (!job->over && job->error.code == 0) s->counts.cancelled++;
     if (s->jobs == NULL) pthread_cond_broadcast(&s->idle);
-    pthread_cond_signal(&s->work); /* it waits for this job's company no longer */
+    pthread_cond_broadcast(&s->work); /* nobody waits for this job's company any longer */
+}
+
+static void blocks_free(struct mx_service_block *first)
+{
+    while (first != NULL) {
+        struct mx_service_block *const block = first;
+        first = block->next;
+        mx_free(block->samples);
+        mx_free(block);
+    }
 }
 
 static void job_free(struct mx_service_job *job)
 {
-    while (job->first != NULL) {
-        struct mx_service_block *const block = job->first;
-        job->first = block->next;
-        mx_free(block);
+    blocks_free(job->first);
+    for (int i = 0; i < job->item_count; i++) {
+        mx_free(job->items[i].tokens);
+        mx_free(job->items[i].block);
     }
-    for (int i = 0; i < job->item_count; i++) mx_free(job->items[i].tokens);
     mx_speak_script_close(job->script);
     mx_string_release(&job->warnings);
     mx_free(job->text);
@@ -83,7 +92,7 @@ void mx_service_job_fail(struct mx_service_job *job)
  * otherwise the one of its first part. */
 static int language_choose(const struct mx_service_engine *engine, const char *name, int *language)
 {
-    const struct mx_vocabulary *const vocabulary = engine->voice->vocabulary;
+    const struct mx_vocabulary *const vocabulary = engine->places[0].voice->vocabulary;
     char code[32], quoted[64];
     enum mx_language_id id;
     size_t length = 0;
@@ -139,7 +148,7 @@ static int job_create(struct mx_service *s, const struct mx_service_text *text, 
     job->streaming = text->streaming && !text->ssml;
     job->seed = text->seed;
     job->how = MX_SPEAK_SCRIPT_OPTIONS_DEFAULT;
-    job->how.vocabulary = job->engine->voice->vocabulary;
+    job->how.vocabulary = job->engine->places[0].voice->vocabulary;
     job->how.ssml = text->ssml;
     job->how.longest_tokens = (size_t)job->engine->longest_tokens;
     job->how.speed = text->speed;
@@ -150,7 +159,7 @@ static int job_create(struct mx_service *s, const struct mx_service_text *text, 
     struct mx_speak_script_options plain = job->how;
     plain.ssml = false;                                    /* an empty text is none */
     MX_TRY(mx_speak_script_open(&plain, "", 0, &nothing)); /* refuses numbers out of range */
-    MX_TRY(mx_voice_vector(job->engine->voice, text->speaker, &job->vector));
+    MX_TRY(mx_voice_vector(job->engine->places[0].voice, text->speaker, &job->vector));
     *out = job;
     job = NULL;
 out:
@@ -334,13 +343,16 @@ static int item_make(struct mx_service_job *job, struct mx_service_item *out)
                                     .after = silence(job, item.pause_ms),
                                     .vector = job->vector};
     job->script_gap_ms = 0;
-    if (item.speaker != NULL) MX_TRY(mx_voice_vector(job->engine->voice, item.speaker, &out->vector));
+    if (item.speaker != NULL) MX_TRY(mx_voice_vector(job->engine->places[0].voice, item.speaker, &out->vector));
     out->tokens = mx_alloc((size_t)item.count, sizeof *out->tokens);
-    if (out->tokens == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    out->block = mx_alloc(1, sizeof *out->block);
+    if (out->tokens == NULL || out->block == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     memcpy(out->tokens, item.tokens, (size_t)item.count * sizeof *out->tokens);
     job->items_made++;
     return 1;
 out:
+    mx_free(out->tokens);
+    mx_free(out->block);
     return rc;
 }
 
@@ -380,7 +392,7 @@ static void text_work(struct mx_service_job *job)
             mx_service_job_fail(job);
         }
     }
-    pthread_cond_signal(&s->work);
+    pthread_cond_broadcast(&s->work);
 }
 
 /* Copies sound that is ready; *done gets the blocks that nobody needs any more. */
@@ -391,10 +403,10 @@ static size_t sound_take(struct mx_service_job *job, float *samples, size_t room
     while (job->first != NULL && taken < room) {
         struct mx_service_block *const block = job->first;
         const size_t ready = block->filled - job->at, part = ready < room - taken ? ready : room - taken;
-        memcpy(samples + taken, block->samples + job->at, part * sizeof *samples);
+        if (part > 0) memcpy(samples + taken, block->samples + job->at, part * sizeof *samples);
         taken += part;
         job->at += part;
-        if (job->at < block->count) break;
+        if (block->samples == NULL || job->at < block->count) break;
         job->first = block->next;
         if (job->first == NULL) job->last = NULL;
         job->at = 0;
@@ -404,7 +416,7 @@ static size_t sound_take(struct mx_service_job *job, float *samples, size_t room
     job->ahead -= taken;
     if (taken > 0) {
         job->delivered = true;
-        pthread_cond_signal(&job->service->work); /* it may have a turn again */
+        pthread_cond_broadcast(&job->service->work); /* it may have a turn again */
     }
     return taken;
 }
@@ -452,11 +464,7 @@ int mx_service_read(struct mx_service_job *job, float *samples, size_t room, siz
         }
     }
     pthread_mutex_unlock(&s->lock);
-    while (done != NULL) {
-        struct mx_service_block *const block = done;
-        done = block->next;
-        mx_free(block);
-    }
+    blocks_free(done);
     return rc;
 }
 

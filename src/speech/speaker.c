@@ -165,7 +165,7 @@ int mx_speaker_begin(struct mx_speaker *s, const char *text, size_t length, cons
     s->report = (struct mx_speaking_report){0};
     s->chunk = (struct mx_sound_chunk){.rate = mx_recipe_default.rate, .text = "", .language = ""};
     atomic_store(&s->cancelled, false);
-    MX_TRY(mx_options_take(&o, sizeof o, options, "mx_speaking"));
+    MX_TRY(mx_voice_options_take(&o, sizeof o, options, "mx_speaking"));
     s->seed = o.seed;
     MX_TRY(script_open(s, text, length, &o));
     s->report.text_seconds = seconds_since(start);

@@ -13,7 +13,7 @@
 #define PIECE_FRAMES  1200 /* … about 14 seconds */
 #define LONGEST_PIECE 4    /* a piece alone may be so many times as long */
 
-int mx_options_take(void *own, size_t own_size, const void *given, const char *name)
+int mx_voice_options_take(void *own, size_t own_size, const void *given, const char *name)
 {
     const unsigned char *const bytes = given;
     size_t size;
@@ -144,7 +144,7 @@ static int voice_open(const char *path, const void *bytes, size_t count, const s
     *out = NULL;
     if (v == NULL) return MX_ERR_NO_MEMORY;
     if (path == NULL) MX_RAISE(MX_ERR_ARGUMENT, "give a voice file, a checkpoint or a run folder", "there is no path");
-    MX_TRY(mx_options_take(&o, sizeof o, options, "mx_voice_options"));
+    MX_TRY(mx_voice_options_take(&o, sizeof o, options, "mx_voice_options"));
     if (pthread_mutex_init(&v->lock, NULL) != 0) MX_RAISE(MX_ERR_INTERNAL, NULL, "cannot create a lock");
     v->locking = true;
     if (bytes != NULL)

@@ -47,7 +47,7 @@ struct mx_voice {
 
 /* Copies a struct of a caller, which begins with its size_t size, over the defaults in `own`; given NULL: they stay.
  * MX_ERR_ARGUMENT for a size that cannot be, MX_ERR_UNSUPPORTED for unknown members that are not 0. */
-int mx_options_take(void *own, size_t own_size, const void *given, const char *name);
+int mx_voice_options_take(void *own, size_t own_size, const void *given, const char *name);
 
 /* The room of an engine that speaks up to `pieces` pieces at once. A single piece may have up to 1,200 tokens and 4,800
  * frames. What a call costs depends on what is spoken, not on the room. */
