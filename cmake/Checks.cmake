@@ -19,7 +19,7 @@ set(MX_THREAD_TESTS
 
 # Tests of texts, of scripts that call what other tests call, and of NVIDIA's compiler: a sanitizer would find nothing in
 # them, and makes them slow. `make asan` leaves them out.
-set(MX_UNSANITIZED_TESTS catalogue comments docs install layering migration recipes test_nvrtc)
+set(MX_UNSANITIZED_TESTS catalogue comments docs install layering migration python recipes test_nvrtc)
 
 # The longest ones: begun first, so that none is left to run alone at the end.
 set(MX_LONG_TESTS test_nvrtc test_opencl_ops test_opencl_clblast test_pipeline_random test_ops_bf16 test_ops_deterministic

@@ -7,7 +7,6 @@
 #include "base/safetensors.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +67,40 @@ void mx_tensor_floats(const struct mx_tensor *tensor, float *out)
         memcpy(&bits, data + i * sizeof bits, sizeof bits);
         out[i] = mx_tensor_widen(bits);
     }
+}
+
+/* The loops below have no branches, so that they are vectorised: a voice of 7 million numbers opens with them. */
+
+#define BLOCK 4096
+
+/* Is any of up to BLOCK numbers not finite, that is, does it have all bits of the exponent? */
+static bool block_wrong(const char *data, size_t count, bool narrow)
+{
+    uint32_t bits, wrong = 0;
+    uint16_t half, wrong_half = 0;
+    for (size_t i = 0; !narrow && i < count; i++) {
+        memcpy(&bits, data + i * sizeof bits, sizeof bits);
+        wrong |= (uint32_t)((bits & 0x7F800000) == 0x7F800000);
+    }
+    for (size_t i = 0; narrow && i < count; i++) {
+        memcpy(&half, data + i * sizeof half, sizeof half);
+        wrong_half |= (uint16_t)((half & 0x7F80) == 0x7F80);
+    }
+    return (wrong | wrong_half) != 0;
+}
+
+bool mx_tensor_finite(const struct mx_tensor *tensor, size_t *index)
+{
+    const char *const data = tensor->data;
+    const bool narrow = tensor->dtype == MX_DTYPE_BF16;
+    const size_t width = mx_dtype_bytes(tensor->dtype), count = (size_t)tensor->bytes / width;
+    for (size_t at = 0; at < count; at += BLOCK) {
+        const size_t end = count - at < BLOCK ? count : at + BLOCK;
+        if (!block_wrong(data + at * width, end - at, narrow)) continue;
+        for (*index = at; !block_wrong(data + *index * width, 1, narrow);) ++*index;
+        return false;
+    }
+    return true;
 }
 
 /* ---- writing ---- */

@@ -21,6 +21,7 @@
 #ifndef MX_BASE_SAFETENSORS_H
 #define MX_BASE_SAFETENSORS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -71,6 +72,8 @@ uint16_t mx_tensor_narrow(float value);
 float mx_tensor_widen(uint16_t bits);
 /* The numbers of a tensor of type F32 or BF16, wherever its data lies. */
 void mx_tensor_floats(const struct mx_tensor *tensor, float *out);
+/* Whether all of them are finite; if not, *index is the first that is not. */
+bool mx_tensor_finite(const struct mx_tensor *tensor, size_t *index);
 
 struct mx_metadata {
     const char *key, *text;

@@ -74,20 +74,13 @@ static int contents_read(struct mx_checkpoint *checkpoint, bool foreign)
 static int tensor_check(const struct mx_checkpoint *checkpoint, const struct mx_tensor *tensor)
 {
     char source[QUOTED_BYTES], name[QUOTED_BYTES];
-    const uint32_t exponent = 0x7f800000;
-    const size_t width = mx_dtype_bytes(tensor->dtype);
+    size_t at;
     if (tensor->dtype != MX_DTYPE_F32 && tensor->dtype != MX_DTYPE_BF16) return 0;
-    const char *const data = tensor->data; /* other programs need not align it */
-    for (size_t i = 0; i < tensor->bytes / width; i++) {
-        uint32_t bits = 0;
-        memcpy((char *)&bits + (sizeof bits - width), data + i * width, width); /* bf16: the upper half */
-        if ((bits & exponent) != exponent) continue;
-        return MX_FAIL(MX_ERR_DATA, "its training has failed: take an older checkpoint",
-                       "%s: tensor %s has a number that is not finite, at index %zu",
-                       mx_string_quote(source, sizeof source, checkpoint->path),
-                       mx_string_quote(name, sizeof name, tensor->name), i);
-    }
-    return 0;
+    if (mx_tensor_finite(tensor, &at)) return 0;
+    return MX_FAIL(MX_ERR_DATA, "its training has failed: take an older checkpoint",
+                   "%s: tensor %s has a number that is not finite, at index %zu",
+                   mx_string_quote(source, sizeof source, checkpoint->path),
+                   mx_string_quote(name, sizeof name, tensor->name), at);
 }
 
 static int tensors_check(const struct mx_checkpoint *checkpoint)

@@ -4,7 +4,6 @@
  * a recording (written by src/run/voices.c).
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,17 +28,12 @@ static bool number_read(const char *name, size_t *out)
 /* What is impossible about the vector of a speaker; NULL: nothing. */
 static const char *fault_of(const struct mx_checkpoint_state *state, const struct mx_tensor *tensor)
 {
-    size_t speaker;
-    float number;
+    size_t speaker, at;
     const size_t speakers = state->speaker_count > 0 ? state->speaker_count : 1;
     if (!number_read(tensor->name, &speaker) || speaker >= speakers) return "belongs to no speaker of the voice";
     if (tensor->dtype != MX_DTYPE_F32 || tensor->rank != 1 || tensor->shape[0] != (uint64_t)state->model.size.width)
         return "does not fit the network";
-    for (size_t i = 0; i < tensor->bytes / sizeof number; i++) {
-        memcpy(&number, (const char *)tensor->data + i * sizeof number, sizeof number);
-        if (!isfinite(number)) return "has a number that is not finite";
-    }
-    return NULL;
+    return mx_tensor_finite(tensor, &at) ? NULL : "has a number that is not finite";
 }
 
 int mx_checkpoint_vectors_check(const struct mx_checkpoint *checkpoint, const char *source)

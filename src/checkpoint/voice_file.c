@@ -35,7 +35,12 @@ static int tensor_add(struct writing *w, struct mx_tensor tensor, const float *n
     if (narrow) {
         uint16_t *const rounded = mx_arena_alloc(&w->arena, count, sizeof *rounded);
         if (rounded == NULL) return MX_ERR_NO_MEMORY;
-        for (size_t i = 0; i < count; i++) rounded[i] = mx_tensor_narrow(numbers[i]);
+        for (size_t i = 0; i < count; i++) {
+            rounded[i] = mx_tensor_narrow(numbers[i]);
+            if (!isfinite(mx_tensor_widen(rounded[i])))
+                return MX_FAIL(MX_ERR_DATA, "write it with '--precision fp32'",
+                               "tensor %s has a number that is too large for bf16, at index %zu", tensor.name, i);
+        }
         tensor.data = rounded;
     }
     w->tensors[w->tensor_count++] = tensor;

@@ -7,8 +7,9 @@
 
 #include "myxtts/voice.h"
 
-#define KNEE  0.9f /* up to here nothing changes; beyond, the curve begins with the same slope and approaches 1 */
-#define SCALE 32767.0f
+#define KNEE    0.9f /* up to here nothing changes; beyond, the curve begins with the same slope and approaches 1 */
+#define SCALE   2147483648.0f /* to 32 bits, of which the upper 16 are taken: as libsndfile does it (speech/wav.c) */
+#define LARGEST 2147483520.0f /* the last number before 2^31 */
 
 static float limit(float sample)
 {
@@ -26,6 +27,6 @@ void mx_samples_pcm16(const float *samples, size_t count, int16_t *out)
 {
     for (size_t i = 0; i < count; i++) {
         const float sample = isnan(samples[i]) ? 0 : limit(samples[i]);
-        out[i] = (int16_t)lrintf(SCALE * sample);
+        out[i] = (int16_t)((int32_t)lrintf(fminf(SCALE * sample, LARGEST)) >> 16);
     }
 }
