@@ -25,7 +25,7 @@ set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 
 # The room that implements each public header.
-homes='error=base device=device registry=device budget=device ops=device pipeline=pipeline train=run'
+homes='error=base device=device registry=device budget=device ops=device pipeline=pipeline voice=speech train=run'
 
 # Prints the breaches of the tree that has src/ in folder $1; fails if there are any.
 check()
@@ -33,7 +33,7 @@ check()
     local tree="$1"
     (cd "$tree" && find src -name '*.[ch]' | sort | xargs awk -v homes="$homes" '
         BEGIN {
-            count = split("text corpus demo features pipeline model vocoder train dist checkpoint speech export observe run cli", flow, " ")
+            count = split("text corpus demo features pipeline model vocoder train dist checkpoint speech export serve observe run cli", flow, " ")
             rank["base"] = 1
             rank["device"] = 2
             for (i = 1; i <= count; i++) rank[flow[i]] = i + 2

@@ -37,6 +37,10 @@ struct mx_text_report {
     size_t numbers_read;     /* numbers, dates, times, amounts turned into words */
 };
 
+/* MX_ERR_DATA for invalid UTF-8 (naming the byte offset), for a zero byte and for a text beyond the limit: what the
+ * functions below refuse, too. */
+int mx_text_check(const char *text, size_t length);
+
 /* The language whose script most letters of the text belong to (most digits, if there are no letters); for equal counts
  * the first in the list. Of several languages with one script it is the first in the list, and only scripts with
  * `detected` are considered: English, Persian and Russian can be found. MX_ERR_DATA if the text has no such letter or
@@ -47,5 +51,9 @@ int mx_text_detect(const char *text, size_t length, enum mx_language_id *out);
  * byte offset) and for a zero byte. `report` may be NULL. Time is linear in `length`. */
 int mx_text_normalise(enum mx_language_id language, const char *text, size_t length, struct mx_arena *arena, char **out,
                       struct mx_text_report *report);
+
+/* Whether the full stop after this word does not end a sentence: "Dr", "Mr" and other English abbreviations that stand
+ * before a name; before a digit also "No", "Fig" and the like. */
+bool mx_text_abbreviation(const char *word, size_t length, bool digit_follows);
 
 #endif
