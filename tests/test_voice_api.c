@@ -568,12 +568,11 @@ static void integers(void **state)
     for (int i = 0; i < COUNT; i++) {
         if (fabsf(samples[i]) <= 0.9f) {
             assert_true(limited[i] == samples[i]);
-            assert_int_equal(whole[i], lrintf(32767 * samples[i]));
+            assert_int_equal(whole[i], (int)floor(32768 * (double)samples[i])); /* as libsndfile writes them */
         } else {
             assert_true(fabsf(limited[i]) < 1 && fabsf(limited[i]) < fabsf(samples[i]));
         }
-        assert_int_equal(whole[i], -whole[COUNT - 1 - i]);
-        if (i > 0) assert_true(limited[i] > limited[i - 1]);
+        if (i > 0) assert_true(limited[i] > limited[i - 1] && whole[i] >= whole[i - 1]);
     }
     mx_samples_pcm16(samples, 1234, parts);
     mx_samples_pcm16(samples + 1234, COUNT - 1234, parts + 1234);
@@ -582,7 +581,7 @@ static void integers(void **state)
     mx_samples_pcm16(odd, 4, parts);
     assert_int_equal(parts[0], 0);
     assert_int_equal(parts[1], 32767);
-    assert_int_equal(parts[2], -32767);
+    assert_int_equal(parts[2], -32768);
     assert_int_equal(parts[3], 32767);
 }
 
