@@ -15,7 +15,7 @@ CHAOS_ROUND ?= #          run only this round
 PREFIX     ?= /usr/local# where `make install` installs; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-train docs po install uninstall package package-arm64 portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-train docs po install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -63,6 +63,11 @@ chaos: ## kill trainings or take away their disk, data or devices at random mome
 	$(DEPS) build test
 	$(call compile,--report $(BUILD))
 	@scripts/chaos.sh $(BUILD) $(strip $(CHAOS_ROUNDS)) $(strip $(CHAOS_SEED)) $(strip $(CHAOS_ROUND))
+
+soak: ## 10,000 requests of many clients, some of them rude, to one server: all answers right, memory and descriptors flat
+	$(DEPS) build test
+	$(call compile,--report $(BUILD))
+	@bash tests/serve_soak.sh $(BUILD)/myxtts 10000
 
 test-browser: ## test the page of a run in headless Chromium, in both languages; screenshots in build/browser
 	$(DEPS) build browser

@@ -459,6 +459,39 @@ static void sources(void **state)
     mx_speak_script_close(script);
 }
 
+/* The documents on the pages are read without a warning. */
+static void pages(void **state)
+{
+    static const char *const files[] = {MX_SOURCE_FOLDER "/docs/en/ssml.md", MX_SOURCE_FOLDER "/docs/fa/ssml.md"};
+    if (!mx_phonemizer_available()) skip();
+    struct mx_speak_script_options o = ((struct rig *)*state)->options;
+    struct mx_vocabulary *const vocabulary = vocabulary_make(MX_TOKENS_PHONEMES);
+    o.vocabulary = vocabulary;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        static char page[1 << 16];
+        FILE *const file = fopen(files[i], "rb");
+        assert_non_null(file);
+        page[fread(page, 1, sizeof page - 1, file)] = 0;
+        fclose(file);
+        size_t documents = 0;
+        for (char *at = page; (at = strstr(at, "```xml\n")) != NULL; documents++) {
+            struct mx_speak_script *script;
+            struct mx_speak_item item;
+            at += strlen("```xml\n");
+            const size_t length = (size_t)(strstr(at, "```") - at);
+            if (mx_speak_script_open(&o, at, length, &script) < 0)
+                fail_msg("%s: %s", files[i], mx_error_last()->message);
+            while (mx_speak_script_next(script, &item) > 0) continue;
+            assert_null(mx_speak_script_warning(script, 0));
+            assert_true(mx_speak_script_counts(script).items >= 4);
+            assert_int_equal(mx_speak_script_counts(script).unknown.count, 0);
+            mx_speak_script_close(script);
+        }
+        assert_true(documents > 0);
+    }
+    mx_vocabulary_destroy(vocabulary);
+}
+
 static void no_memory(void **state)
 {
     const struct mx_speak_script_options *const o = &((struct rig *)*state)->options;
@@ -485,7 +518,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(structure), cmocka_unit_test(breaks),  cmocka_unit_test(prosody),  cmocka_unit_test(voices),
         cmocka_unit_test(readings),  cmocka_unit_test(says_as), cmocka_unit_test(phonemes), cmocka_unit_test(skipped),
-        cmocka_unit_test(broken),    cmocka_unit_test(laughs),  cmocka_unit_test(sources),  cmocka_unit_test(no_memory),
+        cmocka_unit_test(broken),    cmocka_unit_test(laughs),  cmocka_unit_test(sources),  cmocka_unit_test(pages),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
