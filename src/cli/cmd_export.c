@@ -30,6 +30,7 @@ struct values {
     const char *format, *output, *language, *words, *vocoder, *device;
     const char *precision, *name, *licence, *attribution;
     int64_t cpu_devices, rounds, projections, seed;
+    bool fixed;
 };
 
 static const struct values start = {.rounds = NOT_GIVEN, .projections = NOT_GIVEN, .seed = NOT_GIVEN};
@@ -53,6 +54,9 @@ static const struct mx_option options[] = {
      .letter = 'o'},
     {MX_OPTION_CHOICE(struct values, precision, "precision", "PRECISION", precisions, "fp32",
                       "Numbers of a voice file: bf16 halves the size and rounds each weight to 8 binary digits.")},
+    {MX_OPTION_FLAG(struct values, fixed, "fixed-speakers",
+                    "Leave out the part of the network that listens to recordings: the voice file is smaller, and "
+                    "nobody can make it imitate other people.")},
     {MX_OPTION_STRING(struct values, name, "name", "NAME", "that of the file", "Name of the voice in a voice file.")},
     {MX_OPTION_STRING(struct values, licence, "licence", "TEXT", NULL,
                       "Licence of the voice, kept in a voice file: CC-BY-4.0, for example.")},
@@ -197,10 +201,15 @@ static int options_check(const struct values *v, size_t format)
     const struct {
         const char *name;
         bool given, voice;
-    } own[] = {{"precision", v->precision != NULL, true}, {"name", v->name != NULL, true},
-               {"licence", v->licence != NULL, true},     {"attribution", v->attribution != NULL, true},
-               {"language", v->language != NULL, false},  {"words", v->words != NULL, false},
-               {"rounds", v->rounds != NOT_GIVEN, false}, {"projections", v->projections != NOT_GIVEN, false},
+    } own[] = {{"precision", v->precision != NULL, true},
+               {"name", v->name != NULL, true},
+               {"fixed-speakers", v->fixed, true},
+               {"licence", v->licence != NULL, true},
+               {"attribution", v->attribution != NULL, true},
+               {"language", v->language != NULL, false},
+               {"words", v->words != NULL, false},
+               {"rounds", v->rounds != NOT_GIVEN, false},
+               {"projections", v->projections != NOT_GIVEN, false},
                {"seed", v->seed != NOT_GIVEN, false}};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         if (!own[i].given || own[i].voice == (format == VOICE)) continue;
@@ -250,7 +259,8 @@ static int file_write(const struct job *j, const struct values *values)
         .vocoder = {.table = j->vocoder_table, .weights = j->vocoder_weights},
         .vocoder_config = &j->vocoder,
         .vectors = j->vectors,
-        .vector_count = j->speakers};
+        .vector_count = j->speakers,
+        .fixed = values->fixed};
     return mx_command_voice_write(&voice, values->output);
 }
 
