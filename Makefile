@@ -74,8 +74,8 @@ test-tensorboard: ## read the event files of a run with the real TensorBoard (in
 	$(call compile,--report $(BUILD))
 	@scripts/test_tensorboard.sh $(BUILD)
 
-test-onnx: ## speak with exported voices in onnxruntime, Piper and sherpa-onnx (installed in build/venv) and compare
-	$(DEPS) build test events
+test-onnx: ## train, export and speak in onnxruntime, Piper and sherpa-onnx (installed in build/venv), half an hour; ONNX_MINUTES=0: 3 minutes
+	$(DEPS) build test events $(if $(filter 0,$(ONNX_MINUTES)),,speech)
 	$(call compile,--report $(BUILD))
 	@scripts/test_onnx.sh $(BUILD)
 
