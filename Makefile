@@ -74,7 +74,7 @@ test-tensorboard: ## read the event files of a run with the real TensorBoard (in
 	$(call compile,--report $(BUILD))
 	@scripts/test_tensorboard.sh $(BUILD)
 
-test-onnx: ## train, export and speak in onnxruntime, Piper and sherpa-onnx (installed in build/venv), half an hour; ONNX_MINUTES=0: 3 minutes
+test-onnx: ## train voices and speak with them in onnxruntime, Piper and sherpa-onnx (installed in build/venv); without training: ONNX_MINUTES=0
 	$(DEPS) build test events $(if $(filter 0,$(ONNX_MINUTES)),,speech)
 	$(call compile,--report $(BUILD))
 	@scripts/test_onnx.sh $(BUILD)

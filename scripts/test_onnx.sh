@@ -23,6 +23,7 @@ python="$build/venv/bin/python"
 # shellcheck source=tests/support/tones.sh
 . "$here/../tests/support/tones.sh"
 
+export PIP_RETRIES=1 # of each package, where no index can be reached
 "$here/peers.sh" "$build/venv" onnx
 for module in numpy onnx onnxruntime piper flask wyoming_piper sherpa_onnx; do
     "$python" -c "import $module" 2>/dev/null && [[ -d $build/venv/sherpa-1/sherpa_onnx ]] && continue

@@ -44,7 +44,7 @@ if "$program" train --quiet --train-data tones --output phonemes "${small[@]}" -
     check "no file without words" test -z "$(ls none)"
     done_with export phonemes --format sherpa --output lexicon --words words.txt
     check "tells how many words" grep -q '^lexicon/lexicon.txt: 1 word$' stderr
-    check "the phonemes of a word" test "$(cut -d ' ' -f 1 lexicon/lexicon.txt)" = tone
+    check "the phonemes of a word" grep -q "^tone t " lexicon/lexicon.txt
 else
     check "a build without espeak-ng trains no phonemes" grep -q 'espeak-ng' stderr
 fi
