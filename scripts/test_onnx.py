@@ -88,6 +88,18 @@ def path_compare(folder):
     within("the phase", worst_turn, TURN_BOUND)
 
 
+def noise_compare(folder):
+    """The same noise, bit for bit, however long the sound is."""
+    session = graph_open(folder / "noise.onnx")
+    cases = cases_read(folder / "noise.jsonl")
+    for case in cases:
+        frames = int(case["frames"])
+        (noise,) = session.run(["noise"], {"frames": np.array(frames, np.int64)})
+        if noise.shape != ((frames - 1) * HOP,) or (noise[-HOP:] != np.array(case["last"], np.float32)).any():
+            sys.exit(f"test-onnx: other noise before frame {frames - 1}")
+    print(f"noise: {len(cases)} lengths, the last samples of each are ours")
+
+
 def sound_compare(folder, name):
     """Same mel → the same samples."""
     session = graph_open(folder / f"{name}.onnx")
@@ -121,6 +133,7 @@ def main():
     symbols_compare(folder)
     acoustic_compare(folder)
     path_compare(folder)
+    noise_compare(folder)
     sound_compare(folder, "spoken")
     sound_compare(folder, "vocoded")
 
