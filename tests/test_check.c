@@ -67,14 +67,15 @@ static struct mx_check_options chars_options(void)
 
 /* ---- rows ---- */
 
-static void row_is(const char *folder, const char *text, const struct mx_row_options *options, enum mx_reject reject,
-                   const char *words)
+static enum mx_language_id row_is_in(const char *folder, const char *text, const char *language,
+                                     const struct mx_row_options *options, enum mx_reject reject, const char *words)
 {
     char audio[4096];
     struct mx_row row;
     struct mx_row_reader *reader;
     snprintf(audio, sizeof audio, "%s/wavs/r00.wav", folder);
-    const struct mx_utterance utterance = {.id = "r00", .audio = audio, .text = text, .speaker_name = "zoe"};
+    const struct mx_utterance utterance = {
+        .id = "r00", .audio = audio, .text = text, .language = language, .speaker_name = "zoe"};
     assert_int_equal(mx_row_reader_create(options, &reader), 0);
     assert_int_equal(mx_row_load(reader, &utterance, &row), 0);
     if (row.reject != reject || strstr(row.detail, words) == NULL)
@@ -87,6 +88,24 @@ static void row_is(const char *folder, const char *text, const struct mx_row_opt
         assert_null(row.symbols);
     }
     mx_row_reader_destroy(reader);
+    return row.language;
+}
+
+static void row_is(const char *folder, const char *text, const struct mx_row_options *options, enum mx_reject reject,
+                   const char *words)
+{
+    row_is_in(folder, text, NULL, options, reject, words);
+}
+
+/* A language that the row names is used without looking at the text; one for all rows wins. */
+static void test_languages_of_rows(void **state)
+{
+    struct mx_row_options options = chars_options().row;
+    assert_int_equal(row_is_in(*state, "El gato come.", "es", &options, MX_REJECT_NONE, ""), MX_LANGUAGE_ES);
+    assert_int_equal(row_is_in(*state, "El gato come.", "", &options, MX_REJECT_NONE, ""), MX_LANGUAGE_EN);
+    row_is_in(*state, "A good sentence.", "atlantic", &options, MX_REJECT_UNKNOWN_LANGUAGE, "atlantic");
+    options.language = MX_LANGUAGE_EN;
+    assert_int_equal(row_is_in(*state, "A good sentence.", "atlantic", &options, MX_REJECT_NONE, ""), MX_LANGUAGE_EN);
 }
 
 static void test_rows(void **state)
@@ -205,6 +224,10 @@ static void test_report(void **state)
     assert_int_equal(report.speaker_count, 2);
     assert_string_equal(report.speakers[1].name, "zoe");
     assert_int_equal(report.speakers[1].rows, 9); /* ten rows, and one of them is the missing one */
+    for (int b = 0; b < MX_BALANCE_COUNT; b++)
+        assert_true(fabs(report.speakers[0].rows * report.speakers[0].times[b] + 9 * report.speakers[1].times[b] -
+                         report.good) < 1e-9);
+    assert_true(fabs(report.speakers[1].times[MX_BALANCE_SPEAKER] - report.good / 2.0 / 9) < 1e-12);
     assert_true(fabs(report.speakers[0].seconds + report.speakers[1].seconds - report.seconds_used) < 1e-6);
     assert_int_equal(report.durations.bins, 12);
     assert_true(report.durations.width == 0.2);
@@ -292,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rates),
         cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_languages_of_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_vocabulary, setup, teardown),
         cmocka_unit_test_setup_teardown(test_report, setup, teardown),
         cmocka_unit_test_setup_teardown(test_workers, setup, teardown),

@@ -75,6 +75,23 @@ static void test_spikes_are_told_by_their_score(void **state)
     assert_int_equal(guard.skipped, 0);
 }
 
+static void test_a_gradient_within_the_clip_is_no_spike(void **state)
+{
+    (void)state;
+    struct mx_guard guard = {0};
+    struct mx_guard_options clipped = options;
+    clipped.clip = 10;
+    steps_feed(&guard, 300);
+    struct mx_guard_report r = mx_guard_observe(&clipped, &guard, 2.0, 9, true);
+    assert_int_equal(r.verdict, MX_GUARD_FINE);
+    assert_true(r.norm_z > 6);
+    r = mx_guard_observe(&clipped, &guard, 2.0, 11, true);
+    assert_int_equal(r.verdict, MX_GUARD_SPIKE);
+    assert_int_equal(mx_guard_observe(&clipped, &guard, 20, 1, true).verdict,
+                     MX_GUARD_SPIKE); /* the loss counts as ever */
+    assert_int_equal(guard.spikes, 2);
+}
+
 static void test_says_nothing_before_it_knows(void **state)
 {
     (void)state;
@@ -96,9 +113,11 @@ static void test_constant_runs_do_not_spike_by_rounding(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ordinary_steps_are_fine), cmocka_unit_test(test_counts_what_is_not_finite),
-        cmocka_unit_test(test_spikes_are_told_by_their_score), cmocka_unit_test(test_says_nothing_before_it_knows),
-        cmocka_unit_test(test_constant_runs_do_not_spike_by_rounding)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ordinary_steps_are_fine),
+                                       cmocka_unit_test(test_counts_what_is_not_finite),
+                                       cmocka_unit_test(test_spikes_are_told_by_their_score),
+                                       cmocka_unit_test(test_a_gradient_within_the_clip_is_no_spike),
+                                       cmocka_unit_test(test_says_nothing_before_it_knows),
+                                       cmocka_unit_test(test_constant_runs_do_not_spike_by_rounding)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,6 +94,8 @@ static void test_forms(void **state)
          "id|speaker|text", MX_MANIFEST_PIPER, "a", "yes it is", "A. Smith"},
         {"audio_file|text|speaker_name\nwavs/a.wav|Hello there|ann\nwavs/b.wav|Good day|bob",
          "audio_file|text|speaker_name", MX_MANIFEST_COQUI, "wavs/a", "Hello there", "ann"},
+        {"audio_file|language|text\nwavs/a.wav|es|Hola\nwavs/b.wav||Good day", "audio_file|language|text",
+         MX_MANIFEST_COQUI, "wavs/a", "Hola", "default"},
         {"text|emotion_name|Audio_File\nHello there|happy|wavs/a.wav", "text|emotion_name|Audio_File",
          MX_MANIFEST_COQUI, "wavs/a", "Hello there", "default"},
         {"wavs/a.wav|Hello there\nwavs/b.wav|Good day", "path|text", MX_MANIFEST_FILELIST, "wavs/a", "Hello there",

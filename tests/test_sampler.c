@@ -10,10 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <math.h>
 // clang-format on
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "corpus/balance.h"
 #include "corpus/sampler.h"
 #include "myxtts/error.h"
 
@@ -259,6 +261,7 @@ static void test_steps_are_shuffled(void **state)
 static void test_refusals(void **state)
 {
     (void)state;
+    static const double negative[] = {1, -1, 3}, too_many[] = {1, 2, 3};
     static const struct {
         struct mx_sampler_options options;
         uint32_t count;
@@ -270,6 +273,8 @@ static void test_refusals(void **state)
         {{.world = 2, .rank = 2, .batch_size = 4}, 3, MX_ERR_ARGUMENT, "rank 2 of 2"},
         {{.world = 1}, 3, MX_ERR_ARGUMENT, "no limit"},
         {{.world = 1, .frame_budget = 29}, 3, MX_ERR_DATA, "utterance 9 has 30 frames, more than the 29"},
+        {{.world = 1, .batch_size = 4, .times = negative}, 3, MX_ERR_ARGUMENT, "utterance 8 cannot"},
+        {{.world = 1, .batch_size = 4, .times = too_many}, 3, MX_ERR_ARGUMENT, "6 times in all"},
     };
     const uint32_t items[] = {7, 8, 9}, frames[] = {10, 20, 30};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -278,6 +283,54 @@ static void test_refusals(void **state)
         assert_null(sampler);
         assert_non_null(strstr(mx_error_last()->message, cases[i].words));
         assert_true(mx_error_last()->hint[0] != '\0');
+    }
+}
+
+/* Three speakers with 400, 40 and 4 utterances. */
+static void test_times_are_kept(void **state)
+{
+    (void)state;
+    enum { COUNT = 444, EPOCHS = 200 };
+    static uint32_t items[COUNT], frames[COUNT], seen[COUNT];
+    static double times[COUNT];
+    const uint32_t rows[] = {400, 40, 4};
+    double of_speaker[3];
+    for (int balance = 0; balance < MX_BALANCE_COUNT; balance++) {
+        struct mx_sampler_options options = {.seed = 5, .world = 1, .batch_size = 16, .times = times};
+        struct mx_sampler *sampler, *again;
+        mx_balance_times((enum mx_balance)balance, rows, 3, of_speaker);
+        for (uint32_t i = 0; i < COUNT; i++) {
+            items[i] = i;
+            frames[i] = 50 + draw(9, i, 400);
+            times[i] = of_speaker[i < 400 ? 0 : i < 440 ? 1 : 2];
+            seen[i] = 0;
+        }
+        assert_int_equal(mx_sampler_create(&options, items, frames, COUNT, &sampler), 0);
+        assert_int_equal(mx_sampler_create(&options, items, frames, COUNT, &again), 0);
+        for (uint32_t epoch = 0; epoch < EPOCHS; epoch++) {
+            uint32_t all = 0, in_epoch[COUNT] = {0};
+            mx_sampler_select(sampler, epoch);
+            for (uint32_t step = 0; step < mx_sampler_steps(sampler); step++) {
+                const struct mx_sampler_batch batch = mx_sampler_get(sampler, step);
+                all += batch.count;
+                for (uint32_t k = 0; k < batch.count; k++) in_epoch[batch.items[k]]++;
+            }
+            assert_int_equal(all, COUNT);
+            for (uint32_t i = 0; i < COUNT; i++) {
+                assert_true(in_epoch[i] >= floor(times[i] - 1e-9) && in_epoch[i] <= ceil(times[i] + 1e-9));
+                seen[i] += in_epoch[i];
+            }
+        }
+        for (uint32_t i = 0; i < COUNT; i++) { /* six deviations of a mean of that many draws of 0 or 1 */
+            const double part = times[i] - floor(times[i]), deviation = sqrt(part * (1 - part) / EPOCHS);
+            assert_true(fabs(seen[i] / (double)EPOCHS - times[i]) <= 6 * deviation + 1e-6);
+        }
+        mx_sampler_select(again, EPOCHS - 1);
+        const struct mx_sampler_batch a = mx_sampler_get(sampler, 3), b = mx_sampler_get(again, 3);
+        assert_int_equal(a.count, b.count);
+        assert_memory_equal(a.items, b.items, a.count * sizeof *a.items);
+        mx_sampler_destroy(again);
+        mx_sampler_destroy(sampler);
     }
 }
 
@@ -352,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_similar_lengths),
         cmocka_unit_test(test_steps_are_shuffled),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_times_are_kept),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

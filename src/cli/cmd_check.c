@@ -80,11 +80,17 @@ static void reasons_print(const struct mx_check_report *report)
 
 static void speakers_print(const struct mx_check_report *report)
 {
+    const bool several = report->speaker_count > 1;
     char plain[PLAIN_BYTES];
     printf("\nSpeakers: %" PRIu32 "\n", report->speaker_count);
-    for (uint32_t i = 0; i < report->speaker_count && i < SPEAKERS_SHOWN; i++)
-        printf("  %8" PRIu32 " rows %8.1f min  %s\n", report->speakers[i].rows, report->speakers[i].seconds / 60,
-               mx_string_plain(plain, sizeof plain, report->speakers[i].name));
+    if (several) printf("  %28s  an epoch has each row, with data.balance=speaker and =root:\n", "");
+    for (uint32_t i = 0; i < report->speaker_count && i < SPEAKERS_SHOWN; i++) {
+        const struct mx_check_speaker *const speaker = &report->speakers[i];
+        printf("  %8" PRIu32 " rows %8.1f min  ", speaker->rows, speaker->seconds / 60);
+        if (several)
+            printf("%6.2f and %5.2f times  ", speaker->times[MX_BALANCE_SPEAKER], speaker->times[MX_BALANCE_ROOT]);
+        printf("%s\n", mx_string_plain(plain, sizeof plain, speaker->name));
+    }
     if (report->speaker_count > SPEAKERS_SHOWN)
         printf("  … and %" PRIu32 " more; --json lists all\n", report->speaker_count - SPEAKERS_SHOWN);
 }
@@ -221,6 +227,11 @@ static void tables_json(cJSON *root, const struct mx_check_report *report, int *
         json_check(cJSON_AddStringToObject(object, "name", report->speakers[i].name), failures);
         json_check(cJSON_AddNumberToObject(object, "rows", report->speakers[i].rows), failures);
         json_check(cJSON_AddNumberToObject(object, "seconds", report->speakers[i].seconds), failures);
+        cJSON *const times = cJSON_AddObjectToObject(object, "times");
+#define X(identifier, name)                                                                                            \
+    json_check(cJSON_AddNumberToObject(times, name, report->speakers[i].times[MX_BALANCE_##identifier]), failures);
+        MX_BALANCE_LIST(X)
+#undef X
     }
     cJSON *const symbols = cJSON_AddArrayToObject(root, "symbols");
     for (uint32_t i = 0; i < report->symbol_count; i++) {
@@ -346,7 +357,8 @@ const struct mx_command mx_command_check = {
             .summary = "read every row of a corpus and report what cannot be used",
             .description =
                 "DIR is a corpus folder or its manifest file: LJSpeech (metadata.csv, id|text or id|raw|normalised, "
-                "recordings in wavs/), Piper (id|speaker|text), Coqui (header audio_file|text|speaker_name) or a file "
+                "recordings in wavs/), Piper (id|speaker|text), Coqui (header audio_file|text|speaker_name|language, "
+                "the last two optional) or a file "
                 "list (path|text|speaker). Recordings may be WAV, FLAC, Ogg, Opus or MP3 at any sample rate.\nEvery "
                 "row is read exactly as training would read it. Rejected rows are counted by reason and listed in "
                 "rejects.tsv. The report describes the others: durations, lengths, speakers, languages and symbols. "

@@ -292,6 +292,24 @@ out:
     return rc;
 }
 
+static int report_balance(struct mx_check_report *report)
+{
+    const uint32_t count = report->speaker_count;
+    int rc = 0;
+    uint32_t *const rows = mx_alloc(count, sizeof *rows);
+    double *const times = mx_alloc(count, sizeof *times);
+    if (rows == NULL || times == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t i = 0; i < count; i++) rows[i] = report->speakers[i].rows;
+    for (int b = 0; b < MX_BALANCE_COUNT; b++) {
+        mx_balance_times((enum mx_balance)b, rows, count, times);
+        for (uint32_t i = 0; i < count; i++) report->speakers[i].times[b] = times[i];
+    }
+out:
+    mx_free(rows);
+    mx_free(times);
+    return rc;
+}
+
 static int report_make(struct check *check, const struct mx_check_options *options, struct mx_check_report *report)
 {
     int rc = 0;
@@ -313,6 +331,7 @@ static int report_make(struct check *check, const struct mx_check_options *optio
         speaker->seconds += result->seconds_used;
     }
     report->rejected = report->rows - report->good;
+    MX_TRY(report_balance(report));
     MX_TRY(report_rejects(check, report));
     MX_TRY(report_split(check, options, report));
     MX_TRY(report_histograms(check, report));

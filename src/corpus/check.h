@@ -19,6 +19,7 @@
 
 #include <stdint.h>
 
+#include "corpus/balance.h"
 #include "corpus/manifest.h"
 #include "corpus/row.h"
 
@@ -49,9 +50,10 @@ struct mx_check_reject {
 };
 
 struct mx_check_speaker {
-    const char *name; /* the manifest's */
-    uint32_t rows;    /* good ones */
-    double seconds;   /* of them, trimmed */
+    const char *name;               /* the manifest's */
+    uint32_t rows;                  /* good ones */
+    double seconds;                 /* of them, trimmed */
+    double times[MX_BALANCE_COUNT]; /* how often an epoch has each of them, for each data.balance */
 };
 
 struct mx_check_symbol {

@@ -42,6 +42,7 @@ struct mx_dataset_prints mx_dataset_prints(const struct mx_dataset *dataset)
         const struct mx_utterance *const utterance = &manifest->utterances[row];
         const uint64_t file[] = {utterance->audio_bytes, (uint64_t)utterance->audio_mtime_ns};
         prints.texts = text_hash(manifest->speakers[utterance->speaker], text_hash(utterance->text, prints.texts));
+        if (utterance->language != NULL) prints.texts = text_hash(utterance->language, prints.texts);
         prints.recordings = XXH3_64bits_withSeed(file, sizeof file, prints.recordings);
     }
     if (manifest == NULL)

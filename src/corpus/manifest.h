@@ -4,7 +4,8 @@
  *
  *     ljspeech  id|text or id|raw|normalised (the normalised column is used), audio in wavs/ or wav/
  *     piper     id|speaker|text, audio in wav/ or wavs/
- *     coqui     a header line names the columns: audio_file|text[|speaker_name][|…]; other columns are ignored
+ *     coqui     a header line names the columns: audio_file|text[|speaker_name][|language][|…]; other columns are
+ *               ignored. language: a code or name of text/language.h; empty: detected from the text
  *     filelist  path|text[|speaker], path|speaker|text or path|raw|normalised; paths are absolute or relative to the
  *               list or to the folder above it
  *
@@ -66,9 +67,10 @@ struct mx_manifest_options {
 
 /* One usable row: its line was read and its audio file exists (nothing more is known about the audio here). */
 struct mx_utterance {
-    const char *id;    /* unique within a source; for filelist and coqui the path without its extension */
-    const char *audio; /* path that can be opened */
-    const char *text;  /* as written, not normalised; not blank, valid UTF-8. "" with `sounds` */
+    const char *id;       /* unique within a source; for filelist and coqui the path without its extension */
+    const char *audio;    /* path that can be opened */
+    const char *text;     /* as written, not normalised; not blank, valid UTF-8. "" with `sounds` */
+    const char *language; /* as written in its column; NULL or "": there is none */
     const char *speaker_name;
     uint32_t speaker;       /* index in speakers[] */
     uint32_t source, line;  /* index in sources[], line from 1; of sounds: their number in byte order of the paths */

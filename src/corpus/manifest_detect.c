@@ -191,6 +191,7 @@ static bool header_read(const char *data, size_t bytes, struct mx_manifest_shape
                                       .text = MX_MANIFEST_NO_COLUMN,
                                       .raw = MX_MANIFEST_NO_COLUMN,
                                       .speaker = MX_MANIFEST_NO_COLUMN,
+                                      .language = MX_MANIFEST_NO_COLUMN,
                                       .fields_max = count};
     for (size_t i = 0; i < count && i < MX_MANIFEST_FIELDS; i++) {
         if (field_is(fields[i], "audio_file"))
@@ -199,6 +200,8 @@ static bool header_read(const char *data, size_t bytes, struct mx_manifest_shape
             found.text = i;
         else if (field_is(fields[i], "speaker_name"))
             found.speaker = i;
+        else if (field_is(fields[i], "language"))
+            found.language = i;
         else
             continue;
         found.fields_min = i + 1;
@@ -220,6 +223,7 @@ static struct mx_manifest_shape shape_text(enum mx_manifest_format format, const
                                       .text = normalised ? 2 : 1,
                                       .raw = normalised ? 1 : MX_MANIFEST_NO_COLUMN,
                                       .speaker = MX_MANIFEST_NO_COLUMN,
+                                      .language = MX_MANIFEST_NO_COLUMN,
                                       .fields_min = 2,
                                       .fields_max = normalised ? 3 : 2};
 }
@@ -233,6 +237,7 @@ static struct mx_manifest_shape shape_speaker(enum mx_manifest_format format, co
                                       .text = speaker == 1 ? 2 : 1,
                                       .raw = MX_MANIFEST_NO_COLUMN,
                                       .speaker = speaker,
+                                      .language = MX_MANIFEST_NO_COLUMN,
                                       .fields_min = 3,
                                       .fields_max = 3};
 }

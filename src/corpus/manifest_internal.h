@@ -32,6 +32,7 @@ struct mx_manifest_shape {
     const char *columns;              /* in words; constant or in the arena */
     bool header;                      /* the first line names the columns */
     size_t audio, text, raw, speaker; /* raw: taken where the text column is missing or empty; or NO_COLUMN */
+    size_t language;
     size_t fields_min, fields_max;
 };
 

@@ -292,6 +292,7 @@ static int row_read(struct rows *rows, struct mx_manifest_span line)
     utterance.speaker_name = MX_MANIFEST_SPEAKER;
     if (shape->speaker < count && fields[shape->speaker].length > 0)
         utterance.speaker_name = span_string(fields[shape->speaker]);
+    if (shape->language < count) utterance.language = span_string(fields[shape->language]);
     MX_TRY(mx_manifest_utterance_add(rows->manifest, rows->state, &utterance));
 out:
     return rc;

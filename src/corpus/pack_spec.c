@@ -45,6 +45,7 @@ static uint64_t key_of(const struct mx_manifest *manifest, const struct mx_utter
     XXH3_64bits_reset(state);
     key_text(state, utterance->id);
     key_text(state, utterance->text);
+    if (utterance->language != NULL) key_text(state, utterance->language);
     key_text(state, manifest->speakers[utterance->speaker]);
     key_text(state, path_below(utterance->audio, manifest->sources[utterance->source].root));
     XXH3_64bits_update(state, numbers, sizeof numbers);

@@ -72,24 +72,30 @@ static bool is_mute(const char *text)
     return true;
 }
 
-static int row_text(struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row)
+/* The language of the whole corpus, of the row, or of the script of its text. */
+static int row_language(const struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row)
 {
-    int rc = 0;
-    char *spoken = NULL, name[MX_SYMBOL_NAME_BYTES];
-    const size_t length = strlen(utterance->text);
     if (reader->options.language != MX_ROW_LANGUAGE_DETECT) {
         row->language = (enum mx_language_id)reader->options.language;
-    } else {
-        rc = mx_text_detect(utterance->text, length, &row->language);
-        if (rc == MX_ERR_DATA) {
-            if (is_mute(utterance->text))
-                row_refuse(row, MX_REJECT_EMPTY_TEXT, "nothing of the text can be spoken");
-            else
-                row_refuse(row, MX_REJECT_UNKNOWN_LANGUAGE, "%s", mx_error_last()->message);
-            return 0;
-        }
-        if (rc < 0) return rc;
+        return 0;
     }
+    const bool named = utterance->language != NULL && utterance->language[0] != '\0';
+    const int rc = named ? mx_language_parse(utterance->language, &row->language)
+                         : mx_text_detect(utterance->text, strlen(utterance->text), &row->language);
+    if (rc == 0 || (rc != MX_ERR_DATA && !named)) return rc;
+    if (is_mute(utterance->text))
+        row_refuse(row, MX_REJECT_EMPTY_TEXT, "nothing of the text can be spoken");
+    else
+        row_refuse(row, MX_REJECT_UNKNOWN_LANGUAGE, "%s", mx_error_last()->message);
+    return 0;
+}
+
+static int row_text(struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row)
+{
+    char *spoken = NULL, name[MX_SYMBOL_NAME_BYTES];
+    const size_t length = strlen(utterance->text);
+    int rc = row_language(reader, utterance, row);
+    if (rc < 0 || row->reject != MX_REJECT_NONE) return rc;
     rc = mx_text_normalise(row->language, utterance->text, length, &reader->arena, &spoken, NULL);
     if (rc == MX_ERR_DATA) {
         row_refuse(row, MX_REJECT_INVALID_UTF8, "%s", mx_error_last()->message);

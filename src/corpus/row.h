@@ -33,7 +33,7 @@
 
 struct mx_row_options {
     struct mx_audio_options audio;
-    int language; /* one of enum mx_language_id, or MX_ROW_LANGUAGE_DETECT: by the script of each text */
+    int language; /* one of enum mx_language_id, or MX_ROW_LANGUAGE_DETECT: as the row says, or by the script of its text */
     enum mx_tokens_mode tokens;
     bool sounds;                            /* rows have no texts: see pack_spec.h */
     struct mx_rate rate;                    /* plausible range, learned from the whole corpus (mx_row_rate) */

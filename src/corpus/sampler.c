@@ -9,7 +9,9 @@
  */
 #include "corpus/sampler.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/rng.h"
@@ -19,6 +21,8 @@
 #define STREAM_LENGTHS (UINT64_C(0x53414D50) << 32)
 #define STREAM_STEPS   (UINT64_C(0x53414D51) << 32)
 #define STREAM_DEAL    (UINT64_C(0x53414D52) << 32)
+#define STREAM_COPIES  (UINT64_C(0x53414D53) << 32)
+#define STREAM_OFFSET  (UINT64_C(0x53414D54) << 32)
 
 /* Lengths vary by a factor of 0.9 … 1.1, in units of 2^-20. */
 #define SPREAD_LEAST UINT64_C(943718)
@@ -41,7 +45,9 @@ struct mx_sampler {
     uint32_t *items, *bounds;         /* the table, see above */
     uint64_t *sums;                   /* frames of each batch; while cutting, of each rank */
     uint64_t *step_sums;              /* frames of each step */
-    uint64_t *ahead;                  /* [count + 1], with `whole`: frames of all items before this one in the table */
+    double *times;                    /* [count]; NULL: every utterance once */
+    uint32_t *places; /* [count], with `times`: the utterances in the order in which copies are counted */
+    uint64_t *ahead;  /* [count + 1], with `whole`: frames of all items before this one in the table */
 };
 
 /* Ranks that the table has batches for. */
@@ -77,14 +83,41 @@ static void tickets_sort(struct mx_sampler *sampler)
     }
 }
 
+/* The ticket with this number goes to an utterance. */
+static void ticket_give(struct mx_sampler *sampler, uint32_t ticket, uint32_t item)
+{
+    uint32_t random[4];
+    mx_philox(sampler->options.seed, STREAM_LENGTHS | sampler->epoch, ticket, random);
+    const uint64_t factor = SPREAD_LEAST + ((uint64_t)random[0] * SPREAD_RANGE >> 32);
+    sampler->tickets[ticket] = (struct ticket){.key = sampler->frames[item] * factor, .tie = random[1], .item = item};
+}
+
+/* By `times`: the utterances stand in random order on a line, each as long as its number of times. `count` marks at a
+ * distance of 1, from a random beginning on, hit each of them once more or once less than its length says. */
+static void copies_draw(struct mx_sampler *sampler)
+{
+    const uint64_t seed = sampler->options.seed;
+    uint32_t random[4], ticket = 0;
+    double end = 0;
+    for (uint32_t i = 0; i < sampler->count; i++) sampler->places[i] = i;
+    mx_rng_shuffle_u32(seed, STREAM_COPIES | sampler->epoch, sampler->places, sampler->count);
+    mx_philox(seed, STREAM_OFFSET | sampler->epoch, 0, random);
+    const double first = random[0] * 0x1p-32;
+    for (uint32_t i = 0; i < sampler->count; i++) {
+        end += sampler->times[sampler->places[i]];
+        /* The sum may miss `count` by its rounding: the last one that is drawn at all takes what is left. */
+        while (ticket < sampler->count && ticket + first < end) ticket_give(sampler, ticket++, sampler->places[i]);
+    }
+    const uint32_t last = ticket > 0 ? sampler->tickets[ticket - 1].item : sampler->places[0];
+    while (ticket < sampler->count) ticket_give(sampler, ticket++, last);
+}
+
 static void tickets_draw(struct mx_sampler *sampler)
 {
-    for (uint32_t i = 0; i < sampler->count; i++) {
-        uint32_t random[4];
-        mx_philox(sampler->options.seed, STREAM_LENGTHS | sampler->epoch, i, random);
-        const uint64_t factor = SPREAD_LEAST + ((uint64_t)random[0] * SPREAD_RANGE >> 32);
-        sampler->tickets[i] = (struct ticket){.key = sampler->frames[i] * factor, .tie = random[1], .item = i};
-    }
+    if (sampler->times != NULL)
+        copies_draw(sampler);
+    else
+        for (uint32_t i = 0; i < sampler->count; i++) ticket_give(sampler, i, i);
     tickets_sort(sampler);
 }
 
@@ -180,6 +213,16 @@ static int options_check(const struct mx_sampler_options *options, const uint32_
                        options->world);
     if (options->batch_size == 0 && options->frame_budget == 0)
         return MX_FAIL(MX_ERR_ARGUMENT, "give a batch size or a frame budget", "a batch has no limit");
+    double times = 0;
+    for (uint32_t i = 0; options->times != NULL && i < count; i++) {
+        if (!(options->times[i] >= 0))
+            return MX_FAIL(MX_ERR_ARGUMENT, "use mx_balance_times", "utterance %u cannot be drawn %g times", items[i],
+                           options->times[i]);
+        times += options->times[i];
+    }
+    if (options->times != NULL && !(fabs(times - count) <= 1e-6 * count))
+        return MX_FAIL(MX_ERR_ARGUMENT, "use mx_balance_times", "%u utterances cannot be drawn %g times in all", count,
+                       times);
     for (uint32_t i = 0; options->frame_budget > 0 && i < count; i++)
         if (frames[i] > options->frame_budget)
             return MX_FAIL(MX_ERR_DATA, "raise the frame budget, or lower the longest duration of the corpus",
@@ -212,6 +255,12 @@ int mx_sampler_create(const struct mx_sampler_options *options, const uint32_t *
     sampler->bounds = mx_alloc(batches + 1, sizeof *sampler->bounds);
     sampler->sums = mx_alloc(batches, sizeof *sampler->sums);
     sampler->step_sums = mx_alloc(steps, sizeof *sampler->step_sums);
+    if (options->times != NULL) {
+        sampler->times = mx_alloc(count, sizeof *sampler->times);
+        sampler->places = mx_alloc(count, sizeof *sampler->places);
+        if (sampler->times == NULL || sampler->places == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+        memcpy(sampler->times, options->times, count * sizeof *sampler->times);
+    }
     if (options->whole) sampler->ahead = mx_alloc((size_t)count + 1, sizeof *sampler->ahead);
     if (sampler->names == NULL || sampler->frames == NULL || sampler->tickets == NULL || sampler->scratch == NULL ||
         sampler->cuts == NULL || sampler->shuffle == NULL || sampler->items == NULL || sampler->bounds == NULL ||
@@ -242,6 +291,8 @@ void mx_sampler_destroy(struct mx_sampler *sampler)
     mx_free(sampler->bounds);
     mx_free(sampler->sums);
     mx_free(sampler->step_sums);
+    mx_free(sampler->times);
+    mx_free(sampler->places);
     mx_free(sampler->ahead);
     mx_free(sampler);
 }

@@ -16,12 +16,15 @@
  * batch to batch or from epoch to epoch, so a run that resumes at (epoch, step) sees the same batches as one that was
  * never interrupted.
  *
- * Over all ranks every utterance occurs exactly once per epoch, and all ranks have the same number of steps. With only
+ * Over all ranks every utterance occurs exactly once per epoch (without `times`), and all ranks have the same number of steps. With only
  * a batch size, all steps have equal size (± 1 utterance), so that no batch is a small remainder. With a frame budget
  * the number of steps changes a little from epoch to epoch. A batch is empty only where this is unavoidable: when the
  * last step cannot be filled up to one utterance a rank (batches of one utterance, fewer utterances than ranks), or
  * with `whole`, where a step has fewer utterances than there are ranks. `step_count` is the number of utterances of the
  * step in all ranks together: the weight for averages over them.
+ *
+ * With `times` an utterance occurs that many times in an epoch on average: in each epoch one of the two whole numbers
+ * around it. The number of utterances in an epoch stays `count`. Which ones occur once more is drawn anew in each epoch.
  *
  * Memory: all memory is taken by mx_sampler_create; selecting an epoch and asking for batches allocate nothing. One
  * thread uses a sampler at a time.
@@ -41,6 +44,7 @@ struct mx_sampler_options {
     uint32_t batch_size;   /* most utterances per batch; 0: no such limit */
     uint64_t frame_budget; /* most frames per batch; 0: no such limit */
     bool whole;            /* both are limits of a step, see above */
+    const double *times;   /* [count], ≥ 0, their mean is 1; copied. NULL: every utterance once */
 };
 
 /* One batch, of the sampler's rank. */

@@ -276,6 +276,7 @@ static int options_choose(struct mx_job *job)
                                                            .cycles = (int32_t)t->cycles,
                                                            .cycle_decay = t->cycle_decay},
                                     .guard = {.skips_max = t->skips_max, .spike = t->spike},
+                                    .balance = d->balance,
                                     .seed = (uint64_t)t->seed,
                                     .batch_size = (uint32_t)t->batch_size,
                                     .batch_frames = (uint64_t)t->batch_frames,

@@ -130,6 +130,11 @@ static const struct mx_config_choice token_choices[] = {
     MX_TOKENS_LIST(X)
 #undef X
         {NULL, 0, NULL}};
+static const struct mx_config_choice balance_choices[] = {
+#define X(identifier, name) {name, MX_BALANCE_##identifier, NULL},
+    MX_BALANCE_LIST(X)
+#undef X
+        {NULL, 0, NULL}};
 static const char *const worker_names[] = {"training.num_workers", "pipeline.num_workers", NULL};
 static const char *const caching_names[] = {"enable_caching", NULL};
 static const char *const train_names[] = {"dataset_path", NULL};
@@ -167,6 +172,10 @@ static const struct mx_config_field data_fields[] = {
      .flag = "num-workers", .value = "N", .meaning = "one per two cores, then auto-tuned", .aliases = worker_names},
     {MX_CONFIG_DOUBLE(DATA, reference_seconds, 0.1, 60, "2", "seconds",
                       "Length of the excerpt from another recording that shows the network whose voice to use.")},
+    {MX_CONFIG_ENUM(DATA, balance, enum mx_balance, balance_choices, "utterance",
+                    "How often each speaker of a corpus with several is heard. utterance: every recording once an "
+                    "epoch; speaker: all speakers equally often; root: between the two, by the square root of their "
+                    "numbers of recordings. 'myxtts check' shows what follows for each speaker.")},
     {MX_CONFIG_BOOL(DATA, augment, "false",
                     "Vary each recording slightly in every epoch with values that suit most voices: level by up to 3 "
                     "dB, speed and pitch by up to 5 %, noise in 3 of 10 recordings, no masks. Each value has its own "
@@ -404,8 +413,9 @@ static const struct mx_config_field training_fields[] = {
                    "features, which has no audio to take the voice from.")},
     {MX_CONFIG_INT(TRAINING, skips_max, 1, 1000, "5", "steps",
                    "Stop with an error after this many steps in a row with a loss or gradient that is not finite.")},
-    {MX_CONFIG_DOUBLE(TRAINING, spike, 1, 1000, "6", NULL,
-                      "Report a loss or gradient that is this many standard deviations too high.")},
+    {MX_CONFIG_DOUBLE(
+        TRAINING, spike, 1, 1000, "6", NULL,
+        "Report a loss, or a gradient that has to be clipped, if it is this many standard deviations too high.")},
     {MX_CONFIG_DOUBLE(TRAINING, rank_timeout, 1, 86400, "300", "seconds",
                       "With several processes, stop all of them if one makes no progress for this long. Evaluations "
                       "and checkpoints must finish sooner."),

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/config.h"
+#include "corpus/balance.h"
 #include "features/augment.h"
 #include "model/losses.h"
 #include "myxtts/registry.h"
@@ -54,6 +55,7 @@ struct mx_settings_data {
     bool caching;
     int64_t num_workers; /* 0: depends on the machine */
     double reference_seconds;
+    enum mx_balance balance;
     bool augment; /* a negative value below then means that of the preset; without it, none */
     double augment_gain_db, augment_noise_share, augment_speed;
     int64_t augment_band_masks, augment_band_width, augment_time_masks;

@@ -45,7 +45,7 @@ struct mx_guard_report mx_guard_observe(const struct mx_guard_options *options, 
     if (guard->seen >= MX_GUARD_WARMUP) {
         report.loss_z = average_score(&guard->loss, loss);
         report.norm_z = average_score(&guard->norm, norm);
-        if (report.loss_z > options->spike || report.norm_z > options->spike) {
+        if (report.loss_z > options->spike || (report.norm_z > options->spike && norm > options->clip)) {
             report.verdict = MX_GUARD_SPIKE;
             guard->spikes++;
         }

@@ -4,8 +4,8 @@
  *
  * A step whose loss or gradient is not finite never reaches the weights: the optimizer itself skips it, on the device,
  * by the flag of grad_norm. The guard counts such steps and ends the run after several in a row, since the cause will
- * then not go away by itself. A loss or gradient norm far above its recent values is a spike: it is reported with its
- * z-score and trained on all the same (clipping bounds its effect).
+ * then not go away by itself. A loss far above its recent values, or a gradient norm that is also above the clipping limit, is
+ * a spike: it is reported with its z-score and trained on all the same (clipping bounds its effect).
  *
  * The recent values are a mean and a variance that forget: exponential averages over about the last 50 steps. Spikes
  * enter them only up to the threshold, so that one spike does not hide the next.
@@ -21,6 +21,7 @@
 struct mx_guard_options {
     int64_t skips_max; /* skipped steps in a row that end the run; ≥ 1 */
     double spike;      /* z-score from which a step is reported; > 0 */
+    double clip; /* limit of the gradient norm; a norm within it is no spike, however rare. 0: there is no limit */
 };
 
 #define MX_GUARD_OPTIONS_DEFAULT ((struct mx_guard_options){.skips_max = 5, .spike = 6})

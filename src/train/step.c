@@ -245,9 +245,11 @@ static void part_judge(struct mx_trainer *t, struct mx_trainer_part *p)
     struct mx_part_state *const state = &t->state.parts[p->which];
     const float *const norm = p->replicas[0]->norm;
     const bool finite = norm[2] == 1;
+    struct mx_guard_options guard = t->options.guard;
+    guard.clip = p->optimizer->grad_clip;
     p->busy_ns = mx_replica_busy_ns(p->replicas[0]);
     p->grad_norm = finite ? (double)norm[0] : (double)NAN;
-    p->guard = mx_guard_observe(&t->options.guard, &state->guard, p->total, p->grad_norm, finite);
+    p->guard = mx_guard_observe(&guard, &state->guard, p->total, p->grad_norm, finite);
     if (p->guard.verdict <= MX_GUARD_SPIKE) state->updates++;
 }
 
@@ -335,7 +337,7 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
     t->begin_tell = NULL;
     MX_TRY(mx_step_counts(t, report));
     if (report->utterances == 0)
-        MX_RAISE(MX_ERR_DATA, "'myxtts check' shows what is wrong with the recordings",
+        MX_RAISE(MX_ERR_DATA, "the warnings above name the recordings and what is wrong with them",
                  "a whole step has no usable utterance");
     report->tokens = t->parts[0].counts.tokens;
     report->frames = t->parts[0].counts.frames;

@@ -21,6 +21,7 @@
 #ifndef MX_TRAIN_TRAINER_H
 #define MX_TRAIN_TRAINER_H
 
+#include "corpus/balance.h"
 #include "corpus/dataset.h"
 #include "features/augment.h"
 #include "features/normaliser.h"
@@ -88,6 +89,7 @@ struct mx_trainer_options {
     struct mx_trainer_vocoder vocoder;
     struct mx_normaliser normaliser;
     struct mx_guard_options guard;
+    enum mx_balance balance; /* how often the utterances of each speaker are drawn */
     uint64_t seed;
     uint32_t batch_size;   /* most utterances in a batch; 0: no limit */
     uint64_t batch_frames; /* most mel frames in a batch; 0: no limit */

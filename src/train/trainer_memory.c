@@ -88,22 +88,73 @@ static void twin_measure(const struct mx_trainer_options *o, struct mx_trainer_s
     if (shape->twin.tokens < all->longest_tokens) shape->twin.longest_tokens = shape->twin.tokens;
 }
 
+/* How often each of `count` entries of the order is drawn, in *times, which is the caller's; NULL: each of them once.
+ * utterances[i]: the utterance of entry i. */
+static int times_make(const struct mx_trainer_options *o, const uint32_t *utterances, uint32_t count, double **times)
+{
+    const uint32_t speakers = mx_dataset_speaker_count(o->dataset);
+    int rc = 0;
+    double *of_speaker = NULL;
+    uint32_t *rows = NULL;
+    *times = NULL;
+    if (o->balance == MX_BALANCE_UTTERANCE) return 0;
+    rows = mx_alloc(speakers, sizeof *rows);
+    of_speaker = mx_alloc(speakers, sizeof *of_speaker);
+    *times = mx_alloc(count, sizeof **times);
+    if (rows == NULL || of_speaker == NULL || *times == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t i = 0; i < count; i++) rows[mx_dataset_utterance(o->dataset, utterances[i])->speaker]++;
+    mx_balance_times(o->balance, rows, speakers, of_speaker);
+    for (uint32_t i = 0; i < count; i++)
+        (*times)[i] = of_speaker[mx_dataset_utterance(o->dataset, utterances[i])->speaker];
+out:
+    mx_free(rows);
+    mx_free(of_speaker);
+    return rc;
+}
+
+/* The limits of a batch. Validation utterances count, too: they lie behind the others in the same block. An utterance
+ * that is drawn several times may meet itself. */
+static int capacity_find(const struct mx_trainer_options *o, struct mx_trainer_shape *shape, uint32_t world,
+                         const double *times)
+{
+    const uint32_t both = shape->training_count + shape->validation_count;
+    uint32_t count = 0, *list = NULL;
+    int rc = 0;
+    double copies = both;
+    for (uint32_t i = 0; times != NULL && i < shape->training_count; i++) copies += ceil(times[i]);
+    if (!(copies < MX_SAMPLER_COUNT_MAX))
+        MX_RAISE(MX_ERR_DATA, "leave out speakers with hardly any recordings, or set data.balance=root",
+                 "data.balance would have to draw a recording too many times");
+    list = mx_alloc((size_t)copies, sizeof *list);
+    if (list == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t i = 0; i < both; i++) {
+        const uint32_t most = times == NULL || i >= shape->training_count ? 1 : (uint32_t)ceil(times[i]);
+        for (uint32_t k = 0; k < most; k++) list[count++] = shape->training[i];
+    }
+    MX_TRY(mx_batch_source_capacity(shape->source, list, count, (o->batch_size + world - 1) / world, o->batch_frames,
+                                    &shape->capacity));
+    MX_TRY(mx_host_batch_capacity_stretch(&shape->capacity, o->flow.augment.speed));
+out:
+    mx_free(list);
+    return rc;
+}
+
 /* The order of utterances … */
 static int sampler_make(const struct mx_trainer_options *o, struct mx_trainer_shape *shape,
-                        const struct mx_sampler_options *order)
+                        struct mx_sampler_options order)
 {
     int rc = 0;
+    double *times = NULL;
     uint32_t *const frames = mx_alloc(shape->training_count, sizeof *frames);
     if (frames == NULL) return MX_ERR_NO_MEMORY;
     for (uint32_t i = 0; i < shape->training_count; i++)
         frames[i] = mx_batch_source_frames(shape->source, shape->training[i]);
-    MX_TRY(mx_sampler_create(order, shape->training, frames, shape->training_count, &shape->sampler));
-    /* Validation utterances count, too: they lie behind the others in the same block. */
-    MX_TRY(mx_batch_source_capacity(shape->source, shape->training, shape->training_count + shape->validation_count,
-                                    (o->batch_size + order->world - 1) / order->world, o->batch_frames,
-                                    &shape->capacity));
-    MX_TRY(mx_host_batch_capacity_stretch(&shape->capacity, o->flow.augment.speed));
+    MX_TRY(times_make(o, shape->training, shape->training_count, &times));
+    order.times = times;
+    MX_TRY(mx_sampler_create(&order, shape->training, frames, shape->training_count, &shape->sampler));
+    MX_TRY(capacity_find(o, shape, order.world, times));
 out:
+    mx_free(times);
     mx_free(frames);
     return rc;
 }
@@ -114,23 +165,28 @@ static int crops_sampler_make(const struct mx_trainer_options *o, struct mx_trai
 {
     int rc = 0;
     uint32_t first, count = 0, *list = NULL;
+    double *times = NULL;
     for (uint32_t i = 0; i < shape->training_count; i++)
         count += mx_batch_source_crops(shape->source, shape->training[i], &first);
-    list = mx_alloc(2 * (size_t)count, sizeof *list);
+    list = mx_alloc(3 * (size_t)count, sizeof *list);
     if (list == NULL) return MX_ERR_NO_MEMORY;
-    uint32_t *const frames = list + count;
+    uint32_t *const frames = list + count, *const utterances = frames + count;
     count = 0;
     for (uint32_t i = 0; i < shape->training_count; i++)
         for (uint32_t k = mx_batch_source_crops(shape->source, shape->training[i], &first); k > 0; k--) {
             frames[count] = (uint32_t)shape->segments.frames;
+            utterances[count] = shape->training[i];
             list[count++] = first++;
         }
     order.batch_size = (uint32_t)o->vocoder.segments.count;
     order.frame_budget = 0;
+    MX_TRY(times_make(o, utterances, count, &times));
+    order.times = times;
     MX_TRY(mx_sampler_create(&order, list, frames, count, &shape->sampler));
     MX_TRY(mx_batch_source_capacity(shape->source, shape->training, shape->training_count,
                                     (uint32_t)shape->segments.count, 0, &shape->capacity));
 out:
+    mx_free(times);
     mx_free(list);
     return rc;
 }
@@ -158,7 +214,7 @@ int mx_trainer_shape_open(const struct mx_trainer_options *o, struct mx_trainer_
     if (o->vocoder_alone)
         MX_TRY(crops_sampler_make(o, shape, order));
     else
-        MX_TRY(sampler_make(o, shape, &order));
+        MX_TRY(sampler_make(o, shape, order));
     if (o->flow.static_shapes) MX_TRY(mx_host_batch_capacity_round(&shape->capacity));
     shape->shared = sharing_of(o).mode != MX_SHARE_OFF;
     if (shape->shared) twin_measure(o, shape);

@@ -7,7 +7,7 @@
 #include "myxtts/error.h"
 #include "train/trainer_internal.h"
 
-/* The work of a mean batch of an epoch. */
+/* The work of a mean batch of an epoch in which every utterance is drawn once. */
 static struct mx_model_work acoustic_work(const struct mx_trainer_options *o, const struct mx_trainer_shape *shape)
 {
     struct mx_model_work w = {0};

@@ -28,8 +28,11 @@ void mx_path_begin(struct mx_path *p, const struct mx_recipe *recipe, struct mx_
 /* q and v of a frame; gain[i] = v ln(q[i] + MX_PATH_LEAST). */
 static void classes_weigh(struct mx_path *p, int slot, const float *logits, int32_t gain[CLASSES])
 {
-    double power[CLASSES], highest = -INFINITY, sum = 0;
-    for (int i = 0; i < CLASSES; i++) highest = fmax(highest, (double)logits[i]);
+    double power[CLASSES], sum = 0;
+    float top =
+        -INFINITY; /* not a double: gcc 12 for aarch64 crashes where it vectorises a maximum of widened numbers */
+    for (int i = 0; i < CLASSES; i++) top = fmaxf(top, logits[i]);
+    const double highest = (double)top;
     for (int i = 0; i < CLASSES; i++) {
         power[i] = exp((double)logits[i] - highest);
         sum += power[i];
