@@ -101,7 +101,7 @@ static double whole_measure(struct unit *u, struct mx_sound *sound)
 /* Milliseconds until the first piece is there. */
 static double first_measure(struct unit *u, struct mx_sound *sound)
 {
-    const float *audio;
+    float *audio;
     int64_t count;
     double least = INFINITY;
     for (int i = 0; i < RUNS; i++) {

@@ -13,11 +13,12 @@ set(MX_THREAD_TESTS
     test_alloc test_error test_log test_pool test_progress test_queue
     test_bits test_budget test_cpu.* test_device.* test_fake.* test_registry.* test_ops_deterministic test_ops_bf16
     test_tokens test_check test_dataset.* test_prepare test_extract test_align test_train test_trainer test_trainer_vocoder test_job.* test_replica test_share_work test_feed.* test_pipeline.* test_dashboard
+    test_voice_api
     test_cuda_device test_cuda_double test_cuda_graph test_cuda_train test_nccl)
 
 # Tests of texts, of scripts that call what other tests call, and of NVIDIA's compiler: a sanitizer would find nothing in
 # them, and makes them slow. `make asan` leaves them out.
-set(MX_UNSANITIZED_TESTS catalogue comments docs install layering migration recipes test_nvrtc)
+set(MX_UNSANITIZED_TESTS catalogue comments docs install layering migration python recipes test_nvrtc)
 
 # The longest ones: begun first, so that none is left to run alone at the end.
 set(MX_LONG_TESTS test_nvrtc test_opencl_ops test_opencl_clblast test_pipeline_random test_ops_bf16 test_ops_deterministic

@@ -44,6 +44,8 @@ endif()
 install(FILES README.md README.fa.md MODEL.md SPEED.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN "*.1" EXCLUDE)
+install(DIRECTORY python DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN __pycache__ EXCLUDE PATTERN "*.egg-info" EXCLUDE
+        PATTERN build EXCLUDE)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} USE_SOURCE_PERMISSIONS)
 
 # --- the package ----------------------------------------------------------------------------------------------------
@@ -69,5 +71,6 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION sound)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON) # libmyxtts.so, and that ldconfig must see it
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "espeak-ng, flite, libclblast1, ocl-icd-libopencl1")
 include(CPack)

@@ -193,6 +193,7 @@ function(mx_isa_kernels target)
     target_compile_definitions(isa_${name} PRIVATE MX_ISA=${name})
     # errno and floating-point traps are never looked at; without them square roots and selects vectorise.
     target_compile_options(isa_${name} PRIVATE ${MX_ISA_OPTIONS_${name}} -fno-math-errno -fno-trapping-math)
+    mx_shared_objects(isa_${name})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:isa_${name}>)
   endforeach()
 endfunction()

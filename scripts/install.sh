@@ -23,7 +23,7 @@ install)
     trap 'rm -rf "$work"' EXIT
     DESTDIR="$work/trial" cmake --install "$build" --prefix "$prefix" >/dev/null
     mkdir -p "$work/trial$prefix/share/myxtts"
-    find "$work/trial" -mindepth 1 \( -type d -printf '%P/\n' \) -o -type f -printf '%P\n' >"$work/paths"
+    find "$work/trial" -mindepth 1 \( -type d -printf '%P/\n' \) -o \( -type f -o -type l \) -printf '%P\n' >"$work/paths"
     while IFS= read -r path; do
         if [[ $path != */ || ! -d "$root/$path" ]]; then printf '/%s\n' "$path"; fi
     done <"$work/paths" >"$work/list"

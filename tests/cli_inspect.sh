@@ -73,7 +73,7 @@ has '\{"name":"scalar","dtype":"F64","shape":\[\],"least":0\.25,'
 inspect 2 "$folder/hand.safetensors" --config
 refuses 'has no configuration'
 inspect 1
-refuses 'name a checkpoint or a run folder'
+refuses 'name a checkpoint, a voice file or a run folder'
 inspect 1 "$folder/hand.safetensors" --config --json
 refuses "'--config' prints the configuration"
 inspect 1 "$folder/hand.safetensors" --json --all

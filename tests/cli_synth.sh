@@ -25,12 +25,19 @@ refused 1 "'--vocoder' is 'nowhere'" 'griffin-lim' synth --checkpoint run --text
 refused 1 "'--projections'" '100' synth --checkpoint run --text a --output a.wav --projections 101
 refused 2 'missing.txt' '.' synth --checkpoint run --text-file missing.txt --output a.wav
 refused 2 'nothing in the text' 'words' synth --checkpoint run --text '...' --output a.wav
+refused 2 'nothing in the text' 'words' synth --checkpoint run --text '...' --output -
+refused 1 'not a number' 'number' synth --checkpoint run --text a --output a.wav --volume loud
+refused 1 'volume' '.' synth --checkpoint run --text a --output a.wav --volume 5
+refused 1 'pause' '.' synth --checkpoint run --text a --output a.wav --pauses -1
+refused 1 'contradict' 'help' synth --checkpoint run --text a --play --output-dir out
+refused 2 'line 1' '.' synth --checkpoint run --ssml --text '<speak>The tone' --output a.wav
 check "a refusal writes nothing" test ! -e a.wav
 
 # ---- speaking ----
 done_with synth --checkpoint run --text 'The tone number a.' --output one.wav
 check "a WAV file" test "$(head -c 4 one.wav)" = RIFF
-check "tells the real-time factor" grep -q 'real-time factor' stderr
+check "tells the real-time factor" grep -q 'one.wav: [0-9.]* s of speech in 1 piece; real-time factor [0-9.]* (network' stderr
+check "and when the first sound came" grep -q '; first sound after [0-9.]* s$' stderr
 done_with synth --checkpoint run/checkpoints/step-00000008.safetensors --text 'The tone number a.' --output two.wav
 check "the same text and seed give the same file" cmp one.wav two.wav
 done_with synth --checkpoint run --text 'The tone number a.' --output other.wav --speaker low
@@ -54,6 +61,81 @@ done_with synth --checkpoint run --text-file text.txt --output three.wav
 check "a file says the same" cmp one.wav three.wav
 "$program" synth --checkpoint run --output - <text.txt >four.wav 2>stderr
 check "standard input and output" cmp one.wav four.wav
+
+# ---- streams: the sound leaves as it is made ----
+"$program" synth --checkpoint run --output - <text.txt 2>stderr | cat >pipe.wav
+check "in a pipe the lengths are unknown" test \
+    "$(od -An -tx1 -j 4 -N 4 pipe.wav)$(od -An -tx1 -j 40 -N 4 pipe.wav)" = " ff ff ff ff ff ff ff ff"
+check "the sound is the same" cmp <(tail -c +45 one.wav) <(tail -c +45 pipe.wav)
+check "and so is the rest of the header" cmp <(head -c 40 one.wav | tail -c +9) <(head -c 40 pipe.wav | tail -c +9)
+printf 'before' >append.wav
+"$program" synth --checkpoint run --output - <text.txt >>append.wav 2>stderr
+check "what stands in a file stays, and the header follows it" cmp append.wav <(printf 'before' && cat pipe.wav)
+printf 'before' >behind.wav
+(cat >/dev/null && "$program" synth --checkpoint run --output - <text.txt 2>stderr) <>behind.wav >&0
+check "behind something else, the header is corrected" cmp behind.wav <(printf 'before' && cat one.wav)
+for player in 'ffmpeg -loglevel error -f wav -i pipe: -f s16le pipe:' 'sox -V1 -t wav - -t s16 -'; do
+    command -v "${player%% *}" >/dev/null || continue
+    $player <pipe.wav >decoded 2>stderr
+    check "${player%% *} reads the stream to its end" cmp <(tail -c +45 one.wav) decoded
+done
+
+# A long text in a pipe: the first sound is there while the rest is not even made. (It would take minutes.)
+for _ in $(seq 1 4000); do printf 'The tone number a. '; done >long.txt
+"$program" synth --checkpoint run --text-file long.txt --output - 2>/dev/null | head -c 60000 >first
+check "a long text streams" test "$(stat -c %s first)" -eq 60000
+
+# ---- how it is said ----
+samples() { perl -e 'local $/; my @s = unpack("s<*", substr(<STDIN>, 44)); my $p = 0; for (@s) { $p = abs if abs > $p } print scalar(@s), " $p\n"' <"$1"; }
+read -r count peak < <(samples one.wav)
+done_with synth --checkpoint run --text 'The tone number a.' --output quiet.wav --volume 0.5
+read -r quiet_count quiet_peak < <(samples quiet.wav)
+check "half the volume: $peak, $quiet_peak" test $((quiet_peak * 2 - peak)) -ge -2 -a $((quiet_peak * 2 - peak)) -le 2
+check "is as long" test "$quiet_count" -eq "$count"
+done_with synth --checkpoint run --text 'The tone number a.' --output loud.wav --volume 4
+read -r _ loud_peak < <(samples loud.wav)
+check "four times the volume stays below full scale: $loud_peak" test "$loud_peak" -gt "$peak" -a "$loud_peak" -lt 32768
+done_with synth --checkpoint run --text 'The tone. The tone.' --output usual.wav
+done_with synth --checkpoint run --text 'The tone. The tone.' --output pauses.wav --pauses 3
+done_with synth --checkpoint run --text 'The tone. The tone.' --output hasty.wav --pauses 0
+check "pauses are longer and shorter" test "$(stat -c %s pauses.wav)" -gt "$(stat -c %s usual.wav)" -a \
+    "$(stat -c %s hasty.wav)" -lt "$(stat -c %s usual.wav)"
+done_with synth --checkpoint run --text 'The tone number a. <x>' --output plain.wav
+done_with synth --checkpoint run --ssml --text '<speak>The tone number a.</speak>' --output ssml.wav
+check "SSML without marks is text" cmp one.wav ssml.wav
+done_with synth --checkpoint run --ssml --text '<speak>The <blink>tone</blink> number a.</speak>' --output skipped.wav
+check "an unknown tag is named" grep -q 'blink' stderr
+check "and its text spoken" test "$(stat -c %s skipped.wav)" -ge "$(stat -c %s hasty.wav)"
+done_with synth --checkpoint run --ssml --text '<speak>The tone.<break time="2s"/>The tone.</speak>' --output break.wav
+check "a break of two seconds" test "$(stat -c %s break.wav)" -ge $((2 * 44100))
+
+# ---- the loudspeaker: a private configuration of ALSA with a device that writes what it plays into a file ----
+if "$program" synth --checkpoint run --text a --play 2>&1 | grep -q 'this build has no ALSA'; then
+    refused 3 'this build has no ALSA' '-o - | aplay\|--output - | aplay' synth --checkpoint run --text a --play
+else
+    export ALSA_CONFIG_PATH=$folder/asound.conf
+    printf 'pcm.nothing { type null }\n' >asound.conf
+    refused 3 "cannot open the sound device 'default'" '--output speech.wav' synth --checkpoint run --text a --play
+    printf 'pcm.!default { type file slave.pcm { type null } file "%s/played" format "raw" }\n' "$folder" >asound.conf
+    done_with synth --checkpoint run --text 'The tone number a.' --play
+    check "what is heard is what the file has" cmp <(tail -c +45 one.wav) played
+    check "the last line" grep -q '^[^ ]* *played: [0-9.]* s of speech\|played: [0-9.]* s of speech' stderr
+    done_with synth --checkpoint run --text 'The tone number a.' --play --output both.wav
+    check "heard and written" cmp one.wav both.wav
+    rm -f played
+    "$program" synth --checkpoint run --text-file long.txt --play --output never.wav >stdout 2>stderr &
+    for _ in $(seq 1 3000); do
+        [ "$(stat -c %s played 2>/dev/null || echo 0)" -gt 20000 ] && break
+        sleep 0.02
+    done
+    kill -INT $!
+    wait $!
+    code=$?
+    check "Ctrl-C: exit code $code" test "$code" -eq 4
+    check "it says so" grep -q 'interrupted' stderr
+    check "no file is left of it" test ! -e never.wav
+    unset ALSA_CONFIG_PATH
+fi
 
 # ---- a voice without a vocoder ----
 done_with train --train-data tones --output silent "${small[@]}" --steps 2

@@ -20,9 +20,10 @@ install_it() {
 }
 check "installs" install_it install
 at=$root$prefix
-for file in bin/myxtts include/myxtts/pipeline.h include/myxtts/train.h share/man/man1/myxtts.1 share/doc/myxtts/LICENSE share/doc/myxtts/README.fa.md \
+for file in bin/myxtts include/myxtts/pipeline.h include/myxtts/train.h include/myxtts/voice.h share/man/man1/myxtts.1 share/doc/myxtts/LICENSE share/doc/myxtts/README.fa.md \
     share/doc/myxtts/docs/en/index.md share/doc/myxtts/docs/fa/index.md share/doc/myxtts/configs/tiny.yaml \
-    share/doc/myxtts/examples/two_devices.c share/doc/myxtts/examples/train_tiny.c; do
+    share/doc/myxtts/examples/two_devices.c share/doc/myxtts/examples/train_tiny.c share/doc/myxtts/examples/speak.c \
+    share/doc/myxtts/python/myxtts/voice.py; do
     check "$file is installed" test -s "$at/$file"
 done
 check "recipes can be run" test -x "$at/share/doc/myxtts/examples/one_device.sh"
@@ -38,13 +39,52 @@ check "settings are read" "$at/bin/myxtts" config --config "$at/share/doc/myxtts
 if command -v cc >/dev/null && [ -e "$build/completion/myxtts" ]; then
     PKG_CONFIG_PATH=$(dirname "$(find "$at" -name myxtts.pc)")
     export PKG_CONFIG_PATH
-    for name in two_devices train_tiny; do
+    library=$(dirname "$PKG_CONFIG_PATH")
+    map=$source/cmake/libmyxtts.map
+
+    # ---- the shared library shows the public symbols, all of them and no others ----
+    check "the shared library is installed" test -s "$library/libmyxtts.so"
+    sed -n 's/^    \(mx_[a-z0-9_]*\);$/\1/p' "$map" | sort >symbols.map
+    check "the list of symbols has many" test "$(wc -l <symbols.map)" -ge 100
+    nm -D --defined-only "$library/libmyxtts.so" | awk '$2 != "A" { sub("@.*", "", $3); print $3 }' | sort >symbols.shown
+    check "the library shows the symbols of its list" diff symbols.map symbols.shown
+    check "each has a version" bash -c '! nm -D --defined-only --with-symbol-versions "$1" | grep -v "@@MYXTTS_\|^[0-9a-f]* A MYXTTS_"' \
+        - "$library/libmyxtts.so"
+    check "its name has the version of the interface" bash -c 'readelf -d "$1" | grep -q "SONAME.*\[libmyxtts\.so\.[0-9]*\]"' - \
+        "$library/libmyxtts.so"
+    for header in "$at"/include/myxtts/*.h; do printf '#include <myxtts/%s>\n' "${header##*/}"; done >headers.c
+    # shellcheck disable=SC2046
+    check "the public headers compile together, without anything else" cc -std=c17 -Wall -Wextra -Werror -fsyntax-only headers.c \
+        $(pkg-config --cflags myxtts)
+    if cc --version | grep -q 'Free Software Foundation'; then # gcc lists what is declared
+        # shellcheck disable=SC2046
+        cc -std=c17 -fsyntax-only -aux-info declared headers.c $(pkg-config --cflags myxtts)
+        {
+            sed -n 's|^/\* [^ ]*include/myxtts/[^ ]* \*/ extern .*[ *]\(mx_[a-z0-9_]*\) (.*|\1|p' declared
+            sed -n 's/^extern const .*[ *]\(mx_[a-z0-9_]*\)\[\];$/\1/p' "$at"/include/myxtts/*.h
+        } | sort -u >symbols.declared
+        check "the list of symbols is what the headers declare (cmake/libmyxtts.map)" diff symbols.declared symbols.map
+    fi
+
+    # ---- with the shared library, and with the static one ----
+    for name in two_devices train_tiny speak; do
         # shellcheck disable=SC2046
         check "$name.c builds with pkg-config" cc "$at/share/doc/myxtts/examples/$name.c" -o $name -D_GNU_SOURCE \
-            $(pkg-config --cflags --libs myxtts)
+            $(pkg-config --cflags --libs myxtts) -lm
+        check "$name uses the shared library" bash -c 'readelf -d "$1" | grep -q "NEEDED.*libmyxtts\.so\."' - $name
+        # shellcheck disable=SC2046
+        check "$name.c builds with the static library" cc "$at/share/doc/myxtts/examples/$name.c" -o $name.static -D_GNU_SOURCE \
+            $(pkg-config --cflags --libs myxtts-static)
+        check "$name.static has it inside" bash -c '! readelf -d "$1" | grep -q "NEEDED.*libmyxtts"' - $name.static
+        check "and the check of the processor" bash -c 'nm "$1" | grep -q " mx_processor_check$"' - $name.static
     done
+    check "the shared library brings its own libraries: pkg-config names no other" test \
+        "$(pkg-config --libs-only-l myxtts | tr -d ' ')" = -lmyxtts
     check "and its headers are the installed ones" sh -c "pkg-config --cflags myxtts | grep -q '$prefix'"
-    [ "$(nproc)" -lt 2 ] || check "the example runs" ./two_devices
+    if [ "$(nproc)" -ge 2 ]; then
+        check "the example runs" env LD_LIBRARY_PATH="$library" ./two_devices
+        check "so does the static one" ./two_devices.static
+    fi
 fi
 
 check "installs once more over itself" install_it install

@@ -25,7 +25,7 @@ set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 
 # The room that implements each public header.
-homes='error=base device=device registry=device budget=device ops=device pipeline=pipeline train=run'
+homes='error=base device=device registry=device budget=device ops=device pipeline=pipeline voice=speech train=run'
 
 # Prints the breaches of the tree that has src/ in folder $1; fails if there are any.
 check()

@@ -47,9 +47,8 @@ static void overfits_one_batch(void **state)
     /* The durations that were found are the true ones (but for neighbours that are the same symbol, whose border nobody
      * can know), and those that the model speaks by itself are nearly the same. */
     struct mx_speech speech;
-    const struct mx_speech_options plain = MX_SPEECH_OPTIONS_DEFAULT;
     float *found = rig_download(&rig, mx_model_view(rig.model).durations, rig.batch.tokens.rows);
-    assert_int_equal(mx_model_synthesize(rig.model, rig.stream, rig_parameters(&rig), &rig.batch, &plain, &speech), 0);
+    assert_int_equal(mx_model_synthesize(rig.model, rig.stream, rig_parameters(&rig), &rig.batch, NULL, &speech), 0);
     for (int s = 0, all = 0; s < RIG_BATCH; s++) {
         const struct utterance *u = &batch.utterances[s];
         int32_t found_end = 0, true_end = 0;
@@ -81,7 +80,6 @@ struct outcome {
 static void outcome_take(struct outcome *o, struct rig *rig, const struct utterance *utterances, int count)
 {
     const struct mx_model_config *config = mx_model_config(rig->model);
-    const struct mx_speech_options plain = MX_SPEECH_OPTIONS_DEFAULT;
     struct mx_speech speech;
     rig_load(rig, utterances, count);
     rig_evaluate(rig);
@@ -89,8 +87,7 @@ static void outcome_take(struct outcome *o, struct rig *rig, const struct uttera
     o->mel = rig_download(rig, mx_model_view(rig->model).mel, o->frames * config->bands);
     o->voices = rig_download(rig, mx_model_view(rig->model).voices, count * config->size.width);
     for (int s = 0; s < count; s++) o->losses[s] = rig_losses_of(rig, s, &utterances[s]);
-    assert_int_equal(mx_model_synthesize(rig->model, rig->stream, rig_parameters(rig), &rig->batch, &plain, &speech),
-                     0);
+    assert_int_equal(mx_model_synthesize(rig->model, rig->stream, rig_parameters(rig), &rig->batch, NULL, &speech), 0);
     memcpy(o->spoken_offsets, speech.frame_offsets, ((size_t)count + 1) * sizeof *o->spoken_offsets);
     o->spoken_frames = speech.frames.rows;
     o->spoken = rig_download(rig, speech.mel, o->spoken_frames * config->bands);
@@ -233,7 +230,6 @@ static void no_step_allocates(void **state)
     struct rig rig;
     struct batch batch;
     struct mx_speech speech;
-    const struct mx_speech_options plain = MX_SPEECH_OPTIONS_DEFAULT;
     config.dropout = 0.1f;
     rig_open(&rig, &config, MX_MODEL_TRAIN, 1, false);
     batch_make(&batch, &config, 0.1f);
@@ -244,7 +240,7 @@ static void no_step_allocates(void **state)
     for (uint64_t i = 0; i < 5; i++) {
         rig_teach(&rig, i);
         rig_update(&rig, 1e-3f);
-        assert_int_equal(mx_model_synthesize(rig.model, rig.stream, rig_parameters(&rig), &rig.batch, &plain, &speech),
+        assert_int_equal(mx_model_synthesize(rig.model, rig.stream, rig_parameters(&rig), &rig.batch, NULL, &speech),
                          0);
     }
     assert_int_equal(mx_alloc_count(), before);
@@ -259,7 +255,6 @@ static void speaks_the_same_with_less_memory(void **state)
 {
     (void)state;
     const struct mx_model_config config = rig_config();
-    const struct mx_speech_options plain = MX_SPEECH_OPTIONS_DEFAULT;
     float *said[2] = {NULL, NULL};
     int64_t frames[2] = {0, 0};
     for (int i = 0; i < 2; i++) {
@@ -269,7 +264,7 @@ static void speaks_the_same_with_less_memory(void **state)
         rig_open(&rig, &config, i ? MX_MODEL_SPEAK : MX_MODEL_TRAIN, 1, true);
         batch_make(&batch, &config, 0.1f);
         rig_load(&rig, batch.utterances, RIG_BATCH);
-        assert_int_equal(mx_model_synthesize(rig.model, rig.stream, rig_parameters(&rig), &rig.batch, &plain, &speech),
+        assert_int_equal(mx_model_synthesize(rig.model, rig.stream, rig_parameters(&rig), &rig.batch, NULL, &speech),
                          0);
         frames[i] = speech.frames.rows;
         said[i] = rig_download(&rig, speech.mel, frames[i] * config.bands);

@@ -143,7 +143,7 @@ static int32_t speak(struct fixture *f, struct mx_sound *sound, int32_t first, i
 static void expect_pieces(struct fixture *f, struct mx_sound *sound, int32_t frames, int64_t piece, int32_t samples)
 {
     int64_t all = 0, count;
-    const float *audio;
+    float *audio;
     memset(f->parts, 0xff, sizeof f->parts);
     must(mx_sound_stream_begin(sound, mx_slice_at(f->mel, 0), frames));
     for (;;) {
@@ -443,7 +443,7 @@ static void refusals(void **state)
     const int32_t offsets[] = {0, 2};
     struct mx_sound_options options = options_of(f);
     struct mx_sound_audio audio;
-    const float *piece;
+    float *piece;
     int64_t count;
     options.rounds = MX_SOUND_ROUNDS_MAX + 1;
     expect_refused(f, &options, MX_ERR_ARGUMENT, "10001 rounds");

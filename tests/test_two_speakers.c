@@ -206,7 +206,6 @@ static void pair_speak(const uint32_t utterances[2], bool exchanged, struct soun
     float pitch[2 * (LETTERS + 2)];
     struct mx_model_batch batch;
     struct mx_speech speech;
-    const struct mx_speech_options how = MX_SPEECH_OPTIONS_DEFAULT;
     const struct mx_trainer_voice voice = mx_trainer_voice(trainer);
     const size_t row = 80 * sizeof(float);
     stage_open(&s);
@@ -222,7 +221,7 @@ static void pair_speak(const uint32_t utterances[2], bool exchanged, struct soun
         const struct mx_slice mel = {batch.mel.buffer, batch.mel.offset_bytes + (size_t)from * row};
         assert_int_equal(mx_copy_download(voice.stream, real[i].mel, mel, (size_t)real[i].frames * row), 0);
     }
-    if (mx_model_synthesize(s.model, voice.stream, voice.average, &batch, &how, &speech) < 0)
+    if (mx_model_synthesize(s.model, voice.stream, voice.average, &batch, NULL, &speech) < 0)
         fail_msg("%s", mx_error_last()->message);
     assert_int_equal(
         mx_copy_download(voice.stream, pitch, mx_model_view(s.model).predicted[MX_PREDICT_PITCH], sizeof pitch), 0);

@@ -34,13 +34,13 @@
 #define BAR_MIN          8
 #define LINE_BYTES       512
 
-/* `done` and `next_look_ns` are read by every mx_progress_add without the lock; they only decide who looks, so relaxed
- * order is enough. `draw` protects all that is below it; it is only ever tried by mx_progress_add (whoever finds it
+/* `done`, `total` and `next_look_ns` are read by every mx_progress_add without the lock; they only decide who looks, so
+ * relaxed order is enough. `draw` protects all that is below it; it is only ever tried by mx_progress_add (whoever finds it
  * taken leaves the drawing to its holder) and is taken before the lock of the log, never the other way round. */
 struct mx_progress {
     char title[64], unit[24];
-    uint64_t total, start_ns, delay_ns;
-    _Atomic uint64_t done, next_look_ns;
+    uint64_t start_ns, delay_ns;
+    _Atomic uint64_t done, total, next_look_ns;
     _Atomic uint64_t next_step_done; /* elsewhere than on a terminal: the count that brings the next line */
     pthread_mutex_t draw;
     char note[161];
@@ -230,6 +230,16 @@ void mx_progress_add(struct mx_progress *progress, uint64_t amount)
     if (pthread_mutex_trylock(&progress->draw) != 0) return;
     look(progress, now_ns);
     atomic_store_explicit(&progress->next_look_ns, now_ns + TICK_NS, memory_order_relaxed);
+    pthread_mutex_unlock(&progress->draw);
+}
+
+void mx_progress_total(struct mx_progress *progress, uint64_t total)
+{
+    if (progress == NULL) return;
+    pthread_mutex_lock(&progress->draw);
+    progress->total = total;
+    const uint64_t done = atomic_load_explicit(&progress->done, memory_order_relaxed);
+    atomic_store_explicit(&progress->next_step_done, step_after(progress, done), memory_order_relaxed);
     pthread_mutex_unlock(&progress->draw);
 }
 

@@ -24,6 +24,8 @@ struct mx_progress_options {
 int mx_progress_start(const struct mx_progress_options *options, struct mx_progress **out);
 /* Here and below, NULL means that no progress is shown; the call does nothing. */
 void mx_progress_add(struct mx_progress *progress, uint64_t amount);
+/* The total was an estimate, and this is a better one. */
+void mx_progress_total(struct mx_progress *progress, uint64_t total);
 /* Text shown after the rate ("loss 0.42"); copied, cut to 160 bytes. */
 void mx_progress_note(struct mx_progress *progress, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void mx_progress_finish(struct mx_progress *progress); /* draws the final state once and frees it */

@@ -21,6 +21,7 @@
 #ifndef MX_BASE_SAFETENSORS_H
 #define MX_BASE_SAFETENSORS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,6 +65,15 @@ struct mx_tensor {
     const void *data;
     uint64_t bytes; /* when writing: 0, or what shape and dtype say */
 };
+
+/* Numbers of bf16 are the upper halves of float32 numbers. Narrowing rounds to the nearest, ties to even; widening is
+ * exact. A NaN stays one. */
+uint16_t mx_tensor_narrow(float value);
+float mx_tensor_widen(uint16_t bits);
+/* The numbers of a tensor of type F32 or BF16, wherever its data lies. */
+void mx_tensor_floats(const struct mx_tensor *tensor, float *out);
+/* Whether all of them are finite; if not, *index is the first that is not. */
+bool mx_tensor_finite(const struct mx_tensor *tensor, size_t *index);
 
 struct mx_metadata {
     const char *key, *text;

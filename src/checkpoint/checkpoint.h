@@ -48,11 +48,14 @@
 #include "model/sizes.h"
 #include "vocoder/config.h"
 
-#define MX_CHECKPOINT_FORMAT  "myxtts-checkpoint"
-#define MX_CHECKPOINT_VERSION 1
-#define MX_CHECKPOINT_FOLDER  "checkpoints" /* of a run folder */
-#define MX_CHECKPOINT_BEST    "best.safetensors"
-#define MX_CHECKPOINT_LIST    1024 /* most metrics, and most texts of the trainer */
+#define MX_CHECKPOINT_FORMAT        "myxtts-checkpoint"
+#define MX_CHECKPOINT_VERSION       1
+#define MX_CHECKPOINT_VOICE_FORMAT  "myxtts-voice" /* voice_file.h */
+#define MX_CHECKPOINT_VOICE_VERSION 1
+#define MX_CHECKPOINT_FOLDER        "checkpoints" /* of a run folder */
+#define MX_CHECKPOINT_BEST          "best.safetensors"
+#define MX_CHECKPOINT_RECORDING     "voices/%03zu.wav" /* of a run folder: the recording of a speaker, by number */
+#define MX_CHECKPOINT_LIST          1024               /* most metrics, and most texts of the trainer */
 
 struct mx_checkpoint_metric {
     const char *name;
@@ -63,6 +66,9 @@ struct mx_checkpoint_metric {
  * NULL (without an acoustic network: none but those of the model); in an open checkpoint, they live as long as it
  * does. */
 struct mx_checkpoint_state {
+    /* A voice file (voice_file.h): what only a run needs is 0. */
+    bool voice;
+    const char *voice_name, *voice_licence, *voice_attribution; /* NULL in a checkpoint; may be empty */
     /* where the run is */
     uint64_t step;          /* steps made, skipped ones included; the number in the file's name */
     uint64_t epoch;         /* of the next batch … */
@@ -100,8 +106,8 @@ enum mx_checkpoint_group {
     MX_CHECKPOINT_GROUPS
 };
 
-/* The networks whose tensors a checkpoint can have. */
-enum mx_checkpoint_part { MX_CHECKPOINT_ACOUSTIC, MX_CHECKPOINT_VOCODER };
+/* The networks whose tensors a checkpoint can have, and the vectors of the speakers in a voice file. */
+enum mx_checkpoint_part { MX_CHECKPOINT_ACOUSTIC, MX_CHECKPOINT_VOCODER, MX_CHECKPOINT_VECTORS, MX_CHECKPOINT_PARTS };
 /* The network of a parameter, from its name without the prefix of its group. */
 enum mx_checkpoint_part mx_checkpoint_part_of(const char *name);
 
@@ -145,11 +151,15 @@ struct mx_checkpoint_options {
     bool foreign;  /* accept any safetensors file: mx_checkpoint_state may then be NULL. Not for a folder */
 };
 
-/* `path` is a checkpoint, a run folder, or its folder of checkpoints; of a folder the newest is taken. The whole file
+/* `path` is a checkpoint, a voice file, a run folder, or its folder of checkpoints; of a folder the newest is taken. The whole file
  * is checked. MX_ERR_NOT_FOUND if there is none; MX_ERR_FORMAT, naming the file and the fault, if it is damaged,
  * truncated, not a checkpoint or of a newer version; the hint names the intact one before it, if there is one.
  * `options` may be NULL. */
 int mx_checkpoint_open(const char *path, const struct mx_checkpoint_options *options, struct mx_checkpoint **out);
+/* The same from memory, which is borrowed, need not be aligned, and must outlive *out. `source` stands for the file in
+ * messages and is what mx_checkpoint_path returns. */
+int mx_checkpoint_open_memory(const char *source, const void *bytes, size_t count,
+                              const struct mx_checkpoint_options *options, struct mx_checkpoint **out);
 void mx_checkpoint_close(struct mx_checkpoint *checkpoint);             /* NULL is fine */
 const char *mx_checkpoint_path(const struct mx_checkpoint *checkpoint); /* of the file */
 const struct mx_checkpoint_state *mx_checkpoint_state(const struct mx_checkpoint *checkpoint);
@@ -187,6 +197,15 @@ int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_p
 
 /* What a network speaks with: its averaged weights if the file has them, otherwise the weights; flat[table->floats]. */
 int mx_checkpoint_load_average(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table, float *flat);
+
+/* ---- the voices of the speakers (speakers.c) ---- */
+
+/* The vector [width] that a voice file keeps of a speaker, by number: what mx_speak_vector makes of a recording.
+ * MX_ERR_NOT_FOUND if the file keeps none. */
+int mx_checkpoint_vector(const struct mx_checkpoint *checkpoint, size_t speaker, float *vector);
+/* The recording of a speaker in the run folder that a checkpoint belongs to. *path is the caller's, to be freed with
+ * mx_free; NULL if there is none. */
+int mx_checkpoint_recording(const struct mx_checkpoint *checkpoint, size_t speaker, char **path);
 
 /* The trainer's text under `key`, or NULL. */
 const char *mx_checkpoint_extra(const struct mx_checkpoint_state *state, const char *key);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Shared by the files of this folder: the state as metadata, the hash, and the names in a folder of checkpoints.
+ * Shared by the files of this folder: an open checkpoint, the state as metadata, the hash, and the names in a folder of checkpoints.
  *
  * Memory: objects made in an arena live as long as the arena.
  */
@@ -12,15 +12,27 @@
 
 #define MX_CHECKPOINT_HASH_BYTES 17 /* 16 digits and a zero */
 
+/* An open checkpoint (load.c). */
+struct mx_checkpoint {
+    struct mx_arena arena;
+    struct mx_safetensors *file;
+    char *path;
+    bool in_memory; /* the bytes are the caller's, and `path` is no path */
+    bool has_state;
+    struct mx_checkpoint_state state;
+};
+
+#define MX_CHECKPOINT_VECTOR_PREFIX "vector." /* of the tensors of a voice file that are the voices of its speakers */
+
 /* ---- the state as metadata (state.c) ---- */
 
 /* Writes all metadata except the hash into an array with room for one more. MX_ERR_ARGUMENT for a state that could not
  * be read back. */
 int mx_checkpoint_state_write(const struct mx_checkpoint_state *state, struct mx_arena *arena,
                               struct mx_metadata **items, size_t *count);
-/* Reads the state from a file whose format and version are known to be ours; messages call it `source`. Strings point
- * into the file or the arena. MX_ERR_FORMAT naming the fault. */
-int mx_checkpoint_state_read(const struct mx_safetensors *file, const char *source, struct mx_arena *arena,
+/* Reads the state from a file whose format (of a voice or a checkpoint) and version are known to be ours; messages call
+ * it `source`. Strings point into the file or the arena. MX_ERR_FORMAT naming the fault. */
+int mx_checkpoint_state_read(const struct mx_safetensors *file, const char *source, bool voice, struct mx_arena *arena,
                              struct mx_checkpoint_state *state);
 
 /* ---- the hash (state.c) ---- */
@@ -30,6 +42,14 @@ int mx_checkpoint_state_read(const struct mx_safetensors *file, const char *sour
 uint64_t mx_checkpoint_hash(const struct mx_tensor *tensor);
 uint64_t mx_checkpoint_hash_text(const struct mx_metadata *metadata);
 void mx_checkpoint_hash_format(uint64_t hash, char out[MX_CHECKPOINT_HASH_BYTES]);
+/* Appends the hash of a file with these tensors and metadata to the metadata, which have room for it. */
+int mx_checkpoint_hash_add(struct mx_arena *arena, const struct mx_tensor *tensors, size_t tensor_count,
+                           struct mx_metadata *metadata, size_t *metadata_count);
+
+/* ---- the voices of the speakers (speakers.c) ---- */
+
+/* MX_ERR_FORMAT unless the vectors of a voice file, whose state is read, are those of its speakers. */
+int mx_checkpoint_vectors_check(const struct mx_checkpoint *checkpoint, const char *source);
 
 /* ---- names (folder.c) ---- */
 

@@ -18,14 +18,6 @@
 #define SHAPE_BYTES  96
 #define LIST_AGAIN   8 /* how often a folder is listed anew because the newest is gone: its run deletes old ones */
 
-struct mx_checkpoint {
-    struct mx_arena arena;
-    struct mx_safetensors *file;
-    char *path;
-    bool has_state;
-    struct mx_checkpoint_state state;
-};
-
 /* ---- one file ---- */
 
 static int damaged(const char *source, const char *what, const char *hint)
@@ -57,40 +49,38 @@ static int contents_read(struct mx_checkpoint *checkpoint, bool foreign)
     char source[QUOTED_BYTES], expected[16];
     const char *const format = mx_safetensors_metadata(checkpoint->file, "format");
     const char *const version = mx_safetensors_metadata(checkpoint->file, "version");
+    const bool voice = format != NULL && strcmp(format, MX_CHECKPOINT_VOICE_FORMAT) == 0;
     mx_string_quote(source, sizeof source, checkpoint->path);
-    snprintf(expected, sizeof expected, "%d", MX_CHECKPOINT_VERSION);
-    if (format == NULL || strcmp(format, MX_CHECKPOINT_FORMAT) != 0) {
+    snprintf(expected, sizeof expected, "%d", voice ? MX_CHECKPOINT_VOICE_VERSION : MX_CHECKPOINT_VERSION);
+    if (format == NULL || (strcmp(format, MX_CHECKPOINT_FORMAT) != 0 && !voice)) {
         if (foreign) return 0;
-        return damaged(source, "it is a safetensors file, but no checkpoint", "name a checkpoint of 'myxtts train'");
+        return damaged(source, "it is a safetensors file, but no checkpoint and no voice",
+                       "name a checkpoint of 'myxtts train' or a voice of 'myxtts export'");
     }
     /* First, so that a damaged text is called damaged and not a new version or a missing one. */
-    MX_TRY(hash_check(checkpoint->file, source));
-    if (version == NULL || strcmp(version, expected) != 0)
-        MX_TRY(damaged(source, "it is a checkpoint of another version",
-                       "use the version of this program that wrote it, or a newer one"));
-    MX_TRY(mx_checkpoint_state_read(checkpoint->file, source, &checkpoint->arena, &checkpoint->state));
-    checkpoint->has_state = true;
-out:
+    rc = hash_check(checkpoint->file, source);
+    if (rc == 0 && (version == NULL || strcmp(version, expected) != 0))
+        return damaged(source, voice ? "it is a voice of another version" : "it is a checkpoint of another version",
+                       "use the version of this program that wrote it, or a newer one");
+    if (rc == 0) rc = mx_checkpoint_state_read(checkpoint->file, source, voice, &checkpoint->arena, &checkpoint->state);
+    checkpoint->has_state = rc == 0;
+    if (rc == 0 && voice) rc = mx_checkpoint_vectors_check(checkpoint, source);
+    if (rc == MX_ERR_FORMAT && voice)
+        mx_error_hint("the file is damaged, or another program changed it: get it again, or export the voice again");
     return rc;
 }
 
-/* No infinities, no nan. Other types than F32 are never loaded. */
+/* No infinities, no nan. Other types than F32 and BF16 are never loaded. */
 static int tensor_check(const struct mx_checkpoint *checkpoint, const struct mx_tensor *tensor)
 {
     char source[QUOTED_BYTES], name[QUOTED_BYTES];
-    const uint32_t exponent = 0x7f800000;
-    uint32_t bits;
-    if (tensor->dtype != MX_DTYPE_F32) return 0;
-    const char *const data = tensor->data; /* other programs need not align it */
-    for (size_t i = 0; i < tensor->bytes / sizeof bits; i++) {
-        memcpy(&bits, data + i * sizeof bits, sizeof bits);
-        if ((bits & exponent) != exponent) continue;
-        return MX_FAIL(MX_ERR_DATA, "its training has failed: take an older checkpoint",
-                       "%s: tensor %s has a number that is not finite, at index %zu",
-                       mx_string_quote(source, sizeof source, checkpoint->path),
-                       mx_string_quote(name, sizeof name, tensor->name), i);
-    }
-    return 0;
+    size_t at;
+    if (tensor->dtype != MX_DTYPE_F32 && tensor->dtype != MX_DTYPE_BF16) return 0;
+    if (mx_tensor_finite(tensor, &at)) return 0;
+    return MX_FAIL(MX_ERR_DATA, "its training has failed: take an older checkpoint",
+                   "%s: tensor %s has a number that is not finite, at index %zu",
+                   mx_string_quote(source, sizeof source, checkpoint->path),
+                   mx_string_quote(name, sizeof name, tensor->name), at);
 }
 
 static int tensors_check(const struct mx_checkpoint *checkpoint)
@@ -101,15 +91,19 @@ static int tensors_check(const struct mx_checkpoint *checkpoint)
     return rc;
 }
 
-static int file_open(const char *path, const struct mx_checkpoint_options *options, struct mx_checkpoint **out)
+/* The file `path`, or these bytes. */
+static int contents_open(const char *path, const void *bytes, size_t count, const struct mx_checkpoint_options *options,
+                         struct mx_checkpoint **out)
 {
     int rc = 0;
     struct mx_checkpoint *checkpoint = mx_alloc(1, sizeof *checkpoint);
     if (checkpoint == NULL) return MX_ERR_NO_MEMORY;
     mx_arena_init(&checkpoint->arena, 0);
     checkpoint->path = mx_strdup(path);
+    checkpoint->in_memory = bytes != NULL;
     if (checkpoint->path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_safetensors_open(path, &checkpoint->file));
+    MX_TRY(bytes != NULL ? mx_safetensors_parse(path, bytes, count, &checkpoint->file)
+                         : mx_safetensors_open(path, &checkpoint->file));
     MX_TRY(contents_read(checkpoint, options->foreign));
     if (options->finite) MX_TRY(tensors_check(checkpoint));
     *out = checkpoint;
@@ -117,6 +111,20 @@ static int file_open(const char *path, const struct mx_checkpoint_options *optio
 out:
     mx_checkpoint_close(checkpoint);
     return rc;
+}
+
+static int file_open(const char *path, const struct mx_checkpoint_options *options, struct mx_checkpoint **out)
+{
+    return contents_open(path, NULL, 0, options, out);
+}
+
+int mx_checkpoint_open_memory(const char *source, const void *bytes, size_t count,
+                              const struct mx_checkpoint_options *options, struct mx_checkpoint **out)
+{
+    *out = NULL;
+    if (bytes == NULL)
+        return MX_FAIL(MX_ERR_ARGUMENT, "pass the bytes of a checkpoint", "%s: there are no bytes", source);
+    return contents_open(source, bytes, count, options != NULL ? options : &(struct mx_checkpoint_options){0}, out);
 }
 
 void mx_checkpoint_close(struct mx_checkpoint *checkpoint)
@@ -271,7 +279,7 @@ static const struct mx_tensor *tensor_find(const struct mx_safetensors *file, in
 
 static bool tensor_fits(const struct mx_tensor *tensor, const struct mx_parameter *parameter)
 {
-    bool fits = tensor->dtype == MX_DTYPE_F32 && tensor->rank == parameter->rank;
+    bool fits = (tensor->dtype == MX_DTYPE_F32 || tensor->dtype == MX_DTYPE_BF16) && tensor->rank == parameter->rank;
     for (int i = 0; fits && i < tensor->rank; i++) fits = tensor->shape[i] == (uint64_t)parameter->shape[i];
     return fits;
 }
@@ -368,7 +376,7 @@ int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_p
         for (int i = 0; i < table->count; i++) {
             const struct mx_tensor *const tensor = tensor_find(checkpoint->file, group, &table->entries[i]);
             if (tensor == NULL || !tensor_fits(tensor, &table->entries[i])) continue;
-            memcpy(to + table->entries[i].at, tensor->data, (size_t)tensor->bytes);
+            mx_tensor_floats(tensor, to + table->entries[i].at);
             own.loaded++;
         }
     }

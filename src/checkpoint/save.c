@@ -47,7 +47,9 @@ enum mx_checkpoint_group mx_checkpoint_group_of(const char *tensor, const char *
 
 enum mx_checkpoint_part mx_checkpoint_part_of(const char *name)
 {
-    return strncmp(name, VOCODER_PREFIX, strlen(VOCODER_PREFIX)) == 0 ? MX_CHECKPOINT_VOCODER : MX_CHECKPOINT_ACOUSTIC;
+    if (strncmp(name, VOCODER_PREFIX, strlen(VOCODER_PREFIX)) == 0) return MX_CHECKPOINT_VOCODER;
+    const char *const vectors = MX_CHECKPOINT_VECTOR_PREFIX;
+    return strncmp(name, vectors, strlen(vectors)) == 0 ? MX_CHECKPOINT_VECTORS : MX_CHECKPOINT_ACOUSTIC;
 }
 
 /* ---- what is written ---- */
@@ -87,18 +89,6 @@ static int tensors_make(struct writing *w, const struct mx_checkpoint_source *so
         for (int group = 0; group < MX_CHECKPOINT_GROUPS && rc == 0; group++)
             if (sources[i].groups[group] != NULL) rc = tensors_add(w, &sources[i], group);
     return rc;
-}
-
-static int hash_add(struct writing *w)
-{
-    uint64_t sum = 0;
-    char *const text = mx_arena_alloc(&w->arena, MX_CHECKPOINT_HASH_BYTES, 1);
-    if (text == NULL) return MX_ERR_NO_MEMORY;
-    for (size_t i = 0; i < w->tensor_count; i++) sum += mx_checkpoint_hash(&w->tensors[i]);
-    for (size_t i = 0; i < w->metadata_count; i++) sum += mx_checkpoint_hash_text(&w->metadata[i]);
-    mx_checkpoint_hash_format(sum, text);
-    w->metadata[w->metadata_count++] = (struct mx_metadata){"hash", text};
-    return 0;
 }
 
 static int file_write(const struct writing *w, const char *path)
@@ -175,7 +165,7 @@ int mx_checkpoint_save(const char *folder, const struct mx_checkpoint_state *sta
                  "a checkpoint needs weights, and cannot keep %lld others", (long long)keep->last);
     MX_TRY(mx_checkpoint_state_write(state, &w.arena, &w.metadata, &w.metadata_count));
     MX_TRY(tensors_make(&w, sources, source_count));
-    MX_TRY(hash_add(&w));
+    MX_TRY(mx_checkpoint_hash_add(&w.arena, w.tensors, w.tensor_count, w.metadata, &w.metadata_count));
     path = mx_checkpoint_file(folder, state->step);
     if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(folder_lock(folder, &fd, &locked));

@@ -85,6 +85,9 @@ static const struct member members[] = {
     DOUBLE("normaliser.energy_deviation", normaliser.energy_deviation),
     DOUBLE("normaliser.pitch_mean", normaliser.pitch_mean),
     DOUBLE("normaliser.pitch_deviation", normaliser.pitch_deviation),
+    TEXT("voice.name", voice_name),
+    TEXT("voice.licence", voice_licence),
+    TEXT("voice.attribution", voice_attribution),
     TEXT("recipe", recipe),
     TEXT("recipe_hash", recipe_hash),
     COUNT("cleaner_version", cleaner_version),
@@ -92,9 +95,21 @@ static const struct member members[] = {
 };
 #define MEMBER_COUNT (sizeof members / sizeof *members)
 
-/* Does a state with or without these networks have the member? */
+/* Where a run is; a voice is nowhere. */
+static bool member_of_run(const char *key)
+{
+    static const char *const keys[] = {"epoch",    "step_in_epoch", "pass",     "data_fingerprint",
+                                       "has_best", "best",          "best_step"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], key) == 0) return true;
+    return false;
+}
+
+/* Does a state of this kind, with or without these networks, have the member? */
 static bool member_there(const struct member *member, const struct mx_checkpoint_state *state)
 {
+    if (strncmp(member->key, "voice.", strlen("voice.")) == 0) return state->voice;
+    if (state->voice && member_of_run(member->key)) return false;
     if (strncmp(member->key, "vocoder.", strlen("vocoder.")) == 0) return state->has_vocoder;
     const bool acoustic = strncmp(member->key, "model.", strlen("model.")) == 0 || strcmp(member->key, VOCABULARY) == 0;
     return !acoustic || !state->vocoder_alone;
@@ -140,6 +155,7 @@ static int vocoder_check(const struct mx_checkpoint_state *state)
 /* What is impossible about the rest; NULL: nothing. */
 static const char *fault_of(const struct mx_checkpoint_state *state)
 {
+    if (state->vocoder_alone && state->voice) return "a voice needs an acoustic network";
     if (state->vocoder_alone && !state->has_vocoder) return "there is neither an acoustic network nor a vocoder";
     if (!normaliser_good(&state->normaliser)) return "a mean or deviation of the features is impossible";
     if (!hash_good(state->recipe_hash)) return "the hash of the recipe is none";
@@ -254,8 +270,8 @@ int mx_checkpoint_state_write(const struct mx_checkpoint_state *state, struct mx
     struct mx_metadata *const list =
         mx_arena_alloc(arena, FIXED_ITEMS + MEMBER_COUNT + state->metric_count + state->extra_count + 1, sizeof *list);
     if (list == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    snprintf(number, sizeof number, "%d", MX_CHECKPOINT_VERSION);
-    list[used++] = (struct mx_metadata){"format", MX_CHECKPOINT_FORMAT};
+    snprintf(number, sizeof number, "%d", state->voice ? MX_CHECKPOINT_VOICE_VERSION : MX_CHECKPOINT_VERSION);
+    list[used++] = (struct mx_metadata){"format", state->voice ? MX_CHECKPOINT_VOICE_FORMAT : MX_CHECKPOINT_FORMAT};
     list[used++] = (struct mx_metadata){"version", mx_arena_strdup(arena, number)};
     list[used++] = (struct mx_metadata){"program", MX_VERSION};
     if (!state->vocoder_alone) list[used++] = (struct mx_metadata){"speakers", speakers};
@@ -377,11 +393,12 @@ static int lists_read(const struct mx_safetensors *file, const char *source, str
     return 0;
 }
 
-int mx_checkpoint_state_read(const struct mx_safetensors *file, const char *source, struct mx_arena *arena,
+int mx_checkpoint_state_read(const struct mx_safetensors *file, const char *source, bool voice, struct mx_arena *arena,
                              struct mx_checkpoint_state *state)
 {
     int rc = 0;
-    *state = (struct mx_checkpoint_state){.has_vocoder = mx_safetensors_metadata(file, "vocoder.width") != NULL};
+    *state = (struct mx_checkpoint_state){.voice = voice,
+                                          .has_vocoder = mx_safetensors_metadata(file, "vocoder.width") != NULL};
     state->vocoder_alone = state->has_vocoder && mx_safetensors_metadata(file, VOCABULARY) == NULL;
     for (size_t i = 0; i < MEMBER_COUNT; i++) {
         if (!member_there(&members[i], state)) continue;
@@ -433,4 +450,17 @@ uint64_t mx_checkpoint_hash_text(const struct mx_metadata *metadata)
 void mx_checkpoint_hash_format(uint64_t hash, char out[MX_CHECKPOINT_HASH_BYTES])
 {
     snprintf(out, MX_CHECKPOINT_HASH_BYTES, "%016" PRIx64, hash);
+}
+
+int mx_checkpoint_hash_add(struct mx_arena *arena, const struct mx_tensor *tensors, size_t tensor_count,
+                           struct mx_metadata *metadata, size_t *metadata_count)
+{
+    uint64_t sum = 0;
+    char *const text = mx_arena_alloc(arena, MX_CHECKPOINT_HASH_BYTES, 1);
+    if (text == NULL) return MX_ERR_NO_MEMORY;
+    for (size_t i = 0; i < tensor_count; i++) sum += mx_checkpoint_hash(&tensors[i]);
+    for (size_t i = 0; i < *metadata_count; i++) sum += mx_checkpoint_hash_text(&metadata[i]);
+    mx_checkpoint_hash_format(sum, text);
+    metadata[(*metadata_count)++] = (struct mx_metadata){"hash", text};
+    return 0;
 }

@@ -20,7 +20,7 @@
 #include "features/extract.h"
 #include "myxtts/error.h"
 #include "run/settings.h"
-#include "speech/voice.h"
+#include "speech/voice_internal.h"
 #include "train/listen.h"
 
 #define FRAMES_FACTOR 2 /* speech may become so much longer than the longest recording */
@@ -62,7 +62,8 @@ static const struct mx_example examples[] = {
 
 /* Everything that is opened; see eval_close. */
 struct eval {
-    struct mx_voice voice;
+    struct mx_voice *voice;
+    struct mx_model *model;
     struct mx_settings settings; /* of the training */
     struct mx_dataset *dataset;
     struct mx_batch_source *source;
@@ -78,7 +79,7 @@ struct eval {
 
 static void eval_close(struct eval *e)
 {
-    if (e->voice.place.stream != NULL) (void)mx_stream_sync(e->voice.place.stream); /* something may be under way */
+    if (e->voice != NULL) (void)mx_stream_sync(e->voice->place.stream); /* something may be under way */
     mx_listener_destroy(e->listener);
     mx_extract_destroy(e->extract);
     mx_sound_destroy(e->sound);
@@ -89,16 +90,17 @@ static void eval_close(struct eval *e)
     mx_dataset_close(e->dataset);
     mx_free(e->list);
     mx_config_release(&mx_settings_schema, &e->settings);
-    mx_voice_close(&e->voice);
+    mx_model_destroy(e->model);
+    mx_voice_close(e->voice);
 }
 
 /* The settings of the training: how long references were, and which recordings could be used. */
 static int settings_find(struct eval *e)
 {
-    const char *const text = mx_checkpoint_state(e->voice.checkpoint)->config;
+    const char *const text = mx_checkpoint_state(e->voice->checkpoint)->config;
     int rc = mx_config_defaults(&mx_settings_schema, &e->settings);
     if (rc >= 0) rc = mx_config_load_text(&mx_settings_schema, &e->settings, "config", text, strlen(text));
-    if (rc < 0) mx_error_wrap("%s", mx_checkpoint_path(e->voice.checkpoint));
+    if (rc < 0) mx_error_wrap("%s", mx_checkpoint_path(e->voice->checkpoint));
     return rc;
 }
 
@@ -132,8 +134,8 @@ static int corpus_open(struct eval *e, const struct values *values)
     if (values->held_out && d->val_data[0] != '\0') wanted.manifest.validation = d->val_data;
     wanted.row.audio.seconds_min = d->min_seconds;
     wanted.row.audio.seconds_max = d->max_seconds;
-    wanted.row.tokens = mx_vocabulary_mode(e->voice.vocabulary);
-    wanted.row.vocabulary = e->voice.vocabulary;
+    wanted.row.tokens = mx_vocabulary_mode(e->voice->vocabulary);
+    wanted.row.vocabulary = e->voice->vocabulary;
     if (values->language != NULL) {
         MX_TRY(mx_language_parse(values->language, &language));
         wanted.row.language = (int)language;
@@ -160,10 +162,9 @@ out:
 static int sound_open(struct eval *e, const struct values *values, int32_t frames)
 {
     int rc = 0;
-    struct mx_voice *const v = &e->voice;
+    struct mx_voice *const v = e->voice;
     const struct mx_normaliser *const n = &mx_checkpoint_state(v->checkpoint)->normaliser;
     struct mx_sound_options how = MX_SOUND_OPTIONS_DEFAULT;
-    MX_TRY(mx_voice_vocoder(v, values->vocoder));
     MX_TRY(mx_command_rounds_check(v->vocoder.loaded, values->rounds));
     how.vocoder = v->vocoder.loaded ? &v->vocoder.config : NULL;
     how.parameters = mx_slice_at(v->vocoder.weights, 0);
@@ -191,10 +192,10 @@ static int sound_hear(void *context, struct mx_slice mel, int32_t frames, float 
     const int32_t offsets[] = {0, frames};
     struct mx_sound_audio sound;
     struct mx_extract_features features;
-    MX_TRY(mx_sound_make(e->sound, e->voice.place.stream, mel, offsets, 1, &sound));
+    MX_TRY(mx_sound_make(e->sound, e->voice->place.stream, mel, offsets, 1, &sound));
     const struct mx_extract_batch batch = {.audio = sound.audio, .offsets = sound.offsets, .count = 1};
-    MX_TRY(mx_extract_submit(e->extract, e->voice.place.stream, &batch, &features));
-    MX_TRY(mx_extract_read(e->extract, e->voice.place.stream, heard, NULL, NULL));
+    MX_TRY(mx_extract_submit(e->extract, e->voice->place.stream, &batch, &features));
+    MX_TRY(mx_extract_read(e->extract, e->voice->place.stream, heard, NULL, NULL));
 out:
     return rc;
 }
@@ -204,7 +205,7 @@ static int listener_open(struct eval *e, const struct values *values)
 {
     int rc = 0;
     struct mx_host_batch_capacity one;
-    const struct mx_checkpoint_state *const state = mx_checkpoint_state(e->voice.checkpoint);
+    const struct mx_checkpoint_state *const state = mx_checkpoint_state(e->voice->checkpoint);
     const struct mx_batch_source_options how = {.dataset = e->dataset,
                                                 .normaliser = state->normaliser,
                                                 .seed = values->seed > 0 ? (uint64_t)values->seed : state->seed,
@@ -216,17 +217,17 @@ static int listener_open(struct eval *e, const struct values *values)
                                            .features = mx_dataset_kind(e->dataset) == MX_PACKED_FEATURES};
     struct mx_model_capacity room = one.model;
     room.frames = room.longest_frames = FRAMES_FACTOR * one.model.longest_frames;
-    MX_TRY(mx_voice_load(&e->voice, &room));
+    MX_TRY(mx_voice_model_create(e->voice, e->voice->place.stream, &room, &e->model));
     MX_TRY(mx_dataset_reader_create(e->dataset, &e->reader));
-    MX_TRY(mx_host_batch_create(e->source, e->voice.place.device, &one, &e->host));
-    MX_TRY(mx_batch_create(e->voice.place.device, e->voice.place.stream, &batch, &e->batch));
+    MX_TRY(mx_host_batch_create(e->source, e->voice->place.device, &one, &e->host));
+    MX_TRY(mx_batch_create(e->voice->place.device, e->voice->place.stream, &batch, &e->batch));
     const struct mx_listener_options parts = {.source = e->source,
                                               .reader = e->reader,
                                               .host = e->host,
                                               .batch = e->batch,
-                                              .stream = e->voice.place.stream,
-                                              .model = e->voice.model,
-                                              .weights = mx_slice_at(e->voice.weights, 0),
+                                              .stream = e->voice->place.stream,
+                                              .model = e->model,
+                                              .weights = mx_slice_at(e->voice->weights, 0),
                                               .hear = values->vocoder != NULL ? sound_hear : NULL,
                                               .context = e};
     if (values->vocoder != NULL) MX_TRY(sound_open(e, values, room.longest_frames));
@@ -277,11 +278,15 @@ static int run(const void *given, const struct mx_option_list *operands)
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = usage_check(values);
     if (rc < 0) return rc;
-    MX_TRY(mx_voice_open(&e.voice, values->checkpoint, values->device, values->cpu_devices));
+    const struct mx_voice_options place = {.size = sizeof place,
+                                           .device = values->device,
+                                           .cpu_devices = (int)values->cpu_devices,
+                                           .vocoder = values->vocoder != NULL ? values->vocoder : MX_SOUND_GRIFFIN_LIM};
+    MX_TRY(mx_voice_open(values->checkpoint, &place, &e.voice));
     MX_TRY(settings_find(&e));
     MX_TRY(corpus_open(&e, values));
     MX_TRY(listener_open(&e, values));
-    MX_TRY(mx_eval_report_open(&report, &e.voice, e.dataset, values->data, e.count));
+    MX_TRY(mx_eval_report_open(&report, e.voice, e.dataset, values->data, e.count));
     report.vocoder = values->vocoder;
     MX_TRY(list_speak(&e, &report));
     const bool machine = values->json != NULL && strcmp(values->json, "-") == 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts export: a trained voice as files for other programs (export/voice.h).
+ * myxtts export: a trained voice as one file (checkpoint/voice_file.h), or as files for other programs
+ * (export/voice.h).
  *
  * The voice of each speaker is that of the recording that the run folder keeps (run/job.h): our own network makes a
  * vector of it, once, and the vectors go into the file.
@@ -11,38 +12,53 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/string.h"
 #include "cli/command.h"
+#include "cli/export_voice.h"
 #include "cli/shared_options.h"
 #include "cli/sound_options.h"
-#include "corpus/audio.h"
 #include "export/symbols.h"
 #include "export/voice.h"
 #include "myxtts/error.h"
 #include "run/job.h"
-#include "speech/speak.h"
-#include "speech/voice.h"
+#include "speech/voice_internal.h"
 #include "vocoder/sound.h"
 
 #define WORDS_MAX ((size_t)64 << 20)
-
-/* Room of the network: one reference at a time, as long as 'synth' takes it. */
-static const struct mx_model_capacity room = {
-    .sequences = 1, .tokens = 16, .frames = 4096, .references = 1040, .longest_tokens = 16, .longest_frames = 4096};
+#define NOT_GIVEN (-1)
 
 struct values {
     const char *format, *output, *language, *words, *vocoder, *device;
+    const char *precision, *name, *licence, *attribution;
     int64_t cpu_devices, rounds, projections, seed;
 };
 
-static const struct values start = {.rounds = MX_SOUND_VOCODER_ROUNDS, .projections = MX_SOUND_SPOKEN_PROJECTIONS};
+static const struct values start = {.rounds = NOT_GIVEN, .projections = NOT_GIVEN, .seed = NOT_GIVEN};
+
+#define VOICE 0 /* among the formats; the others follow in the order of enum mx_export_format */
+static const char *const formats[] = {"voice",
+#define X(identifier, name) name,
+                                      MX_EXPORT_FORMAT_LIST(X)
+#undef X
+                                          NULL};
+static const char *const precisions[] = {"fp32", "bf16", NULL};
 
 static const struct mx_option options[] = {
-    {MX_OPTION_CHOICE(struct values, format, "format", "FORMAT", mx_export_formats, NULL,
-                      "The program that the voice is for. Required."),
+    {MX_OPTION_CHOICE(struct values, format, "format", "FORMAT", formats,
+                      "voice, if the output ends in " MX_CHECKPOINT_VOICE_SUFFIX,
+                      "What to write: a voice file of this program, or a folder for Piper or sherpa-onnx."),
      .letter = 'f'},
-    {MX_OPTION_STRING(struct values, output, "output", "DIR", NULL,
-                      "Folder to write the files into; it is made if it does not exist. Required."),
+    {MX_OPTION_STRING(struct values, output, "output", "FILE|DIR", NULL,
+                      "Voice file to write, NAME" MX_CHECKPOINT_VOICE_SUFFIX
+                      "; for other programs a folder, which is made if it does not exist. Required."),
      .letter = 'o'},
+    {MX_OPTION_CHOICE(struct values, precision, "precision", "PRECISION", precisions, "fp32",
+                      "Numbers of a voice file: bf16 halves the size and rounds each weight to 8 binary digits.")},
+    {MX_OPTION_STRING(struct values, name, "name", "NAME", "that of the file", "Name of the voice in a voice file.")},
+    {MX_OPTION_STRING(struct values, licence, "licence", "TEXT", NULL,
+                      "Licence of the voice, kept in a voice file: CC-BY-4.0, for example.")},
+    {MX_OPTION_STRING(struct values, attribution, "attribution", "TEXT", NULL,
+                      "Who must be named when the voice is used, kept in a voice file.")},
     {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "the first language of the voice",
                       "Language that the voice speaks there: en, fa, es, fr, de, it, ru or any other language of "
                       "espeak-ng.")},
@@ -51,7 +67,7 @@ static const struct mx_option options[] = {
         "Text or list of words whose phonemes go into lexicon.txt. Required for sherpa-onnx if the voice reads "
         "phonemes.")},
     {MX_OPTION_STRING(struct values, vocoder, "vocoder", "RUN_OR_FILE", "the vocoder of the same checkpoint",
-                      "Take the vocoder from this run folder or checkpoint.")},
+                      "Take the vocoder from this run folder, checkpoint or voice file.")},
     {MX_OPTION_INT(struct values, rounds, "rounds", "N", 0, 64, MX_SOUND_DIGITS(MX_SOUND_VOCODER_ROUNDS),
                    "Rounds of Griffin-Lim in the exported voice. The time grows with them.")},
     {MX_OPTION_INT(struct values, projections, "projections", "N", 0, 16, MX_SOUND_DIGITS(MX_SOUND_SPOKEN_PROJECTIONS),
@@ -61,6 +77,10 @@ static const struct mx_option options[] = {
 };
 
 static const struct mx_example examples[] = {
+    {"myxtts export my-run --output ann.voice.safetensors --precision bf16 --licence CC-BY-4.0",
+     "writes everything that speaking needs into one small file"},
+    {"myxtts synth --checkpoint ann.voice.safetensors --text 'Hello there.' --output hello.wav",
+     "speaks with that file"},
     {"myxtts export my-run --format piper --output my-voice", "writes my-voice/voice.onnx and its settings for Piper"},
     {"piper --model my-voice/voice.onnx --output-file hello.wav 'Hello there.'", "speaks with the voice in Piper"},
     {"myxtts export my-run --format sherpa --words words.txt --output my-voice",
@@ -69,14 +89,14 @@ static const struct mx_example examples[] = {
 
 /* Everything that is opened; see job_close. */
 struct job {
-    struct mx_voice voice;
-    struct mx_speak *speak;
+    struct mx_voice *voice;
     struct mx_checkpoint *other; /* that the vocoder comes from */
     struct mx_parameters *vocoder_table;
-    float *weights, *vocoder_weights, *vectors;
+    float *weights, *vocoder_weights;
+    const float **vectors; /* of each speaker; they belong to the voice. NULL: it keeps none */
     char *words;
     struct mx_vocoder_config vocoder;
-    int32_t speakers;
+    size_t speakers;
 };
 
 static void job_close(struct job *j)
@@ -87,9 +107,7 @@ static void job_close(struct job *j)
     mx_free(j->vectors);
     mx_parameters_destroy(j->vocoder_table);
     mx_checkpoint_close(j->other);
-    if (j->voice.place.stream != NULL) (void)mx_stream_sync(j->voice.place.stream); /* something may be under way */
-    mx_speak_destroy(j->speak);
-    mx_voice_close(&j->voice);
+    mx_voice_close(j->voice);
 }
 
 /* ---- the networks ---- */
@@ -102,77 +120,57 @@ static int weights_load(const struct mx_checkpoint *checkpoint, const struct mx_
     return mx_checkpoint_load_average(checkpoint, table, *weights);
 }
 
-static int networks_load(struct job *j, const struct values *values)
+/* A voice file can do without a vocoder. */
+static int networks_load(struct job *j, const struct values *values, bool optional)
 {
     int rc = 0;
-    struct mx_voice *const v = &j->voice;
+    struct mx_voice *const v = j->voice;
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
     if (values->vocoder != NULL) MX_TRY(mx_checkpoint_open(values->vocoder, NULL, &j->other));
     const struct mx_checkpoint *const source = j->other != NULL ? j->other : v->checkpoint;
-    MX_TRY(mx_checkpoint_vocoder_check(source));
-    j->vocoder = mx_checkpoint_state(source)->vocoder;
-    /* It gets the mel of the acoustic network, which this normaliser made. */
-    j->vocoder.mel_mean = (float)state->normaliser.mel_mean;
-    j->vocoder.mel_deviation = (float)state->normaliser.mel_deviation;
-    MX_TRY(mx_vocoder_parameters_create(&j->vocoder, &j->vocoder_table));
-    MX_TRY(weights_load(source, j->vocoder_table, &j->vocoder_weights));
-    MX_TRY(mx_voice_load(v, &room));
-    MX_TRY(weights_load(v->checkpoint, mx_model_parameters(v->model), &j->weights));
+    if (!optional || j->other != NULL || state->has_vocoder) {
+        MX_TRY(mx_checkpoint_vocoder_check(source));
+        j->vocoder = mx_checkpoint_state(source)->vocoder;
+        /* It gets the mel of the acoustic network, which this normaliser made. */
+        j->vocoder.mel_mean = (float)state->normaliser.mel_mean;
+        j->vocoder.mel_deviation = (float)state->normaliser.mel_deviation;
+        MX_TRY(mx_vocoder_parameters_create(&j->vocoder, &j->vocoder_table));
+        MX_TRY(weights_load(source, j->vocoder_table, &j->vocoder_weights));
+    }
+    MX_TRY(weights_load(v->checkpoint, v->table, &j->weights));
 out:
     return rc;
 }
 
 /* ---- the speakers ---- */
 
-/* The vector of a speaker; that of no particular voice, with a warning, if the run keeps no recording. */
-static int speaker_measure(struct job *j, struct mx_audio_reader *reader, int32_t speaker, float *vector)
+static void missing_say(const struct job *j, size_t missing, size_t first)
 {
-    int rc = 0;
-    const struct mx_checkpoint_state *const state = mx_checkpoint_state(j->voice.checkpoint);
-    const struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
-    struct mx_audio_report report;
-    const float *samples;
-    float *reference = NULL;
-    size_t count;
-    int32_t frames = 0;
-    char *path;
-    MX_TRY(mx_job_voice_find(mx_checkpoint_path(j->voice.checkpoint), (size_t)speaker, &path));
-    if (path == NULL) {
-        mx_warn("there is no recording of the speaker '%s' in the run folder: it gets no particular voice",
-                (size_t)speaker < state->speaker_count ? state->speakers[speaker] : "");
-    } else {
-        MX_TRY(mx_audio_load(reader, path, &reading, &samples, &count, &report));
-        MX_TRY(mx_speak_reference(j->speak, samples, count, &reference, &frames));
-    }
-    MX_TRY(mx_speak_vector(j->speak, reference, frames, vector));
-out:
-    mx_free(path);
-    mx_free(reference);
-    return rc;
+    const struct mx_checkpoint_state *const state = mx_checkpoint_state(j->voice->checkpoint);
+    char quoted[96];
+    mx_string_quote(quoted, sizeof quoted, first < state->speaker_count ? state->speakers[first] : "");
+    if (missing == 1)
+        mx_warn("there is no recording of the speaker %s: it gets no particular voice", quoted);
+    else
+        mx_warn("there is no recording of %zu speakers, the first of them is %s: they get no particular voice", missing,
+                quoted);
 }
 
-static int speakers_measure(struct job *j)
+/* The vector of each speaker, with a warning about those without one. */
+static int speakers_find(struct job *j)
 {
     int rc = 0;
-    struct mx_voice *const v = &j->voice;
-    const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
-    const int64_t width = state->model.size.width;
-    struct mx_audio_reader *reader = NULL;
-    const struct mx_speak_voice parts = {.device = v->place.device,
-                                         .stream = v->place.stream,
-                                         .model = v->model,
-                                         .parameters = mx_slice_at(v->weights, 0),
-                                         .vocabulary = v->vocabulary,
-                                         .normaliser = state->normaliser};
-    const struct mx_speak_sound sound = MX_SPEAK_SOUND_DEFAULT; /* none is made */
-    j->speakers = state->speaker_count > 1 ? (int32_t)state->speaker_count : 1;
-    j->vectors = mx_alloc((size_t)(j->speakers * width), sizeof *j->vectors);
+    size_t missing = 0, first = 0;
+    const size_t count = mx_checkpoint_state(j->voice->checkpoint)->speaker_count;
+    j->speakers = count > 1 ? count : 1;
+    j->vectors = mx_alloc(j->speakers, sizeof *j->vectors);
     if (j->vectors == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_speak_create(&parts, &sound, &j->speak));
-    MX_TRY(mx_audio_reader_create(&reader));
-    for (int32_t i = 0; i < j->speakers; i++) MX_TRY(speaker_measure(j, reader, i, j->vectors + i * width));
+    for (size_t i = 0; i < j->speakers; i++) {
+        MX_TRY(mx_voice_vector_of(j->voice, i, &j->vectors[i]));
+        if (j->vectors[i] == NULL && missing++ == 0) first = i;
+    }
+    if (missing > 0) missing_say(j, missing, first);
 out:
-    mx_audio_reader_destroy(reader);
     return rc;
 }
 
@@ -181,7 +179,7 @@ out:
 /* The language that is asked for, or the first of the voice. */
 static int language_choose(const struct job *j, const char *wanted, enum mx_language_id *language, int *number)
 {
-    const struct mx_vocabulary *const vocabulary = j->voice.vocabulary;
+    const struct mx_vocabulary *const vocabulary = j->voice->vocabulary;
     int rc = 0;
     if (wanted != NULL) MX_TRY(mx_language_parse(wanted, language));
     for (int id = 0; wanted == NULL && id < MX_LANGUAGE_COUNT; id++) {
@@ -196,22 +194,82 @@ out:
     return rc;
 }
 
-static int usage_check(const struct values *v, const struct mx_option_list *operands)
+/* Options of one kind of output, given together with another kind. */
+static int options_check(const struct values *v, size_t format)
 {
-    const char *const hint = "see 'myxtts export --help'";
-    if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "the run folder is missing");
-    if (v->format == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--format FORMAT' is missing");
-    if (v->output == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--output DIR' is missing");
+    const struct {
+        const char *name;
+        bool given, voice;
+    } own[] = {{"precision", v->precision != NULL, true}, {"name", v->name != NULL, true},
+               {"licence", v->licence != NULL, true},     {"attribution", v->attribution != NULL, true},
+               {"language", v->language != NULL, false},  {"words", v->words != NULL, false},
+               {"rounds", v->rounds != NOT_GIVEN, false}, {"projections", v->projections != NOT_GIVEN, false},
+               {"seed", v->seed != NOT_GIVEN, false}};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (!own[i].given || own[i].voice == (format == VOICE)) continue;
+        MX_FAIL(MX_ERR_USAGE, NULL, "'--%s' is not for '--format %s'", own[i].name, formats[format]);
+        return own[i].voice ? mx_error_hint("export it without '--%s': only voice files keep that", own[i].name)
+                            : mx_error_hint("export it without '--%s': 'myxtts synth' takes it when the voice speaks",
+                                            own[i].name);
+    }
+    if (v->words != NULL && format != 1 + MX_EXPORT_SHERPA)
+        return MX_FAIL(MX_ERR_USAGE, "export it without '--words': Piper finds the phonemes of words itself",
+                       "'--words' is for '--format sherpa'");
     return 0;
 }
 
+/* *format: among `formats`. */
+static int usage_check(const struct values *v, const struct mx_option_list *operands, size_t *format)
+{
+    const char *const hint = "see 'myxtts export --help'";
+    if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "the run folder is missing");
+    if (v->output == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--output' is missing");
+    const bool named = mx_command_voice_named(v->output);
+    if (v->format == NULL && !named)
+        return MX_FAIL(MX_ERR_USAGE,
+                       "name a voice file, '--output NAME" MX_CHECKPOINT_VOICE_SUFFIX
+                       "', or say which program the voice is for; see 'myxtts export --help'",
+                       "'--format FORMAT' is missing");
+    *format = VOICE;
+    while (v->format != NULL && strcmp(formats[*format], v->format) != 0) ++*format; /* the parser knows it */
+    if (*format == VOICE && !named)
+        return MX_FAIL(MX_ERR_USAGE, "name it '--output NAME" MX_CHECKPOINT_VOICE_SUFFIX "'",
+                       "the name of a voice file ends in " MX_CHECKPOINT_VOICE_SUFFIX);
+    if (*format != VOICE && named)
+        return MX_FAIL(MX_ERR_USAGE, "omit '--format' for a voice file, or name a folder with another ending",
+                       "'--format %s' writes a folder, and the output ends in " MX_CHECKPOINT_VOICE_SUFFIX, v->format);
+    return options_check(v, *format);
+}
+
+static int file_write(const struct job *j, const struct values *values)
+{
+    const struct mx_command_voice voice = {
+        .checkpoint = j->voice->checkpoint,
+        .name = values->name,
+        .licence = values->licence,
+        .attribution = values->attribution,
+        .precision = values->precision != NULL && strcmp(values->precision, "bf16") == 0 ? MX_DTYPE_BF16 : MX_DTYPE_F32,
+        .acoustic = {.table = j->voice->table, .weights = j->weights},
+        .vocoder = {.table = j->vocoder_table, .weights = j->vocoder_weights},
+        .vocoder_config = &j->vocoder,
+        .vectors = j->vectors,
+        .vector_count = j->speakers};
+    return mx_command_voice_write(&voice, values->output);
+}
+
+/* For other programs. The vector of no particular voice is 0. */
 static int voice_write(struct job *j, const struct values *values, enum mx_export_format format)
 {
     int rc = 0, number;
     enum mx_language_id language;
     struct mx_export_report report;
-    const struct mx_voice *const v = &j->voice;
+    const struct mx_voice *const v = j->voice;
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
+    const size_t width = (size_t)state->model.size.width;
+    float *const vectors = mx_alloc(j->speakers * width, sizeof *vectors);
+    if (vectors == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (size_t i = 0; i < j->speakers; i++)
+        if (j->vectors[i] != NULL) memcpy(vectors + i * width, j->vectors[i], width * sizeof *vectors);
     MX_TRY(language_choose(j, values->language, &language, &number));
     if (j->words != NULL && mx_vocabulary_mode(v->vocabulary) != MX_TOKENS_PHONEMES)
         MX_RAISE(MX_ERR_USAGE, "export it without '--words'",
@@ -222,14 +280,15 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
             "add '--words FILE', where FILE is a long text or a list of words in the language of the voice",
             "the voice reads phonemes, and sherpa-onnx 2.0 and later says only words that are in " MX_EXPORT_LEXICON);
     const struct mx_export_voice voice = {
-        .speech = {.config = &state->model, .language = number, .speakers = j->speakers, .vectors = j->vectors},
-        .table = mx_model_parameters(v->model),
+        .speech = {.config = &state->model, .language = number, .speakers = (int32_t)j->speakers, .vectors = vectors},
+        .table = v->table,
         .weights = j->weights,
         .sound = {.config = &j->vocoder,
-                  .rounds = (int)values->rounds,
-                  .projections = (int)values->projections,
+                  .rounds = values->rounds != NOT_GIVEN ? (int)values->rounds : MX_SOUND_VOCODER_ROUNDS,
+                  .projections =
+                      values->projections != NOT_GIVEN ? (int)values->projections : MX_SOUND_SPOKEN_PROJECTIONS,
                   .momentum = MX_SOUND_MOMENTUM,
-                  .seed = (uint64_t)values->seed},
+                  .seed = values->seed != NOT_GIVEN ? (uint64_t)values->seed : 0},
         .vocoder_table = j->vocoder_table,
         .vocoder_weights = j->vocoder_weights,
         .vocabulary = v->vocabulary,
@@ -239,12 +298,13 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
     MX_TRY(mx_export_symbols_check(v->vocabulary));
     MX_TRY(mx_job_folder_make(values->output));
     MX_TRY(mx_export_voice_write(&voice, format, values->output, &report));
-    mx_info("%s/" MX_EXPORT_GRAPH ": %s, %d speaker%s, %zu symbols, %.1f MB", values->output,
-            mx_language_get(language)->name, (int)j->speakers, j->speakers == 1 ? "" : "s", report.symbols,
+    mx_info("%s/" MX_EXPORT_GRAPH ": %s, %zu speaker%s, %zu symbols, %.1f MB", values->output,
+            mx_language_get(language)->name, j->speakers, j->speakers == 1 ? "" : "s", report.symbols,
             (double)report.bytes / 1e6);
     if (j->words != NULL)
         mx_info("%s/" MX_EXPORT_LEXICON ": %zu word%s", values->output, report.words, report.words == 1 ? "" : "s");
 out:
+    mx_free(vectors);
     return rc;
 }
 
@@ -252,19 +312,21 @@ static int run(const void *given, const struct mx_option_list *operands)
 {
     const struct values *const values = given;
     struct job job = {0};
-    enum mx_export_format format = MX_EXPORT_PIPER;
-    size_t length;
-    int rc = usage_check(values, operands);
+    size_t format = VOICE, length;
+    int rc = usage_check(values, operands, &format);
     if (rc < 0) return rc;
-    while (strcmp(mx_export_formats[format], values->format) != 0) format++; /* the parser knows it */
-    if (values->words != NULL && format != MX_EXPORT_SHERPA)
-        return MX_FAIL(MX_ERR_USAGE, "export it without '--words': Piper finds the phonemes of words itself",
-                       "'--words' is for '--format sherpa'");
     if (values->words != NULL) MX_TRY(mx_file_read(values->words, WORDS_MAX, &job.words, &length));
-    MX_TRY(mx_voice_open(&job.voice, operands->items[0], values->device, values->cpu_devices));
-    MX_TRY(networks_load(&job, values));
-    MX_TRY(speakers_measure(&job));
-    MX_TRY(voice_write(&job, values, format));
+    const struct mx_voice_options place = {.size = sizeof place,
+                                           .device = values->device,
+                                           .cpu_devices = (int)values->cpu_devices,
+                                           .vocoder = MX_SOUND_GRIFFIN_LIM}; /* no sound is made */
+    MX_TRY(mx_voice_open(operands->items[0], &place, &job.voice));
+    MX_TRY(networks_load(&job, values, format == VOICE));
+    MX_TRY(speakers_find(&job));
+    if (format == VOICE)
+        MX_TRY(file_write(&job, values));
+    else
+        MX_TRY(voice_write(&job, values, (enum mx_export_format)(format - 1)));
 out:
     job_close(&job);
     return rc;
@@ -277,14 +339,18 @@ const struct mx_command mx_command_export = {
             .command = "myxtts export",
             .operands = "RUN_OR_FILE",
             .operand_max = 1,
-            .summary = "write a trained voice for Piper or sherpa-onnx",
+            .summary = "write a trained voice as one file, or for Piper or sherpa-onnx",
             .description =
-                "Writes the voice as one ONNX file, voice.onnx, that makes sound from symbols: the acoustic "
-                "network, the vocoder and the rounds that make its sound. The checkpoint needs a vocoder. "
-                "For the same symbols the sound is that of 'myxtts synth'.\nFor Piper (and its servers) "
+                "Writes a voice file, NAME" MX_CHECKPOINT_VOICE_SUFFIX
+                ", which has everything that speaking needs and nothing else: the averaged weights, the vocoder if "
+                "there is one, the symbols, and the voice of each speaker. Whatever takes a checkpoint takes a voice "
+                "file, too. In fp32 it speaks exactly like the run.\n"
+                "For other programs, writes the voice as one ONNX file, voice.onnx, that makes sound from symbols: the "
+                "acoustic network, the vocoder and the rounds that make its sound. The checkpoint needs a vocoder. "
+                "For the same symbols the sound is that of 'myxtts synth'. For Piper (and its servers) "
                 "there is also voice.onnx.json; for sherpa-onnx tokens.txt and, with '--words', lexicon.txt. "
                 "Those programs read numbers and dates in their own way, not with the rules of this "
-                "program. Several speakers are chosen by number there. Existing files are replaced.",
+                "program. Several speakers are chosen by number there.\nExisting files are replaced.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

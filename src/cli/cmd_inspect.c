@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts inspect: shows the contents of a checkpoint, or of any safetensors file.
+ * myxtts inspect: shows the contents of a checkpoint, a voice file, or any safetensors file.
  *
  * The file is checked as for training, then described: where the run was, its model and data, and for each tensor its
  * type, shape, range and whether all numbers are finite.
@@ -38,6 +38,7 @@ static const struct mx_example examples[] = {
     {"myxtts inspect runs/ann", "describes the newest checkpoint of a run"},
     {"myxtts inspect runs/ann/checkpoints/best.safetensors --json", "prints the best checkpoint as JSON"},
     {"myxtts inspect runs/ann --config > ann.yaml", "recovers the settings of a run"},
+    {"myxtts inspect ann.voice.safetensors", "describes a voice file: name, licence, speakers, precision"},
 };
 
 /* ---- numbers of a tensor ---- */
@@ -65,9 +66,6 @@ static double element_read(enum mx_dtype dtype, const unsigned char *at)
         memcpy(&value, at, sizeof value);                                                                              \
         return (double)(expression);                                                                                   \
     } while (0)
-    uint32_t widened;
-    uint16_t bits;
-    float single;
     switch (dtype) {
     case MX_DTYPE_F64:
         READ(double, value);
@@ -76,10 +74,7 @@ static double element_read(enum mx_dtype dtype, const unsigned char *at)
     case MX_DTYPE_F16:
         READ(uint16_t, half_read(value));
     case MX_DTYPE_BF16:
-        memcpy(&bits, at, sizeof bits);
-        widened = (uint32_t)bits << 16;
-        memcpy(&single, &widened, sizeof single);
-        return (double)single;
+        READ(uint16_t, mx_tensor_widen(value));
     case MX_DTYPE_I64:
         READ(int64_t, value);
     case MX_DTYPE_I32:
@@ -137,7 +132,7 @@ struct inspection {
     struct mx_arena arena;     /* of what is printed */
     uint64_t bytes;            /* of the file */
     uint64_t tensors[MX_CHECKPOINT_GROUPS], numbers[MX_CHECKPOINT_GROUPS], not_finite[MX_CHECKPOINT_GROUPS];
-    uint64_t parameters[2]; /* weights, by enum mx_checkpoint_part */
+    uint64_t parameters[MX_CHECKPOINT_PARTS]; /* numbers of the weights */
 };
 
 static int inspection_open(struct inspection *in, const char *path)
@@ -159,6 +154,7 @@ static int inspection_open(struct inspection *in, const char *path)
         const struct mx_tensor *const tensor = mx_safetensors_at(in->file, i);
         const enum mx_checkpoint_group group = mx_checkpoint_group_of(tensor->name, &name);
         in->summaries[i] = tensor_summarise(tensor);
+        if (in->state != NULL && in->state->voice && mx_checkpoint_part_of(name) == MX_CHECKPOINT_VECTORS) continue;
         in->tensors[group]++;
         in->numbers[group] += in->summaries[i].count;
         in->not_finite[group] += in->summaries[i].not_finite;
@@ -220,17 +216,53 @@ static void vocoder_print(struct inspection *in)
     printf("\n");
 }
 
+/* How the weights are stored. */
+static const char *precision_of(const struct inspection *in)
+{
+    const char *name;
+    for (size_t i = 0; i < mx_safetensors_count(in->file); i++) {
+        const struct mx_tensor *const tensor = mx_safetensors_at(in->file, i);
+        (void)mx_checkpoint_group_of(tensor->name, &name);
+        if (mx_checkpoint_part_of(name) != MX_CHECKPOINT_VECTORS && tensor->dtype == MX_DTYPE_BF16) return "bf16";
+    }
+    return "fp32";
+}
+
+static uint64_t vectors_count(const struct inspection *in)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < mx_safetensors_count(in->file); i++)
+        count += mx_checkpoint_part_of(mx_safetensors_at(in->file, i)->name) == MX_CHECKPOINT_VECTORS;
+    return count;
+}
+
+/* What a voice file says of itself. */
+static void voice_print(struct inspection *in)
+{
+    const struct mx_checkpoint_state *const s = in->state;
+    printf("  voice       %s\n", safe(in, s->voice_name));
+    printf("  licence     %s\n", s->voice_licence[0] != '\0' ? safe(in, s->voice_licence) : "not stated");
+    printf("  attribution %s\n", s->voice_attribution[0] != '\0' ? safe(in, s->voice_attribution) : "not stated");
+    printf("  precision   %s\n", precision_of(in));
+    printf("  run         step %" PRIu64 ", seed %" PRIu64 "\n", s->step, s->seed);
+}
+
 static void state_print(struct inspection *in)
 {
     const struct mx_checkpoint_state *const s = in->state;
     const char *const program = mx_safetensors_metadata(in->file, "program");
-    printf("  run         step %" PRIu64 ", epoch %" PRIu64 " at its batch %" PRIu64 ", seed %" PRIu64 "\n", s->step,
-           s->epoch, s->step_in_epoch, s->seed);
+    if (s->voice)
+        voice_print(in);
+    else
+        printf("  run         step %" PRIu64 ", epoch %" PRIu64 " at its batch %" PRIu64 ", seed %" PRIu64 "\n",
+               s->step, s->epoch, s->step_in_epoch, s->seed);
     if (s->has_best) printf("  best        %.6g at step %" PRIu64 "\n", s->best, s->best_step);
     for (size_t i = 0; i < s->metric_count; i++)
         printf("  %-11s %s %.6g\n", i == 0 ? "evaluation" : "", safe(in, s->metrics[i].name), s->metrics[i].value);
     if (!s->vocoder_alone) model_print(in);
+    if (s->voice) printf("              the file keeps the voice of %" PRIu64 " of them\n", vectors_count(in));
     if (s->has_vocoder) vocoder_print(in);
+    if (s->voice && !s->has_vocoder) printf("  vocoder     none: Griffin-Lim makes the sound\n");
     printf("  recipe      %s (%s)\n", safe(in, s->recipe), s->recipe_hash);
     printf("  normaliser  mel %.4f ± %.4f, energy %.4f ± %.4f, pitch %.2f ± %.2f Hz\n", s->normaliser.mel_mean,
            s->normaliser.mel_deviation, s->normaliser.energy_mean, s->normaliser.energy_deviation,
@@ -289,7 +321,9 @@ static void tensors_print(struct inspection *in, bool all)
 static void inspection_print(struct inspection *in, bool all)
 {
     printf("%s: %.2f MB%s\n", mx_checkpoint_path(in->checkpoint), (double)in->bytes / 1e6,
-           in->state == NULL ? ", a safetensors file but no checkpoint" : "");
+           in->state == NULL  ? ", a safetensors file but no checkpoint"
+           : in->state->voice ? ", a voice"
+                              : "");
     if (in->state != NULL) {
         state_print(in);
         groups_print(in);
@@ -359,17 +393,23 @@ static void vocoder_json(cJSON *root, const struct inspection *in, int *failures
     json_number(vocoder, "hidden", size->hidden, failures);
 }
 
-/* The metadata as they are, but numbers that JSON can hold as numbers, and lists as lists. */
-static void state_json(cJSON *root, const struct inspection *in, int *failures)
+static void voice_json(cJSON *root, const struct inspection *in, int *failures)
 {
-    const struct mx_checkpoint_state *const s = in->state;
+    cJSON *const voice = cJSON_AddObjectToObject(root, "voice");
+    json_text(voice, "name", in->state->voice_name, failures);
+    json_text(voice, "licence", in->state->voice_licence, failures);
+    json_text(voice, "attribution", in->state->voice_attribution, failures);
+    json_text(voice, "precision", precision_of(in), failures);
+    json_number(voice, "speakers_kept", (double)vectors_count(in), failures);
+}
+
+/* Where a run is. */
+static void progress_json(cJSON *root, const struct mx_checkpoint_state *s, int *failures)
+{
     char number[32];
-    json_number(root, "step", (double)s->step, failures);
     json_number(root, "epoch", (double)s->epoch, failures);
     json_number(root, "step_in_epoch", (double)s->step_in_epoch, failures);
     json_number(root, "pass", (double)s->pass, failures);
-    snprintf(number, sizeof number, "%" PRIu64, s->seed); /* a double has not so many digits */
-    json_text(root, "seed", number, failures);
     snprintf(number, sizeof number, "%016" PRIx64, s->data_fingerprint);
     json_text(root, "data_fingerprint", number, failures);
     if (s->has_best) {
@@ -381,6 +421,20 @@ static void state_json(cJSON *root, const struct inspection *in, int *failures)
         json_number(metrics, s->metrics[i].name, s->metrics[i].value, failures);
     cJSON *const extras = cJSON_AddObjectToObject(root, "state");
     for (size_t i = 0; i < s->extra_count; i++) json_text(extras, s->extras[i].key, s->extras[i].text, failures);
+}
+
+/* The metadata as they are, but numbers that JSON can hold as numbers, and lists as lists. */
+static void state_json(cJSON *root, const struct inspection *in, int *failures)
+{
+    const struct mx_checkpoint_state *const s = in->state;
+    char number[32];
+    json_number(root, "step", (double)s->step, failures);
+    snprintf(number, sizeof number, "%" PRIu64, s->seed); /* a double has not so many digits */
+    json_text(root, "seed", number, failures);
+    if (s->voice)
+        voice_json(root, in, failures);
+    else
+        progress_json(root, s, failures);
     if (!s->vocoder_alone) model_json(root, in, failures);
     if (s->has_vocoder) vocoder_json(root, in, failures);
     cJSON *const normaliser = cJSON_AddObjectToObject(root, "normaliser");
@@ -422,7 +476,7 @@ static int inspection_json(const struct inspection *in)
     cJSON *const root = cJSON_CreateObject();
     json_text(root, "file", mx_checkpoint_path(in->checkpoint), &failures);
     json_number(root, "bytes", (double)in->bytes, &failures);
-    json_check(cJSON_AddBoolToObject(root, "checkpoint", in->state != NULL), &failures);
+    json_check(cJSON_AddBoolToObject(root, "checkpoint", in->state != NULL && !in->state->voice), &failures);
     if (in->state != NULL) state_json(root, in, &failures);
     tensors_json(root, in, &failures);
     const int rc = mx_command_json(root, failures, NULL);
@@ -439,7 +493,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     struct inspection in = {0};
     mx_arena_init(&in.arena, 0);
     if (operands->count == 0)
-        return MX_FAIL(MX_ERR_USAGE, "see 'myxtts inspect --help'", "name a checkpoint or a run folder");
+        return MX_FAIL(MX_ERR_USAGE, "see 'myxtts inspect --help'", "name a checkpoint, a voice file or a run folder");
     if (values->config && (values->json || values->all))
         return MX_FAIL(MX_ERR_USAGE, "give it alone", "'--config' prints the configuration and nothing else");
     if (values->json && values->all)
@@ -465,11 +519,12 @@ const struct mx_command mx_command_inspect = {
             .command = "myxtts inspect",
             .operands = "FILE|RUN",
             .operand_max = 1,
-            .summary = "show the contents of a checkpoint",
+            .summary = "show the contents of a checkpoint or a voice file",
             .description = "Checks a checkpoint (of a run folder: the newest one) and shows the progress of the run, "
                            "its model, vocabulary, speakers and features, and its tensors with types, shapes, ranges "
-                           "and the number of values that are not finite. Other safetensors files are shown as far as "
-                           "possible. A damaged file is refused, with the reason.",
+                           "and the number of values that are not finite. Of a voice file it shows name, licence, "
+                           "attribution and precision instead of the progress. Other safetensors files are shown as "
+                           "far as possible. A damaged file is refused, with the reason.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

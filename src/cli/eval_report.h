@@ -18,7 +18,7 @@
 #define MX_CLI_EVAL_REPORT_H
 
 #include "corpus/dataset.h"
-#include "speech/voice.h"
+#include "speech/voice_internal.h"
 #include "train/listen.h"
 
 struct mx_eval_row {

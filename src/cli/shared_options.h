@@ -19,7 +19,7 @@
 #define MX_VOICE_OPTION_CHECKPOINT(object)                                                                             \
     {                                                                                                                  \
         MX_OPTION_STRING(object, checkpoint, "checkpoint", "RUN_OR_FILE", NULL,                                        \
-                         "Run folder (for its newest checkpoint) or checkpoint file. Required."),                      \
+                         "Run folder (for its newest checkpoint), checkpoint or voice file. Required."),               \
             .letter = 'c'                                                                                              \
     }
 #define MX_VOICE_OPTIONS_DEVICE(object)                                                                                \

@@ -188,13 +188,24 @@ static bool frames_exact(const struct mx_audio_file *file)
            file->info.frames < SF_COUNT_MAX / 2;
 }
 
+/* The next frames of a file, into reader->block; 0 at the end. */
+static sf_count_t block_read(struct mx_audio_reader *reader, struct mx_audio_file *file, sf_count_t frames)
+{
+    if (file->handle != NULL) return sf_readf_float(file->handle, reader->block, frames);
+    const size_t count = (size_t)frames < file->left ? (size_t)frames : file->left; /* mono */
+    if (count > 0) memcpy(reader->block, file->memory, count * sizeof reader->block[0]);
+    file->memory += count;
+    file->left -= count;
+    return (sf_count_t)count;
+}
+
 /* Checks of the file as a whole, once all of it is decoded. */
 static void decoded_check(const struct mx_audio_file *file, const struct mx_audio_options *options,
                           struct mx_audio_report *report)
 {
     const double rate = file->info.samplerate;
     const int64_t all = report->frames * file->info.channels;
-    if (sf_error(file->handle) != SF_ERR_NO_ERROR)
+    if (file->handle != NULL && sf_error(file->handle) != SF_ERR_NO_ERROR)
         mx_audio_refuse(report, MX_REJECT_UNREADABLE, "damaged after %.2f s: %s", report->seconds,
                         sf_strerror(file->handle));
     else if (frames_exact(file) && file->info.frames - report->frames > file->info.frames / 100)
@@ -208,8 +219,8 @@ static void decoded_check(const struct mx_audio_file *file, const struct mx_audi
                         100.0 * options->clipped_share);
 }
 
-static int decode(struct mx_audio_reader *reader, const struct mx_audio_file *file,
-                  const struct mx_audio_options *options, struct mx_audio_report *report)
+static int decode(struct mx_audio_reader *reader, struct mx_audio_file *file, const struct mx_audio_options *options,
+                  struct mx_audio_report *report)
 {
     int rc = 0;
     bool near_full_scale = false;
@@ -221,7 +232,7 @@ static int decode(struct mx_audio_reader *reader, const struct mx_audio_file *fi
     reader->count = 0;
     MX_TRY(resampler_start(reader, rate));
     for (;;) {
-        const sf_count_t got = sf_readf_float(file->handle, reader->block, block_frames);
+        const sf_count_t got = block_read(reader, file, block_frames);
         if (got <= 0) break;
         const size_t frames = (size_t)got, count = frames * channels;
         const float peak = mx_audio_peak(reader->block, count);
@@ -255,18 +266,15 @@ out:
     return rc;
 }
 
-int mx_audio_load(struct mx_audio_reader *reader, const char *path, const struct mx_audio_options *options,
-                  const float **samples, size_t *count, struct mx_audio_report *report)
+/* Decodes, checks, trims and levels an opened file, whose name in messages is `name`. */
+static int file_take(struct mx_audio_reader *reader, struct mx_audio_file *file, const char *name,
+                     const struct mx_audio_options *options, const float **samples, size_t *count,
+                     struct mx_audio_report *report)
 {
     int rc = 0;
     struct mx_audio_part part = {0, 0};
-    char quoted[256];
-    struct mx_audio_file file = {0};
-    memset(report, 0, sizeof *report);
-    *samples = NULL;
-    *count = 0;
-    if (mx_audio_file_open(path, &file, report) != MX_REJECT_NONE) goto out;
-    MX_TRY(decode(reader, &file, options, report));
+    if (report->reject != MX_REJECT_NONE) goto out;
+    MX_TRY(decode(reader, file, options, report));
     if (report->reject != MX_REJECT_NONE) goto out;
     if (reader->count == 0) {
         mx_audio_refuse(report, MX_REJECT_TOO_SHORT, "it holds only %lld samples", (long long)report->frames);
@@ -281,14 +289,45 @@ int mx_audio_load(struct mx_audio_reader *reader, const char *path, const struct
     }
     mx_audio_level(reader->samples, reader->count, reader->levels, options, &part, report);
 out:
-    if (file.handle != NULL) sf_close(file.handle);
+    if (file->handle != NULL) sf_close(file->handle);
     if (rc < 0) return rc;
     if (report->reject != MX_REJECT_NONE)
-        return MX_FAIL(MX_ERR_DATA, mx_reject_text(report->reject), "%s: %s",
-                       mx_string_quote(quoted, sizeof quoted, path), report->detail);
+        return MX_FAIL(MX_ERR_DATA, mx_reject_text(report->reject), "%s: %s", name, report->detail);
     *samples = reader->samples + part.begin;
     *count = part.length;
     return 0;
+}
+
+int mx_audio_load(struct mx_audio_reader *reader, const char *path, const struct mx_audio_options *options,
+                  const float **samples, size_t *count, struct mx_audio_report *report)
+{
+    char quoted[256];
+    struct mx_audio_file file = {0};
+    memset(report, 0, sizeof *report);
+    *samples = NULL;
+    *count = 0;
+    mx_audio_file_open(path, &file, report);
+    return file_take(reader, &file, mx_string_quote(quoted, sizeof quoted, path), options, samples, count, report);
+}
+
+int mx_audio_take(struct mx_audio_reader *reader, const char *name, const float *input, size_t input_count, int rate,
+                  const struct mx_audio_options *options, const float **samples, size_t *count,
+                  struct mx_audio_report *report)
+{
+    struct mx_audio_file file = {.memory = input, .left = input_count, .full_scale = 1};
+    memset(report, 0, sizeof *report);
+    *samples = NULL;
+    *count = 0;
+    report->rate = rate;
+    report->channels = 1;
+    if (rate < MX_AUDIO_RATE_MIN || rate > MX_AUDIO_RATE_MAX)
+        mx_audio_refuse(report, MX_REJECT_ABSURD_RATE, "a rate of %d Hz; %d to %d are possible", rate,
+                        MX_AUDIO_RATE_MIN, MX_AUDIO_RATE_MAX);
+    file.info = (SF_INFO){.samplerate = rate,
+                          .channels = 1,
+                          .frames = (sf_count_t)input_count,
+                          .format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
+    return file_take(reader, &file, name, options, samples, count, report);
 }
 
 /* ---- lengths ---- */

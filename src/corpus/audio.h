@@ -81,6 +81,10 @@ int mx_audio_options_check(const struct mx_audio_options *options);
 int mx_audio_load(struct mx_audio_reader *reader, const char *path, const struct mx_audio_options *options,
                   const float **samples, size_t *count, struct mx_audio_report *report);
 
+/* The same for mono samples in memory, whose name in messages is `name`. */
+int mx_audio_take(struct mx_audio_reader *reader, const char *name, const float *input, size_t input_count, int rate,
+                  const struct mx_audio_options *options, const float **samples, size_t *count,
+                  struct mx_audio_report *report);
 /* The factor that would bring a recording, loaded without levelling, to the usual level; peaks are not considered. */
 double mx_audio_usual_gain(const struct mx_audio_report *report);
 

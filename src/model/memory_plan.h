@@ -53,8 +53,10 @@ struct mx_model_batch {
     struct mx_slice token_ids;                   /* int32 [tokens] */
     struct mx_slice languages;                   /* int32 [sequences] */
     struct mx_slice reference_mel;               /* [references, bands]; a sequence without rows has no voice: 0 */
-    struct mx_slice mel;                         /* [frames, bands], normalised */
-    struct mx_slice pitch, energy;               /* [frames], normalised */
+    struct mx_slice voices; /* [sequences, width] for synthesis, instead of references: vectors that mx_model_view gave
+                               of them; no buffer: there are references */
+    struct mx_slice mel;    /* [frames, bands], normalised */
+    struct mx_slice pitch, energy;    /* [frames], normalised */
     int64_t loss_tokens, loss_frames; /* the counts that the gradient's means divide by; 0: the batch's own. The
                                          micro-batches of a step give the counts of the whole step, so their gradients
                                          add up to the step's */

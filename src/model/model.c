@@ -134,7 +134,8 @@ int mx_model_batch_check(const struct mx_model *model, const struct mx_model_bat
         MX_TRY(mx_error_hint("this model accepts 1 to %d", c->sequences));
     }
     MX_TRY(rows_check("tokens", &batch->tokens, sequences, c->tokens, c->longest_tokens));
-    MX_TRY(rows_check("references", &batch->references, sequences, c->references, c->references));
+    if (batch->voices.buffer == NULL)
+        MX_TRY(rows_check("references", &batch->references, sequences, c->references, c->references));
     if (!speaking) MX_TRY(rows_check("frames", &batch->frames, sequences, c->frames, c->longest_frames));
 out:
     return rc;

@@ -78,8 +78,9 @@ struct mx_speech {
     const int32_t *durations;     /* [tokens]: the frames of each token, on the host */
 };
 
-/* Speaks the batch's tokens with the voices of its references; frames, mel, pitch and energy of the batch are ignored.
- * Waits once in the middle, for the durations, but not at the end. MX_ERR_ARGUMENT if the speech would exceed the
+/* Speaks the batch's tokens with the voices of its references, or with the voices it gives; frames, mel, pitch and energy
+ * of the batch are ignored. `options` has one element for each sequence; NULL: the default for all. What a sequence
+ * becomes does not depend on the others. Waits once in the middle, for the durations, but not at the end. MX_ERR_ARGUMENT if the speech would exceed the
  * capacity. */
 int mx_model_synthesize(struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters,
                         const struct mx_model_batch *batch, const struct mx_speech_options *options,

@@ -7,7 +7,7 @@
  *     vector = Σ_r softmax_r(x3·ws) x3                                                          [S, W]
  *
  * The weights of the scores start at 0, so pooling starts as the mean over the reference and then learns where to
- * listen. A sequence without reference rows has the vector 0.
+ * listen. A sequence without reference rows has the vector 0. For synthesis the vectors can be given instead.
  */
 #include "model/internal.h"
 #include "myxtts/error.h"
@@ -55,10 +55,11 @@ static struct mx_ragged one_each(const struct mx_model_pass *pass)
     return (struct mx_ragged){.rows = pass->batch->tokens.count};
 }
 
-int mx_speaker_forward(const struct mx_model_pass *pass)
+/* The vectors of the references. */
+static int vectors_make(const struct mx_model_pass *pass)
 {
     const struct mx_speaker_memory *m = &pass->model->memory.speaker;
-    const struct mx_ragged *rows = &pass->batch->references, sequences = one_each(pass);
+    const struct mx_ragged *rows = &pass->batch->references;
     struct mx_slice x = pass->batch->reference_mel; /* [R, B] */
     const struct mx_linear score = score_of(pass);
     int rc = 0;
@@ -77,6 +78,21 @@ int mx_speaker_forward(const struct mx_model_pass *pass)
                                                                                  .w = m->share,
                                                                                  .rows = *rows,
                                                                                  .n = pass->model->config.size.width}));
+out:
+    return rc;
+}
+
+int mx_speaker_forward(const struct mx_model_pass *pass)
+{
+    const struct mx_speaker_memory *m = &pass->model->memory.speaker;
+    const struct mx_ragged sequences = one_each(pass);
+    const struct mx_slice given = pass->batch->voices;
+    const size_t bytes = (size_t)sequences.rows * (size_t)pass->model->config.size.width * 4;
+    int rc = 0;
+    if (given.buffer == NULL)
+        MX_TRY(vectors_make(pass));
+    else
+        MX_TRY(mx_copy_slices(pass->base.stream, m->vector, given, bytes));
     for (int encoder = 0; encoder < 2; encoder++) {
         const struct mx_linear row = row_of(pass, encoder);
         MX_TRY(mx_linear_forward(&pass->base, &row, &sequences, m->vector, encoder ? m->encoder_row : m->decoder_row,

@@ -11,6 +11,14 @@
 
 #include <math.h>
 
+static const struct mx_speech_options usual = MX_SPEECH_OPTIONS_DEFAULT;
+
+/* Of sequence i. */
+static const struct mx_speech_options *options_of(const struct mx_speech_options *options, int32_t i)
+{
+    return options != NULL ? &options[i] : &usual;
+}
+
 static int options_check(const struct mx_speech_options *o)
 {
     if (!(o->speed > 0) || !isfinite(o->speed))
@@ -23,12 +31,13 @@ static int options_check(const struct mx_speech_options *o)
     return 0;
 }
 
-/* values [T] = values · scale + shift, in place */
-static int values_move(const struct mx_model_pass *pass, struct mx_slice values, float scale, float shift)
+/* values [count] = values · scale + shift, in place, from token `first` on */
+static int values_move(const struct mx_model_pass *pass, struct mx_slice values, int32_t first, int32_t count,
+                       float scale, float shift)
 {
-    const int64_t count = pass->batch->tokens.rows;
     const struct mx_slice ones = pass->model->memory.shift;
     int rc = 0;
+    values.offset_bytes += (size_t)first * 4;
     if (scale != 1)
         MX_TRY(mx_scale(pass->base.stream, &(struct mx_scale_args){.x = values, .count = count, .factor = scale}));
     if (shift != 0) {
@@ -36,6 +45,30 @@ static int values_move(const struct mx_model_pass *pass, struct mx_slice values,
         MX_TRY(mx_residual_add(
             pass->base.stream,
             &(struct mx_residual_add_args){.a = values, .b = ones, .y = values, .count = count, .factor = shift}));
+    }
+out:
+    return rc;
+}
+
+static bool moves_same(const struct mx_speech_options *a, const struct mx_speech_options *b)
+{
+    return a->pitch_scale == b->pitch_scale && a->pitch_shift == b->pitch_shift && a->energy_scale == b->energy_scale &&
+           a->energy_shift == b->energy_shift;
+}
+
+/* Pitch and energy as the options want them: neighbours that want the same are moved together. */
+static int sequences_move(const struct mx_model_pass *pass, const struct mx_speech_options *options)
+{
+    const struct mx_model *model = pass->model;
+    const struct mx_predictor_memory *p = model->memory.predictors;
+    const int32_t all = pass->batch->tokens.count;
+    int rc = 0;
+    for (int32_t from = 0, to; from < all; from = to) {
+        const struct mx_speech_options *const o = options_of(options, from);
+        for (to = from + 1; to < all && moves_same(o, options_of(options, to));) to++;
+        const int32_t first = model->token_offsets[from], count = model->token_offsets[to] - first;
+        MX_TRY(values_move(pass, p[MX_PREDICT_PITCH].out, first, count, o->pitch_scale, o->pitch_shift));
+        MX_TRY(values_move(pass, p[MX_PREDICT_ENERGY].out, first, count, o->energy_scale, o->energy_shift));
     }
 out:
     return rc;
@@ -53,10 +86,9 @@ static int speak_encode(const struct mx_model_pass *pass, const struct mx_speech
     for (int i = 0; i < MX_PREDICTORS; i++) MX_TRY(mx_predictor_forward(pass, (enum mx_predictor)i));
     MX_TRY(mx_copy_download(pass->base.stream, model->logs, p[MX_PREDICT_DURATION].out, (size_t)tokens->rows * 4));
     MX_TRY(mx_copy_download(pass->base.stream, model->token_offsets, tokens->offsets, ((size_t)tokens->count + 1) * 4));
-    MX_TRY(values_move(pass, p[MX_PREDICT_PITCH].out, options->pitch_scale, options->pitch_shift));
-    MX_TRY(values_move(pass, p[MX_PREDICT_ENERGY].out, options->energy_scale, options->energy_shift));
-    MX_TRY(mx_variance_forward(pass, p[MX_PREDICT_PITCH].out, p[MX_PREDICT_ENERGY].out));
     MX_TRY(mx_stream_sync(pass->base.stream));
+    MX_TRY(sequences_move(pass, options));
+    MX_TRY(mx_variance_forward(pass, p[MX_PREDICT_PITCH].out, p[MX_PREDICT_ENERGY].out));
 out:
     return rc;
 }
@@ -93,7 +125,8 @@ static int speak_measure(const struct mx_model_pass *pass, const struct mx_speec
     model->frame_offsets[0] = 0;
     for (int32_t s = 0; s < tokens->count; s++) {
         const int32_t first = model->token_offsets[s], count = model->token_offsets[s + 1] - first;
-        const int64_t own = durations_round(model->logs + first, count, options->speed, model->durations + first);
+        const int64_t own =
+            durations_round(model->logs + first, count, options_of(options, s)->speed, model->durations + first);
         if (own < 0) MX_TRY((int)own);
         all += own;
         longest = own > longest ? own : longest;
@@ -125,8 +158,8 @@ int mx_model_synthesize(struct mx_model *model, struct mx_stream *stream, struct
     const struct mx_model_pass pass = {
         .base = {.stream = stream, .parameters = parameters, .mixed = model->mixed}, .model = model, .batch = &own};
     int rc = 0;
-    MX_TRY(options_check(options));
     MX_TRY(mx_model_batch_check(model, batch, true));
+    for (int32_t s = 0; options != NULL && s < batch->tokens.count; s++) MX_TRY(options_check(&options[s]));
     MX_TRY(speak_encode(&pass, options));
     MX_TRY(speak_measure(&pass, options, &own.frames));
     MX_TRY(mx_decoder_forward(&pass));

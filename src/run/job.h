@@ -40,7 +40,6 @@
 
 /* In a run folder. */
 #define MX_JOB_REJECTS  "rejects.tsv"
-#define MX_JOB_VOICE    "voices/%03zu.wav"
 #define MX_JOB_SAMPLES  "samples/step-%08" PRId64
 #define MX_JOB_RECORDED "samples/recorded/%03" PRId64 ".wav"
 
@@ -193,9 +192,6 @@ int mx_job_vocoder_restore(struct mx_job *job, const struct mx_trainer_arrays *a
 /* ---- voices.c ---- */
 /* Writes voices/ of a new run. Corpora of features have no sound, so there is nothing to write for them. */
 int mx_job_voices(struct mx_job *job);
-/* The recording of a speaker in the run folder that the checkpoint file belongs to. *path is the caller's, to be freed
- * with mx_free; NULL if there is none. */
-int mx_job_voice_find(const char *checkpoint, size_t speaker, char **path);
 
 /* ---- state.c ---- */
 /* Did the run of a checkpoint begin with version 1 of the list of utterances (struct mx_dataset_options)? */

@@ -65,7 +65,6 @@ static uint32_t reference_samples(const struct mx_job *job)
 static struct mx_speak_sound sound_of(const struct mx_job *job, const struct mx_vocoder_config *vocoder)
 {
     struct mx_speak_sound sound = MX_SPEAK_SOUND_DEFAULT;
-    sound.seed = job->options.seed;
     if (!job->options.with_vocoder) return sound;
     sound.vocoder = vocoder;
     sound.rounds = (int)job->settings.vocoder.rounds;
@@ -205,6 +204,7 @@ static int sample_speak(struct mx_job *job, uint32_t utterance, const char *fold
     MX_TRY(recording_keep(job, &item, number));
     MX_TRY(mx_speak_reference(job->speak, item.samples, item.sample_count, &reference, &how.reference_frames));
     how.reference = reference;
+    how.seed = job->options.seed;
     rc = mx_speak_text(job->speak, item.text, strlen(item.text), &how, &sound);
     if (rc == MX_ERR_ARGUMENT) {
         mx_info("sample %s could not be spoken: %s", item.id, mx_error_last()->message);

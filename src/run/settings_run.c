@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -52,6 +53,13 @@ static int settings_load(const char *path, struct mx_settings *settings)
 
 int mx_settings_resume(const char *run, const char *const *set, size_t count, struct mx_settings *out)
 {
+    struct stat status;
+    if (stat(run, &status) == 0 && !S_ISDIR(status.st_mode)) {
+        MX_FAIL(MX_ERR_USAGE, NULL, "%s is a file, and a run continues from its folder", run);
+        return mx_error_hint("name the folder of the run, or start a new run with the weights of the file: "
+                             "'--init-from %s' with '--train-data' and '--output' instead of '--resume'",
+                             run);
+    }
     char *const path = mx_format("%s/config.yaml", run);
     if (path == NULL) return MX_ERR_NO_MEMORY;
     int rc = run_defaults(out);

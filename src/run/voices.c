@@ -4,8 +4,6 @@
  * seconds, enough to recognise a voice.
  */
 #include <math.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "corpus/audio.h"
@@ -41,7 +39,7 @@ static int voice_write(const struct mx_job *job, struct mx_dataset_reader *reade
         int rc = mx_dataset_load(reader, utterance, &item);
         if (rc < 0 && item.reject != MX_REJECT_NONE) continue;
         if (rc < 0) return rc;
-        char *const path = mx_format("%s/" MX_JOB_VOICE, job->run, (size_t)speaker);
+        char *const path = mx_format("%s/" MX_CHECKPOINT_RECORDING, job->run, (size_t)speaker);
         if (path == NULL) return MX_ERR_NO_MEMORY;
         rc = mx_wav_write(path, item.samples, item.sample_count, MX_AUDIO_RATE, MX_WAV_PCM16);
         mx_free(path);
@@ -65,22 +63,4 @@ out:
     mx_dataset_reader_destroy(reader);
     mx_free(folder);
     return rc;
-}
-
-int mx_job_voice_find(const char *checkpoint, size_t speaker, char **path)
-{
-    /* RUN/checkpoints/step-….safetensors → RUN */
-    const char *slash = strrchr(checkpoint, '/');
-    *path = NULL;
-    if (slash == NULL) return 0;
-    do slash--;
-    while (slash > checkpoint && *slash != '/');
-    const int length = *slash == '/' ? (int)(slash - checkpoint) : 0;
-    *path =
-        length > 0 ? mx_format("%.*s/" MX_JOB_VOICE, length, checkpoint, speaker) : mx_format(MX_JOB_VOICE, speaker);
-    if (*path == NULL) return MX_ERR_NO_MEMORY;
-    if (access(*path, R_OK) == 0) return 0;
-    mx_free(*path);
-    *path = NULL;
-    return 0;
 }

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The speaker: items of tokens are laid out as a batch of the network, as many as fit; their mel goes straight to the
- * maker of sound on the same device; the sounds are joined on the host. The length of speech is known only once it is
- * spoken: a batch that turns out too long is halved and spoken again.
+ * The engine: pieces of tokens are laid out as a batch of the network, as many as fit; their mel stays on the device,
+ * where sound is made of one piece at a time. The length of speech is known only once it is spoken: a batch that turns
+ * out too long is halved and spoken again.
  */
 #include "speech/speak.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/alloc.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
-#include "speech/speak_internal.h"
-#include "speech/split.h"
 
 #define OWNER "speech"
 
@@ -22,16 +19,29 @@ struct mx_speak {
     struct mx_speak_voice voice;
     struct mx_recipe recipe;
     struct mx_model_capacity capacity;
-    int32_t bands;
+    int32_t bands, width;
     struct mx_sound *sound;
+    bool parts;                       /* a sound can be made in parts */
     struct mx_extract *references_of; /* recordings up to voice.reference_samples; NULL: none */
     struct mx_buffer *buffer;
-    struct mx_model_batch batch; /* its slices lie in the buffer */
+    struct mx_model_batch batch; /* its slices lie in the buffer, … */
+    struct mx_slice voices;      /* … and this one [capacity.sequences, width], too */
     /* what is uploaded: pieces of `block`, from mx_host_alloc */
     void *block;
-    float *references;                          /* [capacity.references, bands] */
+    float *reference;                           /* [reference_room, bands] */
+    float *vectors;                             /* [capacity.sequences, width] */
     int32_t *ids, *languages;                   /* [capacity.tokens], [capacity.sequences] */
     int32_t *token_offsets, *reference_offsets; /* [capacity.sequences + 1] */
+    /* of each sequence of the batch */
+    struct mx_speech_options *how;
+    uint64_t *seeds;
+    /* what was spoken last */
+    int32_t spoken; /* pieces */
+    struct mx_speech speech;
+    struct {
+        int32_t piece;       /* -1: none */
+        int64_t made, count; /* samples */
+    } now;                   /* whose sound is made */
 };
 
 static int voice_check(const struct mx_speak_voice *voice, const struct mx_recipe *recipe)
@@ -65,25 +75,37 @@ static struct mx_sound_options sound_options(const struct mx_model_capacity *cap
     options.rounds = sound->rounds;
     options.projections = sound->projections;
     options.predicted = true;
-    options.seed = sound->seed;
-    options.frames_max = capacity->frames;
-    options.utterances_max = capacity->sequences;
+    options.frames_max = capacity->longest_frames;
+    options.utterances_max = 1;
+    options.stream = sound->parts && sound->vocoder != NULL;
     return options;
 }
 
-/* Speaking needs no frames of the batch. */
+/* Frames of the longest reference; 0 in `wanted`: an even share. */
+static int32_t reference_room(const struct mx_model_capacity *capacity, int32_t wanted)
+{
+    const int32_t share = capacity->references / capacity->sequences;
+    if (wanted == 0) return share;
+    return wanted < capacity->references ? wanted : capacity->references;
+}
+
+/* Speaking needs no frames of the batch, and one reference at a time. */
 static void batch_place(struct mx_layout *layout, const struct mx_model_config *config,
-                        const struct mx_model_capacity *capacity, struct mx_model_batch *batch)
+                        const struct mx_model_capacity *capacity, int32_t room, struct mx_model_batch *batch,
+                        struct mx_slice *voices)
 {
     struct mx_model_capacity small = *capacity;
     small.frames = small.longest_frames = 1;
+    small.references = room;
     mx_model_batch_place(layout, config, &small, batch);
+    *voices = mx_layout_take(layout, (int64_t)capacity->sequences * config->size.width);
 }
 
-static size_t block_bytes(const struct mx_model_capacity *capacity, int32_t bands)
+static size_t block_bytes(const struct mx_model_config *config, const struct mx_model_capacity *capacity, int32_t room)
 {
     const size_t sequences = (size_t)capacity->sequences, tokens = (size_t)capacity->tokens;
-    return ((size_t)capacity->references * (size_t)bands + tokens + 3 * sequences + 2) * 4;
+    const size_t vectors = sequences * (size_t)config->size.width;
+    return ((size_t)room * (size_t)config->bands + vectors + tokens + 3 * sequences + 2) * 4;
 }
 
 static struct mx_extract_options reference_options(const struct mx_recipe *recipe, size_t count)
@@ -96,6 +118,7 @@ int mx_speak_memory_plan(const struct mx_model_config *config, const struct mx_m
                          const struct mx_recipe *recipe, const struct mx_speak_sound *sound, uint32_t reference_samples,
                          struct mx_speak_memory_plan *out)
 {
+    struct mx_slice voices;
     const struct mx_extract_options reference = reference_options(recipe, reference_samples);
     struct mx_model_capacity full;
     struct mx_layout layout = {0};
@@ -106,39 +129,49 @@ int mx_speak_memory_plan(const struct mx_model_config *config, const struct mx_m
     const struct mx_sound_options options = sound_options(&full, recipe, sound);
     rc = mx_sound_memory_plan(&options, &plan);
     if (rc < 0) return rc;
-    batch_place(&layout, config, &full, &batch);
+    const int32_t room = reference_room(&full, 0);
+    batch_place(&layout, config, &full, room, &batch, &voices);
     *out = (struct mx_speak_memory_plan){.waveform = plan.device_bytes,
                                          .waveform_host = plan.host_bytes,
                                          .speech = layout.offset_bytes,
-                                         .speech_host = block_bytes(&full, config->bands)};
+                                         .speech_host = block_bytes(config, &full, room)};
     if (reference_samples == 0) return 0;
     out->speech += mx_extract_bytes(&reference);
     out->speech_host += mx_extract_host_bytes(&reference);
     return 0;
 }
 
+static int32_t own_room(const struct mx_speak *s)
+{
+    return reference_room(&s->capacity, s->voice.reference_frames);
+}
+
 static int host_open(struct mx_speak *s)
 {
     const size_t sequences = (size_t)s->capacity.sequences, tokens = (size_t)s->capacity.tokens;
-    const size_t mel = (size_t)s->capacity.references * (size_t)s->bands;
-    const int rc = mx_host_alloc(s->voice.device, OWNER, block_bytes(&s->capacity, s->bands), &s->block);
+    const size_t bytes = block_bytes(mx_model_config(s->voice.model), &s->capacity, own_room(s));
+    const int rc = mx_host_alloc(s->voice.device, OWNER, bytes, &s->block);
     if (rc < 0) return rc;
-    s->references = s->block;
-    s->ids = (int32_t *)(void *)(s->references + mel);
+    s->reference = s->block;
+    s->vectors = s->reference + (size_t)own_room(s) * (size_t)s->bands;
+    s->ids = (int32_t *)(void *)(s->vectors + sequences * (size_t)s->width);
     s->languages = s->ids + tokens;
     s->token_offsets = s->languages + sequences;
     s->reference_offsets = s->token_offsets + sequences + 1;
-    return 0;
+    s->how = mx_alloc(sequences, sizeof *s->how);
+    s->seeds = mx_alloc(sequences, sizeof *s->seeds);
+    return s->how == NULL || s->seeds == NULL ? MX_ERR_NO_MEMORY : 0;
 }
 
 static int batch_open(struct mx_speak *s)
 {
     struct mx_layout layout = {0};
-    batch_place(&layout, mx_model_config(s->voice.model), &s->capacity, &s->batch);
+    const struct mx_model_config *const config = mx_model_config(s->voice.model);
+    batch_place(&layout, config, &s->capacity, own_room(s), &s->batch, &s->voices);
     const int rc = mx_buffer_create(s->voice.device, OWNER, layout.offset_bytes, &s->buffer);
     if (rc < 0) return rc;
     layout = (struct mx_layout){.buffer = s->buffer};
-    batch_place(&layout, mx_model_config(s->voice.model), &s->capacity, &s->batch);
+    batch_place(&layout, config, &s->capacity, own_room(s), &s->batch, &s->voices);
     return 0;
 }
 
@@ -153,10 +186,13 @@ int mx_speak_create(const struct mx_speak_voice *voice, const struct mx_speak_so
     s->voice.recipe = &s->recipe;
     s->capacity = *mx_model_capacity(voice->model);
     s->bands = s->recipe.bands;
+    s->width = mx_model_config(voice->model)->size.width;
+    s->now.piece = -1;
     MX_TRY(voice_check(voice, &s->recipe));
     struct mx_sound_options options = sound_options(&s->capacity, &s->recipe, sound);
     options.mean = voice->normaliser.mel_mean;
     options.deviation = voice->normaliser.mel_deviation;
+    s->parts = options.stream;
     MX_TRY(mx_sound_create(voice->device, voice->stream, &options, &s->sound));
     MX_TRY(host_open(s));
     MX_TRY(batch_open(s));
@@ -167,6 +203,7 @@ int mx_speak_create(const struct mx_speak_voice *voice, const struct mx_speak_so
     *out = s;
     s = NULL;
 out:
+    if (s != NULL) s->voice.owned = false; /* they are still the caller's */
     mx_speak_destroy(s);
     return rc;
 }
@@ -174,24 +211,52 @@ out:
 void mx_speak_destroy(struct mx_speak *s)
 {
     if (s == NULL) return;
+    if (s->voice.owned) (void)mx_stream_sync(s->voice.stream); /* something may be under way */
     mx_sound_destroy(s->sound);
     mx_extract_destroy(s->references_of);
     mx_buffer_release(s->buffer);
     if (s->block != NULL) mx_host_release(s->voice.device, s->block);
+    mx_free(s->how);
+    mx_free(s->seeds);
+    if (s->voice.owned) {
+        mx_model_destroy(s->voice.model);
+        mx_stream_release(s->voice.stream);
+    }
     mx_free(s);
+}
+
+const struct mx_speak_voice *mx_speak_voice(const struct mx_speak *s)
+{
+    return &s->voice;
+}
+
+/* ---- what a batch is sent by ---- */
+
+static void batch_count(struct mx_model_batch *b, int32_t sequences, int32_t tokens, int32_t longest)
+{
+    b->tokens.count = b->frames.count = b->references.count = sequences;
+    b->tokens.rows = tokens;
+    b->tokens.max_rows = longest;
+}
+
+static int tokens_send(struct mx_speak *s)
+{
+    struct mx_stream *const stream = s->voice.stream;
+    const struct mx_model_batch *const b = &s->batch;
+    const size_t count = (size_t)b->tokens.count;
+    int rc = 0;
+    MX_TRY(mx_copy_upload(stream, b->tokens.offsets, s->token_offsets, (count + 1) * 4));
+    MX_TRY(mx_copy_upload(stream, b->token_ids, s->ids, (size_t)b->tokens.rows * 4));
+    MX_TRY(mx_copy_upload(stream, b->languages, s->languages, count * 4));
+out:
+    return rc;
 }
 
 /* ---- references ---- */
 
-/* Every sequence of a batch has the reference of its own. */
-static int32_t reference_room(const struct mx_speak *s)
-{
-    return s->capacity.references / s->capacity.sequences;
-}
-
 int mx_speak_reference(struct mx_speak *s, const float *samples, size_t count, float **mel, int32_t *frames)
 {
-    const int32_t offsets[] = {0, (int32_t)count}, room = reference_room(s);
+    const int32_t offsets[] = {0, (int32_t)count}, room = own_room(s);
     const struct mx_extract_batch batch = {.audio = samples, .offsets = offsets, .count = 1};
     const struct mx_extract_options options = reference_options(&s->recipe, count);
     struct mx_extract_features features;
@@ -229,229 +294,214 @@ out:
     return rc;
 }
 
-/* ---- a batch of items ---- */
-
-static int options_check(const struct mx_speak *s, const struct mx_speak_options *o)
-{
-    if (o->language != MX_SPEAK_DETECT && (o->language < 0 || o->language >= MX_LANGUAGE_COUNT))
-        return MX_FAIL(MX_ERR_ARGUMENT, "use a number from mx_language_parse", "there is no language number %d",
-                       o->language);
-    if (!(o->speed >= 0.25 && o->speed <= 4))
-        return MX_FAIL(MX_ERR_ARGUMENT, "0.25 to 4; 1 is the speed of the recordings", "a speed of %g is impossible",
-                       o->speed);
-    if (!(fabs(o->pitch_semitones) <= 24))
-        return MX_FAIL(MX_ERR_ARGUMENT, "-24 to 24; 0 is the pitch of the voice",
-                       "the pitch cannot be shifted by %g semitones", o->pitch_semitones);
-    if (o->reference != NULL && (o->reference_frames < 1 || o->reference_frames > reference_room(s))) {
-        MX_FAIL(MX_ERR_ARGUMENT, NULL, "a reference of %d frames cannot be used", (int)o->reference_frames);
-        return mx_error_hint("1 to %d; mx_speak_reference makes one that fits", (int)reference_room(s));
-    }
-    return 0;
-}
-
-/* How many items from the first on go into one batch. */
-static int32_t items_fit(const struct mx_speak *s, const struct mx_speak_item *items, size_t count)
-{
-    int64_t tokens = 0;
-    int32_t n = 0;
-    while ((size_t)n < count && n < s->capacity.sequences && tokens + items[n].count <= s->capacity.tokens)
-        tokens += items[n++].count;
-    return n;
-}
-
-/* Lays `count` items out as the batch and sends it. The host's arrays stay until the network has waited. */
-static int batch_send(struct mx_speak *s, const struct mx_speak_item *items, int32_t count,
-                      const struct mx_speak_options *options)
+int mx_speak_vector(struct mx_speak *s, const float *reference, int32_t reference_frames, float *vector)
 {
     struct mx_model_batch *const b = &s->batch;
     struct mx_stream *const stream = s->voice.stream;
-    const int32_t rows = options->reference != NULL ? options->reference_frames : 0;
-    const size_t row_bytes = (size_t)s->bands * sizeof *s->references;
-    int32_t longest = 0;
-    int rc = 0;
-    s->token_offsets[0] = s->reference_offsets[0] = 0;
-    for (int32_t i = 0; i < count; i++) {
-        memcpy(s->ids + s->token_offsets[i], items[i].tokens, (size_t)items[i].count * sizeof *s->ids);
-        if (rows > 0)
-            memcpy(s->references + (size_t)(i * rows) * (size_t)s->bands, options->reference, (size_t)rows * row_bytes);
-        s->token_offsets[i + 1] = s->token_offsets[i] + items[i].count;
-        s->reference_offsets[i + 1] = s->reference_offsets[i] + rows;
-        s->languages[i] = items[i].language;
-        if (items[i].count > longest) longest = items[i].count;
-    }
-    b->tokens.count = b->frames.count = b->references.count = count;
-    b->tokens.rows = s->token_offsets[count];
-    b->tokens.max_rows = longest;
-    b->references.rows = s->reference_offsets[count];
-    b->references.max_rows = rows;
-    const size_t offsets_bytes = ((size_t)count + 1) * 4;
-    MX_TRY(mx_copy_upload(stream, b->tokens.offsets, s->token_offsets, offsets_bytes));
-    MX_TRY(mx_copy_upload(stream, b->references.offsets, s->reference_offsets, offsets_bytes));
-    MX_TRY(mx_copy_upload(stream, b->token_ids, s->ids, (size_t)b->tokens.rows * 4));
-    MX_TRY(mx_copy_upload(stream, b->languages, s->languages, (size_t)count * 4));
-    if (b->references.rows > 0)
-        MX_TRY(mx_copy_upload(stream, b->reference_mel, s->references, (size_t)b->references.rows * row_bytes));
-out:
-    return rc;
-}
-
-int mx_speak_vector(struct mx_speak *s, const float *reference, int32_t reference_frames, float *vector)
-{
-    static const int32_t nothing[] = {MX_TOKEN_BOS, MX_TOKEN_EOS};
-    const struct mx_speak_item item = {.tokens = nothing, .count = 2};
-    struct mx_speak_options options = MX_SPEAK_OPTIONS_DEFAULT;
-    const struct mx_speech_options how = MX_SPEECH_OPTIONS_DEFAULT;
-    const size_t bytes = (size_t)mx_model_config(s->voice.model)->size.width * sizeof *vector;
+    const size_t bytes = (size_t)s->width * sizeof *vector;
+    const int32_t rows = reference != NULL ? reference_frames : 0;
+    const size_t mel_bytes = (size_t)rows * (size_t)s->bands * sizeof *reference;
     struct mx_speech speech;
     int rc = 0;
-    options.reference = reference;
-    options.reference_frames = reference_frames;
-    MX_TRY(options_check(s, &options));
-    MX_TRY(batch_send(s, &item, 1, &options));
-    MX_TRY(mx_model_synthesize(s->voice.model, s->voice.stream, s->voice.parameters, &s->batch, &how, &speech));
-    MX_TRY(mx_copy_download(s->voice.stream, vector, mx_model_view(s->voice.model).voices, bytes));
-    MX_TRY(mx_stream_sync(s->voice.stream));
+    if (rows == 0 && reference == NULL) {
+        memset(vector, 0, bytes);
+        return 0;
+    }
+    if (rows < 1 || rows > own_room(s)) {
+        MX_FAIL(MX_ERR_ARGUMENT, NULL, "a reference of %d frames cannot be used", (int)rows);
+        return mx_error_hint("1 to %d; mx_speak_reference makes one that fits", (int)own_room(s));
+    }
+    s->spoken = 0;
+    s->now.piece = -1;
+    memcpy(s->reference, reference, mel_bytes);
+    s->token_offsets[0] = s->reference_offsets[0] = 0;
+    s->token_offsets[1] = 2; /* something must be said */
+    s->reference_offsets[1] = rows;
+    s->ids[0] = MX_TOKEN_BOS;
+    s->ids[1] = MX_TOKEN_EOS;
+    s->languages[0] = 0;
+    batch_count(b, 1, 2, 2);
+    b->references = (struct mx_ragged){.offsets = b->references.offsets, .count = 1, .rows = rows, .max_rows = rows};
+    b->voices = (struct mx_slice){0};
+    MX_TRY(tokens_send(s));
+    MX_TRY(mx_copy_upload(stream, b->references.offsets, s->reference_offsets, 2 * sizeof *s->reference_offsets));
+    MX_TRY(mx_copy_upload(stream, b->reference_mel, s->reference, mel_bytes));
+    MX_TRY(mx_model_synthesize(s->voice.model, stream, s->voice.parameters, b, NULL, &speech));
+    MX_TRY(mx_copy_download(stream, vector, mx_model_view(s->voice.model).voices, bytes));
+    MX_TRY(mx_stream_sync(stream));
 out:
-    if (rc < 0) (void)mx_stream_sync(s->voice.stream); /* the copies must be done with the host's arrays */
+    if (rc < 0) (void)mx_stream_sync(stream); /* the copies must be done with the host's arrays */
     return rc;
 }
 
-/* Mel of the first *count items, or of fewer where they turn out too long together; *count tells. */
-static int items_synthesize(struct mx_speak *s, const struct mx_speak_item *items, int32_t *count,
-                            const struct mx_speak_options *options, struct mx_speech *speech)
+/* ---- pieces ---- */
+
+static int piece_check(const struct mx_speak *s, const struct mx_speak_piece *p)
 {
-    struct mx_speech_options how = MX_SPEECH_OPTIONS_DEFAULT;
-    const double ratio = exp2(options->pitch_semitones / 12);
-    /* (ratio · (p · deviation + mean) - mean)/deviation */
-    how.speed = (float)options->speed;
-    how.pitch_scale = (float)ratio;
-    how.pitch_shift = (float)((ratio - 1) * s->voice.normaliser.pitch_mean / s->voice.normaliser.pitch_deviation);
-    for (;; *count /= 2) {
-        int rc = batch_send(s, items, *count, options);
-        if (rc == 0)
-            rc = mx_model_synthesize(s->voice.model, s->voice.stream, s->voice.parameters, &s->batch, &how, speech);
-        if (rc < 0) (void)mx_stream_sync(s->voice.stream); /* the uploads must be done with the host's arrays */
-        if (rc != MX_ERR_ARGUMENT || *count == 1) return rc;
+    const struct mx_model_config *const config = mx_model_config(s->voice.model);
+    if (!(p->speed >= MX_SPEAK_SCRIPT_SPEED_LEAST && p->speed <= MX_SPEAK_SCRIPT_SPEED_MOST))
+        return MX_FAIL(MX_ERR_ARGUMENT, "1 is the speed of the recordings", "a speed of %g is impossible", p->speed);
+    if (!(fabs(p->pitch_semitones) <= MX_SPEAK_SCRIPT_SEMITONES))
+        return MX_FAIL(MX_ERR_ARGUMENT, "0 is the pitch of the voice", "the pitch cannot be shifted by %g semitones",
+                       p->pitch_semitones);
+    if (p->language < 0 || p->language >= config->languages)
+        return MX_FAIL(MX_ERR_ARGUMENT, "take the number from the vocabulary of the voice",
+                       "the network knows no language number %d", (int)p->language);
+    if (p->count < 1 || p->count > s->capacity.longest_tokens) {
+        MX_FAIL(MX_ERR_ARGUMENT, NULL, "a piece of %d tokens cannot be spoken", (int)p->count);
+        return mx_error_hint("1 to %d are possible: split the text", (int)s->capacity.longest_tokens);
     }
-}
-
-/* ---- joining ---- */
-
-struct joined {
-    float *audio;
-    size_t count, capacity;
-};
-
-/* Room for `more` samples behind the others, which are counted in. */
-static float *joined_grow(struct joined *j, size_t more)
-{
-    if (j->count + more > j->capacity) {
-        const size_t capacity = j->count + more > 2 * j->capacity ? j->count + more : 2 * j->capacity;
-        float *const grown = mx_realloc(j->audio, capacity, sizeof *grown);
-        if (grown == NULL) return NULL;
-        j->audio = grown;
-        j->capacity = capacity;
-    }
-    j->count += more;
-    return j->audio + j->count - more;
-}
-
-/* A sound, faded at both ends, and the pause after it. */
-static int joined_add(struct joined *j, const float *sound, size_t count, int rate, double pause_ms)
-{
-    const size_t pause = (size_t)llround(pause_ms * rate / 1000),
-                 whole = (size_t)llround(MX_SPEAK_FADE_MS * rate / 1000);
-    const size_t fade = whole < count / 2 ? whole : count / 2;
-    float *const to = joined_grow(j, count + pause);
-    if (to == NULL) return MX_ERR_NO_MEMORY;
-    if (count > 0) memcpy(to, sound, count * sizeof *to);
-    for (size_t i = 0; i < fade; i++) {
-        const float gain = ((float)i + 0.5f) / (float)fade;
-        to[i] *= gain;
-        to[count - 1 - i] *= gain;
-    }
-    for (size_t i = 0; i < pause; i++) to[count + i] = 0;
+    for (int32_t i = 0; i < p->count; i++)
+        if (p->tokens[i] < 0 || p->tokens[i] >= config->vocabulary)
+            return MX_FAIL(MX_ERR_ARGUMENT, "encode the text with the vocabulary of the voice",
+                           "the network knows no token %d", (int)p->tokens[i]);
     return 0;
 }
 
-static double seconds_since(uint64_t start_ns)
+/* How many pieces from the first on go into one batch. */
+static int32_t pieces_fit(const struct mx_speak *s, const struct mx_speak_piece *pieces, int32_t count)
 {
-    return (double)(mx_clock_ns() - start_ns) * 1e-9;
+    int64_t tokens = 0;
+    int32_t n = 0;
+    while (n < count && n < s->capacity.sequences && tokens + pieces[n].count <= s->capacity.tokens)
+        tokens += pieces[n++].count;
+    return n;
 }
 
-/* Speaks all items of the script into `joined`. */
-static int script_speak(struct mx_speak *s, const struct mx_speak_script *script,
-                        const struct mx_speak_options *options, struct joined *joined, struct mx_speak_result *result)
+static struct mx_speech_options speech_options(const struct mx_speak *s, const struct mx_speak_piece *p)
 {
+    struct mx_speech_options how = MX_SPEECH_OPTIONS_DEFAULT;
+    const double ratio = exp2(p->pitch_semitones / 12);
+    /* (ratio · (p · deviation + mean) - mean)/deviation */
+    how.speed = (float)p->speed;
+    how.pitch_scale = (float)ratio;
+    how.pitch_shift = (float)((ratio - 1) * s->voice.normaliser.pitch_mean / s->voice.normaliser.pitch_deviation);
+    return how;
+}
+
+/* Lays `count` pieces out as the batch and sends it. The host's arrays stay until the network has waited. */
+static int pieces_send(struct mx_speak *s, const struct mx_speak_piece *pieces, int32_t count)
+{
+    struct mx_model_batch *const b = &s->batch;
+    const size_t width = (size_t)s->width;
+    int32_t longest = 0;
     int rc = 0;
-    if (options->tell != NULL) options->tell(options->context, 0, script->count);
-    for (size_t at = 0; at < script->count;) {
-        const struct mx_speak_item *const items = script->items + at;
-        int32_t count = items_fit(s, items, script->count - at);
-        struct mx_sound_audio sound = {0};
-        struct mx_speech speech = {0};
-        uint64_t start = mx_clock_ns();
-        MX_TRY(items_synthesize(s, items, &count, options, &speech));
-        MX_TRY(mx_stream_sync(s->voice.stream));
-        result->model_seconds += seconds_since(start);
-        start = mx_clock_ns();
-        MX_TRY(mx_sound_make(s->sound, s->voice.stream, speech.mel, speech.frame_offsets, count, &sound));
-        for (int32_t i = 0; i < count; i++)
-            MX_TRY(joined_add(joined, sound.audio + sound.offsets[i], (size_t)(sound.offsets[i + 1] - sound.offsets[i]),
-                              s->recipe.rate, items[i].pause_ms / options->speed));
-        result->waveform_seconds += seconds_since(start);
-        at += (size_t)count;
-        if (options->tell != NULL) options->tell(options->context, at, script->count);
+    s->token_offsets[0] = 0;
+    for (int32_t i = 0; i < count; i++) {
+        const struct mx_speak_piece *const p = &pieces[i];
+        float *const vector = s->vectors + (size_t)i * width;
+        memcpy(s->ids + s->token_offsets[i], p->tokens, (size_t)p->count * sizeof *s->ids);
+        s->token_offsets[i + 1] = s->token_offsets[i] + p->count;
+        s->languages[i] = p->language;
+        s->how[i] = speech_options(s, p);
+        s->seeds[i] = p->seed;
+        if (p->voice != NULL)
+            memcpy(vector, p->voice, width * sizeof *vector);
+        else
+            memset(vector, 0, width * sizeof *vector);
+        if (p->count > longest) longest = p->count;
     }
+    batch_count(b, count, s->token_offsets[count], longest);
+    b->voices = s->voices;
+    MX_TRY(tokens_send(s));
+    MX_TRY(mx_copy_upload(s->voice.stream, b->voices, s->vectors, (size_t)count * width * sizeof *s->vectors));
 out:
     return rc;
 }
 
-static void unknown_warn(const struct mx_unknown_count *unknown)
+int mx_speak_pieces(struct mx_speak *s, const struct mx_speak_piece *pieces, int32_t *count)
 {
-    char name[MX_SYMBOL_NAME_BYTES];
-    if (unknown->count == 0) return;
-    mx_warn("the voice never learned %zu symbol%s left out; the first is %s", unknown->count,
-            unknown->count == 1 ? " of the text, which is" : "s of the text, which are",
-            mx_symbol_name(unknown->first, name));
-}
-
-int mx_speak_text(struct mx_speak *s, const char *text, size_t length, const struct mx_speak_options *options,
-                  struct mx_speak_result *result)
-{
-    const struct mx_speak_scribe scribe = {.vocabulary = s->voice.vocabulary,
-                                           .language = options->language,
-                                           .limit_characters = options->piece_characters ? options->piece_characters
-                                                                                         : MX_SPLIT_CHARACTERS,
-                                           .longest_tokens = (size_t)s->capacity.longest_tokens};
-    const uint64_t start = mx_clock_ns();
-    struct mx_speak_script script = {0};
-    struct joined joined = {0};
+    struct mx_stream *const stream = s->voice.stream;
+    int32_t n = pieces_fit(s, pieces, *count);
     int rc = 0;
-    *result = (struct mx_speak_result){0};
-    MX_TRY(options_check(s, options));
-    MX_TRY(mx_speak_script_make(&scribe, text, length, &script));
-    unknown_warn(&script.unknown);
-    result->text_seconds = seconds_since(start);
-    MX_TRY(script_speak(s, &script, options, &joined, result));
-    result->audio = joined.audio;
-    result->count = joined.count;
-    joined = (struct joined){0};
-    result->paragraphs = script.paragraphs;
-    result->pieces = script.count;
-    result->tokens = script.tokens;
-    result->unknown = script.unknown;
-    result->seconds = (double)result->count / s->recipe.rate;
-    if (result->count > 0) result->real_time_factor = seconds_since(start) / result->seconds;
-out:
-    if (rc < 0) *result = (struct mx_speak_result){0};
-    mx_free(joined.audio);
-    mx_speak_script_release(&script);
-    return rc;
+    s->spoken = 0;
+    s->now.piece = -1;
+    if (*count < 1)
+        return MX_FAIL(MX_ERR_ARGUMENT, "give it 1 piece or more", "%d pieces cannot be spoken", (int)*count);
+    for (int32_t i = 0; i < n || i == 0; i++) {
+        rc = piece_check(s, &pieces[i]);
+        if (rc < 0) return rc;
+    }
+    for (;; n /= 2) {
+        rc = pieces_send(s, pieces, n);
+        if (rc == 0)
+            rc = mx_model_synthesize(s->voice.model, stream, s->voice.parameters, &s->batch, s->how, &s->speech);
+        if (rc == 0) rc = mx_stream_sync(stream);
+        if (rc < 0) (void)mx_stream_sync(stream); /* the uploads must be done with the host's arrays */
+        if (rc != MX_ERR_ARGUMENT || n == 1) break;
+    }
+    if (rc < 0) return rc;
+    mx_error_clear(); /* of a batch that was too long */
+    *count = s->spoken = n;
+    return 0;
 }
 
-void mx_speak_result_release(struct mx_speak_result *result)
+const int32_t *mx_speak_durations(const struct mx_speak *s, int32_t piece)
 {
-    mx_free(result->audio);
-    *result = (struct mx_speak_result){0};
+    return s->speech.durations + s->token_offsets[piece];
+}
+
+static int32_t piece_frames(const struct mx_speak *s, int32_t piece)
+{
+    return s->speech.frame_offsets[piece + 1] - s->speech.frame_offsets[piece];
+}
+
+int64_t mx_speak_samples(const struct mx_speak *s, int32_t piece)
+{
+    return mx_sound_samples(&s->recipe, piece_frames(s, piece));
+}
+
+/* ---- sound ---- */
+
+static struct mx_slice piece_mel(const struct mx_speak *s, int32_t piece)
+{
+    struct mx_slice mel = s->speech.mel;
+    mel.offset_bytes += (size_t)s->speech.frame_offsets[piece] * (size_t)s->bands * sizeof(float);
+    return mel;
+}
+
+int mx_speak_sound_begin(struct mx_speak *s, int32_t piece)
+{
+    s->now.piece = -1;
+    if (piece < 0 || piece >= s->spoken)
+        return MX_FAIL(MX_ERR_ARGUMENT, "speak it with mx_speak_pieces first", "piece %d was not spoken", (int)piece);
+    mx_sound_seed_set(s->sound, s->seeds[piece]);
+    const int rc = s->parts ? mx_sound_stream_begin(s->sound, piece_mel(s, piece), piece_frames(s, piece)) : 0;
+    if (rc < 0) return rc;
+    s->now.piece = piece;
+    s->now.made = 0;
+    s->now.count = mx_speak_samples(s, piece);
+    return 0;
+}
+
+/* Of a whole of `all` samples, those from `at` on: faded towards both ends of the whole. */
+static void fade(float *audio, int64_t at, int64_t count, int64_t all, int rate)
+{
+    const int64_t whole = llround(MX_SPEAK_FADE_MS * rate / 1000), length = whole < all / 2 ? whole : all / 2;
+    for (int64_t k = at; k < at + count && k < length; k++) audio[k - at] *= ((float)k + 0.5f) / (float)length;
+    for (int64_t k = at > all - length ? at : all - length; k < at + count; k++)
+        audio[k - at] *= ((float)(all - 1 - k) + 0.5f) / (float)length;
+}
+
+int mx_speak_sound_next(struct mx_speak *s, int64_t frames, const float **audio, int64_t *count)
+{
+    float *made = NULL;
+    int rc = 0;
+    *audio = NULL;
+    *count = 0;
+    if (s->now.piece < 0) return MX_FAIL(MX_ERR_ARGUMENT, "begin it with mx_speak_sound_begin", "no sound was begun");
+    if (s->parts) {
+        MX_TRY(mx_sound_stream_next(s->sound, s->voice.stream, frames, &made, count));
+    } else if (s->now.made == 0) {
+        const int32_t offsets[] = {0, piece_frames(s, s->now.piece)};
+        struct mx_sound_audio whole;
+        MX_TRY(mx_sound_make(s->sound, s->voice.stream, piece_mel(s, s->now.piece), offsets, 1, &whole));
+        made = whole.audio;
+        *count = s->now.count;
+    }
+    fade(made, s->now.made, *count, s->now.count, s->recipe.rate);
+    s->now.made += *count;
+    *audio = made;
+out:
+    return rc;
 }

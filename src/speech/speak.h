@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Text to sound, from one end to the other: paragraphs → normalised text → pieces (split.h) → symbols → tokens →
- * network → sound (vocoder/sound.h) → one sound with pauses between the pieces.
+ * The engine that speaks: pieces of tokens → network → sound (vocoder/sound.h), with a whole text on top of it.
  *
- * Pieces are spoken many at a time, as many as the network has room for; the sound of a piece does not depend on the
- * others. The same text, options and seed give the same samples, bit for bit.
+ * Pieces of any texts, with options of their own, share one pass of the network. What a piece sounds like depends on
+ * nothing but the piece: not on its company, its place in the batch, or the parts in which its sound is made, bit for
+ * bit.
  *
- * Memory: a speaker owns its device buffers (budget owners "speech" and "waveform") and borrows
- * the voice, whose parts
- * must outlive it. A result owns its samples. Threads: one at a time, the one that uses the voice's stream.
+ *     int32_t count = 3;
+ *     MX_TRY(mx_speak_pieces(speak, pieces, &count));
+ *     for (int32_t i = 0; i < count; i++) {
+ *         MX_TRY(mx_speak_sound_begin(speak, i));
+ *         do {
+ *             MX_TRY(mx_speak_sound_next(speak, 64, &audio, &samples));
+ *             ...
+ *         } while (samples > 0);
+ *     }
+ *
+ * Memory: an engine owns its device buffers (budget owners "speech" and "waveform") and borrows the voice, whose parts
+ * must outlive it. Nothing is allocated by mx_speak_pieces and the sound functions. A result owns its samples. Threads:
+ * one at a time, the one that uses the voice's stream.
  */
 #ifndef MX_SPEECH_SPEAK_H
 #define MX_SPEECH_SPEAK_H
@@ -17,6 +27,7 @@
 #include "features/recipe.h"
 #include "model/model.h"
 #include "myxtts/device.h"
+#include "speech/script.h"
 #include "text/vocabulary.h"
 #include "vocoder/sound.h"
 
@@ -25,10 +36,12 @@ struct mx_speak_voice {
     struct mx_device *device;
     struct mx_stream *stream;   /* of the device */
     struct mx_model *model;     /* on the device; its capacity limits what is spoken at once */
+    bool owned;                 /* stream and model belong to the engine once it is created */
     struct mx_slice parameters; /* the weights to speak with */
     const struct mx_vocabulary *vocabulary;
     const struct mx_recipe *recipe; /* NULL: mx_recipe_default */
     struct mx_normaliser normaliser;
+    int32_t reference_frames;   /* the longest reference; 0: an even share of the network's room for references */
     uint32_t reference_samples; /* memory for references up to this length is allocated at the start; longer ones (all
                                    of them if this is 0) allocate their own while they are made */
 };
@@ -40,7 +53,7 @@ struct mx_speak_sound {
     const struct mx_vocoder_config *vocoder; /* NULL: Griffin–Lim; copied */
     struct mx_slice vocoder_parameters;      /* its weights, on the device of the voice */
     int rounds, projections;                 /* or MX_SOUND_USUAL */
-    uint64_t seed;                           /* of the noise that the phases begin with */
+    bool parts; /* with room to make a sound in parts; otherwise, and always with Griffin–Lim, one part is the whole */
 };
 
 #define MX_SPEAK_SOUND_DEFAULT ((struct mx_speak_sound){.rounds = MX_SOUND_USUAL, .projections = MX_SOUND_USUAL})
@@ -58,15 +71,46 @@ int mx_speak_memory_plan(const struct mx_model_config *config, const struct mx_m
 /* MX_ERR_CONFIG if the parts of the voice do not fit together. */
 int mx_speak_create(const struct mx_speak_voice *voice, const struct mx_speak_sound *sound, struct mx_speak **out);
 void mx_speak_destroy(struct mx_speak *speak); /* NULL is fine */
+const struct mx_speak_voice *mx_speak_voice(const struct mx_speak *speak);
 
 /* The voice of a recording: samples at the recipe's rate (as corpus/audio.h yields them) → normalised mel, of which the
  * middle is taken where there is more than the network has room for. *mel is the caller's, to be freed with mx_free. */
 int mx_speak_reference(struct mx_speak *speak, const float *samples, size_t count, float **mel, int32_t *frames);
 
-/* The vector [width] that the network makes of a reference, which is all that a reference says to it. Waits. */
+/* The vector [width] that the network makes of a reference, which is all that a reference says to it; without one it is
+ * 0. Waits. */
 int mx_speak_vector(struct mx_speak *speak, const float *reference, int32_t reference_frames, float *vector);
 
-#define MX_SPEAK_DETECT  (-1)
+/* ---- pieces ---- */
+
+/* Everything that decides what a piece sounds like. Borrowed during the call. */
+struct mx_speak_piece {
+    const int32_t *tokens; /* with BOS and EOS */
+    int32_t count;
+    int32_t language; /* its number in the vocabulary */
+    double speed;     /* within the limits of a script (script.h), like the pitch */
+    double pitch_semitones;
+    const float *voice; /* [width] from mx_speak_vector; NULL: no particular voice */
+    uint64_t seed;      /* of the noise that the phases begin with */
+};
+
+/* Runs the network for the first *count pieces, or for fewer if they do not fit together, at least one; *count becomes
+ * the number of those. Their mel stays until the next call. MX_ERR_ARGUMENT for numbers out of range, or if the first
+ * piece alone does not fit. */
+int mx_speak_pieces(struct mx_speak *speak, const struct mx_speak_piece *pieces, int32_t *count);
+/* Of piece i of the last mx_speak_pieces: the frames of each of its tokens, and the samples of its sound. */
+const int32_t *mx_speak_durations(const struct mx_speak *speak, int32_t piece);
+int64_t mx_speak_samples(const struct mx_speak *speak, int32_t piece);
+
+/* Begins the sound of piece i; another one that was begun ends. Any piece, any number of times. */
+int mx_speak_sound_begin(struct mx_speak *speak, int32_t piece);
+/* The next `frames` · hop samples of it, or all that are left; the parts joined are the same whatever their sizes. Faded
+ * at both ends of the piece. Without `parts` the first is the whole. *count is 0 after the last. The samples are valid
+ * until the next call. Waits. */
+int mx_speak_sound_next(struct mx_speak *speak, int64_t frames, const float **audio, int64_t *count);
+
+/* ---- a whole text ---- */
+
 #define MX_SPEAK_FADE_MS 5.0 /* at both ends of a piece: no click where sound meets silence */
 
 struct mx_speak_options {
@@ -75,6 +119,7 @@ struct mx_speak_options {
     double pitch_semitones; /* -24 … 24: higher or lower than the voice */
     const float *reference; /* [reference_frames, bands] from mx_speak_reference; NULL: no particular voice */
     int32_t reference_frames;
+    uint64_t seed;
     size_t piece_characters; /* the longest piece; 0: MX_SPLIT_CHARACTERS */
     /* Called before the first piece and after each group of pieces, in the caller's thread. NULL: no call. */
     void (*tell)(void *context, size_t pieces_done, size_t pieces);
@@ -100,5 +145,9 @@ struct mx_speak_result {
 int mx_speak_text(struct mx_speak *speak, const char *text, size_t length, const struct mx_speak_options *options,
                   struct mx_speak_result *result);
 void mx_speak_result_release(struct mx_speak_result *result);
+
+/* A warning about symbols that were left out. */
+#define MX_SPEAK_UNKNOWN_BYTES 160
+char *mx_speak_unknown_text(const struct mx_unknown_count *unknown, char out[MX_SPEAK_UNKNOWN_BYTES]);
 
 #endif

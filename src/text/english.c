@@ -267,4 +267,30 @@ static void spell(const char *clause, void (*ask)(const char *text, struct mx_te
     ask(text, out);
 }
 
-const struct mx_language_rules mx_rules_english = {.own = true, .clean = clean, .spell = spell};
+static const struct mx_text_name names[] = {{'a', "ay"},
+                                            {'.', "dot"},
+                                            {',', "comma"},
+                                            {':', "colon"},
+                                            {';', "semicolon"},
+                                            {'!', "exclamation mark"},
+                                            {'?', "question mark"},
+                                            {'-', "dash"},
+                                            {'_', "underscore"},
+                                            {'/', "slash"},
+                                            {'\\', "backslash"},
+                                            {'\'', "apostrophe"},
+                                            {'"', "quote"},
+                                            {'(', "left parenthesis"},
+                                            {')', "right parenthesis"},
+                                            {'[', "left bracket"},
+                                            {']', "right bracket"},
+                                            {'{', "left brace"},
+                                            {'}', "right brace"},
+                                            {'*', "star"},
+                                            {'|', "bar"},
+                                            {'~', "tilde"},
+                                            {'^', "caret"},
+                                            {0, NULL}};
+
+const struct mx_language_rules mx_rules_english = {
+    .own = true, .clean = clean, .spell = spell, .names = names, .ordinal = "th", .century = 1900};

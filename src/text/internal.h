@@ -140,6 +140,12 @@ char mx_script_mark(const struct mx_script *script, uint32_t point);
 #define MX_WORD_BYTES   120 /* longer words are cut */
 
 /* ---- the rules of a language ---- */
+/* How a single character is called when a text is spelled (say_as.h), where the cleaner does not know. */
+struct mx_text_name {
+    uint32_t point;   /* small, if it is a letter */
+    const char *name; /* NULL ends a list */
+};
+
 struct mx_language_rules {
     bool own;     /* made for one language, which a list of languages names in full */
     bool tones;   /* digits among its phonemes are tones */
@@ -155,6 +161,11 @@ struct mx_language_rules {
     /* (optional) Which code points the cleaner leaves in the text besides letters of the script and punctuation; they
      * are not folded to another form. Default: none. */
     bool (*writes)(const struct mx_script *script, uint32_t point);
+    /* (optional) For text that is read in a given way (say_as.h): names of characters; what makes an ordinal when it is
+     * written after digits; the century that a year of two digits from 50 on belongs to. */
+    const struct mx_text_name *names;
+    const char *ordinal;
+    unsigned century;
 };
 
 extern const struct mx_language_rules mx_rules_english, mx_rules_persian;               /* english.c, persian.c */

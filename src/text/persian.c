@@ -164,5 +164,31 @@ static uint32_t joiner(uint32_t point)
     return point == MX_ZWNJ || point == 0xad || point == 0xac ? MX_ZWNJ : 0;
 }
 
-const struct mx_language_rules mx_rules_persian = {
-    .own = true, .letters = mx_persian_letters, .clean = clean, .spell = mx_persian_spell, .joiner = joiner};
+static const struct mx_text_name names[] = {{0x648, "واو"}, /* alone it is the word "and" */
+                                            {'.', "نقطه"},
+                                            {',', "ویرگول"},
+                                            {0x60c, "ویرگول"},
+                                            {':', "دو نقطه"},
+                                            {';', "نقطه ویرگول"},
+                                            {0x61b, "نقطه ویرگول"},
+                                            {'!', "علامت تعجب"},
+                                            {'?', "علامت سؤال"},
+                                            {0x61f, "علامت سؤال"},
+                                            {'-', "خط تیره"},
+                                            {'_', "زیرخط"},
+                                            {'/', "اسلش"},
+                                            {'\\', "بک‌اسلش"},
+                                            {'(', "پرانتز باز"},
+                                            {')', "پرانتز بسته"},
+                                            {'*', "ستاره"},
+                                            {'#', "مربع"},
+                                            {0, NULL}};
+
+const struct mx_language_rules mx_rules_persian = {.own = true,
+                                                   .letters = mx_persian_letters,
+                                                   .clean = clean,
+                                                   .spell = mx_persian_spell,
+                                                   .joiner = joiner,
+                                                   .names = names,
+                                                   .ordinal = "ام",
+                                                   .century = 1300};

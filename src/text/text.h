@@ -37,6 +37,10 @@ struct mx_text_report {
     size_t numbers_read;     /* numbers, dates, times, amounts turned into words */
 };
 
+/* MX_ERR_DATA for invalid UTF-8 (naming the byte offset), for a zero byte and for a text beyond the limit: what the
+ * functions below refuse, too. */
+int mx_text_check(const char *text, size_t length);
+
 /* The language whose script most letters of the text belong to (most digits, if there are no letters); for equal counts
  * the first in the list. Of several languages with one script it is the first in the list, and only scripts with
  * `detected` are considered: English, Persian and Russian can be found. MX_ERR_DATA if the text has no such letter or

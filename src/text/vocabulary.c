@@ -178,7 +178,7 @@ int mx_vocabulary_add_language(struct mx_vocabulary *vocabulary, enum mx_languag
 
 /* ---- encoding ---- */
 
-static size_t encode_utf8(uint32_t point, char out[5])
+size_t mx_symbol_utf8(uint32_t point, char out[MX_SYMBOL_UTF8_BYTES])
 {
     size_t length = 0;
     if (point < 0x80) {
@@ -195,8 +195,8 @@ static size_t encode_utf8(uint32_t point, char out[5])
 
 char *mx_symbol_name(uint32_t symbol, char out[MX_SYMBOL_NAME_BYTES])
 {
-    char text[5];
-    encode_utf8(symbol, text);
+    char text[MX_SYMBOL_UTF8_BYTES];
+    mx_symbol_utf8(symbol, text);
     snprintf(out, MX_SYMBOL_NAME_BYTES, "'%s' (U+%04X)", text, (unsigned)symbol);
     return out;
 }
@@ -246,7 +246,7 @@ int mx_vocabulary_write(const struct mx_vocabulary *vocabulary, char **json)
     }
     for (size_t i = 0; whole && i < vocabulary->count; i++) {
         char utf8[5];
-        encode_utf8(vocabulary->symbols[i], utf8);
+        mx_symbol_utf8(vocabulary->symbols[i], utf8);
         cJSON *symbol = cJSON_CreateString(utf8);
         whole = symbol && cJSON_AddItemToArray(symbols, symbol);
     }

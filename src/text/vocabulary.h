@@ -70,6 +70,9 @@ struct mx_tokens {
 int mx_vocabulary_encode(const struct mx_vocabulary *vocabulary, struct mx_symbols symbols, enum mx_unknown policy,
                          struct mx_arena *arena, struct mx_tokens *out, struct mx_unknown_count *unknown);
 
+/* A symbol in UTF-8, zero-terminated; returns its bytes. */
+#define MX_SYMBOL_UTF8_BYTES 5
+size_t mx_symbol_utf8(uint32_t symbol, char out[MX_SYMBOL_UTF8_BYTES]);
 /* "'ʒ' (U+0292)" for messages. */
 #define MX_SYMBOL_NAME_BYTES 32
 char *mx_symbol_name(uint32_t symbol, char out[MX_SYMBOL_NAME_BYTES]);

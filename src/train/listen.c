@@ -106,7 +106,6 @@ int mx_listener_speak(struct mx_listener *l, uint32_t index, struct mx_spoken *o
     const struct mx_listener_options *const o = &l->options;
     struct mx_model_batch batch;
     struct mx_speech speech;
-    const struct mx_speech_options how = MX_SPEECH_OPTIONS_DEFAULT;
     const size_t row = (size_t)l->bands * sizeof(float);
     *out = (struct mx_spoken){.outcome = MX_SPOKEN_UNUSABLE, .why = ""};
     MX_TRY(mx_host_batch_fill(o->host, o->reader, MX_LISTEN_EPOCH, 0, &index, 1));
@@ -116,7 +115,7 @@ int mx_listener_speak(struct mx_listener *l, uint32_t index, struct mx_spoken *o
     MX_TRY(mx_batch_assemble(o->batch, o->stream, o->host, &batch));
     MX_TRY(mx_copy_download(o->stream, l->real, batch.mel, (size_t)out->real * row));
     MX_TRY(mx_copy_download(o->stream, l->real_pitch, batch.pitch, (size_t)out->real * sizeof(float)));
-    rc = mx_model_synthesize(o->model, o->stream, o->weights, &batch, &how, &speech);
+    rc = mx_model_synthesize(o->model, o->stream, o->weights, &batch, NULL, &speech);
     if (rc == MX_ERR_ARGUMENT) {
         mx_error_clear();
         out->outcome = MX_SPOKEN_TOO_LONG;

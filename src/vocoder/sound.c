@@ -106,6 +106,11 @@ void mx_sound_gain_set(struct mx_sound *s, double gain)
     if (s->vocoder != NULL) mx_vocoder_mean_set(s->vocoder, (float)s->options.mean);
 }
 
+void mx_sound_seed_set(struct mx_sound *s, uint64_t seed)
+{
+    s->options.seed = seed;
+}
+
 int mx_sound_projections(const struct mx_sound *s)
 {
     return s->options.projections;

@@ -93,11 +93,13 @@ int mx_sound_projections(const struct mx_sound *sound);
  * `gain` > 0 is the factor that would bring it there. From now on the mel is raised by it, and the sound lowered
  * again. */
 void mx_sound_gain_set(struct mx_sound *sound, double gain);
+/* The noise of what is made or begun from now on. */
+void mx_sound_seed_set(struct mx_sound *sound, uint64_t seed);
 /* The samples of an utterance of this many frames. */
 int64_t mx_sound_samples(const struct mx_recipe *recipe, int64_t frames);
 
 struct mx_sound_audio {
-    const float *audio;     /* packed samples, on the host */
+    float *audio;           /* packed samples, on the host; the caller may change them */
     const int32_t *offsets; /* [count + 1] into audio */
     int32_t count;          /* utterances */
 };
@@ -113,7 +115,7 @@ int32_t mx_sound_margin(const struct mx_sound *sound);
  * have a vocoder and `stream`; mx_sound_make ends the stream. */
 int mx_sound_stream_begin(struct mx_sound *sound, struct mx_slice mel, int64_t frames);
 /* The next `frames` · hop samples, or all that are left, in *audio; *count is 0 after the last. Waits for the result. */
-int mx_sound_stream_next(struct mx_sound *sound, struct mx_stream *stream, int64_t frames, const float **audio,
+int mx_sound_stream_next(struct mx_sound *sound, struct mx_stream *stream, int64_t frames, float **audio,
                          int64_t *count);
 
 #endif

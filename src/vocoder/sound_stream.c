@@ -56,8 +56,7 @@ out:
     return rc;
 }
 
-int mx_sound_stream_next(struct mx_sound *s, struct mx_stream *stream, int64_t frames, const float **audio,
-                         int64_t *count)
+int mx_sound_stream_next(struct mx_sound *s, struct mx_stream *stream, int64_t frames, float **audio, int64_t *count)
 {
     const int64_t hop = s->recipe.hop, all = s->stream.frames, margin = mx_sound_margin(s), begin = s->stream.made;
     const int64_t left = mx_sound_samples(&s->recipe, all) - begin * hop;

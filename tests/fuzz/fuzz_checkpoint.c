@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * libFuzzer target for what a checkpoint says: a good one in which the texts of up to two keys are replaced by any
- * bytes, read as if its hash were right. It is refused as damaged, or it can be written again and says the same.
+ * libFuzzer target for what a checkpoint or a voice file says: a good one in which the texts of up to two keys are
+ * replaced by any bytes, read as if its hash were right. It is refused as damaged, or it can be written again and says
+ * the same.
  * Built with clang -fsanitize=fuzzer,address,undefined.
  *
- * Input: the number of a key, a zero-terminated text, the number of another key, the rest is its text. (The bytes of
+ * Input: the number of a key (from 128 on: of a voice file), a zero-terminated text, the number of another key, the rest is its text. (The bytes of
  * the file itself are the business of fuzz_safetensors.)
  */
 #include <stdint.h>
@@ -94,22 +95,36 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct mx_safetensors *file = NULL;
     struct mx_checkpoint_state state;
     if (size < 2) return 0;
+    const bool voice = data[0] >= 0x80;
+    struct mx_checkpoint_state good = example;
+    if (voice) {
+        good.voice = true;
+        good.voice_name = "Ann";
+        good.voice_licence = "CC-BY-4.0";
+        good.voice_attribution = "";
+        good.metric_count = good.extra_count = 0;
+        good.has_best = false;
+        good.best = 0;
+        good.best_step = 0;
+    }
     mx_arena_init(&arena, 0);
-    check(mx_checkpoint_state_write(&example, &arena, &items, &count) == 0);
+    check(mx_checkpoint_state_write(&good, &arena, &items, &count) == 0);
     char *const input = mx_arena_alloc(&arena, size + 1, 1); /* with a zero at the end */
     check(input != NULL);
     memcpy(input, data, size);
     const size_t end = 1 + strlen(input + 1); /* of the first text */
-    items[data[0] % count].text = input + 1;
+    items[(data[0] & 0x7F) % count].text = input + 1;
     if (end + 1 < size) items[data[end + 1] % count].text = input + end + 2;
     if (file_parse(items, count, &header, &bytes, &file) == 0) {
-        const int rc = mx_checkpoint_state_read(file, "fuzz", &arena, &state);
+        const int rc = mx_checkpoint_state_read(file, "fuzz", voice, &arena, &state);
         check(rc == 0 || rc == MX_ERR_FORMAT);
         if (rc == 0) {
             check(mx_checkpoint_state_write(&state, &arena, &again, &again_count) == 0 && again_count == count);
             for (size_t i = 0; i < again_count; i++) /* as numbers have several forms, only the keys and our words */
                 check(strcmp(again[i].key, items[i].key) == 0);
             check(strcmp(state.config, mx_safetensors_metadata(file, "config")) == 0);
+            check(state.voice == voice &&
+                  (!voice || strcmp(state.voice_name, mx_safetensors_metadata(file, "voice.name")) == 0));
             check(state.best_step <= state.step && state.normaliser.mel_deviation > 0);
         }
     } else {
