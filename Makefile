@@ -15,7 +15,7 @@ CHAOS_ROUND ?= #          run only this round
 PREFIX     ?= /usr/local# where `make install` installs; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-browser test-isa test-onnx test-ranks test-tensorboard chaos demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-sound bench-speech bench-train docs po install uninstall package package-arm64 portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-train docs po install uninstall package package-arm64 portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -79,6 +79,11 @@ test-onnx: ## train voices and speak with them in onnxruntime, Piper and sherpa-
 	$(call compile,--report $(BUILD))
 	@scripts/test_onnx.sh $(BUILD)
 
+test-serve: ## talk to 'myxtts serve' with the clients of others (installed in build/venv)
+	$(DEPS) build test events
+	$(call compile,--report $(BUILD))
+	@scripts/test_serve.sh $(BUILD)
+
 demo: ## make a small corpus, train a voice on the CPU and speak, in under 10 minutes
 	$(DEPS) build demo
 	$(call compile,--report $(BUILD))
@@ -114,6 +119,12 @@ bench-ranks: ## compare two ranks on one core each with one rank, also over TCP 
 	$(DEPS) build test
 	$(call compile,--report $(BUILD))
 	@scripts/bench_ranks.sh $(BUILD)
+
+bench-serve: ## compare 'myxtts serve' with Piper's servers and the same voice (installed in build/venv): first sound, 32 clients
+	$(DEPS) build demo bench events
+	$(call compile,--report $(BUILD))
+	@scripts/peers.sh $(BUILD)/venv serving
+	@scripts/bench_serve.sh $(BUILD)
 
 bench-sound: ## train vocoders and measure their sound by PESQ, STOI and DNSMOS (installed in build/venv), in about 100 minutes
 	$(DEPS) build sound

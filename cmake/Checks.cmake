@@ -3,7 +3,8 @@
 # Tests and benches. A test is tests/test_<module>.c (cmocka) or tests/<name>.sh (bash, the path of the program is $1);
 # each is a process of its own with a time limit. An example is a test, too: by itself, or by
 # tests/example_<name>.sh, which gets its path as $2. A bench is bench/bench_<name>.c, one program each.
-# bench/speech/*.c are programs, too: what scripts/bench_speech.sh needs besides the program itself.
+# bench/speech/*.c and bench/serve/*.c are programs, too: what scripts/bench_speech.sh and scripts/bench_serve.sh need
+# besides the program itself.
 # All other .c files below the two folders are helpers of the tests or the benches, except fuzz targets (see the end) and
 # tests/double, which is a shared library: a test double of CUDA.
 
@@ -13,7 +14,7 @@ set(MX_THREAD_TESTS
     test_alloc test_error test_log test_pool test_progress test_queue
     test_bits test_budget test_cpu.* test_device.* test_fake.* test_registry.* test_ops_deterministic test_ops_bf16
     test_tokens test_check test_dataset.* test_prepare test_extract test_align test_train test_trainer test_trainer_vocoder test_job.* test_replica test_share_work test_feed.* test_pipeline.* test_dashboard
-    test_voice_api
+    test_voice_api test_service test_http test_wyoming
     test_cuda_device test_cuda_double test_cuda_graph test_cuda_train test_nccl)
 
 # Tests of texts, of scripts that call what other tests call, and of NVIDIA's compiler: a sanitizer would find nothing in
@@ -51,7 +52,7 @@ function(mx_programs folder prefix out)
   if(mains)
     list(REMOVE_ITEM helpers ${mains})
   endif()
-  list(FILTER helpers EXCLUDE REGEX "/(tests/fuzz|tests/double|bench/speech)/")
+  list(FILTER helpers EXCLUDE REGEX "/(tests/fuzz|tests/double|bench/speech|bench/serve)/")
 
   add_library(${prefix}_common INTERFACE)
   target_include_directories(${prefix}_common INTERFACE ${CMAKE_SOURCE_DIR}/${folder})
@@ -223,7 +224,7 @@ function(mx_add_benches)
   mx_programs(bench bench names ${fftw})
   # A fair peer: with these its square roots and logarithms are vectorised.
   set_source_files_properties(${CMAKE_SOURCE_DIR}/bench/plain_mel.c PROPERTIES COMPILE_OPTIONS -ffast-math)
-  file(GLOB tools CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/speech/*.c)
+  file(GLOB tools CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/speech/*.c ${CMAKE_SOURCE_DIR}/bench/serve/*.c)
   foreach(tool ${tools})
     get_filename_component(name ${tool} NAME_WE)
     add_executable(${name} ${tool})

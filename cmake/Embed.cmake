@@ -53,6 +53,13 @@ function(mx_embed_page target)
   mx_embed(${target} mx_page_script ${folder}/page_words.js ${folder}/page_chart.js ${folder}/page.js)
 endfunction()
 
+# The page of the HTTP server (src/serve/page.h), in the colours of the page of a run.
+function(mx_embed_serve_page target)
+  set(folder ${CMAKE_SOURCE_DIR}/src/serve)
+  mx_embed(${target} mx_serve_page_style ${CMAKE_SOURCE_DIR}/src/observe/page.css ${folder}/page.css)
+  mx_embed(${target} mx_serve_page_script ${folder}/page.js)
+endfunction()
+
 # Words in Persian (src/base/catalogue.h), as msgfmt compiles them.
 function(mx_embed_catalogue target)
   find_program(MX_MSGFMT msgfmt REQUIRED)

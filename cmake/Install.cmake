@@ -48,6 +48,24 @@ install(DIRECTORY python DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN __pycache__
         PATTERN build EXCLUDE)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} USE_SOURCE_PERMISSIONS)
 
+# --- the service of systemd -------------------------------------------------------------------------------------------
+
+# The unit names the program by its whole path, which is known only when it is installed.
+install(CODE "
+  set(MX_PROGRAM \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/myxtts\")
+  set(MX_DEFAULTS /etc/default/myxtts)
+  configure_file(\"${CMAKE_SOURCE_DIR}/packaging/myxtts.service.in\" \"${CMAKE_BINARY_DIR}/myxtts.service\" @ONLY)")
+install(FILES ${CMAKE_BINARY_DIR}/myxtts.service DESTINATION lib/systemd/system)
+if(MX_PACKAGE) # outside the prefix: only a package may do that
+  install(FILES packaging/myxtts.default DESTINATION /etc/default RENAME myxtts)
+  install(DIRECTORY DESTINATION /var/lib/myxtts/voices)
+  file(WRITE ${CMAKE_BINARY_DIR}/conffiles "/etc/default/myxtts\n")
+  set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/conffiles)
+  set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+else()
+  install(FILES packaging/myxtts.default DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples RENAME myxtts.default)
+endif()
+
 # --- the package ----------------------------------------------------------------------------------------------------
 
 set(CPACK_GENERATOR DEB)

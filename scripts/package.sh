@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Makes the Debian package of a build (configured with MX_PACKAGE) and tries it out: unpacked into a folder, the program must
-# find all its libraries and run. A package for another architecture runs in qemu.
+# Makes the Debian package of a build (configured with MX_PACKAGE) and tries it out: unpacked into a folder, the program and
+# the shared library must find all their libraries, and the program must run. A package for another architecture runs in qemu.
 #
 #     scripts/package.sh build/package [architecture]
 
@@ -33,11 +33,14 @@ if [[ $made != "$architecture" ]]; then
 fi
 dpkg-deb -x "$package" "$root"
 program="$root/usr/bin/myxtts"
-if ! libraries="$("${loader[@]:-ldd}" "$program" 2>&1)" || grep 'not found' <<<"$libraries"; then
-    printf '%s\n' "$libraries" >&2
-    printf 'package: libraries are missing\n' >&2
-    exit 1
-fi
+library="$(find "$root/usr/lib" -name 'libmyxtts.so.*' -type f)"
+for file in "$program" "$library"; do
+    if ! libraries="$("${loader[@]:-ldd}" "$file" 2>&1)" || grep 'not found' <<<"$libraries"; then
+        printf '%s\n' "$libraries" >&2
+        printf 'package: libraries of %s are missing\n' "${file#"$root"}" >&2
+        exit 1
+    fi
+done
 "${runner[@]}" "$program" --version
 "${runner[@]}" "$program" devices >/dev/null
 printf '%s\n' "$(realpath "$package")"

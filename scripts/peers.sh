@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Makes a Python environment in FOLDER for the peers of `make bench-data` (DALI, torchaudio) or `make bench-train`
-# (PyTorch), for the judges of `make bench-sound`, or for `make test-onnx` and `make test-tensorboard`.
+# (PyTorch), for the judges of `make bench-sound`, the servers of `make bench-serve` (serving) or the clients of
+# `make test-serve` (serve), or for `make test-onnx` and `make test-tensorboard`.
 #
-#     scripts/peers.sh build/venv data|onnx|sound|train|tensorboard
+#     scripts/peers.sh build/venv data|onnx|serve|serving|sound|train|tensorboard
 #
 # Each peer is installed separately. If one cannot be installed (no network, no Python, no wheel for this machine), the
-# script says so and succeeds, and the benchmark runs without that peer. Only benchmarks, test-onnx and test-tensorboard call it.
-# FOLDER/sherpa-1 has sherpa-onnx 1, which finds phonemes with espeak-ng; version 2 has a lexicon instead.
+# script says so and succeeds, and the benchmark runs without that peer. Only benchmarks and tests with programs of others
+# call it. FOLDER/sherpa-1 has sherpa-onnx 1, which finds phonemes with espeak-ng; version 2 has a lexicon instead.
 
 set -uo pipefail
 
-venv="${1:?usage: scripts/peers.sh FOLDER data|onnx|sound|train|tensorboard}"
-bench="${2:?usage: scripts/peers.sh FOLDER data|onnx|sound|train|tensorboard}"
+venv="${1:?usage: scripts/peers.sh FOLDER data|onnx|serve|serving|sound|train|tensorboard}"
+bench="${2:?usage: scripts/peers.sh FOLDER data|onnx|serve|serving|sound|train|tensorboard}"
 log="$venv.log"
 
 # peer_add module packages…: installs the packages unless the module can be imported already.
@@ -22,10 +23,10 @@ peer_add()
     local module="$1"
     shift
     "$venv/bin/python" -c "import $module" 2>/dev/null && return
-    printf 'peers: installing %s (once)\n' "${*: -1}"
+    printf 'peers: installing %s (once)\n' "${module%%,*}"
     if ! "$venv/bin/pip" install --quiet --disable-pip-version-check "$@" >"$log" 2>&1 ||
         ! "$venv/bin/python" -c "import $module" >>"$log" 2>&1; then
-        printf 'peers: continuing without %s: %s\n' "${*: -1}" "$(tail -n 1 "$log")"
+        printf 'peers: continuing without %s: %s\n' "${module%%,*}" "$(tail -n 1 "$log")"
     fi
 }
 
@@ -53,6 +54,14 @@ onnx)
     PYTHONPATH="$venv/sherpa-1" peer_add 'sherpa_onnx, sys; sys.exit(sherpa_onnx.__version__ >= "2")' \
         --target "$venv/sherpa-1" 'sherpa-onnx>=1.13,<2'
     ;;
+serve)
+    peer_add wyoming wyoming
+    peer_add openai openai
+    ;;
+serving)
+    peer_add piper.http_server 'piper-tts[http]'
+    peer_add wyoming_piper wyoming-piper
+    ;;
 sound)
     peer_add librosa librosa
     peer_add onnxruntime onnxruntime
@@ -69,7 +78,7 @@ tensorboard)
     peer_add PIL pillow
     ;;
 *)
-    printf 'usage: scripts/peers.sh FOLDER data|onnx|sound|train|tensorboard\n' >&2
+    printf 'usage: scripts/peers.sh FOLDER data|onnx|serve|serving|sound|train|tensorboard\n' >&2
     exit 2
     ;;
 esac

@@ -77,6 +77,12 @@ check "projections are part of the graph" test "$(stat -c %s long/voice.onnx)" -
 done_with export mute --vocoder vocoder --format piper --output joined
 check "a voice with the vocoder of another run" test -s joined/voice.onnx
 
+# ---- from a voice file ----
+done_with export run --output run.voice.safetensors
+done_with export run.voice.safetensors --format piper --output again
+check "a voice file gives the graph of its run" cmp again/voice.onnx piper/voice.onnx
+check "and its settings" cmp again/voice.onnx.json piper/voice.onnx.json
+
 # ---- sherpa-onnx ----
 done_with export run --format sherpa --output sherpa
 check "two files for a voice that reads characters" test "$(ls sherpa | tr '\n' ' ')" = 'tokens.txt voice.onnx '

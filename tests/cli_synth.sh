@@ -105,7 +105,7 @@ done_with synth --checkpoint run --ssml --text '<speak>The tone number a.</speak
 check "SSML without marks is text" cmp one.wav ssml.wav
 done_with synth --checkpoint run --ssml --text '<speak>The <blink>tone</blink> number a.</speak>' --output skipped.wav
 check "an unknown tag is named" grep -q 'blink' stderr
-check "and its text spoken" test "$(stat -c %s skipped.wav)" -ge "$(stat -c %s hasty.wav)"
+check "and its text spoken" cmp one.wav skipped.wav
 done_with synth --checkpoint run --ssml --text '<speak>The tone.<break time="2s"/>The tone.</speak>' --output break.wav
 check "a break of two seconds" test "$(stat -c %s break.wav)" -ge $((2 * 44100))
 

@@ -56,6 +56,12 @@ if command -v cc >/dev/null && [ -e "$build/completion/myxtts" ]; then
     # shellcheck disable=SC2046
     check "the public headers compile together, without anything else" cc -std=c17 -Wall -Wextra -Werror -fsyntax-only headers.c \
         $(pkg-config --cflags myxtts)
+    if command -v c++ >/dev/null; then
+        # shellcheck disable=SC2046
+        check "voice.h is C++, too" c++ -Wall -Wextra -Werror -fsyntax-only -x c++ <(echo '#include <myxtts/voice.h>
+            int main() { struct mx_speaking how = MX_SPEAKING_DEFAULT; return how.size == 0 || mx_error_last() == 0; }') \
+            $(pkg-config --cflags myxtts)
+    fi
     if cc --version | grep -q 'Free Software Foundation'; then # gcc lists what is declared
         # shellcheck disable=SC2046
         cc -std=c17 -fsyntax-only -aux-info declared headers.c $(pkg-config --cflags myxtts)

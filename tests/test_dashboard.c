@@ -23,6 +23,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/listen.h"
 #include "myxtts/error.h"
 #include "observe/dashboard.h"
 #include "observe/dashboard_log.h"
@@ -263,7 +264,7 @@ static void refused(const char *address, const char *token, int code, const char
 
 static void test_open_refused(void **state)
 {
-    char longer[MX_DASHBOARD_TOKEN_MAX + 2], taken[32];
+    char longer[MX_LISTEN_TOKEN_MAX + 2], taken[32];
     struct mx_dashboard *dashboard;
     const struct mx_dashboard_options good = {.address = "0"};
     (void)state;

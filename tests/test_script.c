@@ -198,6 +198,39 @@ static int teardown(void **state)
     return 0;
 }
 
+/* An ellipsis between words is a longer pause; elsewhere it is what it was. */
+static void ellipsis(void **state)
+{
+    static const struct {
+        const char *text, *pieces[6];
+        double pauses[6];
+    } cases[] = {{"Wait … what?", {"wait.", "what?"}, {500}},
+                 {"Wait... What? Oh. . . I see.", {"wait.", "what?", "oh.", "i see."}, {500, 350, 500}},
+                 {"Wait...what\u2026", {"wait.", "what."}, {500}},
+                 {"\"Well ...\" she said", {"well.", "she said"}, {500}},
+                 {"... and then ...", {"and then."}, {0}},
+                 {"What ...? Oh …, so. Up..down", {"what?", "oh.", "so.", "up.", "down"}, {350, 500, 350, 350}},
+                 {"One ...\n\n... two", {"one.", "two"}, {600}},
+                 {"Hm … … so", {"hm.", "so"}, {500}}};
+    const struct rig *const rig = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct mx_speak_script *script;
+        struct mx_speak_item item;
+        assert_int_equal(mx_speak_script_open(&rig->options, cases[i].text, strlen(cases[i].text), &script), 0);
+        for (size_t k = 0; cases[i].pieces[k] != NULL; k++) {
+            assert_int_equal(mx_speak_script_next(script, &item), 1);
+            assert_string_equal(item.text, cases[i].pieces[k]);
+            assert_true(item.pause_ms == cases[i].pauses[k] && item.before_ms == 0);
+        }
+        assert_int_equal(mx_speak_script_next(script, &item), 0);
+        mx_speak_script_close(script);
+    }
+    static const char persian[] = "صبر کن … چی؟ هیچ...";
+    assert_int_equal(mx_split_ellipsis(persian, strlen(persian)), strlen("صبر کن …"));
+    assert_int_equal(mx_split_ellipsis("چی …؟ هیچ", strlen("چی …؟ هیچ")), strlen("چی …؟ هیچ"));
+    assert_int_equal(mx_split_ellipsis("", 0), 0);
+}
+
 /* Only a piece without room is split again; its last part keeps the pause of its mark. */
 static void little_room(void **state)
 {
@@ -303,8 +336,8 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_items), cmocka_unit_test(little_room), cmocka_unit_test(refusals),
-        cmocka_unit_test(fails_late), cmocka_unit_test(no_memory),
+        cmocka_unit_test(same_items), cmocka_unit_test(ellipsis),   cmocka_unit_test(little_room),
+        cmocka_unit_test(refusals),   cmocka_unit_test(fails_late), cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -21,6 +21,10 @@
 #ifndef MYXTTS_ERROR_H
 #define MYXTTS_ERROR_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* X(name, code, exit code of the program, what it means) */
 #define MX_ERROR_LIST(X)                                                                                               \
     X(USAGE, -1, 1, "wrong usage")                                                                                     \
@@ -97,5 +101,9 @@ int mx_error_exit_code(int code);    /* 0 for 0 and positive codes, see the tabl
         rc = MX_FAIL((code), (hint), __VA_ARGS__);                                                                     \
         goto out;                                                                                                      \
     } while (0)
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

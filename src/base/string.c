@@ -381,6 +381,28 @@ int mx_string_append_wrapped(struct mx_string *text, const char *words, size_t c
     return text->failure;
 }
 
+int mx_string_append_base64(struct mx_string *text, const void *data, size_t bytes)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *const from = data;
+    char line[1024];
+    size_t n = 0;
+    for (size_t at = 0; at < bytes; at += 3) {
+        const size_t left = bytes - at;
+        const uint32_t group = (uint32_t)from[at] << 16 | (left > 1 ? (uint32_t)from[at + 1] << 8 : 0) |
+                               (left > 2 ? (uint32_t)from[at + 2] : 0);
+        line[n++] = digits[group >> 18];
+        line[n++] = digits[group >> 12 & 63];
+        line[n++] = left > 1 ? digits[group >> 6 & 63] : '=';
+        line[n++] = left > 2 ? digits[group & 63] : '=';
+        if (n + 4 > sizeof line || left <= 3) {
+            mx_string_append(text, "%.*s", (int)n, line);
+            n = 0;
+        }
+    }
+    return text->failure;
+}
+
 void mx_string_release(struct mx_string *text)
 {
     mx_free(text->data);

@@ -77,6 +77,8 @@ int mx_string_append_wrapped(struct mx_string *text, const char *words, size_t c
 /* Appends one word of a command line, in quotes where a shell needs them. Double quotes are preferred because they are
  * easier to read inside the single quotes of a hint. */
 int mx_string_append_shell(struct mx_string *text, const char *word);
+/* Appends the bytes in base64. */
+int mx_string_append_base64(struct mx_string *text, const void *data, size_t bytes);
 void mx_string_release(struct mx_string *text);
 
 #endif

@@ -43,6 +43,7 @@ extern const struct mx_command mx_command_prepare;
 extern const struct mx_command mx_command_profile;
 extern const struct mx_command mx_command_reference;
 extern const struct mx_command mx_command_report;
+extern const struct mx_command mx_command_serve;
 extern const struct mx_command mx_command_synth;
 extern const struct mx_command mx_command_train;
 extern const struct mx_command mx_command_validate;

@@ -19,6 +19,8 @@ const struct mx_docgen_variable mx_docgen_variables[] = {
                        "installed. 0: on none. Default: on GPUs, if it is installed."},
     {"MYXTTS_DASHBOARD_TOKEN", "Token for '--dashboard' if '--dashboard-token' is not given; unlike a flag, it is not "
                                "visible in the process list."},
+    {"MYXTTS_SERVE_TOKEN", "Token of 'myxtts serve' if neither '--token' nor '--token-file' is given."},
+    {"NOTIFY_SOCKET", "Set by systemd: 'myxtts serve' tells it when the server is ready, and when it ends."},
     {"MYXTTS_SUMS",
      "How several processes sum gradients: nccl, ring (over MPI), or library for MPI's own algorithm. Default: nccl if "
      "all processes have CUDA devices and NCCL; otherwise ring for up to 8 processes and library for more."},

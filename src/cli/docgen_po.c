@@ -22,6 +22,7 @@
 #include "observe/page.h"
 #include "pipeline/advice_words.h"
 #include "run/settings.h"
+#include "serve/page.h"
 
 struct list {
     struct mx_string *out;
@@ -139,6 +140,11 @@ int mx_docgen_po(struct mx_string *out)
     for (int i = 0; i < MX_SAY_COUNT; i++) add(&l, "advice", "", mx_advice_sentence((enum mx_advice_sentence)i, false));
     for (const struct mx_page_word *word = mx_page_words; word->key != NULL; word++) {
         mx_string_append(out, "\nmsgctxt \"page %s\"\n", word->key);
+        quoted_append(out, "msgid", word->english);
+        mx_string_append(out, "msgstr \"\"\n");
+    }
+    for (const struct mx_serve_word *word = mx_serve_words; word->key != NULL; word++) {
+        mx_string_append(out, "\nmsgctxt \"speak %s\"\n", word->key);
         quoted_append(out, "msgid", word->english);
         mx_string_append(out, "msgstr \"\"\n");
     }

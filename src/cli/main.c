@@ -21,7 +21,7 @@ static const struct mx_command *const commands[] = {
     &mx_command_check, &mx_command_completion, &mx_command_config,   &mx_command_corpus,    &mx_command_devices,
     &mx_command_eval,  &mx_command_export,     &mx_command_features, &mx_command_inspect,   &mx_command_monitor,
     &mx_command_plan,  &mx_command_prepare,    &mx_command_profile,  &mx_command_reference, &mx_command_report,
-    &mx_command_synth, &mx_command_train,      &mx_command_validate, &mx_command_vocode};
+    &mx_command_serve, &mx_command_synth,      &mx_command_train,    &mx_command_validate,  &mx_command_vocode};
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
 /* Options that may stand before or after the subcommand. */
@@ -171,9 +171,9 @@ const char *mx_command_line(bool devices)
 static int lines_keep(const struct mx_command *command, const struct mx_option_group groups[MX_OPTION_GROUPS],
                       struct mx_arguments arguments)
 {
-    static const char *const without[] = {"dashboard-token", "data-gpu", "model-gpu",   "data-device", "model-device",
-                                          "device",          "backend",  "cpu-devices", NULL};
-    static const char *const secret[] = {"dashboard-token", NULL};
+    static const char *const without[] = {"dashboard-token", "token",  "data-gpu", "model-gpu",   "data-device",
+                                          "model-device",    "device", "backend",  "cpu-devices", NULL};
+    static const char *const secret[] = {"dashboard-token", "token", NULL};
     for (int i = 0; i < 2; i++) {
         mx_string_append(&lines[i], "%s", command->page.command);
         const size_t alone = lines[i].length;

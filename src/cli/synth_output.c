@@ -16,48 +16,21 @@
 #include "cli/player.h"
 #include "myxtts/error.h"
 #include "myxtts/voice.h"
+#include "serve/encode.h"
 
-#define HEADER_BYTES   44
-#define LENGTH_UNKNOWN UINT32_MAX
-#define SAMPLES_MOST   ((UINT32_MAX - HEADER_BYTES) / sizeof(int16_t)) /* lengths in the header have 32 bits */
-#define BLOCK_SAMPLES  4096
+#define HEADER_BYTES  MX_ENCODE_WAV_HEADER
+#define SAMPLES_MOST  ((UINT32_MAX - HEADER_BYTES) / sizeof(int16_t)) /* lengths in the header have 32 bits */
+#define BLOCK_SAMPLES 4096
 
 struct mx_synth_output {
     struct mx_synth_output_options options;
     struct mx_player *player; /* NULL: not played */
     bool stream;              /* the file is standard output */
     off_t start;              /* where its header stands; -1: it cannot be corrected */
-    unsigned char header[HEADER_BYTES];
-    int16_t *samples; /* of a file */
+    int16_t *samples;         /* of a file */
     size_t capacity;
     uint64_t count;
 };
-
-/* ---- the header ---- */
-
-static void number_put(unsigned char *to, uint32_t number, int bytes)
-{
-    for (int i = 0; i < bytes; i++) to[i] = (unsigned char)(number >> (8 * i));
-}
-
-/* `data` is the number of bytes after the header, or LENGTH_UNKNOWN. */
-static void header_make(struct mx_synth_output *o, uint32_t data)
-{
-    enum { PCM = 1, CHANNELS = 1, SAMPLE_BYTES = 2, FORMAT_BYTES = 16 };
-    unsigned char *const h = o->header;
-    const uint32_t rate = (uint32_t)o->options.rate;
-    memcpy(h, "RIFF....WAVEfmt ", 16);
-    number_put(h + 4, data == LENGTH_UNKNOWN ? LENGTH_UNKNOWN : data + HEADER_BYTES - 8, 4);
-    number_put(h + 16, FORMAT_BYTES, 4);
-    number_put(h + 20, PCM, 2);
-    number_put(h + 22, CHANNELS, 2);
-    number_put(h + 24, rate, 4);
-    number_put(h + 28, rate * SAMPLE_BYTES, 4);
-    number_put(h + 32, SAMPLE_BYTES, 2);
-    number_put(h + 34, SAMPLE_BYTES * 8, 2);
-    memcpy(h + 36, "data", 4);
-    number_put(h + 40, data, 4);
-}
 
 /* ---- standard output ---- */
 
@@ -91,11 +64,12 @@ static int stream_open(struct mx_synth_output *o)
     return 0;
 }
 
-static int header_correct(struct mx_synth_output *o)
+static int header_correct(const struct mx_synth_output *o)
 {
-    if (o->start < 0 || o->count > SAMPLES_MOST) return 0;
-    header_make(o, (uint32_t)(o->count * sizeof(int16_t)));
-    return pwrite(STDOUT_FILENO, o->header, HEADER_BYTES, o->start) == HEADER_BYTES ? 0 : output_fail();
+    unsigned char header[HEADER_BYTES];
+    if (o->start < 0) return 0;
+    mx_encode_wav_header(header, o->options.rate, (int64_t)o->count);
+    return pwrite(STDOUT_FILENO, header, HEADER_BYTES, o->start) == HEADER_BYTES ? 0 : output_fail();
 }
 
 /* ---- all of them ---- */
@@ -136,9 +110,10 @@ static int samples_keep(struct mx_synth_output *o, const int16_t *samples, size_
 static int block_add(struct mx_synth_output *o, const int16_t *samples, size_t count)
 {
     int rc = 0;
+    unsigned char header[HEADER_BYTES];
     if (o->stream && o->count == 0) {
-        header_make(o, LENGTH_UNKNOWN);
-        MX_TRY(bytes_send(o->header, HEADER_BYTES));
+        mx_encode_wav_header(header, o->options.rate, -1);
+        MX_TRY(bytes_send(header, HEADER_BYTES));
     }
     if (o->stream)
         MX_TRY(bytes_send(samples, count * sizeof *samples));
@@ -171,12 +146,13 @@ int mx_synth_output_add(struct mx_synth_output *o, const float *samples, size_t 
 int mx_synth_output_finish(struct mx_synth_output *o)
 {
     int rc = 0;
+    unsigned char header[HEADER_BYTES];
     if (o->stream) {
         MX_TRY(header_correct(o));
     } else if (o->options.file != NULL) {
         const size_t bytes = (size_t)o->count * sizeof *o->samples;
-        header_make(o, (uint32_t)bytes);
-        const struct mx_file_part parts[] = {{o->header, HEADER_BYTES}, {o->samples, bytes}};
+        mx_encode_wav_header(header, o->options.rate, (int64_t)o->count);
+        const struct mx_file_part parts[] = {{header, HEADER_BYTES}, {o->samples, bytes}};
         MX_TRY(mx_file_write_parts(o->options.file, parts, sizeof parts / sizeof parts[0]));
     }
     if (o->player != NULL) MX_TRY(mx_player_finish(o->player));

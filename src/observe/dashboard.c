@@ -11,29 +11,22 @@
 
 #ifdef MX_HAVE_MICROHTTPD
 
-#include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/listen.h"
 #include "base/log.h"
 #include "base/pool.h"
 #include "observe/dashboard_internal.h"
 #include "observe/run.h"
 
-#define LOOPBACK      "127.0.0.1"
-#define HOST_BYTES    256
-#define BACKLOG       256
 #define NICE          19 /* at most a hundredth or so of a core that others want, too */
 #define WAIT_MS       100
 #define NS_PER_MS     UINT64_C(1000000)
@@ -48,106 +41,13 @@
 
 /* ---- address and token ---- */
 
-static bool is_loopback(const struct sockaddr *address)
-{
-    if (address->sa_family == AF_INET) {
-        const struct sockaddr_in *const v4 = (const struct sockaddr_in *)(const void *)address;
-        return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
-    }
-    const struct sockaddr_in6 *const v6 = (const struct sockaddr_in6 *)(const void *)address;
-    return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
-}
-
-static int address_fail(const char *text)
-{
-    char quoted[96];
-    return MX_FAIL(MX_ERR_USAGE, "write ADDRESS:PORT, for example " MX_DASHBOARD_ADDRESS ", or a port alone",
-                   "%s is not a valid address for the dashboard", mx_string_quote(quoted, sizeof quoted, text));
-}
-
-/* "ADDRESS:PORT", "[ADDRESS]:PORT", ":PORT", "PORT". */
-static int address_split(const char *text, char host[HOST_BYTES], char port[8])
-{
-    const char *const colon = strrchr(text, ':'), *digits = colon != NULL ? colon + 1 : text;
-    size_t length = colon != NULL ? (size_t)(colon - text) : 0;
-    const char *name = text;
-    if (length >= 2 && name[0] == '[' && name[length - 1] == ']') {
-        name++;
-        length -= 2;
-    } else if (memchr(name, ':', length) != NULL) {
-        return address_fail(text); /* two colons without brackets: nobody knows where the port begins */
-    }
-    const size_t count = strspn(digits, "0123456789");
-    if (count == 0 || count > 5 || digits[count] != '\0' || atoi(digits) > 65535 || length >= HOST_BYTES)
-        return address_fail(text);
-    snprintf(port, 8, "%s", digits);
-    snprintf(host, HOST_BYTES, "%.*s", (int)length, name);
-    if (host[0] == '\0') snprintf(host, HOST_BYTES, LOOPBACK);
-    return 0;
-}
-
-static int token_check(const char *token)
-{
-    const size_t length = strlen(token);
-    bool plain = true;
-    for (size_t i = 0; i < length; i++) plain = plain && (isalnum((unsigned char)token[i]) || strchr("-._~", token[i]));
-    if (plain && length >= MX_DASHBOARD_TOKEN_MIN && length <= MX_DASHBOARD_TOKEN_MAX) return 0;
-    MX_FAIL(MX_ERR_USAGE, NULL, "the dashboard's token is not valid: it needs %d to %d letters, digits or - . _ ~",
-            MX_DASHBOARD_TOKEN_MIN, MX_DASHBOARD_TOKEN_MAX);
-    return mx_error_hint("make one with 'openssl rand -hex 16'");
-}
-
-static int listen_fail(const char *host, const char *port, int why)
-{
-    MX_FAIL(MX_ERR_IO, NULL, "the dashboard cannot use port %s of %s: %s", port, host, strerror(why));
-    if (why == EADDRINUSE)
-        return mx_error_hint("another program uses it, perhaps another run: choose another port, '--dashboard %s:%d'",
-                             host, atoi(port) % 65535 + 1);
-    if (why == EADDRNOTAVAIL)
-        return mx_error_hint(
-            "this machine has no such address; 'ip address' lists its addresses, and 0.0.0.0 means all of them");
-    if (why == EACCES) return mx_error_hint("choose a port of 1024 or above");
-    return mx_error_hint("choose another address or port");
-}
-
-static int listener_open(struct mx_dashboard *d, const char *host, const char *port)
-{
-    int rc = 0, why, on = 1;
-    char number[80];
-    struct sockaddr_storage bound;
-    socklen_t length = sizeof bound;
-    struct addrinfo *found = NULL;
-    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-    why = getaddrinfo(host, port, &wanted, &found);
-    if (why != 0)
-        MX_RAISE(MX_ERR_USAGE, "write the address as numbers, for example " MX_DASHBOARD_ADDRESS,
-                 "cannot resolve the dashboard's address '%s': %s", host, gai_strerror(why));
-    if (!is_loopback(found->ai_addr) && d->token[0] == '\0')
-        MX_RAISE(MX_ERR_USAGE,
-                 "add '--dashboard-token TOKEN' (openssl rand -hex 16), or stay on 127.0.0.1 and reach it through 'ssh "
-                 "-L 6007:127.0.0.1:6007 HOST'",
-                 "the dashboard on %s would show the run to everyone who can reach that address", host);
-    d->listener = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (d->listener < 0) MX_TRY(listen_fail(host, port, errno));
-    setsockopt(d->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(d->listener, found->ai_addr, found->ai_addrlen) != 0 || listen(d->listener, BACKLOG) != 0 ||
-        getsockname(d->listener, (struct sockaddr *)&bound, &length) != 0)
-        MX_TRY(listen_fail(host, port, errno));
-    const bool v6 = bound.ss_family == AF_INET6;
-    d->port = ntohs(v6 ? ((struct sockaddr_in6 *)(void *)&bound)->sin6_port
-                       : ((struct sockaddr_in *)(void *)&bound)->sin_port);
-    if (getnameinfo((struct sockaddr *)&bound, length, number, sizeof number, NULL, 0, NI_NUMERICHOST) != 0)
-        snprintf(number, sizeof number, "%.79s", host);
-    snprintf(d->url, sizeof d->url, "http://%s%s%s:%d/", v6 ? "[" : "", number, v6 ? "]" : "", d->port);
-out:
-    if (found != NULL) freeaddrinfo(found);
-    return rc;
-}
+static const struct mx_listen_use use = {"the dashboard", "--dashboard", MX_DASHBOARD_ADDRESS};
 
 int mx_dashboard_open(const struct mx_dashboard_options *options, struct mx_dashboard **out)
 {
     int rc = 0;
-    char host[HOST_BYTES], port[8];
+    struct mx_listen_address address;
+    struct mx_listen_socket listener;
     struct mx_dashboard *d = mx_alloc(1, sizeof *d);
     *out = NULL;
     if (d == NULL) return MX_ERR_NO_MEMORY;
@@ -155,12 +55,20 @@ int mx_dashboard_open(const struct mx_dashboard_options *options, struct mx_dash
     d->language = options->language;
     d->patience_ns = (uint64_t)(options->patience_ms > 0 ? options->patience_ms : PATIENCE_MS) * NS_PER_MS;
     atomic_init(&d->stop, false);
-    MX_TRY(address_split(options->address, host, port));
+    MX_TRY(mx_listen_resolve(&use, options->address, &address));
     if (options->token != NULL) {
-        MX_TRY(token_check(options->token));
+        MX_TRY(mx_listen_token_check(&use, options->token));
         snprintf(d->token, sizeof d->token, "%s", options->token);
     }
-    MX_TRY(listener_open(d, host, port));
+    if (!address.loopback && options->token == NULL)
+        MX_RAISE(MX_ERR_USAGE,
+                 "add '--dashboard-token TOKEN' (openssl rand -hex 16), or stay on 127.0.0.1 and reach it through 'ssh "
+                 "-L 6007:127.0.0.1:6007 HOST'",
+                 "the dashboard on %s would show the run to everyone who can reach that address", address.host);
+    MX_TRY(mx_listen_open(&use, &address, &listener));
+    d->listener = listener.socket;
+    d->port = listener.port;
+    snprintf(d->url, sizeof d->url, "http://%s/", listener.name);
     *out = d;
     d = NULL;
 out:

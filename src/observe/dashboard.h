@@ -28,10 +28,8 @@
 
 #include "observe/page.h"
 
-#define MX_DASHBOARD_ADDRESS   "127.0.0.1:6007"
-#define MX_DASHBOARD_CLIENTS   200
-#define MX_DASHBOARD_TOKEN_MIN 16 /* characters */
-#define MX_DASHBOARD_TOKEN_MAX 128
+#define MX_DASHBOARD_ADDRESS "127.0.0.1:6007"
+#define MX_DASHBOARD_CLIENTS 200
 
 struct mx_dashboard;
 

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "base/listen.h"
 #include "observe/dashboard.h"
 #include "observe/dashboard_log.h"
 #include "observe/follow.h"
@@ -57,7 +58,7 @@ struct mx_dashboard {
     /* used by dashboard.c */
     int listener; /* -1: given to the daemon, or closed */
     int port;
-    char url[128], token[MX_DASHBOARD_TOKEN_MAX + 1]; /* token "": none */
+    char url[128], token[MX_LISTEN_TOKEN_MAX + 1]; /* token "": none */
     enum mx_page_language language;
     uint64_t patience_ns;
     pthread_t thread;

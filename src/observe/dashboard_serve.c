@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/listen.h"
 #include "myxtts/error.h"
 #include "observe/pictures.h"
 
@@ -314,24 +315,15 @@ static bool sample_path(const char *address, char *out, size_t size, const char 
 
 /* ---- requests ---- */
 
-/* Takes the same time wherever the two differ. */
-static bool token_equal(const char *token, const char *given)
-{
-    const size_t length = strlen(token), other = strlen(given);
-    unsigned char differ = length != other;
-    for (size_t i = 0; i < length; i++) differ |= (unsigned char)(token[i] ^ given[i < other ? i : 0]);
-    return differ == 0;
-}
-
 static bool token_given(const struct mx_dashboard *d, struct MHD_Connection *connection)
 {
     static const char scheme[] = "Bearer ";
     const char *const query = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
     const char *const bearer = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
     bool good = false;
-    if (query != NULL && *query != '\0') good = token_equal(d->token, query) || good;
+    if (query != NULL && *query != '\0') good = mx_listen_token_equal(d->token, query) || good;
     if (bearer != NULL && strncasecmp(bearer, scheme, sizeof scheme - 1) == 0 && bearer[sizeof scheme - 1] != '\0')
-        good = token_equal(d->token, bearer + sizeof scheme - 1) || good;
+        good = mx_listen_token_equal(d->token, bearer + sizeof scheme - 1) || good;
     return good;
 }
 

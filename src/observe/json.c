@@ -112,24 +112,8 @@ void mx_json_raw(struct mx_string *out, const char *key, const char *json, size_
 
 void mx_json_data(struct mx_string *out, const char *key, const char *type, const void *data, size_t bytes)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *const from = data;
-    char line[1024];
-    size_t n = 0;
     member(out, key);
     mx_string_append(out, "\"data:%s;base64,", type);
-    for (size_t at = 0; at < bytes; at += 3) {
-        const size_t left = bytes - at;
-        const uint32_t group = (uint32_t)from[at] << 16 | (left > 1 ? (uint32_t)from[at + 1] << 8 : 0) |
-                               (left > 2 ? (uint32_t)from[at + 2] : 0);
-        line[n++] = digits[group >> 18];
-        line[n++] = digits[group >> 12 & 63];
-        line[n++] = left > 1 ? digits[group >> 6 & 63] : '=';
-        line[n++] = left > 2 ? digits[group & 63] : '=';
-        if (n + 4 > sizeof line || left <= 3) {
-            mx_string_append(out, "%.*s", (int)n, line);
-            n = 0;
-        }
-    }
+    mx_string_append_base64(out, data, bytes);
     mx_string_append(out, "\"");
 }

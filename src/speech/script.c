@@ -99,7 +99,7 @@ void mx_speak_gap_merge(struct mx_speak_gap *gap, const struct mx_speak_gap *mor
     gap->usual_ms += more->usual_ms;
 }
 
-int mx_speak_span_add(struct mx_speak_script *s, struct mx_speak_span span)
+static int span_push(struct mx_speak_script *s, const struct mx_speak_span *span)
 {
     if (s->span_count == s->span_capacity) {
         const size_t more = s->span_capacity ? 2 * s->span_capacity : 16;
@@ -108,9 +108,24 @@ int mx_speak_span_add(struct mx_speak_script *s, struct mx_speak_span span)
         s->spans = grown;
         s->span_capacity = more;
     }
-    s->spans[s->span_count++] = span;
-    s->bytes_left += span.source_length;
+    s->spans[s->span_count++] = *span;
+    s->bytes_left += span->length;
     return 0;
+}
+
+int mx_speak_span_add(struct mx_speak_script *s, struct mx_speak_span span)
+{
+    size_t left = span.length;
+    int rc = 0;
+    while (left > 0) {
+        span.length = mx_split_ellipsis(span.text, left);
+        MX_TRY(span_push(s, &span));
+        left -= span.length;
+        span.text += span.length;
+        span.gap = (struct mx_speak_gap){.given = true, .usual_ms = MX_SPLIT_ELLIPSIS_MS};
+    }
+out:
+    return rc;
 }
 
 /* Every paragraph is a span. */
@@ -193,8 +208,8 @@ static int span_begin(struct mx_speak_script *s)
     char *normalised;
     int rc = 0;
     mx_speak_gap_merge(&s->gap, &span->gap);
-    s->bytes_left -= span->source_length;
-    s->made_bytes += span->source_length;
+    s->bytes_left -= span->length;
+    s->made_bytes += span->length;
     mx_arena_reset(&s->paragraph);
     MX_TRY(mx_text_normalise(span->language, span->text, span->length, &s->paragraph, &normalised, NULL));
     MX_TRY(level_push(s, normalised, s->options.piece_characters));

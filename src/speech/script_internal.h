@@ -22,7 +22,7 @@ enum mx_speak_rank { MX_SPEAK_RANK_WORDS, MX_SPEAK_RANK_SENTENCE, MX_SPEAK_RANK_
 /* What lies between two spans. */
 struct mx_speak_gap {
     enum mx_speak_rank rank;
-    bool given;      /* by <break>: then its silence replaces the usual one */
+    bool given;      /* by <break> or an ellipsis: then its silence replaces the usual one */
     double exact_ms; /* of it, in seconds of the clock … */
     double usual_ms; /* … and as a pause that speed and pause_scale change */
 };
@@ -92,7 +92,7 @@ struct mx_speak_script {
     struct mx_speak_script_counts counts;
 };
 
-/* Adds a span, whose strings must lie in the arena of the script. */
+/* Adds a span, whose strings must lie in the arena of the script. It becomes several where it has an ellipsis. */
 int mx_speak_span_add(struct mx_speak_script *script, struct mx_speak_span span);
 void mx_speak_gap_merge(struct mx_speak_gap *gap, const struct mx_speak_gap *more);
 /* Adds a warning, unless there is the same one. */

@@ -140,7 +140,8 @@ static int script_open(struct mx_speaker *s, const char *text, size_t length, co
                                           .speed = o->speed,
                                           .pitch_semitones = o->pitch_semitones,
                                           .volume = o->volume,
-                                          .pause_scale = o->pause_scale};
+                                          .pause_scale = o->pause_scale,
+                                          .voice_hz = mx_checkpoint_state(s->voice->checkpoint)->normaliser.pitch_mean};
     enum mx_language_id language;
     if (o->language != NULL) {
         const int rc = mx_language_parse(o->language, &language);

@@ -197,3 +197,58 @@ bool mx_split_paragraph(const char *text, size_t length, size_t *at, size_t *beg
     *at = next;
     return true;
 }
+
+/* Bytes of the ellipsis that begins at text[0]; 0: there is none. */
+static size_t ellipsis_length(const char *text, size_t length)
+{
+    static const char sign[] = "…";
+    size_t at = 0, end = 0, dots = 0;
+    for (;;) {
+        while (end > 0 && at < length && text[at] == ' ') at++;
+        if (at < length && text[at] == '.') {
+            dots++;
+            at++;
+        } else if (length - at >= sizeof sign - 1 && !memcmp(text + at, sign, sizeof sign - 1)) {
+            dots += 3;
+            at += sizeof sign - 1;
+        } else {
+            return dots >= 3 ? end : 0;
+        }
+        end = at;
+    }
+}
+
+/* Whether the byte may be part of a word: anything but blanks, punctuation and signs of ASCII. */
+static bool is_word_byte(char c)
+{
+    return (unsigned char)c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool has_word_bytes(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (is_word_byte(text[i])) return true;
+    return false;
+}
+
+size_t mx_split_ellipsis(const char *text, size_t length)
+{
+    static const char *const marks[] = {"!", "?", "؟"};
+    bool words = false;
+    for (size_t at = 0; at < length;) {
+        const size_t bytes = ellipsis_length(text + at, length - at);
+        size_t after = at + bytes;
+        if (bytes == 0) {
+            words |= is_word_byte(text[at++]);
+            continue;
+        }
+        bool marked = false;
+        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+            marked |= length - after >= strlen(marks[i]) && !memcmp(text + after, marks[i], strlen(marks[i]));
+        while (after < length && (text[after] == '"' || text[after] == '\'')) after++; /* closing quotes */
+        if (!has_word_bytes(text + after, length - after)) return length;
+        if (words && !marked) return after;
+        at = after;
+    }
+    return length;
+}

@@ -33,6 +33,7 @@ struct mx_split_piece {
 /* . ! ? 350, ; : 250, - 200, comma 130, between words 40; 0 for any other. */
 double mx_split_pause_ms(char mark);
 #define MX_SPLIT_PARAGRAPH_MS 600.0 /* between paragraphs, which are normalised one by one */
+#define MX_SPLIT_ELLIPSIS_MS  500.0 /* after an ellipsis, which is a full stop in normalised text */
 
 /* Cuts `text`, which is valid UTF-8. *pieces is an array of *count, 0 for a text without any word. A dash at the end of
  * a piece is omitted: it would be a mark between words. MX_ERR_ARGUMENT for a limit below MX_SPLIT_LEAST. */
@@ -42,5 +43,9 @@ int mx_split_text(const char *text, size_t limit_characters, struct mx_arena *ar
 /* Finds the next paragraph of raw text: the text between empty or blank lines. Returns false at the end; otherwise
  * *begin and *paragraph_length give its place. *at is where to continue, 0 at first. */
 bool mx_split_paragraph(const char *text, size_t length, size_t *at, size_t *begin, size_t *paragraph_length);
+
+/* Finds the next ellipsis in raw text that words stand before and behind: … or three and more dots, perhaps with blanks
+ * between them, but not before ! or ? ("What …?"). Returns the place behind it; `length`: there is none. */
+size_t mx_split_ellipsis(const char *text, size_t length);
 
 #endif

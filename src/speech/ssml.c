@@ -15,6 +15,8 @@
 #define HINT_XML       "close every tag; in text write &amp; for & and &lt; for <"
 #define HINT_SPEAK     "put the text between <speak> and </speak>"
 #define HINT_CHARACTER "write the character itself"
+#define ROOT           "<speak>"
+#define ROOT_END       "</speak>"
 #define NAMES_MOST     12 /* of skipped tags in the warning */
 
 /* X(identifier, name) */
@@ -51,7 +53,8 @@ struct frame {
 struct reader {
     struct mx_speak_script *script;
     XML_Parser parser;
-    int failure; /* of a handler: the parser was stopped */
+    size_t added; /* bytes of <speak>, if the document has none; they stand before it in its first line */
+    int failure;  /* of a handler: the parser was stopped */
     struct frame frames[MX_SSML_DEPTH];
     size_t depth;
     struct mx_ssml_style style;
@@ -78,8 +81,9 @@ static void stop(struct reader *r, int rc)
 /* An error at the current place. */
 static int place_fail(const struct reader *r, int code, const char *hint, const char *message)
 {
+    const unsigned long column = (unsigned long)XML_GetCurrentColumnNumber(r->parser) + 1;
     return MX_FAIL(code, hint, "SSML, line %lu, column %lu: %s", line_now(r),
-                   (unsigned long)XML_GetCurrentColumnNumber(r->parser) + 1, message);
+                   column - (line_now(r) == 1 ? r->added : 0), message);
 }
 
 /* ---- what is not understood ---- */
@@ -231,7 +235,7 @@ static int value_keep(struct reader *r, const char *value, const char **out)
 
 static size_t place_now(const struct reader *r)
 {
-    return (size_t)XML_GetCurrentByteIndex(r->parser);
+    return (size_t)XML_GetCurrentByteIndex(r->parser) - r->added;
 }
 
 static size_t place_after(const struct reader *r)
@@ -368,7 +372,7 @@ static void on_start(void *context, const char *name, const char **attributes)
     size_t element = 0;
     while (element < ELEMENT_UNKNOWN && strcmp(names[element], name) != 0) element++;
     if (r->depth == 0 && element != ELEMENT_SPEAK) {
-        stop(r, place_fail(r, MX_ERR_DATA, HINT_SPEAK, "an SSML document begins with <speak>"));
+        stop(r, place_fail(r, MX_ERR_DATA, HINT_SPEAK, "the root of an SSML document is <speak>"));
         return;
     }
     if (r->depth == MX_SSML_DEPTH) {
@@ -450,6 +454,17 @@ static void *memory_grow(void *memory, size_t bytes)
     return mx_realloc(memory, bytes, 1);
 }
 
+/* Text without a root: neither <speak> nor what may stand before it begins it. */
+static bool is_fragment(const char *text, size_t length)
+{
+    static const char *const starts[] = {"<speak", "<?", "<!"};
+    size_t at = length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+    while (at < length && strchr(" \t\r\n", text[at]) != NULL && text[at] != 0) at++;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (length - at >= strlen(starts[i]) && !memcmp(text + at, starts[i], strlen(starts[i]))) return false;
+    return true;
+}
+
 static int document_parse(struct reader *r, const char *text, size_t length)
 {
     int rc = 0;
@@ -458,14 +473,20 @@ static int document_parse(struct reader *r, const char *text, size_t length)
     XML_SetCharacterDataHandler(r->parser, on_text);
     XML_SetEntityDeclHandler(r->parser, on_entity);
     XML_SetSkippedEntityHandler(r->parser, on_skipped);
-    const enum XML_Status status = XML_Parse(r->parser, text, (int)length, XML_TRUE);
+    bool done;
+    if (is_fragment(text, length)) {
+        r->added = strlen(ROOT);
+        done = XML_Parse(r->parser, ROOT, (int)r->added, XML_FALSE) == XML_STATUS_OK &&
+               XML_Parse(r->parser, text, (int)length, XML_FALSE) == XML_STATUS_OK &&
+               XML_Parse(r->parser, ROOT_END, (int)strlen(ROOT_END), XML_TRUE) == XML_STATUS_OK;
+    } else {
+        done = XML_Parse(r->parser, text, (int)length, XML_TRUE) == XML_STATUS_OK;
+    }
     MX_TRY(r->failure);
-    if (status != XML_STATUS_OK) {
+    if (!done) {
         const enum XML_Error error = XML_GetErrorCode(r->parser);
         if (error == XML_ERROR_NO_MEMORY) return MX_ERR_NO_MEMORY;
-        const char *hint = HINT_XML;
-        if (error == XML_ERROR_UNDEFINED_ENTITY) hint = HINT_CHARACTER;
-        if (error == XML_ERROR_NO_ELEMENTS || (error == XML_ERROR_SYNTAX && r->depth == 0)) hint = HINT_SPEAK;
+        const char *const hint = error == XML_ERROR_UNDEFINED_ENTITY ? HINT_CHARACTER : HINT_XML;
         return place_fail(r, MX_ERR_DATA, hint, XML_ErrorString(error));
     }
     MX_TRY(mx_ssml_runs_flush(&r->runs));

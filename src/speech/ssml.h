@@ -2,7 +2,8 @@
  *
  * SSML, the Speech Synthesis Markup Language of the W3C: what of it is understood, and what the words mean.
  *
- *     <speak xml:lang="">                   the root; xml:lang also on p, s, voice and lang
+ *     <speak xml:lang="">                   the root, which may be left out; xml:lang also on p, s,
+ *                                           voice and lang
  *     <p> <s>                               a paragraph, a sentence, with the pause that follows one
  *     <break time="750ms|1.5s"/>            silence of that length, at most 10 s, instead of the usual pause
  *     <break strength="NAME"/>              none 0, x-weak 40, weak 130, medium 250, strong 350, x-strong 600 ms, at the

@@ -67,6 +67,24 @@ static const struct {
                      {"est", NUMBER, "established", NULL},
                      {"ca", NUMBER, "circa", NULL}};
 
+/* tolower would ask the locale. */
+static char ascii_lower(char letter)
+{
+    return letter >= 'A' && letter <= 'Z' ? (char)(letter + 32) : letter;
+}
+
+bool mx_text_abbreviation(const char *word, size_t length, bool digit_follows)
+{
+    for (size_t i = 0; i < sizeof abbreviations / sizeof *abbreviations; i++) {
+        const enum abbreviation_kind kind = abbreviations[i].kind;
+        if (kind == ALWAYS || (kind == NUMBER && !digit_follows) || strlen(abbreviations[i].text) != length) continue;
+        size_t same = 0;
+        while (same < length && ascii_lower(word[same]) == abbreviations[i].text[same]) same++;
+        if (same == length) return true;
+    }
+    return false;
+}
+
 /* Those of the ALWAYS kind that are words or names in lower case. */
 static bool needs_capital(const char *text)
 {
@@ -95,12 +113,6 @@ static bool listed(const char *const *list, size_t count, const char *text)
     return false;
 }
 #define LISTED(list, text) listed(list, sizeof(list) / sizeof *(list), text)
-
-/* tolower would ask the locale. */
-static char ascii_lower(char letter)
-{
-    return letter >= 'A' && letter <= 'Z' ? (char)(letter + 32) : letter;
-}
 
 void mx_english_spell(struct mx_text_sink *sink, const char *letters)
 {

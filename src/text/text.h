@@ -52,4 +52,8 @@ int mx_text_detect(const char *text, size_t length, enum mx_language_id *out);
 int mx_text_normalise(enum mx_language_id language, const char *text, size_t length, struct mx_arena *arena, char **out,
                       struct mx_text_report *report);
 
+/* Whether the full stop after this word does not end a sentence: "Dr", "Mr" and other English abbreviations that stand
+ * before a name; before a digit also "No", "Fig" and the like. */
+bool mx_text_abbreviation(const char *word, size_t length, bool digit_follows);
+
 #endif

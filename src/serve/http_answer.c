@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Answers that are there at once: texts, errors, and the page with its words in both languages. The headers that every
+ * answer has are here, too.
+ */
+#include <cjson/cJSON.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/string.h"
+#include "myxtts/error.h"
+#include "serve/http_internal.h"
+#include "serve/http_lists.h"
+#include "serve/page.h"
+
+#define ASKED_HEADERS_MAX 512
+
+void mx_http_header(struct MHD_Response *response, const char *name, const char *value)
+{
+    (void)MHD_add_response_header(response, name, value); /* for want of memory: then the connection fails, too */
+}
+
+enum MHD_Result mx_http_answer(struct mx_http_request *request, unsigned status, const char *type,
+                               struct MHD_Response *response)
+{
+    if (response == NULL) return MHD_NO;
+    if (type != NULL) mx_http_header(response, "Content-Type", type);
+    mx_http_header(response, "Cache-Control", "no-store");
+    mx_http_header(response, "X-Content-Type-Options", "nosniff");
+    mx_http_header(response, "Access-Control-Allow-Origin", "*");
+    mx_http_header(response, "Access-Control-Expose-Headers", "X-Warning, Retry-After");
+    request->failed = status >= 400;
+    const enum MHD_Result result = MHD_queue_response(request->connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static struct MHD_Response *text_response(char *text)
+{
+    struct MHD_Response *const response =
+        text != NULL ? MHD_create_response_from_buffer_with_free_callback(strlen(text), text, mx_free) : NULL;
+    if (response == NULL) mx_free(text);
+    return response;
+}
+
+enum MHD_Result mx_http_answer_text(struct mx_http_request *request, const char *type, char *text)
+{
+    if (text == NULL) {
+        mx_http_problem_from_error(&request->problem, MX_ERR_NO_MEMORY);
+        return mx_http_answer_problem(request, &request->problem);
+    }
+    return mx_http_answer(request, MHD_HTTP_OK, type, text_response(text));
+}
+
+char *mx_http_problem_print(const struct mx_http_problem *problem)
+{
+    cJSON *const answer = cJSON_CreateObject(), *const error = cJSON_AddObjectToObject(answer, "error");
+    cJSON_AddStringToObject(error, "message", problem->message);
+    cJSON_AddStringToObject(error, "type", problem->type);
+    if (problem->param != NULL)
+        cJSON_AddStringToObject(error, "param", problem->param);
+    else
+        cJSON_AddNullToObject(error, "param");
+    cJSON_AddStringToObject(error, "code", problem->code);
+    return mx_http_json_print(answer);
+}
+
+enum MHD_Result mx_http_answer_problem(struct mx_http_request *request, const struct mx_http_problem *problem)
+{
+    char number[16];
+    struct MHD_Response *const response = text_response(mx_http_problem_print(problem));
+    if (response == NULL) return MHD_NO;
+    if (problem->status == 429 || problem->status == 503) {
+        snprintf(number, sizeof number, "%d", mx_service_retry_seconds(request->http->service));
+        mx_http_header(response, "Retry-After", number);
+    }
+    if (problem->status == 401) mx_http_header(response, "WWW-Authenticate", "Bearer");
+    if (request->allow != NULL) mx_http_header(response, "Allow", request->allow);
+    if (request->client == NULL || request->client->refused) mx_http_header(response, "Connection", "close");
+    return mx_http_answer(request, problem->status, "application/json", response);
+}
+
+enum MHD_Result mx_http_answer_options(struct mx_http_request *request)
+{
+    const char *const asked =
+        MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Access-Control-Request-Headers");
+    struct MHD_Response *const response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    if (response == NULL) return MHD_NO;
+    mx_http_header(response, "Allow", "GET, HEAD, POST, OPTIONS");
+    mx_http_header(response, "Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS");
+    mx_http_header(response, "Access-Control-Allow-Headers",
+                   asked != NULL && strlen(asked) <= ASKED_HEADERS_MAX ? asked : "authorization, content-type");
+    mx_http_header(response, "Access-Control-Max-Age", "86400");
+    return mx_http_answer(request, MHD_HTTP_NO_CONTENT, NULL, response);
+}
+
+/* ---- the page ---- */
+
+int mx_http_pages_make(struct mx_http *http)
+{
+    for (int language = MX_WORDS_ENGLISH; language <= MX_WORDS_PERSIAN; language++) {
+        struct mx_string text = {0};
+        const int rc = mx_serve_page_write((enum mx_words)language, &text);
+        if (rc < 0) {
+            mx_string_release(&text);
+            return rc;
+        }
+        http->pages[language] = text.data;
+    }
+    return 0;
+}
+
+/* In the language that the address asks for (?lang=fa), or the browser. */
+static enum mx_words language_of(const struct mx_http_request *request)
+{
+    const char *const asked = MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, "lang");
+    const char *const accepted = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Accept-Language");
+    char code[3] = "";
+    if (asked != NULL) return mx_words_named(asked);
+    if (accepted != NULL) snprintf(code, sizeof code, "%s", accepted);
+    return mx_words_named(code);
+}
+
+enum MHD_Result mx_http_answer_page(struct mx_http_request *request)
+{
+    char *const page = request->http->pages[language_of(request)];
+    struct MHD_Response *const response = MHD_create_response_from_buffer(strlen(page), page, MHD_RESPMEM_PERSISTENT);
+    if (response == NULL) return MHD_NO;
+    mx_http_header(
+        response, "Content-Security-Policy",
+        "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; media-src "
+        "blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+    mx_http_header(response, "X-Frame-Options", "DENY");
+    mx_http_header(response, "Referrer-Policy", "no-referrer");
+    mx_http_header(response, "Vary", "Accept-Language");
+    return mx_http_answer(request, MHD_HTTP_OK, "text/html; charset=utf-8", response);
+}

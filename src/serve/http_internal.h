@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Shared by the files of the HTTP server: http.c (connections, times, threads), http_route.c (which request means what),
+ * http_answer.c (answers that are there at once) and http_stream.c (sound). No other file includes it.
+ */
+#ifndef MX_SERVE_HTTP_INTERNAL_H
+#define MX_SERVE_HTTP_INTERNAL_H
+
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/catalogue.h"
+#include "base/listen.h"
+#include "serve/http.h"
+#include "serve/http_request.h"
+
+struct mx_http_stream;
+
+/* A connection. Everything is guarded by the lock of the server. */
+struct mx_http_client {
+    bool used;
+    bool refused;            /* above a limit: it is told so, and closed */
+    bool busy;               /* a request has begun and is not answered completely */
+    int socket;              /* -1: unknown */
+    uint64_t due_ns;         /* when the client must have done something; 0: it is the server's turn */
+    struct in6_addr network; /* where it comes from: an IPv4 address, or 64 bits of an IPv6 address */
+};
+
+struct mx_http {
+    struct mx_service *service;
+    char token[MX_LISTEN_TOKEN_MAX + 1]; /* "": none */
+    char url[128];
+    int port, listener; /* listener -1: given to the daemon */
+    uint64_t patience_ns;
+    int connections, per_address;
+    size_t body_max;
+    int64_t created; /* seconds since 1970 */
+    char *pages[2];  /* by enum mx_words */
+    struct MHD_Daemon *daemon;
+    pthread_t watcher;
+    bool watching;
+    atomic_bool closing;           /* every answer ends now */
+    atomic_bool told_instructions; /* the log has the line about them */
+
+    /* Guards the clients, `counts`, `busy` and `stop`: `busy` is how many clients are. A socket is only shut down while
+     * the lock is held and its client is used, so that it cannot be another file meanwhile: the daemon closes it after
+     * the client was freed. `changed` is signalled when `busy` becomes smaller, and with `stop`. */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct mx_http_client *clients;
+    size_t client_count, busy;
+    bool stop;
+    struct mx_http_counts counts;
+};
+
+struct mx_http_request {
+    struct mx_http *http;
+    struct mx_http_client *client; /* NULL: there was no place for it */
+    struct MHD_Connection *connection;
+    const struct mx_http_route *route; /* NULL: `problem` */
+    const char *rest;                  /* of the path, after that of the route */
+    bool post;                         /* the method is POST; otherwise GET or HEAD */
+    struct mx_http_problem problem;
+    const char *allow; /* methods that are possible here, if that is the problem; otherwise NULL */
+    char *body;
+    size_t bytes, capacity, dropped;
+    char *path; /* of its own */
+    struct mx_http_stream *stream;
+    bool failed; /* it was answered with an error */
+};
+
+/* ---- http.c ---- */
+void mx_http_turn_server(struct mx_http_request *request); /* the client need not do anything now */
+void mx_http_turn_client(struct mx_http_request *request); /* it must take what it got, within the time */
+/* Has the client closed the connection, or its half of it? True also while the server closes. */
+bool mx_http_client_gone(const struct mx_http_request *request);
+void mx_http_count_gone(struct mx_http_request *request);
+
+/* ---- http_route.c ---- */
+/* The first look at a request: its route, or the problem. */
+void mx_http_route_find(struct mx_http_request *request, const char *path, const char *method);
+/* All of it is there: answers. */
+enum MHD_Result mx_http_route_run(struct mx_http_request *request);
+
+/* ---- http_answer.c ---- */
+enum MHD_Result mx_http_answer(struct mx_http_request *request, unsigned status, const char *type,
+                               struct MHD_Response *response);
+/* Takes over the text; NULL: there was no memory for it. */
+enum MHD_Result mx_http_answer_text(struct mx_http_request *request, const char *type, char *text);
+enum MHD_Result mx_http_answer_problem(struct mx_http_request *request, const struct mx_http_problem *problem);
+enum MHD_Result mx_http_answer_options(struct mx_http_request *request); /* of a preflight request */
+void mx_http_header(struct MHD_Response *response, const char *name, const char *value);
+/* {"error":{…}}; the caller frees it. */
+char *mx_http_problem_print(const struct mx_http_problem *problem);
+int mx_http_pages_make(struct mx_http *http);
+enum MHD_Result mx_http_answer_page(struct mx_http_request *request);
+
+/* ---- http_stream.c ---- */
+/* Takes over the strings of `speech`. */
+enum MHD_Result mx_http_stream_answer(struct mx_http_request *request, struct mx_http_speech *speech);
+void mx_http_stream_end(struct mx_http_stream *stream); /* NULL is fine */
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Private to src/serve/service*.c: the inside of the service and of a job.
+ *
+ * Three kinds of threads meet here. Readers (mx_service_read) take text from their job, turn it into items and take
+ * sound. Others may add text to a job. Workers (service_worker.c) take items of all jobs, run the networks and give
+ * sound; each has engines of its own.
+ *
+ * Memory: the service owns voices and engines. A job owns its text, items and sound. It is freed by whoever drops the
+ * last of its `holders`: the client, or a worker if one was still working for the job.
+ */
+#ifndef MX_SERVE_SERVICE_INTERNAL_H
+#define MX_SERVE_SERVICE_INTERNAL_H
+
+#include <pthread.h>
+
+#include "base/string.h"
+#include "myxtts/error.h"
+#include "serve/service.h"
+#include "speech/script.h"
+#include "speech/voice_internal.h"
+
+#define MX_SERVICE_ITEMS     2     /* of a job, waiting for the network */
+#define MX_SERVICE_AHEAD_S   4.0   /* seconds of sound that nobody has read yet: with more a job gets no further turn */
+#define MX_SERVICE_READ_MOST 16384 /* samples that one read copies, since it copies under the lock */
+
+/* The sound of a piece with the silence around it. Guarded by the lock of the service, except for the samples: those
+ * before `filled` never change again, and those behind it are written by one worker alone. */
+struct mx_service_block {
+    struct mx_service_block *next;
+    float *samples; /* [count]; NULL until the network has said how long the piece is */
+    size_t count, filled;
+};
+
+/* A piece of text, ready for the network. */
+struct mx_service_item {
+    struct mx_service_block *block; /* for its sound; owned until a worker takes the item */
+    int32_t *tokens;                /* owned */
+    int32_t count, language;
+    double speed, pitch_semitones, volume;
+    size_t before, after; /* samples of silence */
+    const float *vector;  /* of the speaker; belongs to the voice */
+    uint64_t ready_ns;    /* since when it waits */
+};
+
+/* A voice on the device of a worker. */
+struct mx_service_place {
+    struct mx_voice *voice;
+    struct mx_speak *speak; /* used by that worker alone */
+};
+
+/* An opened voice. The first of its places has the vocabulary and the vectors of speakers for all. */
+struct mx_service_engine {
+    struct mx_service_voice facts;
+    struct mx_service_place places[MX_SERVICE_WORKERS_MAX];
+    int32_t longest_tokens;
+    char *id;
+    const char **languages, **speakers;
+};
+
+struct mx_service_worker {
+    struct mx_service *service;
+    int number;
+    pthread_t thread;
+};
+
+/* Invariants under `lock`:
+ *   - `jobs` lists the jobs that have neither ended nor been cancelled; their number is counts.active ≤ queue_max;
+ *   - the guarded members of every job (below) and of every block change only with the lock held;
+ *   - draining, stopped and closing never go back to false.
+ *   - `resting` is the number of workers that wait on `work`.
+ * Whoever makes work (an item, room for sound, the end) broadcasts `work`; whoever removes the last job broadcasts `idle`; whoever changes what a reader waits for broadcasts `changed` of its job.
+ * Nothing that takes long happens under it: the longest is the copy of MX_SERVICE_READ_MOST samples. */
+struct mx_service {
+    struct mx_service_options options;
+    struct mx_service_engine *engines; /* constant after opening */
+    pthread_mutex_t lock;
+    pthread_cond_t work, idle;
+    int made; /* how many of lock, work, idle exist */
+    struct mx_service_worker workers[MX_SERVICE_WORKERS_MAX];
+    int worker_count, running; /* wanted, and started */
+    int resting;
+    struct mx_service_job *jobs;
+    uint64_t turns; /* given so far */
+    bool draining, stopped, closing;
+    struct mx_service_counts counts;
+};
+
+struct mx_service_job {
+    struct mx_service *service;
+    struct mx_service_engine *engine;
+    struct mx_speak_script_options how; /* of its scripts */
+    bool streaming;
+    const float *vector; /* of its speaker */
+    uint64_t seed;
+    pthread_cond_t changed;
+
+    /* guarded by the lock of the service */
+    struct mx_service_job *previous, *next; /* in `jobs` */
+    bool listed;
+    int holders;          /* the client; and one for each of its pieces that is in the engine */
+    char *text;           /* [length]; all that was added … */
+    size_t length, taken; /* … and how much of it is in scripts */
+    bool finished;        /* no text will be added */
+    bool making;          /* the reader makes an item, or will soon: it is worth waiting for */
+    bool text_over;       /* no items will come */
+    struct mx_service_item items[MX_SERVICE_ITEMS]; /* the first is the next */
+    int item_count, busy;                           /* waiting; with workers */
+    struct mx_service_block *first, *last;          /* sound; the reader has read `at` samples of the first */
+    size_t at, ahead;                               /* … and `ahead` samples are made and not read */
+    uint64_t turn;                                  /* of the service, when it had its last one or began */
+    uint64_t text_ns;                               /* when the first text came */
+    bool sounding;                                  /* some sound was made */
+    bool delivered;                                 /* some was read */
+    bool over;                                      /* read to the end */
+    bool cancelled;
+    struct mx_error error; /* code 0: none */
+
+    /* of the thread that reads; before that, of the one that calls mx_service_finish */
+    struct mx_speak_script *script;
+    double gap_ms;              /* of silence between the current script and the next … */
+    double script_gap_ms;       /* … and before the next item of the current one */
+    size_t scripts, items_made; /* so far */
+    size_t tokens, unknown;     /* of scripts that are closed */
+    struct mx_string warnings;
+};
+
+/* ---- service_worker.c ---- */
+
+void *mx_service_worker_run(void *worker); /* its thread */
+/* Speaks a little with every voice, so that the first client does not wait for memory to be touched. */
+int mx_service_worker_warm(struct mx_service_worker *worker);
+
+/* ---- service_job.c ---- */
+
+/* With the lock held: drops a holder and frees the job with the last. */
+void mx_service_job_drop(struct mx_service_job *job);
+/* With the lock held: the job fails with the current error of the thread, unless it failed before. */
+void mx_service_job_fail(struct mx_service_job *job);
+
+/* ---- service_sentence.c ---- */
+
+/* Finds the end of the first sentence of text that is still growing. Returns its bytes, blanks behind it included, and
+ * the usual pause after it in *pause_ms; 0 if the end cannot be told yet. It does not depend on how the text grew: more
+ * text behind a sentence that was found never changes it. */
+size_t mx_service_sentence(const char *text, size_t length, double *pause_ms);
+
+#endif

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Jobs: the side of the clients, see service.h. Text becomes items in the thread that reads, because that thread has
+ * nothing else to do before there is sound, and because a client that does not read then costs no work.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/string.h"
+#include "serve/service_internal.h"
+#include "text/language.h"
+
+#define NS_PER_S  UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+
+/* ---- life; with the lock held ---- */
+
+static void job_list(struct mx_service_job *job)
+{
+    struct mx_service *const s = job->service;
+    job->next = s->jobs;
+    if (s->jobs != NULL) s->jobs->previous = job;
+    s->jobs = job;
+    job->listed = true;
+    s->counts.active++;
+}
+
+/* Frees its place. */
+static void job_unlist(struct mx_service_job *job)
+{
+    struct mx_service *const s = job->service;
+    if (!job->listed) return;
+    if (job->previous != NULL)
+        job->previous->next = job->next;
+    else
+        s->jobs = job->next;
+    if (job->next != NULL) job->next->previous = job->previous;
+    job->listed = false;
+    s->counts.active--;
+    if (!job->over && job->error.code == 0) s->counts.cancelled++;
+    if (s->jobs == NULL) pthread_cond_broadcast(&s->idle);
+    pthread_cond_broadcast(&s->work); /* nobody waits for this job's company any longer */
+}
+
+static void blocks_free(struct mx_service_block *first)
+{
+    while (first != NULL) {
+        struct mx_service_block *const block = first;
+        first = block->next;
+        mx_free(block->samples);
+        mx_free(block);
+    }
+}
+
+static void job_free(struct mx_service_job *job)
+{
+    blocks_free(job->first);
+    for (int i = 0; i < job->item_count; i++) {
+        mx_free(job->items[i].tokens);
+        mx_free(job->items[i].block);
+    }
+    mx_speak_script_close(job->script);
+    mx_string_release(&job->warnings);
+    mx_free(job->text);
+    pthread_cond_destroy(&job->changed);
+    mx_free(job);
+}
+
+void mx_service_job_drop(struct mx_service_job *job)
+{
+    if (--job->holders == 0) job_free(job);
+}
+
+void mx_service_job_fail(struct mx_service_job *job)
+{
+    if (job->error.code == 0) {
+        job->error = *mx_error_last();
+        if (job->listed) job->service->counts.failed++;
+    }
+    job->text_over = true;
+    job->making = false;
+    pthread_cond_broadcast(&job->changed);
+}
+
+/* ---- beginning ---- */
+
+/* The language that a client means with "en", "en_US" or "en-GB": the one of this name if the voice speaks it,
+ * otherwise the one of its first part. */
+static int language_choose(const struct mx_service_engine *engine, const char *name, int *language)
+{
+    const struct mx_vocabulary *const vocabulary = engine->places[0].voice->vocabulary;
+    char code[32], quoted[64];
+    enum mx_language_id id;
+    size_t length = 0;
+    *language = MX_SPEAK_DETECT;
+    if (name == NULL || *name == '\0') return 0;
+    for (; name[length] != '\0' && length + 1 < sizeof code; length++) {
+        const char c = name[length];
+        code[length] = c == '_' ? '-' : c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+    }
+    code[length] = '\0';
+    for (int part = 0; part < 2; part++) {
+        if (part == 1) code[strcspn(code, "-")] = '\0';
+        if (mx_language_parse(code, &id) == 0 && mx_vocabulary_language(vocabulary, id) >= 0) {
+            *language = (int)id;
+            mx_error_clear();
+            return 0;
+        }
+    }
+    MX_FAIL(MX_ERR_CONFIG, NULL, "the voice '%s' does not speak the language %s", engine->facts.id,
+            mx_string_quote(quoted, sizeof quoted, name));
+    return mx_error_hint("it speaks '%s'; leave the language out to let the letters of the text decide",
+                         engine->facts.language_count > 0 ? engine->facts.languages[0] : "");
+}
+
+/* With the lock held: whether there is a place for another job. */
+static int place_check(struct mx_service *s)
+{
+    if (s->draining) return MX_FAIL(MX_ERR_CLOSED, "try again when it has started anew", "the server is about to end");
+    if (s->counts.active < (uint64_t)s->options.queue_max) return 0;
+    s->counts.refused++;
+    return MX_FAIL(MX_ERR_BUDGET, "try again in a few seconds",
+                   "the server speaks %d texts already, which is its limit", s->options.queue_max);
+}
+
+static int job_create(struct mx_service *s, const struct mx_service_text *text, struct mx_service_job **out)
+{
+    int rc = 0;
+    pthread_condattr_t attributes;
+    struct mx_speak_script *nothing = NULL;
+    struct mx_service_job *job = mx_alloc(1, sizeof *job);
+    if (job == NULL) return MX_ERR_NO_MEMORY;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* as mx_clock_ns */
+    const int error = pthread_cond_init(&job->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (error != 0) {
+        mx_free(job);
+        return MX_FAIL(MX_ERR_NO_MEMORY, "close other programs", "cannot make a lock: %s", strerror(error));
+    }
+    job->service = s;
+    job->engine = &s->engines[text->voice];
+    job->holders = 1;
+    job->streaming = text->streaming && !text->ssml;
+    job->seed = text->seed;
+    job->how = MX_SPEAK_SCRIPT_OPTIONS_DEFAULT;
+    job->how.vocabulary = job->engine->places[0].voice->vocabulary;
+    job->how.ssml = text->ssml;
+    job->how.longest_tokens = (size_t)job->engine->longest_tokens;
+    job->how.speed = text->speed;
+    job->how.pitch_semitones = text->pitch_semitones;
+    job->how.volume = text->volume;
+    job->how.pause_scale = text->pause_scale;
+    MX_TRY(language_choose(job->engine, text->language, &job->how.language));
+    struct mx_speak_script_options plain = job->how;
+    plain.ssml = false;                                    /* an empty text is none */
+    MX_TRY(mx_speak_script_open(&plain, "", 0, &nothing)); /* refuses numbers out of range */
+    MX_TRY(mx_voice_vector(job->engine->places[0].voice, text->speaker, &job->vector));
+    *out = job;
+    job = NULL;
+out:
+    mx_speak_script_close(nothing);
+    if (job != NULL) job_free(job);
+    return rc;
+}
+
+int mx_service_begin(struct mx_service *s, const struct mx_service_text *text, struct mx_service_job **out)
+{
+    struct mx_service_job *job = NULL;
+    *out = NULL;
+    if (text->voice >= s->options.voice_count)
+        return MX_FAIL(MX_ERR_ARGUMENT, "use a number from mx_service_find", "there is no voice number %zu",
+                       text->voice);
+    pthread_mutex_lock(&s->lock); /* a full queue refuses before any work */
+    int rc = place_check(s);
+    pthread_mutex_unlock(&s->lock);
+    if (rc == 0) rc = job_create(s, text, &job);
+    if (rc < 0) return rc;
+    pthread_mutex_lock(&s->lock);
+    rc = place_check(s);
+    if (rc == 0) {
+        job->turn = s->turns;
+        s->counts.jobs++;
+        job_list(job);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (rc < 0)
+        job_free(job);
+    else
+        *out = job;
+    return rc;
+}
+
+/* ---- text comes ---- */
+
+int mx_service_add(struct mx_service_job *job, const char *text, size_t length)
+{
+    struct mx_service *const s = job->service;
+    int rc = 0;
+    pthread_mutex_lock(&s->lock);
+    if (length > s->options.text_max - job->length) {
+        rc = MX_FAIL(MX_ERR_ARGUMENT, "speak it in several parts", "the text is longer than the %zu bytes allowed",
+                     s->options.text_max);
+    } else if (length > 0) {
+        char *const grown = mx_realloc(job->text, job->length + length, 1);
+        if (grown == NULL) {
+            rc = MX_ERR_NO_MEMORY;
+        } else {
+            memcpy(grown + job->length, text, length);
+            job->text = grown;
+            job->length += length;
+            if (job->text_ns == 0) job->text_ns = mx_clock_ns();
+            pthread_cond_broadcast(&job->changed);
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+static int script_open(struct mx_service_job *job, const char *text, size_t length)
+{
+    struct mx_service_counts *const counts = &job->service->counts;
+    uint64_t characters = 0;
+    const int rc = mx_speak_script_open(&job->how, text, length, &job->script);
+    if (rc < 0) return rc;
+    job->scripts++;
+    for (size_t i = 0; i < length; i++) characters += ((unsigned char)text[i] & 0xc0) != 0x80;
+    pthread_mutex_lock(&job->service->lock);
+    counts->characters += characters;
+    pthread_mutex_unlock(&job->service->lock);
+    for (size_t i = 0; mx_speak_script_warning(job->script, i) != NULL; i++)
+        (void)mx_string_append(&job->warnings, "%s%s", job->warnings.length > 0 ? "; " : "",
+                               mx_speak_script_warning(job->script, i));
+    return 0;
+}
+
+int mx_service_finish(struct mx_service_job *job)
+{
+    struct mx_service *const s = job->service;
+    int rc = 0;
+    pthread_mutex_lock(&s->lock);
+    const bool first = !job->finished;
+    const char *const text = job->text;
+    const size_t length = job->length;
+    if (job->streaming) job->finished = true;
+    pthread_cond_broadcast(&job->changed);
+    pthread_mutex_unlock(&s->lock);
+    if (!first || job->streaming) return 0;
+    /* The text of such a job is read by nobody else before it is finished. */
+    if (length == 0)
+        rc = MX_FAIL(MX_ERR_DATA, "give a text with words or numbers", "there is no text to speak");
+    else
+        rc = script_open(job, text, length);
+    pthread_mutex_lock(&s->lock);
+    job->finished = true;
+    job->taken = length;
+    job->making = rc == 0; /* its reader comes soon */
+    if (rc < 0) mx_service_job_fail(job);
+    pthread_cond_broadcast(&job->changed);
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+/* ---- text becomes items; in the thread that reads, without the lock ---- */
+
+/* Notes what the script left out, and closes it. */
+static void script_close(struct mx_service_job *job)
+{
+    const struct mx_speak_script_counts counts = mx_speak_script_counts(job->script);
+    struct mx_service *const s = job->service;
+    job->tokens += counts.tokens;
+    job->unknown += counts.unknown.count;
+    if (counts.unknown.count > 0) {
+        char name[MX_SYMBOL_NAME_BYTES];
+        (void)mx_string_append(&job->warnings, "%sleft out %zu symbol%s that the voice never learned, the first is %s",
+                               job->warnings.length > 0 ? "; " : "", counts.unknown.count,
+                               counts.unknown.count == 1 ? "" : "s", mx_symbol_name(counts.unknown.first, name));
+    }
+    pthread_mutex_lock(&s->lock);
+    s->counts.tokens += counts.tokens;
+    s->counts.unknown += counts.unknown.count;
+    pthread_mutex_unlock(&s->lock);
+    mx_speak_script_close(job->script);
+    job->script = NULL;
+}
+
+/* The next sentence of a text that streams in becomes a script. 0 if there is none yet, or none any more. */
+static int script_next(struct mx_service_job *job)
+{
+    struct mx_service *const s = job->service;
+    double pause_ms = 0;
+    char *copy = NULL;
+    size_t length;
+    pthread_mutex_lock(&s->lock);
+    const size_t left = job->length - job->taken;
+    length = left > 0 ? mx_service_sentence(job->text + job->taken, left, &pause_ms) : 0;
+    if (length == 0 && job->finished) length = left;
+    if (length > 0) copy = mx_strndup(job->text + job->taken, length);
+    job->taken += length;
+    pthread_mutex_unlock(&s->lock);
+    if (length == 0) return 0;
+    if (copy == NULL) return MX_ERR_NO_MEMORY;
+    const int rc = script_open(job, copy, length);
+    mx_free(copy);
+    if (rc < 0) return rc;
+    /* Silence is only between pieces. The pause is the one that a whole text would have there. */
+    if (job->items_made > 0) job->script_gap_ms = fmax(job->script_gap_ms, job->gap_ms);
+    job->gap_ms = pause_ms * job->how.pause_scale / job->how.speed;
+    return 1;
+}
+
+static size_t silence(const struct mx_service_job *job, double ms)
+{
+    return (size_t)llround(ms * job->engine->facts.rate / 1000);
+}
+
+/* Makes the next item of the job: 1; 0: there is no text for one, now or ever. */
+static int item_make(struct mx_service_job *job, struct mx_service_item *out)
+{
+    struct mx_speak_item item;
+    int rc = 0;
+    for (;;) {
+        if (job->script == NULL && job->streaming) {
+            const int more = script_next(job);
+            if (more <= 0) return more;
+        }
+        if (job->script == NULL) return 0;
+        const int more = mx_speak_script_next(job->script, &item);
+        if (more > 0) break;
+        if (more < 0) return more;
+        script_close(job);
+    }
+    *out = (struct mx_service_item){.count = item.count,
+                                    .language = item.language,
+                                    .speed = item.speed,
+                                    .pitch_semitones = item.pitch_semitones,
+                                    .volume = item.volume,
+                                    .before = silence(job, item.before_ms + job->script_gap_ms),
+                                    .after = silence(job, item.pause_ms),
+                                    .vector = job->vector};
+    job->script_gap_ms = 0;
+    if (item.speaker != NULL) MX_TRY(mx_voice_vector(job->engine->places[0].voice, item.speaker, &out->vector));
+    out->tokens = mx_alloc((size_t)item.count, sizeof *out->tokens);
+    out->block = mx_alloc(1, sizeof *out->block);
+    if (out->tokens == NULL || out->block == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    memcpy(out->tokens, item.tokens, (size_t)item.count * sizeof *out->tokens);
+    job->items_made++;
+    return 1;
+out:
+    mx_free(out->tokens);
+    mx_free(out->block);
+    return rc;
+}
+
+/* ---- reading; with the lock held ---- */
+
+/* Could an item be made now? */
+static bool text_waits(const struct mx_service_job *job)
+{
+    double pause_ms;
+    if (job->text_over || job->item_count == MX_SERVICE_ITEMS) return false;
+    if (job->finished) return true;
+    if (!job->streaming) return false; /* its script is not there yet */
+    return job->script != NULL ||
+           (job->length > job->taken &&
+            mx_service_sentence(job->text + job->taken, job->length - job->taken, &pause_ms) > 0);
+}
+
+/* Makes an item with the lock released meanwhile. */
+static void text_work(struct mx_service_job *job)
+{
+    struct mx_service *const s = job->service;
+    struct mx_service_item item = {0};
+    job->making = true;
+    pthread_mutex_unlock(&s->lock);
+    const int rc = item_make(job, &item);
+    pthread_mutex_lock(&s->lock);
+    job->making = false;
+    if (rc > 0) {
+        item.ready_ns = mx_clock_ns();
+        job->items[job->item_count++] = item;
+    } else if (rc < 0) {
+        mx_service_job_fail(job);
+    } else if (job->finished && job->taken == job->length) {
+        job->text_over = true;
+        if (job->items_made == 0) {
+            MX_FAIL(MX_ERR_DATA, "give a text with words or numbers", "nothing in the text can be spoken");
+            mx_service_job_fail(job);
+        }
+    }
+    pthread_cond_broadcast(&s->work);
+}
+
+/* Copies sound that is ready; *done gets the blocks that nobody needs any more. */
+static size_t sound_take(struct mx_service_job *job, float *samples, size_t room, struct mx_service_block **done)
+{
+    size_t taken = 0;
+    if (room > MX_SERVICE_READ_MOST) room = MX_SERVICE_READ_MOST;
+    while (job->first != NULL && taken < room) {
+        struct mx_service_block *const block = job->first;
+        const size_t ready = block->filled - job->at, part = ready < room - taken ? ready : room - taken;
+        if (part > 0) memcpy(samples + taken, block->samples + job->at, part * sizeof *samples);
+        taken += part;
+        job->at += part;
+        if (block->samples == NULL || job->at < block->count) break;
+        job->first = block->next;
+        if (job->first == NULL) job->last = NULL;
+        job->at = 0;
+        block->next = *done;
+        *done = block;
+    }
+    job->ahead -= taken;
+    if (taken > 0) {
+        job->delivered = true;
+        pthread_cond_broadcast(&job->service->work); /* it may have a turn again */
+    }
+    return taken;
+}
+
+/* What the reader gets now: 1, 0 or a failure as mx_service_read; MX_ERR_TIMEOUT: nothing yet. */
+static int read_now(struct mx_service_job *job, float *samples, size_t room, size_t *count,
+                    struct mx_service_block **done)
+{
+    struct mx_service *const s = job->service;
+    if (job->cancelled || s->stopped)
+        return MX_FAIL(MX_ERR_INTERRUPTED, NULL, "%s", job->cancelled ? "the text was cancelled" : "the server ends");
+    if (job->error.code != 0) return mx_error_restore(&job->error);
+    *count = sound_take(job, samples, room, done);
+    if (*count > 0) return 1;
+    if (!job->text_over || job->item_count > 0 || job->busy > 0) return MX_ERR_TIMEOUT;
+    if (!job->over) s->counts.finished++;
+    job->over = true;
+    return 0;
+}
+
+int mx_service_read(struct mx_service_job *job, float *samples, size_t room, size_t *count, int timeout_ms)
+{
+    struct mx_service *const s = job->service;
+    const uint64_t until = timeout_ms < 0 ? UINT64_MAX : mx_clock_ns() + (uint64_t)timeout_ms * NS_PER_MS;
+    const struct timespec when = {.tv_sec = (time_t)(until / NS_PER_S), .tv_nsec = (long)(until % NS_PER_S)};
+    struct mx_service_block *done = NULL;
+    int rc;
+    *count = 0;
+    pthread_mutex_lock(&s->lock);
+    for (;;) {
+        /* Text first, so that the networks have work, but not before the first sound has left. */
+        while (job->delivered && job->error.code == 0 && !job->cancelled && text_waits(job)) text_work(job);
+        rc = read_now(job, samples, room, count, &done);
+        if (rc != MX_ERR_TIMEOUT) break;
+        if (text_waits(job)) {
+            text_work(job);
+            continue;
+        }
+        const int error = timeout_ms < 0    ? pthread_cond_wait(&job->changed, &s->lock)
+                          : timeout_ms == 0 ? ETIMEDOUT
+                                            : pthread_cond_timedwait(&job->changed, &s->lock, &when);
+        if (error == ETIMEDOUT) {
+            rc = read_now(job, samples, room, count, &done);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    blocks_free(done);
+    return rc;
+}
+
+/* ---- ending ---- */
+
+void mx_service_cancel(struct mx_service_job *job)
+{
+    pthread_mutex_lock(&job->service->lock);
+    job->cancelled = true;
+    job_unlist(job);
+    pthread_cond_broadcast(&job->changed);
+    pthread_mutex_unlock(&job->service->lock);
+}
+
+void mx_service_end(struct mx_service_job *job)
+{
+    if (job == NULL) return;
+    struct mx_service *const s = job->service;
+    if (job->script != NULL) script_close(job);
+    pthread_mutex_lock(&s->lock);
+    job_unlist(job);
+    mx_service_job_drop(job);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- facts ---- */
+
+int mx_service_job_rate(const struct mx_service_job *job)
+{
+    return job->engine->facts.rate;
+}
+
+size_t mx_service_job_tokens(struct mx_service_job *job)
+{
+    return job->tokens + (job->script != NULL ? mx_speak_script_counts(job->script).tokens : 0);
+}
+
+const char *mx_service_job_warning(struct mx_service_job *job)
+{
+    return job->warnings.data != NULL ? job->warnings.data : "";
+}

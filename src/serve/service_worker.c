@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The workers of the service. Each chooses pieces of several jobs, runs the network for all of them at once, then makes
+ * the sound of one after the other.
+ *
+ * Turns: jobs whose reader would soon have nothing to read come first, among them those that have waited longest. A job
+ * has one piece in a batch; a second one only where there is room left and the job is sounding already. A job with
+ * enough sound ahead has no turn until its reader has caught up. So nobody starves, and a client that does not read
+ * costs its own sound alone.
+ *
+ * Sharing: what waits is divided among the workers that have nothing to do.
+ *
+ * Company: if the batch is not full while another job's piece is being prepared, a worker waits for it, at most
+ * company_ms from the moment when the oldest piece was ready. A lone piece does not wait.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "serve/service_internal.h"
+
+#define NS_PER_S     UINT64_C(1000000000)
+#define SOON_S       0.5  /* seconds of sound: a reader with less will soon have nothing to read */
+#define FIRST_FRAMES 48   /* of the first part of a first piece: half a second, so that it leaves early … */
+#define OTHER_FRAMES 1024 /* … and of all other parts: larger ones need less time in all */
+#define WARM_TOKENS  100
+#define WARM_SYMBOL  MX_TOKEN_FIRST
+
+/* A piece of a job that a worker has. */
+struct work {
+    struct mx_service_job *job;
+    struct mx_service_item item;
+};
+
+struct batch {
+    struct mx_service_engine *engine;
+    struct work works[MX_SERVICE_BATCH_LIMIT];
+    int count;
+};
+
+/* ---- choosing; with the lock held ---- */
+
+static bool job_soon(const struct mx_service_job *job)
+{
+    return (double)job->ahead < SOON_S * job->engine->facts.rate;
+}
+
+/* Has it an item, and will its reader take the sound? */
+static bool job_ready(const struct mx_service_job *job)
+{
+    return job->item_count > 0 && job->error.code == 0 &&
+           (double)job->ahead < MX_SERVICE_AHEAD_S * job->engine->facts.rate;
+}
+
+/* Does a come before b? */
+static bool job_before(const struct mx_service_job *a, const struct mx_service_job *b)
+{
+    const bool soon_a = job_soon(a), soon_b = job_soon(b);
+    return soon_a != soon_b ? soon_a : a->turn < b->turn;
+}
+
+/* Which jobs are asked. */
+enum asked {
+    RESTING,  /* no worker has a piece of it */
+    SOUNDING, /* its first sound is out */
+    ANY
+};
+
+/* The job whose turn it is: of the given engine, or of any (NULL). */
+static struct mx_service_job *job_choose(const struct mx_service *s, const struct mx_service_engine *engine,
+                                         enum asked asked)
+{
+    struct mx_service_job *best = NULL;
+    for (struct mx_service_job *job = s->jobs; job != NULL; job = job->next) {
+        if (!job_ready(job) || (engine != NULL && job->engine != engine)) continue;
+        if ((asked == RESTING && job->busy > 0) || (asked == SOUNDING && !job->sounding)) continue;
+        if (best == NULL || job_before(job, best)) best = job;
+    }
+    return best;
+}
+
+/* Moves the next item of the job into the batch. Its sound comes behind that of the items before. */
+static void batch_take(struct batch *b, struct mx_service_job *job)
+{
+    struct mx_service *const s = job->service;
+    const struct mx_service_item item = job->items[0];
+    b->works[b->count++] = (struct work){.job = job, .item = item};
+    job->item_count--;
+    memmove(job->items, job->items + 1, (size_t)job->item_count * sizeof job->items[0]);
+    if (job->last != NULL)
+        job->last->next = item.block;
+    else
+        job->first = item.block;
+    job->last = item.block;
+    job->busy++;
+    job->holders++;
+    job->turn = ++s->turns;
+    pthread_cond_broadcast(&job->changed); /* there is room for another item */
+}
+
+/* How the jobs of an engine stand. */
+struct standing {
+    int ready, coming;  /* with an item; with one that is being prepared */
+    uint64_t oldest_ns; /* when the first of the ready ones was */
+};
+
+static struct standing standing_of(const struct mx_service *s, const struct mx_service_engine *engine)
+{
+    struct standing standing = {.oldest_ns = UINT64_MAX};
+    for (const struct mx_service_job *job = s->jobs; job != NULL; job = job->next) {
+        if (job->engine != engine) continue;
+        standing.coming += job->item_count == 0 && job->making;
+        if (!job_ready(job)) continue;
+        standing.ready++;
+        if (job->items[0].ready_ns < standing.oldest_ns) standing.oldest_ns = job->items[0].ready_ns;
+    }
+    return standing;
+}
+
+/* Waits on `work`, until a time or for ever (0). */
+static void work_wait(struct mx_service *s, uint64_t until_ns)
+{
+    const struct timespec when = {.tv_sec = (time_t)(until_ns / NS_PER_S), .tv_nsec = (long)(until_ns % NS_PER_S)};
+    s->resting++;
+    if (until_ns == 0)
+        (void)pthread_cond_wait(&s->work, &s->lock);
+    else
+        (void)pthread_cond_timedwait(&s->work, &s->lock, &when);
+    s->resting--;
+}
+
+/* Waits for work; false when the service is closed. */
+static bool batch_choose(struct mx_service *s, struct batch *b)
+{
+    b->count = 0;
+    while (!s->closing) {
+        struct mx_service_job *job = job_choose(s, NULL, RESTING);
+        if (job == NULL) job = job_choose(s, NULL, ANY);
+        if (job == NULL || s->stopped) {
+            work_wait(s, 0);
+            continue;
+        }
+        b->engine = job->engine;
+        const struct standing standing = standing_of(s, b->engine);
+        const int workers = s->resting + 1, share = (standing.ready + workers - 1) / workers;
+        const int most = share < s->options.batch_max ? share : s->options.batch_max;
+        const uint64_t until = standing.oldest_ns + (uint64_t)(s->options.company_ms * 1e6);
+        if (standing.coming > 0 && standing.ready < s->options.batch_max && until > mx_clock_ns()) {
+            work_wait(s, until);
+            continue;
+        }
+        for (; job != NULL && b->count < most; job = job_choose(s, b->engine, RESTING)) batch_take(b, job);
+        while (b->count < most && (job = job_choose(s, b->engine, SOUNDING)) != NULL) batch_take(b, job);
+        return true;
+    }
+    return false;
+}
+
+/* ---- working; without the lock ---- */
+
+/* A worker is done with a piece. */
+static void work_done(struct work *w)
+{
+    struct mx_service *const s = w->job->service;
+    mx_free(w->item.tokens);
+    pthread_mutex_lock(&s->lock);
+    w->job->busy--;
+    pthread_cond_broadcast(&w->job->changed);
+    mx_service_job_drop(w->job);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void work_fail(struct work *w)
+{
+    struct mx_service *const s = w->job->service;
+    pthread_mutex_lock(&s->lock);
+    mx_service_job_fail(w->job);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void first_sound_count(struct mx_service_job *job)
+{
+    struct mx_service_counts *const counts = &job->service->counts;
+    const double seconds = (double)(mx_clock_ns() - job->text_ns) * 1e-9;
+    size_t class = 0;
+    while (class < MX_SERVICE_FIRST_CLASSES && seconds > mx_service_first_limits[class]) class ++;
+    counts->first_sound[class]++;
+    counts->first_sound_seconds += seconds;
+    job->sounding = true;
+}
+
+/* Is it still worth working for the job? */
+static bool job_alive(struct mx_service_job *job)
+{
+    pthread_mutex_lock(&job->service->lock);
+    const bool alive = job->listed && job->error.code == 0 && !job->service->stopped;
+    pthread_mutex_unlock(&job->service->lock);
+    return alive;
+}
+
+/* Gives the block of a piece its room: the reader knows then where it ends. */
+static int block_make(struct work *w, size_t count)
+{
+    float *const samples = mx_alloc(count, sizeof *samples);
+    if (samples == NULL) return MX_ERR_NO_MEMORY;
+    pthread_mutex_lock(&w->job->service->lock);
+    w->item.block->samples = samples;
+    w->item.block->count = count;
+    pthread_mutex_unlock(&w->job->service->lock);
+    return 0;
+}
+
+/* Lets the reader have the samples of the block up to `filled`. */
+static void block_publish(struct mx_service_job *job, struct mx_service_block *block, size_t filled)
+{
+    struct mx_service *const s = job->service;
+    pthread_mutex_lock(&s->lock);
+    job->ahead += filled - block->filled;
+    s->counts.sound_seconds += (double)(filled - block->filled) / job->engine->facts.rate;
+    block->filled = filled;
+    if (!job->sounding) first_sound_count(job);
+    pthread_cond_broadcast(&job->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* The sound of piece `number` of the engine; `early`: its beginning as soon as possible. A piece whose client is gone
+ * stays unfinished. */
+static int work_sound(struct work *w, struct mx_speak *speak, int32_t number, bool early)
+{
+    struct mx_service_block *const block = w->item.block;
+    const struct mx_service_item *const item = &w->item;
+    const size_t end = item->before + (size_t)mx_speak_samples(speak, number);
+    const float volume = (float)item->volume;
+    size_t at = item->before;
+    int rc = 0;
+    if (!job_alive(w->job)) return 0;
+    MX_TRY(block_make(w, end + item->after));
+    MX_TRY(mx_speak_sound_begin(speak, number));
+    for (int64_t frames = early ? FIRST_FRAMES : OTHER_FRAMES;; frames = OTHER_FRAMES) {
+        const float *audio;
+        int64_t count;
+        MX_TRY(mx_speak_sound_next(speak, frames, &audio, &count));
+        if (count == 0) break;
+        if ((size_t)count > end - at) MX_RAISE(MX_ERR_INTERNAL, NULL, "a piece has more samples than its network said");
+        for (int64_t i = 0; i < count; i++) block->samples[at + (size_t)i] = volume * audio[i];
+        at += (size_t)count;
+        if (at < end) block_publish(w->job, block, at);
+        if (!job_alive(w->job)) return 0;
+    }
+    if (at != end) MX_RAISE(MX_ERR_INTERNAL, NULL, "a piece has fewer samples than its network said");
+    block_publish(w->job, block, block->count);
+out:
+    return rc;
+}
+
+/* Runs the network for works from `at` on, as many as fit, and makes their sound; returns how many are done. One that fails with others is
+ * tried alone, so that an error hits the job that caused it. */
+static int batch_part(struct mx_service_worker *worker, struct batch *b, int at)
+{
+    struct mx_speak_piece pieces[MX_SERVICE_BATCH_LIMIT];
+    struct mx_service *const s = worker->service;
+    struct mx_speak *const speak = b->engine->places[worker->number].speak;
+    int32_t count = b->count - at;
+    for (int32_t i = 0; i < count; i++) {
+        const struct work *const w = &b->works[at + i];
+        pieces[i] = (struct mx_speak_piece){.tokens = w->item.tokens,
+                                            .count = w->item.count,
+                                            .language = w->item.language,
+                                            .speed = w->item.speed,
+                                            .pitch_semitones = w->item.pitch_semitones,
+                                            .voice = w->item.vector,
+                                            .seed = w->job->seed};
+    }
+    int rc = mx_speak_pieces(speak, pieces, &count);
+    if (rc < 0 && b->count - at > 1) {
+        count = 1;
+        rc = mx_speak_pieces(speak, pieces, &count);
+    }
+    if (rc < 0) {
+        work_fail(&b->works[at]);
+        work_done(&b->works[at]);
+        return 1;
+    }
+    pthread_mutex_lock(&s->lock);
+    s->counts.batches++;
+    s->counts.pieces += (uint64_t)count;
+    pthread_mutex_unlock(&s->lock);
+    for (int32_t i = 0; i < count; i++) {
+        struct work *const w = &b->works[at + i];
+        /* Where several wait, the time of all counts more than a few milliseconds of each. */
+        if (work_sound(w, speak, i, count < 3) < 0) work_fail(w);
+        work_done(w); /* at once: its reader may be waiting for the end */
+    }
+    return count;
+}
+
+void *mx_service_worker_run(void *context)
+{
+    struct mx_service_worker *const worker = context;
+    struct mx_service *const s = worker->service;
+    struct batch batch;
+    for (;;) {
+        pthread_mutex_lock(&s->lock);
+        const bool more = batch_choose(s, &batch);
+        pthread_mutex_unlock(&s->lock);
+        if (!more) return NULL;
+        const uint64_t start = mx_clock_ns();
+        for (int at = 0; at < batch.count;) at += batch_part(worker, &batch, at);
+        pthread_mutex_lock(&s->lock);
+        s->counts.work_seconds += (double)(mx_clock_ns() - start) * 1e-9;
+        pthread_mutex_unlock(&s->lock);
+    }
+}
+
+int mx_service_worker_warm(struct mx_service_worker *worker)
+{
+    struct mx_service *const s = worker->service;
+    int32_t tokens[WARM_TOKENS];
+    struct mx_speak_piece pieces[MX_SERVICE_BATCH_LIMIT];
+    const float *audio;
+    int rc = 0;
+    for (int i = 0; i < WARM_TOKENS; i++) tokens[i] = WARM_SYMBOL;
+    tokens[0] = MX_TOKEN_BOS;
+    tokens[WARM_TOKENS - 1] = MX_TOKEN_EOS;
+    for (size_t v = 0; v < s->options.voice_count; v++) {
+        struct mx_speak *const speak = s->engines[v].places[worker->number].speak;
+        int32_t count = s->options.batch_max;
+        int64_t samples;
+        for (int32_t i = 0; i < count; i++)
+            pieces[i] = (struct mx_speak_piece){.tokens = tokens, .count = WARM_TOKENS, .speed = 1};
+        MX_TRY(mx_speak_pieces(speak, pieces, &count));
+        MX_TRY(mx_speak_sound_begin(speak, 0));
+        do MX_TRY(mx_speak_sound_next(speak, OTHER_FRAMES, &audio, &samples));
+        while (samples > 0);
+    }
+out:
+    return rc;
+}

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What is said on one Wyoming connection; see wyoming.h. One thread does all of it. While it waits for sound it looks
+ * at the socket now and then: often while text is still coming, because that text is what makes the sound.
+ *
+ * Memory: a talk is on the stack of its thread, and ends its job whatever happens.
+ */
+#include <cjson/cJSON.h>
+#include <ctype.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "myxtts/error.h"
+#include "myxtts/voice.h"
+#include "serve/service.h"
+#include "serve/wyoming_event.h"
+#include "serve/wyoming_internal.h"
+
+#define NS_PER_MS  UINT64_C(1000000)
+#define TEXT_MS    5                 /* between two looks at the socket while text comes … */
+#define GONE_MS    50                /* … and otherwise, whether the client is still there */
+#define LINGER_MS  500               /* for a client to read the error before the connection is closed … */
+#define LINGER_MAX ((size_t)1 << 20) /* … and bytes of it that are thrown away meanwhile */
+#define READ_BYTES 4096
+#define ESCAPED    6                  /* bytes of a byte of text in JSON, at most: \u0020 */
+#define AROUND     ((size_t)16 << 10) /* bytes of an event besides its text */
+
+/* Besides the codes of myxtts/error.h: the client has gone, and the talk ends without a word. */
+#define GONE (-1000)
+
+struct talk {
+    struct mx_wyoming_shared *shared;
+    int socket;
+    struct mx_wyoming_parser parser;
+    char in[READ_BYTES];
+    size_t in_at, in_used;
+    uint64_t event_ns; /* when the last event was complete, or sound was sent … */
+    uint64_t begun_ns; /* … and when the one that is not complete began; 0: none is */
+    struct mx_service_job *job;
+    bool streaming, finished; /* of the job: text comes piece by piece; no more comes */
+    bool ssml;                /* … and with tags: then bad data is not just no text */
+    bool started;             /* audio-start was sent */
+    float sound[MX_WYOMING_CHUNK_SAMPLES];
+    size_t sound_count;
+};
+
+/* ---- the socket ---- */
+
+static bool stopped(const struct talk *t)
+{
+    return atomic_load_explicit(&t->shared->stop, memory_order_relaxed);
+}
+
+/* All of it within the patience of the server. */
+static int bytes_send(struct mx_wyoming_shared *shared, int socket, const char *bytes, size_t count)
+{
+    const uint64_t end = mx_clock_ns() + (uint64_t)shared->patience_ms * NS_PER_MS;
+    while (count > 0) {
+        const ssize_t done = send(socket, bytes, count, MSG_NOSIGNAL);
+        if (done > 0) {
+            bytes += done;
+            count -= (size_t)done;
+            continue;
+        }
+        if (done < 0 && errno != EAGAIN && errno != EINTR) return GONE;
+        const uint64_t now = mx_clock_ns();
+        if (now >= end) {
+            atomic_fetch_add(&shared->failed, 1);
+            mx_debug("wyoming: a client does not read, and was left");
+            return GONE;
+        }
+        struct pollfd ready = {.fd = socket, .events = POLLOUT};
+        (void)poll(&ready, 1, (int)((end - now) / NS_PER_MS) + 1);
+    }
+    return 0;
+}
+
+/* Sends what was written, and releases it. */
+static int text_send(struct mx_wyoming_shared *shared, int socket, struct mx_string *text)
+{
+    const int rc = text->failure < 0 ? text->failure : bytes_send(shared, socket, text->data, text->length);
+    mx_string_release(text);
+    return rc;
+}
+
+static int event_send(struct talk *t, const char *type)
+{
+    struct mx_string text = {0};
+    mx_wyoming_write(&text, type, NULL);
+    return text_send(t->shared, t->socket, &text);
+}
+
+/* Closing a connection with unread bytes would take back what was sent: so first says that this is the end, and lets
+ * the client read it. */
+static void linger(int socket)
+{
+    char waste[READ_BYTES];
+    size_t read = 0;
+    const uint64_t end = mx_clock_ns() + LINGER_MS * NS_PER_MS;
+    (void)shutdown(socket, SHUT_WR);
+    for (uint64_t now; (now = mx_clock_ns()) < end && read < LINGER_MAX;) {
+        struct pollfd ready = {.fd = socket, .events = POLLIN};
+        if (poll(&ready, 1, (int)((end - now) / NS_PER_MS) + 1) < 0 && errno != EINTR) return;
+        const ssize_t got = recv(socket, waste, sizeof waste, 0);
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return;
+        if (got > 0) read += (size_t)got;
+    }
+}
+
+void mx_wyoming_refuse(int socket, const char *text, const char *code)
+{
+    char waste[READ_BYTES];
+    struct mx_string event = {0};
+    mx_wyoming_write_error(&event, text, code);
+    /* As much as the system takes at once: nobody waits for a client that is not served. */
+    if (event.failure == 0) (void)send(socket, event.data, event.length, MSG_NOSIGNAL);
+    (void)shutdown(socket, SHUT_WR);
+    (void)recv(socket, waste, sizeof waste, 0); /* a request that is there already would take the event back */
+    mx_string_release(&event);
+}
+
+/* Has the client closed the connection or its half of it? */
+static bool client_gone(const struct talk *t)
+{
+    struct pollfd ready = {.fd = t->socket, .events = POLLRDHUP};
+    return poll(&ready, 1, 0) > 0;
+}
+
+/* Waits for bytes and reads them: 1, 0 if none came in time, or GONE. */
+static int bytes_take(struct talk *t, int wait_ms)
+{
+    struct pollfd ready = {.fd = t->socket, .events = POLLIN};
+    t->in_at = t->in_used = 0;
+    if (poll(&ready, 1, wait_ms) <= 0) return 0;
+    const ssize_t got = recv(t->socket, t->in, sizeof t->in, 0);
+    if (got < 0) return errno == EAGAIN || errno == EINTR ? 0 : GONE;
+    if (got == 0) return GONE;
+    t->in_used = (size_t)got;
+    return 1;
+}
+
+/* ---- sound ---- */
+
+static int start_send(struct talk *t)
+{
+    struct mx_string text = {0};
+    if (t->started) return 0;
+    t->started = true;
+    mx_wyoming_write_start(&text, mx_service_job_rate(t->job));
+    return text_send(t->shared, t->socket, &text);
+}
+
+static int chunk_send(struct talk *t)
+{
+    int rc = 0;
+    char out[MX_WYOMING_CHUNK_BYTES];
+    int16_t samples[MX_WYOMING_CHUNK_SAMPLES];
+    MX_TRY(start_send(t));
+    mx_samples_pcm16(t->sound, t->sound_count, samples);
+    MX_TRY(bytes_send(t->shared, t->socket, out,
+                      mx_wyoming_chunk(out, mx_service_job_rate(t->job), samples, t->sound_count)));
+    t->sound_count = 0;
+    t->event_ns = mx_clock_ns();
+out:
+    return rc;
+}
+
+/* The text is spoken. */
+static int job_end(struct talk *t)
+{
+    int rc = 0;
+    const char *const warning = mx_service_job_warning(t->job);
+    if (*warning != '\0') mx_info("wyoming: %s", warning);
+    if (t->sound_count > 0) MX_TRY(chunk_send(t));
+    MX_TRY(start_send(t));
+    MX_TRY(event_send(t, "audio-stop"));
+    if (t->streaming) MX_TRY(event_send(t, "synthesize-stopped"));
+    mx_service_end(t->job);
+    t->job = NULL;
+    t->event_ns = mx_clock_ns();
+out:
+    return rc;
+}
+
+/* Nothing to say is nothing wrong in a conversation: the answer has no sound. */
+static int nothing_end(struct talk *t)
+{
+    mx_info("wyoming: %s", mx_error_last()->message);
+    mx_error_clear();
+    return job_end(t);
+}
+
+/* Sends the sound that is there; waits for it, but not so long that the client would be forgotten. */
+static int sound_pass(struct talk *t)
+{
+    size_t count;
+    const int wait_ms = t->finished ? GONE_MS : TEXT_MS;
+    const int rc =
+        mx_service_read(t->job, t->sound + t->sound_count, MX_WYOMING_CHUNK_SAMPLES - t->sound_count, &count, wait_ms);
+    if (rc == MX_ERR_TIMEOUT) return t->sound_count > 0 ? chunk_send(t) : 0;
+    if (rc == MX_ERR_DATA && !t->started && !t->ssml) return nothing_end(t);
+    if (rc < 0) return rc;
+    if (rc == 0) return job_end(t);
+    t->sound_count += count;
+    return t->sound_count == MX_WYOMING_CHUNK_SAMPLES ? chunk_send(t) : 0;
+}
+
+/* ---- requests ---- */
+
+/* Is `wanted` this language, as Home Assistant ("en"), Piper ("en_US") or a browser ("en-GB") writes it? */
+static bool language_same(const char *code, const char *wanted)
+{
+    const size_t length = strlen(code);
+    return strncasecmp(code, wanted, length) == 0 && (wanted[length] == '\0' || strchr("-_", wanted[length]) != NULL);
+}
+
+static const char *language_find(const struct mx_service_voice *voice, const char *wanted)
+{
+    for (size_t i = 0; i < voice->language_count; i++)
+        if (language_same(voice->languages[i], wanted)) return voice->languages[i];
+    return NULL;
+}
+
+/* Which voice, speaker and language the event asks for. */
+static int voice_choose(const struct talk *t, const struct mx_wyoming_event *event, struct mx_service_text *out)
+{
+    int rc = 0;
+    const char *name, *speaker, *language;
+    struct mx_service *const service = t->shared->service;
+    MX_TRY(mx_wyoming_string(event, "voice", "name", &name));
+    MX_TRY(mx_wyoming_string(event, "voice", "speaker", &speaker));
+    MX_TRY(mx_wyoming_string(event, "voice", "language", &language));
+    MX_TRY(mx_service_find(service, name, &out->voice, &out->speaker));
+    if (speaker != NULL && *speaker != '\0') out->speaker = speaker;
+    if (language == NULL || *language == '\0') goto out;
+    if (name == NULL || *name == '\0') /* any voice that speaks it */
+        for (size_t i = mx_service_voice_count(service); i-- > 0;)
+            if (language_find(mx_service_voice(service, i), language) != NULL) out->voice = i;
+    out->language = language_find(mx_service_voice(service, out->voice), language);
+    if (out->language == NULL) {
+        char quoted[64];
+        MX_RAISE(MX_ERR_NOT_FOUND, "leave the language out, or ask for the voices with a 'describe' event",
+                 "no voice speaks the language %s", mx_string_quote(quoted, sizeof quoted, language));
+    }
+out:
+    return rc;
+}
+
+static int job_begin(struct talk *t, const struct mx_wyoming_event *event, bool streaming)
+{
+    int rc = 0;
+    const char *format;
+    struct mx_service_text text = MX_SERVICE_TEXT_DEFAULT;
+    MX_TRY(voice_choose(t, event, &text));
+    MX_TRY(mx_wyoming_string(event, NULL, "text_format", &format));
+    if (format != NULL && strcmp(format, "text") != 0 && strcmp(format, "ssml") != 0) {
+        char quoted[64];
+        MX_RAISE(MX_ERR_UNSUPPORTED, "send 'text' or 'ssml'", "the text format %s is not known",
+                 mx_string_quote(quoted, sizeof quoted, format));
+    }
+    text.ssml = format != NULL && strcmp(format, "ssml") == 0;
+    text.streaming = streaming;
+    atomic_fetch_add(&t->shared->requests, 1);
+    rc = mx_service_begin(t->shared->service, &text, &t->job);
+    if (rc == MX_ERR_BUDGET) mx_error_hint("try again in %d s", mx_service_retry_seconds(t->shared->service));
+    if (rc < 0) goto out;
+    t->streaming = streaming;
+    t->ssml = text.ssml;
+    t->finished = t->started = false;
+    t->sound_count = 0;
+out:
+    return rc;
+}
+
+static int text_add(struct talk *t, const struct mx_wyoming_event *event)
+{
+    int rc = 0;
+    const char *text;
+    MX_TRY(mx_wyoming_string(event, NULL, "text", &text));
+    if (text == NULL) MX_RAISE(MX_ERR_FORMAT, "send \"text\"", "the event %s has no text", event->type);
+    MX_TRY(mx_service_add(t->job, text, strlen(text)));
+out:
+    return rc;
+}
+
+static int job_finish(struct talk *t)
+{
+    t->finished = true;
+    const int rc = mx_service_finish(t->job);
+    return rc == MX_ERR_DATA && !t->ssml ? nothing_end(t) : rc;
+}
+
+static int pong(struct talk *t, const struct mx_wyoming_event *event)
+{
+    int rc = 0;
+    const char *text;
+    struct mx_string out = {0};
+    cJSON *const data = cJSON_CreateObject();
+    MX_TRY(mx_wyoming_string(event, NULL, "text", &text));
+    if (data == NULL || (text != NULL ? cJSON_AddStringToObject(data, "text", text) == NULL
+                                      : cJSON_AddNullToObject(data, "text") == NULL))
+        MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory for an event");
+    mx_wyoming_write(&out, "pong", data);
+    MX_TRY(text_send(t->shared, t->socket, &out));
+out:
+    cJSON_Delete(data);
+    return rc;
+}
+
+static int stream_fail(const struct mx_wyoming_event *event)
+{
+    return MX_FAIL(MX_ERR_FORMAT, "begin a stream of text with 'synthesize-start' and end it with 'synthesize-stop'",
+                   "the event %s does not fit here", event->type);
+}
+
+static int event_handle(struct talk *t, const struct mx_wyoming_event *event)
+{
+    int rc = 0;
+    const char *const type = event->type;
+    const bool streaming = t->job != NULL; /* no event is handled while a whole text is spoken */
+    if (strcmp(type, "describe") == 0) {
+        rc = bytes_send(t->shared, t->socket, t->shared->info, t->shared->info_bytes);
+    } else if (strcmp(type, "ping") == 0) {
+        rc = pong(t, event);
+    } else if (strcmp(type, "synthesize") == 0) {
+        if (streaming) return 0; /* the whole text again, for servers that do not stream */
+        MX_TRY(job_begin(t, event, false));
+        MX_TRY(text_add(t, event));
+        MX_TRY(job_finish(t));
+    } else if (strcmp(type, "synthesize-start") == 0) {
+        if (streaming) return stream_fail(event);
+        MX_TRY(job_begin(t, event, true));
+    } else if (strcmp(type, "synthesize-chunk") == 0) {
+        if (!streaming) return stream_fail(event);
+        MX_TRY(text_add(t, event));
+    } else if (strcmp(type, "synthesize-stop") == 0) {
+        if (!streaming) return stream_fail(event);
+        MX_TRY(job_finish(t));
+    } else {
+        char plain[64];
+        mx_debug("wyoming: ignored the event %s", mx_string_plain(plain, sizeof plain, type));
+    }
+out:
+    return rc;
+}
+
+/* Handles the events that are there. Those that follow a whole text wait until it is spoken. */
+static int events_take(struct talk *t, int wait_ms)
+{
+    int rc = 0;
+    for (;;) {
+        while (t->in_at < t->in_used && (t->job == NULL || !t->finished)) {
+            struct mx_wyoming_event event;
+            size_t used;
+            rc = mx_wyoming_parse(&t->parser, t->in + t->in_at, t->in_used - t->in_at, &used, &event);
+            t->in_at += used;
+            if (rc < 0) return rc;
+            t->begun_ns = mx_wyoming_parser_midway(&t->parser) && t->begun_ns == 0 ? mx_clock_ns() : t->begun_ns;
+            if (rc == 0) break;
+            t->begun_ns = 0;
+            t->event_ns = mx_clock_ns();
+            rc = event_handle(t, &event);
+            mx_wyoming_event_release(&event);
+            if (rc < 0) return rc;
+        }
+        if (t->job != NULL && t->finished) return 0;
+        rc = bytes_take(t, wait_ms);
+        if (rc <= 0) return rc;
+        wait_ms = 0;
+    }
+}
+
+/* How long the next event may still take; MX_ERR_TIMEOUT if it took too long. */
+static int time_left(const struct talk *t, int *out_ms)
+{
+    const uint64_t now = mx_clock_ns();
+    const bool midway = t->begun_ns != 0;
+    const uint64_t since = midway ? t->begun_ns : t->event_ns;
+    const uint64_t most = (uint64_t)(midway ? t->shared->patience_ms : t->shared->idle_ms) * NS_PER_MS;
+    if (now - since >= most)
+        return MX_FAIL(MX_ERR_TIMEOUT, "connect again", "%s", midway ? "an event did not end" : "no event came");
+    *out_ms = (int)((most - (now - since)) / NS_PER_MS) + 1;
+    return 0;
+}
+
+/* ---- the talk ---- */
+
+static int talk_on(struct talk *t)
+{
+    int rc = 0, wait_ms = 0;
+    while (!stopped(t)) {
+        if (t->job == NULL) {
+            MX_TRY(time_left(t, &wait_ms));
+            MX_TRY(events_take(t, wait_ms));
+        } else if (!t->finished) {
+            MX_TRY(time_left(t, &wait_ms));
+            MX_TRY(events_take(t, 0));
+        } else if (client_gone(t)) {
+            return GONE;
+        }
+        if (t->job != NULL) MX_TRY(sound_pass(t));
+    }
+out:
+    return rc;
+}
+
+static void error_send(struct talk *t, const struct mx_error *error)
+{
+    struct mx_string words = {0}, event = {0};
+    mx_string_append(&words, "%s%s%s", error->message, error->hint[0] != '\0' ? "; " : "", error->hint);
+    if (words.failure == 0) mx_wyoming_write_error(&event, words.data, mx_error_name(error->code));
+    mx_string_release(&words);
+    if (event.failure < 0)
+        mx_string_release(&event);
+    else if (text_send(t->shared, t->socket, &event) == 0)
+        linger(t->socket);
+}
+
+void mx_wyoming_talk(struct mx_wyoming_shared *shared, int socket)
+{
+    struct talk t = {.shared = shared, .socket = socket, .event_ns = mx_clock_ns()};
+    mx_wyoming_parser_open(&t.parser, ESCAPED * mx_service_text_max(shared->service) + AROUND);
+    const int rc = talk_on(&t);
+    if (rc < 0 && rc != GONE) {
+        const struct mx_error error = *mx_error_last();
+        atomic_fetch_add(&shared->failed, 1);
+        mx_debug("wyoming: a connection ends: %s", error.message);
+        mx_service_end(t.job); /* its place is free before the client hears of it */
+        t.job = NULL;
+        if (!stopped(&t)) error_send(&t, &error);
+    }
+    mx_error_clear();
+    mx_service_end(t.job);
+    mx_wyoming_parser_close(&t.parser);
+}
+
+/* ---- info ---- */
+
+/* {"name", "description", "attribution", "installed", "version"}, which every artifact has. */
+static cJSON *artifact_add(cJSON *list, const char *name, const char *description, const char *attribution,
+                           const char *version)
+{
+    cJSON *const item = cJSON_CreateObject();
+    if (item == NULL || !cJSON_AddItemToArray(list, item)) {
+        cJSON_Delete(item);
+        return NULL;
+    }
+    cJSON *const whose = cJSON_AddObjectToObject(item, "attribution");
+    const bool whole = whose != NULL && cJSON_AddStringToObject(item, "name", name) != NULL &&
+                       cJSON_AddStringToObject(item, "description", description) != NULL &&
+                       cJSON_AddTrueToObject(item, "installed") != NULL &&
+                       cJSON_AddStringToObject(whose, "name", attribution) != NULL &&
+                       cJSON_AddStringToObject(whose, "url", "") != NULL &&
+                       (version != NULL ? cJSON_AddStringToObject(item, "version", version)
+                                        : cJSON_AddNullToObject(item, "version")) != NULL;
+    return whole ? item : NULL;
+}
+
+static bool voice_add(cJSON *list, const struct mx_service_voice *voice)
+{
+    struct mx_string words = {0};
+    mx_string_append_plain(&words, voice->name);
+    if (voice->licence[0] != '\0') {
+        mx_string_append(&words, " (");
+        mx_string_append_plain(&words, voice->licence);
+        mx_string_append(&words, ")");
+    }
+    cJSON *const item = words.failure == 0 ? artifact_add(list, voice->id, words.data, voice->attribution, NULL) : NULL;
+    mx_string_release(&words);
+    cJSON *const languages = item != NULL ? cJSON_AddArrayToObject(item, "languages") : NULL;
+    bool whole = languages != NULL;
+    for (size_t i = 0; whole && i < voice->language_count; i++)
+        whole = cJSON_AddItemToArray(languages, cJSON_CreateString(voice->languages[i]));
+    if (!whole || voice->speaker_count == 0) return whole;
+    cJSON *const speakers = cJSON_AddArrayToObject(item, "speakers");
+    for (size_t i = 0; speakers != NULL && i < voice->speaker_count; i++) {
+        cJSON *const one = cJSON_CreateObject();
+        if (one == NULL || !cJSON_AddItemToArray(speakers, one)) {
+            cJSON_Delete(one);
+            return false;
+        }
+        if (cJSON_AddStringToObject(one, "name", voice->speakers[i]) == NULL) return false;
+    }
+    return speakers != NULL;
+}
+
+int mx_wyoming_info_make(struct mx_wyoming_shared *shared)
+{
+    /* Older clients expect every kind of service to be there. */
+    static const char *const others[] = {"asr", "handle", "intent", "wake", "mic", "snd"};
+    int rc = 0;
+    struct mx_string out = {0};
+    cJSON *const root = cJSON_CreateObject();
+    cJSON *const list = root != NULL ? cJSON_AddArrayToObject(root, "tts") : NULL;
+    cJSON *const program =
+        list != NULL ? artifact_add(list, "myxtts", "Voices trained with MyXTTS", "MyXTTS", MX_VERSION) : NULL;
+    cJSON *const voices = program != NULL ? cJSON_AddArrayToObject(program, "voices") : NULL;
+    bool whole = voices != NULL && cJSON_AddTrueToObject(program, "supports_synthesize_streaming") != NULL;
+    for (size_t i = 0; whole && i < mx_service_voice_count(shared->service); i++)
+        whole = voice_add(voices, mx_service_voice(shared->service, i));
+    for (size_t i = 0; whole && i < sizeof others / sizeof others[0]; i++)
+        whole = cJSON_AddArrayToObject(root, others[i]) != NULL;
+    if (!whole) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory for the list of voices");
+    mx_wyoming_write(&out, "info", root);
+    MX_TRY(out.failure);
+    shared->info = out.data;
+    shared->info_bytes = out.length;
+out:
+    if (rc < 0) mx_string_release(&out);
+    cJSON_Delete(root);
+    return rc;
+}
