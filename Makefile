@@ -79,8 +79,8 @@ test-tensorboard: ## read the event files of a run with the real TensorBoard (in
 	$(call compile,--report $(BUILD))
 	@scripts/test_tensorboard.sh $(BUILD)
 
-test-onnx: ## speak with exported voices in onnxruntime, Piper and sherpa-onnx (installed in build/venv) and compare
-	$(DEPS) build test events
+test-onnx: ## train voices and speak with them in onnxruntime, Piper and sherpa-onnx (installed in build/venv); without training: ONNX_MINUTES=0
+	$(DEPS) build test events $(if $(filter 0,$(ONNX_MINUTES)),,speech)
 	$(call compile,--report $(BUILD))
 	@scripts/test_onnx.sh $(BUILD)
 

@@ -17,6 +17,7 @@
 #include "cli/export_voice.h"
 #include "cli/shared_options.h"
 #include "cli/sound_options.h"
+#include "export/symbols.h"
 #include "export/voice.h"
 #include "myxtts/error.h"
 #include "run/job.h"
@@ -65,8 +66,10 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "the first language of the voice",
                       "Language that the voice speaks there: en, fa, es, fr, de, it, ru or any other language of "
                       "espeak-ng.")},
-    {MX_OPTION_STRING(struct values, words, "words", "FILE", NULL,
-                      "Text or list of words whose phonemes go into lexicon.txt, for sherpa-onnx 2.0 and later.")},
+    {MX_OPTION_STRING(
+        struct values, words, "words", "FILE", NULL,
+        "Text or list of words whose phonemes go into lexicon.txt. Required for sherpa-onnx if the voice reads "
+        "phonemes.")},
     {MX_OPTION_STRING(struct values, vocoder, "vocoder", "RUN_OR_FILE", "the vocoder of the same checkpoint",
                       "Take the vocoder from this run folder, checkpoint or voice file.")},
     {MX_OPTION_INT(struct values, rounds, "rounds", "N", 0, 64, MX_SOUND_DIGITS(MX_SOUND_VOCODER_ROUNDS),
@@ -281,6 +284,11 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
     if (j->words != NULL && mx_vocabulary_mode(v->vocabulary) != MX_TOKENS_PHONEMES)
         MX_RAISE(MX_ERR_USAGE, "export it without '--words'",
                  "the voice reads characters, so it needs no phonemes of words");
+    if (j->words == NULL && format == MX_EXPORT_SHERPA && mx_vocabulary_mode(v->vocabulary) == MX_TOKENS_PHONEMES)
+        MX_RAISE(
+            MX_ERR_USAGE,
+            "add '--words FILE', where FILE is a long text or a list of words in the language of the voice",
+            "the voice reads phonemes, and sherpa-onnx 2.0 and later says only words that are in " MX_EXPORT_LEXICON);
     const struct mx_export_voice voice = {
         .speech = {.config = &state->model, .language = number, .speakers = (int32_t)j->speakers, .vectors = vectors},
         .table = v->table,
@@ -297,16 +305,14 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
         .language = language,
         .speakers = state->speakers,
         .words = j->words};
+    MX_TRY(mx_export_symbols_check(v->vocabulary));
     MX_TRY(mx_job_folder_make(values->output));
     MX_TRY(mx_export_voice_write(&voice, format, values->output, &report));
     mx_info("%s/" MX_EXPORT_GRAPH ": %s, %zu speaker%s, %zu symbols, %.1f MB", values->output,
             mx_language_get(language)->name, j->speakers, j->speakers == 1 ? "" : "s", report.symbols,
             (double)report.bytes / 1e6);
     if (j->words != NULL)
-        mx_info("%s/" MX_EXPORT_LEXICON ": %zu words", values->output, report.words);
-    else if (format == MX_EXPORT_SHERPA && mx_vocabulary_mode(v->vocabulary) == MX_TOKENS_PHONEMES)
-        mx_warn("sherpa-onnx 2.0 and later speaks only the words in " MX_EXPORT_LEXICON
-                ": name a text or a list of words with '--words FILE'");
+        mx_info("%s/" MX_EXPORT_LEXICON ": %zu word%s", values->output, report.words, report.words == 1 ? "" : "s");
 out:
     mx_free(vectors);
     return rc;
