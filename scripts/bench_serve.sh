@@ -28,7 +28,7 @@ here="$(realpath "$(dirname "${BASH_SOURCE[0]}")")"
 
 build="$(realpath "${1:?usage: scripts/bench_serve.sh BUILD [--strict]}")" strict="${2:-}"
 program="$build/myxtts" python="$build/venv/bin/python" folder="$build/bench" result="$build/bench/serve.json"
-client="$build/serve_client" rounds="${ROUNDS:-5}" clients="${CLIENTS:-32}" requests="${REQUESTS:-96}" minutes="${MINUTES:-3}"
+client=(timeout 300 "$build/serve_client") rounds="${ROUNDS:-5}" clients="${CLIENTS:-32}" requests="${REQUESTS:-96}" minutes="${MINUTES:-3}"
 sentence='The morning train was late, so we walked to town.'
 work='' pids=()
 
@@ -88,7 +88,7 @@ peer()
 first()
 {
     local numbers
-    numbers=$("$client" "$2" "$3" 1 10 "${@:4}")
+    numbers=$("${client[@]}" "$2" "$3" 1 10 "${@:4}")
     printf '%s %s\n' "$1" "${numbers%% *}" >>"$work/figures"
 }
 
@@ -96,11 +96,11 @@ first()
 many()
 {
     local numbers
-    read -ra numbers <<<"$("$client" "$2" "$3" "$clients" "$requests" "$work/ten.txt")"
+    read -ra numbers <<<"$("${client[@]}" "$2" "$3" "$clients" "$requests" "$work/ten.txt")"
     printf '%s %s\n' "$1" "${numbers[2]}" >>"$work/figures"
 }
 
-for file in "$program" "$client"; do
+for file in "$program" "$build/serve_client"; do
     [[ -x $file ]] || { echo "bench_serve: $file does not exist: make bench-serve builds it" >&2; exit 1; }
 done
 mkdir -p "$folder"
@@ -139,7 +139,7 @@ else
 fi
 for case in "${cases[@]}"; do
     read -r name protocol port <<<"$case"
-    read -ra numbers <<<"$("$client" "$protocol" "$port" 2 8 "$work/ten.txt")" # the first ones load libraries and pages
+    read -ra numbers <<<"$("${client[@]}" "$protocol" "$port" 2 8 "$work/ten.txt")" # the first ones load libraries and pages
     printf '%-15s port %s, %.2f s of sound for the sentence\n' "$name" "$port" "$(perl -e "print ${numbers[3]} / 22050")"
 done
 

@@ -208,33 +208,6 @@ static void little_room(void **state)
     rig_close(&small);
 }
 
-/* What the caller was told: first that nothing is done, in the end that all is, and never less than before. */
-struct told {
-    int calls;
-    size_t done, pieces;
-};
-
-static void pieces_tell(void *context, size_t done, size_t pieces)
-{
-    struct told *const t = context;
-    assert_true(t->calls == 0 ? done == 0 : done > t->done && pieces == t->pieces);
-    *t = (struct told){t->calls + 1, done, pieces};
-}
-
-static void tells(void **state)
-{
-    struct told told = {0};
-    struct mx_speak_options options = MX_SPEAK_OPTIONS_DEFAULT;
-    options.tell = pieces_tell;
-    options.context = &told;
-    struct mx_speak_result result = say(*state, "one. two. three. four. five. six. seven. eight. nine.", &options);
-    assert_int_equal(result.pieces, 9);
-    assert_int_equal(told.done, 9);
-    assert_int_equal(told.pieces, 9);
-    assert_true(told.calls >= 1 + 3); /* four at a time */
-    mx_speak_result_release(&result);
-}
-
 static void speed_and_pitch(void **state)
 {
     static const char text[] = "some words at some speed, and at some pitch.";
@@ -356,9 +329,9 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(speaks),    cmocka_unit_test(joins),           cmocka_unit_test(little_room),
-        cmocka_unit_test(tells),     cmocka_unit_test(speed_and_pitch), cmocka_unit_test(references),
-        cmocka_unit_test(odd_texts), cmocka_unit_test(refusals),
+        cmocka_unit_test(speaks),          cmocka_unit_test(joins),      cmocka_unit_test(little_room),
+        cmocka_unit_test(speed_and_pitch), cmocka_unit_test(references), cmocka_unit_test(odd_texts),
+        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -161,8 +161,8 @@ const struct mx_speaking_report *mx_speaker_report(const struct mx_speaker *spea
 
 /* ---- samples as integers ---- */
 
-/* Samples as 16-bit integers. Up to 0.9 of full scale they are only rounded; louder ones are bent smoothly and stay below
- * full scale, so speech never wraps or clips hard. Each sample by itself: chunks give what the whole would give. */
+/* Samples as 16-bit integers. Up to 0.9 of full scale they are only rounded down; louder ones are bent smoothly and stay
+ * below full scale, so speech never wraps or clips hard. Each sample by itself: chunks give what the whole would give. */
 void mx_samples_pcm16(const float *samples, size_t count, int16_t *out);
 /* The same bending without the rounding. `out` may be `samples`. */
 void mx_samples_limit(const float *samples, size_t count, float *out);

@@ -156,6 +156,7 @@ static int job_create(struct mx_service *s, const struct mx_service_text *text, 
     job->how.pitch_semitones = text->pitch_semitones;
     job->how.volume = text->volume;
     job->how.pause_scale = text->pause_scale;
+    job->how.voice_hz = mx_checkpoint_state(job->engine->places[0].voice->checkpoint)->normaliser.pitch_mean;
     MX_TRY(language_choose(job->engine, text->language, &job->how.language));
     struct mx_speak_script_options plain = job->how;
     plain.ssml = false;                                    /* an empty text is none */

@@ -121,9 +121,6 @@ struct mx_speak_options {
     int32_t reference_frames;
     uint64_t seed;
     size_t piece_characters; /* the longest piece; 0: MX_SPLIT_CHARACTERS */
-    /* Called before the first piece and after each group of pieces, in the caller's thread. NULL: no call. */
-    void (*tell)(void *context, size_t pieces_done, size_t pieces);
-    void *context;
 };
 
 #define MX_SPEAK_OPTIONS_DEFAULT ((struct mx_speak_options){.language = MX_SPEAK_DETECT, .speed = 1})

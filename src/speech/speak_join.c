@@ -96,7 +96,6 @@ static int script_speak(struct mx_speak *s, const struct collected *script, cons
 {
     struct mx_speak_piece pieces[BATCH];
     int rc = 0;
-    if (options->tell != NULL) options->tell(options->context, 0, script->count);
     for (size_t at = 0; at < script->count;) {
         const struct mx_speak_item *const items = script->items + at;
         int32_t count = script->count - at < BATCH ? (int32_t)(script->count - at) : BATCH;
@@ -115,7 +114,6 @@ static int script_speak(struct mx_speak *s, const struct collected *script, cons
         for (int32_t i = 0; i < count; i++) MX_TRY(piece_join(joined, s, i, items[i].pause_ms));
         result->waveform_seconds += seconds_since(start);
         at += (size_t)count;
-        if (options->tell != NULL) options->tell(options->context, at, script->count);
     }
 out:
     return rc;
