@@ -15,7 +15,7 @@ CHAOS_ROUND ?= #          run only this round
 PREFIX     ?= /usr/local# where `make install` installs; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-train docs po install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-train docs po voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -88,6 +88,11 @@ test-serve: ## talk to 'myxtts serve' with the clients of others (installed in b
 	$(DEPS) build test events
 	$(call compile,--report $(BUILD))
 	@scripts/test_serve.sh $(BUILD)
+
+voices: ## train the base voice from human recordings that are Debian packages, and synthetic ones, in hours; continues if stopped
+	$(DEPS) build voices
+	$(call compile,--report $(BUILD))
+	@scripts/voices.sh $(BUILD)
 
 demo: ## make a small corpus, train a voice on the CPU and speak, in under 10 minutes
 	$(DEPS) build demo
