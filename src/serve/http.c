@@ -134,7 +134,10 @@ static void request_begin(struct mx_http_request *request)
 {
     struct mx_http *const http = request->http;
     pthread_mutex_lock(&http->lock);
-    if (request->client != NULL) request->client->busy = true;
+    if (request->client != NULL) {
+        request->client->busy = true;
+        request->client->due_ns = mx_clock_ns() + http->patience_ns; /* for the body, however late the headers came */
+    }
     http->busy++;
     pthread_mutex_unlock(&http->lock);
 }
