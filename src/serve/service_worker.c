@@ -64,8 +64,7 @@ static bool job_before(const struct mx_service_job *a, const struct mx_service_j
 /* Which jobs are asked. */
 enum asked {
     RESTING,  /* no worker has a piece of it */
-    SOUNDING, /* its first sound is out */
-    ANY
+    SOUNDING, /* its first sound is out: before that, its further pieces must not delay it */
 };
 
 /* The job whose turn it is: of the given engine, or of any (NULL). */
@@ -137,7 +136,7 @@ static bool batch_choose(struct mx_service *s, struct batch *b)
     b->count = 0;
     while (!s->closing) {
         struct mx_service_job *job = job_choose(s, NULL, RESTING);
-        if (job == NULL) job = job_choose(s, NULL, ANY);
+        if (job == NULL) job = job_choose(s, NULL, SOUNDING);
         if (job == NULL || s->stopped) {
             work_wait(s, 0);
             continue;
@@ -220,7 +219,10 @@ static void block_publish(struct mx_service_job *job, struct mx_service_block *b
     job->ahead += filled - block->filled;
     s->counts.sound_seconds += (double)(filled - block->filled) / job->engine->facts.rate;
     block->filled = filled;
-    if (!job->sounding) first_sound_count(job);
+    if (!job->sounding) {
+        first_sound_count(job);
+        pthread_cond_broadcast(&s->work); /* its next piece may be spoken now */
+    }
     pthread_cond_broadcast(&job->changed);
     pthread_mutex_unlock(&s->lock);
 }
