@@ -14,7 +14,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/serve.sh"
 requests=${2:-400}
 clients=24
-growth_kb=$((8 * 1024)) # allowed: pages that an allocator keeps
+growth_kb=$(((requests < 5000 ? 16 : 8) * 1024)) # allowed: pages that an allocator keeps; few requests touch new ones all the time
 
 tones tones 12
 done_with train --train-data tones --output run "${small[@]}" --steps 2 --part both

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=bash
 #
+# shellcheck disable=SC2154 # what support/cli.sh sets
+#
 # A server for tests of commands, after support/cli.sh: any free ports, one server at a time.
 
 server=
