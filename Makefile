@@ -15,7 +15,7 @@ CHAOS_ROUND ?= #          run only this round
 PREFIX     ?= /usr/local# where `make install` installs; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-train docs po install uninstall package package-arm64 portable asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-train docs po voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -64,6 +64,11 @@ chaos: ## kill trainings or take away their disk, data or devices at random mome
 	$(call compile,--report $(BUILD))
 	@scripts/chaos.sh $(BUILD) $(strip $(CHAOS_ROUNDS)) $(strip $(CHAOS_SEED)) $(strip $(CHAOS_ROUND))
 
+soak: ## 10,000 requests of many clients, some of them rude, to one server: all answers right, memory and descriptors flat
+	$(DEPS) build test
+	$(call compile,--report $(BUILD))
+	@bash tests/serve_soak.sh $(BUILD)/myxtts 10000
+
 test-browser: ## test the page of a run in headless Chromium, in both languages; screenshots in build/browser
 	$(DEPS) build browser
 	$(call compile,--report $(BUILD))
@@ -74,8 +79,8 @@ test-tensorboard: ## read the event files of a run with the real TensorBoard (in
 	$(call compile,--report $(BUILD))
 	@scripts/test_tensorboard.sh $(BUILD)
 
-test-onnx: ## speak with exported voices in onnxruntime, Piper and sherpa-onnx (installed in build/venv) and compare
-	$(DEPS) build test events
+test-onnx: ## train voices and speak with them in onnxruntime, Piper and sherpa-onnx (installed in build/venv); without training: ONNX_MINUTES=0
+	$(DEPS) build test events $(if $(filter 0,$(ONNX_MINUTES)),,speech)
 	$(call compile,--report $(BUILD))
 	@scripts/test_onnx.sh $(BUILD)
 
@@ -83,6 +88,11 @@ test-serve: ## talk to 'myxtts serve' with the clients of others (installed in b
 	$(DEPS) build test events
 	$(call compile,--report $(BUILD))
 	@scripts/test_serve.sh $(BUILD)
+
+voices: ## train the base voice from human recordings that are Debian packages, and synthetic ones, in hours; continues if stopped
+	$(DEPS) build voices
+	$(call compile,--report $(BUILD))
+	@scripts/voices.sh $(BUILD)
 
 demo: ## make a small corpus, train a voice on the CPU and speak, in under 10 minutes
 	$(DEPS) build demo

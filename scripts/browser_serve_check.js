@@ -15,6 +15,8 @@
   must(by('asking').hidden, 'it asks for a token that it has');
   const fits = () => must(document.documentElement.scrollWidth <= view.width, 'the page is wider than the screen: ' + document.documentElement.scrollWidth);
   fits();
+  const frame = document.querySelector('main').getBoundingClientRect();
+  must(Math.abs(frame.left - (view.width - frame.right)) <= 1, 'the page is not in the middle: ' + frame.left + ' to ' + frame.right);
 
   /* Listen: sound comes in parts, and is not silence. */
   by('text').value = 'Good morning. This is a test of the page. It is spoken sentence by sentence.';

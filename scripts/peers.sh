@@ -9,7 +9,7 @@
 #
 # Each peer is installed separately. If one cannot be installed (no network, no Python, no wheel for this machine), the
 # script says so and succeeds, and the benchmark runs without that peer. Only benchmarks and tests with programs of others
-# call it.
+# call it. FOLDER/sherpa-1 has sherpa-onnx 1, which finds phonemes with espeak-ng; version 2 has a lexicon instead.
 
 set -uo pipefail
 
@@ -23,10 +23,10 @@ peer_add()
     local module="$1"
     shift
     "$venv/bin/python" -c "import $module" 2>/dev/null && return
-    printf 'peers: installing %s (once)\n' "$module"
+    printf 'peers: installing %s (once)\n' "${module%%,*}"
     if ! "$venv/bin/pip" install --quiet --disable-pip-version-check "$@" >"$log" 2>&1 ||
         ! "$venv/bin/python" -c "import $module" >>"$log" 2>&1; then
-        printf 'peers: continuing without %s: %s\n' "$module" "$(tail -n 1 "$log")"
+        printf 'peers: continuing without %s: %s\n' "${module%%,*}" "$(tail -n 1 "$log")"
     fi
 }
 
@@ -48,7 +48,11 @@ onnx)
     peer_add onnx onnx
     peer_add onnxruntime onnxruntime
     peer_add piper piper-tts
-    peer_add sherpa_onnx sherpa-onnx
+    peer_add flask 'piper-tts[http]'
+    peer_add wyoming_piper wyoming-piper
+    peer_add sherpa_onnx 'sherpa-onnx>=2'
+    PYTHONPATH="$venv/sherpa-1" peer_add 'sherpa_onnx, sys; sys.exit(sherpa_onnx.__version__ >= "2")' \
+        --target "$venv/sherpa-1" 'sherpa-onnx>=1.13,<2'
     ;;
 serve)
     peer_add wyoming wyoming

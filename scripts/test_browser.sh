@@ -4,7 +4,8 @@
 # Opens the page of a run in headless Chromium, in both languages, at the sizes of a phone and a desktop, in light and dark
 # mode (scripts/browser.py). Checks that the console is empty, curves are drawn, sounds can be played, and nothing is
 # requested from elsewhere (scripts/browser_check.js); and checks the live page while a run trains
-# (scripts/browser_live_check.js). The screenshots in BUILD/browser are for people to look at.
+# (scripts/browser_live_check.js), and the page of `myxtts serve` with the voice of that run (scripts/browser_serve_check.js).
+# The screenshots in BUILD/browser are for people to look at.
 #
 #     scripts/test_browser.sh build
 
@@ -51,4 +52,22 @@ for language in en fa; do
     trainer=
     [ "$ended" -eq 0 ]
 done
+
+# The page of a server: its voice has the name of the run's folder.
+if grep -q '✔ httpd' "$build/parts.txt"; then
+    "$build/myxtts" serve "$run" --listen 127.0.0.1:0 --token "$token" >serve.log 2>&1 &
+    trainer=$!
+    until grep -q 'ready;' serve.log; do
+        kill -0 "$trainer"
+        sleep 0.2
+    done
+    address="$(sed -n 's|.*listening on \(http://.*/\)$|\1|p' serve.log)"
+    ended=0
+    python3 "$here/browser.py" "$build/browser" "$here/browser_serve_check.js" "serve-en=$address?lang=en&token=$token" \
+        "serve-fa=$address?lang=fa&token=$token" || ended=$?
+    kill -TERM "$trainer"
+    wait "$trainer"
+    trainer=
+    [ "$ended" -eq 0 ]
+fi
 printf 'screenshots: %s\n' "$build/browser"

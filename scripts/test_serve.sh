@@ -7,6 +7,7 @@
 #     scripts/test_serve.sh build
 #
 #   - wyoming, the client of Home Assistant (scripts/serve_wyoming.py)
+#   - openai, the client of OpenAI, with a token (scripts/serve_openai.py)
 #
 # If no package index can be reached, it fails; with SERVE_OFFLINE=skip it says so and succeeds.
 
@@ -18,7 +19,7 @@ python="$build/venv/bin/python"
 . "$here/../tests/support/tones.sh"
 
 "$here/peers.sh" "$build/venv" serve
-modules=(wyoming)
+modules=(wyoming openai)
 for module in "${modules[@]}"; do
     "$python" -c "import $module" 2>/dev/null && continue
     if [[ ${SERVE_OFFLINE:-} == skip ]] && ! "$build/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps \
@@ -43,7 +44,8 @@ text='The tone number e, the tone number b.'
 tones corpus 40
 "$build/myxtts" train --quiet --train-data corpus --output voice "${small[@]}" --part both --steps 20 --epochs 100
 "$build/myxtts" synth --quiet -c voice --text "$text" -o spoken.wav
-"$build/myxtts" serve voice --listen 127.0.0.1:0 --wyoming 127.0.0.1:0 >serve.log 2>&1 &
+token=0123456789abcdef
+"$build/myxtts" serve voice --listen 127.0.0.1:0 --wyoming 127.0.0.1:0 --token "$token" >serve.log 2>&1 &
 pid=$!
 for ((turn = 0; turn < 600; turn++)); do
     if ! kill -0 $pid 2>/dev/null || [[ $turn -eq 599 ]]; then
@@ -54,12 +56,13 @@ for ((turn = 0; turn < 600; turn++)); do
     if grep -q 'ready;' serve.log; then break; fi
     sleep 0.1
 done
-# shellcheck disable=SC2034 # for clients of HTTP
 http=$(sed -n 's|.*listening on http://.*:\([0-9]*\)/.*|\1|p' serve.log)
 wyoming=$(sed -n 's|.*listening on tcp://.*:\([0-9]*\) .*|\1|p' serve.log)
 
 printf 'wyoming\n'
 "$python" "$here/serve_wyoming.py" "$wyoming" voice "$text" spoken.wav
+printf 'openai\n'
+"$python" "$here/serve_openai.py" "$http" voice "$text" spoken.wav "$token"
 
 # It ends when it is asked to, and says that all went well.
 kill -TERM $pid

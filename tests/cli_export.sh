@@ -12,6 +12,9 @@ tones tones 12
 done_with train --quiet --train-data tones --output mute --part acoustic "${small[@]}" --steps 1 --epochs 1
 done_with train --quiet --train-data tones --output vocoder --part vocoder --steps 1 --epochs 1 --batch-size 4
 done_with train --quiet --train-data tones --output run "${small[@]}" --part both --steps 1 --epochs 1
+# shellcheck disable=SC2016
+tone_corpus prices 12 '$count = 16000; $loud = 9000; $step = 0.05; $text = "Der Ton $letter kostet 5 \$."'
+done_with train --quiet --train-data prices --output german "${small[@]}" --part both --set data.language=de --steps 1 --epochs 1
 
 # ---- refusals ----
 refused 1 'the run folder is missing' 'help' export --format piper --output voice
@@ -31,6 +34,20 @@ refused 2 'mute' '.' export run --vocoder mute --format piper --output voice
 refused 3 'cuda:7' '.' export run --format piper --output voice --device cuda:7
 : >file
 refused 2 'file' '.' export run --format piper --output file
+refused 3 "'\$'" 'train the voice on text without it' export german --format piper --output voice
+refused 3 "'\$'" 'train the voice on text without it' export german --format sherpa --output voice
+if "$program" train --quiet --train-data tones --output phonemes "${small[@]}" --set data.tokens=phonemes --part both --steps 1 --epochs 1 \
+    >stdout 2>stderr; then
+    refused 1 'reads phonemes' "add '--words FILE'" export phonemes --format sherpa --output voice
+    printf '!!!\n' >marks.txt
+    refused 2 'no word that the voice can say' 'language of the voice' export phonemes --format sherpa --output none --words marks.txt
+    check "no file without words" test -z "$(ls none)"
+    done_with export phonemes --format sherpa --output lexicon --words words.txt
+    check "tells how many words" grep -q '^lexicon/lexicon.txt: 1 word$' stderr
+    check "the phonemes of a word" grep -q "^tone t " lexicon/lexicon.txt
+else
+    check "a build without espeak-ng trains no phonemes" grep -q 'espeak-ng' stderr
+fi
 check "a refusal writes nothing" test ! -e voice
 
 # ---- Piper ----
@@ -59,6 +76,12 @@ done_with export run --format piper --output long --projections 1
 check "projections are part of the graph" test "$(stat -c %s long/voice.onnx)" -gt "$(stat -c %s piper/voice.onnx)"
 done_with export mute --vocoder vocoder --format piper --output joined
 check "a voice with the vocoder of another run" test -s joined/voice.onnx
+
+# ---- from a voice file ----
+done_with export run --output run.voice.safetensors
+done_with export run.voice.safetensors --format piper --output again
+check "a voice file gives the graph of its run" cmp again/voice.onnx piper/voice.onnx
+check "and its settings" cmp again/voice.onnx.json piper/voice.onnx.json
 
 # ---- sherpa-onnx ----
 done_with export run --format sherpa --output sherpa

@@ -76,6 +76,25 @@ done_with synth --checkpoint again.voice.safetensors --text 'The tone number a.'
 check "the same voice speaks the same" cmp small.wav again.wav
 check "rounding changes the samples" test "$(cksum <small.wav)" != "$(cksum <high.wav)"
 
+# ---- without the part that listens ----
+done_with export run --output fixed.voice.safetensors --fixed-speakers
+check "tells so" grep -q ': fixed, fp32, 2 fixed speakers, ' stderr
+check "smaller" test "$(stat -c %s fixed.voice.safetensors)" -lt "$(stat -c %s "$voice")"
+done_with synth --checkpoint fixed.voice.safetensors --speaker low --text 'The tone number a.' --output fixed.wav
+check "its own speakers sound like in the run" cmp low.wav fixed.wav
+done_with export fixed.voice.safetensors --output refixed.voice.safetensors
+check "it stays so" cmp fixed.voice.safetensors refixed.voice.safetensors
+done_with export fixed.voice.safetensors --format piper --output piper-fixed
+check "Piper needs no more" cmp piper-run/voice.onnx piper-fixed/voice.onnx
+refused 2 'cannot listen to recordings' "without '--fixed-speakers'" synth --checkpoint fixed.voice.safetensors \
+    --speaker-wav tones/wavs/row-003.wav --text 'A tone.' --output a.wav
+refused 2 'which an evaluation needs' 'the run' eval --checkpoint fixed.voice.safetensors --data tones
+refused 2 'tensors missing' 'partial' train --train-data tones --output deaf --init-from fixed.voice.safetensors "${small[@]}"
+done_with train --quiet --train-data tones --output deaf-2 --init-from fixed.voice.safetensors --partial "${small[@]}" --steps 1 --epochs 1
+refused 1 "'--fixed-speakers' is not for '--format piper'" 'without' export run --format piper --output p --fixed-speakers
+done_with inspect fixed.voice.safetensors
+check "inspect says so" grep -q 'the voice of 2 of them and cannot imitate others$' stdout
+
 # ---- inspect ----
 done_with inspect small.voice.safetensors
 check "kind and size" grep -q '^small.voice.safetensors: [0-9.]* MB, a voice$' stdout

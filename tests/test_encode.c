@@ -238,7 +238,7 @@ static void loud(void **state)
     size_t count;
     (void)state;
     mx_samples_pcm16(loud, 6, wanted);
-    assert_true(wanted[0] > wanted[2] && wanted[2] > wanted[4] && wanted[4] > 29000 && wanted[1] == -wanted[0]);
+    assert_true(wanted[0] > wanted[2] && wanted[2] > wanted[4] && wanted[4] > 29000 && abs(wanted[0] + wanted[1]) <= 1);
     assert_int_equal(mx_encode_open(MX_ENCODE_PCM, RATE, RATE, -1, &encode), 0);
     assert_int_equal(mx_encode_write(encode, loud, 6), 0);
     assert_int_equal(mx_encode_finish(encode), 0);

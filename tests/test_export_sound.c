@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "export/noise.h"
 #include "export/sound.h"
 #include "export/source.h"
 #include "myxtts/error.h"
@@ -23,6 +24,7 @@
 #include "support/export_rig.h"
 #include "vocoder/path.h"
 #include "vocoder/sound.h"
+#include "vocoder/sound_numbers.h"
 
 static void must(int rc)
 {
@@ -79,6 +81,39 @@ static void path(void **state)
     mx_onnx_output(&onnx, track.hz, "hz", MX_ONNX_FLOAT, frames_dimension, 1);
     mx_onnx_output(&onnx, track.gate, "gate", MX_ONNX_FLOAT, frames_dimension, 1);
     mx_onnx_output(&onnx, track.phase, "phase", MX_ONNX_FLOAT, frames_dimension, 1);
+    export_file_close(&file, &onnx);
+    mx_onnx_release(&onnx);
+}
+
+/* ---- noise ---- */
+
+/* Within the table of the graph, at its end, and beyond it. */
+static void noise(void **state)
+{
+    (void)state;
+    enum { HOP = 256, CASES = 4 };
+    static const int lengths[CASES] = {2, MX_EXPORT_NOISE_FRAMES + 1, MX_EXPORT_NOISE_FRAMES + 2, 1500};
+    static float row[HOP];
+    const uint64_t seed = 0x123456789ABCDEF1;
+    struct mx_onnx onnx = {0};
+    struct export_file file = export_file_open("noise");
+    assert_int_equal(mx_recipe_default.hop, HOP);
+    for (int i = 0; i < CASES; i++) {
+        export_case_begin(&file);
+        export_case_number(&file, "frames", lengths[i]);
+        for (int64_t at = 0; at < HOP; at++) {
+            const int64_t stream = mx_sound_noise_stream(lengths[i] - 2); /* behind the last frame but one */
+            const uint32_t word = mx_rng_u32(seed, (uint64_t)stream, (uint64_t)at);
+            const double uniform = ((double)(word >> 8) + 0.5) * 0x1p-23 - 1;
+            row[at] = (float)((double)mx_sound_noise_gain(&mx_recipe_default) *
+                              (1 + (double)MX_SOUND_NOISE_TO_ONE * (sqrt(3) * uniform)));
+        }
+        export_case_floats(&file, "last", row, HOP);
+        export_case_end(&file);
+    }
+    const struct mx_onnx_value frames = mx_onnx_input(&onnx, "frames", MX_ONNX_INT64, NULL, 0);
+    mx_onnx_output(&onnx, mx_export_noise(&onnx, &mx_recipe_default, seed, frames), "noise", MX_ONNX_FLOAT,
+                   (const struct mx_onnx_dimension[]){{"samples", 0}}, 1);
     export_file_close(&file, &onnx);
     mx_onnx_release(&onnx);
 }
@@ -195,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(path),
+        cmocka_unit_test(noise),
         cmocka_unit_test(spoken),
         cmocka_unit_test(vocoded),
     };

@@ -180,13 +180,21 @@ static void lexicon(void **state)
     (void)state;
     if (!mx_phonemizer_available()) skip();
     static const uint32_t list[] = {'h',           'l',           't', 'b', 0x259 /* ə */, 0x28A /* ʊ */, 'o',
-                                    0x2C8 /* ˈ */, 0x28C /* ʌ */, 'z', 'w'};
+                                    0x2C8 /* ˈ */, 0x28C /* ʌ */, 'z', 'w', 'u',           0x2D0 /* ː */};
     struct mx_vocabulary *const vocabulary = vocabulary_of(MX_TOKENS_PHONEMES, list, sizeof list / sizeof *list);
     char *const path = export_path_of("lexicon.txt"), *text;
     size_t words = 0, bytes;
-    must(mx_export_lexicon_write(vocabulary, MX_LANGUAGE_EN, "Hello, boat! Fish, hello; sheep was", path, &words));
+    must(mx_export_lexicon_write(vocabulary, MX_LANGUAGE_EN, "Hello, boat! Fish, hello; sheep was\n\ntwo", path,
+                                 &words));
     must(mx_file_read(path, 1000, &text, &bytes));
-    assert_string_equal(text, "boat b ˈ o ʊ t\nhello h ə l ˈ o ʊ\nwas w ʌ z\n");
+    /* "2" is the only number that these symbols can say. */
+    assert_string_equal(text, "boat b ˈ o ʊ t\nhello h ə l ˈ o ʊ\ntwo t ˈ u ː\nwas w ʌ z\n2 t ˈ u ː\n");
+    assert_int_equal(words, 4);
+    mx_free(text);
+    /* Twice within a sentence, once alone: the word is read as it is within the sentence. */
+    must(mx_export_lexicon_write(vocabulary, MX_LANGUAGE_EN, "to\nhello to hello\nboat to hello", path, &words));
+    must(mx_file_read(path, 1000, &text, &bytes));
+    assert_non_null(strstr(text, "\nto t ə\n"));
     assert_int_equal(words, 3);
     mx_free(text);
     export_path_done(path);

@@ -517,7 +517,7 @@ static void token(void **state)
                                         "Authorization: Bearer \r\n",
                                         "Authorization: Bearer 0123456789abcdeF\r\n",
                                         "Authorization: Bearer 0123456789abcdef0\r\n",
-                                        "Authorization: Basic " TOKEN "\r\n",
+                                        "Authorization: Basic 0123456789abcdef\r\n",
                                         "Authorization: 0123456789abcdef\r\n"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         for (size_t j = 0; j < sizeof wrong / sizeof wrong[0]; j++) {
@@ -876,7 +876,10 @@ static void queue_full(void **state)
     }
     active_wait(0);
     struct mx_http_counts counts;
-    mx_http_counts_read(http, &counts);
+    do { /* counted a moment after the place is free */
+        poll(NULL, 0, 5);
+        mx_http_counts_read(http, &counts);
+    } while (counts.gone < 4);
     assert_int_equal(counts.gone, 4);
     mx_http_close(http);
 }
@@ -1032,6 +1035,10 @@ static void ends(void **state)
 
 int main(void)
 {
+#ifndef MX_HAVE_MICROHTTPD
+    struct mx_http *http;
+    return mx_http_open(&(struct mx_http_options){0}, &service, &http) == MX_ERR_UNSUPPORTED ? 77 : 1;
+#endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_bodies), cmocka_unit_test(wrong_requests), cmocka_unit_test(token),
         cmocka_unit_test(lists),        cmocka_unit_test(page),           cmocka_unit_test(sounds),

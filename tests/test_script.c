@@ -137,6 +137,11 @@ static void compare(const struct mx_speak_script_options *o, const char *text)
 
 /* ---- tests ---- */
 
+static const char endless[] =
+    "a very long sentence that goes on and on, because nobody ever told the one who wrote it that a full stop is a "
+    "great invention, which makes the one who reads it, and those who listen, happy; and so it must be cut somewhere, "
+    "preferably at a mark, or else between two words that have nothing to say to each other";
+
 static const char *const texts[] = {
     "",
     " \n\n ",
@@ -147,9 +152,7 @@ static const char *const texts[] = {
     "é",
     "é. Unknown: \xe4\xbd\xa0\xe5\xa5\xbd. \xe4\xbd\xa0\xe5\xa5\xbd. And on.\n\n\xe4\xbd\xa0\n\nlast \xe5\xa5\xbd",
     "12 34.\n\n56",
-    "a very long sentence that goes on and on, because nobody ever told the one who wrote it that a full stop is a "
-    "great invention, which makes the one who reads it, and those who listen, happy; and so it must be cut somewhere, "
-    "preferably at a mark, or else between two words that have nothing to say to each other",
+    endless,
     "سلام دنیا. حال شما چطور است؟ امروز ۱۲ مهر است.\n\nHello, and again: سلام!\n\nخداحافظ",
 };
 

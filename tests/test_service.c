@@ -17,6 +17,7 @@
 #include "myxtts/error.h"
 #include "myxtts/voice.h"
 #include "serve/service_internal.h"
+#include "speech/split.h"
 #include "support/recording.h"
 #include "support/voice_rig.h"
 
@@ -314,6 +315,11 @@ static void test_sentences(void **state)
             at += length;
         }
     }
+    double pause;
+    assert_int_equal(mx_service_sentence("Wait... What", 12, &pause), 8);
+    assert_true(pause == MX_SPLIT_ELLIPSIS_MS);
+    assert_int_equal(mx_service_sentence("Wait...? What", 13, &pause), 9);
+    assert_true(pause == mx_split_pause_ms('?'));
 }
 
 static void test_sentence_without_end(void **state)

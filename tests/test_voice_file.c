@@ -171,6 +171,50 @@ static void bf16_is_rounded(void **state)
     mx_free(v.path);
 }
 
+/* Without the weights for listening: the others are there, and only speaking does without them. */
+static void fixed_speakers(void **state)
+{
+    struct checkpoint_rig *const rig = *state;
+    struct mx_checkpoint *checkpoint = NULL;
+    struct voice v = voice_make(rig, MX_DTYPE_F32);
+    struct mx_checkpoint_report report;
+    size_t listening = 0, projections = 0;
+    float *const flat = mx_alloc((size_t)rig->table->floats, sizeof *flat);
+    v.file.fixed = true;
+    assert_int_equal(voice_write(&v), 0);
+    assert_int_equal(mx_checkpoint_open(v.path, NULL, &checkpoint), 0);
+    assert_false(mx_checkpoint_listens(checkpoint));
+    assert_int_equal(mx_checkpoint_listens_check(checkpoint, "a test"), MX_ERR_DATA);
+    vectors_compare(checkpoint);
+    assert_int_equal(mx_checkpoint_load_average(checkpoint, rig->table, flat), 0);
+    for (int i = 0; i < rig->table->count; i++) {
+        const struct mx_parameter *const parameter = &rig->table->entries[i];
+        const bool there = mx_safetensors_find(mx_checkpoint_tensors(checkpoint), parameter->name) != NULL;
+        const float *const was = rig->groups[MX_CHECKPOINT_AVERAGE] + parameter->at;
+        assert_int_equal(there, !mx_checkpoint_listening(parameter->name));
+        for (int64_t k = 0; k < parameter->count; k++) {
+            const float expected = there ? was[k] : 0;
+            assert_memory_equal(&flat[parameter->at + k], &expected, sizeof expected);
+        }
+        listening += !there;
+        projections += there && strncmp(parameter->name, "speaker.", 8) == 0;
+    }
+    assert_int_equal(listening, 13);
+    assert_int_equal(projections, 2);
+    const struct mx_checkpoint_target target = {{[MX_CHECKPOINT_WEIGHTS] = flat}};
+    assert_int_equal(mx_checkpoint_load(checkpoint, rig->table, &target, false, &report), MX_ERR_DATA);
+    assert_int_equal(report.missing, listening);
+    mx_checkpoint_close(checkpoint);
+    v.file.fixed = false;
+    assert_int_equal(voice_write(&v), 0);
+    assert_int_equal(mx_checkpoint_open(v.path, NULL, &checkpoint), 0);
+    assert_true(mx_checkpoint_listens(checkpoint));
+    assert_int_equal(mx_checkpoint_listens_check(checkpoint, "a test"), 0);
+    mx_checkpoint_close(checkpoint);
+    mx_free(flat);
+    mx_free(v.path);
+}
+
 static void narrow_rounds_to_even(void **state)
 {
     static const struct {
@@ -478,11 +522,17 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, checkpoint_rig_setup, checkpoint_rig_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(fp32_is_exact),         TEST(bf16_is_rounded),
-        TEST(narrow_rounds_to_even), TEST(finite_finds_the_first),
-        TEST(a_vocoder_comes_along), TEST(from_memory),
-        TEST(recordings_are_found),  TEST(damage_is_refused),
-        TEST(forgery_is_refused),    TEST(bad_voices_are_not_written),
+        TEST(fp32_is_exact),
+        TEST(bf16_is_rounded),
+        TEST(fixed_speakers),
+        TEST(narrow_rounds_to_even),
+        TEST(finite_finds_the_first),
+        TEST(a_vocoder_comes_along),
+        TEST(from_memory),
+        TEST(recordings_are_found),
+        TEST(damage_is_refused),
+        TEST(forgery_is_refused),
+        TEST(bad_voices_are_not_written),
     };
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     return cmocka_run_group_tests(tests, NULL, NULL);

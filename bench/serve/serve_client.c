@@ -2,7 +2,8 @@
  *
  * serve_client PROTOCOL PORT CLIENTS REQUESTS FILE [first]: many clients of a server of speech on 127.0.0.1, for
  * bench-serve. All clients together send the text in FILE REQUESTS times, each one after the other, on a new connection
- * each time, as Home Assistant does. With 'first' they leave after the first sample.
+ * each time, as Home Assistant does. With 'first' they leave after the first sample, and come back when the server has
+ * noticed.
  *
  *     wyoming   a 'synthesize' event
  *     piper     POST /synthesize, as Piper's own HTTP server has it; "stream" is true, which Piper does not know
@@ -42,6 +43,7 @@
 #define HEAD_MAX     65536 /* bytes of an event's line and data, or of an answer's head */
 #define WAV_HEAD     44
 #define PATIENCE_S   120
+#define AWAY_NS      UINT64_C(300000000) /* between leaving and coming back */
 
 enum protocol { WYOMING, PIPER, OPENAI, PROTOCOLS };
 static const char *const names[PROTOCOLS] = {"wyoming", "piper", "openai"};
@@ -198,8 +200,10 @@ static void request_make(struct bench *b, int number)
 static void *client(void *context)
 {
     struct bench *const b = context;
-    for (int number; !atomic_load(&b->failed) && (number = atomic_fetch_add(&b->next, 1)) < b->requests;)
+    for (int number; !atomic_load(&b->failed) && (number = atomic_fetch_add(&b->next, 1)) < b->requests;) {
         request_make(b, number);
+        if (b->first_only) mx_clock_sleep_ns(AWAY_NS);
+    }
     return NULL;
 }
 

@@ -195,7 +195,8 @@ struct mx_checkpoint_report {
 int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table,
                        const struct mx_checkpoint_target *target, bool partial, struct mx_checkpoint_report *report);
 
-/* What a network speaks with: its averaged weights if the file has them, otherwise the weights; flat[table->floats]. */
+/* What a network speaks with: its averaged weights if the file has them, otherwise the weights; flat[table->floats]. Of
+ * a voice file that cannot listen, the weights for listening become 0. */
 int mx_checkpoint_load_average(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table, float *flat);
 
 /* ---- the voices of the speakers (speakers.c) ---- */
@@ -203,6 +204,10 @@ int mx_checkpoint_load_average(const struct mx_checkpoint *checkpoint, const str
 /* The vector [width] that a voice file keeps of a speaker, by number: what mx_speak_vector makes of a recording.
  * MX_ERR_NOT_FOUND if the file keeps none. */
 int mx_checkpoint_vector(const struct mx_checkpoint *checkpoint, size_t speaker, float *vector);
+/* Can its network make a vector of a recording? A voice file may have been written without that part. */
+bool mx_checkpoint_listens(const struct mx_checkpoint *checkpoint);
+/* MX_ERR_DATA unless it can; `what` needs it. */
+int mx_checkpoint_listens_check(const struct mx_checkpoint *checkpoint, const char *what);
 /* The recording of a speaker in the run folder that a checkpoint belongs to. *path is the caller's, to be freed with
  * mx_free; NULL if there is none. */
 int mx_checkpoint_recording(const struct mx_checkpoint *checkpoint, size_t speaker, char **path);

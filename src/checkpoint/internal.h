@@ -48,6 +48,8 @@ int mx_checkpoint_hash_add(struct mx_arena *arena, const struct mx_tensor *tenso
 
 /* ---- the voices of the speakers (speakers.c) ---- */
 
+/* Does the network need the parameter only to make vectors of recordings? */
+bool mx_checkpoint_listening(const char *parameter);
 /* MX_ERR_FORMAT unless the vectors of a voice file, whose state is read, are those of its speakers. */
 int mx_checkpoint_vectors_check(const struct mx_checkpoint *checkpoint, const char *source);
 

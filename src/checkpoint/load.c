@@ -290,9 +290,9 @@ static enum mx_checkpoint_part table_part(const struct mx_parameters *table)
     return mx_checkpoint_part_of(table->entries[0].name);
 }
 
-/* Compares one wanted group with the table; counts and logs. */
+/* Compares one wanted group with the table; counts and logs. `deaf`: without what is for listening. */
 static void group_compare(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table, int group,
-                          struct mx_checkpoint_report *report)
+                          bool deaf, struct mx_checkpoint_report *report)
 {
     const char *const prefix = mx_checkpoint_group_prefix((enum mx_checkpoint_group)group);
     char have[SHAPE_BYTES], want[SHAPE_BYTES];
@@ -307,6 +307,7 @@ static void group_compare(const struct mx_checkpoint *checkpoint, const struct m
         uint64_t shape[3] = {0};
         for (int k = 0; k < parameter->rank; k++) shape[k] = (uint64_t)parameter->shape[k];
         shape_format(want, parameter->rank, shape);
+        if (tensor == NULL && deaf && mx_checkpoint_listening(parameter->name)) continue;
         if (tensor == NULL) {
             report->missing++;
             mx_warn("missing from the file: %s%s %s", prefix, parameter->name, want);
@@ -359,12 +360,13 @@ static int wanted_check(const struct mx_checkpoint *checkpoint, const struct mx_
     return rc;
 }
 
-int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table,
-                       const struct mx_checkpoint_target *target, bool partial, struct mx_checkpoint_report *report)
+static int tensors_load(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table,
+                        const struct mx_checkpoint_target *target, bool partial, bool deaf,
+                        struct mx_checkpoint_report *report)
 {
     struct mx_checkpoint_report own = {0};
     for (int group = 0; group < MX_CHECKPOINT_GROUPS; group++)
-        if (target->groups[group] != NULL) group_compare(checkpoint, table, group, &own);
+        if (target->groups[group] != NULL) group_compare(checkpoint, table, group, deaf, &own);
     extras_compare(checkpoint, table, &own);
     const bool whole = own.missing == 0 && own.misfits == 0 && own.extra == 0;
     const int rc = whole || partial ? wanted_check(checkpoint, table, target) : 0;
@@ -384,10 +386,16 @@ int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_p
     return own.loaded > 0 ? 0 : misfit(checkpoint, &own, partial);
 }
 
+int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table,
+                       const struct mx_checkpoint_target *target, bool partial, struct mx_checkpoint_report *report)
+{
+    return tensors_load(checkpoint, table, target, partial, false, report);
+}
+
 int mx_checkpoint_load_average(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table, float *flat)
 {
     struct mx_checkpoint_target target = {{NULL}};
     const bool averaged = mx_checkpoint_has(checkpoint, table_part(table), MX_CHECKPOINT_AVERAGE);
     target.groups[averaged ? MX_CHECKPOINT_AVERAGE : MX_CHECKPOINT_WEIGHTS] = flat;
-    return mx_checkpoint_load(checkpoint, table, &target, false, NULL);
+    return tensors_load(checkpoint, table, &target, false, !mx_checkpoint_listens(checkpoint), NULL);
 }

@@ -63,6 +63,30 @@ int mx_checkpoint_vector(const struct mx_checkpoint *checkpoint, size_t speaker,
     return 0;
 }
 
+/* Of the part `speaker`, the two projections of the vector are for speaking (src/model/speaker.c). */
+bool mx_checkpoint_listening(const char *parameter)
+{
+    static const char part[] = "speaker.", speaking[] = "speaker.to_";
+    return strncmp(parameter, part, strlen(part)) == 0 && strncmp(parameter, speaking, strlen(speaking)) != 0;
+}
+
+bool mx_checkpoint_listens(const struct mx_checkpoint *checkpoint)
+{
+    if (!checkpoint->has_state || !checkpoint->state.voice) return true;
+    for (size_t i = 0; i < mx_safetensors_count(checkpoint->file); i++)
+        if (mx_checkpoint_listening(mx_safetensors_at(checkpoint->file, i)->name)) return true;
+    return false;
+}
+
+int mx_checkpoint_listens_check(const struct mx_checkpoint *checkpoint, const char *what)
+{
+    char quoted[QUOTED_BYTES];
+    if (mx_checkpoint_listens(checkpoint)) return 0;
+    return MX_FAIL(MX_ERR_DATA, "use the run, or a voice file that was exported without '--fixed-speakers'",
+                   "%s cannot listen to recordings, which %s needs",
+                   mx_string_quote(quoted, sizeof quoted, checkpoint->path), what);
+}
+
 int mx_checkpoint_recording(const struct mx_checkpoint *checkpoint, size_t speaker, char **path)
 {
     const char *const file = checkpoint->path;

@@ -47,12 +47,13 @@ static int tensor_add(struct writing *w, struct mx_tensor tensor, const float *n
     return 0;
 }
 
-static int network_add(struct writing *w, const struct mx_checkpoint_voice_network *network)
+static int network_add(struct writing *w, const struct mx_checkpoint_voice_network *network, bool fixed)
 {
     int rc = 0;
     for (int i = 0; network->table != NULL && i < network->table->count && rc == 0; i++) {
         const struct mx_parameter *const parameter = &network->table->entries[i];
         struct mx_tensor tensor = {.name = parameter->name, .rank = parameter->rank};
+        if (fixed && mx_checkpoint_listening(parameter->name)) continue;
         for (int k = 0; k < parameter->rank; k++) tensor.shape[k] = (uint64_t)parameter->shape[k];
         /* Single rows are a hundredth of the file, and rounding them moves whole bands. */
         rc = tensor_add(w, tensor, network->weights + parameter->at,
@@ -83,8 +84,8 @@ static int tensors_make(struct writing *w, const struct mx_checkpoint_voice *voi
                         (voice->vocoder.table != NULL ? (size_t)voice->vocoder.table->count : 0) + voice->vector_count;
     w->tensors = mx_arena_alloc(&w->arena, most, sizeof *w->tensors);
     if (w->tensors == NULL) return MX_ERR_NO_MEMORY;
-    MX_TRY(network_add(w, &voice->acoustic));
-    MX_TRY(network_add(w, &voice->vocoder));
+    MX_TRY(network_add(w, &voice->acoustic, voice->fixed));
+    MX_TRY(network_add(w, &voice->vocoder, false));
     MX_TRY(vectors_add(w, voice));
 out:
     return rc;

@@ -7,6 +7,8 @@
  *
  *     NAME           the weights to speak with (the running average, if the run has one). F32; in a voice of precision
  *                    bf16, BF16 if they have two or more dimensions: biases and scales of norms stay F32
+ *                    Those that are only for listening to recordings (speaker.* but for speaker.to_*) may be missing,
+ *                    all of them: the voice then has no other speakers than its own
  *     vocoder.NAME   the same of the vocoder; only where there is one
  *     vector.N       the voice of speaker N: the vector [width] that the network made of a recording, always F32. A
  *                    speaker without one has no particular voice
@@ -42,6 +44,7 @@ struct mx_checkpoint_voice {
     struct mx_checkpoint_voice_network vocoder; /* table NULL: there is none */
     const float *const *vectors;                /* [width] of each speaker; NULL: there is none */
     size_t vector_count;
+    bool fixed;              /* leave out the weights that are only for listening to recordings */
     enum mx_dtype precision; /* MX_DTYPE_F32 or MX_DTYPE_BF16 */
 };
 

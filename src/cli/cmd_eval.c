@@ -283,6 +283,7 @@ static int run(const void *given, const struct mx_option_list *operands)
                                            .cpu_devices = (int)values->cpu_devices,
                                            .vocoder = values->vocoder != NULL ? values->vocoder : MX_SOUND_GRIFFIN_LIM};
     MX_TRY(mx_voice_open(values->checkpoint, &place, &e.voice));
+    MX_TRY(mx_checkpoint_listens_check(e.voice->checkpoint, "an evaluation"));
     MX_TRY(settings_find(&e));
     MX_TRY(corpus_open(&e, values));
     MX_TRY(listener_open(&e, values));

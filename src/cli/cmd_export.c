@@ -17,6 +17,7 @@
 #include "cli/export_voice.h"
 #include "cli/shared_options.h"
 #include "cli/sound_options.h"
+#include "export/symbols.h"
 #include "export/voice.h"
 #include "myxtts/error.h"
 #include "run/job.h"
@@ -30,6 +31,7 @@ struct values {
     const char *format, *output, *language, *words, *vocoder, *device;
     const char *precision, *name, *licence, *attribution;
     int64_t cpu_devices, rounds, projections, seed;
+    bool fixed;
 };
 
 static const struct values start = {.rounds = NOT_GIVEN, .projections = NOT_GIVEN, .seed = NOT_GIVEN};
@@ -53,6 +55,9 @@ static const struct mx_option options[] = {
      .letter = 'o'},
     {MX_OPTION_CHOICE(struct values, precision, "precision", "PRECISION", precisions, "fp32",
                       "Numbers of a voice file: bf16 halves the size and rounds each weight to 8 binary digits.")},
+    {MX_OPTION_FLAG(struct values, fixed, "fixed-speakers",
+                    "Leave out the part of the network that listens to recordings: the voice file is smaller, and "
+                    "nobody can make it imitate other people.")},
     {MX_OPTION_STRING(struct values, name, "name", "NAME", "that of the file", "Name of the voice in a voice file.")},
     {MX_OPTION_STRING(struct values, licence, "licence", "TEXT", NULL,
                       "Licence of the voice, kept in a voice file: CC-BY-4.0, for example.")},
@@ -61,8 +66,10 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "the first language of the voice",
                       "Language that the voice speaks there: en, fa, es, fr, de, it, ru or any other language of "
                       "espeak-ng.")},
-    {MX_OPTION_STRING(struct values, words, "words", "FILE", NULL,
-                      "Text or list of words whose phonemes go into lexicon.txt, for sherpa-onnx 2.0 and later.")},
+    {MX_OPTION_STRING(
+        struct values, words, "words", "FILE", NULL,
+        "Text or list of words whose phonemes go into lexicon.txt. Required for sherpa-onnx if the voice reads "
+        "phonemes.")},
     {MX_OPTION_STRING(struct values, vocoder, "vocoder", "RUN_OR_FILE", "the vocoder of the same checkpoint",
                       "Take the vocoder from this run folder, checkpoint or voice file.")},
     {MX_OPTION_INT(struct values, rounds, "rounds", "N", 0, 64, MX_SOUND_DIGITS(MX_SOUND_VOCODER_ROUNDS),
@@ -197,10 +204,15 @@ static int options_check(const struct values *v, size_t format)
     const struct {
         const char *name;
         bool given, voice;
-    } own[] = {{"precision", v->precision != NULL, true}, {"name", v->name != NULL, true},
-               {"licence", v->licence != NULL, true},     {"attribution", v->attribution != NULL, true},
-               {"language", v->language != NULL, false},  {"words", v->words != NULL, false},
-               {"rounds", v->rounds != NOT_GIVEN, false}, {"projections", v->projections != NOT_GIVEN, false},
+    } own[] = {{"precision", v->precision != NULL, true},
+               {"name", v->name != NULL, true},
+               {"fixed-speakers", v->fixed, true},
+               {"licence", v->licence != NULL, true},
+               {"attribution", v->attribution != NULL, true},
+               {"language", v->language != NULL, false},
+               {"words", v->words != NULL, false},
+               {"rounds", v->rounds != NOT_GIVEN, false},
+               {"projections", v->projections != NOT_GIVEN, false},
                {"seed", v->seed != NOT_GIVEN, false}};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         if (!own[i].given || own[i].voice == (format == VOICE)) continue;
@@ -250,7 +262,8 @@ static int file_write(const struct job *j, const struct values *values)
         .vocoder = {.table = j->vocoder_table, .weights = j->vocoder_weights},
         .vocoder_config = &j->vocoder,
         .vectors = j->vectors,
-        .vector_count = j->speakers};
+        .vector_count = j->speakers,
+        .fixed = values->fixed};
     return mx_command_voice_write(&voice, values->output);
 }
 
@@ -271,6 +284,11 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
     if (j->words != NULL && mx_vocabulary_mode(v->vocabulary) != MX_TOKENS_PHONEMES)
         MX_RAISE(MX_ERR_USAGE, "export it without '--words'",
                  "the voice reads characters, so it needs no phonemes of words");
+    if (j->words == NULL && format == MX_EXPORT_SHERPA && mx_vocabulary_mode(v->vocabulary) == MX_TOKENS_PHONEMES)
+        MX_RAISE(
+            MX_ERR_USAGE,
+            "add '--words FILE', where FILE is a long text or a list of words in the language of the voice",
+            "the voice reads phonemes, and sherpa-onnx 2.0 and later says only words that are in " MX_EXPORT_LEXICON);
     const struct mx_export_voice voice = {
         .speech = {.config = &state->model, .language = number, .speakers = (int32_t)j->speakers, .vectors = vectors},
         .table = v->table,
@@ -287,16 +305,14 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
         .language = language,
         .speakers = state->speakers,
         .words = j->words};
+    MX_TRY(mx_export_symbols_check(v->vocabulary));
     MX_TRY(mx_job_folder_make(values->output));
     MX_TRY(mx_export_voice_write(&voice, format, values->output, &report));
     mx_info("%s/" MX_EXPORT_GRAPH ": %s, %zu speaker%s, %zu symbols, %.1f MB", values->output,
             mx_language_get(language)->name, j->speakers, j->speakers == 1 ? "" : "s", report.symbols,
             (double)report.bytes / 1e6);
     if (j->words != NULL)
-        mx_info("%s/" MX_EXPORT_LEXICON ": %zu words", values->output, report.words);
-    else if (format == MX_EXPORT_SHERPA && mx_vocabulary_mode(v->vocabulary) == MX_TOKENS_PHONEMES)
-        mx_warn("sherpa-onnx 2.0 and later speaks only the words in " MX_EXPORT_LEXICON
-                ": name a text or a list of words with '--words FILE'");
+        mx_info("%s/" MX_EXPORT_LEXICON ": %zu word%s", values->output, report.words, report.words == 1 ? "" : "s");
 out:
     mx_free(vectors);
     return rc;

@@ -260,7 +260,9 @@ static void state_print(struct inspection *in)
     for (size_t i = 0; i < s->metric_count; i++)
         printf("  %-11s %s %.6g\n", i == 0 ? "evaluation" : "", safe(in, s->metrics[i].name), s->metrics[i].value);
     if (!s->vocoder_alone) model_print(in);
-    if (s->voice) printf("              the file keeps the voice of %" PRIu64 " of them\n", vectors_count(in));
+    if (s->voice)
+        printf("              the file keeps the voice of %" PRIu64 " of them%s\n", vectors_count(in),
+               mx_checkpoint_listens(in->checkpoint) ? "" : " and cannot imitate others");
     if (s->has_vocoder) vocoder_print(in);
     if (s->voice && !s->has_vocoder) printf("  vocoder     none: Griffin-Lim makes the sound\n");
     printf("  recipe      %s (%s)\n", safe(in, s->recipe), s->recipe_hash);
@@ -400,6 +402,7 @@ static void voice_json(cJSON *root, const struct inspection *in, int *failures)
     json_text(voice, "licence", in->state->voice_licence, failures);
     json_text(voice, "attribution", in->state->voice_attribution, failures);
     json_text(voice, "precision", precision_of(in), failures);
+    json_check(cJSON_AddBoolToObject(voice, "listens", mx_checkpoint_listens(in->checkpoint)), failures);
     json_number(voice, "speakers_kept", (double)vectors_count(in), failures);
 }
 

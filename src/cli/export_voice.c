@@ -69,9 +69,10 @@ static void written_say(const struct mx_checkpoint_voice *voice, const char *pat
     struct stat status;
     const size_t speakers = voice->vector_count;
     const double bytes = stat(path, &status) == 0 ? (double)status.st_size : 0;
-    mx_info("%s: %s, %s, %zu speaker%s, %s, %.1f MB", path, voice->state->voice_name,
-            voice->precision == MX_DTYPE_BF16 ? "bf16" : "fp32", speakers, speakers == 1 ? "" : "s",
-            voice->state->has_vocoder ? "with a vocoder" : "no vocoder: Griffin-Lim speaks", bytes / 1e6);
+    mx_info("%s: %s, %s, %zu %sspeaker%s, %s, %.1f MB", path, voice->state->voice_name,
+            voice->precision == MX_DTYPE_BF16 ? "bf16" : "fp32", speakers, voice->fixed ? "fixed " : "",
+            speakers == 1 ? "" : "s", voice->state->has_vocoder ? "with a vocoder" : "no vocoder: Griffin-Lim speaks",
+            bytes / 1e6);
 }
 
 int mx_command_voice_write(const struct mx_command_voice *v, const char *path)
@@ -103,6 +104,7 @@ int mx_command_voice_write(const struct mx_command_voice *v, const char *path)
                                               .vocoder = v->vocoder,
                                               .vectors = v->vectors,
                                               .vector_count = v->vector_count,
+                                              .fixed = v->fixed || !mx_checkpoint_listens(v->checkpoint),
                                               .precision = v->precision};
     MX_TRY(mx_checkpoint_voice_write(path, &voice));
     written_say(&voice, path);

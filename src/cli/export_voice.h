@@ -18,6 +18,7 @@ struct mx_command_voice {
     const struct mx_vocoder_config *vocoder_config;
     const float *const *vectors; /* of the speakers, as in struct mx_checkpoint_voice */
     size_t vector_count;
+    bool fixed; /* without the weights for listening to recordings; so it is if the checkpoint has none */
 };
 
 /* Does the path end like that of a voice file, with a name before it? */

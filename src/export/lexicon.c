@@ -4,105 +4,178 @@
  */
 #include "export/lexicon.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <utf8proc.h>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/string.h"
 #include "myxtts/error.h"
 
-#define MARKS " ,.!?;:" /* what normalised text has between words; a dash stands alone */
+#define MARKS ",.!?;:" /* what normalised text has behind words; a dash stands alone */
 
+/* A word where it stands in the text. */
+struct place {
+    const char *word;
+    const char *phonemes; /* NULL: they cannot be told from those of its neighbours */
+};
+
+/* Memory: places, words and phonemes are pieces of the arena, but for the list. */
 struct words {
-    char **list;
+    struct mx_arena arena;
+    struct mx_phonemizer *phonemizer;
+    enum mx_language_id language;
+    struct place *list;
     size_t count, capacity;
 };
 
-static int words_order(const void *a, const void *b)
+static int places_order(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    const struct place *const one = a, *const other = b;
+    const int order = strcmp(one->word, other->word);
+    if (order != 0) return order;
+    if (one->phonemes == NULL || other->phonemes == NULL) return (one->phonemes != NULL) - (other->phonemes != NULL);
+    return strcmp(one->phonemes, other->phonemes);
 }
 
-/* Cuts normalised text into its words, each of them once. */
-static int words_collect(char *text, struct words *words)
+static int place_push(struct words *words, const char *word, const char *phonemes)
 {
-    for (char *state = NULL, *word = strtok_r(text, MARKS, &state); word != NULL;
-         word = strtok_r(NULL, MARKS, &state)) {
-        if (strcmp(word, "-") == 0) continue;
-        if (words->count == words->capacity) {
-            const size_t capacity = words->capacity == 0 ? 1024 : 2 * words->capacity;
-            char **const grown = mx_realloc(words->list, capacity, sizeof *grown);
-            if (grown == NULL) return MX_ERR_NO_MEMORY;
-            words->list = grown;
-            words->capacity = capacity;
-        }
-        words->list[words->count++] = word;
+    if (words->count == words->capacity) {
+        const size_t capacity = words->capacity == 0 ? 1024 : 2 * words->capacity;
+        struct place *const grown = mx_realloc(words->list, capacity, sizeof *grown);
+        if (grown == NULL) return MX_ERR_NO_MEMORY;
+        words->list = grown;
+        words->capacity = capacity;
     }
-    if (words->count > 0) qsort(words->list, words->count, sizeof *words->list, words_order);
-    size_t kept = 0;
-    for (size_t i = 0; i < words->count; i++)
-        if (kept == 0 || strcmp(words->list[kept - 1], words->list[i]) != 0) words->list[kept++] = words->list[i];
-    words->count = kept;
+    words->list[words->count++] = (struct place){word, phonemes};
     return 0;
 }
 
-/* Appends the line of a word; *known is false, and nothing is appended, if the voice lacks a symbol. */
-static int word_put(const struct mx_vocabulary *vocabulary, struct mx_phonemizer *phonemizer,
-                    enum mx_language_id language, const char *word, struct mx_string *out, bool *known)
+static size_t words_in(const char *text)
 {
-    struct mx_arena arena;
-    struct mx_symbols symbols;
+    size_t count = 0;
+    for (const char *at = text; *at != 0; at++) count += *at != ' ' && (at == text || at[-1] == ' ');
+    return count;
+}
+
+/* The words of a clause and what espeak-ng makes of it. It reads some neighbours as one word ("of the"): then nothing is
+ * known about a single one. */
+static int clause_add(struct words *words, char *clause)
+{
     int rc = 0;
-    mx_arena_init(&arena, 0);
-    MX_TRY(mx_tokens_from_text(MX_TOKENS_PHONEMES, phonemizer, language, word, &arena, &symbols));
-    *known = symbols.count > 0;
-    for (size_t i = 0; i < symbols.count && *known; i++) *known = mx_vocabulary_find(vocabulary, symbols.codes[i]) >= 0;
-    if (!*known) goto out;
+    char *phonemes, *word_state = NULL, *sound_state = NULL;
+    MX_TRY(mx_phonemizer_run(words->phonemizer, words->language, clause, &words->arena, &phonemes));
+    const bool apart = words_in(clause) == words_in(phonemes);
+    char *sound = apart ? strtok_r(phonemes, " ", &sound_state) : NULL;
+    for (char *word = strtok_r(clause, " ", &word_state); word != NULL; word = strtok_r(NULL, " ", &word_state)) {
+        if (strcmp(word, "-") != 0) MX_TRY(place_push(words, word, sound));
+        if (apart) sound = strtok_r(NULL, " ", &sound_state);
+    }
+out:
+    return rc;
+}
+
+/* Each line by itself: in a list of words they are no neighbours. */
+static int words_collect(const char *text, struct words *words)
+{
+    int rc = 0;
+    while (*text != 0) {
+        const size_t length = strcspn(text, "\n");
+        char *normal, *state = NULL;
+        MX_TRY(mx_text_normalise(words->language, text, length, &words->arena, &normal, NULL));
+        for (char *clause = strtok_r(normal, MARKS, &state); clause != NULL; clause = strtok_r(NULL, MARKS, &state))
+            MX_TRY(clause_add(words, clause));
+        text += length + (text[length] != 0);
+    }
+    if (words->count > 0) qsort(words->list, words->count, sizeof *words->list, places_order);
+out:
+    return rc;
+}
+
+/* The most frequent phonemes of the word at places[0 … count); those of the word alone if none are known. */
+static int reading_choose(struct words *words, const struct place *places, size_t count, const char **phonemes)
+{
+    size_t most = 0;
+    *phonemes = NULL;
+    for (size_t i = 0, same; i < count; i += same) {
+        for (same = 1; i + same < count && places_order(&places[i], &places[i + same]) == 0;) same++;
+        if (places[i].phonemes == NULL || same <= most) continue;
+        most = same;
+        *phonemes = places[i].phonemes;
+    }
+    if (*phonemes != NULL) return 0;
+    char *alone;
+    const int rc = mx_phonemizer_run(words->phonemizer, words->language, places[0].word, &words->arena, &alone);
+    if (rc >= 0) *phonemes = alone;
+    return rc;
+}
+
+/* Appends the line of a word; false, and nothing is appended, if the voice lacks a symbol. A lexicon cannot hold the
+ * space in "one hundred". */
+static bool word_put(const struct mx_vocabulary *vocabulary, const char *word, const char *phonemes,
+                     struct mx_string *out)
+{
+    uint32_t symbol;
+    for (const char *at = phonemes; *at != 0;) {
+        at += mx_utf8_decode(at, &symbol);
+        if (symbol != ' ' && mx_vocabulary_find(vocabulary, symbol) < 0) return false;
+    }
+    if (*phonemes == 0) return false;
     (void)mx_string_append(out, "%s", word);
-    for (size_t i = 0; i < symbols.count; i++) {
-        char symbol[5];
-        symbol[utf8proc_encode_char((utf8proc_int32_t)symbols.codes[i], (utf8proc_uint8_t *)symbol)] = 0;
-        (void)mx_string_append(out, " %s", symbol);
+    for (const char *at = phonemes; *at != 0;) {
+        const size_t bytes = mx_utf8_decode(at, &symbol);
+        if (symbol != ' ') (void)mx_string_append(out, " %.*s", (int)bytes, at);
+        at += bytes;
     }
     (void)mx_string_append(out, "\n");
+    return true;
+}
+
+static int numbers_put(struct words *words, const struct mx_vocabulary *vocabulary, struct mx_string *out)
+{
+    int rc = 0;
+    for (int number = 0; number < MX_EXPORT_NUMBERS; number++) {
+        char digits[16], *normal, *phonemes;
+        const int length = snprintf(digits, sizeof digits, "%d", number);
+        MX_TRY(mx_text_normalise(words->language, digits, (size_t)length, &words->arena, &normal, NULL));
+        MX_TRY(mx_phonemizer_run(words->phonemizer, words->language, normal, &words->arena, &phonemes));
+        (void)word_put(vocabulary, digits, phonemes, out);
+    }
 out:
-    mx_arena_release(&arena);
     return rc;
 }
 
 int mx_export_lexicon_write(const struct mx_vocabulary *vocabulary, enum mx_language_id language, const char *text,
                             const char *path, size_t *count)
 {
-    struct mx_phonemizer *phonemizer;
-    struct mx_arena arena;
+    struct words words = {.language = language};
     struct mx_string out = {0};
-    struct words words = {0};
-    char *normal;
-    size_t unknown = 0;
+    size_t all = 0, known = 0;
     int rc = 0;
-    mx_arena_init(&arena, 0);
-    MX_TRY(mx_phonemizer_get(&phonemizer));
-    MX_TRY(mx_text_normalise(language, text, strlen(text), &arena, &normal, NULL));
-    MX_TRY(words_collect(normal, &words));
-    for (size_t i = 0; i < words.count; i++) {
-        bool known;
-        MX_TRY(word_put(vocabulary, phonemizer, language, words.list[i], &out, &known));
-        unknown += !known;
+    mx_arena_init(&words.arena, 0);
+    MX_TRY(mx_phonemizer_get(&words.phonemizer));
+    MX_TRY(words_collect(text, &words));
+    for (size_t i = 0, same; i < words.count; i += same) {
+        const char *phonemes;
+        for (same = 1; i + same < words.count && strcmp(words.list[i].word, words.list[i + same].word) == 0;) same++;
+        MX_TRY(reading_choose(&words, words.list + i, same, &phonemes));
+        known += word_put(vocabulary, words.list[i].word, phonemes, &out);
+        all++;
     }
-    MX_TRY(out.failure);
-    *count = words.count - unknown;
-    if (*count == 0)
+    *count = known;
+    if (known == 0)
         MX_RAISE(MX_ERR_DATA, "give a text or a list of words in the language of the voice",
                  "the text for the lexicon has no word that the voice can say");
-    if (unknown > 0)
-        mx_warn("%zu of %zu words have symbols that the voice never learned; they are not in the lexicon", unknown,
-                words.count);
+    if (known < all)
+        mx_warn("%zu of %zu words have symbols that the voice never learned; they are not in the lexicon", all - known,
+                all);
+    MX_TRY(numbers_put(&words, vocabulary, &out));
+    MX_TRY(out.failure);
     MX_TRY(mx_file_write_atomic(path, out.data, out.length));
 out:
     mx_free(words.list);
     mx_string_release(&out);
-    mx_arena_release(&arena);
+    mx_arena_release(&words.arena);
     return rc;
 }

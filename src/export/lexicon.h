@@ -10,8 +10,12 @@
 
 #include "text/vocabulary.h"
 
-/* Writes the words of a text, read as the voice reads them; `count` gets their number. Words with symbols that the voice
- * does not have are left out, with one warning that counts them. MX_ERR_DATA if no word is left. */
+#define MX_EXPORT_NUMBERS 1000
+
+/* Writes the words of a text and their phonemes; `count` gets their number. A word is read as it is read most often
+ * within the lines of the text, where "to" is short and "I" without stress. Beside the words stand the whole numbers
+ * below MX_EXPORT_NUMBERS, in digits. Words with symbols that the voice does not have are left out, with one warning
+ * that counts them. MX_ERR_DATA if no word is left. */
 int mx_export_lexicon_write(const struct mx_vocabulary *vocabulary, enum mx_language_id language, const char *text,
                             const char *path, size_t *count);
 

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "base/rng.h"
+#include "export/noise.h"
 #include "export/source.h"
 #include "export/spectrum.h"
 #include "export/vocoder.h"
@@ -15,31 +15,6 @@
 #include "vocoder/sound_numbers.h"
 
 #define EXPONENT_MAX 80.0 /* of magnitudes */
-
-/* The noise between each two frames as a table, and from it the noise of the utterance, [samples]. */
-static struct mx_onnx_value noise_make(struct mx_onnx *o, const struct mx_export_sound *sound,
-                                       struct mx_onnx_value frames)
-{
-    const int64_t hop = sound->config->recipe.hop, blocks = MX_EXPORT_NOISE_FRAMES;
-    float *const values = mx_alloc((size_t)(blocks * hop), sizeof *values);
-    if (values == NULL) {
-        o->graph.failure = MX_ERR_NO_MEMORY;
-        return (struct mx_onnx_value){.name = ""};
-    }
-    const double gain = (double)mx_sound_noise_gain(&sound->config->recipe);
-    for (int64_t b = 0; b < blocks; b++)
-        for (int64_t i = 0; i < hop; i++) { /* as the operation noise adds it to 1 */
-            const uint32_t word = mx_rng_u32(sound->seed, (uint64_t)mx_sound_noise_stream(b), (uint64_t)i);
-            const double noise = sqrt(3) * (((double)(word >> 8) + 0.5) * 0x1p-23 - 1);
-            values[b * hop + i] = (float)(gain * (1 + (double)MX_SOUND_NOISE_TO_ONE * noise));
-        }
-    const struct mx_onnx_value table =
-        mx_onnx_tensor(o, NULL, MX_ONNX_FLOAT, (const int64_t[]){blocks, hop}, 2, values);
-    mx_free(values);
-    const struct mx_onnx_value gaps = MX_ONNX(o, "Sub", frames, mx_onnx_int(o, 1));
-    const struct mx_onnx_value block = MX_ONNX(o, "Mod", mx_export_range(o, gaps), mx_onnx_int(o, blocks));
-    return MX_ONNX(o, "Reshape", MX_ONNX(o, "Gather", table, block), MX_ONNX_LIST(o, -1));
-}
 
 /* The phases that a sound begins with: those of the harmonics and of noise. */
 static struct mx_export_complex excite(const struct mx_export_frames *f, const struct mx_export_sound *sound,
@@ -91,7 +66,7 @@ struct mx_onnx_value mx_export_sound(const struct mx_export *e, const struct mx_
         o, "Exp", MX_ONNX(o, "Clip", net.magnitude, mx_onnx_real(o, -EXPONENT_MAX), mx_onnx_real(o, EXPONENT_MAX)));
     const struct mx_export_track track = mx_export_path(o, recipe, net.logits);
     const struct mx_onnx_value harmonics = mx_export_harmonics(o, recipe, &track);
-    const struct mx_export_complex u = excite(&f, sound, harmonics, noise_make(o, sound, frames));
+    const struct mx_export_complex u = excite(&f, sound, harmonics, mx_export_noise(o, recipe, sound->seed, frames));
     struct mx_export_complex y = mx_export_direct(o, &u, magnitude), before = y;
     struct mx_export_projection match = {.mel = net.mel,
                                          .rounds = MX_SOUND_MATCH_ROUNDS,

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Mel to sound with a vocoder as a part of an ONNX graph: what vocoder/sound.h makes, for one utterance of at least two
- * frames. The pitch path is ours (source.h), the rounds and projections are unrolled.
- *
- * The noise is ours, too, for the first MX_EXPORT_NOISE_FRAMES frames (11.9 seconds); it is a table in the file, 1 MB,
- * because ONNX has no generator that gives the same numbers everywhere. From there on it repeats.
+ * frames. The pitch path (source.h) and the noise (noise.h) are ours, the rounds and projections are unrolled.
  *
  * Memory: nothing is kept.
  */
@@ -13,8 +10,6 @@
 
 #include "export/layers.h"
 #include "vocoder/config.h"
-
-#define MX_EXPORT_NOISE_FRAMES 1024
 
 struct mx_export_sound {
     const struct mx_vocoder_config *config;

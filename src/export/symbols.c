@@ -83,11 +83,22 @@ static int symbol_check(uint32_t symbol)
                    mx_symbol_name(symbol, name));
 }
 
+int mx_export_symbols_check(const struct mx_vocabulary *vocabulary)
+{
+    int rc = 0;
+    for (int64_t t = MX_TOKEN_FIRST; t < (int64_t)mx_vocabulary_size(vocabulary); t++)
+        MX_TRY(symbol_check(mx_vocabulary_symbol(vocabulary, (int32_t)t)));
+out:
+    return rc;
+}
+
 int mx_export_symbols_make(const struct mx_vocabulary *vocabulary, struct mx_export_symbols *s)
 {
     int rc = 0;
     const int64_t tokens = (int64_t)mx_vocabulary_size(vocabulary);
     const size_t room = (size_t)tokens * PARTS_MAX + MX_EXPORT_FIRST;
+    *s = (struct mx_export_symbols){0};
+    MX_TRY(mx_export_symbols_check(vocabulary));
     *s = (struct mx_export_symbols){
         .ids = tokens + 1, .token_count = tokens, .space = mx_vocabulary_find(vocabulary, ' ')};
     s->marks = mx_alloc((size_t)tokens, sizeof *s->marks);
@@ -99,7 +110,6 @@ int mx_export_symbols_make(const struct mx_vocabulary *vocabulary, struct mx_exp
     for (int64_t t = 0; t < tokens; t++) s->tokens[t + 1] = t;
     for (int64_t t = MX_TOKEN_FIRST; t < tokens; t++) {
         const uint32_t symbol = mx_vocabulary_symbol(vocabulary, (int32_t)t);
-        MX_TRY(symbol_check(symbol));
         s->spellings[s->spelling_count++] = (struct mx_export_spelling){symbol, t + 1};
         s->marks[t] = symbol < 128 && strchr(MX_EXPORT_MARKS, (int)symbol) != NULL;
     }

@@ -46,6 +46,8 @@ struct mx_export_symbols {
 #define MX_EXPORT_MARKS ",.!?;:" /* that stand right behind a word */
 
 /* MX_ERR_UNSUPPORTED, naming the symbol, if the vocabulary has a symbol that those programs use themselves. */
+int mx_export_symbols_check(const struct mx_vocabulary *vocabulary);
+/* Fails like the check. */
 int mx_export_symbols_make(const struct mx_vocabulary *vocabulary, struct mx_export_symbols *symbols);
 void mx_export_symbols_release(struct mx_export_symbols *symbols);
 

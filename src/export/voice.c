@@ -209,8 +209,8 @@ static int sherpa_write(const struct mx_export_voice *v, const struct mx_export_
     char *const tokens = mx_format("%s/" MX_EXPORT_TOKENS, folder);
     char *const lexicon = mx_format("%s/" MX_EXPORT_LEXICON, folder);
     if (tokens == NULL || lexicon == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(tokens_write(symbols, tokens));
     if (v->words != NULL) MX_TRY(mx_export_lexicon_write(v->vocabulary, v->language, v->words, lexicon, words));
+    MX_TRY(tokens_write(symbols, tokens));
 out:
     mx_free(tokens);
     mx_free(lexicon);

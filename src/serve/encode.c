@@ -99,9 +99,12 @@ static void put32(unsigned char *to, uint32_t value)
 
 void mx_encode_wav_header(unsigned char out[MX_ENCODE_WAV_HEADER], int rate, int64_t samples)
 {
+    static const unsigned char frame[MX_ENCODE_WAV_HEADER] = {
+        'R', 'I', 'F',      'F',      [8] = 'W', 'A',       'V',        'E', 'f', 'm', 't',
+        ' ', 16,  [20] = 1, [22] = 1, [32] = 2,  [34] = 16, [36] = 'd', 'a', 't', 'a'};
     const bool open = samples < 0 || samples > (WAV_OPEN - MX_ENCODE_WAV_HEADER) / 2;
     const uint32_t bytes = open ? WAV_OPEN : (uint32_t)samples * 2;
-    memcpy(out, "RIFF----WAVEfmt \20\0\0\0\1\0\1\0--------\2\0\20\0data----", MX_ENCODE_WAV_HEADER);
+    memcpy(out, frame, sizeof frame);
     put32(out + 4, open ? WAV_OPEN : bytes + MX_ENCODE_WAV_HEADER - 8);
     put32(out + 24, (uint32_t)rate);
     put32(out + 28, (uint32_t)rate * 2);

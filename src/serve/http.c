@@ -128,20 +128,16 @@ bool mx_http_client_gone(const struct mx_http_request *request)
     return look.fd >= 0 && poll(&look, 1, 0) > 0 && (look.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
-void mx_http_count_gone(struct mx_http_request *request)
-{
-    pthread_mutex_lock(&request->http->lock);
-    request->http->counts.gone++;
-    pthread_mutex_unlock(&request->http->lock);
-}
-
 /* ---- requests ---- */
 
 static void request_begin(struct mx_http_request *request)
 {
     struct mx_http *const http = request->http;
     pthread_mutex_lock(&http->lock);
-    if (request->client != NULL) request->client->busy = true;
+    if (request->client != NULL) {
+        request->client->busy = true;
+        request->client->due_ns = mx_clock_ns() + http->patience_ns; /* for the body, however late the headers came */
+    }
     http->busy++;
     pthread_mutex_unlock(&http->lock);
 }
@@ -152,8 +148,8 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     struct mx_http *const http = context;
     struct mx_http_request *const request = *state;
     (void)connection;
-    (void)how;
     if (request == NULL) return;
+    const bool left = how != MHD_REQUEST_TERMINATED_COMPLETED_OK && mx_http_stream_left(request->stream);
     mx_http_stream_end(request->stream);
     pthread_mutex_lock(&http->lock);
     if (request->client != NULL) {
@@ -162,6 +158,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     }
     http->busy--;
     http->counts.failed += request->failed;
+    http->counts.gone += left;
     pthread_cond_broadcast(&http->changed);
     pthread_mutex_unlock(&http->lock);
     mx_free(request->body);

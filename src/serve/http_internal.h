@@ -76,7 +76,6 @@ void mx_http_turn_server(struct mx_http_request *request); /* the client need no
 void mx_http_turn_client(struct mx_http_request *request); /* it must take what it got, within the time */
 /* Has the client closed the connection, or its half of it? True also while the server closes. */
 bool mx_http_client_gone(const struct mx_http_request *request);
-void mx_http_count_gone(struct mx_http_request *request);
 
 /* ---- http_route.c ---- */
 /* The first look at a request: its route, or the problem. */
@@ -100,6 +99,8 @@ enum MHD_Result mx_http_answer_page(struct mx_http_request *request);
 /* ---- http_stream.c ---- */
 /* Takes over the strings of `speech`. */
 enum MHD_Result mx_http_stream_answer(struct mx_http_request *request, struct mx_http_speech *speech);
-void mx_http_stream_end(struct mx_http_stream *stream); /* NULL is fine */
+/* If the connection ended early: was it the client who left, and not the speech that failed? NULL is fine for both. */
+bool mx_http_stream_left(const struct mx_http_stream *stream);
+void mx_http_stream_end(struct mx_http_stream *stream);
 
 #endif

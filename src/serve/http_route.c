@@ -41,7 +41,8 @@ static enum MHD_Result metrics(struct mx_http_request *request)
     struct mx_http_counts http;
     mx_service_counts_read(request->http->service, &service);
     mx_http_counts_read(request->http, &http);
-    return mx_http_answer_text(request, "text/plain; version=0.0.4; charset=utf-8", mx_prometheus_write(&service, &http));
+    return mx_http_answer_text(request, "text/plain; version=0.0.4; charset=utf-8",
+                               mx_prometheus_write(&service, &http));
 }
 
 static enum MHD_Result models(struct mx_http_request *request)

@@ -39,6 +39,7 @@ struct mx_http_stream {
     size_t count;
     bool ended; /* the bytes above are the last ones */
     bool gone;  /* the client has left */
+    bool failed;
 };
 
 static void job_end(struct mx_http_stream *s)
@@ -55,6 +56,11 @@ void mx_http_stream_end(struct mx_http_stream *s)
     mx_string_release(&s->event);
     mx_http_speech_release(&s->speech);
     mx_free(s);
+}
+
+bool mx_http_stream_left(const struct mx_http_stream *s)
+{
+    return s != NULL && !s->failed;
 }
 
 /* Takes what the encoder made; as events, if that is wanted. */
@@ -97,7 +103,6 @@ static int bytes_wait(struct mx_http_stream *s)
         if (mx_http_client_gone(s->request)) {
             s->gone = true;
             job_end(s);
-            mx_http_count_gone(s->request);
             return MX_FAIL(MX_ERR_CLOSED, NULL, "the client has gone");
         }
         rc = mx_service_read(s->job, s->samples, SAMPLES, &got, WAIT_MS);
@@ -110,7 +115,10 @@ static int bytes_wait(struct mx_http_stream *s)
     }
     rc = s->count > 0;
 out:
-    if (rc < 0) job_end(s);
+    if (rc < 0) {
+        s->failed = true;
+        job_end(s);
+    }
     return rc;
 }
 
@@ -159,7 +167,7 @@ static int whole_read(struct mx_http_stream *s, char **out, size_t *bytes)
     *out = NULL;
     for (;;) {
         MX_TRY(bytes_wait(s));
-        if (capacity < used + s->count) {
+        if (*out == NULL || capacity < used + s->count) {
             capacity = (used + s->count) + (used + s->count) / 2;
             char *const grown = mx_realloc(*out, capacity, 1);
             if (grown == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -244,7 +252,10 @@ enum MHD_Result mx_http_stream_answer(struct mx_http_request *request, struct mx
     return result;
 out:
     if (s != NULL && s->gone) return MHD_NO; /* nobody would read it */
-    if (s != NULL) job_end(s);
+    if (s != NULL) {
+        s->failed = true;
+        job_end(s);
+    }
     mx_http_problem_from_error(&request->problem, rc);
     return mx_http_answer_problem(request, &request->problem);
 }

@@ -81,7 +81,7 @@ bool mx_openai_parse(const struct mx_service *service, const char *body, size_t 
     good = good && mx_http_field_string(tree, "instructions", &instructions, problem) &&
            mx_http_field_number(tree, "speed", MX_HTTP_SPEED_LEAST, MX_HTTP_SPEED_MOST, &out->options.speed, problem) &&
            format_set(tree, out, problem) && voice_set(service, tree, out, problem) &&
-           mx_http_speech_common(service, tree, out, problem) &&
+           mx_http_speech_common(service, tree, out, problem) && input != NULL &&
            mx_http_speech_text(service, input, strlen(input), "input", out, problem);
     out->instructions = instructions != NULL && instructions[0] != '\0';
     cJSON_Delete(tree);

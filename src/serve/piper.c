@@ -92,14 +92,14 @@ bool mx_piper_parse(const struct mx_service *service, const char *type, const ch
     bool good;
     size_t blanks = 0;
     *out = (struct mx_http_speech){.options = MX_SERVICE_TEXT_DEFAULT, .format = MX_ENCODE_WAV};
-    while (blanks < bytes && memchr(" \t\r\n", body[blanks], 4) != NULL) blanks++;
+    while (blanks < bytes && body[blanks] != '\0' && strchr(" \t\r\n", body[blanks]) != NULL) blanks++;
     const bool plain = type != NULL && strncasecmp(type, "text/plain", 10) == 0;
     if ((type != NULL && strcasestr(type, "json") != NULL) || (!plain && blanks < bytes && body[blanks] == '{')) {
         const char *text = NULL;
         good = mx_http_json_parse(body, bytes, &tree, problem) && mx_http_field_string(tree, "text", &text, problem);
         if (good && text == NULL)
             good = mx_http_problem_set(problem, 400, "missing_required_parameter", "text", "'text' is missing");
-        good = good && tree_read(service, tree, out, problem) &&
+        good = good && tree_read(service, tree, out, problem) && text != NULL &&
                mx_http_speech_text(service, text, strlen(text), "text", out, problem);
     } else {
         const size_t valid = mx_utf8_check(body, bytes);

@@ -118,11 +118,13 @@ struct mx_service_job {
 
     /* of the thread that reads; before that, of the one that calls mx_service_finish */
     struct mx_speak_script *script;
-    double gap_ms;              /* of silence between the current script and the next … */
-    double script_gap_ms;       /* … and before the next item of the current one */
-    size_t scripts, items_made; /* so far */
-    size_t tokens, unknown;     /* of scripts that are closed */
-    struct mx_string warnings;
+    double gap_ms;                   /* of silence between the current script and the next … */
+    double script_gap_ms;            /* … and before the next item of the current one */
+    size_t scripts, items_made;      /* so far */
+    size_t tokens;                   /* of scripts that are closed … */
+    struct mx_unknown_count unknown; /* … and symbols that they left out */
+    struct mx_string tags;           /* what was left out of SSML, in words … */
+    struct mx_string warning;        /* … and all that was left out */
 };
 
 /* ---- service_worker.c ---- */

@@ -64,7 +64,8 @@ static void job_free(struct mx_service_job *job)
         mx_free(job->items[i].block);
     }
     mx_speak_script_close(job->script);
-    mx_string_release(&job->warnings);
+    mx_string_release(&job->tags);
+    mx_string_release(&job->warning);
     mx_free(job->text);
     pthread_cond_destroy(&job->changed);
     mx_free(job);
@@ -155,6 +156,7 @@ static int job_create(struct mx_service *s, const struct mx_service_text *text, 
     job->how.pitch_semitones = text->pitch_semitones;
     job->how.volume = text->volume;
     job->how.pause_scale = text->pause_scale;
+    job->how.voice_hz = mx_checkpoint_state(job->engine->places[0].voice->checkpoint)->normaliser.pitch_mean;
     MX_TRY(language_choose(job->engine, text->language, &job->how.language));
     struct mx_speak_script_options plain = job->how;
     plain.ssml = false;                                    /* an empty text is none */
@@ -233,7 +235,7 @@ static int script_open(struct mx_service_job *job, const char *text, size_t leng
     counts->characters += characters;
     pthread_mutex_unlock(&job->service->lock);
     for (size_t i = 0; mx_speak_script_warning(job->script, i) != NULL; i++)
-        (void)mx_string_append(&job->warnings, "%s%s", job->warnings.length > 0 ? "; " : "",
+        (void)mx_string_append(&job->tags, "%s%s", job->tags.length > 0 ? "; " : "",
                                mx_speak_script_warning(job->script, i));
     return 0;
 }
@@ -273,13 +275,8 @@ static void script_close(struct mx_service_job *job)
     const struct mx_speak_script_counts counts = mx_speak_script_counts(job->script);
     struct mx_service *const s = job->service;
     job->tokens += counts.tokens;
-    job->unknown += counts.unknown.count;
-    if (counts.unknown.count > 0) {
-        char name[MX_SYMBOL_NAME_BYTES];
-        (void)mx_string_append(&job->warnings, "%sleft out %zu symbol%s that the voice never learned, the first is %s",
-                               job->warnings.length > 0 ? "; " : "", counts.unknown.count,
-                               counts.unknown.count == 1 ? "" : "s", mx_symbol_name(counts.unknown.first, name));
-    }
+    if (job->unknown.count == 0) job->unknown.first = counts.unknown.first;
+    job->unknown.count += counts.unknown.count;
     pthread_mutex_lock(&s->lock);
     s->counts.tokens += counts.tokens;
     s->counts.unknown += counts.unknown.count;
@@ -504,5 +501,18 @@ size_t mx_service_job_tokens(struct mx_service_job *job)
 
 const char *mx_service_job_warning(struct mx_service_job *job)
 {
-    return job->warnings.data != NULL ? job->warnings.data : "";
+    char name[MX_SYMBOL_NAME_BYTES];
+    struct mx_unknown_count unknown = job->unknown;
+    if (job->script != NULL) {
+        const struct mx_unknown_count more = mx_speak_script_counts(job->script).unknown;
+        if (unknown.count == 0) unknown.first = more.first;
+        unknown.count += more.count;
+    }
+    mx_string_release(&job->warning);
+    if (unknown.count > 0)
+        (void)mx_string_append(&job->warning, "left out %zu symbol%s that the voice never learned, the first is %s%s",
+                               unknown.count, unknown.count == 1 ? "" : "s", mx_symbol_name(unknown.first, name),
+                               job->tags.length > 0 ? "; " : "");
+    if (job->tags.length > 0) (void)mx_string_append(&job->warning, "%s", job->tags.data);
+    return job->warning.data != NULL ? job->warning.data : "";
 }

@@ -66,6 +66,15 @@ static size_t blanks(const char *text, size_t length, size_t at, bool *empty_lin
     return count;
 }
 
+/* The pause of the marks at text[0 … length). */
+static double marks_pause_ms(const char *text, size_t length)
+{
+    const bool ellipsis = length >= 3 && !memcmp(text, "...", 3);
+    for (size_t i = 0; i < length; i++)
+        if (text[i] == '!' || text[i] == '?') return mx_split_pause_ms(text[i]);
+    return ellipsis ? MX_SPLIT_ELLIPSIS_MS : mx_split_pause_ms('.');
+}
+
 /* Does a sentence end with the mark that ends at `at`? 1; 0: no; -1: the text behind decides. *end is where the next
  * one begins. */
 static int ends_at(const char *text, size_t length, size_t at, bool wide, bool stop, size_t *end, double *pause_ms)
@@ -83,7 +92,7 @@ static int ends_at(const char *text, size_t length, size_t at, bool wide, bool s
     if (count == 0 && !wide) return 0;
     *end = after + count;
     if (*end == length) return -1; /* the next character tells, and whether it is a paragraph */
-    *pause_ms = paragraph ? MX_SPLIT_PARAGRAPH_MS : mx_split_pause_ms('.');
+    *pause_ms = paragraph ? MX_SPLIT_PARAGRAPH_MS : marks_pause_ms(text + at - 1, after - (at - 1));
     if (paragraph || !stop || wide) return 1;
     point = point_at(text, length, *end, &bytes);
     if (bytes == 0) return -1;

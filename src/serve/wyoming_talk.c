@@ -22,14 +22,16 @@
 #include "serve/wyoming_event.h"
 #include "serve/wyoming_internal.h"
 
-#define NS_PER_MS  UINT64_C(1000000)
-#define TEXT_MS    5                 /* between two looks at the socket while text comes … */
-#define GONE_MS    50                /* … and otherwise, whether the client is still there */
-#define LINGER_MS  500               /* for a client to read the error before the connection is closed … */
-#define LINGER_MAX ((size_t)1 << 20) /* … and bytes of it that are thrown away meanwhile */
-#define READ_BYTES 4096
-#define ESCAPED    6                  /* bytes of a byte of text in JSON, at most: \u0020 */
-#define AROUND     ((size_t)16 << 10) /* bytes of an event besides its text */
+#define NS_PER_MS     UINT64_C(1000000)
+#define TEXT_MS       5                 /* between two looks at the socket while text comes … */
+#define GONE_MS       50                /* … and otherwise, whether the client is still there */
+#define LINGER_MS     500               /* for a client to read the error before the connection is closed … */
+#define LINGER_MAX    ((size_t)1 << 20) /* … and bytes of it that are thrown away meanwhile */
+#define READ_BYTES    4096
+#define CHUNKS        8                  /* that are sent at once, at most */
+#define ESCAPED       6                  /* bytes of a byte of text in JSON, at most: \u0020 */
+#define AROUND        ((size_t)16 << 10) /* bytes of an event besides its text */
+#define SOUND_SAMPLES ((size_t)CHUNKS * MX_WYOMING_CHUNK_SAMPLES)
 
 /* Besides the codes of myxtts/error.h: the client has gone, and the talk ends without a word. */
 #define GONE (-1000)
@@ -46,7 +48,7 @@ struct talk {
     bool streaming, finished; /* of the job: text comes piece by piece; no more comes */
     bool ssml;                /* … and with tags: then bad data is not just no text */
     bool started;             /* audio-start was sent */
-    float sound[MX_WYOMING_CHUNK_SAMPLES];
+    float sound[SOUND_SAMPLES];
     size_t sound_count;
 };
 
@@ -156,16 +158,26 @@ static int start_send(struct talk *t)
     return text_send(t->shared, t->socket, &text);
 }
 
-static int chunk_send(struct talk *t)
+/* Sends the sound that is held in whole chunks, and with `rest` what is left, at once. */
+static int chunks_send(struct talk *t, bool rest)
 {
     int rc = 0;
-    char out[MX_WYOMING_CHUNK_BYTES];
+    char out[CHUNKS * MX_WYOMING_CHUNK_BYTES];
     int16_t samples[MX_WYOMING_CHUNK_SAMPLES];
+    size_t at = 0, bytes = 0;
+    const size_t least = rest ? 1 : MX_WYOMING_CHUNK_SAMPLES;
+    if (t->sound_count < least) return 0;
     MX_TRY(start_send(t));
-    mx_samples_pcm16(t->sound, t->sound_count, samples);
-    MX_TRY(bytes_send(t->shared, t->socket, out,
-                      mx_wyoming_chunk(out, mx_service_job_rate(t->job), samples, t->sound_count)));
-    t->sound_count = 0;
+    while (t->sound_count - at >= least) {
+        const size_t left = t->sound_count - at;
+        const size_t count = left < MX_WYOMING_CHUNK_SAMPLES ? left : MX_WYOMING_CHUNK_SAMPLES;
+        mx_samples_pcm16(t->sound + at, count, samples);
+        bytes += mx_wyoming_chunk(out + bytes, mx_service_job_rate(t->job), samples, count);
+        at += count;
+    }
+    t->sound_count -= at;
+    memmove(t->sound, t->sound + at, t->sound_count * sizeof *t->sound);
+    MX_TRY(bytes_send(t->shared, t->socket, out, bytes));
     t->event_ns = mx_clock_ns();
 out:
     return rc;
@@ -177,7 +189,7 @@ static int job_end(struct talk *t)
     int rc = 0;
     const char *const warning = mx_service_job_warning(t->job);
     if (*warning != '\0') mx_info("wyoming: %s", warning);
-    if (t->sound_count > 0) MX_TRY(chunk_send(t));
+    MX_TRY(chunks_send(t, true));
     MX_TRY(start_send(t));
     MX_TRY(event_send(t, "audio-stop"));
     if (t->streaming) MX_TRY(event_send(t, "synthesize-stopped"));
@@ -199,16 +211,19 @@ static int nothing_end(struct talk *t)
 /* Sends the sound that is there; waits for it, but not so long that the client would be forgotten. */
 static int sound_pass(struct talk *t)
 {
-    size_t count;
-    const int wait_ms = t->finished ? GONE_MS : TEXT_MS;
-    const int rc =
-        mx_service_read(t->job, t->sound + t->sound_count, MX_WYOMING_CHUNK_SAMPLES - t->sound_count, &count, wait_ms);
-    if (rc == MX_ERR_TIMEOUT) return t->sound_count > 0 ? chunk_send(t) : 0;
-    if (rc == MX_ERR_DATA && !t->started && !t->ssml) return nothing_end(t);
-    if (rc < 0) return rc;
-    if (rc == 0) return job_end(t);
-    t->sound_count += count;
-    return t->sound_count == MX_WYOMING_CHUNK_SAMPLES ? chunk_send(t) : 0;
+    int rc;
+    bool waited = false;
+    do { /* all that is there goes out together: each sending wakes the client */
+        size_t count;
+        const int wait_ms = waited ? 0 : t->finished ? GONE_MS : TEXT_MS;
+        rc = mx_service_read(t->job, t->sound + t->sound_count, SOUND_SAMPLES - t->sound_count, &count, wait_ms);
+        if (rc == MX_ERR_TIMEOUT) return chunks_send(t, !waited);
+        if (rc == MX_ERR_DATA && !t->started && !t->ssml) return nothing_end(t);
+        if (rc <= 0) return rc < 0 ? rc : job_end(t);
+        t->sound_count += count;
+        waited = true;
+    } while (t->sound_count < SOUND_SAMPLES);
+    return chunks_send(t, false);
 }
 
 /* ---- requests ---- */

@@ -139,7 +139,8 @@ static int voice_choose(struct mx_speaker *s, const struct mx_speaking *o)
                        "the voice is chosen more than once");
     if (o->reference_file != NULL || o->reference != NULL) {
         s->chosen = s->own;
-        return mx_voice_listen(s->speak, &recording, s->own);
+        const int rc = mx_checkpoint_listens_check(s->voice->checkpoint, "a reference");
+        return rc < 0 ? rc : mx_voice_listen(s->speak, &recording, s->own);
     }
     const int rc = mx_voice_vector(s->voice, o->speaker, &s->chosen);
     if (rc == 0 && s->chosen == NULL) s->no_recording = "the voice keeps no recording of its speaker";

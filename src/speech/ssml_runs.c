@@ -25,7 +25,7 @@ static bool style_same(const struct mx_ssml_style *a, const struct mx_ssml_style
 
 static int part_push(struct mx_ssml_runs *r, struct mx_ssml_part part)
 {
-    if (r->part_count == r->part_capacity) {
+    if (r->parts == NULL || r->part_count == r->part_capacity) {
         const size_t more = r->part_capacity ? 2 * r->part_capacity : 16;
         struct mx_ssml_part *const grown = mx_realloc(r->parts, more, sizeof *grown);
         if (grown == NULL) return MX_ERR_NO_MEMORY;
@@ -144,8 +144,8 @@ static int prefix_choose(const struct mx_ssml_runs *r, char prefix[MX_SPEAK_SOUN
     for (size_t i = 0; i < r->part_count; i++) sounds |= r->parts[i].ipa != NULL;
     strcpy(prefix, "qxzj?");
     if (!sounds) return 0;
-    for (char last = 'a'; last <= 'z'; last++) {
-        prefix[MX_SPEAK_SOUND_PREFIX - 1] = last;
+    for (int last = 'a'; last <= 'z'; last++) {
+        prefix[MX_SPEAK_SOUND_PREFIX - 1] = (char)last;
         if (r->text.length == 0 || strcasestr(r->text.data, prefix) == NULL) return 0;
     }
     return MX_FAIL(MX_ERR_DATA, "leave them out", "the text has all words that begin like qxzja, qxzjb … qxzjz");

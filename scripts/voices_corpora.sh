@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=bash disable=SC2154
+#
+# For voices.sh: the corpus that the base voice is trained on, in $folder/corpus, in Coqui's layout with languages:
+#
+#     metadata_train.csv   audio_file|text|speaker_name|language
+#     metadata_eval.csv    the last $held_out prompts by name, of those of 2 seconds or more, of each human: never trained on
+#     left_out.tsv         prompts that are not used, and why
+#     wavs/                recordings
+#
+# The caller sets `program` (myxtts), `folder`, `held_out`, `sentences`, and has tell.sh.
+
+# speaker  language  recordings  whose, and the licence of the recordings
+humans=(
+    'en-allison|en|en_US_f_Allison|Allison Smith|CC-BY-SA-3.0'
+    'es-allison|es|es_MX_f_Allison|Allison Smith|CC-BY-SA-3.0'
+    'fr-june|fr|fr_CA_f_June|June Wallack|CC-BY-SA-3.0'
+    'it-carlo|it|it_IT_m_Carlo|Carlo Flora|CC-BY-3.0'
+    'ru-ivrvoice|ru|ru_RU_f_IvrvoiceRU|Maxim Topal, ivrvoice.ru|CC-BY-3.0'
+)
+
+# prompts_read LANGUAGE RECORDINGS SPEAKER: "NAME<tab>TEXT" of each prompt that is speech, in the order of their names; the others
+# go to left_out.tsv. A sign in brackets behind its name ("dash [-]") is only an explanation.
+prompts_read()
+{
+    zcat "/usr/share/doc/asterisk-core-sounds-$1/core-sounds-$1.txt.gz" |
+        awk -v speaker="$3" -v from="$2/" -v left="$folder/corpus/left_out.tsv" '
+        function exists(path, line) { if ((getline line < path) < 0) return 0; close(path); return 1 }
+        function drop(why) { print speaker "\t" name "\t" why "\t" text >> left }
+        /^;/ || !/^[^: ]+:/ { next }
+        {
+            at = index($0, ":")
+            name = substr($0, 1, at - 1)
+            text = substr($0, at + 1)
+            gsub(/\[[^[:alpha:]]*\]/, "", text)
+            gsub(/[|\t\r]/, " ", text)
+            gsub(/^[ "“”]+|[ "“”]+$/, "", text)
+            if (seen[name]++) drop("the list names it twice")
+            else if (!exists(from name ".g722")) drop("there is no recording")
+            else if (text == "") drop("there is no text")
+            else if (text ~ /^[[<].*[]>]$/) drop("a sound, not speech")
+            else if (text ~ /[][<>]/) drop("it is not clear whether the words in brackets are spoken")
+            else print name "\t" text
+        }' | LC_ALL=C sort
+}
+
+# human_make SPEAKER LANGUAGE RECORDINGS
+human_make()
+{
+    local speaker="$1" language="$2" from="/usr/share/asterisk/sounds/$3" to="$folder/corpus" name text file row
+    local rows=() long=()
+    mkdir -p "$to/wavs/$speaker"
+    while IFS=$'\t' read -r name text; do
+        file="wavs/$speaker/${name//\//_}.wav"
+        [[ -e $to/$file ]] || {
+            ffmpeg -v error -f g722 -i "$from/$name.g722" -ar 22050 -y "$to/$file.part.wav" </dev/null
+            mv "$to/$file.part.wav" "$to/$file"
+        }
+        row="$file|$text|$speaker|$language"
+        # 8,000 bytes of G.722 are a second.
+        if (($(stat -c %s "$from/$name.g722") >= 16000)); then long+=("$row"); else rows+=("$row"); fi
+    done < <(prompts_read "$language" "$from" "$speaker")
+    ((${#long[@]} > held_out)) || {
+        printf 'voices: there are only %d prompts of 2 seconds or more of %s\n' "${#long[@]}" "$speaker" >&2
+        exit 2
+    }
+    printf '%s\n' "${rows[@]}" "${long[@]:0:${#long[@]}-held_out}" >>"$to/metadata_train.csv.part"
+    printf '%s\n' "${long[@]:${#long[@]}-held_out}" >>"$to/metadata_eval.csv.part"
+}
+
+# teacher_make LANGUAGE: three synthetic voices, named like the humans
+teacher_make()
+{
+    local language="$1" to="$folder/corpus"
+    run "$program" corpus demo "$folder/teacher-$language" --language "$language" --count $((3 * sentences)) --speakers 3
+    ln -sfn "../../teacher-$language/wavs" "$to/wavs/teacher-$language"
+    awk -F'|' -v l="$language" '{ print "wavs/teacher-" l "/" $1 ".wav|" $3 "|" l "-" $2 "|" l }' \
+        "$folder/teacher-$language/metadata.csv" >>"$to/metadata_train.csv.part"
+}
+
+corpora_make()
+{
+    local human speaker language recordings kind
+    mkdir -p "$folder/corpus"
+    printf 'speaker\tprompt\treason\ttext\n' >"$folder/corpus/left_out.tsv"
+    for kind in train eval; do printf 'audio_file|text|speaker_name|language\n' >"$folder/corpus/metadata_$kind.csv.part"; done
+    for human in "${humans[@]}"; do
+        IFS='|' read -r speaker language recordings _ <<<"$human"
+        human_make "$speaker" "$language" "$recordings"
+        printf '%s: %s prompts, %s left out\n' "$speaker" "$(grep -c "|$speaker|" "$folder/corpus/metadata_train.csv.part")" \
+            "$(grep -c "^$speaker" "$folder/corpus/left_out.tsv")"
+    done
+    for language in en fa; do teacher_make "$language"; done
+    for kind in train eval; do mv "$folder/corpus/metadata_$kind.csv.part" "$folder/corpus/metadata_$kind.csv"; done
+}
