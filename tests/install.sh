@@ -34,6 +34,14 @@ if [ -e "$build/completion/myxtts" ]; then
     check "completion of zsh" test -s "$at/share/zsh/site-functions/_myxtts"
 fi
 check "the program runs" "$at/bin/myxtts" --version
+# The service names the program by the path that it will have, without DESTDIR.
+unit=$at/lib/systemd/system/myxtts.service
+check "the unit of systemd" grep -q "^ExecStart=$prefix/bin/myxtts serve " "$unit"
+check "nothing is left to be replaced in it" bash -c "! grep '@[A-Z_]*@' '$unit'"
+if command -v systemd-analyze >/dev/null; then
+    sed "s|^ExecStart=[^ ]*|ExecStart=$at/bin/myxtts|; /^Documentation=/d" "$unit" >myxtts.service
+    check "systemd accepts it" bash -c 'test -z "$(systemd-analyze verify ./myxtts.service 2>&1)"'
+fi
 check "settings are read" "$at/bin/myxtts" config --config "$at/share/doc/myxtts/configs/ljspeech.yaml"
 # A program of one's own builds against what was installed, wherever that is.
 if command -v cc >/dev/null && [ -e "$build/completion/myxtts" ]; then

@@ -247,14 +247,22 @@ static struct mx_http *http_start(const struct mx_http_options *options)
     return http;
 }
 
-static int client_connect(const struct mx_http *http)
+static int client_connect_from(const struct mx_http *http, const char *own)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)mx_http_port(http))};
+    struct sockaddr_in from = {.sin_family = AF_INET};
     inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+    inet_pton(AF_INET, own, &from.sin_addr);
     const int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(s >= 0);
+    assert_int_equal(bind(s, (const struct sockaddr *)&from, sizeof from), 0);
     assert_int_equal(connect(s, (const struct sockaddr *)&address, sizeof address), 0);
     return s;
+}
+
+static int client_connect(const struct mx_http *http)
+{
+    return client_connect_from(http, "127.0.0.1");
 }
 
 static void send_all(int s, const char *data, size_t bytes)
@@ -940,11 +948,27 @@ static void slow_clients(void **state)
     mx_http_close(http);
 }
 
+static void health_from(const struct mx_http *http, const char *own, int status)
+{
+    const int s = client_connect_from(http, own);
+    FILE *const in = fdopen(s, "r");
+    struct answer a = ask_on(s, in, "GET", "/health", NULL, "", 0);
+    assert_int_equal(a.status, status);
+    answer_release(&a);
+    fclose(in);
+}
+
 static void many_connections(void **state)
 {
-    struct mx_http *const http = http_start(&(struct mx_http_options){.connections_per_address = 3});
+    /* At a socket for IPv4 and IPv6, if there is IPv6: IPv4 addresses are told apart there, too. */
+    struct mx_http *http;
+    const struct mx_http_options wide = {.address = "[::]:0", .insecure = true, .connections_per_address = 3};
+    const bool six = mx_http_open(&wide, &service, &http) == 0;
     int taken[3];
     (void)state;
+    if (six) mx_http_close(http);
+    mx_error_clear();
+    http = http_start(six ? &wide : &(struct mx_http_options){.connections_per_address = 3});
     hold(true);
     for (int i = 0; i < 3; i++) taken[i] = speak_begin(http, "HOLD");
     active_wait(3);
@@ -952,6 +976,8 @@ static void many_connections(void **state)
     assert_non_null(strstr(a.head, "Retry-After: 7"));
     assert_non_null(strstr(a.head, "Connection: close"));
     expect_error(a, 429, "too_many_connections", NULL);
+    health_from(http, "127.0.0.2", 200); /* others are not concerned */
+    health_from(http, "127.0.0.1", 429);
     close(taken[0]);
     active_wait(2);
     for (;;) { /* the daemon notices a moment later */

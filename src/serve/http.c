@@ -42,10 +42,15 @@ static const struct mx_listen_use use = {"the HTTP server", "--listen", MX_HTTP_
 static struct in6_addr network_of(const struct sockaddr *address)
 {
     struct in6_addr out = {0};
-    if (address != NULL && address->sa_family == AF_INET)
+    if (address != NULL && address->sa_family == AF_INET) {
         memcpy(out.s6_addr, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
-    else if (address != NULL && address->sa_family == AF_INET6)
-        memcpy(out.s6_addr, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 8);
+    } else if (address != NULL && address->sa_family == AF_INET6) {
+        const struct in6_addr *const v6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+        if (IN6_IS_ADDR_V4MAPPED(v6)) /* IPv4, at a socket for both */
+            memcpy(out.s6_addr, v6->s6_addr + 12, 4);
+        else
+            memcpy(out.s6_addr, v6->s6_addr, 8);
+    }
     return out;
 }
 
