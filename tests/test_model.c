@@ -115,6 +115,49 @@ static void same_sequence(const struct mx_model_config *config, const struct out
     assert_memory_equal(&a->losses[sa], &b->losses[sb], sizeof a->losses[sa]);
 }
 
+/* Vectors that were made of references say what the references say; and each sequence has its own options. */
+static void voices_instead_of_references(void **state)
+{
+    (void)state;
+    const struct mx_model_config config = rig_config();
+    const int64_t width = config.size.width;
+    struct mx_speech_options options[RIG_BATCH];
+    struct rig rig;
+    struct batch batch;
+    struct outcome whole;
+    struct mx_speech speech;
+    struct mx_buffer *voices;
+    const size_t bytes = (size_t)(RIG_BATCH * width) * sizeof(float);
+    rig_open(&rig, &config, MX_MODEL_TRAIN, 1, true);
+    batch_make(&batch, &config, 0.3f);
+    outcome_take(&whole, &rig, batch.utterances, RIG_BATCH);
+    assert_int_equal(mx_buffer_create(rig.cpu.device, "test", bytes, &voices), 0);
+    assert_int_equal(mx_copy_upload(rig.stream, mx_slice_at(voices, 0), whole.voices, bytes), 0);
+    rig.batch.voices = mx_slice_at(voices, 0);
+    rig.batch.references = (struct mx_ragged){0};
+    for (int s = 0; s < RIG_BATCH; s++) options[s] = MX_SPEECH_OPTIONS_DEFAULT;
+    options[1].pitch_shift = 0.5f;
+    options[1].energy_scale = 0.5f;
+    assert_int_equal(mx_model_synthesize(rig.model, rig.stream, rig_parameters(&rig), &rig.batch, options, &speech), 0);
+    float *const mel = rig_download(&rig, speech.mel, speech.frames.rows * (int64_t)config.bands);
+    for (int s = 0; s < RIG_BATCH; s++) {
+        const int32_t *const now = speech.frame_offsets + s, *const before = whole.spoken_offsets + s;
+        const int64_t count = (int64_t)(before[1] - before[0]) * config.bands;
+        const float *const a = mel + (int64_t)now[0] * config.bands;
+        const float *const b = whole.spoken + (int64_t)before[0] * config.bands;
+        assert_int_equal(now[1] - now[0], before[1] - before[0]);
+        if (s == 1)
+            assert_true(memcmp(a, b, (size_t)count * sizeof *a) != 0);
+        else
+            rig_same_words(a, b, count, "speech");
+    }
+    mx_free(mel);
+    mx_buffer_release(voices);
+    outcome_release(&whole);
+    batch_release(&batch);
+    rig_close(&rig);
+}
+
 static void alone_as_in_a_batch(void **state)
 {
     (void)state;
@@ -431,6 +474,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(overfits_one_batch),
         cmocka_unit_test(alone_as_in_a_batch),
+        cmocka_unit_test(voices_instead_of_references),
         cmocka_unit_test(nothing_leaks_to_neighbours),
         cmocka_unit_test(every_input_counts),
         cmocka_unit_test(same_bits_again),

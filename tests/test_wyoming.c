@@ -641,6 +641,26 @@ static void test_address(void **state)
     mx_wyoming_close(NULL);
 }
 
+/* Whichever allocation fails, it is an error, and nothing is left. */
+static void test_without_memory(void **state)
+{
+    const struct mx_wyoming_options options = {.address = "127.0.0.1:0"};
+    struct mx_wyoming *wyoming = NULL;
+    int rc = -1, failures = 0;
+    (void)state;
+    for (uint64_t n = 1; rc < 0; n++) {
+        mx_alloc_fail_at(n);
+        rc = mx_wyoming_open(&options, shared.service, &wyoming);
+        mx_alloc_fail_at(0);
+        if (rc == 0) break;
+        assert_int_equal(rc, MX_ERR_NO_MEMORY);
+        assert_null(wyoming);
+        failures++;
+    }
+    assert_true(failures >= 3);
+    mx_wyoming_close(wyoming);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -650,7 +670,7 @@ int main(void)
         cmocka_unit_test(test_refused),    cmocka_unit_test(test_text_too_long),
         cmocka_unit_test(test_queue_full), cmocka_unit_test(test_connections_bounded),
         cmocka_unit_test(test_vanishing),  cmocka_unit_test(test_patience),
-        cmocka_unit_test(test_address),
+        cmocka_unit_test(test_address),    cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -69,7 +69,8 @@ struct mx_service_worker {
  *   - the guarded members of every job (below) and of every block change only with the lock held;
  *   - draining, stopped and closing never go back to false.
  *   - `resting` is the number of workers that wait on `work`.
- * Whoever makes work (an item, room for sound, the end) broadcasts `work`; whoever removes the last job broadcasts `idle`; whoever changes what a reader waits for broadcasts `changed` of its job.
+ * Whoever makes work (an item, room for sound, the end) broadcasts `work`; whoever removes the last job broadcasts
+ * `idle`; whoever changes what a reader waits for broadcasts `changed` of its job.
  * Nothing that takes long happens under it: the longest is the copy of MX_SERVICE_READ_MOST samples. */
 struct mx_service {
     struct mx_service_options options;

@@ -257,8 +257,8 @@ out:
     return rc;
 }
 
-/* Runs the network for works from `at` on, as many as fit, and makes their sound; returns how many are done. One that fails with others is
- * tried alone, so that an error hits the job that caused it. */
+/* Runs the network for works from `at` on, as many as fit, and makes their sound; returns how many are done. One that
+ * fails with others is tried alone, so that an error hits the job that caused it. */
 static int batch_part(struct mx_service_worker *worker, struct batch *b, int at)
 {
     struct mx_speak_piece pieces[MX_SERVICE_BATCH_LIMIT];

@@ -74,6 +74,20 @@ static int64_t samples_of(double ms)
 
 /* ---- creating ---- */
 
+/* Says something short that nobody hears: the memory of the engine is touched now, so that the first sound of the first
+ * text comes as soon as that of any other. A voice that cannot do that will say why when it speaks. */
+static void engine_warm(struct mx_speaker *s)
+{
+    static const int32_t tokens[] = {MX_TOKEN_BOS, MX_TOKEN_EOS};
+    const struct mx_speak_piece piece = {.tokens = tokens, .count = 2, .speed = 1};
+    const float *audio;
+    int64_t samples;
+    int32_t count = 1;
+    if (mx_speak_pieces(s->speak, &piece, &count) < 0 || mx_speak_sound_begin(s->speak, 0) < 0 ||
+        mx_speak_sound_next(s->speak, FRAMES_FIRST, &audio, &samples) < 0)
+        mx_error_clear();
+}
+
 int mx_speaker_create(struct mx_voice *voice, struct mx_speaker **out)
 {
     int rc = 0;
@@ -91,6 +105,7 @@ int mx_speaker_create(struct mx_voice *voice, struct mx_speaker **out)
     s->names = mx_alloc((size_t)room.longest_tokens, sizeof *s->names);
     if (s->buffer == NULL || s->own == NULL || s->phonemes == NULL || s->names == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_voice_speak_create(voice, &room, &s->speak));
+    engine_warm(s);
     *out = s;
     s = NULL;
 out:
