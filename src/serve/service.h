@@ -100,7 +100,7 @@ struct mx_service_text {
 int mx_service_begin(struct mx_service *service, const struct mx_service_text *text, struct mx_service_job **out);
 /* MX_ERR_ARGUMENT: more than text_max bytes in all; nothing of this call is spoken then. */
 int mx_service_add(struct mx_service_job *job, const char *text, size_t length);
-/* There is no more text. May be called twice. MX_ERR_FORMAT: broken SSML, with line and column; MX_ERR_DATA: no text. */
+/* There is no more text. May be called twice. MX_ERR_DATA: broken SSML, with line and column, or no text. */
 int mx_service_finish(struct mx_service_job *job);
 /* Waits for sound: at most `room` samples, at the rate of the voice and before any limiter. 1: some; 0: the end (again
  * on later calls); MX_ERR_TIMEOUT: nothing within timeout_ms (0: do not wait; negative: no limit), try again; any other
