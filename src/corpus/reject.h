@@ -15,7 +15,7 @@
     X(INVALID_UTF8, 2, "invalid-utf8", "the line is not UTF-8 text")                                                   \
     X(DUPLICATE_ID, 3, "duplicate-id", "an earlier line has the same id")                                              \
     X(EMPTY_TEXT, 4, "empty-text", "there is nothing to say")                                                          \
-    X(UNKNOWN_LANGUAGE, 5, "unknown-language", "the language of the text is not known")                  \
+    X(UNKNOWN_LANGUAGE, 5, "unknown-language", "the language of the text is not known")                                \
     X(UNKNOWN_SYMBOL, 6, "unknown-symbol", "the text holds a symbol that is not in the vocabulary")                    \
     X(MISSING_FILE, 7, "missing-file", "there is no recording")                                                        \
     X(UNREADABLE, 8, "unreadable", "the recording cannot be opened or decoded")                                        \
