@@ -143,7 +143,9 @@ static int voice_choose(struct mx_speaker *s, const struct mx_speaking *o)
         return rc < 0 ? rc : mx_voice_listen(s->speak, &recording, s->own);
     }
     const int rc = mx_voice_vector(s->voice, o->speaker, &s->chosen);
-    if (rc == 0 && s->chosen == NULL) s->no_recording = "the voice keeps no recording of its speaker";
+    if (rc == 0 && s->chosen == NULL)
+        s->no_recording =
+            "the voice keeps no recording of its speaker: give one as the reference ('--speaker-wav' of synth)";
     return rc;
 }
 
