@@ -10,6 +10,7 @@ server=
 # serve ARGUMENTS...: starts `myxtts serve` in the background and waits until it is ready; $http and $wyoming are its
 # ports. What it says is in the file `server`.
 serve() {
+    : >server # what an earlier server said must not be taken for this one's
     "$program" serve "$@" >server 2>&1 </dev/null &
     server=$!
     while ! grep -q 'ready;' server; do
