@@ -27,6 +27,7 @@
 #include "myxtts/error.h"
 #include "observe/dashboard.h"
 #include "observe/dashboard_log.h"
+#include "support/dial.h"
 
 /* ---- the log ---- */
 
@@ -156,22 +157,6 @@ static void rig_close(struct rig *rig)
 
 /* ---- raw HTTP ---- */
 
-static int dial_small(const struct rig *rig, int buffer_bytes)
-{
-    const int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const struct sockaddr_in to = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)rig->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    assert_true(s >= 0);
-    if (buffer_bytes > 0) setsockopt(s, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
-    assert_int_equal(connect(s, (const struct sockaddr *)&to, sizeof to), 0);
-    return s;
-}
-
-static int dial(const struct rig *rig)
-{
-    return dial_small(rig, 0);
-}
-
 /* All of it, as far as the server takes it: one that refuses may close first. */
 static void send_all(int s, const char *text)
 {
@@ -184,7 +169,7 @@ static void send_all(int s, const char *text)
 
 static int ask(const struct rig *rig, const char *method, const char *address, const char *headers)
 {
-    const int s = dial(rig);
+    const int s = dial(rig->port);
     char *const request =
         mx_format("%s %s HTTP/1.1\r\nHost: localhost:%d\r\n%s\r\n", method, address, rig->port, headers);
     assert_non_null(request);
@@ -413,7 +398,7 @@ static void test_requests_refused(void **state)
     }
     assert_int_equal(status_of(&rig, "POST", "/", "Content-Length: 5\r\n\r\nhello"), 405);
     /* Another site's name for this machine. */
-    int s = dial(&rig);
+    int s = dial(rig.port);
     send_all(s, "GET /metrics.jsonl HTTP/1.1\r\nHost: evil.example\r\n\r\n");
     struct answer a = answer_read(s);
     assert_int_equal(a.status, 403);
@@ -422,7 +407,7 @@ static void test_requests_refused(void **state)
     for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
         char request[128];
         snprintf(request, sizeof request, "GET /metrics.jsonl HTTP/1.1\r\nHost: %s\r\n\r\n", hosts[i]);
-        s = dial(&rig);
+        s = dial(rig.port);
         send_all(s, request);
         a = answer_read(s);
         if (a.status != 200) fail_msg("host %s: %s", hosts[i], a.data);
@@ -440,7 +425,7 @@ static void test_requests_refused(void **state)
     for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++) {
         char request[128];
         snprintf(request, sizeof request, "GET /metrics.jsonl HTTP/1.1\r\nHost: %s\r\n\r\n", strange[i]);
-        s = dial(&rig);
+        s = dial(rig.port);
         send_all(s, request);
         a = answer_read(s);
         if (a.status != 403) fail_msg("host %s: %s", strange[i], a.data);
@@ -456,7 +441,7 @@ static int status_oversized(const struct rig *rig, size_t bytes, bool header)
     memset(filler, 'a', bytes);
     char *const request = header ? mx_format("GET / HTTP/1.1\r\nHost: localhost\r\nX-Filler: %s\r\n\r\n", filler)
                                  : mx_format("GET /metrics.jsonl?%s HTTP/1.1\r\nHost: localhost\r\n\r\n", filler);
-    const int s = dial(rig);
+    const int s = dial(rig->port);
     send_all(s, request);
     struct answer a = answer_read(s);
     const int status = a.status;
@@ -479,7 +464,7 @@ static void test_oversized(void **state)
     const int headers = status_oversized(&rig, 40000, true), many = status_oversized(&rig, 4000000, true);
     assert_true(headers == 431 || headers == 0);
     assert_true(many == 431 || many == 0);
-    int s = dial(&rig);
+    int s = dial(rig.port);
     send_all(s, "\x16\x03\x01 no HTTP at all\r\n\r\n");
     struct answer a = answer_read(s);
     assert_true(a.status == 400 || a.status == 0);
@@ -624,7 +609,7 @@ static void test_clients_bounded(void **state)
     /* A place that is left is given to the next one; here to one that asks for much and reads nothing. */
     close(sockets[0]);
     for (;;) {
-        sockets[0] = dial_small(&rig, 4096);
+        sockets[0] = dial_small(rig.port, 4096);
         send_all(sockets[0], "GET /samples/recorded/000.wav HTTP/1.1\r\nHost: localhost\r\n\r\n");
         heard[0][0] = '\0';
         hear(sockets[0], heard[0], 64, " ");
@@ -653,7 +638,7 @@ static void test_idle_make_room(void **state)
     (void)state;
     rig_open(&rig, "a-token-that-is-long-enough", 3600 * 1000);
     steps_append(&rig, 1, 1);
-    for (int i = 0; i < IDLE; i++) idle[i] = dial(&rig);
+    for (int i = 0; i < IDLE; i++) idle[i] = dial(rig.port);
     const int s = ask(&rig, "GET", "/metrics.jsonl?token=a-token-that-is-long-enough", "");
     /* Otherwise they would keep their places for 40 s, when the server itself gives them up. */
     assert_int_equal(poll(&(struct pollfd){.fd = s, .events = POLLIN}, 1, 30000), 1);

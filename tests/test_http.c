@@ -31,6 +31,7 @@
 #include "serve/http.h"
 #include "serve/http_lists.h"
 #include "serve/service.h"
+#include "support/dial.h"
 
 #define RATE     22050
 #define PER_BYTE 300 /* samples of sound for each byte of text at speed 1 */
@@ -247,22 +248,9 @@ static struct mx_http *http_start(const struct mx_http_options *options)
     return http;
 }
 
-static int client_connect_from(const struct mx_http *http, const char *own)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)mx_http_port(http))};
-    struct sockaddr_in from = {.sin_family = AF_INET};
-    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
-    inet_pton(AF_INET, own, &from.sin_addr);
-    const int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(s >= 0);
-    assert_int_equal(bind(s, (const struct sockaddr *)&from, sizeof from), 0);
-    assert_int_equal(connect(s, (const struct sockaddr *)&address, sizeof address), 0);
-    return s;
-}
-
 static int client_connect(const struct mx_http *http)
 {
-    return client_connect_from(http, "127.0.0.1");
+    return dial(mx_http_port(http));
 }
 
 static void send_all(int s, const char *data, size_t bytes)
@@ -950,7 +938,7 @@ static void slow_clients(void **state)
 
 static void health_from(const struct mx_http *http, const char *own, int status)
 {
-    const int s = client_connect_from(http, own);
+    const int s = dial_from(mx_http_port(http), own);
     FILE *const in = fdopen(s, "r");
     struct answer a = ask_on(s, in, "GET", "/health", NULL, "", 0);
     assert_int_equal(a.status, status);

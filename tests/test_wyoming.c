@@ -27,6 +27,7 @@
 #include "serve/service.h"
 #include "serve/wyoming.h"
 #include "serve/wyoming_event.h"
+#include "support/dial.h"
 #include "support/recording.h"
 #include "support/voice_rig.h"
 
@@ -95,21 +96,9 @@ static int teardown(void **state)
     return 0;
 }
 
-static int dial_small(const struct rig *rig, int buffer_bytes)
+static int call(const struct rig *rig)
 {
-    const int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const struct sockaddr_in to = {.sin_family = AF_INET,
-                                   .sin_port = htons((uint16_t)mx_wyoming_port(rig->wyoming)),
-                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    assert_true(s >= 0);
-    if (buffer_bytes > 0) setsockopt(s, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
-    assert_int_equal(connect(s, (const struct sockaddr *)&to, sizeof to), 0);
-    return s;
-}
-
-static int dial(const struct rig *rig)
-{
-    return dial_small(rig, 0);
+    return dial(mx_wyoming_port(rig->wyoming));
 }
 
 /* Text of JSON, as it is. */
@@ -287,7 +276,7 @@ static char *repeat(const char *head, const char *part, int count, const char *t
 static void test_describe(void **state)
 {
     struct heard h;
-    const int s = dial(&shared);
+    const int s = call(&shared);
     (void)state;
     say(s, "{\"type\":\"describe\"}\n{\"type\":\"ping\",\"data\":{\"text\":\"x\\\"y\"}}\n{\"type\":\"ping\"}\n");
     hear_type(s, &h, "info");
@@ -316,7 +305,7 @@ static void test_describe(void **state)
 static void test_synthesize(void **state)
 {
     size_t count;
-    const int s = dial(&shared);
+    const int s = call(&shared);
     (void)state;
     /* Three requests, two of them in one piece, with an event that nobody knows and a payload between them. */
     say(s, "{\"type\":\"synthesize\",\"data\":{\"text\":\"Hello there, how are you?\"}}\n"
@@ -340,7 +329,7 @@ static void test_synthesize(void **state)
 static void test_ssml(void **state)
 {
     size_t plain, paused;
-    const int s = dial(&shared);
+    const int s = call(&shared);
     (void)state;
     say(s, "{\"type\":\"synthesize\",\"data\":{\"text\":\"Hello\"}}\n");
     mx_free(hear_sound(s, &plain));
@@ -356,7 +345,7 @@ static void test_nothing_to_say(void **state)
 {
     size_t count;
     struct heard h;
-    const int s = dial(&shared);
+    const int s = call(&shared);
     (void)state;
     say(s, "{\"type\":\"synthesize\",\"data\":{\"text\":\" \"}}\n");
     mx_free(hear_sound(s, &count));
@@ -376,7 +365,7 @@ static void test_streaming(void **state)
     static const char text[] = "One two three. Four five six! Seven, eight";
     size_t count;
     struct heard h;
-    const int s = dial(&shared);
+    const int s = call(&shared);
     (void)state;
     for (int round = 0; round < 2; round++) {
         say(s, "{\"type\":\"synthesize-start\",\"data\":{\"voice\":{\"name\":null}}}\n");
@@ -400,7 +389,7 @@ static void test_streaming_waits(void **state)
 {
     size_t count;
     struct heard h;
-    const int s = dial(&shared);
+    const int s = call(&shared);
     (void)state;
     say(s, "{\"type\":\"synthesize-start\"}\n{\"type\":\"ping\"}\n");
     hear_type(s, &h, "pong");
@@ -421,7 +410,7 @@ static void test_streaming_waits(void **state)
 
 static void expect_refused(const char *json, const char *code, const char *words)
 {
-    const int s = dial(&shared);
+    const int s = call(&shared);
     say(s, json);
     expect_error(s, code, words);
 }
@@ -454,12 +443,12 @@ static void test_text_too_long(void **state)
     service_open(&rig, 4, 100);
     rig_open(&rig, NULL);
     char *const text = repeat("{\"type\":\"synthesize\",\"data\":{\"text\":\"", "abcdefghi.", 11, "\"}}\n");
-    int s = dial(&rig);
+    int s = call(&rig);
     say(s, text);
     expect_error(s, "ARGUMENT", "100");
     mx_free(text);
     /* Piece by piece, too. */
-    s = dial(&rig);
+    s = call(&rig);
     say(s, "{\"type\":\"synthesize-start\"}\n");
     for (int i = 0; i < 11; i++) say(s, "{\"type\":\"synthesize-chunk\",\"data\":{\"text\":\"abcdefghij\"}}\n");
     struct heard h;
@@ -472,7 +461,7 @@ static void test_text_too_long(void **state)
     hear_nothing(s);
     /* An event that can hold no text that is short enough. */
     char *const event = repeat("{\"type\":\"synthesize\",\"data\":{\"text\":\"", "abcdefghij", 2000, "\"}}\n");
-    s = dial(&rig);
+    s = call(&rig);
     say(s, event);
     expect_error(s, "FORMAT", "bytes");
     mx_free(event);
@@ -487,17 +476,17 @@ static void test_queue_full(void **state)
     (void)state;
     service_open(&rig, 1, 1000);
     rig_open(&rig, NULL);
-    const int first = dial(&rig);
+    const int first = call(&rig);
     say(first, "{\"type\":\"synthesize-start\"}\n{\"type\":\"ping\"}\n");
     hear_type(first, &h, "pong");
     heard_free(&h);
-    const int second = dial(&rig);
+    const int second = call(&rig);
     say(second, "{\"type\":\"synthesize\",\"data\":{\"text\":\"a\"}}\n");
     expect_error(second, "BUDGET", "try again in ");
     /* The first one goes, and its place is free. */
     close(first);
     wait_idle(&rig, 2);
-    const int third = dial(&rig);
+    const int third = call(&rig);
     say(third, "{\"type\":\"synthesize\",\"data\":{\"text\":\"a\"}}\n");
     mx_free(hear_sound(third, &count));
     /* A service that ends refuses, and says so. */
@@ -517,12 +506,12 @@ static void test_connections_bounded(void **state)
     (void)state;
     rig_open(&rig, &few);
     for (int i = 0; i < 2; i++) {
-        s[i] = dial(&rig);
+        s[i] = call(&rig);
         say(s[i], "{\"type\":\"ping\"}\n");
         hear_type(s[i], &h, "pong");
         heard_free(&h);
     }
-    expect_error(dial(&rig), "BUDGET", "your address");
+    expect_error(call(&rig), "BUDGET", "your address");
     mx_wyoming_counts_read(rig.wyoming, &counts);
     assert_int_equal(counts.connections, 2);
     assert_int_equal(counts.active, 2);
@@ -530,7 +519,7 @@ static void test_connections_bounded(void **state)
     close(s[0]);
     do mx_wyoming_counts_read(rig.wyoming, &counts);
     while (counts.active == 2);
-    s[0] = dial(&rig);
+    s[0] = call(&rig);
     say(s[0], "{\"type\":\"ping\"}\n");
     hear_type(s[0], &h, "pong");
     heard_free(&h);
@@ -542,11 +531,11 @@ static void test_connections_bounded(void **state)
     hear_nothing(s[1]);
     const struct mx_wyoming_options one = {.connections = 1};
     rig_open(&rig, &one);
-    s[0] = dial(&rig);
+    s[0] = call(&rig);
     say(s[0], "{\"type\":\"ping\"}\n");
     hear_type(s[0], &h, "pong");
     heard_free(&h);
-    expect_error(dial(&rig), "BUDGET", "the server has");
+    expect_error(call(&rig), "BUDGET", "the server has");
     close(s[0]);
     mx_wyoming_close(rig.wyoming);
 }
@@ -563,19 +552,19 @@ static void test_vanishing(void **state)
     rig_open(&rig, NULL);
     char *const text = repeat("{\"type\":\"synthesize\",\"data\":{\"text\":\"", "Hello there. ", 40, "\"}}\n");
     /* After its first sound, … */
-    int s = dial(&rig);
+    int s = call(&rig);
     say(s, text);
     hear_type(s, &h, "audio-start");
     heard_free(&h);
     close(s);
     wait_idle(&rig, 1);
     /* … while text is still expected, … */
-    s = dial(&rig);
+    s = call(&rig);
     say(s, "{\"type\":\"synthesize-start\"}\n{\"type\":\"synthesize-chunk\",\"data\":{\"text\":\"Hel\"}}\n");
     close(s);
     wait_idle(&rig, 2);
     /* … and in the middle of an event. */
-    s = dial(&rig);
+    s = call(&rig);
     say(s, "{\"type\":\"synthesize\",\"data_length\":100}\n{\"te");
     close(s);
     wait_idle(&rig, 3);
@@ -593,16 +582,16 @@ static void test_patience(void **state)
     struct mx_wyoming_counts counts;
     (void)state;
     rig_open(&rig, &hasty);
-    int s = dial(&rig);
+    int s = call(&rig);
     say(s, "{\"type\":\"syn");
     expect_error(s, "TIMEOUT", "did not end");
-    expect_error(dial(&rig), "TIMEOUT", "no event came");
-    s = dial(&rig);
+    expect_error(call(&rig), "TIMEOUT", "no event came");
+    s = call(&rig);
     say(s, "{\"type\":\"synthesize-start\"}\n");
     expect_error(s, "TIMEOUT", "no event came");
     /* One that does not read: far more sound than the system keeps for it. */
     char *const text = repeat("{\"type\":\"synthesize\",\"data\":{\"text\":\"", "Hello there. ", 40, "\"}}\n");
-    s = dial_small(&rig, 4096);
+    s = dial_small(mx_wyoming_port(rig.wyoming), 4096);
     say(s, text);
     wait_idle(&rig, 4);
     close(s);
