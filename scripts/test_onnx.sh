@@ -22,19 +22,13 @@ build="$(realpath "${1:?usage: scripts/test_onnx.sh BUILD}")"
 python="$build/venv/bin/python"
 # shellcheck source=tests/support/tones.sh
 . "$here/../tests/support/tones.sh"
+# shellcheck source=scripts/peers_need.sh
+. "$here/peers_need.sh"
 
 export PIP_RETRIES=1 # of each package, where no index can be reached
 "$here/peers.sh" "$build/venv" onnx
-for module in numpy onnx onnxruntime piper flask wyoming_piper sherpa_onnx; do
-    "$python" -c "import $module" 2>/dev/null && [[ -d $build/venv/sherpa-1/sherpa_onnx ]] && continue
-    if [[ ${ONNX_OFFLINE:-} == skip ]] && ! "$build/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps \
-        --dest "$build/venv/none" pip >/dev/null 2>&1; then
-        printf 'test-onnx: skipped: %s is not installed, and no package index can be reached\n' "$module"
-        exit 0
-    fi
-    printf 'test-onnx: %s could not be installed; see %s\n' "$module" "$build/venv.log" >&2
-    exit 1
-done
+peers_need test-onnx "${ONNX_OFFLINE:-}" numpy onnx onnxruntime piper flask wyoming_piper sherpa_onnx
+[[ -d $build/venv/sherpa-1/sherpa_onnx ]] || peer_missing test-onnx "${ONNX_OFFLINE:-}" 'sherpa_onnx 1'
 
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT

@@ -17,19 +17,11 @@ build="$(realpath "${1:?usage: scripts/test_serve.sh BUILD}")"
 python="$build/venv/bin/python"
 # shellcheck source=tests/support/tones.sh
 . "$here/../tests/support/tones.sh"
+# shellcheck source=scripts/peers_need.sh
+. "$here/peers_need.sh"
 
 "$here/peers.sh" "$build/venv" serve
-modules=(wyoming openai)
-for module in "${modules[@]}"; do
-    "$python" -c "import $module" 2>/dev/null && continue
-    if [[ ${SERVE_OFFLINE:-} == skip ]] && ! "$build/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps \
-        --dest "$build/venv/none" pip >/dev/null 2>&1; then
-        printf 'test-serve: skipped: %s is not installed, and no package index can be reached\n' "$module"
-        exit 0
-    fi
-    printf 'test-serve: %s could not be installed; see %s\n' "$module" "$build/venv.log" >&2
-    exit 1
-done
+peers_need test-serve "${SERVE_OFFLINE:-}" wyoming openai
 
 folder="$(mktemp -d)" pid=''
 leave()
