@@ -12,10 +12,13 @@ FUZZ       ?= 20#         seconds per fuzz target
 CHAOS_ROUNDS ?= 30#       number of chaos rounds
 CHAOS_SEED ?= 1#          the seed that they are drawn from
 CHAOS_ROUND ?= #          run only this round
+TEXT       ?= Good morning.# what `make say` speaks
+VOICE      ?= #           who says it: an installed voice or speaker; the base voice if empty
+INSTALL_VOICES ?= voices# the folder whose voices `make install` and `make package` install
 PREFIX     ?= /usr/local# where `make install` installs; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos demo bench bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-train docs po voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos say demo bench bench-cut bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-train bench-voices docs po voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -27,6 +30,8 @@ DEPS    = @scripts/deps.sh
 OPTIONS = -DMX_PORTABLE=$(PORTABLE) '-DMX_MARCH=$(strip $(MARCH))' -DMX_WERROR=$(WERROR)
 # $(call compile,dir,cmake options): configures and builds in dir; prints nothing unless it fails.
 compile = @scripts/build.sh $(1) $(OPTIONS) $(2)
+# The same for the program alone.
+program = @scripts/build.sh --program $(BUILD) $(OPTIONS)
 # $(call check,dir,ctest options): runs the tests of dir, two at a time, because many of them mostly wait.
 check   = @cd $(1) && $(AROUND) ctest -j 2 --output-on-failure --no-tests=error --no-label-summary --progress $(2)
 # The ThreadSanitizer of gcc 12 cannot place its shadow memory if addresses are randomised by more than 28 bits.
@@ -39,11 +44,17 @@ help: ## show this page
 	@printf 'MyXTTS: trains a text-to-speech voice. Targets:\n\n'
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 	@printf '\nVariables (make test PORTABLE=1):\n\n'
-	@awk -F ' *[?]= *|# +' '/^[A-Z_]+ +[?]=/ { printf "  %-12s %s (now: %s)\n", $$1, $$3, $$2 }' Makefile
+	@awk -F ' *[?]= *|# +' '/^[A-Z_]+ +[?]=/ { printf "  %-14s %s (now: %s)\n", $$1, $$3, $$2 }' Makefile
 
 build: ## build the program, build/myxtts; installs missing packages first
 	$(DEPS) build
 	$(call compile,--report $(BUILD))
+
+say: ## build the program and speak TEXT with the base voice, in about a minute; nothing is trained
+	@scripts/say.sh check
+	$(DEPS) build
+	$(program)
+	@scripts/say.sh speak $(BUILD)
 
 test: ## build everything and run every test
 	$(DEPS) build test bench
@@ -79,7 +90,7 @@ test-tensorboard: ## read the event files of a run with the real TensorBoard (in
 	$(call compile,--report $(BUILD))
 	@scripts/test_tensorboard.sh $(BUILD)
 
-test-onnx: ## train voices and speak with them in onnxruntime, Piper and sherpa-onnx (installed in build/venv); without training: ONNX_MINUTES=0
+test-onnx: ## speak with exported voices in onnxruntime, Piper and sherpa-onnx (installed in build/venv); ONNX_MINUTES=10 trains two for that
 	$(DEPS) build test events $(if $(filter 0,$(ONNX_MINUTES)),,speech)
 	$(call compile,--report $(BUILD))
 	@scripts/test_onnx.sh $(BUILD)
@@ -89,12 +100,12 @@ test-serve: ## talk to 'myxtts serve' with the clients of others (installed in b
 	$(call compile,--report $(BUILD))
 	@scripts/test_serve.sh $(BUILD)
 
-voices: ## train the base voice from human recordings that are Debian packages, and synthetic ones, in hours; continues if stopped
+voices: ## train the base voice from human recordings that are Debian packages, and synthetic ones, in hours, into voices/; continues if stopped
 	$(DEPS) build voices
 	$(call compile,--report $(BUILD))
 	@scripts/voices.sh $(BUILD)
 
-demo: ## make a small corpus, train a voice on the CPU and speak, in under 10 minutes
+demo: ## make a small corpus, teach the base voice its speaker (without a base: train from nothing) and speak, in under 10 minutes
 	$(DEPS) build demo
 	$(call compile,--report $(BUILD))
 	@scripts/demo.sh $(BUILD)
@@ -124,6 +135,11 @@ bench-pipeline: ## compare the two-device pipeline with one device: overlap, uti
 	$(DEPS) build bench
 	$(call compile,--report $(BUILD))
 	@$(BUILD)/bench_pipeline
+
+bench-cut: ## cut an hour of recordings whose truth is known with the base voice of 'make voices', and compare
+	$(DEPS) build
+	$(call compile,--report $(BUILD))
+	@scripts/bench_cut.sh $(BUILD)
 
 bench-ranks: ## compare two ranks on one core each with one rank, also over TCP at 10 and 1 Gbit/s (as root)
 	$(DEPS) build test
@@ -155,6 +171,12 @@ bench-train: ## compare the training of both networks with PyTorch (installed in
 	@$(BUILD)/bench_train
 	@$(BUILD)/bench_vocoder
 
+bench-voices: ## judge the base voice and its clones by recogniser, DNSMOS and resemblyzer (installed in build/venv); PARTS chooses what
+	$(DEPS) build voices speech
+	$(call compile,--report $(BUILD))
+	@scripts/peers.sh $(BUILD)/venv voices
+	@scripts/bench_voices.sh $(BUILD)
+
 docs: ## write the pages that come from the tables of the program: all flags and settings, the manual page
 	$(DEPS) build
 	$(call compile,--report $(BUILD))
@@ -170,7 +192,7 @@ po: ## update po/fa.po, the Persian translation, from the texts of the program; 
 	@msgattrib --no-obsolete --no-wrap -o po/fa.po po/fa.po
 	@msgfmt --statistics -o /dev/null po/fa.po
 
-install: ## install program, library, headers, manual page, completion and documentation under PREFIX
+install: ## install program, library, headers, voices, manual page, completion and documentation under PREFIX
 	$(DEPS) build
 	$(call compile,--report $(BUILD))
 	@scripts/install.sh install $(BUILD) $(PREFIX)

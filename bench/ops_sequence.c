@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Operations between tokens and frames (durations_scan, expand, segment_mean, attentive_pool, align, sequence_loss) and
- * from mels to sound (mel_inverse, spectrum, griffin_step, overlap_add, mel_project, harmonics, excite), at the shapes
+ * from mels to sound (mel_inverse, spectrum, griffin_step, overlap_add, mel_project, harmonics, texture, excite), at the shapes
  * of a batch: 8 utterances of 500 frames and 100 tokens. There are no bars for them.
  *
  * Bytes of a row are those of all its arrays, each read or written once. Flops are nominal: of the alignment two for
@@ -175,6 +175,16 @@ static void rows_sound(struct bench *bench, struct unit *unit)
                                           .y = now,
                                           .rows = ROWS,
                                           .n = bins};
+    const struct mx_texture_args texture = {.source = now,
+                                            .noise = before,
+                                            .gain = excite.gain,
+                                            .level = excite.level,
+                                            .y = magnitude,
+                                            .rows = ROWS,
+                                            .n = bins,
+                                            .reach = 12,
+                                            .colour = 0.6f,
+                                            .least = 0.1f};
     row_flops(bench, unit, "mel_inverse 4000×80→513", MX_OP_mel_inverse, &inverse,
               4.0 * ROWS * (double)weights * ITERATIONS);
     row_flops(bench, unit, "spectrum 8×500 frames of 1024", MX_OP_spectrum, &spectrum, transforms);
@@ -183,6 +193,7 @@ static void rows_sound(struct bench *bench, struct unit *unit)
     row_flops(bench, unit, "mel_project 4000×513, 80 bands", MX_OP_mel_project, &project,
               ROWS * PROJECTION_ROUNDS * (2.0 * (double)weights + 12.0 * (double)bins));
     row_flops(bench, unit, "harmonics 8×500 frames of 120 Hz", MX_OP_harmonics, &harmonics, 79.0 * samples.rows);
+    row_flops(bench, unit, "texture 4000×513, 25 bins", MX_OP_texture, &texture, 48.0 * ROWS * (double)bins);
     row_bytes(bench, unit, "excite 4000×513", MX_OP_excite, &excite, 8 * ROWS * bins);
     unit_clear(unit);
 }

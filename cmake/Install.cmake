@@ -48,6 +48,21 @@ install(DIRECTORY python DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN __pycache__
         PATTERN build EXCLUDE)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} USE_SOURCE_PERMISSIONS)
 
+# --- voices ------------------------------------------------------------------------------------------------------------
+
+# Those of voices/, or of the folder that INSTALL_VOICES names (a relative one in the source tree): what is there when it is
+# installed, so that a voice that is trained later needs no new build.
+install(CODE "
+  set(folder voices)
+  if(NOT \"\$ENV{INSTALL_VOICES}\" STREQUAL \"\")
+    set(folder \"\$ENV{INSTALL_VOICES}\")
+  endif()
+  get_filename_component(folder \"\${folder}\" ABSOLUTE BASE_DIR \"${CMAKE_SOURCE_DIR}\")
+  file(GLOB voices \"\${folder}/*.safetensors\" \"\${folder}/README.md\")
+  if(voices)
+    file(INSTALL DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/myxtts/voices\" TYPE FILE FILES \${voices})
+  endif()")
+
 # --- the service of systemd -------------------------------------------------------------------------------------------
 
 # The unit names the program by its whole path, which is known only when it is installed.

@@ -3,9 +3,10 @@
 #
 # Configures and builds in one folder. Prints nothing unless something fails.
 #
-#     scripts/build.sh [--configure-only | --report] folder [cmake options]
+#     scripts/build.sh [--configure-only | --report | --program] folder [cmake options]
 #
-# --configure-only stops before the build; --report lists the parts that were found if the list has changed.
+# --configure-only stops before the build; --report lists the parts that were found if the list has changed; --program
+# builds only the program, without examples, tests and benches.
 
 set -euo pipefail
 
@@ -36,9 +37,11 @@ fi
 [[ $mode != --configure-only ]] || exit 0
 if [[ $mode == --report && $before != "$(cat "$folder/parts.txt")" ]]; then cat "$folder/parts.txt"; fi
 
+what=()
+[[ $mode != --program ]] || what=(myxtts)
 # On a terminal ninja shows one moving line; elsewhere only what the compiler says is of interest.
 if [[ -t 1 ]]; then
-    ninja -C "$folder"
+    ninja -C "$folder" "${what[@]}"
 else
-    ninja -C "$folder" --quiet 2>&1 | sed '/^ninja: no work to do\.$/d'
+    ninja -C "$folder" --quiet "${what[@]}" 2>&1 | sed '/^ninja: no work to do\.$/d'
 fi

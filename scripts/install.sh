@@ -8,7 +8,7 @@
 #
 # DESTDIR is honoured. PREFIX/share/myxtts/installed.txt lists the installed files and the folders that were created for
 # them, so that uninstalling works without the build folder. Installing over an older version keeps the older entries in
-# the list.
+# the list. Voices come from the folder voices/, or from the one that INSTALL_VOICES names.
 
 set -euo pipefail
 
@@ -31,6 +31,9 @@ install)
     mkdir -p "$(dirname "$list")"
     if [[ -e $list ]]; then cat "$list" >>"$work/list"; fi
     sort -u "$work/list" >"$list"
+    while IFS= read -r voice; do
+        printf 'voice %s: %s MB\n' "${voice##*/}" "$(stat -c %s "$voice" | awk '{ printf "%.1f", $1 / 1e6 }')"
+    done < <(find "$root$prefix/share/myxtts/voices" -name '*.safetensors' 2>/dev/null | sort)
     printf 'installed under %s; uninstall with: make uninstall PREFIX=%s\n' "$root$prefix" "$prefix"
     ;;
 uninstall)

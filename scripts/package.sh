@@ -43,5 +43,10 @@ for file in "$program" "$library"; do
 done
 "${runner[@]}" "$program" --version
 "${runner[@]}" "$program" devices >/dev/null
+voices="$(find "$root/usr/share/myxtts/voices" -name '*.safetensors' -printf '%f: %s bytes\n' 2>/dev/null | sort || true)"
+printf 'voices in the package: %s\n' "${voices:-none}"
+if [[ -e $root/usr/share/myxtts/voices/base.voice.safetensors ]]; then
+    HOME="$root" MYXTTS_VOICES="" XDG_DATA_HOME="" "${runner[@]}" "$program" inspect "$root/usr/share/myxtts/voices/base.voice.safetensors" >/dev/null
+fi
 printf '%s\n' "$(realpath "$package")"
 dpkg-deb -f "$package" Version Architecture Maintainer Installed-Size Depends

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Makes a Python environment in FOLDER for the peers of `make bench-data` (DALI, torchaudio) or `make bench-train`
-# (PyTorch), for the judges of `make bench-sound`, the servers of `make bench-serve` (serving) or the clients of
+# (PyTorch), for the judges of `make bench-sound` and `make bench-voices` (voices), the servers of `make bench-serve` (serving) or the clients of
 # `make test-serve` (serve), or for `make test-onnx` and `make test-tensorboard`.
 #
-#     scripts/peers.sh build/venv data|onnx|serve|serving|sound|train|tensorboard
+#     scripts/peers.sh build/venv data|onnx|serve|serving|sound|train|tensorboard|voices
 #
 # Each peer is installed separately. If one cannot be installed (no network, no Python, no wheel for this machine), the
 # script says so and succeeds, and the benchmark runs without that peer. Only benchmarks and tests with programs of others
@@ -13,8 +13,8 @@
 
 set -uo pipefail
 
-venv="${1:?usage: scripts/peers.sh FOLDER data|onnx|serve|serving|sound|train|tensorboard}"
-bench="${2:?usage: scripts/peers.sh FOLDER data|onnx|serve|serving|sound|train|tensorboard}"
+venv="${1:?usage: scripts/peers.sh FOLDER data|onnx|serve|serving|sound|train|tensorboard|voices}"
+bench="${2:?usage: scripts/peers.sh FOLDER data|onnx|serve|serving|sound|train|tensorboard|voices}"
 log="$venv.log"
 
 # peer_add module packages…: installs the packages unless the module can be imported already.
@@ -69,6 +69,13 @@ sound)
     peer_add pesq pesq
     peer_add pystoi pystoi
     ;;
+voices)
+    peer_add onnxruntime onnxruntime
+    peer_add scipy scipy
+    peer_add speechmos speechmos
+    # One of its packages imports pkg_resources, which setuptools no longer has from 81 on.
+    peer_add resemblyzer resemblyzer 'setuptools<81'
+    ;;
 train)
     peer_add torch torch
     peer_add numpy numpy
@@ -78,7 +85,7 @@ tensorboard)
     peer_add PIL pillow
     ;;
 *)
-    printf 'usage: scripts/peers.sh FOLDER data|onnx|serve|serving|sound|train|tensorboard\n' >&2
+    printf 'usage: scripts/peers.sh FOLDER data|onnx|serve|serving|sound|train|tensorboard|voices\n' >&2
     exit 2
     ;;
 esac

@@ -4,14 +4,18 @@
 # Trains the base voice: five humans (prompts that are Debian packages) and six synthetic voices, six languages, one network
 # and one vocoder. Takes hours; whatever stops it, the next call continues.
 #
-#     scripts/voices.sh build
+#     scripts/voices.sh build            everything
+#     scripts/voices.sh build export     only the last part, from the newest checkpoint of the run
 #
-# Results: BUILD/voices/base.voice.safetensors, and the run in BUILD/voices/run. Environment variables, with defaults:
+# Results: voices/base.voice.safetensors, voices/vocoder.safetensors and voices/README.md in the source tree. Environment
+# variables, with defaults:
 #
-#     STEPS=60000     of training
-#     HELD_OUT=20     prompts of each human that are kept for judging
-#     SENTENCES=200   that each synthetic voice reads
-#     TRAIN_FLAGS=    more flags for 'myxtts train', for a new run
+#     FOLDER=build/voices  where the corpus and the run are
+#     RESULTS=voices       where the results go
+#     STEPS=7500           of training
+#     HELD_OUT=20          prompts of each human that are kept for judging
+#     SENTENCES=200        that each synthetic voice reads
+#     TRAIN_FLAGS=         more flags for 'myxtts train', for a new run
 
 set -euo pipefail
 here="$(dirname "${BASH_SOURCE[0]}")"
@@ -19,10 +23,13 @@ here="$(dirname "${BASH_SOURCE[0]}")"
 . "$here/tell.sh"
 # shellcheck source=scripts/voices_corpora.sh
 . "$here/voices_corpora.sh"
+# shellcheck source=scripts/voices_readme.sh
+. "$here/voices_readme.sh"
 
-program="$1/myxtts" folder="$1/voices"
-steps="${STEPS:-60000}" held_out="${HELD_OUT:-20}" sentences="${SENTENCES:-200}"
+program="$1/myxtts" folder="${FOLDER:-$1/voices}" results="${RESULTS:-$here/../voices}" only="${2:-}"
+steps="${STEPS:-7500}" held_out="${HELD_OUT:-20}" sentences="${SENTENCES:-200}"
 read -ra flags <<<"${TRAIN_FLAGS:-}"
+[[ -z $only || $only == export ]] || { printf 'voices: "%s" is not export\n' "$only" >&2 && exit 1; }
 
 attribution()
 {
@@ -34,16 +41,34 @@ attribution()
     printf 'synthetic voices: flite and espeak-ng'
 }
 
-title 'The corpus'
-[[ -e $folder/corpus/metadata_train.csv ]] || corpora_make
-title 'Training'
-if [[ -d $folder/run/checkpoints ]]; then
-    run "$program" train --resume "$folder/run"
-else
-    rm -rf "$folder/run"
-    run "$program" train --train-data "$folder/corpus" --output "$folder/run" --steps "$steps" --epochs 1000000 \
-        --set data.balance=root --allow-rejects "${flags[@]}"
-fi
-title 'The voice'
-run "$program" export "$folder/run" --output "$folder/base.voice.safetensors" --precision bf16 --name base \
-    --licence CC-BY-SA-3.0 --attribution "$(attribution)"
+train()
+{
+    title 'The corpus'
+    [[ -e $folder/corpus/metadata_train.csv ]] || corpora_make
+    title 'Training'
+    if [[ -d $folder/run/checkpoints ]]; then
+        run "$program" train --resume "$folder/run"
+    else
+        rm -rf "$folder/run"
+        run "$program" train --train-data "$folder/corpus" --output "$folder/run" --steps "$steps" --epochs 1000000 \
+            --set data.balance=root --allow-rejects --set training.batch_frames=2000 --batch-size 24 "${flags[@]}"
+    fi
+}
+
+# The corpus says which language each speaker speaks; so does a checkpoint, unless an earlier version began it.
+export_all()
+{
+    local about=(--precision bf16 --licence CC-BY-SA-3.0 --attribution "$(attribution)") languages=() pair
+    while read -r pair; do languages+=(--speaker-language "$pair"); done \
+        < <(awk -F'|' 'NR > 1 { print $3 "=" $4 }' "$folder/corpus/metadata_train.csv" | sort -u)
+    title 'The voice'
+    mkdir -p "$results"
+    run "$program" export "$folder/run" --output "$results/base.voice.safetensors" --name base "${about[@]}" "${languages[@]}"
+    run "$program" export "$folder/run" --format vocoder --output "$results/vocoder.safetensors" "${about[@]}"
+    readme_write >"$results/README.md.part"
+    mv "$results/README.md.part" "$results/README.md"
+    printf '%s\n' "$results/README.md"
+}
+
+[[ $only == export ]] || train
+export_all

@@ -34,28 +34,37 @@ prompts_read()
             text = substr($0, at + 1)
             gsub(/\[[^[:alpha:]]*\]/, "", text)
             gsub(/[|\t\r]/, " ", text)
-            gsub(/^[ "“”]+|[ "“”]+$/, "", text)
+            gsub(/^( |"|“|”)+|( |"|“|”)+$/, "", text) # no brackets: awk may take the bytes of a letter for letters
             if (seen[name]++) drop("the list names it twice")
             else if (!exists(from name ".g722")) drop("there is no recording")
             else if (text == "") drop("there is no text")
-            else if (text ~ /^[[<].*[]>]$/) drop("a sound, not speech")
+            else if (text ~ /^[[<(].*[])>]$/) drop("a sound or silence, not speech")
+            else if (text ~ /(^| )[a-z]+(-[a-z]+)+: /) drop("the text holds the name of a prompt")
             else if (text ~ /[][<>]/) drop("it is not clear whether the words in brackets are spoken")
             else print name "\t" text
         }' | LC_ALL=C sort
+}
+
+# recordings_convert PROMPT WAV PROMPT WAV …: G.722 to WAV, as many at a time as there are cores. What is converted is whole:
+# a recording gets its name when it is complete.
+recordings_convert()
+{
+    (($# > 0)) || return 0
+    printf '%d recordings to convert\n' $(($# / 2))
+    # shellcheck disable=SC2016
+    printf '%s\0' "$@" | xargs -0 -n 2 -P "$(nproc)" bash -c '
+        ffmpeg -v error -threads 1 -f g722 -i "$1" -ar 22050 -y "$2.part.wav" </dev/null && mv "$2.part.wav" "$2"' -
 }
 
 # human_make SPEAKER LANGUAGE RECORDINGS
 human_make()
 {
     local speaker="$1" language="$2" from="/usr/share/asterisk/sounds/$3" to="$folder/corpus" name text file row
-    local rows=() long=()
+    local rows=() long=() missing=()
     mkdir -p "$to/wavs/$speaker"
     while IFS=$'\t' read -r name text; do
         file="wavs/$speaker/${name//\//_}.wav"
-        [[ -e $to/$file ]] || {
-            ffmpeg -v error -f g722 -i "$from/$name.g722" -ar 22050 -y "$to/$file.part.wav" </dev/null
-            mv "$to/$file.part.wav" "$to/$file"
-        }
+        [[ -e $to/$file ]] || missing+=("$from/$name.g722" "$to/$file")
         row="$file|$text|$speaker|$language"
         # 8,000 bytes of G.722 are a second.
         if (($(stat -c %s "$from/$name.g722") >= 16000)); then long+=("$row"); else rows+=("$row"); fi
@@ -64,6 +73,7 @@ human_make()
         printf 'voices: there are only %d prompts of 2 seconds or more of %s\n' "${#long[@]}" "$speaker" >&2
         exit 2
     }
+    recordings_convert "${missing[@]}"
     printf '%s\n' "${rows[@]}" "${long[@]:0:${#long[@]}-held_out}" >>"$to/metadata_train.csv.part"
     printf '%s\n' "${long[@]:${#long[@]}-held_out}" >>"$to/metadata_eval.csv.part"
 }

@@ -20,7 +20,7 @@ done_with train --quiet --train-data prices --output german "${small[@]}" --part
 refused 1 'the run folder is missing' 'help' export --format piper --output voice
 refused 1 "'--format FORMAT' is missing" 'help' export run --output voice
 refused 1 "'--output' is missing" 'help' export run --format piper
-refused 1 "'--format'" 'voice, piper, sherpa' export run --format onnx --output voice
+refused 1 "'--format'" 'voice, vocoder, piper, sherpa' export run --format onnx --output voice
 refused 2 'no vocoder' "--part" export mute --format piper --output voice
 refused 2 'is a vocoder alone' "--part" export vocoder --format piper --output voice
 refused 2 'nowhere' '.' export nowhere --format piper --output voice

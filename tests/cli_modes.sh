@@ -180,21 +180,21 @@ refused 3 'which has ' "'--buffer-size [0-9]*' fits" "${short[@]}" --backend cpu
 size=$(grep -o "'--buffer-size [0-9]*' fits" stderr | grep -o '[0-9]*')
 done_with "${short[@]}" --backend cpu "${tight[@]}" --buffer-size "$size" --output fits
 check "the buffer that fits is what runs" test "$(grep -c "\"prepared_limit\":$size," fits/metrics.jsonl)" -eq 3
-refused 3 'which has ' '--batch-size [0-9]* --grad-accum [0-9]*. fits and makes the same steps of 12' "${base[@]}" \
-    --batch-size 12 --backend cpu --output r1 "${tight[@]}"
+refused 3 'which has ' '--batch-size [0-9]* --grad-accum [0-9]*. fits and also makes steps that average 16' "${base[@]}" \
+    --batch-size 16 --backend cpu --output r1 "${tight[@]}"
 fits=$(grep -o 'batch-size [0-9]* --grad-accum [0-9]*' stderr | head -1)
 enough=$(grep -o -- '--model-gpu-memory [0-9]*. is enough' stderr | grep -o '[0-9]*')
-check "a step of the same size: $fits" test "$(awk '{ print $2 * $4 }' <<<"$fits")" -eq 12
+check "a step of the same size: $fits" test "$(awk '{ print $2 * $4 }' <<<"$fits")" -eq 16
 # shellcheck disable=SC2086 # two options with their values
 done_with "${base[@]}" --backend cpu --output fitting --steps 1 "${tight[@]}" --$fits
-done_with "${base[@]}" --batch-size 12 --backend cpu --output enough --steps 1 "${tight[@]}" --model-gpu-memory "$enough"
-run "${base[@]}" --batch-size 12 --backend cpu --dry-run "${tight[@]}" --model-gpu-memory $((enough - 1))
+done_with "${base[@]}" --batch-size 16 --backend cpu --output enough --steps 1 "${tight[@]}" --model-gpu-memory "$enough"
+run "${base[@]}" --batch-size 16 --backend cpu --dry-run "${tight[@]}" --model-gpu-memory $((enough - 1))
 check "a dry run that does not fit ends with 3, not $code" test "$code" -eq 3
 check "a dry run tells that it does not fit" grep -q '^    does not fit$' stdout
 check "and what is enough" grep -q -- "'--model-gpu-memory $enough' is enough" stderr
-done_with "${base[@]}" --batch-size 12 --backend cpu --dry-run "${tight[@]}" --model-gpu-memory "$enough"
+done_with "${base[@]}" --batch-size 16 --backend cpu --dry-run "${tight[@]}" --model-gpu-memory "$enough"
 # On one device both limits together hold: so they do in the hint.
-run "${base[@]}" --batch-size 12 --backend cpu --dry-run "${tight[@]}" --data-gpu-memory 3 --model-gpu-memory 20
+run "${base[@]}" --batch-size 16 --backend cpu --dry-run "${tight[@]}" --data-gpu-memory 3 --model-gpu-memory 20
 check "one device, two limits" grep -q -- "'--model-gpu-memory $((enough - 3))' is enough" stderr
 refused 3 'which has ' "--model-gpu-memory [0-9]*. is enough" "${base[@]}" --batch-size 16 --backend cpu --output r2 \
     --model-gpu-memory $((4 * cores + 2))

@@ -7,7 +7,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 
 done_with profile --set training.part=acoustic --set model.width=16 --set model.heads=2 --set model.hidden=16 --set model.encoder_blocks=1 \
-    --set model.decoder_blocks=1 --batch-size 2 --backend cpu --num-steps 4 --warmup-steps 1 --json one.json
+    --set model.decoder_blocks=1 --batch-size 2 --set training.batch_frames=0 --backend cpu --num-steps 4 --warmup-steps 1 --json one.json
 # holds "what" FILE EXPRESSION: of perl, with the JSON of the file in $r
 holds() {
     check "$1: $3" perl -MJSON::PP -e 'local $/; open(F, "<:raw", shift); my $r = decode_json(<F>);

@@ -147,11 +147,28 @@ start train "${endless[@]}" --train-data away --output unheard --set data.cachin
 check "evaluations before they vanish" wait_for grep -q '"evaluation"' unheard/metrics.jsonl
 mv away/wavs away/gone
 ended 2 "recordings vanish between evaluations"
+check "says that none can be used" grep -q 'found no usable utterance in 8 batches in a row' stderr
 mv away/gone away/wavs
 check "an evaluation without recordings is told" grep -q 'WARN step [0-9]*: nothing was evaluated, since no recording' unheard/log.txt
 done_with train --resume unheard --steps $(($(last_step unheard) + 3))
 check "each step has its evaluation, or a word about it" test "$(last_step unheard)" -eq \
     $(($(grep -c '"evaluation"' unheard/metrics.jsonl) + $(grep -c 'WARN.*nothing was evaluated' unheard/log.txt)))
+
+# ---- recordings that are silent ----
+# A batch of nothing but silence makes no step: the step takes the next batch. Steps, resumed or not, are the same.
+# shellcheck disable=SC2016
+tone_corpus quiet 12 '$count = 16000 + 2000 * $row; $loud = $row % 4 == 3 ? 0 : 9000; $step = 0.05 + 0.002 * $row;
+    $text = "one|The tone number $letter."'
+args=(--train-data quiet "${small[@]}" --batch-size 1 --seed 3 --set data.validation_fraction=0 --allow-rejects --set training.tensorboard=false)
+done_with train "${args[@]}" --output silent --steps 20 --save-every 9
+check "20 steps" test "$(last_step silent)" -eq 20
+check "silent recordings are named" grep -q "row-003 is left out: nothing can be heard" stderr
+check "each step had an utterance" test "$(grep -c '"utterances":1,' silent/metrics.jsonl)" -eq 20
+check "those left out on the way are counted" grep -q '"left_out":[1-9]' silent/metrics.jsonl
+mv silent/checkpoints/step-00000020.safetensors whole.safetensors
+rm silent/checkpoints/step-00000018.safetensors
+done_with train --resume silent
+check "resumed at step 9, they end with the same bits" cmp whole.safetensors silent/checkpoints/step-00000020.safetensors
 
 # ---- checkpoints and settings that are lost ----
 done_with train "${args[@]}" --output whole --steps 6 --save-every 2

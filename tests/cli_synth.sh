@@ -12,7 +12,6 @@ tones tones 12
 done_with train --train-data tones --output run "${small[@]}" --steps 8 --part both
 
 # ---- refusals ----
-refused 1 "'--checkpoint RUN_OR_FILE' is missing" 'help' synth --text a --output a.wav
 refused 1 "'--output FILE' is missing" 'help' synth --checkpoint run --text a
 refused 2 'none' '.' synth --checkpoint none --text a --output a.wav
 refused 1 'contradict' 'help' synth --checkpoint run --text a --text-file b --output a.wav
@@ -43,6 +42,18 @@ check "the same text and seed give the same file" cmp one.wav two.wav
 done_with synth --checkpoint run --text 'The tone number a.' --output other.wav --speaker low
 check "another speaker sounds different" test "$(cksum <one.wav)" != "$(cksum <other.wav)"
 done_with synth --checkpoint run --text 'The tone number a.' --output file.wav --speaker-wav tones/wavs/row-003.wav
+check "a short recording is told" grep -q '^warning: there are 1.[0-9] s of the voice to sound like' stderr
+done_with synth --checkpoint run --text 'The tone number a.' --output files.wav --speaker-wav tones/wavs/row-003.wav --speaker-wav tones/wavs/row-004.wav
+check "a second recording counts" test "$(cksum <file.wav)" != "$(cksum <files.wav)"
+check "and its seconds do" grep -q '^warning: there are [23].[0-9] s of the voice to sound like' stderr
+printf 'The tone number a.\nThe tone number b.\n' >two.txt
+done_with synth --checkpoint run --text-file two.txt --output-dir cloned --speaker-wav tones/wavs/row-003.wav
+check "lines are told once about the recording" test "$(grep -c 's of the voice to sound like' stderr)" -eq 1
+check "and speak with it" cmp cloned/001.wav file.wav
+perl -e 'print pack("a4Va4a4VvvVVvva4V", "RIFF", 64036, "WAVE", "fmt ", 16, 1, 1, 16000, 32000, 2, 16, "data", 64000), "\0" x 64000' >still.wav
+refused 2 "'still.wav': all samples are equal" 'louder' synth --checkpoint run --text a --output a.wav --speaker-wav tones/wavs/row-003.wav --speaker-wav still.wav
+refused 2 'nowhere.wav' 'sound file' synth --checkpoint run --text a --output a.wav --speaker-wav nowhere.wav
+refused 1 'contradict' 'help' synth --checkpoint run --text a --output a.wav --speaker low --speaker-wav still.wav
 done_with synth --checkpoint run --text 'The tone number a.' --output fast.wav --speed 2
 check "faster is shorter" test "$(stat -c %s fast.wav)" -lt "$(stat -c %s one.wav)"
 done_with synth --checkpoint run --text 'The tone number a.' --output plain.wav --projections 2

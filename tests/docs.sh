@@ -117,7 +117,9 @@ for page in "${pages[@]}"; do
         check "${where#"$source"/}: $line" parses "$line"
     done < <(commands_of "$page" '(?:mpirun\s.*?\s)?(?:build\/)?myxtts\s')
     while IFS=$'\t' read -r where line; do
-        for word in $line; do
+        words=()
+        eval "words=($line)" # a text may have spaces
+        for word in "${words[@]}"; do
             case "$word" in make | *=*) continue ;; esac
             check "${where#"$source"/}: make $word" grep -q "^$word:" "$source/Makefile"
         done
@@ -161,7 +163,7 @@ sections=$(cut -d. -f1 settings | sort -u | paste -sd'|')
 for page in "${pages[@]}"; do
     case "$page" in */migration.md | */options.md) continue ;; esac # they name the former ones, too
     awk '/^ *```/ { inside = !inside; next } !inside' "$page" | grep -o '`[^`]*`' | grep -oE "\\b($sections)\.[a-z0-9_]+" |
-        grep -v '\.h$' | sort -u >named # headers of the C API have such names, too
+        grep -vE '\.(h|safetensors)$' | sort -u >named # headers of the C API and files have such names, too
     check "$(basename "$(dirname "$page")")/$(basename "$page"): only settings that exist: $(comm -13 settings named | tr '\n' ' ')" \
         test -z "$(comm -13 settings named)"
 done

@@ -11,14 +11,30 @@ build=$(dirname "$program")
 root=$folder/root
 prefix=/opt/voice
 
+# The voices of the source tree, or a small one where it has none yet.
+voices=$source/voices
+if [ ! -e "$voices/base.voice.safetensors" ]; then
+    # shellcheck source=tests/support/tones.sh
+    . "$here/support/tones.sh"
+    tones tones 6
+    voices=$folder/voices
+    mkdir "$voices"
+    done_with train --quiet --train-data tones --output run "${small[@]}" --steps 1 --epochs 1
+    done_with export run --output "$voices/base.voice.safetensors"
+    echo 'whose they are' >"$voices/README.md"
+    echo 'not a voice' >"$voices/other.txt"
+fi
+
 mkdir -p "$root$prefix/share/doc"
 echo other >"$root$prefix/share/doc/other.txt"
 find "$root" | sort >before
 
 install_it() {
-    DESTDIR=$root bash "$source/scripts/install.sh" "$1" "$build" $prefix
+    INSTALL_VOICES=$voices DESTDIR=$root bash "$source/scripts/install.sh" "$1" "$build" $prefix
 }
 check "installs" install_it install
+cp check.out said
+check "tells the sizes of the voices" grep -q "^voice base.voice.safetensors: [0-9.]* MB$" said
 at=$root$prefix
 for file in bin/myxtts include/myxtts/pipeline.h include/myxtts/train.h include/myxtts/voice.h share/man/man1/myxtts.1 share/doc/myxtts/LICENSE share/doc/myxtts/README.fa.md \
     share/doc/myxtts/docs/en/index.md share/doc/myxtts/docs/fa/index.md share/doc/myxtts/configs/tiny.yaml \
@@ -34,6 +50,14 @@ if [ -e "$build/completion/myxtts" ]; then
     check "completion of zsh" test -s "$at/share/zsh/site-functions/_myxtts"
 fi
 check "the program runs" "$at/bin/myxtts" --version
+# It finds its voices from where it is.
+for file in "$voices"/*.safetensors "$voices/README.md"; do
+    check "the voice ${file##*/} is installed" cmp "$file" "$at/share/myxtts/voices/${file##*/}"
+done
+check "nothing else of that folder is" test -z "$(find "$at/share/myxtts/voices" -type f ! -name '*.safetensors' ! -name README.md)"
+check "the program lists it" sh -c "env -u MYXTTS_VOICES HOME=$folder XDG_DATA_HOME= '$at/bin/myxtts' voices | grep -q '^base: '"
+check "and speaks with it" env -u MYXTTS_VOICES HOME="$folder" XDG_DATA_HOME= "$at/bin/myxtts" synth --text 'A tone.' --output spoken.wav
+check "into a file" test -s spoken.wav
 # The service names the program by the path that it will have, without DESTDIR.
 unit=$at/lib/systemd/system/myxtts.service
 check "the unit of systemd" grep -q "^ExecStart=$prefix/bin/myxtts serve " "$unit"

@@ -27,7 +27,7 @@ one_rank() {
 one_rank one
 ranks_done 2 "${common[@]}" --output two
 ranks_said 'two ranks' "2 ranks on 1 machine ("
-ranks_said 'two ranks' "14 utterances a step over all ranks: '--batch-size' is that of all together"
+ranks_said 'two ranks' "14 utterances a step on average over all ranks: '--batch-size' is that of all together"
 check 'two ranks: one line of result' test "$(cat stdout)" = 'two: step 10 of 10'
 check 'two ranks: rank 0 alone logs' test "$(grep -c 'ranks on 1 machine' two/log.txt)" -eq 1
 check 'two ranks: rank 0 alone evaluates' test "$(grep -c 'validation loss' stderr)" -eq 2
@@ -36,9 +36,11 @@ ranks_done 3 "${common[@]}" --output three
 follows one_rank one three
 ranks_done 3 "${common[@]}" --output again
 identical 'a rerun is the same, bit for bit' three/metrics.jsonl again/metrics.jsonl
+# Batches of equal counts, so that no step has batches of two epochs.
+ranks_done 3 "${common[@]}" --set training.batch_frames=0 --output counted
 # shellcheck disable=SC2016
 check 'each utterance once an epoch' perl -MJSON::PP -e 'my %n; while (<>) { my $j = decode_json($_); $n{$j->{epoch}} += $j->{utterances}
-    if exists $j->{loss} } exit(!(%n > 2 && $n{0} + $n{1} == 44 || die join(" ", %n)))' three/metrics.jsonl
+    if exists $j->{loss} } exit(!(%n > 2 && $n{0} + $n{1} == 44 || die join(" ", %n)))' counted/metrics.jsonl
 
 # ---- another number goes on ----
 # From the checkpoint of one rank, of two and of three: all go the way that one went.
@@ -57,7 +59,7 @@ goes_on three 2
 
 # ---- the batch of each rank ----
 ranks_done 2 "${common[@]}" --output each --batch-size 3 --grad-accum 1 --batch-per-rank --steps 1
-ranks_said 'a batch for each rank' '6 utterances a step over all ranks, as many for each'
+ranks_said 'a batch for each rank' '6 utterances a step on average over all ranks, as many for each'
 
 # ---- fewer utterances than ranks ----
 ranks_done 3 "${common[@]}" --output few --batch-size 2 --grad-accum 1 --steps 2
@@ -143,5 +145,13 @@ check "a signal: rank 0 alone has an exit code, so that nobody ends it before it
 check 'a signal: one message' test "$(grep -c '^error: ' stderr)" -eq 1
 step=$(sed -n 's/^error: interrupted after step \([0-9]*\).*/\1/p' stderr)
 check "a signal: step $step is there" test -f "$(printf 'signal/checkpoints/step-%08d.safetensors' "${step:-0}")"
+
+# ---- auto-stop ----
+# Rank 0 evaluates and decides; all end together. The rate is one with which nothing is gained.
+ranks_done 2 train --train-data tones "${small[@]}" --backend cpu --batch-size 7 --lr 1e-12 --auto-stop --eval-every 2 \
+    --set training.warmup_steps=1 --set training.samples=0 --set training.report=off --tensorboard off \
+    --set data.validation_fraction=0.1 --output learned
+ranks_said 'auto-stop of two ranks' 'it has learned what it can from'
+check 'auto-stop of two ranks: they end together' test "$(cat stdout)" = 'learned: step 12 of 12'
 
 finish

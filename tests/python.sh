@@ -81,6 +81,7 @@ done_with train --train-data tones --output run "${small[@]}" --steps 8 --part b
 text='The tone number a. The tone number b.'
 done_with synth --checkpoint run --text "$text" --output wanted.wav
 done_with synth --checkpoint run --text "$text" --output low.wav --speaker low --speed 1.5 --pitch 2 --volume 0.5 --pauses 2 --seed 7
+done_with synth --checkpoint run --text "$text" --output both.wav --speaker-wav wanted.wav --speaker-wav low.wav
 done_with synth --checkpoint run --text "$text" --output silent.wav --vocoder griffin-lim --rounds 3 --projections 0
 
 cat >speak.py <<'PYTHON'
@@ -139,6 +140,9 @@ with myxtts.Voice("run") as voice:
     assert len(voice.speak("<speak>The tone.<break time='2s'/>The tone.</speak>", ssml=True)) > 2 * 22050
     copy = voice.speak(TEXT, reference=samples, reference_rate=22050)
     named = voice.speak(TEXT, reference="wanted.wav")
+    both = voice.speak(TEXT, reference=["wanted.wav", "low.wav"])
+    assert myxtts.pcm16(both) == frames("both.wav")
+    assert myxtts.pcm16(voice.speak(TEXT, reference=[samples, samples], reference_rate=22050)) == myxtts.pcm16(copy)
     assert len(named) > 0 and myxtts.pcm16(named) != wanted
     assert len(copy) > 0 and myxtts.pcm16(copy) != wanted
     # files

@@ -197,6 +197,17 @@ static void lexicon(void **state)
     assert_non_null(strstr(text, "\nto t ə\n"));
     assert_int_equal(words, 3);
     mx_free(text);
+    /* Words of the voice's own lexicon: with sounds, with words, with a blank and with an unknown symbol. */
+    struct mx_lexicon *own;
+    static const char given[] = "[en]\nBoat = /bˈət/\nship = hello\nbig boat = hello\nfish = /ɪ/\n[fa]\nآب = آبی\n";
+    must(mx_lexicon_parse("own.txt", given, strlen(given), &own));
+    must(mx_vocabulary_add_lexicon(vocabulary, own));
+    must(mx_export_lexicon_write(vocabulary, MX_LANGUAGE_EN, "Hello, Boat was", path, &words));
+    must(mx_file_read(path, 1000, &text, &bytes));
+    assert_string_equal(text, "hello h ə l ˈ o ʊ\nwas w ʌ z\nboat b ˈ ə t\nship h ə l ˈ o ʊ\n2 t ˈ u ː\n");
+    assert_int_equal(words, 4);
+    mx_free(text);
+    mx_lexicon_destroy(own);
     export_path_done(path);
     char *const none = export_path_of("none.txt");
     assert_int_equal(mx_export_lexicon_write(vocabulary, MX_LANGUAGE_EN, "fish", none, &words), MX_ERR_DATA);

@@ -410,7 +410,7 @@ static void commands_present(const char *english, const char *persian)
     static const char *const names[] = {"--num-workers {1}",  "--prefetch-buffer-size {4}",
                                         "--buffer-size {1}",  "--buffer-size {2}",
                                         "--buffer-size {3}",  "--data-gpu-memory",
-                                        "--model-gpu-memory", "--set training.batch_frames=N",
+                                        "--model-gpu-memory", "--set training.batch_frames=-1",
                                         "myxtts prepare",     "myxtts devices"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char quoted[64];

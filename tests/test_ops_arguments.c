@@ -208,6 +208,9 @@ SPOIL(harmonics_limit, harmonics, a->limit_hz = a->rate)
 SPOIL(harmonics_fade, harmonics, a->fade_hz = 0)
 SPOIL(harmonics_fade_all, harmonics, a->fade_hz = 2 * a->limit_hz)
 SPOIL(harmonics_level, harmonics, a->level = INFINITY)
+SPOIL(texture_reach, texture, a->reach = MX_TEXTURE_REACH_MAX + 1)
+SPOIL(texture_colour, texture, a->colour = NAN)
+SPOIL(texture_least, texture, a->least = 0)
 
 static void refuse_ranges(void **state)
 {
@@ -273,6 +276,9 @@ static void refuse_ranges(void **state)
         {MX_OP_harmonics, spoil_harmonics_fade, "a division by 0"},
         {MX_OP_harmonics, spoil_harmonics_fade_all, "a fade from below 0 Hz"},
         {MX_OP_harmonics, spoil_harmonics_level, "an infinite level"},
+        {MX_OP_texture, spoil_texture_reach, "a reach beyond the largest"},
+        {MX_OP_texture, spoil_texture_colour, "a colour that is no number"},
+        {MX_OP_texture, spoil_texture_least, "a logarithm of 0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuse_spoiled(*state, cases[i].op, cases[i].spoil, cases[i].what);

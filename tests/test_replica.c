@@ -183,7 +183,8 @@ static void test_buckets_cover_everything_once(void **state)
                                       MX_BUCKET_TAIL + 2 * MX_BUCKET_FLOATS + 48};
     for (size_t i = 0; i < sizeof decayed / sizeof *decayed; i++)
         for (int64_t rest = 0; rest <= 32; rest += 32) {
-            const struct mx_parameters table = {.decayed = decayed[i], .floats = decayed[i] + rest};
+            const struct mx_parameters table = {
+                .decayed = decayed[i], .floats = decayed[i] + rest, .learned = decayed[i] + rest};
             const int32_t count = mx_bucket_count(&table);
             int64_t from = decayed[i], sum = 0;
             for (int32_t k = 0; k < count; k++) {

@@ -367,10 +367,13 @@ static void test_whole_steps_do_not_depend_on_the_ranks(void **state)
         struct mx_sampler *alone, *rank;
         setting_draw(&setting, number);
         const uint32_t world = setting.options.world, epoch = draw(number, 7, 50);
+        setting.options.even = number % 2 == 1 && setting.options.frame_budget > 0;
+        setting.options.whole = true;
+        if (setting.options.even) setting.options.frame_budget /= 2; /* some are longer */
         struct mx_sampler_options one = setting.options;
         one.world = 1;
+        one.whole = one.even;
         assert_int_equal(mx_sampler_create(&one, setting.items, setting.frames, setting.count, &alone), 0);
-        setting.options.whole = true;
         mx_sampler_select(alone, epoch);
         uint32_t at[COUNT_MAX] = {0}; /* of each step: utterances so far */
         for (uint32_t r = 0; r < world; r++) {
@@ -395,6 +398,118 @@ static void test_whole_steps_do_not_depend_on_the_ranks(void **state)
     }
 }
 
+/* ---- even steps ---- */
+
+/* Lengths as people record them: many short ones, a few twenty times as long. */
+static void human_draw(struct setting *setting, uint32_t number)
+{
+    setting->count = 300 + draw(number, 0, COUNT_MAX - 300);
+    setting->options = (struct mx_sampler_options){.seed = number, .world = 1, .whole = true, .even = true};
+    for (uint32_t i = 0; i < setting->count; i++) {
+        const uint32_t bits = 6 + draw(number, 2 * i + 10, 4) * draw(number, 2 * i + 11, 5) / 3;
+        setting->items[i] = 1000 + i * 3;
+        setting->frames[i] = (1u << bits) + draw(number, 5000 + i, 1u << bits);
+        if (setting->frames[i] > LONGEST) setting->frames[i] = LONGEST;
+    }
+}
+
+static void test_even_steps(void **state)
+{
+    (void)state;
+    for (uint32_t number = 0; number < 40; number++) {
+        static struct setting setting;
+        struct mx_sampler *sampler = NULL;
+        uint64_t budget = 0, longest = 0, total = 0;
+        human_draw(&setting, number);
+        const uint32_t size = 8 + draw(number, 1, 25), steps = (setting.count + size - 1) / size;
+        for (uint32_t i = 0; i < setting.count; i++) {
+            total += setting.frames[i];
+            longest = setting.frames[i] > longest ? setting.frames[i] : longest;
+        }
+        setting.options.batch_size = 4 * size;
+        assert_int_equal(mx_sampler_budget(&setting.options, setting.frames, setting.count, steps, &budget), 0);
+        /* The smallest one: with one frame less there would be more steps. */
+        setting.options.frame_budget = budget - 1;
+        sampler = open_rank(&setting, 0);
+        assert_true(mx_sampler_steps(sampler) > steps);
+        mx_sampler_destroy(sampler);
+        setting.options.frame_budget = budget;
+        sampler = open_rank(&setting, 0);
+        assert_true(mx_sampler_steps(sampler) <= steps);
+        for (uint32_t epoch = 0; epoch < 4; epoch++) {
+            mx_sampler_select(sampler, epoch);
+            uint64_t most = 0, sum = 0;
+            uint32_t seen = 0;
+            const uint32_t now = mx_sampler_steps(sampler);
+            assert_true(now + 2 >= steps && now <= steps + 2);
+            for (uint32_t step = 0; step < now; step++) {
+                const struct mx_sampler_batch batch = mx_sampler_get(sampler, step);
+                assert_true(batch.count == 1 || batch.frames <= budget);
+                assert_true(batch.count <= 4 * size);
+                most = batch.frames > most ? batch.frames : most;
+                sum += batch.frames;
+                seen += batch.count;
+            }
+            assert_int_equal(seen, setting.count);
+            assert_true(sum == total);
+            /* Cut at will, no step would need more than the mean and one utterance. */
+            assert_true(most <= total / now + longest + 1);
+        }
+        mx_sampler_destroy(sampler);
+    }
+}
+
+/* Steps of equal frames where steps of equal counts are not. */
+static void test_even_steps_are_even(void **state)
+{
+    (void)state;
+    static struct setting setting;
+    double variation[2];
+    uint64_t budget = 0;
+    human_draw(&setting, 7);
+    for (int even = 0; even < 2; even++) {
+        setting.options.even = even;
+        setting.options.frame_budget = 0;
+        setting.options.batch_size = even ? 64 : 16;
+        if (even)
+            assert_int_equal(
+                mx_sampler_budget(&setting.options, setting.frames, setting.count, (setting.count + 15) / 16, &budget),
+                0);
+        setting.options.frame_budget = budget;
+        struct mx_sampler *const sampler = open_rank(&setting, 0);
+        const uint32_t steps = mx_sampler_steps(sampler);
+        double sum = 0, squares = 0;
+        for (uint32_t step = 0; step < steps; step++) {
+            const double frames = (double)mx_sampler_get(sampler, step).frames;
+            sum += frames;
+            squares += frames * frames;
+        }
+        variation[even] = sqrt(squares / steps - (sum / steps) * (sum / steps)) / (sum / steps);
+        mx_sampler_destroy(sampler);
+    }
+    assert_true(variation[0] > 0.6);
+    assert_true(variation[1] < 0.1);
+}
+
+/* A budget below every length makes each utterance a batch; one that cannot be had is refused. */
+static void test_even_limits(void **state)
+{
+    (void)state;
+    static struct setting setting;
+    uint64_t budget = 0;
+    human_draw(&setting, 3);
+    setting.options.frame_budget = 1;
+    struct mx_sampler *sampler = open_rank(&setting, 0);
+    assert_int_equal(mx_sampler_steps(sampler), setting.count);
+    mx_sampler_destroy(sampler);
+    setting.options.batch_size = 2;
+    assert_int_equal(mx_sampler_budget(&setting.options, setting.frames, setting.count, 3, &budget), MX_ERR_ARGUMENT);
+    setting.options.world = 2;
+    setting.options.whole = false;
+    assert_int_equal(mx_sampler_create(&setting.options, setting.items, setting.frames, setting.count, &sampler),
+                     MX_ERR_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +521,9 @@ int main(void)
         cmocka_unit_test(test_steps_are_shuffled),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_times_are_kept),
+        cmocka_unit_test(test_even_steps),
+        cmocka_unit_test(test_even_steps_are_even),
+        cmocka_unit_test(test_even_limits),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,6 +78,19 @@ static void test_cycles_begin_anew_from_lower_tops(void **state)
     assert_true(near(mx_schedule_rate(&s, 400), 1e-5));
 }
 
+static void test_holds_the_peak_until_the_last_stretch(void **state)
+{
+    (void)state;
+    const struct mx_schedule s = {
+        .peak = 1e-3, .floor = 0.02, .warmup = 100, .steps = 1000, .hold = 800, .cycles = 4, .cycle_decay = 0.5};
+    assert_true(near(mx_schedule_rate(&s, 49), 5e-4));
+    for (int64_t i = 99; i <= 800; i++) assert_true(near(mx_schedule_rate(&s, i), 1e-3));
+    for (int64_t i = 801; i <= 1000; i++) assert_true(mx_schedule_rate(&s, i) < mx_schedule_rate(&s, i - 1));
+    assert_true(near(mx_schedule_rate(&s, 850), 2e-5 + (1e-3 - 2e-5) / 2));
+    assert_true(near(mx_schedule_rate(&s, 1000), 2e-5));
+    assert_true(near(mx_schedule_rate(&s, INT64_MAX), 2e-5));
+}
+
 static void test_refuses_what_would_come_to_rest(void **state)
 {
     (void)state;
@@ -120,9 +133,11 @@ static void test_levels_have_names_and_differ(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_warms_up_then_falls_to_the_floor), cmocka_unit_test(test_is_finite_and_positive_for_ever),
-        cmocka_unit_test(test_cycles_begin_anew_from_lower_tops),
-        cmocka_unit_test(test_refuses_what_would_come_to_rest), cmocka_unit_test(test_levels_have_names_and_differ)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_warms_up_then_falls_to_the_floor),
+                                       cmocka_unit_test(test_is_finite_and_positive_for_ever),
+                                       cmocka_unit_test(test_holds_the_peak_until_the_last_stretch),
+                                       cmocka_unit_test(test_cycles_begin_anew_from_lower_tops),
+                                       cmocka_unit_test(test_refuses_what_would_come_to_rest),
+                                       cmocka_unit_test(test_levels_have_names_and_differ)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

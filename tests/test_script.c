@@ -336,11 +336,51 @@ static void no_memory(void **state)
     assert_true(failures > 5);
 }
 
+/* Lengths of pauses: what is not named stays, lines and dashes divide only where they are named. */
+static void pauses(void **state)
+{
+    const struct rig *const rig = *state;
+    static const char text[] = "One two - three.\nFour\nfive… six\n\nSeven!";
+    static const struct {
+        const char *pauses;
+        double ms[8]; /* of the items; the last is 0 */
+    } cases[] = {
+        {NULL, {350, 500, 600, 0}},
+        {"2", {700, 1000, 1200, 0}},
+        {"sentence=100,ellipsis=0.2s", {100, 200, 600, 0}},
+        {"paragraph=900ms,0.5", {175, 250, 450, 0}},
+        {"line=300", {350, 300, 500, 600, 0}},
+        {"line=400", {400, 400, 500, 600, 0}},
+        {"dash=10 sentence=20", {10, 20, 500, 600, 0}},
+    };
+    static const char *const wrong[] = {"",      "x",      "-1",      "11",      "line",
+                                        "line=", "line=x", "line=-1", "pause=3", "line=61s"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct mx_speak_script_options options = rig->options;
+        struct mx_speak_script *script;
+        struct mx_speak_item item;
+        struct mx_pauses lengths;
+        size_t items = 0;
+        assert_int_equal(mx_pauses_parse(cases[i].pauses, &lengths), 0);
+        options.pauses = &lengths;
+        assert_int_equal(mx_speak_script_open(&options, text, strlen(text), &script), 0);
+        while (mx_speak_script_next(script, &item) > 0) assert_true(item.pause_ms == cases[i].ms[items++]);
+        assert_true(items > 3 && cases[i].ms[items - 1] == 0 && cases[i].ms[items - 2] > 0);
+        mx_speak_script_close(script);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct mx_pauses lengths;
+        assert_int_equal(mx_pauses_parse(wrong[i], &lengths), MX_ERR_ARGUMENT);
+        mx_error_clear();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_items), cmocka_unit_test(ellipsis),   cmocka_unit_test(little_room),
-        cmocka_unit_test(refusals),   cmocka_unit_test(fails_late), cmocka_unit_test(no_memory),
+        cmocka_unit_test(same_items),  cmocka_unit_test(pauses),   cmocka_unit_test(ellipsis),
+        cmocka_unit_test(little_room), cmocka_unit_test(refusals), cmocka_unit_test(fails_late),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

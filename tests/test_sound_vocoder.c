@@ -384,11 +384,12 @@ static void short_frames_are_attenuated(void **state)
     if (!(low < 0.05 && high > 0.7)) fail_msg("%g of the power is left before the centre, %g behind it", low, high);
 }
 
-/* The mel of a network is not enforced unless that is asked for. */
+/* The mel of a network is not enforced unless that is asked for, and gets the texture of the source. */
 static void projections_depend_on_the_mel(void **state)
 {
     struct fixture *const f = *state;
     static const int expected[] = {2, 0, 4, 4};
+    static const double textures[] = {0, 0.3, 0, 0};
     for (int i = 0; i < 4; i++) {
         struct mx_sound_options options = options_of(f);
         options.predicted = i % 2 == 1;
@@ -398,6 +399,7 @@ static void projections_depend_on_the_mel(void **state)
         }
         struct mx_sound *sound = open_sound(f, &options);
         assert_int_equal(mx_sound_projections(sound), expected[i]);
+        assert_true(mx_sound_texture(sound) == textures[i]);
         mx_sound_destroy(sound);
         options.projections = 3;
         sound = open_sound(f, &options);

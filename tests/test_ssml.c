@@ -365,7 +365,7 @@ static void skipped(void **state)
         o,
         "<speak>a <emphasis level='strong'>b <audio src='/etc/passwd'>c</audio></emphasis><mark name='m'/> "
         "<emphasis>d</emphasis> <prosody contour='x' duration='1s'>e</prosody> <voice gender='male'>f</voice></speak>",
-        "a b c d e f [0] ! SSML that is not understood was skipped, its text is read: <emphasis>, <audio>, <mark>, "
+        "ay b c d e f [0] ! SSML that is not understood was skipped, its text is read: <emphasis>, <audio>, <mark>, "
         "contour of <prosody>, duration of <prosody>, gender of <voice>");
     /* One warning, however many; and not too many warnings. */
     struct mx_string text = {0}, shown = {0};

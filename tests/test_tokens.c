@@ -117,7 +117,10 @@ static void test_persian(void **state)
                  {"رحمٰن", "rahmɑn"},
                  {"وُ", "o"},
                  /* ezafe */
-                 {"کتاب من", "ketɑb man"},
+                 {"کتاب من", "ketɑbe man"},
+                 {"خانه ما", "xɑneːje mɑ"},
+                 {"کتاب را", "ketɑb rɑ"},
+                 {"پیرمرد مرد", "pirmard mord"},
                  {"کتابِ من", "ketɑbe man"},
                  {"پدرِ خوبِ من", "pedare xuːbe man"},
                  {"گُلِ سرخ", "ɡole sorx"},

@@ -76,10 +76,34 @@ static void test_nor_do_steps_of_several_batches(void **state)
     steps_watch(&options, STEPS / 5);
 }
 
+static void test_nor_do_steps_of_equal_work(void **state)
+{
+    (void)state;
+    struct mx_trainer_options options = training_options(TRAINING_FEATURES);
+    struct mx_trainer_memory_plan counted, even, given;
+    options.batch_size = 3;
+    assert_int_equal(mx_trainer_memory_plan(&options, &counted), 0);
+    assert_int_equal(counted.batch_frames, 0);
+    options.batch_even = true;
+    steps_watch(&options, STEPS / 5);
+    assert_int_equal(mx_trainer_memory_plan(&options, &even), 0);
+    /* The same number of steps, with room for fewer frames; the bound that was chosen, given, is the same plan. */
+    assert_int_equal(even.epoch_batches, counted.epoch_batches);
+    assert_true(even.batch_frames > 0 && even.batch_frames < (uint64_t)counted.capacity.model.frames);
+    assert_true(even.capacity.model.frames < counted.capacity.model.frames);
+    options.batch_frames = even.batch_frames;
+    assert_int_equal(mx_trainer_memory_plan(&options, &given), 0);
+    assert_int_equal(given.device_bytes, even.device_bytes);
+    options.batch_frames = 0;
+    options.batch_size = 0; /* a mean of none */
+    assert_int_equal(mx_trainer_memory_plan(&options, &given), MX_ERR_CONFIG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_thousand_steps_take_nothing_after_the_first), cmocka_unit_test(test_nor_with_overlap),
-        cmocka_unit_test(test_nor_on_two_devices), cmocka_unit_test(test_nor_do_steps_of_several_batches)};
+        cmocka_unit_test(test_nor_on_two_devices), cmocka_unit_test(test_nor_do_steps_of_several_batches),
+        cmocka_unit_test(test_nor_do_steps_of_equal_work)};
     return cmocka_run_group_tests(tests, training_open, training_close);
 }

@@ -110,6 +110,8 @@ static void state_compare(const struct mx_checkpoint_state *is, const struct mx_
     assert_memory_equal(&is->normaliser, &was->normaliser, sizeof is->normaliser);
     assert_int_equal(is->speaker_count, was->speaker_count);
     for (size_t i = 0; i < is->speaker_count; i++) assert_string_equal(is->speakers[i], was->speakers[i]);
+    assert_string_equal(mx_checkpoint_speaker_language(is, 1), was->speaker_languages[1]);
+    assert_null(mx_checkpoint_speaker_language(is, 2)); /* nobody knows it, and there are several languages */
 }
 
 static void vectors_compare(const struct mx_checkpoint *checkpoint)

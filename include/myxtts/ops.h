@@ -65,6 +65,7 @@
     SOLO(overlap_add)                                                                                                  \
     SOLO(mel_project)                                                                                                  \
     SOLO(harmonics)                                                                                                    \
+    SOLO(texture)                                                                                                      \
     SOLO(excite)
 
 enum mx_op {
@@ -679,6 +680,23 @@ struct mx_harmonics_args {
     float rate;              /* samples per second, ≤ 1e6 */
     float limit_hz, fade_hz; /* 20 ≤ limit_hz ≤ rate/2, 0 < fade_hz ≤ limit_hz */
     float level;
+};
+
+#define MX_TEXTURE_REACH_MAX 64
+
+/* Levels of a spectrum that are too smooth get the texture of the source whose phases they will have. With u = source +
+ * gain[k] · noise in bin k, complex numbers, and P[k] = |u|², at least 2^-100,
+ *   y [rows, n] = level + colour · ln max(√(P[k]/mean of P), least),
+ * where the mean is over the bins within `reach` of k, as far as they exist. So every harmonic stands out from what is
+ * between it and the next one, and noise is as uneven as noise is. y may be `level`. */
+struct mx_texture_args {
+    struct mx_slice source, noise; /* [rows, n, 2] */
+    struct mx_slice gain;          /* [n] */
+    struct mx_slice level, y;      /* [rows, n] */
+    int64_t rows, n;
+    int32_t reach; /* 0 … MX_TEXTURE_REACH_MAX */
+    float colour;  /* 0 … 1e6 */
+    float least;   /* 1e-6 … 1 */
 };
 
 /* The first spectrum of a sound: with u = source + gain[k] · noise in bin k, complex numbers,

@@ -11,7 +11,8 @@
  *     if (rc > 0) rc = mx_train_save(run);
  *
  * Settings are those of `myxtts config`. Some of them belong to the loop of `myxtts train` and have no effect here:
- * training.max_minutes, .save_every, .eval_every, .early_stopping, .dashboard, .rank_timeout and .batch_per_rank. All
+ * training.max_minutes, .save_every, .eval_every, .early_stopping, .dashboard, .rank_timeout and .batch_per_rank. With
+ * training.auto_stop it is mx_train_evaluate that ends the run, so call it every training.eval_every steps. All
  * others hold: the number of steps and the learning rates that follow from it, devices, memory limits, augmentation,
  * how many checkpoints are kept.
  *

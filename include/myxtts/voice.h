@@ -57,13 +57,16 @@ struct mx_voice_options {
     size_t size;
     const char *device;  /* as `myxtts devices` names them; NULL: "cpu:0" */
     const char *vocoder; /* NULL: that of the voice, or Griffin-Lim if it has none; "griffin-lim"; or the path of a run,
-                            checkpoint or voice file whose vocoder shall be used */
+                            checkpoint or voice file, or the name of an installed one, whose vocoder shall be used */
     int cpu_devices;     /* split the processor into so many devices; 0: one */
     int rounds;          /* of the vocoder; 0: as many as usual; MX_VOICE_NONE: none */
     int projections;     /* of the vocoder; 0: as many as usual; MX_VOICE_NONE: none */
+    const char *lexicon; /* path of a file that says how words are pronounced, besides those that the voice knows and
+                            before them; NULL: none */
 };
 
-/* `path` is a voice file, a checkpoint or a run folder. `options` may be NULL. On failure *out is NULL. */
+/* `path` is a voice file, a checkpoint or a run folder; if there is no such path, it is the name of an installed voice, as
+ * `myxtts voices` lists them. `options` may be NULL. On failure *out is NULL. */
 int mx_voice_open(const char *path, const struct mx_voice_options *options, struct mx_voice **out);
 /* The same from the bytes of a voice file or checkpoint. They are borrowed until mx_voice_close. */
 int mx_voice_open_memory(const void *bytes, size_t count, const struct mx_voice_options *options,
@@ -86,12 +89,20 @@ const char *mx_voice_speaker(const struct mx_voice *voice, size_t number);
 
 struct mx_speaker;
 
+/* A recording of a person to sound like: a sound file, or mono samples. This struct will not grow. */
+struct mx_reference {
+    const char *file; /* its path; NULL: the samples */
+    const float *samples;
+    size_t count;
+    int rate; /* samples per second, 4000 to 384000 */
+};
+
 /* How a text is spoken. Begin with MX_SPEAKING_DEFAULT and change what should differ. */
 struct mx_speaking {
     size_t size;
     const char *language; /* code of the language of the text; NULL: found by the letters of each paragraph */
     const char *speaker;  /* one of mx_voice_speaker; NULL: the first */
-    /* A person to sound like instead: a sound file, or mono samples. 0.4 to 20 seconds without silence at the ends. */
+    /* A person to sound like instead: a sound file, or mono samples; or several recordings, see `references`. */
     const char *reference_file; /* its path; NULL: none */
     const float *reference;     /* NULL: none */
     size_t reference_count;     /* samples */
@@ -102,11 +113,19 @@ struct mx_speaking {
     double volume;              /* factor of the samples, 0 to 4 */
     double pause_scale;         /* factor of the pauses between pieces, 0 to 10; pauses that SSML asks for stay */
     uint64_t seed;              /* of the noise in the sound */
+    const char *pauses;         /* pauses of single kinds, with commas between them: "paragraph=900,line=300", in
+                                   milliseconds; sentence, paragraph, ellipsis, dash, line. A number is a factor of all,
+                                   besides pause_scale. NULL: as usual */
+    /* Up to 64 recordings of one person to sound like. Each has 0.4 to 120 seconds without silence at the ends; 5 seconds
+     * or more in all are good. A silent or clipped one is MX_ERR_DATA; what makes the voice worse (too little speech,
+     * noise, several people) is among the warnings. */
+    const struct mx_reference *references; /* NULL: none */
+    size_t references_count;
 };
 
 #define MX_SPEAKING_DEFAULT                                                                                            \
     {                                                                                                                  \
-        sizeof(struct mx_speaking), NULL, NULL, NULL, NULL, 0, 0, 0, 1.0, 0.0, 1.0, 1.0, 0                             \
+        sizeof(struct mx_speaking), NULL, NULL, NULL, NULL, 0, 0, 0, 1.0, 0.0, 1.0, 1.0, 0, NULL, NULL, 0              \
     }
 
 /* One phoneme, or character for a voice that reads characters. This struct will not grow. */
@@ -145,8 +164,8 @@ int mx_speaker_next(struct mx_speaker *speaker, const struct mx_sound_chunk **ch
  * making is ready, until the next mx_speaker_begin. */
 void mx_speaker_cancel(struct mx_speaker *speaker);
 
-/* What happened to the text so far that the listener should know: symbols the voice never learned, tags that were
- * skipped. One line each. NULL if there is none with this number. Valid until the next begin or next. */
+/* What happened so far that the listener should know: recordings to sound like that may not do, symbols the voice never
+ * learned, tags that were skipped. One line each. NULL if there is none with this number. Valid until the next begin or next. */
 size_t mx_speaker_warnings(const struct mx_speaker *speaker);
 const char *mx_speaker_warning(const struct mx_speaker *speaker, size_t number);
 
@@ -155,6 +174,8 @@ struct mx_speaking_report {
     uint64_t pieces_done, pieces; /* `pieces` is an estimate until the last one is spoken */
     uint64_t paragraphs, tokens, samples;
     double text_seconds, model_seconds, sound_seconds; /* of work: text to phonemes, network, sound */
+    double reference_seconds;    /* of speech in the recordings to sound like; 0: none were given */
+    uint64_t reference_warnings; /* how many of the warnings are about them: the first ones */
 };
 
 const struct mx_speaking_report *mx_speaker_report(const struct mx_speaker *speaker);

@@ -27,6 +27,7 @@ struct mx_voice_options {
     int cpu_devices;
     int rounds;
     int projections;
+    const char *lexicon;
 };
 int mx_voice_open(const char *path, const struct mx_voice_options *options, struct mx_voice **out);
 int mx_voice_open_memory(const void *bytes, size_t count, const struct mx_voice_options *options, struct mx_voice **out);
@@ -41,6 +42,12 @@ size_t mx_voice_speakers(const struct mx_voice *voice);
 const char *mx_voice_speaker(const struct mx_voice *voice, size_t number);
 
 struct mx_speaker;
+struct mx_reference {
+    const char *file;
+    const float *samples;
+    size_t count;
+    int rate;
+};
 struct mx_speaking {
     size_t size;
     const char *language;
@@ -55,6 +62,9 @@ struct mx_speaking {
     double volume;
     double pause_scale;
     uint64_t seed;
+    const char *pauses;
+    const struct mx_reference *references;
+    size_t references_count;
 };
 struct mx_phoneme_time {
     const char *symbol;

@@ -117,22 +117,38 @@ class Stream:
         self._kept.append(ffi.new("char[]", text.encode("utf-8")))
         return self._kept[-1]
 
+    def _references(self, reference, rate):
+        """One recording or a list of them, each a path or samples, as an array of struct mx_reference."""
+        paths = (str, os.PathLike)
+        listed = isinstance(reference, (list, tuple)) and len(reference) > 0
+        several = reference if listed and (isinstance(reference[0], paths) or hasattr(reference[0], "__len__")) else [reference]
+        array_of = ffi.new("struct mx_reference[]", len(several))
+        self._kept.append(array_of)
+        for to, r in zip(array_of, several):
+            if isinstance(r, paths):
+                to.file = self._string(os.fspath(r))
+                continue
+            if rate is None:
+                raise TypeError("samples as reference need reference_rate, their number per second")
+            pointer, to.count = _floats(r)
+            self._kept.append(pointer)  # owns the samples; what to.samples gives back does not
+            to.samples = pointer
+            to.rate = rate
+        return array_of
+
     def _how(self, *, language=None, speaker=None, reference=None, reference_rate=None, speed=1.0, pitch=0.0, volume=1.0,
              pauses=1.0, seed=0, ssml=False):
         how = ffi.new("struct mx_speaking *")
         how.size = ffi.sizeof("struct mx_speaking")
         how.language = self._string(language)
         how.speaker = self._string(speaker)
-        if isinstance(reference, (str, os.PathLike)):
-            how.reference_file = self._string(os.fspath(reference))
-        elif reference is not None:
-            if reference_rate is None:
-                raise TypeError("samples as reference need reference_rate, their number per second")
-            pointer, count = _floats(reference)
-            self._kept.append(pointer)
-            how.reference, how.reference_count, how.reference_rate = pointer, count, reference_rate
+        if reference is not None:
+            several = self._references(reference, reference_rate)
+            how.references, how.references_count = several, len(several)
         how.ssml = bool(ssml)
-        how.speed, how.pitch_semitones, how.volume, how.pause_scale, how.seed = speed, pitch, volume, pauses, seed
+        how.speed, how.pitch_semitones, how.volume, how.seed = speed, pitch, volume, seed
+        how.pause_scale = 1.0 if isinstance(pauses, str) else pauses
+        how.pauses = self._string(pauses if isinstance(pauses, str) else None)
         return how
 
     def _chunk(self, chunk):
@@ -201,17 +217,17 @@ class Voice:
     """A trained voice.
 
     `source` is the path of a voice file, a checkpoint or a run folder, or the bytes of a voice file. `device` is as
-    `myxtts devices` names them ("cpu:0"); `vocoder` is "griffin-lim" or a path; `rounds` and `projections` are those of
-    `myxtts synth`.
+    `myxtts devices` names them ("cpu:0"); `vocoder` is "griffin-lim" or a path; `rounds`, `projections` and `lexicon` (a file that
+    says how words are pronounced) are those of `myxtts synth`.
 
     speak(), stream() and save() take these options: language ("en"), speaker (one of `speakers`), reference (a person to
-    sound like: the path of a sound file, or mono samples with reference_rate), speed (2: twice as fast), pitch (in semitones), volume
-    (factor), pauses (factor), seed, and ssml (True: the text is SSML). The same voice, text, options and seed give the
+    sound like: the path of a sound file, or mono samples with reference_rate, or a list of those), speed (2: twice as fast), pitch (in semitones), volume
+    (factor), pauses (factor, or lengths such as "paragraph=900,line=300"), seed, and ssml (True: the text is SSML). The same voice, text, options and seed give the
     same samples.
     """
 
     def __init__(self, source, *, device: Optional[str] = None, vocoder: Optional[str] = None, cpu_devices: int = 0,
-                 rounds: Optional[int] = None, projections: Optional[int] = None):
+                 rounds: Optional[int] = None, projections: Optional[int] = None, lexicon: Optional[str] = None):
         self._handle = None
         # Guards what follows. Reentrant, because a stream may be collected, and then closes itself, at any moment.
         self._lock = threading.RLock()
@@ -224,6 +240,9 @@ class Voice:
         options.size = ffi.sizeof("struct mx_voice_options")
         options.device, options.vocoder = kept
         options.cpu_devices, options.rounds, options.projections = cpu_devices, _count(rounds), _count(projections)
+        if lexicon is not None:
+            kept.append(ffi.new("char[]", os.fspath(lexicon).encode("utf-8")))
+            options.lexicon = kept[-1]
         out = ffi.new("struct mx_voice **")
         if isinstance(source, (bytes, bytearray, memoryview)):
             self._bytes = ffi.from_buffer(source)  # the library reads them until the voice is closed

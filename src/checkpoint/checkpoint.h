@@ -6,8 +6,8 @@
  * RUN/checkpoints/step-00001234.safetensors (base/safetensors.h). Tensors, all F32, NAME as in the parameter table:
  *
  *     NAME            weights as they are trained; names of the vocoder's parameters begin with "vocoder."
- *     ema.NAME        their running average, for speaking
- *     moment1.NAME    the optimizer's moments
+ *     ema.NAME        their running average, for speaking    these three only of parameters that learn:
+ *     moment1.NAME    the optimizer's moments                a frozen one is its own average
  *     moment2.NAME
  *
  * Metadata, all text. Fractions are the shortest decimal numbers that read back to the same bits:
@@ -19,6 +19,8 @@
  *     model.*         struct mx_model_config        these three are missing where a vocoder was trained alone
  *     vocabulary      JSON (text/vocabulary.h), with the languages
  *     speakers        JSON list of names
+ *     speaker_languages  JSON list of codes (text/language.h), one for each speaker, empty if it is not known; missing in
+ *                     files of versions that did not store it
  *     vocoder.*       size and weights of struct mx_vocoder_config; only where there is a vocoder
  *     metric.NAME     numbers of the last evaluation
  *     state.NAME      other values of the trainer
@@ -48,14 +50,21 @@
 #include "model/sizes.h"
 #include "vocoder/config.h"
 
-#define MX_CHECKPOINT_FORMAT        "myxtts-checkpoint"
-#define MX_CHECKPOINT_VERSION       1
-#define MX_CHECKPOINT_VOICE_FORMAT  "myxtts-voice" /* voice_file.h */
-#define MX_CHECKPOINT_VOICE_VERSION 1
-#define MX_CHECKPOINT_FOLDER        "checkpoints" /* of a run folder */
-#define MX_CHECKPOINT_BEST          "best.safetensors"
-#define MX_CHECKPOINT_RECORDING     "voices/%03zu.wav" /* of a run folder: the recording of a speaker, by number */
-#define MX_CHECKPOINT_LIST          1024               /* most metrics, and most texts of the trainer */
+#define MX_CHECKPOINT_FORMAT          "myxtts-checkpoint"
+#define MX_CHECKPOINT_VERSION         1
+#define MX_CHECKPOINT_VOICE_FORMAT    "myxtts-voice" /* voice_file.h */
+#define MX_CHECKPOINT_VOICE_VERSION   1
+#define MX_CHECKPOINT_ADAPTER_VERSION 2 /* of a voice file that is an adapter: programs that know none refuse it */
+/* The texts of the trainer that name the base of adapters: the hash in its file, and the name that the file had. */
+#define MX_CHECKPOINT_BASE_HASH "adapter.base"
+#define MX_CHECKPOINT_BASE_NAME "adapter.base_name"
+#define MX_CHECKPOINT_FOLDER    "checkpoints" /* of a run folder */
+#define MX_CHECKPOINT_BEST      "best.safetensors"
+/* An extra of a run that is over: which of its checkpoints speaks. */
+#define MX_CHECKPOINT_SPEAKS      "speaks"
+#define MX_CHECKPOINT_SPEAKS_BEST "best"
+#define MX_CHECKPOINT_RECORDING   "voices/%03zu.wav" /* of a run folder: the recording of a speaker, by number */
+#define MX_CHECKPOINT_LIST        1024               /* most metrics, and most texts of the trainer */
 
 struct mx_checkpoint_metric {
     const char *name;
@@ -90,7 +99,8 @@ struct mx_checkpoint_state {
     const char *vocabulary;       /* JSON by mx_vocabulary_write */
     const char *const *speakers;  /* in the order of their numbers */
     size_t speaker_count;
-    bool has_vocoder;                 /* always, if it is alone */
+    const char *const *speaker_languages; /* code of the language that each mostly spoke, or ""; NULL: not stored */
+    bool has_vocoder;                     /* always, if it is alone */
     struct mx_vocoder_config vocoder; /* size and weights; in an open checkpoint everything but `mixed`, provided that
                                          mx_checkpoint_recipe_check accepts it */
     struct mx_normaliser normaliser;
@@ -141,20 +151,22 @@ int mx_checkpoint_save(const char *folder, const struct mx_checkpoint_state *sta
                        const struct mx_checkpoint_source *sources, size_t source_count,
                        const struct mx_checkpoint_keep *keep);
 
-/* ---- loading (load.c) ---- */
+/* ---- loading (load.c, tensors.c) ---- */
 
 struct mx_checkpoint;
 
 struct mx_checkpoint_options {
     bool previous; /* for a folder: if the newest cannot be opened, warn and take the newest one before it that can */
     bool finite;   /* refuse a checkpoint with a number that is not finite */
+    bool speaks;   /* for a folder: the best one instead of the newest, if the run has ended with that */
     bool foreign;  /* accept any safetensors file: mx_checkpoint_state may then be NULL. Not for a folder */
+    bool named;    /* if there is no such path, it is the name of an installed voice (installed.h) */
 };
 
 /* `path` is a checkpoint, a voice file, a run folder, or its folder of checkpoints; of a folder the newest is taken. The whole file
  * is checked. MX_ERR_NOT_FOUND if there is none; MX_ERR_FORMAT, naming the file and the fault, if it is damaged,
  * truncated, not a checkpoint or of a newer version; the hint names the intact one before it, if there is one.
- * `options` may be NULL. */
+ * An adapter is opened with its base, which is looked for by its hash (base.c). `options` may be NULL. */
 int mx_checkpoint_open(const char *path, const struct mx_checkpoint_options *options, struct mx_checkpoint **out);
 /* The same from memory, which is borrowed, need not be aligned, and must outlive *out. `source` stands for the file in
  * messages and is what mx_checkpoint_path returns. */
@@ -162,6 +174,10 @@ int mx_checkpoint_open_memory(const char *source, const void *bytes, size_t coun
                               const struct mx_checkpoint_options *options, struct mx_checkpoint **out);
 void mx_checkpoint_close(struct mx_checkpoint *checkpoint);             /* NULL is fine */
 const char *mx_checkpoint_path(const struct mx_checkpoint *checkpoint); /* of the file */
+/* The hash in the file, 16 digits; NULL: it has none. */
+const char *mx_checkpoint_file_hash(const struct mx_checkpoint *checkpoint);
+/* The checkpoint or voice that an adapter (voice_file.h) belongs to; NULL: it is none. */
+const struct mx_checkpoint *mx_checkpoint_base(const struct mx_checkpoint *checkpoint);
 const struct mx_checkpoint_state *mx_checkpoint_state(const struct mx_checkpoint *checkpoint);
 const struct mx_safetensors *mx_checkpoint_tensors(const struct mx_checkpoint *checkpoint);
 /* MX_ERR_DATA unless the checkpoint, which has a state, was trained on features of the program's own recipe. */
@@ -172,7 +188,7 @@ int mx_checkpoint_vocoder_check(const struct mx_checkpoint *checkpoint);
 bool mx_checkpoint_has(const struct mx_checkpoint *checkpoint, enum mx_checkpoint_part part,
                        enum mx_checkpoint_group group);
 
-/* Flat host arrays to fill; NULL: not wanted. To resume, all four; to speak, the average (into any array); for
+/* Flat host arrays to fill; NULL: not wanted. Weights have all floats of the table, the other groups those that learn. To resume, all four; to speak, the average (into any array); for
  * --init-from, the weights. */
 struct mx_checkpoint_target {
     float *groups[MX_CHECKPOINT_GROUPS];
@@ -195,7 +211,14 @@ struct mx_checkpoint_report {
 int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table,
                        const struct mx_checkpoint_target *target, bool partial, struct mx_checkpoint_report *report);
 
-/* What a network speaks with: its averaged weights if the file has them, otherwise the weights; flat[table->floats]. Of
+/* What a new run begins with: the weights, or with `spoken` (for a run that leaves some of them as they are) what the
+ * network speaks with, as mx_checkpoint_load_average; flat[table->floats]. Adapters of the checkpoint are merged.
+ * What does not come from the file stays as it is: adapters of the table, and rows of the tables of tokens and languages
+ * behind those of the file. Otherwise as mx_checkpoint_load. */
+int mx_checkpoint_load_begin(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table, bool spoken,
+                             bool partial, float *flat, struct mx_checkpoint_report *report);
+
+/* What a network speaks with, adapters merged into the matrices that they adapt: averaged weights where the file has them, otherwise the weights; flat[table->floats]. Of
  * a voice file that cannot listen, the weights for listening become 0. */
 int mx_checkpoint_load_average(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table, float *flat);
 
@@ -208,6 +231,9 @@ int mx_checkpoint_vector(const struct mx_checkpoint *checkpoint, size_t speaker,
 bool mx_checkpoint_listens(const struct mx_checkpoint *checkpoint);
 /* MX_ERR_DATA unless it can; `what` needs it. */
 int mx_checkpoint_listens_check(const struct mx_checkpoint *checkpoint, const char *what);
+/* The code of the language of a speaker, by number: the stored one, or that of a network with a single language; NULL if
+ * neither tells. */
+const char *mx_checkpoint_speaker_language(const struct mx_checkpoint_state *state, size_t speaker);
 /* The recording of a speaker in the run folder that a checkpoint belongs to. *path is the caller's, to be freed with
  * mx_free; NULL if there is none. */
 int mx_checkpoint_recording(const struct mx_checkpoint *checkpoint, size_t speaker, char **path);

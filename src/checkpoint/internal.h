@@ -20,7 +20,11 @@ struct mx_checkpoint {
     bool in_memory; /* the bytes are the caller's, and `path` is no path */
     bool has_state;
     struct mx_checkpoint_state state;
+    struct mx_checkpoint *base; /* of an adapter; NULL: it is none */
 };
+
+/* MX_ERR_DATA if a tensor has infinities or nan. Other types than F32 and BF16 are never loaded, so they pass. */
+int mx_checkpoint_tensor_check(const struct mx_checkpoint *checkpoint, const struct mx_tensor *tensor);
 
 #define MX_CHECKPOINT_VECTOR_PREFIX "vector." /* of the tensors of a voice file that are the voices of its speakers */
 
@@ -52,6 +56,13 @@ int mx_checkpoint_hash_add(struct mx_arena *arena, const struct mx_tensor *tenso
 bool mx_checkpoint_listening(const char *parameter);
 /* MX_ERR_FORMAT unless the vectors of a voice file, whose state is read, are those of its speakers. */
 int mx_checkpoint_vectors_check(const struct mx_checkpoint *checkpoint, const char *source);
+
+/* ---- adapters (base.c) ---- */
+
+/* Is this the name of a half of an adapter? */
+bool mx_checkpoint_adapter_named(const char *name);
+/* Opens the base of an adapter that has been read. */
+int mx_checkpoint_base_open(struct mx_checkpoint *adapter, const struct mx_checkpoint_options *options);
 
 /* ---- names (folder.c) ---- */
 

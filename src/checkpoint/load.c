@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Opens a checkpoint, which checks all of it, and loads its tensors.
+ * Opens a checkpoint, which checks all of it. Taking its tensors out: tensors.c.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/string.h"
+#include "checkpoint/installed.h"
 #include "checkpoint/internal.h"
 #include "features/recipe.h"
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES 192
-#define SHAPE_BYTES  96
 #define LIST_AGAIN   8 /* how often a folder is listed anew because the newest is gone: its run deletes old ones */
 
 /* ---- one file ---- */
@@ -51,7 +52,11 @@ static int contents_read(struct mx_checkpoint *checkpoint, bool foreign)
     const char *const version = mx_safetensors_metadata(checkpoint->file, "version");
     const bool voice = format != NULL && strcmp(format, MX_CHECKPOINT_VOICE_FORMAT) == 0;
     mx_string_quote(source, sizeof source, checkpoint->path);
-    snprintf(expected, sizeof expected, "%d", voice ? MX_CHECKPOINT_VOICE_VERSION : MX_CHECKPOINT_VERSION);
+    const bool adapter = voice && mx_safetensors_metadata(checkpoint->file, "state." MX_CHECKPOINT_BASE_HASH) != NULL;
+    snprintf(expected, sizeof expected, "%d",
+             adapter ? MX_CHECKPOINT_ADAPTER_VERSION
+             : voice ? MX_CHECKPOINT_VOICE_VERSION
+                     : MX_CHECKPOINT_VERSION);
     if (format == NULL || (strcmp(format, MX_CHECKPOINT_FORMAT) != 0 && !voice)) {
         if (foreign) return 0;
         return damaged(source, "it is a safetensors file, but no checkpoint and no voice",
@@ -70,8 +75,7 @@ static int contents_read(struct mx_checkpoint *checkpoint, bool foreign)
     return rc;
 }
 
-/* No infinities, no nan. Other types than F32 and BF16 are never loaded. */
-static int tensor_check(const struct mx_checkpoint *checkpoint, const struct mx_tensor *tensor)
+int mx_checkpoint_tensor_check(const struct mx_checkpoint *checkpoint, const struct mx_tensor *tensor)
 {
     char source[QUOTED_BYTES], name[QUOTED_BYTES];
     size_t at;
@@ -87,7 +91,7 @@ static int tensors_check(const struct mx_checkpoint *checkpoint)
 {
     int rc = 0;
     for (size_t i = 0; i < mx_safetensors_count(checkpoint->file) && rc == 0; i++)
-        rc = tensor_check(checkpoint, mx_safetensors_at(checkpoint->file, i));
+        rc = mx_checkpoint_tensor_check(checkpoint, mx_safetensors_at(checkpoint->file, i));
     return rc;
 }
 
@@ -106,6 +110,9 @@ static int contents_open(const char *path, const void *bytes, size_t count, cons
                          : mx_safetensors_open(path, &checkpoint->file));
     MX_TRY(contents_read(checkpoint, options->foreign));
     if (options->finite) MX_TRY(tensors_check(checkpoint));
+    if (checkpoint->has_state && checkpoint->state.voice &&
+        mx_checkpoint_extra(&checkpoint->state, MX_CHECKPOINT_BASE_HASH) != NULL)
+        MX_TRY(mx_checkpoint_base_open(checkpoint, options));
     *out = checkpoint;
     checkpoint = NULL;
 out:
@@ -130,6 +137,7 @@ int mx_checkpoint_open_memory(const char *source, const void *bytes, size_t coun
 void mx_checkpoint_close(struct mx_checkpoint *checkpoint)
 {
     if (checkpoint == NULL) return;
+    mx_checkpoint_close(checkpoint->base);
     mx_safetensors_close(checkpoint->file);
     mx_arena_release(&checkpoint->arena);
     mx_free(checkpoint->path);
@@ -195,6 +203,42 @@ out:
     return rc;
 }
 
+/* A file, or an installed voice if there is no such path. */
+static int named_open(const char *name, const struct mx_checkpoint_options *options, struct mx_checkpoint **out)
+{
+    int rc = 0;
+    char *path = NULL;
+    if (!options->named || access(name, F_OK) == 0 || !mx_installed_possible(name))
+        return file_open(name, options, out);
+    MX_TRY(mx_installed_path(name, &path));
+    MX_TRY(file_open(path, options, out));
+out:
+    mx_free(path);
+    return rc;
+}
+
+/* The newest of a run that is over may leave the speaking to the best. One that is gone or damaged is a warning: the
+ * newest speaks well, too. */
+static int best_open(const char *folder, const struct mx_checkpoint_options *options, struct mx_checkpoint **out)
+{
+    const struct mx_checkpoint_state *const state = mx_checkpoint_state(*out);
+    const char *const speaks = state != NULL ? mx_checkpoint_extra(state, MX_CHECKPOINT_SPEAKS) : NULL;
+    struct mx_checkpoint *best = NULL;
+    if (speaks == NULL || strcmp(speaks, MX_CHECKPOINT_SPEAKS_BEST) != 0) return 0;
+    char *const path = mx_format("%s/" MX_CHECKPOINT_BEST, folder);
+    if (path == NULL) return MX_ERR_NO_MEMORY;
+    const int rc = file_open(path, options, &best);
+    if (rc == 0) {
+        mx_checkpoint_close(*out);
+        *out = best;
+    } else if (rc != MX_ERR_NO_MEMORY) {
+        mx_warn("%s; the newest checkpoint speaks instead", mx_error_last()->message);
+        mx_error_clear();
+    }
+    mx_free(path);
+    return rc == MX_ERR_NO_MEMORY ? rc : 0;
+}
+
 int mx_checkpoint_open(const char *path, const struct mx_checkpoint_options *options, struct mx_checkpoint **out)
 {
     int rc = 0;
@@ -202,12 +246,17 @@ int mx_checkpoint_open(const char *path, const struct mx_checkpoint_options *opt
     char *inner = NULL;
     const struct mx_checkpoint_options chosen = options != NULL ? *options : (struct mx_checkpoint_options){0};
     *out = NULL;
-    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)) return file_open(path, &chosen, out);
+    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)) return named_open(path, &chosen, out);
     inner = mx_format("%s/" MX_CHECKPOINT_FOLDER, path);
     if (inner == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     const bool is_run = stat(inner, &status) == 0 && S_ISDIR(status.st_mode);
     MX_TRY(newest_open(is_run ? inner : path, &chosen, out));
+    if (chosen.speaks) MX_TRY(best_open(is_run ? inner : path, &chosen, out));
 out:
+    if (rc < 0) {
+        mx_checkpoint_close(*out);
+        *out = NULL;
+    }
     mx_free(inner);
     return rc;
 }
@@ -217,6 +266,16 @@ out:
 const char *mx_checkpoint_path(const struct mx_checkpoint *checkpoint)
 {
     return checkpoint->path;
+}
+
+const char *mx_checkpoint_file_hash(const struct mx_checkpoint *checkpoint)
+{
+    return mx_safetensors_metadata(checkpoint->file, "hash");
+}
+
+const struct mx_checkpoint *mx_checkpoint_base(const struct mx_checkpoint *checkpoint)
+{
+    return checkpoint->base;
 }
 
 const struct mx_checkpoint_state *mx_checkpoint_state(const struct mx_checkpoint *checkpoint)
@@ -254,148 +313,5 @@ bool mx_checkpoint_has(const struct mx_checkpoint *checkpoint, enum mx_checkpoin
         if (mx_checkpoint_group_of(mx_safetensors_at(checkpoint->file, i)->name, &name) == group &&
             mx_checkpoint_part_of(name) == part)
             return true;
-    return false;
-}
-
-/* ---- taking tensors out ---- */
-
-static char *shape_format(char out[SHAPE_BYTES], int rank, const uint64_t *shape)
-{
-    size_t used = (size_t)snprintf(out, SHAPE_BYTES, "[");
-    for (int i = 0; i < rank && used < SHAPE_BYTES; i++)
-        used += (size_t)snprintf(out + used, SHAPE_BYTES - used, "%s%" PRIu64, i > 0 ? ", " : "", shape[i]);
-    if (used < SHAPE_BYTES) snprintf(out + used, SHAPE_BYTES - used, "]");
-    return out;
-}
-
-/* The tensor of the file for a parameter; NULL if there is none. Parameter names are short, so prefixes fit. */
-static const struct mx_tensor *tensor_find(const struct mx_safetensors *file, int group,
-                                           const struct mx_parameter *parameter)
-{
-    char name[MX_PARAMETER_NAME_BYTES + 16];
-    snprintf(name, sizeof name, "%s%s", mx_checkpoint_group_prefix((enum mx_checkpoint_group)group), parameter->name);
-    return mx_safetensors_find(file, name);
-}
-
-static bool tensor_fits(const struct mx_tensor *tensor, const struct mx_parameter *parameter)
-{
-    bool fits = (tensor->dtype == MX_DTYPE_F32 || tensor->dtype == MX_DTYPE_BF16) && tensor->rank == parameter->rank;
-    for (int i = 0; fits && i < tensor->rank; i++) fits = tensor->shape[i] == (uint64_t)parameter->shape[i];
-    return fits;
-}
-
-/* The network that a table belongs to. */
-static enum mx_checkpoint_part table_part(const struct mx_parameters *table)
-{
-    return mx_checkpoint_part_of(table->entries[0].name);
-}
-
-/* Compares one wanted group with the table; counts and logs. `deaf`: without what is for listening. */
-static void group_compare(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table, int group,
-                          bool deaf, struct mx_checkpoint_report *report)
-{
-    const char *const prefix = mx_checkpoint_group_prefix((enum mx_checkpoint_group)group);
-    char have[SHAPE_BYTES], want[SHAPE_BYTES];
-    if (!mx_checkpoint_has(checkpoint, table_part(table), (enum mx_checkpoint_group)group)) {
-        report->missing += (size_t)table->count;
-        mx_warn("missing from the file: all tensors %s* (%d)", prefix, table->count);
-        return;
-    }
-    for (int i = 0; i < table->count; i++) {
-        const struct mx_parameter *const parameter = &table->entries[i];
-        const struct mx_tensor *const tensor = tensor_find(checkpoint->file, group, parameter);
-        uint64_t shape[3] = {0};
-        for (int k = 0; k < parameter->rank; k++) shape[k] = (uint64_t)parameter->shape[k];
-        shape_format(want, parameter->rank, shape);
-        if (tensor == NULL && deaf && mx_checkpoint_listening(parameter->name)) continue;
-        if (tensor == NULL) {
-            report->missing++;
-            mx_warn("missing from the file: %s%s %s", prefix, parameter->name, want);
-        } else if (!tensor_fits(tensor, parameter)) {
-            report->misfits++;
-            mx_warn("of another shape: %s is %s %s in the file, F32 %s in the model", tensor->name,
-                    mx_dtype_name(tensor->dtype), shape_format(have, tensor->rank, tensor->shape), want);
-        }
-    }
-}
-
-static void extras_compare(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table,
-                           struct mx_checkpoint_report *report)
-{
-    const char *name;
-    char quoted[QUOTED_BYTES], have[SHAPE_BYTES];
-    for (size_t i = 0; i < mx_safetensors_count(checkpoint->file); i++) {
-        const struct mx_tensor *const tensor = mx_safetensors_at(checkpoint->file, i);
-        mx_checkpoint_group_of(tensor->name, &name);
-        if (mx_checkpoint_part_of(name) != table_part(table) || mx_parameters_find(table, name) != NULL) continue;
-        report->extra++;
-        mx_warn("not in the model: %s %s", mx_string_quote(quoted, sizeof quoted, tensor->name),
-                shape_format(have, tensor->rank, tensor->shape));
-    }
-}
-
-/* The error that both ways of loading end in when they do not. */
-static int misfit(const struct mx_checkpoint *checkpoint, const struct mx_checkpoint_report *report, bool partial)
-{
-    char quoted[QUOTED_BYTES];
-    return MX_FAIL(MX_ERR_DATA,
-                   partial ? "it belongs to a different kind of model"
-                           : "the differences are listed above; choose the size and vocabulary of the checkpoint, or "
-                             "load what fits (--partial)",
-                   "%s does not fit the model: %zu tensors missing, %zu of another shape, %zu not in the model",
-                   mx_string_quote(quoted, sizeof quoted, checkpoint->path), report->missing, report->misfits,
-                   report->extra);
-}
-
-/* Of the tensors that would be taken. */
-static int wanted_check(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table,
-                        const struct mx_checkpoint_target *target)
-{
-    int rc = 0;
-    for (int group = 0; group < MX_CHECKPOINT_GROUPS; group++)
-        for (int i = 0; target->groups[group] != NULL && i < table->count && rc == 0; i++) {
-            const struct mx_tensor *const tensor = tensor_find(checkpoint->file, group, &table->entries[i]);
-            if (tensor != NULL && tensor_fits(tensor, &table->entries[i])) rc = tensor_check(checkpoint, tensor);
-        }
-    return rc;
-}
-
-static int tensors_load(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table,
-                        const struct mx_checkpoint_target *target, bool partial, bool deaf,
-                        struct mx_checkpoint_report *report)
-{
-    struct mx_checkpoint_report own = {0};
-    for (int group = 0; group < MX_CHECKPOINT_GROUPS; group++)
-        if (target->groups[group] != NULL) group_compare(checkpoint, table, group, deaf, &own);
-    extras_compare(checkpoint, table, &own);
-    const bool whole = own.missing == 0 && own.misfits == 0 && own.extra == 0;
-    const int rc = whole || partial ? wanted_check(checkpoint, table, target) : 0;
-    if (rc < 0) return rc;
-    for (int group = 0; group < MX_CHECKPOINT_GROUPS && (whole || partial); group++) {
-        float *const to = target->groups[group];
-        if (to == NULL) continue;
-        if (whole) memset(to, 0, (size_t)table->floats * sizeof *to); /* also what lies between the parameters */
-        for (int i = 0; i < table->count; i++) {
-            const struct mx_tensor *const tensor = tensor_find(checkpoint->file, group, &table->entries[i]);
-            if (tensor == NULL || !tensor_fits(tensor, &table->entries[i])) continue;
-            mx_tensor_floats(tensor, to + table->entries[i].at);
-            own.loaded++;
-        }
-    }
-    if (report != NULL) *report = own;
-    return own.loaded > 0 ? 0 : misfit(checkpoint, &own, partial);
-}
-
-int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table,
-                       const struct mx_checkpoint_target *target, bool partial, struct mx_checkpoint_report *report)
-{
-    return tensors_load(checkpoint, table, target, partial, false, report);
-}
-
-int mx_checkpoint_load_average(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table, float *flat)
-{
-    struct mx_checkpoint_target target = {{NULL}};
-    const bool averaged = mx_checkpoint_has(checkpoint, table_part(table), MX_CHECKPOINT_AVERAGE);
-    target.groups[averaged ? MX_CHECKPOINT_AVERAGE : MX_CHECKPOINT_WEIGHTS] = flat;
-    return tensors_load(checkpoint, table, &target, false, !mx_checkpoint_listens(checkpoint), NULL);
+    return checkpoint->base != NULL && mx_checkpoint_has(checkpoint->base, part, group);
 }

@@ -66,6 +66,7 @@ static int tensors_add(struct writing *w, const struct mx_checkpoint_source *sou
 {
     for (int i = 0; i < source->table->count; i++) {
         const struct mx_parameter *const parameter = &source->table->entries[i];
+        if (parameter->frozen && group != MX_CHECKPOINT_WEIGHTS) continue; /* its average is the weight itself */
         const size_t room = strlen(prefixes[group]) + strlen(parameter->name) + 1;
         char *const name = mx_arena_alloc(&w->arena, room, 1);
         if (name == NULL) return MX_ERR_NO_MEMORY;

@@ -11,6 +11,8 @@
 #include "base/string.h"
 #include "checkpoint/internal.h"
 #include "myxtts/error.h"
+#include "text/language.h"
+#include "text/vocabulary.h"
 
 #define QUOTED_BYTES 192
 
@@ -75,7 +77,7 @@ bool mx_checkpoint_listens(const struct mx_checkpoint *checkpoint)
     if (!checkpoint->has_state || !checkpoint->state.voice) return true;
     for (size_t i = 0; i < mx_safetensors_count(checkpoint->file); i++)
         if (mx_checkpoint_listening(mx_safetensors_at(checkpoint->file, i)->name)) return true;
-    return false;
+    return checkpoint->base != NULL && mx_checkpoint_listens(checkpoint->base);
 }
 
 int mx_checkpoint_listens_check(const struct mx_checkpoint *checkpoint, const char *what)
@@ -85,6 +87,30 @@ int mx_checkpoint_listens_check(const struct mx_checkpoint *checkpoint, const ch
     return MX_FAIL(MX_ERR_DATA, "use the run, or a voice file that was exported without '--fixed-speakers'",
                    "%s cannot listen to recordings, which %s needs",
                    mx_string_quote(quoted, sizeof quoted, checkpoint->path), what);
+}
+
+/* The code of the only language of a vocabulary; NULL if it has several. */
+static const char *only_language(const char *json)
+{
+    struct mx_vocabulary *vocabulary = NULL;
+    const char *code = NULL;
+    if (mx_vocabulary_read(json, strlen(json), &vocabulary) < 0) {
+        mx_error_clear();
+        return NULL;
+    }
+    for (int i = 0; mx_vocabulary_languages(vocabulary) == 1 && i < MX_LANGUAGE_COUNT && code == NULL; i++)
+        if (mx_vocabulary_language(vocabulary, (enum mx_language_id)i) == 0)
+            code = mx_language_get((enum mx_language_id)i)->code;
+    mx_vocabulary_destroy(vocabulary);
+    return code;
+}
+
+const char *mx_checkpoint_speaker_language(const struct mx_checkpoint_state *state, size_t speaker)
+{
+    if (state->vocoder_alone) return NULL;
+    const char *const stored =
+        state->speaker_languages != NULL && speaker < state->speaker_count ? state->speaker_languages[speaker] : "";
+    return stored[0] != '\0' ? stored : only_language(state->vocabulary);
 }
 
 int mx_checkpoint_recording(const struct mx_checkpoint *checkpoint, size_t speaker, char **path)

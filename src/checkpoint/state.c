@@ -21,7 +21,8 @@
 #define METRIC_PREFIX "metric."
 #define EXTRA_PREFIX  "state."
 #define VOCABULARY    "vocabulary"
-#define FIXED_ITEMS   4 /* format, version, program, speakers */
+#define FIXED_ITEMS   5 /* format, version, program, speakers, speaker_languages */
+#define LANGUAGES     "speaker_languages"
 
 enum kind { KIND_COUNT, KIND_INT32, KIND_BOOL, KIND_FLOAT, KIND_WEIGHT, KIND_DOUBLE, KIND_TEXT };
 
@@ -155,7 +156,6 @@ static int vocoder_check(const struct mx_checkpoint_state *state)
 /* What is impossible about the rest; NULL: nothing. */
 static const char *fault_of(const struct mx_checkpoint_state *state)
 {
-    if (state->vocoder_alone && state->voice) return "a voice needs an acoustic network";
     if (state->vocoder_alone && !state->has_vocoder) return "there is neither an acoustic network nor a vocoder";
     if (!normaliser_good(&state->normaliser)) return "a mean or deviation of the features is impossible";
     if (!hash_good(state->recipe_hash)) return "the hash of the recipe is none";
@@ -225,16 +225,18 @@ static const char *member_write(const struct mx_checkpoint_state *state, const s
     return mx_arena_strdup(arena, text);
 }
 
-static int speakers_write(const struct mx_checkpoint_state *state, struct mx_arena *arena, const char **out)
+/* Names or languages of the speakers as a JSON list. */
+static int speakers_write(const char *const *texts, size_t count, const char *what, struct mx_arena *arena,
+                          const char **out)
 {
     int rc = 0;
     char *json = NULL;
     cJSON *const list = cJSON_CreateArray();
     if (list == NULL) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory for the list of speakers");
-    for (size_t i = 0; i < state->speaker_count; i++) {
-        const char *const name = state->speakers[i];
+    for (size_t i = 0; i < count; i++) {
+        const char *const name = texts[i];
         if (name == NULL || mx_utf8_check(name, strlen(name)) != strlen(name))
-            MX_RAISE(MX_ERR_ARGUMENT, "name speakers in UTF-8", "the name of speaker %zu is not valid text", i);
+            MX_RAISE(MX_ERR_ARGUMENT, "name speakers in UTF-8", "the %s of speaker %zu is not valid text", what, i);
         if (!cJSON_AddItemToArray(list, cJSON_CreateString(name)))
             MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory for the list of speakers");
     }
@@ -254,7 +256,7 @@ int mx_checkpoint_state_write(const struct mx_checkpoint_state *state, struct mx
     int rc = 0;
     size_t used = 0;
     char number[MX_STRING_DOUBLE_BYTES];
-    const char *speakers = NULL;
+    const char *speakers = NULL, *languages = NULL;
     for (size_t i = 0; i < MEMBER_COUNT; i++)
         if (members[i].kind == KIND_TEXT && member_there(&members[i], state) &&
             *(const char *const *)(const void *)((const char *)state + members[i].offset) == NULL)
@@ -266,15 +268,22 @@ int mx_checkpoint_state_write(const struct mx_checkpoint_state *state, struct mx
         if (state->extras[i].key == NULL || state->extras[i].text == NULL)
             return MX_FAIL(MX_ERR_ARGUMENT, "fill it in", "text %zu of the state to save has no key or no text", i);
     MX_TRY(state_check(state, MX_ERR_ARGUMENT, "the state to save"));
-    if (!state->vocoder_alone) MX_TRY(speakers_write(state, arena, &speakers));
+    if (!state->vocoder_alone) MX_TRY(speakers_write(state->speakers, state->speaker_count, "name", arena, &speakers));
+    if (!state->vocoder_alone && state->speaker_languages != NULL)
+        MX_TRY(speakers_write(state->speaker_languages, state->speaker_count, "language", arena, &languages));
     struct mx_metadata *const list =
         mx_arena_alloc(arena, FIXED_ITEMS + MEMBER_COUNT + state->metric_count + state->extra_count + 1, sizeof *list);
     if (list == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    snprintf(number, sizeof number, "%d", state->voice ? MX_CHECKPOINT_VOICE_VERSION : MX_CHECKPOINT_VERSION);
+    const bool adapter = state->voice && mx_checkpoint_extra(state, MX_CHECKPOINT_BASE_HASH) != NULL;
+    snprintf(number, sizeof number, "%d",
+             adapter        ? MX_CHECKPOINT_ADAPTER_VERSION
+             : state->voice ? MX_CHECKPOINT_VOICE_VERSION
+                            : MX_CHECKPOINT_VERSION);
     list[used++] = (struct mx_metadata){"format", state->voice ? MX_CHECKPOINT_VOICE_FORMAT : MX_CHECKPOINT_FORMAT};
     list[used++] = (struct mx_metadata){"version", mx_arena_strdup(arena, number)};
     list[used++] = (struct mx_metadata){"program", MX_VERSION};
     if (!state->vocoder_alone) list[used++] = (struct mx_metadata){"speakers", speakers};
+    if (languages != NULL) list[used++] = (struct mx_metadata){LANGUAGES, languages};
     for (size_t i = 0; i < MEMBER_COUNT; i++)
         if (member_there(&members[i], state))
             list[used++] = (struct mx_metadata){members[i].key, member_write(state, &members[i], arena)};
@@ -351,22 +360,42 @@ static bool member_read(const char *text, const struct member *member, struct mx
     return false;
 }
 
-static int speakers_read(const char *text, const char *source, struct mx_arena *arena,
+/* A JSON list of texts, the value of `key`. */
+static int list_read(const char *text, const char *key, const char *source, struct mx_arena *arena,
+                     const char *const **out, size_t *count)
+{
+    int rc = 0;
+    size_t used = 0;
+    cJSON *const list = cJSON_ParseWithOpts(text, NULL, 1);
+    if (!cJSON_IsArray(list)) MX_TRY(wrong_text(source, key, "is no JSON list"));
+    const char **const texts = mx_arena_alloc(arena, (size_t)cJSON_GetArraySize(list), sizeof *texts);
+    if (texts == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (const cJSON *item = list->child; item != NULL; item = item->next) {
+        if (!cJSON_IsString(item)) MX_TRY(wrong_text(source, key, "has an element that is no text"));
+        texts[used] = mx_arena_strdup(arena, item->valuestring);
+        if (texts[used++] == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    }
+    *out = texts;
+    *count = used;
+out:
+    cJSON_Delete(list);
+    return rc;
+}
+
+static int speakers_read(const struct mx_safetensors *file, const char *source, struct mx_arena *arena,
                          struct mx_checkpoint_state *state)
 {
     int rc = 0;
-    cJSON *const list = cJSON_ParseWithOpts(text, NULL, 1);
-    if (!cJSON_IsArray(list)) MX_TRY(wrong_text(source, "speakers", "is no JSON list"));
-    const char **const names = mx_arena_alloc(arena, (size_t)cJSON_GetArraySize(list), sizeof *names);
-    if (names == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    for (const cJSON *item = list->child; item != NULL; item = item->next) {
-        if (!cJSON_IsString(item)) MX_TRY(wrong_text(source, "speakers", "has a name that is no text"));
-        names[state->speaker_count] = mx_arena_strdup(arena, item->valuestring);
-        if (names[state->speaker_count++] == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    }
-    state->speakers = names;
+    size_t languages = 0;
+    const char *const names = mx_safetensors_metadata(file, "speakers");
+    const char *const codes = mx_safetensors_metadata(file, LANGUAGES);
+    if (names == NULL) return wrong_text(source, "speakers", "is missing");
+    MX_TRY(list_read(names, "speakers", source, arena, &state->speakers, &state->speaker_count));
+    if (codes == NULL) return 0;
+    MX_TRY(list_read(codes, LANGUAGES, source, arena, &state->speaker_languages, &languages));
+    if (languages != state->speaker_count)
+        MX_TRY(wrong_text(source, LANGUAGES, "is not as long as the list of speakers"));
 out:
-    cJSON_Delete(list);
     return rc;
 }
 
@@ -410,9 +439,7 @@ int mx_checkpoint_state_read(const struct mx_safetensors *file, const char *sour
     state->vocoder.recipe = mx_recipe_default;
     state->vocoder.mel_mean = (float)state->normaliser.mel_mean;
     state->vocoder.mel_deviation = (float)state->normaliser.mel_deviation;
-    const char *const speakers = mx_safetensors_metadata(file, "speakers");
-    if (speakers == NULL && !state->vocoder_alone) return wrong_text(source, "speakers", "is missing");
-    if (!state->vocoder_alone) MX_TRY(speakers_read(speakers, source, arena, state));
+    if (!state->vocoder_alone) MX_TRY(speakers_read(file, source, arena, state));
     MX_TRY(lists_read(file, source, arena, state));
     MX_TRY(state_check(state, MX_ERR_FORMAT, source));
 out:

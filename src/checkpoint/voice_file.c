@@ -77,15 +77,45 @@ static int vectors_add(struct writing *w, const struct mx_checkpoint_voice *voic
     return rc;
 }
 
+/* What a run has learned: of nothing else it keeps averaged weights. */
+static int learned_add(struct writing *w, const struct mx_checkpoint *from)
+{
+    int rc = 0;
+    const char *name;
+    for (size_t i = 0; i < mx_safetensors_count(from->file) && rc == 0; i++) {
+        const struct mx_tensor *const tensor = mx_safetensors_at(from->file, i);
+        if (mx_checkpoint_group_of(tensor->name, &name) != MX_CHECKPOINT_AVERAGE ||
+            mx_checkpoint_part_of(name) != MX_CHECKPOINT_ACOUSTIC)
+            continue;
+        struct mx_tensor own = {.name = name, .rank = tensor->rank};
+        size_t count = 1;
+        for (int k = 0; k < tensor->rank; k++) {
+            own.shape[k] = tensor->shape[k];
+            count *= (size_t)tensor->shape[k];
+        }
+        float *const numbers = mx_arena_alloc(&w->arena, count, sizeof *numbers);
+        if (numbers == NULL) return MX_ERR_NO_MEMORY;
+        mx_tensor_floats(tensor, numbers);
+        rc = tensor_add(w, own, numbers, w->precision == MX_DTYPE_BF16 && tensor->rank > 1);
+    }
+    return rc;
+}
+
 static int tensors_make(struct writing *w, const struct mx_checkpoint_voice *voice)
 {
     int rc = 0;
-    const size_t most = (size_t)voice->acoustic.table->count +
-                        (voice->vocoder.table != NULL ? (size_t)voice->vocoder.table->count : 0) + voice->vector_count;
+    const size_t learned = voice->adapter != NULL ? mx_safetensors_count(voice->adapter->file) : 0;
+    const size_t most = (voice->acoustic.table != NULL ? (size_t)voice->acoustic.table->count : 0) +
+                        (voice->vocoder.table != NULL ? (size_t)voice->vocoder.table->count : 0) + voice->vector_count +
+                        learned;
     w->tensors = mx_arena_alloc(&w->arena, most, sizeof *w->tensors);
     if (w->tensors == NULL) return MX_ERR_NO_MEMORY;
-    MX_TRY(network_add(w, &voice->acoustic, voice->fixed));
-    MX_TRY(network_add(w, &voice->vocoder, false));
+    if (voice->adapter != NULL) {
+        MX_TRY(learned_add(w, voice->adapter));
+    } else {
+        MX_TRY(network_add(w, &voice->acoustic, voice->fixed));
+        MX_TRY(network_add(w, &voice->vocoder, false));
+    }
     MX_TRY(vectors_add(w, voice));
 out:
     return rc;
@@ -97,6 +127,7 @@ static const char *fault_of(const struct mx_checkpoint_voice *voice)
     const size_t speakers = state->speaker_count > 0 ? state->speaker_count : 1;
     if (!state->voice) return "the state is that of a checkpoint";
     if (voice->precision != MX_DTYPE_F32 && voice->precision != MX_DTYPE_BF16) return "the precision is unknown";
+    if (state->vocoder_alone != (voice->acoustic.table == NULL)) return "state and networks differ about the voice";
     if (state->has_vocoder != (voice->vocoder.table != NULL)) return "state and networks differ about the vocoder";
     return voice->vector_count > speakers ? "there are more vectors than speakers" : NULL;
 }

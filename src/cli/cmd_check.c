@@ -15,6 +15,7 @@
 #include "base/string.h"
 #include "cli/command.h"
 #include "cli/corpus_options.h"
+#include "cli/json_tree.h"
 #include "corpus/check.h"
 #include "myxtts/error.h"
 
@@ -153,30 +154,15 @@ static void rows_tell(const struct mx_check_report *report, const char *rejects)
 
 /* ---- the report as JSON ---- */
 
-/* cJSON takes NULL without harm, so the failures are counted and looked at once. */
-static void json_check(const cJSON *item, int *failures)
-{
-    if (item == NULL) ++*failures;
-}
-
-static cJSON *json_element(cJSON *array, int *failures)
-{
-    cJSON *const object = cJSON_CreateObject();
-    if (object != NULL && cJSON_AddItemToArray(array, object)) return object;
-    cJSON_Delete(object);
-    ++*failures;
-    return NULL;
-}
-
 static void histogram_json(cJSON *root, const char *name, const struct mx_histogram *histogram, int *failures)
 {
     cJSON *const object = cJSON_AddObjectToObject(root, name);
-    json_check(cJSON_AddNumberToObject(object, "least", histogram->least), failures);
-    json_check(cJSON_AddNumberToObject(object, "most", histogram->most), failures);
-    json_check(cJSON_AddNumberToObject(object, "mean", histogram->mean), failures);
-    json_check(cJSON_AddNumberToObject(object, "width", histogram->width), failures);
+    mx_command_json_check(cJSON_AddNumberToObject(object, "least", histogram->least), failures);
+    mx_command_json_check(cJSON_AddNumberToObject(object, "most", histogram->most), failures);
+    mx_command_json_check(cJSON_AddNumberToObject(object, "mean", histogram->mean), failures);
+    mx_command_json_check(cJSON_AddNumberToObject(object, "width", histogram->width), failures);
     cJSON *const counts = cJSON_AddArrayToObject(object, "counts");
-    json_check(counts, failures);
+    mx_command_json_check(counts, failures);
     for (uint32_t i = 0; i < histogram->bins; i++) {
         cJSON *const number = cJSON_CreateNumber((double)histogram->counts[i]);
         if (number != NULL && cJSON_AddItemToArray(counts, number)) continue;
@@ -190,21 +176,22 @@ static void manifest_json(cJSON *root, const struct mx_manifest *manifest, int *
     cJSON *const sources = cJSON_AddArrayToObject(root, "manifests"), *const notes =
                                                                           cJSON_AddArrayToObject(root, "notes");
     for (uint32_t i = 0; i < manifest->source_count; i++) {
-        cJSON *const object = json_element(sources, failures);
-        json_check(cJSON_AddStringToObject(object, "path", manifest->sources[i].path), failures);
-        json_check(cJSON_AddStringToObject(object, "format", mx_manifest_format_name(manifest->sources[i].format)),
-                   failures);
-        json_check(cJSON_AddStringToObject(object, "columns", manifest->sources[i].columns), failures);
-        json_check(cJSON_AddNumberToObject(object, "rows", manifest->sources[i].rows), failures);
+        cJSON *const object = mx_command_json_element(sources, failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "path", manifest->sources[i].path), failures);
+        mx_command_json_check(
+            cJSON_AddStringToObject(object, "format", mx_manifest_format_name(manifest->sources[i].format)), failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "columns", manifest->sources[i].columns), failures);
+        mx_command_json_check(cJSON_AddNumberToObject(object, "rows", manifest->sources[i].rows), failures);
     }
     for (uint32_t i = 0; i < manifest->problem_count; i++) {
         const struct mx_manifest_problem *const note = &manifest->problems[i];
         if (note->reject != MX_REJECT_NONE) continue;
-        cJSON *const object = json_element(notes, failures);
-        json_check(cJSON_AddStringToObject(object, "manifest", manifest->sources[note->source].path), failures);
-        json_check(cJSON_AddNumberToObject(object, "line", note->line), failures);
-        json_check(cJSON_AddStringToObject(object, "id", note->id), failures);
-        json_check(cJSON_AddStringToObject(object, "message", note->message), failures);
+        cJSON *const object = mx_command_json_element(notes, failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "manifest", manifest->sources[note->source].path),
+                              failures);
+        mx_command_json_check(cJSON_AddNumberToObject(object, "line", note->line), failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "id", note->id), failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "message", note->message), failures);
     }
 }
 
@@ -214,33 +201,35 @@ static void tables_json(cJSON *root, const struct mx_check_report *report, int *
     utf8proc_uint8_t symbol[5];
     cJSON *const reasons = cJSON_AddObjectToObject(root, "reasons");
     for (int i = 1; i < MX_REJECT_COUNT; i++)
-        json_check(cJSON_AddNumberToObject(reasons, mx_reject_name((enum mx_reject)i), report->reasons[i]), failures);
+        mx_command_json_check(cJSON_AddNumberToObject(reasons, mx_reject_name((enum mx_reject)i), report->reasons[i]),
+                              failures);
     cJSON *const languages = cJSON_AddObjectToObject(root, "languages");
     for (int i = 0; i < MX_LANGUAGE_COUNT; i++)
         if (report->languages[i] > 0 || mx_language_detected((enum mx_language_id)i))
-            json_check(
+            mx_command_json_check(
                 cJSON_AddNumberToObject(languages, mx_language_get((enum mx_language_id)i)->code, report->languages[i]),
                 failures);
     cJSON *const speakers = cJSON_AddArrayToObject(root, "speakers");
     for (uint32_t i = 0; i < report->speaker_count; i++) {
-        cJSON *const object = json_element(speakers, failures);
-        json_check(cJSON_AddStringToObject(object, "name", report->speakers[i].name), failures);
-        json_check(cJSON_AddNumberToObject(object, "rows", report->speakers[i].rows), failures);
-        json_check(cJSON_AddNumberToObject(object, "seconds", report->speakers[i].seconds), failures);
+        cJSON *const object = mx_command_json_element(speakers, failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "name", report->speakers[i].name), failures);
+        mx_command_json_check(cJSON_AddNumberToObject(object, "rows", report->speakers[i].rows), failures);
+        mx_command_json_check(cJSON_AddNumberToObject(object, "seconds", report->speakers[i].seconds), failures);
         cJSON *const times = cJSON_AddObjectToObject(object, "times");
 #define X(identifier, name)                                                                                            \
-    json_check(cJSON_AddNumberToObject(times, name, report->speakers[i].times[MX_BALANCE_##identifier]), failures);
+    mx_command_json_check(cJSON_AddNumberToObject(times, name, report->speakers[i].times[MX_BALANCE_##identifier]),    \
+                          failures);
         MX_BALANCE_LIST(X)
 #undef X
     }
     cJSON *const symbols = cJSON_AddArrayToObject(root, "symbols");
     for (uint32_t i = 0; i < report->symbol_count; i++) {
-        cJSON *const object = json_element(symbols, failures);
+        cJSON *const object = mx_command_json_element(symbols, failures);
         symbol[utf8proc_encode_char((utf8proc_int32_t)report->symbols[i].code, symbol)] = 0;
         snprintf(code, sizeof code, "U+%04" PRIX32, report->symbols[i].code);
-        json_check(cJSON_AddStringToObject(object, "symbol", (const char *)symbol), failures);
-        json_check(cJSON_AddStringToObject(object, "code", code), failures);
-        json_check(cJSON_AddNumberToObject(object, "count", (double)report->symbols[i].count), failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "symbol", (const char *)symbol), failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "code", code), failures);
+        mx_command_json_check(cJSON_AddNumberToObject(object, "count", (double)report->symbols[i].count), failures);
     }
 }
 
@@ -248,19 +237,19 @@ static int report_json(const char *path, const struct mx_check_report *report, c
 {
     int failures = 0;
     cJSON *const root = cJSON_CreateObject();
-    json_check(cJSON_AddStringToObject(root, "corpus", path), &failures);
+    mx_command_json_check(cJSON_AddStringToObject(root, "corpus", path), &failures);
     manifest_json(root, report->manifest, &failures);
-    json_check(cJSON_AddNumberToObject(root, "rows", report->rows), &failures);
-    json_check(cJSON_AddNumberToObject(root, "good", report->good), &failures);
-    json_check(cJSON_AddNumberToObject(root, "rejected", report->rejected), &failures);
-    json_check(cJSON_AddStringToObject(root, "rejects_file", rejects), &failures);
-    json_check(cJSON_AddNumberToObject(root, "training", report->training), &failures);
-    json_check(cJSON_AddNumberToObject(root, "validation", report->validation), &failures);
-    json_check(cJSON_AddNumberToObject(root, "seconds", report->seconds), &failures);
-    json_check(cJSON_AddNumberToObject(root, "seconds_used", report->seconds_used), &failures);
+    mx_command_json_check(cJSON_AddNumberToObject(root, "rows", report->rows), &failures);
+    mx_command_json_check(cJSON_AddNumberToObject(root, "good", report->good), &failures);
+    mx_command_json_check(cJSON_AddNumberToObject(root, "rejected", report->rejected), &failures);
+    mx_command_json_check(cJSON_AddStringToObject(root, "rejects_file", rejects), &failures);
+    mx_command_json_check(cJSON_AddNumberToObject(root, "training", report->training), &failures);
+    mx_command_json_check(cJSON_AddNumberToObject(root, "validation", report->validation), &failures);
+    mx_command_json_check(cJSON_AddNumberToObject(root, "seconds", report->seconds), &failures);
+    mx_command_json_check(cJSON_AddNumberToObject(root, "seconds_used", report->seconds_used), &failures);
     cJSON *const rate = cJSON_AddObjectToObject(root, "speaking_rate");
-    json_check(cJSON_AddNumberToObject(rate, "least", report->rate.least), &failures);
-    json_check(cJSON_AddNumberToObject(rate, "most", report->rate.most), &failures);
+    mx_command_json_check(cJSON_AddNumberToObject(rate, "least", report->rate.least), &failures);
+    mx_command_json_check(cJSON_AddNumberToObject(rate, "most", report->rate.most), &failures);
     histogram_json(root, "durations", &report->durations, &failures);
     histogram_json(root, "lengths", &report->lengths, &failures);
     tables_json(root, report, &failures);
@@ -284,16 +273,18 @@ out:
     return rc;
 }
 
-static int wanted_read(const struct values *values, struct mx_check_options *wanted, struct mx_vocabulary **vocabulary)
+static int wanted_read(const struct values *values, struct mx_check_options *wanted, struct mx_vocabulary **vocabulary,
+                       struct mx_lexicon **lexicon)
 {
     int rc = 0;
-    MX_TRY(mx_corpus_values_read(&values->corpus, &wanted->manifest, &wanted->row, &wanted->workers));
+    MX_TRY(mx_corpus_values_read(&values->corpus, &wanted->manifest, &wanted->row, &wanted->workers, lexicon));
     if (values->vocabulary != NULL) {
         MX_TRY(vocabulary_open(values->vocabulary, vocabulary));
         if (mx_vocabulary_mode(*vocabulary) != wanted->row.tokens)
             MX_RAISE(MX_ERR_CONFIG, "give '--tokens' the kind of the vocabulary", "%s is a vocabulary of %s, not of %s",
                      values->vocabulary, mx_tokens_mode_name(mx_vocabulary_mode(*vocabulary)),
                      mx_tokens_mode_name(wanted->row.tokens));
+        MX_TRY(mx_vocabulary_add_lexicon(*vocabulary, *lexicon));
         wanted->row.vocabulary = *vocabulary;
     }
 out:
@@ -319,12 +310,13 @@ static int run(const void *given, const struct mx_option_list *operands)
     const struct values *const values = given;
     char *rejects = NULL;
     struct mx_vocabulary *vocabulary = NULL;
+    struct mx_lexicon *lexicon = NULL;
     struct mx_check_report report = {0};
     struct mx_check_options wanted = MX_CHECK_OPTIONS_DEFAULT;
     if (operands->count == 0)
         return MX_FAIL(MX_ERR_USAGE, "see 'myxtts check --help'", "name the corpus folder, or its manifest file");
     const char *const path = operands->items[0];
-    MX_TRY(wanted_read(values, &wanted, &vocabulary));
+    MX_TRY(wanted_read(values, &wanted, &vocabulary, &lexicon));
     MX_TRY(mx_check_run(path, &wanted, &report));
     rejects = values->rejects != NULL ? mx_strdup(values->rejects)
                                       : mx_format("%s/rejects.tsv", report.manifest->sources[0].root);
@@ -343,6 +335,7 @@ static int run(const void *given, const struct mx_option_list *operands)
 out:
     mx_check_release(&report);
     mx_vocabulary_destroy(vocabulary);
+    mx_lexicon_destroy(lexicon);
     mx_free(rejects);
     return rc;
 }

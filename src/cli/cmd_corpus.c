@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * myxtts corpus demo DIR: makes a corpus to try the program with, read aloud by a synthetic teacher.
+ * myxtts corpus cut SOUND…: makes a corpus of long recordings and their text (corpus_cut.h).
  *
  * An interrupt (Ctrl-C) or SIGTERM ends the work with a consistent folder and exit code 4; a second one ends the
  * program at once, which loses nothing but the sentences being read.
@@ -10,32 +11,48 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/corpus_cut.h"
+#include "cli/shared_options.h"
 #include "demo/demo.h"
 #include "myxtts/error.h"
 #include "run/interrupt.h"
 
+#define HINT      "see 'myxtts corpus --help'"
 #define COUNT_MAX 100000 /* more than there are sentences; the library knows the real bound */
 
 struct values {
     const char *language;
-    int64_t count, speakers, seed; /* 0: not given */
+    int64_t count, speakers, seed, cpu_devices; /* 0: not given */
+    const char *text, *output, *voice, *device;
 };
 
-static const char *const languages[] = {
+static const char *const demo_languages[] = {
 #define X(identifier, code, data, teacher) code,
     MX_DEMO_LANGUAGE_LIST(X)
 #undef X
         NULL};
 
 static const struct mx_option options[] = {
-    {MX_OPTION_CHOICE(struct values, language, "language", "LANGUAGE", languages, NULL,
-                      "English, read by flite, or Persian, read by espeak-ng. Must be given.")},
+    {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", NULL,
+                      "demo, required: en, read by flite, or fa, read by espeak-ng. cut: the language of the text, any "
+                      "of espeak-ng; without it, the script of the text decides.")},
     {MX_OPTION_INT(struct values, count, "count", "N", 1, COUNT_MAX, NULL,
-                   "Total number of sentences; each becomes one file. Required.")},
-    {MX_OPTION_INT(struct values, speakers, "speakers", "K", 1, MX_TEACHER_SPEAKERS, "1",
-                   "Number of voices. One sentence in 20 is read by all of them, every other by one voice only.")},
+                   "demo, required: total number of sentences; each becomes one file.")},
+    {MX_OPTION_INT(
+        struct values, speakers, "speakers", "K", 1, MX_TEACHER_SPEAKERS, "1",
+        "demo: number of voices. One sentence in 20 is read by all of them, every other by one voice only.")},
     {MX_OPTION_INT(struct values, seed, "seed", "S", 0, INT64_MAX, "0",
-                   "Determines which sentences are chosen, and their order.")},
+                   "demo: determines which sentences are chosen, and their order.")},
+    {MX_OPTION_STRING(struct values, text, "text", "FILE", NULL,
+                      "cut, required: what is said in the recordings, as plain text, SRT or VTT subtitles, or a "
+                      "TextGrid. Without SOUND: a corpus with recordings that are too long.")},
+    {MX_OPTION_STRING(struct values, output, "output", "DIR", NULL,
+                      "cut, required: folder to make; one that has files is refused."),
+     .letter = 'o'},
+    {MX_OPTION_STRING(
+        struct values, voice, "voice", "VOICE", "the installed base voice",
+        "cut: voice that finds the words: an installed voice, or a run folder, checkpoint or voice file.")},
+    MX_VOICE_OPTIONS_DEVICE(struct values),
 };
 
 static const struct mx_example examples[] = {
@@ -43,6 +60,12 @@ static const struct mx_example examples[] = {
     {"myxtts corpus demo my-voices --language en --count 900 --speakers 3",
      "makes 300 sentences for each of three voices"},
     {"myxtts corpus demo my-persian --language fa --count 600", "makes half an hour of Persian speech"},
+    {"myxtts corpus cut chapter1.mp3 chapter2.mp3 --text book.txt --voice my-run --output my-corpus",
+     "cuts two long recordings into sentences with their text"},
+    {"myxtts corpus cut talk.flac --text talk.srt --voice base.voice.safetensors --output my-corpus",
+     "the same with subtitles, whose times help"},
+    {"myxtts corpus cut --text old-corpus --voice my-run --output my-corpus",
+     "cuts the recordings of a corpus that are longer than 15 seconds"},
 };
 
 static void report_print(const struct mx_demo_options *wanted, const struct mx_demo_report *report)
@@ -56,29 +79,54 @@ static void report_print(const struct mx_demo_options *wanted, const struct mx_d
     printf(". README.txt in the folder says so too.\n");
 }
 
+static bool demo_speaks(const char *language)
+{
+    for (size_t i = 0; demo_languages[i] != NULL; i++)
+        if (strcmp(demo_languages[i], language) == 0) return true;
+    return false;
+}
+
 static int language_missing(const char *hint)
 {
     char list[256] = "";
     size_t length = 0;
-    for (size_t i = 0; languages[i] != NULL && length < sizeof list; i++)
+    for (size_t i = 0; demo_languages[i] != NULL && length < sizeof list; i++)
         length += (size_t)snprintf(list + length, sizeof list - length, "%s'--language %s'", i > 0 ? " or " : "",
-                                   languages[i]);
+                                   demo_languages[i]);
     return MX_FAIL(MX_ERR_USAGE, hint, "%s is missing", list);
 }
 
-static int run(const void *given, const struct mx_option_list *operands)
+/* An option that the other kind of corpus has. */
+static int foreign_check(const struct values *v, bool demo)
 {
-    const struct values *const values = given;
-    const char *const hint = "see 'myxtts corpus --help'";
+    const struct {
+        const char *name;
+        bool given, demo;
+    } own[] = {{"count", v->count != 0, true},       {"speakers", v->speakers != 0, true},
+               {"seed", v->seed != 0, true},         {"text", v->text != NULL, false},
+               {"output", v->output != NULL, false}, {"voice", v->voice != NULL, false},
+               {"device", v->device != NULL, false}, {"cpu-devices", v->cpu_devices != 0, false}};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i].given && own[i].demo != demo)
+            return MX_FAIL(MX_ERR_USAGE, HINT, "'--%s' is not for 'corpus %s'", own[i].name, demo ? "demo" : "cut");
+    return 0;
+}
+
+static int demo_run(const struct values *values, const struct mx_option_list *operands)
+{
+    const char *const hint = HINT;
     char quoted[96];
     struct mx_interrupt interrupt;
     struct mx_demo_report report;
-    if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "say which corpus to make: 'demo'");
-    if (strcmp(operands->items[0], "demo") != 0)
-        return MX_FAIL(MX_ERR_USAGE, hint, "unknown kind of corpus %s; there is 'demo'",
-                       mx_string_quote(quoted, sizeof quoted, operands->items[0]));
     if (operands->count < 2) return MX_FAIL(MX_ERR_USAGE, hint, "name the folder to make");
+    if (operands->count > 2)
+        return MX_FAIL(MX_ERR_USAGE, hint, "unexpected argument %s",
+                       mx_string_quote(quoted, sizeof quoted, operands->items[2]));
     if (values->language == NULL) return language_missing(hint);
+    if (!demo_speaks(values->language))
+        return MX_FAIL(MX_ERR_USAGE, "demo corpora are in en or fa",
+                       "option '--language' has the value %s, which 'corpus demo' does not speak",
+                       mx_string_quote(quoted, sizeof quoted, values->language));
     if (values->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "'--count N' is missing");
     struct mx_demo_options wanted = {.folder = operands->items[1],
                                      .count = (uint32_t)values->count,
@@ -93,21 +141,48 @@ static int run(const void *given, const struct mx_option_list *operands)
     return rc;
 }
 
+static int run(const void *given, const struct mx_option_list *operands)
+{
+    const struct values *const v = given;
+    char quoted[96];
+    if (operands->count == 0)
+        return MX_FAIL(MX_ERR_USAGE, HINT, "say which corpus to make: 'demo', or 'cut' for long recordings");
+    const bool demo = strcmp(operands->items[0], "demo") == 0;
+    if (!demo && strcmp(operands->items[0], "cut") != 0)
+        return MX_FAIL(MX_ERR_USAGE, HINT, "unknown kind of corpus %s; there are 'demo' and 'cut'",
+                       mx_string_quote(quoted, sizeof quoted, operands->items[0]));
+    const int rc = foreign_check(v, demo);
+    if (rc < 0) return rc;
+    if (demo) return demo_run(v, operands);
+    const struct mx_corpus_cut_values cut = {.text = v->text,
+                                             .output = v->output,
+                                             .voice = v->voice,
+                                             .language = v->language,
+                                             .device = v->device,
+                                             .cpu_devices = v->cpu_devices};
+    return mx_corpus_cut(&cut, operands->items + 1, operands->count - 1);
+}
+
 const struct mx_command mx_command_corpus = {
     .name = "corpus",
     .page =
         {
             .command = "myxtts corpus",
-            .operands = "demo DIR",
-            .operand_max = 2,
-            .summary = "make a demo corpus read by a synthetic voice",
+            .operands = "demo DIR | cut [SOUND...]",
+            .operand_max = MX_OPTION_LIST_MAX,
+            .summary = "make a corpus from long recordings, or one to try the program with",
             .description =
-                "Makes the folder DIR in the layout of LJSpeech: sentences written for this project in metadata.csv, "
+                "demo makes the folder DIR in the layout of LJSpeech: sentences written for this project in "
+                "metadata.csv, "
                 "and wavs/ with recordings of them. Nobody was recorded: a speech program of the system is the "
                 "teacher, flite (voices slt, rms, awb) for English and espeak-ng (fa) for Persian. It is for trying "
                 "and testing; a real voice needs real recordings.\nDIR is made, or completed if it is an unfinished "
                 "demo corpus with the same parameters; a folder with anything else in it is refused. The same "
-                "parameters always give the same corpus.",
+                "parameters always give the same corpus.\ncut finds the words of a text in long recordings of it, with "
+                "the "
+                "help of a trained voice, and cuts them at pauses into rows of 1 to 15 seconds with their text. What "
+                "is only in the text or only in the sound is left out and listed: DIR/left_out.tsv says what, where "
+                "and why, DIR/cut.tsv where each row is from and how well its text fits.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

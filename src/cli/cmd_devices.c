@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/json_tree.h"
 #include "cli/setting_flags.h"
 #include "cli/shared_options.h"
 #include "device/topology.h"
@@ -272,17 +273,10 @@ out:
 
 /* ---- JSON ---- */
 
-/* cJSON's functions answer NULL when memory is out and take NULL without harm, so it is enough to count the failures.
- */
-static void json_check(const void *made, int *failures)
-{
-    *failures += made == NULL;
-}
-
 static cJSON *array_add(cJSON *parent, const char *name, int *failures)
 {
     cJSON *const array = cJSON_AddArrayToObject(parent, name);
-    json_check(array, failures);
+    mx_command_json_check(array, failures);
     return array;
 }
 
@@ -305,39 +299,39 @@ static void device_json(const struct listing *listing, const struct mx_device_in
     char name[32];
     cJSON *const object = element_add(array, cJSON_CreateObject(), failures);
     snprintf(name, sizeof name, "%s:%d", info->backend, info->index);
-    json_check(cJSON_AddStringToObject(object, "device", name), failures);
-    json_check(cJSON_AddStringToObject(object, "backend", info->backend), failures);
-    json_check(cJSON_AddNumberToObject(object, "index", info->index), failures);
-    json_check(cJSON_AddStringToObject(object, "name", info->name), failures);
-    json_check(cJSON_AddStringToObject(object, "kind", kinds[info->kind]), failures);
-    json_check(cJSON_AddNumberToObject(object, "memory_bytes", (double)info->memory_bytes), failures);
-    json_check(cJSON_AddNumberToObject(object, "compute_units", info->compute_units), failures);
-    json_check(cJSON_AddBoolToObject(object, "bf16", info->caps.bf16_multiply), failures);
-    json_check(cJSON_AddStringToObject(object, "bf16_missing", info->bf16_missing), failures);
-    json_check(cJSON_AddStringToObject(object, "bf16_by", info->bf16_by), failures);
-    json_check(cJSON_AddBoolToObject(object, "bf16_fast", info->caps.bf16_fast), failures);
-    json_check(cJSON_AddStringToObject(object, "bf16_slow", info->bf16_slow), failures);
-    json_check(cJSON_AddStringToObject(object, "products", info->products), failures);
-    json_check(cJSON_AddStringToObject(object, "products_missing", info->products_missing), failures);
-    json_check(cJSON_AddStringToObject(object, "kernels", info->kernels), failures);
-    json_check(cJSON_AddStringToObject(object, "kernels_why", info->kernels_why), failures);
-    json_check(cJSON_AddStringToObject(object, "pci_bus", info->pci_bus), failures);
-    json_check(cJSON_AddNumberToObject(object, "numa_node", info->numa_node), failures);
+    mx_command_json_check(cJSON_AddStringToObject(object, "device", name), failures);
+    mx_command_json_check(cJSON_AddStringToObject(object, "backend", info->backend), failures);
+    mx_command_json_check(cJSON_AddNumberToObject(object, "index", info->index), failures);
+    mx_command_json_check(cJSON_AddStringToObject(object, "name", info->name), failures);
+    mx_command_json_check(cJSON_AddStringToObject(object, "kind", kinds[info->kind]), failures);
+    mx_command_json_check(cJSON_AddNumberToObject(object, "memory_bytes", (double)info->memory_bytes), failures);
+    mx_command_json_check(cJSON_AddNumberToObject(object, "compute_units", info->compute_units), failures);
+    mx_command_json_check(cJSON_AddBoolToObject(object, "bf16", info->caps.bf16_multiply), failures);
+    mx_command_json_check(cJSON_AddStringToObject(object, "bf16_missing", info->bf16_missing), failures);
+    mx_command_json_check(cJSON_AddStringToObject(object, "bf16_by", info->bf16_by), failures);
+    mx_command_json_check(cJSON_AddBoolToObject(object, "bf16_fast", info->caps.bf16_fast), failures);
+    mx_command_json_check(cJSON_AddStringToObject(object, "bf16_slow", info->bf16_slow), failures);
+    mx_command_json_check(cJSON_AddStringToObject(object, "products", info->products), failures);
+    mx_command_json_check(cJSON_AddStringToObject(object, "products_missing", info->products_missing), failures);
+    mx_command_json_check(cJSON_AddStringToObject(object, "kernels", info->kernels), failures);
+    mx_command_json_check(cJSON_AddStringToObject(object, "kernels_why", info->kernels_why), failures);
+    mx_command_json_check(cJSON_AddStringToObject(object, "pci_bus", info->pci_bus), failures);
+    mx_command_json_check(cJSON_AddNumberToObject(object, "numa_node", info->numa_node), failures);
     cJSON *const cores = array_add(object, "cores", failures);
     const int most = (int)(sizeof info->cores / sizeof info->cores[0]);
     for (int i = 0; info->kind == MX_DEVICE_CPU && i < info->compute_units && i < most; i++)
         element_add(cores, cJSON_CreateNumber(info->cores[i]), failures);
-    json_check(cJSON_AddNumberToObject(object, "data_limit_bytes", (double)data), failures);
-    json_check(cJSON_AddBoolToObject(object, "data_limit_set", data_set), failures);
-    json_check(cJSON_AddNumberToObject(object, "model_limit_bytes", (double)model), failures);
-    json_check(cJSON_AddBoolToObject(object, "model_limit_set", model_set), failures);
+    mx_command_json_check(cJSON_AddNumberToObject(object, "data_limit_bytes", (double)data), failures);
+    mx_command_json_check(cJSON_AddBoolToObject(object, "data_limit_set", data_set), failures);
+    mx_command_json_check(cJSON_AddNumberToObject(object, "model_limit_bytes", (double)model), failures);
+    mx_command_json_check(cJSON_AddBoolToObject(object, "model_limit_set", model_set), failures);
 }
 
 static void topology_json(const struct listing *listing, cJSON *root, int *failures)
 {
     bool seen[LINK_COUNT] = {false};
     cJSON *const topology = cJSON_AddObjectToObject(root, "topology");
-    json_check(topology, failures);
+    mx_command_json_check(topology, failures);
     cJSON *const matrix = array_add(topology, "matrix", failures);
     for (size_t i = 0; i < listing->count; i++) {
         cJSON *const row = element_add(matrix, cJSON_CreateArray(), failures);
@@ -349,12 +343,12 @@ static void topology_json(const struct listing *listing, cJSON *root, int *failu
         }
     }
     cJSON *const words = cJSON_AddObjectToObject(topology, "words");
-    json_check(words, failures);
+    mx_command_json_check(words, failures);
     for (int link = 0; link < LINK_COUNT; link++)
         if (seen[link])
-            json_check(cJSON_AddStringToObject(words, mx_topology_word((enum mx_topology_link)link),
-                                               mx_topology_meaning((enum mx_topology_link)link)),
-                       failures);
+            mx_command_json_check(cJSON_AddStringToObject(words, mx_topology_word((enum mx_topology_link)link),
+                                                          mx_topology_meaning((enum mx_topology_link)link)),
+                                  failures);
 }
 
 static void backends_json(const struct listing *listing, cJSON *root, int *failures)
@@ -364,12 +358,12 @@ static void backends_json(const struct listing *listing, cJSON *root, int *failu
         struct mx_backend_status status;
         mx_registry_backend(listing->registry, i, &status);
         cJSON *const object = element_add(array, cJSON_CreateObject(), failures);
-        json_check(cJSON_AddStringToObject(object, "name", status.name), failures);
-        json_check(cJSON_AddBoolToObject(object, "compiled", status.compiled), failures);
-        json_check(cJSON_AddBoolToObject(object, "available", status.available), failures);
-        json_check(cJSON_AddNumberToObject(object, "device_count", status.device_count), failures);
-        json_check(cJSON_AddStringToObject(object, "reason", status.reason), failures);
-        json_check(cJSON_AddStringToObject(object, "hint", status.hint), failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "name", status.name), failures);
+        mx_command_json_check(cJSON_AddBoolToObject(object, "compiled", status.compiled), failures);
+        mx_command_json_check(cJSON_AddBoolToObject(object, "available", status.available), failures);
+        mx_command_json_check(cJSON_AddNumberToObject(object, "device_count", status.device_count), failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "reason", status.reason), failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "hint", status.hint), failures);
     }
 }
 

@@ -34,7 +34,7 @@ struct values {
 static const struct values start = {MX_SOUND_VALUES};
 
 static const struct mx_option options[] = {
-    MX_VOICE_OPTION_CHECKPOINT(struct values),
+    MX_VOICE_OPTION_CHECKPOINT(struct values, NULL, " Required."),
     {MX_OPTION_STRING(struct values, data, "data", "CORPUS", NULL,
                       "Corpus folder, manifest file or packed corpus. Required."),
      .letter = 'd'},

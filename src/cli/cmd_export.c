@@ -28,16 +28,19 @@
 #define NOT_GIVEN (-1)
 
 struct values {
-    const char *format, *output, *language, *words, *vocoder, *device;
+    const char *format, *output, *language, *words, *lexicon, *vocoder, *device;
     const char *precision, *name, *licence, *attribution;
     int64_t cpu_devices, rounds, projections, seed;
-    bool fixed;
+    bool fixed, adapter;
+    struct mx_option_list languages;
 };
 
 static const struct values start = {.rounds = NOT_GIVEN, .projections = NOT_GIVEN, .seed = NOT_GIVEN};
 
-#define VOICE 0 /* among the formats; the others follow in the order of enum mx_export_format */
-static const char *const formats[] = {"voice",
+#define VOICE   0 /* among the formats */
+#define VOCODER 1
+#define OTHERS  2 /* these follow in the order of enum mx_export_format */
+static const char *const formats[] = {"voice", "vocoder",
 #define X(identifier, name) name,
                                       MX_EXPORT_FORMAT_LIST(X)
 #undef X
@@ -47,13 +50,20 @@ static const char *const precisions[] = {"fp32", "bf16", NULL};
 static const struct mx_option options[] = {
     {MX_OPTION_CHOICE(struct values, format, "format", "FORMAT", formats,
                       "voice, if the output ends in " MX_CHECKPOINT_VOICE_SUFFIX,
-                      "What to write: a voice file of this program, or a folder for Piper or sherpa-onnx."),
+                      "What to write: a voice file of this program, a file with its vocoder alone, or a folder for "
+                      "Piper or sherpa-onnx."),
      .letter = 'f'},
     {MX_OPTION_STRING(struct values, output, "output", "FILE|DIR", NULL,
                       "Voice file to write, NAME" MX_CHECKPOINT_VOICE_SUFFIX
+                      "; for a vocoder alone NAME" MX_CHECKPOINT_SUFFIX
                       "; for other programs a folder, which is made if it does not exist. Required."),
      .letter = 'o'},
-    {MX_OPTION_CHOICE(struct values, precision, "precision", "PRECISION", precisions, "fp32",
+    {MX_OPTION_FLAG(
+        struct values, adapter, "adapter",
+        "Write only what a run with '--adapter-rank' has learned. The small file speaks wherever the base of the "
+        "run, which it knows by its hash, is installed, lies in the same folder, or is named by the environment "
+        "variable MYXTTS_BASE.")},
+    {MX_OPTION_CHOICE(struct values, precision, "precision", "PRECISION", precisions, "fp32; with '--adapter' bf16",
                       "Numbers of a voice file: bf16 halves the size and rounds each weight to 8 binary digits.")},
     {MX_OPTION_FLAG(struct values, fixed, "fixed-speakers",
                     "Leave out the part of the network that listens to recordings: the voice file is smaller, and "
@@ -63,6 +73,9 @@ static const struct mx_option options[] = {
                       "Licence of the voice, kept in a voice file: CC-BY-4.0, for example.")},
     {MX_OPTION_STRING(struct values, attribution, "attribution", "TEXT", NULL,
                       "Who must be named when the voice is used, kept in a voice file.")},
+    {MX_OPTION_LIST(struct values, languages, "speaker-language", "SPEAKER=LANGUAGE",
+                    "Language of a speaker, kept in a voice file; may be repeated. Training stores the languages of "
+                    "the speakers; this is for runs of versions that did not, or to correct one.")},
     {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "the first language of the voice",
                       "Language that the voice speaks there: en, fa, es, fr, de, it, ru or any other language of "
                       "espeak-ng.")},
@@ -70,8 +83,9 @@ static const struct mx_option options[] = {
         struct values, words, "words", "FILE", NULL,
         "Text or list of words whose phonemes go into lexicon.txt. Required for sherpa-onnx if the voice reads "
         "phonemes.")},
+    MX_VOICE_OPTION_LEXICON(struct values),
     {MX_OPTION_STRING(struct values, vocoder, "vocoder", "RUN_OR_FILE", "the vocoder of the same checkpoint",
-                      "Take the vocoder from this run folder, checkpoint or voice file.")},
+                      "Take the vocoder from this run folder, checkpoint, voice file or installed voice.")},
     {MX_OPTION_INT(struct values, rounds, "rounds", "N", 0, 64, MX_SOUND_DIGITS(MX_SOUND_VOCODER_ROUNDS),
                    "Rounds of Griffin-Lim in the exported voice. The time grows with them.")},
     {MX_OPTION_INT(struct values, projections, "projections", "N", 0, 16, MX_SOUND_DIGITS(MX_SOUND_SPOKEN_PROJECTIONS),
@@ -85,6 +99,9 @@ static const struct mx_example examples[] = {
      "writes everything that speaking needs into one small file"},
     {"myxtts synth --checkpoint ann.voice.safetensors --text 'Hello there.' --output hello.wav",
      "speaks with that file"},
+    {"myxtts export my-run --format vocoder --output my-vocoder.safetensors", "writes the vocoder alone"},
+    {"myxtts export my-run --adapter --output ann.voice.safetensors",
+     "writes what a run with adapters has learned, for everybody who has its base"},
     {"myxtts export my-run --format piper --output my-voice", "writes my-voice/voice.onnx and its settings for Piper"},
     {"piper --model my-voice/voice.onnx --output-file hello.wav 'Hello there.'", "speaks with the voice in Piper"},
     {"myxtts export my-run --format sherpa --words words.txt --output my-voice",
@@ -129,8 +146,9 @@ static int networks_load(struct job *j, const struct values *values, bool option
 {
     int rc = 0;
     struct mx_voice *const v = j->voice;
+    const struct mx_checkpoint_options named = {.named = true, .speaks = true};
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(v->checkpoint);
-    if (values->vocoder != NULL) MX_TRY(mx_checkpoint_open(values->vocoder, NULL, &j->other));
+    if (values->vocoder != NULL) MX_TRY(mx_checkpoint_open(values->vocoder, &named, &j->other));
     const struct mx_checkpoint *const source = j->other != NULL ? j->other : v->checkpoint;
     if (!optional || j->other != NULL || state->has_vocoder) {
         MX_TRY(mx_checkpoint_vocoder_check(source));
@@ -203,25 +221,35 @@ static int options_check(const struct values *v, size_t format)
 {
     const struct {
         const char *name;
-        bool given, voice;
-    } own[] = {{"precision", v->precision != NULL, true},
-               {"name", v->name != NULL, true},
-               {"fixed-speakers", v->fixed, true},
-               {"licence", v->licence != NULL, true},
-               {"attribution", v->attribution != NULL, true},
-               {"language", v->language != NULL, false},
-               {"words", v->words != NULL, false},
-               {"rounds", v->rounds != NOT_GIVEN, false},
-               {"projections", v->projections != NOT_GIVEN, false},
-               {"seed", v->seed != NOT_GIVEN, false}};
+        bool given, file, speakers; /* of the files of this program; only of those with speakers */
+    } own[] = {{"precision", v->precision != NULL, true, false},
+               {"name", v->name != NULL, true, false},
+               {"fixed-speakers", v->fixed, true, true},
+               {"adapter", v->adapter, true, true},
+               {"licence", v->licence != NULL, true, false},
+               {"attribution", v->attribution != NULL, true, false},
+               {"speaker-language", v->languages.count > 0, true, true},
+               {"language", v->language != NULL, false, false},
+               {"words", v->words != NULL, false, false},
+               {"rounds", v->rounds != NOT_GIVEN, false, false},
+               {"projections", v->projections != NOT_GIVEN, false, false},
+               {"seed", v->seed != NOT_GIVEN, false, false}};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        if (!own[i].given || own[i].voice == (format == VOICE)) continue;
+        if (!own[i].given || (own[i].file == (format < OTHERS) && !(own[i].speakers && format == VOCODER))) continue;
         MX_FAIL(MX_ERR_USAGE, NULL, "'--%s' is not for '--format %s'", own[i].name, formats[format]);
-        return own[i].voice ? mx_error_hint("export it without '--%s': only voice files keep that", own[i].name)
-                            : mx_error_hint("export it without '--%s': 'myxtts synth' takes it when the voice speaks",
-                                            own[i].name);
+        return own[i].file ? mx_error_hint("export it without '--%s': only voice files keep that", own[i].name)
+                           : mx_error_hint("export it without '--%s': 'myxtts synth' takes it when the voice speaks",
+                                           own[i].name);
     }
-    if (v->words != NULL && format != 1 + MX_EXPORT_SHERPA)
+    if (v->adapter && (v->fixed || v->vocoder != NULL)) {
+        const char *const other = v->fixed ? "fixed-speakers" : "vocoder";
+        MX_FAIL(MX_ERR_USAGE, NULL, "'--adapter' and '--%s' contradict each other", other);
+        return mx_error_hint("omit '--%s': an adapter has these parts from its base; or omit '--adapter'", other);
+    }
+    if (v->lexicon != NULL && format == VOCODER)
+        return MX_FAIL(MX_ERR_USAGE, "export it without '--lexicon': a vocoder reads no words",
+                       "'--lexicon' is not for '--format vocoder'");
+    if (v->words != NULL && format != OTHERS + MX_EXPORT_SHERPA)
         return MX_FAIL(MX_ERR_USAGE, "export it without '--words': Piper finds the phonemes of words itself",
                        "'--words' is for '--format sherpa'");
     return 0;
@@ -244,27 +272,74 @@ static int usage_check(const struct values *v, const struct mx_option_list *oper
     if (*format == VOICE && !named)
         return MX_FAIL(MX_ERR_USAGE, "name it '--output NAME" MX_CHECKPOINT_VOICE_SUFFIX "'",
                        "the name of a voice file ends in " MX_CHECKPOINT_VOICE_SUFFIX);
-    if (*format != VOICE && named)
+    if (*format == VOCODER && (named || !mx_command_vocoder_named(v->output)))
+        return MX_FAIL(MX_ERR_USAGE, "name it '--output NAME" MX_CHECKPOINT_SUFFIX "'",
+                       "the name of a vocoder's file ends in " MX_CHECKPOINT_SUFFIX
+                       ", but not in " MX_CHECKPOINT_VOICE_SUFFIX);
+    if (*format >= OTHERS && named)
         return MX_FAIL(MX_ERR_USAGE, "omit '--format' for a voice file, or name a folder with another ending",
                        "'--format %s' writes a folder, and the output ends in " MX_CHECKPOINT_VOICE_SUFFIX, v->format);
     return options_check(v, *format);
 }
 
+static enum mx_dtype precision_of(const struct values *v)
+{
+    const char *const usual = v->adapter ? "bf16" : "fp32";
+    return strcmp(v->precision != NULL ? v->precision : usual, "bf16") == 0 ? MX_DTYPE_BF16 : MX_DTYPE_F32;
+}
+
 static int file_write(const struct job *j, const struct values *values)
 {
-    const struct mx_command_voice voice = {
-        .checkpoint = j->voice->checkpoint,
-        .name = values->name,
-        .licence = values->licence,
-        .attribution = values->attribution,
-        .precision = values->precision != NULL && strcmp(values->precision, "bf16") == 0 ? MX_DTYPE_BF16 : MX_DTYPE_F32,
-        .acoustic = {.table = j->voice->table, .weights = j->weights},
-        .vocoder = {.table = j->vocoder_table, .weights = j->vocoder_weights},
-        .vocoder_config = &j->vocoder,
-        .vectors = j->vectors,
-        .vector_count = j->speakers,
-        .fixed = values->fixed};
+    const struct mx_command_voice voice = {.checkpoint = j->voice->checkpoint,
+                                           .vocabulary = j->voice->vocabulary,
+                                           .name = values->name,
+                                           .licence = values->licence,
+                                           .attribution = values->attribution,
+                                           .precision = precision_of(values),
+                                           .adapter = values->adapter,
+                                           .acoustic = {.table = j->voice->table, .weights = j->weights},
+                                           .vocoder = {.table = j->vocoder_table, .weights = j->vocoder_weights},
+                                           .vocoder_config = &j->vocoder,
+                                           .vectors = j->vectors,
+                                           .vector_count = j->speakers,
+                                           .languages = &values->languages,
+                                           .fixed = values->fixed};
     return mx_command_voice_write(&voice, values->output);
+}
+
+/* Piper has no place for words. */
+static void lexicon_say(const struct mx_vocabulary *vocabulary, enum mx_language_id language)
+{
+    const struct mx_lexicon *const lexicon = mx_vocabulary_reading(vocabulary)->lexicon;
+    size_t words = 0;
+    for (size_t i = 0; i < mx_lexicon_count(lexicon); i++) words += mx_lexicon_entry(lexicon, i)->language == language;
+    if (words > 0)
+        mx_warn(
+            "Piper finds the phonemes of words itself: the %zu word%s of the lexicon will be said as espeak-ng says "
+            "%s",
+            words, words == 1 ? "" : "s", words == 1 ? "it" : "them");
+}
+
+/* The vocoder of a run or file alone; there need be no voice. */
+static int vocoder_write(struct job *j, const char *path, const struct values *values)
+{
+    int rc = 0;
+    const struct mx_checkpoint_options named = {.named = true, .speaks = true};
+    MX_TRY(mx_checkpoint_open(values->vocoder != NULL ? values->vocoder : path, &named, &j->other));
+    MX_TRY(mx_checkpoint_vocoder_check(j->other));
+    j->vocoder = mx_checkpoint_state(j->other)->vocoder;
+    MX_TRY(mx_vocoder_parameters_create(&j->vocoder, &j->vocoder_table));
+    MX_TRY(weights_load(j->other, j->vocoder_table, &j->vocoder_weights));
+    const struct mx_command_voice voice = {.checkpoint = j->other,
+                                           .name = values->name,
+                                           .licence = values->licence,
+                                           .attribution = values->attribution,
+                                           .precision = precision_of(values),
+                                           .vocoder = {.table = j->vocoder_table, .weights = j->vocoder_weights},
+                                           .vocoder_config = &j->vocoder};
+    MX_TRY(mx_command_vocoder_write(&voice, values->output));
+out:
+    return rc;
 }
 
 /* For other programs. The vector of no particular voice is 0. */
@@ -297,6 +372,7 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
                   .rounds = values->rounds != NOT_GIVEN ? (int)values->rounds : MX_SOUND_VOCODER_ROUNDS,
                   .projections =
                       values->projections != NOT_GIVEN ? (int)values->projections : MX_SOUND_SPOKEN_PROJECTIONS,
+                  .texture = MX_SOUND_SPOKEN_TEXTURE,
                   .momentum = MX_SOUND_MOMENTUM,
                   .seed = values->seed != NOT_GIVEN ? (uint64_t)values->seed : 0},
         .vocoder_table = j->vocoder_table,
@@ -307,6 +383,7 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
         .words = j->words};
     MX_TRY(mx_export_symbols_check(v->vocabulary));
     MX_TRY(mx_job_folder_make(values->output));
+    if (format == MX_EXPORT_PIPER) lexicon_say(v->vocabulary, language);
     MX_TRY(mx_export_voice_write(&voice, format, values->output, &report));
     mx_info("%s/" MX_EXPORT_GRAPH ": %s, %zu speaker%s, %zu symbols, %.1f MB", values->output,
             mx_language_get(language)->name, j->speakers, j->speakers == 1 ? "" : "s", report.symbols,
@@ -325,18 +402,21 @@ static int run(const void *given, const struct mx_option_list *operands)
     size_t format = VOICE, length;
     int rc = usage_check(values, operands, &format);
     if (rc < 0) return rc;
+    if (format == VOCODER) MX_TRY(vocoder_write(&job, operands->items[0], values));
+    if (format == VOCODER) goto out;
     if (values->words != NULL) MX_TRY(mx_file_read(values->words, WORDS_MAX, &job.words, &length));
     const struct mx_voice_options place = {.size = sizeof place,
                                            .device = values->device,
                                            .cpu_devices = (int)values->cpu_devices,
-                                           .vocoder = MX_SOUND_GRIFFIN_LIM}; /* no sound is made */
+                                           .vocoder = MX_SOUND_GRIFFIN_LIM, /* no sound is made */
+                                           .lexicon = values->lexicon};
     MX_TRY(mx_voice_open(operands->items[0], &place, &job.voice));
     MX_TRY(networks_load(&job, values, format == VOICE));
     MX_TRY(speakers_find(&job));
     if (format == VOICE)
         MX_TRY(file_write(&job, values));
     else
-        MX_TRY(voice_write(&job, values, (enum mx_export_format)(format - 1)));
+        MX_TRY(voice_write(&job, values, (enum mx_export_format)(format - OTHERS)));
 out:
     job_close(&job);
     return rc;
@@ -354,7 +434,8 @@ const struct mx_command mx_command_export = {
                 "Writes a voice file, NAME" MX_CHECKPOINT_VOICE_SUFFIX
                 ", which has everything that speaking needs and nothing else: the averaged weights, the vocoder if "
                 "there is one, the symbols, and the voice of each speaker. Whatever takes a checkpoint takes a voice "
-                "file, too. In fp32 it speaks exactly like the run.\n"
+                "file, too. In fp32 it speaks exactly like the run. With '--format vocoder', NAME" MX_CHECKPOINT_SUFFIX
+                " has the vocoder alone, for '--vocoder' of other commands.\n"
                 "For other programs, writes the voice as one ONNX file, voice.onnx, that makes sound from symbols: the "
                 "acoustic network, the vocoder and the rounds that make its sound. The checkpoint needs a vocoder. "
                 "For the same symbols the sound is that of 'myxtts synth'. For Piper (and its servers) "

@@ -16,6 +16,7 @@
 #include "base/string.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
+#include "cli/json_tree.h"
 #include "myxtts/error.h"
 #include "text/vocabulary.h"
 
@@ -140,7 +141,7 @@ static int inspection_open(struct inspection *in, const char *path)
     int rc = 0;
     const char *name;
     struct stat status;
-    const struct mx_checkpoint_options any = {.foreign = true};
+    const struct mx_checkpoint_options any = {.foreign = true, .named = true};
     MX_TRY(mx_checkpoint_open(path, &any, &in->checkpoint));
     in->state = mx_checkpoint_state(in->checkpoint);
     in->file = mx_checkpoint_tensors(in->checkpoint);
@@ -200,6 +201,8 @@ static void model_print(struct inspection *in)
     for (int i = 0; i < MX_LANGUAGE_COUNT; i++)
         if (mx_vocabulary_language(in->vocabulary, (enum mx_language_id)i) >= 0)
             printf(" %s", mx_language_get((enum mx_language_id)i)->code);
+    const size_t words = mx_lexicon_count(mx_vocabulary_reading(in->vocabulary)->lexicon);
+    if (words > 0) printf("\n  lexicon     %zu word%s", words, words == 1 ? "" : "s");
     printf("\n  speakers    %zu:", s->speaker_count);
     for (size_t i = 0; i < s->speaker_count && i < SPEAKERS_SHOWN; i++)
         printf("%s %s", i > 0 ? "," : "", safe(in, s->speakers[i]));
@@ -247,6 +250,18 @@ static void voice_print(struct inspection *in)
     printf("  run         step %" PRIu64 ", seed %" PRIu64 "\n", s->step, s->seed);
 }
 
+/* The hash by which adapters know the file, and the base of one that has adapters. */
+static void base_print(struct inspection *in, const struct mx_checkpoint_state *s)
+{
+    const char *const hash = mx_checkpoint_file_hash(in->checkpoint);
+    const char *const base = mx_checkpoint_extra(s, MX_CHECKPOINT_BASE_HASH);
+    const char *const name = mx_checkpoint_extra(s, MX_CHECKPOINT_BASE_NAME);
+    if (hash != NULL) printf("  hash        %s\n", hash);
+    if (base == NULL) return;
+    printf("  adapters    on %s, hash %s", name != NULL ? safe(in, name) : "?", base);
+    printf("%s\n", s->voice ? ", from which everything else comes" : "");
+}
+
 static void state_print(struct inspection *in)
 {
     const struct mx_checkpoint_state *const s = in->state;
@@ -271,6 +286,7 @@ static void state_print(struct inspection *in)
            s->normaliser.pitch_mean, s->normaliser.pitch_deviation);
     printf("  written by  myxtts %s, text cleaner %" PRIu64 ", audio reader %" PRIu64 "\n",
            program != NULL ? safe(in, program) : "?", s->cleaner_version, s->audio_version);
+    base_print(in, s);
 }
 
 static void groups_print(const struct inspection *in)
@@ -340,12 +356,6 @@ static void inspection_print(struct inspection *in, bool all)
 
 /* ---- as JSON ---- */
 
-/* cJSON takes NULL without harm, so failures are counted and looked at once. */
-static void json_check(const void *item, int *failures)
-{
-    if (item == NULL) ++*failures;
-}
-
 static void json_append(cJSON *array, cJSON *item, int *failures)
 {
     if (item != NULL && cJSON_AddItemToArray(array, item)) return;
@@ -355,12 +365,12 @@ static void json_append(cJSON *array, cJSON *item, int *failures)
 
 static void json_number(cJSON *object, const char *name, double value, int *failures)
 {
-    json_check(cJSON_AddNumberToObject(object, name, value), failures); /* null where it is not finite */
+    mx_command_json_check(cJSON_AddNumberToObject(object, name, value), failures); /* null where it is not finite */
 }
 
 static void json_text(cJSON *object, const char *name, const char *text, int *failures)
 {
-    json_check(cJSON_AddStringToObject(object, name, text), failures);
+    mx_command_json_check(cJSON_AddStringToObject(object, name, text), failures);
 }
 
 static void model_json(cJSON *root, const struct inspection *in, int *failures)
@@ -382,6 +392,10 @@ static void model_json(cJSON *root, const struct inspection *in, int *failures)
     }
     cJSON *const speakers = cJSON_AddArrayToObject(root, "speakers");
     for (size_t i = 0; i < s->speaker_count; i++) json_append(speakers, cJSON_CreateString(s->speakers[i]), failures);
+    if (s->speaker_languages == NULL) return;
+    cJSON *const languages = cJSON_AddArrayToObject(root, "speaker_languages");
+    for (size_t i = 0; i < s->speaker_count; i++)
+        json_append(languages, cJSON_CreateString(s->speaker_languages[i]), failures);
 }
 
 static void vocoder_json(cJSON *root, const struct inspection *in, int *failures)
@@ -402,7 +416,7 @@ static void voice_json(cJSON *root, const struct inspection *in, int *failures)
     json_text(voice, "licence", in->state->voice_licence, failures);
     json_text(voice, "attribution", in->state->voice_attribution, failures);
     json_text(voice, "precision", precision_of(in), failures);
-    json_check(cJSON_AddBoolToObject(voice, "listens", mx_checkpoint_listens(in->checkpoint)), failures);
+    mx_command_json_check(cJSON_AddBoolToObject(voice, "listens", mx_checkpoint_listens(in->checkpoint)), failures);
     json_number(voice, "speakers_kept", (double)vectors_count(in), failures);
 }
 
@@ -452,6 +466,11 @@ static void state_json(cJSON *root, const struct inspection *in, int *failures)
     json_number(root, "cleaner_version", (double)s->cleaner_version, failures);
     json_number(root, "audio_version", (double)s->audio_version, failures);
     json_text(root, "config", s->config, failures);
+    json_text(root, "hash", mx_checkpoint_file_hash(in->checkpoint), failures);
+    const char *const base = mx_checkpoint_extra(s, MX_CHECKPOINT_BASE_HASH);
+    const char *const name = mx_checkpoint_extra(s, MX_CHECKPOINT_BASE_NAME);
+    if (base != NULL) json_text(root, "adapter_base", base, failures);
+    if (name != NULL) json_text(root, "adapter_base_name", name, failures);
 }
 
 static void tensors_json(cJSON *root, const struct inspection *in, int *failures)
@@ -479,7 +498,7 @@ static int inspection_json(const struct inspection *in)
     cJSON *const root = cJSON_CreateObject();
     json_text(root, "file", mx_checkpoint_path(in->checkpoint), &failures);
     json_number(root, "bytes", (double)in->bytes, &failures);
-    json_check(cJSON_AddBoolToObject(root, "checkpoint", in->state != NULL && !in->state->voice), &failures);
+    mx_command_json_check(cJSON_AddBoolToObject(root, "checkpoint", in->state != NULL && !in->state->voice), &failures);
     if (in->state != NULL) state_json(root, in, &failures);
     tensors_json(root, in, &failures);
     const int rc = mx_command_json(root, failures, NULL);

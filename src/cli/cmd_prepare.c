@@ -77,10 +77,10 @@ static void changes_tell(const char *file, const struct mx_prepare_report *repor
 
 /* ---- running ---- */
 
-static int wanted_read(const struct values *values, struct mx_prepare_options *wanted)
+static int wanted_read(const struct values *values, struct mx_prepare_options *wanted, struct mx_lexicon **lexicon)
 {
     int rc = 0;
-    MX_TRY(mx_corpus_values_read(&values->corpus, &wanted->manifest, &wanted->row, &wanted->workers));
+    MX_TRY(mx_corpus_values_read(&values->corpus, &wanted->manifest, &wanted->row, &wanted->workers, lexicon));
     wanted->force = values->force;
     if (values->allow_rejects) wanted->rejects_max = 1.0;
 out:
@@ -95,12 +95,13 @@ static int run(const void *given, const struct mx_option_list *operands)
     struct mx_interrupt interrupt;
     struct mx_prepare_report report = {0};
     struct mx_feature_stage *stage = NULL;
+    struct mx_lexicon *lexicon = NULL;
     struct mx_prepare_options wanted = MX_PREPARE_OPTIONS_DEFAULT;
     if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "name the corpus folder, or its manifest file");
     if (values->out == NULL || values->out[0] == '\0') return MX_FAIL(MX_ERR_USAGE, hint, "'--out FILE' is missing");
     wanted.corpus = operands->items[0];
     wanted.file = values->out;
-    MX_TRY(wanted_read(values, &wanted));
+    MX_TRY(wanted_read(values, &wanted, &lexicon));
     if (values->features) {
         MX_TRY(mx_feature_stage_create(wanted.workers, wanted.row.audio.seconds_max, &stage));
         wanted.stage = mx_feature_stage_get(stage);
@@ -113,6 +114,7 @@ static int run(const void *given, const struct mx_option_list *operands)
 out:
     mx_prepare_release(&report);
     mx_feature_stage_destroy(stage);
+    mx_lexicon_destroy(lexicon);
     return rc;
 }
 

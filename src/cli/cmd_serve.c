@@ -32,7 +32,7 @@
 #define VOICES_MAX 64
 
 struct values {
-    const char *listen, *wyoming, *token, *token_file, *device, *vocoder, *company_ms;
+    const char *listen, *wyoming, *token, *token_file, *device, *vocoder, *lexicon, *company_ms;
     bool insecure;
     int64_t batch, workers, queue, max_text, connections, connections_per_address, drain_seconds, cpu_devices;
 };
@@ -81,14 +81,16 @@ static const struct mx_option options[] = {
                    MX_SERVICE_DIGITS(MX_HTTP_PER_ADDRESS), "Maximum number of connections from one address.")},
     {MX_OPTION_INT(struct values, drain_seconds, "drain-seconds", "SECONDS", 0, 86400, "60",
                    "After SIGTERM or Ctrl-C, wait at most this long for the texts that are being spoken.")},
+    MX_VOICE_OPTION_LEXICON(struct values),
     {MX_OPTION_STRING(struct values, vocoder, "vocoder", "RUN|FILE|" MX_SOUND_GRIFFIN_LIM,
                       "the vocoder of each voice, if it has one; otherwise " MX_SOUND_GRIFFIN_LIM,
-                      "What makes sound from the mel: the vocoder of this run folder or checkpoint, or Griffin-Lim, "
-                      "which needs no training.")},
+                      "What makes sound from the mel: the vocoder of this run folder, checkpoint, voice file or "
+                      "installed voice, or Griffin-Lim, which needs no training.")},
     MX_VOICE_OPTIONS_DEVICE(struct values),
 };
 
 static const struct mx_example examples[] = {
+    {"myxtts serve base", "serves the installed base voice"},
     {"myxtts serve my.voice.safetensors", "serves a voice to the programs of this machine, and a page to try it at "
                                           "http://127.0.0.1:8080/"},
     {"myxtts serve my-run other.voice.safetensors --wyoming", "serves two voices, also to Home Assistant"},
@@ -311,15 +313,17 @@ static int run(const void *given, const struct mx_option_list *operands)
     char *token = NULL;
     struct mx_service_options how = MX_SERVICE_OPTIONS_DEFAULT;
     if (operands->count == 0)
-        return MX_FAIL(MX_ERR_USAGE, "see 'myxtts serve --help'",
-                       "'myxtts serve' needs a voice: a run folder, a "
-                       "checkpoint, a voice file or a folder of these files");
+        return MX_FAIL(
+            MX_ERR_USAGE, "see 'myxtts serve --help'",
+            "'myxtts serve' needs a voice: a run folder, a checkpoint, a voice file, a folder of these files or "
+            "the name of an installed voice");
     if (strcmp(values->listen, OFF) == 0 && values->wyoming == NULL)
         return MX_FAIL(MX_ERR_USAGE, "add '--wyoming' or leave out '--listen " OFF "'",
                        "the server would listen nowhere");
     how.device = values->device;
     how.cpu_devices = values->cpu_devices;
     how.vocoder = values->vocoder;
+    how.lexicon = values->lexicon;
     how.batch_max = (int)values->batch;
     how.workers = (int)values->workers;
     how.queue_max = (int)values->queue;
@@ -350,8 +354,8 @@ const struct mx_command mx_command_serve = {
             .operand_max = MX_OPTION_LIST_MAX,
             .summary = "speak for other programs: OpenAI's, Piper's and Home Assistant's protocols",
             .description =
-                "Opens voices (run folders, checkpoints, voice files of 'myxtts export', or folders of voice files) "
-                "and "
+                "Opens voices (run folders, checkpoints, voice files of 'myxtts export', folders of voice files, or "
+                "installed voices by name) and "
                 "speaks what clients ask for, sentence by sentence, as soon as each is made. Sentences of several "
                 "clients share a batch of the network; what a text sounds like does not depend on that.\n"
                 "HTTP: POST /v1/audio/speech, GET /v1/models and /v1/audio/voices (as OpenAI's), POST /synthesize and "

@@ -19,6 +19,8 @@
 #include "cli/sound_options.h"
 #include "cli/synth_lines.h"
 #include "cli/synth_output.h"
+#include "cli/synth_phonemes.h"
+#include "cli/voice_choice.h"
 #include "myxtts/error.h"
 #include "myxtts/voice.h"
 #include "run/interrupt.h"
@@ -28,16 +30,21 @@
 #define PROGRESS_NS UINT64_C(2000000000) /* no progress is shown for shorter work */
 
 struct values {
-    const char *checkpoint, *text, *text_file, *output, *output_dir, *speaker_wav, *speaker, *speed, *pitch, *volume;
-    const char *pauses, *language, *device, *vocoder;
+    const char *checkpoint, *voice, *text, *text_file, *output, *output_dir, *speaker, *speed, *pitch, *volume;
+    const char *pauses, *language, *device, *vocoder, *lexicon;
+    struct mx_option_list speaker_wav;
     int64_t cpu_devices, seed, rounds, projections;
-    bool play, ssml;
+    bool play, ssml, show_phonemes;
 };
 
 static const struct values start = {MX_SOUND_VALUES};
 
 static const struct mx_option options[] = {
-    MX_VOICE_OPTION_CHECKPOINT(struct values),
+    MX_VOICE_OPTION_CHECKPOINT(struct values, "the installed voice '" MX_INSTALLED_BASE "'", ""),
+    {MX_OPTION_STRING(struct values, voice, "voice", "NAME", NULL,
+                      "Speak with this installed voice: the name of a file, of one of its speakers, or FILE/SPEAKER; "
+                      "'myxtts voices' lists them. A speaker brings the language along, unless '--language' is given."),
+     .letter = 'v'},
     {MX_OPTION_STRING(struct values, text, "text", "TEXT", "standard input", "Text to speak."), .letter = 't'},
     {MX_OPTION_STRING(struct values, text_file, "text-file", "FILE", NULL, "Speak the text in this file.")},
     {MX_OPTION_STRING(
@@ -48,20 +55,31 @@ static const struct mx_option options[] = {
     {MX_OPTION_FLAG(struct values, play, "play", "Play the speech on the loudspeaker while it is made.")},
     {MX_OPTION_STRING(struct values, output_dir, "output-dir", "DIR", NULL,
                       "Write a WAV file for each line of the text, and a list of them, into this folder.")},
-    {MX_OPTION_STRING(struct values, speaker_wav, "speaker-wav", "FILE", "a recording from the run folder",
-                      "Speak with the voice of this recording.")},
+    {MX_OPTION_LIST(struct values, speaker_wav, "speaker-wav", "FILE",
+                    "Speak with the voice of this recording: 5 seconds or more of one person. Several recordings of "
+                    "that person count together."),
+     .fallback = "a recording from the run folder"},
     {MX_OPTION_STRING(struct values, speaker, "speaker", "NAME", "the first speaker",
-                      "Use the voice of this speaker of the training data, from the recording in the run folder.")},
+                      "Use the voice of this speaker of the training data, from the recording in the run folder or the "
+                      "voice file.")},
     {MX_OPTION_STRING(struct values, speed, "speed", "FACTOR", "1", "Speed factor, 0.25 to 4; 2 is twice as fast.")},
     {MX_OPTION_STRING(struct values, pitch, "pitch", "SEMITONES", "0", "Shift the pitch up or down; -24 to 24.")},
     {MX_OPTION_STRING(struct values, volume, "volume", "FACTOR", "1",
                       "Volume factor, 0 to 4; 0.5 is half as loud. Samples near full scale are limited, not clipped.")},
-    {MX_OPTION_STRING(struct values, pauses, "pauses", "FACTOR", "1",
-                      "Factor of the pauses between sentences and paragraphs, 0 to 10.")},
+    {MX_OPTION_STRING(
+        struct values, pauses, "pauses", "FACTOR|KIND=MS,...", "1",
+        "Factor of the pauses between sentences and paragraphs, 0 to 10, or the length of single kinds in "
+        "milliseconds: sentence (350), paragraph (600), ellipsis (500), dash (divides sentences there), line "
+        "(makes line ends pauses).")},
     {MX_OPTION_FLAG(struct values, ssml, "ssml",
                     "The text is SSML: break, prosody, say-as, sub, phoneme, voice, lang, p and s are understood.")},
     {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "detected from the script of each paragraph",
                       "Language of the text: en, fa, es, fr, de, it, ru or any other language of espeak-ng.")},
+    MX_VOICE_OPTION_LEXICON(struct values),
+    {MX_OPTION_FLAG(
+        struct values, show_phonemes, "show-phonemes",
+        "Print how the text is read instead of speaking it: piece by piece the words, their phonemes and the "
+        "pause. It needs no voice; with '--checkpoint', it is the reading of that voice.")},
     MX_SOUND_OPTIONS(struct values, "the vocoder of the voice, if it has one; otherwise " MX_SOUND_GRIFFIN_LIM,
                      MX_SOUND_SPOKEN_PROJECTIONS),
     MX_VOICE_OPTIONS_DEVICE(struct values),
@@ -70,19 +88,29 @@ static const struct mx_option options[] = {
 };
 
 static const struct mx_example examples[] = {
-    {"myxtts synth --checkpoint my-run --text 'Good morning.' --output morning.wav", "speaks a sentence"},
+    {"myxtts synth --text 'Good morning.' --output morning.wav", "speaks a sentence with the installed base voice"},
+    {"myxtts synth --voice fr-june --text 'Bonjour.' --play", "speaks with a speaker of an installed voice, by name"},
+    {"myxtts synth --checkpoint my-run --text 'Good morning.' --output morning.wav",
+     "speaks with a voice of one's own"},
     {"myxtts synth -c my-run --text-file story.txt --speed 1.2 --play", "reads a file aloud, a little faster"},
     {"myxtts synth -c my-run --text-file lines.txt --output-dir spoken", "writes spoken/001.wav, spoken/002.wav …"},
     {"myxtts synth -c my-run --text 'Hello' --speaker-wav friend.wav -o - | aplay",
      "speaks in another voice, through another program"},
+    {"myxtts synth --show-phonemes --lexicon words.txt --text 'Dr. No sent a GIF.'",
+     "shows how a text is read, with words of your own"},
+    {"myxtts synth -c my-run --text 'Hello' --speaker-wav one.wav --speaker-wav two.wav -o hello.wav",
+     "listens to two recordings of that person"},
     {"myxtts synth -c my-run --ssml --text 'One <break time=\"1s\"/> two.' -o two.wav", "pauses for a second"},
 };
 
 /* What speaks. */
 struct work {
+    struct mx_command_choice choice;
     struct mx_voice *voice;
     struct mx_speaker *speaker;
     struct mx_speaking how;
+    struct mx_reference references[MX_OPTION_LIST_MAX]; /* that `how` points to */
+    bool told;                                          /* what is wrong with them */
     struct mx_synth_output_options output;
 };
 
@@ -90,6 +118,7 @@ static void work_close(struct work *w)
 {
     mx_speaker_destroy(w->speaker);
     mx_voice_close(w->voice);
+    mx_command_choice_release(&w->choice);
 }
 
 /* The number of rounds or projections as the API has it. */
@@ -106,8 +135,9 @@ static int voice_open(struct work *w, const struct values *values)
                                             .vocoder = values->vocoder,
                                             .cpu_devices = (int)values->cpu_devices,
                                             .rounds = count_of(values->rounds),
-                                            .projections = count_of(values->projections)};
-    rc = mx_voice_open(values->checkpoint, &wanted, &w->voice);
+                                            .projections = count_of(values->projections),
+                                            .lexicon = values->lexicon};
+    rc = mx_voice_open(w->choice.path, &wanted, &w->voice);
     if (rc == MX_ERR_ARGUMENT && values->rounds == 0) rc = mx_command_rounds_check(false, 0); /* names the option */
     MX_TRY(rc);
     MX_TRY(mx_speaker_create(w->voice, &w->speaker));
@@ -143,31 +173,65 @@ static int number_parse(const char *option, const char *text, double *out)
 static int usage_check(const struct values *v)
 {
     const char *const hint = "see 'myxtts synth --help'";
-    if (v->checkpoint == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--checkpoint RUN_OR_FILE' is missing");
-    if (v->output == NULL && v->output_dir == NULL && !v->play)
+    if (v->show_phonemes) {
+        if (v->output != NULL || v->output_dir != NULL || v->play)
+            return MX_FAIL(MX_ERR_USAGE, hint, "'--show-phonemes' makes no sound: it contradicts '%s'",
+                           v->play             ? "--play"
+                           : v->output != NULL ? "--output"
+                                               : "--output-dir");
+    } else if (v->output == NULL && v->output_dir == NULL && !v->play) {
         return MX_FAIL(MX_ERR_USAGE, hint, "'--output FILE' is missing");
+    }
     if (v->output != NULL && v->output_dir != NULL)
         return MX_FAIL(MX_ERR_USAGE, hint, "'--output' and '--output-dir' contradict each other");
     if (v->play && v->output_dir != NULL)
         return MX_FAIL(MX_ERR_USAGE, hint, "'--play' and '--output-dir' contradict each other");
     if (v->text != NULL && v->text_file != NULL)
         return MX_FAIL(MX_ERR_USAGE, hint, "'--text' and '--text-file' contradict each other");
-    if (v->speaker != NULL && v->speaker_wav != NULL)
+    if (v->speaker != NULL && v->speaker_wav.count > 0)
         return MX_FAIL(MX_ERR_USAGE, hint, "'--speaker' and '--speaker-wav' contradict each other");
     return 0;
 }
 
-static int how_read(struct mx_speaking *how, const struct values *values)
+/* The voice that is named, with its speaker and language. */
+static int voice_choose(struct work *w, const struct values *v)
 {
     int rc = 0;
+    MX_TRY(mx_command_choice_make(&w->choice, v->checkpoint, v->voice));
+    if (w->choice.speaker != NULL && (v->speaker != NULL || v->speaker_wav.count > 0))
+        MX_RAISE(MX_ERR_USAGE, "omit one of the two", "'--voice %s' names a speaker, and so does '--%s'", v->voice,
+                 v->speaker != NULL ? "speaker" : "speaker-wav");
+    if (w->choice.speaker != NULL) w->how.speaker = w->choice.speaker;
+    if (v->language == NULL) w->how.language = w->choice.language;
+out:
+    return rc;
+}
+
+/* If nobody is named, a speaker of the text's language. */
+static void speaker_suit(struct work *w, const struct values *v, const char *text, size_t length)
+{
+    if (v->speaker != NULL || v->speaker_wav.count > 0 || w->how.speaker != NULL || v->ssml) return;
+    const char *const suits = mx_command_choice_speaker(&w->choice, v->language, text, length);
+    if (suits == NULL) return;
+    w->how.speaker = suits;
+    mx_info("speaker '%s', who speaks the language of the text; '--speaker' names another one", suits);
+}
+
+static int how_read(struct work *w, const struct values *values)
+{
+    int rc = 0;
+    struct mx_speaking *const how = &w->how;
     *how = (struct mx_speaking)MX_SPEAKING_DEFAULT;
     MX_TRY(number_parse("speed", values->speed, &how->speed));
     MX_TRY(number_parse("pitch", values->pitch, &how->pitch_semitones));
     MX_TRY(number_parse("volume", values->volume, &how->volume));
-    MX_TRY(number_parse("pauses", values->pauses, &how->pause_scale));
+    how->pauses = values->pauses;
     how->language = values->language;
     how->speaker = values->speaker;
-    how->reference_file = values->speaker_wav;
+    for (size_t i = 0; i < values->speaker_wav.count; i++)
+        w->references[i] = (struct mx_reference){.file = values->speaker_wav.items[i]};
+    how->references = values->speaker_wav.count > 0 ? w->references : NULL;
+    how->references_count = values->speaker_wav.count;
     how->seed = (uint64_t)values->seed;
     how->ssml = values->ssml;
 out:
@@ -210,14 +274,17 @@ static void pieces_tell(struct telling *t, const struct mx_speaking_report *repo
     t->told = report->pieces_done;
 }
 
-static void warnings_tell(const struct mx_speaker *speaker, size_t line)
+/* Every line listens to the same recordings, so what is wrong with them is said once. */
+static void warnings_tell(struct work *w, size_t line)
 {
-    for (size_t i = 0; i < mx_speaker_warnings(speaker); i++) {
-        if (line > 0)
-            mx_warn("line %zu: %s", line, mx_speaker_warning(speaker, i));
+    const size_t common = (size_t)mx_speaker_report(w->speaker)->reference_warnings;
+    for (size_t i = w->told ? common : 0; i < mx_speaker_warnings(w->speaker); i++) {
+        if (line > 0 && i >= common)
+            mx_warn("line %zu: %s", line, mx_speaker_warning(w->speaker, i));
         else
-            mx_warn("%s", mx_speaker_warning(speaker, i));
+            mx_warn("%s", mx_speaker_warning(w->speaker, i));
     }
+    w->told = true;
 }
 
 /* All chunks of the text that was begun, as they are made. */
@@ -247,7 +314,7 @@ static int speech_make(struct work *w, const char *text, size_t length, struct t
     const uint64_t begun_ns = mx_clock_ns();
     MX_TRY(mx_speaker_begin(w->speaker, text, length, &w->how));
     rc = chunks_take(w, output, telling, begun_ns, spoken);
-    warnings_tell(w->speaker, line);
+    warnings_tell(w, line);
     MX_TRY(rc);
     const struct mx_speaking_report *const report = mx_speaker_report(w->speaker);
     if (mx_synth_output_samples(output) == 0) goto out;
@@ -360,10 +427,20 @@ static int run(const void *given, const struct mx_option_list *operands)
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = usage_check(values);
     if (rc < 0) return rc;
-    MX_TRY(how_read(&work.how, values));
+    MX_TRY(how_read(&work, values));
+    if (values->show_phonemes) {
+        if (values->checkpoint != NULL || values->voice != NULL) MX_TRY(voice_choose(&work, values));
+        MX_TRY(text_read(values, &text, &length));
+        MX_TRY(mx_synth_phonemes_show(
+            &(struct mx_synth_phonemes){.checkpoint = work.choice.path, .lexicon = values->lexicon, .how = &work.how},
+            text, length));
+        goto out;
+    }
+    MX_TRY(voice_choose(&work, values));
     MX_TRY(voice_open(&work, values));
     if (values->speaker != NULL) MX_TRY(speaker_check(work.voice, values->speaker));
     MX_TRY(text_read(values, &text, &length));
+    speaker_suit(&work, values, text, length);
     if (values->output_dir != NULL)
         MX_TRY(lines_speak(&work, text, length, values->output_dir));
     else
@@ -384,9 +461,10 @@ const struct mx_command mx_command_synth = {
                 "Splits long text into sentences and speaks them one by one. The sound has 22,050 Hz, 16 bits "
                 "and one channel. It goes into a WAV file, to standard output or to the loudspeaker (through "
                 "ALSA). Standard output gets it as it is made; in a pipe, the header of the WAV stream "
-                "gives the length 0xFFFFFFFF, which means unknown. The voice comes from the recording given by "
-                "'--speaker-wav', or from the "
-                "recording of a speaker that the run folder keeps. The real-time factor (processing time "
+                "gives the length 0xFFFFFFFF, which means unknown. The voice is an installed one, or one of one's own "
+                "('--checkpoint'); within it, it comes from the recordings given by '--speaker-wav', or from the "
+                "recording of a speaker that the run folder or voice file keeps. Of an installed voice without a named "
+                "speaker, the first speaker of the text's language is taken. The real-time factor (processing time "
                 "divided by duration of speech) and the time until the first sound are printed at the "
                 "end.\nWith '--output-dir' each line "
                 "becomes a file: a line 'NAME|TEXT' becomes NAME.wav (letters, digits, '_', '-' and '.'), "

@@ -41,8 +41,8 @@ static const struct mx_option options[] = {
            "Continue the run in this folder exactly from its newest checkpoint: weights, optimizer, order of the data, "
            "settings. Settings given on the command line replace those of the run, except the size of the network."),
     STRING(init_from, "init-from", "FILE", NULL,
-           "Start a new run with the network and weights of this checkpoint (or run folder); everything else starts "
-           "fresh."),
+           "Start a new run with the network and weights of this checkpoint, run folder or installed voice ('base'); "
+           "everything else starts fresh."),
     {MX_OPTION_FLAG(struct values, partial, "partial",
                     "With --init-from: load the tensors that fit and initialise the others.")},
     {MX_OPTION_SETTING(struct values, flags, data)},
@@ -193,13 +193,13 @@ static int plan_print(const struct mx_job *job)
     const struct mx_trainer_memory_plan *const p = &job->plan;
     const struct mx_model_capacity *const c = &p->capacity.model;
     const bool alone = job->options.vocoder_alone;
+    char batches[MX_JOB_BATCH_BYTES];
     int rc = 0;
     if (!alone) MX_TRY(sizes_print(job));
     if (!alone && job->options.with_vocoder) printf("\n");
     if (job->options.with_vocoder) MX_TRY(vocoder_sizes_print(job));
     printf("\nData: %" PRIu32 " utterances to train on, %" PRIu32 " for validation\n", p->utterances, p->validation);
-    printf("    %" PRIu32 " batches of at most %d %s an epoch, %" PRId64 " steps in all\n", p->epoch_batches,
-           (int)c->sequences, alone ? "segments" : "utterances", job->steps);
+    printf("    %s; %" PRId64 " steps in all\n", mx_job_batch_text(job, batches), job->steps);
     if (!alone)
         printf("    the largest batch: %d tokens, %d mel frames, %d reference frames\n", (int)c->tokens, (int)c->frames,
                (int)c->references);

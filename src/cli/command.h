@@ -48,6 +48,7 @@ extern const struct mx_command mx_command_synth;
 extern const struct mx_command mx_command_train;
 extern const struct mx_command mx_command_validate;
 extern const struct mx_command mx_command_vocode;
+extern const struct mx_command mx_command_voices;
 
 /* All commands in alphabetical order, and the options common to all of them, for pages about the program. */
 const struct mx_command *const *mx_command_all(size_t *count);

@@ -28,10 +28,11 @@ static int seconds_parse(const char *option, const char *text, double *out)
 }
 
 int mx_corpus_values_read(const struct mx_corpus_values *values, struct mx_manifest_options *manifest,
-                          struct mx_row_options *row, int *workers)
+                          struct mx_row_options *row, int *workers, struct mx_lexicon **lexicon)
 {
     int rc = 0;
     enum mx_language_id language;
+    *lexicon = NULL;
     MX_TRY(seconds_parse("min-seconds", values->min_seconds, &row->audio.seconds_min));
     MX_TRY(seconds_parse("max-seconds", values->max_seconds, &row->audio.seconds_max));
     MX_TRY(mx_audio_options_check(&row->audio));
@@ -43,6 +44,8 @@ int mx_corpus_values_read(const struct mx_corpus_values *values, struct mx_manif
     if (values->format != NULL) MX_TRY(mx_manifest_format_parse(values->format, &manifest->format));
     manifest->validation = values->validation;
     *workers = (int)values->workers;
+    if (values->lexicon != NULL) MX_TRY(mx_lexicon_open(values->lexicon, lexicon));
+    row->lexicon = *lexicon;
 out:
     return rc;
 }

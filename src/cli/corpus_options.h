@@ -12,7 +12,7 @@
 #include "corpus/row.h"
 
 struct mx_corpus_values {
-    const char *format, *language, *tokens, *min_seconds, *max_seconds, *validation;
+    const char *format, *language, *tokens, *lexicon, *min_seconds, *max_seconds, *validation;
     int64_t workers;
 };
 
@@ -25,6 +25,8 @@ extern const char *const mx_tokens_names[];
                       "Language of all texts: en, fa, es, fr, de, it, ru or any other language of espeak-ng.")},       \
         {MX_OPTION_CHOICE(object, corpus.tokens, "tokens", "KIND", mx_tokens_names, "phonemes",                        \
                           "Symbols that the network reads: phonemes from espeak-ng, or the characters themselves.")},  \
+        {MX_OPTION_STRING(object, corpus.lexicon, "lexicon", "FILE", NULL,                                             \
+                          "File that says how words are pronounced.")},                                                \
         {MX_OPTION_STRING(object, corpus.min_seconds, "min-seconds", "S", "0.4",                                       \
                           "Reject recordings that are shorter than this after silence at both ends is trimmed.")},     \
         {MX_OPTION_STRING(object, corpus.max_seconds, "max-seconds", "S", "20",                                        \
@@ -38,8 +40,9 @@ extern const char *const mx_tokens_names[];
                       "Number of rows read in parallel.")                                                              \
     }
 
-/* Copies the given options into those of manifest and rows; others stay unchanged. *workers is 0 for all cores. */
+/* Copies the given options into those of manifest and rows; others stay unchanged. *workers is 0 for all cores. *lexicon
+ * is that of the rows, NULL without one; the caller destroys it after the last use of the rows. */
 int mx_corpus_values_read(const struct mx_corpus_values *values, struct mx_manifest_options *manifest,
-                          struct mx_row_options *row, int *workers);
+                          struct mx_row_options *row, int *workers, struct mx_lexicon **lexicon);
 
 #endif

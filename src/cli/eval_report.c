@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/string.h"
 #include "cli/command.h"
+#include "cli/json_tree.h"
 #include "features/recipe.h"
 #include "myxtts/error.h"
 
@@ -176,24 +177,10 @@ void mx_eval_report_print(const struct mx_eval_report *r)
 
 /* ---- JSON ---- */
 
-/* cJSON takes NULL without harm, so the failures are counted and looked at once. */
-static void json_check(const cJSON *item, int *failures)
-{
-    *failures += item == NULL;
-}
-
 static void json_number(cJSON *object, const char *name, bool there, double value, int *failures)
 {
-    json_check(there ? cJSON_AddNumberToObject(object, name, value) : cJSON_AddNullToObject(object, name), failures);
-}
-
-static cJSON *json_element(cJSON *array, int *failures)
-{
-    cJSON *const object = cJSON_CreateObject();
-    if (object != NULL && cJSON_AddItemToArray(array, object)) return object;
-    cJSON_Delete(object);
-    (*failures)++;
-    return NULL;
+    mx_command_json_check(there ? cJSON_AddNumberToObject(object, name, value) : cJSON_AddNullToObject(object, name),
+                          failures);
 }
 
 static void sums_json(cJSON *object, const struct mx_spoken_sums *sums, int *failures)
@@ -211,19 +198,20 @@ static void sums_json(cJSON *object, const struct mx_spoken_sums *sums, int *fai
 static void groups_json(cJSON *root, const struct mx_eval_report *r, int *failures)
 {
     cJSON *const speakers = cJSON_AddArrayToObject(root, "speakers");
-    json_check(speakers, failures);
+    mx_command_json_check(speakers, failures);
     for (uint32_t i = 0; i < mx_dataset_speaker_count(r->dataset); i++) {
         if (looked_at(&r->speakers[i]) == 0) continue;
-        cJSON *const object = json_element(speakers, failures);
-        json_check(cJSON_AddStringToObject(object, "name", mx_dataset_speaker(r->dataset, i)), failures);
+        cJSON *const object = mx_command_json_element(speakers, failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "name", mx_dataset_speaker(r->dataset, i)), failures);
         sums_json(object, &r->speakers[i], failures);
     }
     cJSON *const languages = cJSON_AddArrayToObject(root, "languages");
-    json_check(languages, failures);
+    mx_command_json_check(languages, failures);
     for (int i = 0; i < MX_LANGUAGE_COUNT; i++) {
         if (looked_at(&r->languages[i]) == 0) continue;
-        cJSON *const object = json_element(languages, failures);
-        json_check(cJSON_AddStringToObject(object, "name", mx_language_get((enum mx_language_id)i)->code), failures);
+        cJSON *const object = mx_command_json_element(languages, failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "name", mx_language_get((enum mx_language_id)i)->code),
+                              failures);
         sums_json(object, &r->languages[i], failures);
     }
 }
@@ -233,18 +221,19 @@ static void rows_json(cJSON *root, const struct mx_eval_report *r, int *failures
     static const char *const outcomes[] = {
         [MX_SPOKEN] = "spoken", [MX_SPOKEN_UNUSABLE] = "unusable", [MX_SPOKEN_TOO_LONG] = "too-long"};
     cJSON *const rows = cJSON_AddArrayToObject(root, "rows");
-    json_check(rows, failures);
+    mx_command_json_check(rows, failures);
     for (uint32_t i = 0; i < r->count; i++) {
         const struct mx_spoken *const s = &r->rows[i].spoken;
         const struct mx_dataset_utterance *const u = mx_dataset_utterance(r->dataset, r->rows[i].utterance);
         const bool any = s->outcome == MX_SPOKEN;
-        cJSON *const object = json_element(rows, failures);
-        json_check(cJSON_AddStringToObject(object, "id", u->id), failures);
-        json_check(cJSON_AddStringToObject(object, "speaker", mx_dataset_speaker(r->dataset, u->speaker)), failures);
-        json_check(cJSON_AddStringToObject(object, "language", mx_language_get(language_of(r, u->language))->code),
-                   failures);
-        json_check(cJSON_AddStringToObject(object, "outcome", outcomes[s->outcome]), failures);
-        json_check(cJSON_AddStringToObject(object, "why", s->why), failures);
+        cJSON *const object = mx_command_json_element(rows, failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "id", u->id), failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "speaker", mx_dataset_speaker(r->dataset, u->speaker)),
+                              failures);
+        mx_command_json_check(
+            cJSON_AddStringToObject(object, "language", mx_language_get(language_of(r, u->language))->code), failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "outcome", outcomes[s->outcome]), failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "why", s->why), failures);
         json_number(object, "frames", s->outcome != MX_SPOKEN_UNUSABLE, s->real, failures);
         json_number(object, "spoken_frames", any, s->spoken, failures);
         json_number(object, "mel_db", any, s->mel_db, failures);
@@ -258,11 +247,11 @@ static void left_out_json(cJSON *root, const struct mx_eval_report *r, int *fail
     const char *id;
     enum mx_reject reject;
     cJSON *const rows = cJSON_AddArrayToObject(root, "left_out");
-    json_check(rows, failures);
+    mx_command_json_check(rows, failures);
     for (uint32_t row = 0; mx_dataset_left_out(r->dataset, &row, &id, &reject);) {
-        cJSON *const object = json_element(rows, failures);
-        json_check(cJSON_AddStringToObject(object, "id", id), failures);
-        json_check(cJSON_AddStringToObject(object, "why", mx_reject_name(reject)), failures);
+        cJSON *const object = mx_command_json_element(rows, failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "id", id), failures);
+        mx_command_json_check(cJSON_AddStringToObject(object, "why", mx_reject_name(reject)), failures);
     }
 }
 
@@ -270,12 +259,13 @@ int mx_eval_report_json(const struct mx_eval_report *r, const char *path)
 {
     int failures = 0;
     cJSON *const root = cJSON_CreateObject();
-    json_check(cJSON_AddStringToObject(root, "checkpoint", mx_checkpoint_path(r->voice->checkpoint)), &failures);
+    mx_command_json_check(cJSON_AddStringToObject(root, "checkpoint", mx_checkpoint_path(r->voice->checkpoint)),
+                          &failures);
     json_number(root, "step", true, (double)mx_checkpoint_state(r->voice->checkpoint)->step, &failures);
-    json_check(cJSON_AddStringToObject(root, "corpus", r->path), &failures);
-    json_check(r->vocoder != NULL ? cJSON_AddStringToObject(root, "vocoder", r->vocoder)
-                                  : cJSON_AddNullToObject(root, "vocoder"),
-               &failures);
+    mx_command_json_check(cJSON_AddStringToObject(root, "corpus", r->path), &failures);
+    mx_command_json_check(r->vocoder != NULL ? cJSON_AddStringToObject(root, "vocoder", r->vocoder)
+                                             : cJSON_AddNullToObject(root, "vocoder"),
+                          &failures);
     json_number(root, "elapsed_seconds", true, r->elapsed_seconds, &failures);
     json_number(root, "looked_at", true, r->count, &failures);
     sums_json(root, &r->all, &failures);

@@ -54,7 +54,7 @@ const struct mx_legacy mx_legacy_synth[] = {
     {"config", "leave it out: the checkpoint has its own settings"},
     {"model-size", "leave it out: the checkpoint has it"},
     {"reference-audio", "write '--speaker-wav FILE'"},
-    {"multiple-reference-audios", "write '--speaker-wav FILE' with one of them"},
+    {"multiple-reference-audios", "write '--speaker-wav FILE' once for each of them"},
     {"clone-voice", "write '--speaker-wav FILE'"},
     {"speaker-id", "write '--speaker NAME'"},
     {"list-speakers", "'myxtts inspect RUN' lists the speakers"},

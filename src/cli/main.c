@@ -21,7 +21,8 @@ static const struct mx_command *const commands[] = {
     &mx_command_check, &mx_command_completion, &mx_command_config,   &mx_command_corpus,    &mx_command_devices,
     &mx_command_eval,  &mx_command_export,     &mx_command_features, &mx_command_inspect,   &mx_command_monitor,
     &mx_command_plan,  &mx_command_prepare,    &mx_command_profile,  &mx_command_reference, &mx_command_report,
-    &mx_command_serve, &mx_command_synth,      &mx_command_train,    &mx_command_validate,  &mx_command_vocode};
+    &mx_command_serve, &mx_command_synth,      &mx_command_train,    &mx_command_validate,  &mx_command_vocode,
+    &mx_command_voices};
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
 /* Options that may stand before or after the subcommand. */

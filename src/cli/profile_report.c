@@ -150,9 +150,10 @@ int mx_profile_text(const struct mx_profile_work *work, const struct mx_profile 
     mx_string_append(out, "%s on %s", mx_mode_name(p->two_devices ? MX_MODE_MULTI : MX_MODE_SINGLE), p->data_device);
     if (p->two_devices) mx_string_append(out, " (data) and %s (model)", p->model_device);
     mx_string_append(out, "%s\n", p->overlap ? "" : ", without overlap");
-    mx_string_append(out, "%" PRId64 " steps after %" PRId64 " to warm up; batches of %" PRIu32 "; %.1f M parameters\n",
-                     p->steps, p->warmup, job->options.batch_size,
-                     (double)(job->plan.model.parameters + job->plan.vocoder.parameters) * 1e-6);
+    mx_string_append(
+        out, "%" PRId64 " steps after %" PRId64 " to warm up; batches of %" PRIu32 "%s; %.1f M parameters\n", p->steps,
+        p->warmup, job->options.batch_size, job->options.batch_even && !job->options.vocoder_alone ? " on average" : "",
+        (double)(job->plan.model.parameters + job->plan.vocoder.parameters) * 1e-6);
     if (work->synthetic)
         mx_string_append(out,
                          "Corpus: %" PRIu32 " made-up recordings, removed again; '--train-data DIR' measures yours\n",

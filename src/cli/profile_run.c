@@ -203,7 +203,7 @@ static int64_t gradients_of(const struct mx_trainer *trainer)
     int64_t sum = 0;
     for (enum mx_part part = MX_PART_ACOUSTIC; part < MX_PARTS; part++) {
         const struct mx_parameters *const table = mx_trainer_parameters(trainer, part);
-        if (table != NULL && mx_trainer_trains(mx_trainer_options(trainer), part)) sum += table->floats;
+        if (table != NULL && mx_trainer_trains(mx_trainer_options(trainer), part)) sum += table->learned;
     }
     return sum;
 }

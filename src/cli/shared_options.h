@@ -15,12 +15,19 @@
         MX_OPTION_LIST(object, set, "set", "SECTION.KEY=VALUE", "Set one setting, after the file is read.")            \
     }
 
-/* Table elements for a command that opens a voice, whose struct has `checkpoint`, `device` and `cpu_devices`. */
-#define MX_VOICE_OPTION_CHECKPOINT(object)                                                                             \
+/* Table elements for a command that opens a voice, whose struct has `checkpoint`, `device` and `cpu_devices`. `end`: the
+ * end of the help, if the option is required. */
+#define MX_VOICE_OPTION_CHECKPOINT(object, usual, end)                                                                 \
     {                                                                                                                  \
-        MX_OPTION_STRING(object, checkpoint, "checkpoint", "RUN_OR_FILE", NULL,                                        \
-                         "Run folder (for its newest checkpoint), checkpoint or voice file. Required."),               \
+        MX_OPTION_STRING(object, checkpoint, "checkpoint", "RUN_OR_FILE", usual,                                       \
+                         "Run folder (for its newest checkpoint), checkpoint or voice file, or the name of an "        \
+                         "installed voice." end),                                                                      \
             .letter = 'c'                                                                                              \
+    }
+#define MX_VOICE_OPTION_LEXICON(object)                                                                                \
+    {                                                                                                                  \
+        MX_OPTION_STRING(object, lexicon, "lexicon", "FILE", NULL,                                                     \
+                         "File that says how words are pronounced, before the words that the voice knows itself.")     \
     }
 #define MX_VOICE_OPTIONS_DEVICE(object)                                                                                \
     {MX_OPTION_STRING(object, device, "device", "NAME", "cpu:0", "Device that runs the network.")},                    \

@@ -13,8 +13,8 @@
  * vocoder: MX_SOUND_VOCODER_PROJECTIONS or MX_SOUND_SPOKEN_PROJECTIONS. */
 #define MX_SOUND_OPTIONS(object, usual, number)                                                                        \
     {MX_OPTION_STRING(object, vocoder, "vocoder", "RUN|FILE|" MX_SOUND_GRIFFIN_LIM, usual,                             \
-                      "What makes sound from the mel: the vocoder of this run folder, checkpoint or voice file, or "   \
-                      "Griffin-Lim, which needs no training.")},                                                       \
+                      "What makes sound from the mel: the vocoder of this run folder, checkpoint, voice file or "      \
+                      "installed voice, or Griffin-Lim, which needs no training.")},                                   \
         {MX_OPTION_INT(object, rounds, "rounds", "N", 0, MX_SOUND_ROUNDS_MAX,                                          \
                        MX_SOUND_DIGITS(MX_SOUND_VOCODER_ROUNDS) " with a vocoder, " MX_SOUND_DIGITS(                   \
                            MX_SOUND_GRIFFIN_ROUNDS) " without",                                                        \

@@ -26,7 +26,9 @@ struct mx_audio_reader {
     size_t level_capacity;
     soxr_t resampler; /* for `rate`; NULL: none yet */
     int rate;
-    int runs[CHANNELS_MAX]; /* length of the current run at full scale, negative below zero */
+    struct mx_audio_file stream; /* handle NULL: none is open */
+    bool stream_drained;         /* the last of it has come out of the resampler */
+    int runs[CHANNELS_MAX];      /* length of the current run at full scale, negative below zero */
     float block[BLOCK_SAMPLES];
     float mono[BLOCK_SAMPLES];
 };
@@ -40,6 +42,7 @@ int mx_audio_reader_create(struct mx_audio_reader **out)
 void mx_audio_reader_destroy(struct mx_audio_reader *reader)
 {
     if (reader == NULL) return;
+    mx_audio_stream_end(reader);
     soxr_delete(reader->resampler);
     mx_free(reader->samples);
     mx_free(reader->levels);
@@ -328,6 +331,64 @@ int mx_audio_take(struct mx_audio_reader *reader, const char *name, const float 
                           .frames = (sf_count_t)input_count,
                           .format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
     return file_take(reader, &file, name, options, samples, count, report);
+}
+
+/* ---- in pieces ---- */
+
+int mx_audio_stream_begin(struct mx_audio_reader *reader, const char *path, struct mx_audio_report *report)
+{
+    char quoted[256];
+    mx_audio_stream_end(reader);
+    memset(report, 0, sizeof *report);
+    if (mx_audio_file_open(path, &reader->stream, report) != MX_REJECT_NONE)
+        return MX_FAIL(MX_ERR_DATA, mx_reject_text(report->reject), "%s: %s",
+                       mx_string_quote(quoted, sizeof quoted, path), report->detail);
+    reader->stream_drained = false;
+    return resampler_start(reader, reader->stream.info.samplerate);
+}
+
+void mx_audio_stream_end(struct mx_audio_reader *reader)
+{
+    if (reader->stream.handle != NULL) sf_close(reader->stream.handle);
+    reader->stream = (struct mx_audio_file){0};
+}
+
+/* The frames of the block that are numbers; a report tells of the first that is not. */
+static size_t finite_frames(const struct mx_audio_reader *reader, size_t frames, struct mx_audio_report *report)
+{
+    const size_t channels = (size_t)reader->stream.info.channels;
+    if (isfinite(mx_audio_peak(reader->block, frames * channels))) return frames;
+    const size_t good = not_finite(reader->block) / channels;
+    mx_audio_refuse(report, MX_REJECT_NOT_FINITE, "the sample at %.3f s is not a number",
+                    ((double)report->frames + (double)good) / reader->stream.info.samplerate);
+    return good;
+}
+
+int mx_audio_stream_next(struct mx_audio_reader *reader, const float **samples, size_t *count,
+                         struct mx_audio_report *report)
+{
+    static const struct mx_audio_options any = {.clipped_share = 1};
+    struct mx_audio_file *const file = &reader->stream;
+    int rc = 0;
+    reader->count = 0;
+    while (reader->count == 0 && !reader->stream_drained) {
+        const size_t channels = (size_t)file->info.channels;
+        const sf_count_t got =
+            report->reject != MX_REJECT_NONE ? 0 : block_read(reader, file, (sf_count_t)(BLOCK_SAMPLES / channels));
+        const size_t frames = got <= 0 ? 0 : finite_frames(reader, (size_t)got, report);
+        mix(reader, channels, frames);
+        report->frames += (int64_t)frames;
+        report->seconds = (double)report->frames / file->info.samplerate;
+        if (frames > 0) MX_TRY(samples_append(reader, file->info.samplerate, reader->mono, frames));
+        if (got > 0) continue;
+        if (report->reject == MX_REJECT_NONE) decoded_check(file, &any, report);
+        MX_TRY(samples_append(reader, file->info.samplerate, NULL, 0));
+        reader->stream_drained = true;
+    }
+out:
+    *samples = reader->samples;
+    *count = rc < 0 ? 0 : reader->count;
+    return rc;
 }
 
 /* ---- lengths ---- */

@@ -88,6 +88,17 @@ int mx_audio_take(struct mx_audio_reader *reader, const char *name, const float 
 /* The factor that would bring a recording, loaded without levelling, to the usual level; peaks are not considered. */
 double mx_audio_usual_gain(const struct mx_audio_report *report);
 
+/* ---- long recordings, in pieces: mono at MX_AUDIO_RATE, neither trimmed nor levelled, whatever their length ---- */
+
+/* Opens `path`. MX_ERR_DATA, with the report filled, for what cannot be read at all. Another load or stream of this
+ * reader ends this one. */
+int mx_audio_stream_begin(struct mx_audio_reader *reader, const char *path, struct mx_audio_report *report);
+/* The next samples, valid until the next call; *count is 0 at the end. A file that is damaged in the middle ends there:
+ * report->reject and report->detail then say so, and the samples before it are good. */
+int mx_audio_stream_next(struct mx_audio_reader *reader, const float **samples, size_t *count,
+                         struct mx_audio_report *report);
+void mx_audio_stream_end(struct mx_audio_reader *reader); /* closes the file; without one it does nothing */
+
 /* ---- how long a recording can be, without decoding it: batches of a folder are planned with this ---- */
 
 /* *bound gets an upper bound of the samples that mx_audio_load will return, or 0 for a recording that it is certain to

@@ -188,6 +188,11 @@ static int packed_suits(const struct mx_dataset *dataset, const struct mx_datase
     if (dataset->textless && !options->sounds)
         return MX_FAIL(MX_ERR_DATA, "it can train a vocoder: '--part vocoder'", "the packed corpus %s has no texts",
                        quoted);
+    if (options->row.lexicon != NULL && options->row.vocabulary == NULL &&
+        !mx_lexicon_same(options->row.lexicon, mx_dataset_lexicon(dataset)))
+        return MX_FAIL(MX_ERR_DATA, "make it again with 'myxtts prepare --lexicon FILE'",
+                       "the packed corpus %s was not made with the lexicon %s", quoted,
+                       mx_lexicon_name(options->row.lexicon));
     if (options->sounds && dataset->header.kind == MX_PACKED_FEATURES)
         return MX_FAIL(MX_ERR_DATA, "prepare the corpus without '--features', or name its folder",
                        "the packed corpus %s has no sound: it holds precomputed features", quoted);
@@ -203,6 +208,7 @@ static struct mx_dataset_options options_settle(const struct mx_dataset_options 
     own.row.language = MX_ROW_LANGUAGE_DETECT;
     own.row.tokens = MX_TOKENS_CHARS;
     own.row.vocabulary = NULL;
+    own.row.lexicon = NULL;
     return own;
 }
 
@@ -293,6 +299,13 @@ const struct mx_dataset_utterance *mx_dataset_utterance(const struct mx_dataset 
 const struct mx_vocabulary *mx_dataset_vocabulary(const struct mx_dataset *dataset)
 {
     return dataset->vocabulary;
+}
+
+const struct mx_lexicon *mx_dataset_lexicon(const struct mx_dataset *dataset)
+{
+    const struct mx_vocabulary *const own =
+        dataset->packed != NULL ? mx_packed_vocabulary(dataset->packed) : dataset->vocabulary;
+    return mx_vocabulary_reading(own)->lexicon;
 }
 
 uint32_t mx_dataset_speaker_count(const struct mx_dataset *dataset)

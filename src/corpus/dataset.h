@@ -90,6 +90,8 @@ void mx_dataset_cache_begin(struct mx_dataset *dataset, const char *path);
 uint32_t mx_dataset_count(const struct mx_dataset *dataset);
 const struct mx_dataset_utterance *mx_dataset_utterance(const struct mx_dataset *dataset, uint32_t index);
 const struct mx_vocabulary *mx_dataset_vocabulary(const struct mx_dataset *dataset);
+/* The lexicon that its texts were read with; NULL: none. */
+const struct mx_lexicon *mx_dataset_lexicon(const struct mx_dataset *dataset);
 uint32_t mx_dataset_speaker_count(const struct mx_dataset *dataset);
 const char *mx_dataset_speaker(const struct mx_dataset *dataset, uint32_t speaker);
 enum mx_packed_kind mx_dataset_kind(const struct mx_dataset *dataset);

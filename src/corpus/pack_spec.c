@@ -21,6 +21,9 @@
 #define OWN        "own"
 #define GIVEN      "given %016" PRIx64
 
+/* The option that names the lexicon; there is none without one. */
+#define LEXICON "lexicon"
+
 /* ---- keys and options ---- */
 
 /* The path of a recording without the folder of its manifest, so that a corpus may be moved or named differently. */
@@ -93,7 +96,10 @@ static int options_fill(struct mx_pack_spec *plan)
     option_number(plan, "silent_db", audio->silent_db);
     option_number(plan, "clipped_share", audio->clipped_share);
     option_add(plan, "tokens", "%s", mx_tokens_mode_name(row->tokens));
-    option_add(plan, "cleaner_version", "%d", MX_TEXT_CLEANER_VERSION);
+    const struct mx_reading reading = mx_row_reading(row);
+    option_add(plan, "cleaner_version", "%d", reading.cleaner);
+    if (mx_lexicon_count(reading.lexicon) > 0)
+        option_add(plan, LEXICON, "%016" PRIx64, mx_lexicon_hash(reading.lexicon));
     option_add(plan, "language", "%s", detect ? "detected" : mx_language_get((enum mx_language_id)row->language)->code);
     option_add(plan, "rate_version", "%d", MX_RATE_VERSION);
     if (row->sounds) option_add(plan, "texts", "none");
@@ -121,9 +127,9 @@ static int options_hash(const struct mx_pack_spec *plan, uint64_t *out)
 
 uint64_t mx_pack_spec_recipe_hash(const struct mx_pack_spec *plan)
 {
-    static const char *const names[] = {"kind",          "recipe",  "recipe_hash",     "rate",
-                                        "audio_version", "trim_db", "margin_seconds",  "level_db",
-                                        "peak_db",       "tokens",  "cleaner_version", "language"};
+    static const char *const names[] = {
+        "kind",    "recipe", "recipe_hash",     "rate",     "audio_version", "trim_db", "margin_seconds", "level_db",
+        "peak_db", "tokens", "cleaner_version", "language", LEXICON};
     uint64_t hash = 1;
     for (uint32_t i = 0; i < plan->option_count; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
@@ -317,6 +323,10 @@ static void options_compare(const struct mx_pack_spec *plan, const struct mx_pac
         different++;
         if (!own_is_given(packed, option, value))
             change_add(changes, "%s was %.72s and is %s", option->name, value, option->value);
+    }
+    if (mx_lexicon_count(mx_row_reading(&plan->row).lexicon) == 0 && cJSON_HasObjectItem(options, LEXICON)) {
+        different++;
+        change_add(changes, "it was made with a lexicon and there is none now");
     }
     cJSON_Delete(root);
     if (different == 0) change_add(changes, "it was made with other options");

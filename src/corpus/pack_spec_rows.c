@@ -90,6 +90,7 @@ static int vocabulary_collect(struct mx_pack_spec *plan, const struct symbols *s
     }
     MX_TRY(mx_vocabulary_create(plan->row.tokens, &plan->vocabulary));
     MX_TRY(mx_vocabulary_add(plan->vocabulary, codes, count));
+    MX_TRY(mx_vocabulary_add_lexicon(plan->vocabulary, plan->row.lexicon));
     for (int i = 0; i < MX_LANGUAGE_COUNT; i++)
         if (languages[i]) MX_TRY(mx_vocabulary_add_language(plan->vocabulary, (enum mx_language_id)i));
 out:

@@ -18,8 +18,16 @@ struct mx_row_reader {
     struct mx_row_options options;
     struct mx_audio_reader *audio;
     struct mx_phonemizer *phonemizer; /* NULL in mode chars */
+    struct mx_reading reading;
     struct mx_arena arena;
+    const char *spoken; /* of the row that is being loaded: with code points for words of the lexicon */
 };
+
+struct mx_reading mx_row_reading(const struct mx_row_options *options)
+{
+    if (options->vocabulary != NULL) return *mx_vocabulary_reading(options->vocabulary);
+    return (struct mx_reading){.cleaner = MX_TEXT_CLEANER_VERSION, .lexicon = options->lexicon};
+}
 
 int mx_row_reader_create(const struct mx_row_options *options, struct mx_row_reader **out)
 {
@@ -33,6 +41,7 @@ int mx_row_reader_create(const struct mx_row_options *options, struct mx_row_rea
     reader = mx_alloc(1, sizeof *reader);
     if (reader == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     reader->options = *options;
+    reader->reading = mx_row_reading(options);
     mx_arena_init(&reader->arena, 0);
     MX_TRY(mx_audio_reader_create(&reader->audio));
     if (options->tokens == MX_TOKENS_PHONEMES) MX_TRY(mx_phonemizer_get(&reader->phonemizer));
@@ -92,21 +101,25 @@ static int row_language(const struct mx_row_reader *reader, const struct mx_utte
 
 static int row_text(struct mx_row_reader *reader, const struct mx_utterance *utterance, struct mx_row *row)
 {
-    char *spoken = NULL, name[MX_SYMBOL_NAME_BYTES];
+    char *spoken = NULL, *plain = NULL, name[MX_SYMBOL_NAME_BYTES];
     const size_t length = strlen(utterance->text);
     int rc = row_language(reader, utterance, row);
     if (rc < 0 || row->reject != MX_REJECT_NONE) return rc;
-    rc = mx_text_normalise(row->language, utterance->text, length, &reader->arena, &spoken, NULL);
+    rc = mx_reading_text(&reader->reading, row->language, utterance->text, length, &reader->arena, &spoken, NULL);
     if (rc == MX_ERR_DATA) {
         row_refuse(row, MX_REJECT_INVALID_UTF8, "%s", mx_error_last()->message);
         return 0;
     }
     if (rc < 0) return rc;
-    row->spoken = spoken;
+    reader->spoken = spoken;
+    rc = mx_reading_plain(&reader->reading, spoken, &reader->arena, &plain);
+    if (rc < 0) return rc;
+    row->spoken = plain;
     for (const char *at = spoken; *at != '\0';) {
         uint32_t code;
         at += mx_utf8_decode(at, &code);
         row->characters += code != ' ';
+        if (mx_lexicon_find(reader->reading.lexicon, code) != NULL) continue;
         if (row->reject == MX_REJECT_NONE && !mx_language_writes(row->language, code))
             row_refuse(row, MX_REJECT_UNKNOWN_SYMBOL, "the text holds %s, which is no letter of a known language",
                        mx_symbol_name(code, name));
@@ -135,8 +148,8 @@ static int row_symbols(struct mx_row_reader *reader, struct mx_row *row)
     char name[MX_SYMBOL_NAME_BYTES];
     struct mx_symbols symbols;
     const struct mx_row_options *const options = &reader->options;
-    const int rc =
-        mx_tokens_from_text(options->tokens, reader->phonemizer, row->language, row->spoken, &reader->arena, &symbols);
+    const int rc = mx_reading_symbols(&reader->reading, options->tokens, reader->phonemizer, row->language,
+                                      reader->spoken, &reader->arena, &symbols);
     row->symbol_count = symbols.count;
     if (rc < 0) return rc;
     if (row->symbol_count == 0) {

@@ -37,7 +37,8 @@ struct mx_row_options {
     enum mx_tokens_mode tokens;
     bool sounds;                            /* rows have no texts: see pack_spec.h */
     struct mx_rate rate;                    /* plausible range, learned from the whole corpus (mx_row_rate) */
-    const struct mx_vocabulary *vocabulary; /* NULL: see above; borrowed */
+    const struct mx_vocabulary *vocabulary; /* NULL: see above; borrowed. It also says how texts are read … */
+    const struct mx_lexicon *lexicon;       /* … without it this does, by the newest rules; NULL: none; borrowed */
 };
 
 #define MX_ROW_OPTIONS_DEFAULT                                                                                         \
@@ -45,6 +46,9 @@ struct mx_row_options {
                              .language = MX_ROW_LANGUAGE_DETECT,                                                       \
                              .tokens = MX_TOKENS_PHONEMES,                                                             \
                              .rate = MX_RATE_DEFAULT})
+
+/* How rows with these options read their texts. */
+struct mx_reading mx_row_reading(const struct mx_row_options *options);
 
 struct mx_row {
     enum mx_reject reject;

@@ -138,16 +138,16 @@ static void cut_evenly(struct mx_sampler *sampler)
 }
 
 /* Steps as long as the limits allow. A step ends when the next utterance does not fit into the batch that it would be
- * dealt to; no single one is longer than the budget, so every step but the last has one for each rank at least. */
-static void cut_by_budget(struct mx_sampler *sampler)
+ * dealt to; every step but the last has one for each rank at least, even if that alone is more than the budget. */
+static void cut_by_budget(struct mx_sampler *sampler, uint64_t budget)
 {
     const uint32_t world = world_of(sampler), size = sampler->options.batch_size;
     uint32_t step = 0, card = 0;
     for (uint32_t i = 0; i < sampler->count; i++) {
         const uint64_t frames = sampler->frames[sampler->tickets[i].item];
         uint32_t hand = deal(card, world);
-        const bool begins = i == 0 || (size > 0 && card / world >= size) ||
-                            (card >= world && sampler->sums[hand] + frames > sampler->options.frame_budget);
+        const bool begins =
+            i == 0 || (size > 0 && card / world >= size) || (card >= world && sampler->sums[hand] + frames > budget);
         if (begins) {
             sampler->cuts[step++] = i;
             card = 0;
@@ -163,6 +163,23 @@ static void cut_by_budget(struct mx_sampler *sampler)
     sampler->steps = step;
 }
 
+/* Cuts with the smallest budget that gives at most `steps` steps, and returns it; `budget` must be enough for that. A
+ * larger budget never gives more steps, so halving finds it. */
+static uint64_t cut_least(struct mx_sampler *sampler, uint32_t steps, uint64_t budget)
+{
+    uint64_t least = 1;
+    while (least < budget) {
+        const uint64_t middle = least + (budget - least) / 2;
+        cut_by_budget(sampler, middle);
+        if (sampler->steps <= steps)
+            budget = middle;
+        else
+            least = middle + 1;
+    }
+    cut_by_budget(sampler, budget);
+    return budget;
+}
+
 void mx_sampler_select(struct mx_sampler *sampler, uint32_t epoch)
 {
     const uint32_t world = world_of(sampler);
@@ -171,9 +188,10 @@ void mx_sampler_select(struct mx_sampler *sampler, uint32_t epoch)
     sampler->epoch = epoch;
     tickets_draw(sampler);
     if (sampler->options.frame_budget > 0)
-        cut_by_budget(sampler);
+        cut_by_budget(sampler, sampler->options.frame_budget);
     else
         cut_evenly(sampler);
+    if (sampler->options.even) (void)cut_least(sampler, sampler->steps, sampler->options.frame_budget);
     for (uint32_t step = 0; step < sampler->steps; step++) sampler->shuffle[step] = step;
     mx_rng_shuffle_u32(seed, STREAM_STEPS | epoch, sampler->shuffle, sampler->steps);
     for (uint32_t step = 0; step < sampler->steps; step++) {
@@ -213,6 +231,9 @@ static int options_check(const struct mx_sampler_options *options, const uint32_
                        options->world);
     if (options->batch_size == 0 && options->frame_budget == 0)
         return MX_FAIL(MX_ERR_ARGUMENT, "give a batch size or a frame budget", "a batch has no limit");
+    if (options->even && (options->frame_budget == 0 || (options->world > 1 && !options->whole)))
+        return MX_FAIL(MX_ERR_ARGUMENT, "give a frame budget, and set 'whole'",
+                       "even steps need a frame budget of all ranks together");
     double times = 0;
     for (uint32_t i = 0; options->times != NULL && i < count; i++) {
         if (!(options->times[i] >= 0))
@@ -223,7 +244,7 @@ static int options_check(const struct mx_sampler_options *options, const uint32_
     if (options->times != NULL && !(fabs(times - count) <= 1e-6 * count))
         return MX_FAIL(MX_ERR_ARGUMENT, "use mx_balance_times", "%u utterances cannot be drawn %g times in all", count,
                        times);
-    for (uint32_t i = 0; options->frame_budget > 0 && i < count; i++)
+    for (uint32_t i = 0; options->frame_budget > 0 && !options->even && i < count; i++)
         if (frames[i] > options->frame_budget)
             return MX_FAIL(MX_ERR_DATA, "raise the frame budget, or lower the longest duration of the corpus",
                            "utterance %u has %u frames, more than the %llu of a batch", items[i], frames[i],
@@ -273,6 +294,28 @@ int mx_sampler_create(const struct mx_sampler_options *options, const uint32_t *
     mx_sampler_select(sampler, 0);
     *out = sampler;
     sampler = NULL;
+out:
+    mx_sampler_destroy(sampler);
+    return rc;
+}
+
+int mx_sampler_budget(const struct mx_sampler_options *options, const uint32_t *frames, uint32_t count, uint32_t steps,
+                      uint64_t *budget)
+{
+    int rc = 0;
+    struct mx_sampler *sampler = NULL;
+    struct mx_sampler_options all = *options;
+    all.frame_budget = 1;
+    for (uint32_t i = 0; i < count; i++) all.frame_budget += frames[i];
+    /* Copies of a drawn utterance are more than one of each: no epoch has more than `count` of the longest. */
+    for (uint32_t i = 0; options->times != NULL && i < count; i++)
+        if ((uint64_t)frames[i] * count > all.frame_budget) all.frame_budget = (uint64_t)frames[i] * count;
+    MX_TRY(mx_sampler_create(&all, frames, frames, count, &sampler)); /* the names do not matter */
+    if (sampler->steps > steps)
+        MX_RAISE(MX_ERR_ARGUMENT, "allow more utterances in a batch",
+                 "%u utterances with at most %u in a batch do not fit into %u steps", count, options->batch_size,
+                 steps);
+    *budget = cut_least(sampler, steps, all.frame_budget);
 out:
     mx_sampler_destroy(sampler);
     return rc;

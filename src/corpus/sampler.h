@@ -26,6 +26,10 @@
  * With `times` an utterance occurs that many times in an epoch on average: in each epoch one of the two whole numbers
  * around it. The number of utterances in an epoch stays `count`. Which ones occur once more is drawn anew in each epoch.
  *
+ * With `even` the steps of an epoch are of nearly equal frames: there are as many as the limits ask for, and they are
+ * cut so that the largest of them is as small as that number allows. An utterance longer than the budget is a batch of
+ * its own.
+ *
  * Memory: all memory is taken by mx_sampler_create; selecting an epoch and asking for batches allocate nothing. One
  * thread uses a sampler at a time.
  */
@@ -44,6 +48,7 @@ struct mx_sampler_options {
     uint32_t batch_size;   /* most utterances per batch; 0: no such limit */
     uint64_t frame_budget; /* most frames per batch; 0: no such limit */
     bool whole;            /* both are limits of a step, see above */
+    bool even;             /* steps of equal frames, see above; with a budget, and `whole` or a world of 1 */
     const double *times;   /* [count], ≥ 0, their mean is 1; copied. NULL: every utterance once */
 };
 
@@ -63,6 +68,11 @@ struct mx_sampler;
 int mx_sampler_create(const struct mx_sampler_options *options, const uint32_t *items, const uint32_t *frames,
                       uint32_t count, struct mx_sampler **out);
 void mx_sampler_destroy(struct mx_sampler *sampler); /* NULL is fine */
+
+/* The smallest frame budget with which epoch 0 has at most `steps` steps that are cut as `even` says. The options must
+ * have `even`; their budget is not read. MX_ERR_ARGUMENT if the batch size does not allow so few. */
+int mx_sampler_budget(const struct mx_sampler_options *options, const uint32_t *frames, uint32_t count, uint32_t steps,
+                      uint64_t *budget);
 
 /* Builds the table of an epoch: O(n log n), some milliseconds for 13,000 utterances. Epoch 0 is selected at first. */
 void mx_sampler_select(struct mx_sampler *sampler, uint32_t epoch);

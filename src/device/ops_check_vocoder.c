@@ -75,6 +75,20 @@ DESCRIBE(harmonics)
     tensor(walk, "y", a->y, a->samples.rows, WRITTEN);
 }
 
+DESCRIBE(texture)
+{
+    dimension(walk, "rows", a->rows);
+    dimension(walk, "n", a->n);
+    integer(walk, "reach", a->reach, 0, MX_TEXTURE_REACH_MAX);
+    real(walk, "colour", a->colour, 0, 1e6, false);
+    real(walk, "least", a->least, 1e-6, 1, false);
+    tensor(walk, "source", a->source, times(times(a->rows, a->n), 2), READ);
+    tensor(walk, "noise", a->noise, times(times(a->rows, a->n), 2), READ);
+    tensor(walk, "gain", a->gain, a->n, READ);
+    tensor(walk, "level", a->level, times(a->rows, a->n), READ);
+    tensor(walk, "y", a->y, times(a->rows, a->n), WRITTEN);
+}
+
 DESCRIBE(excite)
 {
     dimension(walk, "rows", a->rows);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <utf8proc.h>
+
 #include "base/file.h"
 #include "base/log.h"
 #include "base/string.h"
@@ -25,6 +27,7 @@ struct place {
 struct words {
     struct mx_arena arena;
     struct mx_phonemizer *phonemizer;
+    const struct mx_reading *reading;
     enum mx_language_id language;
     struct place *list;
     size_t count, capacity;
@@ -59,17 +62,25 @@ static size_t words_in(const char *text)
     return count;
 }
 
+/* Whether a word has sounds of its own, which own_put writes. */
+static bool is_own(const struct words *words, const char *word)
+{
+    uint32_t point;
+    mx_utf8_decode(word, &point);
+    return mx_lexicon_find(words->reading->lexicon, point) != NULL;
+}
+
 /* The words of a clause and what espeak-ng makes of it. It reads some neighbours as one word ("of the"): then nothing is
  * known about a single one. */
 static int clause_add(struct words *words, char *clause)
 {
     int rc = 0;
     char *phonemes, *word_state = NULL, *sound_state = NULL;
-    MX_TRY(mx_phonemizer_run(words->phonemizer, words->language, clause, &words->arena, &phonemes));
+    MX_TRY(mx_reading_phonemes(words->reading, words->phonemizer, words->language, clause, &words->arena, &phonemes));
     const bool apart = words_in(clause) == words_in(phonemes);
     char *sound = apart ? strtok_r(phonemes, " ", &sound_state) : NULL;
     for (char *word = strtok_r(clause, " ", &word_state); word != NULL; word = strtok_r(NULL, " ", &word_state)) {
-        if (strcmp(word, "-") != 0) MX_TRY(place_push(words, word, sound));
+        if (strcmp(word, "-") != 0 && !is_own(words, word)) MX_TRY(place_push(words, word, sound));
         if (apart) sound = strtok_r(NULL, " ", &sound_state);
     }
 out:
@@ -83,7 +94,7 @@ static int words_collect(const char *text, struct words *words)
     while (*text != 0) {
         const size_t length = strcspn(text, "\n");
         char *normal, *state = NULL;
-        MX_TRY(mx_text_normalise(words->language, text, length, &words->arena, &normal, NULL));
+        MX_TRY(mx_reading_text(words->reading, words->language, text, length, &words->arena, &normal, NULL));
         for (char *clause = strtok_r(normal, MARKS, &state); clause != NULL; clause = strtok_r(NULL, MARKS, &state))
             MX_TRY(clause_add(words, clause));
         text += length + (text[length] != 0);
@@ -106,7 +117,8 @@ static int reading_choose(struct words *words, const struct place *places, size_
     }
     if (*phonemes != NULL) return 0;
     char *alone;
-    const int rc = mx_phonemizer_run(words->phonemizer, words->language, places[0].word, &words->arena, &alone);
+    const int rc =
+        mx_reading_phonemes(words->reading, words->phonemizer, words->language, places[0].word, &words->arena, &alone);
     if (rc >= 0) *phonemes = alone;
     return rc;
 }
@@ -132,14 +144,66 @@ static bool word_put(const struct mx_vocabulary *vocabulary, const char *word, c
     return true;
 }
 
+/* A word of the voice's lexicon as it stands in texts that sherpa-onnx reads: in small letters. NULL: no memory. */
+static char *own_word(struct words *words, const char *word)
+{
+    char *const small = mx_arena_alloc(&words->arena, 4 * strlen(word) + 1, 1);
+    char *to = small;
+    while (small != NULL && *word != 0) {
+        uint32_t point;
+        word += mx_utf8_decode(word, &point);
+        to += mx_symbol_utf8((uint32_t)utf8proc_tolower((utf8proc_int32_t)point), to);
+    }
+    return small;
+}
+
+/* The words of the voice's lexicon; *count gets how many of them the exported one can hold. */
+static int own_put(struct words *words, const struct mx_vocabulary *vocabulary, struct mx_string *out, size_t *count)
+{
+    const struct mx_lexicon *const lexicon = words->reading->lexicon;
+    size_t left = 0;
+    int rc = 0;
+    for (size_t i = 0; i < mx_lexicon_count(lexicon); i++) {
+        const struct mx_lexicon_entry *const entry = mx_lexicon_entry(lexicon, i);
+        char *normal, *phonemes;
+        if (entry->language != words->language) continue;
+        char *const word = own_word(words, entry->word);
+        if (word == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+        MX_TRY(mx_reading_text(words->reading, words->language, entry->word, strlen(entry->word), &words->arena,
+                               &normal, NULL));
+        MX_TRY(
+            mx_reading_phonemes(words->reading, words->phonemizer, words->language, normal, &words->arena, &phonemes));
+        const bool put = strchr(word, ' ') == NULL && word_put(vocabulary, word, phonemes, out);
+        *count += put;
+        left += !put;
+    }
+    if (left > 0)
+        mx_warn("%zu word%s of the voice's lexicon ha%s blanks or symbols that the voice never learned; %s not in the "
+                "exported one",
+                left, left == 1 ? "" : "s", left == 1 ? "s" : "ve", left == 1 ? "it is" : "they are");
+out:
+    return rc;
+}
+
+/* Whether the voice's lexicon has the word: then it does not stay what it is. */
+static bool own_has(struct words *words, const char *word)
+{
+    char *normal = NULL;
+    if (mx_lexicon_count(words->reading->lexicon) == 0) return false;
+    if (mx_reading_text(words->reading, words->language, word, strlen(word), &words->arena, &normal, NULL) < 0)
+        return false;
+    return strcmp(normal, word) != 0;
+}
+
 static int numbers_put(struct words *words, const struct mx_vocabulary *vocabulary, struct mx_string *out)
 {
     int rc = 0;
     for (int number = 0; number < MX_EXPORT_NUMBERS; number++) {
         char digits[16], *normal, *phonemes;
         const int length = snprintf(digits, sizeof digits, "%d", number);
-        MX_TRY(mx_text_normalise(words->language, digits, (size_t)length, &words->arena, &normal, NULL));
-        MX_TRY(mx_phonemizer_run(words->phonemizer, words->language, normal, &words->arena, &phonemes));
+        MX_TRY(mx_reading_text(words->reading, words->language, digits, (size_t)length, &words->arena, &normal, NULL));
+        MX_TRY(
+            mx_reading_phonemes(words->reading, words->phonemizer, words->language, normal, &words->arena, &phonemes));
         (void)word_put(vocabulary, digits, phonemes, out);
     }
 out:
@@ -149,7 +213,7 @@ out:
 int mx_export_lexicon_write(const struct mx_vocabulary *vocabulary, enum mx_language_id language, const char *text,
                             const char *path, size_t *count)
 {
-    struct words words = {.language = language};
+    struct words words = {.language = language, .reading = mx_vocabulary_reading(vocabulary)};
     struct mx_string out = {0};
     size_t all = 0, known = 0;
     int rc = 0;
@@ -160,6 +224,7 @@ int mx_export_lexicon_write(const struct mx_vocabulary *vocabulary, enum mx_lang
         const char *phonemes;
         for (same = 1; i + same < words.count && strcmp(words.list[i].word, words.list[i + same].word) == 0;) same++;
         MX_TRY(reading_choose(&words, words.list + i, same, &phonemes));
+        if (own_has(&words, words.list[i].word)) continue;
         known += word_put(vocabulary, words.list[i].word, phonemes, &out);
         all++;
     }
@@ -170,6 +235,7 @@ int mx_export_lexicon_write(const struct mx_vocabulary *vocabulary, enum mx_lang
     if (known < all)
         mx_warn("%zu of %zu words have symbols that the voice never learned; they are not in the lexicon", all - known,
                 all);
+    MX_TRY(own_put(&words, vocabulary, &out, count));
     MX_TRY(numbers_put(&words, vocabulary, &out));
     MX_TRY(out.failure);
     MX_TRY(mx_file_write_atomic(path, out.data, out.length));

@@ -37,6 +37,25 @@ static struct mx_export_complex excite(const struct mx_export_frames *f, const s
     return u;
 }
 
+/* `level` with the texture of the source u. */
+static struct mx_onnx_value texture(const struct mx_export_frames *f, const struct mx_export_sound *sound,
+                                    struct mx_onnx_value level, const struct mx_export_complex *u)
+{
+    struct mx_onnx *const o = f->onnx;
+    const int64_t reach = MX_SOUND_TEXTURE_REACH;
+    const double least = (double)MX_SOUND_TEXTURE_LEAST;
+    const struct mx_onnx_value power =
+        mx_export_unsqueeze(o, MX_ONNX(o, "Max", mx_export_square(o, u), mx_onnx_real(o, MX_EXPORT_LEAST_SQUARE)), 0);
+    const struct mx_onnx_value mean = MX_ONNX_WITH(
+        o, "AveragePool",
+        (MX_ONNX_A_INTS("kernel_shape", 2 * reach + 1, 1), MX_ONNX_A_INTS("pads", reach, 0, reach, 0)), power);
+    const struct mx_onnx_value ratio = mx_export_squeeze(o, MX_ONNX(o, "Div", power, mean), 0);
+    const struct mx_onnx_value bounded = MX_ONNX(o, "Max", ratio, mx_onnx_real(o, least * least));
+    const struct mx_onnx_value scaled =
+        MX_ONNX(o, "Mul", MX_ONNX(o, "Log", bounded), mx_onnx_real(o, 0.5 * sound->texture));
+    return MX_ONNX(o, "Add", level, scaled);
+}
+
 /* Lowers the short frames of the sound to the short mel. */
 static struct mx_onnx_value attenuate(struct mx_onnx *o, const struct mx_recipe *recipe, struct mx_onnx_value frames,
                                       struct mx_onnx_value short_mel, struct mx_onnx_value audio)
@@ -62,11 +81,12 @@ struct mx_onnx_value mx_export_sound(const struct mx_export *e, const struct mx_
     struct mx_export_frames f;
     mx_export_frames_open(&f, o, recipe, frames);
     const struct mx_export_vocoder_outputs net = mx_export_vocoder(e, sound->config, &f, mel);
-    struct mx_onnx_value magnitude = MX_ONNX(
-        o, "Exp", MX_ONNX(o, "Clip", net.magnitude, mx_onnx_real(o, -EXPONENT_MAX), mx_onnx_real(o, EXPONENT_MAX)));
     const struct mx_export_track track = mx_export_path(o, recipe, net.logits);
     const struct mx_onnx_value harmonics = mx_export_harmonics(o, recipe, &track);
     const struct mx_export_complex u = excite(&f, sound, harmonics, mx_export_noise(o, recipe, sound->seed, frames));
+    const struct mx_onnx_value level = sound->texture > 0 ? texture(&f, sound, net.magnitude, &u) : net.magnitude;
+    struct mx_onnx_value magnitude =
+        MX_ONNX(o, "Exp", MX_ONNX(o, "Clip", level, mx_onnx_real(o, -EXPONENT_MAX), mx_onnx_real(o, EXPONENT_MAX)));
     struct mx_export_complex y = mx_export_direct(o, &u, magnitude), before = y;
     struct mx_export_projection match = {.mel = net.mel,
                                          .rounds = MX_SOUND_MATCH_ROUNDS,

@@ -10,8 +10,7 @@
 #include "myxtts/error.h"
 #include "vocoder/sound_numbers.h"
 
-#define EXPONENT_MAX 80.0     /* of magnitudes and gains */
-#define LEAST_SQUARE 0x1p-100 /* of a number that has a direction */
+#define EXPONENT_MAX 80.0 /* of magnitudes and gains */
 
 static void fail(struct mx_onnx *onnx, int code)
 {
@@ -191,7 +190,7 @@ struct mx_onnx_value mx_export_resound(const struct mx_export_frames *f, const s
 
 /* ---- steps ---- */
 
-static struct mx_onnx_value square_of(struct mx_onnx *o, const struct mx_export_complex *u)
+struct mx_onnx_value mx_export_square(struct mx_onnx *o, const struct mx_export_complex *u)
 {
     const struct mx_onnx_value real = MX_ONNX(o, "Mul", u->real, u->real);
     const struct mx_onnx_value imaginary = MX_ONNX(o, "Mul", u->imaginary, u->imaginary);
@@ -208,7 +207,7 @@ static struct mx_export_complex scaled(struct mx_onnx *o, const struct mx_export
 struct mx_export_complex mx_export_direct(struct mx_onnx *o, const struct mx_export_complex *u,
                                           struct mx_onnx_value magnitude)
 {
-    const struct mx_onnx_value square = square_of(o, u), least = mx_onnx_real(o, LEAST_SQUARE);
+    const struct mx_onnx_value square = mx_export_square(o, u), least = mx_onnx_real(o, MX_EXPORT_LEAST_SQUARE);
     const struct mx_onnx_value small = MX_ONNX(o, "Less", square, least);
     const struct mx_onnx_value length = MX_ONNX(o, "Sqrt", MX_ONNX(o, "Max", square, least));
     const struct mx_export_complex y = scaled(o, u, MX_ONNX(o, "Div", magnitude, length));
@@ -256,7 +255,7 @@ struct mx_export_complex mx_export_project(struct mx_export_frames *f, const str
     struct mx_onnx *const o = f->onnx;
     if (o->graph.failure < 0) return *spectrum;
     if (f->bands.name[0] == '\0') bands_make(f);
-    const struct mx_onnx_value length = MX_ONNX(o, "Sqrt", square_of(o, spectrum));
+    const struct mx_onnx_value length = MX_ONNX(o, "Sqrt", mx_export_square(o, spectrum));
     struct mx_onnx_value moved = {.name = ""}, gain = {.name = ""};
     for (int i = 0; i < how->rounds; i++) {
         const struct mx_onnx_value shaped = i == 0 ? length : MX_ONNX(o, "Mul", length, gain);

@@ -42,7 +42,11 @@ struct mx_export_complex {
 struct mx_export_complex mx_export_analyse(const struct mx_export_frames *f, struct mx_onnx_value audio);
 struct mx_onnx_value mx_export_resound(const struct mx_export_frames *f, const struct mx_export_complex *spectrum);
 
-/* magnitude · u/|u|, or the magnitude itself where |u|² < 2^-100. */
+#define MX_EXPORT_LEAST_SQUARE 0x1p-100 /* of a number that has a direction */
+
+/* |u|² */
+struct mx_onnx_value mx_export_square(struct mx_onnx *onnx, const struct mx_export_complex *u);
+/* magnitude · u/|u|, or the magnitude itself where |u|² < MX_EXPORT_LEAST_SQUARE. */
 struct mx_export_complex mx_export_direct(struct mx_onnx *onnx, const struct mx_export_complex *u,
                                           struct mx_onnx_value magnitude);
 /* u = now + momentum · (now - before) */

@@ -19,6 +19,7 @@
  * No gradient flows through the search: the durations are whole numbers. The prior loss teaches the means, with the
  * alignment held fixed.
  */
+#include "model/adapter.h"
 #include "model/internal.h"
 #include "myxtts/error.h"
 
@@ -79,6 +80,7 @@ int mx_aligner_backward(const struct mx_model_pass *pass)
 {
     const struct mx_memory *m = &pass->model->memory;
     const struct mx_linear mean = mean_of(pass);
+    const struct mx_slice none = {0};
     int rc = 0;
     MX_TRY(mx_expand_grad(pass->base.stream, &(struct mx_expand_grad_args){.dy = m->dspread,
                                                                            .ends = m->ends,
@@ -86,8 +88,25 @@ int mx_aligner_backward(const struct mx_model_pass *pass)
                                                                            .segments = pass->batch->tokens.rows,
                                                                            .rows = pass->batch->frames.rows,
                                                                            .n = mean.out}));
-    MX_TRY(mx_linear_backward(&pass->base, &mean, &pass->batch->tokens, m->states, m->dmeans, m->dstates,
+    MX_TRY(mx_linear_backward(&pass->base, &mean, &pass->batch->tokens, m->states, m->dmeans,
+                              pass->model->reach.encoder ? m->dstates : none,
                               &(struct mx_epilogue){.accumulate = true}));
+out:
+    return rc;
+}
+
+int mx_model_means(struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters,
+                   const struct mx_model_batch *batch, struct mx_slice means)
+{
+    const struct mx_model_pass pass = {
+        .base = mx_model_pass_base(model, stream, parameters), .model = model, .batch = batch};
+    const struct mx_linear mean = mean_of(&pass);
+    int rc = 0;
+    MX_TRY(mx_model_batch_check(model, batch, true));
+    MX_TRY(mx_adapters_merge(&pass.base));
+    MX_TRY(mx_speaker_forward(&pass));
+    MX_TRY(mx_encoder_forward(&pass));
+    MX_TRY(mx_linear_forward(&pass.base, &mean, &batch->tokens, model->memory.states, means, NULL));
 out:
     return rc;
 }

@@ -209,7 +209,7 @@ out:
 int mx_stack_backward(const struct mx_model_pass *pass, const struct mx_stack *stack)
 {
     int rc = 0;
-    for (int i = stack->blocks - 1; i >= 0; i--) {
+    for (int i = stack->blocks - 1; i >= stack->lowest; i--) {
         const struct block b = block_of(pass, stack, i);
         /* The shared memory still holds the last block. */
         if (pass->model->config.recompute_blocks && i < stack->blocks - 1) MX_TRY(block_forward(pass, &b, false));

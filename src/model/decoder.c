@@ -13,6 +13,7 @@ static struct mx_stack stack_of(const struct mx_model_pass *pass)
     return (struct mx_stack){.at = pass->model->at.decoder_blocks,
                              .memory = &pass->model->memory.decoder,
                              .blocks = pass->model->config.size.decoder_blocks,
+                             .lowest = pass->model->reach.decoder_block,
                              .rows = pass->batch->frames,
                              .site = MX_SITE_DECODER};
 }
@@ -111,7 +112,7 @@ int mx_decoder_backward(const struct mx_model_pass *pass)
     MX_TRY(mx_linear_backward(&pass->base, &mel, &stack.rows, m->normed, m->dmel, m->d, NULL));
     MX_TRY(mx_norm_backward(&pass->base, &norm, m->decoder.x[stack.blocks], m->normed_stats, m->d, m->d, none));
     MX_TRY(mx_stack_backward(pass, &stack));
-    MX_TRY(input_backward(pass));
+    if (pass->model->reach.decoder_input) MX_TRY(input_backward(pass));
 out:
     return rc;
 }

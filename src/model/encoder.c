@@ -25,6 +25,7 @@ static struct mx_stack stack_of(const struct mx_model_pass *pass)
     return (struct mx_stack){.at = pass->model->at.encoder_blocks,
                              .memory = &pass->model->memory.encoder,
                              .blocks = pass->model->config.size.encoder_blocks,
+                             .lowest = pass->model->reach.encoder_block,
                              .rows = pass->batch->tokens,
                              .site = MX_SITE_ENCODER};
 }
@@ -83,28 +84,30 @@ static int input_backward(const struct mx_model_pass *pass)
     const struct mx_ragged *tokens = &pass->batch->tokens;
     const int64_t width = model->config.size.width;
     int rc = 0;
-    MX_TRY(mx_embedding_grad(pass->base.stream,
-                             &(struct mx_embedding_grad_args){.ids = pass->batch->token_ids,
-                                                              .dy = model->memory.d,
-                                                              .dtable = mx_pass_gradient(&pass->base, at->token_table),
-                                                              .rows = tokens->rows,
-                                                              .n = width,
-                                                              .vocabulary = model->config.vocabulary,
-                                                              .factor = token_factor(pass)}));
+    if (mx_pass_learns(&pass->base, at->token_table))
+        MX_TRY(mx_embedding_grad(pass->base.stream, &(struct mx_embedding_grad_args){
+                                                        .ids = pass->batch->token_ids,
+                                                        .dy = model->memory.d,
+                                                        .dtable = mx_pass_gradient(&pass->base, at->token_table),
+                                                        .rows = tokens->rows,
+                                                        .n = width,
+                                                        .vocabulary = model->config.vocabulary,
+                                                        .factor = token_factor(pass)}));
     MX_TRY(mx_expand_grad(pass->base.stream, &(struct mx_expand_grad_args){.dy = model->memory.d,
                                                                            .ends = tokens->offsets,
                                                                            .dx = model->memory.speaker.drow,
                                                                            .segments = tokens->count,
                                                                            .rows = tokens->rows,
                                                                            .n = width}));
-    MX_TRY(mx_embedding_grad(
-        pass->base.stream, &(struct mx_embedding_grad_args){.ids = pass->batch->languages,
-                                                            .dy = model->memory.speaker.drow,
-                                                            .dtable = mx_pass_gradient(&pass->base, at->language_table),
-                                                            .rows = tokens->count,
-                                                            .n = width,
-                                                            .vocabulary = model->config.languages,
-                                                            .factor = 1}));
+    if (mx_pass_learns(&pass->base, at->language_table))
+        MX_TRY(mx_embedding_grad(pass->base.stream, &(struct mx_embedding_grad_args){
+                                                        .ids = pass->batch->languages,
+                                                        .dy = model->memory.speaker.drow,
+                                                        .dtable = mx_pass_gradient(&pass->base, at->language_table),
+                                                        .rows = tokens->count,
+                                                        .n = width,
+                                                        .vocabulary = model->config.languages,
+                                                        .factor = 1}));
     MX_TRY(mx_speaker_row_backward(pass, true));
 out:
     return rc;
@@ -134,7 +137,7 @@ int mx_encoder_backward(const struct mx_model_pass *pass)
     int rc = 0;
     MX_TRY(mx_norm_backward(&pass->base, &norm, m->encoder.x[stack.blocks], m->states_stats, m->dstates, m->d, none));
     MX_TRY(mx_stack_backward(pass, &stack));
-    MX_TRY(input_backward(pass));
+    if (pass->model->reach.encoder_input) MX_TRY(input_backward(pass));
 out:
     return rc;
 }

@@ -66,11 +66,23 @@ struct mx_memory {
     struct mx_slice d, e;  /* [most rows, W] */
     struct mx_slice wide;  /* [most rows, max(H, 4W)] */
     struct mx_slice delta; /* [heads, most rows] */
+    /* With adapters: the matrices that have one, merged, and the narrow rows between its two halves. */
+    struct mx_slice merged, low, dlow; /* [adapted floats], [most rows, rank] */
 };
 
 /* Carves everything out of `layout`. */
 void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const struct mx_model_config *config,
-                     const struct mx_model_capacity *capacity, enum mx_model_purpose purpose);
+                     const struct mx_parameters *table, const struct mx_model_capacity *capacity,
+                     enum mx_model_purpose purpose);
+
+/* How far back gradients must go, from what learns: whatever lies below the last thing that learns is left out. */
+struct mx_reach {
+    bool speaker;                /* to the vector's own layers */
+    bool encoder_input, encoder; /* to tokens, language and vector; to anything of the encoder's states */
+    bool decoder_input, decoder; /* to states, pitch, energy and vector; to anything behind the expanded tokens */
+    bool aligner, predictors[MX_PREDICTORS];
+    int32_t encoder_block, decoder_block; /* the lowest blocks; the number of blocks: none */
+};
 
 struct mx_model {
     struct mx_model_config config;
@@ -80,6 +92,8 @@ struct mx_model {
     struct mx_device *device;
     struct mx_parameters *parameters;
     struct mx_model_at at; /* positions of the parameters */
+    struct mx_reach reach;
+    struct mx_slice frozen; /* mx_model_frozen_set */
     struct mx_buffer *activations;
     struct mx_memory memory;
     /* The host side of synthesis, from mx_host_alloc. */
@@ -100,6 +114,9 @@ struct mx_model_pass {
     uint64_t seed, step;
 };
 
+/* What every pass through a model has. */
+struct mx_pass mx_model_pass_base(const struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters);
+
 /* Identifies each place where dropout is applied; a stack uses two numbers per block, a predictor one per layer. */
 enum mx_site { MX_SITE_ENCODER = 0x100, MX_SITE_DECODER = 0x200, MX_SITE_PREDICTORS = 0x300 };
 
@@ -114,14 +131,14 @@ int mx_dropout_run(const struct mx_model_pass *pass, uint64_t site, struct mx_sl
 struct mx_stack {
     const struct mx_block_at *at;
     const struct mx_stack_memory *memory;
-    int32_t blocks;
+    int32_t blocks, lowest; /* the backward pass ends with the lowest */
     struct mx_ragged rows;
     uint64_t site;
 };
 
 /* memory->x[0] → memory->x[blocks] */
 int mx_stack_forward(const struct mx_model_pass *pass, const struct mx_stack *stack);
-/* Turns the gradient of x[blocks] in model->memory.d into that of x[0]. */
+/* Turns the gradient of x[blocks] in model->memory.d into that of x[lowest]. */
 int mx_stack_backward(const struct mx_model_pass *pass, const struct mx_stack *stack);
 
 /* ---- parts ---- */

@@ -100,18 +100,41 @@ static int input_backward(const struct mx_pass *pass, const struct mx_linear *p,
                                                                                   .dy_bf16 = p->dy_bf16});
 }
 
+/* dB += (x·A)ᵀ·dy and dA += xᵀ·(dy·Bᵀ), see adapter.h */
+static int adapter_backward(const struct mx_pass *pass, const struct mx_linear *p, const struct mx_ragged *rows,
+                            struct mx_slice x, struct mx_slice dy)
+{
+    const struct mx_parameter *const weight = mx_parameters_at(pass->table, p->weight);
+    const struct mx_parameter *const a = &pass->table->entries[weight->adapter], *const b = a + 1;
+    struct mx_linear of_a = *p, of_b = *p;
+    int rc = 0;
+    of_a.weight = a->at;
+    of_b.weight = b->at;
+    of_a.bias = of_b.bias = -1;
+    of_a.out = of_b.in = b->shape[0];
+    of_b.taps = 0;
+    of_a.dy_bf16 = of_b.x_bf16 = false; /* what lies between the two is fp32 */
+    MX_TRY(mx_linear_forward(pass, &of_a, rows, x, pass->low, NULL));
+    MX_TRY(weight_backward(pass, &of_b, rows, pass->low, dy));
+    MX_TRY(input_backward(pass, &of_b, rows, dy, pass->dlow, NULL));
+    MX_TRY(weight_backward(pass, &of_a, rows, x, pass->dlow));
+out:
+    return rc;
+}
+
 int mx_linear_backward(const struct mx_pass *pass, const struct mx_linear *p, const struct mx_ragged *rows,
                        struct mx_slice x, struct mx_slice dy, struct mx_slice dx, const struct mx_epilogue *epilogue)
 {
     int rc = 0;
-    if (p->bias >= 0)
+    if (p->bias >= 0 && mx_pass_learns(pass, p->bias))
         MX_TRY(mx_bias_grad(pass->stream, &(struct mx_bias_grad_args){.dy = dy,
                                                                       .db = mx_pass_gradient(pass, p->bias),
                                                                       .rows = rows->rows,
                                                                       .n = p->out,
                                                                       .accumulate = true,
                                                                       .dy_bf16 = p->dy_bf16}));
-    MX_TRY(weight_backward(pass, p, rows, x, dy));
+    if (mx_pass_learns(pass, p->weight)) MX_TRY(weight_backward(pass, p, rows, x, dy));
+    if (mx_pass_adapted(pass, p->weight)) MX_TRY(adapter_backward(pass, p, rows, x, dy));
     if (dx.buffer) MX_TRY(input_backward(pass, p, rows, dy, dx, epilogue));
 out:
     return rc;
@@ -136,16 +159,17 @@ int mx_norm_forward(const struct mx_pass *pass, const struct mx_norm *n, struct 
 int mx_norm_backward(const struct mx_pass *pass, const struct mx_norm *n, struct mx_slice x, struct mx_slice stats,
                      struct mx_slice dy, struct mx_slice dx, struct mx_slice residual)
 {
-    return mx_layer_norm_grad(pass->stream, &(struct mx_layer_norm_grad_args){.dy = dy,
-                                                                              .x = x,
-                                                                              .gamma = mx_pass_weight(pass, n->gain),
-                                                                              .stats = stats,
-                                                                              .dx = dx,
-                                                                              .dgamma = mx_pass_gradient(pass, n->gain),
-                                                                              .dbeta = mx_pass_gradient(pass, n->bias),
-                                                                              .residual = residual,
-                                                                              .rows = n->rows,
-                                                                              .n = n->width});
+    return mx_layer_norm_grad(pass->stream,
+                              &(struct mx_layer_norm_grad_args){.dy = dy,
+                                                                .x = x,
+                                                                .gamma = mx_pass_weight(pass, n->gain),
+                                                                .stats = stats,
+                                                                .dx = dx,
+                                                                .dgamma = mx_pass_gradient_or_discard(pass, n->gain, 0),
+                                                                .dbeta = mx_pass_gradient_or_discard(pass, n->bias, 1),
+                                                                .residual = residual,
+                                                                .rows = n->rows,
+                                                                .n = n->width});
 }
 
 /* ---- slopes ---- */

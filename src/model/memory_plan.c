@@ -140,7 +140,8 @@ static void predictor_place(const struct placing *p, struct mx_predictor_memory 
 }
 
 void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const struct mx_model_config *config,
-                     const struct mx_model_capacity *capacity, enum mx_model_purpose purpose)
+                     const struct mx_parameters *table, const struct mx_model_capacity *capacity,
+                     enum mx_model_purpose purpose)
 {
     const bool train = purpose == MX_MODEL_TRAIN;
     const struct placing place = {layout, config, capacity, train, train && config->mixed}, *p = &place;
@@ -178,6 +179,10 @@ void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const s
     memory->e = keep(p, rows, w);
     memory->wide = keep(p, rows, mx_most(size->hidden, 4 * w));
     memory->delta = keep(p, size->heads, rows);
+    if (table->adapted == 0) return;
+    memory->merged = take(p, table->adapted, 1);
+    memory->low = keep(p, rows, config->learning.adapter_rank);
+    memory->dlow = keep(p, rows, config->learning.adapter_rank);
 }
 
 /* ---- the plan ---- */
@@ -185,13 +190,15 @@ void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const s
 void mx_model_memory_plan_fill(struct mx_model_memory_plan *out, const struct mx_parameters *table,
                                enum mx_model_purpose purpose, uint64_t activations_bytes, uint64_t batch_bytes)
 {
-    const uint64_t flat = (uint64_t)table->floats * 4;
+    const uint64_t flat = (uint64_t)table->floats * 4, learned = (uint64_t)table->learned * 4;
+    const uint64_t gradients = learned + (uint64_t)table->discard * 4;
     *out = (struct mx_model_memory_plan){
         .parameters = table->elements,
         .parameters_bytes = flat,
-        .gradients_bytes = purpose == MX_MODEL_TRAIN ? flat : 0,
-        .moments_bytes = purpose == MX_MODEL_TRAIN ? 2 * flat : 0,
-        .ema_bytes = purpose == MX_MODEL_TRAIN ? flat : 0,
+        .learning = table->learning,
+        .gradients_bytes = purpose == MX_MODEL_TRAIN ? gradients : 0,
+        .moments_bytes = purpose == MX_MODEL_TRAIN ? 2 * learned : 0,
+        .ema_bytes = purpose == MX_MODEL_TRAIN ? learned : 0,
         .activations_bytes = activations_bytes,
         .batch_bytes = batch_bytes,
     };
@@ -212,7 +219,7 @@ int mx_model_memory_plan(const struct mx_model_config *config, const struct mx_m
     MX_TRY(mx_model_parameters_create(config, NULL, &parameters));
     memory = mx_alloc(1, sizeof *memory);
     if (!memory) MX_TRY(MX_ERR_NO_MEMORY);
-    mx_memory_place(memory, &activations, config, &full, purpose);
+    mx_memory_place(memory, &activations, config, parameters, &full, purpose);
     mx_model_batch_place(&one_batch, config, &full, &batch);
     mx_model_memory_plan_fill(out, parameters, purpose, activations.offset_bytes, one_batch.offset_bytes);
 out:

@@ -33,7 +33,7 @@ enum mx_model_purpose {
 };
 
 struct mx_model_memory_plan {
-    int64_t parameters;                                                   /* their number */
+    int64_t parameters, learning;                                         /* their number, and of those that learn */
     uint64_t parameters_bytes, gradients_bytes, moments_bytes, ema_bytes; /* flat buffers; 0 where not needed */
     uint64_t activations_bytes;                                           /* allocated by mx_model_create */
     uint64_t batch_bytes;                                                 /* of one batch at capacity */

@@ -2,7 +2,10 @@
  *
  * Creation and destruction of a model, the check of a batch, and the passes of training. (Synthesis: synthesize.c.)
  */
+#include <stdio.h>
+
 #include "base/alloc.h"
+#include "model/adapter.h"
 #include "model/internal.h"
 #include "myxtts/error.h"
 
@@ -43,6 +46,40 @@ out:
     return rc;
 }
 
+/* The lowest block of a stack that gradients must reach. */
+static int32_t lowest_block(const struct mx_parameters *table, const char *stack, int32_t blocks, bool below)
+{
+    char prefix[MX_PARAMETER_NAME_BYTES];
+    for (int32_t i = 0; i < blocks && !below; i++) {
+        snprintf(prefix, sizeof prefix, "%s.block.%d.", stack, (int)i);
+        if (mx_parameters_learn(table, prefix)) return i;
+    }
+    return below ? 0 : blocks;
+}
+
+static struct mx_reach reach_of(const struct mx_parameters *t, const struct mx_model_size *size)
+{
+    struct mx_reach r = {.aligner = mx_parameters_learn(t, "encoder.mean."),
+                         .predictors = {mx_parameters_learn(t, "predictor.duration."),
+                                        mx_parameters_learn(t, "predictor.pitch."),
+                                        mx_parameters_learn(t, "predictor.energy.")}};
+    r.speaker = mx_parameters_learn(t, "speaker.conv") || mx_parameters_learn(t, "speaker.norm") ||
+                mx_parameters_learn(t, "speaker.score.");
+    r.encoder_input = r.speaker || mx_parameters_learn(t, "speaker.to_encoder.") ||
+                      mx_parameters_learn(t, "encoder.token.") || mx_parameters_learn(t, "encoder.language.");
+    r.encoder_block = lowest_block(t, "encoder", size->encoder_blocks, r.encoder_input);
+    r.encoder = r.encoder_block < size->encoder_blocks || mx_parameters_learn(t, "encoder.norm.");
+    r.decoder_input = r.encoder || mx_parameters_learn(t, "speaker.to_decoder.") ||
+                      mx_parameters_learn(t, "encoder.pitch.") || mx_parameters_learn(t, "encoder.energy.");
+    r.decoder_block = lowest_block(t, "decoder", size->decoder_blocks, r.decoder_input);
+    r.decoder = r.decoder_input || mx_parameters_learn(t, "decoder.");
+    /* Their gradients go on into the states, but for those of the durations. */
+    r.aligner = r.aligner || r.encoder;
+    r.predictors[MX_PREDICT_PITCH] = r.predictors[MX_PREDICT_PITCH] || r.encoder;
+    r.predictors[MX_PREDICT_ENERGY] = r.predictors[MX_PREDICT_ENERGY] || r.encoder;
+    return r;
+}
+
 int mx_model_device_check(const struct mx_device *device, const struct mx_model_config *config)
 {
     return config->mixed ? mx_mixed_check(device) : 0;
@@ -62,11 +99,12 @@ int mx_model_create(struct mx_device *device, struct mx_stream *stream, const st
     model->device = device;
     MX_TRY(mx_model_capacity_check(capacity, &model->capacity));
     MX_TRY(mx_model_parameters_create(config, &model->at, &model->parameters));
+    model->reach = reach_of(model->parameters, &config->size);
     if (model->mixed) MX_TRY(mx_model_device_check(device, config));
-    mx_memory_place(&model->memory, &layout, config, &model->capacity, purpose);
+    mx_memory_place(&model->memory, &layout, config, model->parameters, &model->capacity, purpose);
     MX_TRY(mx_buffer_create(device, "activations", layout.offset_bytes, &model->activations));
     layout = (struct mx_layout){.buffer = model->activations};
-    mx_memory_place(&model->memory, &layout, config, &model->capacity, purpose);
+    mx_memory_place(&model->memory, &layout, config, model->parameters, &model->capacity, purpose);
     MX_TRY(staging_take(model));
     MX_TRY(rotary_fill(model, stream));
     *out = model;
@@ -107,6 +145,23 @@ struct mx_model_view mx_model_view(const struct mx_model *model)
         .mel = m->mel, .durations = m->durations, .voices = m->speaker.vector, .means = m->means};
     for (int i = 0; i < MX_PREDICTORS; i++) view.predicted[i] = m->predictors[i].out;
     return view;
+}
+
+void mx_model_frozen_set(struct mx_model *model, struct mx_slice weights)
+{
+    model->frozen = weights;
+}
+
+struct mx_pass mx_model_pass_base(const struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters)
+{
+    return (struct mx_pass){.stream = stream,
+                            .table = model->parameters,
+                            .parameters = parameters,
+                            .frozen = model->frozen,
+                            .merged = model->memory.merged,
+                            .low = model->memory.low,
+                            .dlow = model->memory.dlow,
+                            .mixed = model->mixed};
 }
 
 /* ---- batches ---- */
@@ -164,17 +219,20 @@ static int teach_backward(const struct mx_model_pass *pass)
 {
     const struct mx_memory *m = &pass->model->memory;
     const struct mx_model_at *at = &pass->model->at;
+    const struct mx_reach *reach = &pass->model->reach;
     int rc = 0;
-    MX_TRY(mx_decoder_backward(pass));
+    if (reach->decoder) MX_TRY(mx_decoder_backward(pass));
     MX_TRY(mx_pass_ready(&pass->base, at->decoder.mel_weight));
-    MX_TRY(mx_variance_backward(pass, m->targets[MX_PREDICT_PITCH], m->targets[MX_PREDICT_ENERGY]));
-    for (int i = 0; i < MX_PREDICTORS; i++) MX_TRY(mx_predictor_backward(pass, (enum mx_predictor)i));
+    if (reach->decoder_input)
+        MX_TRY(mx_variance_backward(pass, m->targets[MX_PREDICT_PITCH], m->targets[MX_PREDICT_ENERGY]));
+    for (int i = 0; i < MX_PREDICTORS; i++)
+        if (reach->predictors[i]) MX_TRY(mx_predictor_backward(pass, (enum mx_predictor)i));
     MX_TRY(mx_pass_ready(&pass->base, at->predictors[0].conv1_weight));
-    MX_TRY(mx_aligner_backward(pass));
-    MX_TRY(mx_encoder_backward(pass));
+    if (reach->aligner) MX_TRY(mx_aligner_backward(pass));
+    if (reach->encoder) MX_TRY(mx_encoder_backward(pass));
     MX_TRY(mx_pass_ready(&pass->base, at->encoder.mean_weight));
-    MX_TRY(mx_speaker_backward(pass));
-    MX_TRY(mx_pass_ready(&pass->base, 0));
+    if (reach->speaker) MX_TRY(mx_speaker_backward(pass));
+    MX_TRY(mx_pass_complete(&pass->base));
 out:
     return rc;
 }
@@ -189,6 +247,7 @@ static int teach(const struct mx_model_pass *pass, float *losses)
         MX_RAISE(MX_ERR_ARGUMENT, "create it for MX_MODEL_TRAIN",
                  "model: it was created for speaking, not for training");
     MX_TRY(mx_model_batch_check(model, pass->batch, false));
+    MX_TRY(mx_adapters_merge(&pass->base));
     MX_TRY(teach_forward(pass, backward));
     if (backward) MX_TRY(teach_backward(pass));
     if (losses)
@@ -202,19 +261,17 @@ int mx_model_forward_backward(struct mx_model *model, struct mx_stream *stream, 
                               struct mx_slice gradients, const struct mx_model_batch *batch,
                               const struct mx_model_pass_info *step, float *losses)
 {
-    const struct mx_model_pass pass = {.base = {.stream = stream,
-                                                .parameters = parameters,
-                                                .gradients = gradients,
-                                                .mixed = model->mixed,
-                                                .ready = step->ready,
-                                                .context = step->context},
-                                       .model = model,
-                                       .batch = batch,
-                                       .dropout = model->config.dropout,
-                                       .seed = step->seed,
-                                       .step = step->step};
+    struct mx_model_pass pass = {.base = mx_model_pass_base(model, stream, parameters),
+                                 .model = model,
+                                 .batch = batch,
+                                 .dropout = model->config.dropout,
+                                 .seed = step->seed,
+                                 .step = step->step};
+    pass.base.gradients = gradients;
+    pass.base.ready = step->ready;
+    pass.base.context = step->context;
     if (!gradients.buffer)
-        return MX_FAIL(MX_ERR_ARGUMENT, "give a slice of mx_model_parameters()->floats floats",
+        return MX_FAIL(MX_ERR_ARGUMENT, "give a slice of as many floats as the memory plan says",
                        "model: no memory was given for the gradients");
     return teach(&pass, losses);
 }
@@ -223,6 +280,6 @@ int mx_model_evaluate(struct mx_model *model, struct mx_stream *stream, struct m
                       const struct mx_model_batch *batch, float *losses)
 {
     const struct mx_model_pass pass = {
-        .base = {.stream = stream, .parameters = parameters, .mixed = model->mixed}, .model = model, .batch = batch};
+        .base = mx_model_pass_base(model, stream, parameters), .model = model, .batch = batch};
     return teach(&pass, losses);
 }

@@ -33,6 +33,10 @@ const struct mx_model_config *mx_model_config(const struct mx_model *model);
 const struct mx_model_capacity *mx_model_capacity(const struct mx_model *model);
 const struct mx_parameters *mx_model_parameters(const struct mx_model *model);
 
+/* From now on frozen parameters are read from these weights, laid out by the table, whatever parameters a pass is given:
+ * so averaged weights need no copy of them. No buffer: they are where all others are. */
+void mx_model_frozen_set(struct mx_model *model, struct mx_slice weights);
+
 /* ---- training ---- */
 
 struct mx_model_pass_info {
@@ -45,7 +49,8 @@ struct mx_model_pass_info {
     void *context; /* of ready */
 };
 
-/* Forward, alignment, losses and backward on a model for MX_MODEL_TRAIN. Gradients (laid out like the parameters) are
+/* Forward, alignment, losses and backward on a model for MX_MODEL_TRAIN. Gradients (laid out like the
+ * parameters that learn, see model/parameters.h) are
  * accumulated: clear them before the first micro-batch of a step. `losses` (host, float [MX_MODEL_LOSSES, sequences];
  * NULL: none) is filled once the stream reaches that point; see mx_model_losses_of. */
 int mx_model_forward_backward(struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters,
@@ -55,6 +60,11 @@ int mx_model_forward_backward(struct mx_model *model, struct mx_stream *stream, 
  * energy. */
 int mx_model_evaluate(struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters,
                       const struct mx_model_batch *batch, float *losses);
+
+/* The mean mel frame of each token (the aligner's, MODEL.md) to `means` [tokens, bands], with the voices of the batch's
+ * references or with the voices it gives; everything else of the batch is ignored. For a model of either purpose. */
+int mx_model_means(struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters,
+                   const struct mx_model_batch *batch, struct mx_slice means);
 
 /* Interprets downloaded losses: for all sequences of the batch (sequence -1) or for one of them. `tokens` and `frames`
  * are the counts of what is asked for. Host arithmetic, for reports only. */

@@ -72,6 +72,8 @@ static int parts_of(const struct mx_model_config *config, const struct list list
         out[count++] = part_of(predictors[i], &lists[PREDICTOR], &at->predictors[i]);
     out[count++] = part_of("decoder", &lists[DECODER], &at->decoder);
     count += blocks_of("decoder", &lists[BLOCK], at->decoder_blocks, size->decoder_blocks, out + count);
+    /* Adapters teach how a voice speaks, not how voices are told apart. */
+    for (int i = 1; i < count; i++) out[i].adapts = true;
     return count;
 }
 
@@ -84,5 +86,5 @@ int mx_model_parameters_create(const struct mx_model_config *config, struct mx_m
     const int rc = mx_model_config_check(config);
     if (rc < 0) return rc;
     lists_make(config, lists);
-    return mx_parameters_create(parts, parts_of(config, lists, at ? at : &unwanted, parts), out);
+    return mx_parameters_create(parts, parts_of(config, lists, at ? at : &unwanted, parts), &config->learning, out);
 }

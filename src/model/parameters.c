@@ -44,37 +44,142 @@ static struct mx_parameter parameter_of(const struct mx_parameter_part *part, co
     return p;
 }
 
-/* Gives the parameters that are decayed, or all others, their positions. */
-static void place(struct mx_parameters *table, const struct mx_parameter_part *parts, int count, bool decayed)
+static int64_t aligned(int64_t floats)
 {
-    struct mx_parameter *p = table->entries;
+    return (floats + MX_PARAMETER_ALIGNMENT - 1) / MX_PARAMETER_ALIGNMENT * MX_PARAMETER_ALIGNMENT;
+}
+
+/* A table that is being made. */
+struct making {
+    struct mx_parameters *table;
+    int64_t **slots; /* of each entry: where its position goes; NULL: nowhere */
+    const struct mx_learning *learning;
+};
+
+static void entry_add(struct making *m, const struct mx_parameter *p, int64_t *slot)
+{
+    m->slots[m->table->count] = slot;
+    m->table->entries[m->table->count++] = *p;
+}
+
+/* Is an adapter for this matrix worth it? It has less than half of its numbers. */
+static bool adaptable(const struct making *m, const struct mx_parameter_part *part, const struct mx_parameter *p)
+{
+    const int64_t rank = m->learning != NULL ? m->learning->adapter_rank : 0, out = p->shape[p->rank - 1];
+    if (rank == 0 || !part->adapts || !p->decay || p->rank < 2) return false;
+    return 2 * rank * (p->count / out + out) < p->count && !mx_learning_frozen(m->learning, p->name);
+}
+
+/* A and B behind the matrix, which is the last entry. */
+static void adapter_add(struct making *m)
+{
+    const int32_t rank = m->learning->adapter_rank;
+    const int weight = m->table->count - 1;
+    struct mx_parameter *const w = &m->table->entries[weight];
+    struct mx_parameter a = *w, b = {.rank = 2, .init = MX_INIT_ZERO, .decay = true, .adapts = weight};
+    const int stem = (int)(strlen(w->name) - strlen(MX_PARAMETER_WEIGHT));
+    w->adapter = weight + 1;
+    snprintf(a.name, sizeof a.name, "%.*s" MX_PARAMETER_ADAPTER_A, stem, w->name);
+    snprintf(b.name, sizeof b.name, "%.*s" MX_PARAMETER_ADAPTER_B, stem, w->name);
+    a.count = w->count / w->shape[w->rank - 1] * rank;
+    a.shape[a.rank - 1] = b.shape[0] = rank;
+    b.shape[1] = w->shape[w->rank - 1];
+    b.count = rank * b.shape[1];
+    a.init = MX_INIT_FAN_IN;
+    a.deviation = deviation_of(&a, 0);
+    a.frozen = false;
+    a.adapter = 0;
+    a.adapts = weight;
+    entry_add(m, &a, NULL);
+    entry_add(m, &b, NULL);
+}
+
+/* Do the tables of tokens and languages learn besides adapters? */
+static bool table_learns(const struct mx_learning *learning, const struct mx_parameter *p)
+{
+    return learning->tables && p->init == MX_INIT_EMBEDDING && !mx_learning_frozen(learning, p->name);
+}
+
+static void parts_add(struct making *m, const struct mx_parameter_part *parts, int count)
+{
+    const bool adapters = m->learning != NULL && m->learning->adapter_rank > 0;
     for (int part = 0; part < count; part++)
-        for (int i = 0; i < parts[part].count; i++, p++) {
-            if (p->decay != decayed) continue;
-            p->at = parts[part].at[i] = table->floats;
-            table->elements += p->count;
-            table->floats += (p->count + MX_PARAMETER_ALIGNMENT - 1) / MX_PARAMETER_ALIGNMENT * MX_PARAMETER_ALIGNMENT;
+        for (int i = 0; i < parts[part].count; i++) {
+            struct mx_parameter p = parameter_of(&parts[part], &parts[part].lines[i]);
+            p.adapts = -1;
+            p.frozen = adapters ? !table_learns(m->learning, &p) : mx_learning_frozen(m->learning, p.name);
+            entry_add(m, &p, &parts[part].at[i]);
+            if (adaptable(m, &parts[part], &p)) adapter_add(m);
         }
 }
 
-int mx_parameters_create(const struct mx_parameter_part *parts, int count, struct mx_parameters **out)
+enum group { DECAYED, OTHERS, ADAPTED, FROZEN };
+
+static enum group group_of(const struct mx_parameter *p)
 {
-    int rc = 0, all = 0;
+    if (p->frozen) return p->adapter > 0 ? ADAPTED : FROZEN;
+    return p->decay ? DECAYED : OTHERS;
+}
+
+/* Gives the parameters of one of the groups of the flat buffer their positions. Returns its floats. */
+static int64_t place(const struct making *m, enum group group)
+{
+    struct mx_parameters *const table = m->table;
+    const int64_t first = table->floats;
+    for (int i = 0; i < table->count; i++) {
+        struct mx_parameter *const p = &table->entries[i];
+        if (group_of(p) != group) continue;
+        p->at = table->floats;
+        if (m->slots[i] != NULL) *m->slots[i] = p->at;
+        table->elements += p->count;
+        table->floats += aligned(p->count);
+        if (!p->frozen) table->learning += p->count;
+    }
+    return table->floats - first;
+}
+
+/* Does the operation of the parameter always compute its gradient? These are the layer norms and the convolutions by
+ * column, and the lists call them so. */
+static bool computed_always(const struct mx_parameter *p)
+{
+    return strstr(p->name, "norm") != NULL || strstr(p->name, "depthwise") != NULL;
+}
+
+/* Room for the two gradients that one operation makes. */
+static int64_t discard_of(const struct mx_parameters *table)
+{
+    int64_t most = 0;
+    for (int i = 0; i < table->count; i++) {
+        const struct mx_parameter *const p = &table->entries[i];
+        if (p->frozen && computed_always(p) && p->count > most) most = p->count;
+    }
+    return 2 * aligned(most);
+}
+
+int mx_parameters_create(const struct mx_parameter_part *parts, int count, const struct mx_learning *learning,
+                         struct mx_parameters **out)
+{
+    int rc = 0;
+    size_t all = 0;
     struct mx_parameters *table = mx_alloc(1, sizeof *table);
+    struct making m = {.table = table, .learning = learning};
     *out = NULL;
     if (!table) return MX_ERR_NO_MEMORY;
-    for (int part = 0; part < count; part++) all += parts[part].count;
-    table->entries = mx_alloc((size_t)all, sizeof *table->entries);
-    if (!table->entries) MX_TRY(MX_ERR_NO_MEMORY);
-    for (int part = 0; part < count; part++)
-        for (int i = 0; i < parts[part].count; i++)
-            table->entries[table->count++] = parameter_of(&parts[part], &parts[part].lines[i]);
-    place(table, parts, count, true);
-    table->decayed = table->floats;
-    place(table, parts, count, false);
+    for (int part = 0; part < count; part++) all += (size_t)parts[part].count;
+    if (learning != NULL && learning->adapter_rank > 0) all *= 3;
+    table->entries = mx_alloc(all, sizeof *table->entries);
+    m.slots = mx_alloc(all, sizeof *m.slots);
+    if (!table->entries || !m.slots) MX_TRY(MX_ERR_NO_MEMORY);
+    parts_add(&m, parts, count);
+    table->decayed = place(&m, DECAYED);
+    table->learned = table->decayed + place(&m, OTHERS);
+    table->adapted = place(&m, ADAPTED);
+    place(&m, FROZEN);
+    table->discard = discard_of(table);
     *out = table;
     table = NULL;
 out:
+    mx_free(m.slots);
     mx_parameters_destroy(table);
     return rc;
 }
@@ -91,6 +196,31 @@ const struct mx_parameter *mx_parameters_find(const struct mx_parameters *table,
     for (int i = 0; i < table->count; i++)
         if (strcmp(table->entries[i].name, name) == 0) return &table->entries[i];
     return NULL;
+}
+
+const struct mx_parameter *mx_parameters_at(const struct mx_parameters *table, int64_t at)
+{
+    for (int i = 0; i < table->count; i++)
+        if (table->entries[i].at == at) return &table->entries[i];
+    return NULL;
+}
+
+int64_t mx_parameters_mark(const struct mx_parameters *table, int64_t at)
+{
+    bool behind = false;
+    for (int i = 0; i < table->count; i++) {
+        const struct mx_parameter *const p = &table->entries[i];
+        behind = behind || p->at == at;
+        if (behind && p->decay && !p->frozen) return p->at;
+    }
+    return table->decayed;
+}
+
+bool mx_parameters_learn(const struct mx_parameters *table, const char *prefix)
+{
+    for (int i = 0; i < table->count; i++)
+        if (!table->entries[i].frozen && strncmp(table->entries[i].name, prefix, strlen(prefix)) == 0) return true;
+    return false;
 }
 
 /* FNV-1a of the name: the random stream of a parameter. */

@@ -69,7 +69,7 @@ int mx_predictor_backward(const struct mx_model_pass *pass, enum mx_predictor wh
     for (int i = 1; i >= 0; i--) {
         const struct mx_slice d = i == 1 ? m->d : m->e;
         const struct mx_slice x = i == 1 ? p.m->normed[0] : m->states;
-        const struct mx_slice dx = i == 1 ? m->e : p.detached ? none : m->dstates;
+        const struct mx_slice dx = i == 1 ? m->e : p.detached || !pass->model->reach.encoder ? none : m->dstates;
         if (pass->dropout > 0) MX_TRY(mx_dropout_run(pass, p.site + (uint64_t)i, d, d, none, rows->rows));
         MX_TRY(mx_norm_backward(&pass->base, &p.norm[i], p.m->act[i], p.m->stats[i], d, d, none));
         /* ReLU has the same derivative at its result as at what it was applied to. */

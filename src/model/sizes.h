@@ -2,7 +2,7 @@
  *
  * The named sizes of the network, and the configuration that a network is built from. MODEL.md describes the network.
  *
- * Plain values only: nothing is allocated.
+ * Plain values only: nothing is allocated, and the patterns of what is frozen are borrowed.
  */
 #ifndef MX_MODEL_SIZES_H
 #define MX_MODEL_SIZES_H
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "model/losses.h"
+#include "model/parameters.h"
 
 #define MX_MODEL_BLOCKS_MAX 64 /* each in the encoder and the decoder */
 
@@ -36,6 +37,7 @@ struct mx_model_config {
     bool recompute_blocks; /* gradient checkpointing: the backward pass recomputes blocks instead of keeping them */
     bool mixed; /* training multiplies in bf16 and keeps some activations in bf16 (MODEL.md); speaking does not */
     struct mx_model_loss_weights weights;
+    struct mx_learning learning; /* which parameters learn */
     float diagonal; /* of the alignment (struct mx_align_args): the cost of leaving the even alignment, in nats */
 };
 

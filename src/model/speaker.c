@@ -107,7 +107,9 @@ int mx_speaker_row_backward(const struct mx_model_pass *pass, bool encoder)
     const struct mx_speaker_memory *m = &pass->model->memory.speaker;
     const struct mx_ragged sequences = one_each(pass);
     const struct mx_linear row = row_of(pass, encoder);
-    return mx_linear_backward(&pass->base, &row, &sequences, m->vector, m->drow, m->dvector,
+    const struct mx_slice none = {0};
+    return mx_linear_backward(&pass->base, &row, &sequences, m->vector, m->drow,
+                              pass->model->reach.speaker ? m->dvector : none,
                               &(struct mx_epilogue){.accumulate = encoder});
 }
 

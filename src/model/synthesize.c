@@ -6,6 +6,7 @@
  * and waits. Durations are rounded so that a sequence lasts as long as the sum of its predictions: what rounding takes
  * from one token goes to the next ones.
  */
+#include "model/adapter.h"
 #include "model/internal.h"
 #include "myxtts/error.h"
 
@@ -156,10 +157,11 @@ int mx_model_synthesize(struct mx_model *model, struct mx_stream *stream, struct
 {
     struct mx_model_batch own = *batch;
     const struct mx_model_pass pass = {
-        .base = {.stream = stream, .parameters = parameters, .mixed = model->mixed}, .model = model, .batch = &own};
+        .base = mx_model_pass_base(model, stream, parameters), .model = model, .batch = &own};
     int rc = 0;
     MX_TRY(mx_model_batch_check(model, batch, true));
     for (int32_t s = 0; options != NULL && s < batch->tokens.count; s++) MX_TRY(options_check(&options[s]));
+    MX_TRY(mx_adapters_merge(&pass.base));
     MX_TRY(speak_encode(&pass, options));
     MX_TRY(speak_measure(&pass, options, &own.frames));
     MX_TRY(mx_decoder_forward(&pass));

@@ -30,7 +30,7 @@ static bool input_is_free(const char *name)
 double mx_parameter_flops(const struct mx_parameter *p, double rows, bool free)
 {
     if (p->rank < 2 || p->init == MX_INIT_EMBEDDING) return 0;
-    return (free ? 2 : 3) * 2.0 * (double)p->count * rows;
+    return (free ? 2 - p->frozen : 3 - p->frozen) * 2.0 * (double)p->count * rows;
 }
 
 double mx_model_flops(const struct mx_parameters *table, const struct mx_model_config *config,

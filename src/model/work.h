@@ -3,7 +3,7 @@
  * How much arithmetic a training step is: for plans and benchmarks.
  *
  * Nominal operations: two for each multiply-add of all products, convolutions and attentions, forward and (twice that)
- * backward; the backward pass of a product whose input needs no gradient counts once. Norms, activations, the alignment
+ * backward; the backward pass of a product whose input needs no gradient, or whose weights are frozen, counts once. Norms, activations, the alignment
  * and the optimizer count nothing. Owns no memory.
  */
 #ifndef MX_MODEL_WORK_H

@@ -15,6 +15,7 @@ const struct mx_page_word mx_page_words[] = {
     {"state training", "training"},
     {"state done", "done"},
     {"state stopped early", "stopped early"},
+    {"state learned what it can", "has learned what it can"},
     {"state time limit", "time limit"},
     {"state interrupted", "interrupted"},
     {"state failed", "failed"},

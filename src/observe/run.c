@@ -12,9 +12,10 @@
 #include "corpus/reject.h"
 #include "observe/json.h"
 
-static const char *const states[] = {[MX_RUN_TRAINING] = "training",       [MX_RUN_DONE] = "done",
-                                     [MX_RUN_EARLY] = "stopped early",     [MX_RUN_TIME] = "time limit",
-                                     [MX_RUN_INTERRUPTED] = "interrupted", [MX_RUN_FAILED] = "failed"};
+static const char *const states[] = {[MX_RUN_TRAINING] = "training",   [MX_RUN_DONE] = "done",
+                                     [MX_RUN_EARLY] = "stopped early", [MX_RUN_LEARNED] = "learned what it can",
+                                     [MX_RUN_TIME] = "time limit",     [MX_RUN_INTERRUPTED] = "interrupted",
+                                     [MX_RUN_FAILED] = "failed"};
 
 void mx_run_quote(struct mx_string *out, const char *text)
 {

@@ -5,7 +5,7 @@
  * (train/metrics.h).
  *
  *     "format": "myxtts run", "version": 1
- *     "program": version, "process": id, "state": "training" | "done" | "stopped early" | "time limit" | "interrupted"
+ *     "program": version, "process": id, "state": "training" | "done" | "stopped early" | "learned what it can" | "time limit" | "interrupted"
  *         | "failed", "failure": message of a failure, otherwise null
  *     "started", "written": seconds since 1970; "first_step": steps already done at this start
  *     "step": steps done, "steps": the last step of the run
@@ -44,8 +44,9 @@
 enum mx_run_state {
     MX_RUN_TRAINING,
     MX_RUN_DONE,
-    MX_RUN_EARLY, /* there was no improvement for long enough */
-    MX_RUN_TIME,  /* its time limit was reached */
+    MX_RUN_EARLY,   /* there was no improvement for long enough */
+    MX_RUN_LEARNED, /* auto-stop: it has learned what it can */
+    MX_RUN_TIME,    /* its time limit was reached */
     MX_RUN_INTERRUPTED,
     MX_RUN_FAILED,
 };

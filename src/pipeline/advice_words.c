@@ -54,8 +54,8 @@ static const char *const sentences[MX_SAY_COUNT] = {
     [MX_SAY_MEMORY_DATA] = "memory is {0} % of its limit: a smaller batch, or a higher --data-gpu-memory",
     [MX_SAY_MEMORY_MODEL] = "memory is {0} % of its limit: a smaller batch, or a higher --model-gpu-memory",
     [MX_SAY_TRAINING_VARIES] =
-        "training itself varies by {0} % ({1.1} to {2.1} ms a batch): bound the batches by frames (--set "
-        "training.batch_frames=N), or see what else this machine does",
+        "training itself varies by {0} % ({1.1} to {2.1} ms a batch): make all batches equal work, as they are "
+        "by default (--set training.batch_frames=-1), or see what else this machine does",
     [MX_SAY_BETWEEN_STEPS] =
         "training a batch varies by {0} % only: the time goes between steps; see what else this machine does",
 };

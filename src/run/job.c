@@ -16,6 +16,7 @@
 #include "base/pool.h"
 #include "corpus/packed.h"
 #include "features/extract.h"
+#include "features/recipe.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 #include "run/observer.h"
@@ -59,7 +60,8 @@ static int origin_open(struct mx_job *job)
 {
     int rc = 0;
     const bool resumed = job->request.resume != NULL;
-    const struct mx_checkpoint_options options = {.previous = resumed, .finite = resumed, .foreign = !resumed};
+    const struct mx_checkpoint_options options = {
+        .previous = resumed, .finite = resumed, .foreign = !resumed, .named = !resumed};
     const char *const path = resumed ? job->request.resume : job->request.init_from;
     if (path == NULL) return 0;
     MX_TRY(mx_checkpoint_open(path, &options, &job->origin));
@@ -142,6 +144,36 @@ static void size_keep(struct mx_settings_model *m, const struct mx_model_size *s
 
 /* ---- corpus ---- */
 
+/* The words of data.lexicon. A run that goes on has those of its checkpoint, and no others; one that begins with other
+ * weights adds its own to theirs. */
+static int lexicon_take(struct mx_job *job)
+{
+    int rc = 0;
+    struct mx_lexicon *merged = NULL;
+    const char *const path = job->settings.data.lexicon;
+    const bool resumed = job->request.resume != NULL;
+    if (job->vocabulary != NULL && !resumed) mx_vocabulary_renew(job->vocabulary);
+    if (path[0] == '\0' || job->settings.training.part == MX_SETTINGS_PART_VOCODER) return 0;
+    rc = mx_lexicon_open(path, &job->lexicon);
+    if (rc == MX_ERR_NOT_FOUND && resumed) {
+        mx_error_clear();
+        mx_warn("the lexicon %s is not there any more: the run goes on with the words in its checkpoint", path);
+        return 0;
+    }
+    MX_TRY(rc);
+    if (job->vocabulary == NULL) goto out;
+    /* The run has the words of the file and, behind them, those of the network that it began with. */
+    const struct mx_lexicon *const kept = mx_vocabulary_reading(job->vocabulary)->lexicon;
+    if (resumed) MX_TRY(mx_lexicon_merge(kept, job->lexicon, &merged));
+    if (resumed && !mx_lexicon_same(merged, kept))
+        MX_RAISE(MX_ERR_DATA, "restore the file, or start a new run with '--init-from' and these weights",
+                 "the lexicon %s is not the one that the run began with", path);
+    if (!resumed) MX_TRY(mx_vocabulary_add_lexicon(job->vocabulary, job->lexicon));
+out:
+    mx_lexicon_destroy(merged);
+    return rc;
+}
+
 static int dataset_open(struct mx_job *job)
 {
     int rc = 0;
@@ -162,7 +194,9 @@ static int dataset_open(struct mx_job *job)
     }
     options.sounds = job->settings.training.part == MX_SETTINGS_PART_VOCODER;
     options.row.tokens = job->vocabulary != NULL ? mx_vocabulary_mode(job->vocabulary) : d->tokens;
+    MX_TRY(lexicon_take(job));
     options.row.vocabulary = job->vocabulary;
+    options.row.lexicon = job->lexicon;
     job->list_version_1 = job->request.resume != NULL && mx_job_state_list_1(job->origin);
     options.list_version_1 = job->list_version_1;
     if (job->run != NULL && d->caching && !mx_packed_detect(d->train_data)) {
@@ -172,7 +206,9 @@ static int dataset_open(struct mx_job *job)
         /* Before it is known whether the run goes on, its cache is not changed. */
         options.cache_others = !mx_job_ranks_first(job) || job->request.resume != NULL;
     }
-    MX_TRY(mx_dataset_open(&options, &job->dataset));
+    MX_TRY(mx_job_dataset_open(job, &options));
+    if (job->request.resume == NULL && job->vocabulary != NULL) /* a packed corpus brings its own */
+        MX_TRY(mx_vocabulary_add_lexicon(job->vocabulary, mx_dataset_lexicon(job->dataset)));
     if (job->request.resume == NULL) goto out;
     MX_TRY(mx_job_state_compare(job));
     if (cache != NULL && mx_job_ranks_first(job)) mx_dataset_cache_begin(job->dataset, cache);
@@ -200,8 +236,8 @@ static int model_choose(struct mx_job *job, struct mx_model_config *out)
             size_keep(m, &from->model.size);
         }
         out->size = from->model.size;
-        out->vocabulary = from->model.vocabulary;
-        out->languages = from->model.languages;
+        const int32_t languages = (int32_t)mx_vocabulary_languages(words); /* it may have grown */
+        out->languages = from->model.languages > languages ? from->model.languages : languages;
     }
     out->dropout = (float)m->dropout;
     out->recompute_blocks = m->gradient_checkpointing;
@@ -279,7 +315,8 @@ static int options_choose(struct mx_job *job)
                                     .balance = d->balance,
                                     .seed = (uint64_t)t->seed,
                                     .batch_size = (uint32_t)t->batch_size,
-                                    .batch_frames = (uint64_t)t->batch_frames,
+                                    .batch_frames = t->batch_frames > 0 ? (uint64_t)t->batch_frames : 0,
+                                    .batch_even = t->batch_frames < 0 && t->batch_size != 1,
                                     .grad_accum = (int32_t)t->grad_accum,
                                     .workers = (int32_t)workers,
                                     .prefetch = mx_settings_prefetch(&job->settings),
@@ -293,22 +330,29 @@ static int options_choose(struct mx_job *job)
                                     .optimizer.ema_decay = t->ema_decay,
                                     .validation_limit = mx_job_ranks_first(job) ? (uint32_t)t->eval_utterances : 0};
     mx_job_ranks_batch(job, &job->options);
-    const int rc = mx_job_vocoder_choose(job);
-    return rc < 0 || job->options.vocoder_alone ? rc : model_choose(job, &job->options.model);
+    mx_job_state_batch(job);
+    int rc = mx_job_vocoder_choose(job);
+    if (rc == 0 && !job->options.vocoder_alone) rc = model_choose(job, &job->options.model);
+    return rc < 0 ? rc : mx_job_learning_choose(job, mx_job_vocoder_there(job));
 }
 
 /* How long the run is, and the schedule that follows from it. */
-static void steps_choose(struct mx_job *job)
+static int steps_choose(struct mx_job *job)
 {
+    int rc = 0;
     const struct mx_settings_training *const t = &job->settings.training;
     struct mx_schedule *const s = &job->options.optimizer.schedule;
     const double batches = (double)t->epochs * (double)job->plan.epoch_batches;
     job->steps = (int64_t)(batches / (double)t->grad_accum);
     if (t->steps > 0 && t->steps < job->steps) job->steps = t->steps;
     if (job->steps < 1) job->steps = 1;
+    MX_TRY(mx_job_auto_choose(job));
     s->steps = job->steps;
     s->warmup = t->warmup_steps < job->steps / 10 ? t->warmup_steps : job->steps / 10;
     mx_job_vocoder_steps(job);
+    mx_job_auto_schedule(job);
+out:
+    return rc;
 }
 
 /* What can be told wrong without looking at the corpus, so that no folder is made in vain. */
@@ -352,7 +396,9 @@ int mx_job_open(struct mx_job *job, bool dry)
     MX_TRY(mx_job_ranks_compare(job));
     MX_TRY(options_choose(job));
     MX_TRY(mx_job_memory_plan(job, dry));
-    steps_choose(job);
+    if (job->options.batch_even && !job->options.vocoder_alone)
+        job->options.batch_frames = job->plan.batch_frames; /* what was chosen stays */
+    MX_TRY(steps_choose(job));
 out:
     return rc;
 }
@@ -386,6 +432,8 @@ static int words_make(struct mx_job *job)
     job->speakers = mx_alloc(speakers, sizeof(const char *));
     if (job->speakers == NULL) return MX_ERR_NO_MEMORY;
     for (uint32_t i = 0; i < speakers; i++) job->speakers[i] = mx_dataset_speaker(job->dataset, i);
+    const int rc = mx_job_speaker_languages(job, words);
+    if (rc < 0) return rc;
     return mx_vocabulary_write(words, &job->words);
 }
 
@@ -411,9 +459,33 @@ static void augment_say(const struct mx_augment_options *a)
         a->band_width_max > 0 ? a->band_masks : 0, a->time_share_max > 0 ? a->time_masks : 0);
 }
 
+/* What a batch is, if its length was chosen. */
+static void batches_say(const struct mx_job *job)
+{
+    char text[MX_JOB_BATCH_BYTES];
+    if (job->options.batch_even && !job->options.vocoder_alone) mx_info("%s", mx_job_batch_text(job, text));
+}
+
+const char *mx_job_batch_text(const struct mx_job *job, char out[MX_JOB_BATCH_BYTES])
+{
+    const struct mx_trainer_memory_plan *const p = &job->plan;
+    const double seconds = (double)p->batch_frames * mx_recipe_default.hop / mx_recipe_default.rate;
+    if (!job->options.batch_even || job->options.vocoder_alone)
+        snprintf(out, MX_JOB_BATCH_BYTES, "%" PRIu32 " batches of at most %d %s an epoch", p->epoch_batches,
+                 (int)p->capacity.model.sequences, job->options.vocoder_alone ? "segments" : "utterances");
+    else
+        snprintf(out, MX_JOB_BATCH_BYTES,
+                 "%" PRIu32 " batches of equal work an epoch: %.1f utterances on average, several together at most "
+                 "%" PRIu64 " mel frames (%.1f s)",
+                 p->epoch_batches, p->utterances / (double)p->epoch_batches, p->batch_frames, seconds);
+    return out;
+}
+
 uint64_t mx_job_host_bytes(const struct mx_job *job)
 {
-    return 4 * (job->plan.model.parameters_bytes + job->plan.vocoder.parameters_bytes);
+    const struct mx_model_memory_plan *const m = &job->plan.model, *const v = &job->plan.vocoder;
+    return m->parameters_bytes + m->ema_bytes + m->moments_bytes + v->parameters_bytes + v->ema_bytes +
+           v->moments_bytes;
 }
 
 static void number_say(const char *what, int32_t now, int32_t most, bool given, bool tuned)
@@ -456,6 +528,9 @@ int mx_job_start(struct mx_job *job)
             mx_bytes_text(job->plan.device_bytes, need), mx_device_name(job->device),
             mx_device_info(job->device)->name);
     mx_job_vocoder_say(job);
+    mx_job_learning_say(job);
+    batches_say(job);
+    mx_job_auto_say(job);
     mx_job_ranks_announce(job);
     MX_TRY(mx_job_ranks_sums(job));
     augment_say(&job->options.flow.augment);
@@ -490,6 +565,7 @@ void mx_job_close(struct mx_job *job)
     mx_trainer_destroy(job->trainer);
     mx_dataset_close(job->dataset);
     mx_vocabulary_destroy(job->vocabulary);
+    mx_lexicon_destroy(job->lexicon);
     mx_checkpoint_close(job->origin);
     mx_checkpoint_close(job->vocoder_origin);
     mx_job_ranks_leave(job);
@@ -497,6 +573,7 @@ void mx_job_close(struct mx_job *job)
     mx_free(job->host);
     mx_free(job->words);
     mx_free(job->speakers);
+    mx_free(job->speaker_languages);
     mx_job_folder_close(&job->folder);
     mx_free(job->run);
     if (failure.code != 0) mx_error_restore(&failure);

@@ -65,6 +65,15 @@ struct mx_job_best {
     uint64_t step;
 };
 
+/* Where `training.auto_stop` is (auto_stop.c). */
+struct mx_auto_stop {
+    bool known;   /* there was an evaluation … */
+    double value; /* … and this is the last one that was clearly better than those before … */
+    int64_t step; /* … from this step */
+    int64_t from; /* the learning rate falls since this step, because nothing was gained any more; 0: not yet … */
+    int64_t end;  /* … and this is the last step */
+};
+
 struct mx_job {
     struct mx_job_request request;
     struct mx_settings settings; /* resolved; released by the caller */
@@ -74,6 +83,7 @@ struct mx_job {
     struct mx_device *device;             /* the one of the pair that trains */
     struct mx_checkpoint *origin;         /* for resume and init_from */
     struct mx_checkpoint *vocoder_origin; /* that vocoder.from names; NULL: none */
+    struct mx_lexicon *lexicon;           /* of data.lexicon; NULL: none */
     struct mx_vocabulary *vocabulary;     /* of the origin; NULL: the corpus has its own */
     struct mx_dist *dist;                 /* the ranks of the run; NULL: this process alone (ranks.h) */
     struct mx_dataset *dataset;
@@ -90,11 +100,14 @@ struct mx_job {
     struct mx_speak *speak;                  /* for samples; NULL: none are spoken */
     struct mx_extract *pictures;             /* for the mels of the samples; NULL likewise */
     struct mx_dataset_reader *sample_reader; /* of their recordings */
-    float *host; /* arrays of all networks on their way to or from a checkpoint: [4, floats] of each */
+    float *host; /* arrays of all networks on their way to or from a checkpoint: of each [floats] and [3, learned] */
     char *words; /* the vocabulary as JSON */
+    char base_hash[24], base_name[256]; /* of adapters: the file they belong to */
     const char **speakers;
-    struct mx_job_best best; /* so far */
-    bool evaluated;          /* and this is the last evaluation: */
+    const char **speaker_languages; /* codes, as in struct mx_checkpoint_state */
+    struct mx_job_best best;        /* so far */
+    struct mx_auto_stop auto_stop;
+    bool evaluated; /* and this is the last evaluation: */
     struct mx_trainer_evaluation evaluation;
     bool evaluation_due;     /* the evaluation of the last step is incomplete: the run ends before it */
     const atomic_bool *stop; /* while it runs: set by a signal */
@@ -108,6 +121,9 @@ struct mx_job {
 /* Opens devices, origin and corpus and makes the plan; allocates no large memory. job->settings and job->request must
  * be set. Devices that are already open stay open. Creates or finds the run folder unless `dry`. */
 int mx_job_open(struct mx_job *job, bool dry);
+/* The batches of an epoch in words, once they are planned. */
+#define MX_JOB_BATCH_BYTES 192
+const char *mx_job_batch_text(const struct mx_job *job, char out[MX_JOB_BATCH_BYTES]);
 /* Allocates the memory and prepares everything for the next step. From here on the run folder is written to. */
 int mx_job_start(struct mx_job *job);
 /* After a failure during training: adds to the hint how to continue, or that there is nothing to continue from. */
@@ -133,6 +149,21 @@ void mx_job_status(const struct mx_job *job, const struct mx_trainer_report *rep
  * among those in which every text could be spoken, or of a vocoder alone the one with the smallest loss; *best: this is
  * the best so far. */
 int mx_job_evaluate(struct mx_job *job, bool *best);
+
+/* ---- auto_stop.c ---- */
+/* The most steps of a run that ends by itself; a resumed one continues where it was. Needs the plan. MX_ERR_USAGE
+ * if it could never end by itself. */
+int mx_job_auto_choose(struct mx_job *job);
+void mx_job_auto_schedule(struct mx_job *job); /* once the schedules are set as in any other run */
+void mx_job_auto_say(const struct mx_job *job);
+/* After an evaluation: has it learned what it can? Then the learning rate falls from here on, and job->steps is the
+ * last step. */
+void mx_job_auto_look(struct mx_job *job);
+/* In ranks that do not evaluate: what rank 0 has decided. 0: nothing yet. */
+void mx_job_auto_follow(struct mx_job *job, int64_t from, int64_t end);
+/* Is it over, and because nothing was gained any more? */
+bool mx_job_auto_learned(const struct mx_job *job);
+void mx_job_auto_tell(const struct mx_job *job); /* says so, or that the steps were too few for that */
 
 /* ---- memory_plan.c ---- */
 /* Plans the memory of job->options. If it does not fit, auto-tuning takes a smaller buffer; otherwise, and unless
@@ -181,7 +212,8 @@ int mx_job_rejects(struct mx_job *job);
 int mx_job_vocoder_open(struct mx_job *job);
 /* Sets the options of the vocoder; a warning if it cannot be trained. */
 int mx_job_vocoder_choose(struct mx_job *job);
-void mx_job_vocoder_steps(struct mx_job *job); /* its schedule, once the length of the run is known */
+bool mx_job_vocoder_there(const struct mx_job *job); /* it comes from a checkpoint: it has learned */
+void mx_job_vocoder_steps(struct mx_job *job);       /* its schedule, once the length of the run is known */
 void mx_job_vocoder_say(const struct mx_job *job);
 /* Says what part of the steps' time it really took, if any of it was measured. */
 void mx_job_vocoder_tell(const struct mx_job *job);
@@ -189,13 +221,34 @@ void mx_job_vocoder_tell(const struct mx_job *job);
  * counts, too. */
 int mx_job_vocoder_restore(struct mx_job *job, const struct mx_trainer_arrays *arrays, bool *whole);
 
+/* ---- learning.c ---- */
+/* Sets what of each network learns. `vocoder_there`: the run's vocoder has learned before. A vocoder of which nothing
+ * learns becomes one that is ready. MX_ERR_CONFIG for patterns that match nothing or leave nothing to learn. */
+int mx_job_learning_choose(struct mx_job *job, bool vocoder_there);
+/* With adapters: sets the name and hash of their base, from the origin. */
+int mx_job_base_choose(struct mx_job *job);
+/* Writes both for a checkpoint; returns how many there are. */
+size_t mx_job_base_write(const struct mx_job *job, struct mx_metadata *extras);
+void mx_job_learning_say(const struct mx_job *job);
+
+/* ---- words.c ---- */
+/* Opens the corpus. In a new run with the vocabulary of an origin, symbols and languages of the corpus that it lacks are
+ * added to it, named and counted. */
+int mx_job_dataset_open(struct mx_job *job, const struct mx_dataset_options *options);
+
 /* ---- voices.c ---- */
 /* Writes voices/ of a new run. Corpora of features have no sound, so there is nothing to write for them. */
 int mx_job_voices(struct mx_job *job);
+/* Finds the language that each speaker speaks in most training utterances; `words` numbers the languages. */
+int mx_job_speaker_languages(struct mx_job *job, const struct mx_vocabulary *words);
 
 /* ---- state.c ---- */
 /* Did the run of a checkpoint begin with version 1 of the list of utterances (struct mx_dataset_options)? */
 bool mx_job_state_list_1(const struct mx_checkpoint *checkpoint);
+/* Steps of equal work of a resumed run: with the batch size it had, batches stay as long as they were. */
+void mx_job_state_batch(struct mx_job *job);
+/* Reads where auto-stop was. */
+void mx_job_state_auto(struct mx_job *job);
 /* Is the corpus still the one that the resumed run was trained on? If not: MX_ERR_DATA naming what has changed. */
 int mx_job_state_compare(const struct mx_job *job);
 int mx_job_save(struct mx_job *job, bool best);

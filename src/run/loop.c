@@ -175,6 +175,7 @@ static int evaluate(struct mx_job *job, struct loop *loop)
     }
     job->evaluation_due = false;
     loop->enough = patience_over(job, mx_trainer_state(job->trainer)->step);
+    mx_job_auto_look(job);
     return 0;
 }
 
@@ -202,9 +203,12 @@ static int loop_begin(struct mx_job *job, struct loop *loop)
         mx_trainer_watch(job->trainer, job->stop);
     job->observer = mx_job_observer_open(job);
     if (!warm_up(job, job->stop)) mx_trainer_begin_watch(job->trainer, start_tell, NULL);
-    MX_TRY(mx_progress_start(
-        &(struct mx_progress_options){.title = "Training", .unit = "steps", .total = (uint64_t)(job->steps - step)},
-        &job->progress));
+    /* How many it will be is not known before auto-stop has decided. */
+    const bool open = job->settings.training.auto_stop && job->auto_stop.from == 0;
+    MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Training",
+                                                           .unit = "steps",
+                                                           .total = open ? 0 : (uint64_t)(job->steps - step)},
+                             &job->progress));
     mx_trainer_evaluation_watch(job->trainer, evaluation_tell, job, job->stop);
 out:
     return rc;
@@ -253,14 +257,16 @@ static int end_tell(const struct mx_job *job, const struct loop *loop)
     if (loop->enough)
         mx_info("no improvement since step %" PRIu64 ": training ends early, after step %" PRId64, job->best.step,
                 state->step);
+    mx_job_auto_tell(job);
     if ((!loop->stopped || state->step >= job->steps) && !job->evaluation_due) return 0;
     MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted after step %" PRId64 "; everything is saved", state->step);
     return mx_error_hint("'myxtts train --resume %s' continues the run", job->run);
 }
 
-static enum mx_run_state state_of(int rc, const struct loop *loop)
+static enum mx_run_state state_of(const struct mx_job *job, int rc, const struct loop *loop)
 {
     if (rc == MX_ERR_INTERRUPTED) return MX_RUN_INTERRUPTED;
+    if (rc >= 0 && mx_job_auto_learned(job)) return MX_RUN_LEARNED;
     return rc < 0 ? MX_RUN_FAILED : loop->enough ? MX_RUN_EARLY : loop->late ? MX_RUN_TIME : MX_RUN_DONE;
 }
 
@@ -269,7 +275,7 @@ static void loop_leave(struct mx_job *job, const struct loop *loop, int rc)
     mx_trainer_evaluation_watch(job->trainer, NULL, NULL, NULL);
     mx_progress_finish(job->progress);
     job->progress = NULL;
-    mx_job_observer_close(job->observer, state_of(rc, loop));
+    mx_job_observer_close(job->observer, state_of(job, rc, loop));
     job->observer = NULL;
     mx_trainer_watch(job->trainer, NULL);
     job->stop = NULL;

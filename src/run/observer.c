@@ -159,6 +159,7 @@ static void run_write(struct mx_job_observer *o, enum mx_run_state state, const 
     run->state = state;
     run->failure = failure;
     run->step = mx_trainer_state(job->trainer)->step;
+    run->steps = job->steps; /* which auto-stop changes */
     devices_look(o);
     run->flow = *mx_trainer_stats(job->trainer); /* as in the last line of metrics.jsonl */
     mx_pipeline_levels(pipeline, &levels);

@@ -102,7 +102,7 @@ static uint64_t settings_hash(const struct mx_job *job)
 {
     char none[1] = "";
     struct mx_settings own = job->settings;
-    own.data.train_data = own.data.val_data = own.vocoder.from = none;
+    own.data.train_data = own.data.val_data = own.data.lexicon = own.vocoder.from = none;
     char *const text = mx_config_format(&mx_settings_schema, &own);
     const uint64_t hash = text != NULL ? XXH3_64bits(text, strlen(text)) : 0;
     mx_free(text);
@@ -148,8 +148,9 @@ void mx_job_ranks_announce(const struct mx_job *job)
                 hosts == 1 ? "" : "s", mx_dist_supported(), (int)(o->vocoder.segments.count * o->grad_accum));
         return;
     }
-    mx_info("%d ranks on %d machine%s (%s); %u utterances a step over all ranks%s", (int)size, (int)hosts,
+    mx_info("%d ranks on %d machine%s (%s); %u utterances a step%s over all ranks%s", (int)size, (int)hosts,
             hosts == 1 ? "" : "s", mx_dist_supported(), (unsigned)(o->batch_size * (uint32_t)o->grad_accum),
+            o->batch_even ? " on average" : "",
             job->settings.training.batch_per_rank ? ", as many for each" : ": '--batch-size' is that of all together");
 }
 
@@ -172,10 +173,15 @@ int mx_job_ranks_normaliser(struct mx_job *job)
 
 int mx_job_ranks_agree(struct mx_job *job, bool *stop, bool *end)
 {
-    double values[2] = {*stop, *end};
-    const int rc = mx_comm_add(job->options.comm, values, 2);
+    /* Where rank 0 lets the run end (auto-stop): the others add nothing. */
+    const struct mx_auto_stop *const a = &job->auto_stop;
+    const bool first = mx_job_ranks_first(job);
+    double values[4] = {*stop, *end, first ? (double)a->from : 0, first ? (double)a->end : 0};
+    const int rc = mx_comm_add(job->options.comm, values, 4);
+    if (rc < 0) return rc;
     *stop = values[0] > 0;
     *end = values[1] > 0;
+    if (!first) mx_job_auto_follow(job, (int64_t)values[2], (int64_t)values[3]);
     return rc;
 }
 

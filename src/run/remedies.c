@@ -55,9 +55,11 @@ static void batch_divided(const struct mx_job *job, struct mx_string *hint)
         /* With a batch for each rank the options have that of all. */
         options.batch_size = options.batch_size / (uint32_t)t->batch_size * (uint32_t)size;
         options.grad_accum = (int32_t)(all / size);
+        if (options.batch_even) options.batch_frames = 0; /* chosen anew */
         if (!fits(job, &options, true)) continue;
-        offer(hint, "'--batch-size %" PRId64 " %s%" PRId64 "' fits and makes the same steps of %" PRId64, size,
-              job->request.accum != NULL ? job->request.accum : "--grad-accum ", all / size, all);
+        offer(hint, "'--batch-size %" PRId64 " %s%" PRId64 "' fits and %s %" PRId64, size,
+              job->request.accum != NULL ? job->request.accum : "--grad-accum ", all / size,
+              options.batch_even ? "also makes steps that average" : "makes the same steps of", all);
         return;
     }
 }
@@ -95,7 +97,7 @@ static void buffer_set(struct mx_trainer_options *options, int64_t value)
 static void frames_bound(const struct mx_job *job, struct mx_string *hint)
 {
     const struct mx_settings_training *const t = &job->settings.training;
-    if (t->batch_size > 0 || t->batch_frames == 0 || t->batch_per_rank) return;
+    if (t->batch_size > 0 || t->batch_frames <= 0 || t->batch_per_rank) return;
     const int64_t frames = largest(job, 1, t->batch_frames, frames_set);
     if (frames > 0) offer(hint, "'--set training.batch_frames=%" PRId64 "' fits, with smaller steps", frames);
 }

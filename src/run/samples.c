@@ -103,6 +103,7 @@ int mx_job_samples_open(struct mx_job *job)
     const struct mx_vocoder_config vocoder = mx_trainer_vocoder_config(&job->options);
     struct mx_speak_sound sound = sound_of(job, &vocoder);
     sound.vocoder_parameters = voice.vocoder;
+    sound.vocoder_frozen = voice.vocoder_frozen;
     MX_TRY(mx_speak_create(&parts, &sound, &job->speak));
     MX_TRY(mx_extract_create(job->device, &picture, &job->pictures));
     MX_TRY(mx_dataset_reader_create(job->dataset, &job->sample_reader));

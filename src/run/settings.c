@@ -81,7 +81,7 @@ static const struct mx_config_field model_fields[] = {
 static const struct mx_config_field vocoder_fields[] = {
     {MX_CONFIG_STRING(VOCODER, size, "small", "Size of the vocoder: small or large.")},
     {MX_CONFIG_TEXT(VOCODER, from, "",
-                    "Use the vocoder of this checkpoint or run folder. It is trained further only if "
+                    "Use the vocoder of this checkpoint, run folder or installed voice. It is trained further only if "
                     "vocoder.learning_rate is set. Empty: train a new one."),
      .flag = "vocoder", .value = "FILE|RUN", .meaning = "a new one is trained"},
     {MX_CONFIG_INT(VOCODER, segments, 1, MX_SEGMENTS_MAX, "8", "segments",
@@ -157,6 +157,10 @@ static const struct mx_config_field data_fields[] = {
      .flag = "language", .value = "LANGUAGE"},
     {MX_CONFIG_ENUM(DATA, tokens, enum mx_tokens_mode, token_choices, "phonemes",
                     "Symbols that the network reads: phonemes from espeak-ng, or the characters themselves.")},
+    {MX_CONFIG_TEXT(DATA, lexicon, "",
+                    "File that says how words are pronounced. The voice keeps these words and says them so wherever it "
+                    "speaks."),
+     .flag = "lexicon", .value = "FILE"},
     {MX_CONFIG_DOUBLE(DATA, min_seconds, 0, 3600, "0.4", "seconds", "Leave out shorter recordings.")},
     {MX_CONFIG_DOUBLE(DATA, max_seconds, 0, 3600, "20", "seconds",
                       "Leave out longer recordings; recordings are never cut.")},
@@ -350,11 +354,16 @@ static const char *const mixed_names[] = {"mixed_precision", NULL};
 static const struct mx_config_field training_fields[] = {
     {MX_CONFIG_ENUM(TRAINING, part, enum mx_settings_part, part_choices, "both", "What to train."), .flag = "part",
      .value = "NAME"},
-    {MX_CONFIG_INT(TRAINING, batch_size, 0, 65536, "16", "utterances",
-                   "Maximum number of utterances per batch. 0: no limit."),
+    {MX_CONFIG_INT(
+         TRAINING, batch_size, 0, 65536, "16", "utterances",
+         "Number of utterances per batch: the mean, if training.batch_frames is -1; otherwise the maximum, and 0 "
+         "is no limit."),
      .flag = "batch-size", .value = "N", .aliases = batch_names},
-    {MX_CONFIG_INT(TRAINING, batch_frames, 0, 100000000, "0", "frames",
-                   "Maximum number of mel frames per batch. 0: no limit.")},
+    {MX_CONFIG_INT(
+        TRAINING, batch_frames, -1, 100000000, "-1", "frames",
+        "Maximum number of mel frames per batch. -1: chosen from the corpus, so that all steps are about the "
+        "same work and training.batch_size is the mean; an utterance that is longer is a batch of its own. "
+        "0: no limit, so that all batches have the same number of utterances.")},
     {MX_CONFIG_INT(TRAINING, grad_accum, 1, 4096, "1", "batches",
                    "Number of batches whose gradients are summed for one step. This acts like a larger batch but needs "
                    "the memory of one."),
@@ -396,6 +405,18 @@ static const struct mx_config_field training_fields[] = {
                     "checkpoints stay in fp32. Needs less memory, and less time on devices with fast bf16. Refused on "
                     "devices that 'myxtts devices' does not list with bf16."),
      .flag = "mixed-precision", .aliases = mixed_names},
+    {MX_CONFIG_INT(TRAINING, adapter_rank, 0, 256, "0", NULL,
+                   "Learn only adapters of this rank: two narrow matrices beside each large one of the network that "
+                   "'--init-from' names, which itself stays bit for bit what it was. At rank 8 a voice of size tiny is "
+                   "then a file of about half a megabyte ('myxtts export --adapter'). 0: no adapters, the network "
+                   "itself learns."),
+     .flag = "adapter-rank", .value = "N", .meaning = "no adapters"},
+    {MX_CONFIG_TEXT(TRAINING, freeze, "",
+                    "Parameters that do not learn: patterns of their names, separated by commas, such as 'encoder.*, "
+                    "speaker.*' or 'vocoder.*'. They cost no gradients, no moments and no communication, and stay bit "
+                    "for bit what they were. 'myxtts inspect' lists the names in a checkpoint. Empty: everything "
+                    "learns."),
+     .flag = "freeze", .value = "PATTERNS", .meaning = "everything learns"},
     {MX_CONFIG_INT(TRAINING, save_every, 1, INT64_C(1) << 40, "500", "steps", "Steps between checkpoints."),
      .flag = "save-every", .value = "N", .aliases = save_names},
     {MX_CONFIG_INT(TRAINING, keep_last, 1, 100000, "3", "checkpoints", "Number of newest checkpoints to keep.")},
@@ -408,6 +429,14 @@ static const struct mx_config_field training_fields[] = {
                    "Maximum number of validation utterances per evaluation.")},
     {MX_CONFIG_INT(TRAINING, early_stopping, 0, 1000000, "0", "evaluations",
                    "Stop after this many evaluations in a row without a better free-running mel distance. 0: never.")},
+    {MX_CONFIG_BOOL(
+         TRAINING, auto_stop, "false",
+         "Train until the voice has learned what it can: hold the learning rate at its peak until evaluations "
+         "gain less than half a percent of the free-running mel distance for a third of the steps so far "
+         "(at least four evaluations), then lower it to its floor in a last stretch of a quarter, and stop. "
+         "training.epochs then sets no limit; training.steps does, and 0 stands for 20000 steps or, if that "
+         "is more, the epochs. The voice that speaks is that of the best evaluation."),
+     .flag = "auto-stop"},
     {MX_CONFIG_INT(TRAINING, samples, 0, 1000, "2", "utterances",
                    "Number of validation texts that each evaluation speaks into samples/. None for a corpus of "
                    "features, which has no audio to take the voice from.")},

@@ -50,6 +50,7 @@ struct mx_settings_data {
     double validation_fraction;
     char language[8]; /* "auto": by the script of each text */
     enum mx_tokens_mode tokens;
+    char *lexicon; /* "": none */
     double min_seconds, max_seconds;
     bool allow_rejects;
     bool caching;
@@ -82,7 +83,10 @@ struct mx_settings_training {
     double grad_clip, weight_decay, ema_decay;
     double beta1, beta2, epsilon;
     bool mixed_precision;
+    int64_t adapter_rank; /* 0: no adapters */
+    char *freeze;         /* patterns of parameters that do not learn; "": none */
     int64_t save_every, keep_last, keep_every, eval_every, eval_utterances, early_stopping, samples;
+    bool auto_stop;
     int64_t skips_max;
     double spike;
     char dashboard[128]; /* address of the dashboard; "" or "off": none */

@@ -17,6 +17,7 @@ static int run_defaults(struct mx_settings *settings)
 {
     const int rc = mx_config_defaults(&mx_settings_schema, settings);
     settings->training.part = MX_SETTINGS_PART_ACOUSTIC;
+    settings->training.batch_frames = 0;
     return rc;
 }
 
@@ -96,6 +97,7 @@ int mx_settings_complete(struct mx_settings *settings)
     int rc = 0;
     MX_TRY(path_settle(&settings->data.train_data));
     MX_TRY(path_settle(&settings->data.val_data));
+    MX_TRY(path_settle(&settings->data.lexicon));
     MX_TRY(path_settle(&settings->vocoder.from));
     mx_settings_resolve(settings);
 out:

@@ -41,9 +41,18 @@ static const struct part_value fractions[] = {
     X("data.recipe", recipe)
 #define DATA_LIST     "data.list" /* version of the list of utterances, see struct mx_dataset_options */
 #define DATA_CONTENTS "data.contents"
-#define EXTRAS        32
+#define EXTRAS        42
 #define SHARES        "shares"         /* train/share_policy.h; only where there were any */
 #define DUE           "evaluation_due" /* "true"; only where the run ended before the evaluation of the step was complete */
+
+#define BATCH                                                                                                          \
+    "batch" /* "SIZE:FRAMES", with steps of equal work: the batch size, and the longest batch that followed from it */
+
+#define AUTO(X)                                                                                                        \
+    X("auto_stop.step", step)                                                                                          \
+    X("auto_stop.from", from)                                                                                          \
+    X("auto_stop.end", end)
+#define AUTO_VALUE "auto_stop.value" /* only once there is one */
 
 struct extras {
     struct mx_metadata list[EXTRAS];
@@ -63,6 +72,24 @@ static size_t part_write(const struct mx_trainer_state *state, enum mx_part part
         mx_string_from_double(*(const double *)(const void *)(values + fractions[i].offset), extras->texts[n]);
         extras->list[n] = (struct mx_metadata){fractions[i].keys[part], extras->texts[n]};
     }
+    return n;
+}
+
+static size_t auto_write(const struct mx_job *job, struct extras *extras, size_t n)
+{
+    const struct mx_auto_stop *const a = &job->auto_stop;
+    if (!a->known) return n;
+    mx_string_from_double(a->value, extras->texts[n]);
+    extras->list[n] = (struct mx_metadata){AUTO_VALUE, extras->texts[n]};
+    n++;
+#define X(word, member)                                                                                                \
+    snprintf(extras->texts[n], sizeof extras->texts[n], "%" PRId64, a->member);                                        \
+    extras->list[n] = (struct mx_metadata){word, extras->texts[n]};                                                    \
+    n++;
+    AUTO(X)
+#undef X
+    if (mx_job_auto_learned(job) && job->best.known)
+        extras->list[n++] = (struct mx_metadata){MX_CHECKPOINT_SPEAKS, MX_CHECKPOINT_SPEAKS_BEST};
     return n;
 }
 
@@ -86,9 +113,17 @@ static size_t extras_write(const struct mx_job *job, struct extras *extras)
     n++;
     DATA(X)
 #undef X
+    if (job->options.batch_even && !job->options.vocoder_alone) {
+        snprintf(extras->texts[n], sizeof extras->texts[n], "%" PRIu32 ":%" PRIu64, job->options.batch_size,
+                 job->options.batch_frames);
+        extras->list[n] = (struct mx_metadata){BATCH, extras->texts[n]};
+        n++;
+    }
+    n = auto_write(job, extras, n);
     mx_shares_format(&state->shares, extras->shares);
     if (state->shares.count > 0) extras->list[n++] = (struct mx_metadata){SHARES, extras->shares};
     if (job->evaluation_due) extras->list[n++] = (struct mx_metadata){DUE, "true"};
+    n += mx_job_base_write(job, extras->list + n);
     return vocoder ? part_write(state, MX_PART_VOCODER, extras, n) : n;
 }
 
@@ -123,9 +158,12 @@ static struct mx_trainer_arrays arrays_of(const struct mx_job *job, enum mx_part
 {
     const struct mx_parameters *const before = mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC);
     const struct mx_parameters *const table = mx_trainer_parameters(job->trainer, part);
-    const int64_t floats = table != NULL ? table->floats : 0;
-    float *const at = job->host + (part == MX_PART_VOCODER && before != NULL ? 4 * before->floats : 0);
-    return (struct mx_trainer_arrays){at, at + floats, at + 2 * floats, at + 3 * floats};
+    const bool second = part == MX_PART_VOCODER && before != NULL;
+    float *const at = job->host + (second ? before->floats + 3 * before->learned : 0);
+    if (table == NULL) return (struct mx_trainer_arrays){0};
+    if (part == MX_PART_VOCODER && job->options.vocoder.ready) return (struct mx_trainer_arrays){.weights = at};
+    float *const average = at + table->floats;
+    return (struct mx_trainer_arrays){at, average, average + table->learned, average + 2 * table->learned};
 }
 
 /* Reads all networks of the trainer; returns their number or a negative code. A vocoder that is not trained has only
@@ -198,10 +236,12 @@ int mx_job_save(struct mx_job *job, bool best)
         .vocabulary = job->words,
         .speakers = job->speakers,
         .speaker_count = mx_dataset_speaker_count(job->dataset),
+        .speaker_languages = job->speaker_languages,
         .normaliser = job->options.normaliser,
         .recipe = mx_recipe_default.name,
         .recipe_hash = mx_recipe_hash_text(&mx_recipe_default, hash),
-        .cleaner_version = MX_TEXT_CLEANER_VERSION,
+        .cleaner_version = (uint64_t)mx_vocabulary_cleaner(
+            job->vocabulary != NULL ? job->vocabulary : mx_dataset_vocabulary(job->dataset)),
         .audio_version = MX_AUDIO_VERSION,
     };
     const int count = sources_read(job, sources);
@@ -235,17 +275,44 @@ static bool print_same(const struct mx_checkpoint_state *from, const char *key, 
     return kept == NULL || strcmp(kept, text) == 0;
 }
 
+void mx_job_state_auto(struct mx_job *job)
+{
+    const struct mx_checkpoint_state *const from = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
+    const char *const value = from != NULL ? mx_checkpoint_extra(from, AUTO_VALUE) : NULL;
+    struct mx_auto_stop a = {0};
+    bool whole = value != NULL && mx_string_parse_double(value, &a.value) == MX_STRING_NUMBER;
+#define X(word, member)                                                                                                \
+    const char *const text_##member = whole ? mx_checkpoint_extra(from, word) : NULL;                                  \
+    whole = text_##member != NULL && mx_string_parse_int64(text_##member, &a.member) == MX_STRING_NUMBER;
+    AUTO(X)
+#undef X
+    a.known = whole;
+    if (whole) job->auto_stop = a;
+}
+
+void mx_job_state_batch(struct mx_job *job)
+{
+    const struct mx_checkpoint_state *const from = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
+    const char *const kept = from != NULL ? mx_checkpoint_extra(from, BATCH) : NULL;
+    uint32_t size;
+    uint64_t frames;
+    if (!job->options.batch_even || job->request.resume == NULL || kept == NULL) return;
+    if (sscanf(kept, "%" SCNu32 ":%" SCNu64, &size, &frames) == 2 && size == job->options.batch_size)
+        job->options.batch_frames = frames;
+}
+
 static int weights_restore(struct mx_job *job)
 {
     int rc = 0;
     const struct mx_trainer_arrays arrays = arrays_of(job, MX_PART_ACOUSTIC);
-    const size_t bytes = (size_t)mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC)->floats * sizeof(float);
+    const struct mx_parameters *const table = mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC);
+    const size_t bytes = (size_t)table->learned * sizeof(float);
+    /* Adapters were learned beside the averaged weights of their base. */
+    const bool averaged = table->learned < table->floats || mx_checkpoint_base(job->origin) != NULL;
     struct mx_checkpoint_report report;
     MX_TRY(mx_trainer_read(job->trainer, MX_PART_ACOUSTIC,
                            &arrays)); /* what does not come from the file is as in a new run */
-    MX_TRY(mx_checkpoint_load(job->origin, mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC),
-                              &(struct mx_checkpoint_target){{[MX_CHECKPOINT_WEIGHTS] = arrays.weights}},
-                              job->request.partial, &report));
+    MX_TRY(mx_checkpoint_load_begin(job->origin, table, averaged, job->request.partial, arrays.weights, &report));
     memcpy(arrays.average, arrays.weights, bytes);
     MX_TRY(mx_trainer_write(job->trainer, MX_PART_ACOUSTIC, &arrays));
     mx_info("weights from %s: %zu tensors", mx_checkpoint_path(job->origin), report.loaded);

@@ -113,7 +113,8 @@ void mx_train_close(struct mx_train *run)
 {
     if (run == NULL) return;
     const bool whole = mx_trainer_state(run->job.trainer)->step >= run->job.steps;
-    mx_job_observer_close(run->job.observer, run->failed ? MX_RUN_FAILED : whole ? MX_RUN_DONE : MX_RUN_INTERRUPTED);
+    const enum mx_run_state over = mx_job_auto_learned(&run->job) ? MX_RUN_LEARNED : MX_RUN_DONE;
+    mx_job_observer_close(run->job.observer, run->failed ? MX_RUN_FAILED : whole ? over : MX_RUN_INTERRUPTED);
     run->job.observer = NULL;
     run_free(run);
 }
@@ -167,6 +168,7 @@ int mx_train_evaluate(struct mx_train *run, struct mx_train_evaluation *out)
     const int rc = end_of(run, mx_job_evaluate(job, &best));
     if (rc < 0) return rc;
     job->evaluation_due = false;
+    mx_job_auto_look(job);
     const struct mx_trainer_evaluation *const e = &job->evaluation;
     *out = (struct mx_train_evaluation){.utterances = e->utterances,
                                         .loss = e->losses.total,

@@ -83,7 +83,7 @@ int mx_job_vocoder_open(struct mx_job *job)
     const bool own = job->request.resume != NULL && state != NULL && state->has_vocoder;
     if (v->from[0] != '\0' && own) MX_TRY(from_check(job));
     if (v->from[0] != '\0' && !own) {
-        const struct mx_checkpoint_options finite = {.finite = true};
+        const struct mx_checkpoint_options finite = {.finite = true, .named = true};
         MX_TRY(mx_checkpoint_open(v->from, &finite, &job->vocoder_origin));
         MX_TRY(mx_checkpoint_vocoder_check(job->vocoder_origin));
     }
@@ -151,6 +151,11 @@ int mx_job_vocoder_choose(struct mx_job *job)
     return size_choose(job, &o->vocoder.size);
 }
 
+bool mx_job_vocoder_there(const struct mx_job *job)
+{
+    return source_of(job) != NULL;
+}
+
 void mx_job_vocoder_steps(struct mx_job *job)
 {
     const int64_t warmup = job->settings.vocoder.warmup_steps;
@@ -191,7 +196,7 @@ static int weights_begin(struct mx_job *job, const struct mx_checkpoint *source,
 {
     int rc = 0;
     const struct mx_parameters *const table = mx_trainer_parameters(job->trainer, MX_PART_VOCODER);
-    const size_t bytes = (size_t)table->floats * sizeof(float);
+    const size_t bytes = (size_t)table->learned * sizeof(float);
     MX_TRY(mx_checkpoint_load_average(source, table, arrays->weights));
     if (!job->options.vocoder.ready) {
         memcpy(arrays->average, arrays->weights, bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One recording of each speaker for the run folder, see job.h: the training utterance whose length is closest to five
- * seconds, enough to recognise a voice.
+ * What a run keeps of its speakers, see job.h: one recording of each for the run folder (the training utterance whose
+ * length is closest to five seconds, enough to recognise a voice), and their languages.
  */
 #include <math.h>
 
@@ -45,6 +45,34 @@ static int voice_write(const struct mx_job *job, struct mx_dataset_reader *reade
         mx_free(path);
         return rc;
     }
+    return 0;
+}
+
+int mx_job_speaker_languages(struct mx_job *job, const struct mx_vocabulary *words)
+{
+    const size_t speakers = mx_dataset_speaker_count(job->dataset), languages = mx_vocabulary_languages(words);
+    uint32_t *const counts = mx_alloc(speakers * languages + 1, sizeof *counts);
+    job->speaker_languages = mx_alloc(speakers, sizeof *job->speaker_languages);
+    if (counts == NULL || job->speaker_languages == NULL) {
+        mx_free(counts);
+        return MX_ERR_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < mx_dataset_count(job->dataset); i++) {
+        const struct mx_dataset_utterance *const u = mx_dataset_utterance(job->dataset, i);
+        if (!u->validation && u->speaker < speakers && u->language < languages)
+            counts[u->speaker * languages + u->language]++;
+    }
+    for (size_t i = 0; i < speakers; i++) {
+        const uint32_t *const own = counts + i * languages;
+        size_t most = 0;
+        for (size_t k = 1; k < languages; k++)
+            if (own[k] > own[most]) most = k;
+        job->speaker_languages[i] = "";
+        for (int id = 0; languages > 0 && own[most] > 0 && id < MX_LANGUAGE_COUNT; id++)
+            if (mx_vocabulary_language(words, (enum mx_language_id)id) == (int)most)
+                job->speaker_languages[i] = mx_language_get((enum mx_language_id)id)->code;
+    }
+    mx_free(counts);
     return 0;
 }
 

@@ -111,7 +111,8 @@ static int place_open(struct mx_service *s, struct mx_service_engine *e, const c
     struct mx_voice_options how = {.size = sizeof how,
                                    .device = s->options.device,
                                    .vocoder = s->options.vocoder,
-                                   .cpu_devices = (int)s->options.cpu_devices};
+                                   .cpu_devices = (int)s->options.cpu_devices,
+                                   .lexicon = s->options.lexicon};
     char *part = NULL;
     if (s->worker_count > 1) {
         part = mx_format("cpu:%d", worker);

@@ -61,11 +61,14 @@ int mx_place_vocoder_open(struct mx_place_vocoder *v, const struct mx_place *pla
     const struct mx_checkpoint *from = own;
     if (name != NULL && strcmp(name, MX_SOUND_GRIFFIN_LIM) == 0) return 0;
     if (name == NULL && (own == NULL || !mx_checkpoint_state(own)->has_vocoder)) return 0;
-    if (name != NULL && access(name, F_OK) < 0)
-        return MX_FAIL(MX_ERR_USAGE, "name a run folder, a checkpoint, or '" MX_SOUND_GRIFFIN_LIM "'",
-                       "option '--vocoder' is %s, which does not exist", mx_string_quote(quoted, sizeof quoted, name));
     if (name != NULL) {
-        MX_TRY(mx_checkpoint_open(name, NULL, &opened));
+        rc = mx_checkpoint_open(name, &(struct mx_checkpoint_options){.named = true, .speaks = true}, &opened);
+        if (rc == MX_ERR_NOT_FOUND && access(name, F_OK) < 0)
+            MX_RAISE(MX_ERR_USAGE,
+                     "name a run folder, a checkpoint, an installed voice ('myxtts voices' lists them), or "
+                     "'" MX_SOUND_GRIFFIN_LIM "'",
+                     "option '--vocoder' is %s, which does not exist", mx_string_quote(quoted, sizeof quoted, name));
+        MX_TRY(rc);
         from = opened;
     }
     MX_TRY(mx_checkpoint_vocoder_check(from));

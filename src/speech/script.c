@@ -113,6 +113,17 @@ static int span_push(struct mx_speak_script *s, const struct mx_speak_span *span
     return 0;
 }
 
+/* The length of a pause: what was asked for, or the usual one. */
+static double pause_of(const struct mx_speak_script *s, enum mx_pauses_kind kind)
+{
+    static const double usual[MX_PAUSES_KINDS] = {
+        [MX_PAUSES_PARAGRAPH] = MX_SPLIT_PARAGRAPH_MS, [MX_PAUSES_ELLIPSIS] = MX_SPLIT_ELLIPSIS_MS};
+    if (s->pauses.ms[kind] >= 0) return s->pauses.ms[kind];
+    return kind == MX_PAUSES_SENTENCE ? mx_split_pause_ms('.')
+           : kind == MX_PAUSES_DASH   ? mx_split_pause_ms('-')
+                                      : usual[kind];
+}
+
 int mx_speak_span_add(struct mx_speak_script *s, struct mx_speak_span span)
 {
     size_t left = span.length;
@@ -122,7 +133,24 @@ int mx_speak_span_add(struct mx_speak_script *s, struct mx_speak_span span)
         MX_TRY(span_push(s, &span));
         left -= span.length;
         span.text += span.length;
-        span.gap = (struct mx_speak_gap){.given = true, .usual_ms = MX_SPLIT_ELLIPSIS_MS};
+        span.gap = (struct mx_speak_gap){.given = true, .usual_ms = pause_of(s, MX_PAUSES_ELLIPSIS)};
+    }
+out:
+    return rc;
+}
+
+/* A paragraph is a span, or each of its lines is, if lines are to end with a pause. */
+static int paragraph_add(struct mx_speak_script *s, struct mx_speak_span span)
+{
+    const char *const end = span.text + span.length;
+    int rc = 0;
+    if (s->pauses.ms[MX_PAUSES_LINE] < 0) return mx_speak_span_add(s, span);
+    while (span.text < end) {
+        const char *const newline = memchr(span.text, '\n', (size_t)(end - span.text));
+        span.length = (size_t)((newline != NULL ? newline + 1 : end) - span.text);
+        MX_TRY(mx_speak_span_add(s, span));
+        span.text += span.length;
+        span.gap = (struct mx_speak_gap){.rank = MX_SPEAK_RANK_LINE};
     }
 out:
     return rc;
@@ -147,7 +175,7 @@ static int plain_read(struct mx_speak_script *s, const char *text, size_t length
         rc = mx_text_check(span.text, count);
         if (rc == 0) rc = mx_speak_language_find(&s->options, span.text, count, &span.language, &span.language_number);
         if (rc < 0) return mx_error_wrap("text from byte %zu on", begin);
-        MX_TRY(mx_speak_span_add(s, span));
+        MX_TRY(paragraph_add(s, span));
     }
 out:
     return rc;
@@ -161,6 +189,10 @@ int mx_speak_script_open(const struct mx_speak_script_options *options, const ch
     struct mx_speak_script *s = mx_alloc(1, sizeof *s);
     if (s == NULL) return MX_ERR_NO_MEMORY;
     s->options = *options;
+    mx_pauses_init(&s->pauses);
+    if (options->pauses != NULL) s->pauses = *options->pauses;
+    s->options.pauses = NULL;
+    s->options.pause_scale *= s->pauses.factor;
     if (s->options.piece_characters == 0) s->options.piece_characters = MX_SPLIT_CHARACTERS;
     mx_arena_init(&s->arena, 0);
     mx_arena_init(&s->paragraph, 0);
@@ -202,6 +234,30 @@ static int level_push(struct mx_speak_script *s, const char *text, size_t limit)
     return rc;
 }
 
+/* The same for text that is divided at its dashes. */
+static int level_push_dashes(struct mx_speak_script *s, char *text)
+{
+    const size_t limit = s->options.piece_characters;
+    struct mx_speak_script_level all = {.limit = limit};
+    int rc = 0;
+    all.pieces = mx_arena_alloc(&s->paragraph, strlen(text) + 1, sizeof *all.pieces); /* each has a character */
+    if (all.pieces == NULL) return MX_ERR_NO_MEMORY;
+    while (text != NULL) {
+        struct mx_split_piece *pieces;
+        size_t count;
+        char *const dash = strstr(text, " - ");
+        if (dash != NULL) *dash = 0;
+        MX_TRY(mx_split_text(text, limit, &s->paragraph, &pieces, &count));
+        if (count > 0) memcpy(all.pieces + all.count, pieces, count * sizeof *pieces);
+        all.count += count;
+        if (dash != NULL && all.count > 0) all.pieces[all.count - 1].mark = '-';
+        text = dash != NULL ? dash + 3 : NULL;
+    }
+    s->levels[s->depth++] = all;
+out:
+    return rc;
+}
+
 static int span_begin(struct mx_speak_script *s)
 {
     const struct mx_speak_span *const span = &s->spans[s->span_next++];
@@ -211,8 +267,12 @@ static int span_begin(struct mx_speak_script *s)
     s->bytes_left -= span->length;
     s->made_bytes += span->length;
     mx_arena_reset(&s->paragraph);
-    MX_TRY(mx_text_normalise(span->language, span->text, span->length, &s->paragraph, &normalised, NULL));
-    MX_TRY(level_push(s, normalised, s->options.piece_characters));
+    MX_TRY(mx_reading_text(mx_vocabulary_reading(s->options.vocabulary), span->language, span->text, span->length,
+                           &s->paragraph, &normalised, NULL));
+    if (s->pauses.ms[MX_PAUSES_DASH] >= 0)
+        MX_TRY(level_push_dashes(s, normalised));
+    else
+        MX_TRY(level_push(s, normalised, s->options.piece_characters));
 out:
     return rc;
 }
@@ -238,18 +298,18 @@ static int piece_encode(struct mx_speak_script *s, const struct mx_split_piece *
                         struct mx_speak_script_slot *slot, struct mx_tokens *tokens)
 {
     const struct mx_vocabulary *const vocabulary = s->options.vocabulary;
+    const struct mx_reading *const reading = mx_vocabulary_reading(vocabulary);
     const struct mx_speak_span *const span = span_now(s);
     struct mx_symbols symbols;
     char *text;
     int rc = 0;
     mx_arena_reset(&slot->arena);
     if (span->sound_count > 0) {
-        MX_TRY(mx_speak_sounds_symbols(span, s->phonemizer, piece->text, &slot->arena, &symbols, &text));
+        MX_TRY(mx_speak_sounds_symbols(span, reading, s->phonemizer, piece->text, &slot->arena, &symbols, &text));
     } else {
-        text = mx_arena_strdup(&slot->arena, piece->text);
-        if (text == NULL) return MX_ERR_NO_MEMORY;
-        MX_TRY(mx_tokens_from_text(mx_vocabulary_mode(vocabulary), s->phonemizer, span->language, text, &slot->arena,
-                                   &symbols));
+        MX_TRY(mx_reading_plain(reading, piece->text, &slot->arena, &text));
+        MX_TRY(mx_reading_symbols(reading, mx_vocabulary_mode(vocabulary), s->phonemizer, span->language, piece->text,
+                                  &slot->arena, &symbols));
     }
     slot->item.text = text;
     MX_TRY(mx_vocabulary_encode(vocabulary, symbols, MX_UNKNOWN_SKIP, &slot->arena, tokens, &s->unknown));
@@ -333,9 +393,13 @@ static double pause_ms(const struct mx_speak_script *s, const struct mx_speak_sc
     struct mx_speak_gap gap = s->ahead == 1 ? s->slots[s->turn].gap : s->gap;
     if (s->ahead == 0) mx_speak_gap_merge(&gap, &s->tail);
     if (gap.given || s->ahead == 0) return gap_given_ms(s, &gap, slot->item.speed);
-    double usual = mx_split_pause_ms(slot->mark ? slot->mark : ' ');
-    if (gap.rank == MX_SPEAK_RANK_SENTENCE) usual = fmax(usual, mx_split_pause_ms('.'));
-    if (gap.rank == MX_SPEAK_RANK_PARAGRAPH) usual = MX_SPLIT_PARAGRAPH_MS;
+    const char mark = slot->mark ? slot->mark : ' ';
+    double usual = strchr(".!?", mark) != NULL ? pause_of(s, MX_PAUSES_SENTENCE)
+                   : mark == '-'               ? pause_of(s, MX_PAUSES_DASH)
+                                               : mx_split_pause_ms(mark);
+    if (gap.rank == MX_SPEAK_RANK_LINE) usual = fmax(usual, pause_of(s, MX_PAUSES_LINE));
+    if (gap.rank == MX_SPEAK_RANK_SENTENCE) usual = fmax(usual, pause_of(s, MX_PAUSES_SENTENCE));
+    if (gap.rank == MX_SPEAK_RANK_PARAGRAPH) usual = pause_of(s, MX_PAUSES_PARAGRAPH);
     return usual * s->options.pause_scale / slot->item.speed;
 }
 

@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "speech/pauses.h"
 #include "text/vocabulary.h"
 
 #define MX_SPEAK_DETECT (-1)
@@ -42,7 +43,10 @@ struct mx_speak_script_options {
     double pitch_semitones;  /* -24 … 24: higher or lower than the voice */
     double volume;           /* 0 … 4: factor of the samples */
     double pause_scale;      /* 0 … 10: factor of the usual pauses, not of those that SSML gives in seconds */
-    double voice_hz;         /* mean pitch of the voice, for SSML that gives pitch in Hz; 0: unknown, it is skipped */
+    const struct mx_pauses
+        *pauses;     /* lengths of single kinds, and one more factor; NULL: as usual; borrowed while it is
+                                       opened */
+    double voice_hz; /* mean pitch of the voice, for SSML that gives pitch in Hz; 0: unknown, it is skipped */
 };
 
 #define MX_SPEAK_SCRIPT_OPTIONS_DEFAULT                                                                                \

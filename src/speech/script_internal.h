@@ -17,7 +17,7 @@
 #define MX_SPEAK_WARNINGS 16 /* the last one counts those that are left out */
 
 /* What ends between two spans, the stronger last. */
-enum mx_speak_rank { MX_SPEAK_RANK_WORDS, MX_SPEAK_RANK_SENTENCE, MX_SPEAK_RANK_PARAGRAPH };
+enum mx_speak_rank { MX_SPEAK_RANK_WORDS, MX_SPEAK_RANK_LINE, MX_SPEAK_RANK_SENTENCE, MX_SPEAK_RANK_PARAGRAPH };
 
 /* What lies between two spans. */
 struct mx_speak_gap {
@@ -67,7 +67,8 @@ struct mx_speak_script_level {
 
 struct mx_speak_script {
     struct mx_speak_script_options options;
-    struct mx_arena arena; /* of the text and the spans */
+    struct mx_pauses pauses; /* with the factor in the options */
+    struct mx_arena arena;   /* of the text and the spans */
     struct mx_speak_span *spans;
     size_t span_count, span_capacity;
     struct mx_speak_gap tail; /* after the last span */
@@ -103,7 +104,8 @@ int mx_speak_language_known(const struct mx_vocabulary *vocabulary, enum mx_lang
 int mx_speak_language_find(const struct mx_speak_script_options *options, const char *text, size_t length,
                            enum mx_language_id *language, int32_t *number);
 /* The symbols of a piece of the span, and its text for people, both in the arena. */
-int mx_speak_sounds_symbols(const struct mx_speak_span *span, struct mx_phonemizer *phonemizer, const char *piece,
-                            struct mx_arena *arena, struct mx_symbols *symbols, char **text);
+int mx_speak_sounds_symbols(const struct mx_speak_span *span, const struct mx_reading *reading,
+                            struct mx_phonemizer *phonemizer, const char *piece, struct mx_arena *arena,
+                            struct mx_symbols *symbols, char **text);
 
 #endif

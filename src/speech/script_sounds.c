@@ -35,8 +35,9 @@ static bool is_between(const char *text, size_t length, size_t at)
 }
 
 /* Phonemes of the text between two sounds. */
-static int between_say(const struct mx_speak_span *span, struct mx_phonemizer *phonemizer, const char *text,
-                       size_t length, struct mx_arena *arena, struct mx_string *out)
+static int between_say(const struct mx_speak_span *span, const struct mx_reading *reading,
+                       struct mx_phonemizer *phonemizer, const char *text, size_t length, struct mx_arena *arena,
+                       struct mx_string *out)
 {
     size_t begin = 0, end = length;
     char *phonemes;
@@ -47,7 +48,7 @@ static int between_say(const struct mx_speak_span *span, struct mx_phonemizer *p
     if (end > begin) {
         const char *const words = mx_arena_strndup(arena, text + begin, end - begin);
         if (words == NULL) return MX_ERR_NO_MEMORY;
-        MX_TRY(mx_phonemizer_run(phonemizer, span->language, words, arena, &phonemes));
+        MX_TRY(mx_reading_phonemes(reading, phonemizer, span->language, words, arena, &phonemes));
         MX_TRY(mx_string_append(out, "%s", phonemes));
     }
     MX_TRY(mx_string_append(out, "%.*s", (int)(length - end), text + end));
@@ -55,15 +56,16 @@ out:
     return rc;
 }
 
-int mx_speak_sounds_symbols(const struct mx_speak_span *span, struct mx_phonemizer *phonemizer, const char *piece,
-                            struct mx_arena *arena, struct mx_symbols *symbols, char **text)
+int mx_speak_sounds_symbols(const struct mx_speak_span *span, const struct mx_reading *reading,
+                            struct mx_phonemizer *phonemizer, const char *piece, struct mx_arena *arena,
+                            struct mx_symbols *symbols, char **text)
 {
     struct mx_string sounds = {0}, shown = {0};
     int rc = 0;
     for (;;) {
         const char *const word = sound_find(span, piece);
         const size_t length = word != NULL ? (size_t)(word - piece) : strlen(piece);
-        MX_TRY(between_say(span, phonemizer, piece, length, arena, &sounds));
+        MX_TRY(between_say(span, reading, phonemizer, piece, length, arena, &sounds));
         MX_TRY(mx_string_append(&shown, "%.*s", (int)length, piece));
         if (word == NULL) break;
         const size_t number = sound_number(word);
@@ -74,8 +76,7 @@ int mx_speak_sounds_symbols(const struct mx_speak_span *span, struct mx_phonemiz
         piece = word + WORD_BYTES;
     }
     MX_TRY(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, span->language, sounds.data, arena, symbols));
-    *text = mx_arena_strndup(arena, shown.data, shown.length);
-    if (*text == NULL) rc = MX_ERR_NO_MEMORY;
+    MX_TRY(mx_reading_plain(reading, shown.length > 0 ? shown.data : "", arena, text));
 out:
     mx_string_release(&sounds);
     mx_string_release(&shown);

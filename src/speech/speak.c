@@ -72,6 +72,7 @@ static struct mx_sound_options sound_options(const struct mx_model_capacity *cap
     options.recipe = recipe;
     options.vocoder = sound->vocoder;
     options.parameters = sound->vocoder_parameters;
+    options.frozen = sound->vocoder_frozen;
     options.rounds = sound->rounds;
     options.projections = sound->projections;
     options.predicted = true;

@@ -51,7 +51,8 @@ struct mx_speak;
 /* How mel becomes sound (vocoder/sound.h). */
 struct mx_speak_sound {
     const struct mx_vocoder_config *vocoder; /* NULL: Griffin–Lim; copied */
-    struct mx_slice vocoder_parameters;      /* its weights, on the device of the voice */
+    struct mx_slice vocoder_parameters;      /* its weights, on the device of the voice … */
+    struct mx_slice vocoder_frozen;          /* … but for those that are frozen; no buffer: those, too */
     int rounds, projections;                 /* or MX_SOUND_USUAL */
     bool parts; /* with room to make a sound in parts; otherwise, and always with Griffin–Lim, one part is the whole */
 };

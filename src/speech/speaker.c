@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "myxtts/error.h"
+#include "speech/reference.h"
 #include "speech/script.h"
 #include "speech/voice_internal.h"
 
@@ -36,8 +37,9 @@ struct mx_speaker {
     /* the text */
     struct mx_speak_script *script; /* NULL: nothing is spoken */
     uint64_t seed;
-    const float *chosen; /* the vector of whom the caller chose; NULL: no particular voice */
-    float *own;          /* [width]: that of a reference */
+    const float *chosen;              /* the vector of whom the caller chose; NULL: no particular voice */
+    float *own;                       /* [width]: that of a reference */
+    struct mx_reference_report heard; /* about the references */
     const char *no_recording;
     char unknown[MX_SPEAK_UNKNOWN_BYTES];
     struct mx_speaking_report report;
@@ -131,16 +133,23 @@ void mx_speaker_destroy(struct mx_speaker *s)
 /* Whose voice it shall be. */
 static int voice_choose(struct mx_speaker *s, const struct mx_speaking *o)
 {
-    const struct mx_voice_recording recording = {
-        .path = o->reference_file, .samples = o->reference, .count = o->reference_count, .rate = o->reference_rate};
+    const struct mx_reference one = {
+        .file = o->reference_file, .samples = o->reference, .count = o->reference_count, .rate = o->reference_rate};
+    const bool single = one.file != NULL || one.samples != NULL;
     s->no_recording = NULL;
-    if ((o->reference_file != NULL) + (o->reference != NULL) + (o->speaker != NULL) > 1)
-        return MX_FAIL(MX_ERR_ARGUMENT, "set one of speaker, reference_file and reference",
+    s->heard = (struct mx_reference_report){0};
+    if ((one.file != NULL) + (one.samples != NULL) + (o->references != NULL) + (o->speaker != NULL) > 1)
+        return MX_FAIL(MX_ERR_ARGUMENT, "set one of speaker, reference_file, reference and references",
                        "the voice is chosen more than once");
-    if (o->reference_file != NULL || o->reference != NULL) {
+    if (single || o->references != NULL) {
         s->chosen = s->own;
-        const int rc = mx_checkpoint_listens_check(s->voice->checkpoint, "a reference");
-        return rc < 0 ? rc : mx_voice_listen(s->speak, &recording, s->own);
+        int rc = mx_checkpoint_listens_check(s->voice->checkpoint, "a reference");
+        if (rc == 0)
+            rc = mx_reference_listen(s->speak, single ? &one : o->references, single ? 1 : o->references_count, s->own,
+                                     &s->heard);
+        s->report.reference_seconds = s->heard.seconds;
+        s->report.reference_warnings = s->heard.count;
+        return rc;
     }
     const int rc = mx_voice_vector(s->voice, o->speaker, &s->chosen);
     if (rc == 0 && s->chosen == NULL)
@@ -161,6 +170,10 @@ static int script_open(struct mx_speaker *s, const char *text, size_t length, co
                                           .pause_scale = o->pause_scale,
                                           .voice_hz = mx_checkpoint_state(s->voice->checkpoint)->normaliser.pitch_mean};
     enum mx_language_id language;
+    struct mx_pauses pauses;
+    const int parsed = mx_pauses_parse(o->pauses, &pauses);
+    if (parsed < 0) return parsed;
+    how.pauses = &pauses;
     if (o->language != NULL) {
         const int rc = mx_language_parse(o->language, &language);
         if (rc < 0) return rc;
@@ -441,6 +454,8 @@ const char *mx_speaker_warning(const struct mx_speaker *s, size_t number)
 {
     size_t of_script = 0;
     if (s->script == NULL) return NULL;
+    if (number < s->heard.count) return s->heard.warnings[number];
+    number -= s->heard.count;
     if (s->no_recording != NULL && number-- == 0) return s->no_recording;
     while (mx_speak_script_warning(s->script, of_script) != NULL) of_script++;
     if (number < of_script) return mx_speak_script_warning(s->script, number);

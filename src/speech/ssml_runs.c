@@ -159,16 +159,14 @@ static char *ipa_clean(const struct mx_speak_script *s, const char *ipa, struct 
     while (*ipa) {
         uint32_t point;
         const size_t bytes = mx_utf8_decode(ipa, &point);
-        if (point == ':')
-            (void)mx_string_append(&out, "ː");
-        else if (point == '\'')
-            (void)mx_string_append(&out, "ˈ");
-        else if (point == 'g' && mx_vocabulary_find(v, 'g') < 0)
-            (void)mx_string_append(&out, "ɡ");
-        else if (point == ' ' || point == '\t' || point == '\n')
+        const uint32_t symbol = point == 'g' && mx_vocabulary_find(v, 'g') >= 0 ? point : mx_lexicon_ipa(point);
+        char utf8[MX_SYMBOL_UTF8_BYTES];
+        if (point == ' ' || point == '\t' || point == '\n')
             (void)mx_string_append(&out, out.length > 0 && out.data[out.length - 1] != ' ' ? " " : "");
-        else if (point >= 0x80 || (point >= 'a' && point <= 'z') || (point >= 'A' && point <= 'Z'))
-            (void)mx_string_append(&out, "%.*s", (int)bytes, ipa);
+        else if (symbol >= 0x80 || (symbol >= 'a' && symbol <= 'z') || (symbol >= 'A' && symbol <= 'Z')) {
+            mx_symbol_utf8(symbol, utf8);
+            (void)mx_string_append(&out, "%s", utf8);
+        }
         ipa += bytes;
     }
     while (out.length > 0 && out.data[out.length - 1] == ' ') out.data[--out.length] = 0;

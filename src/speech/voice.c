@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/string.h"
 #include "myxtts/error.h"
 #include "speech/voice_internal.h"
@@ -105,6 +106,25 @@ static int usual_or(int value)
     return value == 0 ? MX_SOUND_USUAL : value == MX_VOICE_NONE ? 0 : value;
 }
 
+/* How the voice reads texts: as it was trained, with the words of a lexicon before its own. */
+static int reading_settle(struct mx_voice *v, const char *path)
+{
+    int rc = 0;
+    struct mx_lexicon *lexicon = NULL;
+    if (mx_vocabulary_cleaner(v->vocabulary) > MX_TEXT_CLEANER_VERSION)
+        mx_warn(
+            "%s was trained by a newer program, which reads some texts in another way (version %d of the rules; this "
+            "program has %d)",
+            mx_checkpoint_path(v->checkpoint), mx_vocabulary_cleaner(v->vocabulary), MX_TEXT_CLEANER_VERSION);
+    if (path == NULL) return 0;
+    MX_TRY(mx_lexicon_open(path, &lexicon));
+    MX_TRY(mx_vocabulary_check_lexicon(v->vocabulary, lexicon));
+    MX_TRY(mx_vocabulary_add_lexicon(v->vocabulary, lexicon));
+out:
+    mx_lexicon_destroy(lexicon);
+    return rc;
+}
+
 /* With its checkpoint open. */
 static int voice_fill(struct mx_voice *v, const struct mx_voice_options *o)
 {
@@ -122,6 +142,7 @@ static int voice_fill(struct mx_voice *v, const struct mx_voice_options *o)
     v->rounds = usual_or(o->rounds);
     v->projections = usual_or(o->projections);
     MX_TRY(mx_vocabulary_read(state->vocabulary, strlen(state->vocabulary), &v->vocabulary));
+    MX_TRY(reading_settle(v, o->lexicon));
     MX_TRY(languages_list(v));
     v->kept = mx_alloc(state->speaker_count > 0 ? state->speaker_count : 1, sizeof *v->kept);
     if (v->kept == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -150,7 +171,8 @@ static int voice_open(const char *path, const void *bytes, size_t count, const s
     if (bytes != NULL)
         MX_TRY(mx_checkpoint_open_memory(path, bytes, count, NULL, &v->checkpoint));
     else
-        MX_TRY(mx_checkpoint_open(path, NULL, &v->checkpoint));
+        MX_TRY(
+            mx_checkpoint_open(path, &(struct mx_checkpoint_options){.named = true, .speaks = true}, &v->checkpoint));
     MX_TRY(name_make(v, bytes != NULL ? "" : path));
     MX_TRY(voice_fill(v, &o));
     *out = v;

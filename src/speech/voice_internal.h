@@ -43,7 +43,7 @@ struct mx_voice {
     struct mx_voice_kept *kept; /* one for each speaker of the checkpoint, at least one */
 };
 
-#define MX_VOICE_REFERENCE_FRAMES 1040 /* of the longest reference: 12 seconds */
+#define MX_VOICE_REFERENCE_FRAMES 1040 /* that the network listens to at once: 12 seconds */
 
 /* Copies a struct of a caller, which begins with its size_t size, over the defaults in `own`; given NULL: they stay.
  * MX_ERR_ARGUMENT for a size that cannot be, MX_ERR_UNSUPPORTED for unknown members that are not 0. */
@@ -68,16 +68,5 @@ int mx_voice_speak_create(struct mx_voice *voice, const struct mx_model_capacity
 int mx_voice_vector(struct mx_voice *voice, const char *speaker, const float **vector);
 /* The same by number, which is 0 or less than mx_voice_speakers; *vector is NULL without a recording. */
 int mx_voice_vector_of(struct mx_voice *voice, size_t number, const float **vector);
-
-/* A recording to sound like. */
-struct mx_voice_recording {
-    const char *path;     /* NULL: the samples … */
-    const float *samples; /* … mono … */
-    size_t count;
-    int rate; /* … at this rate */
-};
-
-/* The vector [width] of a recording, made by an engine of the voice. */
-int mx_voice_listen(struct mx_speak *speak, const struct mx_voice_recording *recording, float *vector);
 
 #endif

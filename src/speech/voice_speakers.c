@@ -7,43 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/string.h"
-#include "corpus/audio.h"
 #include "myxtts/error.h"
+#include "speech/reference.h"
 #include "speech/voice_internal.h"
-
-/* The mel of a recording, a file or (path NULL) samples, as the network wants it. *mel is the caller's. */
-static int recording_listen(struct mx_speak *speak, const char *path, const struct mx_voice_recording *r, float **mel,
-                            int32_t *frames)
-{
-    int rc = 0;
-    const struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
-    struct mx_audio_reader *reader = NULL;
-    struct mx_audio_report report;
-    const float *samples;
-    size_t count;
-    MX_TRY(mx_audio_reader_create(&reader));
-    if (path != NULL)
-        MX_TRY(mx_audio_load(reader, path, &reading, &samples, &count, &report));
-    else
-        MX_TRY(
-            mx_audio_take(reader, "the reference", r->samples, r->count, r->rate, &reading, &samples, &count, &report));
-    MX_TRY(mx_speak_reference(speak, samples, count, mel, frames));
-out:
-    mx_audio_reader_destroy(reader);
-    return rc;
-}
-
-int mx_voice_listen(struct mx_speak *speak, const struct mx_voice_recording *recording, float *vector)
-{
-    int rc = 0;
-    float *mel = NULL;
-    int32_t frames;
-    MX_TRY(recording_listen(speak, recording->path, recording, &mel, &frames));
-    MX_TRY(mx_speak_vector(speak, mel, frames, vector));
-out:
-    mx_free(mel);
-    return rc;
-}
 
 /* The vector of the recording that the run folder keeps of a speaker; *found: there is one. */
 static int recording_vector(struct mx_voice *v, size_t number, float *vector, bool *found)
@@ -57,7 +23,7 @@ static int recording_vector(struct mx_voice *v, size_t number, float *vector, bo
     *found = path != NULL;
     if (path == NULL) return 0;
     MX_TRY(mx_voice_engine_create(v, &room, &none, &speak));
-    MX_TRY(mx_voice_listen(speak, &(struct mx_voice_recording){.path = path}, vector));
+    MX_TRY(mx_reference_listen(speak, &(struct mx_reference){.file = path}, 1, vector, NULL));
 out:
     mx_free(path);
     mx_speak_destroy(speak);

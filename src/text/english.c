@@ -256,8 +256,10 @@ static void clean(struct mx_text_scan *scan)
 }
 
 /* The cleaner writes the letter a as "ay", which espeak-ng would say like "eye"; its "eh" has the right sound. */
-static void spell(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out), struct mx_text_sink *out)
+static void spell(int cleaner, const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
+                  struct mx_text_sink *out)
 {
+    (void)cleaner;
     char text[MX_CLAUSE_BYTES];
     strcpy(text, clause);
     for (char *at = text; (at = strstr(at, "ay")); at += 2) {

@@ -44,6 +44,11 @@ bool mx_english_try_time(struct mx_english *english);                           
 bool mx_english_try_fraction(struct mx_english *english);                        /* 1/2, 3 1/2 */
 bool mx_english_is_calendar_word(const struct mx_text_scan *scan, size_t ahead); /* a month or a day of the week */
 
+/* Letters and numerals that stand alone (english_letter.c). */
+bool mx_english_is_letter_a(const struct mx_english *english); /* the next word is "A" or "a", and not the article */
+/* Whether the next word, in small letters and as many of them capitals, is a Roman numeral wherever it stands. */
+bool mx_english_is_numeral(const struct mx_english *english, const char *lower, size_t length, size_t capitals);
+
 /* Words (english_word.c); the next point is a letter. */
 void mx_english_read_word(struct mx_english *english);
 void mx_english_spell(struct mx_text_sink *sink, const char *letters); /* ASCII letters, each by its name */

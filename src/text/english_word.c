@@ -332,7 +332,8 @@ static bool try_acronym(struct mx_english *english, const char *letters, const c
     }
     if (!strcmp(lower, "ok")) {
         mx_text_sink_word(sink, "okay");
-    } else if (is_spelled(english, lower, length) || ((next == '&' || before == '&') && length <= 3)) {
+    } else if (is_spelled(english, lower, length) || ((next == '&' || before == '&') && length <= 3) ||
+               (scan->cleaner >= 2 && length == 2 && mx_text_is_digit(next))) { /* CO2 */
         mx_english_spell(sink, letters);
     } else {
         return false;
@@ -416,6 +417,27 @@ static bool try_acronyms(struct mx_english *english, const struct word *word)
     return true;
 }
 
+/* II, and the letter A */
+static bool try_alone(struct mx_english *english, const struct word *word)
+{
+    struct mx_text_scan *const scan = english->scan;
+    if (mx_english_is_numeral(english, word->lower, word->length, word->capitals)) {
+        char upper[MX_ENGLISH_WORD];
+        for (size_t i = 0; i <= word->length; i++)
+            upper[i] = (char)(word->lower[i] == 0 ? 0 : word->lower[i] - 'a' + 'A');
+        const unsigned value = roman_value(upper);
+        if (value == 0) return false;
+        mx_english_cardinal(scan->sink, value);
+        mx_english_number_done(english, word->length);
+        return true;
+    }
+    if (word->length != 1 || word->lower[0] != 'a' || !mx_english_is_letter_a(english)) return false;
+    mx_english_spell(scan->sink, word->letters);
+    scan->at += 1;
+    remember(english, word->lower, word->capitals > 0);
+    return true;
+}
+
 void mx_english_read_word(struct mx_english *english)
 {
     struct mx_text_scan *scan = english->scan;
@@ -430,6 +452,7 @@ void mx_english_read_word(struct mx_english *english)
         if (word.capitals == word.length && try_roman(english, word.letters, word.length)) return;
         if (word.capitals == word.length && try_acronym(english, word.letters, word.lower, word.length)) return;
         if (try_acronyms(english, &word)) return;
+        if (scan->cleaner >= 2 && try_alone(english, &word)) return;
     }
     for (size_t i = 0; i < word.length; i++) {
         mx_text_sink_point(scan->sink, (uint32_t)utf8proc_tolower((utf8proc_int32_t)mx_text_peek(scan, i)));

@@ -40,7 +40,7 @@ static inline bool mx_text_is_digit(uint32_t point)
     return point >= '0' && point <= '9';
 }
 
-bool mx_text_is_letter(uint32_t point); /* of any script */
+bool mx_text_is_letter(uint32_t point); /* of any script, or a word of a lexicon */
 bool mx_text_is_mark(uint32_t point);   /* a combining mark */
 bool mx_text_is_upper(uint32_t point);
 bool mx_text_is_arabic(uint32_t point);     /* a letter of the Arabic script */
@@ -70,6 +70,7 @@ void mx_text_sink_release(struct mx_text_sink *sink);
 /* ---- input ---- */
 struct mx_text_scan {
     const struct mx_language *language;
+    int cleaner; /* version of the rules to read by */
     const uint32_t *points;
     size_t count, at;
     struct mx_text_sink *sink;
@@ -126,6 +127,15 @@ struct mx_text_words {
 void mx_text_words_add(struct mx_text_words *words, const char *separator, const char *word); /* first: no separator */
 bool mx_text_words_end_in(const struct mx_text_words *words, const char *ending);
 
+/* ---- lexicons (lexicon.c) ---- */
+struct mx_lexicon;
+/* The prepared text with the words of the lexicon replaced (lexicon.h). */
+void mx_lexicon_apply(const struct mx_lexicon *lexicon, enum mx_language_id language, const struct mx_text_points *in,
+                      struct mx_text_points *out);
+/* Text as the cleaner of the language reads it (text.c). */
+int mx_text_prepare(enum mx_language_id language, const char *text, size_t length, struct mx_text_points *out,
+                    struct mx_text_report *report);
+
 /* ---- scripts (language.c) ---- */
 /* The meaning of the script's own punctuation: one of , . ! ? ; : or 0. */
 char mx_script_mark(const struct mx_script *script, uint32_t point);
@@ -135,7 +145,7 @@ char mx_script_mark(const struct mx_script *script, uint32_t point);
  * What a language does between its text and libespeak-ng. A clause is normalised text without punctuation: words with
  * single spaces, fewer than MX_CLAUSE_BYTES bytes. A speller writes the phonemes of a clause to a sink and calls `ask`
  * for the phonemes of pieces of text as often as it needs. `ask` writes IPA letters and marks, with words separated by
- * blanks. */
+ * blanks. `cleaner` is the version of the rules to spell by. */
 #define MX_CLAUSE_BYTES 512 /* longer stretches without punctuation are cut between words */
 #define MX_WORD_BYTES   120 /* longer words are cut */
 
@@ -153,7 +163,7 @@ struct mx_language_rules {
     /* (optional) Work to do before `clean` reads: letter forms, half-spaces. Default: nothing. */
     void (*letters)(const struct mx_text_points *in, struct mx_text_points *out, struct mx_text_report *report);
     void (*clean)(struct mx_text_scan *scan);
-    void (*spell)(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
+    void (*spell)(int cleaner, const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
                   struct mx_text_sink *out);
     /* (optional) Joiners of the parts of a word: the code point to write for this joiner, 0 for any other code point.
      * Default: the joiners of the script. */

@@ -23,8 +23,25 @@ bool mx_persian_ends_in_silent_he(const uint32_t *points, size_t length);
 /* Work done before the cleaner reads (persian_letters.c): letter forms, half-spaces, joined suffixes. */
 void mx_persian_letters(const struct mx_text_points *in, struct mx_text_points *out, struct mx_text_report *report);
 /* The phonemes of a clause (persian_phonemes.c); see internal.h. */
-void mx_persian_spell(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
+void mx_persian_spell(int cleaner, const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
                       struct mx_text_sink *out);
+
+/* A word of a clause, on its way to be marked. */
+struct mx_persian_mark {
+    const char *written; /* in the clause */
+    size_t written_length;
+    char text[MX_WORD_BYTES + 8]; /* without vowel signs */
+    size_t length;
+    uint32_t kinds;     /* persian_words.h */
+    bool marked;        /* it has vowel signs and stays as it is */
+    bool ezafe;         /* it gets one … */
+    bool silent_he;     /* … after a silent he */
+    const char *vowels; /* the word with its vowels; NULL: it stays as it is */
+};
+/* Marks ezafe and homographs of a clause (internal.h) that have no vowel signs yet (persian_ezafe.c). */
+void mx_persian_mark_clause(const char *clause, struct mx_text_sink *out);
+/* How word i of a clause is read here, with vowel signs; NULL: as usual (persian_homographs.c). */
+const char *mx_persian_homograph(const struct mx_persian_mark *words, size_t count, size_t i);
 
 /* Number words (persian_number.c), written as separate words. `ending` is appended to the last one. */
 void mx_persian_cardinal(struct mx_text_sink *sink, uint64_t value); /* below 10^18 */

@@ -303,8 +303,8 @@ static size_t count_words(const char *phonemes, size_t length)
     return words;
 }
 
-void mx_persian_spell(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
-                      struct mx_text_sink *out)
+static void marked_spell(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
+                         struct mx_text_sink *out)
 {
     struct mx_text_sink question = {0}, answer = {0};
     struct word word;
@@ -344,4 +344,19 @@ void mx_persian_spell(const char *clause, void (*ask)(const char *text, struct m
     if (question.failure || answer.failure) out->failure = MX_ERR_NO_MEMORY;
     mx_text_sink_release(&question);
     mx_text_sink_release(&answer);
+}
+
+void mx_persian_spell(int cleaner, const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
+                      struct mx_text_sink *out)
+{
+    struct mx_text_sink marked = {0};
+    if (cleaner < 2) {
+        marked_spell(clause, ask, out);
+        return;
+    }
+    mx_persian_mark_clause(clause, &marked);
+    const char *const text = mx_text_sink_text(&marked);
+    if (text != NULL) marked_spell(text, ask, out);
+    if (marked.failure) out->failure = marked.failure;
+    mx_text_sink_release(&marked);
 }

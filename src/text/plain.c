@@ -170,8 +170,10 @@ static void clean(struct mx_text_scan *scan)
     while (scan->at < scan->count) read_next(scan);
 }
 
-static void spell(const char *clause, void (*ask)(const char *text, struct mx_text_sink *out), struct mx_text_sink *out)
+static void spell(int cleaner, const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
+                  struct mx_text_sink *out)
 {
+    (void)cleaner;
     ask(clause, out);
 }
 

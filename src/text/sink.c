@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "myxtts/error.h"
 #include "text/internal.h"
+#include "text/lexicon.h"
 
 /* ---- code points ---- */
 
@@ -38,6 +39,7 @@ void mx_text_points_release(struct mx_text_points *points)
 bool mx_text_is_letter(uint32_t point)
 {
     if (point < 0x80) return (point >= 'a' && point <= 'z') || (point >= 'A' && point <= 'Z');
+    if (point >= MX_LEXICON_FIRST && point < MX_LEXICON_FIRST + MX_LEXICON_MOST) return true;
     const utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)point);
     return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
 }

@@ -15,6 +15,7 @@
 #include "base/string.h"
 #include "myxtts/error.h"
 #include "text/internal.h"
+#include "text/reading.h"
 
 /* Combining marks that are kept on one letter. Unicode's own limit for text that is safe to stream is 30; no language
  * here has more than 4, and the canonical order of a run is found by insertion. */
@@ -325,40 +326,66 @@ static void count_foreign(const struct mx_language *language, const struct mx_te
             mx_text_is_letter(points->data[i]) && !mx_script_has(language->script, points->data[i]);
 }
 
-int mx_text_normalise(enum mx_language_id id, const char *text, size_t length, struct mx_arena *arena, char **out,
-                      struct mx_text_report *report)
+int mx_text_prepare(enum mx_language_id id, const char *text, size_t length, struct mx_text_points *out,
+                    struct mx_text_report *report)
 {
     int rc = 0;
-    struct mx_text_report unasked = {0};
-    struct mx_text_points points = {0}, letters = {0};
-    struct mx_text_sink sink = {0};
-    if (!report) report = &unasked;
-    *out = NULL;
-    if ((int)id < 0 || id >= MX_LANGUAGE_COUNT) {
-        MX_RAISE(MX_ERR_ARGUMENT, NULL, "language number %d does not exist", (int)id);
-    }
+    struct mx_text_points points = {0};
+    if ((int)id < 0 || id >= MX_LANGUAGE_COUNT)
+        return MX_FAIL(MX_ERR_ARGUMENT, NULL, "language number %d does not exist", (int)id);
     const struct mx_language *const language = mx_language_get(id);
     MX_TRY(mx_text_check(text, length));
     prepare(language, text, length, &points, report);
     MX_TRY(points.failure);
     count_foreign(language, &points, report);
-
-    struct mx_text_scan scan = {
-        .language = language, .points = points.data, .count = points.count, .sink = &sink, .report = report};
-    if (language->rules->letters != NULL) {
-        language->rules->letters(&points, &letters, report);
-        MX_TRY(letters.failure);
-        scan.points = letters.data;
-        scan.count = letters.count;
+    if (language->rules->letters == NULL) {
+        *out = points;
+        points = (struct mx_text_points){0};
+    } else {
+        language->rules->letters(&points, out, report);
+        MX_TRY(out->failure);
     }
-    language->rules->clean(&scan);
+out:
+    mx_text_points_release(&points);
+    return rc;
+}
+
+int mx_reading_text(const struct mx_reading *reading, enum mx_language_id id, const char *text, size_t length,
+                    struct mx_arena *arena, char **out, struct mx_text_report *report)
+{
+    int rc = 0;
+    struct mx_text_report unasked = {0};
+    struct mx_text_points points = {0}, replaced = {0};
+    struct mx_text_sink sink = {0};
+    if (!report) report = &unasked;
+    *out = NULL;
+    MX_TRY(mx_text_prepare(id, text, length, &points, report));
+    struct mx_text_scan scan = {.language = mx_language_get(id),
+                                .cleaner = mx_reading_cleaner(reading),
+                                .points = points.data,
+                                .count = points.count,
+                                .sink = &sink,
+                                .report = report};
+    if (reading != NULL && reading->lexicon != NULL) {
+        mx_lexicon_apply(reading->lexicon, id, &points, &replaced);
+        MX_TRY(replaced.failure);
+        scan.points = replaced.data;
+        scan.count = replaced.count;
+    }
+    scan.language->rules->clean(&scan);
     mx_text_sink_finish(&sink);
     const char *spoken = mx_text_sink_text(&sink);
     if (spoken) *out = mx_arena_strndup(arena, spoken, sink.length);
     if (!*out) rc = MX_ERR_NO_MEMORY;
 out:
     mx_text_sink_release(&sink);
-    mx_text_points_release(&letters);
+    mx_text_points_release(&replaced);
     mx_text_points_release(&points);
     return rc;
+}
+
+int mx_text_normalise(enum mx_language_id id, const char *text, size_t length, struct mx_arena *arena, char **out,
+                      struct mx_text_report *report)
+{
+    return mx_reading_text(NULL, id, text, length, arena, out, report);
 }

@@ -8,6 +8,7 @@
 
 #include "base/string.h"
 #include "myxtts/error.h"
+#include "text/reading.h"
 
 static const char *const modes[] = {
 #define X(identifier, name) name,
@@ -33,24 +34,63 @@ int mx_tokens_mode_parse(const char *text, enum mx_tokens_mode *out)
                    mx_string_quote(quoted, sizeof quoted, text));
 }
 
+int mx_reading_cleaner(const struct mx_reading *reading)
+{
+    const int asked = reading == NULL ? 0 : reading->cleaner;
+    return asked > 0 && asked < MX_TEXT_CLEANER_VERSION ? asked : MX_TEXT_CLEANER_VERSION;
+}
+
+int mx_reading_plain(const struct mx_reading *reading, const char *text, struct mx_arena *arena, char **out)
+{
+    const struct mx_lexicon *const lexicon = reading == NULL ? NULL : reading->lexicon;
+    struct mx_string plain = {0};
+    int rc = 0;
+    *out = NULL;
+    while (*text) {
+        uint32_t point;
+        const size_t bytes = mx_utf8_decode(text, &point);
+        const struct mx_lexicon_entry *const entry = mx_lexicon_find(lexicon, point);
+        if (entry != NULL)
+            MX_TRY(mx_string_append(&plain, "%s", entry->word));
+        else
+            MX_TRY(mx_string_append(&plain, "%.*s", (int)bytes, text));
+        text += bytes;
+    }
+    *out = mx_arena_strndup(arena, plain.length > 0 ? plain.data : "", plain.length);
+    if (*out == NULL) rc = MX_ERR_NO_MEMORY;
+out:
+    mx_string_release(&plain);
+    return rc;
+}
+
+int mx_reading_symbols(const struct mx_reading *reading, enum mx_tokens_mode mode, struct mx_phonemizer *phonemizer,
+                       enum mx_language_id language, const char *text, struct mx_arena *arena, struct mx_symbols *out)
+{
+    char *phonemes;
+    *out = (struct mx_symbols){NULL, 0};
+    const size_t length = strlen(text), valid = mx_utf8_check(text, length);
+    if (valid < length)
+        return MX_FAIL(MX_ERR_DATA, "normalise the text first", "invalid UTF-8 at byte %zu (0x%02X)", valid,
+                       (unsigned)(unsigned char)text[valid]);
+    const int rc = mode == MX_TOKENS_PHONEMES
+                       ? mx_reading_phonemes(reading, phonemizer, language, text, arena, &phonemes)
+                       : mx_reading_plain(reading, text, arena, &phonemes);
+    if (rc < 0) return rc;
+    uint32_t *points = mx_arena_alloc(arena, strlen(phonemes) + 1, sizeof *points);
+    if (!points) return MX_ERR_NO_MEMORY;
+    for (const char *at = phonemes; *at;) at += mx_utf8_decode(at, &points[out->count++]);
+    out->codes = points;
+    return 0;
+}
+
 int mx_tokens_from_text(enum mx_tokens_mode mode, struct mx_phonemizer *phonemizer, enum mx_language_id language,
                         const char *text, struct mx_arena *arena, struct mx_symbols *out)
 {
-    *out = (struct mx_symbols){NULL, 0};
-    if (mode == MX_TOKENS_PHONEMES) {
-        char *phonemes;
-        const int rc = mx_phonemizer_run(phonemizer, language, text, arena, &phonemes);
-        if (rc < 0) return rc;
-        text = phonemes;
-    }
-    const size_t length = strlen(text), valid = mx_utf8_check(text, length);
-    if (valid < length) {
-        return MX_FAIL(MX_ERR_DATA, "normalise the text first", "invalid UTF-8 at byte %zu (0x%02X)", valid,
-                       (unsigned)(unsigned char)text[valid]);
-    }
-    uint32_t *points = mx_arena_alloc(arena, length ? length : 1, sizeof *points);
-    if (!points) return MX_ERR_NO_MEMORY;
-    for (size_t at = 0; at < length;) at += mx_utf8_decode(text + at, &points[out->count++]);
-    out->codes = points;
-    return 0;
+    return mx_reading_symbols(NULL, mode, phonemizer, language, text, arena, out);
+}
+
+int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language_id language, const char *text,
+                      struct mx_arena *arena, char **out)
+{
+    return mx_reading_phonemes(NULL, phonemizer, language, text, arena, out);
 }

@@ -15,6 +15,7 @@
 
 #include "base/string.h"
 #include "myxtts/error.h"
+#include "text/reading.h"
 
 #ifdef MX_HAVE_ESPEAK
 
@@ -23,6 +24,7 @@
 
 #include "base/utf8.h"
 #include "text/internal.h"
+#include "text/tokens_sounds.h"
 
 #define MARKS ",.!?;:" /* punctuation of normalised text */
 
@@ -132,10 +134,14 @@ static size_t clause_length(const char *text)
     return end;
 }
 
-int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language_id language, const char *text,
-                      struct mx_arena *arena, char **out)
+int mx_reading_phonemes(const struct mx_reading *reading, struct mx_phonemizer *phonemizer,
+                        enum mx_language_id language, const char *text, struct mx_arena *arena, char **out)
 {
     int rc = 0;
+    const struct mx_tokens_speller speller = {.rules = mx_language_get(language)->rules,
+                                              .cleaner = mx_reading_cleaner(reading),
+                                              .lexicon = reading != NULL ? reading->lexicon : NULL,
+                                              .ask = ask};
     struct mx_text_sink sink = {0};
     const size_t length = strlen(text), valid = mx_utf8_check(text, length);
     *out = NULL;
@@ -151,7 +157,7 @@ int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language_id lang
         const size_t bytes = clause_length(text);
         memcpy(clause, text, bytes);
         clause[bytes] = 0;
-        if (bytes > 0) mx_language_get(language)->rules->spell(clause, ask, &sink);
+        if (bytes > 0) mx_tokens_spell(&speller, clause, &sink);
         mx_text_sink_blank(&sink);
         text += bytes;
         if (!strncmp(text, " - ", 3)) {
@@ -188,9 +194,10 @@ int mx_phonemizer_get(struct mx_phonemizer **out)
                    "this program was built without espeak-ng and cannot make phonemes");
 }
 
-int mx_phonemizer_run(struct mx_phonemizer *phonemizer, enum mx_language_id language, const char *text,
-                      struct mx_arena *arena, char **out)
+int mx_reading_phonemes(const struct mx_reading *reading, struct mx_phonemizer *phonemizer,
+                        enum mx_language_id language, const char *text, struct mx_arena *arena, char **out)
 {
+    (void)reading;
     (void)phonemizer;
     (void)language;
     (void)text;

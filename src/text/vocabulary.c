@@ -27,7 +27,9 @@ struct entry {
 
 struct mx_vocabulary {
     enum mx_tokens_mode mode;
-    int cleaner;
+    int cleaner; /* as it was written: a newer one than the program knows is kept */
+    struct mx_lexicon *lexicon;
+    struct mx_reading reading; /* both of them */
     uint32_t *symbols;
     struct entry *sorted;
     size_t count, capacity;
@@ -40,7 +42,7 @@ int mx_vocabulary_create(enum mx_tokens_mode mode, struct mx_vocabulary **out)
     *out = mx_alloc(1, sizeof **out);
     if (!*out) return MX_ERR_NO_MEMORY;
     (*out)->mode = mode;
-    (*out)->cleaner = MX_TEXT_CLEANER_VERSION;
+    (*out)->cleaner = (*out)->reading.cleaner = MX_TEXT_CLEANER_VERSION;
     return 0;
 }
 
@@ -49,6 +51,7 @@ void mx_vocabulary_destroy(struct mx_vocabulary *vocabulary)
     if (!vocabulary) return;
     mx_free(vocabulary->symbols);
     mx_free(vocabulary->sorted);
+    mx_lexicon_destroy(vocabulary->lexicon);
     mx_free(vocabulary);
 }
 
@@ -90,6 +93,67 @@ enum mx_tokens_mode mx_vocabulary_mode(const struct mx_vocabulary *vocabulary)
 int mx_vocabulary_cleaner(const struct mx_vocabulary *vocabulary)
 {
     return vocabulary->cleaner;
+}
+
+/* ---- reading texts ---- */
+
+const struct mx_reading *mx_vocabulary_reading(const struct mx_vocabulary *vocabulary)
+{
+    return &vocabulary->reading;
+}
+
+void mx_vocabulary_renew(struct mx_vocabulary *vocabulary)
+{
+    vocabulary->cleaner = vocabulary->reading.cleaner = MX_TEXT_CLEANER_VERSION;
+}
+
+/* Characters have no sounds. */
+static int check_mode(const struct mx_vocabulary *vocabulary, const struct mx_lexicon *lexicon)
+{
+    for (size_t i = 0; i < mx_lexicon_count(lexicon) && vocabulary->mode == MX_TOKENS_CHARS; i++) {
+        const struct mx_lexicon_entry *const entry = mx_lexicon_entry(lexicon, i);
+        if (entry->sounds != NULL)
+            return MX_FAIL(MX_ERR_CONFIG, "write what it sounds like in letters: GIF = jif",
+                           "%s:%zu:%zu: sounds are given for a voice that reads characters", mx_lexicon_name(lexicon),
+                           entry->line, entry->column);
+    }
+    return 0;
+}
+
+int mx_vocabulary_add_lexicon(struct mx_vocabulary *vocabulary, const struct mx_lexicon *lexicon)
+{
+    struct mx_lexicon *merged = NULL;
+    if (mx_lexicon_count(lexicon) == 0 || mx_lexicon_same(lexicon, vocabulary->lexicon)) return 0;
+    int rc = check_mode(vocabulary, lexicon);
+    if (rc < 0) return rc;
+    rc = mx_lexicon_merge(vocabulary->lexicon, lexicon, &merged);
+    if (rc < 0) return rc;
+    mx_lexicon_destroy(vocabulary->lexicon);
+    vocabulary->lexicon = merged;
+    vocabulary->reading.lexicon = merged;
+    return 0;
+}
+
+int mx_vocabulary_check_lexicon(const struct mx_vocabulary *vocabulary, const struct mx_lexicon *lexicon)
+{
+    char name[MX_SYMBOL_NAME_BYTES];
+    const int rc = check_mode(vocabulary, lexicon);
+    for (size_t i = 0; i < mx_lexicon_count(lexicon) && rc == 0; i++) {
+        const struct mx_lexicon_entry *const entry = mx_lexicon_entry(lexicon, i);
+        size_t column = entry->column + 1; /* behind the slash */
+        if (entry->sounds == NULL || mx_vocabulary_language(vocabulary, entry->language) < 0) continue;
+        for (const char *at = entry->written; *at; column++) {
+            uint32_t point;
+            at += mx_utf8_decode(at, &point);
+            const uint32_t symbol = mx_lexicon_ipa(point);
+            if (symbol != 0 && mx_vocabulary_find(vocabulary, symbol) < 0)
+                return MX_FAIL(
+                    MX_ERR_DATA, "use sounds of the voice: 'myxtts synth --show-phonemes' shows those of a text",
+                    "%s:%zu:%zu: %s in the sounds of '%.60s' is a phoneme that this voice never learned",
+                    mx_lexicon_name(lexicon), entry->line, column, mx_symbol_name(symbol, name), entry->word);
+        }
+    }
+    return rc;
 }
 
 size_t mx_vocabulary_size(const struct mx_vocabulary *vocabulary)
@@ -250,10 +314,12 @@ int mx_vocabulary_write(const struct mx_vocabulary *vocabulary, char **json)
         cJSON *symbol = cJSON_CreateString(utf8);
         whole = symbol && cJSON_AddItemToArray(symbols, symbol);
     }
-    whole = whole && cJSON_AddStringToObject(root, "format", FORMAT_NAME) &&
-            cJSON_AddNumberToObject(root, "version", FORMAT_VERSION) &&
-            cJSON_AddStringToObject(root, "mode", mx_tokens_mode_name(vocabulary->mode)) &&
-            cJSON_AddNumberToObject(root, "cleaner", vocabulary->cleaner);
+    whole =
+        whole && cJSON_AddStringToObject(root, "format", FORMAT_NAME) &&
+        cJSON_AddNumberToObject(root, "version", FORMAT_VERSION) &&
+        cJSON_AddStringToObject(root, "mode", mx_tokens_mode_name(vocabulary->mode)) &&
+        cJSON_AddNumberToObject(root, "cleaner", vocabulary->cleaner) &&
+        (vocabulary->lexicon == NULL || cJSON_AddStringToObject(root, "lexicon", mx_lexicon_text(vocabulary->lexicon)));
     if (whole && cJSON_AddItemToObject(root, "languages", languages)) {
         languages = NULL;
         if (cJSON_AddItemToObject(root, "symbols", symbols)) {
@@ -289,11 +355,20 @@ static int read_head(const cJSON *root, struct mx_vocabulary *vocabulary)
     if (!cJSON_IsNumber(cleaner) || cleaner->valueint < 1) {
         return MX_FAIL(MX_ERR_FORMAT, DAMAGED_HINT, "the vocabulary does not give the version of the cleaner");
     }
-    vocabulary->cleaner = cleaner->valueint;
+    vocabulary->cleaner = vocabulary->reading.cleaner = cleaner->valueint;
     if (!mode || mx_tokens_mode_parse(mode, &vocabulary->mode) < 0) {
         return MX_FAIL(MX_ERR_FORMAT, DAMAGED_HINT, "the vocabulary has an unknown kind of tokens");
     }
     return 0;
+}
+
+static int read_lexicon(const cJSON *root, struct mx_vocabulary *vocabulary)
+{
+    const char *const text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "lexicon"));
+    if (text == NULL) return 0;
+    const int rc = mx_lexicon_parse("the lexicon of the vocabulary", text, strlen(text), &vocabulary->lexicon);
+    vocabulary->reading.lexicon = vocabulary->lexicon;
+    return rc;
 }
 
 static int read_symbol(const cJSON *item, struct mx_vocabulary *vocabulary)
@@ -344,6 +419,7 @@ int mx_vocabulary_read(const char *json, size_t length, struct mx_vocabulary **o
     {
         MX_TRY(read_symbol(item, vocabulary));
     }
+    MX_TRY(read_lexicon(root, vocabulary));
     *out = vocabulary;
     vocabulary = NULL;
 out:

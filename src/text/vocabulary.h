@@ -8,10 +8,10 @@
  * It is stored as JSON, with the corpus and in every checkpoint:
  *
  *     {"format": "myxtts-vocabulary", "version": 1, "mode": "phonemes", "cleaner": 1,
- *      "languages": ["en", "fa"], "symbols": [" ", ",", "a", "ˈ"]}
+ *      "languages": ["en", "fa"], "symbols": [" ", ",", "a", "ˈ"], "lexicon": "[en]\\nGIF = /dʒˈɪf/\\n"}
  *
  * where symbols[i] is one code point in UTF-8 with the number i + 2, and `cleaner` is the MX_TEXT_CLEANER_VERSION that
- * made the text.
+ * made the text. `lexicon` is missing where there is none: the words that are said as their lexicon (lexicon.h) says.
  *
  * Memory: a vocabulary owns its arrays. It is not changed by the functions that take it const, so threads may share it.
  */
@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "text/reading.h"
 #include "text/text.h"
 #include "text/tokens.h"
 
@@ -49,6 +50,16 @@ uint32_t mx_vocabulary_symbol(const struct mx_vocabulary *vocabulary, int32_t to
 size_t mx_vocabulary_languages(const struct mx_vocabulary *vocabulary);               /* how many */
 int mx_vocabulary_language(const struct mx_vocabulary *vocabulary,
                            enum mx_language_id language); /* its number, or -1 */
+
+/* How it reads texts: by the rules that its texts were made with, and with its lexicon. */
+const struct mx_reading *mx_vocabulary_reading(const struct mx_vocabulary *vocabulary);
+/* From now on it reads by the newest rules: for a voice that begins with another one's weights. */
+void mx_vocabulary_renew(struct mx_vocabulary *vocabulary);
+/* Adds words to its lexicon; those replace its own. NULL: nothing. MX_ERR_CONFIG if the lexicon gives sounds and the
+ * vocabulary is one of characters; the next function does so, too. */
+int mx_vocabulary_add_lexicon(struct mx_vocabulary *vocabulary, const struct mx_lexicon *lexicon);
+/* MX_ERR_DATA "file:line:column: …" for sounds of the lexicon, in a language of the vocabulary, that it does not have. */
+int mx_vocabulary_check_lexicon(const struct mx_vocabulary *vocabulary, const struct mx_lexicon *lexicon);
 
 /* What to do with a symbol that the vocabulary does not have. */
 enum mx_unknown {

@@ -107,7 +107,7 @@ static inline int32_t mx_bucket_count(const struct mx_parameters *table)
 {
     const int64_t tail = mx_bucket_tail(table);
     return mx_bucket_pieces(table->decayed - tail, MX_BUCKET_FLOATS) + mx_bucket_pieces(tail, MX_BUCKET_SMALL) +
-           (table->floats > table->decayed);
+           (table->learned > table->decayed);
 }
 
 static inline struct mx_bucket mx_bucket_at(const struct mx_parameters *table, int32_t number)
@@ -117,7 +117,7 @@ static inline struct mx_bucket mx_bucket_at(const struct mx_parameters *table, i
     const bool small = number >= large;
     const int64_t size = small ? MX_BUCKET_SMALL : MX_BUCKET_FLOATS, least = small ? 0 : tail;
     const int64_t end = small ? tail - (number - large) * size : table->decayed - number * size;
-    if (end <= 0) return (struct mx_bucket){table->decayed, table->floats - table->decayed};
+    if (end <= 0) return (struct mx_bucket){table->decayed, table->learned - table->decayed};
     const int64_t first = end - size > least ? end - size : least;
     return (struct mx_bucket){first, end - first};
 }

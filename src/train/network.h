@@ -9,7 +9,7 @@
  * Everything is queued on the given stream and does not wait unless stated. Nothing is allocated after creation.
  *
  * Memory: a network owns its activations. Weights and gradients are flat arrays laid out by its table of parameters
- * and belong to the caller.
+ * (model/parameters.h) and belong to the caller.
  */
 #ifndef MX_TRAIN_NETWORK_H
 #define MX_TRAIN_NETWORK_H
@@ -32,7 +32,9 @@ struct mx_network {
 
 struct mx_network_memory {
     int64_t parameters; /* their number */
-    int64_t floats;     /* of each flat array */
+    int64_t floats;     /* of all weights … */
+    int64_t learned;    /* … those that learn, which have moments and averages … */
+    int64_t gradients;  /* … and of the gradients */
     int32_t sequences;  /* most in a batch: each has its losses */
     uint64_t activations_bytes;
     uint64_t host_bytes;
@@ -70,6 +72,8 @@ struct mx_network_calls {
                   struct mx_network **out);
     void (*destroy)(struct mx_network *network); /* its work must be complete */
     const struct mx_parameters *(*parameters)(const struct mx_network *network);
+    /* Where frozen parameters are, whatever weights a run or an evaluation is given. */
+    void (*frozen_set)(struct mx_network *network, struct mx_slice weights);
     /* What the batch has for this network. */
     struct mx_network_counts (*count)(const struct mx_device_batch *batch);
     /* Forward and backward. Gradients are accumulated. `losses` (host, [losses, sequences of the batch]) is filled once

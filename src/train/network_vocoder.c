@@ -42,6 +42,8 @@ static int memory_plan(const struct mx_network_options *options, struct mx_netwo
     if (rc < 0) return rc;
     *out = (struct mx_network_memory){.parameters = plan.parameters,
                                       .floats = (int64_t)(plan.parameters_bytes / sizeof(float)),
+                                      .learned = (int64_t)(plan.ema_bytes / sizeof(float)),
+                                      .gradients = (int64_t)(plan.gradients_bytes / sizeof(float)),
                                       .sequences = o->capacity.sequences,
                                       .activations_bytes = plan.activations_bytes};
     return 0;
@@ -71,6 +73,11 @@ static int create(const struct mx_network_options *options, struct mx_device *de
 static const struct mx_parameters *parameters(const struct mx_network *network)
 {
     return mx_vocoder_parameters(vocoding_of(network)->vocoder);
+}
+
+static void frozen_set(struct mx_network *network, struct mx_slice weights)
+{
+    mx_vocoder_frozen_set(mx_vocoding_vocoder(network), weights);
 }
 
 static struct mx_network_counts count(const struct mx_device_batch *batch)
@@ -109,6 +116,7 @@ static const struct mx_network_calls calls = {.name = "vocoder",
                                               .create = create,
                                               .destroy = destroy,
                                               .parameters = parameters,
+                                              .frozen_set = frozen_set,
                                               .count = count,
                                               .run = run,
                                               .losses_of = losses_of,

@@ -21,7 +21,7 @@ static struct mx_slice floats_at(struct mx_buffer *buffer, int64_t floats)
 
 static struct mx_slice norm_of(const struct mx_replica *r)
 {
-    return floats_at(r->gradients, r->floats);
+    return floats_at(r->gradients, r->gradient_floats);
 }
 
 /* Where its averaged weights from float `first` on lie … */
@@ -50,17 +50,18 @@ int mx_replica_memory_plan(const struct mx_replica_options *o, struct mx_replica
     struct mx_network_memory network;
     const int rc = o->network->calls->memory_plan(o->network, &network);
     if (rc < 0) return rc;
-    const uint64_t room = (uint64_t)o->room.count * FLOAT_BYTES, all = (uint64_t)network.floats * FLOAT_BYTES;
+    const uint64_t room = (uint64_t)o->room.count * FLOAT_BYTES;
     const int64_t losses = (int64_t)o->network->calls->losses * network.sequences;
-    *out = (struct mx_replica_memory_plan){.parameters = all,
-                                           .gradients = all + MX_REPLICA_NORM_BYTES,
-                                           .moments = 2 * room,
-                                           .average = room,
-                                           .activations = network.activations_bytes,
-                                           .stage = adds(o) ? MX_REPLICA_STAGE_BYTES : 0,
-                                           .work = o->stream == NULL ? mx_device_info(o->device)->work_bytes : 0,
-                                           .results = (uint64_t)(o->passes * losses + NORM_FLOATS) * FLOAT_BYTES,
-                                           .network = network.host_bytes};
+    *out =
+        (struct mx_replica_memory_plan){.parameters = (uint64_t)network.floats * FLOAT_BYTES,
+                                        .gradients = (uint64_t)network.gradients * FLOAT_BYTES + MX_REPLICA_NORM_BYTES,
+                                        .moments = 2 * room,
+                                        .average = room,
+                                        .activations = network.activations_bytes,
+                                        .stage = adds(o) ? MX_REPLICA_STAGE_BYTES : 0,
+                                        .work = o->stream == NULL ? mx_device_info(o->device)->work_bytes : 0,
+                                        .results = (uint64_t)(o->passes * losses + NORM_FLOATS) * FLOAT_BYTES,
+                                        .network = network.host_bytes};
     return 0;
 }
 
@@ -131,8 +132,11 @@ int mx_replica_create(const struct mx_replica_options *options, struct mx_replic
     r->stream = options->stream;
     if (r->stream == NULL) MX_TRY(mx_stream_create(options->device, "train", &r->stream));
     MX_TRY(options->network->calls->create(options->network, options->device, r->stream, &r->network));
-    r->floats = mx_network_parameters(r->network)->floats;
+    const struct mx_parameters *const table = mx_network_parameters(r->network);
+    r->floats = table->floats;
+    r->gradient_floats = table->learned + table->discard;
     MX_TRY(buffers_take(r, &plan));
+    r->network->calls->frozen_set(r->network, floats_at(r->weights, 0));
     MX_TRY(events_take(r));
     *out = r;
     r = NULL;
@@ -189,7 +193,7 @@ int mx_replica_clear(struct mx_replica *r)
     int rc = 0;
     r->marked = 0;
     MX_TRY(mx_event_record(r->begin, r->stream));
-    MX_TRY(mx_fill(r->stream, &(struct mx_fill_args){.x = floats_at(r->gradients, 0), .count = r->floats}));
+    MX_TRY(mx_fill(r->stream, &(struct mx_fill_args){.x = floats_at(r->gradients, 0), .count = r->gradient_floats}));
 out:
     return rc;
 }

@@ -2,6 +2,8 @@
  *
  * A replica: one device that holds all weights of a network (network.h) and trains its part of each step.
  *
+ * Only what learns has gradients, moments and averaged weights; the averaged weights of what is frozen are the weights.
+ *
  * Usually there is one, the trainer's own. With work sharing (share_policy.h) the data device has another: both run
  * their parts of a step's batches, then each sums, measures and updates one range of the flat arrays and sends the new
  * weights to the other. Moments and averaged weights of a range are kept only where they are updated. The first replica
@@ -34,7 +36,7 @@
 #define MX_OWNER_AVERAGE    "averaged weights"
 #define MX_OWNER_STAGE      "exchange"
 
-/* Floats [first, first + count) of the flat arrays. */
+/* Floats [first, first + count) of the flat arrays; the ranges that are updated end where the frozen ones begin. */
 struct mx_range {
     int64_t first, count;
 };
@@ -44,7 +46,7 @@ struct mx_replica_options {
     struct mx_stream *stream; /* to work on; NULL: its own */
     const struct mx_network_options *network;
     int32_t passes;       /* micro-batches per step */
-    struct mx_range room; /* floats whose moments and averaged weights have memory here; count 0: none */
+    struct mx_range room; /* learning floats whose moments and averaged weights have memory here; count 0: none */
     bool shared;          /* there is another replica, whose gradients are added to this one's */
     bool buckets;         /* record an event for each */
     bool timed;           /* measure the time of each run and of the update */
@@ -56,7 +58,8 @@ struct mx_replica {
     struct mx_range range; /* the range it updates: within its room, at first all of it */
     struct mx_stream *stream;
     struct mx_network *network;
-    int64_t floats; /* of each flat array */
+    int64_t floats;          /* of the weights */
+    int64_t gradient_floats; /* of what learns, and what is discarded (model/parameters.h) */
     /* Flat. moments: first and second of the room, one after the other; average: of the room; stage: NULL if it never
      * adds another's gradients. */
     struct mx_buffer *weights, *gradients, *moments, *average, *stage;
@@ -134,7 +137,7 @@ int mx_replica_give_all(struct mx_replica *replica, struct mx_replica *other);
 /* ---- flat arrays on the host: the range only ---- */
 
 struct mx_replica_arrays {
-    float *average, *moment1, *moment2; /* [all floats]; NULL: not wanted */
+    float *average, *moment1, *moment2; /* [all that learn]; NULL: not wanted */
 };
 int mx_replica_read(struct mx_replica *replica, const struct mx_replica_arrays *arrays);
 int mx_replica_write(struct mx_replica *replica, const struct mx_replica_arrays *arrays);

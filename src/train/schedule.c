@@ -63,6 +63,11 @@ double mx_schedule_rate(const struct mx_schedule *s, int64_t step)
     if (step < 0) step = 0;
     if (step < s->warmup) return s->peak * ((double)step + 1) / (double)s->warmup;
     if (step >= s->steps) return low;
+    if (s->hold > 0) {
+        if (step < s->hold) return s->peak;
+        /* Here hold ≤ step < steps. The root falls quickly at first and leaves time at low rates. */
+        return low + (s->peak - low) * (1 - sqrt((double)(step - s->hold) / (double)(s->steps - s->hold)));
+    }
     /* Here warmup ≤ step < steps, so the length is at least 1. */
     const double cycle = (double)(s->steps - s->warmup) / s->cycles;
     const double done = (double)(step - s->warmup) / cycle;

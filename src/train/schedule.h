@@ -6,6 +6,9 @@
  * int64_t step; after the last planned step it is the floor. With several cycles the cosine restarts that many times,
  * each time from a lower peak, which helps a run that has stopped improving too early.
  *
+ * A run whose length is decided while it runs holds the peak instead, until the step at which its end is known, and
+ * falls to the floor from there; cycles then have no effect.
+ *
  * Plain values only: nothing is allocated.
  */
 #ifndef MX_TRAIN_SCHEDULE_H
@@ -18,6 +21,7 @@ struct mx_schedule {
     double floor;       /* lowest rate after the warm-up, as a share of the peak; > 0 … 1 */
     int64_t warmup;     /* steps; 0: none */
     int64_t steps;      /* planned, warm-up included; ≥ 1 */
+    int64_t hold;       /* > 0: the peak stays until this step, as above; ≤ steps */
     int32_t cycles;     /* ≥ 1 */
     double cycle_decay; /* peak of each cycle as a share of the previous one's; > 0 … 1 */
 };

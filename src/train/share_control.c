@@ -84,9 +84,15 @@ out:
     return rc;
 }
 
+int64_t mx_share_control_step_next(const struct mx_trainer *t)
+{
+    return t->sharing.first_step + (int64_t)(t->taken / (uint64_t)t->options.grad_accum);
+}
+
 int mx_share_control_turn(struct mx_trainer *t)
 {
-    const bool wanted = t->parts[0].replica_count > 1 && mx_shares_at(&t->state.shares, t->state.step) > 0;
+    const bool wanted =
+        t->parts[0].replica_count > 1 && mx_shares_at(&t->state.shares, mx_share_control_step_next(t)) > 0;
     if (wanted == (t->parts[0].at_work > 1)) return 0;
     return wanted ? sharing_open(t) : sharing_close(t);
 }
@@ -96,7 +102,7 @@ int mx_share_control_turn(struct mx_trainer *t)
 /* The share from the first step on that can still be changed; that step, or -1 if there were too many changes. */
 static int64_t share_change(struct mx_trainer *t, double share)
 {
-    const int64_t step = mx_feed_share_step(t->feed, t->state.step);
+    const int64_t step = mx_feed_share_step(t->feed, mx_share_control_step_next(t));
     if (!mx_shares_add(&t->state.shares, step, share)) {
         t->sharing.settled = true;
         return -1;
@@ -171,7 +177,8 @@ static void share_judge(struct mx_trainer *t)
 void mx_share_control_step(struct mx_trainer *t, const struct mx_trainer_report *report)
 {
     struct mx_share_control *const s = &t->sharing;
-    const double share = mx_shares_at(&t->state.shares, t->state.step - 1); /* of the step that is over */
+    const double share =
+        mx_shares_at(&t->state.shares, mx_share_control_step_next(t) - 1); /* of the step that is over */
     if (s->settled) return;
     if (share != s->share || t->state.step - s->first_step == MARK_STEP) s->meter = (struct mx_share_meter){0};
     if (t->state.step - s->first_step == MARK_STEP) mx_pipeline_stats(t->pipeline, &s->mark);

@@ -10,6 +10,7 @@
  * losses, which it checks before the optimizer may run (a gradient can be finite where the loss is not: that of |x|
  * is), and for the update. With two replicas the first wait is also for the norms of both halves.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 #include "base/log.h"
 #include "myxtts/error.h"
 #include "train/trainer_internal.h"
+
+#define EMPTY_MAX 7 /* times that a step looks for other batches because none of its utterances is usable */
 
 /* The averaged weights follow quickly at first: after n updates they remember about the last n/10. */
 static double ema_decay_at(double decay, int64_t updates)
@@ -47,6 +50,7 @@ static int batches_take(struct mx_trainer *t, struct mx_trainer_report *report, 
         MX_TRY(mx_pipeline_take(t->pipeline, t->stream, &batch)); /* never 1: training data begins anew */
         const struct mx_device_batch *const on_device = t->held[(*held)++] = batch.slot;
         if (i == 0) t->first_held = batch.number;
+        t->taken++;
         if (i == 0) report->epoch = on_device->epoch;
         report->left_out += on_device->left_out;
         report->wait_ns += batch.waited_ns;
@@ -289,6 +293,33 @@ static void parts_begin(struct mx_trainer *t)
     }
 }
 
+/* Takes the batches of the step. Batches group recordings of similar length, so all of one can be unusable: silence of
+ * ten seconds, for example. Such batches are given back, and the step takes the next ones. All ranks do so together. */
+static int batches_find(struct mx_trainer *t, struct mx_trainer_report *report, int32_t *held)
+{
+    int rc = 0;
+    int64_t left_out = 0;
+    for (int empty = 0;; empty++) {
+        report->left_out = 0;
+        report->share = mx_shares_at(&t->state.shares, mx_share_control_step_next(t));
+        parts_begin(t);
+        MX_TRY(mx_share_control_turn(t)); /* nothing is held here */
+        MX_TRY(batches_take(t, report, held));
+        if (t->begin_tell != NULL) t->begin_tell(t->begin_context);
+        t->begin_tell = NULL;
+        MX_TRY(mx_step_counts(t, report));
+        report->left_out = left_out += report->left_out;
+        if (report->utterances > 0) break;
+        if (empty == EMPTY_MAX)
+            MX_RAISE(MX_ERR_DATA, "the warnings above name the recordings and what is wrong with them",
+                     "step %" PRId64 " found no usable utterance in %d batches in a row", report->step,
+                     (EMPTY_MAX + 1) * t->options.grad_accum);
+        for (; *held > 0; (*held)--) MX_TRY(mx_pipeline_give(t->pipeline, t->stream));
+    }
+out:
+    return rc;
+}
+
 static void report_fill(struct mx_trainer *t, struct mx_trainer_report *report)
 {
     const struct mx_trainer_part *const a = mx_trainer_part(t, MX_PART_ACOUSTIC), *const v = mx_trainer_part(
@@ -325,20 +356,10 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
     const uint64_t begin = t->begin_ns > 0 ? t->begin_ns : mx_clock_ns(); /* the first one waited from the start on */
     int32_t held = 0;
     const struct mx_trainer_state before = t->state;
-    *report = (struct mx_trainer_report){.step = t->state.step + 1,
-                                         .vocoder_alone = t->options.vocoder_alone,
-                                         .sharing = t->parts[0].replica_count > 1,
-                                         .share = mx_shares_at(&t->state.shares, t->state.step)};
+    *report = (struct mx_trainer_report){
+        .step = t->state.step + 1, .vocoder_alone = t->options.vocoder_alone, .sharing = t->parts[0].replica_count > 1};
     if (t->pipeline == NULL) MX_RAISE(MX_ERR_ARGUMENT, "call mx_trainer_start", "the trainer has not been started");
-    parts_begin(t);
-    MX_TRY(mx_share_control_turn(t));
-    MX_TRY(batches_take(t, report, &held));
-    if (t->begin_tell != NULL) t->begin_tell(t->begin_context);
-    t->begin_tell = NULL;
-    MX_TRY(mx_step_counts(t, report));
-    if (report->utterances == 0)
-        MX_RAISE(MX_ERR_DATA, "the warnings above name the recordings and what is wrong with them",
-                 "a whole step has no usable utterance");
+    MX_TRY(batches_find(t, report, &held));
     report->tokens = t->parts[0].counts.tokens;
     report->frames = t->parts[0].counts.frames;
     MX_TRY(batches_run(t));

@@ -148,8 +148,8 @@ void mx_step_times(const struct mx_trainer *t, struct mx_trainer_report *report)
     if (first_ns == 0 || last_ns < first_ns) return;
     /* The first bucket was computed, too, before its event. */
     const struct mx_parameters *const table = mx_network_parameters(own->network);
-    const double rest = (double)(table->floats - mx_bucket_at(table, 0).count);
-    report->backward_ns = (uint64_t)((double)(last_ns - first_ns) * (double)table->floats / rest);
+    const double rest = (double)(table->learned - mx_bucket_at(table, 0).count);
+    report->backward_ns = (uint64_t)((double)(last_ns - first_ns) * (double)table->learned / rest);
 }
 
 int32_t mx_trainer_buckets(const struct mx_trainer *t, struct mx_trainer_bucket *out, int32_t count)

@@ -146,6 +146,15 @@ void mx_trainer_begin_watch(struct mx_trainer *t, void (*tell)(void *context), v
     t->begin_context = context;
 }
 
+void mx_trainer_hold(struct mx_trainer *t, int64_t hold, int64_t steps)
+{
+    struct mx_schedule *const schedules[] = {&t->options.optimizer.schedule, &t->options.vocoder.optimizer.schedule};
+    for (int i = 0; i < 2; i++) {
+        schedules[i]->hold = hold;
+        schedules[i]->steps = steps;
+    }
+}
+
 void mx_trainer_watch(struct mx_trainer *t, const atomic_bool *stop)
 {
     mx_feed_watch(t->feed, stop);
@@ -241,6 +250,7 @@ struct mx_trainer_voice mx_trainer_voice(const struct mx_trainer *t)
         const struct mx_slice average = mx_slice_at(own->average, 0);
         if (p->which == MX_PART_VOCODER) {
             voice.vocoder = average;
+            voice.vocoder_frozen = mx_slice_at(own->weights, 0);
             continue;
         }
         /* Queued before whatever is said next. If it cannot be, neither can that: the stream has failed. */

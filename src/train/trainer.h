@@ -69,6 +69,7 @@ struct mx_trainer_vocoder {
     struct mx_vocoder_size size;
     struct mx_vocoder_loss_weights weights;
     bool mixed;
+    struct mx_learning learning;
     bool ready; /* it is ready: its weights are kept for speaking and for checkpoints, but it is not trained */
     struct mx_segment_options segments; /* those of all members of a comm; `crops` follows from the parts */
     /* From step `predicted_from` on (counted from 0), segments with a draw below `predicted_share` get the mel that the
@@ -78,6 +79,8 @@ struct mx_trainer_vocoder {
     double predicted_share;
     struct mx_optimizer_options optimizer;
 };
+
+#define MX_TRAINER_EVEN_MOST 4 /* see batch_even */
 
 struct mx_trainer_options {
     bool vocoder_alone;         /* there is no acoustic network; `model` and `optimizer` have no effect */
@@ -93,9 +96,14 @@ struct mx_trainer_options {
     uint64_t seed;
     uint32_t batch_size;   /* most utterances in a batch; 0: no limit */
     uint64_t batch_frames; /* most mel frames in a batch; 0: no limit */
-    int32_t grad_accum;    /* batches per step; ≥ 1 */
-    int32_t workers;       /* threads that load at first; ≥ 1 */
-    int32_t prefetch;      /* most loaded batches that wait for the data device; ≥ 1 */
+    /* Steps of equal work: `batch_size` is then the mean number of utterances in a batch, no batch has more than
+     * MX_TRAINER_EVEN_MOST times as many, and a batch of several utterances has at most `batch_frames`, where 0 means
+     * just as many as that mean needs (struct mx_trainer_memory_plan tells how many). Without effect on a vocoder
+     * alone, whose batches are all alike. */
+    bool batch_even;
+    int32_t grad_accum; /* batches per step; ≥ 1 */
+    int32_t workers;    /* threads that load at first; ≥ 1 */
+    int32_t prefetch;   /* most loaded batches that wait for the data device; ≥ 1 */
     struct mx_trainer_flow flow;
     double reference_seconds;  /* length of the crop that gives the voice */
     uint32_t validation_limit; /* most utterances in an evaluation */
@@ -144,6 +152,8 @@ struct mx_trainer_memory_plan {
     int32_t host_slots, data_slots, model_slots;  /* of the pipeline; model_slots is 0 on one device */
     double vocoder_share;                         /* of the arithmetic of a step; 0: no vocoder is trained */
     uint32_t utterances, validation;
+    double seconds;         /* of the utterances to train on */
+    uint64_t batch_frames;  /* as in the options, or chosen; 0: no limit */
     uint32_t epoch_batches; /* in epoch 0 */
     int64_t epoch_steps;    /* steps for that many batches, rounded up */
 };
@@ -159,8 +169,8 @@ struct mx_trainer;
 int mx_trainer_create(const struct mx_trainer_options *options, struct mx_trainer **out);
 void mx_trainer_destroy(struct mx_trainer *trainer); /* NULL is fine */
 
-/* Flat host arrays [mx_parameters.floats] of a part that the trainer has; NULL: not wanted. A vocoder that is ready has
- * nothing but weights: its other arrays are ignored. */
+/* Flat host arrays of a part that the trainer has; NULL: not wanted. Weights: [mx_parameters.floats]; all others, of what
+ * learns: [mx_parameters.learned]. A vocoder that is ready has nothing but weights: its other arrays are ignored. */
 struct mx_trainer_arrays {
     float *weights, *average, *moment1, *moment2;
 };
@@ -180,6 +190,9 @@ const struct mx_pipeline_stats *mx_trainer_stats(const struct mx_trainer *traine
 void mx_trainer_begin_watch(struct mx_trainer *trainer, void (*tell)(void *context), void *context);
 /* A step that waits for data ends with MX_ERR_INTERRUPTED when *stop is set, as if it had not begun. NULL: never. */
 void mx_trainer_watch(struct mx_trainer *trainer, const atomic_bool *stop);
+/* Between two steps: all learning rates stay at their peaks until step `hold` and fall to their floors until `steps`
+ * (struct mx_schedule). */
+void mx_trainer_hold(struct mx_trainer *trainer, int64_t hold, int64_t steps);
 
 const struct mx_trainer_options *mx_trainer_options(const struct mx_trainer *trainer);
 const struct mx_trainer_state *mx_trainer_state(const struct mx_trainer *trainer);
@@ -192,8 +205,9 @@ const uint32_t *mx_trainer_validation(const struct mx_trainer *trainer); /* utte
 struct mx_trainer_voice {
     struct mx_model *model; /* NULL: the vocoder is alone */
     struct mx_stream *stream;
-    struct mx_slice average; /* weights of the model; no buffer: there is none */
-    struct mx_slice vocoder; /* weights of the vocoder, averaged if it is trained; no buffer: there is none */
+    struct mx_slice average;        /* weights of the model; no buffer: there is none */
+    struct mx_slice vocoder;        /* weights of the vocoder, averaged if it is trained; no buffer: there is none */
+    struct mx_slice vocoder_frozen; /* … but for those that are frozen; no buffer: those, too */
 };
 struct mx_trainer_voice mx_trainer_voice(const struct mx_trainer *trainer);
 /* The vocoder of these options, with their normaliser. */

@@ -22,6 +22,7 @@ struct mx_trainer_shape {
     uint32_t *training, *validation; /* utterances; one block, owned by `training` */
     uint32_t training_count, validation_count;
     struct mx_host_batch_capacity capacity;
+    uint64_t batch_frames; /* struct mx_trainer_memory_plan */
     bool features;
     bool shared;                        /* work is shared: the data device has a replica, too … */
     struct mx_model_capacity twin;      /* … for parts of batches up to this size */
@@ -29,6 +30,9 @@ struct mx_trainer_shape {
     struct mx_acoustic_options acoustic[MX_TRAINER_REPLICAS];
     struct mx_vocoding_options vocoder;
 };
+
+/* batch_order.c: the sampler and the limits of a batch; the lists and the source of the shape must be there. */
+int mx_trainer_order_make(const struct mx_trainer_options *options, struct mx_trainer_shape *shape);
 
 /* trainer_memory.c */
 int mx_trainer_options_check(const struct mx_trainer_options *options);
@@ -80,6 +84,9 @@ struct mx_share_control {
 
 /* Uses the trainer's initial state; call it before the pipeline is created. */
 void mx_share_control_begin(struct mx_trainer *trainer);
+/* The step whose share the next batch has: batches without a usable utterance make no step, so the number of batches
+ * decides, as it does where they are divided. */
+int64_t mx_share_control_step_next(const struct mx_trainer *trainer);
 /* Before a step: puts as many replicas to work as its share needs. Waits if that number changes. */
 int mx_share_control_turn(struct mx_trainer *trainer);
 /* After a step, when all its batches have been given back: may change the share of future steps. */
@@ -121,6 +128,7 @@ struct mx_trainer {
     struct mx_flow_watch watch;
     const struct mx_device_batch **held; /* [grad_accum]: the batches of a step */
     uint64_t first_held;                 /* the pipeline's number of the first of them */
+    uint64_t taken;                      /* batches since the start */
     struct mx_share_control sharing;
     struct mx_evaluator *evaluator;                      /* NULL: nothing to evaluate */
     void (*evaluation_tell)(void *context, double done); /* NULL: no call */

@@ -55,6 +55,7 @@ struct mx_vocoder_config mx_trainer_vocoder_config(const struct mx_trainer_optio
                                                                 measured ? (float)n->mel_deviation : 1);
     config.weights = o->vocoder.weights;
     config.mixed = o->vocoder.mixed;
+    config.learning = o->vocoder.learning;
     return config;
 }
 
@@ -88,109 +89,6 @@ static void twin_measure(const struct mx_trainer_options *o, struct mx_trainer_s
     if (shape->twin.tokens < all->longest_tokens) shape->twin.longest_tokens = shape->twin.tokens;
 }
 
-/* How often each of `count` entries of the order is drawn, in *times, which is the caller's; NULL: each of them once.
- * utterances[i]: the utterance of entry i. */
-static int times_make(const struct mx_trainer_options *o, const uint32_t *utterances, uint32_t count, double **times)
-{
-    const uint32_t speakers = mx_dataset_speaker_count(o->dataset);
-    int rc = 0;
-    double *of_speaker = NULL;
-    uint32_t *rows = NULL;
-    *times = NULL;
-    if (o->balance == MX_BALANCE_UTTERANCE) return 0;
-    rows = mx_alloc(speakers, sizeof *rows);
-    of_speaker = mx_alloc(speakers, sizeof *of_speaker);
-    *times = mx_alloc(count, sizeof **times);
-    if (rows == NULL || of_speaker == NULL || *times == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    for (uint32_t i = 0; i < count; i++) rows[mx_dataset_utterance(o->dataset, utterances[i])->speaker]++;
-    mx_balance_times(o->balance, rows, speakers, of_speaker);
-    for (uint32_t i = 0; i < count; i++)
-        (*times)[i] = of_speaker[mx_dataset_utterance(o->dataset, utterances[i])->speaker];
-out:
-    mx_free(rows);
-    mx_free(of_speaker);
-    return rc;
-}
-
-/* The limits of a batch. Validation utterances count, too: they lie behind the others in the same block. An utterance
- * that is drawn several times may meet itself. */
-static int capacity_find(const struct mx_trainer_options *o, struct mx_trainer_shape *shape, uint32_t world,
-                         const double *times)
-{
-    const uint32_t both = shape->training_count + shape->validation_count;
-    uint32_t count = 0, *list = NULL;
-    int rc = 0;
-    double copies = both;
-    for (uint32_t i = 0; times != NULL && i < shape->training_count; i++) copies += ceil(times[i]);
-    if (!(copies < MX_SAMPLER_COUNT_MAX))
-        MX_RAISE(MX_ERR_DATA, "leave out speakers with hardly any recordings, or set data.balance=root",
-                 "data.balance would have to draw a recording too many times");
-    list = mx_alloc((size_t)copies, sizeof *list);
-    if (list == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    for (uint32_t i = 0; i < both; i++) {
-        const uint32_t most = times == NULL || i >= shape->training_count ? 1 : (uint32_t)ceil(times[i]);
-        for (uint32_t k = 0; k < most; k++) list[count++] = shape->training[i];
-    }
-    MX_TRY(mx_batch_source_capacity(shape->source, list, count, (o->batch_size + world - 1) / world, o->batch_frames,
-                                    &shape->capacity));
-    MX_TRY(mx_host_batch_capacity_stretch(&shape->capacity, o->flow.augment.speed));
-out:
-    mx_free(list);
-    return rc;
-}
-
-/* The order of utterances … */
-static int sampler_make(const struct mx_trainer_options *o, struct mx_trainer_shape *shape,
-                        struct mx_sampler_options order)
-{
-    int rc = 0;
-    double *times = NULL;
-    uint32_t *const frames = mx_alloc(shape->training_count, sizeof *frames);
-    if (frames == NULL) return MX_ERR_NO_MEMORY;
-    for (uint32_t i = 0; i < shape->training_count; i++)
-        frames[i] = mx_batch_source_frames(shape->source, shape->training[i]);
-    MX_TRY(times_make(o, shape->training, shape->training_count, &times));
-    order.times = times;
-    MX_TRY(mx_sampler_create(&order, shape->training, frames, shape->training_count, &shape->sampler));
-    MX_TRY(capacity_find(o, shape, order.world, times));
-out:
-    mx_free(times);
-    mx_free(frames);
-    return rc;
-}
-
-/* … or of all crops of the utterances, which are all alike. */
-static int crops_sampler_make(const struct mx_trainer_options *o, struct mx_trainer_shape *shape,
-                              struct mx_sampler_options order)
-{
-    int rc = 0;
-    uint32_t first, count = 0, *list = NULL;
-    double *times = NULL;
-    for (uint32_t i = 0; i < shape->training_count; i++)
-        count += mx_batch_source_crops(shape->source, shape->training[i], &first);
-    list = mx_alloc(3 * (size_t)count, sizeof *list);
-    if (list == NULL) return MX_ERR_NO_MEMORY;
-    uint32_t *const frames = list + count, *const utterances = frames + count;
-    count = 0;
-    for (uint32_t i = 0; i < shape->training_count; i++)
-        for (uint32_t k = mx_batch_source_crops(shape->source, shape->training[i], &first); k > 0; k--) {
-            frames[count] = (uint32_t)shape->segments.frames;
-            utterances[count] = shape->training[i];
-            list[count++] = first++;
-        }
-    order.batch_size = (uint32_t)o->vocoder.segments.count;
-    order.frame_budget = 0;
-    MX_TRY(times_make(o, utterances, count, &times));
-    order.times = times;
-    MX_TRY(mx_sampler_create(&order, list, frames, count, &shape->sampler));
-    MX_TRY(mx_batch_source_capacity(shape->source, shape->training, shape->training_count,
-                                    (uint32_t)shape->segments.count, 0, &shape->capacity));
-out:
-    mx_free(times);
-    mx_free(list);
-    return rc;
-}
-
 int mx_trainer_shape_open(const struct mx_trainer_options *o, struct mx_trainer_shape *shape)
 {
     int rc = 0;
@@ -200,21 +98,12 @@ int mx_trainer_shape_open(const struct mx_trainer_options *o, struct mx_trainer_
                                                 .seed = o->seed,
                                                 .reference_seconds = o->reference_seconds,
                                                 .segments = shape->segments};
-    const struct mx_sampler_options order = {.seed = o->seed,
-                                             .rank = (uint32_t)mx_comm_rank(o->comm),
-                                             .world = (uint32_t)mx_comm_size(o->comm),
-                                             .batch_size = o->batch_size,
-                                             .frame_budget = o->batch_frames,
-                                             .whole = true};
     const struct mx_vocoder_config vocoder = mx_trainer_vocoder_config(o);
     const struct mx_vocoder_capacity segments = mx_segments_capacity(&shape->segments);
     shape->features = mx_dataset_kind(o->dataset) == MX_PACKED_FEATURES;
     MX_TRY(lists_make(o, shape));
     MX_TRY(mx_batch_source_create(&how, &shape->source));
-    if (o->vocoder_alone)
-        MX_TRY(crops_sampler_make(o, shape, order));
-    else
-        MX_TRY(sampler_make(o, shape, order));
+    MX_TRY(mx_trainer_order_make(o, shape));
     if (o->flow.static_shapes) MX_TRY(mx_host_batch_capacity_round(&shape->capacity));
     shape->shared = sharing_of(o).mode != MX_SHARE_OFF;
     if (shape->shared) twin_measure(o, shape);
@@ -288,11 +177,15 @@ int mx_trainer_options_check(const struct mx_trainer_options *o)
     const struct mx_augment_options *const a = &o->flow.augment;
     if (!o->vocoder_alone) MX_TRY(acoustic_check(o));
     if (o->with_vocoder || o->vocoder_alone) MX_TRY(vocoder_check(o));
-    if (o->grad_accum < 1 || o->workers < 1 || o->prefetch < 1 || (o->batch_size == 0 && o->batch_frames == 0))
+    if (o->grad_accum < 1 || o->workers < 1 || o->prefetch < 1 ||
+        (o->batch_size == 0 && o->batch_frames == 0 && !o->batch_even))
         MX_RAISE(MX_ERR_CONFIG,
                  "batch size, batches per step, loader threads and prefetched batches must be at least 1",
                  "cannot train with %u utterances per batch, %d batches per step and %d threads",
                  (unsigned)o->batch_size, (int)o->grad_accum, (int)o->workers);
+    if (o->batch_even && !o->vocoder_alone && o->batch_size == 0)
+        MX_RAISE(MX_ERR_CONFIG, "give '--batch-size', which is then their mean, or set training.batch_frames",
+                 "steps of equal work need a number of utterances per batch");
     if (o->flow.buffer < 0 || o->flow.workers_max < 0)
         MX_RAISE(MX_ERR_CONFIG, "both must be at least 1; 0 selects the default",
                  "cannot use a buffer of %d batches and %d threads", (int)o->flow.buffer, (int)o->flow.workers_max);
@@ -372,19 +265,19 @@ static int acoustic_options(const struct mx_trainer_options *o, const struct mx_
     struct mx_network_memory memory;
     const int rc = shape->acoustic[0].base.calls->memory_plan(&shape->acoustic[0].base, &memory);
     if (rc < 0) return rc;
-    const int64_t half = memory.floats / 2 / MX_PARAMETER_ALIGNMENT * MX_PARAMETER_ALIGNMENT;
-    const int64_t own = shape->shared && alike(data, o->device) ? half : memory.floats;
+    const int64_t half = memory.learned / 2 / MX_PARAMETER_ALIGNMENT * MX_PARAMETER_ALIGNMENT;
+    const int64_t own = shape->shared && alike(data, o->device) ? half : memory.learned;
     out[0] = (struct mx_replica_options){.device = o->device,
                                          .network = &shape->acoustic[0].base,
                                          .passes = o->grad_accum,
-                                         .room = {0, memory.floats},
+                                         .room = {0, memory.learned},
                                          .shared = shape->shared,
                                          .buckets = o->comm != NULL || o->flow.times,
                                          .recorded = o->flow.static_shapes};
     out[1] = out[0];
     out[1].device = data;
     out[1].network = &shape->acoustic[1].base;
-    out[1].room = (struct mx_range){own, memory.floats - own};
+    out[1].room = (struct mx_range){own, memory.learned - own};
     out[1].buckets = false;
     return shape->shared ? 2 : 1;
 }
@@ -399,7 +292,7 @@ static int vocoder_options(const struct mx_trainer_options *o, const struct mx_t
     out[0] = (struct mx_replica_options){.device = o->device,
                                          .network = &shape->vocoder.base,
                                          .passes = o->grad_accum,
-                                         .room = {0, memory.floats},
+                                         .room = {0, memory.learned},
                                          .buckets = o->comm != NULL,
                                          .timed = true};
     return 1;
@@ -533,6 +426,10 @@ int mx_trainer_memory_plan(const struct mx_trainer_options *o, struct mx_trainer
     MX_TRY(memory_list(o, &shape, out));
     out->utterances = shape.training_count;
     out->validation = shape.validation_count;
+    out->batch_frames = shape.batch_frames;
+    for (uint32_t i = 0; i < shape.training_count; i++)
+        out->seconds += mx_batch_source_frames(shape.source, shape.training[i]) * (double)mx_recipe_default.hop /
+                        mx_recipe_default.rate;
     out->epoch_batches = mx_sampler_steps(shape.sampler);
     out->epoch_steps = ((int64_t)out->epoch_batches + o->grad_accum - 1) / o->grad_accum;
 out:

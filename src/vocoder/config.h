@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "features/recipe.h"
+#include "model/parameters.h"
 
 /* ---- sizes ---- */
 
@@ -97,6 +98,7 @@ struct mx_vocoder_config {
     float mel_mean, mel_deviation; /* of the normaliser: ln mel = mel · deviation + mean */
     bool mixed; /* training multiplies in bf16 and keeps some activations in bf16 (MODEL.md); MX_MODEL_SPEAK does not */
     struct mx_vocoder_loss_weights weights;
+    struct mx_learning learning; /* which parameters learn */
 };
 
 /* mx_recipe_default, fp32 only, the weights of the list. */

@@ -105,6 +105,8 @@ struct mx_vocoder {
     int32_t weights; /* of the mel bands, in the tables */
     struct mx_parameters *parameters;
     struct mx_vocoder_at at;
+    struct mx_slice frozen; /* mx_vocoder_frozen_set */
+    int32_t lowest;         /* the lowest block that gradients must reach; -1: the input */
     struct mx_buffer *activations;
     struct mx_vocoder_memory memory;
 };

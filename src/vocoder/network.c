@@ -154,17 +154,17 @@ static int block_backward(const struct mx_vocoder_pass *pass, const struct block
     MX_TRY(mx_linear_backward(base, &b->down, rows, b->m->hidden, d, m->dhidden, &slope));
     MX_TRY(mx_linear_backward(base, &b->up, rows, b->m->normed, m->dhidden, e, NULL));
     MX_TRY(mx_norm_backward(base, &b->norm, b->m->mixed, b->m->stats, e, e, none));
-    MX_TRY(mx_depthwise_grad(base->stream,
-                             &(struct mx_depthwise_grad_args){.dy = e,
-                                                              .x = b->x,
-                                                              .w = mx_pass_weight(base, b->at->depthwise_weight),
-                                                              .dx = d,
-                                                              .dw = mx_pass_gradient(base, b->at->depthwise_weight),
-                                                              .dbias = mx_pass_gradient(base, b->at->depthwise_bias),
-                                                              .residual = d,
-                                                              .rows = *rows,
-                                                              .n = b->norm.width,
-                                                              .taps = MX_VOCODER_TAPS}));
+    MX_TRY(mx_depthwise_grad(base->stream, &(struct mx_depthwise_grad_args){
+                                               .dy = e,
+                                               .x = b->x,
+                                               .w = mx_pass_weight(base, b->at->depthwise_weight),
+                                               .dx = d,
+                                               .dw = mx_pass_gradient_or_discard(base, b->at->depthwise_weight, 0),
+                                               .dbias = mx_pass_gradient_or_discard(base, b->at->depthwise_bias, 1),
+                                               .residual = d,
+                                               .rows = *rows,
+                                               .n = b->norm.width,
+                                               .taps = MX_VOCODER_TAPS}));
     MX_TRY(mx_pass_ready(base, b->at->depthwise_weight)); /* the first of the block's that are decayed */
 out:
     return rc;
@@ -228,13 +228,15 @@ int mx_vocoder_network_backward(const struct mx_vocoder_pass *pass)
     MX_TRY(mx_linear_backward(base, &burst_mel, rows, m->input, m->dburst, none, NULL));
     MX_TRY(mx_norm_backward(base, &last, m->x[v->config.size.blocks], m->normed_stats, m->d, m->d, none));
     MX_TRY(mx_pass_ready(base, v->at.head.magnitude_weight));
-    for (int i = v->config.size.blocks - 1; i >= 0; i--) {
+    for (int i = v->config.size.blocks - 1; i >= 0 && i >= v->lowest; i--) {
         const struct block b = block_of(pass, i);
         MX_TRY(block_backward(pass, &b));
     }
-    MX_TRY(mx_norm_backward(base, &first, m->embedded, m->stats, m->d, m->d, none));
-    MX_TRY(mx_linear_backward(base, &input, rows, m->input, m->d, none, NULL));
-    MX_TRY(mx_pass_ready(base, 0));
+    if (v->lowest < 0) {
+        MX_TRY(mx_norm_backward(base, &first, m->embedded, m->stats, m->d, m->d, none));
+        MX_TRY(mx_linear_backward(base, &input, rows, m->input, m->d, none, NULL));
+    }
+    MX_TRY(mx_pass_complete(base));
 out:
     return rc;
 }

@@ -30,15 +30,15 @@ int mx_vocoder_table_create(const struct mx_vocoder_config *config, struct mx_vo
     const int rc = mx_vocoder_config_check(config);
     if (rc < 0) return rc;
     /* The structs of positions are arrays of int64_t in the order of their lists. */
-    parts[count++] = (struct mx_parameter_part){"vocoder.input", input, COUNT(input), (int64_t *)&at->input, 0};
+    parts[count++] = (struct mx_parameter_part){"vocoder.input", input, COUNT(input), .at = (int64_t *)&at->input};
     for (int i = 0; i < config->size.blocks; i++) {
-        parts[count] = (struct mx_parameter_part){"", block, COUNT(block), (int64_t *)&at->blocks[i],
+        parts[count] = (struct mx_parameter_part){"", block, COUNT(block), .at = (int64_t *)&at->blocks[i],
                                                   .blocks = config->size.blocks};
         snprintf(parts[count].name, sizeof parts[count].name, "vocoder.block.%d", i);
         count++;
     }
-    parts[count++] = (struct mx_parameter_part){"vocoder", head, COUNT(head), (int64_t *)&at->head, 0};
-    return mx_parameters_create(parts, count, out);
+    parts[count++] = (struct mx_parameter_part){"vocoder", head, COUNT(head), .at = (int64_t *)&at->head};
+    return mx_parameters_create(parts, count, &config->learning, out);
 }
 
 int mx_vocoder_parameters_create(const struct mx_vocoder_config *config, struct mx_parameters **out)

@@ -33,6 +33,7 @@ static void options_resolve(struct mx_sound_options *o, struct mx_vocoder_config
     if (o->rounds == MX_SOUND_USUAL) o->rounds = kind_of(o)->rounds;
     if (o->projections == MX_SOUND_USUAL)
         o->projections = o->predicted ? kind_of(o)->predicted_projections : kind_of(o)->projections;
+    if (o->texture == MX_SOUND_USUAL) o->texture = o->predicted ? kind_of(o)->predicted_texture : 0;
     if (o->vocoder == NULL) return;
     *config = *o->vocoder;
     config->mel_mean = (float)o->mean;
@@ -72,6 +73,12 @@ static int options_check(const struct mx_sound_options *o)
         return mx_error_hint("%d are usual; 0 to %d are possible",
                              o->predicted ? kind_of(o)->predicted_projections : kind_of(o)->projections,
                              MX_SOUND_PROJECTIONS_MAX);
+    }
+    if (!(o->texture >= 0 && o->texture <= (o->vocoder != NULL ? MX_SOUND_TEXTURE_MAX : 0))) {
+        MX_FAIL(MX_ERR_ARGUMENT, NULL, "cannot make sound with a texture of %g", o->texture);
+        return mx_error_hint("%s", o->vocoder != NULL ? "0 to 10 are possible"
+                                                      : "only a vocoder has a source whose "
+                                                        "texture could be taken");
     }
     if (!(o->momentum >= 0 && o->momentum <= 1.5))
         return MX_FAIL(MX_ERR_ARGUMENT, "0.99 is usual, 0 switches it off, more than 1.5 never converges",
@@ -114,6 +121,11 @@ void mx_sound_seed_set(struct mx_sound *s, uint64_t seed)
 int mx_sound_projections(const struct mx_sound *s)
 {
     return s->options.projections;
+}
+
+double mx_sound_texture(const struct mx_sound *s)
+{
+    return s->options.texture;
 }
 
 /* ---- memory: counted and taken by the same functions ---- */
@@ -276,6 +288,7 @@ int mx_sound_create(struct mx_device *device, struct mx_stream *stream, const st
     if (s->options.vocoder != NULL) {
         const struct mx_vocoder_capacity capacity = network_capacity(&s->options);
         MX_TRY(mx_vocoder_create(device, stream, &s->config, &capacity, MX_MODEL_SPEAK, &s->vocoder));
+        mx_vocoder_frozen_set(s->vocoder, s->options.frozen);
     }
     *out = s;
     s = NULL;

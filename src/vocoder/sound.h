@@ -7,7 +7,8 @@
  *   griffin-lim   magnitudes by an approximate inverse of the mel (operation mel_inverse), phases of white noise; needs
  *                 no training
  *   vocoder       magnitudes and pitch by a network (vocoder.h), phases of the harmonics of this pitch (path.h,
- *                 operation harmonics) and of noise
+ *                 operation harmonics) and of noise; if the mel is predicted, the magnitudes get the texture of this
+ *                 source, too (operation texture)
  *
  * Then both take rounds of Griffin and Lim's algorithm with momentum ("fast Griffin–Lim", Perraudin, Balazs,
  * Søndergaard 2013): repeatedly, the magnitudes get the phases of the sound that they themselves produce, and each step
@@ -40,6 +41,7 @@
 #define MX_SOUND_GRIFFIN_LIM     "griffin-lim"
 #define MX_SOUND_ROUNDS_MAX      10000
 #define MX_SOUND_PROJECTIONS_MAX 100
+#define MX_SOUND_TEXTURE_MAX     10
 #define MX_SOUND_MOMENTUM        0.99
 #define MX_SOUND_USUAL           (-1) /* as many rounds or projections as usual */
 
@@ -51,6 +53,9 @@
 /* With a vocoder and a mel that a network predicted: such a mel is smooth, and the vocoder restores what it lacks, which
  * a projection would take away again. */
 #define MX_SOUND_SPOKEN_PROJECTIONS 0
+/* … and its magnitudes get that much of the texture of the source (operation texture): a network that predicts a mel does
+ * not know where exactly each harmonic lies. */
+#define MX_SOUND_SPOKEN_TEXTURE 0.3
 
 struct mx_sound;
 
@@ -59,9 +64,11 @@ struct mx_sound_options {
     double mean, deviation;         /* of the checkpoint; 0 and 1: mel is not normalised */
     /* The vocoder; NULL: Griffin–Lim. Copied; its mel_mean and mel_deviation are replaced by those above. */
     const struct mx_vocoder_config *vocoder;
-    struct mx_slice parameters; /* the vocoder's weights, on the device */
+    struct mx_slice parameters; /* the vocoder's weights, on the device … */
+    struct mx_slice frozen;     /* … but for those that are frozen; no buffer: those, too */
     int rounds;                 /* MX_SOUND_USUAL, or up to MX_SOUND_ROUNDS_MAX, at least 1 without a vocoder */
     int projections;            /* MX_SOUND_USUAL, or 0 … MX_SOUND_PROJECTIONS_MAX, after the rounds */
+    double texture;             /* MX_SOUND_USUAL, or 0 … MX_SOUND_TEXTURE_MAX; without a vocoder 0 */
     bool predicted;             /* the mel is that of a network, not of a recording: decides what is usual */
     double momentum;            /* 0 … 1.5; 0: Griffin and Lim's original */
     uint64_t seed;              /* of the noise */
@@ -72,8 +79,11 @@ struct mx_sound_options {
 
 /* Without capacity: the caller sets frames_max and utterances_max. */
 #define MX_SOUND_OPTIONS_DEFAULT                                                                                       \
-    ((struct mx_sound_options){                                                                                        \
-        .deviation = 1, .rounds = MX_SOUND_USUAL, .projections = MX_SOUND_USUAL, .momentum = MX_SOUND_MOMENTUM})
+    ((struct mx_sound_options){.deviation = 1,                                                                         \
+                               .rounds = MX_SOUND_USUAL,                                                               \
+                               .projections = MX_SOUND_USUAL,                                                          \
+                               .texture = MX_SOUND_USUAL,                                                              \
+                               .momentum = MX_SOUND_MOMENTUM})
 
 /* Of a maker; mx_sound_create allocates exactly that. */
 struct mx_sound_memory_plan {
@@ -88,6 +98,7 @@ int mx_sound_create(struct mx_device *device, struct mx_stream *stream, const st
 void mx_sound_destroy(struct mx_sound *sound); /* NULL is fine */
 int mx_sound_rounds(const struct mx_sound *sound);
 int mx_sound_projections(const struct mx_sound *sound);
+double mx_sound_texture(const struct mx_sound *sound);
 
 /* A vocoder knows the level that recordings are brought to for training. For the mel of a recording with another level:
  * `gain` > 0 is the factor that would bring it there. From now on the mel is raised by it, and the sound lowered

@@ -59,7 +59,8 @@ struct mx_sound_batch {
 /* What differs between Griffin–Lim and the vocoder. */
 struct mx_sound_kind {
     int rounds, projections;   /* the usual ones */
-    int predicted_projections; /* the usual ones for a mel that a network predicted */
+    int predicted_projections; /* the usual ones for a mel that a network predicted … */
+    double predicted_texture;  /* … and the usual texture */
     int least_rounds;
     int steady; /* the rounds at the beginning that do not overshoot */
     /* From the mel to magnitudes in MAGNITUDE and a first sound in AUDIO. */

@@ -21,6 +21,8 @@
 #define MX_SOUND_NOISE_STREAM    0x57 /* one for all, so that an utterance does not depend on its place */
 #define MX_SOUND_LIMIT_HZ        9500.0f /* harmonics fade out towards this frequency … */
 #define MX_SOUND_FADE_HZ         300.0f  /* … over this much */
+#define MX_SOUND_TEXTURE_REACH   12      /* bins: more than half the distance of two harmonics at 500 Hz */
+#define MX_SOUND_TEXTURE_LEAST   0.1f    /* a bin between harmonics is not lowered further than to this */
 
 /* The random stream of the noise behind a frame, with a vocoder. */
 static inline int64_t mx_sound_noise_stream(int64_t frame)

@@ -155,22 +155,35 @@ out:
 static int vocoder_start(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b)
 {
     const struct mx_slice first = mx_sound_piece(s, MX_SOUND_FIRST), second = mx_sound_piece(s, MX_SOUND_SECOND);
+    const struct mx_slice gain = mx_sound_piece(s, MX_SOUND_GAIN), magnitude = mx_sound_piece(s, MX_SOUND_MAGNITUDE);
+    const int64_t bins = s->recipe.fft_size / 2 + 1;
+    const bool textured = s->options.texture > 0;
     int rc = 0;
     MX_TRY(harmonics_make(s, stream, b));
     MX_TRY(mx_sound_measure(s, stream, b, first));
     MX_TRY(noise_make(s, stream, b));
     MX_TRY(mx_sound_measure(s, stream, b, second));
+    if (textured)
+        MX_TRY(mx_texture(stream, &(struct mx_texture_args){.source = first,
+                                                            .noise = second,
+                                                            .gain = gain,
+                                                            .level = b->level,
+                                                            .y = magnitude,
+                                                            .rows = b->frames.rows,
+                                                            .n = bins,
+                                                            .reach = MX_SOUND_TEXTURE_REACH,
+                                                            .colour = (float)s->options.texture,
+                                                            .least = MX_SOUND_TEXTURE_LEAST}));
     MX_TRY(mx_excite(stream, &(struct mx_excite_args){.source = first,
                                                       .noise = second,
-                                                      .gain = mx_sound_piece(s, MX_SOUND_GAIN),
-                                                      .level = b->level,
-                                                      .magnitude = mx_sound_piece(s, MX_SOUND_MAGNITUDE),
+                                                      .gain = gain,
+                                                      .level = textured ? magnitude : b->level,
+                                                      .magnitude = magnitude,
                                                       .y = first,
                                                       .rows = b->frames.rows,
-                                                      .n = s->recipe.fft_size / 2 + 1}));
+                                                      .n = bins}));
     /* If the mel is to be matched in the end, the rounds begin with magnitudes that do. */
-    if (s->options.projections > 0)
-        MX_TRY(mx_sound_match(s, stream, b, MX_SOUND_MATCH_ROUNDS, first, mx_sound_piece(s, MX_SOUND_MAGNITUDE)));
+    if (s->options.projections > 0) MX_TRY(mx_sound_match(s, stream, b, MX_SOUND_MATCH_ROUNDS, first, magnitude));
     MX_TRY(mx_sound_overlap(s, stream, b, first));
 out:
     return rc;
@@ -179,6 +192,7 @@ out:
 const struct mx_sound_kind mx_sound_vocoder = {.rounds = MX_SOUND_VOCODER_ROUNDS,
                                                .projections = MX_SOUND_VOCODER_PROJECTIONS,
                                                .predicted_projections = MX_SOUND_SPOKEN_PROJECTIONS,
+                                               .predicted_texture = MX_SOUND_SPOKEN_TEXTURE,
                                                .least_rounds = 0,
                                                .steady = 1,
                                                .start = vocoder_start};

@@ -4,6 +4,8 @@
  */
 #include "vocoder/vocoder.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "myxtts/error.h"
 #include "vocoder/internal.h"
@@ -31,6 +33,18 @@ out:
     return rc;
 }
 
+/* What lies below the last thing that learns is left out of the backward pass. */
+static int32_t lowest_of(const struct mx_parameters *table, int32_t blocks)
+{
+    char prefix[MX_PARAMETER_NAME_BYTES];
+    if (mx_parameters_learn(table, "vocoder.input.")) return -1;
+    for (int32_t i = 0; i < blocks; i++) {
+        snprintf(prefix, sizeof prefix, "vocoder.block.%d.", (int)i);
+        if (mx_parameters_learn(table, prefix)) return i;
+    }
+    return blocks;
+}
+
 int mx_vocoder_create(struct mx_device *device, struct mx_stream *stream, const struct mx_vocoder_config *config,
                       const struct mx_vocoder_capacity *capacity, enum mx_model_purpose purpose,
                       struct mx_vocoder **out)
@@ -46,6 +60,7 @@ int mx_vocoder_create(struct mx_device *device, struct mx_stream *stream, const 
     v->mixed = config->mixed && purpose == MX_MODEL_TRAIN;
     MX_TRY(mx_vocoder_capacity_check(capacity, &v->capacity));
     MX_TRY(mx_vocoder_table_create(config, &v->at, &v->parameters));
+    v->lowest = lowest_of(v->parameters, config->size.blocks);
     if (v->mixed) MX_TRY(mx_vocoder_device_check(device, config));
     MX_TRY(mx_recipe_tables_make(&config->recipe, &tables));
     v->weights = tables.weights;
@@ -92,7 +107,18 @@ struct mx_vocoder_view mx_vocoder_view(const struct mx_vocoder *vocoder)
         .magnitude = vocoder->memory.magnitude, .logits = vocoder->memory.logits, .burst = vocoder->memory.burst};
 }
 
+void mx_vocoder_frozen_set(struct mx_vocoder *vocoder, struct mx_slice weights)
+{
+    vocoder->frozen = weights;
+}
+
 /* ---- passes ---- */
+
+static struct mx_pass pass_base(const struct mx_vocoder *v, struct mx_stream *stream, struct mx_slice parameters)
+{
+    return (struct mx_pass){
+        .stream = stream, .table = v->parameters, .parameters = parameters, .frozen = v->frozen, .mixed = v->mixed};
+}
 
 static int frames_check(const struct mx_vocoder *v, const struct mx_ragged *frames)
 {
@@ -134,16 +160,12 @@ int mx_vocoder_forward_backward(struct mx_vocoder *vocoder, struct mx_stream *st
                                 struct mx_slice gradients, const struct mx_vocoder_batch *batch,
                                 const struct mx_model_pass_info *info, float *losses)
 {
-    const struct mx_vocoder_pass pass = {.base = {.stream = stream,
-                                                  .parameters = parameters,
-                                                  .gradients = gradients,
-                                                  .mixed = vocoder->mixed,
-                                                  .ready = info ? info->ready : NULL,
-                                                  .context = info ? info->context : NULL},
-                                         .vocoder = vocoder,
-                                         .batch = batch};
+    struct mx_vocoder_pass pass = {.base = pass_base(vocoder, stream, parameters), .vocoder = vocoder, .batch = batch};
+    pass.base.gradients = gradients;
+    pass.base.ready = info ? info->ready : NULL;
+    pass.base.context = info ? info->context : NULL;
     if (!gradients.buffer)
-        return MX_FAIL(MX_ERR_ARGUMENT, "give a slice of mx_vocoder_parameters()->floats floats",
+        return MX_FAIL(MX_ERR_ARGUMENT, "give a slice of as many floats as the memory plan says",
                        "vocoder: no memory was given for the gradients");
     return teach(&pass, losses);
 }
@@ -151,9 +173,8 @@ int mx_vocoder_forward_backward(struct mx_vocoder *vocoder, struct mx_stream *st
 int mx_vocoder_evaluate(struct mx_vocoder *vocoder, struct mx_stream *stream, struct mx_slice parameters,
                         const struct mx_vocoder_batch *batch, float *losses)
 {
-    const struct mx_vocoder_pass pass = {.base = {.stream = stream, .parameters = parameters, .mixed = vocoder->mixed},
-                                         .vocoder = vocoder,
-                                         .batch = batch};
+    const struct mx_vocoder_pass pass = {
+        .base = pass_base(vocoder, stream, parameters), .vocoder = vocoder, .batch = batch};
     return teach(&pass, losses);
 }
 
@@ -161,9 +182,8 @@ int mx_vocoder_predict(struct mx_vocoder *vocoder, struct mx_stream *stream, str
                        const struct mx_ragged *frames, struct mx_slice mel, struct mx_vocoder_view *view)
 {
     const struct mx_vocoder_batch batch = {.frames = *frames, .mel = mel};
-    const struct mx_vocoder_pass pass = {.base = {.stream = stream, .parameters = parameters, .mixed = vocoder->mixed},
-                                         .vocoder = vocoder,
-                                         .batch = &batch};
+    const struct mx_vocoder_pass pass = {
+        .base = pass_base(vocoder, stream, parameters), .vocoder = vocoder, .batch = &batch};
     int rc = 0;
     MX_TRY(frames_check(vocoder, frames));
     MX_TRY(mx_vocoder_network_forward(&pass));

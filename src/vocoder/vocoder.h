@@ -60,6 +60,8 @@ void mx_vocoder_destroy(struct mx_vocoder *vocoder); /* its work must be complet
 const struct mx_vocoder_config *mx_vocoder_config(const struct mx_vocoder *vocoder);
 const struct mx_vocoder_capacity *mx_vocoder_capacity(const struct mx_vocoder *vocoder);
 const struct mx_parameters *mx_vocoder_parameters(const struct mx_vocoder *vocoder);
+/* As mx_model_frozen_set. */
+void mx_vocoder_frozen_set(struct mx_vocoder *vocoder, struct mx_slice weights);
 
 /* ---- passes ---- */
 

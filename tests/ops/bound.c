@@ -62,6 +62,8 @@ static struct path path_of(enum mx_op op)
     case MX_OP_depthwise:
     case MX_OP_depthwise_grad:
         return (struct path){.line = 4, .sums = 1};
+    case MX_OP_texture: /* a mean, a quotient and its logarithm */
+        return (struct path){.line = 16, .sums = 1};
     case MX_OP_loss:
     case MX_OP_sequence_loss:
     case MX_OP_grad_norm:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Random cases of the source of a voice: harmonics, excite.
+ * Random cases of the source of a voice: harmonics, texture, excite.
  */
 #include <math.h>
 
@@ -31,6 +31,36 @@ void op_make_harmonics(struct op_case *c)
         gate[i] = op_draw(c, 0, 3) == 0 ? 0 : 1;
     }
     OP_DIM(harmonics, hop, OP_DIM_FIXED);
+}
+
+void op_make_texture(struct op_case *c)
+{
+    OP_ARGS(texture);
+    const int64_t n = op_draw_width(c), rows = op_draw_sequences(c, -1);
+    const struct op_shape numbers = {.layout = OP_ROWS, .rows = rows, .width = 2 * n};
+    const struct op_shape levels = {.layout = OP_ROWS, .rows = rows, .width = n};
+    op_add(c, "source", OP_AT(texture, source), OP_IN, numbers, 1);
+    op_add(c, "noise", OP_AT(texture, noise), OP_IN, numbers, 1);
+    op_add(c, "gain", OP_AT(texture, gain), OP_IN, (struct op_shape){.rows = 1, .width = n}, 0.1);
+    const int level = op_add(c, "level", OP_AT(texture, level), OP_IN, levels, 1);
+    if (!c->plan.plain && op_flip(c))
+        op_share(c, "y", OP_AT(texture, y), OP_INOUT, level, 0, n);
+    else
+        op_add(c, "y", OP_AT(texture, y), OP_OUT, levels, 0);
+    /* Nothing at all in some bins; no power so small that a rounding is a large part of it. */
+    float *const u = op_case_data(c, "source"), *const v = op_case_data(c, "noise");
+    for (int64_t i = 0; i < rows * n; i++) {
+        const bool zero = op_draw(c, 0, 9) == 0;
+        u[2 * i] = zero ? 0 : u[2 * i] + copysignf(2, u[2 * i]);
+        if (zero) u[2 * i + 1] = v[2 * i] = v[2 * i + 1] = 0;
+    }
+    a->reach = c->plan.plain ? 12 : (int32_t)op_draw(c, 0, MX_TEXTURE_REACH_MAX);
+    a->colour = 0.6f;
+    a->least = 0.1f;
+    a->rows = rows;
+    a->n = n;
+    OP_DIM(texture, rows, OP_DIM_ROWS);
+    OP_DIM(texture, n, OP_DIM_FIXED);
 }
 
 void op_make_excite(struct op_case *c)

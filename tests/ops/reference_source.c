@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "base/alloc.h"
 #include "ops/reference.h"
 
 REFERENCE(harmonics)
@@ -25,6 +26,42 @@ REFERENCE(harmonics)
             for (double k = 1; k * h < limit; k++) sum += fmin(1, (limit - k * h) / fade) * cos(2 * M_PI * k * p);
             y[c->samples[s] + i] = (double)a->level * (gate[f] + between * (gate[next] - gate[f])) * sum;
         }
+}
+
+/* The mean of values[j] with |j - k| ≤ reach, 0 ≤ j < n. */
+static double mean_near(const double *values, int64_t k, int64_t n, int64_t reach)
+{
+    double sum = 0;
+    int64_t among = 0;
+    for (int64_t j = k - reach; j <= k + reach; j++)
+        if (j >= 0 && j < n) {
+            sum += values[j];
+            among++;
+        }
+    return sum / (double)among;
+}
+
+REFERENCE(texture)
+{
+    REFERENCE_ARGS(texture);
+    REFERENCE_TENSOR(source);
+    REFERENCE_TENSOR(noise);
+    REFERENCE_TENSOR(gain);
+    REFERENCE_TENSOR(level);
+    REFERENCE_TENSOR(y);
+    double *const power = mx_alloc((size_t)a->n, sizeof *power);
+    for (int64_t row = 0; row < a->rows; row++) {
+        for (int64_t k = 0; k < a->n; k++) {
+            const int64_t i = 2 * (row * a->n + k);
+            const double re = source[i] + gain[k] * noise[i], im = source[i + 1] + gain[k] * noise[i + 1];
+            power[k] = fmax(re * re + im * im, 0x1p-100);
+        }
+        for (int64_t k = 0; k < a->n; k++) {
+            const double ratio = sqrt(power[k] / mean_near(power, k, a->n, a->reach));
+            y[row * a->n + k] = level[row * a->n + k] + (double)a->colour * log(fmax(ratio, (double)a->least));
+        }
+    }
+    mx_free(power);
 }
 
 REFERENCE(excite)

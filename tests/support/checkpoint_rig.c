@@ -18,6 +18,7 @@
 #include "support/recording.h"
 
 static const char *const speakers[] = {"ann", "بهار", "o'\"\\brien"};
+static const char *const languages[] = {"en", "fa", ""};
 
 static const struct mx_checkpoint_state example = {
     .seed = UINT64_MAX,
@@ -35,6 +36,7 @@ static const struct mx_checkpoint_state example = {
                   "\"languages\":[\"en\",\"fa\"],\"symbols\":[\" \",\"a\",\"b\",\"ʒ\"]}",
     .speakers = speakers,
     .speaker_count = 3,
+    .speaker_languages = languages,
     .normaliser = {-5.123456789012345, 2.1, 1.0 / 3.0, 0.1, 187.3, 0x1.fffffffffffffp5},
     .recipe = "mx-mel-22k-80",
     .recipe_hash = "0123456789abcdef",
@@ -136,7 +138,10 @@ static bool lists_same(const struct mx_checkpoint_state *a, const struct mx_chec
             strcmp(a->metrics[i].name, b->metrics[i].name) == 0 && same_bits(a->metrics[i].value, b->metrics[i].value);
     for (size_t i = 0; same && i < a->extra_count; i++)
         same = strcmp(a->extras[i].key, b->extras[i].key) == 0 && strcmp(a->extras[i].text, b->extras[i].text) == 0;
-    for (size_t i = 0; same && i < a->speaker_count; i++) same = strcmp(a->speakers[i], b->speakers[i]) == 0;
+    same = same && a->speaker_languages != NULL && b->speaker_languages != NULL;
+    for (size_t i = 0; same && i < a->speaker_count; i++)
+        same = strcmp(a->speakers[i], b->speakers[i]) == 0 &&
+               strcmp(a->speaker_languages[i], b->speaker_languages[i]) == 0;
     return same;
 }
 

@@ -244,14 +244,17 @@ struct mx_model_losses rig_losses_of(const struct rig *rig, int sequence, const 
 
 void rig_update(struct rig *rig, float lr)
 {
-    const struct mx_grad_norm_args norm = {
-        .gradient = rig_gradients(rig), .result = {rig->norm, 0}, .count = rig->table->floats, .limit = 1, .factor = 1};
+    const struct mx_grad_norm_args norm = {.gradient = rig_gradients(rig),
+                                           .result = {rig->norm, 0},
+                                           .count = rig->table->learned,
+                                           .limit = 1,
+                                           .factor = 1};
     const struct mx_adamw_args update = {.parameter = rig_parameters(rig),
                                          .gradient = rig_gradients(rig),
                                          .moment1 = {rig->flat[MOMENT1], 0},
                                          .moment2 = {rig->flat[MOMENT2], 0},
                                          .norm = {rig->norm, 0},
-                                         .count = rig->table->floats,
+                                         .count = rig->table->learned,
                                          .decayed = rig->table->decayed,
                                          .lr = lr,
                                          .beta1 = 0.9f,

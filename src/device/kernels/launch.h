@@ -24,6 +24,7 @@
     X(cast_from_bf16, WIDE)                                                                                            \
     X(cast_from_int, WIDE)                                                                                             \
     X(griffin_step, WIDE)                                                                                              \
+    X(texture, WIDE)                                                                                                   \
     X(excite, WIDE)                                                                                                    \
     X(adamw, WIDE)                                                                                                     \
     X(rotary_table, WIDE)                                                                                              \

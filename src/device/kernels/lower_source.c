@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * harmonics and excite as launches.
+ * harmonics, texture and excite as launches.
  */
 #include "device/kernels/lower.h"
 
@@ -16,6 +16,14 @@ LOWER(harmonics)
                   ARG_FLOAT(a->fade_hz), ARG_FLOAT(a->level)));
 out:
     return rc;
+}
+
+LOWER(texture)
+{
+    const int64_t count = a->rows * a->n;
+    return LAUNCH(texture, WIDE_GROUPS(count), ARG_SLICE(a->source), ARG_SLICE(a->noise), ARG_SLICE(a->gain),
+                  ARG_SLICE(a->level), ARG_SLICE(a->y), ARG_LONG(count), ARG_LONG(a->n), ARG_INT(a->reach),
+                  ARG_FLOAT(a->colour), ARG_FLOAT(a->least));
 }
 
 LOWER(excite)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * harmonics, excite (cpu/isa/source.c): the pulses of a voice, and a first spectrum with the phases of pulses and noise.
+ * harmonics, texture, excite (cpu/isa/source.c): the pulses of a voice, and a first spectrum with the phases and the
+ * texture of pulses and noise.
  */
 
 #define MX_ROUND_FLOAT  12582912.0f        /* 1.5 · 2^23: adding it leaves no bits for a fraction */
@@ -69,6 +70,32 @@ mx_harmonics(MX_ARG(const float, f0), MX_ARG(const float, phase), MX_ARG(const f
         }
         y[samples[s] + low + j] = g * level * sum;
     }
+}
+
+/* See struct mx_texture_args. */
+MX_KERNEL(MX_WIDE)
+mx_texture(MX_ARG(const float, source), MX_ARG(const float, noise), MX_ARG(const float, gain), MX_ARG(const float, level),
+           MX_ARG(float, y), mx_long count, mx_long n, int reach, float colour, float least)
+{
+    MX_USE(const float, source);
+    MX_USE(const float, noise);
+    MX_USE(const float, gain);
+    MX_USE(const float, level);
+    MX_USE(float, y);
+    const mx_long i = MX_INDEX * MX_WIDE + MX_LANE;
+    if (i >= count) return;
+    const mx_long k = i % n, row = i - k;
+    const mx_long first = k - reach < 0 ? 0 : k - reach, end = k + reach + 1 > n ? n : k + reach + 1;
+    float sum = 0.0f, own = 0.0f;
+    for (mx_long j = first; j < end; j++) {
+        const float re = source[2 * (row + j)] + gain[j] * noise[2 * (row + j)];
+        const float im = source[2 * (row + j) + 1] + gain[j] * noise[2 * (row + j) + 1];
+        const float square = re * re + im * im, power = square < 7.8886091e-31f ? 7.8886091e-31f : square; /* 2^-100 */
+        sum += power;
+        if (j == k) own = power;
+    }
+    const float ratio = own * (float)(end - first) / sum, lowest = least * least;
+    y[i] = level[i] + 0.5f * colour * MX_LOG(ratio < lowest ? lowest : ratio);
 }
 
 /* See struct mx_excite_args. */

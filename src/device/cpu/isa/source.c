@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * harmonics, excite: the pulses of a voice, and a first spectrum with the phases of pulses and noise.
+ * harmonics, texture, excite: the pulses of a voice, and a first spectrum with the phases and the texture of pulses and
+ * noise.
  *
  * Harmonics below the fade have the same weight, so their sum has a closed form, Dirichlet's kernel
  *   Σ_{k ≤ K} cos 2πkp = ½ (sin π(2K + 1)p/sin πp - 1),
@@ -132,6 +133,81 @@ MX_KERNEL(harmonics)
     }
 }
 
+/* ---- texture ---- */
+
+#define STRETCH 256 /* bins that a row's window of neighbours moves over at a time */
+
+/* LANES numbers source + gain · noise of which `n` exist. */
+MX_VEC_INLINE void mix(const float *source, const float *noise, const float *gain, int n, mx_vf *first, mx_vf *second)
+{
+    const int low = 2 * n < LANES ? 2 * n : LANES;
+    const int high = 2 * n - low;
+    const mx_vf g = mx_vf_load_n(gain, n);
+    *first = mx_vf_fma(__builtin_shufflevector(g, g, MX_MIX_LOW), mx_vf_load_n(noise, low), mx_vf_load_n(source, low));
+    *second = mx_vf_fma(__builtin_shufflevector(g, g, MX_MIX_HIGH), mx_vf_load_n(noise + LANES, high),
+                        mx_vf_load_n(source + LANES, high));
+}
+
+/* Powers of a stretch of a row, with MX_TEXTURE_REACH_MAX neighbours on both sides; 0 where there are none. */
+struct texture_window {
+    float powers[STRETCH + 2 * MX_TEXTURE_REACH_MAX + LANES];
+};
+
+static void window_fill(struct texture_window *w, const struct mx_texture_args *a, int64_t row, int64_t from)
+{
+    const float *const u = (const float *)mx_cpu_ptr(a->source) + 2 * row * a->n;
+    const float *const v = (const float *)mx_cpu_ptr(a->noise) + 2 * row * a->n;
+    const float *const gain = mx_cpu_ptr(a->gain);
+    const int64_t before = from - MX_TEXTURE_REACH_MAX, behind = from + STRETCH + MX_TEXTURE_REACH_MAX;
+    const int64_t first = before < 0 ? 0 : before, end = behind > a->n ? a->n : behind;
+    memset(w, 0, sizeof *w);
+    MX_VEC_EACH(i, n, first, end, {
+        mx_vf low, high;
+        mix(u + 2 * i, v + 2 * i, gain + i, n, &low, &high);
+        const mx_vf re = __builtin_shufflevector(low, high, MX_MIX_REAL);
+        const mx_vf im = __builtin_shufflevector(low, high, MX_MIX_IMAG);
+        const mx_vf power = mx_vf_max(mx_vf_set(0x1p-100f), mx_vf_fma(re, re, im * im));
+        mx_vf_store_n(w->powers + (i - before), power, n);
+    });
+}
+
+/* The mean over the bins within `reach` of bin k of n: `powers` begins with that of bin k - MX_TEXTURE_REACH_MAX. */
+MX_VEC_INLINE mx_vf window_mean(const float *powers, int64_t k, int64_t n, int64_t reach)
+{
+    mx_vf sum = {0}, among = {0};
+    for (int64_t d = MX_TEXTURE_REACH_MAX - reach; d <= MX_TEXTURE_REACH_MAX + reach; d++)
+        sum += mx_vf_load(powers + d);
+    for (int64_t lane = 0; lane < LANES; lane++) {
+        const int64_t first = k + lane < reach ? 0 : k + lane - reach;
+        const int64_t end = k + lane + reach + 1 < n ? k + lane + reach + 1 : n;
+        among[lane] = (float)(end > first ? end - first : 1); /* lanes behind the last bin are not used */
+    }
+    return sum / among;
+}
+
+/* source, noise [rows, bins, 2], gain [bins], level [rows, bins] → y [rows, bins] */
+MX_KERNEL(texture)
+{
+    const struct mx_texture_args *a = args;
+    const float *level = mx_cpu_ptr(a->level);
+    float *y = mx_cpu_ptr(a->y);
+    struct texture_window w;
+    int64_t begin, end;
+    mx_gang_share(gang, a->rows, 1, &begin, &end);
+    for (int64_t row = begin; row < end; row++)
+        for (int64_t from = 0; from < a->n; from += STRETCH) {
+            const int64_t at = row * a->n + from, count = a->n - from < STRETCH ? a->n - from : STRETCH;
+            window_fill(&w, a, row, from);
+            MX_VEC_EACH(i, n, 0, count, {
+                const mx_vf power = mx_vf_load(w.powers + MX_TEXTURE_REACH_MAX + i);
+                const mx_vf ratio = power / window_mean(w.powers + i, from + i, a->n, a->reach);
+                const mx_vf texture = mx_vf_log(mx_vf_max(mx_vf_set(a->least * a->least), ratio));
+                const mx_vf all = mx_vf_fma(mx_vf_set(0.5f * a->colour), texture, mx_vf_load_n(level + at + i, n));
+                mx_vf_store_n(y + at + i, all, n);
+            });
+        }
+}
+
 /* ---- excite ---- */
 
 /* source, noise [rows, bins, 2], gain [bins], level [rows, bins] → magnitude [rows, bins], y [rows, bins, 2] */
@@ -148,12 +224,9 @@ MX_KERNEL(excite)
         MX_VEC_EACH(i, n, 0, a->n, {
             const int low = 2 * n < LANES ? 2 * n : LANES;
             const int high = 2 * n - low;
-            const mx_vf g = mx_vf_load_n(gain + i, n);
             const mx_vf m = mx_vf_exp(mx_vf_clamp(mx_vf_load_n(level + row * a->n + i, n), -80.0f, 80.0f));
-            mx_vf first = mx_vf_fma(__builtin_shufflevector(g, g, MX_MIX_LOW), mx_vf_load_n(v + 2 * i, low),
-                                    mx_vf_load_n(u + 2 * i, low));
-            mx_vf second = mx_vf_fma(__builtin_shufflevector(g, g, MX_MIX_HIGH), mx_vf_load_n(v + 2 * i + LANES, high),
-                                     mx_vf_load_n(u + 2 * i + LANES, high));
+            mx_vf first, second;
+            mix(u + 2 * i, v + 2 * i, gain + i, n, &first, &second);
             mx_numbers_scale(&first, &second, m);
             mx_vf_store_n(magnitude + row * a->n + i, m, n);
             mx_vf_store_n(y + 2 * (row * a->n + i), first, low);

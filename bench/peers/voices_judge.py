@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# What scripts/bench_voices.sh asks judges in Python for.
+#
+#     voices_judge.py pitch PROGRAM OURS THEIRS     semitones by which the files of folder OURS are higher than those of the same
+#                                                   names in THEIRS, by `PROGRAM features`: the difference of the means over voiced frames; null: none
+#     voices_judge.py alike A B                     mean cosine between the files of folder A and those of folder B (resemblyzer),
+#                                                   no file with itself; null without a pair
+#     voices_judge.py people FOLDER PART.json       the part about cloning, see people()
+#     voices_judge.py merge RESULT.json PART.json...   writes {"bench": "voices", "parts": {NAME: ...}} and prints all bars
+#
+# resemblyzer is a network that was trained to tell speakers apart; its weights are in the package. The cosine of two recordings of
+# one person is about 0.8, of two people 0.5 to 0.65.
+
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+
+import numpy as np
+
+warnings.filterwarnings("ignore")
+
+
+def wavs(folder):
+    return sorted(glob.glob(folder + "/*.wav"))
+
+
+# ---- pitch ----
+
+
+def voiced_semitones(program, path):
+    """12 log2 of the pitch of the voiced frames, as the program finds it."""
+    with tempfile.TemporaryDirectory() as place:
+        output = place + "/features.safetensors"
+        subprocess.run([program, "features", "--quiet", path, "--output", output], check=True, stdout=subprocess.DEVNULL)
+        data = open(output, "rb").read()
+    size = int.from_bytes(data[:8], "little")
+    begin, end = json.loads(data[8 : 8 + size])["pitch"]["data_offsets"]
+    pitch = np.frombuffer(data[8 + size + begin : 8 + size + end], np.float32)
+    return 12 * np.log2(pitch[pitch > 0])
+
+
+def pitch_print(program, ours, theirs):
+    names = [os.path.basename(path) for path in wavs(ours) if os.path.exists(f"{theirs}/{os.path.basename(path)}")]
+    means = [np.concatenate([voiced_semitones(program, f"{folder}/{name}") for name in names]) for folder in (ours, theirs)]
+    print(f"{means[0].mean() - means[1].mean():.2f}" if min(map(len, means)) else "null")
+
+
+# ---- who speaks ----
+
+
+class Judge:
+    """Vectors of recordings, each made once; `rate` is that of the line through which all of them are heard (0: as they are)."""
+
+    def __init__(self):
+        import torch
+        from resemblyzer import VoiceEncoder
+
+        torch.set_num_threads(1)  # the network is small, and its threads would wait for each other
+        self.encoder, self.known = VoiceEncoder("cpu", verbose=False), {}
+
+    def vector(self, path, rate=0):
+        from resemblyzer import preprocess_wav
+
+        key = (os.path.realpath(path), rate)
+        if key not in self.known:
+            with tempfile.TemporaryDirectory() as place:
+                heard = path
+                if rate:
+                    heard = place + "/line.wav"
+                    subprocess.run(["sox", path, "-r", str(rate), place + "/narrow.wav"], check=True, stderr=subprocess.DEVNULL)
+                    subprocess.run(["sox", place + "/narrow.wav", "-r", "16000", heard], check=True, stderr=subprocess.DEVNULL)
+                self.known[key] = self.encoder.embed_utterance(preprocess_wav(heard))
+        return self.known[key]
+
+    def alike(self, a, b, rate=0):
+        """Mean cosine over all pairs of different files."""
+        pairs = [float(self.vector(x, rate) @ self.vector(y, rate)) for x in a for y in b if os.path.realpath(x) != os.path.realpath(y)]
+        return float(np.mean(pairs)) if pairs else float("nan")
+
+
+def person_judge(judge, own, training):
+    """Of one person: the clone beside real recordings, strangers and the speakers that the voice was trained on."""
+    with open(own + "/person.json") as file:
+        person = json.load(file)
+    rate = person.pop("rate")
+    reference, other, clone = (wavs(f"{own}/{kind}") for kind in ("reference", "other", "clone"))
+    near = {name: judge.alike(clone, files, rate) for name, files in training.items() if name not in person["same"]}
+    strangers = {name: judge.alike(other, files, rate) for name, files in training.items() if name not in person["same"]}
+    nearest = max(near, key=near.get)
+    row = {
+        "real": judge.alike(reference, other, rate),
+        "clone": judge.alike(clone, other, rate),
+        "different_people": float(np.mean(list(strangers.values()))),
+        "nearest_training_speaker": nearest,
+        "clone_to_nearest": near[nearest],
+    }
+    return person | {key: round(value, 3) if isinstance(value, float) else value for key, value in row.items()}
+
+
+def people(folder, result):
+    """FOLDER/people/PERSON/ has reference/, other/ and clone/ with sounds and person.json: "what" (in words), "heard" (whether the
+    voice was trained on the person), "same" (names of training speakers that are the person), "rate" (of the line that the
+    recordings come from, 0: none); FOLDER/training/SPEAKER/ has recordings of those it was trained on."""
+    judge, rows, bars = Judge(), {}, []
+    training = {os.path.basename(path): wavs(path) for path in sorted(glob.glob(folder + "/training/*")) if wavs(path)}
+    print(f"  {'cosine by resemblyzer':24s} {'real':>6s} {'clone':>6s} {'others':>7s}  the clone and the nearest training speaker")
+    for own in sorted(glob.glob(folder + "/people/*")):
+        name = os.path.basename(own)
+        row = rows[name] = person_judge(judge, own, training)
+        print(f"  {name:24s} {row['real']:6.3f} {row['clone']:6.3f} {row['different_people']:7.3f}  {row['clone_to_nearest']:.3f} "
+              f"({row['nearest_training_speaker']}); {row['what']}", flush=True)
+        if not row["heard"]:
+            bars.append({"row": f"clone of {name}: nearer to the person than to the nearest training speaker",
+                         "value": round(row["clone"] - row["clone_to_nearest"], 3), "bar": 0.0,
+                         "verdict": "held" if row["clone"] > row["clone_to_nearest"] else "missed"})
+    with open(result, "w") as file:
+        json.dump({"part": "clone", "people": rows, "bars": bars}, file, indent=2)
+
+
+# ---- the end ----
+
+
+def merge(result, parts):
+    report = {"bench": "voices", "parts": {}, "bars": []}
+    for path in parts:
+        with open(path) as file:
+            part = json.load(file)
+        report["bars"] += part.pop("bars", [])
+        report["parts"][part.pop("part")] = part
+    for bar in report["bars"]:
+        print(f"  {bar['row']}: {bar['value']}, bar {bar['bar']}: {bar['verdict']}")
+    with open(result, "w") as file:
+        json.dump(report, file, indent=2)
+        file.write("\n")
+
+
+def main():
+    what, given = sys.argv[1], sys.argv[2:]
+    if what == "pitch":
+        pitch_print(*given)
+    elif what == "alike":
+        cosine = Judge().alike(wavs(given[0]), wavs(given[1]))
+        print("null" if np.isnan(cosine) else f"{cosine:.3f}")
+    elif what == "people":
+        people(*given)
+    elif what == "merge":
+        merge(given[0], given[1:])
+    else:
+        sys.exit("usage: voices_judge.py pitch|alike|people|merge ...")
+
+
+main()

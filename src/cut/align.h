@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Where the words of a text are in a long sound: the best path through frames and words, found from the beginning to the
+ * end in bounded memory.
+ *
+ * Words have columns: the tokens of all words in order, with the tokens between words (blanks, punctuation, ends of
+ * sentences) where they stand. Gap g is the place before word g; the last gap is behind the last word. A path spends each
+ * frame in one of
+ *
+ *     a column of a word    in order, each at least one frame, from the first column of the word to its last
+ *     silence of a gap      what the gap may sound like if nobody speaks
+ *     other sound of a gap  anything; entering it costs `other_enter`
+ *
+ * and may leave words out without spending a frame: the first in a row costs its `skip_first`, every one `skip_more`. The
+ * caller scores frames; scores of a frame may have any common offset. The path of the highest sum is found, except that
+ * paths more than `beam` below the best are given up.
+ *
+ * Decisions are kept until all living paths agree on them (usually after a few seconds). If they take more than
+ * `memory_bytes`, the paths that do not agree with the best one are given up.
+ *
+ * Memory: a path owns its arrays. Everything else is borrowed during the call.
+ */
+#ifndef MX_CUT_ALIGN_H
+#define MX_CUT_ALIGN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Column `first[w]` … `last[w]` - 1 belong to word w; last[w] ≤ first[w + 1]. */
+struct mx_cut_lattice {
+    int32_t words, columns;
+    const int32_t *first, *last; /* [words] */
+    const float *skip_first;     /* [words]: cost of leaving it out if the word before it is not */
+    int64_t frames;
+};
+
+struct mx_cut_costs {
+    float other_enter, skip_more, beam;
+    size_t memory_bytes;
+};
+
+#define MX_CUT_BLOCK 32 /* frames that are scored at once, at most */
+
+/* The scores of some frames for the words [word_begin, word_end) and the gaps word_begin … word_end. */
+struct mx_cut_block {
+    int64_t frame;
+    int32_t frames;
+    int32_t word_begin, word_end;
+    int32_t column_begin, column_end; /* first[word_begin] … last[word_end - 1]; empty without words */
+    float *columns;                   /* out: [frames, column_end - column_begin] */
+    float *silence;                   /* out: [frames, word_end - word_begin + 1] */
+    float *other;                     /* out: [frames] */
+};
+
+struct mx_cut_scorer {
+    int (*score)(void *context, const struct mx_cut_block *block);
+    void *context;
+    /* (optional) The path is certain up to this frame. A negative result stops the search. */
+    int (*agreed)(void *context, int64_t frames);
+    /* (optional) A frame of the path that is in a column of a word; last frame first, within what was agreed on. */
+    void (*visit)(void *context, int64_t frame, int32_t word, int32_t column);
+};
+
+/* Frames [begin, end). */
+struct mx_cut_span {
+    int64_t begin, end;
+    int32_t gap;
+};
+
+struct mx_cut_path {
+    int64_t *begin, *end;      /* [words]: the frames of each; -1: left out */
+    struct mx_cut_span *other; /* sound that belongs to no word, in order */
+    size_t other_count, other_capacity;
+    int64_t forced; /* times that memory, not agreement, decided */
+};
+
+/* A sound that ends inside a word has the beginning of that word. MX_ERR_DATA if the scores of a frame are no numbers. */
+int mx_cut_align(const struct mx_cut_lattice *lattice, const struct mx_cut_costs *costs,
+                 const struct mx_cut_scorer *scorer, struct mx_cut_path *path);
+void mx_cut_path_release(struct mx_cut_path *path);
+
+#endif

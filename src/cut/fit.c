@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The voice's means and the scores of frames, see fit.h.
+ */
+#include "cut/fit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/progress.h"
+#include "cut/means.h"
+#include "myxtts/error.h"
+
+#define CODES        64
+#define QUIETS       4
+#define QUIET_FRAMES 4096 /* of the sound that its silence is learned from */
+#define CHUNK        2048 /* frames that are compared with the codes at once */
+#define PROGRESS_NS  UINT64_C(2000000000)
+
+/* Nats. Measured with the base voice on recordings whose truth is known (scripts/bench_cut.sh): frames of the right words
+ * score about 3 below the best code, forced ones 6 and more. */
+#define OTHER_PENALTY   5.5f   /* of a frame of other sound … */
+#define OTHER_ENTER     100.0f /* … and of the first */
+#define BETWEEN_PENALTY 8.0f /* of a frame that a token between words explains: their means are near the mean of all */
+#define SKIP_SENTENCE   120.0f /* the first word of a sentence that is left out … */
+#define SKIP_WORD       250.0f /* … any other, unless the one before it is left out, too … */
+#define SKIP_MORE       2.0f   /* … and any */
+#define BEAM            600.0f
+#define MEMORY_BYTES    ((size_t)256 << 20)
+
+struct mx_cut_fit {
+    struct mx_voice *voice;
+    const struct mx_cut_text *text;
+    const struct mx_cut_part *parts;
+    const struct mx_cut_sound *sound;
+    const atomic_bool *stop;
+    struct mx_cut_means *means;
+    float *skip_first;     /* of the words */
+    int32_t *first, *last; /* columns of the words */
+    float *other, *quiet;  /* [frames]: best of the codes, best of the silences */
+    double *sums;          /* of the words: differences to `other` … */
+    int32_t *counts;       /* … and frames */
+    struct mx_progress *progress;
+    uint64_t told;
+};
+
+/* ---- codes ---- */
+
+static float code_score(const float *m, const float *u, int32_t bands)
+{
+    float lanes[8] = {0};
+    for (int32_t b = 0; b < bands; b += 8)
+        for (int32_t k = 0; k < 8; k++) lanes[k] += u[b + k] * (m[b + k] - 0.5f * u[b + k]);
+    return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+}
+
+/* Lloyd's algorithm from evenly spread rows; codes [count, bands]. */
+static int codes_learn(const float *rows, size_t row_count, int32_t bands, float *codes, int32_t count)
+{
+    const size_t width = (size_t)bands;
+    double *const sums = mx_alloc((size_t)count * (width + 1), sizeof *sums);
+    if (sums == NULL) return MX_ERR_NO_MEMORY;
+    for (int32_t k = 0; k < count; k++)
+        memcpy(codes + (size_t)k * width, rows + (size_t)k * row_count / (size_t)count * width, width * sizeof *codes);
+    for (int round = 0; round < 8; round++) {
+        memset(sums, 0, (size_t)count * (width + 1) * sizeof *sums);
+        for (size_t i = 0; i < row_count; i++) {
+            int32_t best = 0;
+            float most = -INFINITY;
+            for (int32_t k = 0; k < count; k++) {
+                const float score = code_score(rows + i * width, codes + (size_t)k * width, bands);
+                if (score <= most) continue;
+                most = score;
+                best = k;
+            }
+            double *const sum = sums + (size_t)best * (width + 1);
+            for (size_t b = 0; b < width; b++) sum[b] += (double)rows[i * width + b];
+            sum[width]++;
+        }
+        for (int32_t k = 0; k < count; k++) {
+            const double *const sum = sums + (size_t)k * (width + 1);
+            for (size_t b = 0; b < width && sum[width] > 0; b++)
+                codes[(size_t)k * width + b] = (float)(sum[b] / sum[width]);
+        }
+    }
+    mx_free(sums);
+    return 0;
+}
+
+/* Frames whose level is near that of the noise, and far below that of speech, evenly spread; rows [QUIET_FRAMES, bands]. */
+static size_t quiet_collect(const struct mx_cut_sound *s, size_t bands, float *rows)
+{
+    const double by_noise = s->noise * 2, by_speech = s->speech * 1e-2,
+                 most = by_noise < by_speech ? by_noise : by_speech;
+    int64_t count = 0;
+    size_t taken = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        const int64_t step = pass == 0 ? 1 : count / QUIET_FRAMES + 1;
+        int64_t seen = 0;
+        for (int64_t f = 0; f < s->frames; f++) {
+            if ((double)mx_cut_sound_level(s, f * mx_recipe_default.hop) > most) continue;
+            if (pass == 1 && seen % step == 0 && taken < QUIET_FRAMES)
+                memcpy(rows + taken++ * bands, s->mel + (size_t)f * bands, bands * sizeof *rows);
+            seen++;
+        }
+        count = seen;
+    }
+    return taken;
+}
+
+/* other[] and quiet[] of all frames. */
+static int frames_score(struct mx_cut_fit *fit, const float *codes)
+{
+    const struct mx_cut_sound *const s = fit->sound;
+    const size_t bands = (size_t)mx_recipe_default.bands;
+    float *const scores = mx_alloc((size_t)CHUNK * (CODES + QUIETS), sizeof *scores);
+    int rc = 0;
+    if (scores == NULL) return MX_ERR_NO_MEMORY;
+    MX_TRY(mx_cut_means_codes(fit->means, codes, CODES + QUIETS));
+    for (int64_t f = 0; f < s->frames; f += CHUNK) {
+        const int32_t count = s->frames - f < CHUNK ? (int32_t)(s->frames - f) : CHUNK;
+        MX_TRY(mx_cut_means_score_codes(fit->means, s->mel + (size_t)f * bands, count, scores));
+        for (int32_t i = 0; i < count; i++) {
+            const float *const row = scores + (size_t)i * (CODES + QUIETS);
+            float other = row[0], quiet = row[CODES];
+            for (int32_t k = 1; k < CODES; k++) other = row[k] > other ? row[k] : other;
+            for (int32_t k = 1; k < QUIETS; k++) quiet = row[CODES + k] > quiet ? row[CODES + k] : quiet;
+            fit->other[f + i] = quiet > other ? quiet : other;
+            fit->quiet[f + i] = quiet;
+        }
+    }
+out:
+    mx_free(scores);
+    return rc;
+}
+
+static int codes_make(struct mx_cut_fit *fit)
+{
+    const size_t bands = (size_t)mx_recipe_default.bands;
+    float *const rows = mx_alloc(QUIET_FRAMES * bands, sizeof *rows);
+    float *const codes = mx_alloc((CODES + QUIETS) * bands, sizeof *codes);
+    size_t count;
+    int rc = 0;
+    if (rows == NULL || codes == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    count = mx_cut_means_sample(fit->means, rows, QUIET_FRAMES);
+    MX_TRY(codes_learn(rows, count, (int32_t)bands, codes, CODES));
+    count = quiet_collect(fit->sound, bands, rows);
+    if (count == 0) { /* nothing in it is quiet: as quiet as can be */
+        const struct mx_normaliser *const n = &mx_checkpoint_state(fit->voice->checkpoint)->normaliser;
+        for (size_t b = 0; b < bands; b++)
+            rows[b] = (float)((log((double)mx_recipe_default.floor) - n->mel_mean) / n->mel_deviation);
+        count = 1;
+    }
+    MX_TRY(codes_learn(rows, count, (int32_t)bands, codes + CODES * bands, QUIETS));
+    MX_TRY(frames_score(fit, codes));
+out:
+    mx_free(rows);
+    mx_free(codes);
+    return rc;
+}
+
+/* ---- creating ---- */
+
+int mx_cut_fit_create(struct mx_voice *voice, const struct mx_cut_text *text, const struct mx_cut_part *parts,
+                      const struct mx_cut_sound *sound, const atomic_bool *stop, struct mx_cut_fit **out)
+{
+    const size_t words = (size_t)text->word_count, frames = (size_t)sound->frames;
+    struct mx_cut_fit *fit = mx_alloc(1, sizeof *fit);
+    int rc = 0;
+    *out = NULL;
+    if (fit == NULL) return MX_ERR_NO_MEMORY;
+    fit->voice = voice;
+    fit->text = text;
+    fit->parts = parts;
+    fit->sound = sound;
+    fit->stop = stop;
+    fit->skip_first = mx_alloc(words, sizeof *fit->skip_first);
+    fit->first = mx_alloc(words, sizeof *fit->first);
+    fit->last = mx_alloc(words, sizeof *fit->last);
+    fit->other = mx_alloc(frames, sizeof *fit->other);
+    fit->quiet = mx_alloc(frames, sizeof *fit->quiet);
+    fit->sums = mx_alloc(words, sizeof *fit->sums);
+    fit->counts = mx_alloc(words, sizeof *fit->counts);
+    if (fit->skip_first == NULL || fit->first == NULL || fit->last == NULL || fit->other == NULL ||
+        fit->quiet == NULL || fit->sums == NULL || fit->counts == NULL)
+        MX_TRY(MX_ERR_NO_MEMORY);
+    for (size_t w = 0; w < words; w++) {
+        fit->first[w] = text->words[w].first;
+        fit->last[w] = text->words[w].last;
+        fit->skip_first[w] = w == 0 || text->words[w - 1].behind >= MX_CUT_BREAK_SENTENCE ? SKIP_SENTENCE : SKIP_WORD;
+    }
+    MX_TRY(mx_cut_means_create(voice, text, sound, stop, &fit->means));
+    MX_TRY(codes_make(fit));
+    *out = fit;
+    fit = NULL;
+out:
+    mx_cut_fit_destroy(fit);
+    return rc;
+}
+
+void mx_cut_fit_destroy(struct mx_cut_fit *fit)
+{
+    if (fit == NULL) return;
+    mx_cut_means_destroy(fit->means);
+    mx_free(fit->skip_first);
+    mx_free(fit->first);
+    mx_free(fit->last);
+    mx_free(fit->other);
+    mx_free(fit->quiet);
+    mx_free(fit->sums);
+    mx_free(fit->counts);
+    mx_free(fit);
+}
+
+/* ---- scoring ---- */
+
+#define ANCHOR_SLACK   1.0  /* seconds by which given times may be wrong */
+#define ANCHOR_PENALTY 20.f /* of a frame outside them */
+
+/* Words outside the times that are known of them. */
+static void anchors_apply(const struct mx_cut_fit *fit, const struct mx_cut_block *b)
+{
+    const int32_t width = b->column_end - b->column_begin;
+    const double second = (double)mx_recipe_default.rate / mx_recipe_default.hop;
+    for (int32_t w = b->word_begin; w < b->word_end; w++) {
+        const struct mx_cut_part *const part = &fit->parts[fit->text->words[w].part];
+        if (part->until <= 0) continue;
+        const double from = (part->from - ANCHOR_SLACK) * second, until = (part->until + ANCHOR_SLACK) * second;
+        for (int32_t i = 0; i < b->frames; i++) {
+            const double frame = (double)(b->frame + i);
+            if (frame >= from && frame <= until) continue;
+            float *const row = b->columns + (size_t)i * (size_t)width - b->column_begin;
+            for (int32_t c = fit->first[w]; c < fit->last[w]; c++) row[c] -= ANCHOR_PENALTY;
+        }
+    }
+}
+
+static int block_score(void *context, const struct mx_cut_block *b)
+{
+    struct mx_cut_fit *const fit = context;
+    const size_t bands = (size_t)mx_recipe_default.bands;
+    const int32_t width = b->column_end - b->column_begin, gaps = b->word_end - b->word_begin + 1;
+    int rc = 0;
+    if (width > 0)
+        MX_TRY(mx_cut_means_score(fit->means, fit->sound->mel + (size_t)b->frame * bands, b->frames, b->column_begin,
+                                  b->column_end, b->columns));
+    for (int32_t i = 0; i < b->frames; i++) {
+        const float *const row = b->columns + (size_t)i * (size_t)width - b->column_begin;
+        float *const silence = b->silence + (size_t)i * (size_t)gaps;
+        const float quiet = fit->quiet[b->frame + i];
+        b->other[i] = fit->other[b->frame + i] - OTHER_PENALTY;
+        silence[0] = silence[gaps - 1] = quiet;
+        for (int32_t k = 1; k + 1 < gaps; k++) {
+            float best = quiet;
+            for (int32_t c = fit->last[b->word_begin + k - 1]; c < fit->first[b->word_begin + k]; c++)
+                best = row[c] - BETWEEN_PENALTY > best ? row[c] - BETWEEN_PENALTY : best;
+            silence[k] = best;
+        }
+    }
+    anchors_apply(fit, b);
+    if (fit->stop != NULL && atomic_load(fit->stop))
+        MX_RAISE(MX_ERR_INTERRUPTED, NULL, "interrupted while words were found");
+    const uint64_t done = (uint64_t)((b->frame + b->frames) * mx_recipe_default.hop / mx_recipe_default.rate);
+    mx_progress_add(fit->progress, done - fit->told);
+    fit->told = done;
+out:
+    return rc;
+}
+
+static void frame_visit(void *context, int64_t frame, int32_t word, int32_t column)
+{
+    struct mx_cut_fit *const fit = context;
+    const size_t bands = (size_t)mx_recipe_default.bands;
+    const float score =
+        code_score(fit->sound->mel + (size_t)frame * bands, mx_cut_means_of(fit->means, column), (int32_t)bands);
+    fit->sums[word] += (double)(score - fit->other[frame]);
+    fit->counts[word]++;
+}
+
+int mx_cut_fit_align(struct mx_cut_fit *fit, struct mx_cut_path *path)
+{
+    const struct mx_cut_lattice lattice = {.words = fit->text->word_count,
+                                           .columns = fit->text->token_count,
+                                           .first = fit->first,
+                                           .last = fit->last,
+                                           .skip_first = fit->skip_first,
+                                           .frames = fit->sound->frames};
+    const struct mx_cut_costs costs = {
+        .other_enter = OTHER_ENTER, .skip_more = SKIP_MORE, .beam = BEAM, .memory_bytes = MEMORY_BYTES};
+    const struct mx_cut_scorer scorer = {.score = block_score, .context = fit, .visit = frame_visit};
+    const struct mx_progress_options line = {.title = "Finding words",
+                                             .unit = "s",
+                                             .total = (uint64_t)(fit->sound->sample_count / mx_recipe_default.rate),
+                                             .delay_ns = PROGRESS_NS};
+    int rc = 0;
+    fit->told = 0;
+    MX_TRY(mx_progress_start(&line, &fit->progress));
+    MX_TRY(mx_cut_align(&lattice, &costs, &scorer, path));
+out:
+    mx_progress_finish(fit->progress);
+    fit->progress = NULL;
+    return rc;
+}
+
+double mx_cut_fit_score(const struct mx_cut_fit *fit, int32_t word)
+{
+    return fit->counts[word] > 0 ? fit->sums[word] / fit->counts[word] : 0;
+}

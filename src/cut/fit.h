@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How well a voice explains the frames of a sound: the scores of align.h.
+ *
+ * The voice's encoder reads the text and gives each token a mean mel frame, for the speaker that is heard in the sound.
+ * With m the normalised mel of a frame, a column (token) with mean u scores
+ *
+ *     m·u - ½|u|²              the logarithm of a Gaussian of deviation 1, without what is the same for all columns
+ *
+ * Silence scores the same with means of the quiet frames of the sound itself, and the tokens between two words count as
+ * silence of that gap, with a penalty. Other sound scores as the best of 64 means that stand for all tokens of the text (speech in any
+ * order) and of the silences, less a penalty.
+ *
+ * Memory: a fit owns everything it makes; voice, text and sound are borrowed and must outlive it.
+ */
+#ifndef MX_CUT_FIT_H
+#define MX_CUT_FIT_H
+
+#include <stdatomic.h>
+
+#include "cut/align.h"
+#include "cut/sound.h"
+#include "cut/text.h"
+#include "speech/voice_internal.h"
+
+struct mx_cut_fit;
+
+int mx_cut_fit_create(struct mx_voice *voice, const struct mx_cut_text *text, const struct mx_cut_part *parts,
+                      const struct mx_cut_sound *sound, const atomic_bool *stop, struct mx_cut_fit **out);
+void mx_cut_fit_destroy(struct mx_cut_fit *fit);
+
+/* Finds the words. */
+int mx_cut_fit_align(struct mx_cut_fit *fit, struct mx_cut_path *path);
+/* After that: how well a word explains its frames, in nats a frame: 0 is as well as speech in any order would, less is
+ * worse. */
+double mx_cut_fit_score(const struct mx_cut_fit *fit, int32_t word);
+
+#endif

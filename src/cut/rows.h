@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The rules of cutting: which words become a row, and where its sound begins and ends.
+ *
+ * A row is 1 to 15 seconds of consecutive words. It begins and ends at pauses: at least MX_CUT_PAUSE_LEAST ms that are
+ * quiet, or the end of a recording. Of a pause, up to MX_CUT_MARGIN ms are kept at each side, of one that is shorter than two margins a half. Words
+ * that are missing in the sound or have a pause inside, other sound and the ends of recordings are never inside a row. Among all ways to cut,
+ * the one with the lowest cost is taken: ends of sentences are better than commas, those better than a pause between
+ * words, and rows of 3 to 11 seconds better than shorter or longer ones.
+ *
+ * Words that no row can have are left out with the reason: no pause near them, or too little sound between two pauses.
+ *
+ * Memory: rows and left-out words are the caller's to free with mx_free.
+ */
+#ifndef MX_CUT_ROWS_H
+#define MX_CUT_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cut/text.h"
+
+#define MX_CUT_ROW_LEAST   1.0 /* seconds, margins included */
+#define MX_CUT_ROW_MOST    15.0
+#define MX_CUT_MARGIN      100.0 /* ms */
+#define MX_CUT_PAUSE_LEAST 100.0 /* ms */
+
+/* A word in the sound; all times in samples. */
+struct mx_cut_heard {
+    int64_t begin, end;             /* -1: missing in the sound */
+    int64_t quiet_begin, quiet_end; /* the pause before it; equal: there is none */
+    int64_t still_begin, still_end; /* the pause behind it */
+    bool edge_before, edge_behind;  /* the recording begins before it, ends behind it: a place to cut without a pause */
+    bool broken;                    /* a pause is inside it: it was found where it is not */
+    bool apart;                     /* something is between it and the word before: never in one row with that */
+    enum mx_cut_break behind;
+};
+
+struct mx_cut_row {
+    int32_t first, last; /* words [first, last) */
+    int64_t begin, end;  /* samples */
+};
+
+enum mx_cut_reason {
+    MX_CUT_LEFT_MISSING,  /* the word is not in the sound */
+    MX_CUT_LEFT_BROKEN,   /* … nor where it seemed to be */
+    MX_CUT_LEFT_NO_PAUSE, /* no pause to cut at */
+    MX_CUT_LEFT_SHORT,    /* less than the shortest row between two pauses */
+};
+
+struct mx_cut_left {
+    int32_t first, last;
+    enum mx_cut_reason reason;
+};
+
+struct mx_cut_rows {
+    struct mx_cut_row *rows;
+    size_t row_count, row_room;
+    struct mx_cut_left *left;
+    size_t left_count, left_room;
+};
+
+int mx_cut_rows_make(const struct mx_cut_heard *words, int32_t count, int rate, struct mx_cut_rows *out);
+void mx_cut_rows_release(struct mx_cut_rows *rows);
+
+#endif
