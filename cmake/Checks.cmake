@@ -44,6 +44,13 @@ function(mx_test_wanted name out)
   endif()
 endfunction()
 
+# Those that read golden files or start scripts know where the sources are. The others do not, and neither do any but one
+# know the folder of the build: a compiler cache then serves them in every clone.
+foreach(source tests/test_ssml.c tests/test_golden_words.c tests/test_persian_ezafe.c tests/test_features.c bench/peer.c)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/${source} PROPERTIES COMPILE_DEFINITIONS
+                              MX_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}")
+endforeach()
+
 # mx_programs(tests test names [libraries]): one executable per tests/test_*.c; all other sources below tests/ form the
 # library test_support, of which each takes what it needs. OpenBLAS is there for all of them if it was found.
 function(mx_programs folder prefix out)
@@ -57,7 +64,6 @@ function(mx_programs folder prefix out)
   add_library(${prefix}_common INTERFACE)
   target_include_directories(${prefix}_common INTERFACE ${CMAKE_SOURCE_DIR}/${folder})
   target_link_libraries(${prefix}_common INTERFACE libmyxtts ${ARGN})
-  target_compile_definitions(${prefix}_common INTERFACE MX_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}") # golden files, scripts
   if(MX_OPENBLAS)
     target_include_directories(${prefix}_common SYSTEM INTERFACE ${OPENBLAS_INCLUDE})
     target_link_libraries(${prefix}_common INTERFACE ${OPENBLAS_LIBRARY})
@@ -117,7 +123,8 @@ function(mx_add_double)
     endif()
     add_dependencies(test_support cuda_double${kind})
   endforeach()
-  target_compile_definitions(test_common INTERFACE MX_DOUBLE_FOLDER="${CMAKE_BINARY_DIR}")
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/tests/support/cuda.c PROPERTIES COMPILE_DEFINITIONS
+                              MX_DOUBLE_FOLDER="${CMAKE_BINARY_DIR}")
 endfunction()
 
 # mx_test_limits(name [VARIABLE=value…])
