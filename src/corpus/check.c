@@ -15,10 +15,9 @@
 #include "base/string.h"
 #include "myxtts/error.h"
 
-#define GRAIN       4 /* rows that a worker takes at a time */
-#define WORKERS_MAX 256
-#define PAGE_CODES  256u
-#define PAGES       (0x110000u / PAGE_CODES)
+#define GRAIN      4 /* rows that a worker takes at a time */
+#define PAGE_CODES 256u
+#define PAGES      (0x110000u / PAGE_CODES)
 
 /* ---- counting symbols ---- */
 
@@ -52,22 +51,18 @@ static int symbol_compare(const void *left, const void *right)
 
 /* ---- reading ---- */
 
-/* What is kept of a row; written by the one worker that reads it. */
+/* What is known of a row besides the report's list, until the report is made. Both are written by the one worker that
+ * reads the row. */
 struct result {
-    enum mx_reject reject;
-    enum mx_language_id language;
-    uint32_t characters;
-    float seconds;
-    double seconds_used;
-    double rate;       /* of mx_row_rate */
-    uint32_t *symbols; /* of a good row, until they are counted */
-    size_t symbol_count, sounds;
+    double rate;  /* of mx_row_rate */
     char *detail; /* NULL for a good row */
 };
 
 struct check {
     const struct mx_manifest *manifest;
+    struct mx_check_row *list; /* the report's */
     struct result *results;
+    struct mx_check_listener listener;
     struct mx_row_reader **readers; /* one for each worker */
     int worker_count;
     struct mx_row_options row; /* without a judgement of the rate, which comes when it is learned */
@@ -76,28 +71,32 @@ struct check {
     struct mx_first_error failure;
 };
 
-static int row_check(struct check *check, struct mx_row_reader *reader, int64_t index)
+static int row_check(struct check *check, int worker, uint32_t index)
 {
     int rc = 0;
     struct mx_row row;
+    struct mx_check_row *const kept = &check->list[index];
     struct result *const result = &check->results[index];
-    MX_TRY(mx_row_load(reader, &check->manifest->utterances[index], &row));
-    result->reject = row.reject;
-    result->language = row.language;
-    result->characters = (uint32_t)row.characters;
-    result->seconds = (float)row.audio.seconds;
-    result->seconds_used = row.audio.seconds_used;
-    result->sounds = row.sounds;
+    MX_TRY(mx_row_load(check->readers[worker], &check->manifest->utterances[index], &row));
+    *kept = (struct mx_check_row){.reject = row.reject,
+                                  .language = row.language,
+                                  .characters = (uint32_t)row.characters,
+                                  .seconds = row.audio.seconds,
+                                  .seconds_used = row.audio.seconds_used,
+                                  .trimmed_begin = row.audio.trimmed_begin,
+                                  .trimmed_end = row.audio.trimmed_end,
+                                  .sounds = row.sounds};
     result->rate = mx_row_rate(&check->row, row.sounds, row.audio.seconds_promised);
     if (row.reject != MX_REJECT_NONE) {
         result->detail = mx_strdup(row.detail);
         if (result->detail == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+        goto out;
     }
-    if (row.reject != MX_REJECT_NONE) goto out;
-    result->symbols = mx_alloc(row.symbol_count, sizeof *result->symbols);
-    if (result->symbols == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    memcpy(result->symbols, row.symbols, row.symbol_count * sizeof *result->symbols);
-    result->symbol_count = row.symbol_count;
+    kept->symbols = mx_alloc(row.symbol_count, sizeof *kept->symbols);
+    if (kept->symbols == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    memcpy(kept->symbols, row.symbols, row.symbol_count * sizeof *kept->symbols);
+    kept->symbol_count = row.symbol_count;
+    if (check->listener.hear != NULL) MX_TRY(check->listener.hear(check->listener.context, worker, index, &row));
 out:
     return rc;
 }
@@ -106,7 +105,7 @@ static void rows_check(void *context, int64_t begin, int64_t end, int worker)
 {
     struct check *const check = context;
     for (int64_t i = begin; i < end && !mx_first_error_failed(&check->failure); i++) {
-        if (row_check(check, check->readers[worker], i) < 0) mx_first_error_keep(&check->failure);
+        if (row_check(check, worker, (uint32_t)i) < 0) mx_first_error_keep(&check->failure);
         mx_progress_add(check->progress, 1);
     }
 }
@@ -121,14 +120,14 @@ static int rates_judge(struct check *check, struct mx_rate *out)
     for (uint32_t i = 0; i < count; i++) rates[i] = check->results[i].rate;
     *out = mx_rate_learn(rates, count);
     for (uint32_t i = 0; i < count; i++) {
-        struct result *const result = &check->results[i];
-        struct mx_row row = {.sounds = result->sounds, .audio = {.seconds_used = result->seconds_used}};
-        if (result->reject != MX_REJECT_NONE) continue;
+        struct mx_check_row *const kept = &check->list[i];
+        struct mx_row row = {.sounds = kept->sounds, .audio = {.seconds_used = kept->seconds_used}};
+        if (kept->reject != MX_REJECT_NONE) continue;
         mx_row_judge_rate(out, &row);
         if (row.reject == MX_REJECT_NONE) continue;
-        result->reject = row.reject;
-        result->detail = mx_strdup(row.detail);
-        if (result->detail == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+        kept->reject = row.reject;
+        check->results[i].detail = mx_strdup(row.detail);
+        if (check->results[i].detail == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     }
 out:
     mx_free(rates);
@@ -142,9 +141,9 @@ static int symbols_count(struct check *check)
     check->symbols = mx_alloc(1, sizeof *check->symbols);
     if (check->symbols == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (uint32_t row = 0; row < check->manifest->utterance_count; row++) {
-        const struct result *const result = &check->results[row];
-        for (size_t i = 0; result->reject == MX_REJECT_NONE && i < result->symbol_count; i++)
-            MX_TRY(symbols_add(check->symbols, result->symbols[i]));
+        const struct mx_check_row *const kept = &check->list[row];
+        for (size_t i = 0; kept->reject == MX_REJECT_NONE && i < kept->symbol_count; i++)
+            MX_TRY(symbols_add(check->symbols, kept->symbols[i]));
     }
 out:
     return rc;
@@ -190,10 +189,10 @@ static int report_histograms(const struct check *check, struct mx_check_report *
     double *const characters = mx_alloc(report->good, sizeof characters[0]);
     if (seconds == NULL || characters == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (uint32_t i = 0; i < check->manifest->utterance_count; i++) {
-        const struct result *const result = &check->results[i];
-        if (result->reject != MX_REJECT_NONE) continue;
-        seconds[count] = result->seconds_used;
-        characters[count++] = result->characters;
+        const struct mx_check_row *const kept = &check->list[i];
+        if (kept->reject != MX_REJECT_NONE) continue;
+        seconds[count] = kept->seconds_used;
+        characters[count++] = kept->characters;
     }
     mx_histogram_fill(&report->durations, seconds, count);
     mx_histogram_fill(&report->lengths, characters, count);
@@ -236,7 +235,7 @@ static int report_split(const struct check *check, const struct mx_check_options
     bool *const chosen = mx_alloc(report->good, sizeof chosen[0]);
     if (ids == NULL || chosen == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (uint32_t i = 0; i < manifest->utterance_count; i++) {
-        if (check->results[i].reject != MX_REJECT_NONE) continue;
+        if (check->list[i].reject != MX_REJECT_NONE) continue;
         chosen[count] = manifest->utterances[i].validation;
         ids[count++] = manifest->utterances[i].id;
     }
@@ -281,8 +280,9 @@ static int report_rejects(struct check *check, struct mx_check_report *report)
     for (uint32_t i = 0; i < manifest->utterance_count; i++) {
         const struct mx_utterance *const utterance = &manifest->utterances[i];
         struct result *const result = &check->results[i];
-        if (result->reject == MX_REJECT_NONE) continue;
-        report->rejects[used++] = (struct mx_check_reject){utterance->source, utterance->line,  result->reject,
+        const enum mx_reject reason = check->list[i].reject;
+        if (reason == MX_REJECT_NONE) continue;
+        report->rejects[used++] = (struct mx_check_reject){utterance->source, utterance->line,  reason,
                                                            utterance->id,     utterance->audio, result->detail};
         result->detail = NULL; /* the report's now */
     }
@@ -320,15 +320,15 @@ static int report_make(struct check *check, const struct mx_check_options *optio
     if (report->speakers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (uint32_t i = 0; i < manifest->speaker_count; i++) report->speakers[i].name = manifest->speakers[i];
     for (uint32_t i = 0; i < manifest->utterance_count; i++) {
-        const struct result *const result = &check->results[i];
-        if (result->reject != MX_REJECT_NONE) continue;
+        const struct mx_check_row *const kept = &check->list[i];
+        if (kept->reject != MX_REJECT_NONE) continue;
         struct mx_check_speaker *const speaker = &report->speakers[manifest->utterances[i].speaker];
         report->good++;
-        report->seconds += (double)result->seconds;
-        report->seconds_used += result->seconds_used;
-        report->languages[result->language]++;
+        report->seconds += kept->seconds;
+        report->seconds_used += kept->seconds_used;
+        report->languages[kept->language]++;
         speaker->rows++;
-        speaker->seconds += result->seconds_used;
+        speaker->seconds += kept->seconds_used;
     }
     report->rejected = report->rows - report->good;
     MX_TRY(report_balance(report));
@@ -345,7 +345,7 @@ out:
 static int workers_wanted(const struct mx_check_options *options, uint32_t rows)
 {
     int wanted = options->workers > 0 ? options->workers : mx_thread_cores(NULL, 0);
-    if (wanted > WORKERS_MAX) wanted = WORKERS_MAX;
+    if (wanted > MX_CHECK_WORKERS_MAX) wanted = MX_CHECK_WORKERS_MAX;
     if (wanted > 1 && (uint32_t)wanted * GRAIN > rows) wanted = (int)(rows / GRAIN);
     return wanted < 1 ? 1 : wanted;
 }
@@ -359,11 +359,13 @@ int mx_check_run(const char *path, const struct mx_check_options *options, struc
     memset(report, 0, sizeof *report);
     MX_TRY(mx_manifest_open(path, &options->manifest, &manifest));
     const uint32_t count = manifest->utterance_count;
-    check.manifest = manifest;
+    check.manifest = report->manifest = manifest; /* from here on, its release closes it */
+    check.listener = options->listener;
+    check.list = report->list = mx_alloc(count, sizeof report->list[0]);
     check.worker_count = workers_wanted(options, count);
     check.results = mx_alloc(count, sizeof check.results[0]);
     check.readers = mx_alloc((size_t)check.worker_count, sizeof(struct mx_row_reader *));
-    if (check.results == NULL || check.readers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (check.list == NULL || check.results == NULL || check.readers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     check.row = options->row;
     check.row.rate = (struct mx_rate){0, HUGE_VAL};
     for (int i = 0; i < check.worker_count; i++) MX_TRY(mx_row_reader_create(&check.row, &check.readers[i]));
@@ -376,27 +378,25 @@ int mx_check_run(const char *path, const struct mx_check_options *options, struc
     MX_TRY(rates_judge(&check, &report->rate));
     MX_TRY(symbols_count(&check));
     MX_TRY(report_make(&check, options, report));
-    report->manifest = manifest;
-    manifest = NULL;
 out:
     mx_pool_destroy(pool);
     for (int i = 0; check.readers != NULL && i < check.worker_count; i++) mx_row_reader_destroy(check.readers[i]);
     symbols_release(check.symbols);
-    for (uint32_t i = 0; check.results != NULL && i < check.manifest->utterance_count; i++) {
+    for (uint32_t i = 0; check.results != NULL && i < check.manifest->utterance_count; i++)
         mx_free(check.results[i].detail);
-        mx_free(check.results[i].symbols);
-    }
     mx_free(check.readers);
     mx_free(check.results);
     if (rc < 0) mx_check_release(report);
-    mx_manifest_close(manifest);
     return rc;
 }
 
 void mx_check_release(struct mx_check_report *report)
 {
     for (uint32_t i = 0; report->rejects != NULL && i < report->rejected; i++) mx_free(report->rejects[i].detail);
+    for (uint32_t i = 0; report->list != NULL && i < report->manifest->utterance_count; i++)
+        mx_free(report->list[i].symbols);
     mx_free(report->rejects);
+    mx_free(report->list);
     mx_free(report->speakers);
     mx_free(report->symbols);
     mx_manifest_close(report->manifest);

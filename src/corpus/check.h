@@ -23,10 +23,20 @@
 #include "corpus/manifest.h"
 #include "corpus/row.h"
 
+#define MX_CHECK_WORKERS_MAX 256
+
+/* Hears every row that can be used, while its samples are in memory. Calls come from several threads at once, each with
+ * its own number from 0 to MX_CHECK_WORKERS_MAX - 1, in no order. A negative result ends the check. */
+struct mx_check_listener {
+    int (*hear)(void *context, int worker, uint32_t utterance, const struct mx_row *row);
+    void *context;
+};
+
 struct mx_check_options {
     struct mx_manifest_options manifest;
     struct mx_row_options row;
-    int workers; /* 0: one for each core */
+    int workers;                       /* 0: one for each core */
+    struct mx_check_listener listener; /* (optional) */
 };
 
 #define MX_CHECK_OPTIONS_DEFAULT                                                                                       \
@@ -61,8 +71,20 @@ struct mx_check_symbol {
     uint64_t count; /* in good rows */
 };
 
+/* An utterance of the manifest, good or rejected. */
+struct mx_check_row {
+    enum mx_reject reject;
+    enum mx_language_id language;
+    uint32_t characters;               /* of the normalised text without blanks */
+    double seconds, seconds_used;      /* of the recording, as it is and trimmed */
+    double trimmed_begin, trimmed_end; /* seconds of silence at its ends that are not used */
+    uint32_t *symbols;                 /* of the spoken text, [symbol_count]; NULL if it was not read that far */
+    size_t symbol_count, sounds;       /* all, and those that are spoken */
+};
+
 struct mx_check_report {
     struct mx_manifest *manifest;
+    struct mx_check_row *list;     /* [manifest->utterance_count] */
     uint32_t rows, good, rejected; /* rows = good + rejected */
     uint32_t reasons[MX_REJECT_COUNT];
     struct mx_check_reject *rejects;

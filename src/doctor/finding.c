@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The list of findings and their words; see finding.h.
+ */
+#include "doctor/finding.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "myxtts/error.h"
+
+static const struct kind {
+    const char *name, *text;
+    int digits;
+} kinds[] = {
+#define X(identifier, name, digits, text) {name, text, digits},
+    MX_DOCTOR_FINDING_LIST(X)
+#undef X
+};
+
+int mx_doctor_findings_add(struct mx_doctor_findings *findings, const struct mx_doctor_finding *finding)
+{
+    if (findings->count == findings->room) {
+        const size_t room = findings->room == 0 ? 64 : 2 * findings->room;
+        struct mx_doctor_finding *const grown = mx_realloc(findings->items, room, sizeof *grown);
+        if (grown == NULL) return MX_ERR_NO_MEMORY;
+        findings->items = grown;
+        findings->room = room;
+    }
+    char *const text = mx_strdup(finding->text == NULL ? "" : finding->text);
+    if (text == NULL) return MX_ERR_NO_MEMORY;
+    findings->items[findings->count] = *finding;
+    findings->items[findings->count++].text = text;
+    return 0;
+}
+
+static int finding_compare(const void *left, const void *right)
+{
+    const struct mx_doctor_finding *const a = left, *const b = right;
+    if (a->row != b->row) return a->row < b->row ? -1 : 1;
+    if (a->badness != b->badness) return a->badness > b->badness ? -1 : 1;
+    return (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+void mx_doctor_findings_sort(struct mx_doctor_findings *findings)
+{
+    if (findings->count > 0) qsort(findings->items, findings->count, sizeof *findings->items, finding_compare);
+}
+
+void mx_doctor_findings_release(struct mx_doctor_findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) mx_free(findings->items[i].text);
+    mx_free(findings->items);
+    *findings = (struct mx_doctor_findings){0};
+}
+
+const char *mx_doctor_finding_name(enum mx_doctor_finding_kind kind)
+{
+    return kinds[kind].name;
+}
+
+const char *mx_doctor_finding_template(enum mx_doctor_finding_kind kind)
+{
+    return kinds[kind].text;
+}
+
+int mx_doctor_finding_say(struct mx_string *out, enum mx_words language, const struct mx_doctor_finding *finding)
+{
+    const struct kind *const kind = &kinds[finding->kind];
+    char value[32], limit[32];
+    snprintf(value, sizeof value, "%.*f", kind->digits, finding->value);
+    snprintf(limit, sizeof limit, "%.*f", kind->digits, finding->limit);
+    return mx_catalogue_say(out, language, kind->text, (const char *const[]){value, limit, finding->text});
+}
