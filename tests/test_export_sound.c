@@ -197,6 +197,7 @@ static void sound_check(const char *name, bool predicted)
                                         .rounds = mx_sound_rounds(maker),
                                         .projections = mx_sound_projections(maker),
                                         .texture = mx_sound_texture(maker),
+                                        .contrast = mx_sound_contrast(maker),
                                         .momentum = options.momentum,
                                         .seed = options.seed};
     const struct mx_onnx_value in = mx_onnx_input(

@@ -384,12 +384,12 @@ static void short_frames_are_attenuated(void **state)
     if (!(low < 0.05 && high > 0.7)) fail_msg("%g of the power is left before the centre, %g behind it", low, high);
 }
 
-/* The mel of a network is not enforced unless that is asked for, and gets the texture of the source. */
+/* The mel of a network is not enforced unless that is asked for, and gets contrast and the texture of the source. */
 static void projections_depend_on_the_mel(void **state)
 {
     struct fixture *const f = *state;
     static const int expected[] = {2, 0, 4, 4};
-    static const double textures[] = {0, 0.3, 0, 0};
+    static const double textures[] = {0, 0.3, 0, 0}, contrasts[] = {1, 1.25, 1, 1.25};
     for (int i = 0; i < 4; i++) {
         struct mx_sound_options options = options_of(f);
         options.predicted = i % 2 == 1;
@@ -400,6 +400,7 @@ static void projections_depend_on_the_mel(void **state)
         struct mx_sound *sound = open_sound(f, &options);
         assert_int_equal(mx_sound_projections(sound), expected[i]);
         assert_true(mx_sound_texture(sound) == textures[i]);
+        assert_true(mx_sound_contrast(sound) == contrasts[i]);
         mx_sound_destroy(sound);
         options.projections = 3;
         sound = open_sound(f, &options);
@@ -423,6 +424,46 @@ static void gain_moves_the_mel(void **state)
     for (int32_t i = 0; i < samples; i++) assert_true(f->parts[i] == f->whole[i] / 2);
     mx_sound_destroy(quiet);
     mx_sound_destroy(loud);
+}
+
+/* Contrast is what the formula says, for each utterance by itself, and in pieces as in the whole. */
+static void contrast_is_about_the_mean(void **state)
+{
+    enum { LENGTH = 150 };
+    struct fixture *const f = *state;
+    struct mx_sound_options options = options_of(f);
+    weights_random(f);
+    options.rounds = options.projections = 0; /* so that the sound follows small differences of the mel */
+    options.contrast = 1.5;
+    struct mx_sound *const more = open_sound(f, &options);
+    options.contrast = 1;
+    struct mx_sound *const plain = open_sound(f, &options);
+    const int32_t samples = speak(f, more, 0, LENGTH, f->whole);
+    expect_pieces(f, more, LENGTH, 20, samples);
+    float *const wanted = calloc(LENGTH * BANDS, sizeof *wanted);
+    assert_non_null(wanted);
+    for (int b = 0; b < BANDS; b++) {
+        double mean = 0;
+        for (int t = 0; t < LENGTH; t++) mean += (double)f->values[t * BANDS + b] / LENGTH;
+        for (int t = 0; t < LENGTH; t++)
+            wanted[t * BANDS + b] = (float)(mean + 1.5 * ((double)f->values[t * BANDS + b] - mean));
+    }
+    must(mx_copy_upload(f->stream, mx_slice_at(f->mel, 0), wanted, LENGTH * BANDS * sizeof *wanted));
+    speak(f, plain, 0, LENGTH, f->parts);
+    must(mx_copy_upload(f->stream, mx_slice_at(f->mel, 0), f->values, sizeof f->values));
+    double power = 0, error = 0;
+    for (int32_t i = 0; i < samples; i++) {
+        power += (double)f->whole[i] * (double)f->whole[i];
+        error += pow((double)f->whole[i] - (double)f->parts[i], 2);
+    }
+    if (!(error < 1e-6 * power)) fail_msg("an error of %g in a power of %g", error, power);
+    speak(f, plain, 0, LENGTH, f->parts);
+    error = 0;
+    for (int32_t i = 0; i < samples; i++) error += pow((double)f->whole[i] - (double)f->parts[i], 2);
+    assert_true(error > 1e-2 * power); /* it does something */
+    free(wanted);
+    mx_sound_destroy(more);
+    mx_sound_destroy(plain);
 }
 
 /* ---- refusals ---- */
@@ -454,6 +495,9 @@ static void refusals(void **state)
     options = options_of(f);
     options.projections = 101;
     expect_refused(f, &options, MX_ERR_ARGUMENT, "101 projections");
+    options = options_of(f);
+    options.contrast = 0.5;
+    expect_refused(f, &options, MX_ERR_ARGUMENT, "contrast of 0.5");
     options = options_of(f);
     options.vocoder = NULL;
     expect_refused(f, &options, MX_ERR_ARGUMENT, "piece by piece");
@@ -493,6 +537,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(short_frames_are_attenuated, setup, teardown),
         cmocka_unit_test_setup_teardown(projections_depend_on_the_mel, setup, teardown),
         cmocka_unit_test_setup_teardown(gain_moves_the_mel, setup, teardown),
+        cmocka_unit_test_setup_teardown(contrast_is_about_the_mean, setup, teardown),
         cmocka_unit_test_setup_teardown(refusals, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

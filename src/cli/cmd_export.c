@@ -373,6 +373,7 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
                   .projections =
                       values->projections != NOT_GIVEN ? (int)values->projections : MX_SOUND_SPOKEN_PROJECTIONS,
                   .texture = MX_SOUND_SPOKEN_TEXTURE,
+                  .contrast = MX_SOUND_SPOKEN_CONTRAST,
                   .momentum = MX_SOUND_MOMENTUM,
                   .seed = values->seed != NOT_GIVEN ? (uint64_t)values->seed : 0},
         .vocoder_table = j->vocoder_table,

@@ -37,6 +37,15 @@ static struct mx_export_complex excite(const struct mx_export_frames *f, const s
     return u;
 }
 
+/* The mel with its contrast. */
+static struct mx_onnx_value contrast(struct mx_onnx *o, double factor, struct mx_onnx_value mel)
+{
+    const struct mx_onnx_value mean =
+        MX_ONNX_WITH(o, "ReduceMean", (MX_ONNX_A_INTS("axes", 0), MX_ONNX_A_INT("keepdims", 1)), mel);
+    return MX_ONNX(o, "Add", MX_ONNX(o, "Mul", mel, mx_onnx_real(o, factor)),
+                   MX_ONNX(o, "Mul", mean, mx_onnx_real(o, 1 - factor)));
+}
+
 /* `level` with the texture of the source u. */
 static struct mx_onnx_value texture(const struct mx_export_frames *f, const struct mx_export_sound *sound,
                                     struct mx_onnx_value level, const struct mx_export_complex *u)
@@ -80,6 +89,7 @@ struct mx_onnx_value mx_export_sound(const struct mx_export *e, const struct mx_
     const struct mx_recipe *const recipe = &sound->config->recipe;
     struct mx_export_frames f;
     mx_export_frames_open(&f, o, recipe, frames);
+    if (sound->contrast > 1) mel = contrast(o, sound->contrast, mel);
     const struct mx_export_vocoder_outputs net = mx_export_vocoder(e, sound->config, &f, mel);
     const struct mx_export_track track = mx_export_path(o, recipe, net.logits);
     const struct mx_onnx_value harmonics = mx_export_harmonics(o, recipe, &track);

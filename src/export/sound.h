@@ -14,7 +14,7 @@
 struct mx_export_sound {
     const struct mx_vocoder_config *config;
     int rounds, projections; /* as in struct mx_sound_options */
-    double texture, momentum;
+    double texture, contrast, momentum;
     uint64_t seed;
 };
 

@@ -34,6 +34,7 @@ static void options_resolve(struct mx_sound_options *o, struct mx_vocoder_config
     if (o->projections == MX_SOUND_USUAL)
         o->projections = o->predicted ? kind_of(o)->predicted_projections : kind_of(o)->projections;
     if (o->texture == MX_SOUND_USUAL) o->texture = o->predicted ? kind_of(o)->predicted_texture : 0;
+    if (o->contrast == MX_SOUND_USUAL) o->contrast = o->predicted ? kind_of(o)->predicted_contrast : 1;
     if (o->vocoder == NULL) return;
     *config = *o->vocoder;
     config->mel_mean = (float)o->mean;
@@ -80,6 +81,9 @@ static int options_check(const struct mx_sound_options *o)
                                                       : "only a vocoder has a source whose "
                                                         "texture could be taken");
     }
+    if (!(o->contrast >= 1 && o->contrast <= MX_SOUND_CONTRAST_MAX))
+        return MX_FAIL(MX_ERR_ARGUMENT, "1 to 4 are possible; 1 leaves the mel as it is",
+                       "cannot make sound with a contrast of %g", o->contrast);
     if (!(o->momentum >= 0 && o->momentum <= 1.5))
         return MX_FAIL(MX_ERR_ARGUMENT, "0.99 is usual, 0 switches it off, more than 1.5 never converges",
                        "a momentum of %g is not possible", o->momentum);
@@ -128,6 +132,11 @@ double mx_sound_texture(const struct mx_sound *s)
     return s->options.texture;
 }
 
+double mx_sound_contrast(const struct mx_sound *s)
+{
+    return s->options.contrast;
+}
+
 /* ---- memory: counted and taken by the same functions ---- */
 
 /* An utterance is one block of noise for Griffin–Lim; for the vocoder there is one behind each frame. */
@@ -140,7 +149,7 @@ static struct mx_sound_layout layout_of(const struct mx_sound_options *o, uint64
 {
     const uint64_t frames = (uint64_t)o->frames_max, utterances = (uint64_t)o->utterances_max, blocks = blocks_of(o);
     const uint64_t size = (uint64_t)o->recipe->fft_size, bins = size / 2 + 1, vocoder = o->vocoder != NULL;
-    const uint64_t parts = MX_VOCODER_BURST_PARTS;
+    const uint64_t parts = MX_VOCODER_BURST_PARTS, contrast = o->contrast > 1, bands = (uint64_t)o->recipe->bands;
     /* Of a frame, or with a vocoder of its short frames, which have more. */
     const uint64_t spectrum = vocoder ? parts * (size / parts + 2) : size + 2;
     const uint64_t words[MX_SOUND_PIECES] = {[MX_SOUND_TABLES] = table_floats,
@@ -149,6 +158,8 @@ static struct mx_sound_layout layout_of(const struct mx_sound_options *o, uint64
                                              [MX_SOUND_SAMPLES] = utterances + 1,
                                              [MX_SOUND_FRAMES] = utterances + 1,
                                              [MX_SOUND_ROWS] = vocoder * 2,
+                                             [MX_SOUND_MEANS] = contrast * utterances * bands,
+                                             [MX_SOUND_MEL] = contrast * frames * bands,
                                              [MX_SOUND_NOISE_LEVELS] = 2 * blocks,
                                              [MX_SOUND_NOISE_STREAMS] = 2 * blocks,
                                              [MX_SOUND_BLOCKS] = blocks + 1,
@@ -589,6 +600,7 @@ int mx_sound_make(struct mx_sound *s, struct mx_stream *stream, struct mx_slice 
     mx_sound_batch_lay(s, count, &batch);
     *out = (struct mx_sound_audio){.audio = s->audio, .offsets = s->samples, .count = count};
     if (batch.samples.rows == 0) goto out;
+    MX_TRY(mx_sound_contrast_add(s, stream, count, &batch.mel));
     if (s->options.vocoder != NULL) MX_TRY(utterances_predict(s, stream, &batch));
     MX_TRY(mx_sound_run(s, stream, &batch));
 out:

@@ -10,7 +10,7 @@
  *                 operation harmonics) and of noise; if the mel is predicted, the magnitudes get the texture of this
  *                 source, too (operation texture)
  *
- * Then both take rounds of Griffin and Lim's algorithm with momentum ("fast Griffin–Lim", Perraudin, Balazs,
+ * A predicted mel first gets more contrast (sound_contrast.c). Then both take rounds of Griffin and Lim's algorithm with momentum ("fast Griffin–Lim", Perraudin, Balazs,
  * Søndergaard 2013): repeatedly, the magnitudes get the phases of the sound that they themselves produce, and each step
  * overshoots by `momentum` in its previous direction. With a vocoder, short frames of the sound are then attenuated to a
  * coarse mel of short frames, also by the network, because the rounds smear bursts over a whole frame. Then come the
@@ -42,6 +42,7 @@
 #define MX_SOUND_ROUNDS_MAX      10000
 #define MX_SOUND_PROJECTIONS_MAX 100
 #define MX_SOUND_TEXTURE_MAX     10
+#define MX_SOUND_CONTRAST_MAX    4
 #define MX_SOUND_MOMENTUM        0.99
 #define MX_SOUND_USUAL           (-1) /* as many rounds or projections as usual */
 
@@ -56,6 +57,9 @@
 /* … and its magnitudes get that much of the texture of the source (operation texture): a network that predicts a mel does
  * not know where exactly each harmonic lies. */
 #define MX_SOUND_SPOKEN_TEXTURE 0.3
+/* … and, also without a vocoder, its bands move that much further from their means: a network that predicts a mel says
+ * what is likely, which is less than what happens. */
+#define MX_SOUND_SPOKEN_CONTRAST 1.25
 
 struct mx_sound;
 
@@ -69,6 +73,7 @@ struct mx_sound_options {
     int rounds;                 /* MX_SOUND_USUAL, or up to MX_SOUND_ROUNDS_MAX, at least 1 without a vocoder */
     int projections;            /* MX_SOUND_USUAL, or 0 … MX_SOUND_PROJECTIONS_MAX, after the rounds */
     double texture;             /* MX_SOUND_USUAL, or 0 … MX_SOUND_TEXTURE_MAX; without a vocoder 0 */
+    double contrast;            /* MX_SOUND_USUAL, or 1 … MX_SOUND_CONTRAST_MAX; 1: the mel as it is */
     bool predicted;             /* the mel is that of a network, not of a recording: decides what is usual */
     double momentum;            /* 0 … 1.5; 0: Griffin and Lim's original */
     uint64_t seed;              /* of the noise */
@@ -83,6 +88,7 @@ struct mx_sound_options {
                                .rounds = MX_SOUND_USUAL,                                                               \
                                .projections = MX_SOUND_USUAL,                                                          \
                                .texture = MX_SOUND_USUAL,                                                              \
+                               .contrast = MX_SOUND_USUAL,                                                             \
                                .momentum = MX_SOUND_MOMENTUM})
 
 /* Of a maker; mx_sound_create allocates exactly that. */
@@ -99,6 +105,7 @@ void mx_sound_destroy(struct mx_sound *sound); /* NULL is fine */
 int mx_sound_rounds(const struct mx_sound *sound);
 int mx_sound_projections(const struct mx_sound *sound);
 double mx_sound_texture(const struct mx_sound *sound);
+double mx_sound_contrast(const struct mx_sound *sound);
 
 /* A vocoder knows the level that recordings are brought to for training. For the mel of a recording with another level:
  * `gain` > 0 is the factor that would bring it there. From now on the mel is raised by it, and the sound lowered

@@ -13,7 +13,7 @@
 #define MX_SOUND_PIECE 512
 
 /* The pieces of the device's buffer. LEVEL: log magnitudes of a stream, whose windows have MAGNITUDE; otherwise they
- * are the same. SHORT_…: of the short frames (vocoder/config.h), SHORT_MEL what the network says of them. BLOCKS: offsets of noise, a block of it between each two frames. */
+ * are the same. MEANS of the bands of each utterance, and MEL: with contrast. SHORT_…: of the short frames (vocoder/config.h), SHORT_MEL what the network says of them. BLOCKS: offsets of noise, a block of it between each two frames. */
 enum mx_sound_piece {
     MX_SOUND_TABLES,
     MX_SOUND_PLACES,
@@ -21,6 +21,8 @@ enum mx_sound_piece {
     MX_SOUND_SAMPLES,
     MX_SOUND_FRAMES,
     MX_SOUND_ROWS,
+    MX_SOUND_MEANS,
+    MX_SOUND_MEL,
     MX_SOUND_NOISE_LEVELS,
     MX_SOUND_NOISE_STREAMS,
     MX_SOUND_BLOCKS,
@@ -61,6 +63,7 @@ struct mx_sound_kind {
     int rounds, projections;   /* the usual ones */
     int predicted_projections; /* the usual ones for a mel that a network predicted … */
     double predicted_texture;  /* … and the usual texture */
+    double predicted_contrast;
     int least_rounds;
     int steady; /* the rounds at the beginning that do not overshoot */
     /* From the mel to magnitudes in MAGNITUDE and a first sound in AUDIO. */
@@ -105,6 +108,7 @@ struct mx_sound {
     struct {
         struct mx_slice mel;
         int64_t frames, known, made; /* which are predicted; whose sound is made */
+        bool contrasted;             /* mel is that with contrast */
     } stream;
 };
 
@@ -133,6 +137,11 @@ int mx_sound_overlap(struct mx_sound *s, struct mx_stream *stream, const struct 
 /* Brings a spectrum closer to the mel; `magnitude` (optional) gets its magnitudes then. */
 int mx_sound_match(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *batch, int32_t rounds,
                    struct mx_slice spectrum, struct mx_slice magnitude);
+
+/* ---- sound_contrast.c ---- */
+/* Replaces *mel, of `count` utterances whose frames are in s->frames, by one with contrast, in MEL. Does nothing without
+ * contrast. Waits. */
+int mx_sound_contrast_add(struct mx_sound *s, struct mx_stream *stream, int32_t count, struct mx_slice *mel);
 
 /* ---- sound_start.c ---- */
 /* Frames beside a frame that the network looks at. */

@@ -60,6 +60,7 @@ out:
 const struct mx_sound_kind mx_sound_griffin_lim = {.rounds = MX_SOUND_GRIFFIN_ROUNDS,
                                                    .projections = MX_SOUND_GRIFFIN_PROJECTIONS,
                                                    .predicted_projections = MX_SOUND_GRIFFIN_PROJECTIONS,
+                                                   .predicted_contrast = MX_SOUND_SPOKEN_CONTRAST,
                                                    .least_rounds = 1,
                                                    .steady = 2,
                                                    .start = griffin_start};
@@ -193,6 +194,7 @@ const struct mx_sound_kind mx_sound_vocoder = {.rounds = MX_SOUND_VOCODER_ROUNDS
                                                .projections = MX_SOUND_VOCODER_PROJECTIONS,
                                                .predicted_projections = MX_SOUND_SPOKEN_PROJECTIONS,
                                                .predicted_texture = MX_SOUND_SPOKEN_TEXTURE,
+                                               .predicted_contrast = MX_SOUND_SPOKEN_CONTRAST,
                                                .least_rounds = 0,
                                                .steady = 1,
                                                .start = vocoder_start};

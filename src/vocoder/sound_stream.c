@@ -31,6 +31,7 @@ int mx_sound_stream_begin(struct mx_sound *s, struct mx_slice mel, int64_t frame
     s->stream.mel = mel;
     s->stream.frames = frames;
     s->stream.known = s->stream.made = 0;
+    s->stream.contrasted = false;
     mx_path_begin(&s->path, &s->recipe, s->track);
     return 0;
 }
@@ -68,6 +69,12 @@ int mx_sound_stream_next(struct mx_sound *s, struct mx_stream *stream, int64_t f
                        (long long)frames);
     if (left <= 0) return 0;
     const int64_t end = frames < all - begin ? begin + frames : all; /* the last frame has no sound behind it */
+    if (!s->stream.contrasted) {
+        s->frames[0] = 0;
+        s->frames[1] = (int32_t)all;
+        MX_TRY(mx_sound_contrast_add(s, stream, 1, &s->stream.mel));
+        s->stream.contrasted = true;
+    }
     const int64_t first = begin > margin ? begin - margin : 0, last = end + margin + 1 < all ? end + margin + 1 : all;
     struct mx_sound_batch batch = {
         .mel = mx_sound_behind(s->stream.mel, first, s->recipe.bands),
