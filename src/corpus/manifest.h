@@ -61,6 +61,7 @@ struct mx_manifest_options {
     double validation_fraction;     /* 0 … 0.5 of the rows; used when no file names the validation rows */
     const char *validation;         /* NULL, or the folder or file that holds the validation rows (--val-data) */
     bool sounds;                    /* texts are neither needed nor read */
+    const char *pieces;             /* NULL, or the folder of the pieces of its long rows (pieces.h) */
 };
 
 #define MX_MANIFEST_OPTIONS_DEFAULT ((struct mx_manifest_options){.validation_fraction = 0.05})
@@ -106,8 +107,9 @@ struct mx_manifest {
     uint32_t speaker_count;
     struct mx_manifest_problem *problems; /* in the order of the lines */
     uint32_t problem_count;
-    uint32_t rejected; /* problems with a reason other than NONE */
-    uint32_t rows;     /* utterance_count + rejected */
+    uint32_t rejected;  /* problems with a reason other than NONE */
+    uint32_t rows;      /* utterance_count + rejected */
+    const char *pieces; /* the folder of the pieces among the utterances; NULL: there are none */
     struct mx_arena arena;
 };
 

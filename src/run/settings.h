@@ -52,6 +52,8 @@ struct mx_settings_data {
     enum mx_tokens_mode tokens;
     char *lexicon; /* "": none */
     double min_seconds, max_seconds;
+    bool cut_long;
+    char *cut_voice; /* "": the base voice */
     bool allow_rejects;
     bool caching;
     int64_t num_workers; /* 0: depends on the machine */
