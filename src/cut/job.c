@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "cut/doubt.h"
 #include "cut/pauses.h"
 #include "myxtts/error.h"
 
@@ -245,6 +246,26 @@ out:
     return rc;
 }
 
+/* Words that are not where they were found. */
+static int words_doubt(struct mx_cut_job *w)
+{
+    double *const scores = mx_alloc((size_t)w->text.word_count, sizeof *scores);
+    const struct mx_cut_doubt doubt = {.text = &w->text,
+                                       .heard = w->heard,
+                                       .scores = scores,
+                                       .rate = mx_recipe_default.rate,
+                                       .hop = mx_recipe_default.hop};
+    int rc = 0;
+    if (scores == NULL) return MX_ERR_NO_MEMORY;
+    for (int32_t i = 0; i < w->text.word_count; i++) scores[i] = mx_cut_fit_score(w->fit, i);
+    MX_TRY(mx_cut_doubt_squeezed(&doubt, &w->path));
+    if (rc > 0) mx_cut_pauses_find(&w->sound, &w->text, &w->path, w->heard);
+    MX_TRY(mx_cut_doubt_islands(&doubt, w->heard));
+out:
+    mx_free(scores);
+    return rc;
+}
+
 int mx_cut_job_run(struct mx_cut_job *w, const char *const *sounds, size_t count, int language)
 {
     struct mx_cut_report *const r = &w->report;
@@ -253,6 +274,7 @@ int mx_cut_job_run(struct mx_cut_job *w, const char *const *sounds, size_t count
     w->heard = mx_alloc((size_t)w->text.word_count, sizeof *w->heard);
     if (w->heard == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     mx_cut_pauses_find(&w->sound, &w->text, &w->path, w->heard);
+    MX_TRY(words_doubt(w));
     MX_TRY(mx_cut_rows_make(w->heard, w->text.word_count, mx_recipe_default.rate, w->row_most, &w->rows));
     MX_TRY(found_check(w));
     MX_TRY(scores_judge(w));
