@@ -43,7 +43,7 @@ struct survey {
     struct mx_first_error failure;
 };
 
-/* By the rule that leaves them out (audio.h). */
+/* By the rule that leaves them out (corpus/audio.h). */
 static void rows_survey(void *context, int64_t begin, int64_t end, int worker)
 {
     struct survey *const s = context;
