@@ -16,7 +16,7 @@
 #include "myxtts/error.h"
 
 #define OTHER_LEAST   0.3  /* seconds of sound in no word that are worth a line */
-#define SHARE_LEAST   0.45 /* of the words or of the sound that must become rows */
+#define SHARE_LEAST   0.55 /* of the words or of the sound that must become rows */
 #define SCORE_BELOW   1.5  /* nats a frame that a row may be below the median, or … */
 #define SPREADS_BELOW 5.0  /* … so many times their median deviation */
 #define PROGRESS_NS   UINT64_C(2000000000)
