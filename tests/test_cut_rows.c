@@ -73,7 +73,7 @@ static void rows_check(int32_t count)
 
 static void make(int32_t count)
 {
-    assert_int_equal(mx_cut_rows_make(words, count, RATE, &rows), 0);
+    assert_int_equal(mx_cut_rows_make(words, count, RATE, MX_CUT_ROW_MOST, &rows), 0);
     rows_check(count);
 }
 
@@ -141,7 +141,7 @@ static void reasons(void **state)
     make(3);
     assert_int_equal(rows.row_count, 1);
     mx_cut_rows_release(&rows);
-    assert_int_equal(mx_cut_rows_make(words, 0, RATE, &rows), 0);
+    assert_int_equal(mx_cut_rows_make(words, 0, RATE, MX_CUT_ROW_MOST, &rows), 0);
     assert_int_equal(rows.row_count + rows.left_count, 0);
 }
 

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -173,4 +174,20 @@ out:
     if (created) unlink(temporary);
     mx_free(temporary);
     return rc;
+}
+
+static int entry_remove(const char *path, const struct stat *info, int type, struct FTW *at)
+{
+    (void)info;
+    (void)type;
+    (void)at;
+    return remove(path) == 0 || errno == ENOENT ? 0 : -1;
+}
+
+int mx_file_remove_folder(const char *path)
+{
+    char quoted[QUOTED_BYTES];
+    if (nftw(path, entry_remove, 16, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT) return 0;
+    return MX_FAIL(MX_ERR_IO, "check its permissions, or remove it yourself", "cannot remove the folder %s: %s",
+                   mx_string_quote(quoted, sizeof quoted, path), strerror(errno));
 }

@@ -28,4 +28,7 @@ struct mx_file_part {
 };
 int mx_file_write_parts(const char *path, const struct mx_file_part *parts, size_t count);
 
+/* Removes a folder with everything in it; links are removed, not followed. One that is not there is fine. */
+int mx_file_remove_folder(const char *path);
+
 #endif

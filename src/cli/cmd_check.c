@@ -77,6 +77,10 @@ static void reasons_print(const struct mx_check_report *report)
         if (report->reasons[i] > 0)
             printf("  %8" PRIu32 "  %-16s %s\n", report->reasons[i], mx_reject_name((enum mx_reject)i),
                    mx_reject_text((enum mx_reject)i));
+    if (report->reasons[MX_REJECT_TOO_LONG] > 0)
+        printf("  Those that are too long (%" PRIu32
+               ") can be cut at pauses: 'prepare' and 'train' do so ('--cut-long')\n",
+               report->reasons[MX_REJECT_TOO_LONG]);
 }
 
 static void speakers_print(const struct mx_check_report *report)

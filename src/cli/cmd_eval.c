@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/progress.h"
+#include "base/string.h"
 #include "cli/command.h"
 #include "cli/eval_report.h"
 #include "cli/shared_options.h"
@@ -19,6 +20,7 @@
 #include "corpus/packed.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
+#include "run/folder.h"
 #include "run/settings.h"
 #include "speech/voice_internal.h"
 #include "train/listen.h"
@@ -121,16 +123,28 @@ static int list_make(struct eval *e, const struct values *values)
     return 0;
 }
 
+/* Long rows as the run cut them, if the voice is a checkpoint in its folder: the rows that are kept for validation were
+ * chosen among all. NULL: it is not, or no memory. */
+static char *pieces_of(const char *checkpoint)
+{
+    const char *const slash = strrchr(checkpoint, '/'), folder[] = "/" MX_CHECKPOINT_FOLDER;
+    const size_t length = slash != NULL ? (size_t)(slash - checkpoint) : 0, own = strlen(folder);
+    if (length < own || strncmp(slash - own, folder, own) != 0) return NULL;
+    return mx_format("%.*s/" MX_JOB_CUT, (int)(length - own), checkpoint);
+}
+
 /* The corpus in the tokens of the voice. */
 static int corpus_open(struct eval *e, const struct values *values)
 {
     int rc = 0;
     enum mx_language_id language;
+    char *const pieces = pieces_of(mx_checkpoint_path(e->voice->checkpoint));
     struct mx_dataset_options wanted = MX_DATASET_OPTIONS_DEFAULT;
     const struct mx_settings_data *const d = &e->settings.data;
     wanted.path = values->data;
     wanted.manifest.seed = (uint64_t)e->settings.training.seed;
     wanted.manifest.validation_fraction = d->validation_fraction;
+    wanted.manifest.pieces = pieces;
     if (values->held_out && d->val_data[0] != '\0') wanted.manifest.validation = d->val_data;
     wanted.row.audio.seconds_min = d->min_seconds;
     wanted.row.audio.seconds_max = d->max_seconds;
@@ -155,6 +169,7 @@ static int corpus_open(struct eval *e, const struct values *values)
     MX_TRY(rc);
     MX_TRY(list_make(e, values));
 out:
+    mx_free(pieces);
     return rc;
 }
 

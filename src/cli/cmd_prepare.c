@@ -7,12 +7,15 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/alloc.h"
 #include "base/log.h"
 #include "base/string.h"
 #include "cli/command.h"
 #include "cli/corpus_options.h"
 #include "corpus/prepare.h"
+#include "cut/long.h"
 #include "myxtts/error.h"
 #include "run/feature_stage.h"
 #include "run/interrupt.h"
@@ -20,14 +23,26 @@
 struct values {
     struct mx_corpus_values corpus;
     const char *out;
+    const char *cut_long, *cut_voice;
     bool features, allow_rejects, force;
 };
+
+static const char *const switches[] = {"on", "off", NULL};
+#define CUT_SUFFIX ".cut" /* of the folder of pieces */
 
 static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, out, "out", "FILE", NULL, "Packed corpus to write. Required."), .letter = 'o'},
     {MX_OPTION_FLAG(struct values, features, "features",
                     "Store mel, energy and pitch instead of audio. Training then cannot augment the sound.")},
     MX_CORPUS_OPTIONS(struct values),
+    {MX_OPTION_CHOICE(
+        struct values, cut_long, "cut-long", "on|off", switches, "on",
+        "Cut recordings that are longer than '--max-seconds' at pauses, each piece with its part of the text; "
+        "what cannot be cut is rejected.")},
+    {MX_OPTION_STRING(
+        struct values, cut_voice, "cut-voice", "VOICE", "the installed base voice",
+        "Voice that finds the words of long recordings: an installed voice, or a run folder, checkpoint or "
+        "voice file.")},
     {MX_OPTION_FLAG(struct values, allow_rejects, "allow-rejects",
                     "Continue even if more than 5 % of the rows are rejected.")},
     {MX_OPTION_FLAG(struct values, force, "force", "Start over even if the file is up to date or partly written.")},
@@ -41,12 +56,16 @@ static const struct mx_example examples[] = {
 
 /* ---- the report ---- */
 
-static void report_print(const char *file, const struct mx_prepare_report *report)
+static void report_print(const char *file, const struct mx_prepare_report *report, const struct mx_cut_long_report *cut)
 {
     const double elapsed = (double)report->elapsed_ns * 1e-9;
     printf("%s%s\n", file, report->up_to_date ? " is up to date" : "");
     printf("  rows       %" PRIu32 ": %" PRIu32 " good, %" PRIu32 " rejected\n", report->rows, report->good,
            report->rejected);
+    if (cut->cut > 0)
+        printf("  cut        %" PRIu32 " of %" PRIu32 " long rows, into %" PRIu32 " rows; they are in %s" CUT_SUFFIX
+               "\n",
+               cut->cut, cut->rows, cut->pieces, file);
     for (int i = 1; i < MX_REJECT_COUNT; i++)
         if (report->reasons[i] > 0)
             printf("  %8" PRIu32 " %-16s %s\n", report->reasons[i], mx_reject_name((enum mx_reject)i),
@@ -87,6 +106,27 @@ out:
     return rc;
 }
 
+/* Cuts rows that are too long; *folder, which `wanted` then points to, is the caller's to free. */
+static int long_cut(const struct values *values, struct mx_prepare_options *wanted, struct mx_cut_long_report *report,
+                    char **folder)
+{
+    int rc = 0;
+    const struct mx_cut_long_options long_rows = {.corpus = wanted->corpus,
+                                                  .manifest = wanted->manifest,
+                                                  .audio = wanted->row.audio,
+                                                  .folder = *folder = mx_format("%s" CUT_SUFFIX, wanted->file),
+                                                  .voice = values->cut_voice,
+                                                  .language = wanted->row.language,
+                                                  .workers = wanted->workers,
+                                                  .stop = wanted->stop};
+    if (*folder == NULL) return MX_ERR_NO_MEMORY;
+    if (values->cut_long != NULL && strcmp(values->cut_long, "off") == 0) return 0;
+    MX_TRY(mx_cut_long_make(&long_rows, report));
+    if (report->cut > 0) wanted->manifest.pieces = *folder;
+out:
+    return rc;
+}
+
 static int run(const void *given, const struct mx_option_list *operands)
 {
     int rc = 0;
@@ -94,6 +134,8 @@ static int run(const void *given, const struct mx_option_list *operands)
     const char *const hint = "see 'myxtts prepare --help'";
     struct mx_interrupt interrupt;
     struct mx_prepare_report report = {0};
+    struct mx_cut_long_report cut = {0};
+    char *pieces = NULL;
     struct mx_feature_stage *stage = NULL;
     struct mx_lexicon *lexicon = NULL;
     struct mx_prepare_options wanted = MX_PREPARE_OPTIONS_DEFAULT;
@@ -107,11 +149,13 @@ static int run(const void *given, const struct mx_option_list *operands)
         wanted.stage = mx_feature_stage_get(stage);
     }
     wanted.stop = mx_interrupt_watch(&interrupt, false);
-    rc = mx_prepare_run(&wanted, &report);
+    rc = long_cut(values, &wanted, &cut, &pieces);
+    if (rc >= 0) rc = mx_prepare_run(&wanted, &report);
     mx_interrupt_leave(&interrupt);
     changes_tell(values->out, &report);
-    if (rc >= 0) report_print(values->out, &report);
+    if (rc >= 0) report_print(values->out, &report, &cut);
 out:
+    mx_free(pieces);
     mx_prepare_release(&report);
     mx_feature_stage_destroy(stage);
     mx_lexicon_destroy(lexicon);
@@ -129,7 +173,10 @@ const struct mx_command mx_command_prepare = {
             .description =
                 "DIR is a corpus folder or its manifest file, in any format that 'myxtts check' reads. All cores "
                 "decode the recordings, resample them to 22,050 Hz, trim silence, adjust the level and turn the texts "
-                "into tokens. Rows that cannot be used are counted by reason and listed in FILE.rejects.tsv.\nData is "
+                "into tokens. Recordings that are too long are cut at pauses into FILE.cut by a voice that finds the "
+                "words of "
+                "the text ('--cut-long'). Rows that cannot be used are counted by reason and listed in "
+                "FILE.rejects.tsv.\nData is "
                 "written to FILE.part and renamed at the end, so FILE is always complete. After an interruption the "
                 "same command continues where it stopped. A file that is up to date is left alone; manifest, sizes and "
                 "times of the recordings, and options decide that.\nThe exit code is 2 if more than 5 % of the rows "

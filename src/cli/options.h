@@ -35,7 +35,7 @@ enum mx_option_type {
     MX_OPTION_TYPE_SETTING /* struct mx_option_settings: one setting or, in a table, all flags of a section */
 };
 
-#define MX_OPTION_LIST_MAX 64
+#define MX_OPTION_LIST_MAX 4096
 
 struct mx_option_list {
     const char *items[MX_OPTION_LIST_MAX];

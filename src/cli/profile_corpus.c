@@ -8,7 +8,6 @@
  * Memory: the folder, below TMPDIR or /tmp, is the caller's until mx_profile_corpus_remove.
  */
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -126,17 +125,9 @@ out:
     return rc;
 }
 
-static int entry_remove(const char *path, const struct stat *info, int type, struct FTW *at)
-{
-    (void)info;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
 void mx_profile_corpus_remove(struct mx_profile_corpus *corpus)
 {
     if (corpus->folder[0] == '\0') return;
-    (void)nftw(corpus->folder, entry_remove, 16, FTW_DEPTH | FTW_PHYS);
+    (void)mx_file_remove_folder(corpus->folder);
     corpus->folder[0] = '\0';
 }

@@ -21,6 +21,7 @@
 #include "base/rng.h"
 #include "base/string.h"
 #include "corpus/manifest_internal.h"
+#include "corpus/pieces.h"
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES  300
@@ -400,6 +401,7 @@ int mx_manifest_open(const char *path, const struct mx_manifest_options *options
     else if (training.count == 2)
         MX_TRY(source_open(manifest, &state,
                            &(struct source){training.root, training.files[1], options->format, true, decisions}));
+    if (options->pieces != NULL && !state.sounds) MX_TRY(mx_pieces_apply(manifest, options->pieces));
     MX_TRY(manifest_finish(manifest, &state, options));
     *out = manifest;
     manifest = NULL;

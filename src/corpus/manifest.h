@@ -67,6 +67,7 @@ struct mx_manifest_options {
     const char *validation;         /* NULL, or the folder or file that holds the validation rows (--val-data) */
     bool sounds;                    /* texts are neither needed nor read */
     const char *decisions;          /* file of decisions about all rows; NULL: decisions.tsv beside each manifest */
+    const char *pieces;             /* NULL, or the folder of the pieces of its long rows (pieces.h) */
 };
 
 #define MX_MANIFEST_OPTIONS_DEFAULT ((struct mx_manifest_options){.validation_fraction = 0.05})
@@ -119,6 +120,7 @@ struct mx_manifest {
     uint32_t fixed, kept;
     struct mx_decisions
         *decisions[MX_MANIFEST_SOURCES]; /* about the rows of each source; may be the same; NULL: none */
+    const char *pieces;                  /* the folder of the pieces among the utterances; NULL: there are none */
     struct mx_arena arena;
 };
 

@@ -26,7 +26,8 @@
 
 /* ---- keys and options ---- */
 
-/* The path of a recording without the folder of its manifest, so that a corpus may be moved or named differently. */
+/* The path of a recording without the folder of its manifest or of the pieces, so that a corpus or a run may be moved or
+ * named differently. */
 static const char *path_below(const char *path, const char *root)
 {
     const size_t length = strlen(root);
@@ -50,7 +51,9 @@ static uint64_t key_of(const struct mx_manifest *manifest, const struct mx_utter
     key_text(state, utterance->text);
     if (utterance->language != NULL) key_text(state, utterance->language);
     key_text(state, manifest->speakers[utterance->speaker]);
-    key_text(state, path_below(utterance->audio, manifest->sources[utterance->source].root));
+    const char *path = path_below(utterance->audio, manifest->sources[utterance->source].root);
+    if (manifest->pieces != NULL && path == utterance->audio) path = path_below(path, manifest->pieces);
+    key_text(state, path);
     XXH3_64bits_update(state, numbers, sizeof numbers);
     return XXH3_64bits_digest(state);
 }

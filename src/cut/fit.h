@@ -2,7 +2,8 @@
  *
  * How well a voice explains the frames of a sound: the scores of align.h.
  *
- * The voice's encoder reads the text and gives each token a mean mel frame, for the speaker that is heard in the sound.
+ * The voice's encoder reads the text and gives each token a mean mel frame, for the speaker that is heard in the sound;
+ * the means of words are moved towards the mean frame of its speech.
  * With m the normalised mel of a frame, a column (token) with mean u scores
  *
  *     m·u - ½|u|²              the logarithm of a Gaussian of deviation 1, without what is the same for all columns

@@ -6,6 +6,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "corpus/pieces.h"
 #include "myxtts/error.h"
 #include "speech/wav.h"
 
@@ -113,6 +116,20 @@ static void metadata_append(struct mx_cut_folder *f, const struct mx_cut_folder_
     mx_string_append(to, "\n");
 }
 
+/* The line of a piece; its file gets the time of the recording it was cut from, so that a folder that is made again is the
+ * same. */
+static int piece_append(struct mx_cut_folder *f, const struct mx_cut_folder_row *row, const char *id, const char *path)
+{
+    const struct timespec time = {.tv_sec = (time_t)(f->time_ns / 1000000000),
+                                  .tv_nsec = (long)(f->time_ns % 1000000000)};
+    const struct timespec times[] = {time, time};
+    if (utimensat(AT_FDCWD, path, times, 0) != 0)
+        return MX_FAIL(MX_ERR_IO, "check its permissions", "cannot set the time of %s: %s", path, strerror(errno));
+    mx_string_append(&f->pieces, "%016" PRIx64 "\twavs/%s.wav\t", f->origin, id);
+    text_append(f, &f->pieces, row->text, row->text_length, '\t');
+    return mx_string_append(&f->pieces, "\n");
+}
+
 int mx_cut_folder_row(struct mx_cut_folder *f, const struct mx_cut_folder_row *row)
 {
     char *path = NULL;
@@ -126,9 +143,13 @@ int mx_cut_folder_row(struct mx_cut_folder *f, const struct mx_cut_folder_row *r
     if (path == NULL || samples == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (size_t i = 0; i < row->count; i++) samples[i] = (float)row->samples[i] * (1.0f / 32768.0f);
     MX_TRY(mx_wav_write(path, samples, row->count, row->rate, MX_WAV_PCM16));
+    const double seconds = (double)row->count / row->rate;
+    if (f->rows == 0 || seconds < f->shortest) f->shortest = seconds;
+    if (f->rows == 0 || seconds > f->longest) f->longest = seconds;
     f->rows++;
     mx_string_append(&f->names, "%s\n", path);
     metadata_append(f, row, id.data);
+    if (f->how != NULL) MX_TRY(piece_append(f, row, id.data, path));
     mx_string_append(&f->cut, "%s\t", id.data);
     text_append(f, &f->cut, row->file, strlen(row->file), '\t');
     mx_string_append(&f->cut, "\t%.3f\t%.3f\t", row->begin, row->end);
@@ -157,6 +178,15 @@ int mx_cut_folder_left(struct mx_cut_folder *f, const char *file, double begin, 
     return f->left_out.failure;
 }
 
+int mx_cut_folder_refuse(struct mx_cut_folder *f, const char *file, const char *reason, const char *text)
+{
+    mx_string_append(&f->pieces, "%016" PRIx64 "\t\t", f->origin);
+    text_append(f, &f->pieces, reason, strlen(reason), '\t');
+    mx_string_append(&f->pieces, "\n");
+    const int rc = mx_cut_folder_left(f, file, 0, 0, reason, text, strlen(text));
+    return rc < 0 ? rc : f->pieces.failure;
+}
+
 static int list_write(const struct mx_cut_folder *f, const char *name, const char *head, const struct mx_string *lines)
 {
     char *const path = mx_format("%s/%s", f->path, name);
@@ -170,18 +200,21 @@ static int list_write(const struct mx_cut_folder *f, const char *name, const cha
 int mx_cut_folder_finish(struct mx_cut_folder *f)
 {
     int rc = 0;
+    char *const head = f->how != NULL ? mx_format(MX_PIECES_HEAD "%s\n", f->how) : NULL;
     MX_TRY(list_write(f, "left_out.tsv", "file\tbegin\tend\treason\ttext\n", &f->left_out));
     MX_TRY(list_write(f, "cut.tsv", "row\tfile\tbegin\tend\tscore\n", &f->cut));
     MX_TRY(list_write(f, "metadata.csv", f->languages ? "audio_file|text|speaker_name|language\n" : "", &f->metadata));
+    if (f->how != NULL) MX_TRY(head == NULL ? MX_ERR_NO_MEMORY : list_write(f, MX_PIECES_LIST, head, &f->pieces));
     f->finished = true;
 out:
+    mx_free(head);
     return rc;
 }
 
 /* Removes what an unfinished folder has. */
 static void all_remove(struct mx_cut_folder *f)
 {
-    static const char *const lists[] = {"left_out.tsv", "cut.tsv", "metadata.csv", "wavs"};
+    static const char *const lists[] = {"left_out.tsv", "cut.tsv", "metadata.csv", MX_PIECES_LIST, "wavs"};
     for (char *name = f->names.data, *end; name != NULL && (end = strchr(name, '\n')) != NULL; name = end + 1) {
         *end = '\0';
         unlink(name);
@@ -201,6 +234,7 @@ void mx_cut_folder_close(struct mx_cut_folder *f)
     mx_string_release(&f->cut);
     mx_string_release(&f->left_out);
     mx_string_release(&f->names);
+    mx_string_release(&f->pieces);
     mx_free(f->path);
     *f = (struct mx_cut_folder){0};
 }

@@ -17,9 +17,15 @@
 struct mx_cut_folder {
     char *path;
     bool made, finished; /* the folder itself is new; all lists are written */
-    struct mx_string metadata, cut, left_out, names;
+    struct mx_string metadata, cut, left_out, names, pieces;
     size_t rows, left, pipes;
-    bool languages; /* its rows have a column of languages */
+    bool languages;           /* its rows have a column of languages */
+    double shortest, longest; /* seconds of its rows */
+    /* Of a folder with the pieces of long rows (corpus/pieces.h), set by its maker: how they are cut, and for the rows
+     * to come the key of the row that they are pieces of and the time that their files get. */
+    const char *how; /* NULL: there is no list of pieces */
+    uint64_t origin;
+    int64_t time_ns;
 };
 
 /* Makes the folder, or takes an empty one; MX_ERR_DATA if it has files. */
@@ -42,6 +48,8 @@ int mx_cut_folder_row(struct mx_cut_folder *folder, const struct mx_cut_folder_r
 /* Something that is in no row. text NULL: sound. */
 int mx_cut_folder_left(struct mx_cut_folder *folder, const char *file, double begin, double end, const char *reason,
                        const char *text, size_t text_length);
+/* A long row that cannot be cut. */
+int mx_cut_folder_refuse(struct mx_cut_folder *folder, const char *file, const char *reason, const char *text);
 int mx_cut_folder_finish(struct mx_cut_folder *folder);
 void mx_cut_folder_close(struct mx_cut_folder *folder);
 

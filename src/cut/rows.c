@@ -93,7 +93,7 @@ static double length_cost(double seconds)
 }
 
 /* Finds best[] of all places. */
-static void ways_find(struct place *places, size_t count, const struct mx_cut_heard *words, int rate)
+static void ways_find(struct place *places, size_t count, const struct mx_cut_heard *words, int rate, double most)
 {
     places[0].best = 0;
     for (size_t j = 1; j < count; j++) {
@@ -108,7 +108,7 @@ static void ways_find(struct place *places, size_t count, const struct mx_cut_he
             const struct place *const from = &places[i];
             if (!from->opens) continue;
             const double seconds = (double)(to->end - from->begin) / rate;
-            if (seconds > MX_CUT_ROW_MOST) break;
+            if (seconds > most) break;
             if (seconds < MX_CUT_ROW_LEAST) continue;
             const double cost = from->best + 1 + to->cost + length_cost(seconds);
             if (cost >= to->best) continue;
@@ -127,7 +127,7 @@ static enum mx_cut_reason reason_of(const struct place *from, const struct place
 }
 
 /* Cuts words [0, count) of a stretch that begins at word `first` of all. */
-static int stretch_cut(const struct mx_cut_heard *words, int32_t first, int32_t count, int rate,
+static int stretch_cut(const struct mx_cut_heard *words, int32_t first, int32_t count, int rate, double most,
                        struct mx_cut_rows *out)
 {
     size_t used = 0;
@@ -139,7 +139,7 @@ static int stretch_cut(const struct mx_cut_heard *words, int32_t first, int32_t 
         const struct place p = place_at(words, i, count, rate);
         if (i == 0 || i == count || (p.closes && p.opens)) places[used++] = p;
     }
-    ways_find(places, used, words, rate);
+    ways_find(places, used, words, rate, most);
     size_t steps = 0;
     for (size_t at = used - 1; at > 0; at = places[at].from) way[steps++] = at;
     while (steps-- > 0) {
@@ -156,7 +156,7 @@ out:
     return rc;
 }
 
-int mx_cut_rows_make(const struct mx_cut_heard *words, int32_t count, int rate, struct mx_cut_rows *out)
+int mx_cut_rows_make(const struct mx_cut_heard *words, int32_t count, int rate, double most, struct mx_cut_rows *out)
 {
     int rc = 0;
     *out = (struct mx_cut_rows){0};
@@ -168,7 +168,7 @@ int mx_cut_rows_make(const struct mx_cut_heard *words, int32_t count, int rate, 
             continue;
         }
         while (end < count && words[end].begin >= 0 && !words[end].broken && !words[end].apart) end++;
-        MX_TRY(stretch_cut(words + i, i, end - i, rate, out));
+        MX_TRY(stretch_cut(words + i, i, end - i, rate, most, out));
     }
 out:
     if (rc < 0) mx_cut_rows_release(out);

@@ -61,7 +61,8 @@ struct mx_cut_rows {
     size_t left_count, left_room;
 };
 
-int mx_cut_rows_make(const struct mx_cut_heard *words, int32_t count, int rate, struct mx_cut_rows *out);
+/* `most`: seconds of the longest row, at most MX_CUT_ROW_MOST. */
+int mx_cut_rows_make(const struct mx_cut_heard *words, int32_t count, int rate, double most, struct mx_cut_rows *out);
 void mx_cut_rows_release(struct mx_cut_rows *rows);
 
 #endif

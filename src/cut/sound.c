@@ -333,9 +333,15 @@ void mx_cut_sound_close(struct mx_cut_sound *s)
 
 size_t mx_cut_sound_find(const struct mx_cut_sound *s, int64_t sample)
 {
-    size_t i = 0;
-    while (i + 1 < s->count && s->recordings[i + 1].begin <= sample) i++;
-    return i;
+    size_t low = 0, high = s->count - 1;
+    while (low < high) {
+        const size_t middle = low + (high - low + 1) / 2;
+        if (s->recordings[middle].begin <= sample)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
 }
 
 float mx_cut_sound_level(const struct mx_cut_sound *s, int64_t sample)

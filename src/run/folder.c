@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/string.h"
 #include "checkpoint/checkpoint.h"
@@ -257,10 +258,13 @@ static bool all_made_now(const char *run, const char *const *names, int count)
 /* Removes what was made of a new run, unless something is there that is worth keeping. */
 static void new_remove(const struct mx_job_folder *folder)
 {
-    static const char *const names[] = {LOG_FILE, MX_CHECKPOINT_FOLDER, "corpus.pack", "corpus.pack.part",
-                                        MX_JOB_LOCK}; /* the lock last */
+    static const char *const names[] = {LOG_FILE,           MX_CHECKPOINT_FOLDER, "corpus.pack",
+                                        "corpus.pack.part", MX_JOB_CUT,           MX_JOB_LOCK}; /* the lock last */
     const int count = sizeof names / sizeof names[0];
     if (!all_made_now(folder->run, names, count)) return;
+    char *const cut = mx_format("%s/" MX_JOB_CUT, folder->run);
+    if (cut != NULL && mx_file_remove_folder(cut) < 0) mx_error_clear(); /* then the run folder stays, too */
+    mx_free(cut);
     for (int i = 0; i < count; i++) {
         char *const path = mx_format("%s/%s", folder->run, names[i]);
         if (path != NULL && unlink(path) != 0 && errno == EISDIR) (void)rmdir(path); /* only if it is empty */

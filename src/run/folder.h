@@ -19,6 +19,7 @@
 #include <stdbool.h>
 
 #define MX_JOB_LOCK "myxtts.lock"
+#define MX_JOB_CUT  "cut" /* folder of the pieces of long recordings */
 
 struct mx_job_folder {
     char *run;        /* NULL: not open */

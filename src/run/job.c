@@ -177,7 +177,7 @@ out:
 static int dataset_open(struct mx_job *job)
 {
     int rc = 0;
-    char *cache = NULL;
+    char *cache = NULL, *pieces = NULL;
     const struct mx_settings_data *const d = &job->settings.data;
     struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
     enum mx_language_id language;
@@ -207,6 +207,7 @@ static int dataset_open(struct mx_job *job)
         /* Before it is known whether the run goes on, its cache is not changed. */
         options.cache_others = !mx_job_ranks_first(job) || job->request.resume != NULL;
     }
+    MX_TRY(mx_job_long(job, &options, &pieces));
     MX_TRY(mx_job_dataset_open(job, &options));
     if (job->request.resume == NULL && job->vocabulary != NULL) /* a packed corpus brings its own */
         MX_TRY(mx_vocabulary_add_lexicon(job->vocabulary, mx_dataset_lexicon(job->dataset)));
@@ -215,6 +216,7 @@ static int dataset_open(struct mx_job *job)
     if (cache != NULL && mx_job_ranks_first(job)) mx_dataset_cache_begin(job->dataset, cache);
 out:
     mx_free(cache);
+    mx_free(pieces);
     return rc;
 }
 

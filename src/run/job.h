@@ -236,6 +236,11 @@ void mx_job_learning_say(const struct mx_job *job);
  * added to it, named and counted. */
 int mx_job_dataset_open(struct mx_job *job, const struct mx_dataset_options *options);
 
+/* ---- long.c ---- */
+/* Cuts the rows of the corpus that are too long, as data.cut_long says, and lets `options` know. *folder, which they then
+ * point to, is the caller's to free; NULL: there is none. */
+int mx_job_long(struct mx_job *job, struct mx_dataset_options *options, char **folder);
+
 /* ---- voices.c ---- */
 /* Writes voices/ of a new run. Corpora of features have no sound, so there is nothing to write for them. */
 int mx_job_voices(struct mx_job *job);

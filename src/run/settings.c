@@ -166,7 +166,17 @@ static const struct mx_config_field data_fields[] = {
      .flag = "decisions", .value = "FILE", .meaning = "decisions.tsv beside the manifest"},
     {MX_CONFIG_DOUBLE(DATA, min_seconds, 0, 3600, "0.4", "seconds", "Leave out shorter recordings.")},
     {MX_CONFIG_DOUBLE(DATA, max_seconds, 0, 3600, "20", "seconds",
-                      "Leave out longer recordings; recordings are never cut.")},
+                      "Cut longer recordings into rows of at most 15 seconds, or leave them out: data.cut_long.")},
+    {MX_CONFIG_BOOL(
+         DATA, cut_long, "true",
+         "Cut recordings of a corpus folder that are longer than data.max_seconds at pauses, each piece with "
+         "its part of the text; what cannot be cut is left out. The pieces are kept in cut/ in the run "
+         "folder. Without a voice that finds the words (data.cut_voice), all of them are left out."),
+     .flag = "cut-long", .value = "on|off"},
+    {MX_CONFIG_TEXT(DATA, cut_voice, "",
+                    "Voice that finds the words of long recordings: an installed voice, or a run folder, checkpoint or "
+                    "voice file."),
+     .flag = "cut-voice", .value = "VOICE", .meaning = "the installed base voice"},
     {MX_CONFIG_BOOL(DATA, allow_rejects, "false",
                     "Train on a folder even if more than 5 % of its rows cannot be used."),
      .flag = "allow-rejects"},
@@ -316,7 +326,8 @@ static const struct mx_config_answer answers[] = {
     {"n_mels", "80", "mels always have 80 bands"},
     {"min_audio_length", NULL, "'data.min_seconds' leaves shorter recordings out"},
     {"max_text_length", NULL, "texts are never cut"},
-    {"max_mel_frames", NULL, "recordings are never cut; 'data.max_seconds' leaves longer ones out"},
+    {"max_mel_frames", NULL,
+     "'data.max_seconds' is the longest recording; longer ones are cut at pauses ('data.cut_long')"},
     {"use_phonemes", NULL, "'data.tokens' is phonemes or chars"},
     {"tokenizer_type", NULL, "'data.tokens' is phonemes or chars"},
     {"use_huber_loss", "false", "the mel loss is the mean distance; MODEL.md describes all losses"},

@@ -53,6 +53,8 @@ struct mx_settings_data {
     char *lexicon;   /* "": none */
     char *decisions; /* "": those beside the manifest */
     double min_seconds, max_seconds;
+    bool cut_long;
+    char *cut_voice; /* "": the base voice */
     bool allow_rejects;
     bool caching;
     int64_t num_workers; /* 0: depends on the machine */

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Doubts, see doubt.h. The numbers were chosen on the recordings of scripts/bench_cut.sh.
+ */
+#include "cut/doubt.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "myxtts/error.h"
+
+#define SQUEEZED_FRAMES 1.4  /* a token, at most … */
+#define SQUEEZED_BELOW  8.0  /* … and nats a frame below the median of all words */
+#define FAST            1.4  /* times the tokens a second of the median island … */
+#define FAST_LEAST      0.25 /* … in an island that is at least and … */
+#define FAST_MOST       0.8  /* … at most so many seconds long */
+#define BELOW           2.0  /* nats a frame that an island may be below the median, or … */
+#define SPREADS_BELOW   5.0  /* … so many times their median deviation */
+#define ISLANDS_LEAST   20   /* of fewer, the usual values are not known */
+
+static int double_compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts. */
+static double median_of(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, double_compare);
+    return count > 0 ? values[count / 2] : 0;
+}
+
+/* ---- squeezed words ---- */
+
+static bool is_squeezed(const struct mx_cut_doubt *d, int32_t w, double least)
+{
+    const struct mx_cut_word *const word = &d->text->words[w];
+    const int64_t frames = (d->heard[w].end - d->heard[w].begin) / d->hop;
+    return d->heard[w].begin >= 0 && (double)frames <= SQUEEZED_FRAMES * (word->last - word->first) &&
+           d->scores[w] < least;
+}
+
+static bool is_pause(const struct mx_cut_doubt *d, int64_t begin, int64_t end)
+{
+    return (double)(end - begin) >= MX_CUT_PAUSE_LEAST * d->rate / 1000;
+}
+
+static bool ends_sentence(const struct mx_cut_doubt *d, int32_t w)
+{
+    return d->text->words[w].behind >= MX_CUT_BREAK_SENTENCE;
+}
+
+static void words_place(struct mx_cut_path *path, int32_t first, int32_t last, int64_t frame)
+{
+    for (int32_t w = first; w < last; w++) path->begin[w] = path->end[w] = frame;
+}
+
+/* Squeezed words from `first`, the first of a sentence, on, which follow the word before at once, up to a pause. Returns
+ * the word behind them; `first` if there are none. */
+static int32_t run_forward(const struct mx_cut_doubt *d, int32_t first, double least)
+{
+    int32_t w = first;
+    if (d->heard[first].apart || is_pause(d, d->heard[first].quiet_begin, d->heard[first].quiet_end)) return first;
+    while (w < d->text->word_count && is_squeezed(d, w, least)) {
+        const bool pause = is_pause(d, d->heard[w].still_begin, d->heard[w].still_end);
+        w++;
+        if (pause) return w;
+        if (ends_sentence(d, w - 1)) break;
+    }
+    return first;
+}
+
+/* The same before a sentence: words up to `last`, the last of a sentence, that follow a pause. */
+static int32_t run_backward(const struct mx_cut_doubt *d, int32_t last, double least)
+{
+    int32_t w = last;
+    if (last + 1 < d->text->word_count && d->heard[last + 1].apart) return last + 1;
+    if (is_pause(d, d->heard[last].still_begin, d->heard[last].still_end)) return last + 1;
+    while (w >= 0 && is_squeezed(d, w, least)) {
+        if (is_pause(d, d->heard[w].quiet_begin, d->heard[w].quiet_end)) return w;
+        w--;
+        if (w >= 0 && ends_sentence(d, w)) break;
+    }
+    return last + 1;
+}
+
+int32_t mx_cut_doubt_squeezed(const struct mx_cut_doubt *d, struct mx_cut_path *path)
+{
+    const int32_t count = d->text->word_count;
+    int32_t changed = 0;
+    size_t used = 0;
+    double *const values = mx_alloc((size_t)count + 1, sizeof *values);
+    if (values == NULL) return MX_ERR_NO_MEMORY;
+    for (int32_t w = 0; w < count; w++)
+        if (d->heard[w].begin >= 0) values[used++] = d->scores[w];
+    const double least = median_of(values, used) - SQUEEZED_BELOW;
+    mx_free(values);
+    for (int32_t w = 0; w + 1 < count; w++) {
+        if (!ends_sentence(d, w) || d->heard[w].begin < 0 || d->heard[w + 1].begin < 0) continue;
+        const int32_t behind = run_forward(d, w + 1, least), before = run_backward(d, w, least);
+        if (behind > w + 1) {
+            const bool whole = behind == count || ends_sentence(d, behind - 1) || path->begin[behind] < 0;
+            words_place(path, w + 1, behind, whole ? -1 : path->begin[behind]);
+            changed += behind - w - 1;
+        }
+        if (before <= w) {
+            const bool whole = before == 0 || ends_sentence(d, before - 1) || path->end[before - 1] < 0;
+            words_place(path, before, w + 1, whole ? -1 : path->end[before - 1]);
+            changed += w + 1 - before;
+        }
+    }
+    return changed;
+}
+
+/* ---- islands ---- */
+
+struct island {
+    int32_t first, last; /* words */
+    double score, seconds, speed;
+};
+
+static struct island island_make(const struct mx_cut_doubt *d, int32_t first, int32_t last)
+{
+    struct island out = {.first = first, .last = last};
+    int64_t samples = 0;
+    int32_t tokens = 0;
+    double sum = 0;
+    for (int32_t w = first; w < last; w++) {
+        const int64_t own = d->heard[w].end - d->heard[w].begin;
+        sum += d->scores[w] * (double)own;
+        samples += own;
+        tokens += d->text->words[w].last - d->text->words[w].first;
+    }
+    out.seconds = (double)samples / d->rate;
+    out.score = samples > 0 ? sum / (double)samples : 0;
+    out.speed = samples > 0 ? tokens / out.seconds : 0;
+    return out;
+}
+
+static size_t islands_find(const struct mx_cut_doubt *d, struct island *list)
+{
+    size_t count = 0;
+    for (int32_t w = 0, end; w < d->text->word_count; w = end) {
+        end = w + 1;
+        if (d->heard[w].begin < 0) continue;
+        while (end < d->text->word_count && d->heard[end].begin >= 0 && !d->heard[end].apart &&
+               !is_pause(d, d->heard[end].quiet_begin, d->heard[end].quiet_end))
+            end++;
+        list[count++] = island_make(d, w, end);
+    }
+    return count;
+}
+
+int mx_cut_doubt_islands(const struct mx_cut_doubt *d, struct mx_cut_heard *heard)
+{
+    int rc = 0;
+    struct island *const list = mx_alloc((size_t)d->text->word_count + 1, sizeof *list);
+    double *const values = mx_alloc((size_t)d->text->word_count + 1, sizeof *values);
+    if (list == NULL || values == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    const size_t count = islands_find(d, list);
+    if (count < ISLANDS_LEAST) goto out;
+    for (size_t i = 0; i < count; i++) values[i] = list[i].speed;
+    const double speed = median_of(values, count);
+    for (size_t i = 0; i < count; i++) values[i] = list[i].score;
+    const double score = median_of(values, count);
+    for (size_t i = 0; i < count; i++) values[i] = fabs(list[i].score - score);
+    const double least = score - fmax(BELOW, SPREADS_BELOW * median_of(values, count));
+    for (size_t i = 0; i < count; i++) {
+        const bool fast = list[i].seconds >= FAST_LEAST && list[i].seconds <= FAST_MOST && list[i].speed > FAST * speed;
+        if (!fast && list[i].score >= least) continue;
+        for (int32_t w = list[i].first; w < list[i].last; w++) heard[w].broken = true;
+    }
+out:
+    mx_free(list);
+    mx_free(values);
+    return rc;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Doubts about words that the search (align.h) found. It must put every word somewhere or pay for leaving it out, so that
+ * now and then a word that nobody says is squeezed in, or sound that the text does not have is taken for a few words.
+ *
+ * Words are squeezed if they have hardly a frame for each token and do not fit. Between the end of a sentence and a pause
+ * such words are not where they seem to be: those of a sentence that goes on behind the pause belong there; a whole
+ * sentence is missing.
+ *
+ * An island is words between two pauses. One whose words fit the sound far worse than those of other islands, and a short
+ * one that would be spoken much faster than they are, is sound that the text does not have.
+ *
+ * Memory: everything is borrowed.
+ */
+#ifndef MX_CUT_DOUBT_H
+#define MX_CUT_DOUBT_H
+
+#include "cut/align.h"
+#include "cut/rows.h"
+
+struct mx_cut_doubt {
+    const struct mx_cut_text *text;
+    const struct mx_cut_heard *heard; /* of its words */
+    const double *scores;             /* of its words, as mx_cut_fit_score gives them */
+    int rate, hop;
+};
+
+/* Moves squeezed words in the path or makes them missing; returns how many. Then the pauses must be found anew. */
+int32_t mx_cut_doubt_squeezed(const struct mx_cut_doubt *doubt, struct mx_cut_path *path);
+/* Marks the words of doubtful islands as broken. */
+int mx_cut_doubt_islands(const struct mx_cut_doubt *doubt, struct mx_cut_heard *heard);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One text with its recordings, from the files to the rows of a folder; see job.h.
+ */
+#include "cut/job.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "cut/doubt.h"
+#include "cut/pauses.h"
+#include "myxtts/error.h"
+
+#define OTHER_LEAST   0.3  /* seconds of sound in no word that are worth a line */
+#define SHARE_LEAST   0.55 /* of the words or of the sound that must become rows */
+#define SCORE_BELOW   1.5  /* nats a frame that a row may be below the median, or … */
+#define SPREADS_BELOW 5.0  /* … so many times their median deviation */
+#define PROGRESS_NS   UINT64_C(2000000000)
+
+void mx_cut_job_release(struct mx_cut_job *w)
+{
+    mx_cut_rows_release(&w->rows);
+    mx_free(w->heard);
+    w->heard = NULL;
+    mx_cut_path_release(&w->path);
+    mx_cut_fit_destroy(w->fit);
+    w->fit = NULL;
+    mx_cut_sound_close(&w->sound);
+    mx_cut_text_release(&w->text);
+    mx_cut_script_release(&w->script);
+}
+
+double mx_cut_seconds(int64_t samples)
+{
+    return (double)samples / mx_recipe_default.rate;
+}
+
+/* ---- what is told ---- */
+
+static void text_tell(const struct mx_cut_job *w)
+{
+    const struct mx_cut_text *const t = &w->text;
+    char name[MX_SYMBOL_NAME_BYTES];
+    if (!t->language_known)
+        mx_warn("the voice never heard %s: its words are found by the phonemes that are nearest to its own",
+                mx_language_get(t->language)->name);
+    if (t->replaced.count > 0)
+        mx_warn("%zu sounds of the text are unknown to the voice, the first is %s: the nearest ones stand in",
+                t->replaced.count, mx_symbol_name(t->replaced.first, name));
+    if (t->unknown.count > 0)
+        mx_warn("%zu symbols of the text are unknown to the voice, the first is %s: they are passed over",
+                t->unknown.count, mx_symbol_name(t->unknown.first, name));
+}
+
+static void sound_tell(const struct mx_cut_job *w)
+{
+    for (size_t i = 0; i < w->sound.count; i++)
+        if (w->sound.recordings[i].damage[0] != '\0')
+            mx_warn("%s: %s; what comes before is cut", w->sound.recordings[i].path, w->sound.recordings[i].damage);
+}
+
+/* ---- rows and lists ---- */
+
+/* Where a sample is: the file, and the seconds in it. */
+static const char *place_of(const struct mx_cut_job *w, int64_t sample, double *seconds)
+{
+    const struct mx_cut_recording *const r = &w->sound.recordings[mx_cut_sound_find(&w->sound, sample)];
+    *seconds = mx_cut_seconds(sample - r->begin);
+    return r->path;
+}
+
+static double row_score(const struct mx_cut_job *w, int32_t first, int32_t last)
+{
+    double sum = 0;
+    int64_t frames = 0;
+    for (int32_t i = first; i < last; i++) {
+        const int64_t own = w->path.end[i] - w->path.begin[i];
+        sum += mx_cut_fit_score(w->fit, i) * (double)own;
+        frames += own;
+    }
+    return frames > 0 ? sum / (double)frames : 0;
+}
+
+static const char *text_of(const struct mx_cut_job *w, int32_t first, int32_t last, size_t *length)
+{
+    *length = w->text.words[last - 1].end - w->text.words[first].begin;
+    return w->text.source + w->text.words[first].begin;
+}
+
+static int left_write(struct mx_cut_job *w, int32_t first, int32_t last, const char *reason)
+{
+    size_t length;
+    double begin = 0, end = 0;
+    int32_t heard = first;
+    const char *const text = text_of(w, first, last, &length);
+    /* missing words are where the last word before them ended */
+    while (heard < last && w->heard[heard].begin < 0) heard++;
+    if (heard < last) {
+        const char *const file = place_of(w, w->heard[heard].begin, &begin);
+        end = begin + mx_cut_seconds(w->heard[last - 1].end - w->heard[heard].begin);
+        return mx_cut_folder_left(&w->folder, file, begin, end, reason, text, length);
+    }
+    for (heard = first; heard > 0 && w->heard[heard - 1].begin < 0; heard--) {
+    }
+    const char *const file = place_of(w, heard > 0 ? w->heard[heard - 1].end : 0, &begin);
+    return mx_cut_folder_left(&w->folder, file, begin, begin, reason, text, length);
+}
+
+static int lists_write(struct mx_cut_job *w)
+{
+    static const char *const reasons[] = {[MX_CUT_LEFT_MISSING] = "missing in the sound",
+                                          [MX_CUT_LEFT_BROKEN] = "the text does not fit the sound",
+                                          [MX_CUT_LEFT_NO_PAUSE] = "no pause to cut at",
+                                          [MX_CUT_LEFT_SHORT] = "shorter than a row"};
+    const int64_t hop = mx_recipe_default.hop;
+    int rc = 0;
+    for (size_t i = 0; i < w->rows.left_count; i++) {
+        const struct mx_cut_left *const left = &w->rows.left[i];
+        MX_TRY(left_write(w, left->first, left->last, reasons[left->reason]));
+    }
+    for (size_t i = 0; i < w->path.other_count; i++) {
+        const int64_t begin = w->path.other[i].begin * hop, end = w->path.other[i].end * hop;
+        double from;
+        w->report.seconds_other += mx_cut_seconds(end - begin);
+        if (mx_cut_seconds(end - begin) < OTHER_LEAST) continue;
+        const char *const file = place_of(w, begin, &from);
+        MX_TRY(
+            mx_cut_folder_left(&w->folder, file, from, from + mx_cut_seconds(end - begin), "not in the text", "", 0));
+    }
+out:
+    return rc;
+}
+
+static int row_write(struct mx_cut_job *w, const struct mx_cut_row *row)
+{
+    const struct mx_cut_sound *const s = &w->sound;
+    const struct mx_cut_recording *const r = &s->recordings[mx_cut_sound_find(s, w->heard[row->first].begin)];
+    const int64_t last = r->begin + r->samples;
+    const int64_t begin = row->begin < r->begin ? r->begin : row->begin, end = row->end > last ? last : row->end;
+    struct mx_cut_folder_row out = {.samples = s->samples + begin,
+                                    .speaker = w->speaker,
+                                    .language = w->language,
+                                    .count = (size_t)(end - begin),
+                                    .rate = mx_recipe_default.rate,
+                                    .file = r->path,
+                                    .begin = mx_cut_seconds(begin - r->begin),
+                                    .end = mx_cut_seconds(end - r->begin),
+                                    .score = row_score(w, row->first, row->last)};
+    out.text = text_of(w, row->first, row->last, &out.text_length);
+    if (out.score < w->score_least) {
+        w->report.words_unfit += row->last - row->first;
+        return left_write(w, row->first, row->last, "the text does not fit the sound");
+    }
+    w->report.seconds_rows += mx_cut_seconds(end - begin);
+    w->report.words_rows += row->last - row->first;
+    return mx_cut_folder_row(&w->folder, &out);
+}
+
+static int rows_write(struct mx_cut_job *w)
+{
+    const struct mx_progress_options line = {
+        .title = "Writing", .unit = "rows", .total = w->rows.row_count, .delay_ns = PROGRESS_NS};
+    struct mx_progress *progress = NULL;
+    int rc = 0;
+    MX_TRY(mx_progress_start(&line, &progress));
+    for (size_t i = 0; i < w->rows.row_count; i++) {
+        MX_TRY(row_write(w, &w->rows.rows[i]));
+        mx_progress_add(progress, 1);
+        if (w->stop != NULL && atomic_load(w->stop))
+            MX_RAISE(MX_ERR_INTERRUPTED, NULL, "interrupted while rows were written");
+    }
+out:
+    mx_progress_finish(progress);
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+static int double_compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* A row whose score is far below those of the others has another text than it should. */
+static int scores_judge(struct mx_cut_job *w)
+{
+    const size_t count = w->rows.row_count;
+    double *const scores = mx_alloc(count + 1, sizeof *scores);
+    if (scores == NULL) return MX_ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) scores[i] = row_score(w, w->rows.rows[i].first, w->rows.rows[i].last);
+    qsort(scores, count, sizeof *scores, double_compare);
+    const double median = count > 0 ? scores[count / 2] : 0;
+    for (size_t i = 0; i < count; i++) scores[i] = fabs(scores[i] - median);
+    qsort(scores, count, sizeof *scores, double_compare);
+    const double spread = count > 0 ? scores[count / 2] : 0;
+    w->score_least = median - fmax(SCORE_BELOW, SPREADS_BELOW * spread);
+    mx_free(scores);
+    return 0;
+}
+
+/* A text that has nothing to do with the sound: hardly anything of either would become rows. */
+static int found_check(struct mx_cut_job *w)
+{
+    int64_t samples = 0;
+    int32_t words = 0, uncut = 0;
+    for (size_t i = 0; i < w->rows.left_count; i++)
+        if (w->rows.left[i].reason == MX_CUT_LEFT_NO_PAUSE) uncut += w->rows.left[i].last - w->rows.left[i].first;
+    for (size_t i = 0; i < w->rows.row_count; i++) {
+        words += w->rows.rows[i].last - w->rows.rows[i].first;
+        samples += w->rows.rows[i].end - w->rows.rows[i].begin;
+    }
+    const double found = (double)words / w->text.word_count;
+    const double share = (double)samples / (double)w->sound.sample_count;
+    if (found >= SHARE_LEAST || share >= SHARE_LEAST) return 0;
+    if (uncut > w->text.word_count / 2)
+        return MX_FAIL(
+            MX_ERR_DATA,
+            "rows are cut where nobody speaks for at least 100 ms: is there music or noise behind the speech?",
+            "the sound has no pauses to cut at around %.0f %% of the words", 100.0 * uncut / w->text.word_count);
+    MX_FAIL(MX_ERR_DATA, NULL,
+            "the text does not fit the sound: only %.0f %% of its words would be found, in %.0f %% of the sound",
+            100 * found, 100 * share);
+    return mx_error_hint("check that %s is what is said in %s, and in which language ('--language'; it was read as %s)",
+                         w->name, w->sound.recordings[0].path, mx_language_get(w->text.language)->name);
+}
+
+/* Decodes the recordings of a text, unless they are, and finds its words in them. */
+static int job_align(struct mx_cut_job *w, const char *const *sounds, size_t count, int language)
+{
+    int rc = 0;
+    MX_TRY(mx_cut_text_read(w->script.source, w->script.parts, w->script.part_count, language, w->voice->vocabulary,
+                            &w->text));
+    text_tell(w);
+    if (w->sound.count == 0) MX_TRY(mx_cut_sound_read(&w->sound, sounds, count, w->folder.path, w->stop));
+    sound_tell(w);
+    MX_TRY(mx_cut_sound_mel(&w->sound, w->voice->place.device, w->voice->place.stream,
+                            &mx_checkpoint_state(w->voice->checkpoint)->normaliser, w->folder.path, w->stop));
+    MX_TRY(mx_cut_fit_create(w->voice, &w->text, w->script.parts, &w->sound, w->stop, &w->fit));
+    MX_TRY(mx_cut_fit_align(w->fit, &w->path));
+out:
+    return rc;
+}
+
+/* Words that are not where they were found. */
+static int words_doubt(struct mx_cut_job *w)
+{
+    double *const scores = mx_alloc((size_t)w->text.word_count, sizeof *scores);
+    const struct mx_cut_doubt doubt = {.text = &w->text,
+                                       .heard = w->heard,
+                                       .scores = scores,
+                                       .rate = mx_recipe_default.rate,
+                                       .hop = mx_recipe_default.hop};
+    int rc = 0;
+    if (scores == NULL) return MX_ERR_NO_MEMORY;
+    for (int32_t i = 0; i < w->text.word_count; i++) scores[i] = mx_cut_fit_score(w->fit, i);
+    MX_TRY(mx_cut_doubt_squeezed(&doubt, &w->path));
+    if (rc > 0) mx_cut_pauses_find(&w->sound, &w->text, &w->path, w->heard);
+    MX_TRY(mx_cut_doubt_islands(&doubt, w->heard));
+out:
+    mx_free(scores);
+    return rc;
+}
+
+int mx_cut_job_run(struct mx_cut_job *w, const char *const *sounds, size_t count, int language)
+{
+    struct mx_cut_report *const r = &w->report;
+    int rc = 0;
+    MX_TRY(job_align(w, sounds, count, language));
+    w->heard = mx_alloc((size_t)w->text.word_count, sizeof *w->heard);
+    if (w->heard == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    mx_cut_pauses_find(&w->sound, &w->text, &w->path, w->heard);
+    MX_TRY(words_doubt(w));
+    MX_TRY(mx_cut_rows_make(w->heard, w->text.word_count, mx_recipe_default.rate, w->row_most, &w->rows));
+    MX_TRY(found_check(w));
+    MX_TRY(scores_judge(w));
+    r->seconds += mx_cut_seconds(w->sound.sample_count);
+    r->words += w->text.word_count;
+    for (int32_t i = 0; i < w->text.word_count; i++) r->words_missing += w->path.begin[i] < 0;
+    MX_TRY(rows_write(w));
+    MX_TRY(lists_write(w));
+out:
+    return rc;
+}
+
+/* ---- the rows of a manifest ---- */
+
+int mx_cut_job_language(int of_all, const struct mx_utterance *u, int *out)
+{
+    enum mx_language_id language;
+    *out = of_all;
+    if (of_all != MX_CUT_DETECT || u->language == NULL || u->language[0] == '\0') return 0;
+    if (mx_language_parse(u->language, &language) < 0) return MX_ERR_DATA; /* a fault of the row alone */
+    *out = (int)language;
+    return 0;
+}
+
+int mx_cut_job_utterance(struct mx_cut_job *w, const struct mx_utterance *u, int language)
+{
+    int rc = 0;
+    MX_TRY(mx_cut_script_add(&w->script, u->text, strlen(u->text), 0, 0));
+    MX_TRY(mx_cut_job_run(w, &u->audio, 1, language));
+out:
+    return rc;
+}
