@@ -369,6 +369,7 @@ int mx_check_run(const char *path, const struct mx_check_options *options, struc
     check.row = options->row;
     check.row.rate = (struct mx_rate){0, HUGE_VAL};
     for (int i = 0; i < check.worker_count; i++) MX_TRY(mx_row_reader_create(&check.row, &check.readers[i]));
+    if (check.listener.begin != NULL) MX_TRY(check.listener.begin(check.listener.context, count));
     MX_TRY(mx_pool_create(&(struct mx_pool_options){.name = "check", .workers = check.worker_count}, &pool));
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Checking", .unit = "rows", .total = count},
                              &check.progress));
