@@ -37,7 +37,9 @@
     X(SILENCE_INSIDE, "silence-inside", 2, "silence of {0} s inside; {1} s is the limit")                              \
     X(SAME_SOUND, "same-sound", 0, "the same sound as row {2}")                                                        \
     X(SAME_TEXT, "same-text", 0, "the same text as {0} other rows, the first is {2}")                                  \
-    X(OTHER_SPEAKER, "other-speaker", 2, "sounds more like speaker {2} than like its own")
+    X(OTHER_SPEAKER, "other-speaker", 2, "sounds more like speaker {2} than like its own")                             \
+    X(OTHER_VOICE, "other-voice", 1,                                                                                   \
+      "sounds like somebody else: {0} times as far from its speaker as other rows; {1} is the limit")
 
 enum mx_doctor_finding_kind {
 #define X(identifier, name, digits, text) MX_DOCTOR_FINDING_##identifier,

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The speakers of a corpus: how high they speak, and rows that sound like somebody else.
+ *
+ * Memory: people own their list; mx_doctor_people_release frees it. Names belong to the manifest of the report.
+ */
+#ifndef MX_DOCTOR_PEOPLE_H
+#define MX_DOCTOR_PEOPLE_H
+
+#include "doctor/score.h"
+
+/* One for each speaker of the report, in its order. */
+struct mx_doctor_person {
+    const char *name;
+    uint64_t voiced;                            /* frames */
+    double pitch_low, pitch_middle, pitch_high; /* Hz: 5 %, 50 % and 95 % of the voiced frames are lower; 0: unknown */
+};
+
+struct mx_doctor_people {
+    struct mx_doctor_person *list; /* [report->speaker_count] */
+    uint32_t count;
+};
+
+/* From what was heard while the rows were scored. */
+int mx_doctor_people_make(const struct mx_check_report *report, const struct mx_doctor_scores *scores,
+                          struct mx_doctor_people *out);
+void mx_doctor_people_release(struct mx_doctor_people *people);
+
+/* Adds the findings OTHER_SPEAKER (nearer to another speaker of the corpus) and OTHER_VOICE (far from all other rows of
+ * its speaker, and from the other speakers, too). */
+int mx_doctor_people_judge(const struct mx_check_report *report, const struct mx_doctor_scores *scores,
+                           struct mx_doctor_findings *findings);
+
+#endif

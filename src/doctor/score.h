@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How well the text of each row of a corpus explains its sound, by a trained voice: scores, words in the sound, and what
+ * is suspicious about them.
+ *
+ * The good rows of a check are read again, in batches of one speaker. The voice listens to a batch (the vector of its
+ * speaker), its encoder reads the texts and gives each token a mean mel frame, and the best path through frames and
+ * tokens (cut/align.h, with the scores of cut/fit.h) says which word is where, which words are not heard, and which sound
+ * belongs to no word.
+ *
+ * Memory: scores own everything they hold; mx_doctor_scores_release frees it.
+ */
+#ifndef MX_DOCTOR_SCORE_H
+#define MX_DOCTOR_SCORE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "corpus/check.h"
+#include "doctor/finding.h"
+
+/* Why a row has no score. */
+enum mx_doctor_unscored {
+    MX_DOCTOR_SCORED,
+    MX_DOCTOR_UNSCORED_REJECTED, /* the check rejects it */
+    MX_DOCTOR_UNSCORED_LANGUAGE, /* the voice never heard its language */
+    MX_DOCTOR_UNSCORED_TEXT,     /* the voice cannot say enough of its text */
+    MX_DOCTOR_UNSCORED_SOUND,    /* it could not be read again */
+};
+
+/* A written word of a row. */
+struct mx_doctor_word {
+    uint32_t begin, end; /* bytes of the text as written */
+    bool heard;
+    float from, until; /* seconds in the used (trimmed) sound; of a word that is not heard, where it would be */
+};
+
+/* Sound that belongs to no word, seconds in the used sound. */
+struct mx_doctor_span {
+    float from, until;
+};
+
+struct mx_doctor_score {
+    enum mx_doctor_unscored unscored;
+    double score; /* nats a frame: how much better (above 0) the text explains the sound than speech in any order */
+    double deviations; /* how far below the median of its speaker's rows, in robust deviations; negative: above */
+    struct mx_doctor_word *words;
+    size_t word_count;
+    struct mx_doctor_span *other;
+    size_t other_count;
+    int64_t better;   /* the row whose text explains the sound clearly better; -1: none was found */
+    double better_by; /* nats a frame */
+};
+
+/* Counts of voiced frames by pitch: bin i holds MX_DOCTOR_PITCH_LEAST · MX_DOCTOR_PITCH_STEP^i Hz and more. */
+#define MX_DOCTOR_PITCH_BINS  300
+#define MX_DOCTOR_PITCH_LEAST 50.0
+#define MX_DOCTOR_PITCH_STEP  1.01
+
+struct mx_doctor_scores {
+    char *voice;                  /* its name */
+    struct mx_doctor_score *rows; /* [utterances of the manifest] */
+    uint32_t count, scored;
+    uint32_t unscored_languages[MX_LANGUAGE_COUNT]; /* rows without a score because of their language */
+    /* for people.h */
+    int32_t width;  /* 0: the voice cannot listen */
+    float *vectors; /* [utterances, width]: the speaker heard in each row; 0 where it was not read */
+    float *pitches; /* [utterances]: mean of ln Hz over the voiced frames; 0: none */
+    uint32_t (*pitch)[MX_DOCTOR_PITCH_BINS]; /* [speakers of the manifest] */
+};
+
+struct mx_doctor_scores_options {
+    const char *voice;       /* path or name of an installed voice; NULL: "base" */
+    const char *device;      /* NULL: cpu:0 */
+    int workers;             /* 0: one for each core */
+    const atomic_bool *stop; /* (optional) asked now and then: true ends the work with MX_ERR_INTERRUPTED */
+};
+
+/* How many good rows of a report have a language that the voice heard. */
+struct mx_doctor_fit {
+    uint32_t known, unknown;
+};
+/* Without opening a device. The default voice is worth using if `known` is not 0. Errors as mx_checkpoint_open. */
+int mx_doctor_voice_fit(const char *voice, const struct mx_check_report *report, struct mx_doctor_fit *out);
+
+/* Scores every good row of the report, which must have been made with `row`. Bad rows are not a failure. *out needs no
+ * release after a failure. */
+int mx_doctor_scores_make(const struct mx_check_report *report, const struct mx_row_options *row,
+                          const struct mx_doctor_scores_options *options, struct mx_doctor_scores *out);
+void mx_doctor_scores_release(struct mx_doctor_scores *scores);
+
+/* Adds the findings TEXT_MISMATCH, MISSING_WORDS, EXTRA_SOUND and OTHER_ROW. */
+int mx_doctor_scores_judge(const struct mx_check_report *report, const struct mx_doctor_scores *scores,
+                           struct mx_doctor_findings *findings);
+
+#endif
