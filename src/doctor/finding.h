@@ -70,6 +70,10 @@ void mx_doctor_findings_release(struct mx_doctor_findings *findings);
 const char *mx_doctor_finding_name(enum mx_doctor_finding_kind kind);
 /* The template in English, for lists of texts. */
 const char *mx_doctor_finding_template(enum mx_doctor_finding_kind kind);
+/* Value and limit with the digits of the kind. */
+#define MX_DOCTOR_NUMBER_BYTES 32
+void mx_doctor_finding_numbers(const struct mx_doctor_finding *finding, char value[MX_DOCTOR_NUMBER_BYTES],
+                               char limit[MX_DOCTOR_NUMBER_BYTES]);
 /* Appends the finding in words. */
 int mx_doctor_finding_say(struct mx_string *out, enum mx_words language, const struct mx_doctor_finding *finding);
 

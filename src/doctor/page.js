@@ -60,8 +60,9 @@ const mxDoctor = (() => {
     count();
   }
   function count() {
-    document.getElementById('decided').textContent =
-        say('decided', L.number(D.rows.filter(decided).length), L.number(D.rows.length), L.number(shown().length));
+    const box = document.getElementById('decided');
+    if (box) /* there are rows */
+      box.textContent = say('decided', L.number(D.rows.filter(decided).length), L.number(D.rows.length), L.number(shown().length));
   }
 
   /* ---- the keyboard ---- */
@@ -121,9 +122,9 @@ const mxDoctor = (() => {
   const tile = (value, words) => make('div', {class: 'tile'}, make('b', {}, make('bdi', {}, value)), make('span', {}, words));
 
   function head() {
-    const words = [say('rows', L.number(D.count)), L.time(D.seconds), say('by_voice', D.voice || say('no_voice'))];
+    const words = [say('rows', L.number(D.count)), L.time(D.seconds), D.voice ? say('by_voice', D.voice) : say('without_voice')];
     const tiles = [tile(L.number(D.suspects), say('tile_suspects')), tile(L.number(D.rejected), say('tile_rejected'))];
-    for (const fact of D.sound) tiles.push(tile(page.digits(fact.value), say('sound ' + fact.name)));
+    for (const fact of D.sound) tiles.push(tile(L.number(fact.value, fact.digits), say('sound ' + fact.name)));
     return make(
         'header', {id: 'head', class: 'wide'}, make('h1', {}, make('bdi', {}, D.name)),
         make('div', {class: 'soft'}, words.join(say('comma'))),
@@ -142,6 +143,14 @@ const mxDoctor = (() => {
         make('option', {value: ''}, say('all')), options.map(([value, words]) => make('option', {value}, words)));
     return options.length > 1 ? make('label', {}, say('filter ' + name), list) : null;
   }
+  const saveButton = () => make(
+      'button', {
+        type: 'button',
+        class: 'strong',
+        id: 'save',
+        onclick: () => download('decisions.tsv', 'text/tab-separated-values', file())
+      },
+      say('save'));
   function bar() {
     return make(
         'div', {id: 'bar', class: 'wide', role: 'toolbar'},
@@ -151,10 +160,7 @@ const mxDoctor = (() => {
                 .map(k => [k.name, say('kind ' + k.name)])),
         select('speaker', [...new Set(D.rows.map(r => r.speaker))].map(s => [s, s])),
         select('state', [['open', say('state open')], ['done', say('state done')]]), make('span', {id: 'decided'}),
-        make(
-            'button',
-            {type: 'button', class: 'strong', id: 'save', onclick: () => download('decisions.tsv', 'text/tab-separated-values', file())},
-            say('save')));
+        saveButton());
   }
 
   function how() {
@@ -189,6 +195,35 @@ const mxDoctor = (() => {
         make('p', {class: 'hint'}, make('code', {}, D.rejects_file)));
     return box;
   }
+  /* Decisions about rows that are no suspects any more. */
+  function settled() {
+    const shown = new Set(D.rows.map(r => r.id)), list = D.decisions.filter(d => !shown.has(d.id));
+    if (list.length === 0) return null;
+    const box = title('settled', say('decisions'), say('decisions_hint'));
+    const back = d => {
+      const button = make(
+          'button', {
+            type: 'button',
+            onclick: () => {
+              const taken = decision(d.id).decision === '';
+              decide(d.id, taken ? d : {decision: '', text: '', note: d.note});
+              mark();
+            }
+          });
+      const mark = () => {
+        button.setAttribute('aria-pressed', String(decision(d.id).decision === ''));
+        button.textContent = say(decision(d.id).decision === '' ? 'taken_back' : 'take_back');
+      };
+      mark();
+      return button;
+    };
+    const own = text => make('bdi', {}, text);
+    box.append(table(
+        [say('column_id'), say('column_decision'), say('column_text'), say('column_note'), ''],
+        list.map(d => [own(d.id), say('choice ' + d.decision), own(d.text), own(d.note), back(d)])));
+    if (D.rows.length === 0) box.append(saveButton());
+    return box;
+  }
   function people() {
     const box = title('people', say('people'), null), pitched = D.speakers.some(s => s.pitch);
     box.append(table(
@@ -207,7 +242,8 @@ const mxDoctor = (() => {
         list.map(s => make('span', {lang: 'und', dir: 'ltr'}, s.name, make('small', {}, L.number(s.count)))));
     for (const c of D.coverage) {
       if (D.coverage.length > 1) box.append(make('h3', {}, c.language));
-      box.append(make('p', {}, say('coverage_counts', ...c.numbers.map(n => L.number(n)))));
+      box.append(
+          make('p', {}, c.known ? say('coverage_counts', ...c.numbers.map(n => L.number(n))) : say('coverage_unknown')));
       if (c.sounds.length > 0) box.append(make('h3', {}, say('rare_sounds')), chips(c.sounds));
       if (c.pairs.length > 0) box.append(make('h3', {}, say('rare_pairs')), chips(c.pairs));
     }
@@ -233,9 +269,14 @@ const mxDoctor = (() => {
     return box;
   }
 
-  /* Sentences of the program are in the page's language; their digits become so here. */
-  const digits = text => L.persian ? text.replace(/[0-9]+(\.[0-9]+)?/g, n => L.digits(n)) : text;
-  const page = {language: L, decision, decide, digits, speakers: D.speakers.length};
+  const page = {
+    language: L,
+    words: D.words,
+    speakers: D.speakers.length,
+    decision,
+    decide,
+    fixed: id => found.has(id) && found.get(id).decision === 'fix' /* then the row's text is the fixed one */
+  };
 
   function start() {
     const main = document.getElementById('page'), rows = make('div', {id: 'rows', class: 'wide'});
@@ -249,7 +290,7 @@ const mxDoctor = (() => {
     }
     rows.append(make('p', {id: 'nothing', class: 'soft'}, say(D.rows.length > 0 ? 'nothing_fits' : 'nothing_found')));
     const parts = [
-      head(), ...(D.rows.length > 0 ? [how(), bar()] : []), rows, rest(), kinds(), rejects(), people(), coverage(), record(),
+      head(), ...(D.rows.length > 0 ? [how(), bar()] : []), rows, rest(), kinds(), rejects(), settled(), people(), coverage(), record(),
       make('footer', {class: 'wide'}, say('footer', D.program, L.date(D.written)))
     ];
     main.append(...parts.filter(p => p !== null));

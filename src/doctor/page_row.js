@@ -114,7 +114,7 @@ const mxDoctorRow = (() => {
       return make('label', {class: name || 'open', title: L.say('help ' + name)}, choices[name], L.say('choice ' + name));
     };
     text.oninput = () => {
-      choices[text.value === row.text ? '' : 'fix'].checked = true;
+      choices[text.value === row.text && !page.fixed(row.id) ? '' : 'fix'].checked = true;
       tell();
     };
     note.oninput = tell;
@@ -131,8 +131,16 @@ const mxDoctorRow = (() => {
     return element;
   }
 
+  /* The words of a finding; what comes from the corpus keeps its own direction. */
+  function sentence(finding, page) {
+    const L = page.language, values = [L.digits(finding.value), L.digits(finding.limit), finding.text];
+    return page.words['finding ' + finding.kind].split(/\{(\d)\}/).map(
+        (part, i) => i % 2 ? make('bdi', {}, values[Number(part)]) : part);
+  }
+
   function facts(row, L) {
-    const words = [L.seconds(row.seconds), L.say('peak', L.number(20 * Math.log10(Math.max(row.peak, 1e-5)), 1))];
+    const words = [L.seconds(row.seconds)];
+    if (row.audio) words.push(L.say('peak', L.number(20 * Math.log10(Math.max(row.peak, 1e-5)), 1)));
     if (row.score !== null) words.push(L.say('score', L.number(row.score, 2)));
     return words.join(L.say('comma'));
   }
@@ -150,7 +158,7 @@ const mxDoctorRow = (() => {
             'ul', {class: 'findings'},
             row.findings.map(
                 f => make(
-                    'li', {}, make('span', {class: 'kind'}, L.say('kind ' + f.kind)), make('span', {}, page.digits(f.words))))));
+                    'li', {}, make('span', {class: 'kind'}, L.say('kind ' + f.kind)), make('span', {}, sentence(f, page))))));
     if (audio) article.append(strip(row, L, audio), audio);
     else article.append(make('p', {class: 'soft'}, L.say('no_sound')));
     article.append(box(row, page, article));
