@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/robust.h"
 #include "base/string.h"
 #include "checkpoint/installed.h"
 #include "doctor/twins.h"
@@ -69,12 +70,6 @@ static int listening_hear(void *context, int worker, uint32_t utterance, const s
     return l->ear.hear(l->ear.context, worker, utterance, row);
 }
 
-static int level_compare(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* Between the tenth of the good rows that is quietest and the tenth that is loudest. */
 static int spread_measure(struct mx_doctor *doctor)
 {
@@ -85,7 +80,7 @@ static int spread_measure(struct mx_doctor *doctor)
     for (uint32_t i = 0; i < doctor->report.manifest->utterance_count; i++)
         if (doctor->report.list[i].reject == MX_REJECT_NONE) levels[count++] = doctor->sounds[i].level_db;
     if (count == 0) goto out;
-    qsort(levels, count, sizeof *levels, level_compare);
+    mx_robust_sort(levels, count);
     doctor->level_spread_db = levels[count - 1 - count / 10] - levels[count / 10];
 out:
     mx_free(levels);
