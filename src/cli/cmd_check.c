@@ -136,9 +136,11 @@ static int verdict(const struct values *values, const struct mx_check_report *re
         MX_FAIL(MX_ERR_DATA, NULL, "none of the %" PRIu32 " rows can be used", report->rows);
         return mx_error_hint("%s gives the reason for each row", rejects);
     }
-    if (values->allow_rejects || report->rejected <= MX_REJECTED_SHARE_MAX * report->rows) return 0;
+    const uint32_t dropped = report->reasons[MX_REJECT_DROPPED];
+    if (values->allow_rejects || mx_rejected_share(report->rejected, dropped, report->rows) <= MX_REJECTED_SHARE_MAX)
+        return 0;
     MX_FAIL(MX_ERR_DATA, NULL, "%" PRIu32 " of %" PRIu32 " rows are rejected, which is more than %.0f %%",
-            report->rejected, report->rows, 100 * MX_REJECTED_SHARE_MAX);
+            report->rejected - dropped, report->rows - dropped, 100 * MX_REJECTED_SHARE_MAX);
     return mx_error_hint("check %s and repair or remove the rows; --allow-rejects continues without them", rejects);
 }
 

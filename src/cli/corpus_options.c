@@ -43,6 +43,7 @@ int mx_corpus_values_read(const struct mx_corpus_values *values, struct mx_manif
     if (values->tokens != NULL) MX_TRY(mx_tokens_mode_parse(values->tokens, &row->tokens));
     if (values->format != NULL) MX_TRY(mx_manifest_format_parse(values->format, &manifest->format));
     manifest->validation = values->validation;
+    manifest->decisions = values->decisions;
     *workers = (int)values->workers;
     if (values->lexicon != NULL) MX_TRY(mx_lexicon_open(values->lexicon, lexicon));
     row->lexicon = *lexicon;

@@ -12,7 +12,7 @@
 #include "corpus/row.h"
 
 struct mx_corpus_values {
-    const char *format, *language, *tokens, *lexicon, *min_seconds, *max_seconds, *validation;
+    const char *format, *language, *tokens, *lexicon, *decisions, *min_seconds, *max_seconds, *validation;
     int64_t workers;
 };
 
@@ -27,6 +27,8 @@ extern const char *const mx_tokens_names[];
                           "Symbols that the network reads: phonemes from espeak-ng, or the characters themselves.")},  \
         {MX_OPTION_STRING(object, corpus.lexicon, "lexicon", "FILE", NULL,                                             \
                           "File that says how words are pronounced.")},                                                \
+        {MX_OPTION_STRING(object, corpus.decisions, "decisions", "FILE", "decisions.tsv beside the manifest",          \
+                          "File that says which rows are dropped, which have another text, and which are good.")},     \
         {MX_OPTION_STRING(object, corpus.min_seconds, "min-seconds", "S", "0.4",                                       \
                           "Reject recordings that are shorter than this after silence at both ends is trimmed.")},     \
         {MX_OPTION_STRING(object, corpus.max_seconds, "max-seconds", "S", "20",                                        \

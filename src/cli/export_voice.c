@@ -56,8 +56,8 @@ static int line_check(const char *option, const char *text)
  * of the dashboard. The caller frees *out. */
 static int config_reduce(const struct mx_checkpoint *checkpoint, char **out)
 {
-    static const char *const own[] = {"data.train_data", "data.val_data", "data.lexicon", "vocoder.from",
-                                      "training.dashboard"};
+    static const char *const own[] = {"data.train_data", "data.val_data", "data.lexicon",
+                                      "data.decisions",  "vocoder.from",  "training.dashboard"};
     const char *const text = mx_checkpoint_state(checkpoint)->config;
     struct mx_settings settings;
     int rc = mx_config_defaults(&mx_settings_schema, &settings);

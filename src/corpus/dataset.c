@@ -180,6 +180,37 @@ out:
     return rc;
 }
 
+/* Was a packed file made with the decisions that are wanted? A row that is dropped must not be there, one that is fixed
+ * must have its new text. What else is in the file of decisions makes no difference. */
+static int packed_decided(const struct mx_dataset *dataset, const struct mx_dataset_options *options)
+{
+    int rc = 0;
+    char quoted[300], id[96];
+    struct mx_packed_buffer buffer = {0};
+    struct mx_packed_view view;
+    struct mx_decisions *decisions = NULL;
+    if (options->manifest.decisions == NULL) return 0;
+    MX_TRY(mx_decisions_open(options->manifest.decisions, &decisions));
+    for (uint32_t row = 0; row < mx_packed_header(dataset->packed)->record_count; row++) {
+        const char *const name = mx_packed_id(dataset->packed, row);
+        const struct mx_decision *const made = mx_decisions_find(decisions, name, strlen(name));
+        bool done = made == NULL || made->kind == MX_DECISION_KEEP;
+        if (!done && made->kind == MX_DECISION_FIX && !dataset->textless) {
+            MX_TRY(mx_packed_get(dataset->packed, row, &buffer, &view));
+            done = strcmp(view.text, made->text) == 0;
+        }
+        if (!done)
+            MX_RAISE(MX_ERR_DATA, "make it again with 'myxtts prepare', which takes the same '--decisions FILE'",
+                     "the packed corpus %s was not made with the decisions %s: row %s is not %s",
+                     mx_string_quote(quoted, sizeof quoted, options->path), options->manifest.decisions,
+                     mx_string_quote(id, sizeof id, name), made->kind == MX_DECISION_FIX ? "fixed" : "dropped");
+    }
+out:
+    mx_packed_buffer_release(&buffer);
+    mx_decisions_close(decisions);
+    return rc;
+}
+
 /* Can a packed file be used for what is wanted? */
 static int packed_suits(const struct mx_dataset *dataset, const struct mx_dataset_options *options)
 {
@@ -246,6 +277,7 @@ static int dataset_open(const struct mx_dataset_options *options, struct mx_data
         MX_TRY(mx_packed_open(options->path, &dataset->packed));
         MX_TRY(packed_use(dataset, options, false));
         MX_TRY(packed_suits(dataset, options));
+        MX_TRY(packed_decided(dataset, options));
     } else {
         MX_TRY(folder_use(dataset, options));
     }

@@ -119,6 +119,8 @@ bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const 
  * when it was loaded, each of which is logged once. Gives how many there are, of how many rows, and by reason. */
 uint32_t mx_dataset_rejected(struct mx_dataset *dataset);
 uint32_t mx_dataset_rows(const struct mx_dataset *dataset);
+/* Those of the unusable ones that people decided to drop (decisions.h); a packed file does not have them. */
+uint32_t mx_dataset_dropped(const struct mx_dataset *dataset);
 void mx_dataset_reject_counts(struct mx_dataset *dataset, uint32_t counts[MX_REJECT_COUNT]);
 /* Lists them in the file, in the format of check.h. */
 int mx_dataset_rejects_write(struct mx_dataset *dataset, const char *path);

@@ -30,6 +30,11 @@ uint32_t mx_dataset_rows(const struct mx_dataset *dataset)
     return mx_dataset_rows_of(dataset) + (dataset->manifest != NULL ? dataset->manifest->rejected : 0);
 }
 
+uint32_t mx_dataset_dropped(const struct mx_dataset *dataset)
+{
+    return dataset->manifest != NULL ? dataset->manifest->dropped : 0;
+}
+
 /* ---- noting ---- */
 
 int mx_dataset_rejects_open(struct mx_dataset *dataset)

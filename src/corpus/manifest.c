@@ -295,6 +295,7 @@ struct source {
     const char *root, *path;
     enum mx_manifest_format format;
     bool validation;
+    const char *decisions; /* NULL: those beside it */
 };
 
 /* Reads one source from memory. Its path and root are kept, `data` is copied. */
@@ -316,6 +317,7 @@ static int source_read(struct mx_manifest *manifest, struct mx_manifest_state *s
     *source = (struct mx_manifest_source){
         .path = from->path, .root = from->root, .format = shape.format, .columns = shape.columns, .bytes = bytes};
     manifest->source_count++;
+    MX_TRY(mx_manifest_decisions_open(manifest, state, index, from->decisions));
     MX_TRY(mx_manifest_rows(manifest, state, index, &shape, text, from->validation));
     mx_info("manifest %s: format %s (%s), %" PRIu32 " rows, %" PRIu32 " of them rejected, %" PRIu32 " notes",
             from->path, mx_manifest_format_name(shape.format), shape.columns, source->rows,
@@ -331,7 +333,8 @@ static int sounds_open(struct mx_manifest *manifest, struct mx_manifest_state *s
     struct mx_manifest_source *const source = &manifest->sources[index];
     *source = (struct mx_manifest_source){
         .path = from->path, .root = from->root, .format = MX_MANIFEST_FILELIST, .columns = "path"};
-    const int rc = mx_manifest_sounds(manifest, state, index, from->validation);
+    int rc = mx_manifest_decisions_open(manifest, state, index, from->decisions);
+    if (rc == 0) rc = mx_manifest_sounds(manifest, state, index, from->validation);
     if (rc == 0) mx_info("folder %s: %" PRIu32 " sound files", from->path, source->rows);
     return rc;
 }
@@ -363,9 +366,11 @@ static int manifest_create(struct mx_manifest **out)
 }
 
 /* Ends the opening: numbers the speakers, and splits unless a source was for validation. */
-static int manifest_finish(struct mx_manifest *manifest, const struct mx_manifest_options *options)
+static int manifest_finish(struct mx_manifest *manifest, const struct mx_manifest_state *state,
+                           const struct mx_manifest_options *options)
 {
     int rc = 0;
+    MX_TRY(mx_manifest_decisions_tell(manifest, state));
     MX_TRY(speakers_number(manifest));
     if (manifest->source_count == 1) MX_TRY(split_apply(manifest, options));
 out:
@@ -386,14 +391,16 @@ int mx_manifest_open(const char *path, const struct mx_manifest_options *options
     MX_TRY(path_choose(&manifest->arena, path, state.sounds, &training));
     if (options->validation != NULL)
         MX_TRY(path_choose(&manifest->arena, options->validation, state.sounds, &validation));
-    MX_TRY(source_open(manifest, &state, &(struct source){training.root, training.files[0], options->format, false}));
+    const char *const decisions = options->decisions;
+    MX_TRY(source_open(manifest, &state,
+                       &(struct source){training.root, training.files[0], options->format, false, decisions}));
     if (options->validation != NULL)
         MX_TRY(source_open(manifest, &state,
-                           &(struct source){validation.root, validation.files[0], MX_MANIFEST_AUTO, true}));
+                           &(struct source){validation.root, validation.files[0], MX_MANIFEST_AUTO, true, decisions}));
     else if (training.count == 2)
-        MX_TRY(
-            source_open(manifest, &state, &(struct source){training.root, training.files[1], options->format, true}));
-    MX_TRY(manifest_finish(manifest, options));
+        MX_TRY(source_open(manifest, &state,
+                           &(struct source){training.root, training.files[1], options->format, true, decisions}));
+    MX_TRY(manifest_finish(manifest, &state, options));
     *out = manifest;
     manifest = NULL;
 out:
@@ -416,9 +423,9 @@ int mx_manifest_parse(const char *root, const char *name, const char *data, size
     const char *const kept_root = mx_arena_strdup(&manifest->arena, root);
     const char *const path = arena_join(&manifest->arena, root, name);
     if (kept_root == NULL || path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    const struct source source = {kept_root, path, options->format, false};
+    const struct source source = {kept_root, path, options->format, false, options->decisions};
     MX_TRY(source_read(manifest, &state, &source, data, bytes));
-    MX_TRY(manifest_finish(manifest, options));
+    MX_TRY(manifest_finish(manifest, &state, options));
     *out = manifest;
     manifest = NULL;
 out:
@@ -433,6 +440,7 @@ void mx_manifest_close(struct mx_manifest *manifest)
     mx_free(manifest->utterances);
     mx_free(manifest->problems);
     mx_free((void *)manifest->speakers);
+    mx_manifest_decisions_close(manifest);
     mx_arena_release(&manifest->arena);
     mx_free(manifest);
 }

@@ -22,6 +22,10 @@
  * has a manifest or not; of a manifest file only the recordings. Names that begin with '.' are skipped. The id of a file
  * is its path below the folder.
  *
+ * Decisions of people about rows (decisions.h) are applied here, from `decisions` or else from decisions.tsv beside each
+ * manifest: a dropped row becomes a problem with MX_REJECT_DROPPED, whatever else is wrong with it; a fixed one has the
+ * new text. In a folder of sounds, a file is meant by its path or by the id that it would have in a manifest.
+ *
  * A bad row never stops the reading: it is recorded as a problem with its line and its reason.
  *
  * Memory: everything belongs to the manifest; mx_manifest_close releases it. It does not change after opening, so any
@@ -35,6 +39,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "corpus/decisions.h"
 #include "corpus/reject.h"
 
 #define MX_MANIFEST_LIMIT_BYTES ((size_t)256 << 20) /* of one manifest file */
@@ -61,6 +66,7 @@ struct mx_manifest_options {
     double validation_fraction;     /* 0 … 0.5 of the rows; used when no file names the validation rows */
     const char *validation;         /* NULL, or the folder or file that holds the validation rows (--val-data) */
     bool sounds;                    /* texts are neither needed nor read */
+    const char *decisions;          /* file of decisions about all rows; NULL: decisions.tsv beside each manifest */
 };
 
 #define MX_MANIFEST_OPTIONS_DEFAULT ((struct mx_manifest_options){.validation_fraction = 0.05})
@@ -69,14 +75,15 @@ struct mx_manifest_options {
 struct mx_utterance {
     const char *id;       /* unique within a source; for filelist and coqui the path without its extension */
     const char *audio;    /* path that can be opened */
-    const char *text;     /* as written, not normalised; not blank, valid UTF-8. "" with `sounds` */
+    const char *text;     /* as written or fixed, not normalised; not blank, valid UTF-8. "" with `sounds` */
     const char *language; /* as written in its column; NULL or "": there is none */
     const char *speaker_name;
-    uint32_t speaker;       /* index in speakers[] */
-    uint32_t source, line;  /* index in sources[], line from 1; of sounds: their number in byte order of the paths */
-    bool validation;        /* belongs to the validation rows */
-    uint64_t audio_bytes;   /* size of the file … */
-    int64_t audio_mtime_ns; /* … and the time of its last change, when the manifest was opened */
+    uint32_t speaker;      /* index in speakers[] */
+    uint32_t source, line; /* index in sources[], line from 1; of sounds: their number in byte order of the paths */
+    bool validation;       /* belongs to the validation rows */
+    enum mx_decision_kind decision; /* NONE, KEEP or FIX */
+    uint64_t audio_bytes;           /* size of the file … */
+    int64_t audio_mtime_ns;         /* … and the time of its last change, when the manifest was opened */
 };
 
 /* Something about a line that must be reported. */
@@ -108,6 +115,10 @@ struct mx_manifest {
     uint32_t problem_count;
     uint32_t rejected; /* problems with a reason other than NONE */
     uint32_t rows;     /* utterance_count + rejected */
+    uint32_t dropped;  /* those of the rejected that people decided to drop */
+    uint32_t fixed, kept;
+    struct mx_decisions
+        *decisions[MX_MANIFEST_SOURCES]; /* about the rows of each source; may be the same; NULL: none */
     struct mx_arena arena;
 };
 

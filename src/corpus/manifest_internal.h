@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Private to src/corpus/manifest*.c: lines and fields, the format of a manifest, and the location of its audio.
+ * Private to src/corpus/manifest*.c (lines also to decisions.c): lines and fields, the format of a manifest, and the location of its audio.
  *
  * Memory: nothing here owns any; strings are pieces of the manifest's arena or of the caller's buffers.
  */
@@ -57,6 +57,7 @@ struct mx_manifest_state {
     bool sounds; /* texts are not needed */
     struct mx_manifest_seen ids, recordings;
     uint32_t utterance_capacity, problem_capacity;
+    bool *decided[MX_MANIFEST_SOURCES]; /* which decisions found their row; NULL: none, or those of an earlier source */
 };
 void mx_manifest_state_release(struct mx_manifest_state *state);
 
@@ -73,6 +74,20 @@ int mx_manifest_problem_add(struct mx_manifest *manifest, struct mx_manifest_sta
 bool mx_manifest_has_folder(const char *folder, const char *name);
 
 #define MX_MANIFEST_ROWS_MAX 10000000u /* of one source */
+
+/* ---- decisions (manifest_decisions.c) ---- */
+
+/* Opens the decisions about the rows of a source: `path`, or if NULL decisions.tsv in its root, if there is one. */
+int mx_manifest_decisions_open(struct mx_manifest *manifest, struct mx_manifest_state *state, uint32_t source,
+                               const char *path);
+/* The decision about a row; sets *text if it is to be another one. */
+enum mx_decision_kind mx_manifest_decide(struct mx_manifest *manifest, struct mx_manifest_state *state, uint32_t source,
+                                         const char *id, const char **text);
+/* Appends a row that is dropped: its source, line and id. */
+int mx_manifest_drop(struct mx_manifest *manifest, struct mx_manifest_state *state, const struct mx_utterance *row);
+/* Counts and logs what was decided, when all sources are read. */
+int mx_manifest_decisions_tell(struct mx_manifest *manifest, const struct mx_manifest_state *state);
+void mx_manifest_decisions_close(struct mx_manifest *manifest);
 
 /* ---- sounds (manifest_sounds.c) ---- */
 

@@ -251,6 +251,14 @@ static int row_locate(struct rows *rows, const char *audio, struct mx_utterance 
     return duplicate_check(rows, &rows->state->recordings, &recording, utterance->id, good);
 }
 
+/* Sets decision and text of a row that people decided about. True: it is dropped. */
+static bool decision_take(struct rows *rows, struct mx_utterance *utterance)
+{
+    utterance->decision =
+        mx_manifest_decide(rows->manifest, rows->state, rows->source, utterance->id, &utterance->text);
+    return utterance->decision == MX_DECISION_DROP;
+}
+
 /* One row, whose line is UTF-8. */
 static int row_read(struct rows *rows, struct mx_manifest_span line)
 {
@@ -271,10 +279,12 @@ static int row_read(struct rows *rows, struct mx_manifest_span line)
     utterance.id = rows->finder.folders == id_folders ? audio : id_of_path(rows, audio);
     if (utterance.id == NULL) return MX_ERR_NO_MEMORY;
     if (audio[0] == '\0') return problem_add(rows, MX_REJECT_BAD_LINE, "", "the first column is empty");
+    if (decision_take(rows, &utterance)) return mx_manifest_drop(rows->manifest, rows->state, &utterance);
+    const bool fixed = utterance.text[0] != '\0';
     const bool has_text = shape->text < count && fields[shape->text].length > 0;
-    if (has_text)
+    if (!fixed && has_text)
         utterance.text = span_string(fields[shape->text]);
-    else if (shape->raw < count)
+    else if (!fixed && shape->raw < count)
         utterance.text = span_string(fields[shape->raw]);
     if (rows->state->sounds)
         utterance.text = "";
@@ -285,7 +295,7 @@ static int row_read(struct rows *rows, struct mx_manifest_span line)
     if (!good) goto out;
     MX_TRY(row_locate(rows, audio, &utterance, &good));
     if (!good) goto out;
-    if (!has_text && !rows->state->sounds)
+    if (!fixed && !has_text && !rows->state->sounds)
         MX_TRY(problem_add(rows, MX_REJECT_NONE, utterance.id,
                            "there is no normalised text; the raw one of column 2 is used"));
     MX_TRY(quotes_note(rows, utterance.id, utterance.text));
@@ -317,6 +327,7 @@ void mx_manifest_state_release(struct mx_manifest_state *state)
 {
     mx_free(state->ids.entries);
     mx_free(state->recordings.entries);
+    for (int i = 0; i < MX_MANIFEST_SOURCES; i++) mx_free(state->decided[i]);
     *state = (struct mx_manifest_state){0};
 }
 

@@ -119,6 +119,8 @@ static int sound_add(struct mx_manifest *manifest, struct mx_manifest_state *sta
     if (whole == NULL) return MX_ERR_NO_MEMORY;
     snprintf(whole, root + length + 2, "%s/%s", from->root, path);
     row->id = path;
+    row->decision = mx_manifest_decide(manifest, state, row->source, path, &row->text);
+    if (row->decision == MX_DECISION_DROP) return mx_manifest_drop(manifest, state, row);
     row->audio = whole;
     if (stat(whole, &status) == 0) { /* otherwise its reader will say so */
         row->audio_bytes = (uint64_t)status.st_size;

@@ -228,12 +228,13 @@ static void record_count(const struct mx_packed_record *record, struct mx_prepar
 /* Whether there are too many rejected rows to continue. */
 static int rejects_judge(const struct mx_prepare_options *options, const struct mx_prepare_report *report)
 {
-    const double share = report->rows == 0 ? 0.0 : (double)report->rejected / report->rows;
+    const uint32_t dropped = report->reasons[MX_REJECT_DROPPED];
+    const double share = mx_rejected_share(report->rejected, dropped, report->rows);
     if (report->good == 0)
         MX_FAIL(MX_ERR_DATA, NULL, "no row of %u can be used", report->rows);
     else if (share > options->rejects_max)
-        MX_FAIL(MX_ERR_DATA, NULL, "%u of %u rows (%.1f %%) are rejected; at most %.0f %% may be", report->rejected,
-                report->rows, share * 100, options->rejects_max * 100);
+        MX_FAIL(MX_ERR_DATA, NULL, "%u of %u rows (%.1f %%) are rejected; at most %.0f %% may be",
+                report->rejected - dropped, report->rows - dropped, share * 100, options->rejects_max * 100);
     else
         return 0;
     return mx_error_hint("the reasons are in '%.200s" MX_PREPARE_REJECTS_SUFFIX "'%s", options->file,

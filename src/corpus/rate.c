@@ -16,8 +16,7 @@
 #define LEAST_EVER 0.25
 #define MOST_EVER  100.0
 
-/* Punctuation and marks; letters and phonemes are all the rest. */
-static bool is_sound(uint32_t code)
+bool mx_rate_is_sound(uint32_t code)
 {
     static const struct {
         uint32_t first, last;
@@ -32,7 +31,7 @@ static bool is_sound(uint32_t code)
 size_t mx_rate_sounds(const uint32_t *symbols, size_t count)
 {
     size_t sounds = 0;
-    for (size_t i = 0; i < count; i++) sounds += is_sound(symbols[i]);
+    for (size_t i = 0; i < count; i++) sounds += mx_rate_is_sound(symbols[i]);
     return sounds;
 }
 

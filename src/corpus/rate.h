@@ -38,6 +38,8 @@ struct mx_rate {
         2.0, 30.0                                                                                                      \
     }
 
+/* Whether a symbol is a letter or a phoneme, not punctuation or a mark. */
+bool mx_rate_is_sound(uint32_t code);
 /* Symbols that are spoken. */
 size_t mx_rate_sounds(const uint32_t *symbols, size_t count);
 /* The range of a corpus from the sounds per second of its rows, which are sorted here; values that are not above 0 do

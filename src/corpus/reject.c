@@ -23,3 +23,8 @@ const char *mx_reject_text(enum mx_reject reject)
 {
     return (size_t)reject < MX_REJECT_COUNT ? reasons[reject].text : "unknown reason";
 }
+
+double mx_rejected_share(uint32_t rejected, uint32_t dropped, uint32_t rows)
+{
+    return rows > dropped ? (double)(rejected - dropped) / (rows - dropped) : 0;
+}

@@ -8,6 +8,8 @@
 #ifndef MX_CORPUS_REJECT_H
 #define MX_CORPUS_REJECT_H
 
+#include <stdint.h>
+
 /* X(identifier, code, short name, explanation) */
 #define MX_REJECT_LIST(X)                                                                                              \
     X(NONE, 0, "none", "the row is good")                                                                              \
@@ -26,7 +28,8 @@
     X(TOO_LONG, 13, "too-long", "the recording is longer than the maximum")                                            \
     X(SILENT, 14, "silent", "nothing can be heard")                                                                    \
     X(CLIPPED, 15, "clipped", "too many samples are cut off at full scale")                                            \
-    X(SPEAKING_RATE, 16, "speaking-rate", "sounds per second out of range: text and recording do not match")
+    X(SPEAKING_RATE, 16, "speaking-rate", "sounds per second out of range: text and recording do not match")           \
+    X(DROPPED, 17, "dropped", "somebody decided that the row is not used")
 
 enum mx_reject {
 #define X(identifier, code, name, text) MX_REJECT_##identifier = (code),
@@ -37,6 +40,8 @@ enum mx_reject {
 
 /* If more than this share of the rows is rejected, `check`, `prepare` and `train` stop, unless rejects are allowed. */
 #define MX_REJECTED_SHARE_MAX 0.05
+/* That share: rows that were dropped are no fault, and count neither as rejected nor as rows. */
+double mx_rejected_share(uint32_t rejected, uint32_t dropped, uint32_t rows);
 
 const char *mx_reject_name(enum mx_reject reject); /* "too-short"; "unknown" for other numbers */
 const char *mx_reject_text(enum mx_reject reject); /* the explanation */

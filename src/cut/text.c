@@ -204,8 +204,7 @@ static bool ends_with(const char *word, size_t length, const char *const *marks,
     return false;
 }
 
-/* What ends with this word, as far as its own marks say. */
-static enum mx_cut_break break_of(const char *word, size_t length, char next)
+enum mx_cut_break mx_cut_word_break(const char *word, size_t length, char next)
 {
     static const char *const closing[] = {"\"", "'", ")", "]", "}", "”", "’", "»", "›", NULL};
     static const char *const ends[] = {"!", "?", "…", "؟", "۔", "。", "！", "？", "।", NULL};
@@ -259,7 +258,7 @@ static int part_read(struct reader *r, const struct mx_cut_part *part, int32_t n
         at = blanks_read(source, at, part->end, &paragraph);
         word.behind = paragraph || at >= part->end
                           ? MX_CUT_BREAK_PARAGRAPH
-                          : break_of(source + begin, word.end - begin, at < part->end ? source[at] : 0);
+                          : mx_cut_word_break(source + begin, word.end - begin, at < part->end ? source[at] : 0);
         u->words[u->count++] = word;
         if (unit_is_full(u)) MX_TRY(unit_end(r));
         if (r->text->word_count > WORDS_LIMIT)

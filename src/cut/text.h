@@ -78,6 +78,9 @@ struct mx_cut_match {
 };
 int mx_cut_match_owners(const struct mx_cut_match *match, int32_t *owners);
 
+/* What ends with a written word, as far as its own marks say. `next`: the first byte of the word behind it, or 0. */
+enum mx_cut_break mx_cut_word_break(const char *word, size_t length, char next);
+
 /* The symbol of the vocabulary whose sound is nearest; -1: there is none. */
 int32_t mx_cut_nearest_symbol(const struct mx_vocabulary *vocabulary, uint32_t symbol);
 

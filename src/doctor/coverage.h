@@ -17,7 +17,7 @@
  *
  * Missing: the reference has it, the corpus does not. Rare: fewer than MX_DOCTOR_SOUND_ENOUGH or MX_DOCTOR_PAIR_ENOUGH
  * occurrences, or less than a quarter of what the reference lets expect. A pair that the reference has in fewer than
- * MX_DOCTOR_PAIR_KNOWN sentences is an accident and judged by nobody.
+ * MX_DOCTOR_KNOWN sentences is an accident and judged by nobody.
  *
  * Memory: a coverage owns everything in it, also the sentences that were read, for record.h; mx_doctor_coverage_release
  * frees it. It keeps nothing of the report.
@@ -34,7 +34,7 @@
 /* A network needs some tens of examples of a sound; a pair is learned from its sounds, too, so few show how they join. */
 #define MX_DOCTOR_SOUND_ENOUGH 20
 #define MX_DOCTOR_PAIR_ENOUGH  3
-#define MX_DOCTOR_PAIR_KNOWN   5
+#define MX_DOCTOR_KNOWN        5
 #define MX_DOCTOR_SHARE_LOW    0.25
 
 /* Sentences that are read at most: of the grammar of a language, and of a text file (the first ones). */

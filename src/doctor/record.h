@@ -33,7 +33,7 @@ struct mx_doctor_gain {
 
 struct mx_doctor_record {
     enum mx_language_id language;
-    const char *text;             /* to be read, one line */
+    char *text;                   /* to be read, one line */
     double seconds;               /* as this corpus is spoken, about */
     bool own;                     /* of our grammar, not of the text file */
     struct mx_doctor_gain *gains; /* sounds first; of each the rarest first */

@@ -185,6 +185,7 @@ static int dataset_open(struct mx_job *job)
     options.manifest.seed = (uint64_t)job->settings.training.seed;
     options.manifest.validation_fraction = d->validation_fraction;
     if (d->val_data[0] != '\0') options.manifest.validation = d->val_data;
+    if (d->decisions[0] != '\0') options.manifest.decisions = d->decisions;
     options.row.audio.seconds_min = d->min_seconds;
     options.row.audio.seconds_max = d->max_seconds;
     MX_TRY(mx_audio_options_check(&options.row.audio));

@@ -102,7 +102,7 @@ static uint64_t settings_hash(const struct mx_job *job)
 {
     char none[1] = "";
     struct mx_settings own = job->settings;
-    own.data.train_data = own.data.val_data = own.data.lexicon = own.vocoder.from = none;
+    own.data.train_data = own.data.val_data = own.data.lexicon = own.data.decisions = own.vocoder.from = none;
     char *const text = mx_config_format(&mx_settings_schema, &own);
     const uint64_t hash = text != NULL ? XXH3_64bits(text, strlen(text)) : 0;
     mx_free(text);

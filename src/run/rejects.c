@@ -43,9 +43,10 @@ int mx_job_rejects(struct mx_job *job)
     job->rejected = rejected;
     /* Whoever prepared a packed file has judged its rows. */
     if (job->settings.data.allow_rejects || !mx_dataset_is_folder(job->dataset)) goto out;
-    if (rejected <= MX_REJECTED_SHARE_MAX * rows) goto out;
-    MX_FAIL(MX_ERR_DATA, NULL, "%" PRIu32 " of %" PRIu32 " rows are rejected, which is more than %.0f %%", rejected,
-            rows, 100 * MX_REJECTED_SHARE_MAX);
+    const uint32_t dropped = mx_dataset_dropped(job->dataset);
+    if (mx_rejected_share(rejected, dropped, rows) <= MX_REJECTED_SHARE_MAX) goto out;
+    MX_FAIL(MX_ERR_DATA, NULL, "%" PRIu32 " of %" PRIu32 " rows are rejected, which is more than %.0f %%",
+            rejected - dropped, rows - dropped, 100 * MX_REJECTED_SHARE_MAX);
     rc = mx_error_hint("check %s and repair or remove the rows; --allow-rejects continues without them", path);
 out:
     mx_free(path);

@@ -161,6 +161,9 @@ static const struct mx_config_field data_fields[] = {
                     "File that says how words are pronounced. The voice keeps these words and says them so wherever it "
                     "speaks."),
      .flag = "lexicon", .value = "FILE"},
+    {MX_CONFIG_TEXT(DATA, decisions, "",
+                    "File that says which rows are dropped, which have another text, and which are good."),
+     .flag = "decisions", .value = "FILE", .meaning = "decisions.tsv beside the manifest"},
     {MX_CONFIG_DOUBLE(DATA, min_seconds, 0, 3600, "0.4", "seconds", "Leave out shorter recordings.")},
     {MX_CONFIG_DOUBLE(DATA, max_seconds, 0, 3600, "20", "seconds",
                       "Leave out longer recordings; recordings are never cut.")},

@@ -50,7 +50,8 @@ struct mx_settings_data {
     double validation_fraction;
     char language[8]; /* "auto": by the script of each text */
     enum mx_tokens_mode tokens;
-    char *lexicon; /* "": none */
+    char *lexicon;   /* "": none */
+    char *decisions; /* "": those beside the manifest */
     double min_seconds, max_seconds;
     bool allow_rejects;
     bool caching;

@@ -98,6 +98,7 @@ int mx_settings_complete(struct mx_settings *settings)
     MX_TRY(path_settle(&settings->data.train_data));
     MX_TRY(path_settle(&settings->data.val_data));
     MX_TRY(path_settle(&settings->data.lexicon));
+    MX_TRY(path_settle(&settings->data.decisions));
     MX_TRY(path_settle(&settings->vocoder.from));
     mx_settings_resolve(settings);
 out:
