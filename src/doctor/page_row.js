@@ -111,7 +111,7 @@ const mxDoctorRow = (() => {
     };
     const choice = name => {
       choices[name] = make('input', {type: 'radio', name: 'row-' + row.number, value: name, onchange: tell});
-      return make('label', {class: name || 'open', title: L.say('help ' + name)}, choices[name], L.say('choice ' + name));
+      return make('label', {class: name || 'open', title: L.say('help ' + (name || 'open'))}, choices[name], L.say('choice ' + (name || 'open')));
     };
     text.oninput = () => {
       choices[text.value === row.text && !page.fixed(row.id) ? '' : 'fix'].checked = true;
