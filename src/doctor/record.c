@@ -17,7 +17,7 @@
 #include "myxtts/error.h"
 
 #define SOUND_WEIGHT  4.0
-#define OVERHEAD      2.0  /* seconds that a recording takes besides the speaking */
+#define OVERHEAD      4.0  /* seconds that a recording takes besides the speaking */
 #define SECONDS_LIMIT 15.0 /* longer ones are hard to read in one go */
 #define LENGTH_WEIGHT 0.25 /* outside of the wanted lengths */
 
@@ -56,7 +56,8 @@ static double worth_of(const struct choice *choice, const struct mx_doctor_sente
     if (seconds > SECONDS_LIMIT) return 0;
     for (uint32_t i = 0; i < sentence->use_count; i++) {
         const struct mx_doctor_use *const use = &sentence->uses[i];
-        const double weight = choice->set->tallies[use->unit].pair ? 1 : SOUND_WEIGHT;
+        const struct mx_doctor_tally *const tally = &choice->set->tallies[use->unit];
+        const double weight = sqrt((double)tally->reference) * (tally->pair ? 1 : SOUND_WEIGHT);
         uint64_t count = choice->counts[use->unit];
         for (uint32_t k = 0; k < use->times && count < choice->needs[use->unit]; k++) sum += weight / (double)++count;
     }

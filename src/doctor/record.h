@@ -4,7 +4,8 @@
  *
  * They are chosen one by one from the sentences of the reference. The worth of a sentence is what its sounds and pairs
  * add where there are not enough: an occurrence of something that the corpus has c times is worth 1 / (1 + c) until there
- * are enough, a sound four times as much as a pair. The best worth for the time that it takes to record wins; the
+ * are enough, times the square root of how often the reference has it, so that what is said often comes first, but not
+ * alone. A sound is worth four times as much as a pair. The best worth for the time that it takes to record wins; the
  * earlier one of equals. Then its sounds count as recorded, so that the next sentence is chosen for what is still
  * missing. It ends early when no sentence adds anything.
  *
