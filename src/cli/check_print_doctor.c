@@ -9,7 +9,7 @@
 #include "cli/check_report.h"
 
 #define SUSPECTS_SHOWN 10
-#define UNITS_SHOWN    24
+#define UNITS_SHOWN    16
 
 static void sound_print(const struct mx_doctor *doctor)
 {
