@@ -185,8 +185,8 @@ static void test_faults(void **state)
     assert_int_equal(manifest->dropped, 4);
     mx_manifest_close(manifest);
     assert_true(mx_rejected_share(4, 4, 5) == 0);
-    assert_true(mx_rejected_share(3, 1, 5) == 0.5);
-    assert_true(mx_rejected_share(5, 5, 5) == 0);
+    assert_true(mx_rejected_share(3, 1, 4) == 0.5);
+    assert_true(mx_rejected_share(0, 0, 0) == 0);
     assert_string_equal(mx_reject_name(MX_REJECT_DROPPED), "dropped");
     /* A bad file ends the opening. */
     file_put_text(folder, "decisions.tsv", HEADER "b\tgone\n");

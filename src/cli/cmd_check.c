@@ -140,7 +140,7 @@ static int verdict(const struct values *values, const struct mx_check_report *re
     if (values->allow_rejects || mx_rejected_share(report->rejected, dropped, report->rows) <= MX_REJECTED_SHARE_MAX)
         return 0;
     MX_FAIL(MX_ERR_DATA, NULL, "%" PRIu32 " of %" PRIu32 " rows are rejected, which is more than %.0f %%",
-            report->rejected - dropped, report->rows - dropped, 100 * MX_REJECTED_SHARE_MAX);
+            report->rejected - dropped, report->rows, 100 * MX_REJECTED_SHARE_MAX);
     return mx_error_hint("check %s and repair or remove the rows; --allow-rejects continues without them", rejects);
 }
 

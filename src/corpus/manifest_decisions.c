@@ -124,7 +124,7 @@ int mx_manifest_decisions_tell(struct mx_manifest *manifest, const struct mx_man
         manifest->kept += manifest->utterances[i].decision == MX_DECISION_KEEP;
     }
     if (any)
-        mx_info("decisions: %" PRIu32 " rows are dropped, %" PRIu32 " have another text, %" PRIu32 " are kept as good",
+        mx_info("decisions: %" PRIu32 " rows dropped, %" PRIu32 " with another text, %" PRIu32 " kept as good",
                 manifest->dropped, manifest->fixed, manifest->kept);
 out:
     return rc;

@@ -234,7 +234,7 @@ static int rejects_judge(const struct mx_prepare_options *options, const struct 
         MX_FAIL(MX_ERR_DATA, NULL, "no row of %u can be used", report->rows);
     else if (share > options->rejects_max)
         MX_FAIL(MX_ERR_DATA, NULL, "%u of %u rows (%.1f %%) are rejected; at most %.0f %% may be",
-                report->rejected - dropped, report->rows - dropped, share * 100, options->rejects_max * 100);
+                report->rejected - dropped, report->rows, share * 100, options->rejects_max * 100);
     else
         return 0;
     return mx_error_hint("the reasons are in '%.200s" MX_PREPARE_REJECTS_SUFFIX "'%s", options->file,

@@ -26,5 +26,5 @@ const char *mx_reject_text(enum mx_reject reject)
 
 double mx_rejected_share(uint32_t rejected, uint32_t dropped, uint32_t rows)
 {
-    return rows > dropped ? (double)(rejected - dropped) / (rows - dropped) : 0;
+    return rows > 0 ? (double)(rejected - dropped) / rows : 0;
 }

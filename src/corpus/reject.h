@@ -40,7 +40,7 @@ enum mx_reject {
 
 /* If more than this share of the rows is rejected, `check`, `prepare` and `train` stop, unless rejects are allowed. */
 #define MX_REJECTED_SHARE_MAX 0.05
-/* That share: rows that were dropped are no fault, and count neither as rejected nor as rows. */
+/* That share: rows that were dropped are no fault and do not count as rejected. */
 double mx_rejected_share(uint32_t rejected, uint32_t dropped, uint32_t rows);
 
 const char *mx_reject_name(enum mx_reject reject); /* "too-short"; "unknown" for other numbers */

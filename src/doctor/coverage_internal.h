@@ -42,7 +42,7 @@ struct mx_doctor_use {
 struct mx_doctor_sentence {
     const char *text;
     uint64_t print;  /* of its sounds: equal for the same words, however they are written */
-    uint32_t sounds; /* as rate.h counts them */
+    uint32_t sounds; /* as corpus/rate.h counts them */
     bool own;        /* of our grammar */
     bool candidate;  /* may be chosen to be recorded */
     const struct mx_doctor_use *uses;

@@ -153,6 +153,7 @@ const struct mx_page_word mx_page_words[] = {
     {"silent", "silent"},
     {"clipped", "clipped"},
     {"speaking-rate", "text does not match"},
+    {"dropped", "dropped"},
     {"B 0", "{0} B"},
     {"B 1", "{0} KiB"},
     {"B 2", "{0} MiB"},

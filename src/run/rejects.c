@@ -46,7 +46,7 @@ int mx_job_rejects(struct mx_job *job)
     const uint32_t dropped = mx_dataset_dropped(job->dataset);
     if (mx_rejected_share(rejected, dropped, rows) <= MX_REJECTED_SHARE_MAX) goto out;
     MX_FAIL(MX_ERR_DATA, NULL, "%" PRIu32 " of %" PRIu32 " rows are rejected, which is more than %.0f %%",
-            rejected - dropped, rows - dropped, 100 * MX_REJECTED_SHARE_MAX);
+            rejected - dropped, rows, 100 * MX_REJECTED_SHARE_MAX);
     rc = mx_error_hint("check %s and repair or remove the rows; --allow-rejects continues without them", path);
 out:
     mx_free(path);

@@ -339,8 +339,8 @@ int mx_job_state_compare(const struct mx_job *job)
 #undef X
     if (what != NULL)
         return MX_FAIL(MX_ERR_DATA,
-                       "restore the corpus, with its times ('cp -a', 'rsync -a'), or start a new run with "
-                       "'--init-from' and these weights",
+                       "restore the corpus, with its times ('cp -a', 'rsync -a') and decisions, or start a new run "
+                       "with '--init-from' and these weights",
                        "the training data is not that of the run: %s", what);
     if (mx_checkpoint_extra(from, "data.texts") == NULL)
         mx_warn("%s was written by an earlier version, which stored less about the corpus: rows, lengths and split "
