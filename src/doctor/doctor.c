@@ -180,10 +180,19 @@ out:
     return rc;
 }
 
+/* What is wrong with a voice that was named is better said before all rows are read. */
+static int voice_check(const char *voice)
+{
+    struct mx_doctor_fit fit;
+    if (voice == NULL || strcmp(voice, MX_DOCTOR_NO_VOICE) == 0) return 0;
+    return mx_doctor_voice_fit(voice, &(struct mx_check_report){0}, &fit);
+}
+
 int mx_doctor_examine(const char *path, const struct mx_doctor_options *options, struct mx_doctor *out)
 {
     int rc = 0;
     *out = (struct mx_doctor){0};
+    MX_TRY(voice_check(options->voice));
     MX_TRY(rows_read(path, options, out));
     MX_TRY(voice_ask(options, out));
     MX_TRY(mx_doctor_sounds_judge(&out->report, out->sounds, &out->findings));
