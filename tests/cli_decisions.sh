@@ -102,6 +102,8 @@ done_with train --resume run --steps 4 --decisions first.tsv
 rm corpus/decisions.tsv
 done_with train --resume run --steps 5
 check "the run keeps the name of its file" grep -q "decisions: .*first.tsv" run/config.yaml
+done_with eval --checkpoint run --data corpus --held-out
+check "rows that are held out are those of the run" grep -q 'decisions: 1 rows dropped, 1 with' stderr
 
 # ---- sounds alone, by the ids of the manifest ----
 decide corpus/decisions.tsv $'row-001\tdrop'

@@ -213,11 +213,75 @@ static void test_text(void **state)
     assert_string_equal(records.items[1].text, "La gata es negra y es la casa negra.");
     mx_doctor_records_release(&records);
     mx_doctor_coverage_release(&coverage);
+    static char many[(MX_DOCTOR_TEXT_SENTENCES + 3) * 4 + 1];
+    for (size_t i = 0; i < MX_DOCTOR_TEXT_SENTENCES + 3; i++) memcpy(many + 4 * i, "a b\n", 4);
+    file_put_text(folder, "text.txt", many);
+    make(&corpus, path, &coverage);
+    assert_int_equal(coverage.languages[0].from_text, MX_DOCTOR_TEXT_SENTENCES);
+    assert_int_equal(coverage.text_beyond, 3);
+    mx_doctor_coverage_release(&coverage);
     file_put(folder, "text.txt", "caf\xe9", 4);
     assert_int_equal(mx_doctor_coverage_make(&corpus.report, &corpus.row, path, &coverage), MX_ERR_DATA);
     assert_null(coverage.languages);
     snprintf(path, sizeof path, "%s/none.txt", folder);
     assert_int_equal(mx_doctor_coverage_make(&corpus.report, &corpus.row, path, &coverage), MX_ERR_NOT_FOUND);
+    corpus_release(&corpus);
+    folder_remove(folder);
+}
+
+/* Of two languages with one script it is not known which a sentence is in, unless the script is taken for one of them. */
+static void test_two_languages(void **state)
+{
+    static const char *const texts[] = {"la casa es negra", "la maison est noire", "дом чёрный стоит"};
+    static const enum mx_language_id languages[] = {MX_LANGUAGE_ES, MX_LANGUAGE_FR, MX_LANGUAGE_RU};
+    char *const folder = folder_make();
+    char path[4096];
+    struct corpus corpus = corpus_chars();
+    struct mx_doctor_coverage coverage;
+    (void)state;
+    snprintf(path, sizeof path, "%s/text.txt", folder);
+    file_put_text(folder, "text.txt", "Una casa.\nЧёрный кот.\n...\n");
+    corpus_make(&corpus, texts, 3, MX_LANGUAGE_RU);
+    for (int i = 0; i < 3; i++) corpus.report.list[i].language = languages[i];
+    corpus.report.languages[MX_LANGUAGE_ES] = corpus.report.languages[MX_LANGUAGE_FR] =
+        corpus.report.languages[MX_LANGUAGE_RU] = 1;
+    make(&corpus, path, &coverage);
+    assert_int_equal(coverage.language_count, 3);
+    assert_int_equal(coverage.text_foreign, 2);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(coverage.languages[i].language, languages[i]);
+        assert_int_equal(coverage.languages[i].from_text, i == 2);
+    }
+    mx_doctor_coverage_release(&coverage);
+    corpus_release(&corpus);
+    folder_remove(folder);
+}
+
+/* Each allocation fails once: an error, and nothing is lost. */
+static void test_memory(void **state)
+{
+    static const char *const texts[] = {"la casa es negra"};
+    char *const folder = folder_make();
+    char path[4096];
+    struct corpus corpus = corpus_chars();
+    int rc = MX_ERR_NO_MEMORY;
+    (void)state;
+    snprintf(path, sizeof path, "%s/text.txt", folder);
+    file_put_text(folder, "text.txt", list);
+    corpus_make(&corpus, texts, 1, MX_LANGUAGE_ES);
+    for (uint64_t nth = 1; rc < 0; nth++) {
+        struct mx_doctor_coverage coverage;
+        struct mx_doctor_records records = {0};
+        mx_alloc_fail_at(nth);
+        rc = mx_doctor_coverage_make(&corpus.report, &corpus.row, path, &coverage);
+        if (rc == 0) rc = mx_doctor_record_choose(&coverage, 3, &records);
+        mx_alloc_fail_at(0);
+        assert_true(rc == 0 || rc == MX_ERR_NO_MEMORY);
+        if (rc == 0) assert_int_equal(records.count, 3);
+        mx_doctor_records_release(&records);
+        mx_doctor_coverage_release(&coverage);
+        mx_error_clear();
+    }
     corpus_release(&corpus);
     folder_remove(folder);
 }
@@ -345,8 +409,9 @@ int main(void)
 {
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts), cmocka_unit_test(test_marks),     cmocka_unit_test(test_text),
-        cmocka_unit_test(test_choice), cmocka_unit_test(test_languages), cmocka_unit_test(test_phonemes),
+        cmocka_unit_test(test_counts),        cmocka_unit_test(test_marks),    cmocka_unit_test(test_text),
+        cmocka_unit_test(test_two_languages), cmocka_unit_test(test_memory),   cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_languages),     cmocka_unit_test(test_phonemes),
     };
     return cmocka_run_group_tests_name("doctor_coverage", tests, NULL, NULL);
 }

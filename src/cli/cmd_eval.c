@@ -144,6 +144,8 @@ static int corpus_open(struct eval *e, const struct values *values)
     if (packed && values->language != NULL)
         MX_RAISE(MX_ERR_USAGE, "leave '--language' out",
                  "the texts of the packed corpus %s have their language already", values->data);
+    /* Which rows are held out depends on which there are. */
+    if (values->held_out && !packed && d->decisions[0] != '\0') wanted.manifest.decisions = d->decisions;
     rc = mx_dataset_open(&wanted, &e->dataset);
     if (rc == MX_ERR_DATA && !packed)
         mx_error_hint(
