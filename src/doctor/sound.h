@@ -41,6 +41,7 @@ struct mx_doctor_sound {
     double speech_begin, speech_end;  /* the first and the last clear vowel, with what may belong to their words */
     double noise_before, noise_after; /* seconds of sound before and after that */
     double silence, silence_at;       /* seconds of the longest silence inside the speech, and where it begins */
+    double print_seconds;             /* of the sound that the fingerprint is of */
     int8_t print[MX_DOCTOR_PRINT_SIZE];
 };
 
