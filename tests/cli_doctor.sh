@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # What myxtts check, the program given as $1, says about rows that may spoil a voice: the report, suspects.tsv, JSON and the
-# page, with and without a voice, and what is refused. The speech is tones and the voice hardly trained
-# (support/tones.sh): whether faults are found is tested next to the code that finds them.
+# page, with and without a voice, and what is refused. The speech is syllables of nothing and the
+# voice hardly trained: whether faults are found is tested next to the code that finds them.
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
@@ -15,11 +15,37 @@ json() {
         my $ok = eval $code; die $@ if $@; exit !$ok' "$@"
 }
 
-tones corpus 16
+# syllables DIR ROWS: rows of 3 s that are as little alike as speech: syllables of some length, pitch and colour, with pauses.
+syllables() {
+    mkdir -p "$1/wavs"
+    perl -e '
+        my ($dir, $rows) = @ARGV;
+        my $seed = 7;
+        sub draw { $seed = ($seed * 1103515245 + 12345) % 2147483648; return $_[0] + ($_[1] - $_[0]) * $seed / 2147483648 }
+        open(my $list, ">", "$dir/metadata.csv");
+        for my $row (0 .. $rows - 1) {
+            my ($id, $low, @samples) = (sprintf("row-%03d", $row), $row % 2, (0) x 1600);
+            while (@samples < 46000) {
+                my ($count, $step, $first, $second) = (int(draw(1500, 4500)), draw(0.04, 0.05) * ($low ? 1 : 1.7), draw(1, 4), draw(5, 9));
+                for my $i (0 .. $count - 1) {
+                    my $sum = 0;
+                    $sum += sin($i * $step * $_) * (exp(-abs($_ - $first)) + 0.5 * exp(-abs($_ - $second))) for 1 .. 9;
+                    push @samples, 4000 * $sum * sin(3.14159 * $i / $count);
+                }
+                push @samples, (0) x draw(300, 2500);
+            }
+            my $data = pack("s<*", map { int($_ + draw(-6, 6)) } @samples[0 .. 47999]);
+            open(my $wav, ">:raw", "$dir/wavs/$id.wav");
+            print $wav pack("a4Va4a4VvvVVvva4V", "RIFF", 36 + length($data), "WAVE", "fmt ", 16, 1, 1, 16000, 32000, 2, 16,
+                            "data", length($data)), $data;
+            printf $list "%s|%s|The tone number %s is long.\n", $id, $low ? "low" : "high", chr(97 + $row);
+        }' "$1" "$2"
+}
+
+syllables corpus 12
 cp corpus/wavs/row-004.wav corpus/wavs/row-010.wav # of the same speaker, with another text
+sed -i 's|^row-010.*|row-010\|high\|The <img> </script>.|' corpus/metadata.csv
 plain=(check corpus --tokens chars --voice none)
-hostile='<img> </script>'
-sed -i "s|^row-010.*|row-010\|high\|The $hostile.|" corpus/metadata.csv
 
 # ---- without a voice ----
 done_with "${plain[@]}"
@@ -50,8 +76,8 @@ check "JSON: suspects" json report.json '$r->{suspects} == @{$r->{suspect_rows}}
 check "JSON: a suspect" json report.json 'my ($s) = grep { $_->{id} eq "row-010" } @{$r->{suspect_rows}};
     my ($f) = grep { $_->{kind} eq "same-sound" } @{$s->{findings}};
     $s->{line} == 11 && $s->{speaker} eq "high" && $s->{badness} >= 1 && $f->{text} eq "row-004" && $f->{words} =~ /same sound/'
-check "JSON: the sound" json report.json '$r->{sound}{rows} == 16 && $r->{sound}{level_db} < 0 && exists $r->{sound}{bandwidth_hz}'
-check "JSON: every row" json report.json '@{$r->{utterances}} == 16 && $r->{utterances}[3]{level_db} < 0 &&
+check "JSON: the sound" json report.json '$r->{sound}{rows} == 12 && $r->{sound}{level_db} < 0 && exists $r->{sound}{bandwidth_hz}'
+check "JSON: every row" json report.json '@{$r->{utterances}} == 12 && $r->{utterances}[3]{level_db} < 0 &&
     !exists $r->{utterances}[3]{score} && $r->{utterances}[3]{decision} eq ""'
 check "JSON: sounds and sentences" json report.json '$r->{coverage}[0]{language} eq "en" &&
     $r->{coverage}[0]{sounds}{missing} == grep({ $_->{supply} eq "missing" } @{$r->{coverage}[0]{sounds}{list}}) &&
@@ -81,7 +107,7 @@ done_with train --quiet --train-data corpus --output run "${small[@]}" --steps 2
 voiced=(check corpus --tokens chars --voice run --record 0)
 done_with "${voiced[@]}" --json --workers 1 --html page.html
 mv stdout one.json
-check "JSON: the voice" json one.json '$r->{voice} =~ /run/ && $r->{voice_reason} eq "judged" && $r->{scored} >= 15'
+check "JSON: the voice" json one.json '$r->{voice} =~ /run/ && $r->{voice_reason} eq "judged" && $r->{scored} >= 11'
 check "JSON: scores" json one.json 'grep(exists $_->{score}, @{$r->{utterances}}) == $r->{scored}'
 check "words are on the page" grep -q '"words":\[\["The",' page.html
 done_with "${voiced[@]}" --json --workers 2
