@@ -39,12 +39,6 @@ static void sound_json(cJSON *root, const struct mx_doctor *doctor, int *failure
     number(object, "offset", s->offset, failures);
 }
 
-static const struct mx_doctor_score *score_of(const struct mx_doctor *doctor, uint32_t row)
-{
-    const struct mx_doctor_score *const score = row < doctor->scores.count ? &doctor->scores.rows[row] : NULL;
-    return score != NULL && score->unscored == MX_DOCTOR_SCORED ? score : NULL;
-}
-
 /* Every row whose line could be read, good or not. */
 static void rows_json(cJSON *root, const struct mx_doctor *doctor, int *failures)
 {
@@ -53,7 +47,7 @@ static void rows_json(cJSON *root, const struct mx_doctor *doctor, int *failures
     for (uint32_t i = 0; i < manifest->utterance_count; i++) {
         const struct mx_check_row *const row = &doctor->report.list[i];
         const struct mx_doctor_sound *const sound = &doctor->sounds[i];
-        const struct mx_doctor_score *const score = score_of(doctor, i);
+        const struct mx_doctor_score *const score = mx_doctor_score_of(doctor, i);
         cJSON *const object = mx_command_json_element(list, failures);
         text(object, "id", manifest->utterances[i].id, failures);
         text(object, "reject", row->reject == MX_REJECT_NONE ? NULL : mx_reject_name(row->reject), failures);

@@ -149,6 +149,12 @@ out:
     return rc;
 }
 
+const struct mx_doctor_score *mx_doctor_score_of(const struct mx_doctor *doctor, uint32_t row)
+{
+    const struct mx_doctor_score *const score = row < doctor->scores.count ? &doctor->scores.rows[row] : NULL;
+    return score != NULL && score->unscored == MX_DOCTOR_SCORED ? score : NULL;
+}
+
 /* ---- suspects ---- */
 
 static int suspect_compare(const void *left, const void *right)

@@ -84,6 +84,9 @@ struct mx_doctor {
 int mx_doctor_examine(const char *path, const struct mx_doctor_options *options, struct mx_doctor *out);
 void mx_doctor_release(struct mx_doctor *doctor);
 
+/* NULL: no voice judged the row. */
+const struct mx_doctor_score *mx_doctor_score_of(const struct mx_doctor *doctor, uint32_t row);
+
 /* Why nobody judged, in English, for reports and as the key of its translation. NULL: somebody did. */
 const char *mx_doctor_judge_text(enum mx_doctor_judge judge);
 const char *mx_doctor_judge_name(enum mx_doctor_judge judge); /* short, for scripts */

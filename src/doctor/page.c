@@ -245,18 +245,17 @@ static void findings_put(const struct mx_doctor *doctor, const struct mx_doctor_
 }
 
 /* What the voice found in the sound; its times begin where the used part does. */
-static void alignment_put(const struct mx_doctor *doctor, uint32_t row, struct mx_string *out)
+static void words_of_row_put(const struct mx_doctor *doctor, uint32_t row, struct mx_string *out)
 {
-    const struct mx_doctor_score *const score = row < doctor->scores.count ? &doctor->scores.rows[row] : NULL;
+    const struct mx_doctor_score *const score = mx_doctor_score_of(doctor, row);
     const char *const text = doctor->report.manifest->utterances[row].text;
     const double begin = doctor->report.list[row].trimmed_begin;
-    const bool scored = score != NULL && score->unscored == MX_DOCTOR_SCORED;
-    if (scored)
+    if (score != NULL)
         mx_json_number(out, "score", score->score);
     else
         mx_json_null(out, "score");
     mx_json_begin(out, "words", '[');
-    for (size_t i = 0; scored && i < score->word_count; i++) {
+    for (size_t i = 0; score != NULL && i < score->word_count; i++) {
         const struct mx_doctor_word *const word = &score->words[i];
         mx_json_begin(out, NULL, '[');
         mx_json_bytes(out, NULL, text + word->begin, word->end - word->begin);
@@ -266,12 +265,31 @@ static void alignment_put(const struct mx_doctor *doctor, uint32_t row, struct m
         mx_json_end(out, ']');
     }
     mx_json_end(out, ']');
+}
+
+static void span_put(double from, double until, struct mx_string *out)
+{
+    mx_json_begin(out, NULL, '[');
+    mx_json_number(out, NULL, from);
+    mx_json_number(out, NULL, until);
+    mx_json_end(out, ']');
+}
+
+/* Parts of the sound that belong to no word, and those that a finding is about. */
+static void spans_put(const struct mx_doctor *doctor, const struct mx_doctor_suspect *suspect, struct mx_string *out)
+{
+    const struct mx_doctor_score *const score = mx_doctor_score_of(doctor, suspect->row);
+    const struct mx_doctor_sound *const sound = &doctor->sounds[suspect->row];
+    const double begin = doctor->report.list[suspect->row].trimmed_begin;
     mx_json_begin(out, "other", '[');
-    for (size_t i = 0; scored && i < score->other_count; i++) {
-        mx_json_begin(out, NULL, '[');
-        mx_json_number(out, NULL, begin + (double)score->other[i].from);
-        mx_json_number(out, NULL, begin + (double)score->other[i].until);
-        mx_json_end(out, ']');
+    for (size_t i = 0; score != NULL && i < score->other_count; i++)
+        span_put(begin + (double)score->other[i].from, begin + (double)score->other[i].until, out);
+    for (size_t i = 0; i < suspect->count; i++) {
+        const enum mx_doctor_finding_kind kind = doctor->findings.items[suspect->first + i].kind;
+        if (kind == MX_DOCTOR_FINDING_SILENCE_INSIDE)
+            span_put(sound->silence_at, sound->silence_at + sound->silence, out);
+        if (kind == MX_DOCTOR_FINDING_NOISE_BEFORE) span_put(0, sound->speech_begin, out);
+        if (kind == MX_DOCTOR_FINDING_NOISE_AFTER) span_put(sound->speech_end, sound->seconds, out);
     }
     mx_json_end(out, ']');
 }
@@ -295,7 +313,8 @@ static int row_put(const struct mx_doctor *doctor, uint32_t number, struct mx_do
     mx_json_number(out, NULL, row->trimmed_begin);
     mx_json_number(out, NULL, row->seconds - row->trimmed_end);
     mx_json_end(out, ']');
-    alignment_put(doctor, suspect->row, out);
+    words_of_row_put(doctor, suspect->row, out);
+    spans_put(doctor, suspect, out);
     if (artist != NULL)
         MX_TRY(mx_doctor_artist_draw(artist, utterance->audio, out));
     else
