@@ -9,7 +9,7 @@
  * earlier one of equals. Then its sounds count as recorded, so that the next sentence is chosen for what is still
  * missing. It ends early when no sentence adds anything.
  *
- * A sentence is never one that the corpus has, and never one with digits or signs, which people read differently. It is
+ * A sentence is never one that a good row has, and never one with digits or signs, which people read differently. It is
  * spoken in 3 to 12 seconds; others are worth a quarter, and those beyond 15 seconds nothing.
  *
  * The choice is a pure function of the coverage.
