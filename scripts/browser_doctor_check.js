@@ -22,6 +22,7 @@
   must(document.documentElement.scrollWidth <= view.width, 'the page is wider than the screen: ' + document.documentElement.scrollWidth);
   must(!/undefined|NaN|null|\[object|\{[0-9]\}/.test(document.body.innerText), 'a value is missing');
   must(document.querySelectorAll('article img, article script, article b').length === 0, 'a text became markup');
+  must(rows.some(row => row.text.includes('</script>')), 'no text tries to be markup');
   must(rows.every((row, i) => article(i).querySelector('blockquote').textContent === row.text), 'a text is changed');
   if (persian) must(!/[0-9]/.test(by('head').innerText.replace(/[A-Za-z].*/, '')), 'Latin digits in the head');
   must(rows.every((row, i) => i === 0 || row.badness <= rows[i - 1].badness), 'the worst row is not the first');

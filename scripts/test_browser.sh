@@ -75,7 +75,7 @@ fi
 for language in en fa; do
     "$build/myxtts" corpus demo --quiet "doctor-$language" --language "$language" --count 24 >/dev/null
     python3 "$here/spoil.py" "doctor-$language" >spoiled
-    sed -i '2s/\([.?]\)/ <img src=x onerror=alert(1)> <\/script>\1/g' "doctor-$language/metadata.csv"
+    sed -i '6s/\([.?]\)/ <img src=x onerror=alert(1)> <\/script>\1/g' "doctor-$language/metadata.csv"
     "$build/myxtts" check --quiet "doctor-$language" --html "doctor-$language.html" --html-language "$language" >/dev/null
     rm -f "$build"/browser/decisions*.tsv
     python3 "$here/browser.py" "$build/browser" "$here/browser_doctor_check.js" "doctor-$language=file://$folder/doctor-$language.html"

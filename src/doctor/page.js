@@ -257,7 +257,7 @@ const mxDoctor = (() => {
             'ol', {},
             D.record.map(
                 s => make(
-                    'li', {dir: 'auto'}, make('bdi', {}, s.text), ' ',
+                    'li', {}, make('bdi', {}, s.text), ' ',
                     make('span', {class: 'soft', dir: 'ltr', lang: 'und'}, s.fills.join(' '))))),
         make(
             'button', {
