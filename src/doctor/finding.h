@@ -21,9 +21,9 @@
 /* X(identifier, short name, digits of the numbers, template) */
 #define MX_DOCTOR_FINDING_LIST(X)                                                                                      \
     X(TEXT_MISMATCH, "text-mismatch", 1,                                                                               \
-      "the text explains the sound badly: {0} deviations below the rows of this speaker; {1} is usual")                \
+      "the text explains the sound badly: {0} deviations below the rows of this speaker; {1} is the limit")            \
     X(MISSING_WORDS, "missing-words", 0, "these words are not heard: {2}")                                             \
-    X(EXTRA_SOUND, "extra-sound", 1, "{0} s are heard that the text does not have, {2}")                               \
+    X(EXTRA_SOUND, "extra-sound", 1, "{0} s are heard that the text does not have, the longest part from {1} s on")    \
     X(OTHER_ROW, "other-row", 1, "the sound fits the text of row {2} better")                                          \
     X(NOISY, "noisy", 0, "speech is only {0} dB above the background; {1} dB or more are good")                        \
     X(NARROW, "narrow", 0, "nothing is heard above {0} Hz; the others reach {1} Hz")                                   \

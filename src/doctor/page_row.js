@@ -43,6 +43,19 @@ const mxDoctorRow = (() => {
     }
   }
 
+  /* Words that are not heard have no time of their own: those at one place share a label. */
+  function labels(words) {
+    const out = [];
+    for (const word of words) {
+      const last = out[out.length - 1];
+      if (last && !last[3] && !word[3] && Math.abs(last[1] - word[1]) < 0.01)
+        last[0] += ' ' + word[0];
+      else
+        out.push([...word]);
+    }
+    return out;
+  }
+
   /* Waveform and mel, what is not used dimmed, the words at their places. */
   function strip(row, L, audio) {
     const share = seconds => 100 * Math.min(1, Math.max(0, seconds / row.seconds)) + '%';
@@ -55,10 +68,10 @@ const mxDoctorRow = (() => {
     if (row.used[0] > 0.01) inner.append(band('cut', 0, row.used[0]));
     if (row.seconds - row.used[1] > 0.01) inner.append(band('cut', row.used[1], row.seconds));
     for (const [from, until] of row.other) inner.append(band('other', from, until));
-    row.words.forEach(
-        ([text, from, until, heard], i) => inner.append(make(
+    labels(row.words).forEach(
+        ([text, from, until, heard], i, all) => inner.append(make(
             'span', {
-              class: 'word' + (heard ? '' : ' unheard') + (i === row.words.length - 1 ? ' last' : ''),
+              class: 'word' + (heard ? '' : ' unheard') + (i === all.length - 1 ? ' last' : ''),
               title: text,
               style: `left:${share(from)};width:${heard ? share(until - from) : 'auto'}`
             },

@@ -46,12 +46,14 @@ struct mx_doctor_score {
     enum mx_doctor_unscored unscored;
     double score; /* nats a frame: how much better (above 0) the text explains the sound than speech in any order */
     double deviations; /* how far below the median of its speaker's rows, in robust deviations; negative: above */
+    double heard;      /* the same for the words that are heard, in their own frames only */
+    double usual;      /* the score of most rows that were heard together with it */
     struct mx_doctor_word *words;
     size_t word_count;
     struct mx_doctor_span *other;
     size_t other_count;
     int64_t better;   /* the row whose text explains the sound clearly better; -1: none was found */
-    double better_by; /* nats a frame */
+    double better_by; /* nats a frame by which the best other text is better; -INFINITY: none was tried */
 };
 
 /* Counts of voiced frames by pitch: bin i holds MX_DOCTOR_PITCH_LEAST · MX_DOCTOR_PITCH_STEP^i Hz and more. */
