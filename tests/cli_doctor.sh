@@ -66,6 +66,9 @@ check "the worst row comes first" bash -c 'cmp <(tail -n +2 "$1" | awk -F"\t" "!
 done_with "${plain[@]}" --record 0 --suspects elsewhere.tsv
 check "no sentences" bash -c '! grep -q "^Sentences" stdout'
 check "the list is written elsewhere" cmp corpus/suspects.tsv elsewhere.tsv
+mkdir lists
+done_with "${plain[@]}" --record 0 --rejects lists/r.tsv
+check "the list is beside that of rejected rows" cmp corpus/suspects.tsv lists/suspects.tsv
 
 # ---- JSON ----
 done_with "${plain[@]}" --json --record 3

@@ -57,7 +57,7 @@ static const struct mx_option options[] = {
                       "Reject rows with symbols that are not in this vocabulary.")},
     {MX_OPTION_STRING(struct values, rejects, "rejects", "FILE", "rejects.tsv in the corpus folder",
                       "Write the list of rejected rows to this file.")},
-    {MX_OPTION_STRING(struct values, suspects, "suspects", "FILE", "suspects.tsv in the corpus folder",
+    {MX_OPTION_STRING(struct values, suspects, "suspects", "FILE", "suspects.tsv beside the list of rejected rows",
                       "Write the list of suspect rows to this file.")},
     {MX_OPTION_STRING(struct values, device, "device", "NAME", "cpu:0", "Device on which the voice listens.")},
     {MX_OPTION_FLAG(struct values, json, "json", "Print the report as one JSON object.")},
@@ -168,11 +168,17 @@ out:
     return rc;
 }
 
-/* The list of this name in the corpus folder, unless another place was given. */
-static int list_path(const char *given, const char *name, const struct mx_doctor *doctor, char **out)
+/* Where the lists go: a corpus folder that may not be written needs only '--rejects'. */
+static int lists_place(const struct values *values, const struct mx_doctor *doctor, char **rejects, char **suspects)
 {
-    *out = given != NULL ? mx_strdup(given) : mx_format("%s/%s", doctor->report.manifest->sources[0].root, name);
-    return *out == NULL ? MX_ERR_NO_MEMORY : 0;
+    const char *const root = doctor->report.manifest->sources[0].root;
+    *rejects = values->rejects != NULL ? mx_strdup(values->rejects) : mx_format("%s/rejects.tsv", root);
+    if (*rejects == NULL) return MX_ERR_NO_MEMORY;
+    const char *const slash = strrchr(*rejects, '/');
+    const int folder = slash == NULL ? 0 : (int)(slash - *rejects) + 1;
+    *suspects =
+        values->suspects != NULL ? mx_strdup(values->suspects) : mx_format("%.*ssuspects.tsv", folder, *rejects);
+    return *suspects == NULL ? MX_ERR_NO_MEMORY : 0;
 }
 
 /* Lists and page. The rest of the report is worth having even if one cannot be written: it was told before. */
@@ -197,8 +203,7 @@ static int tell(const struct values *values, const char *path, const struct mx_d
 {
     int rc = 0;
     char *rejects = NULL, *suspects = NULL;
-    MX_TRY(list_path(values->rejects, "rejects.tsv", doctor, &rejects));
-    MX_TRY(list_path(values->suspects, "suspects.tsv", doctor, &suspects));
+    MX_TRY(lists_place(values, doctor, &rejects, &suspects));
     const struct mx_command_check_report told = {path, doctor, rejects, suspects};
     rows_tell(&doctor->report, rejects);
     if (values->json)
