@@ -4,11 +4,14 @@
  * Each fault is added, at a strength that happens, to a share of the good rows drawn by chance (0.05), and the corpus is
  * judged again: how many of those rows are named for it, and how many of the untouched ones. First come the quantiles of
  * the measures of the untouched rows, and what is named among them.
+ *
+ * sound_rates MANIFEST 0: only how long a check takes without and with the ear, and the judgement after it.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/rng.h"
@@ -149,20 +152,27 @@ static void spoil_level(struct bench *b, double db)
     for (size_t i = 0; i < b->count; i++) b->work[i] *= (float)pow(10, db / 20);
 }
 
+/* The RMS of the quietest 20 ms. */
+static double background(const struct bench *b)
+{
+    double least = 1;
+    for (size_t w = 0; w + 441 <= b->count; w += 441) {
+        double power = 0;
+        for (size_t i = w; i < w + 441; i++) power += (double)b->work[i] * (double)b->work[i] / 441;
+        least = fmin(least, power);
+    }
+    return sqrt(least);
+}
+
 /* More of the background at one end, `seconds`, with something in it: `length` seconds, so far below the speech. */
 static void spoil_end(struct bench *b, bool before, double seconds, double length, double below_db)
 {
     const double height = sqrt(speech_power(b)) * pow(10, -below_db / 20), at = draw(0.05, seconds - length - 0.3);
     const size_t more = (size_t)(seconds * RATE), from = (size_t)(at * RATE), size = (size_t)(length * RATE);
-    double quiet = 1;
-    for (size_t w = 0; w + 441 <= b->count; w += 441) {
-        double power = 0;
-        for (size_t i = w; i < w + 441; i++) power += (double)b->work[i] * (double)b->work[i] / 441;
-        quiet = fmin(quiet, power);
-    }
+    const double quiet = background(b);
     for (size_t i = 0; i < more; i++) {
         const double in = i >= from && i < from + size ? sin(M_PI * (double)(i - from) / (double)size) : 0;
-        b->other[before ? i : more - 1 - i] = (float)(sqrt(quiet) * noise() + height * in * noise());
+        b->other[before ? i : more - 1 - i] = (float)(quiet * noise() + height * in * noise());
     }
     memmove(b->work + (before ? more : 0), b->work, b->count * sizeof *b->work);
     memcpy(b->work + (before ? 0 : b->count), b->other, more * sizeof *b->work);
@@ -182,9 +192,9 @@ static void spoil_pause(struct bench *b, double seconds)
         least = power;
         place = w;
     }
-    const double quiet = sqrt(least / (double)size);
+    const double quiet = background(b);
     memmove(b->work + place + more, b->work + place, (b->count - place) * sizeof *b->work);
-    for (size_t i = 0; i < more; i++) b->work[place + i] = (float)(fmin(quiet, 0.001) * noise());
+    for (size_t i = 0; i < more; i++) b->work[place + i] = (float)(quiet * noise());
     b->count += more;
 }
 
@@ -468,6 +478,53 @@ static void bench_close(struct bench *b)
     mx_check_release(&b->report);
 }
 
+/* ---- time ---- */
+
+static void time_tell(const char *what, const struct timespec since[2])
+{
+    struct timespec now[2];
+    clock_gettime(CLOCK_MONOTONIC, &now[0]);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now[1]);
+    printf("%-12s", what);
+    for (int i = 0; i < 2; i++)
+        printf(" %7.2f s%s",
+               (double)(now[i].tv_sec - since[i].tv_sec) + 1e-9 * (double)(now[i].tv_nsec - since[i].tv_nsec),
+               i == 0 ? "," : " of processors\n");
+}
+
+static void time_begin(struct timespec since[2])
+{
+    clock_gettime(CLOCK_MONOTONIC, &since[0]);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &since[1]);
+}
+
+static int time_measure(struct bench *b, const char *path)
+{
+    int rc = 0;
+    struct timespec since[2];
+    struct mx_doctor_findings findings = {0};
+    struct mx_check_options options = MX_CHECK_OPTIONS_DEFAULT;
+    time_begin(since);
+    MX_TRY(mx_check_run(path, &options, &b->report));
+    time_tell("check", since);
+    mx_check_release(&b->report);
+    MX_TRY(mx_doctor_ear_create(&b->ear));
+    options.listener = mx_doctor_ear_listener(b->ear);
+    time_begin(since);
+    MX_TRY(mx_check_run(path, &options, &b->report));
+    time_tell("with the ear", since);
+    time_begin(since);
+    MX_TRY(mx_doctor_sounds_judge(&b->report, mx_doctor_ear_sounds(b->ear), &findings));
+    time_tell("judging", since);
+    time_begin(since);
+    MX_TRY(mx_doctor_twins_judge(&b->report, mx_doctor_ear_sounds(b->ear), &findings));
+    time_tell("twins", since);
+    printf("%u rows, %.1f h, %zu findings\n", b->report.rows, b->report.seconds / 3600, findings.count);
+out:
+    mx_doctor_findings_release(&findings);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -499,9 +556,14 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: sound_rates MANIFEST [SHARE]\n");
         return 1;
     }
+    const double share = argc > 2 ? atof(argv[2]) : 0.05;
+    if (share <= 0) {
+        MX_TRY(time_measure(&bench, argv[1]));
+        goto out;
+    }
     MX_TRY(bench_open(&bench, argv[1]));
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        MX_TRY(fault_measure(&bench, faults[i].what, faults[i].spoil, faults[i].kind, argc > 2 ? atof(argv[2]) : 0.05));
+        MX_TRY(fault_measure(&bench, faults[i].what, faults[i].spoil, faults[i].kind, share));
 out:
     if (rc < 0) fprintf(stderr, "sound_rates: %s\n", mx_error_last()->message);
     bench_close(&bench);

@@ -18,7 +18,7 @@
 #define CLIPPED_LEAST  3    /* samples */
 #define OFFSET_PERCENT 1.0  /* of full scale */
 #define HUM_DB         12.0 /* above the sound beside it … */
-#define HUM_BELOW_DB   52.0 /* … and not so far below the speech that nobody hears it */
+#define HUM_BELOW_DB   46.0 /* … and not so far below the speech that nobody hears it */
 #define DECAY_SECONDS  0.45
 #define LEVEL_DB       6.0 /* from the usual … */
 #define LEVEL_TIMES    4.0 /* … and so many deviations */

@@ -153,7 +153,7 @@ static double sounding(const struct mx_doctor_hearing *h, size_t begin, size_t e
 /* The longest time inside the speech in which nothing is louder than the background. */
 static void silence_find(const struct mx_doctor_hearing *h, struct mx_doctor_sound *sound)
 {
-    const double most = fmin(fmax(h->loud_db - 35, h->floor_db + 8), h->loud_db - 12);
+    const double most = fmin(fmax(h->loud_db - 30, h->floor_db + 8), h->loud_db - 12);
     size_t run = 0, longest = 0, end = 0;
     for (size_t w = h->speech_begin; w < h->speech_end; w++) {
         run = h->levels[w] < most ? run + 1 : 0;
