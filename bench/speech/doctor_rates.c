@@ -28,8 +28,8 @@
 #include "myxtts/error.h"
 #include "speech/wav.h"
 
-#define NEAR  8 /* rows that texts are exchanged over */
-#define EVERY 3 /* rows of which one is damaged */
+#define NEAR  8  /* rows that texts are exchanged over */
+#define EVERY 10 /* rows of which one is damaged */
 
 enum damage { NONE, SWAPPED, REMOVED, ADDED, JOINED, HALVED, REPLACED, DAMAGES };
 
@@ -46,11 +46,11 @@ struct bench {
     FILE *list;
 };
 
-static uint64_t seed = 1, drawn; /* numbers so far */
+static uint64_t drawn; /* numbers so far */
 
 static uint32_t draw(uint32_t below)
 {
-    return (uint32_t)mx_rng_below(seed, 1, drawn++, below);
+    return (uint32_t)mx_rng_below(1, 1, drawn++, below);
 }
 
 /* ---- damaging ---- */
@@ -163,7 +163,8 @@ static int row_damage(const struct bench *b, uint32_t i, enum damage damage)
         snprintf(text, sizeof text, "%.*s%.*s %s", (int)(place - u->text), u->text, (int)length, word, place);
         row_write(b, u, u->audio, text);
     } else if (damage == REPLACED) { /* the other speaker's text goes with the sound */
-        row_write(b, u, o->audio, o->text);
+        MX_TRY(sound_damage(b, o, NULL, damage, path));
+        row_write(b, u, path, o->text);
     } else {
         MX_TRY(sound_damage(b, u, o, damage, path));
         row_write(b, u, path, u->text);
@@ -322,7 +323,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: doctor_rates MANIFEST FOLDER [VOICE]\n");
         return 1;
     }
-    if (getenv("SEED")) seed = (uint64_t)atoi(getenv("SEED"));
     MX_TRY(mx_manifest_open(argv[1], &options, &manifest));
     mkdir(argv[2], 0777);
     snprintf(list, sizeof list, "%s/metadata.csv", argv[2]);

@@ -27,7 +27,7 @@ enum mx_doctor_unscored {
     MX_DOCTOR_UNSCORED_REJECTED, /* the check rejects it */
     MX_DOCTOR_UNSCORED_LANGUAGE, /* the voice never heard its language */
     MX_DOCTOR_UNSCORED_TEXT,     /* the voice cannot say enough of its text */
-    MX_DOCTOR_UNSCORED_SOUND,    /* it could not be read again */
+    MX_DOCTOR_UNSCORED_SOUND,    /* its recording has changed since the check */
 };
 
 /* A written word of a row. */

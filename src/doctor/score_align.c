@@ -5,8 +5,6 @@
 #include "doctor/score_align.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -19,10 +17,14 @@
 #define BEAM            1e7f  /* every path is followed: rows are short */
 #define MEMORY_BYTES    ((size_t)64 << 20)
 
-#define OTHER_BELOW 4.2f /* nats that a frame of other sound is below what is usual */
-#define OTHER_ENTER 40.0f
-#define SKIP_WORD   40.0f
-#define SKIP_MORE   2.0f
+/* Nats. Chosen with `build/doctor_rates` (score.h has what it says): higher ones find less, lower ones suspect more rows
+ * that are right. */
+#define OTHER_BELOW  4.2f  /* that a frame of other sound is below what is usual … */
+#define OTHER_ENTER  40.0f /* … and the first one besides */
+#define SKIP_WORD    40.0f /* of the first word that is left out … */
+#define SKIP_SHORT   15.0f /* … for each token that it has less than … */
+#define SHORT_TOKENS 5     /* … these … */
+#define SKIP_MORE    2.0f  /* … and of any */
 
 /* One search. */
 struct search {
@@ -81,6 +83,12 @@ static void frame_visit(void *context, int64_t frame, int32_t word, int32_t colu
     if (s->columns != NULL) s->columns[frame] = column;
 }
 
+/* Short words are often hardly spoken: leaving them out takes more. */
+static float skip_cost(int32_t tokens)
+{
+    return SKIP_WORD + (tokens < SHORT_TOKENS ? SKIP_SHORT * (float)(SHORT_TOKENS - tokens) : 0);
+}
+
 static int search_open(struct search *s, bool forced)
 {
     const size_t words = (size_t)s->text->word_count, tokens = (size_t)s->text->token_count;
@@ -97,7 +105,7 @@ static int search_open(struct search *s, bool forced)
     for (size_t w = 0; w < words; w++) {
         s->first[w] = s->text->words[w].first;
         s->last[w] = s->text->words[w].last;
-        s->skip_first[w] = forced ? NEVER : SKIP_WORD;
+        s->skip_first[w] = forced ? NEVER : skip_cost(s->last[w] - s->first[w]);
     }
     for (size_t f = 0; f < frames; f++) {
         s->gains[f] = NAN;
@@ -169,10 +177,10 @@ int mx_doctor_align_all(const struct mx_doctor_sound *sound, const struct mx_doc
     int rc = 0;
     MX_TRY(search_open(&s, true));
     MX_TRY(search_run(&s, true, &path));
-    *score = score_sum(&s, &path) / sound->frames;
+    *score = fmax(score_sum(&s, &path) / sound->frames, MX_DOCTOR_SCORE_WORST);
     for (int32_t w = 0; w < reading->text->word_count; w++)
-        if (path.begin[w] < 0) *score = -INFINITY;
-    if (path.other_count > 0) *score = -INFINITY;
+        if (path.begin[w] < 0) *score = MX_DOCTOR_SCORE_WORST;
+    if (path.other_count > 0) *score = MX_DOCTOR_SCORE_WORST;
 out:
     mx_cut_path_release(&path);
     search_close(&s);

@@ -31,13 +31,15 @@ struct mx_doctor_sound {
 /* Fills other and quiet. */
 void mx_doctor_sound_judge(struct mx_doctor_sound *sound, const struct mx_doctor_codes *codes);
 
+#define MX_DOCTOR_SCORE_WORST -50.0
+
 /* A text with the means of its tokens, [token_count, bands]. */
 struct mx_doctor_reading {
     const struct mx_cut_text *text;
     const float *means;
 };
 
-/* How well the pair fits, nats a frame; -INFINITY: the sound has fewer frames than the text has tokens. With `columns`
+/* How well the pair fits, nats a frame; also MX_DOCTOR_SCORE_WORST if the sound has fewer frames than the text has tokens. With `columns`
  * [frames], also the token of each frame; -1: silence. */
 int mx_doctor_align_all(const struct mx_doctor_sound *sound, const struct mx_doctor_reading *reading, double *score,
                         int32_t *columns);

@@ -125,7 +125,8 @@ static int row_load(const struct mx_doctor_ear *ear, int worker, struct mx_docto
     int rc = 0;
     MX_TRY(text_load(ear, h));
     MX_TRY(mx_row_load_audio(ear->readers[worker], u, &row));
-    if (row.reject != MX_REJECT_NONE || row.sample_count == 0) { /* the file has changed */
+    const double seconds = (double)row.sample_count / mx_recipe_default.rate;
+    if (row.reject != MX_REJECT_NONE || fabs(seconds - ear->report->list[h->row].seconds_used) > 0.01) {
         h->unscored = MX_DOCTOR_UNSCORED_SOUND;
         goto out;
     }
@@ -404,8 +405,7 @@ static int quiet_level(const struct mx_doctor_batch *b, double *level, size_t *f
     if (sorted == NULL) return MX_ERR_NO_MEMORY;
     count = 0;
     for (uint32_t i = 0; i < b->count; i++) {
-        memcpy(sorted + count, b->rows[i].levels, (size_t)b->rows[i].sound.frames * sizeof *sorted);
-        count += (size_t)b->rows[i].sound.frames;
+        for (int32_t f = 0; f < b->rows[i].sound.frames; f++) sorted[count++] = b->rows[i].levels[f];
     }
     qsort(sorted, count, sizeof *sorted, float_compare);
     for (size_t i = count / 2; i < count; i++) sum += (double)sorted[i] / (double)(count - count / 2);

@@ -22,7 +22,7 @@
 #define MISSING_MOST  0.67   /* … share of the words that are not heard: the text is another one */
 #define SHORT         1.5    /* seconds of a row in which … */
 #define EXTRA_SHORT   0.5    /* … so many of other sound are named … */
-#define EXTRA_LEAST   0.25   /* … and in others */
+#define EXTRA_LEAST   0.3    /* … and in others */
 
 /* ---- deviations ---- */
 
@@ -44,7 +44,7 @@ static size_t scores_collect(const struct mx_check_report *report, const struct 
 {
     size_t count = 0;
     for (uint32_t i = 0; i < scores->count; i++) {
-        if (scores->rows[i].unscored != MX_DOCTOR_SCORED || !isfinite(scores->rows[i].score)) continue;
+        if (scores->rows[i].unscored != MX_DOCTOR_SCORED) continue;
         if (speaker != UINT32_MAX && report->manifest->utterances[i].speaker != speaker) continue;
         values[count++] = scores->rows[i].score;
     }
@@ -147,12 +147,12 @@ static int extra_find(const struct mx_doctor_score *s, uint32_t row, double seco
 
 /* Another text than the one that is spoken: it fits badly, other texts fit as well, and the words that seem to be heard
  * are hardly in the sound. Otherwise what is missing or too much says more. */
-static bool is_mismatch(const struct mx_doctor_score *s)
+static bool is_mismatch(const struct mx_doctor_score *s, double seconds)
 {
     size_t missing = 0;
     if (s->deviations < DEVIATIONS && s->score > LOW) return false;
     if (s->better_by < RIVAL) return false;
-    if (s->better >= 0) return true;
+    if (s->better >= 0 && seconds >= SHORT) return true; /* short sounds fit many texts */
     for (size_t w = 0; w < s->word_count; w++) missing += !s->words[w].heard;
     return s->heard < s->usual - HEARD_BELOW || (double)missing > MISSING_MOST * (double)s->word_count;
 }
@@ -188,7 +188,7 @@ int mx_doctor_scores_judge(const struct mx_check_report *report, const struct mx
         const struct mx_doctor_score *const s = &scores->rows[i];
         const double seconds = report->list[i].seconds_used;
         if (s->unscored != MX_DOCTOR_SCORED) continue;
-        if (is_mismatch(s)) {
+        if (is_mismatch(s, seconds)) {
             MX_TRY(mismatch_find(report, s, i, findings));
             continue;
         }

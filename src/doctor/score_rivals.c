@@ -73,7 +73,7 @@ static int row_compare(const struct comparing *c, uint32_t i)
         best_row = other->row;
     }
     if (best == -INFINITY) return 0;
-    result->better_by = best - (h->score > -1e6 ? h->score : -1e6);
+    result->better_by = best - h->score;
     if (result->better_by >= CLEARLY && best >= c->batch->usual - FITS && best >= LOW) result->better = best_row;
     return 0;
 }
