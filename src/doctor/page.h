@@ -35,7 +35,7 @@
 #include "base/catalogue.h"
 #include "doctor/doctor.h"
 
-#define MX_DOCTOR_PAGE_ROWS   200 /* rows with picture and sound: a page of some 20 MB */
+#define MX_DOCTOR_PAGE_ROWS   200 /* rows with picture and sound: 10 MB if they have 3 seconds each */
 #define MX_DOCTOR_PAGE_LIST   60  /* rare sounds, and rare pairs, of each language */
 #define MX_DOCTOR_PAGE_BOUNDS 600 /* columns of a picture at most */
 

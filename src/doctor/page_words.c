@@ -54,7 +54,7 @@ const struct mx_doctor_page_word mx_doctor_page_words[] = {
     {"picture", "waveform and mel of the recording, with its words"},
     {"peak", "peak {0} dB"},
     {"score", "score {0}"},
-    {"no_sound", "The recording could not be read again."},
+    {"no_sound", "There is no sound here: the recording could not be read again, or the check was interrupted."},
     {"nothing_fits", "No row is like that."},
     {"nothing_found", "Nothing is suspicious. The recordings are worth hearing all the same."},
     {"rest", "This page shows the worst {0} rows. {1} more are listed in"},
