@@ -112,6 +112,8 @@ done_with "${voiced[@]}" --json --workers 1 --html page.html
 mv stdout one.json
 check "JSON: the voice" json one.json '$r->{voice} =~ /run/ && $r->{voice_reason} eq "judged" && $r->{scored} >= 11'
 check "JSON: scores" json one.json 'grep(exists $_->{score}, @{$r->{utterances}}) == $r->{scored}'
+check "JSON: words of a suspect" json one.json 'my ($s) = grep { exists $_->{words} } @{$r->{suspect_rows}};
+    $s->{words}[0]{text} eq "The" && $s->{words}[0]{until} <= 3 && exists $s->{words}[0]{heard}'
 check "words are on the page" grep -q '"words":\[\["The",' page.html
 done_with "${voiced[@]}" --json --workers 2
 check "the report does not depend on the number of workers" cmp stdout one.json

@@ -5,6 +5,7 @@
  */
 #include <cjson/cJSON.h>
 
+#include "base/alloc.h"
 #include "cli/check_report.h"
 #include "cli/json_tree.h"
 
@@ -39,6 +40,43 @@ static void sound_json(cJSON *root, const struct mx_doctor *doctor, int *failure
     number(object, "offset", s->offset, failures);
 }
 
+/* What a voice said about a row, or why it said nothing. */
+static void score_json(cJSON *object, const struct mx_doctor *doctor, uint32_t row, int *failures)
+{
+    static const char *const reasons[] = {[MX_DOCTOR_SCORED] = NULL,
+                                          [MX_DOCTOR_UNSCORED_REJECTED] = "rejected",
+                                          [MX_DOCTOR_UNSCORED_LANGUAGE] = "language",
+                                          [MX_DOCTOR_UNSCORED_TEXT] = "text",
+                                          [MX_DOCTOR_UNSCORED_SOUND] = "sound"};
+    const struct mx_doctor_score *const score = mx_doctor_score_of(doctor, row);
+    if (score != NULL) {
+        number(object, "score", score->score, failures);
+        number(object, "deviations", score->deviations, failures);
+    } else if (row < doctor->scores.count) {
+        text(object, "unscored", reasons[doctor->scores.rows[row].unscored], failures);
+    }
+}
+
+/* The words of a row where the voice found them; seconds from the beginning of the file. */
+static void words_json(cJSON *object, const struct mx_doctor *doctor, uint32_t row, int *failures)
+{
+    const struct mx_doctor_score *const score = mx_doctor_score_of(doctor, row);
+    const char *const written = doctor->report.manifest->utterances[row].text;
+    const double begin = doctor->report.list[row].trimmed_begin;
+    if (score == NULL) return;
+    cJSON *const list = cJSON_AddArrayToObject(object, "words");
+    for (size_t i = 0; i < score->word_count; i++) {
+        const struct mx_doctor_word *const word = &score->words[i];
+        cJSON *const element = mx_command_json_element(list, failures);
+        char *const own = mx_strndup(written + word->begin, word->end - word->begin);
+        text(element, "text", own, failures);
+        number(element, "from", begin + (double)word->from, failures);
+        number(element, "until", begin + (double)word->until, failures);
+        truth(element, "heard", word->heard, failures);
+        mx_free(own);
+    }
+}
+
 /* Every row whose line could be read, good or not. */
 static void rows_json(cJSON *root, const struct mx_doctor *doctor, int *failures)
 {
@@ -47,7 +85,6 @@ static void rows_json(cJSON *root, const struct mx_doctor *doctor, int *failures
     for (uint32_t i = 0; i < manifest->utterance_count; i++) {
         const struct mx_check_row *const row = &doctor->report.list[i];
         const struct mx_doctor_sound *const sound = &doctor->sounds[i];
-        const struct mx_doctor_score *const score = mx_doctor_score_of(doctor, i);
         cJSON *const object = mx_command_json_element(list, failures);
         text(object, "id", manifest->utterances[i].id, failures);
         text(object, "reject", row->reject == MX_REJECT_NONE ? NULL : mx_reject_name(row->reject), failures);
@@ -55,8 +92,7 @@ static void rows_json(cJSON *root, const struct mx_doctor *doctor, int *failures
         number(object, "seconds", row->seconds, failures);
         number(object, "seconds_used", row->seconds_used, failures);
         if (row->reject != MX_REJECT_NONE) continue;
-        if (score != NULL) number(object, "score", score->score, failures);
-        if (score != NULL) number(object, "deviations", score->deviations, failures);
+        score_json(object, doctor, i, failures);
         number(object, "above_noise_db", sound->above_noise_db, failures);
         number(object, "bandwidth_hz", sound->bandwidth_hz, failures);
         number(object, "clipped", (double)sound->clipped, failures);
@@ -106,6 +142,8 @@ static void suspects_json(cJSON *root, const struct mx_command_check_report *rep
         text(object, "file", row->audio, failures);
         text(object, "text", row->text, failures);
         number(object, "badness", suspect->badness, failures);
+        score_json(object, doctor, suspect->row, failures);
+        words_json(object, doctor, suspect->row, failures);
         cJSON *const findings = cJSON_AddArrayToObject(object, "findings");
         for (size_t k = 0; k < suspect->count; k++)
             finding_json(findings, &doctor->findings.items[suspect->first + k], failures);
