@@ -12,6 +12,8 @@
 #include "myxtts/error.h"
 #include "speech/reference_check.h"
 
+#define NOTHING 1e-13 /* a power: -130 dB, less than rounding makes */
+
 struct mx_doctor_ear {
     struct mx_doctor_sound *sounds; /* [count] */
     uint32_t count;
@@ -67,9 +69,10 @@ static int hearing_reserve(struct mx_doctor_hearing *h, size_t count)
     h->room = 0;
     h->samples = mx_alloc(room, sizeof *h->samples);
     h->low = mx_alloc(room / MX_HEARING_LOW + 1, sizeof *h->low);
-    h->powers = mx_alloc(3 * windows, sizeof *h->powers);
+    h->powers = mx_alloc(4 * windows, sizeof *h->powers);
     if (h->samples == NULL || h->low == NULL || h->powers == NULL) return MX_ERR_NO_MEMORY;
-    h->levels = h->powers + windows;
+    h->means = h->powers + windows;
+    h->levels = h->means + windows;
     h->scratch = h->levels + windows;
     h->room = room;
     return 0;
@@ -89,13 +92,15 @@ static int hearing_take(struct mx_doctor_hearing *h, const struct mx_row *row)
     return 0;
 }
 
-/* Windows of 20 ms, as references are judged by. */
+/* Windows of 20 ms, as references are judged by; but without their means: what changes so slowly is not heard, and in
+ * digital silence the removed mean of the recording would be noise. */
 static double above_noise(struct mx_doctor_hearing *h)
 {
     const size_t count = h->windows / 4;
     for (size_t i = 0; i < count; i++) {
-        const double *const p = &h->powers[4 * i];
-        h->scratch[i] = (p[0] + p[1] + p[2] + p[3]) / 4;
+        const double *const p = &h->powers[4 * i], *const m = &h->means[4 * i];
+        const double mean = (m[0] + m[1] + m[2] + m[3]) / 4, power = (p[0] + p[1] + p[2] + p[3]) / 4 - mean * mean;
+        h->scratch[i] = power > NOTHING ? power : 0;
     }
     return fmin(mx_reference_powers_above_noise(h->scratch, count), MX_DOCTOR_DB_MAX);
 }
