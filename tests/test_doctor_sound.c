@@ -125,7 +125,11 @@ static void test_noise(void **state)
         babble_noise(&babble, below[i]);
         between(clinic_hear(clinic, &babble, 0)->above_noise_db, below[i] - 3, below[i] + 3);
     }
-    struct babble babble = babble_make(4, RATE);
+    struct babble babble = babble_make(3, RATE); /* zeros around it make it no better */
+    babble_noise(&babble, 10);
+    memset(babble.samples, 0, RATE / 4 * sizeof *babble.samples);
+    between(clinic_hear(clinic, &babble, 0)->above_noise_db, 7, 13);
+    babble = babble_make(4, RATE);
     babble_noise(&babble, 14);
     clinic->manifest.utterance_count = 0;
     named_alone(clinic, &babble, MX_DOCTOR_FINDING_NOISY);
@@ -285,7 +289,7 @@ static void test_strange(void **state)
     memset(babble.samples, 0, babble.count * sizeof *babble.samples);
     babble_burst(&babble, 1, 0.5, 0); /* in digital silence */
     s = clinic_hear(clinic, &babble, 0);
-    between(s->above_noise_db, 60, MX_DOCTOR_DB_MAX);
+    between(s->above_noise_db, 0, 10); /* all that sounds is noise */
     assert_true(isfinite(s->hum_db) && isfinite(s->hum_level_db) && isfinite(s->bandwidth_hz) && isfinite(s->edge_db));
 }
 

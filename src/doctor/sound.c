@@ -5,6 +5,7 @@
 #include "doctor/sound.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -12,7 +13,8 @@
 #include "myxtts/error.h"
 #include "speech/reference_check.h"
 
-#define NOTHING 1e-13 /* a power: -130 dB, less than rounding makes */
+#define NOTHING     1e-13 /* a power: -130 dB, less than rounding makes */
+#define BELIEVED_DB 14.0
 
 struct mx_doctor_ear {
     struct mx_doctor_sound *sounds; /* [count] */
@@ -92,17 +94,20 @@ static int hearing_take(struct mx_doctor_hearing *h, const struct mx_row *row)
     return 0;
 }
 
-/* Windows of 20 ms, as references are judged by; but without their means: what changes so slowly is not heard, and in
- * digital silence the removed mean of the recording would be noise. */
+/* Windows of 20 ms, as references are judged by; but without their means, since what changes so slowly is not heard.
+ * A recording that was filled up with digital silence is as noisy as before, so that does not count as its background. But
+ * then there may be no other pause, and soft speech passes for noise: only what no clean speech comes down to is believed. */
 static double above_noise(struct mx_doctor_hearing *h)
 {
-    const size_t count = h->windows / 4;
-    for (size_t i = 0; i < count; i++) {
-        const double *const p = &h->powers[4 * i], *const m = &h->means[4 * i];
+    size_t count = 0;
+    for (size_t i = 0; i + 4 <= h->windows; i += 4) {
+        const double *const p = &h->powers[i], *const m = &h->means[i];
         const double mean = (m[0] + m[1] + m[2] + m[3]) / 4, power = (p[0] + p[1] + p[2] + p[3]) / 4 - mean * mean;
-        h->scratch[i] = power > NOTHING ? power : 0;
+        if (power > NOTHING) h->scratch[count++] = power;
     }
-    return fmin(mx_reference_powers_above_noise(h->scratch, count), MX_DOCTOR_DB_MAX);
+    const bool filled = count < h->windows / 4 * 19 / 20;
+    const double above = mx_reference_powers_above_noise(h->scratch, count);
+    return filled && above > BELIEVED_DB ? MX_DOCTOR_DB_MAX : fmin(above, MX_DOCTOR_DB_MAX);
 }
 
 static int ear_hear(void *context, int worker, uint32_t utterance, const struct mx_row *row)
