@@ -122,6 +122,11 @@ static void spoil_hum(struct bench *b, double below_db)
     }
 }
 
+static void spoil_level(struct bench *b, double db)
+{
+    for (size_t i = 0; i < b->count; i++) b->work[i] *= (float)pow(10, db / 20);
+}
+
 /* A room: noise that dies away behind the direct sound, as strong as it altogether. */
 static void spoil_room(struct bench *b, double seconds)
 {
@@ -134,6 +139,7 @@ static void spoil_room(struct bench *b, double seconds)
         energy += (double)room[i] * (double)room[i];
     }
     for (size_t i = 0; i < length; i++) room[i] *= (float)(1 / sqrt(energy));
+    spoil_level(b, -6); /* so that nothing is clipped */
     const size_t all = b->count + length;
     memset(b->other, 0, all * sizeof *b->other);
     memcpy(b->other, b->work, b->count * sizeof *b->work);
@@ -145,11 +151,6 @@ static void spoil_room(struct bench *b, double seconds)
     memcpy(b->work, b->other, all * sizeof *b->work);
     b->count = all;
     mx_free(room);
-}
-
-static void spoil_level(struct bench *b, double db)
-{
-    for (size_t i = 0; i < b->count; i++) b->work[i] *= (float)pow(10, db / 20);
 }
 
 /* The RMS of the quietest 20 ms. */

@@ -5,12 +5,16 @@
 #include "doctor/sound.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "doctor/sound_internal.h"
 #include "myxtts/error.h"
 #include "speech/reference_check.h"
+
+#define NOTHING     1e-13 /* a power: -130 dB, less than rounding makes */
+#define BELIEVED_DB 14.0
 
 struct mx_doctor_ear {
     struct mx_doctor_sound *sounds; /* [count] */
@@ -67,9 +71,10 @@ static int hearing_reserve(struct mx_doctor_hearing *h, size_t count)
     h->room = 0;
     h->samples = mx_alloc(room, sizeof *h->samples);
     h->low = mx_alloc(room / MX_HEARING_LOW + 1, sizeof *h->low);
-    h->powers = mx_alloc(3 * windows, sizeof *h->powers);
+    h->powers = mx_alloc(4 * windows, sizeof *h->powers);
     if (h->samples == NULL || h->low == NULL || h->powers == NULL) return MX_ERR_NO_MEMORY;
-    h->levels = h->powers + windows;
+    h->means = h->powers + windows;
+    h->levels = h->means + windows;
     h->scratch = h->levels + windows;
     h->room = room;
     return 0;
@@ -89,15 +94,20 @@ static int hearing_take(struct mx_doctor_hearing *h, const struct mx_row *row)
     return 0;
 }
 
-/* Windows of 20 ms, as references are judged by. */
+/* Windows of 20 ms, as references are judged by; but without their means, since what changes so slowly is not heard.
+ * A recording that was filled up with digital silence is as noisy as before, so that does not count as its background. But
+ * then there may be no other pause, and soft speech passes for noise: only what no clean speech comes down to is believed. */
 static double above_noise(struct mx_doctor_hearing *h)
 {
-    const size_t count = h->windows / 4;
-    for (size_t i = 0; i < count; i++) {
-        const double *const p = &h->powers[4 * i];
-        h->scratch[i] = (p[0] + p[1] + p[2] + p[3]) / 4;
+    size_t count = 0;
+    for (size_t i = 0; i + 4 <= h->windows; i += 4) {
+        const double *const p = &h->powers[i], *const m = &h->means[i];
+        const double mean = (m[0] + m[1] + m[2] + m[3]) / 4, power = (p[0] + p[1] + p[2] + p[3]) / 4 - mean * mean;
+        if (power > NOTHING) h->scratch[count++] = power;
     }
-    return fmin(mx_reference_powers_above_noise(h->scratch, count), MX_DOCTOR_DB_MAX);
+    const bool filled = count < h->windows / 4 * 19 / 20;
+    const double above = mx_reference_powers_above_noise(h->scratch, count);
+    return filled && above > BELIEVED_DB ? MX_DOCTOR_DB_MAX : fmin(above, MX_DOCTOR_DB_MAX);
 }
 
 static int ear_hear(void *context, int worker, uint32_t utterance, const struct mx_row *row)

@@ -27,7 +27,8 @@ struct mx_doctor_hearing {
     size_t count, room;
     float *low; /* [low_count]: means of MX_HEARING_LOW samples */
     size_t low_count;
-    double *powers, *levels, *scratch; /* [windows]: of the samples; dB of their differences, smoothed; for sorting */
+    double *powers, *means;   /* [windows]: of the samples */
+    double *levels, *scratch; /* [windows]: dB of their differences, smoothed; for sorting */
     size_t windows;
     double quiet_db, floor_db,
         loud_db; /* levels that a fiftieth and a tenth of the windows are below, a twentieth above */

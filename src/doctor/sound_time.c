@@ -23,29 +23,33 @@
 
 /* ---- levels ---- */
 
-/* Power of a window, and that of the differences of its samples, from the one before it on. */
-static void window_measure(const float *x, bool first, double *power, double *bright)
+/* Power and mean of a window, and the power of the differences of its samples, from the one before it on. */
+static void window_measure(const float *x, bool first, double *power, double *mean, double *bright)
 {
-    float plain[LANES] = {0}, steps[LANES] = {0};
-    double sums[2] = {0};
+    float plain[LANES] = {0}, total[LANES] = {0}, steps[LANES] = {0};
+    double sums[3] = {0};
     size_t i = first ? 1 : 0;
     for (; i + LANES <= MX_HEARING_WINDOW; i += LANES)
         for (size_t k = 0; k < LANES; k++) {
             const float step = x[i + k] - (x - 1)[i + k];
             plain[k] += x[i + k] * x[i + k];
+            total[k] += x[i + k];
             steps[k] += step * step;
         }
     for (; i < MX_HEARING_WINDOW; i++) {
         const float step = x[i] - (x - 1)[i];
         plain[0] += x[i] * x[i];
+        total[0] += x[i];
         steps[0] += step * step;
     }
     for (size_t k = 0; k < LANES; k++) {
         sums[0] += (double)plain[k];
-        sums[1] += (double)steps[k];
+        sums[1] += (double)total[k];
+        sums[2] += (double)steps[k];
     }
     *power = sums[0] / MX_HEARING_WINDOW;
-    *bright = sums[1] / MX_HEARING_WINDOW;
+    *mean = sums[1] / MX_HEARING_WINDOW;
+    *bright = sums[2] / MX_HEARING_WINDOW;
 }
 
 void mx_doctor_hearing_windows(struct mx_doctor_hearing *h)
@@ -58,7 +62,7 @@ void mx_doctor_hearing_windows(struct mx_doctor_hearing *h)
         h->low[i] = (((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]))) * (1.0f / MX_HEARING_LOW);
     }
     for (size_t w = 0; w < count; w++)
-        window_measure(h->samples + w * MX_HEARING_WINDOW, w == 0, &h->powers[w], &h->scratch[w]);
+        window_measure(h->samples + w * MX_HEARING_WINDOW, w == 0, &h->powers[w], &h->means[w], &h->scratch[w]);
     for (size_t w = 0; w < count; w++) {
         const size_t from = w > 0 ? w - 1 : 0, to = w + 1 < count ? w + 1 : w;
         double sum = 0;
