@@ -3,11 +3,13 @@
  * doctor_rates MANIFEST FOLDER [VOICE]: how often the doctor (doctor/score.h, doctor/people.h) is right about rows whose
  * text or sound was damaged in known ways.
  *
- * A tenth of the rows of the manifest that have 3 words and 1 to 10 seconds are damaged, in turn: two rows that are near each other exchange their texts;
- * a word of 3 letters or more is missing in the text, or added to it from another row; the recording of another row is
- * appended; the second half of the recording is missing; the recording is one of another speaker who says another text
- * (if there are several). The damaged corpus is written to FOLDER, checked and scored. Prints how many of each kind were
- * found, by which findings, how many undamaged rows were suspected, and the time it took. FOLDER/rows.tsv has all rows.
+ * A tenth of the rows of the manifest that have 3 words and 1 to 10 seconds are damaged, in turn: two rows that are near
+ * each other exchange their texts; a word of 3 letters or more is missing in the text, or added to it from another row;
+ * the recording of another row is appended; the second half of the recording is missing; the recording and its text are
+ * those of another speaker (if there are several). The damaged corpus is written to FOLDER, checked and scored; five
+ * times, with other rows each time. Prints how many of each kind were suspected, by which findings, how many undamaged
+ * rows were, and the processor time. FOLDER/rows-N.tsv have all rows: damage, why there is no score, score, deviations,
+ * seconds, id, text, score of the words that are heard, findings.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +19,6 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/rng.h"
 #include "base/string.h"
 #include "corpus/audio.h"
@@ -28,14 +29,19 @@
 #include "myxtts/error.h"
 #include "speech/wav.h"
 
-#define NEAR  8  /* rows that texts are exchanged over */
-#define EVERY 10 /* rows of which one is damaged */
+#define ROUNDS 5  /* with other rows each time */
+#define NEAR   8  /* rows that texts are exchanged over */
+#define EVERY  10 /* rows of which one is damaged */
 
 enum damage { NONE, SWAPPED, REMOVED, ADDED, JOINED, HALVED, REPLACED, DAMAGES };
 
 static const char *const names[] = {"undamaged",          "text of another row", "word missing in text",
                                     "word added to text", "two recordings",      "half of the recording",
                                     "another speaker"};
+
+struct tally {
+    uint32_t rows, rejected, suspected, kinds[MX_DOCTOR_FINDING_COUNT];
+};
 
 struct bench {
     const struct mx_manifest *manifest;
@@ -44,6 +50,10 @@ struct bench {
     enum damage *damages; /* [utterances] … */
     const char **texts;   /* … and their texts, which may be those of other rows */
     FILE *list;
+    uint32_t round;
+    struct tally tallies[DAMAGES]; /* of all rounds, as the rest */
+    double seconds, check_seconds, score_seconds;
+    uint32_t rows, scored;
 };
 
 static uint64_t drawn; /* numbers so far */
@@ -132,9 +142,10 @@ out:
     return rc;
 }
 
-static void row_write(const struct bench *b, const struct mx_utterance *u, const char *audio, const char *text)
+static void row_write(const struct bench *b, const struct mx_utterance *u, const char *audio, const char *text,
+                      const char *language)
 {
-    fprintf(b->list, "%s|%s|%s|%s\n", audio, text, u->speaker_name, u->language != NULL ? u->language : "");
+    fprintf(b->list, "%s|%s|%s|%s\n", audio, text, u->speaker_name, language != NULL ? language : "");
 }
 
 static int row_damage(const struct bench *b, uint32_t i, enum damage damage)
@@ -149,25 +160,25 @@ static int row_damage(const struct bench *b, uint32_t i, enum damage damage)
     snprintf(text, sizeof text, "%s", u->text);
     if (o == NULL) {
         b->damages[i] = NONE;
-        row_write(b, u, u->audio, u->text);
+        row_write(b, u, u->audio, u->text, u->language);
     } else if (damage == SWAPPED) {
-        row_write(b, u, u->audio, b->texts[i]);
+        row_write(b, u, u->audio, b->texts[i], u->language);
     } else if (damage == REMOVED) {
         const char *const word = word_draw(u->text, &length);
         snprintf(text, sizeof text, "%.*s%s", (int)(word - u->text), u->text, word + length);
-        row_write(b, u, u->audio, text);
+        row_write(b, u, u->audio, text, u->language);
     } else if (damage == ADDED) {
         const char *const word = word_draw(o->text, &length);
         size_t unused;
         const char *const place = word_at(u->text, draw((uint32_t)words), &unused);
         snprintf(text, sizeof text, "%.*s%.*s %s", (int)(place - u->text), u->text, (int)length, word, place);
-        row_write(b, u, u->audio, text);
+        row_write(b, u, u->audio, text, u->language);
     } else if (damage == REPLACED) { /* the other speaker's text goes with the sound */
         MX_TRY(sound_damage(b, o, NULL, damage, path));
-        row_write(b, u, path, o->text);
+        row_write(b, u, path, o->text, o->language);
     } else {
         MX_TRY(sound_damage(b, u, o, damage, path));
-        row_write(b, u, path, u->text);
+        row_write(b, u, path, u->text, u->language);
     }
 out:
     return rc;
@@ -191,8 +202,10 @@ static int corpus_damage(struct bench *b)
 {
     uint32_t fit = 0, damaged = 0;
     int rc = 0;
+    memset(b->damages, 0, b->manifest->utterance_count * sizeof *b->damages);
     for (uint32_t i = 0; i < b->manifest->utterance_count; i++) {
-        if (b->damages[i] != NONE || !is_fit(&b->manifest->utterances[i]) || fit++ % EVERY != EVERY / 2) continue;
+        if (b->damages[i] != NONE || !is_fit(&b->manifest->utterances[i]) || fit++ % EVERY != b->round % EVERY)
+            continue;
         const enum damage next = (enum damage)(1 + damaged++ % (DAMAGES - 1));
         if (next == SWAPPED)
             texts_swap(b, i);
@@ -208,10 +221,6 @@ out:
 }
 
 /* ---- judging ---- */
-
-struct tally {
-    uint32_t rows, rejected, suspected, kinds[MX_DOCTOR_FINDING_COUNT];
-};
 
 /* The row of the manifest that was read from the damaged list; lines begin with 1, the first is the header. */
 static uint32_t original(const struct mx_utterance *u)
@@ -243,15 +252,10 @@ static void rows_write(const struct bench *b, const struct mx_check_report *repo
     fclose(file);
 }
 
-static void tell(const struct bench *b, const struct mx_check_report *report, const struct mx_doctor_scores *scores,
-                 const struct mx_doctor_findings *findings)
+static void rows_count(struct bench *b, const struct mx_check_report *report, const struct mx_doctor_findings *findings)
 {
-    static const enum mx_doctor_finding_kind shown[] = {
-        MX_DOCTOR_FINDING_TEXT_MISMATCH, MX_DOCTOR_FINDING_MISSING_WORDS, MX_DOCTOR_FINDING_EXTRA_SOUND,
-        MX_DOCTOR_FINDING_OTHER_ROW,     MX_DOCTOR_FINDING_OTHER_SPEAKER, MX_DOCTOR_FINDING_OTHER_VOICE};
-    struct tally tallies[DAMAGES] = {0};
     for (uint32_t i = 0; i < report->manifest->utterance_count; i++) {
-        struct tally *const t = &tallies[b->damages[original(&report->manifest->utterances[i])]];
+        struct tally *const t = &b->tallies[b->damages[original(&report->manifest->utterances[i])]];
         bool suspected = false;
         t->rows++;
         t->rejected += report->list[i].reject != MX_REJECT_NONE;
@@ -262,17 +266,26 @@ static void tell(const struct bench *b, const struct mx_check_report *report, co
         }
         t->suspected += suspected;
     }
+}
+
+static void tell(const struct bench *b)
+{
+    static const enum mx_doctor_finding_kind shown[] = {MX_DOCTOR_FINDING_TEXT_MISMATCH, MX_DOCTOR_FINDING_OTHER_ROW,
+                                                        MX_DOCTOR_FINDING_MISSING_WORDS, MX_DOCTOR_FINDING_EXTRA_SOUND,
+                                                        MX_DOCTOR_FINDING_OTHER_SPEAKER, MX_DOCTOR_FINDING_OTHER_VOICE};
     printf("%-22s %5s %9s %9s", "", "rows", "rejected", "suspect");
     for (size_t k = 0; k < sizeof shown / sizeof *shown; k++) printf(" %13s", mx_doctor_finding_name(shown[k]));
     for (int d = 0; d < DAMAGES; d++) {
-        const struct tally *const t = &tallies[d];
+        const struct tally *const t = &b->tallies[d];
         const uint32_t left = t->rows - t->rejected;
         if (t->rows == 0) continue;
         printf("\n%-22s %5u %9u %7.1f %%", names[d], t->rows, t->rejected,
                100.0 * t->suspected / (left > 0 ? left : 1));
         for (size_t k = 0; k < sizeof shown / sizeof *shown; k++) printf(" %13u", t->kinds[shown[k]]);
     }
-    printf("\n%u of %u rows scored\n", scores->scored, report->rows);
+    printf("\n%u of %u rows scored\n", b->scored, b->rows);
+    printf("%.0f s of sound: checked in %.1f s, scored in %.1f s of processor time: %.0f times as fast\n", b->seconds,
+           b->check_seconds, b->score_seconds, b->seconds / (b->check_seconds + b->score_seconds));
 }
 
 static double cpu_seconds(void)
@@ -282,10 +295,10 @@ static double cpu_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static int corpus_judge(const struct bench *b, const char *list, const char *voice)
+static int corpus_judge(struct bench *b, const char *list, const char *voice)
 {
     const struct mx_doctor_scores_options how = {.voice = voice};
-    struct mx_check_options options = MX_CHECK_OPTIONS_DEFAULT;
+    const struct mx_check_options options = MX_CHECK_OPTIONS_DEFAULT;
     struct mx_check_report report = {0};
     struct mx_doctor_scores scores = {0};
     struct mx_doctor_findings findings = {0};
@@ -294,16 +307,16 @@ static int corpus_judge(const struct bench *b, const char *list, const char *voi
     const double begin = cpu_seconds();
     MX_TRY(mx_check_run(list, &options, &report));
     const double checked = cpu_seconds();
-    const uint64_t start = mx_clock_ns();
     MX_TRY(mx_doctor_scores_make(&report, &options.row, &how, &scores));
-    const double scored = cpu_seconds(), seconds = 1e-9 * (double)(mx_clock_ns() - start);
     MX_TRY(mx_doctor_scores_judge(&report, &scores, &findings));
     MX_TRY(mx_doctor_people_judge(&report, &scores, &findings));
-    tell(b, &report, &scores, &findings);
-    printf(
-        "%.0f s of sound: checked in %.1f s, scored in %.1f s of processor time (%.0f times as fast), %.1f s of time\n",
-        report.seconds_used, checked - begin, scored - checked, report.seconds_used / (scored - begin), seconds);
-    snprintf(rows, sizeof rows, "%s/rows.tsv", b->folder);
+    b->score_seconds += cpu_seconds() - checked;
+    b->check_seconds += checked - begin;
+    b->seconds += report.seconds_used;
+    b->scored += scores.scored;
+    b->rows += report.rows;
+    rows_count(b, &report, &findings);
+    snprintf(rows, sizeof rows, "%s/rows-%u.tsv", b->folder, b->round);
     rows_write(b, &report, &scores, &findings, rows);
 out:
     mx_doctor_findings_release(&findings);
@@ -312,12 +325,26 @@ out:
     return rc;
 }
 
+/* Damages some rows and judges all. */
+static int round_run(struct bench *b, const char *voice)
+{
+    char list[512];
+    int rc = 0;
+    snprintf(list, sizeof list, "%s/metadata.csv", b->folder);
+    b->list = fopen(list, "w");
+    if (b->list == NULL) MX_RAISE(MX_ERR_IO, NULL, "cannot write %s", list);
+    rc = corpus_damage(b);
+    fclose(b->list);
+    if (rc == 0) rc = corpus_judge(b, list, voice);
+out:
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     const struct mx_manifest_options options = {.validation_fraction = 0};
     struct mx_manifest *manifest = NULL;
     struct bench b = {0};
-    char list[512];
     int rc = 0;
     if (argc < 3 || argc > 4) {
         fprintf(stderr, "usage: doctor_rates MANIFEST FOLDER [VOICE]\n");
@@ -325,20 +352,15 @@ int main(int argc, char **argv)
     }
     MX_TRY(mx_manifest_open(argv[1], &options, &manifest));
     mkdir(argv[2], 0777);
-    snprintf(list, sizeof list, "%s/metadata.csv", argv[2]);
-    b = (struct bench){.manifest = manifest, .folder = argv[2], .list = fopen(list, "w")};
+    b = (struct bench){.manifest = manifest, .folder = argv[2]};
     b.damages = mx_alloc(manifest->utterance_count, sizeof *b.damages);
     b.texts = mx_alloc(manifest->utterance_count, sizeof *b.texts);
     if (b.damages == NULL || b.texts == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    if (b.list == NULL) MX_RAISE(MX_ERR_IO, NULL, "cannot write %s", list);
     MX_TRY(mx_audio_reader_create(&b.reader));
-    MX_TRY(corpus_damage(&b));
-    fclose(b.list);
-    b.list = NULL;
-    MX_TRY(corpus_judge(&b, list, argc > 3 ? argv[3] : NULL));
+    for (; b.round < ROUNDS; b.round++) MX_TRY(round_run(&b, argc > 3 ? argv[3] : NULL));
+    tell(&b);
 out:
     if (rc < 0) fprintf(stderr, "doctor_rates: %s\n", mx_error_last()->message);
-    if (b.list != NULL) fclose(b.list);
     mx_audio_reader_destroy(b.reader);
     mx_manifest_close(manifest);
     mx_free(b.damages);

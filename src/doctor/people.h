@@ -2,6 +2,12 @@
  *
  * The speakers of a corpus: how high they speak, and rows that sound like somebody else.
  *
+ * A row is compared by the vector that the voice's speaker encoder makes of it: with the mean of the other rows of its
+ * speaker, and with the means of the other speakers. It is suspect if it is at least 3 times as far from its own speaker as
+ * half of the rows are, and clearly nearer to another one (OTHER_SPEAKER); or 5 times as far, and near to nobody
+ * (OTHER_VOICE). Speakers need 8 rows of half a second or more.
+ *
+@@TABLE@@ *
  * Memory: people own their list; mx_doctor_people_release frees it. Names belong to the manifest of the report.
  */
 #ifndef MX_DOCTOR_PEOPLE_H

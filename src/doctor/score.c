@@ -5,7 +5,6 @@
 #include "doctor/score.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -91,7 +90,6 @@ static int row_score(const struct mx_doctor_heard *h, double usual, struct mx_do
     score->usual = usual;
     MX_TRY(mx_doctor_align_some(&h->sound, &reading, usual, &path, &score->heard));
     MX_TRY(words_keep(h, &path, score));
-    score->unscored = MX_DOCTOR_SCORED;
 out:
     mx_cut_path_release(&path);
     return rc;
@@ -114,16 +112,11 @@ static void pitch_count(struct work *w, const struct mx_doctor_heard *h)
 {
     uint32_t *const bins = w->scores->pitch[w->report->manifest->utterances[h->row].speaker];
     const double step = log(MX_DOCTOR_PITCH_STEP);
-    double sum = 0;
-    uint32_t voiced = 0;
     for (int32_t f = 0; f < h->sound.frames; f++) {
         if (!(h->pitch[f] > 0)) continue;
         const double at = log((double)h->pitch[f] / MX_DOCTOR_PITCH_LEAST) / step;
         bins[at < 0 ? 0 : at >= MX_DOCTOR_PITCH_BINS ? MX_DOCTOR_PITCH_BINS - 1 : (size_t)at]++;
-        sum += log((double)h->pitch[f]);
-        voiced++;
     }
-    w->scores->pitches[h->row] = voiced > 0 ? (float)(sum / voiced) : 0;
 }
 
 /* ---- all rows ---- */
@@ -195,10 +188,8 @@ static int scores_open(struct work *w)
     s->voice = mx_strdup(mx_voice_name(w->ear.voice));
     s->rows = mx_alloc(s->count, sizeof *s->rows);
     s->vectors = mx_alloc((size_t)s->count * w->ear.width, sizeof *s->vectors);
-    s->pitches = mx_alloc(s->count, sizeof *s->pitches);
     s->pitch = mx_alloc(m->speaker_count, sizeof *s->pitch);
-    if (s->voice == NULL || s->rows == NULL || s->vectors == NULL || s->pitches == NULL || s->pitch == NULL)
-        return MX_ERR_NO_MEMORY;
+    if (s->voice == NULL || s->rows == NULL || s->vectors == NULL || s->pitch == NULL) return MX_ERR_NO_MEMORY;
     for (uint32_t i = 0; i < s->count; i++)
         s->rows[i] =
             (struct mx_doctor_score){.unscored = MX_DOCTOR_UNSCORED_REJECTED, .better = -1, .better_by = -INFINITY};
@@ -240,7 +231,6 @@ void mx_doctor_scores_release(struct mx_doctor_scores *scores)
     mx_free(scores->voice);
     mx_free(scores->rows);
     mx_free(scores->vectors);
-    mx_free(scores->pitches);
     mx_free(scores->pitch);
     *scores = (struct mx_doctor_scores){0};
 }

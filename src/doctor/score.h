@@ -6,7 +6,28 @@
  * The good rows of a check are read again, in batches of one speaker. The voice listens to a batch (the vector of its
  * speaker), its encoder reads the texts and gives each token a mean mel frame, and the best path through frames and
  * tokens (cut/align.h, with the scores of cut/fit.h) says which word is where, which words are not heard, and which sound
- * belongs to no word.
+ * belongs to no word. The means are then moved towards the frames that they were found for, twice: so people whom the
+ * voice never heard are judged as well as those whom it was trained on. Rows that fit badly are compared with the texts of
+ * other rows.
+ *
+ * How often that is right, by `build/doctor_rates MANIFEST FOLDER` with the base voice, a tenth of the rows damaged, five
+ * times; the share of the rows of each kind that have any finding, in percent:
+ *
+ *                              1636 human prompts,   250 sentences of flite's kal16,
+ *                              en, fr, it            a voice that the base never heard
+ *     undamaged                 2.9                   0.7
+ *     texts exchanged          98.4  (98 of 125: with the right row)   100  (45 of 48)
+ *     word missing in text     61.5                  30.0     words of 3 letters or more
+ *     word added to text       75.4                  75.0     the same
+ *     two recordings            100                   100
+ *     half of the recording    98.3                   100
+ *
+ * The prompts are the Debian packages asterisk-core-sounds-{en,fr,it}-g722; the base was trained on all but 60 of them. Of
+ * their 54 rows that are undamaged and suspected at least once, the texts of about 20 are visibly wrong (notes in brackets
+ * that are not spoken, "*" that is). If all texts are those of the next row (kal16), 69 % of the rows have a finding.
+ *
+ * Speed: 234 times as fast as the sound is long on one core (AMD EPYC with AVX-512), decoding and the check included, so
+ * 13 hours take 200 s of processor time.
  *
  * Memory: scores own everything they hold; mx_doctor_scores_release frees it.
  */
@@ -69,7 +90,6 @@ struct mx_doctor_scores {
     /* for people.h */
     int32_t width;  /* 0: the voice cannot listen */
     float *vectors; /* [utterances, width]: the speaker heard in each row; 0 where it was not read */
-    float *pitches; /* [utterances]: mean of ln Hz over the voiced frames; 0: none */
     uint32_t (*pitch)[MX_DOCTOR_PITCH_BINS]; /* [speakers of the manifest] */
 };
 

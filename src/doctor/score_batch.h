@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Some rows of a corpus as a voice hears and reads them: their mel and pitch, the vectors of their speakers, their texts
- * as tokens with the means of these, and the codes that stand for speech in any order. All that scores.c compares.
+ * as tokens with the means of these, and the codes that stand for speech in any order. All that score.c compares.
  *
  * The recordings are decoded and the texts read on all cores, the rest is done by the device of the voice.
  *
