@@ -20,7 +20,7 @@
 struct work {
     const struct mx_check_report *report;
     struct mx_doctor_scores *scores;
-    struct mx_doctor_ear ear;
+    struct mx_doctor_session ear;
     struct mx_doctor_batch batch;
     struct mx_progress *progress;
     uint32_t *order; /* good rows by speaker, then as the manifest has them */
@@ -159,7 +159,7 @@ static uint32_t batch_choose(const struct work *w, uint32_t first)
 static int batch_score(struct work *w, uint32_t first, uint32_t count)
 {
     int rc = 0;
-    MX_TRY(mx_doctor_ear_asked(&w->ear));
+    MX_TRY(mx_doctor_session_asked(&w->ear));
     MX_TRY(mx_doctor_batch_hear(&w->ear, &w->batch, w->order + first, count));
     MX_TRY(mx_doctor_batch_read(&w->ear, &w->batch));
     mx_pool_for(w->ear.pool, count, 1, rows_score, w);
@@ -203,7 +203,7 @@ int mx_doctor_scores_make(const struct mx_check_report *report, const struct mx_
     struct work w = {.report = report, .scores = out};
     int rc = 0;
     *out = (struct mx_doctor_scores){0};
-    MX_TRY(mx_doctor_ear_open(&w.ear, report, row, options));
+    MX_TRY(mx_doctor_session_open(&w.ear, report, row, options));
     MX_TRY(scores_open(&w));
     line.total = w.count;
     MX_TRY(mx_progress_start(&line, &w.progress));
@@ -216,7 +216,7 @@ int mx_doctor_scores_make(const struct mx_check_report *report, const struct mx_
 out:
     mx_progress_finish(w.progress);
     mx_doctor_batch_release(&w.batch);
-    mx_doctor_ear_close(&w.ear);
+    mx_doctor_session_close(&w.ear);
     mx_free(w.order);
     if (rc < 0) mx_doctor_scores_release(out);
     return rc;

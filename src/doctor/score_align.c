@@ -28,7 +28,7 @@
 
 /* One search. */
 struct search {
-    const struct mx_doctor_sound *sound;
+    const struct mx_doctor_frames *sound;
     const struct mx_cut_text *text;
     const float *means;
     int32_t bands;
@@ -41,7 +41,7 @@ struct search {
     float penalty;         /* of a frame of other sound */
 };
 
-void mx_doctor_sound_judge(struct mx_doctor_sound *sound, const struct mx_doctor_codes *codes)
+void mx_doctor_frames_judge(struct mx_doctor_frames *sound, const struct mx_doctor_codes *codes)
 {
     const int32_t bands = mx_recipe_default.bands;
     for (int32_t f = 0; f < sound->frames; f++) {
@@ -165,7 +165,7 @@ static double score_sum(const struct search *s, const struct mx_cut_path *path)
     return sum;
 }
 
-int mx_doctor_align_all(const struct mx_doctor_sound *sound, const struct mx_doctor_reading *reading, double *score,
+int mx_doctor_align_all(const struct mx_doctor_frames *sound, const struct mx_doctor_reading *reading, double *score,
                         int32_t *columns)
 {
     struct search s = {.sound = sound,
@@ -187,7 +187,7 @@ out:
     return rc;
 }
 
-int mx_doctor_align_some(const struct mx_doctor_sound *sound, const struct mx_doctor_reading *reading, double usual,
+int mx_doctor_align_some(const struct mx_doctor_frames *sound, const struct mx_doctor_reading *reading, double usual,
                          struct mx_cut_path *path, double *heard)
 {
     struct search s = {.sound = sound,

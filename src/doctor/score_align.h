@@ -22,14 +22,14 @@ struct mx_doctor_codes {
 #define MX_DOCTOR_QUIETS 4
 
 /* The frames of a recording. */
-struct mx_doctor_sound {
+struct mx_doctor_frames {
     const float *mel; /* [frames, bands] */
     int32_t frames;
     float *other, *quiet; /* [frames]: scores of the best code of all, and of silence */
 };
 
 /* Fills other and quiet. */
-void mx_doctor_sound_judge(struct mx_doctor_sound *sound, const struct mx_doctor_codes *codes);
+void mx_doctor_frames_judge(struct mx_doctor_frames *sound, const struct mx_doctor_codes *codes);
 
 #define MX_DOCTOR_SCORE_WORST -50.0
 
@@ -41,11 +41,11 @@ struct mx_doctor_reading {
 
 /* How well the pair fits, nats a frame; also MX_DOCTOR_SCORE_WORST if the sound has fewer frames than the text has tokens. With `columns`
  * [frames], also the token of each frame; -1: silence. */
-int mx_doctor_align_all(const struct mx_doctor_sound *sound, const struct mx_doctor_reading *reading, double *score,
+int mx_doctor_align_all(const struct mx_doctor_frames *sound, const struct mx_doctor_reading *reading, double *score,
                         int32_t *columns);
 /* Words that are heard, and other sound. `usual`: the score of a pair that fits, by which other sound is recognised.
  * *heard: how well the words explain their own frames, nats a frame; 0 if there are none. */
-int mx_doctor_align_some(const struct mx_doctor_sound *sound, const struct mx_doctor_reading *reading, double usual,
+int mx_doctor_align_some(const struct mx_doctor_frames *sound, const struct mx_doctor_reading *reading, double usual,
                          struct mx_cut_path *path, double *heard);
 
 #endif

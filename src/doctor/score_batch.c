@@ -32,7 +32,7 @@ static int64_t samples_most(const struct mx_check_report *report)
     return (int64_t)((most + 1) * mx_recipe_default.rate);
 }
 
-static int readers_open(struct mx_doctor_ear *ear, const struct mx_row_options *row, int workers)
+static int readers_open(struct mx_doctor_session *ear, const struct mx_row_options *row, int workers)
 {
     const struct mx_pool_options options = {.name = "doctor", .workers = workers};
     int rc = 0;
@@ -45,8 +45,8 @@ out:
     return rc;
 }
 
-int mx_doctor_ear_open(struct mx_doctor_ear *ear, const struct mx_check_report *report,
-                       const struct mx_row_options *row, const struct mx_doctor_scores_options *options)
+int mx_doctor_session_open(struct mx_doctor_session *ear, const struct mx_check_report *report,
+                           const struct mx_row_options *row, const struct mx_doctor_scores_options *options)
 {
     const struct mx_voice_options how = {.size = sizeof how, .device = options->device};
     struct mx_extract_options extract = {
@@ -55,7 +55,7 @@ int mx_doctor_ear_open(struct mx_doctor_ear *ear, const struct mx_check_report *
     if (workers <= 0) workers = mx_thread_cores(NULL, 0);
     struct mx_row_options reading = *row;
     reading.rate = report->rate; /* what the check learned and judged by */
-    *ear = (struct mx_doctor_ear){.report = report, .stop = options->stop};
+    *ear = (struct mx_doctor_session){.report = report, .stop = options->stop};
     ear->bands = (size_t)mx_recipe_default.bands;
     MX_TRY(mx_voice_open(options->voice != NULL ? options->voice : MX_INSTALLED_BASE, &how, &ear->voice));
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(ear->voice->checkpoint);
@@ -66,11 +66,11 @@ int mx_doctor_ear_open(struct mx_doctor_ear *ear, const struct mx_check_report *
     MX_TRY(mx_cut_encoder_create(ear->voice, ear->stream, MX_DOCTOR_TOKENS_MOST, &ear->encoder));
     MX_TRY(readers_open(ear, &reading, workers));
 out:
-    if (rc < 0) mx_doctor_ear_close(ear);
+    if (rc < 0) mx_doctor_session_close(ear);
     return rc;
 }
 
-void mx_doctor_ear_close(struct mx_doctor_ear *ear)
+void mx_doctor_session_close(struct mx_doctor_session *ear)
 {
     mx_pool_destroy(ear->pool);
     for (int i = 0; i < ear->workers; i++) mx_row_reader_destroy(ear->readers[i]);
@@ -80,10 +80,10 @@ void mx_doctor_ear_close(struct mx_doctor_ear *ear)
     mx_extract_destroy(ear->extract);
     mx_stream_release(ear->stream);
     mx_voice_close(ear->voice);
-    *ear = (struct mx_doctor_ear){0};
+    *ear = (struct mx_doctor_session){0};
 }
 
-int mx_doctor_ear_asked(const struct mx_doctor_ear *ear)
+int mx_doctor_session_asked(const struct mx_doctor_session *ear)
 {
     if (ear->stop == NULL || !atomic_load(ear->stop)) return 0;
     return MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted while rows were scored");
@@ -92,12 +92,12 @@ int mx_doctor_ear_asked(const struct mx_doctor_ear *ear)
 /* ---- recordings and texts ---- */
 
 struct loading {
-    struct mx_doctor_ear *ear;
+    struct mx_doctor_session *ear;
     struct mx_doctor_batch *batch;
     struct mx_first_error failure;
 };
 
-static int text_load(const struct mx_doctor_ear *ear, struct mx_doctor_heard *h)
+static int text_load(const struct mx_doctor_session *ear, struct mx_doctor_heard *h)
 {
     const struct mx_utterance *const u = &ear->report->manifest->utterances[h->row];
     const enum mx_language_id language = ear->report->list[h->row].language;
@@ -118,7 +118,7 @@ static int text_load(const struct mx_doctor_ear *ear, struct mx_doctor_heard *h)
     return rc;
 }
 
-static int row_load(const struct mx_doctor_ear *ear, int worker, struct mx_doctor_heard *h)
+static int row_load(const struct mx_doctor_session *ear, int worker, struct mx_doctor_heard *h)
 {
     const struct mx_utterance *const u = &ear->report->manifest->utterances[h->row];
     struct mx_row row = {.sounds = ear->report->list[h->row].sounds};
@@ -196,7 +196,7 @@ static int levels_measure(struct mx_doctor_heard *h)
 }
 
 /* Mel and pitch of all rows; rows that could not be read have no frames. */
-static int features_make(struct mx_doctor_ear *ear, struct mx_doctor_batch *b)
+static int features_make(struct mx_doctor_session *ear, struct mx_doctor_batch *b)
 {
     int32_t offsets[MX_DOCTOR_BATCH_ROWS + 1] = {0}, count = 0;
     struct mx_extract_features features;
@@ -220,10 +220,10 @@ static int features_make(struct mx_doctor_ear *ear, struct mx_doctor_batch *b)
     for (uint32_t i = 0; i < b->count; i++) {
         struct mx_doctor_heard *const h = &b->rows[i];
         if (h->count == 0) continue;
-        h->sound = (struct mx_doctor_sound){.mel = b->mel + (size_t)frames[0] * ear->bands,
-                                            .frames = frames[1] - frames[0],
-                                            .other = b->other + frames[0],
-                                            .quiet = b->quiet + frames[0]};
+        h->sound = (struct mx_doctor_frames){.mel = b->mel + (size_t)frames[0] * ear->bands,
+                                             .frames = frames[1] - frames[0],
+                                             .other = b->other + frames[0],
+                                             .quiet = b->quiet + frames[0]};
         h->pitch = b->pitch + frames[0];
         MX_TRY(levels_measure(h));
         frames++;
@@ -234,7 +234,7 @@ out:
 }
 
 /* Who is heard in each row, and the means of these over the rows of each speaker. */
-static int vectors_make(struct mx_doctor_ear *ear, struct mx_doctor_batch *b)
+static int vectors_make(struct mx_doctor_session *ear, struct mx_doctor_batch *b)
 {
     const struct mx_utterance *const all = ear->report->manifest->utterances;
     struct mx_cut_hearing hearings[MX_DOCTOR_BATCH_ROWS];
@@ -267,7 +267,7 @@ out:
     return rc;
 }
 
-int mx_doctor_batch_hear(struct mx_doctor_ear *ear, struct mx_doctor_batch *b, const uint32_t *rows, uint32_t count)
+int mx_doctor_batch_hear(struct mx_doctor_session *ear, struct mx_doctor_batch *b, const uint32_t *rows, uint32_t count)
 {
     struct loading loading = {.ear = ear, .batch = b};
     int rc = 0;
@@ -290,7 +290,7 @@ out:
 
 /* ---- means and codes ---- */
 
-static int sequences_read(struct mx_doctor_ear *ear, const struct mx_cut_sequence *sequences, int32_t count)
+static int sequences_read(struct mx_doctor_session *ear, const struct mx_cut_sequence *sequences, int32_t count)
 {
     for (int32_t first = 0; first < count;) {
         const int32_t done = mx_cut_encoder_read(ear->encoder, sequences + first, count - first);
@@ -300,7 +300,7 @@ static int sequences_read(struct mx_doctor_ear *ear, const struct mx_cut_sequenc
     return 0;
 }
 
-static int means_make(struct mx_doctor_ear *ear, struct mx_doctor_batch *b, size_t *tokens)
+static int means_make(struct mx_doctor_session *ear, struct mx_doctor_batch *b, size_t *tokens)
 {
     struct mx_cut_sequence *sequences = NULL;
     int32_t units = 0, count = 0;
@@ -369,7 +369,7 @@ static void residuals_apply(struct mx_doctor_heard *h, size_t bands, const doubl
 
 /* Moves the means of all texts towards the sound of each speaker, as far as its rows have frames of a token. Rows whose
  * text does not fit take no part. */
-static int means_adapt(const struct mx_doctor_ear *ear, struct mx_doctor_batch *b)
+static int means_adapt(const struct mx_doctor_session *ear, struct mx_doctor_batch *b)
 {
     const struct mx_utterance *const all = ear->report->manifest->utterances;
     const size_t count = (1 + (size_t)mx_vocabulary_size(ear->voice->vocabulary)) * (ear->bands + 1);
@@ -415,7 +415,8 @@ static int quiet_level(const struct mx_doctor_batch *b, double *level, size_t *f
 }
 
 /* Quiet frames of the batch, evenly spread, to rows [SAMPLE_ROWS, bands]. */
-static int quiet_collect(const struct mx_doctor_ear *ear, const struct mx_doctor_batch *b, float *rows, size_t *taken)
+static int quiet_collect(const struct mx_doctor_session *ear, const struct mx_doctor_batch *b, float *rows,
+                         size_t *taken)
 {
     double level;
     size_t count, seen = 0, quiet = 0;
@@ -426,7 +427,7 @@ static int quiet_collect(const struct mx_doctor_ear *ear, const struct mx_doctor
         const size_t step = quiet / SAMPLE_ROWS + 1;
         seen = 0;
         for (uint32_t i = 0; i < b->count; i++) {
-            const struct mx_doctor_sound *const s = &b->rows[i].sound;
+            const struct mx_doctor_frames *const s = &b->rows[i].sound;
             for (int32_t f = 0; f < s->frames; f++) {
                 if ((double)b->rows[i].levels[f] > level) continue;
                 if (pass == 1 && seen % step == 0 && *taken < SAMPLE_ROWS)
@@ -439,7 +440,7 @@ static int quiet_collect(const struct mx_doctor_ear *ear, const struct mx_doctor
     return 0;
 }
 
-static int codes_make(const struct mx_doctor_ear *ear, struct mx_doctor_batch *b, size_t tokens)
+static int codes_make(const struct mx_doctor_session *ear, struct mx_doctor_batch *b, size_t tokens)
 {
     const struct mx_normaliser *const n = &mx_checkpoint_state(ear->voice->checkpoint)->normaliser;
     const size_t count = tokens < SAMPLE_ROWS ? tokens : SAMPLE_ROWS;
@@ -471,7 +472,7 @@ struct judging {
 static int row_judge(struct mx_doctor_heard *h, const struct mx_doctor_codes *codes)
 {
     const struct mx_doctor_reading reading = {.text = &h->text, .means = h->means};
-    mx_doctor_sound_judge(&h->sound, codes);
+    mx_doctor_frames_judge(&h->sound, codes);
     if (h->unscored != MX_DOCTOR_SCORED) return 0;
     if (h->columns == NULL) h->columns = mx_alloc((size_t)h->sound.frames, sizeof *h->columns);
     if (h->columns == NULL) return MX_ERR_NO_MEMORY;
@@ -496,7 +497,7 @@ static int double_compare(const void *a, const void *b)
 }
 
 /* Codes, scores, and their median. */
-static int batch_judge(struct mx_doctor_ear *ear, struct mx_doctor_batch *b, size_t tokens)
+static int batch_judge(struct mx_doctor_session *ear, struct mx_doctor_batch *b, size_t tokens)
 {
     struct judging judging = {.batch = b};
     double scores[MX_DOCTOR_BATCH_ROWS];
@@ -513,7 +514,7 @@ out:
     return rc;
 }
 
-int mx_doctor_batch_read(struct mx_doctor_ear *ear, struct mx_doctor_batch *b)
+int mx_doctor_batch_read(struct mx_doctor_session *ear, struct mx_doctor_batch *b)
 {
     size_t tokens;
     int rc = 0;

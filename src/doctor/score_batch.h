@@ -22,7 +22,7 @@
 #define MX_DOCTOR_TOKENS_MOST   1200  /* of a sentence: as mx_voice_room */
 
 /* A voice that listens to rows. */
-struct mx_doctor_ear {
+struct mx_doctor_session {
     const struct mx_check_report *report;
     struct mx_voice *voice;
     struct mx_stream *stream;
@@ -35,11 +35,11 @@ struct mx_doctor_ear {
     const atomic_bool *stop;
 };
 
-int mx_doctor_ear_open(struct mx_doctor_ear *ear, const struct mx_check_report *report,
-                       const struct mx_row_options *row, const struct mx_doctor_scores_options *options);
-void mx_doctor_ear_close(struct mx_doctor_ear *ear);
+int mx_doctor_session_open(struct mx_doctor_session *ear, const struct mx_check_report *report,
+                           const struct mx_row_options *row, const struct mx_doctor_scores_options *options);
+void mx_doctor_session_close(struct mx_doctor_session *ear);
 /* MX_ERR_INTERRUPTED if the work shall end. */
-int mx_doctor_ear_asked(const struct mx_doctor_ear *ear);
+int mx_doctor_session_asked(const struct mx_doctor_session *ear);
 
 /* A row of a batch. */
 struct mx_doctor_heard {
@@ -48,7 +48,7 @@ struct mx_doctor_heard {
     float *samples;
     size_t count;
     struct mx_cut_text text;
-    struct mx_doctor_sound sound;
+    struct mx_doctor_frames sound;
     const float *pitch; /* [sound.frames], Hz; 0: unvoiced */
     float *levels;      /* [sound.frames]: mean squares */
     float *vector;      /* [width]: who is heard */
@@ -68,10 +68,10 @@ struct mx_doctor_batch {
 };
 
 /* Reads rows of the manifest, of which the check said that they are good: sounds, vectors and texts. */
-int mx_doctor_batch_hear(struct mx_doctor_ear *ear, struct mx_doctor_batch *batch, const uint32_t *rows,
+int mx_doctor_batch_hear(struct mx_doctor_session *ear, struct mx_doctor_batch *batch, const uint32_t *rows,
                          uint32_t count);
 /* Then: the means of their texts, adapted to the speakers; codes; what codes say of all frames; and the scores. */
-int mx_doctor_batch_read(struct mx_doctor_ear *ear, struct mx_doctor_batch *batch);
+int mx_doctor_batch_read(struct mx_doctor_session *ear, struct mx_doctor_batch *batch);
 void mx_doctor_batch_release(struct mx_doctor_batch *batch);
 
 #endif

@@ -86,7 +86,7 @@ static void rows_compare(void *context, int64_t begin, int64_t end, int worker)
         if (row_compare(c, c->rows[i]) < 0) mx_first_error_keep(&c->failure);
 }
 
-int mx_doctor_rivals_compare(struct mx_doctor_ear *ear, const struct mx_doctor_batch *b,
+int mx_doctor_rivals_compare(struct mx_doctor_session *ear, const struct mx_doctor_batch *b,
                              struct mx_doctor_scores *scores)
 {
     struct comparing c = {.batch = b, .scores = scores};

@@ -10,7 +10,7 @@
 #include "doctor/score_batch.h"
 
 /* Sets better and better_by of the rows of the batch that fit badly. */
-int mx_doctor_rivals_compare(struct mx_doctor_ear *ear, const struct mx_doctor_batch *batch,
+int mx_doctor_rivals_compare(struct mx_doctor_session *ear, const struct mx_doctor_batch *batch,
                              struct mx_doctor_scores *scores);
 
 #endif
