@@ -14,9 +14,9 @@
  *     1636 prompts of the 3 humans (see score.h)
  *         by another speaker: 39 of 60 recognised; OTHER_SPEAKER in 0 of 7514 undamaged rows, OTHER_VOICE in 13
  *
- * Those with OTHER_VOICE are, in several of the five runs, three human recordings that lie 14 and more times as far away as
- * others, and one of awb (5.4 times). Nearly all rows that are not recognised are exchanged between the two women, whose vectors are near each other:
- * people with similar voices cannot be told apart.
+ * Those with OTHER_VOICE are, in several of the five runs, three human recordings that lie 14 and more times as far away
+ * as others, and one of awb (5.4 times). Nearly all rows that are not recognised are exchanged between the two women,
+ * whose vectors are near each other: people with similar voices cannot be told apart.
  *
  * Memory: people own their list; mx_doctor_people_release frees it. Names belong to the manifest of the report.
  */
