@@ -126,8 +126,8 @@ static int ear_hear(void *context, int worker, uint32_t utterance, const struct 
     sound.seconds = (double)h->count / MX_AUDIO_RATE;
     mx_doctor_hearing_windows(h);
     sound.above_noise_db = above_noise(h);
-    mx_doctor_hearing_speech(h, &sound);
     mx_doctor_hearing_decay(h, &sound);
+    mx_doctor_hearing_speech(h, &sound);
     mx_doctor_hearing_hum(h, ear->waves, &sound);
     MX_TRY(mx_doctor_hearing_spectrum(h, worker, &sound));
     ear->sounds[utterance] = sound;

@@ -43,8 +43,8 @@ struct mx_doctor_hearing {
 /* ---- sound_time.c ---- */
 /* Fills what follows from the samples; needs room for all of it. */
 void mx_doctor_hearing_windows(struct mx_doctor_hearing *h);
-void mx_doctor_hearing_speech(struct mx_doctor_hearing *h, struct mx_doctor_sound *sound);
 void mx_doctor_hearing_decay(struct mx_doctor_hearing *h, struct mx_doctor_sound *sound);
+void mx_doctor_hearing_speech(struct mx_doctor_hearing *h, struct mx_doctor_sound *sound); /* needs the decay */
 
 /* ---- sound_hum.c ---- */
 /* Waves of the frequencies that hum is looked for at; made once for all workers. */

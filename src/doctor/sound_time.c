@@ -8,9 +8,10 @@
  * chair). The same holds behind the last one.
  *
  * Reverberation is estimated from free decays: where the level falls by 14 dB or more without rising again, the straight
- * line through the fall says how long 60 dB would take. A voice that fades makes a fall slower and never faster than the
- * room allows, so the faster falls of a recording tell the room. This is no measured reverberation time: it needs pauses
- * in which the sound falls freely, knows no frequencies, and for a dry room gives what voices do, about a quarter second.
+ * line through the fall says how long 60 dB would take. Two falls are needed, or one that is long and straight. A voice
+ * that fades makes a fall slower and never faster than the room allows, so the faster falls of a recording tell the room.
+ * This is no measured reverberation time: it needs pauses in which the sound falls freely, knows no frequencies, and for a
+ * dry room it gives what voices do, about a tenth of a second.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -126,11 +127,13 @@ static size_t vowel_find(const struct mx_doctor_hearing *h, bool backwards)
 /* ---- around the speech ---- */
 
 #define BEFORE_SECONDS 0.35 /* consonants may take so long before a vowel … */
-#define AFTER_SECONDS  0.50 /* … and behind it, with what the room adds */
+#define AFTER_SECONDS  0.40 /* … and behind it; and what the room adds */
 #define BEFORE_PAUSE   0.12 /* silence that is no part of a word: the mouth is closed for less before a vowel … */
 #define AFTER_PAUSE    0.22 /* … and behind it */
 #define ABOVE_DB       12.0 /* what sounds is so far above the floor … */
 #define BELOW_DB       42.0 /* … and no more than this below the loud parts */
+
+#define FAINT_DB 40.0 /* below the level of the recording is silence in any case */
 
 static size_t windows_of(double seconds)
 {
@@ -154,13 +157,14 @@ static double sounding(const struct mx_doctor_hearing *h, size_t begin, size_t e
     return (double)count / MX_HEARING_WINDOWS;
 }
 
-/* The longest time inside the speech in which nothing is louder than the background. */
+/* The longest time inside the speech in which nothing is louder than the background, or than any consonant. */
 static void silence_find(const struct mx_doctor_hearing *h, struct mx_doctor_sound *sound)
 {
+    const double faint = pow(10, (sound->level_db - FAINT_DB) / 10);
     const double most = fmin(fmax(h->loud_db - 30, h->floor_db + 8), h->loud_db - 12);
     size_t run = 0, longest = 0, end = 0;
     for (size_t w = h->speech_begin; w < h->speech_end; w++) {
-        run = h->levels[w] < most ? run + 1 : 0;
+        run = h->levels[w] < most || h->powers[w] < faint ? run + 1 : 0;
         if (run <= longest) continue;
         longest = run;
         end = w + 1;
@@ -178,7 +182,7 @@ void mx_doctor_hearing_speech(struct mx_doctor_hearing *h, struct mx_doctor_soun
     sound->speech_end = sound->seconds;
     if (first == h->windows) return; /* no vowel, as in a whisper: all of it may be speech */
     const size_t before = mx_least(first, windows_of(BEFORE_SECONDS));
-    const size_t after = mx_least(h->windows - 1 - last, windows_of(AFTER_SECONDS));
+    const size_t after = mx_least(h->windows - 1 - last, windows_of(AFTER_SECONDS + sound->decay_seconds));
     h->speech_begin = first - word_reach(h, first, -1, before, windows_of(BEFORE_PAUSE), least);
     h->speech_end = last + 1 + word_reach(h, last, 1, after, windows_of(AFTER_PAUSE), least);
     sound->speech_begin = (double)h->speech_begin / MX_HEARING_WINDOWS;
@@ -191,33 +195,44 @@ void mx_doctor_hearing_speech(struct mx_doctor_hearing *h, struct mx_doctor_soun
 /* ---- reverberation ---- */
 
 #define DECAYS_MOST   256
-#define DECAYS_LEAST  2
+#define DECAYS_LEAST  2 /* a single one is enough if it is long and straight, as voices hardly fade: */
+#define STRAIGHT_DB   20.0
+#define STRAIGHT_OFF  1.5  /* dB */
 #define DECAY_DB      14.0 /* the least fall */
 #define DECAY_SKIP    5.0  /* dB at the beginning, which are still the voice's */
-#define DECAY_ABOVE   10.0 /* dB above the quietest windows: there a fall ends */
+#define DECAY_ABOVE   10.0 /* dB above the quietest windows: there a fall ends … */
+#define DECAY_DEPTH   40.0 /* … or so far below the loud ones, before digital silence does */
 #define DECAY_PAUSE   14   /* windows without a new minimum end it … */
 #define DECAY_RISE    6.0  /* … or so many dB above it: a room's sound is not smooth */
 #define DECAY_QUARTER 4    /* a quarter of the falls is faster than the one that counts */
 
-/* Seconds for 60 dB by the straight line through levels[begin … end). */
-static double line_seconds(const double *levels, size_t begin, size_t end)
+struct fall {
+    double seconds; /* for 60 dB, by the straight line through it; 0: it rises */
+    double db;      /* of the line from end to end */
+    double off_db;  /* how far the levels are from the line, RMS */
+};
+
+static struct fall fall_measure(const double *levels, size_t begin, size_t end)
 {
     const double n = (double)(end - begin), middle = (n - 1) / 2;
-    double mean = 0, up = 0, down = 0;
+    double mean = 0, up = 0, down = 0, off = 0;
     for (size_t w = begin; w < end; w++) mean += levels[w] / n;
     for (size_t w = begin; w < end; w++) {
         const double at = (double)(w - begin) - middle;
         up += at * (levels[w] - mean);
         down += at * at;
     }
-    return up < 0 ? 60 / (-up / down * MX_HEARING_WINDOWS) : 0;
+    const double slope = up / down; /* dB a window */
+    for (size_t w = begin; w < end; w++) off += pow(levels[w] - mean - slope * ((double)(w - begin) - middle), 2) / n;
+    return (struct fall){slope < 0 ? -60 / (slope * MX_HEARING_WINDOWS) : 0, -slope * (n - 1), sqrt(off)};
 }
 
 void mx_doctor_hearing_decay(struct mx_doctor_hearing *h, struct mx_doctor_sound *sound)
 {
-    const double *const levels = h->levels, least = h->quiet_db + DECAY_ABOVE;
+    const double *const levels = h->levels, least = fmax(h->quiet_db + DECAY_ABOVE, h->loud_db - DECAY_DEPTH);
     double found[DECAYS_MOST];
     size_t count = 0;
+    bool straight = false;
     for (size_t peak = 0; peak + 1 < h->windows && count < DECAYS_MOST;) {
         size_t low = peak;
         if (levels[peak] < h->loud_db - DECAY_DB || levels[peak + 1] >= levels[peak]) {
@@ -230,13 +245,14 @@ void mx_doctor_hearing_decay(struct mx_doctor_hearing *h, struct mx_doctor_sound
             if (levels[w] < levels[low]) low = w;
         size_t begin = peak;
         while (begin < low && levels[begin] > levels[peak] - DECAY_SKIP) begin++;
-        const double seconds = low - begin >= 4 && levels[begin] - levels[low] >= DECAY_DB - DECAY_SKIP
-                                   ? line_seconds(levels, begin, low + 1)
-                                   : 0;
-        if (seconds > 0) found[count++] = seconds;
+        if (low - begin >= 4 && levels[begin] - levels[low] >= DECAY_DB - DECAY_SKIP) {
+            const struct fall fall = fall_measure(levels, begin, low + 1);
+            straight = straight || (fall.db >= STRAIGHT_DB && fall.off_db <= STRAIGHT_OFF);
+            if (fall.seconds > 0) found[count++] = fall.seconds;
+        }
         peak = low > peak ? low : peak + 1;
     }
-    if (count < DECAYS_LEAST) return;
+    if (count == 0 || (count < DECAYS_LEAST && !straight)) return;
     mx_robust_sort(found, count);
     sound->decay_seconds = found[count / DECAY_QUARTER];
 }
