@@ -80,7 +80,7 @@ soak: ## 10,000 requests of many clients, some of them rude, to one server: all 
 	$(call compile,--report $(BUILD))
 	@bash tests/serve_soak.sh $(BUILD)/myxtts 10000
 
-test-browser: ## test the pages of a run and of a server in headless Chromium, in both languages; screenshots in build/browser
+test-browser: ## test the pages of a run, of a server and of the doctor in headless Chromium, in both languages; screenshots in build/browser
 	$(DEPS) build browser
 	$(call compile,--report $(BUILD))
 	@scripts/test_browser.sh $(BUILD)

@@ -60,6 +60,15 @@ function(mx_embed_serve_page target)
   mx_embed(${target} mx_serve_page_script ${folder}/page.js)
 endfunction()
 
+# The page of the doctor (src/doctor/page.h), in the colours of the page of a run and with its words and elements.
+function(mx_embed_doctor_page target)
+  set(folder ${CMAKE_SOURCE_DIR}/src/doctor)
+  set(observe ${CMAKE_SOURCE_DIR}/src/observe)
+  mx_embed(${target} mx_doctor_page_style ${observe}/page.css ${folder}/page.css)
+  mx_embed(${target} mx_doctor_page_script ${observe}/page_words.js ${observe}/page_chart.js ${folder}/page_row.js
+           ${folder}/page.js)
+endfunction()
+
 # Words in Persian (src/base/catalogue.h), as msgfmt compiles them.
 function(mx_embed_catalogue target)
   find_program(MX_MSGFMT msgfmt REQUIRED)

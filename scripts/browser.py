@@ -4,7 +4,7 @@
 
     scripts/browser.py FOLDER CHECK [ADDRESS …]
 
-The script writes a screenshot of each view to FOLDER. CHECK is a JavaScript file with an expression whose value, or whose
+The script writes a screenshot of each view to FOLDER, and files that a page saves. CHECK is a JavaScript file with an expression whose value, or whose
 promise's value, is a list of complaints; it may use `view` ({"name", "width", "dark"}). Each ADDRESS is NAME=URL and is
 opened at the sizes of a phone and a desktop, in light and dark mode. Complaints, console output, exceptions, failed loads
 and requests to any other origin make the script fail.
@@ -148,6 +148,7 @@ def main():
     folder, check = sys.argv[1], open(sys.argv[2], encoding="utf-8").read()
     os.makedirs(folder, exist_ok=True)
     browser, failures = Browser(), 0
+    browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=os.path.realpath(folder))
     try:
         for address in sys.argv[3:]:
             name, url = address.split("=", 1)

@@ -4,7 +4,8 @@
 # Opens the page of a run in headless Chromium, in both languages, at the sizes of a phone and a desktop, in light and dark
 # mode (scripts/browser.py). Checks that the console is empty, curves are drawn, sounds can be played, and nothing is
 # requested from elsewhere (scripts/browser_check.js); and checks the live page while a run trains
-# (scripts/browser_live_check.js), and the page of `myxtts serve` with the voice of that run (scripts/browser_serve_check.js).
+# (scripts/browser_live_check.js), the page of `myxtts serve` with the voice of that run (scripts/browser_serve_check.js), and
+# the page of `myxtts check` of two spoiled corpora (scripts/browser_doctor_check.js), whose decisions the program must follow.
 # The screenshots in BUILD/browser are for people to look at.
 #
 #     scripts/test_browser.sh build
@@ -70,4 +71,30 @@ if grep -q '✔ httpd' "$build/parts.txt"; then
     trainer=
     [ "$ended" -eq 0 ]
 fi
+# The page of the doctor, with the base voice as the judge.
+for language in en fa; do
+    "$build/myxtts" corpus demo --quiet "doctor-$language" --language "$language" --count 24 >/dev/null
+    python3 "$here/spoil.py" "doctor-$language" >spoiled
+    sed -i '6s/\([.?]\)/ <img src=x onerror=alert(1)> <\/script>\1/g' "doctor-$language/metadata.csv"
+    "$build/myxtts" check --quiet "doctor-$language" --html "doctor-$language.html" --html-language "$language" >/dev/null
+    rm -f "$build"/browser/decisions*.tsv
+    python3 "$here/browser.py" "$build/browser" "$here/browser_doctor_check.js" "doctor-$language=file://$folder/doctor-$language.html"
+    for _ in $(seq 50); do [ -s "$build/browser/decisions.tsv" ] && break; sleep 0.1; done
+    mv "$build/browser/decisions.tsv" "doctor-$language/"
+    # One row is dropped, one has another text, one is not suspect any more; prepare follows, too.
+    "$build/myxtts" check --quiet "doctor-$language" --voice none --json >after.json
+    python3 - "doctor-$language/decisions.tsv" after.json <<'CHECK'
+import json, sys
+lines = [line.split("\t") for line in open(sys.argv[1], encoding="utf-8").read().splitlines()[1:]]
+after = json.load(open(sys.argv[2], encoding="utf-8"))
+decided = {decision: name for name, decision, _, _ in lines}
+suspects = {row["id"] for row in after["suspect_rows"]}
+assert after["reasons"]["dropped"] == 1, after["reasons"]
+assert decided["keep"] not in suspects and decided["drop"] not in suspects, suspects
+assert {u["id"]: u["decision"] for u in after["utterances"]}[decided["fix"]] == "fix"
+CHECK
+    "$build/myxtts" prepare --quiet --allow-rejects "doctor-$language" --out "doctor-$language.pack" >/dev/null
+    [ "$(awk -F'\t' '$4 == "dropped" { print $3 }' "doctor-$language.pack.rejects.tsv")" = \
+        "$(awk -F'\t' '$2 == "drop" { print $1 }' "doctor-$language/decisions.tsv")" ]
+done
 printf 'screenshots: %s\n' "$build/browser"

@@ -102,6 +102,9 @@ check "seven faults are noticed" test "$(faults_of faulty.po | wc -l)" -eq 7
 for key in $(grep -rhoE "\b(say|row)\('[a-z_]+'[,)]" "$source"/src/observe/page*.js | cut -d"'" -f2 | sort -u); do
     check "the word '$key' of the page is in the list" grep -qx "msgctxt \"page $key\"" myxtts.pot
 done
+for key in $(grep -rhoE "\bsay\('[a-z_]+'[,)]" "$source"/src/doctor/page*.js | cut -d"'" -f2 | sort -u | grep -vx comma); do
+    check "the word '$key' of the doctor's page is in the list" grep -qx "msgctxt \"doctor $key\"" myxtts.pot
+done
 refused 1 'the list of texts is in English' "leave '--language' out" reference po --language fa
 
 # ---- help ----

@@ -7,9 +7,9 @@
 . "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
 export LC_ALL=C
 
-# run ARGUMENTS...: as the harness's, of this one command.
+# run ARGUMENTS...: as the harness's, of this one command; the doctor's voice has a test of its own (cli_doctor.sh).
 run() {
-    "$program" check "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null
+    "$program" check --voice none "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null
     code=$?
 }
 

@@ -335,18 +335,32 @@ int mx_string_append(struct mx_string *text, const char *fmt, ...)
     }
 }
 
-int mx_string_append_plain(struct mx_string *text, const char *plain)
+/* `blank`: tabs and line ends become a blank. */
+static void plain_append(struct mx_string *text, const char *plain, bool blank)
 {
     for (size_t left = strlen(plain); left > 0;) {
         const size_t step = mx_string_printable(plain, left);
-        if (step == 0)
+        if (blank && (*plain == '\t' || *plain == '\n' || *plain == '\r'))
+            mx_string_append(text, " ");
+        else if (step == 0)
             mx_string_append(text, "\\x%02x", (unsigned)(unsigned char)*plain);
         else
             mx_string_append(text, "%.*s", (int)step, plain);
         plain += step == 0 ? 1 : step;
         left -= step == 0 ? 1 : step;
     }
+}
+
+int mx_string_append_plain(struct mx_string *text, const char *plain)
+{
+    plain_append(text, plain, false);
     return text->failure;
+}
+
+int mx_string_append_field(struct mx_string *text, const char *field, char end)
+{
+    plain_append(text, field, true);
+    return mx_string_append(text, "%c", end);
 }
 
 int mx_string_append_wrapped(struct mx_string *text, const char *words, size_t column, size_t width, const char *prefix)

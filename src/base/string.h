@@ -70,6 +70,9 @@ struct mx_string {
 int mx_string_append(struct mx_string *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Control and invalid bytes of `plain` as \xNN. */
 int mx_string_append_plain(struct mx_string *text, const char *plain);
+/* A field of a table in text, and `end` after it: tabs and line ends inside become a blank, other control and invalid
+ * bytes \xNN, so that printing the file outputs no control bytes. */
+int mx_string_append_field(struct mx_string *text, const char *field, char end);
 /* Words of `words` as lines of at most `width` columns: the first continues the current line at column `column`, the
  * others begin with `prefix`. No newline at the end. '\n' in `words` breaks the line. */
 int mx_string_append_wrapped(struct mx_string *text, const char *words, size_t column, size_t width,

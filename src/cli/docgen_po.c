@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The list of all texts shown in the user's language, see docgen.h: the contents of the tables of commands, flags,
- * settings, variables, advice and pages, each text once, as a gettext template:
+ * settings, variables, advice, findings and pages, each text once, as a gettext template:
  *
  *     #. myxtts train --batch-size
  *     msgid "Utterances in a batch."
@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/config.h"
 #include "cli/docgen.h"
+#include "doctor/page.h"
 #include "myxtts/error.h"
 #include "observe/page.h"
 #include "pipeline/advice_words.h"
@@ -138,6 +139,12 @@ int mx_docgen_po(struct mx_string *out)
     for (int code = 0; mx_docgen_exit_code(code) != NULL; code++) add(&l, "exit code", "", mx_docgen_exit_code(code));
     add_all(&l, "docs/en/options.md", mx_docgen_words);
     for (int i = 0; i < MX_SAY_COUNT; i++) add(&l, "advice", "", mx_advice_sentence((enum mx_advice_sentence)i, false));
+    for (int i = 0; i < MX_DOCTOR_FINDING_COUNT; i++)
+        add(&l, "finding ", mx_doctor_finding_name((enum mx_doctor_finding_kind)i),
+            mx_doctor_finding_template((enum mx_doctor_finding_kind)i));
+    for (int i = 0; i <= MX_DOCTOR_NOT_FINISHED; i++)
+        add(&l, "doctor's page, no voice: ", mx_doctor_judge_name((enum mx_doctor_judge)i),
+            mx_doctor_judge_text((enum mx_doctor_judge)i));
     for (const struct mx_page_word *word = mx_page_words; word->key != NULL; word++) {
         mx_string_append(out, "\nmsgctxt \"page %s\"\n", word->key);
         quoted_append(out, "msgid", word->english);
@@ -145,6 +152,11 @@ int mx_docgen_po(struct mx_string *out)
     }
     for (const struct mx_serve_word *word = mx_serve_words; word->key != NULL; word++) {
         mx_string_append(out, "\nmsgctxt \"speak %s\"\n", word->key);
+        quoted_append(out, "msgid", word->english);
+        mx_string_append(out, "msgstr \"\"\n");
+    }
+    for (const struct mx_doctor_page_word *word = mx_doctor_page_words; word->key != NULL; word++) {
+        mx_string_append(out, "\nmsgctxt \"doctor %s\"\n", word->key);
         quoted_append(out, "msgid", word->english);
         mx_string_append(out, "msgstr \"\"\n");
     }

@@ -333,6 +333,12 @@ int mx_audio_take(struct mx_audio_reader *reader, const char *name, const float 
     return file_take(reader, &file, name, options, samples, count, report);
 }
 
+const float *mx_audio_whole(const struct mx_audio_reader *reader, size_t *count)
+{
+    *count = reader->count;
+    return reader->samples;
+}
+
 /* ---- in pieces ---- */
 
 int mx_audio_stream_begin(struct mx_audio_reader *reader, const char *path, struct mx_audio_report *report)

@@ -62,6 +62,7 @@ struct mx_audio_report {
     double seconds_used;               /* after trimming */
     double trimmed_begin, trimmed_end; /* seconds of silence taken away */
     double peak;                       /* highest sample of the file, 1: full scale */
+    double offset;                     /* mean of the samples, which was removed; 1: full scale */
     double rms;                        /* of the sounding windows, before levelling */
     double gain;                       /* factor of the levelling */
     int64_t clipped;                   /* samples in runs of 3 or more at full scale, all channels */
@@ -85,6 +86,9 @@ int mx_audio_load(struct mx_audio_reader *reader, const char *path, const struct
 int mx_audio_take(struct mx_audio_reader *reader, const char *name, const float *input, size_t input_count, int rate,
                   const struct mx_audio_options *options, const float **samples, size_t *count,
                   struct mx_audio_report *report);
+/* All samples of the last load, silence included; those that it returned lie within and have the gain of their report,
+ * the others have not. */
+const float *mx_audio_whole(const struct mx_audio_reader *reader, size_t *count);
 /* The factor that would bring a recording, loaded without levelling, to the usual level; peaks are not considered. */
 double mx_audio_usual_gain(const struct mx_audio_report *report);
 

@@ -53,10 +53,11 @@ float mx_audio_peak(const float *samples, size_t count)
     return peak;
 }
 
-/* Subtracts the mean and returns the highest sample that is left. */
-static float centre(float *samples, size_t count)
+/* Subtracts the mean, *offset, and returns the highest sample that is left. */
+static float centre(float *samples, size_t count, double *offset)
 {
     const float mean = (float)(sum_of(samples, count) / (double)count);
+    *offset = (double)mean;
     for (size_t i = 0; i < count; i++) samples[i] -= mean;
     return mx_audio_peak(samples, count);
 }
@@ -95,7 +96,7 @@ enum mx_reject mx_audio_level(float *samples, size_t count, double *levels, cons
                               struct mx_audio_part *part, struct mx_audio_report *report)
 {
     const double rate = MX_AUDIO_RATE;
-    const float peak = centre(samples, count);
+    const float peak = centre(samples, count, &report->offset);
     if ((double)peak <= from_db(options->silent_db))
         return peak > 0
                    ? mx_audio_refuse(report, MX_REJECT_SILENT, "the loudest sample is at %.0f dB; at least %.0f dB",

@@ -369,6 +369,7 @@ int mx_check_run(const char *path, const struct mx_check_options *options, struc
     check.row = options->row;
     check.row.rate = (struct mx_rate){0, HUGE_VAL};
     for (int i = 0; i < check.worker_count; i++) MX_TRY(mx_row_reader_create(&check.row, &check.readers[i]));
+    if (check.listener.begin != NULL) MX_TRY(check.listener.begin(check.listener.context, count));
     MX_TRY(mx_pool_create(&(struct mx_pool_options){.name = "check", .workers = check.worker_count}, &pool));
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Checking", .unit = "rows", .total = count},
                              &check.progress));
@@ -403,24 +404,6 @@ void mx_check_release(struct mx_check_report *report)
     memset(report, 0, sizeof *report);
 }
 
-/* Text as one field: characters that would end it become a blank, and printing the file outputs no control bytes. */
-static void field_append(struct mx_string *out, const char *text, char end)
-{
-    while (*text != '\0') {
-        const size_t length = strcspn(text, "\t\n\r");
-        char *const piece = mx_strndup(text, length);
-        if (piece == NULL) {
-            out->failure = MX_ERR_NO_MEMORY;
-            return;
-        }
-        mx_string_append_plain(out, piece);
-        mx_free(piece);
-        if (text[length] != '\0') mx_string_append(out, " ");
-        text += length + (text[length] != '\0');
-    }
-    mx_string_append(out, "%c", end);
-}
-
 int mx_check_write_rejects(const struct mx_check_report *report, const char *path)
 {
     int rc = 0;
@@ -428,12 +411,12 @@ int mx_check_write_rejects(const struct mx_check_report *report, const char *pat
     mx_string_append(&text, "manifest\tline\tid\treason\tfile\tdetail\n");
     for (uint32_t i = 0; i < report->rejected; i++) {
         const struct mx_check_reject *const reject = &report->rejects[i];
-        field_append(&text, report->manifest->sources[reject->source].path, '\t');
+        mx_string_append_field(&text, report->manifest->sources[reject->source].path, '\t');
         mx_string_append(&text, "%u\t", reject->line);
-        field_append(&text, reject->id, '\t');
-        field_append(&text, mx_reject_name(reject->reason), '\t');
-        field_append(&text, reject->audio, '\t');
-        field_append(&text, reject->detail, '\n');
+        mx_string_append_field(&text, reject->id, '\t');
+        mx_string_append_field(&text, mx_reject_name(reject->reason), '\t');
+        mx_string_append_field(&text, reject->audio, '\t');
+        mx_string_append_field(&text, reject->detail, '\n');
     }
     if (text.failure != 0) MX_TRY(text.failure);
     MX_TRY(mx_file_write_atomic(path, text.data, text.length));

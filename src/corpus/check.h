@@ -26,8 +26,10 @@
 #define MX_CHECK_WORKERS_MAX 256
 
 /* Hears every row that can be used, while its samples are in memory. Calls come from several threads at once, each with
- * its own number from 0 to MX_CHECK_WORKERS_MAX - 1, in no order. A negative result ends the check. */
+ * its own number from 0 to MX_CHECK_WORKERS_MAX - 1, in no order. `begin` (may be NULL) comes before all of them, from the
+ * thread of the check, when the number of utterances is known. A negative result ends the check. */
 struct mx_check_listener {
+    int (*begin)(void *context, uint32_t utterances);
     int (*hear)(void *context, int worker, uint32_t utterance, const struct mx_row *row);
     void *context;
 };

@@ -5,12 +5,12 @@
 #include "corpus/rate.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "base/robust.h"
 
 #define DEVIATIONS 6.0    /* of a normal distribution, either way */
 #define FACTOR     3.5    /* the range is at least so wide, either way … */
 #define FACTOR_MAX 6.0    /* … and at most */
-#define SIGMA      1.4826 /* standard deviations in a median deviation */
 #define STEP       1.1
 /* Whatever is learned stays within these. */
 #define LEAST_EVER 0.25
@@ -35,18 +35,6 @@ size_t mx_rate_sounds(const uint32_t *symbols, size_t count)
     return sounds;
 }
 
-static int smaller_first(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-/* Of sorted values. */
-static double median(const double *values, size_t count)
-{
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
 struct mx_rate mx_rate_learn(double *rates, size_t count)
 {
     struct mx_rate rate = MX_RATE_DEFAULT;
@@ -54,13 +42,10 @@ struct mx_rate mx_rate_learn(double *rates, size_t count)
     for (size_t i = 0; i < count; i++)
         if (rates[i] > 0 && isfinite(rates[i])) rates[used++] = log(rates[i]);
     if (used < MX_RATE_ROWS) return rate;
-    qsort(rates, used, sizeof *rates, smaller_first);
-    const double middle = median(rates, used);
-    for (size_t i = 0; i < used; i++) rates[i] = fabs(rates[i] - middle);
-    qsort(rates, used, sizeof *rates, smaller_first);
-    const double reach = fmin(fmax(DEVIATIONS * SIGMA * median(rates, used), log(FACTOR)), log(FACTOR_MAX));
-    rate.least = fmax(LEAST_EVER, pow(STEP, floor((middle - reach) / log(STEP))));
-    rate.most = fmin(MOST_EVER, pow(STEP, ceil((middle + reach) / log(STEP))));
+    const struct mx_robust usual = mx_robust_of(rates, used);
+    const double reach = fmin(fmax(DEVIATIONS * usual.deviation, log(FACTOR)), log(FACTOR_MAX));
+    rate.least = fmax(LEAST_EVER, pow(STEP, floor((usual.middle - reach) / log(STEP))));
+    rate.most = fmin(MOST_EVER, pow(STEP, ceil((usual.middle + reach) / log(STEP))));
     return rate;
 }
 

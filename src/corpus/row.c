@@ -203,6 +203,7 @@ int mx_row_load_audio(struct mx_row_reader *reader, const struct mx_utterance *u
     if (row->reject != MX_REJECT_NONE) return 0;
     row->samples = samples;
     row->sample_count = count;
+    row->whole = mx_audio_whole(reader->audio, &row->whole_count);
     return 0;
 }
 

@@ -56,6 +56,9 @@ struct mx_row {
     struct mx_audio_report audio;
     const float *samples; /* at MX_AUDIO_RATE, trimmed and levelled; NULL unless the row is good */
     size_t sample_count;
+    const float *whole; /* the recording that `samples` lie in, with its silence; only they are levelled: divide them by
+                           audio.gain to have it as it was (without its mean, audio.offset). NULL unless the row is good */
+    size_t whole_count;
     enum mx_language_id language;
     const char *spoken;      /* the normalised text; "" when it was not reached */
     size_t characters;       /* of `spoken`, without blanks */

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/progress.h"
+#include "cut/codes.h"
 #include "cut/means.h"
 #include "myxtts/error.h"
 
@@ -46,47 +47,6 @@ struct mx_cut_fit {
 };
 
 /* ---- codes ---- */
-
-static float code_score(const float *m, const float *u, int32_t bands)
-{
-    float lanes[8] = {0};
-    for (int32_t b = 0; b < bands; b += 8)
-        for (int32_t k = 0; k < 8; k++) lanes[k] += u[b + k] * (m[b + k] - 0.5f * u[b + k]);
-    return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
-}
-
-/* Lloyd's algorithm from evenly spread rows; codes [count, bands]. */
-static int codes_learn(const float *rows, size_t row_count, int32_t bands, float *codes, int32_t count)
-{
-    const size_t width = (size_t)bands;
-    double *const sums = mx_alloc((size_t)count * (width + 1), sizeof *sums);
-    if (sums == NULL) return MX_ERR_NO_MEMORY;
-    for (int32_t k = 0; k < count; k++)
-        memcpy(codes + (size_t)k * width, rows + (size_t)k * row_count / (size_t)count * width, width * sizeof *codes);
-    for (int round = 0; round < 8; round++) {
-        memset(sums, 0, (size_t)count * (width + 1) * sizeof *sums);
-        for (size_t i = 0; i < row_count; i++) {
-            int32_t best = 0;
-            float most = -INFINITY;
-            for (int32_t k = 0; k < count; k++) {
-                const float score = code_score(rows + i * width, codes + (size_t)k * width, bands);
-                if (score <= most) continue;
-                most = score;
-                best = k;
-            }
-            double *const sum = sums + (size_t)best * (width + 1);
-            for (size_t b = 0; b < width; b++) sum[b] += (double)rows[i * width + b];
-            sum[width]++;
-        }
-        for (int32_t k = 0; k < count; k++) {
-            const double *const sum = sums + (size_t)k * (width + 1);
-            for (size_t b = 0; b < width && sum[width] > 0; b++)
-                codes[(size_t)k * width + b] = (float)(sum[b] / sum[width]);
-        }
-    }
-    mx_free(sums);
-    return 0;
-}
 
 /* Frames whose level is near that of the noise, and far below that of speech, evenly spread; rows [QUIET_FRAMES, bands]. */
 static size_t quiet_collect(const struct mx_cut_sound *s, size_t bands, float *rows)
@@ -144,7 +104,7 @@ static int codes_make(struct mx_cut_fit *fit)
     int rc = 0;
     if (rows == NULL || codes == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     count = mx_cut_means_sample(fit->means, rows, QUIET_FRAMES);
-    MX_TRY(codes_learn(rows, count, (int32_t)bands, codes, CODES));
+    MX_TRY(mx_cut_codes_learn(rows, count, (int32_t)bands, codes, CODES));
     count = quiet_collect(fit->sound, bands, rows);
     if (count == 0) { /* nothing in it is quiet: as quiet as can be */
         const struct mx_normaliser *const n = &mx_checkpoint_state(fit->voice->checkpoint)->normaliser;
@@ -152,7 +112,7 @@ static int codes_make(struct mx_cut_fit *fit)
             rows[b] = (float)((log((double)mx_recipe_default.floor) - n->mel_mean) / n->mel_deviation);
         count = 1;
     }
-    MX_TRY(codes_learn(rows, count, (int32_t)bands, codes + CODES * bands, QUIETS));
+    MX_TRY(mx_cut_codes_learn(rows, count, (int32_t)bands, codes + CODES * bands, QUIETS));
     MX_TRY(frames_score(fit, codes));
 out:
     mx_free(rows);
@@ -273,7 +233,7 @@ static void frame_visit(void *context, int64_t frame, int32_t word, int32_t colu
     struct mx_cut_fit *const fit = context;
     const size_t bands = (size_t)mx_recipe_default.bands;
     const float score =
-        code_score(fit->sound->mel + (size_t)frame * bands, mx_cut_means_of(fit->means, column), (int32_t)bands);
+        mx_cut_code_score(fit->sound->mel + (size_t)frame * bands, mx_cut_means_of(fit->means, column), (int32_t)bands);
     fit->sums[word] += (double)(score - fit->other[frame]);
     fit->counts[word]++;
 }

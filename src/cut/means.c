@@ -9,11 +9,10 @@
 #include "base/alloc.h"
 #include "base/progress.h"
 #include "cut/align.h"
+#include "cut/encoder.h"
 #include "myxtts/error.h"
 
 #define OWNER       "cut"
-#define SEQUENCES   32
-#define TOKENS      4096
 #define REFERENCES  4   /* parts of the sound that its speaker is heard in */
 #define SHIFT       0.6 /* measured: scripts/bench_cut.sh, voices that the base knows and others */
 #define PROGRESS_NS UINT64_C(2000000000)
@@ -28,12 +27,7 @@ struct mx_cut_means {
     struct mx_voice *voice;
     const struct mx_cut_text *text;
     struct mx_stream *stream;
-    struct mx_model *model;
-    struct mx_model_capacity room;
-    struct mx_buffer *block; /* of a batch */
-    struct mx_model_batch batch;
-    struct mx_slice voices;
-    float *vector;
+    struct mx_cut_encoder *encoder;
     float *means; /* [tokens, bands] on the host */
     struct table tokens, codes;
     struct mx_buffer *mel, *scores; /* operands of products; they grow */
@@ -161,107 +155,55 @@ static int64_t part_choose(const struct mx_cut_sound *s, int64_t begin, int64_t 
     return best;
 }
 
-/* The mean of the vectors of a few parts of the sound; 0 for a voice that cannot listen. */
-static int vector_make(struct mx_cut_means *m, const struct mx_cut_sound *sound)
+/* The mean of the vectors of a few parts of the sound. */
+static int vector_make(struct mx_cut_means *m, const struct mx_cut_sound *sound, float *vector, size_t width)
 {
-    const size_t width = (size_t)mx_checkpoint_state(m->voice->checkpoint)->model.size.width;
-    const struct mx_model_capacity room = mx_voice_room(1);
-    const struct mx_speak_sound none = MX_SPEAK_SOUND_DEFAULT; /* no sound is made */
     const int64_t length = sound->frames < MX_VOICE_REFERENCE_FRAMES ? sound->frames : MX_VOICE_REFERENCE_FRAMES;
-    struct mx_speak *speak = NULL;
-    float *one = NULL;
+    struct mx_cut_hearing hearings[REFERENCES];
+    float *const vectors = mx_alloc(REFERENCES * width, sizeof *vectors);
     int rc = 0;
-    m->vector = mx_alloc(width, sizeof *m->vector);
-    one = mx_alloc(width, sizeof *one);
-    if (m->vector == NULL || one == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    if (!mx_checkpoint_listens(m->voice->checkpoint)) goto out;
-    MX_TRY(mx_voice_engine_create(m->voice, &room, &none, &speak));
+    if (vectors == NULL) return MX_ERR_NO_MEMORY;
     for (int i = 0; i < REFERENCES; i++) {
         const int64_t begin = sound->frames * i / REFERENCES, end = sound->frames * (i + 1) / REFERENCES;
         int64_t at = part_choose(sound, begin, end, length);
         if (at + length > sound->frames) at = sound->frames - length;
-        MX_TRY(mx_speak_vector(speak, sound->mel + (size_t)at * bands(), (int32_t)length, one));
-        for (size_t w = 0; w < width; w++) m->vector[w] += one[w] / REFERENCES;
+        hearings[i] = (struct mx_cut_hearing){
+            .mel = sound->mel + (size_t)at * bands(), .frames = (int32_t)length, .vector = vectors + (size_t)i * width};
     }
+    MX_TRY(mx_cut_encoder_listen(m->encoder, hearings, REFERENCES));
+    for (int i = 0; i < REFERENCES; i++)
+        for (size_t w = 0; w < width; w++) vector[w] += hearings[i].vector[w] / REFERENCES;
 out:
-    mx_free(one);
-    mx_speak_destroy(speak);
+    mx_free(vectors);
     return rc;
 }
 
-/* ---- the network ---- */
+/* ---- the text ---- */
 
-static int network_open(struct mx_cut_means *m)
+static int32_t longest_of(const struct mx_cut_text *text)
 {
-    const struct mx_model_config *const config = &mx_checkpoint_state(m->voice->checkpoint)->model;
     int32_t longest = 2;
-    struct mx_layout layout = {0};
-    int rc = 0;
-    for (int32_t u = 0; u < m->text->unit_count; u++) {
-        const int32_t own = m->text->units[u].last - m->text->units[u].first;
+    for (int32_t u = 0; u < text->unit_count; u++) {
+        const int32_t own = text->units[u].last - text->units[u].first;
         longest = own > longest ? own : longest;
     }
-    m->room = (struct mx_model_capacity){.sequences = SEQUENCES,
-                                         .tokens = longest > TOKENS ? longest : TOKENS,
-                                         .frames = 16,
-                                         .references = 16,
-                                         .longest_tokens = longest,
-                                         .longest_frames = 16};
-    MX_TRY(mx_voice_model_create(m->voice, m->stream, &m->room, &m->model));
-    for (int pass = 0; pass < 2; pass++) {
-        mx_model_batch_place(&layout, config, &m->room, &m->batch);
-        m->voices = mx_layout_take(&layout, (int64_t)SEQUENCES * config->size.width);
-        m->batch.mel = mx_layout_take(&layout, (int64_t)m->room.tokens * config->bands); /* means */
-        if (pass == 1) break;
-        MX_TRY(mx_buffer_create(m->voice->place.device, OWNER, layout.offset_bytes, &m->block));
-        layout = (struct mx_layout){.buffer = m->block};
-    }
-out:
-    return rc;
+    return longest;
 }
 
-/* What is sent for a batch of units. */
-struct sending {
-    int32_t offsets[SEQUENCES + 1], languages[SEQUENCES];
-    float *voices;
-};
-
-/* The units from `first` on that fit; returns how many. */
-static int32_t batch_fill(const struct mx_cut_means *m, int32_t first, struct sending *s, int32_t *longest)
+/* The units from `first` on, as the network reads them. */
+static int32_t units_fill(const struct mx_cut_means *m, int32_t first, const float *vector, struct mx_cut_sequence *out)
 {
+    const struct mx_cut_text *const t = m->text;
     int32_t count = 0;
-    *longest = 0;
-    s->offsets[0] = 0;
-    while (count < SEQUENCES && first + count < m->text->unit_count) {
-        const struct mx_cut_unit *const unit = &m->text->units[first + count];
-        const int32_t own = unit->last - unit->first;
-        if (s->offsets[count] + own > m->room.tokens) break;
-        s->languages[count] = m->text->language_number;
-        s->offsets[count + 1] = s->offsets[count] + own;
-        *longest = own > *longest ? own : *longest;
-        count++;
+    for (; count < MX_CUT_ENCODER_SEQUENCES && first + count < t->unit_count; count++) {
+        const struct mx_cut_unit *const unit = &t->units[first + count];
+        out[count] = (struct mx_cut_sequence){.tokens = t->tokens + unit->first,
+                                              .count = unit->last - unit->first,
+                                              .language = t->language_number,
+                                              .vector = vector,
+                                              .means = m->means + (size_t)unit->first * bands()};
     }
     return count;
-}
-
-static int batch_run(struct mx_cut_means *m, int32_t first, const struct sending *s, int32_t count, int32_t longest)
-{
-    struct mx_model_batch *const b = &m->batch;
-    const size_t width = (size_t)mx_checkpoint_state(m->voice->checkpoint)->model.size.width;
-    const int32_t rows = s->offsets[count], token = m->text->units[first].first;
-    int rc = 0;
-    b->tokens = (struct mx_ragged){.offsets = b->tokens.offsets, .count = count, .rows = rows, .max_rows = longest};
-    b->voices = m->voices;
-    MX_TRY(mx_copy_upload(m->stream, b->tokens.offsets, s->offsets, ((size_t)count + 1) * 4));
-    MX_TRY(mx_copy_upload(m->stream, b->languages, s->languages, (size_t)count * 4));
-    MX_TRY(mx_copy_upload(m->stream, b->token_ids, m->text->tokens + token, (size_t)rows * 4));
-    MX_TRY(mx_copy_upload(m->stream, b->voices, s->voices, (size_t)count * width * 4));
-    MX_TRY(mx_model_means(m->model, m->stream, mx_slice_at(m->voice->weights, 0), b, b->mel));
-    MX_TRY(mx_copy_download(m->stream, m->means + (size_t)token * bands(), b->mel,
-                            (size_t)rows * bands() * sizeof *m->means));
-    MX_TRY(mx_stream_sync(m->stream));
-out:
-    return rc;
 }
 
 /* A microphone and a voice that the network never heard colour all sounds alike: the means are moved towards the mean
@@ -289,26 +231,25 @@ static int means_shift(struct mx_cut_means *m, const struct mx_cut_sound *s)
     return 0;
 }
 
-static int means_make(struct mx_cut_means *m, const struct mx_cut_sound *sound, const atomic_bool *stop)
+static int means_make(struct mx_cut_means *m, const struct mx_cut_sound *sound, const float *vector,
+                      const atomic_bool *stop)
 {
-    const size_t width = (size_t)mx_checkpoint_state(m->voice->checkpoint)->model.size.width;
     const struct mx_progress_options line = {.title = "Reading the text",
                                              .unit = "sentences",
                                              .total = (uint64_t)m->text->unit_count,
                                              .delay_ns = PROGRESS_NS};
+    struct mx_cut_sequence sequences[MX_CUT_ENCODER_SEQUENCES];
     struct mx_progress *progress = NULL;
-    struct sending s;
     int rc = 0;
-    s.voices = mx_alloc(SEQUENCES * width, sizeof *s.voices);
     m->means = mx_alloc((size_t)m->text->token_count * bands(), sizeof *m->means);
-    if (s.voices == NULL || m->means == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    for (size_t i = 0; i < SEQUENCES; i++) memcpy(s.voices + i * width, m->vector, width * sizeof *m->vector);
+    if (m->means == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_progress_start(&line, &progress));
-    for (int32_t first = 0, count; first < m->text->unit_count; first += count) {
-        int32_t longest;
-        count = batch_fill(m, first, &s, &longest);
-        MX_TRY(batch_run(m, first, &s, count, longest));
-        mx_progress_add(progress, (uint64_t)count);
+    for (int32_t first = 0; first < m->text->unit_count;) {
+        const int32_t count = units_fill(m, first, vector, sequences);
+        const int32_t done = mx_cut_encoder_read(m->encoder, sequences, count);
+        MX_TRY(done);
+        first += done;
+        mx_progress_add(progress, (uint64_t)done);
         if (stop != NULL && atomic_load(stop))
             MX_RAISE(MX_ERR_INTERRUPTED, NULL, "interrupted while the text was read");
     }
@@ -316,26 +257,28 @@ static int means_make(struct mx_cut_means *m, const struct mx_cut_sound *sound, 
     MX_TRY(table_make(m, &m->tokens, m->means, m->text->token_count));
 out:
     mx_progress_finish(progress);
-    mx_free(s.voices);
     return rc;
 }
 
 int mx_cut_means_create(struct mx_voice *voice, const struct mx_cut_text *text, const struct mx_cut_sound *sound,
                         const atomic_bool *stop, struct mx_cut_means **out)
 {
+    const size_t width = (size_t)mx_checkpoint_state(voice->checkpoint)->model.size.width;
     struct mx_cut_means *m = mx_alloc(1, sizeof *m);
+    float *const vector = mx_alloc(width, sizeof *vector);
     int rc = 0;
     *out = NULL;
-    if (m == NULL) return MX_ERR_NO_MEMORY;
+    if (m == NULL || vector == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     m->voice = voice;
     m->text = text;
     MX_TRY(mx_stream_create(voice->place.device, OWNER, &m->stream));
-    MX_TRY(vector_make(m, sound));
-    MX_TRY(network_open(m));
-    MX_TRY(means_make(m, sound, stop));
+    MX_TRY(mx_cut_encoder_create(voice, m->stream, longest_of(text), &m->encoder));
+    MX_TRY(vector_make(m, sound, vector, width));
+    MX_TRY(means_make(m, sound, vector, stop));
     *out = m;
     m = NULL;
 out:
+    mx_free(vector);
     mx_cut_means_destroy(m);
     return rc;
 }
@@ -344,14 +287,12 @@ void mx_cut_means_destroy(struct mx_cut_means *m)
 {
     if (m == NULL) return;
     if (m->stream != NULL) (void)mx_stream_sync(m->stream);
-    mx_model_destroy(m->model);
+    mx_cut_encoder_destroy(m->encoder);
     table_release(&m->tokens);
     table_release(&m->codes);
-    mx_buffer_release(m->block);
     mx_buffer_release(m->mel);
     mx_buffer_release(m->scores);
     mx_stream_release(m->stream);
-    mx_free(m->vector);
     mx_free(m->means);
     mx_free(m);
 }

@@ -66,11 +66,17 @@ const char *mx_doctor_finding_template(enum mx_doctor_finding_kind kind)
     return kinds[kind].text;
 }
 
+void mx_doctor_finding_numbers(const struct mx_doctor_finding *finding, char value[MX_DOCTOR_NUMBER_BYTES],
+                               char limit[MX_DOCTOR_NUMBER_BYTES])
+{
+    snprintf(value, MX_DOCTOR_NUMBER_BYTES, "%.*f", kinds[finding->kind].digits, finding->value);
+    snprintf(limit, MX_DOCTOR_NUMBER_BYTES, "%.*f", kinds[finding->kind].digits, finding->limit);
+}
+
 int mx_doctor_finding_say(struct mx_string *out, enum mx_words language, const struct mx_doctor_finding *finding)
 {
-    const struct kind *const kind = &kinds[finding->kind];
-    char value[32], limit[32];
-    snprintf(value, sizeof value, "%.*f", kind->digits, finding->value);
-    snprintf(limit, sizeof limit, "%.*f", kind->digits, finding->limit);
-    return mx_catalogue_say(out, language, kind->text, (const char *const[]){value, limit, finding->text});
+    char value[MX_DOCTOR_NUMBER_BYTES], limit[MX_DOCTOR_NUMBER_BYTES];
+    mx_doctor_finding_numbers(finding, value, limit);
+    return mx_catalogue_say(out, language, kinds[finding->kind].text,
+                            (const char *const[]){value, limit, finding->text});
 }

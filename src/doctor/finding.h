@@ -21,9 +21,9 @@
 /* X(identifier, short name, digits of the numbers, template) */
 #define MX_DOCTOR_FINDING_LIST(X)                                                                                      \
     X(TEXT_MISMATCH, "text-mismatch", 1,                                                                               \
-      "the text explains the sound badly: {0} deviations below the rows of this speaker; {1} is usual")                \
+      "the text explains the sound badly: {0} deviations below the rows of this speaker; {1} is the limit")            \
     X(MISSING_WORDS, "missing-words", 0, "these words are not heard: {2}")                                             \
-    X(EXTRA_SOUND, "extra-sound", 1, "{0} s are heard that the text does not have, {2}")                               \
+    X(EXTRA_SOUND, "extra-sound", 1, "{0} s are heard that the text does not have, the longest part from {1} s on")    \
     X(OTHER_ROW, "other-row", 1, "the sound fits the text of row {2} better")                                          \
     X(NOISY, "noisy", 0, "speech is only {0} dB above the background; {1} dB or more are good")                        \
     X(NARROW, "narrow", 0, "nothing is heard above {0} Hz; the others reach {1} Hz")                                   \
@@ -37,7 +37,9 @@
     X(SILENCE_INSIDE, "silence-inside", 2, "silence of {0} s inside; {1} s is the limit")                              \
     X(SAME_SOUND, "same-sound", 0, "the same sound as row {2}")                                                        \
     X(SAME_TEXT, "same-text", 0, "the same text as {0} other rows, the first is {2}")                                  \
-    X(OTHER_SPEAKER, "other-speaker", 2, "sounds more like speaker {2} than like its own")
+    X(OTHER_SPEAKER, "other-speaker", 2, "sounds more like speaker {2} than like its own")                             \
+    X(OTHER_VOICE, "other-voice", 1,                                                                                   \
+      "sounds like somebody else: {0} times as far from its speaker as other rows; {1} is the limit")
 
 enum mx_doctor_finding_kind {
 #define X(identifier, name, digits, text) MX_DOCTOR_FINDING_##identifier,
@@ -68,6 +70,10 @@ void mx_doctor_findings_release(struct mx_doctor_findings *findings);
 const char *mx_doctor_finding_name(enum mx_doctor_finding_kind kind);
 /* The template in English, for lists of texts. */
 const char *mx_doctor_finding_template(enum mx_doctor_finding_kind kind);
+/* Value and limit with the digits of the kind. */
+#define MX_DOCTOR_NUMBER_BYTES 32
+void mx_doctor_finding_numbers(const struct mx_doctor_finding *finding, char value[MX_DOCTOR_NUMBER_BYTES],
+                               char limit[MX_DOCTOR_NUMBER_BYTES]);
 /* Appends the finding in words. */
 int mx_doctor_finding_say(struct mx_string *out, enum mx_words language, const struct mx_doctor_finding *finding);
 

@@ -102,11 +102,10 @@ static void words_put(enum mx_words language, struct mx_string *out)
     mx_json_end(out, '}');
 }
 
-/* For browsers that draw nothing. */
-static const char *no_script(enum mx_words language)
+const char *mx_page_word_say(enum mx_words language, const char *key)
 {
     const struct mx_page_word *word = mx_page_words;
-    while (word->key != NULL && strcmp(word->key, "no_script") != 0) word++;
+    while (word->key != NULL && strcmp(word->key, key) != 0) word++;
     return word->key == NULL ? "" : word_find(word, language);
 }
 
@@ -163,7 +162,7 @@ int mx_page_write(const struct mx_page_options *options, struct mx_string *out)
                      "</head>\n<body>\n<main id=\"page\"></main>\n<noscript>%s</noscript>\n"
                      "<script type=\"application/json\" id=\"run\">",
                      mx_words_codes[language_of(options)], persian ? "rtl" : "ltr", options->live ? " data-live" : "",
-                     (const char *)mx_page_style, no_script(language_of(options)));
+                     (const char *)mx_page_style, mx_page_word_say(language_of(options), "no_script"));
     const int rc = data_put(options, out);
     if (rc < 0) return rc;
     mx_string_append(out, "</script>\n<script>\n%s</script>\n</body>\n</html>\n", (const char *)mx_page_script);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/robust.h"
 #include "myxtts/error.h"
 
 #define TRAITS     MX_REFERENCE_TRAITS
@@ -20,20 +21,21 @@
 #define USUAL       500.0
 #define USUAL_FRAME 0.3
 
-static int smaller_first(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* ---- noise ---- */
+
+double mx_reference_powers_above_noise(double *powers, size_t count)
+{
+    const size_t half = count / 2;
+    double speech = 0;
+    mx_robust_sort(powers, count);
+    if (count == 0 || powers[count / 20] <= 0) return INFINITY;
+    for (size_t w = half; w < count; w++) speech += powers[w];
+    return 10 * log10(speech / (double)(count - half) / powers[count / 20]);
+}
 
 int mx_reference_above_noise(const float *samples, size_t count, int32_t rate, double *db)
 {
     const size_t size = (size_t)rate / 50, windows = count / size;
-    double speech = 0;
-    *db = INFINITY; /* too short to tell */
-    if (windows == 0) return 0;
     double *const powers = mx_alloc(windows, sizeof *powers);
     if (powers == NULL) return MX_ERR_NO_MEMORY;
     for (size_t w = 0; w < windows; w++) {
@@ -41,11 +43,7 @@ int mx_reference_above_noise(const float *samples, size_t count, int32_t rate, d
         for (size_t i = w * size; i < (w + 1) * size; i++) sum += (double)samples[i] * (double)samples[i];
         powers[w] = sum / (double)size;
     }
-    qsort(powers, windows, sizeof *powers, smaller_first);
-    const size_t half = windows / 2;
-    for (size_t w = half; w < windows; w++) speech += powers[w];
-    speech /= (double)(windows - half);
-    if (powers[windows / 20] > 0) *db = 10 * log10(speech / powers[windows / 20]);
+    *db = mx_reference_powers_above_noise(powers, windows);
     mx_free(powers);
     return 0;
 }

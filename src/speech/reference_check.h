@@ -32,6 +32,8 @@
 /* How far the level of speech (mean power of the louder half) is above the background (a twentieth of the sound is
  * quieter), in windows of 20 ms. Sound without any pause seems noisy; complete silence below it gives infinity. */
 int mx_reference_above_noise(const float *samples, size_t count, int32_t rate, double *db);
+/* The same of the powers of its windows, which are sorted. Too short to tell: infinity. */
+double mx_reference_powers_above_noise(double *powers, size_t count);
 
 /* Voiced frames of recordings of, hopefully, one person. {0} is empty. */
 struct mx_reference_frames {

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a voice's network says about many sounds and texts at once: the vectors of the speakers that it hears, and the mean
+ * mel frames of the tokens that it reads for a speaker. Sequences are packed into as few passes as the room allows; what
+ * becomes of one does not depend on the others.
+ *
+ * Memory: owns a network and a buffer of the device (budget owner "cut"); voice and stream are borrowed.
+ */
+#ifndef MX_CUT_ENCODER_H
+#define MX_CUT_ENCODER_H
+
+#include "speech/voice_internal.h"
+
+#define MX_CUT_ENCODER_SEQUENCES 128  /* of one pass, at most … */
+#define MX_CUT_ENCODER_TOKENS    4096 /* … their tokens, unless a single sequence has more … */
+#define MX_CUT_ENCODER_FRAMES    4160 /* … and their frames */
+
+struct mx_cut_encoder;
+
+/* `longest`: tokens of the longest sequence that will be read. */
+int mx_cut_encoder_create(struct mx_voice *voice, struct mx_stream *stream, int32_t longest,
+                          struct mx_cut_encoder **out);
+void mx_cut_encoder_destroy(struct mx_cut_encoder *encoder); /* NULL is fine */
+
+/* A part of a sound: 1 to MX_VOICE_REFERENCE_FRAMES frames of its normalised mel. */
+struct mx_cut_hearing {
+    const float *mel; /* [frames, bands] */
+    int32_t frames;
+    float *vector; /* out: [width] */
+};
+/* Vectors are 0 for a voice that cannot listen. Waits. */
+int mx_cut_encoder_listen(struct mx_cut_encoder *encoder, const struct mx_cut_hearing *hearings, int32_t count);
+
+struct mx_cut_sequence {
+    const int32_t *tokens;
+    int32_t count;
+    int32_t language;    /* its number in the vocabulary */
+    const float *vector; /* [width]: who speaks */
+    float *means;        /* out: [count, bands] */
+};
+/* Reads as many sequences as fit into one pass; returns how many, at least one, or an error. Waits. */
+int32_t mx_cut_encoder_read(struct mx_cut_encoder *encoder, const struct mx_cut_sequence *sequences, int32_t count);
+
+#endif

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Hearing and reading rows, see score_batch.h.
+ */
+#include "doctor/score_batch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "checkpoint/installed.h"
+#include "cut/codes.h"
+#include "myxtts/error.h"
+
+#define OWNER         "doctor"
+#define LISTEN_FRAMES 520 /* of a row that its speaker is heard in: 6 seconds, from its middle */
+#define ADAPT_ROUNDS  2
+#define ADAPT_ALL     200.0 /* frames of a speaker that count as much as what the voice says of it … */
+#define ADAPT_TOKEN   50.0  /* … and of a token, as much as what all tokens of the speaker say */
+#define ADAPT_BELOW   2.5   /* nats a frame: a row that is further below the median says nothing of its speaker */
+#define SAMPLE_ROWS   4096  /* means, or quiet frames, that codes are learned from */
+
+/* ---- the ear ---- */
+
+/* Samples of the longest batch. */
+static int64_t samples_most(const struct mx_check_report *report)
+{
+    double most = MX_DOCTOR_BATCH_SECONDS;
+    for (uint32_t i = 0; i < report->manifest->utterance_count; i++)
+        most = fmax(most, report->list[i].reject == MX_REJECT_NONE ? report->list[i].seconds_used : 0);
+    return (int64_t)((most + 1) * mx_recipe_default.rate);
+}
+
+static int readers_open(struct mx_doctor_session *ear, const struct mx_row_options *row, int workers)
+{
+    const struct mx_pool_options options = {.name = "doctor", .workers = workers};
+    int rc = 0;
+    ear->readers = mx_alloc((size_t)workers, sizeof *ear->readers);
+    if (ear->readers == NULL) return MX_ERR_NO_MEMORY;
+    ear->workers = workers;
+    for (int i = 0; i < workers; i++) MX_TRY(mx_row_reader_create(row, &ear->readers[i]));
+    MX_TRY(mx_pool_create(&options, &ear->pool));
+out:
+    return rc;
+}
+
+int mx_doctor_session_open(struct mx_doctor_session *ear, const struct mx_check_report *report,
+                           const struct mx_row_options *row, const struct mx_doctor_scores_options *options)
+{
+    const struct mx_voice_options how = {.size = sizeof how, .device = options->device};
+    struct mx_extract_options extract = {
+        .samples_max = samples_most(report), .utterances_max = MX_DOCTOR_BATCH_ROWS, .owner = OWNER};
+    int workers = options->workers, rc = 0;
+    if (workers <= 0) workers = mx_thread_cores(NULL, 0);
+    struct mx_row_options reading = *row;
+    reading.rate = report->rate; /* what the check learned and judged by */
+    *ear = (struct mx_doctor_session){.report = report, .stop = options->stop};
+    ear->bands = (size_t)mx_recipe_default.bands;
+    MX_TRY(mx_voice_open(options->voice != NULL ? options->voice : MX_INSTALLED_BASE, &how, &ear->voice));
+    const struct mx_checkpoint_state *const state = mx_checkpoint_state(ear->voice->checkpoint);
+    ear->width = (size_t)state->model.size.width;
+    MX_TRY(mx_stream_create(ear->voice->place.device, OWNER, &ear->stream));
+    MX_TRY(mx_extract_create(ear->voice->place.device, &extract, &ear->extract));
+    MX_TRY(mx_extract_normalise(ear->extract, state->normaliser.mel_mean, state->normaliser.mel_deviation));
+    MX_TRY(mx_cut_encoder_create(ear->voice, ear->stream, MX_DOCTOR_TOKENS_MOST, &ear->encoder));
+    MX_TRY(readers_open(ear, &reading, workers));
+out:
+    if (rc < 0) mx_doctor_session_close(ear);
+    return rc;
+}
+
+void mx_doctor_session_close(struct mx_doctor_session *ear)
+{
+    mx_pool_destroy(ear->pool);
+    for (int i = 0; i < ear->workers; i++) mx_row_reader_destroy(ear->readers[i]);
+    mx_free(ear->readers);
+    if (ear->stream != NULL) (void)mx_stream_sync(ear->stream);
+    mx_cut_encoder_destroy(ear->encoder);
+    mx_extract_destroy(ear->extract);
+    mx_stream_release(ear->stream);
+    mx_voice_close(ear->voice);
+    *ear = (struct mx_doctor_session){0};
+}
+
+int mx_doctor_session_asked(const struct mx_doctor_session *ear)
+{
+    if (ear->stop == NULL || !atomic_load(ear->stop)) return 0;
+    return MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted while rows were scored");
+}
+
+/* ---- recordings and texts ---- */
+
+struct loading {
+    struct mx_doctor_session *ear;
+    struct mx_doctor_batch *batch;
+    struct mx_first_error failure;
+};
+
+static int text_load(const struct mx_doctor_session *ear, struct mx_doctor_heard *h)
+{
+    const struct mx_utterance *const u = &ear->report->manifest->utterances[h->row];
+    const enum mx_language_id language = ear->report->list[h->row].language;
+    const struct mx_cut_part part = {.end = strlen(u->text)};
+    if (mx_vocabulary_language(ear->voice->vocabulary, language) < 0) {
+        h->unscored = MX_DOCTOR_UNSCORED_LANGUAGE;
+        return 0;
+    }
+    const int rc = mx_cut_text_read(u->text, &part, 1, (int)language, ear->voice->vocabulary, &h->text);
+    if (rc == MX_ERR_DATA) {
+        mx_error_clear();
+        h->unscored = MX_DOCTOR_UNSCORED_TEXT;
+        return 0;
+    }
+    for (int32_t i = 0; rc == 0 && i < h->text.unit_count; i++)
+        if (h->text.units[i].last - h->text.units[i].first > MX_DOCTOR_TOKENS_MOST)
+            h->unscored = MX_DOCTOR_UNSCORED_TEXT;
+    return rc;
+}
+
+static int row_load(const struct mx_doctor_session *ear, int worker, struct mx_doctor_heard *h)
+{
+    const struct mx_utterance *const u = &ear->report->manifest->utterances[h->row];
+    struct mx_row row = {.sounds = ear->report->list[h->row].sounds};
+    int rc = 0;
+    MX_TRY(text_load(ear, h));
+    MX_TRY(mx_row_load_audio(ear->readers[worker], u, &row));
+    const double seconds = (double)row.sample_count / mx_recipe_default.rate;
+    if (row.reject != MX_REJECT_NONE || fabs(seconds - ear->report->list[h->row].seconds_used) > 0.01) {
+        h->unscored = MX_DOCTOR_UNSCORED_SOUND;
+        goto out;
+    }
+    h->samples = mx_alloc(row.sample_count, sizeof *h->samples);
+    if (h->samples == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    memcpy(h->samples, row.samples, row.sample_count * sizeof *h->samples);
+    h->count = row.sample_count;
+out:
+    return rc;
+}
+
+static void rows_load(void *context, int64_t begin, int64_t end, int worker)
+{
+    struct loading *const l = context;
+    for (int64_t i = begin; i < end && !mx_first_error_failed(&l->failure); i++)
+        if (row_load(l->ear, worker, &l->batch->rows[i]) < 0) mx_first_error_keep(&l->failure);
+}
+
+/* ---- the device ---- */
+
+static void heard_clear(struct mx_doctor_heard *h)
+{
+    mx_cut_text_release(&h->text);
+    mx_free(h->samples);
+    mx_free(h->levels);
+    mx_free(h->columns);
+    *h = (struct mx_doctor_heard){0};
+}
+
+static int floats_reserve(float **array, size_t *room, size_t count)
+{
+    if (count <= *room) return 0;
+    mx_free(*array);
+    *array = mx_alloc(count + count / 2, sizeof **array);
+    *room = *array == NULL ? 0 : count + count / 2;
+    return *array == NULL ? MX_ERR_NO_MEMORY : 0;
+}
+
+static int frames_reserve(struct mx_doctor_batch *b, size_t frames, size_t bands)
+{
+    size_t rooms[4] = {0};
+    if (frames <= b->frame_room) return 0;
+    float **const arrays[] = {&b->mel, &b->pitch, &b->other, &b->quiet};
+    b->frame_room = 0;
+    for (size_t i = 0; i < 4; i++) {
+        const int rc = floats_reserve(arrays[i], &rooms[i], frames * (i == 0 ? bands : 1));
+        if (rc < 0) return rc;
+    }
+    b->frame_room = frames;
+    return 0;
+}
+
+/* Level of each frame, which is centred on its sample. */
+static int levels_measure(struct mx_doctor_heard *h)
+{
+    const int64_t hop = mx_recipe_default.hop;
+    h->levels = mx_alloc((size_t)h->sound.frames + 1, sizeof *h->levels);
+    if (h->levels == NULL) return MX_ERR_NO_MEMORY;
+    for (int32_t f = 0; f < h->sound.frames; f++) {
+        const int64_t from = f * hop - hop / 2, until = from + hop;
+        const int64_t begin = from > 0 ? from : 0, end = until < (int64_t)h->count ? until : (int64_t)h->count;
+        double sum = 0;
+        for (int64_t i = begin; i < end; i++) sum += (double)h->samples[i] * (double)h->samples[i];
+        h->levels[f] = end > begin ? (float)(sum / (double)(end - begin)) : 0;
+    }
+    return 0;
+}
+
+/* Mel and pitch of all rows; rows that could not be read have no frames. */
+static int features_make(struct mx_doctor_session *ear, struct mx_doctor_batch *b)
+{
+    int32_t offsets[MX_DOCTOR_BATCH_ROWS + 1] = {0}, count = 0;
+    struct mx_extract_features features;
+    size_t samples = 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < b->count; i++) samples += b->rows[i].count;
+    if (samples == 0) return 0;
+    MX_TRY(floats_reserve(&b->audio, &b->audio_room, samples));
+    for (uint32_t i = 0; i < b->count; i++) {
+        struct mx_doctor_heard *const h = &b->rows[i];
+        if (h->count == 0) continue;
+        memcpy(b->audio + offsets[count], h->samples, h->count * sizeof *h->samples);
+        offsets[count + 1] = offsets[count] + (int32_t)h->count;
+        count++;
+    }
+    const struct mx_extract_batch batch = {.audio = b->audio, .offsets = offsets, .count = count};
+    MX_TRY(mx_extract_submit(ear->extract, ear->stream, &batch, &features));
+    MX_TRY(frames_reserve(b, (size_t)features.frames.rows, ear->bands));
+    MX_TRY(mx_extract_read(ear->extract, ear->stream, b->mel, NULL, b->pitch));
+    const int32_t *frames = mx_extract_frames(ear->extract);
+    for (uint32_t i = 0; i < b->count; i++) {
+        struct mx_doctor_heard *const h = &b->rows[i];
+        if (h->count == 0) continue;
+        h->sound = (struct mx_doctor_frames){.mel = b->mel + (size_t)frames[0] * ear->bands,
+                                             .frames = frames[1] - frames[0],
+                                             .other = b->other + frames[0],
+                                             .quiet = b->quiet + frames[0]};
+        h->pitch = b->pitch + frames[0];
+        MX_TRY(levels_measure(h));
+        frames++;
+    }
+out:
+    if (rc < 0) (void)mx_stream_sync(ear->stream);
+    return rc;
+}
+
+/* Who is heard in each row, and the means of these over the rows of each speaker. */
+static int vectors_make(struct mx_doctor_session *ear, struct mx_doctor_batch *b)
+{
+    const struct mx_utterance *const all = ear->report->manifest->utterances;
+    struct mx_cut_hearing hearings[MX_DOCTOR_BATCH_ROWS];
+    int32_t count = 0;
+    int rc = 0;
+    memset(b->vectors, 0, 2 * MX_DOCTOR_BATCH_ROWS * ear->width * sizeof *b->vectors);
+    for (uint32_t i = 0; i < b->count; i++) {
+        struct mx_doctor_heard *const h = &b->rows[i];
+        h->vector = b->vectors + (size_t)i * ear->width;
+        h->speaker = b->vectors + (MX_DOCTOR_BATCH_ROWS + (size_t)i) * ear->width;
+        if (h->sound.frames == 0) continue;
+        const int32_t frames = h->sound.frames < LISTEN_FRAMES ? h->sound.frames : LISTEN_FRAMES;
+        hearings[count++] =
+            (struct mx_cut_hearing){.mel = h->sound.mel + (size_t)((h->sound.frames - frames) / 2) * ear->bands,
+                                    .frames = frames,
+                                    .vector = h->vector};
+    }
+    MX_TRY(mx_cut_encoder_listen(ear->encoder, hearings, count));
+    for (uint32_t i = 0; i < b->count; i++) {
+        double weight = 0;
+        for (uint32_t k = 0; k < b->count; k++)
+            if (all[b->rows[k].row].speaker == all[b->rows[i].row].speaker) weight += b->rows[k].sound.frames;
+        for (uint32_t k = 0; k < b->count && weight > 0; k++) {
+            if (all[b->rows[k].row].speaker != all[b->rows[i].row].speaker) continue;
+            const float share = (float)(b->rows[k].sound.frames / weight);
+            for (size_t w = 0; w < ear->width; w++) b->rows[i].speaker[w] += share * b->rows[k].vector[w];
+        }
+    }
+out:
+    return rc;
+}
+
+int mx_doctor_batch_hear(struct mx_doctor_session *ear, struct mx_doctor_batch *b, const uint32_t *rows, uint32_t count)
+{
+    struct loading loading = {.ear = ear, .batch = b};
+    int rc = 0;
+    if (b->rows == NULL) {
+        b->rows = mx_alloc(MX_DOCTOR_BATCH_ROWS, sizeof *b->rows);
+        b->vectors = mx_alloc(2 * MX_DOCTOR_BATCH_ROWS * ear->width, sizeof *b->vectors);
+        b->codes = mx_alloc((MX_DOCTOR_CODES + MX_DOCTOR_QUIETS) * ear->bands, sizeof *b->codes);
+        if (b->rows == NULL || b->vectors == NULL || b->codes == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    }
+    for (uint32_t i = 0; i < b->count; i++) heard_clear(&b->rows[i]);
+    b->count = count;
+    for (uint32_t i = 0; i < count; i++) b->rows[i].row = rows[i];
+    mx_pool_for(ear->pool, count, 1, rows_load, &loading);
+    MX_TRY(mx_first_error_raise(&loading.failure));
+    MX_TRY(features_make(ear, b));
+    MX_TRY(vectors_make(ear, b));
+out:
+    return rc;
+}
+
+/* ---- means and codes ---- */
+
+static int sequences_read(struct mx_doctor_session *ear, const struct mx_cut_sequence *sequences, int32_t count)
+{
+    for (int32_t first = 0; first < count;) {
+        const int32_t done = mx_cut_encoder_read(ear->encoder, sequences + first, count - first);
+        if (done < 0) return done;
+        first += done;
+    }
+    return 0;
+}
+
+static int means_make(struct mx_doctor_session *ear, struct mx_doctor_batch *b, size_t *tokens)
+{
+    struct mx_cut_sequence *sequences = NULL;
+    int32_t units = 0, count = 0;
+    size_t at = 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < b->count; i++) {
+        const struct mx_doctor_heard *const h = &b->rows[i];
+        if (h->unscored != MX_DOCTOR_SCORED) continue;
+        at += (size_t)h->text.token_count;
+        units += h->text.unit_count;
+    }
+    *tokens = at;
+    if (at == 0) return 0;
+    MX_TRY(floats_reserve(&b->means, &b->means_room, at * ear->bands));
+    sequences = mx_alloc((size_t)units, sizeof *sequences);
+    if (sequences == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    at = 0;
+    for (uint32_t i = 0; i < b->count; i++) {
+        struct mx_doctor_heard *const h = &b->rows[i];
+        if (h->unscored != MX_DOCTOR_SCORED) continue;
+        h->means = b->means + at * ear->bands;
+        at += (size_t)h->text.token_count;
+        for (int32_t u = 0; u < h->text.unit_count; u++)
+            sequences[count++] =
+                (struct mx_cut_sequence){.tokens = h->text.tokens + h->text.units[u].first,
+                                         .count = h->text.units[u].last - h->text.units[u].first,
+                                         .language = h->text.language_number,
+                                         .vector = h->speaker,
+                                         .means = h->means + (size_t)h->text.units[u].first * ear->bands};
+    }
+    MX_TRY(sequences_read(ear, sequences, count));
+out:
+    mx_free(sequences);
+    return rc;
+}
+
+/* ---- adapting means ---- */
+
+/* Adds the frames of a row to those of all tokens, [0], and of each token of the vocabulary, [1 + token]. */
+static void residuals_add(const struct mx_doctor_heard *h, size_t bands, double *residuals)
+{
+    for (int32_t f = 0; f < h->sound.frames; f++) {
+        if (h->columns[f] < 0) continue;
+        const float *const mel = h->sound.mel + (size_t)f * bands, *const mean =
+                                                                       h->means + (size_t)h->columns[f] * bands;
+        double *const own = residuals + (1 + (size_t)h->text.tokens[h->columns[f]]) * (bands + 1);
+        for (size_t k = 0; k < bands; k++) {
+            own[k] += (double)(mel[k] - mean[k]);
+            residuals[k] += (double)(mel[k] - mean[k]);
+        }
+        own[bands]++;
+        residuals[bands]++;
+    }
+}
+
+static void residuals_apply(struct mx_doctor_heard *h, size_t bands, const double *residuals)
+{
+    const double all = residuals[bands] + ADAPT_ALL;
+    for (int32_t t = 0; t < h->text.token_count; t++) {
+        const double *const own = residuals + (1 + (size_t)h->text.tokens[t]) * (bands + 1);
+        float *const mean = h->means + (size_t)t * bands;
+        for (size_t k = 0; k < bands; k++)
+            mean[k] += (float)((own[k] + ADAPT_TOKEN * residuals[k] / all) / (own[bands] + ADAPT_TOKEN));
+    }
+}
+
+/* Moves the means of all texts towards the sound of each speaker, as far as its rows have frames of a token. Rows whose
+ * text does not fit take no part. */
+static int means_adapt(const struct mx_doctor_session *ear, struct mx_doctor_batch *b)
+{
+    const struct mx_utterance *const all = ear->report->manifest->utterances;
+    const size_t count = (1 + (size_t)mx_vocabulary_size(ear->voice->vocabulary)) * (ear->bands + 1);
+    double *const residuals = mx_alloc(count, sizeof *residuals);
+    if (residuals == NULL) return MX_ERR_NO_MEMORY;
+    for (uint32_t first = 0, end; first < b->count; first = end) {
+        const uint32_t speaker = all[b->rows[first].row].speaker;
+        memset(residuals, 0, count * sizeof *residuals);
+        for (end = first; end < b->count && all[b->rows[end].row].speaker == speaker; end++)
+            if (b->rows[end].unscored == MX_DOCTOR_SCORED && b->rows[end].score > b->usual - ADAPT_BELOW)
+                residuals_add(&b->rows[end], ear->bands, residuals);
+        for (uint32_t i = first; i < end; i++)
+            if (b->rows[i].unscored == MX_DOCTOR_SCORED) residuals_apply(&b->rows[i], ear->bands, residuals);
+    }
+    mx_free(residuals);
+    return 0;
+}
+
+static int float_compare(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* The level below which a frame is quiet: near that of the noise, and far below that of speech (as cut/fit.c has it). */
+static int quiet_level(const struct mx_doctor_batch *b, double *level, size_t *frames)
+{
+    size_t count = 0;
+    double sum = 0;
+    for (uint32_t i = 0; i < b->count; i++) count += (size_t)b->rows[i].sound.frames;
+    *frames = count;
+    float *const sorted = mx_alloc(count + 1, sizeof *sorted);
+    if (sorted == NULL) return MX_ERR_NO_MEMORY;
+    count = 0;
+    for (uint32_t i = 0; i < b->count; i++) {
+        for (int32_t f = 0; f < b->rows[i].sound.frames; f++) sorted[count++] = b->rows[i].levels[f];
+    }
+    qsort(sorted, count, sizeof *sorted, float_compare);
+    for (size_t i = count / 2; i < count; i++) sum += (double)sorted[i] / (double)(count - count / 2);
+    *level = fmin(2 * (double)sorted[count / 20], 1e-2 * sum);
+    mx_free(sorted);
+    return 0;
+}
+
+/* Quiet frames of the batch, evenly spread, to rows [SAMPLE_ROWS, bands]. */
+static int quiet_collect(const struct mx_doctor_session *ear, const struct mx_doctor_batch *b, float *rows,
+                         size_t *taken)
+{
+    double level;
+    size_t count, seen = 0, quiet = 0;
+    const int rc = quiet_level(b, &level, &count);
+    if (rc < 0) return rc;
+    *taken = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        const size_t step = quiet / SAMPLE_ROWS + 1;
+        seen = 0;
+        for (uint32_t i = 0; i < b->count; i++) {
+            const struct mx_doctor_frames *const s = &b->rows[i].sound;
+            for (int32_t f = 0; f < s->frames; f++) {
+                if ((double)b->rows[i].levels[f] > level) continue;
+                if (pass == 1 && seen % step == 0 && *taken < SAMPLE_ROWS)
+                    memcpy(rows + (*taken)++ * ear->bands, s->mel + (size_t)f * ear->bands, ear->bands * sizeof *rows);
+                seen++;
+            }
+        }
+        quiet = seen;
+    }
+    return 0;
+}
+
+static int codes_make(const struct mx_doctor_session *ear, struct mx_doctor_batch *b, size_t tokens)
+{
+    const struct mx_normaliser *const n = &mx_checkpoint_state(ear->voice->checkpoint)->normaliser;
+    const size_t count = tokens < SAMPLE_ROWS ? tokens : SAMPLE_ROWS;
+    float *const rows = mx_alloc(SAMPLE_ROWS * ear->bands, sizeof *rows);
+    size_t quiet;
+    int rc = 0;
+    if (rows == NULL) return MX_ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        memcpy(rows + i * ear->bands, b->means + i * tokens / count * ear->bands, ear->bands * sizeof *rows);
+    MX_TRY(mx_cut_codes_learn(rows, count, (int32_t)ear->bands, b->codes, MX_DOCTOR_CODES));
+    MX_TRY(quiet_collect(ear, b, rows, &quiet));
+    if (quiet == 0) { /* nothing in it is quiet: as quiet as can be */
+        for (size_t k = 0; k < ear->bands; k++)
+            rows[k] = (float)((log((double)mx_recipe_default.floor) - n->mel_mean) / n->mel_deviation);
+        quiet = 1;
+    }
+    MX_TRY(mx_cut_codes_learn(rows, quiet, (int32_t)ear->bands, b->codes + MX_DOCTOR_CODES * ear->bands,
+                              MX_DOCTOR_QUIETS));
+out:
+    mx_free(rows);
+    return rc;
+}
+
+struct judging {
+    struct mx_doctor_batch *batch;
+    struct mx_first_error failure;
+};
+
+static int row_judge(struct mx_doctor_heard *h, const struct mx_doctor_codes *codes)
+{
+    const struct mx_doctor_reading reading = {.text = &h->text, .means = h->means};
+    mx_doctor_frames_judge(&h->sound, codes);
+    if (h->unscored != MX_DOCTOR_SCORED) return 0;
+    if (h->columns == NULL) h->columns = mx_alloc((size_t)h->sound.frames, sizeof *h->columns);
+    if (h->columns == NULL) return MX_ERR_NO_MEMORY;
+    return mx_doctor_align_all(&h->sound, &reading, &h->score, h->columns);
+}
+
+static void rows_judge(void *context, int64_t begin, int64_t end, int worker)
+{
+    struct judging *const j = context;
+    const struct mx_doctor_codes codes = {.speech = j->batch->codes,
+                                          .quiet = j->batch->codes +
+                                                   (size_t)MX_DOCTOR_CODES * (size_t)mx_recipe_default.bands};
+    (void)worker;
+    for (int64_t i = begin; i < end && !mx_first_error_failed(&j->failure); i++)
+        if (row_judge(&j->batch->rows[i], &codes) < 0) mx_first_error_keep(&j->failure);
+}
+
+static int double_compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Codes, scores, and their median. */
+static int batch_judge(struct mx_doctor_session *ear, struct mx_doctor_batch *b, size_t tokens)
+{
+    struct judging judging = {.batch = b};
+    double scores[MX_DOCTOR_BATCH_ROWS];
+    size_t count = 0;
+    int rc = 0;
+    MX_TRY(codes_make(ear, b, tokens));
+    mx_pool_for(ear->pool, b->count, 1, rows_judge, &judging);
+    MX_TRY(mx_first_error_raise(&judging.failure));
+    for (uint32_t i = 0; i < b->count; i++)
+        if (b->rows[i].unscored == MX_DOCTOR_SCORED) scores[count++] = b->rows[i].score;
+    qsort(scores, count, sizeof *scores, double_compare);
+    b->usual = scores[count / 2];
+out:
+    return rc;
+}
+
+int mx_doctor_batch_read(struct mx_doctor_session *ear, struct mx_doctor_batch *b)
+{
+    size_t tokens;
+    int rc = 0;
+    MX_TRY(means_make(ear, b, &tokens));
+    if (tokens == 0) goto out;
+    MX_TRY(batch_judge(ear, b, tokens));
+    for (int i = 0; i < ADAPT_ROUNDS; i++) {
+        MX_TRY(means_adapt(ear, b));
+        MX_TRY(batch_judge(ear, b, tokens));
+    }
+out:
+    return rc;
+}
+
+void mx_doctor_batch_release(struct mx_doctor_batch *b)
+{
+    for (uint32_t i = 0; i < b->count; i++) heard_clear(&b->rows[i]);
+    mx_free(b->rows);
+    mx_free(b->audio);
+    mx_free(b->mel);
+    mx_free(b->pitch);
+    mx_free(b->other);
+    mx_free(b->quiet);
+    mx_free(b->vectors);
+    mx_free(b->means);
+    mx_free(b->codes);
+    *b = (struct mx_doctor_batch){0};
+}

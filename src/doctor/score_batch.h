@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Some rows of a corpus as a voice hears and reads them: their mel and pitch, the vectors of their speakers, their texts
+ * as tokens with the means of these, and the codes that stand for speech in any order. All that score.c compares.
+ *
+ * The recordings are decoded and the texts read on all cores, the rest is done by the device of the voice.
+ *
+ * Memory: an ear owns the voice and what the device needs; a batch owns its arrays and is reused, mx_doctor_batch_release
+ * frees it. Report and options are borrowed.
+ */
+#ifndef MX_DOCTOR_SCORE_BATCH_H
+#define MX_DOCTOR_SCORE_BATCH_H
+
+#include "base/pool.h"
+#include "cut/encoder.h"
+#include "doctor/score.h"
+#include "doctor/score_align.h"
+#include "features/extract.h"
+
+#define MX_DOCTOR_BATCH_ROWS    96
+#define MX_DOCTOR_BATCH_SECONDS 400.0 /* unless a single row has more */
+#define MX_DOCTOR_TOKENS_MOST   1200  /* of a sentence: as mx_voice_room */
+
+/* A voice that listens to rows. */
+struct mx_doctor_session {
+    const struct mx_check_report *report;
+    struct mx_voice *voice;
+    struct mx_stream *stream;
+    struct mx_extract *extract;
+    struct mx_cut_encoder *encoder;
+    struct mx_pool *pool;
+    struct mx_row_reader **readers; /* one for each worker */
+    int workers;
+    size_t width, bands;
+    const atomic_bool *stop;
+};
+
+int mx_doctor_session_open(struct mx_doctor_session *ear, const struct mx_check_report *report,
+                           const struct mx_row_options *row, const struct mx_doctor_scores_options *options);
+void mx_doctor_session_close(struct mx_doctor_session *ear);
+/* MX_ERR_INTERRUPTED if the work shall end. */
+int mx_doctor_session_asked(const struct mx_doctor_session *ear);
+
+/* A row of a batch. */
+struct mx_doctor_heard {
+    uint32_t row; /* in the manifest */
+    enum mx_doctor_unscored unscored;
+    float *samples;
+    size_t count;
+    struct mx_cut_text text;
+    struct mx_doctor_frames sound;
+    const float *pitch; /* [sound.frames], Hz; 0: unvoiced */
+    float *levels;      /* [sound.frames]: mean squares */
+    float *vector;      /* [width]: who is heard */
+    float *speaker;     /* [width]: the mean of those of its speaker in the batch */
+    float *means;       /* [text.token_count, bands] */
+    double score;       /* of the text (score_align.h) */
+    int32_t *columns;   /* [sound.frames]: the tokens of the frames; -1: silence */
+};
+
+struct mx_doctor_batch {
+    struct mx_doctor_heard *rows; /* [MX_DOCTOR_BATCH_ROWS] */
+    uint32_t count;
+    float *audio, *mel, *pitch, *other, *quiet, *vectors, *means; /* that the rows point into */
+    size_t audio_room, frame_room, means_room;
+    double usual; /* the median of the scores */
+    float *codes; /* [MX_DOCTOR_CODES + MX_DOCTOR_QUIETS, bands] */
+};
+
+/* Reads rows of the manifest, of which the check said that they are good: sounds, vectors and texts. */
+int mx_doctor_batch_hear(struct mx_doctor_session *ear, struct mx_doctor_batch *batch, const uint32_t *rows,
+                         uint32_t count);
+/* Then: the means of their texts, adapted to the speakers; codes; what codes say of all frames; and the scores. */
+int mx_doctor_batch_read(struct mx_doctor_session *ear, struct mx_doctor_batch *batch);
+void mx_doctor_batch_release(struct mx_doctor_batch *batch);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What scores say about rows, see score.h.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/string.h"
+#include "doctor/score.h"
+#include "doctor/score_internal.h"
+#include "myxtts/error.h"
+
+#define SPEAKER_LEAST 10     /* rows of a speaker with fewer are compared with all rows */
+#define SPREAD_LEAST  0.5    /* nats a frame: what a robust deviation is at least */
+#define NORMAL        1.4826 /* deviations of a normal distribution in its median absolute one */
+#define DEVIATIONS    4.0    /* from which on a row is suspect … */
+#define LOW           -6.0   /* … or from this score on, even if all rows are like that … */
+#define RIVAL         -1.0   /* … if the text of some other row is hardly worse, nats a frame */
+#define HEARD_BELOW   2.0    /* nats a frame that words which seem to be heard are below what is usual, or … */
+#define MISSING_MOST  0.67   /* … share of the words that are not heard: the text is another one */
+#define SHORT         1.5    /* seconds of a row in which … */
+#define EXTRA_SHORT   0.5    /* … so many of other sound are named … */
+#define EXTRA_LEAST   0.3    /* … and in others */
+
+/* ---- deviations ---- */
+
+static int double_compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_of(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, double_compare);
+    return values[count / 2];
+}
+
+/* The scores of a speaker's rows (speaker UINT32_MAX: all); returns how many. */
+static size_t scores_collect(const struct mx_check_report *report, const struct mx_doctor_scores *scores,
+                             uint32_t speaker, double *values)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < scores->count; i++) {
+        if (scores->rows[i].unscored != MX_DOCTOR_SCORED) continue;
+        if (speaker != UINT32_MAX && report->manifest->utterances[i].speaker != speaker) continue;
+        values[count++] = scores->rows[i].score;
+    }
+    return count;
+}
+
+struct middle {
+    double median, spread;
+};
+
+static struct middle middle_of(double *values, size_t count)
+{
+    struct middle m = {.spread = SPREAD_LEAST};
+    if (count == 0) return m;
+    m.median = median_of(values, count);
+    for (size_t i = 0; i < count; i++) values[i] = fabs(values[i] - m.median);
+    m.spread = fmax(SPREAD_LEAST, NORMAL * median_of(values, count));
+    return m;
+}
+
+int mx_doctor_scores_deviate(const struct mx_check_report *report, struct mx_doctor_scores *scores)
+{
+    const uint32_t speakers = report->manifest->speaker_count;
+    double *const values = mx_alloc(scores->count, sizeof *values);
+    struct middle *const middles = mx_alloc(speakers, sizeof *middles);
+    int rc = 0;
+    if (values == NULL || middles == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    const struct middle all = middle_of(values, scores_collect(report, scores, UINT32_MAX, values));
+    for (uint32_t s = 0; s < speakers; s++) {
+        const size_t count = scores_collect(report, scores, s, values);
+        middles[s] = count < SPEAKER_LEAST ? all : middle_of(values, count);
+    }
+    for (uint32_t i = 0; i < scores->count; i++) {
+        const struct middle *const m = &middles[report->manifest->utterances[i].speaker];
+        if (scores->rows[i].unscored == MX_DOCTOR_SCORED)
+            scores->rows[i].deviations = (m->median - scores->rows[i].score) / m->spread;
+    }
+out:
+    mx_free(values);
+    mx_free(middles);
+    return rc;
+}
+
+/* ---- findings ---- */
+
+/* Words that are not heard, as they are written; neighbours in one piece, "…" between pieces. */
+static int words_join(const char *text, const struct mx_doctor_score *s, struct mx_string *out)
+{
+    int rc = 0;
+    for (size_t w = 0; w < s->word_count; w++) {
+        if (s->words[w].heard) continue;
+        const char *const before = out->length == 0 ? "" : !s->words[w - 1].heard ? " " : " … ";
+        MX_TRY(mx_string_append(out, "%s%.*s", before, (int)(s->words[w].end - s->words[w].begin),
+                                text + s->words[w].begin));
+    }
+out:
+    return rc;
+}
+
+static int missing_find(const char *text, const struct mx_doctor_score *s, uint32_t row,
+                        struct mx_doctor_findings *findings)
+{
+    struct mx_string words = {0};
+    size_t missing = 0;
+    int rc = 0;
+    for (size_t w = 0; w < s->word_count; w++) missing += !s->words[w].heard;
+    if (missing == 0) return 0;
+    MX_TRY(words_join(text, s, &words));
+    MX_TRY(mx_doctor_findings_add(
+        findings, &(struct mx_doctor_finding){.row = row,
+                                              .kind = MX_DOCTOR_FINDING_MISSING_WORDS,
+                                              .badness = 1 + 2.0 * (double)missing / (double)s->word_count,
+                                              .value = (double)missing,
+                                              .text = words.data}));
+out:
+    mx_string_release(&words);
+    return rc;
+}
+
+static int extra_find(const struct mx_doctor_score *s, uint32_t row, double seconds,
+                      struct mx_doctor_findings *findings)
+{
+    const double least = seconds < SHORT ? EXTRA_SHORT : EXTRA_LEAST;
+    double sum = 0, longest = 0, from = 0;
+    for (size_t i = 0; i < s->other_count; i++) {
+        const double own = (double)(s->other[i].until - s->other[i].from);
+        if (own < least) continue;
+        sum += own;
+        if (own <= longest) continue;
+        longest = own;
+        from = (double)s->other[i].from;
+    }
+    if (sum <= 0) return 0;
+    return mx_doctor_findings_add(findings, &(struct mx_doctor_finding){.row = row,
+                                                                        .kind = MX_DOCTOR_FINDING_EXTRA_SOUND,
+                                                                        .badness = 1 + 2 * sum / seconds,
+                                                                        .value = sum,
+                                                                        .limit = from});
+}
+
+/* Another text than the one that is spoken: it fits badly, other texts fit as well, and the words that seem to be heard
+ * are hardly in the sound. Otherwise what is missing or too much says more. */
+static bool is_mismatch(const struct mx_doctor_score *s, double seconds)
+{
+    size_t missing = 0;
+    if (s->deviations < DEVIATIONS && s->score > LOW) return false;
+    if (s->better_by < RIVAL) return false;
+    if (s->better >= 0 && seconds >= SHORT) return true; /* short sounds fit many texts */
+    for (size_t w = 0; w < s->word_count; w++) missing += !s->words[w].heard;
+    return s->heard < s->usual - HEARD_BELOW || (double)missing > MISSING_MOST * (double)s->word_count;
+}
+
+static int mismatch_find(const struct mx_check_report *report, const struct mx_doctor_score *s, uint32_t row,
+                         struct mx_doctor_findings *findings)
+{
+    const double badness = 2 * fmin(fmax(s->deviations / DEVIATIONS, 1), 5);
+    int rc = 0;
+    MX_TRY(mx_doctor_findings_add(findings, &(struct mx_doctor_finding){.row = row,
+                                                                        .kind = MX_DOCTOR_FINDING_TEXT_MISMATCH,
+                                                                        .badness = badness,
+                                                                        .value = s->deviations,
+                                                                        .limit = DEVIATIONS}));
+    if (s->better < 0) goto out;
+    char *const id = mx_strdup(report->manifest->utterances[s->better].id);
+    if (id == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    rc = mx_doctor_findings_add(findings, &(struct mx_doctor_finding){.row = row,
+                                                                      .kind = MX_DOCTOR_FINDING_OTHER_ROW,
+                                                                      .badness = badness + 0.5,
+                                                                      .value = s->better_by,
+                                                                      .text = id});
+    mx_free(id);
+out:
+    return rc;
+}
+
+int mx_doctor_scores_judge(const struct mx_check_report *report, const struct mx_doctor_scores *scores,
+                           struct mx_doctor_findings *findings)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < scores->count; i++) {
+        const struct mx_doctor_score *const s = &scores->rows[i];
+        const double seconds = report->list[i].seconds_used;
+        if (s->unscored != MX_DOCTOR_SCORED) continue;
+        if (is_mismatch(s, seconds)) {
+            MX_TRY(mismatch_find(report, s, i, findings));
+            continue;
+        }
+        MX_TRY(missing_find(report->manifest->utterances[i].text, s, i, findings));
+        MX_TRY(extra_find(s, i, seconds, findings));
+    }
+out:
+    return rc;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How a recording sounds: noise, bandwidth, hum, reverberation, level, noise around the speech, silence inside, and a
+ * fingerprint (doctor/twins.h). An ear listens to the rows of a check (corpus/check.h) while their samples are in memory,
+ * on the threads of the check; it measures the recording as it is in the file, before silence is trimmed and the level is
+ * set. Judging comes after the check, when all rows are known: what is usual for a speaker decides about level, bandwidth
+ * and pauses.
+ *
+ * Numbers do not depend on the number of workers. A row that was not heard (the check refused it) has seconds 0.
+ *
+ * Memory: the ear owns the sounds; they are valid until it is destroyed.
+ */
+#ifndef MX_DOCTOR_SOUND_H
+#define MX_DOCTOR_SOUND_H
+
+#include <stdint.h>
+
+#include "corpus/check.h"
+#include "doctor/finding.h"
+
+#define MX_DOCTOR_DB_MAX      99.0 /* stands for more than that: digital silence */
+#define MX_DOCTOR_PRINT_TIMES 24   /* a fingerprint is so many equal parts of the speech … */
+#define MX_DOCTOR_PRINT_BANDS 8    /* … in so many bands */
+#define MX_DOCTOR_PRINT_SIZE  (MX_DOCTOR_PRINT_TIMES * MX_DOCTOR_PRINT_BANDS)
+
+/* Times are seconds from the beginning of the file. */
+struct mx_doctor_sound {
+    double seconds;        /* of the whole recording; 0: not heard */
+    int rate;              /* of the file, Hz: at most half of it can be heard */
+    double above_noise_db; /* speech above the background; at most MX_DOCTOR_DB_MAX */
+    double bandwidth_hz;   /* above this there is only noise */
+    double edge_db;        /* how much the loudest sounds fall off within a few hundred Hz at that frequency: a
+                                         filter cuts, a voice fades */
+    int64_t clipped;       /* samples in runs at full scale */
+    double offset;         /* mean of the samples, 1: full scale */
+    double hum_hz;         /* 50 or 60, the stronger one; 0: there is no quiet part to look for it */
+    double hum_db;         /* the strongest of its harmonics above the sound beside it, in quiet parts */
+    double hum_level_db;   /* of all its harmonics together, re full scale */
+    double decay_seconds;  /* reverberation: time to fall by 60 dB; 0: too few free decays to tell */
+    double level_db;       /* RMS of the sounding windows, re full scale */
+    double speech_begin, speech_end;  /* the first and the last clear vowel, with what may belong to their words */
+    double noise_before, noise_after; /* seconds of sound before and after that */
+    double silence, silence_at;       /* seconds of the longest silence inside the speech, and where it begins */
+    double print_seconds;             /* of the sound that the fingerprint is of */
+    int8_t print[MX_DOCTOR_PRINT_SIZE];
+};
+
+struct mx_doctor_ear;
+
+int mx_doctor_ear_create(struct mx_doctor_ear **out);
+void mx_doctor_ear_destroy(struct mx_doctor_ear *ear); /* NULL is fine */
+
+/* Put it into the options of a check; the ear must outlive the check. For a caller with listeners of its own: begin and
+ * hear may be called from one that does the same for others. */
+struct mx_check_listener mx_doctor_ear_listener(struct mx_doctor_ear *ear);
+
+/* [utterances of the manifest], after a check; NULL before. */
+const struct mx_doctor_sound *mx_doctor_ear_sounds(const struct mx_doctor_ear *ear);
+
+/* What is usual in the corpus: medians over the good rows (0 without any). */
+struct mx_doctor_sound_summary {
+    uint32_t rows;
+    double above_noise_db, bandwidth_hz, level_db, decay_seconds, offset;
+    double bandwidth_best_hz; /* a tenth of the rows reaches this */
+    uint32_t decay_rows;      /* with a known decay */
+};
+
+int mx_doctor_sounds_summarise(const struct mx_check_report *report, const struct mx_doctor_sound *sounds,
+                               struct mx_doctor_sound_summary *summary);
+
+/* Names the good rows that sound worse than a voice should be trained on. */
+int mx_doctor_sounds_judge(const struct mx_check_report *report, const struct mx_doctor_sound *sounds,
+                           struct mx_doctor_findings *findings);
+
+#endif
