@@ -153,14 +153,17 @@ static void spoil_room(struct bench *b, double seconds)
     mx_free(room);
 }
 
-/* The RMS of the quietest 20 ms. */
+/* The RMS of the quietest 20 ms, without their mean. */
 static double background(const struct bench *b)
 {
     double least = 1;
     for (size_t w = 0; w + 441 <= b->count; w += 441) {
-        double power = 0;
-        for (size_t i = w; i < w + 441; i++) power += (double)b->work[i] * (double)b->work[i] / 441;
-        least = fmin(least, power);
+        double power = 0, mean = 0;
+        for (size_t i = w; i < w + 441; i++) {
+            power += (double)b->work[i] * (double)b->work[i] / 441;
+            mean += (double)b->work[i] / 441;
+        }
+        least = fmin(least, fmax(power - mean * mean, 0));
     }
     return sqrt(least);
 }
