@@ -16,7 +16,8 @@
  *                              1636 human prompts,   250 sentences of flite's kal16,
  *                              en, fr, it            a voice that the base never heard
  *     undamaged                 2.9                   0.7
- *     texts exchanged          98.4  (98 of 125: with the right row)   100  (45 of 48)
+ *     texts exchanged          98.4                   100
+ *       … another row is named    78                    94
  *     word missing in text     61.5                  30.0     words of 3 letters or more
  *     word added to text       75.4                  75.0     the same
  *     two recordings            100                   100
@@ -29,7 +30,7 @@
  * The limits were chosen on the English prompts and on kal16, so other corpora may do worse; the base knows the people of
  * the prompts, and kal16 is synthetic.
  *
- * Speed: 190 to 234 times as fast as the sound is long in processor time (AMD EPYC with AVX-512; the same command),
+ * Speed: 190 to 234 times as fast as the sound is long in processor time (two cores of a Zen 3; the same command),
  * decoding and the check included, so 13 hours should take 200 to 250 s of it, half of that on two cores.
  *
  * Memory: scores own everything they hold; mx_doctor_scores_release frees it.
