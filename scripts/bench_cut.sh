@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Measures 'myxtts corpus cut' on long recordings whose truth is known: an hour of a human and of synthetic voices, joined
-# with pauses, noise, recordings in another language that the text does not have, and sentences that nobody says. The same
-# is done with two voices that the base voice never heard: flite's kal16 in English and espeak-ng's in Spanish.
+# with pauses, noise, recordings in another language that the text does not have, and sentences that nobody says. The numbers
+# of the search were chosen on these; the same is done with others that the base voice knows, and with two voices that it
+# never heard: flite's kal16 in English and espeak-ng's in Spanish.
 #
 #     scripts/bench_cut.sh build
 #
-# It needs the corpus of 'make voices', flite and espeak-ng. Results: two tables, BUILD/bench/cut.json and
-# BUILD/bench/cut_unheard.json. Environment variables, with defaults:
+# It needs the corpus of 'make voices', flite and espeak-ng. Results: three tables, and BUILD/bench/cut.json,
+# cut_others.json and cut_unheard.json. Environment variables, with defaults:
 #
 #     VOICES=BUILD/voices     folder with corpus/
 #     VOICE=base              installed voice, run, checkpoint or voice file that finds the words
@@ -33,6 +34,7 @@ mkdir -p "$build/bench"
 
 # speaker, language of the text, speaker of the foreign passages
 heard=('en-allison en ru-ivrvoice' 'en-slt en fr-june' 'it-carlo it en-allison' 'fa-m0 fa it-carlo')
+others=('fr-june fr en-allison' 'ru-ivrvoice ru es-allison' 'es-allison es fr-june' 'en-rms en ru-ivrvoice')
 unheard=('en-kal16 en it-carlo' 'es-espeak es en-allison')
 
 # texts SPEAKER: the texts of a speaker of the corpus, up to 300
@@ -61,11 +63,11 @@ unheard_make()
     : >"$to/metadata_eval.csv"
 }
 
-# measure NAME CORPUS SOURCE…: makes the recordings, cuts them, and judges
+# measure NAME CORPUS SEED SOURCE…: makes the recordings, with the seeds behind this one, cuts them, and judges
 measure()
 {
-    local name="$1" corpus="$2" source speaker language foreign begin end number=0 seconds=0 results=()
-    shift 2
+    local name="$1" corpus="$2" source speaker language foreign begin end number="$3" seconds=0 results=()
+    shift 3
     title "Recordings: $name"
     for source in "$@"; do
         read -r speaker _ foreign <<<"$source"
@@ -95,6 +97,7 @@ measure()
         "${results[@]}"
 }
 
-measure cut "$voices/corpus" "${heard[@]}"
+measure cut "$voices/corpus" 0 "${heard[@]}"
+measure cut_others "$voices/corpus" 20 "${others[@]}"
 unheard_make
-measure cut_unheard "$work/unheard" "${unheard[@]}"
+measure cut_unheard "$work/unheard" 0 "${unheard[@]}"

@@ -41,6 +41,10 @@ refused 1 "'--text' is not for 'corpus demo'" '--help' corpus demo out --languag
 refused 1 "there are 'demo' and 'cut'" '--help' corpus cook
 refused 1 'xx' '.' corpus cut long.wav --text long.txt --voice run --output out --language xx
 
+# an audio book has many files
+refused 2 'none1.wav' '.' corpus cut none{1..100}.wav --text long.txt --voice run --output out
+refused 1 'takes at most 4096 arguments' '--help' corpus cut none{1..4096}.wav --text long.txt --voice run --output out
+
 # ---- bad input: nothing is made ----
 refused 2 'nowhere.txt' '.' corpus cut long.wav --text nowhere.txt --voice run --output out
 refused 2 'nowhere.wav' '.' corpus cut nowhere.wav --text long.txt --voice run --output out

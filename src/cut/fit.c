@@ -24,10 +24,10 @@
 #define OTHER_PENALTY   5.5f   /* of a frame of other sound … */
 #define OTHER_ENTER     100.0f /* … and of the first */
 #define BETWEEN_PENALTY 8.0f /* of a frame that a token between words explains: their means are near the mean of all */
-#define SKIP_SENTENCE   120.0f /* the first word of a sentence that is left out … */
-#define SKIP_WORD       250.0f /* … any other, unless the one before it is left out, too … */
-#define SKIP_MORE       2.0f   /* … and any */
-#define BEAM            600.0f
+#define SKIP_SENTENCE   120.0f  /* the first word of a sentence that is left out … */
+#define SKIP_WORD       250.0f  /* … any other, unless the one before it is left out, too … */
+#define SKIP_MORE       6.0f    /* … and any: less, and the search goes astray in words that are somewhere else */
+#define BEAM            1800.0f /* a page that is missing, about 280 words, must stay within it */
 #define MEMORY_BYTES    ((size_t)256 << 20)
 
 struct mx_cut_fit {

@@ -17,6 +17,10 @@
 
 #define OTHER_LEAST   0.3  /* seconds of sound in no word that are worth a line */
 #define SHARE_LEAST   0.55 /* of the words or of the sound that must become rows */
+#define SLOW          2.0  /* times the median time of a token: a word that takes longer is stretched */
+#define SLOW_MOST     0.08 /* share of stretched words: right texts have up to 6 %, wrong ones 12 and more; … */
+#define SLOW_FEW      0.5  /* … over the root of their number, since few words vary more */
+#define SLOW_WORDS    50   /* of fewer, nothing is known */
 #define SCORE_BELOW   1.5  /* nats a frame that a row may be below the median, or … */
 #define SPREADS_BELOW 5.0  /* … so many times their median deviation */
 #define PROGRESS_NS   UINT64_C(2000000000)
@@ -203,9 +207,29 @@ static int scores_judge(struct mx_cut_job *w)
     return 0;
 }
 
-/* A text that has nothing to do with the sound: hardly anything of either would become rows. */
+/* The share of the words that are stretched, if they are too many: those of a wrong text are, where they must fill the
+ * sound. Otherwise 0. */
+static int stretched_share(const struct mx_cut_job *w, double *share)
+{
+    size_t count = 0, slow = 0;
+    double *const times = mx_alloc((size_t)w->text.word_count, sizeof *times);
+    if (times == NULL) return MX_ERR_NO_MEMORY;
+    for (int32_t i = 0; i < w->text.word_count; i++) {
+        const int32_t tokens = w->text.words[i].last - w->text.words[i].first;
+        if (w->path.begin[i] >= 0 && tokens > 0) times[count++] = (double)(w->path.end[i] - w->path.begin[i]) / tokens;
+    }
+    qsort(times, count, sizeof *times, double_compare);
+    for (size_t i = 0; i < count; i++) slow += times[i] > SLOW * times[count / 2];
+    *share = count >= SLOW_WORDS ? (double)slow / (double)count : 0;
+    if (*share <= SLOW_MOST + SLOW_FEW / sqrt((double)count)) *share = 0;
+    mx_free(times);
+    return 0;
+}
+
+/* A text that has nothing to do with the sound: hardly anything of either would become rows, or its words are stretched. */
 static int found_check(struct mx_cut_job *w)
 {
+    double stretched;
     int64_t samples = 0;
     int32_t words = 0, uncut = 0;
     for (size_t i = 0; i < w->rows.left_count; i++)
@@ -216,15 +240,22 @@ static int found_check(struct mx_cut_job *w)
     }
     const double found = (double)words / w->text.word_count;
     const double share = (double)samples / (double)w->sound.sample_count;
-    if (found >= SHARE_LEAST || share >= SHARE_LEAST) return 0;
+    if (stretched_share(w, &stretched) < 0) return MX_ERR_NO_MEMORY;
+    if (stretched == 0 && (found >= SHARE_LEAST || share >= SHARE_LEAST)) return 0;
     if (uncut > w->text.word_count / 2)
         return MX_FAIL(
             MX_ERR_DATA,
             "rows are cut where nobody speaks for at least 100 ms: is there music or noise behind the speech?",
             "the sound has no pauses to cut at around %.0f %% of the words", 100.0 * uncut / w->text.word_count);
-    MX_FAIL(MX_ERR_DATA, NULL,
-            "the text does not fit the sound: only %.0f %% of its words would be found, in %.0f %% of the sound",
-            100 * found, 100 * share);
+    if (stretched > 0)
+        MX_FAIL(
+            MX_ERR_DATA, NULL,
+            "the text does not fit the sound: %.0f %% of the words that would be found take more than twice their time",
+            100 * stretched);
+    else
+        MX_FAIL(MX_ERR_DATA, NULL,
+                "the text does not fit the sound: only %.0f %% of its words would be found, in %.0f %% of the sound",
+                100 * found, 100 * share);
     return mx_error_hint("check that %s is what is said in %s, and in which language ('--language'; it was read as %s)",
                          w->name, w->sound.recordings[0].path, mx_language_get(w->text.language)->name);
 }
