@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The doctor's ear: each measure against sounds whose truth is known, what is named of a corpus and what is not, and a check
- * that gives the same sounds on any number of workers.
+ * The doctor's ear: each measure against sounds whose truth is known, and what is named of a corpus and what is not.
  */
 // clang-format off
 #include <setjmp.h>
@@ -12,15 +11,12 @@
 // clang-format on
 
 #include <math.h>
-#include <sndfile.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "doctor/sound.h"
 #include "support/babble.h"
-#include "support/recording.h"
 
 #define RATE MX_AUDIO_RATE
 
@@ -293,54 +289,6 @@ static void test_strange(void **state)
     assert_true(isfinite(s->hum_db) && isfinite(s->hum_level_db) && isfinite(s->bandwidth_hz) && isfinite(s->edge_db));
 }
 
-/* ---- in a check ---- */
-
-#define ROWS 24
-
-static void sounds_take(const char *folder, int workers, struct mx_doctor_sound *out)
-{
-    struct mx_check_report report;
-    struct mx_doctor_ear *ear;
-    struct mx_check_options options = MX_CHECK_OPTIONS_DEFAULT;
-    options.row.tokens = MX_TOKENS_CHARS;
-    options.workers = workers;
-    assert_int_equal(mx_doctor_ear_create(&ear), 0);
-    assert_null(mx_doctor_ear_sounds(ear));
-    options.listener = mx_doctor_ear_listener(ear);
-    assert_int_equal(mx_check_run(folder, &options, &report), 0);
-    assert_int_equal(report.manifest->utterance_count, ROWS);
-    memcpy(out, mx_doctor_ear_sounds(ear), ROWS * sizeof *out);
-    mx_check_release(&report);
-    mx_doctor_ear_destroy(ear);
-}
-
-static void test_workers(void **state)
-{
-    char *const folder = folder_make(), path[4096], text[ROWS * 80];
-    static struct mx_doctor_sound one[ROWS], many[ROWS];
-    size_t used = 0;
-    (void)state;
-    folder_add(folder, "wavs");
-    for (uint32_t i = 0; i < ROWS; i++) {
-        struct babble babble = babble_make(i, RATE);
-        SF_INFO info = {.samplerate = RATE, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
-        snprintf(path, sizeof path, "%s/wavs/r%02u.wav", folder, i);
-        if (i == 5) babble.count = 1000; /* too short, so the check refuses it */
-        SNDFILE *const file = sf_open(path, SFM_WRITE, &info);
-        assert_non_null(file);
-        assert_int_equal(sf_writef_float(file, babble.samples, (sf_count_t)babble.count), babble.count);
-        sf_close(file);
-        babble_release(&babble);
-        used += (size_t)snprintf(text + used, sizeof text - used, "r%02u|Nobody can say what is babbled here.\n", i);
-    }
-    file_put_text(folder, "metadata.csv", text);
-    sounds_take(folder, 1, one);
-    sounds_take(folder, 5, many);
-    assert_memory_equal(one, many, sizeof one);
-    assert_true(one[5].seconds == 0 && one[4].seconds > 0);
-    folder_remove(folder);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,7 +306,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_noise_after, setup, teardown),
         cmocka_unit_test_setup_teardown(test_silence_inside, setup, teardown),
         cmocka_unit_test_setup_teardown(test_strange, setup, teardown),
-        cmocka_unit_test(test_workers),
     };
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     return cmocka_run_group_tests(tests, NULL, NULL);

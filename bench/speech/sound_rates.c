@@ -3,7 +3,8 @@
  * sound_rates MANIFEST [SHARE]: how often the doctor's ear (doctor/sound.h, doctor/twins.h) is right, on real recordings.
  * Each fault is added, at a strength that happens, to a share of the good rows drawn by chance (0.05), and the corpus is
  * judged again: how many of those rows are named for it, and how many of the untouched ones. First come the quantiles of
- * the measures of the untouched rows, and what is named among them.
+ * the measures of the untouched rows, and what is named among them. With the environment variable SOUND_RATES_LIST, each of
+ * those is listed; with SOUND_RATES_VALUES, the quantiles of spoiled rows are, too.
  *
  * sound_rates MANIFEST 0: only how long a check takes without and with the ear, and the judgement after it.
  */

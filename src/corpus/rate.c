@@ -8,9 +8,9 @@
 
 #include "base/robust.h"
 
-#define DEVIATIONS 6.0    /* of a normal distribution, either way */
-#define FACTOR     3.5    /* the range is at least so wide, either way … */
-#define FACTOR_MAX 6.0    /* … and at most */
+#define DEVIATIONS 6.0 /* of a normal distribution, either way */
+#define FACTOR     3.5 /* the range is at least so wide, either way … */
+#define FACTOR_MAX 6.0 /* … and at most */
 #define STEP       1.1
 /* Whatever is learned stays within these. */
 #define LEAST_EVER 0.25

@@ -68,14 +68,13 @@ const mxDoctorRow = (() => {
     if (row.used[0] > 0.01) inner.append(band('cut', 0, row.used[0]));
     if (row.seconds - row.used[1] > 0.01) inner.append(band('cut', row.used[1], row.seconds));
     for (const [from, until] of row.other) inner.append(band('other', from, until));
-    labels(row.words).forEach(
-        ([text, from, until, heard], i, all) => inner.append(make(
-            'span', {
-              class: 'word' + (heard ? '' : ' unheard') + (i === all.length - 1 ? ' last' : ''),
-              title: text,
-              style: `left:${share(from)};width:${heard ? share(until - from) : 'auto'}`
-            },
-            make('bdi', {}, text))));
+    labels(row.words).forEach(([text, from, until, heard], i, all) => {
+      const back = !heard && from > 0.6 * row.seconds; /* the label goes from its place towards the middle */
+      const kind = heard ? (i === all.length - 1 ? 'last' : '') : back ? 'unheard back' : 'unheard';
+      const place = back ? `right:${share(row.seconds - from)}` : `left:${share(from)}`;
+      const style = heard ? `${place};width:${share(until - from)}` : place;
+      inner.append(make('span', {class: 'word ' + kind, title: text, style}, make('bdi', {}, text)));
+    });
     inner.append(now);
     inner.onclick = event => {
       const box = inner.getBoundingClientRect();

@@ -8,7 +8,7 @@
  *
  * What it finds, by `build/sound_rates MANIFEST`: each fault was added to 5 % of the rows, drawn by chance. Humans: 1,628
  * prompts of three speakers from the packages asterisk-core-sounds-{en,it,ru}-g722, as `make voices` converts them: 16 kHz
- * material, half of it shorter than 2 seconds and most of it without any pause. Synthetic: `myxtts corpus demo`, 1,000 rows
+ * material, half of it shorter than 1.3 seconds and most of it without any pause. Synthetic: `myxtts corpus demo`, 1,000 rows
  * of flite (en, 3 voices) and 400 of espeak-ng (fa). Levels are relative to the speech.
  *
  *                                                  humans               flite              espeak-ng

@@ -5,7 +5,6 @@
 #include "speech/reference_check.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
