@@ -94,9 +94,9 @@ static int manifest_run(struct mx_cut_job *job, const struct mx_cut_options *o)
     int rc = 0;
     MX_TRY(mx_manifest_open(o->text, &how, &manifest));
     MX_TRY(mx_cut_folder_open(&job->folder, o->folder));
-    job->report.refused = manifest->rejected;
+    job->report.refused = manifest->rejected - manifest->dropped; /* what people dropped was told */
     for (uint32_t i = 0; i < manifest->problem_count; i++)
-        if (manifest->problems[i].reject != MX_REJECT_NONE)
+        if (manifest->problems[i].reject != MX_REJECT_NONE && manifest->problems[i].reject != MX_REJECT_DROPPED)
             mx_warn("line %u of %s: %s", manifest->problems[i].line,
                     manifest->sources[manifest->problems[i].source].path, manifest->problems[i].message);
     MX_TRY(utterances_cut(job, o, manifest));
