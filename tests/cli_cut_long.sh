@@ -92,6 +92,41 @@ check "… and rejected" grep -q '1 too-long' stdout
 done_with prepare stuck --out stuck.pack "${kept[@]}"
 check "it is not tried again" not grep -q 'cannot be cut' stderr
 
+# ---- decisions about rows that are cut, and about their pieces ----
+# decide LINE...
+decide() {
+    printf '%s\n' $'id\tdecision\ttext\tnote' "$@" >decided/decisions.tsv
+}
+cp -r --preserve=timestamps corpus decided
+decide $'long\tdrop'
+done_with prepare decided --out dropped.pack "${kept[@]}"
+check "a dropped row is not cut" test ! -e dropped.pack.cut
+check "… but dropped" grep -q $'\tlong\tdropped\t' dropped.pack.rejects.tsv
+text=$(for letter in m n o p q r s t u v w x; do printf 'The tune number %s. ' "$letter"; done)
+decide $'long\tfix\t'"$text"
+done_with prepare decided --out fixed.pack "${kept[@]}"
+check "a fixed row is cut with its new text" not grep -q 'tone' fixed.pack.cut/pieces.tsv
+check "… all of it" test "$(tail -n +2 fixed.pack.cut/pieces.tsv | grep -o 'tune' | wc -l)" -ge 6
+check "… and is one row with another text" not grep -q '[02-9] with another text' stderr
+decide $'long#1\tfix\t'"$(awk -F'\t' 'NR == 2 { gsub("tone", "note", $3); print $3 }' before/pieces.tsv)" $'long#2\tdrop' $'long#99\tdrop'
+done_with prepare decided --out decided.pack "${kept[@]}"
+check "the pieces are those of before" cmp before/pieces.tsv decided.pack.cut/pieces.tsv
+check "a piece is dropped" grep -q $'\tlong#2\tdropped\t' decided.pack.rejects.tsv
+check "… and counted" grep -q "^  rows       $((8 + pieces)): $((7 + pieces)) good, 1 rejected" stdout
+check "another is fixed" grep -q 'decisions: 1 rows dropped, 1 with another text' stderr
+check "a piece that is not there is named, and only this" grep -q "1 of 3 are about rows that the corpus does not have: 'long#99'$" stderr
+check "… once" test "$(grep -c 'does not have' stderr)" -eq 1
+run check decided --tokens chars
+check "check, which does not cut, does not miss them" not grep -q 'does not have' stderr
+packed=(train "${small[@]}" --steps 1 --set training.samples=0 --eval-every 0 --allow-rejects)
+done_with "${packed[@]}" --train-data decided.pack --decisions decided/decisions.tsv --output packed
+refused 2 "row 'long#1' is not fixed" 'prepare' "${packed[@]}" --train-data on.pack --decisions decided/decisions.tsv --output no
+decide $'long\tdrop'
+refused 2 "row 'long#1' is not dropped" 'prepare' "${packed[@]}" --train-data on.pack --decisions decided/decisions.tsv --output no
+decide $'long\tfix\t'"$text"
+refused 2 "row 'long#1' is not fixed" 'prepare' "${packed[@]}" --train-data on.pack --decisions decided/decisions.tsv --output no
+done_with "${packed[@]}" --train-data fixed.pack --decisions decided/decisions.tsv --output packed-fixed
+
 # ---- train ----
 train=("${small[@]}" --cut-voice voice --epochs 1000 --eval-every 0 --set training.samples=0 --allow-rejects)
 done_with train --train-data corpus --output whole "${train[@]}" --steps 12 --save-every 6
@@ -107,6 +142,13 @@ done_with train --train-data corpus --output left "${train[@]}" --steps 4 --cut-
 check "nothing is cut" test ! -e left/cut
 done_with train --resume left --steps 6 --set data.cut_long=true --quiet
 check "… nor later" test ! -e left/cut
+# pieces that were damaged are made again
+printf 'x' >>halves/cut/pieces.tsv
+rm halves/cut/wavs/*-00001.wav
+run eval --checkpoint halves --data corpus --limit 1
+check "eval says who makes them again" grep -q "'myxtts train --resume' of the run, makes it again" stderr
+done_with train --resume halves --steps 13
+check "… and so it is" diff -r before/wavs halves/cut/wavs
 rm -r halves/cut
 refused 2 'corpus' '.' train --resume halves --steps 14
 # a refused run leaves nothing

@@ -402,6 +402,7 @@ int mx_manifest_open(const char *path, const struct mx_manifest_options *options
         MX_TRY(source_open(manifest, &state,
                            &(struct source){training.root, training.files[1], options->format, true, decisions}));
     if (options->pieces != NULL && !state.sounds) MX_TRY(mx_pieces_apply(manifest, options->pieces));
+    if (manifest->pieces != NULL) MX_TRY(mx_manifest_decide_pieces(manifest, &state));
     MX_TRY(manifest_finish(manifest, &state, options));
     *out = manifest;
     manifest = NULL;

@@ -83,6 +83,8 @@ int mx_manifest_decisions_open(struct mx_manifest *manifest, struct mx_manifest_
 /* The decision about a row; sets *text if it is to be another one. */
 enum mx_decision_kind mx_manifest_decide(struct mx_manifest *manifest, struct mx_manifest_state *state, uint32_t source,
                                          const char *id, const char **text);
+/* Applies the decisions about pieces of long rows (pieces.h), which have ids of their own. */
+int mx_manifest_decide_pieces(struct mx_manifest *manifest, struct mx_manifest_state *state);
 /* Appends a row that is dropped: its source, line and id. */
 int mx_manifest_drop(struct mx_manifest *manifest, struct mx_manifest_state *state, const struct mx_utterance *row);
 /* Counts and logs what was decided, when all sources are read. */
