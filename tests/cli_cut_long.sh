@@ -150,7 +150,8 @@ check "eval says who makes them again" grep -q "'myxtts train --resume' of the r
 done_with train --resume halves --steps 13
 check "… and so it is" diff -r before/wavs halves/cut/wavs
 rm -r halves/cut
-refused 2 'corpus' '.' train --resume halves --steps 14
+done_with train --resume halves --steps 14
+check "a folder that is gone is made again" diff -r before/wavs halves/cut/wavs
 # a refused run leaves nothing
 refused 1 '.' '.' train --train-data corpus --output refused "${train[@]}" --steps 12 --shares 7 --share-work on
 check "a refused run leaves nothing" test ! -e refused

@@ -301,7 +301,7 @@ static int work_run(struct work *w)
     int rc = 0;
     if (w->options->resumed) {
         MX_TRY(folder_take(w, &there, &valid));
-        if (valid || !there) goto out;
+        if (valid || (!there && !w->options->had)) goto out;
         w->report->rows = 0;
     }
     MX_TRY(manifest_survey(w));

@@ -24,8 +24,9 @@ struct mx_cut_long_options {
     const char *folder;            /* of the pieces */
     const char *voice;             /* NULL: the base voice; if it is not installed, no row is cut */
     int language;                  /* of all rows, an enum mx_language_id, or MX_CUT_DETECT */
-    bool resumed;                /* the pieces were chosen before: without a list there are none, and it stays valid */
-    int workers;                 /* 0: one for each core */
+    bool resumed; /* whether rows are cut was decided before, and a list that is there is the right one: … */
+    bool had;     /* … there were pieces; if they are gone, they are made again */
+    int workers;  /* 0: one for each core */
     const atomic_bool *stop;     /* (optional) */
     void (*tick)(void *context); /* (optional) called now and then */
     void *context;

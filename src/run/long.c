@@ -35,7 +35,7 @@ int mx_job_long(struct mx_job *job, struct mx_dataset_options *options, char **f
 {
     int rc = 0;
     const struct mx_settings_data *const d = &job->settings.data;
-    struct mx_cut_long_report report;
+    struct mx_cut_long_report report = {0};
     *folder = NULL;
     if (!d->cut_long || options->sounds || mx_packed_detect(d->train_data)) return 0;
     struct mx_cut_long_options wanted = {.corpus = d->train_data,
@@ -44,6 +44,7 @@ int mx_job_long(struct mx_job *job, struct mx_dataset_options *options, char **f
                                          .voice = d->cut_voice[0] != '\0' ? d->cut_voice : NULL,
                                          .language = options->row.language,
                                          .resumed = job->request.resume != NULL,
+                                         .had = job->request.resume != NULL && mx_job_state_pieces(job->origin),
                                          .workers = options->workers,
                                          .stop = job->stop,
                                          .tick = rank_tick,
@@ -52,6 +53,7 @@ int mx_job_long(struct mx_job *job, struct mx_dataset_options *options, char **f
     wanted.folder = *folder = mx_format("%s/" MX_JOB_CUT, job->run);
     if (*folder == NULL) return MX_ERR_NO_MEMORY;
     if (mx_job_ranks_first(job)) MX_TRY(mx_cut_long_make(&wanted, &report));
+    job->has_pieces = report.cut > 0;
     if (job->options.comm != NULL) MX_TRY(mx_comm_barrier(job->options.comm));
     options->manifest.pieces = *folder; /* if nothing was cut, it is not there */
 out:
