@@ -50,6 +50,7 @@ struct mx_job_request {
     const char *init_from; /* checkpoint or any safetensors file: only its weights are used */
     bool partial;          /* load from init_from what fits */
     bool size_said;        /* the size of the network was given on the command line */
+    bool signals;          /* a signal ends the cutting of long rows; otherwise the job's `stop` does */
     const char *command;   /* the beginning of command lines in hints; NULL: "myxtts train" */
     const char *accum;     /* how hints set the batches per step; NULL: "--grad-accum " */
     /* Called in ranks other than 0: show only messages of this level or worse. NULL: all are shown. */
