@@ -124,6 +124,13 @@ check "two rows are whole" grep -q '^2 of the rows were short enough' stdout
 check "a row without sound is counted" grep -q '^1 rows could not be used' stdout
 check "their texts are kept" grep -q '|The tone b\.$' new/metadata.csv
 whole new
+# decisions beside the manifest: a row that somebody dropped is no fault
+printf 'id\tdecision\ttext\nrow-000\tdrop\nrow-001\tfix\tThe tune b.\nnone\tdrop\n' >old/decisions.tsv
+done_with corpus cut --text old --voice run --output newer
+check "a dropped row is left out" grep -q '^1 of the rows were short enough' stdout
+check "… and is no fault" not grep -q 'could not be used' stdout
+check "a fixed row has its new text" grep -q '|The tune b\.$' newer/metadata.csv
+whole newer
 
 # ---- languages of the rows of a manifest ----
 # a row whose language is unknown is left out, long or short; the languages of the others are kept

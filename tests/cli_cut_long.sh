@@ -92,6 +92,16 @@ check "… and rejected" grep -q '1 too-long' stdout
 done_with prepare stuck --out stuck.pack "${kept[@]}"
 check "it is not tried again" not grep -q 'cannot be cut' stderr
 
+# languages are kept in the list of the pieces
+cp -r corpus named
+{
+    echo 'audio_file|text|speaker_name|language'
+    sed -E 's/^([^|]*)[|]([^|]*)[|](.*)$/wavs\/\1.wav|\3|\2|English/' corpus/metadata.csv
+} >named/metadata.csv
+done_with prepare named --out named.pack "${kept[@]}"
+check "the folder of pieces is a corpus with languages" \
+    not grep -qvE '^(audio_file[|]text[|]speaker_name[|]language|wavs/.*[|]low[|]en)$' named.pack.cut/metadata.csv
+
 # ---- decisions about rows that are cut, and about their pieces ----
 # decide LINE...
 decide() {
@@ -155,6 +165,18 @@ check "a folder that is gone is made again" diff -r before/wavs halves/cut/wavs
 # a refused run leaves nothing
 refused 1 '.' '.' train --train-data corpus --output refused "${train[@]}" --steps 12 --shares 7 --share-work on
 check "a refused run leaves nothing" test ! -e refused
+# nor does one that is interrupted while it cuts
+cp -r tones many
+for i in {10..39}; do
+    cp corpus/wavs/long.wav many/wavs/long-$i.wav
+    sed -n "s/^long|/long-$i|/p" corpus/metadata.csv >>many/metadata.csv
+done
+"$program" train --quiet --train-data many --output interrupted "${train[@]}" --steps 12 2>stderr &
+while [ ! -e interrupted/cut.part ] && kill -0 $! 2>/dev/null; do sleep 0.02; done
+kill -TERM $!
+wait $!
+check "a signal ends the cutting" grep -q '^error: interrupted while' stderr
+check "… and nothing is left" test ! -e interrupted
 done_with train --train-data corpus --dry-run "${train[@]}"
 check "a dry run tells of long rows" grep -q '1 rows are longer than 20 s: training cuts them' stderr
 

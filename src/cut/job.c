@@ -311,13 +311,27 @@ out:
 
 /* ---- the rows of a manifest ---- */
 
-int mx_cut_job_language(int of_all, const struct mx_utterance *u, int *out)
+static bool names_language(const struct mx_utterance *u)
+{
+    return u->language != NULL && u->language[0] != '\0';
+}
+
+void mx_cut_job_columns(struct mx_cut_job *w, const struct mx_manifest *manifest)
+{
+    for (uint32_t i = 0; i < manifest->utterance_count && w->language == NULL; i++)
+        if (names_language(&manifest->utterances[i])) w->language = "";
+}
+
+int mx_cut_job_language(struct mx_cut_job *w, int of_all, const struct mx_utterance *u, int *out)
 {
     enum mx_language_id language;
     *out = of_all;
-    if (of_all != MX_CUT_DETECT || u->language == NULL || u->language[0] == '\0') return 0;
-    if (mx_language_parse(u->language, &language) < 0) return MX_ERR_DATA; /* a fault of the row alone */
-    *out = (int)language;
+    if (of_all == MX_CUT_DETECT && names_language(u)) {
+        if (mx_language_parse(u->language, &language) < 0) return MX_ERR_DATA; /* a fault of the row alone */
+        *out = (int)language;
+    }
+    if (w->language != NULL)
+        w->language = *out != MX_CUT_DETECT ? mx_language_get((enum mx_language_id) * out)->code : "";
     return 0;
 }
 

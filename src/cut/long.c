@@ -169,7 +169,7 @@ static int row_cut(struct work *w, struct mx_cut_job *job, const struct mx_utter
     job->folder.origin = mx_pieces_key(u);
     job->folder.time_ns = u->audio_mtime_ns;
     job->speaker = w->manifest->speaker_count > 1 ? u->speaker_name : NULL;
-    MX_TRY(mx_cut_job_language(w->options->language, u, &language));
+    MX_TRY(mx_cut_job_language(job, w->options->language, u, &language));
     MX_TRY(mx_cut_job_utterance(job, u, language));
     if (job->folder.rows == before)
         MX_RAISE(MX_ERR_DATA, "check its text", "no part of it has a text that fits it, between two pauses");
@@ -188,6 +188,7 @@ static int rows_cut(struct work *w, struct mx_cut_job *job)
     struct mx_progress *progress = NULL;
     int rc = 0;
     MX_TRY(mx_progress_start(&line, &progress));
+    mx_cut_job_columns(job, w->manifest);
     for (uint32_t i = 0; i < w->manifest->utterance_count; i++) {
         const struct mx_utterance *const u = &w->manifest->utterances[i];
         if (!w->is_long[i]) continue;
