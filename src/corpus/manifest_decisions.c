@@ -161,7 +161,8 @@ int mx_manifest_decisions_tell(struct mx_manifest *manifest, const struct mx_man
     bool any = false;
     for (uint32_t i = 0; i < manifest->source_count; i++) {
         any = any || manifest->decisions[i] != NULL;
-        if (state->decided[i] != NULL) MX_TRY(unknown_tell(manifest, manifest->decisions[i], state->decided[i]));
+        if (state->decided[i] != NULL && !state->quiet)
+            MX_TRY(unknown_tell(manifest, manifest->decisions[i], state->decided[i]));
     }
     for (uint32_t i = 0; i < manifest->utterance_count; i++) {
         const struct mx_utterance *const row = &manifest->utterances[i];
@@ -170,7 +171,7 @@ int mx_manifest_decisions_tell(struct mx_manifest *manifest, const struct mx_man
         manifest->fixed += row->decision == MX_DECISION_FIX;
         manifest->kept += row->decision == MX_DECISION_KEEP;
     }
-    if (any)
+    if (any && !state->quiet)
         mx_info("decisions: %" PRIu32 " rows dropped, %" PRIu32 " with another text, %" PRIu32 " kept as good",
                 manifest->dropped, manifest->fixed, manifest->kept);
 out:

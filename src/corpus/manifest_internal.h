@@ -55,6 +55,7 @@ struct mx_manifest_seen {
 /* State shared while all sources of a manifest are read; {0} at the start. */
 struct mx_manifest_state {
     bool sounds; /* texts are not needed */
+    bool quiet;  /* nothing is logged */
     struct mx_manifest_seen ids, recordings;
     uint32_t utterance_capacity, problem_capacity;
     bool *decided[MX_MANIFEST_SOURCES]; /* which decisions found their row; NULL: none, or those of an earlier source */

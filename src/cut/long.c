@@ -290,6 +290,7 @@ static int manifest_survey(struct work *w)
     struct mx_manifest_options how = w->options->manifest;
     int rc = 0;
     how.pieces = NULL;
+    how.quiet = true;
     MX_TRY(mx_manifest_open(w->options->corpus, &how, &w->manifest));
     MX_TRY(rows_find(w));
 out:
