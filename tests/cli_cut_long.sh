@@ -13,25 +13,8 @@ tones tones 8
 done_with train --quiet --train-data tones --output voice "${small[@]}" --steps 60 --epochs 1000 --eval-every 0 \
     --set training.samples=0
 
-not() {
-    ! "$@"
-}
-
-# long FILE: 12 tones of 1.5 s, each followed by half a second of faint noise: 24 s at 16 kHz
-long() {
-    perl -e '
-        my $data = "";
-        my $seed = 1;
-        for my $i (0 .. 11) {
-            $data .= pack("s<*", map { int(9000 * sin($_ * 0.09)) } 0 .. 23999);
-            $data .= pack("s<*", map { $seed = ($seed * 1103515245 + 12345) % 2147483648; $seed % 21 - 10 } 1 .. 8000);
-        }
-        open(my $wav, ">:raw", $ARGV[0]);
-        print $wav pack("a4Va4a4VvvVVvva4V", "RIFF", 36 + length($data), "WAVE", "fmt ", 16, 1, 1, 16000, 32000, 2, 16,
-                        "data", length($data)), $data;' "$1"
-}
 cp -r tones corpus
-long corpus/wavs/long.wav
+long_tones corpus/wavs/long.wav 8000
 printf 'long|low|' >>corpus/metadata.csv
 for letter in a b c d e f g h i j k l; do printf 'The tone number %s. ' "$letter"; done >>corpus/metadata.csv
 echo >>corpus/metadata.csv

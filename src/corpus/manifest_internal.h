@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Private to src/corpus/manifest*.c (lines also to decisions.c): lines and fields, the format of a manifest, and the location of its audio.
+ * Private to src/corpus/manifest*.c (lines also to decisions.c): lines and fields, the format of a manifest, and the
+ * location of its audio.
  *
  * Memory: nothing here owns any; strings are pieces of the manifest's arena or of the caller's buffers.
  */

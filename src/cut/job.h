@@ -38,8 +38,8 @@ struct mx_cut_job {
 
 double mx_cut_seconds(int64_t samples);
 
-/* Cuts the recordings, unless `sound` is read already, by the text of `script`. MX_ERR_DATA if nothing to do with each
- * other; then no row is written. */
+/* Cuts the recordings, unless `sound` is read already, by the text of `script`. MX_ERR_DATA if they have
+ * nothing to do with each other; then no row is written. */
 int mx_cut_job_run(struct mx_cut_job *job, const char *const *sounds, size_t count, int language);
 /* The same for a row of a manifest. */
 int mx_cut_job_utterance(struct mx_cut_job *job, const struct mx_utterance *utterance, int language);

@@ -208,7 +208,7 @@ out:
     return rc;
 }
 
-/* The voice that cuts. One that was not asked for may be missing. */
+/* The voice that cuts. One that was not asked for may be missing: then *voice is NULL. */
 static int voice_open(struct work *w, struct mx_voice **voice)
 {
     const struct mx_cut_long_options *const o = w->options;
@@ -218,7 +218,6 @@ static int voice_open(struct work *w, struct mx_voice **voice)
     mx_warn("%" PRIu32 " rows are longer than %g s and are left out: there is no voice to cut them with (%s)",
             w->report->rows, o->audio.seconds_max, mx_error_last()->message);
     mx_error_clear();
-    w->report->voiceless = true;
     return 0;
 }
 

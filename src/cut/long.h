@@ -38,7 +38,6 @@ struct mx_cut_long_report {
     uint32_t pieces;                   /* into so many rows */
     double seconds, shortest, longest; /* of the pieces; 0 of those that were there before */
     bool kept;                         /* they were there before */
-    bool voiceless;                    /* there is no voice to cut them with */
 };
 
 /* Opens the manifest with `folder` as its pieces afterwards if report->cut > 0. Rows that cannot be cut are named in the
