@@ -13,24 +13,7 @@ tones tones 8
 done_with train --quiet --train-data tones --output run "${small[@]}" --steps 60 --epochs 1000 --eval-every 0 \
     --set training.samples=0
 
-not() {
-    ! "$@"
-}
-
-# long FILE SAMPLES: 12 tones of 1.5 s, each followed by so many samples of faint noise, at 16 kHz
-long() {
-    perl -e '
-        my $data = "";
-        my $seed = 1;
-        for my $i (0 .. 11) {
-            $data .= pack("s<*", map { int(9000 * sin($_ * 0.09)) } 0 .. 23999);
-            $data .= pack("s<*", map { $seed = ($seed * 1103515245 + 12345) % 2147483648; $seed % 21 - 10 } 1 .. $ARGV[1]);
-        }
-        open(my $wav, ">:raw", $ARGV[0]);
-        print $wav pack("a4Va4a4VvvVVvva4V", "RIFF", 36 + length($data), "WAVE", "fmt ", 16, 1, 1, 16000, 32000, 2, 16,
-                        "data", length($data)), $data;' "$1" "$2"
-}
-long long.wav 8000
+long_tones long.wav 8000
 for letter in a b c d e f g h i j k l; do printf 'The tone number %s.\n\n' "$letter"; done >long.txt
 
 # ---- usage ----
@@ -67,7 +50,7 @@ printf '1\n01:00:05,000 --> 01:00:08,000\nThe tone number one.\n\n2\n01:01:05,00
 refused 2 'the text does not fit the sound' 'language' corpus cut long.wav --text late.srt --voice run --output out
 check "a text that does not fit makes nothing" test ! -e out
 # no place to cut at
-long endless.wav 1000
+long_tones endless.wav 1000
 refused 2 'no pauses' '100 ms' corpus cut endless.wav --text long.txt --voice run --output out
 check "a sound without pauses makes nothing" test ! -e out
 
@@ -124,6 +107,13 @@ check "two rows are whole" grep -q '^2 of the rows were short enough' stdout
 check "a row without sound is counted" grep -q '^1 rows could not be used' stdout
 check "their texts are kept" grep -q '|The tone b\.$' new/metadata.csv
 whole new
+# decisions beside the manifest: a row that somebody dropped is no fault
+printf 'id\tdecision\ttext\nrow-000\tdrop\nrow-001\tfix\tThe tune b.\nnone\tdrop\n' >old/decisions.tsv
+done_with corpus cut --text old --voice run --output newer
+check "a dropped row is left out" grep -q '^1 of the rows were short enough' stdout
+check "… and is no fault" not grep -q 'could not be used' stdout
+check "a fixed row has its new text" grep -q '|The tune b\.$' newer/metadata.csv
+whole newer
 
 # ---- languages of the rows of a manifest ----
 # a row whose language is unknown is left out, long or short; the languages of the others are kept

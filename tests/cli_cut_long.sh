@@ -13,25 +13,8 @@ tones tones 8
 done_with train --quiet --train-data tones --output voice "${small[@]}" --steps 60 --epochs 1000 --eval-every 0 \
     --set training.samples=0
 
-not() {
-    ! "$@"
-}
-
-# long FILE: 12 tones of 1.5 s, each followed by half a second of faint noise: 24 s at 16 kHz
-long() {
-    perl -e '
-        my $data = "";
-        my $seed = 1;
-        for my $i (0 .. 11) {
-            $data .= pack("s<*", map { int(9000 * sin($_ * 0.09)) } 0 .. 23999);
-            $data .= pack("s<*", map { $seed = ($seed * 1103515245 + 12345) % 2147483648; $seed % 21 - 10 } 1 .. 8000);
-        }
-        open(my $wav, ">:raw", $ARGV[0]);
-        print $wav pack("a4Va4a4VvvVVvva4V", "RIFF", 36 + length($data), "WAVE", "fmt ", 16, 1, 1, 16000, 32000, 2, 16,
-                        "data", length($data)), $data;' "$1"
-}
 cp -r tones corpus
-long corpus/wavs/long.wav
+long_tones corpus/wavs/long.wav 8000
 printf 'long|low|' >>corpus/metadata.csv
 for letter in a b c d e f g h i j k l; do printf 'The tone number %s. ' "$letter"; done >>corpus/metadata.csv
 echo >>corpus/metadata.csv
@@ -92,6 +75,51 @@ check "… and rejected" grep -q '1 too-long' stdout
 done_with prepare stuck --out stuck.pack "${kept[@]}"
 check "it is not tried again" not grep -q 'cannot be cut' stderr
 
+# languages are kept in the list of the pieces
+cp -r corpus named
+{
+    echo 'audio_file|text|speaker_name|language'
+    sed -E 's/^([^|]*)[|]([^|]*)[|](.*)$/wavs\/\1.wav|\3|\2|English/' corpus/metadata.csv
+} >named/metadata.csv
+done_with prepare named --out named.pack "${kept[@]}"
+check "the folder of pieces is a corpus with languages" \
+    not grep -qvE '^(audio_file[|]text[|]speaker_name[|]language|wavs/.*[|]low[|]en)$' named.pack.cut/metadata.csv
+
+# ---- decisions about rows that are cut, and about their pieces ----
+# decide LINE...
+decide() {
+    printf '%s\n' $'id\tdecision\ttext\tnote' "$@" >decided/decisions.tsv
+}
+cp -r --preserve=timestamps corpus decided
+decide $'long\tdrop'
+done_with prepare decided --out dropped.pack "${kept[@]}"
+check "a dropped row is not cut" test ! -e dropped.pack.cut
+check "… but dropped" grep -q $'\tlong\tdropped\t' dropped.pack.rejects.tsv
+text=$(for letter in m n o p q r s t u v w x; do printf 'The tune number %s. ' "$letter"; done)
+decide $'long\tfix\t'"$text"
+done_with prepare decided --out fixed.pack "${kept[@]}"
+check "a fixed row is cut with its new text" not grep -q 'tone' fixed.pack.cut/pieces.tsv
+check "… all of it" test "$(tail -n +2 fixed.pack.cut/pieces.tsv | grep -o 'tune' | wc -l)" -ge 6
+check "… and is one row with another text" not grep -q '[02-9] with another text' stderr
+decide $'long#1\tfix\t'"$(awk -F'\t' 'NR == 2 { gsub("tone", "note", $3); print $3 }' before/pieces.tsv)" $'long#2\tdrop' $'long#99\tdrop'
+done_with prepare decided --out decided.pack "${kept[@]}"
+check "the pieces are those of before" cmp before/pieces.tsv decided.pack.cut/pieces.tsv
+check "a piece is dropped" grep -q $'\tlong#2\tdropped\t' decided.pack.rejects.tsv
+check "… and counted" grep -q "^  rows       $((8 + pieces)): $((7 + pieces)) good, 1 rejected" stdout
+check "another is fixed" grep -q 'decisions: 1 rows dropped, 1 with another text' stderr
+check "a piece that is not there is named, and only this" grep -q "1 of 3 are about rows that the corpus does not have: 'long#99'$" stderr
+check "… once" test "$(grep -c 'does not have' stderr)" -eq 1
+run check decided --tokens chars
+check "check, which does not cut, does not miss them" not grep -q 'does not have' stderr
+packed=(train "${small[@]}" --steps 1 --set training.samples=0 --eval-every 0 --allow-rejects)
+done_with "${packed[@]}" --train-data decided.pack --decisions decided/decisions.tsv --output packed
+refused 2 "row 'long#1' is not fixed" 'prepare' "${packed[@]}" --train-data on.pack --decisions decided/decisions.tsv --output no
+decide $'long\tdrop'
+refused 2 "row 'long#1' is not dropped" 'prepare' "${packed[@]}" --train-data on.pack --decisions decided/decisions.tsv --output no
+decide $'long\tfix\t'"$text"
+refused 2 "row 'long#1' is not fixed" 'prepare' "${packed[@]}" --train-data on.pack --decisions decided/decisions.tsv --output no
+done_with "${packed[@]}" --train-data fixed.pack --decisions decided/decisions.tsv --output packed-fixed
+
 # ---- train ----
 train=("${small[@]}" --cut-voice voice --epochs 1000 --eval-every 0 --set training.samples=0 --allow-rejects)
 done_with train --train-data corpus --output whole "${train[@]}" --steps 12 --save-every 6
@@ -107,11 +135,31 @@ done_with train --train-data corpus --output left "${train[@]}" --steps 4 --cut-
 check "nothing is cut" test ! -e left/cut
 done_with train --resume left --steps 6 --set data.cut_long=true --quiet
 check "… nor later" test ! -e left/cut
+# pieces that were damaged are made again
+printf 'x' >>halves/cut/pieces.tsv
+rm halves/cut/wavs/*-00001.wav
+run eval --checkpoint halves --data corpus --limit 1
+check "eval says who makes them again" grep -q "'myxtts train --resume' of the run, makes it again" stderr
+done_with train --resume halves --steps 13
+check "… and so it is" diff -r before/wavs halves/cut/wavs
 rm -r halves/cut
-refused 2 'corpus' '.' train --resume halves --steps 14
+done_with train --resume halves --steps 14
+check "a folder that is gone is made again" diff -r before/wavs halves/cut/wavs
 # a refused run leaves nothing
 refused 1 '.' '.' train --train-data corpus --output refused "${train[@]}" --steps 12 --shares 7 --share-work on
 check "a refused run leaves nothing" test ! -e refused
+# nor does one that is interrupted while it cuts
+cp -r tones many
+for i in {10..39}; do
+    cp corpus/wavs/long.wav many/wavs/long-$i.wav
+    sed -n "s/^long|/long-$i|/p" corpus/metadata.csv >>many/metadata.csv
+done
+"$program" train --quiet --train-data many --output interrupted "${train[@]}" --steps 12 2>stderr &
+while [ ! -e interrupted/cut.part ] && kill -0 $! 2>/dev/null; do sleep 0.02; done
+kill -TERM $!
+wait $!
+check "a signal ends the cutting" grep -q '^error: interrupted while' stderr
+check "… and nothing is left" test ! -e interrupted
 done_with train --train-data corpus --dry-run "${train[@]}"
 check "a dry run tells of long rows" grep -q '1 rows are longer than 20 s: training cuts them' stderr
 

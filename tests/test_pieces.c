@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A manifest with the pieces of its long rows: order, ids, what stays as it is, and lists that are damaged.
+ * A manifest with the pieces of its long rows: order, ids, decisions about pieces, what stays as it is, and lists that are
+ * damaged.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -100,6 +101,48 @@ static void test_apply(void **state)
     mx_manifest_close(m);
 }
 
+/* Decisions about pieces, by their ids; one about their row is made before it is cut. */
+static void test_decided(void **state)
+{
+    (void)state;
+    file_write("decisions.tsv", "id\tdecision\ttext\nb#1\tfix\tZwei.\nb#2\tdrop\nd\tkeep\nb#3\tdrop\n");
+    struct mx_manifest *m = manifest_open(pieces, 0);
+    assert_int_equal(m->utterance_count, 4);
+    assert_int_equal(m->rows, 5);
+    assert_int_equal(m->rejected, 1);
+    assert_int_equal(m->dropped, 1);
+    assert_int_equal(m->fixed, 1);
+    assert_int_equal(m->kept, 1);
+    assert_string_equal(m->utterances[1].id, "b#1");
+    assert_string_equal(m->utterances[1].text, "Zwei.");
+    assert_string_equal(m->utterances[2].id, "c");
+    assert_string_equal(m->problems[0].id, "b#2");
+    assert_int_equal(m->problems[0].line, 2);
+    assert_int_equal(m->problems[0].reject, MX_REJECT_DROPPED);
+    mx_manifest_close(m);
+    file_write("decisions.tsv", "id\tdecision\nb\tkeep\n");
+    m = manifest_open(pieces, 0);
+    assert_int_equal(m->utterance_count, 5);
+    assert_int_equal(m->utterances[2].decision, MX_DECISION_KEEP);
+    assert_int_equal(m->kept, 1); /* a row, of two pieces */
+    mx_manifest_close(m);
+    file_write("decisions.tsv", "id\tdecision\nb\tdrop\nb#1\tdrop\n");
+    m = manifest_open(pieces, 0);
+    assert_int_equal(m->utterance_count, 3);
+    assert_int_equal(m->dropped, 1);
+    mx_manifest_close(m);
+    file_write("decisions.tsv", "id\tdecision\n");
+}
+
+static void test_ids(void **state)
+{
+    (void)state;
+    assert_int_equal(mx_pieces_row("b#1"), 1);
+    assert_int_equal(mx_pieces_row("a#b#12"), 3);
+    static const char *const others[] = {"", "b", "b#", "#1", "b#x", "b#1x"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) assert_int_equal(mx_pieces_row(others[i]), 0);
+}
+
 /* A row that was changed since is not cut. */
 static void test_changed(void **state)
 {
@@ -140,7 +183,8 @@ static void test_damaged(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_apply), cmocka_unit_test(test_changed),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_apply), cmocka_unit_test(test_decided),
+                                       cmocka_unit_test(test_ids), cmocka_unit_test(test_changed),
                                        cmocka_unit_test(test_damaged)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -46,8 +46,9 @@ struct mx_train_options {
     const char *config;          /* file with the settings of a new run; NULL: the defaults */
     const char *const *settings; /* "SECTION.KEY=VALUE", over those of the file or of the resumed run */
     size_t setting_count;
-    const atomic_bool *stop; /* once it is true, steps and evaluations end with MX_ERR_INTERRUPTED; NULL: never */
-    bool quiet;              /* only warnings and errors go to stderr */
+    const atomic_bool *
+        stop; /* once it is true, the cutting of long rows, steps and evaluations end with MX_ERR_INTERRUPTED; NULL: never */
+    bool quiet; /* only warnings and errors go to stderr */
 };
 
 /* Opens devices, corpus and run folder, takes all memory and starts to prepare batches. A folder that holds another

@@ -217,6 +217,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     const struct values *const values = given;
     struct mx_job job = {.request = {.command = mx_command_line(false),
                                      .quieten = mx_command_log_only,
+                                     .signals = true,
                                      .output = values->output,
                                      .resume = values->resume,
                                      .init_from = values->init_from,

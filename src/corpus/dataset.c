@@ -12,6 +12,7 @@
 #include "base/string.h"
 #include "corpus/audio.h"
 #include "corpus/dataset_internal.h"
+#include "corpus/pieces.h"
 #include "myxtts/error.h"
 
 /* ---- the list ---- */
@@ -180,6 +181,44 @@ out:
     return rc;
 }
 
+/* Is a text, whatever its blanks are, a part of the whole? */
+static bool text_within(const char *part, const char *whole)
+{
+    for (; *whole != '\0'; whole++) {
+        const char *p = part, *w = whole;
+        for (;;) {
+            p += strspn(p, " \t");
+            w += strspn(w, " \t");
+            if (*p == '\0') return true;
+            if (*p != *w) break;
+            p++;
+            w++;
+        }
+    }
+    return false;
+}
+
+/* Does a row of a packed file agree with the decisions about it, or if it is a piece (pieces.h) about its row? */
+static int row_decided(const struct mx_dataset *dataset, const struct mx_decisions *decisions, uint32_t row,
+                       struct mx_packed_buffer *buffer, const struct mx_decision **broken)
+{
+    struct mx_packed_view view;
+    const char *const name = mx_packed_id(dataset->packed, row);
+    const struct mx_decision *const own = mx_decisions_find(decisions, name, strlen(name));
+    const size_t length = own == NULL ? mx_pieces_row(name) : 0;
+    const struct mx_decision *const made = length > 0 ? mx_decisions_find(decisions, name, length) : own;
+    bool done = made == NULL || made->kind == MX_DECISION_KEEP;
+    *broken = NULL;
+    if (!done && made->kind == MX_DECISION_FIX && dataset->textless) done = true;
+    if (!done && made->kind == MX_DECISION_FIX) {
+        const int rc = mx_packed_get(dataset->packed, row, buffer, &view);
+        if (rc < 0) return rc;
+        done = length > 0 ? text_within(view.text, made->text) : strcmp(view.text, made->text) == 0;
+    }
+    if (!done) *broken = made;
+    return 0;
+}
+
 /* Was a packed file made with the decisions that are wanted? A row that is dropped must not be there, one that is fixed
  * must have its new text. What else is in the file of decisions makes no difference. */
 static int packed_decided(const struct mx_dataset *dataset, const struct mx_dataset_options *options)
@@ -187,23 +226,20 @@ static int packed_decided(const struct mx_dataset *dataset, const struct mx_data
     int rc = 0;
     char quoted[300], id[96];
     struct mx_packed_buffer buffer = {0};
-    struct mx_packed_view view;
     struct mx_decisions *decisions = NULL;
     if (options->manifest.decisions == NULL) return 0;
     MX_TRY(mx_decisions_open(options->manifest.decisions, &decisions));
     for (uint32_t row = 0; row < mx_packed_header(dataset->packed)->record_count; row++) {
         const char *const name = mx_packed_id(dataset->packed, row);
-        const struct mx_decision *const made = mx_decisions_find(decisions, name, strlen(name));
-        bool done = made == NULL || made->kind == MX_DECISION_KEEP;
-        if (!done && made->kind == MX_DECISION_FIX && !dataset->textless) {
-            MX_TRY(mx_packed_get(dataset->packed, row, &buffer, &view));
-            done = strcmp(view.text, made->text) == 0;
-        }
-        if (!done)
-            MX_RAISE(MX_ERR_DATA, "make it again with 'myxtts prepare', which takes the same '--decisions FILE'",
+        const struct mx_decision *broken;
+        MX_TRY(row_decided(dataset, decisions, row, &buffer, &broken));
+        if (broken != NULL)
+            MX_RAISE(MX_ERR_DATA,
+                     "make it again with 'myxtts prepare', which takes the same '--decisions FILE', or omit "
+                     "'--decisions': it has those that it was made with",
                      "the packed corpus %s was not made with the decisions %s: row %s is not %s",
                      mx_string_quote(quoted, sizeof quoted, options->path), options->manifest.decisions,
-                     mx_string_quote(id, sizeof id, name), made->kind == MX_DECISION_FIX ? "fixed" : "dropped");
+                     mx_string_quote(id, sizeof id, name), broken->kind == MX_DECISION_FIX ? "fixed" : "dropped");
     }
 out:
     mx_packed_buffer_release(&buffer);

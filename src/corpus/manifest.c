@@ -320,9 +320,10 @@ static int source_read(struct mx_manifest *manifest, struct mx_manifest_state *s
     manifest->source_count++;
     MX_TRY(mx_manifest_decisions_open(manifest, state, index, from->decisions));
     MX_TRY(mx_manifest_rows(manifest, state, index, &shape, text, from->validation));
-    mx_info("manifest %s: format %s (%s), %" PRIu32 " rows, %" PRIu32 " of them rejected, %" PRIu32 " notes",
-            from->path, mx_manifest_format_name(shape.format), shape.columns, source->rows,
-            manifest->rejected - rejected, manifest->problem_count - problems - (manifest->rejected - rejected));
+    if (!state->quiet)
+        mx_info("manifest %s: format %s (%s), %" PRIu32 " rows, %" PRIu32 " of them rejected, %" PRIu32 " notes",
+                from->path, mx_manifest_format_name(shape.format), shape.columns, source->rows,
+                manifest->rejected - rejected, manifest->problem_count - problems - (manifest->rejected - rejected));
 out:
     return rc;
 }
@@ -336,7 +337,7 @@ static int sounds_open(struct mx_manifest *manifest, struct mx_manifest_state *s
         .path = from->path, .root = from->root, .format = MX_MANIFEST_FILELIST, .columns = "path"};
     int rc = mx_manifest_decisions_open(manifest, state, index, from->decisions);
     if (rc == 0) rc = mx_manifest_sounds(manifest, state, index, from->validation);
-    if (rc == 0) mx_info("folder %s: %" PRIu32 " sound files", from->path, source->rows);
+    if (rc == 0 && !state->quiet) mx_info("folder %s: %" PRIu32 " sound files", from->path, source->rows);
     return rc;
 }
 
@@ -382,7 +383,8 @@ int mx_manifest_open(const char *path, const struct mx_manifest_options *options
 {
     int rc = 0;
     struct mx_manifest *manifest = NULL;
-    struct mx_manifest_state state = {.sounds = options != NULL && options->sounds};
+    struct mx_manifest_state state = {.sounds = options != NULL && options->sounds,
+                                      .quiet = options != NULL && options->quiet};
     struct choice training, validation = {0};
     const struct mx_manifest_options defaults = MX_MANIFEST_OPTIONS_DEFAULT;
     if (options == NULL) options = &defaults;
@@ -402,6 +404,7 @@ int mx_manifest_open(const char *path, const struct mx_manifest_options *options
         MX_TRY(source_open(manifest, &state,
                            &(struct source){training.root, training.files[1], options->format, true, decisions}));
     if (options->pieces != NULL && !state.sounds) MX_TRY(mx_pieces_apply(manifest, options->pieces));
+    if (manifest->pieces != NULL) MX_TRY(mx_manifest_decide_pieces(manifest, &state));
     MX_TRY(manifest_finish(manifest, &state, options));
     *out = manifest;
     manifest = NULL;

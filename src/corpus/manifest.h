@@ -66,6 +66,7 @@ struct mx_manifest_options {
     double validation_fraction;     /* 0 … 0.5 of the rows; used when no file names the validation rows */
     const char *validation;         /* NULL, or the folder or file that holds the validation rows (--val-data) */
     bool sounds;                    /* texts are neither needed nor read */
+    bool quiet;                     /* nothing is logged: it will be opened again */
     const char *decisions;          /* file of decisions about all rows; NULL: decisions.tsv beside each manifest */
     const char *pieces;             /* NULL, or the folder of the pieces of its long rows (pieces.h) */
 };

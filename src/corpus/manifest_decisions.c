@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/string.h"
 #include "corpus/manifest_internal.h"
+#include "corpus/pieces.h"
 #include "myxtts/error.h"
 
 #define SHOWN        3 /* unknown ids that are named */
@@ -90,14 +91,57 @@ int mx_manifest_drop(struct mx_manifest *manifest, struct mx_manifest_state *sta
     return mx_manifest_problem_add(manifest, state, &dropped);
 }
 
+static bool is_piece(const struct mx_manifest *manifest, const struct mx_utterance *row)
+{
+    const size_t length = strlen(manifest->pieces);
+    return strncmp(row->audio, manifest->pieces, length) == 0 && row->audio[length] == '/';
+}
+
+int mx_manifest_decide_pieces(struct mx_manifest *manifest, struct mx_manifest_state *state)
+{
+    int rc = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < manifest->utterance_count; i++) {
+        struct mx_utterance row = manifest->utterances[i];
+        const enum mx_decision_kind own = is_piece(manifest, &row)
+                                              ? mx_manifest_decide(manifest, state, row.source, row.id, &row.text)
+                                              : MX_DECISION_NONE;
+        if (own == MX_DECISION_DROP) {
+            MX_TRY(mx_manifest_drop(manifest, state, &row));
+            continue;
+        }
+        if (own != MX_DECISION_NONE) row.decision = own;
+        manifest->utterances[count++] = row;
+    }
+    manifest->utterance_count = count;
+out:
+    return rc;
+}
+
+/* Is this the id of a piece of a row that is dropped or, here, not cut? */
+static bool piece_known(const struct mx_manifest *manifest, const struct mx_decisions *decisions, const bool *decided,
+                        const char *id)
+{
+    const size_t length = mx_pieces_row(id);
+    const struct mx_decision *const whole = length > 0 ? mx_decisions_find(decisions, id, length) : NULL;
+    if (length == 0) return false;
+    if (whole != NULL && whole->kind == MX_DECISION_DROP) return decided[whole - mx_decisions_at(decisions, 0)];
+    if (manifest->pieces != NULL) return false;
+    for (uint32_t i = 0; i < manifest->utterance_count; i++) {
+        const char *const other = manifest->utterances[i].id;
+        if (strncmp(other, id, length) == 0 && other[length] == '\0') return true;
+    }
+    return false;
+}
+
 /* Decisions about rows that are not there: with another manifest, or after a typing mistake. */
-static int unknown_tell(const struct mx_decisions *decisions, const bool *decided)
+static int unknown_tell(const struct mx_manifest *manifest, const struct mx_decisions *decisions, const bool *decided)
 {
     char quoted[QUOTED_BYTES];
     struct mx_string names = {0};
     uint32_t unknown = 0;
     for (uint32_t i = 0; i < mx_decisions_count(decisions); i++) {
-        if (decided[i]) continue;
+        if (decided[i] || piece_known(manifest, decisions, decided, mx_decisions_at(decisions, i)->id)) continue;
         if (unknown++ >= SHOWN) continue;
         mx_string_append(&names, "%s%s", unknown > 1 ? ", " : "",
                          mx_string_quote(quoted, sizeof quoted, mx_decisions_at(decisions, i)->id));
@@ -117,13 +161,17 @@ int mx_manifest_decisions_tell(struct mx_manifest *manifest, const struct mx_man
     bool any = false;
     for (uint32_t i = 0; i < manifest->source_count; i++) {
         any = any || manifest->decisions[i] != NULL;
-        if (state->decided[i] != NULL) MX_TRY(unknown_tell(manifest->decisions[i], state->decided[i]));
+        if (state->decided[i] != NULL && !state->quiet)
+            MX_TRY(unknown_tell(manifest, manifest->decisions[i], state->decided[i]));
     }
     for (uint32_t i = 0; i < manifest->utterance_count; i++) {
-        manifest->fixed += manifest->utterances[i].decision == MX_DECISION_FIX;
-        manifest->kept += manifest->utterances[i].decision == MX_DECISION_KEEP;
+        const struct mx_utterance *const row = &manifest->utterances[i];
+        if (i > 0 && row->line == row[-1].line && row->source == row[-1].source && row->decision == row[-1].decision)
+            continue; /* another piece of the same row */
+        manifest->fixed += row->decision == MX_DECISION_FIX;
+        manifest->kept += row->decision == MX_DECISION_KEEP;
     }
-    if (any)
+    if (any && !state->quiet)
         mx_info("decisions: %" PRIu32 " rows dropped, %" PRIu32 " with another text, %" PRIu32 " kept as good",
                 manifest->dropped, manifest->fixed, manifest->kept);
 out:

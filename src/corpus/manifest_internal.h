@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Private to src/corpus/manifest*.c (lines also to decisions.c): lines and fields, the format of a manifest, and the location of its audio.
+ * Private to src/corpus/manifest*.c (lines also to decisions.c): lines and fields, the format of a manifest, and the
+ * location of its audio.
  *
  * Memory: nothing here owns any; strings are pieces of the manifest's arena or of the caller's buffers.
  */
@@ -55,6 +56,7 @@ struct mx_manifest_seen {
 /* State shared while all sources of a manifest are read; {0} at the start. */
 struct mx_manifest_state {
     bool sounds; /* texts are not needed */
+    bool quiet;  /* nothing is logged */
     struct mx_manifest_seen ids, recordings;
     uint32_t utterance_capacity, problem_capacity;
     bool *decided[MX_MANIFEST_SOURCES]; /* which decisions found their row; NULL: none, or those of an earlier source */
@@ -83,6 +85,8 @@ int mx_manifest_decisions_open(struct mx_manifest *manifest, struct mx_manifest_
 /* The decision about a row; sets *text if it is to be another one. */
 enum mx_decision_kind mx_manifest_decide(struct mx_manifest *manifest, struct mx_manifest_state *state, uint32_t source,
                                          const char *id, const char **text);
+/* Applies the decisions about pieces of long rows (pieces.h), which have ids of their own. */
+int mx_manifest_decide_pieces(struct mx_manifest *manifest, struct mx_manifest_state *state);
 /* Appends a row that is dropped: its source, line and id. */
 int mx_manifest_drop(struct mx_manifest *manifest, struct mx_manifest_state *state, const struct mx_utterance *row);
 /* Counts and logs what was decided, when all sources are read. */

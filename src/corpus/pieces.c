@@ -18,6 +18,7 @@
 
 #define LIST_LIMIT_BYTES ((size_t)256 << 20)
 #define KEY_DIGITS       16
+#define MADE_AGAIN       "'myxtts prepare', or 'myxtts train --resume' of the run, makes it again"
 
 /* ---- the list ---- */
 
@@ -55,15 +56,14 @@ int mx_pieces_read(const char *folder, struct mx_pieces *pieces)
     for (size_t i = 0; i < bytes; i++) lines += pieces->data[i] == '\n';
     const size_t head = strlen(MX_PIECES_HEAD);
     if (bytes < head || memcmp(pieces->data, MX_PIECES_HEAD, head) != 0 || lines == 0 || strlen(pieces->data) != bytes)
-        MX_RAISE(MX_ERR_FORMAT, "remove its folder: it is made again", "%s is not a list of pieces", quoted);
+        MX_RAISE(MX_ERR_FORMAT, MADE_AGAIN, "%s is not a list of pieces", quoted);
     pieces->list = mx_alloc(lines, sizeof *pieces->list);
     if (pieces->list == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     at = pieces->data + head;
     pieces->how = field_take(&at, '\n');
     for (; *at != '\0'; pieces->count++)
         if (!piece_read(&at, &pieces->list[pieces->count]))
-            MX_RAISE(MX_ERR_FORMAT, "remove its folder: it is made again", "line %zu of %s is damaged",
-                     pieces->count + 2, quoted);
+            MX_RAISE(MX_ERR_FORMAT, MADE_AGAIN, "line %zu of %s is damaged", pieces->count + 2, quoted);
 out:
     mx_free(path);
     if (rc < 0) mx_pieces_release(pieces);
@@ -85,6 +85,13 @@ uint64_t mx_pieces_key(const struct mx_utterance *u)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         key = XXH3_64bits_withSeed(texts[i], strlen(texts[i]), key);
     return key;
+}
+
+size_t mx_pieces_row(const char *id)
+{
+    const char *const sign = strrchr(id, '#');
+    const bool piece = sign != NULL && sign[1] != '\0' && sign[1 + strspn(sign + 1, "0123456789")] == '\0';
+    return piece ? (size_t)(sign - id) : 0;
 }
 
 /* ---- a manifest with pieces ---- */
@@ -128,8 +135,7 @@ static int piece_make(struct mx_manifest *manifest, const struct mx_utterance *r
     snprintf(id, id_bytes, "%s#%zu", row->id, number);
     snprintf(path, path_bytes, "%s/%s", folder, piece->file);
     if (stat(path, &status) != 0)
-        return MX_FAIL(MX_ERR_NOT_FOUND, "remove the folder above it: it is made again",
-                       "a piece of a long recording, %s, is not there: %s",
+        return MX_FAIL(MX_ERR_NOT_FOUND, MADE_AGAIN, "a piece of a long recording, %s, is not there: %s",
                        mx_string_quote(quoted, sizeof quoted, path), strerror(errno));
     out->id = id;
     out->audio = path;

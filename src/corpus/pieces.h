@@ -13,8 +13,9 @@
  *     ROW  wavs/NAME.wav  text                   a piece of the row whose key, 16 hexadecimal digits, is ROW
  *     ROW  ""             reason                 a row that could not be cut: it stays as it is
  *
- * A piece has speaker, language, source, line and the part (training or validation) of its row; its id is ID#1, ID#2 …
- * Rows that have changed since they were cut, and rows that the list does not have, stay as they are.
+ * A piece has speaker, language, source and line of its row, and its part (training or validation) if the corpus names the
+ * rows for validation; otherwise it is drawn like any row. Its id is ID#1, ID#2 …, about which people may decide, too
+ * (decisions.h). Rows that have changed since they were cut, and rows that the list does not have, stay as they are.
  *
  * Memory: a list owns its text; what a manifest takes from it is copied.
  */
@@ -45,6 +46,9 @@ void mx_pieces_release(struct mx_pieces *pieces); /* {0} is fine */
 
 /* The key of a row: a hash of its id, text, language, speaker and source, and of size and time of its recording. */
 uint64_t mx_pieces_key(const struct mx_utterance *utterance);
+
+/* How many bytes of the id of a piece are the id of its row; 0: it has not the form of one. */
+size_t mx_pieces_row(const char *id);
 
 /* Puts the pieces of a folder into a manifest whose rows were read; without a list it stays as it is. */
 int mx_pieces_apply(struct mx_manifest *manifest, const char *folder);

@@ -153,12 +153,21 @@ out:
 
 /* ---- results ---- */
 
-/* The rejected rows of manifest and journal, merged by line, in the form that check.h writes. */
+static int reject_list(struct mx_check_report *list, const struct mx_check_reject *reject, const char *detail)
+{
+    struct mx_check_reject *const own = &list->rejects[list->rejected];
+    *own = *reject;
+    own->detail = mx_strdup(detail);
+    if (own->detail == NULL) return MX_ERR_NO_MEMORY;
+    list->rejected++;
+    return 0;
+}
+
+/* The rejected rows of manifest and journal, by line, in the form that check.h writes. */
 static int rejects_write(const struct mx_manifest *manifest, struct mx_packed_writer *writer, uint32_t rejected,
                          const char *file)
 {
     int rc = 0;
-    uint32_t problem = 0;
     struct mx_packed_buffer buffer = {0};
     struct mx_packed_record head;
     struct mx_packed_view view;
@@ -166,32 +175,20 @@ static int rejects_write(const struct mx_manifest *manifest, struct mx_packed_wr
     char *const path = mx_format("%s" MX_PREPARE_REJECTS_SUFFIX, file);
     list.rejects = mx_alloc(rejected, sizeof *list.rejects);
     if (path == NULL || list.rejects == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    for (uint32_t row = 0; row <= manifest->utterance_count; row++) {
-        const struct mx_utterance *const next = row < manifest->utterance_count ? &manifest->utterances[row] : NULL;
-        for (; problem < manifest->problem_count; problem++) {
-            const struct mx_manifest_problem *const found = &manifest->problems[problem];
-            if (next != NULL &&
-                (found->source > next->source || (found->source == next->source && found->line > next->line)))
-                break;
-            if (found->reject == MX_REJECT_NONE || list.rejected == rejected) continue;
-            list.rejects[list.rejected++] = (struct mx_check_reject){.source = found->source,
-                                                                     .line = found->line,
-                                                                     .reason = found->reject,
-                                                                     .id = found->id,
-                                                                     .audio = "",
-                                                                     .detail = mx_strdup(found->message)};
-            if (list.rejects[list.rejected - 1].detail == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-        }
-        if (next == NULL || !mx_packed_writer_head(writer, row, &head) || head.reject == 0) continue;
-        MX_TRY(mx_packed_writer_read(writer, row, &buffer, &head, &view));
-        list.rejects[list.rejected++] = (struct mx_check_reject){.source = next->source,
-                                                                 .line = next->line,
-                                                                 .reason = (enum mx_reject)head.reject,
-                                                                 .id = next->id,
-                                                                 .audio = next->audio,
-                                                                 .detail = mx_strdup(view.detail)};
-        if (list.rejects[list.rejected - 1].detail == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (uint32_t i = 0; i < manifest->problem_count && list.rejected < rejected; i++) {
+        const struct mx_manifest_problem *const problem = &manifest->problems[i];
+        if (problem->reject == MX_REJECT_NONE) continue;
+        const struct mx_check_reject reject = {problem->source, problem->line, problem->reject, problem->id, "", NULL};
+        MX_TRY(reject_list(&list, &reject, problem->message));
     }
+    for (uint32_t row = 0; row < manifest->utterance_count && list.rejected < rejected; row++) {
+        const struct mx_utterance *const u = &manifest->utterances[row];
+        if (!mx_packed_writer_head(writer, row, &head) || head.reject == 0) continue;
+        MX_TRY(mx_packed_writer_read(writer, row, &buffer, &head, &view));
+        const struct mx_check_reject reject = {u->source, u->line, (enum mx_reject)head.reject, u->id, u->audio, NULL};
+        MX_TRY(reject_list(&list, &reject, view.detail));
+    }
+    mx_check_sort_rejects(list.rejects, list.rejected);
     MX_TRY(mx_check_write_rejects(&list, path));
 out:
     for (uint32_t i = 0; i < list.rejected; i++) mx_free(list.rejects[i].detail);

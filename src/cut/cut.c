@@ -49,9 +49,7 @@ static bool is_short(const struct mx_cut_job *job, const struct mx_utterance *u)
 static int utterance_cut(struct mx_cut_job *job, const struct mx_utterance *u, int of_all)
 {
     int language, rc = 0;
-    MX_TRY(mx_cut_job_language(of_all, u, &language));
-    if (job->language != NULL)
-        job->language = language != MX_CUT_DETECT ? mx_language_get((enum mx_language_id)language)->code : "";
+    MX_TRY(mx_cut_job_language(job, of_all, u, &language));
     MX_TRY(mx_cut_sound_read(&job->sound, &u->audio, 1, job->folder.path, job->stop));
     if (is_short(job, u)) return whole_write(job, u);
     MX_TRY(mx_cut_job_utterance(job, u, language));
@@ -63,8 +61,7 @@ out:
 static int utterances_cut(struct mx_cut_job *job, const struct mx_cut_options *o, const struct mx_manifest *manifest)
 {
     int rc = 0;
-    for (uint32_t i = 0; i < manifest->utterance_count && job->language == NULL; i++)
-        if (manifest->utterances[i].language != NULL && manifest->utterances[i].language[0] != '\0') job->language = "";
+    mx_cut_job_columns(job, manifest);
     for (uint32_t i = 0; i < manifest->utterance_count; i++) {
         const struct mx_utterance *const u = &manifest->utterances[i];
         if (manifest->speaker_count > 1) job->speaker = u->speaker_name;
@@ -94,9 +91,9 @@ static int manifest_run(struct mx_cut_job *job, const struct mx_cut_options *o)
     int rc = 0;
     MX_TRY(mx_manifest_open(o->text, &how, &manifest));
     MX_TRY(mx_cut_folder_open(&job->folder, o->folder));
-    job->report.refused = manifest->rejected;
+    job->report.refused = manifest->rejected - manifest->dropped; /* what people dropped was told */
     for (uint32_t i = 0; i < manifest->problem_count; i++)
-        if (manifest->problems[i].reject != MX_REJECT_NONE)
+        if (manifest->problems[i].reject != MX_REJECT_NONE && manifest->problems[i].reject != MX_REJECT_DROPPED)
             mx_warn("line %u of %s: %s", manifest->problems[i].line,
                     manifest->sources[manifest->problems[i].source].path, manifest->problems[i].message);
     MX_TRY(utterances_cut(job, o, manifest));

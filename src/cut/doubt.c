@@ -5,9 +5,9 @@
 #include "cut/doubt.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/robust.h"
 #include "myxtts/error.h"
 
 #define SQUEEZED_FRAMES 1.4  /* a token, at most … */
@@ -19,17 +19,10 @@
 #define SPREADS_BELOW   5.0  /* … so many times their median deviation */
 #define ISLANDS_LEAST   20   /* of fewer, the usual values are not known */
 
-static int double_compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts. */
 static double median_of(double *values, size_t count)
 {
-    qsort(values, count, sizeof *values, double_compare);
-    return count > 0 ? values[count / 2] : 0;
+    mx_robust_sort(values, count);
+    return mx_robust_median(values, count);
 }
 
 /* ---- squeezed words ---- */
@@ -164,9 +157,8 @@ int mx_cut_doubt_islands(const struct mx_cut_doubt *d, struct mx_cut_heard *hear
     for (size_t i = 0; i < count; i++) values[i] = list[i].speed;
     const double speed = median_of(values, count);
     for (size_t i = 0; i < count; i++) values[i] = list[i].score;
-    const double score = median_of(values, count);
-    for (size_t i = 0; i < count; i++) values[i] = fabs(list[i].score - score);
-    const double least = score - fmax(BELOW, SPREADS_BELOW * median_of(values, count));
+    const struct mx_robust score = mx_robust_of(values, count);
+    const double least = score.middle - fmax(BELOW, SPREADS_BELOW * score.deviation / MX_ROBUST_SIGMA);
     for (size_t i = 0; i < count; i++) {
         const bool fast = list[i].seconds >= FAST_LEAST && list[i].seconds <= FAST_MOST && list[i].speed > FAST * speed;
         if (!fast && list[i].score >= least) continue;

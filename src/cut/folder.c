@@ -147,7 +147,7 @@ int mx_cut_folder_row(struct mx_cut_folder *f, const struct mx_cut_folder_row *r
     if (f->rows == 0 || seconds < f->shortest) f->shortest = seconds;
     if (f->rows == 0 || seconds > f->longest) f->longest = seconds;
     f->rows++;
-    mx_string_append(&f->names, "%s\n", path);
+    mx_string_append(&f->names, "%s\n", id.data);
     metadata_append(f, row, id.data);
     if (f->how != NULL) MX_TRY(piece_append(f, row, id.data, path));
     mx_string_append(&f->cut, "%s\t", id.data);
@@ -217,7 +217,9 @@ static void all_remove(struct mx_cut_folder *f)
     static const char *const lists[] = {"left_out.tsv", "cut.tsv", "metadata.csv", MX_PIECES_LIST, "wavs"};
     for (char *name = f->names.data, *end; name != NULL && (end = strchr(name, '\n')) != NULL; name = end + 1) {
         *end = '\0';
-        unlink(name);
+        char *const path = mx_format("%s/wavs/%s.wav", f->path, name);
+        if (path != NULL) unlink(path);
+        mx_free(path);
     }
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         char *const path = mx_format("%s/%s", f->path, lists[i]);

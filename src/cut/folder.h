@@ -45,7 +45,7 @@ struct mx_cut_folder_row {
     bool whole;           /* taken as it was: it has no score */
 };
 int mx_cut_folder_row(struct mx_cut_folder *folder, const struct mx_cut_folder_row *row);
-/* Something that is in no row. text NULL: sound. */
+/* Something that is in no row. text_length 0: sound without a text. */
 int mx_cut_folder_left(struct mx_cut_folder *folder, const char *file, double begin, double end, const char *reason,
                        const char *text, size_t text_length);
 /* A long row that cannot be cut. */

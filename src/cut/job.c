@@ -5,12 +5,12 @@
 #include "cut/job.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "base/robust.h"
 #include "cut/doubt.h"
 #include "cut/pauses.h"
 #include "myxtts/error.h"
@@ -184,12 +184,6 @@ out:
 
 /* ---- the whole ---- */
 
-static int double_compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* A row whose score is far below those of the others has another text than it should. */
 static int scores_judge(struct mx_cut_job *w)
 {
@@ -197,12 +191,8 @@ static int scores_judge(struct mx_cut_job *w)
     double *const scores = mx_alloc(count + 1, sizeof *scores);
     if (scores == NULL) return MX_ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++) scores[i] = row_score(w, w->rows.rows[i].first, w->rows.rows[i].last);
-    qsort(scores, count, sizeof *scores, double_compare);
-    const double median = count > 0 ? scores[count / 2] : 0;
-    for (size_t i = 0; i < count; i++) scores[i] = fabs(scores[i] - median);
-    qsort(scores, count, sizeof *scores, double_compare);
-    const double spread = count > 0 ? scores[count / 2] : 0;
-    w->score_least = median - fmax(SCORE_BELOW, SPREADS_BELOW * spread);
+    const struct mx_robust usual = mx_robust_of(scores, count);
+    w->score_least = usual.middle - fmax(SCORE_BELOW, SPREADS_BELOW * usual.deviation / MX_ROBUST_SIGMA);
     mx_free(scores);
     return 0;
 }
@@ -218,8 +208,9 @@ static int stretched_share(const struct mx_cut_job *w, double *share)
         const int32_t tokens = w->text.words[i].last - w->text.words[i].first;
         if (w->path.begin[i] >= 0 && tokens > 0) times[count++] = (double)(w->path.end[i] - w->path.begin[i]) / tokens;
     }
-    qsort(times, count, sizeof *times, double_compare);
-    for (size_t i = 0; i < count; i++) slow += times[i] > SLOW * times[count / 2];
+    mx_robust_sort(times, count);
+    const double usual = mx_robust_median(times, count);
+    for (size_t i = 0; i < count; i++) slow += times[i] > SLOW * usual;
     *share = count >= SLOW_WORDS ? (double)slow / (double)count : 0;
     if (*share <= SLOW_MOST + SLOW_FEW / sqrt((double)count)) *share = 0;
     mx_free(times);
@@ -320,13 +311,27 @@ out:
 
 /* ---- the rows of a manifest ---- */
 
-int mx_cut_job_language(int of_all, const struct mx_utterance *u, int *out)
+static bool names_language(const struct mx_utterance *u)
+{
+    return u->language != NULL && u->language[0] != '\0';
+}
+
+void mx_cut_job_columns(struct mx_cut_job *w, const struct mx_manifest *manifest)
+{
+    for (uint32_t i = 0; i < manifest->utterance_count && w->language == NULL; i++)
+        if (names_language(&manifest->utterances[i])) w->language = "";
+}
+
+int mx_cut_job_language(struct mx_cut_job *w, int of_all, const struct mx_utterance *u, int *out)
 {
     enum mx_language_id language;
     *out = of_all;
-    if (of_all != MX_CUT_DETECT || u->language == NULL || u->language[0] == '\0') return 0;
-    if (mx_language_parse(u->language, &language) < 0) return MX_ERR_DATA; /* a fault of the row alone */
-    *out = (int)language;
+    if (of_all == MX_CUT_DETECT && names_language(u)) {
+        if (mx_language_parse(u->language, &language) < 0) return MX_ERR_DATA; /* a fault of the row alone */
+        *out = (int)language;
+    }
+    if (w->language != NULL)
+        w->language = *out != MX_CUT_DETECT ? mx_language_get((enum mx_language_id) * out)->code : "";
     return 0;
 }
 

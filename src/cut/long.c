@@ -51,6 +51,11 @@ static void rows_survey(void *context, int64_t begin, int64_t end, int worker)
     struct mx_audio_report report;
     uint32_t bound;
     for (int64_t row = begin; row < end && !mx_first_error_failed(&s->failure); row++) {
+        if (s->work->options->stop != NULL && atomic_load(s->work->options->stop)) {
+            MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted while recordings were measured");
+            mx_first_error_keep(&s->failure);
+            return;
+        }
         if (mx_audio_probe(s->readers[worker], s->work->manifest->utterances[row].audio, audio, audio->seconds_max,
                            &bound, &report) < 0)
             mx_first_error_keep(&s->failure);
@@ -91,12 +96,12 @@ out:
 static int how_write(struct work *w)
 {
     const struct mx_cut_long_options *const o = w->options;
-    char seconds[MX_STRING_DOUBLE_BYTES];
+    char seconds[MX_STRING_DOUBLE_BYTES], voice[4200];
     mx_string_from_double(o->audio.seconds_max, seconds);
-    return mx_string_append(&w->how, "longest %s s, language %s, voice %s", seconds,
-                            o->language == MX_CUT_DETECT ? "auto"
-                                                         : mx_language_get((enum mx_language_id)o->language)->code,
-                            o->voice != NULL ? o->voice : MX_INSTALLED_BASE);
+    mx_string_plain(voice, sizeof voice, o->voice != NULL ? o->voice : MX_INSTALLED_BASE); /* a path has any bytes */
+    return mx_string_append(
+        &w->how, "longest %s s, language %s, voice %s", seconds,
+        o->language == MX_CUT_DETECT ? "auto" : mx_language_get((enum mx_language_id)o->language)->code, voice);
 }
 
 static bool files_there(const struct mx_pieces *pieces, const char *folder)
@@ -164,7 +169,7 @@ static int row_cut(struct work *w, struct mx_cut_job *job, const struct mx_utter
     job->folder.origin = mx_pieces_key(u);
     job->folder.time_ns = u->audio_mtime_ns;
     job->speaker = w->manifest->speaker_count > 1 ? u->speaker_name : NULL;
-    MX_TRY(mx_cut_job_language(w->options->language, u, &language));
+    MX_TRY(mx_cut_job_language(job, w->options->language, u, &language));
     MX_TRY(mx_cut_job_utterance(job, u, language));
     if (job->folder.rows == before)
         MX_RAISE(MX_ERR_DATA, "check its text", "no part of it has a text that fits it, between two pauses");
@@ -183,6 +188,7 @@ static int rows_cut(struct work *w, struct mx_cut_job *job)
     struct mx_progress *progress = NULL;
     int rc = 0;
     MX_TRY(mx_progress_start(&line, &progress));
+    mx_cut_job_columns(job, w->manifest);
     for (uint32_t i = 0; i < w->manifest->utterance_count; i++) {
         const struct mx_utterance *const u = &w->manifest->utterances[i];
         if (!w->is_long[i]) continue;
@@ -202,7 +208,7 @@ out:
     return rc;
 }
 
-/* The voice that cuts. One that was not asked for may be missing. */
+/* The voice that cuts. One that was not asked for may be missing: then *voice is NULL. */
 static int voice_open(struct work *w, struct mx_voice **voice)
 {
     const struct mx_cut_long_options *const o = w->options;
@@ -212,7 +218,6 @@ static int voice_open(struct work *w, struct mx_voice **voice)
     mx_warn("%" PRIu32 " rows are longer than %g s and are left out: there is no voice to cut them with (%s)",
             w->report->rows, o->audio.seconds_max, mx_error_last()->message);
     mx_error_clear();
-    w->report->voiceless = true;
     return 0;
 }
 
@@ -223,9 +228,12 @@ static int place_clear(struct work *w)
     w->part = mx_format("%s.part", w->options->folder);
     if (w->part == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_file_remove_folder(w->part));
-    if (rmdir(w->options->folder) != 0 && errno != ENOENT)
+    if (rmdir(w->options->folder) == 0 || errno == ENOENT) goto out;
+    if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
         MX_RAISE(MX_ERR_DATA, "move it away", "the folder %s, for the pieces of long recordings, holds something else",
                  w->options->folder);
+    MX_RAISE(MX_ERR_IO, "check the permissions of the folder above it", "cannot replace the folder %s: %s",
+             w->options->folder, strerror(errno));
 out:
     return rc;
 }
@@ -243,8 +251,11 @@ static int folder_make(struct work *w)
     job.folder.how = w->how.data;
     MX_TRY(rows_cut(w, &job));
     MX_TRY(mx_cut_folder_finish(&job.folder));
-    if (rename(w->part, o->folder) != 0)
-        MX_RAISE(MX_ERR_IO, "check its permissions", "cannot rename %s to %s: %s", w->part, o->folder, strerror(errno));
+    if (rename(w->part, o->folder) != 0) {
+        MX_FAIL(MX_ERR_IO, "check its permissions", "cannot rename %s to %s: %s", w->part, o->folder, strerror(errno));
+        job.folder.finished = false; /* so that nothing is left of it */
+        MX_TRY(MX_ERR_IO);
+    }
     w->report->pieces = (uint32_t)job.folder.rows;
     w->report->seconds = job.report.seconds_rows;
     w->report->shortest = job.folder.shortest;
@@ -278,6 +289,7 @@ static int manifest_survey(struct work *w)
     struct mx_manifest_options how = w->options->manifest;
     int rc = 0;
     how.pieces = NULL;
+    how.quiet = true;
     MX_TRY(mx_manifest_open(w->options->corpus, &how, &w->manifest));
     MX_TRY(rows_find(w));
 out:
@@ -290,7 +302,7 @@ static int work_run(struct work *w)
     int rc = 0;
     if (w->options->resumed) {
         MX_TRY(folder_take(w, &there, &valid));
-        if (valid || !there) goto out;
+        if (valid || (!there && !w->options->had)) goto out;
         w->report->rows = 0;
     }
     MX_TRY(manifest_survey(w));

@@ -24,8 +24,9 @@ struct mx_cut_long_options {
     const char *folder;            /* of the pieces */
     const char *voice;             /* NULL: the base voice; if it is not installed, no row is cut */
     int language;                  /* of all rows, an enum mx_language_id, or MX_CUT_DETECT */
-    bool resumed;                /* the pieces were chosen before: without a list there are none, and it stays valid */
-    int workers;                 /* 0: one for each core */
+    bool resumed; /* whether rows are cut was decided before, and a list that is there is the right one: … */
+    bool had;     /* … there were pieces; if they are gone, they are made again */
+    int workers;  /* 0: one for each core */
     const atomic_bool *stop;     /* (optional) */
     void (*tick)(void *context); /* (optional) called now and then */
     void *context;
@@ -37,7 +38,6 @@ struct mx_cut_long_report {
     uint32_t pieces;                   /* into so many rows */
     double seconds, shortest, longest; /* of the pieces; 0 of those that were there before */
     bool kept;                         /* they were there before */
-    bool voiceless;                    /* there is no voice to cut them with */
 };
 
 /* Opens the manifest with `folder` as its pieces afterwards if report->cut > 0. Rows that cannot be cut are named in the

@@ -139,7 +139,7 @@ size_t mx_cut_means_sample(const struct mx_cut_means *m, float *rows, size_t roo
 
 /* ---- whose voice ---- */
 
-/* The parts of the sound, of as many frames as a reference may have, with the most speech in each quarter of it. */
+/* Where the `length` frames of [begin, end) with the most speech begin; `begin` if there are not so many. */
 static int64_t part_choose(const struct mx_cut_sound *s, int64_t begin, int64_t end, int64_t length)
 {
     const int64_t step = length / 4 > 0 ? length / 4 : 1;

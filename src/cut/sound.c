@@ -33,8 +33,8 @@ static int io_fail(const char *folder, const char *what)
 {
     MX_FAIL(MX_ERR_IO, NULL, "cannot %s in %s: %s", what, folder, strerror(errno));
     return mx_error_hint(
-        "an hour of sound needs about 270 MB there while it is cut: free some space, or choose another "
-        "folder with '--output'");
+        "an hour of sound needs about 270 MB there while it is cut: free some space, or let the output "
+        "be elsewhere");
 }
 
 static int map_open(struct mx_cut_map *map, const char *folder)

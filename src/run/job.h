@@ -50,6 +50,7 @@ struct mx_job_request {
     const char *init_from; /* checkpoint or any safetensors file: only its weights are used */
     bool partial;          /* load from init_from what fits */
     bool size_said;        /* the size of the network was given on the command line */
+    bool signals;          /* a signal ends the cutting of long rows; otherwise the job's `stop` does */
     const char *command;   /* the beginning of command lines in hints; NULL: "myxtts train" */
     const char *accum;     /* how hints set the batches per step; NULL: "--grad-accum " */
     /* Called in ranks other than 0: show only messages of this level or worse. NULL: all are shown. */
@@ -87,6 +88,7 @@ struct mx_job {
     struct mx_vocabulary *vocabulary;     /* of the origin; NULL: the corpus has its own */
     struct mx_dist *dist;                 /* the ranks of the run; NULL: this process alone (ranks.h) */
     struct mx_dataset *dataset;
+    bool has_pieces;     /* of rows that were too long (long.c); known to the first rank */
     bool list_version_1; /* of its list, because the run began with that; struct mx_dataset_options */
     uint64_t contents;   /* of its recordings, from the checkpoint that the run continues from; 0: not known */
     uint32_t rejected;   /* unusable rows reported so far */
@@ -248,6 +250,8 @@ int mx_job_voices(struct mx_job *job);
 int mx_job_speaker_languages(struct mx_job *job, const struct mx_vocabulary *words);
 
 /* ---- state.c ---- */
+/* Did the run of a checkpoint have pieces of rows that were too long? Earlier versions did not keep that. */
+bool mx_job_state_pieces(const struct mx_checkpoint *checkpoint);
 /* Did the run of a checkpoint begin with version 1 of the list of utterances (struct mx_dataset_options)? */
 bool mx_job_state_list_1(const struct mx_checkpoint *checkpoint);
 /* Steps of equal work of a resumed run: with the batch size it had, batches stay as long as they were. */

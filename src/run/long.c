@@ -12,6 +12,7 @@
 #include "dist/dist.h"
 #include "myxtts/error.h"
 #include "run/folder.h"
+#include "run/interrupt.h"
 #include "run/job.h"
 #include "run/ranks.h"
 
@@ -31,11 +32,25 @@ static int rows_tell(const struct mx_cut_long_options *options)
     return rc;
 }
 
+/* Cutting takes long, and what a process leaves that is killed takes room. */
+static int pieces_make(struct mx_job *job, struct mx_cut_long_options *wanted)
+{
+    struct mx_interrupt interrupt;
+    struct mx_cut_long_report report;
+    const bool signals = job->request.signals;
+    wanted->stop = signals ? mx_interrupt_watch(&interrupt, false) : job->stop;
+    int rc = mx_cut_long_make(wanted, &report);
+    if (signals) mx_interrupt_leave(&interrupt);
+    if (rc == 0 && signals && atomic_load(wanted->stop)) /* after the last row */
+        rc = MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted before training began");
+    job->has_pieces = report.cut > 0;
+    return rc;
+}
+
 int mx_job_long(struct mx_job *job, struct mx_dataset_options *options, char **folder)
 {
     int rc = 0;
     const struct mx_settings_data *const d = &job->settings.data;
-    struct mx_cut_long_report report;
     *folder = NULL;
     if (!d->cut_long || options->sounds || mx_packed_detect(d->train_data)) return 0;
     struct mx_cut_long_options wanted = {.corpus = d->train_data,
@@ -44,14 +59,14 @@ int mx_job_long(struct mx_job *job, struct mx_dataset_options *options, char **f
                                          .voice = d->cut_voice[0] != '\0' ? d->cut_voice : NULL,
                                          .language = options->row.language,
                                          .resumed = job->request.resume != NULL,
+                                         .had = job->request.resume != NULL && mx_job_state_pieces(job->origin),
                                          .workers = options->workers,
-                                         .stop = job->stop,
                                          .tick = rank_tick,
                                          .context = job->dist};
     if (job->run == NULL) return rows_tell(&wanted);
     wanted.folder = *folder = mx_format("%s/" MX_JOB_CUT, job->run);
     if (*folder == NULL) return MX_ERR_NO_MEMORY;
-    if (mx_job_ranks_first(job)) MX_TRY(mx_cut_long_make(&wanted, &report));
+    if (mx_job_ranks_first(job)) MX_TRY(pieces_make(job, &wanted));
     if (job->options.comm != NULL) MX_TRY(mx_comm_barrier(job->options.comm));
     options->manifest.pieces = *folder; /* if nothing was cut, it is not there */
 out:

@@ -41,6 +41,7 @@ static const struct part_value fractions[] = {
     X("data.recipe", recipe)
 #define DATA_LIST     "data.list" /* version of the list of utterances, see struct mx_dataset_options */
 #define DATA_CONTENTS "data.contents"
+#define DATA_PIECES   "data.pieces" /* "true"; only where long rows were cut (long.c) */
 #define EXTRAS        42
 #define SHARES        "shares"         /* train/share_policy.h; only where there were any */
 #define DUE           "evaluation_due" /* "true"; only where the run ended before the evaluation of the step was complete */
@@ -106,6 +107,7 @@ static size_t extras_write(const struct mx_job *job, struct extras *extras)
         extras->list[n] = (struct mx_metadata){DATA_CONTENTS, extras->texts[n]};
         n++;
     }
+    if (job->has_pieces) extras->list[n++] = (struct mx_metadata){DATA_PIECES, "true"};
     if (!job->options.vocoder_alone) n = part_write(state, MX_PART_ACOUSTIC, extras, n);
 #define X(word, member)                                                                                                \
     snprintf(extras->texts[n], sizeof extras->texts[n], "%016" PRIx64, data->member);                                  \
@@ -264,6 +266,12 @@ bool mx_job_state_list_1(const struct mx_checkpoint *checkpoint)
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(checkpoint);
     const char *const version = state != NULL ? mx_checkpoint_extra(state, DATA_LIST) : NULL;
     return version == NULL || strcmp(version, "1") == 0;
+}
+
+bool mx_job_state_pieces(const struct mx_checkpoint *checkpoint)
+{
+    const struct mx_checkpoint_state *const state = mx_checkpoint_state(checkpoint);
+    return state != NULL && mx_checkpoint_extra(state, DATA_PIECES) != NULL;
 }
 
 /* What an earlier version did not keep counts as the same. */

@@ -60,9 +60,9 @@ static int run_open(struct mx_train *run, const struct mx_train_options *o)
 {
     int rc = 0;
     struct mx_job *const job = &run->job;
+    job->stop = o->stop;
     MX_TRY(mx_job_open(job, false));
     MX_TRY(mx_job_start(job));
-    job->stop = o->stop;
     mx_trainer_watch(job->trainer, o->stop);
     mx_trainer_evaluation_watch(job->trainer, NULL, NULL, o->stop);
     job->observer = mx_job_observer_open(job);

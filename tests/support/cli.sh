@@ -36,6 +36,11 @@ check() {
     if "$@" >"$folder/check.out" 2>&1; then pass; else fail "$what"; fi
 }
 
+# not COMMAND...: for check.
+not() {
+    ! "$@"
+}
+
 # run ARGUMENTS...: runs the program; its exit code is in $code.
 run() {
     "$program" "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null

@@ -33,6 +33,20 @@ tones() {
         $text = ($row % 2 ? "low" : "high") . "|The tone number $letter."'
 }
 
+# long_tones FILE SAMPLES: 12 tones of 1.5 s, each followed by so many samples of faint noise, at 16 kHz
+long_tones() {
+    perl -e '
+        my $data = "";
+        my $seed = 1;
+        for my $i (0 .. 11) {
+            $data .= pack("s<*", map { int(9000 * sin($_ * 0.09)) } 0 .. 23999);
+            $data .= pack("s<*", map { $seed = ($seed * 1103515245 + 12345) % 2147483648; $seed % 21 - 10 } 1 .. $ARGV[1]);
+        }
+        open(my $wav, ">:raw", $ARGV[0]);
+        print $wav pack("a4Va4a4VvvVVvva4V", "RIFF", 36 + length($data), "WAVE", "fmt ", 16, 1, 1, 16000, 32000, 2, 16,
+                        "data", length($data)), $data;' "$1" "$2"
+}
+
 # Settings of the network.
 # shellcheck disable=SC2034
 small=(--set training.part=acoustic --set model.width=32 --set model.heads=2 --set model.hidden=64 --set model.encoder_blocks=1
