@@ -24,7 +24,7 @@
 #define LEVEL_TIMES    4.0 /* … and so many deviations */
 #define NOISE_SECONDS  0.02
 #define SILENCE_LEAST  1.0  /* seconds … */
-#define SILENCE_TIMES  6.0  /* … or so many deviations more than usual */
+#define SILENCE_TIMES  6.0  /* … and so many deviations more than usual */
 #define NARROW_SHARE   0.75 /* of the usual bandwidth, if a filter cuts there … */
 #define NARROW_EDGE_DB 18.0 /* … which falls off like this; a voice may fade … */
 #define NARROW_FADE    0.45 /* … but not below this share */
