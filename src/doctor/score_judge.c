@@ -124,10 +124,10 @@ out:
     return rc;
 }
 
-static int extra_find(const struct mx_doctor_score *s, uint32_t row, double seconds,
+static int extra_find(const struct mx_check_row *checked, const struct mx_doctor_score *s, uint32_t row,
                       struct mx_doctor_findings *findings)
 {
-    const double least = seconds < SHORT ? EXTRA_SHORT : EXTRA_LEAST;
+    const double seconds = checked->seconds_used, least = seconds < SHORT ? EXTRA_SHORT : EXTRA_LEAST;
     double sum = 0, longest = 0, from = 0;
     for (size_t i = 0; i < s->other_count; i++) {
         const double own = (double)(s->other[i].until - s->other[i].from);
@@ -142,7 +142,7 @@ static int extra_find(const struct mx_doctor_score *s, uint32_t row, double seco
                                                                         .kind = MX_DOCTOR_FINDING_EXTRA_SOUND,
                                                                         .badness = 1 + 2 * sum / seconds,
                                                                         .value = sum,
-                                                                        .limit = from});
+                                                                        .limit = checked->trimmed_begin + from});
 }
 
 /* Another text than the one that is spoken: it fits badly, other texts fit as well, and the words that seem to be heard
@@ -165,8 +165,8 @@ static int mismatch_find(const struct mx_check_report *report, const struct mx_d
     MX_TRY(mx_doctor_findings_add(findings, &(struct mx_doctor_finding){.row = row,
                                                                         .kind = MX_DOCTOR_FINDING_TEXT_MISMATCH,
                                                                         .badness = badness,
-                                                                        .value = s->deviations,
-                                                                        .limit = DEVIATIONS}));
+                                                                        .value = s->score,
+                                                                        .limit = s->usual}));
     if (s->better < 0) goto out;
     char *const id = mx_strdup(report->manifest->utterances[s->better].id);
     if (id == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -193,7 +193,7 @@ int mx_doctor_scores_judge(const struct mx_check_report *report, const struct mx
             continue;
         }
         MX_TRY(missing_find(report->manifest->utterances[i].text, s, i, findings));
-        MX_TRY(extra_find(s, i, seconds, findings));
+        MX_TRY(extra_find(&report->list[i], s, i, findings));
     }
 out:
     return rc;
