@@ -322,6 +322,15 @@ out:
     return rc;
 }
 
+int mx_doctor_text_check(const char *path)
+{
+    char *text = NULL;
+    size_t length;
+    const int rc = text_open(path, &text, &length);
+    mx_free(text);
+    return rc;
+}
+
 int mx_doctor_coverage_make(const struct mx_check_report *report, const struct mx_row_options *row, const char *text,
                             struct mx_doctor_coverage *out)
 {
