@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/robust.h"
 #include "checkpoint/installed.h"
 #include "cut/codes.h"
 #include "myxtts/error.h"
@@ -490,12 +491,6 @@ static void rows_judge(void *context, int64_t begin, int64_t end, int worker)
         if (row_judge(&j->batch->rows[i], &codes) < 0) mx_first_error_keep(&j->failure);
 }
 
-static int double_compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Codes, scores, and their median. */
 static int batch_judge(struct mx_doctor_session *ear, struct mx_doctor_batch *b, size_t tokens)
 {
@@ -508,8 +503,8 @@ static int batch_judge(struct mx_doctor_session *ear, struct mx_doctor_batch *b,
     MX_TRY(mx_first_error_raise(&judging.failure));
     for (uint32_t i = 0; i < b->count; i++)
         if (b->rows[i].unscored == MX_DOCTOR_SCORED) scores[count++] = b->rows[i].score;
-    qsort(scores, count, sizeof *scores, double_compare);
-    b->usual = scores[count / 2];
+    mx_robust_sort(scores, count);
+    b->usual = mx_robust_median(scores, count);
 out:
     return rc;
 }
