@@ -52,7 +52,7 @@ struct mx_doctor_finding {
     enum mx_doctor_finding_kind kind;
     double badness; /* ≥ 1; 1: just bad enough to be named. Kinds are comparable: rows are sorted by it */
     double value, limit;
-    char *text; /* "": none */
+    const char *text; /* "": none */
 };
 
 struct mx_doctor_findings {

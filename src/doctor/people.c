@@ -173,16 +173,12 @@ static int row_judge(const struct clouds *c, uint32_t row, struct mx_doctor_find
     }
     struct mx_doctor_finding finding = {.row = row, .kind = MX_DOCTOR_FINDING_OTHER_VOICE};
     if (nearest < NEARER * own) {
-        char *const name = mx_strdup(c->report->manifest->speakers[best]);
-        if (name == NULL) return MX_ERR_NO_MEMORY;
         finding.kind = MX_DOCTOR_FINDING_OTHER_SPEAKER;
         finding.value = nearest / own;
         finding.limit = NEARER;
         finding.badness = fmin(2 * NEARER * own / fmax(nearest, 1e-9), 6);
-        finding.text = name;
-        const int rc = mx_doctor_findings_add(findings, &finding);
-        mx_free(name);
-        return rc;
+        finding.text = c->report->manifest->speakers[best];
+        return mx_doctor_findings_add(findings, &finding);
     }
     if (away < AWAY_VOICE) return 0;
     finding.value = away;

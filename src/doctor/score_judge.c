@@ -143,14 +143,12 @@ static int mismatch_find(const struct mx_check_report *report, const struct mx_d
                                                                         .value = s->score,
                                                                         .limit = s->usual}));
     if (s->better < 0) goto out;
-    char *const id = mx_strdup(report->manifest->utterances[s->better].id);
-    if (id == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    rc = mx_doctor_findings_add(findings, &(struct mx_doctor_finding){.row = row,
-                                                                      .kind = MX_DOCTOR_FINDING_OTHER_ROW,
-                                                                      .badness = badness + 0.5,
-                                                                      .value = s->better_by,
-                                                                      .text = id});
-    mx_free(id);
+    const char *const id = report->manifest->utterances[s->better].id;
+    MX_TRY(mx_doctor_findings_add(findings, &(struct mx_doctor_finding){.row = row,
+                                                                        .kind = MX_DOCTOR_FINDING_OTHER_ROW,
+                                                                        .badness = badness + 0.5,
+                                                                        .value = s->better_by,
+                                                                        .text = id}));
 out:
     return rc;
 }

@@ -129,7 +129,7 @@ static int name(const struct judge *judge, enum mx_doctor_finding_kind kind, dou
                                                                                .badness = fmax(badness, 1),
                                                                                .value = value,
                                                                                .limit = limit,
-                                                                               .text = (char *)(uintptr_t)text});
+                                                                               .text = text});
 }
 
 /* What any recording should keep. */
