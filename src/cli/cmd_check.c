@@ -271,22 +271,17 @@ const struct mx_command mx_command_check = {
             .description =
                 "DIR is a corpus folder or its manifest file: LJSpeech (metadata.csv, id|text or id|raw|normalised, "
                 "recordings in wavs/), Piper (id|speaker|text), Coqui (header audio_file|text|speaker_name|language, "
-                "the last two optional) or a file "
-                "list (path|text|speaker). Recordings may be WAV, FLAC, Ogg, Opus or MP3 at any sample rate.\nEvery "
-                "row is read exactly as training would read it. Rejected rows are counted by reason and listed in "
-                "rejects.tsv. The report describes the others: durations, lengths, speakers, languages and symbols. "
-                "The corpus itself is not changed.\nRows that may spoil a voice are suspect: noise, hum, echo, "
-                "clipping, "
-                "telephone sound, other levels, rows that are there twice, and, judged by a voice, texts that do not "
-                "fit "
-                "their recording and recordings of somebody else. Each is named with the reason and listed in "
-                "suspects.tsv; none is removed. On the page of '--html' people listen and decide, and save "
-                "decisions.tsv, which this command, prepare and train follow. The report also says which sounds of the "
-                "language are rare or missing, and which sentences to record next.\nThe exit code is 2 if more than 5 "
-                "% "
-                "of the rows are rejected, unless '--allow-rejects' is given, or if no row is left. Suspect rows are "
-                "no "
-                "failure.",
+                "the last two optional) or a file list (path|text|speaker). Recordings may be WAV, FLAC, Ogg, Opus "
+                "or MP3 at any sample rate.\nEvery row is read exactly as training would read it. Rejected rows are "
+                "counted by reason and listed in rejects.tsv. The report describes the others: durations, lengths, "
+                "speakers, languages and symbols. The corpus itself is not changed.\nRows that may spoil a voice are "
+                "suspect: noise, hum, echo, clipping, telephone sound, other levels, rows that are there twice, and, "
+                "judged by a voice, texts that do not fit their recording and recordings of somebody else. Each is "
+                "named with the reason and listed in suspects.tsv; none is removed. On the page of '--html' people "
+                "listen and decide, and save decisions.tsv, which this command, prepare and train follow. The report "
+                "also says which sounds of the language are rare or missing, and which sentences to record "
+                "next.\nThe exit code is 2 if more than 5 % of the rows are rejected, unless '--allow-rejects' is "
+                "given, or if no row is left. Suspect rows are no failure.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),
