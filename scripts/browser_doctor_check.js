@@ -59,6 +59,9 @@
     must(radio(1, 'fix').checked && document.activeElement === text, '3 does not go to the text');
     press('Digit2');
     must(radio(1, 'fix').checked, 'what is typed is taken for a decision');
+    text.value = ' ';
+    text.dispatchEvent(new Event('input'));
+    must(!page.file().includes('\tfix\t'), 'a fix without a text is saved: the program would refuse the file');
     text.value = persian ? 'این متنِ\tدرست است.' : 'This is\tthe right </script> text.';
     text.dispatchEvent(new Event('input'));
     const note = article(1).querySelector('input[type=text]');

@@ -89,6 +89,10 @@ printf 'A zebra jumps quickly.\nThe lazy dog sleeps.\n' >more.txt
 done_with "${plain[@]}" --json --text more.txt
 check "JSON: sentences of a text" json stdout '$r->{coverage}[0]{reference_sentences} > 1000'
 
+printf 'The dog sleeps.\nСобака спит.\n' >mixed.txt
+run "${plain[@]}" --text mixed.txt
+check "sentences that are not used are counted" grep -q 'mixed.txt: sentences in no language .*: 1$' stderr
+
 # ---- the page ----
 done_with "${plain[@]}" --html page.html
 check "it names the page" grep -q 'open page.html in a browser' stdout
@@ -132,7 +136,10 @@ fi
 refused 2 'nowhere' 'myxtts voices' check corpus --tokens chars --voice nowhere
 refused 2 'cannot write missing/page.html' 'folder that exists' "${plain[@]}" --html missing/page.html
 refused 1 "'corpus' is not a file" 'report.html' "${plain[@]}" --html corpus
-refused 2 'cannot read missing.txt' 'text file' "${plain[@]}" --text missing.txt
+refused 2 'missing.txt' 'path' "${plain[@]}" --text missing.txt
+printf 'caf\xe9\n' >latin.txt
+refused 2 'latin.txt: invalid UTF-8' 'UTF-8' "${plain[@]}" --text latin.txt
+check "before the rows are read" test ! -s stdout
 refused 1 '--record' '.' "${plain[@]}" --record -1
 refused 1 '--html-language' '.' "${plain[@]}" --html-language de
 run "${plain[@]}" --suspects missing/suspects.tsv

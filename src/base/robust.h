@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Statistics that a few wrong values do not move: quantiles, the median, and the median deviation.
+ * Statistics that a few wrong values do not move: the median, and the median deviation.
  *
  * Memory: nothing is allocated; values are sorted in place, and none of them may be NaN.
  */

@@ -96,6 +96,17 @@ static void rows_tell(const struct mx_check_report *report, const char *rejects)
     if (notes > SHOWN) mx_warn("… and %" PRIu32 " more notes; --json lists all", notes - SHOWN);
 }
 
+/* Sentences of '--text' that are of no use. */
+static void text_tell(const char *text, const struct mx_doctor_coverage *coverage)
+{
+    if (coverage->text_foreign > 0)
+        mx_warn("%s: sentences in no language of the rows, or in one of several, are not used: %" PRIu32, text,
+                coverage->text_foreign);
+    if (coverage->text_beyond > 0)
+        mx_warn("%s: the first %d sentences are used, %" PRIu32 " more are not", text, MX_DOCTOR_TEXT_SENTENCES,
+                coverage->text_beyond);
+}
+
 /* ---- running ---- */
 
 static int vocabulary_open(const char *path, struct mx_vocabulary **out)
@@ -144,15 +155,12 @@ static int verdict(const struct values *values, const struct mx_check_report *re
     return mx_error_hint("check %s and repair or remove the rows; --allow-rejects continues without them", rejects);
 }
 
-/* Files that are needed or made after minutes: what is wrong with them is better said at once. */
-static int files_check(const struct values *values)
+/* The page is made after minutes: what is wrong with its place is better said at once. */
+static int page_check(const struct values *values)
 {
     int rc = 0;
     struct stat info;
     char *folder = NULL;
-    if (values->text != NULL && access(values->text, R_OK) != 0)
-        MX_RAISE(MX_ERR_NOT_FOUND, "give a text file with '--text FILE'", "cannot read %s: %s", values->text,
-                 strerror(errno));
     if (values->html == NULL) goto out;
     const char *const slash = strrchr(values->html, '/');
     folder = slash == NULL ? mx_strdup(".") : mx_strndup(values->html, (size_t)(slash - values->html) + 1);
@@ -206,6 +214,7 @@ static int tell(const struct values *values, const char *path, const struct mx_d
     MX_TRY(lists_place(values, doctor, &rejects, &suspects));
     const struct mx_command_check_report told = {path, doctor, rejects, suspects};
     rows_tell(&doctor->report, rejects);
+    if (values->text != NULL) text_tell(values->text, &doctor->coverage);
     if (values->json)
         MX_TRY(mx_command_check_json(&told));
     else
@@ -237,7 +246,7 @@ static int run(const void *given, const struct mx_option_list *operands)
                                        .record = (uint32_t)values->record};
     if (operands->count == 0)
         return MX_FAIL(MX_ERR_USAGE, "see 'myxtts check --help'", "name the corpus folder, or its manifest file");
-    MX_TRY(files_check(values));
+    MX_TRY(page_check(values));
     MX_TRY(wanted_read(values, &wanted.check, &vocabulary, &lexicon));
     const atomic_bool *const stop = mx_interrupt_watch(&interrupt, false);
     wanted.stop = stop;
@@ -262,22 +271,17 @@ const struct mx_command mx_command_check = {
             .description =
                 "DIR is a corpus folder or its manifest file: LJSpeech (metadata.csv, id|text or id|raw|normalised, "
                 "recordings in wavs/), Piper (id|speaker|text), Coqui (header audio_file|text|speaker_name|language, "
-                "the last two optional) or a file "
-                "list (path|text|speaker). Recordings may be WAV, FLAC, Ogg, Opus or MP3 at any sample rate.\nEvery "
-                "row is read exactly as training would read it. Rejected rows are counted by reason and listed in "
-                "rejects.tsv. The report describes the others: durations, lengths, speakers, languages and symbols. "
-                "The corpus itself is not changed.\nRows that may spoil a voice are suspect: noise, hum, echo, "
-                "clipping, "
-                "telephone sound, other levels, rows that are there twice, and, judged by a voice, texts that do not "
-                "fit "
-                "their recording and recordings of somebody else. Each is named with the reason and listed in "
-                "suspects.tsv; none is removed. On the page of '--html' people listen and decide, and save "
-                "decisions.tsv, which this command, prepare and train follow. The report also says which sounds of the "
-                "language are rare or missing, and which sentences to record next.\nThe exit code is 2 if more than 5 "
-                "% "
-                "of the rows are rejected, unless '--allow-rejects' is given, or if no row is left. Suspect rows are "
-                "no "
-                "failure.",
+                "the last two optional) or a file list (path|text|speaker). Recordings may be WAV, FLAC, Ogg, Opus "
+                "or MP3 at any sample rate.\nEvery row is read exactly as training would read it. Rejected rows are "
+                "counted by reason and listed in rejects.tsv. The report describes the others: durations, lengths, "
+                "speakers, languages and symbols. The corpus itself is not changed.\nRows that may spoil a voice are "
+                "suspect: noise, hum, echo, clipping, telephone sound, other levels, rows that are there twice, and, "
+                "judged by a voice, texts that do not fit their recording and recordings of somebody else. Each is "
+                "named with the reason and listed in suspects.tsv; none is removed. On the page of '--html' people "
+                "listen and decide, and save decisions.tsv, which this command, prepare and train follow. The report "
+                "also says which sounds of the language are rare or missing, and which sentences to record "
+                "next.\nThe exit code is 2 if more than 5 % of the rows are rejected, unless '--allow-rejects' is "
+                "given, or if no row is left. Suspect rows are no failure.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

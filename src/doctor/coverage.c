@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/progress.h"
+#include "base/robust.h"
 #include "base/string.h"
 #include "demo/sentences.h"
 #include "doctor/coverage_internal.h"
@@ -31,12 +32,6 @@ struct work {
 
 /* ---- the corpus ---- */
 
-static int double_compare(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* Counts the good rows of a language, and learns how fast they are spoken. */
 static int rows_count(const struct mx_check_report *report, struct mx_doctor_language *language)
 {
@@ -51,8 +46,8 @@ static int rows_count(const struct mx_check_report *report, struct mx_doctor_lan
         if (row->sounds >= MX_RATE_SOUNDS && row->seconds_used > 0)
             rates[known++] = (double)row->sounds / row->seconds_used;
     }
-    qsort(rates, known, sizeof *rates, double_compare);
-    language->sound_rate = known > 0 ? rates[known / 2] : USUAL_RATE;
+    mx_robust_sort(rates, known);
+    language->sound_rate = known > 0 ? mx_robust_median(rates, known) : USUAL_RATE;
     language->sounds = language->sentences->sound_total;
 out:
     mx_free(rates);
@@ -319,6 +314,15 @@ static int text_open(const char *path, char **text, size_t *length)
     rc = mx_text_check(*text, *length);
     if (rc < 0) rc = mx_error_wrap("%s", path);
 out:
+    return rc;
+}
+
+int mx_doctor_text_check(const char *path)
+{
+    char *text = NULL;
+    size_t length;
+    const int rc = text_open(path, &text, &length);
+    mx_free(text);
     return rc;
 }
 

@@ -199,6 +199,7 @@ int mx_doctor_examine(const char *path, const struct mx_doctor_options *options,
     int rc = 0;
     *out = (struct mx_doctor){0};
     MX_TRY(voice_check(options->voice));
+    if (options->text != NULL) MX_TRY(mx_doctor_text_check(options->text));
     MX_TRY(rows_read(path, options, out));
     MX_TRY(voice_ask(options, out));
     MX_TRY(mx_doctor_sounds_judge(&out->report, out->sounds, &out->findings));

@@ -51,7 +51,7 @@ void mx_doctor_findings_sort(struct mx_doctor_findings *findings)
 
 void mx_doctor_findings_release(struct mx_doctor_findings *findings)
 {
-    for (size_t i = 0; i < findings->count; i++) mx_free(findings->items[i].text);
+    for (size_t i = 0; i < findings->count; i++) mx_free((void *)(uintptr_t)findings->items[i].text);
     mx_free(findings->items);
     *findings = (struct mx_doctor_findings){0};
 }

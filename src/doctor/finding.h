@@ -20,8 +20,7 @@
 
 /* X(identifier, short name, digits of the numbers, template) */
 #define MX_DOCTOR_FINDING_LIST(X)                                                                                      \
-    X(TEXT_MISMATCH, "text-mismatch", 1,                                                                               \
-      "the text explains the sound badly: {0} deviations below the rows of this speaker; {1} is the limit")            \
+    X(TEXT_MISMATCH, "text-mismatch", 1, "the text explains the sound badly: its score is {0}, {1} is usual")          \
     X(MISSING_WORDS, "missing-words", 0, "these words are not heard: {2}")                                             \
     X(EXTRA_SOUND, "extra-sound", 1, "{0} s are heard that the text does not have, the longest part from {1} s on")    \
     X(OTHER_ROW, "other-row", 1, "the sound fits the text of row {2} better")                                          \
@@ -53,7 +52,7 @@ struct mx_doctor_finding {
     enum mx_doctor_finding_kind kind;
     double badness; /* ≥ 1; 1: just bad enough to be named. Kinds are comparable: rows are sorted by it */
     double value, limit;
-    char *text; /* "": none */
+    const char *text; /* "": none */
 };
 
 struct mx_doctor_findings {

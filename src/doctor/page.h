@@ -15,7 +15,8 @@
  *     "sound": [{"name", "value", "digits"}]: what is usual
  *     "kinds": [{"name", "rows"}], "reasons": [{"name", "rows"}]
  *     "speakers": [{"name", "rows", "seconds", "pitch": [low, middle, high] or null}]
- *     "coverage": [{"language", "numbers": {…}, "sounds": [{"name", "count"}], "pairs": [{"name", "count"}]}]
+ *     "coverage": [{"language", "known": whether a reference is, "numbers": [sounds, missing, rare, pairs, missing, rare],
+ *         "sounds": [{"name", "count"}], "pairs": [{"name", "count"}]}]: the missing and rare ones
  *     "record": [{"text", "seconds", "fills": [NAME]}]
  *     "decisions": [{"id", "decision", "text", "note"}]: those that the check knew
  *     "decisions_file", "suspects_file", "rejects_file": paths

@@ -10,13 +10,14 @@ const mxDoctor = (() => {
   const KEPT = 'myxtts doctor ' + D.key;
   const filter = {kind: '', speaker: '', state: ''};
   const articles = new Map(); /* of the rows, by number, once they are shown */
-  let changes = {}, current = -1;
+  const changes = Object.create(null); /* decisions made here, by id, which may be any text */
+  let current = -1;
 
   /* ---- decisions ---- */
 
   const found = new Map(D.decisions.map(d => [d.id, d])); /* those of the file that the check read */
   try {
-    changes = JSON.parse(localStorage.getItem(KEPT)) || {};
+    Object.assign(changes, JSON.parse(localStorage.getItem(KEPT)));
   } catch { /* the page works without a memory */
   }
   const decision = id => Object.hasOwn(changes, id) ? changes[id] : found.get(id);
@@ -28,15 +29,17 @@ const mxDoctor = (() => {
     }
     count();
   }
-  const decided = row => Boolean((decision(row.id) || {decision: ''}).decision);
+  const field = text => text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim();
+  /* To fix a row without a text is no decision yet: decisions.tsv may not have it. */
+  const complete = d => Boolean(d && d.decision && (d.decision !== 'fix' || field(d.text)));
+  const decided = row => complete(decision(row.id));
 
   /* Rows of the page in their order, after decisions about rows that are not on it. */
   function file() {
     const shown = new Set(D.rows.map(r => r.id));
-    const all = [...D.decisions.filter(d => !shown.has(d.id)).map(d => d.id), ...D.rows.map(r => r.id)];
-    const field = text => text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim();
+    const all = [...D.decisions.filter(d => !shown.has(d.id)).map(d => d.id), ...shown];
     const lines = all.map(id => [id, decision(id)])
-                      .filter(([, d]) => d && d.decision)
+                      .filter(([, d]) => complete(d))
                       .map(([id, d]) => [id, d.decision, d.decision === 'fix' ? d.text : '', d.note].map(field).join('\t'));
     return ['id\tdecision\ttext\tnote', ...lines, ''].join('\n');
   }

@@ -110,7 +110,7 @@ const mxDoctorRow = (() => {
     const show = () => {
       const given = page.decision(row.id) || {decision: '', text: '', note: ''};
       choices[given.decision].checked = true;
-      text.value = given.decision === 'fix' && given.text !== '' ? given.text : row.text;
+      text.value = given.decision === 'fix' ? given.text : row.text;
       note.value = given.note;
       article.classList.remove('kept', 'dropped', 'fixed');
       if (given.decision) article.classList.add(CLASSES[given.decision]);

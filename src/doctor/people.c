@@ -5,10 +5,10 @@
 #include "doctor/people.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
+#include "base/robust.h"
+#include "doctor/by_speaker.h"
 #include "myxtts/error.h"
 
 #define ROWS_LEAST    8   /* of a speaker whose voice is known */
@@ -106,17 +106,35 @@ static double distance_of(const struct clouds *c, uint32_t row, const struct clo
     return sqrt(sum);
 }
 
-static int double_compare(const void *a, const void *b)
+static bool is_measured(const void *context, uint32_t row)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    const struct clouds *const c = context;
+    return c->distances[row] >= 0;
+}
+
+/* Half of the rows of each speaker are nearer than this. */
+static int clouds_usual(struct clouds *c)
+{
+    int rc = 0;
+    struct mx_doctor_by_speaker by = {0};
+    double *const sorted = mx_alloc(c->scores->count, sizeof *sorted);
+    if (sorted == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_doctor_by_speaker_make(c->report->manifest, is_measured, c, &by));
+    for (uint32_t s = 0; s < c->report->manifest->speaker_count; s++) {
+        const uint32_t begin = by.first[s], count = by.first[s + 1] - begin;
+        for (uint32_t i = 0; i < count; i++) sorted[i] = c->distances[by.rows[begin + i]];
+        mx_robust_sort(sorted, count);
+        c->list[s].usual = mx_robust_median(sorted, count);
+    }
+out:
+    mx_doctor_by_speaker_release(&by);
+    mx_free(sorted);
+    return rc;
 }
 
 static int clouds_measure(struct clouds *c)
 {
     const uint32_t count = c->scores->count;
-    double *const sorted = mx_alloc(count, sizeof *sorted);
-    if (sorted == NULL) return MX_ERR_NO_MEMORY;
     for (uint32_t i = 0; i < count; i++) {
         c->distances[i] = -1;
         if (!is_heard(c, i)) continue;
@@ -126,16 +144,7 @@ static int clouds_measure(struct clouds *c)
     }
     for (uint32_t i = 0; i < count; i++)
         if (cloud_of(c, i)->rows >= ROWS_LEAST && is_heard(c, i)) c->distances[i] = distance_of(c, i, cloud_of(c, i));
-    for (uint32_t s = 0; s < c->report->manifest->speaker_count; s++) {
-        size_t own = 0;
-        for (uint32_t i = 0; i < count; i++)
-            if (c->report->manifest->utterances[i].speaker == s && c->distances[i] >= 0)
-                sorted[own++] = c->distances[i];
-        qsort(sorted, own, sizeof *sorted, double_compare);
-        c->list[s].usual = own > 0 ? sorted[own / 2] : 0;
-    }
-    mx_free(sorted);
-    return 0;
+    return clouds_usual(c);
 }
 
 static int clouds_open(struct clouds *c)
@@ -164,16 +173,12 @@ static int row_judge(const struct clouds *c, uint32_t row, struct mx_doctor_find
     }
     struct mx_doctor_finding finding = {.row = row, .kind = MX_DOCTOR_FINDING_OTHER_VOICE};
     if (nearest < NEARER * own) {
-        char *const name = mx_strdup(c->report->manifest->speakers[best]);
-        if (name == NULL) return MX_ERR_NO_MEMORY;
         finding.kind = MX_DOCTOR_FINDING_OTHER_SPEAKER;
         finding.value = nearest / own;
         finding.limit = NEARER;
         finding.badness = fmin(2 * NEARER * own / fmax(nearest, 1e-9), 6);
-        finding.text = name;
-        const int rc = mx_doctor_findings_add(findings, &finding);
-        mx_free(name);
-        return rc;
+        finding.text = c->report->manifest->speakers[best];
+        return mx_doctor_findings_add(findings, &finding);
     }
     if (away < AWAY_VOICE) return 0;
     finding.value = away;

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/progress.h"
 #include "checkpoint/installed.h"
+#include "doctor/by_speaker.h"
 #include "doctor/score_batch.h"
 #include "doctor/score_internal.h"
 #include "doctor/score_rivals.h"
@@ -23,8 +24,7 @@ struct work {
     struct mx_doctor_session ear;
     struct mx_doctor_batch batch;
     struct mx_progress *progress;
-    uint32_t *order; /* good rows by speaker, then as the manifest has them */
-    uint32_t count;
+    struct mx_doctor_by_speaker good;
     struct mx_first_error failure;
 };
 
@@ -121,23 +121,10 @@ static void pitch_count(struct work *w, const struct mx_doctor_heard *h)
 
 /* ---- all rows ---- */
 
-static int order_make(struct work *w)
+static bool is_good(const void *context, uint32_t row)
 {
-    const struct mx_manifest *const m = w->report->manifest;
-    uint32_t *const places = mx_alloc((size_t)m->speaker_count + 1, sizeof *places);
-    w->order = mx_alloc(m->utterance_count, sizeof *w->order);
-    if (places == NULL || w->order == NULL) {
-        mx_free(places);
-        return MX_ERR_NO_MEMORY;
-    }
-    for (uint32_t i = 0; i < m->utterance_count; i++)
-        if (w->report->list[i].reject == MX_REJECT_NONE) places[m->utterances[i].speaker + 1]++;
-    for (uint32_t s = 0; s < m->speaker_count; s++) places[s + 1] += places[s];
-    w->count = places[m->speaker_count];
-    for (uint32_t i = 0; i < m->utterance_count; i++)
-        if (w->report->list[i].reject == MX_REJECT_NONE) w->order[places[m->utterances[i].speaker]++] = i;
-    mx_free(places);
-    return 0;
+    const struct mx_check_report *const report = context;
+    return report->list[row].reject == MX_REJECT_NONE;
 }
 
 /* How many rows from `first` on are heard together: of one speaker, unless those have few. */
@@ -146,11 +133,12 @@ static uint32_t batch_choose(const struct work *w, uint32_t first)
     const struct mx_utterance *const all = w->report->manifest->utterances;
     double seconds = 0;
     uint32_t count = 0;
-    while (first + count < w->count && count < MX_DOCTOR_BATCH_ROWS) {
-        const uint32_t row = w->order[first + count];
+    while (first + count < w->good.count && count < MX_DOCTOR_BATCH_ROWS) {
+        const uint32_t row = w->good.rows[first + count];
         seconds += w->report->list[row].seconds_used;
         if (count > 0 && seconds > MX_DOCTOR_BATCH_SECONDS) break;
-        if (count >= MX_DOCTOR_BATCH_ROWS / 2 && all[row].speaker != all[w->order[first + count - 1]].speaker) break;
+        if (count >= MX_DOCTOR_BATCH_ROWS / 2 && all[row].speaker != all[w->good.rows[first + count - 1]].speaker)
+            break;
         count++;
     }
     return count;
@@ -160,7 +148,7 @@ static int batch_score(struct work *w, uint32_t first, uint32_t count)
 {
     int rc = 0;
     MX_TRY(mx_doctor_session_asked(&w->ear));
-    MX_TRY(mx_doctor_batch_hear(&w->ear, &w->batch, w->order + first, count));
+    MX_TRY(mx_doctor_batch_hear(&w->ear, &w->batch, w->good.rows + first, count));
     MX_TRY(mx_doctor_batch_read(&w->ear, &w->batch));
     mx_pool_for(w->ear.pool, count, 1, rows_score, w);
     MX_TRY(mx_first_error_raise(&w->failure));
@@ -193,7 +181,7 @@ static int scores_open(struct work *w)
     for (uint32_t i = 0; i < s->count; i++)
         s->rows[i] =
             (struct mx_doctor_score){.unscored = MX_DOCTOR_UNSCORED_REJECTED, .better = -1, .better_by = -INFINITY};
-    return order_make(w);
+    return mx_doctor_by_speaker_make(m, is_good, w->report, &w->good);
 }
 
 int mx_doctor_scores_make(const struct mx_check_report *report, const struct mx_row_options *row,
@@ -205,9 +193,9 @@ int mx_doctor_scores_make(const struct mx_check_report *report, const struct mx_
     *out = (struct mx_doctor_scores){0};
     MX_TRY(mx_doctor_session_open(&w.ear, report, row, options));
     MX_TRY(scores_open(&w));
-    line.total = w.count;
+    line.total = w.good.count;
     MX_TRY(mx_progress_start(&line, &w.progress));
-    for (uint32_t first = 0, count; first < w.count; first += count) {
+    for (uint32_t first = 0, count; first < w.good.count; first += count) {
         count = batch_choose(&w, first);
         MX_TRY(batch_score(&w, first, count));
         mx_progress_add(w.progress, count);
@@ -217,7 +205,7 @@ out:
     mx_progress_finish(w.progress);
     mx_doctor_batch_release(&w.batch);
     mx_doctor_session_close(&w.ear);
-    mx_free(w.order);
+    mx_doctor_by_speaker_release(&w.good);
     if (rc < 0) mx_doctor_scores_release(out);
     return rc;
 }

@@ -39,8 +39,8 @@ struct mx_doctor_reading {
     const float *means;
 };
 
-/* How well the pair fits, nats a frame; also MX_DOCTOR_SCORE_WORST if the sound has fewer frames than the text has tokens. With `columns`
- * [frames], also the token of each frame; -1: silence. */
+/* How well the pair fits, nats a frame; MX_DOCTOR_SCORE_WORST if the sound has fewer frames than the text has tokens. With
+ * `columns` [frames], also the token of each frame; -1: silence. */
 int mx_doctor_align_all(const struct mx_doctor_frames *sound, const struct mx_doctor_reading *reading, double *score,
                         int32_t *columns);
 /* Words that are heard, and other sound. `usual`: the score of a pair that fits, by which other sound is recognised.

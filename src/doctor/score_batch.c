@@ -5,10 +5,10 @@
 #include "doctor/score_batch.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/robust.h"
 #include "checkpoint/installed.h"
 #include "cut/codes.h"
 #include "myxtts/error.h"
@@ -388,12 +388,6 @@ static int means_adapt(const struct mx_doctor_session *ear, struct mx_doctor_bat
     return 0;
 }
 
-static int float_compare(const void *a, const void *b)
-{
-    const float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 /* The level below which a frame is quiet: near that of the noise, and far below that of speech (as cut/fit.c has it). */
 static int quiet_level(const struct mx_doctor_batch *b, double *level, size_t *frames)
 {
@@ -401,15 +395,14 @@ static int quiet_level(const struct mx_doctor_batch *b, double *level, size_t *f
     double sum = 0;
     for (uint32_t i = 0; i < b->count; i++) count += (size_t)b->rows[i].sound.frames;
     *frames = count;
-    float *const sorted = mx_alloc(count + 1, sizeof *sorted);
+    double *const sorted = mx_alloc(count + 1, sizeof *sorted);
     if (sorted == NULL) return MX_ERR_NO_MEMORY;
     count = 0;
-    for (uint32_t i = 0; i < b->count; i++) {
-        for (int32_t f = 0; f < b->rows[i].sound.frames; f++) sorted[count++] = b->rows[i].levels[f];
-    }
-    qsort(sorted, count, sizeof *sorted, float_compare);
-    for (size_t i = count / 2; i < count; i++) sum += (double)sorted[i] / (double)(count - count / 2);
-    *level = fmin(2 * (double)sorted[count / 20], 1e-2 * sum);
+    for (uint32_t i = 0; i < b->count; i++)
+        for (int32_t f = 0; f < b->rows[i].sound.frames; f++) sorted[count++] = (double)b->rows[i].levels[f];
+    mx_robust_sort(sorted, count);
+    for (size_t i = count / 2; i < count; i++) sum += sorted[i] / (double)(count - count / 2);
+    *level = fmin(2 * sorted[count / 20], 1e-2 * sum);
     mx_free(sorted);
     return 0;
 }
@@ -490,12 +483,6 @@ static void rows_judge(void *context, int64_t begin, int64_t end, int worker)
         if (row_judge(&j->batch->rows[i], &codes) < 0) mx_first_error_keep(&j->failure);
 }
 
-static int double_compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Codes, scores, and their median. */
 static int batch_judge(struct mx_doctor_session *ear, struct mx_doctor_batch *b, size_t tokens)
 {
@@ -508,8 +495,8 @@ static int batch_judge(struct mx_doctor_session *ear, struct mx_doctor_batch *b,
     MX_TRY(mx_first_error_raise(&judging.failure));
     for (uint32_t i = 0; i < b->count; i++)
         if (b->rows[i].unscored == MX_DOCTOR_SCORED) scores[count++] = b->rows[i].score;
-    qsort(scores, count, sizeof *scores, double_compare);
-    b->usual = scores[count / 2];
+    mx_robust_sort(scores, count);
+    b->usual = mx_robust_median(scores, count);
 out:
     return rc;
 }

@@ -3,88 +3,63 @@
  * What scores say about rows, see score.h.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/robust.h"
 #include "base/string.h"
+#include "doctor/by_speaker.h"
 #include "doctor/score.h"
 #include "doctor/score_internal.h"
 #include "myxtts/error.h"
 
-#define SPEAKER_LEAST 10     /* rows of a speaker with fewer are compared with all rows */
-#define SPREAD_LEAST  0.5    /* nats a frame: what a robust deviation is at least */
-#define NORMAL        1.4826 /* deviations of a normal distribution in its median absolute one */
-#define DEVIATIONS    4.0    /* from which on a row is suspect … */
-#define LOW           -6.0   /* … or from this score on, even if all rows are like that … */
-#define RIVAL         -1.0   /* … if the text of some other row is hardly worse, nats a frame */
-#define HEARD_BELOW   2.0    /* nats a frame that words which seem to be heard are below what is usual, or … */
-#define MISSING_MOST  0.67   /* … share of the words that are not heard: the text is another one */
-#define SHORT         1.5    /* seconds of a row in which … */
-#define EXTRA_SHORT   0.5    /* … so many of other sound are named … */
-#define EXTRA_LEAST   0.3    /* … and in others */
+#define SPEAKER_LEAST 10   /* rows of a speaker with fewer are compared with all rows */
+#define SPREAD_LEAST  0.5  /* nats a frame: what a robust deviation is at least */
+#define DEVIATIONS    4.0  /* from which on a row is suspect … */
+#define LOW           -6.0 /* … or from this score on, even if all rows are like that … */
+#define RIVAL         -1.0 /* … if the text of some other row is hardly worse, nats a frame */
+#define HEARD_BELOW   2.0  /* nats a frame that words which seem to be heard are below what is usual, or … */
+#define MISSING_MOST  0.67 /* … share of the words that are not heard: the text is another one */
+#define SHORT         1.5  /* seconds of a row in which … */
+#define EXTRA_SHORT   0.5  /* … so many of other sound are named … */
+#define EXTRA_LEAST   0.3  /* … and in others */
 
 /* ---- deviations ---- */
 
-static int double_compare(const void *a, const void *b)
+static bool is_scored(const void *context, uint32_t row)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    const struct mx_doctor_scores *const scores = context;
+    return scores->rows[row].unscored == MX_DOCTOR_SCORED;
 }
 
-static double median_of(double *values, size_t count)
+/* Of the scores of some rows; `values` has room for them. */
+static struct mx_robust usual_of(const struct mx_doctor_scores *scores, const uint32_t *rows, size_t count,
+                                 double *values)
 {
-    qsort(values, count, sizeof *values, double_compare);
-    return values[count / 2];
-}
-
-/* The scores of a speaker's rows (speaker UINT32_MAX: all); returns how many. */
-static size_t scores_collect(const struct mx_check_report *report, const struct mx_doctor_scores *scores,
-                             uint32_t speaker, double *values)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i < scores->count; i++) {
-        if (scores->rows[i].unscored != MX_DOCTOR_SCORED) continue;
-        if (speaker != UINT32_MAX && report->manifest->utterances[i].speaker != speaker) continue;
-        values[count++] = scores->rows[i].score;
-    }
-    return count;
-}
-
-struct middle {
-    double median, spread;
-};
-
-static struct middle middle_of(double *values, size_t count)
-{
-    struct middle m = {.spread = SPREAD_LEAST};
-    if (count == 0) return m;
-    m.median = median_of(values, count);
-    for (size_t i = 0; i < count; i++) values[i] = fabs(values[i] - m.median);
-    m.spread = fmax(SPREAD_LEAST, NORMAL * median_of(values, count));
-    return m;
+    for (size_t i = 0; i < count; i++) values[i] = scores->rows[rows[i]].score;
+    return mx_robust_of(values, count);
 }
 
 int mx_doctor_scores_deviate(const struct mx_check_report *report, struct mx_doctor_scores *scores)
 {
-    const uint32_t speakers = report->manifest->speaker_count;
+    struct mx_doctor_by_speaker by = {0};
     double *const values = mx_alloc(scores->count, sizeof *values);
-    struct middle *const middles = mx_alloc(speakers, sizeof *middles);
     int rc = 0;
-    if (values == NULL || middles == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    const struct middle all = middle_of(values, scores_collect(report, scores, UINT32_MAX, values));
-    for (uint32_t s = 0; s < speakers; s++) {
-        const size_t count = scores_collect(report, scores, s, values);
-        middles[s] = count < SPEAKER_LEAST ? all : middle_of(values, count);
-    }
-    for (uint32_t i = 0; i < scores->count; i++) {
-        const struct middle *const m = &middles[report->manifest->utterances[i].speaker];
-        if (scores->rows[i].unscored == MX_DOCTOR_SCORED)
-            scores->rows[i].deviations = (m->median - scores->rows[i].score) / m->spread;
+    if (values == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_doctor_by_speaker_make(report->manifest, is_scored, scores, &by));
+    const struct mx_robust all = usual_of(scores, by.rows, by.count, values);
+    for (uint32_t s = 0; s < report->manifest->speaker_count; s++) {
+        const uint32_t begin = by.first[s], end = by.first[s + 1];
+        const struct mx_robust own =
+            end - begin < SPEAKER_LEAST ? all : usual_of(scores, by.rows + begin, end - begin, values);
+        for (uint32_t i = begin; i < end; i++) {
+            struct mx_doctor_score *const row = &scores->rows[by.rows[i]];
+            row->deviations = (own.middle - row->score) / fmax(own.deviation, SPREAD_LEAST);
+        }
     }
 out:
+    mx_doctor_by_speaker_release(&by);
     mx_free(values);
-    mx_free(middles);
     return rc;
 }
 
@@ -124,10 +99,10 @@ out:
     return rc;
 }
 
-static int extra_find(const struct mx_doctor_score *s, uint32_t row, double seconds,
+static int extra_find(const struct mx_check_row *checked, const struct mx_doctor_score *s, uint32_t row,
                       struct mx_doctor_findings *findings)
 {
-    const double least = seconds < SHORT ? EXTRA_SHORT : EXTRA_LEAST;
+    const double seconds = checked->seconds_used, least = seconds < SHORT ? EXTRA_SHORT : EXTRA_LEAST;
     double sum = 0, longest = 0, from = 0;
     for (size_t i = 0; i < s->other_count; i++) {
         const double own = (double)(s->other[i].until - s->other[i].from);
@@ -142,7 +117,7 @@ static int extra_find(const struct mx_doctor_score *s, uint32_t row, double seco
                                                                         .kind = MX_DOCTOR_FINDING_EXTRA_SOUND,
                                                                         .badness = 1 + 2 * sum / seconds,
                                                                         .value = sum,
-                                                                        .limit = from});
+                                                                        .limit = checked->trimmed_begin + from});
 }
 
 /* Another text than the one that is spoken: it fits badly, other texts fit as well, and the words that seem to be heard
@@ -165,17 +140,15 @@ static int mismatch_find(const struct mx_check_report *report, const struct mx_d
     MX_TRY(mx_doctor_findings_add(findings, &(struct mx_doctor_finding){.row = row,
                                                                         .kind = MX_DOCTOR_FINDING_TEXT_MISMATCH,
                                                                         .badness = badness,
-                                                                        .value = s->deviations,
-                                                                        .limit = DEVIATIONS}));
+                                                                        .value = s->score,
+                                                                        .limit = s->usual}));
     if (s->better < 0) goto out;
-    char *const id = mx_strdup(report->manifest->utterances[s->better].id);
-    if (id == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    rc = mx_doctor_findings_add(findings, &(struct mx_doctor_finding){.row = row,
-                                                                      .kind = MX_DOCTOR_FINDING_OTHER_ROW,
-                                                                      .badness = badness + 0.5,
-                                                                      .value = s->better_by,
-                                                                      .text = id});
-    mx_free(id);
+    const char *const id = report->manifest->utterances[s->better].id;
+    MX_TRY(mx_doctor_findings_add(findings, &(struct mx_doctor_finding){.row = row,
+                                                                        .kind = MX_DOCTOR_FINDING_OTHER_ROW,
+                                                                        .badness = badness + 0.5,
+                                                                        .value = s->better_by,
+                                                                        .text = id}));
 out:
     return rc;
 }
@@ -193,7 +166,7 @@ int mx_doctor_scores_judge(const struct mx_check_report *report, const struct mx
             continue;
         }
         MX_TRY(missing_find(report->manifest->utterances[i].text, s, i, findings));
-        MX_TRY(extra_find(s, i, seconds, findings));
+        MX_TRY(extra_find(&report->list[i], s, i, findings));
     }
 out:
     return rc;

@@ -2,9 +2,9 @@
  *
  * Hum: what the mains add, at 50 or 60 Hz and multiples of it; see sound.h.
  *
- * It is looked for where nobody speaks: in pieces of 0.13 s whose windows are all near the floor, and far below the
- * speech. The power of each harmonic is compared with that at 22 to 28 Hz beside it, which such a piece tells apart: Hann's
- * window reaches 15 Hz.
+ * It is looked for where nobody speaks: in pieces of 0.2 s whose windows are all near the floor, and far below the
+ * speech. The power of each harmonic is compared with that at 15 to 22 Hz beside it, which such a piece tells apart: Hann's
+ * window reaches 10 Hz.
  *
  * Recordings without such a pause are looked at as a whole, in pieces of up to 1.6 s, but only at 50 and 60 Hz themselves:
  * that is below what voices have, and no voice holds a tone so well.

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/robust.h"
+#include "doctor/by_speaker.h"
 #include "doctor/sound.h"
 #include "myxtts/error.h"
 #include "speech/reference_check.h"
@@ -24,7 +25,7 @@
 #define LEVEL_TIMES    4.0 /* … and so many deviations */
 #define NOISE_SECONDS  0.02
 #define SILENCE_LEAST  1.0  /* seconds … */
-#define SILENCE_TIMES  6.0  /* … or so many deviations more than usual */
+#define SILENCE_TIMES  6.0  /* … and so many deviations more than usual */
 #define NARROW_SHARE   0.75 /* of the usual bandwidth, if a filter cuts there … */
 #define NARROW_EDGE_DB 18.0 /* … which falls off like this; a voice may fade … */
 #define NARROW_FADE    0.45 /* … but not below this share */
@@ -33,11 +34,6 @@
 struct usual {
     struct mx_robust level, bandwidth, silence;
 };
-
-static bool is_heard(const struct mx_check_report *report, const struct mx_doctor_sound *sounds, uint32_t row)
-{
-    return report->list[row].reject == MX_REJECT_NONE && sounds[row].seconds > 0;
-}
 
 static double level_of(const struct mx_doctor_sound *sound)
 {
@@ -69,56 +65,51 @@ static double decay_of(const struct mx_doctor_sound *sound)
     return sound->decay_seconds;
 }
 
-/* Rows by speaker, so that the statistics of all speakers take one look at each row. */
-struct by_speaker {
-    uint32_t *rows, *first; /* rows of speaker s: rows[first[s] … first[s + 1]) */
-    double *values;         /* room for one value of each row */
-    uint32_t count;
+/* The rows that were heard. */
+struct heard {
+    const struct mx_check_report *report;
+    const struct mx_doctor_sound *sounds;
+    struct mx_doctor_by_speaker by;
+    double *values; /* room for one value of each row */
 };
 
-static void by_speaker_release(struct by_speaker *by)
+static bool is_heard(const void *context, uint32_t row)
 {
-    mx_free(by->rows);
-    mx_free(by->first);
-    mx_free(by->values);
+    const struct heard *const heard = context;
+    return heard->report->list[row].reject == MX_REJECT_NONE && heard->sounds[row].seconds > 0;
 }
 
-static int by_speaker_make(const struct mx_check_report *report, const struct mx_doctor_sound *sounds,
-                           struct by_speaker *by)
+static void heard_release(struct heard *heard)
 {
-    const uint32_t count = report->manifest->utterance_count, speakers = report->speaker_count;
-    by->rows = mx_alloc(count, sizeof *by->rows);
-    by->first = mx_alloc((size_t)speakers + 2, sizeof *by->first);
-    by->values = mx_alloc(count, sizeof *by->values);
-    if (by->rows == NULL || by->first == NULL || by->values == NULL) return MX_ERR_NO_MEMORY;
-    for (uint32_t i = 0; i < count; i++) /* two places on, so that filling leaves first[s + 1] where it shall be */
-        if (is_heard(report, sounds, i)) by->first[report->manifest->utterances[i].speaker + 2]++;
-    for (uint32_t s = 2; s < speakers + 2; s++) by->first[s] += by->first[s - 1];
-    for (uint32_t i = 0; i < count; i++)
-        if (is_heard(report, sounds, i)) by->rows[by->first[report->manifest->utterances[i].speaker + 1]++] = i;
-    by->count = by->first[speakers];
-    return 0;
+    mx_doctor_by_speaker_release(&heard->by);
+    mx_free(heard->values);
 }
 
-/* The values of rows[begin … end), positive ones only if `positive`, into by->values; returns how many. */
-static uint32_t values_take(const struct by_speaker *by, const struct mx_doctor_sound *sounds, uint32_t begin,
-                            uint32_t end, double (*value)(const struct mx_doctor_sound *), bool positive)
+static int heard_make(struct heard *heard)
+{
+    heard->values = mx_alloc(heard->report->manifest->utterance_count, sizeof *heard->values);
+    if (heard->values == NULL) return MX_ERR_NO_MEMORY;
+    return mx_doctor_by_speaker_make(heard->report->manifest, is_heard, heard, &heard->by);
+}
+
+/* The values of rows[begin … end), positive ones only if `positive`, into heard->values; returns how many. */
+static uint32_t values_take(const struct heard *heard, uint32_t begin, uint32_t end,
+                            double (*value)(const struct mx_doctor_sound *), bool positive)
 {
     uint32_t count = 0;
     for (uint32_t i = begin; i < end; i++) {
-        by->values[count] = value(&sounds[by->rows[i]]);
-        if (!positive || by->values[count] > 0) count++;
+        heard->values[count] = value(&heard->sounds[heard->by.rows[i]]);
+        if (!positive || heard->values[count] > 0) count++;
     }
     return count;
 }
 
-static struct usual usual_make(const struct by_speaker *by, const struct mx_doctor_sound *sounds, uint32_t begin,
-                               uint32_t end)
+static struct usual usual_make(const struct heard *heard, uint32_t begin, uint32_t end)
 {
     struct usual usual;
-    usual.level = mx_robust_of(by->values, values_take(by, sounds, begin, end, level_of, false));
-    usual.bandwidth = mx_robust_of(by->values, values_take(by, sounds, begin, end, bandwidth_of, false));
-    usual.silence = mx_robust_of(by->values, values_take(by, sounds, begin, end, silence_of, false));
+    usual.level = mx_robust_of(heard->values, values_take(heard, begin, end, level_of, false));
+    usual.bandwidth = mx_robust_of(heard->values, values_take(heard, begin, end, bandwidth_of, false));
+    usual.silence = mx_robust_of(heard->values, values_take(heard, begin, end, silence_of, false));
     return usual;
 }
 
@@ -138,7 +129,7 @@ static int name(const struct judge *judge, enum mx_doctor_finding_kind kind, dou
                                                                                .badness = fmax(badness, 1),
                                                                                .value = value,
                                                                                .limit = limit,
-                                                                               .text = (char *)(uintptr_t)text});
+                                                                               .text = text});
 }
 
 /* What any recording should keep. */
@@ -191,20 +182,20 @@ int mx_doctor_sounds_judge(const struct mx_check_report *report, const struct mx
                            struct mx_doctor_findings *findings)
 {
     int rc = 0;
-    struct by_speaker by = {0};
-    MX_TRY(by_speaker_make(report, sounds, &by));
-    const struct usual corpus = usual_make(&by, sounds, 0, by.count);
+    struct heard heard = {.report = report, .sounds = sounds};
+    MX_TRY(heard_make(&heard));
+    const struct usual corpus = usual_make(&heard, 0, heard.by.count);
     for (uint32_t s = 0; s < report->speaker_count; s++) {
-        const uint32_t begin = by.first[s], end = by.first[s + 1];
-        const struct usual usual = end - begin < ROWS_LEAST ? corpus : usual_make(&by, sounds, begin, end);
+        const uint32_t begin = heard.by.first[s], end = heard.by.first[s + 1];
+        const struct usual usual = end - begin < ROWS_LEAST ? corpus : usual_make(&heard, begin, end);
         for (uint32_t i = begin; i < end; i++) {
-            const struct judge judge = {findings, by.rows[i]};
-            MX_TRY(judge_alone(&judge, &sounds[by.rows[i]]));
-            MX_TRY(judge_beside(&judge, &sounds[by.rows[i]], &usual, corpus.bandwidth.middle));
+            const struct judge judge = {findings, heard.by.rows[i]};
+            MX_TRY(judge_alone(&judge, &sounds[heard.by.rows[i]]));
+            MX_TRY(judge_beside(&judge, &sounds[heard.by.rows[i]], &usual, corpus.bandwidth.middle));
         }
     }
 out:
-    by_speaker_release(&by);
+    heard_release(&heard);
     return rc;
 }
 
@@ -214,10 +205,10 @@ int mx_doctor_sounds_summarise(const struct mx_check_report *report, const struc
                                struct mx_doctor_sound_summary *summary)
 {
     int rc = 0;
-    struct by_speaker by = {0};
+    struct heard heard = {.report = report, .sounds = sounds};
     *summary = (struct mx_doctor_sound_summary){0};
-    MX_TRY(by_speaker_make(report, sounds, &by));
-    summary->rows = by.count;
+    MX_TRY(heard_make(&heard));
+    summary->rows = heard.by.count;
     struct {
         double (*value)(const struct mx_doctor_sound *);
         double *to;
@@ -228,14 +219,14 @@ int mx_doctor_sounds_summarise(const struct mx_check_report *report, const struc
                          {decay_of, &summary->decay_seconds}};
     for (size_t i = 0; i < sizeof medians / sizeof *medians; i++) {
         const bool known = medians[i].value == decay_of;
-        const uint32_t count = values_take(&by, sounds, 0, by.count, medians[i].value, known);
-        mx_robust_sort(by.values, count);
-        *medians[i].to = mx_robust_median(by.values, count);
+        const uint32_t count = values_take(&heard, 0, heard.by.count, medians[i].value, known);
+        mx_robust_sort(heard.values, count);
+        *medians[i].to = mx_robust_median(heard.values, count);
         if (known) summary->decay_rows = count;
         if (medians[i].value == bandwidth_of && count > 0)
-            summary->bandwidth_best_hz = by.values[count - 1 - count / 10];
+            summary->bandwidth_best_hz = heard.values[count - 1 - count / 10];
     }
 out:
-    by_speaker_release(&by);
+    heard_release(&heard);
     return rc;
 }

@@ -112,12 +112,14 @@ static bool voiced_at(const struct mx_doctor_hearing *h, size_t window)
     return false;
 }
 
-/* The first window of the first vowel from an end on, or the number of windows if there is none. */
+/* The first window of the first vowel from an end on, or the number of windows if there is none. Both ways look at the even
+ * windows, so that both find one or none does. */
 static size_t vowel_find(const struct mx_doctor_hearing *h, bool backwards)
 {
+    const size_t steps = (h->windows + 1) / 2;
     size_t run = 0;
-    for (size_t i = 0; i < h->windows; i += 2) {
-        const size_t w = backwards ? h->windows - 1 - i : i;
+    for (size_t i = 0; i < steps; i++) {
+        const size_t w = 2 * (backwards ? steps - 1 - i : i);
         run = voiced_at(h, w) ? run + 1 : 0;
         if (run == VOWEL_RUN) return backwards ? w + 2 * (VOWEL_RUN - 1) : w - 2 * (VOWEL_RUN - 1);
     }

@@ -134,13 +134,13 @@ static bool same_text(const struct mx_check_row *a, const struct mx_check_row *b
 static int twin_name(const struct twins *t, uint32_t row, uint32_t other, double badness,
                      struct mx_doctor_findings *findings)
 {
-    return mx_doctor_findings_add(
-        findings, &(struct mx_doctor_finding){.row = row,
-                                              .kind = MX_DOCTOR_FINDING_SAME_SOUND,
-                                              .badness = badness,
-                                              .value = alike(t, row, other),
-                                              .limit = ALIKE,
-                                              .text = (char *)(uintptr_t)t->report->manifest->utterances[other].id});
+    return mx_doctor_findings_add(findings,
+                                  &(struct mx_doctor_finding){.row = row,
+                                                              .kind = MX_DOCTOR_FINDING_SAME_SOUND,
+                                                              .badness = badness,
+                                                              .value = alike(t, row, other),
+                                                              .limit = ALIKE,
+                                                              .text = t->report->manifest->utterances[other].id});
 }
 
 static int sounds_judge(struct twins *t, struct mx_doctor_findings *findings)
@@ -206,13 +206,12 @@ static int texts_judge(const struct mx_check_report *report, struct mx_doctor_fi
         const size_t others = end - begin - 1;
         for (size_t i = begin + 1; others >= TEXTS_LEAST && i < end; i++)
             MX_TRY(mx_doctor_findings_add(
-                findings,
-                &(struct mx_doctor_finding){.row = texts[i].number,
-                                            .kind = MX_DOCTOR_FINDING_SAME_TEXT,
-                                            .badness = 1 + log10((double)others / TEXTS_LEAST),
-                                            .value = (double)others,
-                                            .limit = TEXTS_LEAST,
-                                            .text = (char *)(uintptr_t)manifest->utterances[texts[begin].number].id}));
+                findings, &(struct mx_doctor_finding){.row = texts[i].number,
+                                                      .kind = MX_DOCTOR_FINDING_SAME_TEXT,
+                                                      .badness = 1 + log10((double)others / TEXTS_LEAST),
+                                                      .value = (double)others,
+                                                      .limit = TEXTS_LEAST,
+                                                      .text = manifest->utterances[texts[begin].number].id}));
     }
 out:
     mx_free(texts);
