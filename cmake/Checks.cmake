@@ -18,8 +18,9 @@ set(MX_THREAD_TESTS
     test_cuda_device test_cuda_double test_cuda_graph test_cuda_train test_nccl)
 
 # Tests of texts, of scripts that call what other tests call, and of NVIDIA's compiler: a sanitizer would find nothing in
-# them, and makes them slow. `make asan` leaves them out.
-set(MX_UNSANITIZED_TESTS catalogue comments docs install layering migration python recipes test_nvrtc)
+# them, and makes them slow. So it does the two longest, cli_cuda and mpi_train, whose code test_cuda_* and the other tests
+# of MPI run, too. `make asan` leaves them out.
+set(MX_UNSANITIZED_TESTS catalogue comments docs install layering migration python recipes test_nvrtc cli_cuda mpi_train)
 
 # The longest ones: begun first, so that none is left to run alone at the end.
 set(MX_LONG_TESTS test_nvrtc test_opencl_ops test_opencl_clblast test_pipeline_random test_ops_bf16 test_ops_deterministic
