@@ -116,6 +116,7 @@ static void condition_measure(struct grad *g)
         memcpy(g->moved, g->parameters, (size_t)g->rig.table->floats * sizeof *g->moved);
         g->loss[kind] = loss_at(g, kind == 1, &same);
         assert_true(same);
+        g->rounding[kind] = 0;
         for (int i = 0; i < ROUNDINGS; i++) {
             for (int64_t k = 0; k < g->rig.table->floats; k++) {
                 const bool up = mx_rng_below(6, (uint64_t)i, (uint64_t)k, 2) == 1;
