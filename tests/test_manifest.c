@@ -24,20 +24,13 @@
 
 static int setup(void **state)
 {
-    char *const folder = folder_make();
-    folder_add(folder, "wavs");
-    for (int i = 0; i < WAVS; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "wavs/%c.wav", 'a' + i);
-        file_put_text(folder, name, "not read here");
-    }
-    *state = folder;
+    *state = letters_make(WAVS);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    folder_remove(*state);
+    letters_remove(*state);
     return 0;
 }
 

@@ -71,6 +71,27 @@ void file_put_text(const char *folder, const char *name, const char *text)
     file_put(folder, name, text, strlen(text));
 }
 
+char *letters_make(int count)
+{
+    char path[PATH_BYTES], *const around = folder_make();
+    folder_add(around, "corpus");
+    path_join(path, around, "corpus");
+    free(around);
+    folder_add(path, "wavs");
+    for (int i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "wavs/%c.wav", 'a' + i);
+        file_put_text(path, name, "not read here");
+    }
+    return strdup(path);
+}
+
+void letters_remove(char *folder)
+{
+    *strrchr(folder, '/') = '\0';
+    folder_remove(folder);
+}
+
 void tone_write(const char *folder, const char *name, const struct tone *tone)
 {
     char path[PATH_BYTES];

@@ -16,6 +16,11 @@ void folder_add(const char *folder, const char *name); /* a folder inside it */
 void file_put(const char *folder, const char *name, const void *data, size_t bytes);
 void file_put_text(const char *folder, const char *name, const char *text);
 
+/* A folder with the files wavs/a.wav, wavs/b.wav and so on, which are no sound. It lies alone in a folder of its own: a
+ * manifest also looks for recordings beside its folder. Remove it with letters_remove. */
+char *letters_make(int count);
+void letters_remove(char *folder); /* frees the path */
+
 /* A tone of `hertz` with the given height, in all channels, after and before silences; `format` as of libsndfile. */
 struct tone {
     int rate, channels, format;
