@@ -236,11 +236,43 @@ static void ends_inside(void **state)
     track_free(&t);
 }
 
+/* Words that are not allowed are not found. A path that falls behind what is allowed lives on if there is no other. */
+static void allowed_words(void **state)
+{
+    enum { WORDS = 80, BLOCKS = 12 };
+    struct track t = track_make(WORDS, BLOCKS * MX_CUT_BLOCK);
+    struct mx_cut_path path;
+    int32_t from[BLOCKS], until[BLOCKS];
+    int64_t at = 0;
+    (void)state;
+    for (int32_t w = 0; w < 40; w++) at = put_word(&t, at, w);
+    t.lattice.frames = put(&t, at, SILENCE, 60);
+    t.lattice.from = from;
+    t.lattice.until = until;
+    for (int32_t b = 0; b < BLOCKS; b++) {
+        const int32_t word = b * MX_CUT_BLOCK / 12;
+        from[b] = word > 5 ? word - 5 : 0;
+        until[b] = word + MX_CUT_BLOCK / 12 + 5 < WORDS ? word + MX_CUT_BLOCK / 12 + 5 : WORDS;
+    }
+    align(&t, &costs, &path);
+    expect_track(&t, &path);
+    mx_cut_path_release(&path);
+    for (int32_t b = 0; b < BLOCKS; b++) until[b] = 20;
+    align(&t, &costs, &path);
+    for (int32_t w = 0; w < WORDS; w++) assert_int_equal(path.begin[w] >= 0, w < 20);
+    mx_cut_path_release(&path);
+    for (int32_t b = 1; b < BLOCKS; b++) from[b] = until[b] = WORDS; /* nobody can be there */
+    align(&t, &costs, &path);
+    assert_true(path.begin[0] >= 0);
+    mx_cut_path_release(&path);
+    track_free(&t);
+}
+
 static int score_nothing(void *context, const struct mx_cut_block *b)
 {
     const int32_t width = b->column_end - b->column_begin, gaps = b->word_end - b->word_begin + 1;
     const int rc = score(context, b);
-    if (b->frame < 64) return rc;
+    if (b->frame < 2 * MX_CUT_BLOCK) return rc;
     for (int32_t i = 0; i < b->frames * width; i++) b->columns[i] = NAN;
     for (int32_t i = 0; i < b->frames * gaps; i++) b->silence[i] = NAN;
     for (int32_t i = 0; i < b->frames; i++) b->other[i] = NAN;
@@ -250,7 +282,7 @@ static int score_nothing(void *context, const struct mx_cut_block *b)
 static int score_fails(void *context, const struct mx_cut_block *block)
 {
     (void)context;
-    return block->frame >= 64 ? MX_FAIL(MX_ERR_IO, NULL, "no more") : score(context, block);
+    return block->frame >= 2 * MX_CUT_BLOCK ? MX_FAIL(MX_ERR_IO, NULL, "no more") : score(context, block);
 }
 
 static void failures(void **state)
@@ -277,8 +309,9 @@ static void failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_words),   cmocka_unit_test(wrong_passages), cmocka_unit_test(little_memory),
-        cmocka_unit_test(small_cases), cmocka_unit_test(ends_inside),    cmocka_unit_test(failures),
+        cmocka_unit_test(all_words),     cmocka_unit_test(wrong_passages), cmocka_unit_test(little_memory),
+        cmocka_unit_test(small_cases),   cmocka_unit_test(ends_inside),    cmocka_unit_test(failures),
+        cmocka_unit_test(allowed_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

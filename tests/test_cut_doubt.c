@@ -112,6 +112,18 @@ static void test_missing(void **state)
     assert_true(begins[29] >= 0 && begins[33] >= 0);
 }
 
+/* A sentence that would take half of its time is missing, though its words fit and no pause is near. */
+static void test_hasty(void **state)
+{
+    (void)state;
+    for (int32_t w = 30; w < 33; w++) word_put(w, 4000 + 15 * (w - 30), 4000 + 15 * (w - 29), 0, 0);
+    assert_int_equal(mx_cut_doubt_squeezed(&doubt, &path), 3);
+    for (int32_t w = 0; w < WORDS; w++) assert_int_equal(begins[w] < 0, w >= 30 && w < 33);
+    setup(state);
+    for (int32_t w = 30; w < 33; w++) word_put(w, 4000 + 22 * (w - 30), 4000 + 22 * (w - 29), 0, 0);
+    assert_int_equal(mx_cut_doubt_squeezed(&doubt, &path), 0);
+}
+
 /* Words of a usual length in a sound of half a second; a sentence that fits badly. */
 static void test_islands(void **state)
 {
@@ -127,8 +139,8 @@ static void test_islands(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_nothing, setup), cmocka_unit_test_setup(test_moved, setup),
+        cmocka_unit_test_setup(test_nothing, setup),    cmocka_unit_test_setup(test_moved, setup),
         cmocka_unit_test_setup(test_moved_back, setup), cmocka_unit_test_setup(test_missing, setup),
-        cmocka_unit_test_setup(test_islands, setup)};
+        cmocka_unit_test_setup(test_hasty, setup),      cmocka_unit_test_setup(test_islands, setup)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

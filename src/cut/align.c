@@ -20,9 +20,8 @@
  */
 #include "cut/align.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
+#include "cut/align_internal.h"
 #include "myxtts/error.h"
 
 #define NEVER   (-1e30f)
@@ -30,61 +29,25 @@
 #define AHEAD   16       /* words that a path may advance within a block, without leaving any out */
 #define NO_ROOT INT32_MIN
 
-/* The bits of a decision about a gap. */
-enum { FROM_SILENCE = 0, FROM_OTHER = 1, FROM_WORD = 2, FROM_MASK = 3, BY_SKIP = 4, SKIP_CHAIN = 8, OTHER_STAYS = 16 };
-
-/* The decisions of a block. Row r is frame `frame` + r. */
-struct record {
-    struct record *next, *before;
-    int64_t frame;
-    int32_t frames;
-    int32_t word_begin, word_end, column_begin, column_end;
-    size_t bytes;
-    uint8_t *columns, *gaps; /* behind the struct */
-};
-
-/* Scores and roots of one kind of state. */
-struct layer {
-    float *score;
-    int32_t *root;
-};
-
-struct search {
-    const struct mx_cut_lattice *lattice;
-    const struct mx_cut_costs *costs;
-    const struct mx_cut_scorer *scorer;
-    struct mx_cut_path *path;
-    struct layer columns, silence, other, skip, ready; /* by column, and by gap */
-    float *before;                                     /* [columns]: what each column may begin from … */
-    int32_t *before_root;                              /* … and its root */
-    float *score_columns, *score_silence, *score_other;
-    size_t column_room, gap_room;   /* of the scores of a block */
-    int32_t word_begin, word_end;   /* the window */
-    struct record *oldest, *newest; /* decisions; the oldest holds the frame of the last reading, too */
-    int64_t checkpoint, read;       /* frame of the roots, and up to which the path is read; -1: before the first */
-    size_t bytes;                   /* of the decisions */
-    void *memory;
-};
-
-/* A place on a path: a column (kind FROM_WORD), or the silence or other sound of a gap. As a root: */
+/* A place on a path: a column (kind MX_CUT_FROM_WORD), or the silence or other sound of a gap. As a root: */
 static int32_t root_of(int kind, int32_t at)
 {
-    return kind == FROM_WORD ? at : kind == FROM_SILENCE ? -1 - 2 * at : -2 - 2 * at;
+    return kind == MX_CUT_FROM_WORD ? at : kind == MX_CUT_FROM_SILENCE ? -1 - 2 * at : -2 - 2 * at;
 }
 
 static int root_kind(int32_t root, int32_t *at)
 {
     if (root >= 0) {
         *at = root;
-        return FROM_WORD;
+        return MX_CUT_FROM_WORD;
     }
     *at = (-1 - root) / 2;
-    return (-1 - root) % 2 == 0 ? FROM_SILENCE : FROM_OTHER;
+    return (-1 - root) % 2 == 0 ? MX_CUT_FROM_SILENCE : MX_CUT_FROM_OTHER;
 }
 
 /* ---- memory ---- */
 
-static int search_open(struct search *s)
+static int search_open(struct mx_cut_search *s)
 {
     const size_t columns = (size_t)s->lattice->columns + 1, gaps = (size_t)s->lattice->words + 2;
     const size_t count = 4 * columns + 8 * gaps;
@@ -92,7 +55,7 @@ static int search_open(struct search *s)
     if (at == NULL) return MX_ERR_NO_MEMORY;
     s->memory = at;
     for (size_t i = 0; i < count; i++) at[i] = NEVER;
-    struct layer *const layers[] = {&s->columns, &s->silence, &s->other, &s->skip, &s->ready};
+    struct mx_cut_layer *const layers[] = {&s->columns, &s->silence, &s->other, &s->skip, &s->ready};
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
         const size_t size = i == 0 ? columns : gaps;
         layers[i]->score = at;
@@ -104,10 +67,10 @@ static int search_open(struct search *s)
     return 0;
 }
 
-static void search_close(struct search *s)
+static void search_close(struct mx_cut_search *s)
 {
     while (s->oldest != NULL) {
-        struct record *const next = s->oldest->next;
+        struct mx_cut_record *const next = s->oldest->next;
         mx_free(s->oldest);
         s->oldest = next;
     }
@@ -117,7 +80,7 @@ static void search_close(struct search *s)
     mx_free(s->memory);
 }
 
-static int scores_reserve(struct search *s, size_t columns, size_t gaps)
+static int scores_reserve(struct mx_cut_search *s, size_t columns, size_t gaps)
 {
     if (s->score_other == NULL) s->score_other = mx_alloc(MX_CUT_BLOCK, sizeof *s->score_other);
     if (s->score_other == NULL) return MX_ERR_NO_MEMORY;
@@ -136,24 +99,24 @@ static int scores_reserve(struct search *s, size_t columns, size_t gaps)
     return 0;
 }
 
-static int record_open(struct search *s, int64_t frame, int32_t frames, struct record **out)
+static int record_open(struct mx_cut_search *s, int64_t frame, int32_t frames, struct mx_cut_record **out)
 {
     const struct mx_cut_lattice *const l = s->lattice;
     const bool any = s->word_end > s->word_begin;
     const int32_t column_begin = any ? l->first[s->word_begin] : 0, column_end = any ? l->last[s->word_end - 1] : 0;
     const size_t columns = (size_t)(column_end - column_begin), gaps = (size_t)(s->word_end - s->word_begin) + 1;
-    const size_t bytes = sizeof(struct record) + (size_t)frames * (columns + gaps);
-    struct record *const r = mx_alloc(1, bytes);
+    const size_t bytes = sizeof(struct mx_cut_record) + (size_t)frames * (columns + gaps);
+    struct mx_cut_record *const r = mx_alloc(1, bytes);
     if (r == NULL) return MX_ERR_NO_MEMORY;
-    *r = (struct record){.before = s->newest,
-                         .frame = frame,
-                         .frames = frames,
-                         .word_begin = s->word_begin,
-                         .word_end = s->word_end,
-                         .column_begin = column_begin,
-                         .column_end = column_end,
-                         .bytes = bytes,
-                         .columns = (uint8_t *)(r + 1)};
+    *r = (struct mx_cut_record){.before = s->newest,
+                                .frame = frame,
+                                .frames = frames,
+                                .word_begin = s->word_begin,
+                                .word_end = s->word_end,
+                                .column_begin = column_begin,
+                                .column_end = column_end,
+                                .bytes = bytes,
+                                .columns = (uint8_t *)(r + 1)};
     r->gaps = r->columns + (size_t)frames * columns;
     if (s->newest != NULL) s->newest->next = r;
     if (s->oldest == NULL) s->oldest = r;
@@ -165,32 +128,27 @@ static int record_open(struct search *s, int64_t frame, int32_t frames, struct r
 
 /* ---- one frame ---- */
 
-static uint8_t *gap_decisions(const struct record *r, int64_t frame)
-{
-    return r->gaps + (size_t)(frame - r->frame) * ((size_t)(r->word_end - r->word_begin) + 1);
-}
-
 /* arrive, skip and ready of a frame; `decisions` of its gaps. */
-static void gaps_settle(struct search *s, uint8_t *decisions)
+static void gaps_settle(struct mx_cut_search *s, uint8_t *decisions)
 {
     const struct mx_cut_costs *const c = s->costs;
     float skip = NEVER;
     int32_t skip_root = NO_ROOT;
     for (int32_t g = s->word_begin; g <= s->word_end; g++) {
-        uint8_t how = FROM_SILENCE;
+        uint8_t how = MX_CUT_FROM_SILENCE;
         float arrive = s->silence.score[g];
         int32_t root = s->silence.root[g];
         if (s->other.score[g] > arrive) {
             arrive = s->other.score[g];
             root = s->other.root[g];
-            how = FROM_OTHER;
+            how = MX_CUT_FROM_OTHER;
         }
         if (g > s->word_begin) {
             const int32_t last = s->lattice->last[g - 1] - 1;
             if (s->columns.score[last] > arrive) {
                 arrive = s->columns.score[last];
                 root = s->columns.root[last];
-                how = FROM_WORD;
+                how = MX_CUT_FROM_WORD;
             }
         }
         s->skip.score[g] = skip;
@@ -199,35 +157,48 @@ static void gaps_settle(struct search *s, uint8_t *decisions)
         s->ready.score[g] = by_skip ? skip : arrive;
         s->ready.root[g] = by_skip ? skip_root : root;
         uint8_t *const mine = &decisions[g - s->word_begin];
-        *mine = (uint8_t)((*mine & (OTHER_STAYS | SKIP_CHAIN)) | how | (by_skip ? BY_SKIP : 0));
+        *mine = (uint8_t)((*mine & (MX_CUT_OTHER_STAYS | MX_CUT_SKIP_CHAIN)) | how | (by_skip ? MX_CUT_BY_SKIP : 0));
         /* what the next gap has if word g is left out */
         const float anew = g < s->lattice->words ? arrive - s->lattice->skip_first[g] : NEVER, on = skip;
         const bool chain = on > anew;
-        if (g < s->word_end) mine[1] = (uint8_t)((mine[1] & ~SKIP_CHAIN) | (chain ? SKIP_CHAIN : 0));
+        if (g < s->word_end) mine[1] = (uint8_t)((mine[1] & ~MX_CUT_SKIP_CHAIN) | (chain ? MX_CUT_SKIP_CHAIN : 0));
         skip = (chain ? on : anew) - c->skip_more;
         if (!chain) skip_root = root;
         if (skip < DEAD) skip = NEVER;
     }
 }
 
-/* Columns [begin, end): begin from themselves or from `before`. */
-static void columns_step(struct search *s, const float *score, uint8_t *decisions, int32_t begin, int32_t end)
+/* `count` columns, which go on from themselves or from `before`. Written so that compilers find vectors in it: a branch
+ * that depends on scores is guessed wrongly half of the time. */
+static void columns_step(int32_t count, const float *restrict score, const float *restrict before,
+                         const int32_t *restrict before_root, float *restrict own, int32_t *restrict root,
+                         uint8_t *restrict decisions)
 {
-    float *restrict const own = s->columns.score + begin;
-    int32_t *restrict const root = s->columns.root + begin;
-    const float *restrict const before = s->before + begin;
-    const int32_t *restrict const before_root = s->before_root + begin;
-    const int32_t count = end - begin;
     for (int32_t i = 0; i < count; i++) {
-        const bool moves = before[i] > own[i];
-        own[i] = (moves ? before[i] : own[i]) + score[i];
-        root[i] = moves ? before_root[i] : root[i];
-        decisions[i] = moves;
+        const float from = before[i], self = own[i];
+        const int32_t moves = -(int32_t)(from > self);
+        own[i] = (from > self ? from : self) + score[i];
+        root[i] = (before_root[i] & moves) | (root[i] & ~moves);
+        decisions[i] = (uint8_t)(moves & 1);
     }
 }
 
+#define LANES 16
+
+static float best_of(const float *values, int32_t count)
+{
+    float lanes[LANES], best = NEVER;
+    int32_t i = 0;
+    for (int32_t k = 0; k < LANES; k++) lanes[k] = NEVER;
+    for (; i + LANES <= count; i += LANES)
+        for (int32_t k = 0; k < LANES; k++) lanes[k] = values[i + k] > lanes[k] ? values[i + k] : lanes[k];
+    for (int32_t k = 0; k < LANES; k++) best = lanes[k] > best ? lanes[k] : best;
+    for (; i < count; i++) best = values[i] > best ? values[i] : best;
+    return best;
+}
+
 /* What each column may begin from: the one before it, or the gap before its word; between words: nothing. */
-static void before_fill(struct search *s, int32_t begin, int32_t end)
+static void before_fill(struct mx_cut_search *s, int32_t begin, int32_t end)
 {
     const struct mx_cut_lattice *const l = s->lattice;
     for (int32_t i = end - 1; i > begin; i--) {
@@ -242,19 +213,19 @@ static void before_fill(struct search *s, int32_t begin, int32_t end)
     }
 }
 
-static float frame_step(struct search *s, const struct mx_cut_block *block, struct record *r, int32_t row)
+static float frame_step(struct mx_cut_search *s, const struct mx_cut_block *block, struct mx_cut_record *r, int32_t row)
 {
     const int32_t gaps = r->word_end - r->word_begin + 1, width = r->column_end - r->column_begin;
     const float *const silence = block->silence + (size_t)row * (size_t)gaps;
-    uint8_t *const decisions = gap_decisions(r, r->frame + row);
+    uint8_t *const decisions = mx_cut_gap_decisions(r, r->frame + row);
     float best = NEVER;
     if (width > 0) {
         before_fill(s, r->column_begin, r->column_end);
-        columns_step(s, block->columns + (size_t)row * (size_t)width, r->columns + (size_t)row * (size_t)width,
-                     r->column_begin, r->column_end);
+        columns_step(width, block->columns + (size_t)row * (size_t)width, s->before + r->column_begin,
+                     s->before_root + r->column_begin, s->columns.score + r->column_begin,
+                     s->columns.root + r->column_begin, r->columns + (size_t)row * (size_t)width);
+        best = best_of(s->columns.score + r->column_begin, width);
     }
-    for (int32_t i = r->column_begin; i < r->column_end; i++)
-        best = s->columns.score[i] > best ? s->columns.score[i] : best;
     for (int32_t k = 0; k < gaps; k++) {
         const int32_t g = r->word_begin + k;
         const float enter = s->ready.score[g] - s->costs->other_enter;
@@ -263,7 +234,7 @@ static float frame_step(struct search *s, const struct mx_cut_block *block, stru
         if (!stays) s->other.root[g] = s->ready.root[g];
         s->silence.score[g] = s->ready.score[g] + silence[k];
         s->silence.root[g] = s->ready.root[g];
-        decisions[k] = stays ? OTHER_STAYS : 0;
+        decisions[k] = stays ? MX_CUT_OTHER_STAYS : 0;
         best = s->other.score[g] > best ? s->other.score[g] : best;
         best = s->silence.score[g] > best ? s->silence.score[g] : best;
     }
@@ -271,7 +242,7 @@ static float frame_step(struct search *s, const struct mx_cut_block *block, stru
 }
 
 /* Scores relative to the best, and nothing more than the beam below it. */
-static void layer_prune(struct layer *layer, int32_t begin, int32_t end, float best, float beam)
+static void layer_prune(struct mx_cut_layer *layer, int32_t begin, int32_t end, float best, float beam)
 {
     float *restrict const score = layer->score;
     for (int32_t i = begin; i < end; i++) {
@@ -280,7 +251,7 @@ static void layer_prune(struct layer *layer, int32_t begin, int32_t end, float b
     }
 }
 
-static void frame_prune(struct search *s, const struct record *r, float best)
+static void frame_prune(struct mx_cut_search *s, const struct mx_cut_record *r, float best)
 {
     const float beam = s->costs->beam;
     layer_prune(&s->columns, r->column_begin, r->column_end, best, beam);
@@ -290,26 +261,50 @@ static void frame_prune(struct search *s, const struct record *r, float best)
 
 /* ---- the window ---- */
 
-static bool word_lives(const struct search *s, int32_t w)
+static bool gap_lives(const struct mx_cut_search *s, int32_t g)
 {
-    if (s->silence.score[w] > DEAD || s->other.score[w] > DEAD) return true;
+    return s->silence.score[g] > DEAD || s->other.score[g] > DEAD;
+}
+
+static bool word_lives(const struct mx_cut_search *s, int32_t w)
+{
+    if (gap_lives(s, w)) return true;
     for (int32_t i = s->lattice->first[w]; i < s->lattice->last[w]; i++)
         if (s->columns.score[i] > DEAD) return true;
     return false;
 }
 
-static void layer_clear(struct layer *layer, int32_t begin, int32_t end)
+static void layer_clear(struct mx_cut_layer *layer, int32_t begin, int32_t end)
 {
     for (int32_t i = begin; i < end; i++) layer->score[i] = NEVER;
 }
 
-/* From the first word that lives to the last that a path can reach within the next block. */
-static void window_move(struct search *s)
+/* At most `wanted`, and what may be spoken in block `block`. */
+static int32_t words_until(const struct mx_cut_lattice *l, int64_t block, int64_t wanted)
+{
+    const int32_t most = l->until != NULL ? l->until[block] : l->words;
+    return wanted < most ? (int32_t)wanted : most;
+}
+
+/* The first word that lives and may be spoken in block `block`; if there is none, the first that lives. */
+static int32_t window_begin(const struct mx_cut_search *s, int64_t block)
+{
+    const int32_t least = s->lattice->from != NULL ? s->lattice->from[block] : 0;
+    int32_t first = s->word_begin, allowed;
+    while (first < s->word_end && !word_lives(s, first)) first++;
+    if (first >= least || least > s->word_end) return first;
+    for (allowed = least; allowed < s->word_end && !word_lives(s, allowed); allowed++) {
+    }
+    return allowed < s->word_end || gap_lives(s, s->word_end) ? allowed : first;
+}
+
+/* From the first word that lives to the last that a path can reach within block `block`, which is the next. */
+static void window_move(struct mx_cut_search *s, int64_t block)
 {
     const struct mx_cut_lattice *const l = s->lattice;
     const struct mx_cut_costs *const c = s->costs;
-    int32_t begin = s->word_begin, end = s->word_end;
-    while (begin < s->word_end && !word_lives(s, begin)) begin++;
+    const int32_t begin = window_begin(s, block);
+    int32_t end = s->word_end;
     if (begin > s->word_begin) {
         layer_clear(&s->columns, l->first[s->word_begin], begin < l->words ? l->first[begin] : l->columns);
         layer_clear(&s->silence, s->word_begin, begin);
@@ -327,7 +322,7 @@ static void window_move(struct search *s)
     }
     const int32_t more = left > 0 ? (int32_t)(left / c->skip_more) : 0;
     const int64_t wanted = (int64_t)(left > 0 ? end + more : reach) + AHEAD;
-    end = wanted < l->words ? (int32_t)wanted : l->words;
+    end = words_until(l, block, wanted);
     if (end < s->word_end) { /* nothing lives there */
         layer_clear(&s->columns, end > 0 ? l->last[end - 1] : 0, l->last[s->word_end - 1]);
         layer_clear(&s->silence, end + 1, s->word_end + 1);
@@ -338,115 +333,20 @@ static void window_move(struct search *s)
     s->word_end = end;
 }
 
-/* ---- reading a path ---- */
-
-static int other_push(struct mx_cut_path *path, struct mx_cut_span span)
-{
-    if (path->other_count == path->other_capacity) {
-        const size_t more = path->other_capacity ? 2 * path->other_capacity : 64;
-        struct mx_cut_span *const grown = mx_realloc(path->other, more, sizeof *grown);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        path->other = grown;
-        path->other_capacity = more;
-    }
-    path->other[path->other_count++] = span;
-    return 0;
-}
-
-/* The place at `frame` from which gap g was ready. */
-static int ready_resolve(const struct record *r, int64_t frame, int32_t g, const struct mx_cut_lattice *l, int32_t *at)
-{
-    const uint8_t *const decisions = gap_decisions(r, frame);
-    uint8_t how = decisions[g - r->word_begin];
-    if (how & BY_SKIP) {
-        bool chain = true;
-        while (chain) {
-            chain = (how & SKIP_CHAIN) != 0;
-            g--;
-            how = decisions[g - r->word_begin];
-        }
-    }
-    *at = (how & FROM_MASK) == FROM_WORD ? l->last[g - 1] - 1 : g;
-    return how & FROM_MASK;
-}
-
-/* The word of a column. */
-static int32_t word_of(const struct mx_cut_lattice *l, int32_t column)
-{
-    int32_t low = 0, high = l->words - 1;
-    while (low < high) {
-        const int32_t middle = low + (high - low + 1) / 2;
-        if (l->first[middle] <= column)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
-/* Reads the path that is at place `at` (of a kind) after frame `to`, back to the frame of the last reading. */
-static int path_read(struct search *s, int64_t to, int kind, int32_t at)
-{
-    const struct mx_cut_lattice *const l = s->lattice;
-    struct mx_cut_path *const path = s->path;
-    const size_t kept = path->other_count;
-    const struct record *r = s->newest;
-    int rc = 0;
-    for (int64_t frame = to; frame > s->read; frame--) {
-        while (r->frame > frame) r = r->before;
-        const size_t row = (size_t)(frame - r->frame);
-        int32_t gap = at;
-        bool begins = kind == FROM_SILENCE;
-        if (kind == FROM_WORD) {
-            const int32_t w = word_of(l, at);
-            if (path->end[w] < frame + 1) path->end[w] = frame + 1;
-            if (path->begin[w] < 0 || frame < path->begin[w]) path->begin[w] = frame;
-            gap = w;
-            if (s->scorer->visit != NULL) s->scorer->visit(s->scorer->context, frame, w, at);
-            if (r->columns[row * (size_t)(r->column_end - r->column_begin) + (size_t)(at - r->column_begin)]) {
-                begins = at == l->first[w];
-                if (!begins) at--;
-            }
-        } else if (kind == FROM_OTHER) {
-            struct mx_cut_span *const newest = path->other_count > kept ? &path->other[path->other_count - 1] : NULL;
-            if (newest != NULL && newest->gap == at && newest->begin == frame + 1)
-                newest->begin = frame;
-            else
-                MX_TRY(other_push(path, (struct mx_cut_span){frame, frame + 1, at}));
-            begins = !(gap_decisions(r, frame)[at - r->word_begin] & OTHER_STAYS);
-        }
-        if (!begins) continue;
-        const struct record *const earlier = frame - 1 < r->frame ? r->before : r;
-        kind = ready_resolve(earlier, frame - 1, gap, l, &at);
-    }
-    for (size_t i = kept, k = path->other_count; i + 1 < k; i++) { /* they came backwards */
-        const struct mx_cut_span swap = path->other[i];
-        path->other[i] = path->other[--k];
-        path->other[k] = swap;
-    }
-    if (kept > 0 && path->other_count > kept && path->other[kept - 1].gap == path->other[kept].gap &&
-        path->other[kept - 1].end == path->other[kept].begin) {
-        path->other[kept - 1].end = path->other[kept].end;
-        memmove(&path->other[kept], &path->other[kept + 1], (path->other_count - kept - 1) * sizeof *path->other);
-        path->other_count--;
-    }
-out:
-    return rc;
-}
-
 /* ---- agreement ---- */
 
 /* Calls of `each` for every living state of the window; stops when it returns false. */
-static bool states_walk(struct search *s,
-                        bool (*each)(struct search *s, struct layer *layer, int kind, int32_t at, void *context),
+static bool states_walk(struct mx_cut_search *s,
+                        bool (*each)(struct mx_cut_search *s, struct mx_cut_layer *layer, int kind, int32_t at,
+                                     void *context),
                         void *context)
 {
     const struct mx_cut_lattice *const l = s->lattice;
     for (int32_t g = s->word_begin; g <= s->word_end; g++) {
-        if (s->silence.score[g] > DEAD && !each(s, &s->silence, FROM_SILENCE, g, context)) return false;
-        if (s->other.score[g] > DEAD && !each(s, &s->other, FROM_OTHER, g, context)) return false;
+        if (s->silence.score[g] > DEAD && !each(s, &s->silence, MX_CUT_FROM_SILENCE, g, context)) return false;
+        if (s->other.score[g] > DEAD && !each(s, &s->other, MX_CUT_FROM_OTHER, g, context)) return false;
         for (int32_t i = g < s->word_end ? l->first[g] : 0; g < s->word_end && i < l->last[g]; i++)
-            if (s->columns.score[i] > DEAD && !each(s, &s->columns, FROM_WORD, i, context)) return false;
+            if (s->columns.score[i] > DEAD && !each(s, &s->columns, MX_CUT_FROM_WORD, i, context)) return false;
     }
     return true;
 }
@@ -456,7 +356,7 @@ struct ballot {
     float best;
 };
 
-static bool same_root(struct search *s, struct layer *layer, int kind, int32_t at, void *context)
+static bool same_root(struct mx_cut_search *s, struct mx_cut_layer *layer, int kind, int32_t at, void *context)
 {
     struct ballot *const b = context;
     (void)s;
@@ -465,7 +365,7 @@ static bool same_root(struct search *s, struct layer *layer, int kind, int32_t a
     return b->root == layer->root[at];
 }
 
-static bool best_root(struct search *s, struct layer *layer, int kind, int32_t at, void *context)
+static bool best_root(struct mx_cut_search *s, struct mx_cut_layer *layer, int kind, int32_t at, void *context)
 {
     struct ballot *const b = context;
     (void)s;
@@ -474,7 +374,7 @@ static bool best_root(struct search *s, struct layer *layer, int kind, int32_t a
     return true;
 }
 
-static bool others_die(struct search *s, struct layer *layer, int kind, int32_t at, void *context)
+static bool others_die(struct mx_cut_search *s, struct mx_cut_layer *layer, int kind, int32_t at, void *context)
 {
     (void)s;
     (void)kind;
@@ -482,7 +382,7 @@ static bool others_die(struct search *s, struct layer *layer, int kind, int32_t 
     return true;
 }
 
-static bool root_self(struct search *s, struct layer *layer, int kind, int32_t at, void *context)
+static bool root_self(struct mx_cut_search *s, struct mx_cut_layer *layer, int kind, int32_t at, void *context)
 {
     (void)s;
     (void)context;
@@ -491,10 +391,10 @@ static bool root_self(struct search *s, struct layer *layer, int kind, int32_t a
 }
 
 /* Frees the decisions that the path no longer needs: the record of frame `read` is kept. */
-static void records_free(struct search *s)
+static void records_free(struct mx_cut_search *s)
 {
     while (s->oldest->next != NULL && s->oldest->next->frame <= s->read) {
-        struct record *const old = s->oldest;
+        struct mx_cut_record *const old = s->oldest;
         s->oldest = old->next;
         s->oldest->before = NULL;
         s->bytes -= old->bytes;
@@ -503,15 +403,15 @@ static void records_free(struct search *s)
 }
 
 /* Makes the current frame the checkpoint. */
-static void checkpoint_set(struct search *s, int64_t frame)
+static void checkpoint_set(struct mx_cut_search *s, int64_t frame)
 {
     states_walk(s, root_self, NULL);
     s->checkpoint = frame;
-    gaps_settle(s, gap_decisions(s->newest, frame)); /* the same decisions; with the new roots */
+    gaps_settle(s, mx_cut_gap_decisions(s->newest, frame)); /* the same decisions; with the new roots */
 }
 
 /* After frame `frame`, the last of a block. */
-static int agreement_seek(struct search *s, int64_t frame)
+static int agreement_seek(struct mx_cut_search *s, int64_t frame)
 {
     struct ballot ballot = {NO_ROOT, NEVER};
     int32_t at;
@@ -521,12 +421,12 @@ static int agreement_seek(struct search *s, int64_t frame)
         ballot = (struct ballot){NO_ROOT, NEVER};
         states_walk(s, best_root, &ballot);
         states_walk(s, others_die, &ballot);
-        gaps_settle(s, gap_decisions(s->newest, frame));
+        gaps_settle(s, mx_cut_gap_decisions(s->newest, frame));
         s->path->forced++;
     }
     if (s->checkpoint >= 0 && ballot.root != NO_ROOT) {
         const int kind = root_kind(ballot.root, &at);
-        MX_TRY(path_read(s, s->checkpoint, kind, at));
+        MX_TRY(mx_cut_align_read(s, s->checkpoint, kind, at));
         s->read = s->checkpoint;
         records_free(s);
         if (s->scorer->agreed != NULL) MX_TRY(s->scorer->agreed(s->scorer->context, s->read + 1));
@@ -539,25 +439,24 @@ out:
 /* ---- the whole ---- */
 
 /* Before the first frame: gap 0 is ready, and the others if words are left out. */
-static int start(struct search *s)
+static int start(struct mx_cut_search *s)
 {
-    struct record *r;
+    struct mx_cut_record *r;
     int rc = 0;
     s->read = s->checkpoint = -1;
     s->silence.score[0] = 0;
-    s->silence.root[0] = root_of(FROM_SILENCE, 0);
+    s->silence.root[0] = root_of(MX_CUT_FROM_SILENCE, 0);
     const int64_t reach = (int64_t)(s->costs->beam / s->costs->skip_more) + AHEAD;
-    s->word_end = reach < s->lattice->words ? (int32_t)reach : s->lattice->words;
-    if (s->word_end > s->lattice->words) s->word_end = s->lattice->words;
+    s->word_end = words_until(s->lattice, 0, reach);
     MX_TRY(record_open(s, -1, 1, &r));
-    gaps_settle(s, gap_decisions(r, -1));
+    gaps_settle(s, mx_cut_gap_decisions(r, -1));
 out:
     return rc;
 }
 
-static int block_run(struct search *s, int64_t frame, int32_t frames)
+static int block_run(struct mx_cut_search *s, int64_t frame, int32_t frames)
 {
-    struct record *r;
+    struct mx_cut_record *r;
     int rc = 0;
     MX_TRY(record_open(s, frame, frames, &r));
     MX_TRY(scores_reserve(s, (size_t)(r->column_end - r->column_begin), (size_t)(r->word_end - r->word_begin) + 1));
@@ -577,19 +476,19 @@ static int block_run(struct search *s, int64_t frame, int32_t frames)
             MX_RAISE(MX_ERR_DATA, "is the voice damaged? choose another one with '--voice'",
                      "the voice cannot hear the sound: at frame %lld it gives no scores", (long long)(frame + row));
         frame_prune(s, r, best);
-        gaps_settle(s, gap_decisions(r, frame + row));
+        gaps_settle(s, mx_cut_gap_decisions(r, frame + row));
     }
 out:
     return rc;
 }
 
 /* Where the path ends: at a gap, with the words behind it left out. If no gap is ready, the sound ends inside a word: at
- * its column. The window has already moved on, so only gaps that the last record knows are looked at. */
-static int end_choose(const struct search *s, int *kind, int32_t *at)
+ * its column. */
+static int end_choose(const struct mx_cut_search *s, int *kind, int32_t *at)
 {
     const struct mx_cut_lattice *const l = s->lattice;
-    const struct record *const r = s->newest;
-    const int32_t words = l->words, last = s->word_end < r->word_end ? s->word_end : r->word_end;
+    const struct mx_cut_record *const r = s->newest;
+    const int32_t words = l->words, last = s->word_end;
     int32_t best = -1;
     float most = NEVER;
     for (int32_t g = s->word_begin; g <= last; g++) {
@@ -601,10 +500,10 @@ static int end_choose(const struct search *s, int *kind, int32_t *at)
         }
     }
     if (best >= 0) {
-        *kind = ready_resolve(r, l->frames - 1, best, l, at);
+        *kind = mx_cut_align_ready(r, l->frames - 1, best, l, at);
         return 0;
     }
-    *kind = FROM_WORD;
+    *kind = MX_CUT_FROM_WORD;
     for (int32_t w = s->word_begin; w < last; w++)
         for (int32_t i = l->first[w]; i < l->last[w]; i++)
             if (s->columns.score[i] > most) {
@@ -617,7 +516,7 @@ static int end_choose(const struct search *s, int *kind, int32_t *at)
 int mx_cut_align(const struct mx_cut_lattice *lattice, const struct mx_cut_costs *costs,
                  const struct mx_cut_scorer *scorer, struct mx_cut_path *path)
 {
-    struct search s = {.lattice = lattice, .costs = costs, .scorer = scorer, .path = path};
+    struct mx_cut_search s = {.lattice = lattice, .costs = costs, .scorer = scorer, .path = path};
     int32_t at = 0;
     int rc = 0;
     *path = (struct mx_cut_path){0};
@@ -632,12 +531,12 @@ int mx_cut_align(const struct mx_cut_lattice *lattice, const struct mx_cut_costs
         const int32_t frames = left < MX_CUT_BLOCK ? (int32_t)left : MX_CUT_BLOCK;
         MX_TRY(block_run(&s, frame, frames));
         MX_TRY(agreement_seek(&s, frame + frames - 1));
-        window_move(&s);
+        if (frame + frames < lattice->frames) window_move(&s, frame / MX_CUT_BLOCK + 1);
     }
     if (lattice->frames > 0) {
         int kind;
         MX_TRY(end_choose(&s, &kind, &at));
-        MX_TRY(path_read(&s, lattice->frames - 1, kind, at));
+        MX_TRY(mx_cut_align_read(&s, lattice->frames - 1, kind, at));
         if (scorer->agreed != NULL) MX_TRY(scorer->agreed(scorer->context, lattice->frames));
     }
 out:

@@ -27,20 +27,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define MX_CUT_BLOCK 64 /* frames that are scored at once, at most */
+
 /* Column `first[w]` … `last[w]` - 1 belong to word w; last[w] ≤ first[w + 1]. */
 struct mx_cut_lattice {
     int32_t words, columns;
     const int32_t *first, *last; /* [words] */
     const float *skip_first;     /* [words]: cost of leaving it out if the word before it is not */
     int64_t frames;
+    /* (optional) [blocks of MX_CUT_BLOCK frames]: only paths through the words [from, until) are followed in a block.
+     * Neither decreases, and the words of neighbouring blocks overlap. */
+    const int32_t *from, *until;
 };
 
 struct mx_cut_costs {
     float other_enter, skip_more, beam;
     size_t memory_bytes;
 };
-
-#define MX_CUT_BLOCK 32 /* frames that are scored at once, at most */
 
 /* The scores of some frames for the words [word_begin, word_end) and the gaps word_begin … word_end. */
 struct mx_cut_block {

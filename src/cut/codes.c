@@ -12,6 +12,14 @@
 
 #define ROUNDS 8
 
+float mx_cut_code_product(const float *m, const float *u, int32_t bands)
+{
+    float lanes[8] = {0};
+    for (int32_t b = 0; b < bands; b += 8)
+        for (int32_t k = 0; k < 8; k++) lanes[k] += u[b + k] * m[b + k];
+    return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+}
+
 float mx_cut_code_score(const float *m, const float *u, int32_t bands)
 {
     float lanes[8] = {0};

@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* m·u - ½|u|², the score of cut/fit.h, of a frame m for a mean u. `bands` is a multiple of 8. */
+/* m·u. `bands` is a multiple of 8. */
+float mx_cut_code_product(const float *m, const float *u, int32_t bands);
+/* m·u - ½|u|², the score of cut/fit.h, of a frame m for a mean u. */
 float mx_cut_code_score(const float *m, const float *u, int32_t bands);
 
 /* Lloyd's algorithm from evenly spread rows [row_count, bands], row_count ≥ 1, to codes [count, bands]. */

@@ -12,11 +12,14 @@
 
 #define SQUEEZED_FRAMES 1.4  /* a token, at most … */
 #define SQUEEZED_BELOW  8.0  /* … and nats a frame below the median of all words */
+#define HASTY           0.58 /* of the frames a token of the median sentence, at most, if … */
+#define HASTY_TOKENS    8    /* … it has so many tokens at least */
+#define SENTENCES_LEAST 20   /* of fewer, the usual pace is not known */
 #define FAST            1.4  /* times the tokens a second of the median island … */
 #define FAST_LEAST      0.25 /* … in an island that is at least and … */
 #define FAST_MOST       0.8  /* … at most so many seconds long */
-#define BELOW           2.0  /* nats a frame that an island may be below the median, or … */
-#define SPREADS_BELOW   5.0  /* … so many times their median deviation */
+#define BELOW           2.5  /* nats a frame that an island may be below the median, or … */
+#define SPREADS_BELOW   6.0  /* … so many times their median deviation */
 #define ISLANDS_LEAST   20   /* of fewer, the usual values are not known */
 
 static double median_of(double *values, size_t count)
@@ -79,19 +82,63 @@ static int32_t run_backward(const struct mx_cut_doubt *d, int32_t last, double l
     return last + 1;
 }
 
+/* The word behind the sentence that word `first` begins. */
+static int32_t sentence_end(const struct mx_cut_doubt *d, int32_t first)
+{
+    int32_t w = first;
+    while (w + 1 < d->text->word_count && !ends_sentence(d, w)) w++;
+    return w + 1;
+}
+
+/* Frames a token of the sentence [first, last); 0: some of its words are missing. */
+static double sentence_pace(const struct mx_cut_doubt *d, int32_t first, int32_t last)
+{
+    int64_t samples = 0;
+    int32_t tokens = 0;
+    for (int32_t w = first; w < last; w++) {
+        if (d->heard[w].begin < 0) return 0;
+        samples += d->heard[w].end - d->heard[w].begin;
+        tokens += d->text->words[w].last - d->text->words[w].first;
+    }
+    return tokens >= HASTY_TOKENS ? (double)samples / d->hop / tokens : 0;
+}
+
+/* A sentence that takes hardly half of its time is missing. */
+static int32_t sentences_doubt(const struct mx_cut_doubt *d, struct mx_cut_path *path, double *values)
+{
+    const int32_t count = d->text->word_count;
+    size_t used = 0;
+    int32_t changed = 0;
+    for (int32_t w = 0, end; w < count; w = end) {
+        end = sentence_end(d, w);
+        const double pace = sentence_pace(d, w, end);
+        if (pace > 0) values[used++] = pace;
+    }
+    if (used < SENTENCES_LEAST) return 0;
+    const double least = HASTY * median_of(values, used);
+    for (int32_t w = 0, end; w < count; w = end) {
+        end = sentence_end(d, w);
+        const double pace = sentence_pace(d, w, end);
+        if (pace <= 0 || pace >= least) continue;
+        words_place(path, w, end, -1);
+        changed += end - w;
+    }
+    return changed;
+}
+
 int32_t mx_cut_doubt_squeezed(const struct mx_cut_doubt *d, struct mx_cut_path *path)
 {
     const int32_t count = d->text->word_count;
-    int32_t changed = 0;
     size_t used = 0;
     double *const values = mx_alloc((size_t)count + 1, sizeof *values);
     if (values == NULL) return MX_ERR_NO_MEMORY;
     for (int32_t w = 0; w < count; w++)
         if (d->heard[w].begin >= 0) values[used++] = d->scores[w];
     const double least = median_of(values, used) - SQUEEZED_BELOW;
+    int32_t changed = sentences_doubt(d, path, values);
     mx_free(values);
     for (int32_t w = 0; w + 1 < count; w++) {
-        if (!ends_sentence(d, w) || d->heard[w].begin < 0 || d->heard[w + 1].begin < 0) continue;
+        if (!ends_sentence(d, w) || path->begin[w] < 0 || path->begin[w + 1] < 0) continue;
         const int32_t behind = run_forward(d, w + 1, least), before = run_backward(d, w, least);
         if (behind > w + 1) {
             const bool whole = behind == count || ends_sentence(d, behind - 1) || path->begin[behind] < 0;

@@ -5,7 +5,7 @@
  *
  * Words are squeezed if they have hardly a frame for each token and do not fit. Between the end of a sentence and a pause
  * such words are not where they seem to be: those of a sentence that goes on behind the pause belong there; a whole
- * sentence is missing.
+ * sentence is missing. So is a sentence that would be spoken in hardly half of the time of the others, wherever it is.
  *
  * An island is words between two pauses. One whose words fit the sound far worse than those of other islands, and a short
  * one that would be spoken much faster than they are, is sound that the text does not have.
@@ -25,7 +25,8 @@ struct mx_cut_doubt {
     int rate, hop;
 };
 
-/* Moves squeezed words in the path or makes them missing; returns how many. Then the pauses must be found anew. */
+/* Moves squeezed words in the path or makes them missing, and makes hasty sentences missing; returns how many words. Then
+ * the pauses must be found anew. */
 int32_t mx_cut_doubt_squeezed(const struct mx_cut_doubt *doubt, struct mx_cut_path *path);
 /* Marks the words of doubtful islands as broken. */
 int mx_cut_doubt_islands(const struct mx_cut_doubt *doubt, struct mx_cut_heard *heard);

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/progress.h"
+#include "base/robust.h"
 #include "cut/codes.h"
 #include "cut/means.h"
 #include "myxtts/error.h"
@@ -19,8 +20,8 @@
 #define CHUNK        2048 /* frames that are compared with the codes at once */
 #define PROGRESS_NS  UINT64_C(2000000000)
 
-/* Nats. Measured with the base voice on recordings whose truth is known (scripts/bench_cut.sh): frames of the right words
- * score about 3 below the best code, forced ones 6 and more. */
+/* Nats. Measured with the base voice on recordings whose truth is known (scripts/bench_cut.sh). First search: frames of the
+ * right words score about 3 below the best code, forced ones 6 and more. */
 #define OTHER_PENALTY   5.5f   /* of a frame of other sound … */
 #define OTHER_ENTER     100.0f /* … and of the first */
 #define BETWEEN_PENALTY 8.0f /* of a frame that a token between words explains: their means are near the mean of all */
@@ -29,6 +30,13 @@
 #define SKIP_MORE       6.0f    /* … and any: less, and the search goes astray in words that are somewhere else */
 #define BEAM            1800.0f /* a page that is missing, about 280 words, must stay within it */
 #define MEMORY_BYTES    ((size_t)256 << 20)
+
+/* The second search. */
+#define NEAR           40 /* words around those of the first one; with 20, stretches where that went astray stay astray */
+#define BELIEVED_LEAST 4000 /* frames of words that fit, 46 s; with fewer, the speaker is not known well enough */
+#define BELIEVED_BELOW 2.5  /* nats a frame: a word that is further below the median does not fit */
+#define OTHER_BELOW    3.5  /* nats that a frame of other sound is below those words … */
+#define UNLIKE         2.5 /* … unless it is so many times as far from all codes as their frames are from their means */
 
 struct mx_cut_fit {
     struct mx_voice *voice;
@@ -42,6 +50,9 @@ struct mx_cut_fit {
     float *other, *quiet;  /* [frames]: best of the codes, best of the silences */
     double *sums;          /* of the words: differences to `other` … */
     int32_t *counts;       /* … and frames */
+    int32_t *columns;      /* [frames]: of the path; -1: none */
+    float *squares;        /* [frames]: ½|m|² by the metric; only in the second search */
+    float penalty, unlike; /* of a frame of other sound; of one that is like no code, where ½|m|² is the best score */
     struct mx_progress *progress;
     uint64_t told;
 };
@@ -112,6 +123,7 @@ static int codes_make(struct mx_cut_fit *fit)
             rows[b] = (float)((log((double)mx_recipe_default.floor) - n->mel_mean) / n->mel_deviation);
         count = 1;
     }
+    MX_TRY(mx_cut_means_whiten(fit->means, rows, count));
     MX_TRY(mx_cut_codes_learn(rows, count, (int32_t)bands, codes + CODES * bands, QUIETS));
     MX_TRY(frames_score(fit, codes));
 out:
@@ -142,8 +154,10 @@ int mx_cut_fit_create(struct mx_voice *voice, const struct mx_cut_text *text, co
     fit->quiet = mx_alloc(frames, sizeof *fit->quiet);
     fit->sums = mx_alloc(words, sizeof *fit->sums);
     fit->counts = mx_alloc(words, sizeof *fit->counts);
+    fit->columns = mx_alloc(frames, sizeof *fit->columns);
+    fit->squares = mx_alloc(frames, sizeof *fit->squares);
     if (fit->skip_first == NULL || fit->first == NULL || fit->last == NULL || fit->other == NULL ||
-        fit->quiet == NULL || fit->sums == NULL || fit->counts == NULL)
+        fit->quiet == NULL || fit->sums == NULL || fit->counts == NULL || fit->columns == NULL || fit->squares == NULL)
         MX_TRY(MX_ERR_NO_MEMORY);
     for (size_t w = 0; w < words; w++) {
         fit->first[w] = text->words[w].first;
@@ -170,6 +184,8 @@ void mx_cut_fit_destroy(struct mx_cut_fit *fit)
     mx_free(fit->quiet);
     mx_free(fit->sums);
     mx_free(fit->counts);
+    mx_free(fit->columns);
+    mx_free(fit->squares);
     mx_free(fit);
 }
 
@@ -209,7 +225,8 @@ static int block_score(void *context, const struct mx_cut_block *b)
         const float *const row = b->columns + (size_t)i * (size_t)width - b->column_begin;
         float *const silence = b->silence + (size_t)i * (size_t)gaps;
         const float quiet = fit->quiet[b->frame + i];
-        b->other[i] = fit->other[b->frame + i] - OTHER_PENALTY;
+        const float like = fit->other[b->frame + i] - fit->penalty, unlike = fit->squares[b->frame + i] - fit->unlike;
+        b->other[i] = unlike > like ? unlike : like;
         silence[0] = silence[gaps - 1] = quiet;
         for (int32_t k = 1; k + 1 < gaps; k++) {
             float best = quiet;
@@ -232,34 +249,140 @@ static void frame_visit(void *context, int64_t frame, int32_t word, int32_t colu
 {
     struct mx_cut_fit *const fit = context;
     const size_t bands = (size_t)mx_recipe_default.bands;
-    const float score =
-        mx_cut_code_score(fit->sound->mel + (size_t)frame * bands, mx_cut_means_of(fit->means, column), (int32_t)bands);
+    const float score = mx_cut_means_frame(fit->means, fit->sound->mel + (size_t)frame * bands, column);
     fit->sums[word] += (double)(score - fit->other[frame]);
     fit->counts[word]++;
+    fit->columns[frame] = column;
 }
 
-int mx_cut_fit_align(struct mx_cut_fit *fit, struct mx_cut_path *path)
+/* One search; `from` and `until` as in align.h. */
+static int search_run(struct mx_cut_fit *fit, const int32_t *from, const int32_t *until, struct mx_cut_path *path)
 {
     const struct mx_cut_lattice lattice = {.words = fit->text->word_count,
                                            .columns = fit->text->token_count,
                                            .first = fit->first,
                                            .last = fit->last,
                                            .skip_first = fit->skip_first,
-                                           .frames = fit->sound->frames};
+                                           .frames = fit->sound->frames,
+                                           .from = from,
+                                           .until = until};
     const struct mx_cut_costs costs = {
         .other_enter = OTHER_ENTER, .skip_more = SKIP_MORE, .beam = BEAM, .memory_bytes = MEMORY_BYTES};
     const struct mx_cut_scorer scorer = {.score = block_score, .context = fit, .visit = frame_visit};
-    const struct mx_progress_options line = {.title = "Finding words",
+    const struct mx_progress_options line = {.title = from == NULL ? "Finding words" : "Finding words again",
                                              .unit = "s",
                                              .total = (uint64_t)(fit->sound->sample_count / mx_recipe_default.rate),
                                              .delay_ns = PROGRESS_NS};
     int rc = 0;
     fit->told = 0;
+    for (int32_t w = 0; w < fit->text->word_count; w++) {
+        fit->sums[w] = 0;
+        fit->counts[w] = 0;
+    }
+    for (int64_t f = 0; f < fit->sound->frames; f++) fit->columns[f] = -1;
     MX_TRY(mx_progress_start(&line, &fit->progress));
     MX_TRY(mx_cut_align(&lattice, &costs, &scorer, path));
 out:
     mx_progress_finish(fit->progress);
     fit->progress = NULL;
+    return rc;
+}
+
+/* ---- the second search ---- */
+
+/* The words that may be in each block: from the last that ended before it to the first that begins behind it, and those
+ * near them. */
+static void near_find(const struct mx_cut_fit *fit, const struct mx_cut_path *path, int32_t *from, int32_t *until)
+{
+    const int32_t words = fit->text->word_count;
+    int32_t before = 0, behind = 0;
+    for (int64_t frame = 0, block = 0; frame < fit->sound->frames; frame += MX_CUT_BLOCK, block++) {
+        for (int32_t w = before; w < words && path->end[w] <= frame; w++)
+            if (path->end[w] >= 0) before = w;
+        while (behind < words && path->begin[behind] < frame + MX_CUT_BLOCK) behind++;
+        from[block] = before > NEAR ? before - NEAR : 0;
+        until[block] = behind < words - NEAR ? behind + NEAR : words;
+    }
+}
+
+/* Forgets the columns of words that do not fit: they say nothing about the speaker. */
+static int columns_believe(struct mx_cut_fit *fit, int64_t *believed)
+{
+    const int32_t words = fit->text->word_count;
+    double *const values = mx_alloc((size_t)words + 1, sizeof *values);
+    size_t count = 0;
+    int32_t w = words - 1;
+    if (values == NULL) return MX_ERR_NO_MEMORY;
+    for (int32_t i = 0; i < words; i++)
+        if (fit->counts[i] > 0) values[count++] = mx_cut_fit_score(fit, i);
+    mx_robust_sort(values, count);
+    const double least = mx_robust_median(values, count) - BELIEVED_BELOW;
+    mx_free(values);
+    *believed = 0;
+    for (int64_t f = fit->sound->frames - 1; f >= 0; f--) {
+        if (fit->columns[f] < 0) continue;
+        while (fit->columns[f] < fit->first[w]) w--;
+        if (mx_cut_fit_score(fit, w) < least) fit->columns[f] = -1;
+        *believed += fit->columns[f] >= 0;
+    }
+    return 0;
+}
+
+/* What frames of words that fit score, below the best code, and how far they are from their means: both depend on how well
+ * the voice knows the speaker. */
+static int usual_learn(struct mx_cut_fit *fit, int64_t believed)
+{
+    const struct mx_cut_sound *const s = fit->sound;
+    const size_t bands = (size_t)mx_recipe_default.bands;
+    double gains = 0, distances = 0;
+    int rc = 0;
+    for (int64_t f = 0; f < s->frames; f += CHUNK) {
+        const int32_t count = s->frames - f < CHUNK ? (int32_t)(s->frames - f) : CHUNK;
+        MX_TRY(mx_cut_means_squares(fit->means, s->mel + (size_t)f * bands, count, fit->squares + f));
+    }
+    for (int64_t f = 0; f < s->frames; f++) {
+        if (fit->columns[f] < 0) continue;
+        const float score = mx_cut_means_frame(fit->means, s->mel + (size_t)f * bands, fit->columns[f]);
+        gains += (double)(score - fit->other[f]);
+        distances += (double)(fit->squares[f] - score);
+    }
+    fit->penalty = (float)(OTHER_BELOW - gains / (double)believed);
+    fit->unlike = (float)(UNLIKE * distances / (double)believed);
+out:
+    return rc;
+}
+
+/* Adapts the means to the speaker as the path of the first search heard it, and searches near that path. */
+static int search_again(struct mx_cut_fit *fit, struct mx_cut_path *path)
+{
+    const size_t blocks = (size_t)(fit->sound->frames / MX_CUT_BLOCK) + 1;
+    int32_t *const from = mx_alloc(2 * blocks, sizeof *from);
+    int64_t believed;
+    int rc = 0;
+    if (from == NULL) return MX_ERR_NO_MEMORY;
+    int32_t *const until = from + blocks;
+    MX_TRY(columns_believe(fit, &believed));
+    if (believed < BELIEVED_LEAST) goto out;
+    near_find(fit, path, from, until);
+    mx_cut_path_release(path);
+    MX_TRY(mx_cut_means_adapt(fit->means, fit->sound, fit->columns));
+    MX_TRY(codes_make(fit));
+    MX_TRY(usual_learn(fit, believed));
+    MX_TRY(search_run(fit, from, until, path));
+out:
+    mx_free(from);
+    return rc;
+}
+
+int mx_cut_fit_align(struct mx_cut_fit *fit, struct mx_cut_path *path)
+{
+    int rc = 0;
+    fit->penalty = OTHER_PENALTY;
+    fit->unlike = INFINITY;
+    MX_TRY(search_run(fit, NULL, NULL, path));
+    MX_TRY(search_again(fit, path));
+out:
+    if (rc < 0) mx_cut_path_release(path);
     return rc;
 }
 

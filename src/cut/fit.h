@@ -12,6 +12,11 @@
  * silence of that gap, with a penalty. Other sound scores as the best of 64 means that stand for all tokens of the text (speech in any
  * order) and of the silences, less a penalty.
  *
+ * The words are found twice. The frames of the words that fit best in the first search move the means of their tokens
+ * (adapt.h), and the differences that remain give the metric of the second (metric.h), in which the products above are
+ * taken. That search looks near the words of the first. Its penalty of other sound is measured from what right words of
+ * this speaker score, and sound that is far from all codes (music, another voice) has none.
+ *
  * Memory: a fit owns everything it makes; voice, text and sound are borrowed and must outlive it.
  */
 #ifndef MX_CUT_FIT_H

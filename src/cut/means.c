@@ -8,18 +8,23 @@
 
 #include "base/alloc.h"
 #include "base/progress.h"
+#include "cut/adapt.h"
 #include "cut/align.h"
+#include "cut/codes.h"
 #include "cut/encoder.h"
+#include "cut/metric.h"
 #include "myxtts/error.h"
 
 #define OWNER       "cut"
-#define REFERENCES  4   /* parts of the sound that its speaker is heard in */
-#define SHIFT       0.6 /* measured: scripts/bench_cut.sh, voices that the base knows and others */
+#define REFERENCES  4    /* parts of the sound that its speaker is heard in */
+#define SHIFT       0.6  /* measured: scripts/bench_cut.sh, voices that the base knows and others */
+#define PRODUCTS    8192 /* frames that the metric is learned from */
 #define PROGRESS_NS UINT64_C(2000000000)
 
-/* Rows on the device with -½ of their squares. */
+/* Rows u as the metric needs them, R⁻ᵀR⁻¹u, with -½|R⁻¹u|²; on the host and on the device. */
 struct table {
     struct mx_buffer *rows, *bias;
+    float *host_rows, *host_bias;
     int32_t count;
 };
 
@@ -29,6 +34,7 @@ struct mx_cut_means {
     struct mx_stream *stream;
     struct mx_cut_encoder *encoder;
     float *means; /* [tokens, bands] on the host */
+    struct mx_cut_metric metric;
     struct table tokens, codes;
     struct mx_buffer *mel, *scores; /* operands of products; they grow */
     int64_t mel_room, score_room;   /* floats */
@@ -45,32 +51,49 @@ static void table_release(struct table *table)
 {
     mx_buffer_release(table->rows);
     mx_buffer_release(table->bias);
+    mx_free(table->host_rows);
+    mx_free(table->host_bias);
     *table = (struct table){0};
 }
 
+/* From rows that are whitened. */
 static int table_make(struct mx_cut_means *m, struct table *table, const float *rows, int32_t count)
 {
     struct mx_device *const device = m->voice->place.device;
-    float *const bias = mx_alloc((size_t)count, sizeof *bias);
+    const size_t bytes = (size_t)count * bands() * sizeof *rows, bias_bytes = (size_t)count * sizeof *rows;
     int rc = 0;
-    if (bias == NULL) return MX_ERR_NO_MEMORY;
     table_release(table);
+    table->host_rows = mx_alloc((size_t)count * bands(), sizeof *rows);
+    table->host_bias = mx_alloc((size_t)count, sizeof *rows);
+    if (table->host_rows == NULL || table->host_bias == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (int32_t i = 0; i < count; i++) {
         double sum = 0;
         for (size_t b = 0; b < bands(); b++) {
             const double value = (double)rows[(size_t)i * bands() + b];
             sum += value * value;
         }
-        bias[i] = (float)(-0.5 * sum);
+        table->host_bias[i] = (float)(-0.5 * sum);
     }
-    MX_TRY(mx_buffer_create(device, OWNER, (size_t)count * bands() * sizeof *rows, &table->rows));
-    MX_TRY(mx_buffer_create(device, OWNER, (size_t)count * sizeof *bias, &table->bias));
-    MX_TRY(mx_copy_upload(m->stream, mx_slice_at(table->rows, 0), rows, (size_t)count * bands() * sizeof *rows));
-    MX_TRY(mx_copy_upload(m->stream, mx_slice_at(table->bias, 0), bias, (size_t)count * sizeof *bias));
+    mx_cut_metric_turn(&m->metric, rows, (size_t)count, table->host_rows);
+    MX_TRY(mx_buffer_create(device, OWNER, bytes, &table->rows));
+    MX_TRY(mx_buffer_create(device, OWNER, bias_bytes, &table->bias));
+    MX_TRY(mx_copy_upload(m->stream, mx_slice_at(table->rows, 0), table->host_rows, bytes));
+    MX_TRY(mx_copy_upload(m->stream, mx_slice_at(table->bias, 0), table->host_bias, bias_bytes));
     MX_TRY(mx_stream_sync(m->stream));
     table->count = count;
 out:
-    mx_free(bias);
+    return rc;
+}
+
+/* The table of the tokens, from their means. */
+static int tokens_make(struct mx_cut_means *m)
+{
+    const size_t count = (size_t)m->text->token_count;
+    float *const rows = mx_alloc(count * bands(), sizeof *rows);
+    if (rows == NULL) return MX_ERR_NO_MEMORY;
+    mx_cut_metric_whiten(&m->metric, m->means, count, rows);
+    const int rc = table_make(m, &m->tokens, rows, m->text->token_count);
+    mx_free(rows);
     return rc;
 }
 
@@ -124,17 +147,82 @@ int mx_cut_means_score_codes(struct mx_cut_means *m, const float *mel, int32_t f
     return product(m, &m->codes, mel, frames, 0, m->codes.count, out);
 }
 
-const float *mx_cut_means_of(const struct mx_cut_means *m, int32_t token)
+float mx_cut_means_frame(const struct mx_cut_means *m, const float *mel, int32_t token)
 {
-    return m->means + (size_t)token * bands();
+    return m->tokens.host_bias[token] +
+           mx_cut_code_product(mel, m->tokens.host_rows + (size_t)token * bands(), (int32_t)bands());
+}
+
+int mx_cut_means_whiten(const struct mx_cut_means *m, float *rows, size_t count)
+{
+    float *const copy = mx_alloc(count * bands(), sizeof *copy);
+    if (copy == NULL) return MX_ERR_NO_MEMORY;
+    memcpy(copy, rows, count * bands() * sizeof *copy);
+    mx_cut_metric_whiten(&m->metric, copy, count, rows);
+    mx_free(copy);
+    return 0;
+}
+
+int mx_cut_means_squares(const struct mx_cut_means *m, const float *mel, int32_t frames, float *out)
+{
+    float *const rows = mx_alloc((size_t)frames * bands(), sizeof *rows);
+    if (rows == NULL) return MX_ERR_NO_MEMORY;
+    mx_cut_metric_whiten(&m->metric, mel, (size_t)frames, rows);
+    for (int32_t i = 0; i < frames; i++) {
+        const float *const row = rows + (size_t)i * bands();
+        out[i] = 0.5f * mx_cut_code_product(row, row, (int32_t)bands());
+    }
+    mx_free(rows);
+    return 0;
 }
 
 size_t mx_cut_means_sample(const struct mx_cut_means *m, float *rows, size_t room)
 {
     const size_t all = (size_t)m->text->token_count, count = all < room ? all : room;
     for (size_t i = 0; i < count; i++)
-        memcpy(rows + i * bands(), m->means + i * all / count * bands(), bands() * sizeof *rows);
+        mx_cut_metric_whiten(&m->metric, m->means + i * all / count * bands(), 1, rows + i * bands());
     return count;
+}
+
+/* ---- adapting ---- */
+
+/* Learns the metric from the differences that remain, of some of the frames, evenly spread. */
+static int metric_learn(struct mx_cut_means *m, const struct mx_cut_sound *s, const int32_t *columns)
+{
+    const size_t count = bands();
+    double *const products = mx_alloc((count + 1) * count, sizeof *products), *const own = products + count * count;
+    int64_t found = 0, seen = 0, frames = 0;
+    if (products == NULL) return MX_ERR_NO_MEMORY;
+    for (int64_t f = 0; f < s->frames; f++) found += columns[f] >= 0;
+    const int64_t step = found / PRODUCTS + 1;
+    for (int64_t f = 0; f < s->frames; f++) {
+        if (columns[f] < 0 || seen++ % step != 0) continue;
+        const float *const mel = s->mel + (size_t)f * count, *const mean = m->means + (size_t)columns[f] * count;
+        for (size_t i = 0; i < count; i++) own[i] = (double)(mel[i] - mean[i]);
+        for (size_t i = 0; i < count; i++)
+            for (size_t k = 0; k <= i; k++) products[i * count + k] += own[i] * own[k];
+        frames++;
+    }
+    const int rc = mx_cut_metric_learn(&m->metric, products, frames, m->means, (size_t)m->text->token_count);
+    mx_free(products);
+    return rc;
+}
+
+int mx_cut_means_adapt(struct mx_cut_means *m, const struct mx_cut_sound *s, const int32_t *columns)
+{
+    struct mx_cut_adapt adapt = {0};
+    int rc = 0;
+    MX_TRY(mx_cut_adapt_open(&adapt, (size_t)mx_vocabulary_size(m->voice->vocabulary), bands()));
+    for (int64_t f = 0; f < s->frames; f++)
+        if (columns[f] >= 0)
+            mx_cut_adapt_add(&adapt, m->text->tokens[columns[f]], s->mel + (size_t)f * bands(),
+                             m->means + (size_t)columns[f] * bands());
+    mx_cut_adapt_move(&adapt, m->text->tokens, m->text->token_count, m->means);
+    MX_TRY(metric_learn(m, s, columns));
+    MX_TRY(tokens_make(m));
+out:
+    mx_cut_adapt_release(&adapt);
+    return rc;
 }
 
 /* ---- whose voice ---- */
@@ -254,7 +342,7 @@ static int means_make(struct mx_cut_means *m, const struct mx_cut_sound *sound, 
             MX_RAISE(MX_ERR_INTERRUPTED, NULL, "interrupted while the text was read");
     }
     MX_TRY(means_shift(m, sound));
-    MX_TRY(table_make(m, &m->tokens, m->means, m->text->token_count));
+    MX_TRY(tokens_make(m));
 out:
     mx_progress_finish(progress);
     return rc;
@@ -271,6 +359,7 @@ int mx_cut_means_create(struct mx_voice *voice, const struct mx_cut_text *text, 
     if (m == NULL || vector == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     m->voice = voice;
     m->text = text;
+    MX_TRY(mx_cut_metric_open(&m->metric, bands()));
     MX_TRY(mx_stream_create(voice->place.device, OWNER, &m->stream));
     MX_TRY(mx_cut_encoder_create(voice, m->stream, longest_of(text), &m->encoder));
     MX_TRY(vector_make(m, sound, vector, width));
@@ -293,6 +382,7 @@ void mx_cut_means_destroy(struct mx_cut_means *m)
     mx_buffer_release(m->mel);
     mx_buffer_release(m->scores);
     mx_stream_release(m->stream);
+    mx_cut_metric_release(&m->metric);
     mx_free(m->means);
     mx_free(m);
 }

@@ -4,7 +4,8 @@
  */
 #include "cut/pauses.h"
 
-#define OTHER_MS  250.0 /* other sound between two words that keeps them apart */
+#define OTHER_MS  700.0 /* other sound between two words that keeps them apart, or … */
+#define ALONE_MS  250.0 /* … with a pause at both ends */
 #define BROKEN_MS 180.0 /* quiet inside a word: longer than any closure of a consonant */
 #define NEAR_MS   250.0 /* how far from a word the quiet run beside other sound may be */
 
@@ -30,6 +31,7 @@ static struct runs runs_find(const struct mx_cut_sound *s, int64_t begin, int64_
     const int64_t least = (int64_t)(MX_CUT_PAUSE_LEAST * mx_recipe_default.rate / 1000);
     int64_t from = -1;
     begin = begin / MX_CUT_WINDOW * MX_CUT_WINDOW;
+    end = (end + MX_CUT_WINDOW - 1) / MX_CUT_WINDOW * MX_CUT_WINDOW; /* where a run that goes on is closed */
     for (int64_t at = begin; at <= end; at += MX_CUT_WINDOW) {
         const bool quiet = at < end && (double)mx_cut_sound_level(s, at) <= most;
         if (quiet && from < 0) from = at;
@@ -52,6 +54,17 @@ static bool is_broken(const struct mx_cut_sound *s, const struct mx_cut_heard *w
     const int64_t edge = 4 * MX_CUT_WINDOW;
     return (double)(run.end - run.begin) >= BROKEN_MS * mx_recipe_default.rate / 1000 && run.begin >= w->begin + edge &&
            run.end <= w->end - edge;
+}
+
+/* Does other sound keep the words around it apart? A word or two that the speaker adds to a sentence do not. */
+static bool is_apart(const struct mx_cut_sound *s, const struct mx_cut_span *o, double most)
+{
+    const int64_t hop = mx_recipe_default.hop, begin = o->begin * hop, end = o->end * hop;
+    const int64_t near = (int64_t)(NEAR_MS * mx_recipe_default.rate / 1000);
+    const double ms = (double)(end - begin) * 1000 / mx_recipe_default.rate;
+    if (ms >= OTHER_MS || ms < ALONE_MS) return ms >= OTHER_MS;
+    const int64_t from = begin > near ? begin - near : 0, middle = begin + (end - begin) / 2;
+    return runs_find(s, from, middle, most).first.end > 0 && runs_find(s, middle, end + near, most).first.end > 0;
 }
 
 static int64_t middle(const struct mx_cut_heard *w)
@@ -121,8 +134,7 @@ void mx_cut_pauses_find(const struct mx_cut_sound *s, const struct mx_cut_text *
         const bool elsewhere = before != NULL && own != recording;
         h->apart = missing || elsewhere;
         while (other < path->other_count && path->other[other].end <= path->begin[w]) {
-            const struct mx_cut_span *const o = &path->other[other];
-            h->apart |= (double)((o->end - o->begin) * hop) >= OTHER_MS * mx_recipe_default.rate / 1000;
+            h->apart |= is_apart(s, &path->other[other], most);
             other++;
         }
         const struct mx_cut_recording *const r = &s->recordings[own], *const last = &s->recordings[recording];

@@ -5,7 +5,8 @@
  *
  * A window of 10 ms is quiet if its level is at most 6 dB above the noise of the recordings, or 40 dB below their speech;
  * and never if it is within 20 dB of the speech. The pause between two neighbouring words is the longest quiet run
- * between their middles; where other sound lies between them, each has the nearest run on its own side.
+ * between their middles; where other sound keeps them apart, each has the nearest run on its own side. Other sound does that
+ * if it is long, or has a pause at both ends; otherwise it is a word or two that the speaker adds to a sentence.
  */
 #ifndef MX_CUT_PAUSES_H
 #define MX_CUT_PAUSES_H

@@ -4,8 +4,8 @@
  *
  * A row is 1 to 15 seconds of consecutive words. It begins and ends at pauses: at least MX_CUT_PAUSE_LEAST ms that are
  * quiet, or the end of a recording. Of a pause, up to MX_CUT_MARGIN ms are kept at each side, of one that is shorter than two margins a half. Words
- * that are missing in the sound or have a pause inside, other sound and the ends of recordings are never inside a row. Among all ways to cut,
- * the one with the lowest cost is taken: ends of sentences are better than commas, those better than a pause between
+ * that are missing in the sound or have a pause inside, other sound that keeps words apart (pauses.h) and the ends of
+ * recordings are never inside a row. Among all ways to cut, the one with the lowest cost is taken: ends of sentences are better than commas, those better than a pause between
  * words, and rows of 3 to 11 seconds better than shorter or longer ones.
  *
  * Words that no row can have are left out with the reason: no pause near them, or too little sound between two pauses.

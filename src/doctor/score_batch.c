@@ -10,16 +10,15 @@
 #include "base/alloc.h"
 #include "base/robust.h"
 #include "checkpoint/installed.h"
+#include "cut/adapt.h"
 #include "cut/codes.h"
 #include "myxtts/error.h"
 
 #define OWNER         "doctor"
 #define LISTEN_FRAMES 520 /* of a row that its speaker is heard in: 6 seconds, from its middle */
 #define ADAPT_ROUNDS  2
-#define ADAPT_ALL     200.0 /* frames of a speaker that count as much as what the voice says of it … */
-#define ADAPT_TOKEN   50.0  /* … and of a token, as much as what all tokens of the speaker say */
-#define ADAPT_BELOW   2.5   /* nats a frame: a row that is further below the median says nothing of its speaker */
-#define SAMPLE_ROWS   4096  /* means, or quiet frames, that codes are learned from */
+#define ADAPT_BELOW   2.5  /* nats a frame: a row that is further below the median says nothing of its speaker */
+#define SAMPLE_ROWS   4096 /* means, or quiet frames, that codes are learned from */
 
 /* ---- the ear ---- */
 
@@ -339,32 +338,13 @@ out:
 
 /* ---- adapting means ---- */
 
-/* Adds the frames of a row to those of all tokens, [0], and of each token of the vocabulary, [1 + token]. */
-static void residuals_add(const struct mx_doctor_heard *h, size_t bands, double *residuals)
+/* Adds the frames of a row that are in words. */
+static void row_add(const struct mx_doctor_heard *h, struct mx_cut_adapt *adapt)
 {
-    for (int32_t f = 0; f < h->sound.frames; f++) {
-        if (h->columns[f] < 0) continue;
-        const float *const mel = h->sound.mel + (size_t)f * bands, *const mean =
-                                                                       h->means + (size_t)h->columns[f] * bands;
-        double *const own = residuals + (1 + (size_t)h->text.tokens[h->columns[f]]) * (bands + 1);
-        for (size_t k = 0; k < bands; k++) {
-            own[k] += (double)(mel[k] - mean[k]);
-            residuals[k] += (double)(mel[k] - mean[k]);
-        }
-        own[bands]++;
-        residuals[bands]++;
-    }
-}
-
-static void residuals_apply(struct mx_doctor_heard *h, size_t bands, const double *residuals)
-{
-    const double all = residuals[bands] + ADAPT_ALL;
-    for (int32_t t = 0; t < h->text.token_count; t++) {
-        const double *const own = residuals + (1 + (size_t)h->text.tokens[t]) * (bands + 1);
-        float *const mean = h->means + (size_t)t * bands;
-        for (size_t k = 0; k < bands; k++)
-            mean[k] += (float)((own[k] + ADAPT_TOKEN * residuals[k] / all) / (own[bands] + ADAPT_TOKEN));
-    }
+    for (int32_t f = 0; f < h->sound.frames; f++)
+        if (h->columns[f] >= 0)
+            mx_cut_adapt_add(adapt, h->text.tokens[h->columns[f]], h->sound.mel + (size_t)f * adapt->bands,
+                             h->means + (size_t)h->columns[f] * adapt->bands);
 }
 
 /* Moves the means of all texts towards the sound of each speaker, as far as its rows have frames of a token. Rows whose
@@ -372,20 +352,22 @@ static void residuals_apply(struct mx_doctor_heard *h, size_t bands, const doubl
 static int means_adapt(const struct mx_doctor_session *ear, struct mx_doctor_batch *b)
 {
     const struct mx_utterance *const all = ear->report->manifest->utterances;
-    const size_t count = (1 + (size_t)mx_vocabulary_size(ear->voice->vocabulary)) * (ear->bands + 1);
-    double *const residuals = mx_alloc(count, sizeof *residuals);
-    if (residuals == NULL) return MX_ERR_NO_MEMORY;
+    struct mx_cut_adapt adapt = {0};
+    int rc = 0;
+    MX_TRY(mx_cut_adapt_open(&adapt, (size_t)mx_vocabulary_size(ear->voice->vocabulary), ear->bands));
     for (uint32_t first = 0, end; first < b->count; first = end) {
         const uint32_t speaker = all[b->rows[first].row].speaker;
-        memset(residuals, 0, count * sizeof *residuals);
+        mx_cut_adapt_clear(&adapt);
         for (end = first; end < b->count && all[b->rows[end].row].speaker == speaker; end++)
             if (b->rows[end].unscored == MX_DOCTOR_SCORED && b->rows[end].score > b->usual - ADAPT_BELOW)
-                residuals_add(&b->rows[end], ear->bands, residuals);
+                row_add(&b->rows[end], &adapt);
         for (uint32_t i = first; i < end; i++)
-            if (b->rows[i].unscored == MX_DOCTOR_SCORED) residuals_apply(&b->rows[i], ear->bands, residuals);
+            if (b->rows[i].unscored == MX_DOCTOR_SCORED)
+                mx_cut_adapt_move(&adapt, b->rows[i].text.tokens, b->rows[i].text.token_count, b->rows[i].means);
     }
-    mx_free(residuals);
-    return 0;
+out:
+    mx_cut_adapt_release(&adapt);
+    return rc;
 }
 
 /* The level below which a frame is quiet: near that of the noise, and far below that of speech (as cut/fit.c has it). */

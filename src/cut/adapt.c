@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Moving means, see adapt.h.
+ */
+#include "cut/adapt.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "myxtts/error.h"
+
+#define ALL   200.0 /* frames of a speaker that count as much as what the voice says of it … */
+#define TOKEN 50.0  /* … and of a token, as much as what all tokens of the speaker say */
+
+int mx_cut_adapt_open(struct mx_cut_adapt *a, size_t tokens, size_t bands)
+{
+    *a = (struct mx_cut_adapt){.tokens = tokens, .bands = bands};
+    a->sums = mx_alloc((1 + tokens) * (bands + 1), sizeof *a->sums);
+    return a->sums == NULL ? MX_ERR_NO_MEMORY : 0;
+}
+
+void mx_cut_adapt_release(struct mx_cut_adapt *a)
+{
+    mx_free(a->sums);
+    *a = (struct mx_cut_adapt){0};
+}
+
+void mx_cut_adapt_clear(struct mx_cut_adapt *a)
+{
+    memset(a->sums, 0, (1 + a->tokens) * (a->bands + 1) * sizeof *a->sums);
+}
+
+void mx_cut_adapt_add(struct mx_cut_adapt *a, int32_t token, const float *frame, const float *mean)
+{
+    const size_t bands = a->bands;
+    double *const all = a->sums, *const own = a->sums + (1 + (size_t)token) * (bands + 1);
+    for (size_t k = 0; k < bands; k++) {
+        own[k] += (double)(frame[k] - mean[k]);
+        all[k] += (double)(frame[k] - mean[k]);
+    }
+    own[bands]++;
+    all[bands]++;
+}
+
+void mx_cut_adapt_move(const struct mx_cut_adapt *a, const int32_t *tokens, int32_t count, float *means)
+{
+    const size_t bands = a->bands;
+    const double all = a->sums[bands] + ALL;
+    for (int32_t t = 0; t < count; t++) {
+        const double *const own = a->sums + (1 + (size_t)tokens[t]) * (bands + 1);
+        float *const mean = means + (size_t)t * bands;
+        for (size_t k = 0; k < bands; k++)
+            mean[k] += (float)((own[k] + TOKEN * a->sums[k] / all) / (own[bands] + TOKEN));
+    }
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Private to src/cut/align*.c: the state of a search, whose equations are in align.c, and the decisions that it has made,
+ * from which a path is read.
+ *
+ * Memory: align.c opens and closes all of it; records are freed as soon as the path is read beyond them.
+ */
+#ifndef MX_CUT_ALIGN_INTERNAL_H
+#define MX_CUT_ALIGN_INTERNAL_H
+
+#include "cut/align.h"
+
+/* The bits of a decision about a gap. */
+enum {
+    MX_CUT_FROM_SILENCE = 0,
+    MX_CUT_FROM_OTHER = 1,
+    MX_CUT_FROM_WORD = 2,
+    MX_CUT_FROM_MASK = 3,
+    MX_CUT_BY_SKIP = 4,
+    MX_CUT_SKIP_CHAIN = 8,
+    MX_CUT_OTHER_STAYS = 16
+};
+
+/* The decisions of a block. Row r is frame `frame` + r. */
+struct mx_cut_record {
+    struct mx_cut_record *next, *before;
+    int64_t frame;
+    int32_t frames;
+    int32_t word_begin, word_end, column_begin, column_end;
+    size_t bytes;
+    uint8_t *columns, *gaps; /* behind the struct */
+};
+
+/* Scores and roots of one kind of state. */
+struct mx_cut_layer {
+    float *score;
+    int32_t *root;
+};
+
+struct mx_cut_search {
+    const struct mx_cut_lattice *lattice;
+    const struct mx_cut_costs *costs;
+    const struct mx_cut_scorer *scorer;
+    struct mx_cut_path *path;
+    struct mx_cut_layer columns, silence, other, skip, ready; /* by column, and by gap */
+    float *before;                                            /* [columns]: what each column may begin from … */
+    int32_t *before_root;                                     /* … and its root */
+    float *score_columns, *score_silence, *score_other;
+    size_t column_room, gap_room;          /* of the scores of a block */
+    int32_t word_begin, word_end;          /* the window */
+    struct mx_cut_record *oldest, *newest; /* decisions; the oldest holds the frame of the last reading, too */
+    int64_t checkpoint, read; /* frame of the roots, and up to which the path is read; -1: before the first */
+    size_t bytes;             /* of the decisions */
+    void *memory;
+};
+
+/* The decisions about the gaps of a frame. */
+static inline uint8_t *mx_cut_gap_decisions(const struct mx_cut_record *r, int64_t frame)
+{
+    return r->gaps + (size_t)(frame - r->frame) * ((size_t)(r->word_end - r->word_begin) + 1);
+}
+
+/* The place at `frame` from which gap g was ready; returns its kind. */
+int mx_cut_align_ready(const struct mx_cut_record *r, int64_t frame, int32_t g, const struct mx_cut_lattice *l,
+                       int32_t *at);
+/* Reads the path that is at place `at` (of a kind) after frame `to`, back to the frame of the last reading. */
+int mx_cut_align_read(struct mx_cut_search *s, int64_t to, int kind, int32_t at);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Which differences between a frame and a mean count. Those that right frames have, too (loudness, tilt), say little; a
+ * metric is a covariance C of such differences, and the distance of a frame m from a mean u is (m - u)·C⁻¹(m - u). With
+ * the triangular root C = R Rᵀ that is the plain distance of R⁻¹m and R⁻¹u.
+ *
+ * Memory: owns its matrix.
+ */
+#ifndef MX_CUT_METRIC_H
+#define MX_CUT_METRIC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct mx_cut_metric {
+    size_t bands;
+    float *white, *turned; /* [bands, bands]: R⁻¹, and its transpose */
+};
+
+/* The plain distance. */
+int mx_cut_metric_open(struct mx_cut_metric *metric, size_t bands);
+void mx_cut_metric_release(struct mx_cut_metric *metric);
+/* From the sums of products of differences [bands, bands] (lower triangle) of `frames` frames; the plain distance if there
+ * are no differences. `means` [count, bands] are as far from each other under the new metric as under the plain one, so
+ * that costs in nats keep their meaning. MX_ERR_DATA if the sums are no numbers. */
+int mx_cut_metric_learn(struct mx_cut_metric *metric, const double *products, int64_t frames, const float *means,
+                        size_t count);
+
+/* out [count, bands] = R⁻¹ of each row. */
+void mx_cut_metric_whiten(const struct mx_cut_metric *metric, const float *rows, size_t count, float *out);
+/* out [count, bands] = R⁻ᵀ of each row u: the product of a frame m with it is that of R⁻¹m and u. */
+void mx_cut_metric_turn(const struct mx_cut_metric *metric, const float *rows, size_t count, float *out);
+
+#endif
