@@ -8,10 +8,13 @@
 #include <utf8proc.h>
 
 #include "base/alloc.h"
+#include "base/string.h"
 #include "export/layers.h"
+#include "export/neighbours.h"
 #include "myxtts/error.h"
 
-#define PARTS_MAX 8 /* of one code point, decomposed; Unicode needs 4 */
+#define PARTS_MAX 8    /* of one code point, decomposed; Unicode needs 4 */
+#define SIGNS_MAX 6400 /* code points for private use */
 
 /* ---- the numbering ---- */
 
@@ -73,6 +76,13 @@ static void parts_add(struct mx_export_symbols *s, const utf8proc_int32_t *parts
     }
 }
 
+bool mx_export_symbols_has_blank(const struct mx_vocabulary *vocabulary)
+{
+    uint32_t sign;
+    mx_utf8_decode(MX_EXPORT_BLANK, &sign);
+    return mx_vocabulary_find(vocabulary, ' ') >= 0 && mx_vocabulary_find(vocabulary, sign) < 0;
+}
+
 static int symbol_check(uint32_t symbol)
 {
     char name[MX_SYMBOL_NAME_BYTES];
@@ -92,11 +102,25 @@ out:
     return rc;
 }
 
+/* The ids of neighbours.h, for voices whose words are looked up. */
+static void neighbours_add(struct mx_export_symbols *s)
+{
+    const int64_t space = s->space + 1;
+    s->neighbours = s->space >= 0 && (s->ids + 2) * MX_EXPORT_ALWAYS_SILENT <= SIGNS_MAX;
+    if (!s->neighbours) return;
+    s->article = s->ids++;
+    s->join = s->ids++;
+    s->tokens[s->article] = s->tokens[s->join] = -1;
+    /* Both go. */
+    s->pairs[s->pair_count++] = (struct mx_export_pair){s->join, space, s->join};
+    if (s->passes < 1) s->passes = 1;
+}
+
 int mx_export_symbols_make(const struct mx_vocabulary *vocabulary, struct mx_export_symbols *s)
 {
     int rc = 0;
     const int64_t tokens = (int64_t)mx_vocabulary_size(vocabulary);
-    const size_t room = (size_t)tokens * PARTS_MAX + MX_EXPORT_FIRST;
+    const size_t room = (size_t)tokens * PARTS_MAX + MX_EXPORT_FIRST + 2;
     *s = (struct mx_export_symbols){0};
     MX_TRY(mx_export_symbols_check(vocabulary));
     *s = (struct mx_export_symbols){
@@ -123,6 +147,7 @@ int mx_export_symbols_make(const struct mx_vocabulary *vocabulary, struct mx_exp
             s->spellings[s->spelling_count++] = (struct mx_export_spelling){(uint32_t)parts[0], t + 1};
         if (count > 1 && count <= PARTS_MAX) parts_add(s, parts, (int)count, t + 1);
     }
+    if (mx_vocabulary_mode(vocabulary) == MX_TOKENS_PHONEMES) neighbours_add(s);
     if (mx_vocabulary_mode(vocabulary) == MX_TOKENS_CHARS)
         for (int64_t t = MX_TOKEN_FIRST; t < tokens; t++) {
             const uint32_t symbol = mx_vocabulary_symbol(vocabulary, (int32_t)t);
@@ -231,6 +256,7 @@ struct mx_export_reading mx_export_symbols_read(struct mx_onnx *o, const struct 
     struct mx_onnx_value keep = MX_ONNX(o, "Greater", ids, mx_onnx_int(o, MX_EXPORT_PAD));
     struct mx_onnx_value places = kept(o, mx_export_range(o, mx_export_rows(o, ids)), keep);
     ids = kept(o, ids, keep);
+    if (s->neighbours) mx_export_neighbours_settle(o, s, &ids, &places);
     for (int i = 0; i < s->passes; i++) pairs_join(o, s, &ids, &places);
     const struct mx_onnx_value table = mx_onnx_tensor(o, NULL, MX_ONNX_INT64, &(int64_t){s->ids}, 1, s->tokens);
     struct mx_onnx_value tokens = MX_ONNX(o, "Gather", table, ids);

@@ -31,7 +31,7 @@ struct mx_export_pair {
 };
 
 struct mx_export_symbols {
-    int64_t ids;     /* how many; pad, begin and end included */
+    int64_t ids;     /* how many; pad, begin and end included, and the two of neighbours.h */
     int64_t *tokens; /* [ids]: the number in our vocabulary; -1: none */
     struct mx_export_spelling *spellings;
     size_t spelling_count; /* without pad, begin and end */
@@ -39,12 +39,19 @@ struct mx_export_symbols {
     size_t pair_count;
     int passes; /* over the pairs, until everything is put together */
     int64_t token_count;
-    int64_t space;  /* token of the space between words; -1: none */
-    uint8_t *marks; /* [token_count]: 1 for MX_EXPORT_MARKS */
+    int64_t space;         /* token of the space between words; -1: none */
+    uint8_t *marks;        /* [token_count]: 1 for MX_EXPORT_MARKS */
+    bool neighbours;       /* words are read as their neighbours want it (neighbours.h) … */
+    int64_t article, join; /* … with these ids */
 };
 
 #define MX_EXPORT_MARKS ",.!?;:" /* that stand right behind a word */
 
+/* Stands for the space in a lexicon, whose columns are separated by blanks: "one hundred" is one entry, "100". */
+#define MX_EXPORT_BLANK "␣"
+
+/* Whether the vocabulary has a space, and the sign for it is free. */
+bool mx_export_symbols_has_blank(const struct mx_vocabulary *vocabulary);
 /* MX_ERR_UNSUPPORTED, naming the symbol, if the vocabulary has a symbol that those programs use themselves. */
 int mx_export_symbols_check(const struct mx_vocabulary *vocabulary);
 /* Fails like the check. */

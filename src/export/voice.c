@@ -8,12 +8,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <utf8proc.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/string.h"
 #include "export/lexicon.h"
+#include "export/neighbours.h"
 #include "export/symbols.h"
 #include "myxtts/error.h"
 #include "speech/speak.h"
@@ -120,11 +120,6 @@ static void metadata_add(struct mx_onnx *o, const struct mx_export_voice *v)
 
 static const char *const own_spellings[MX_EXPORT_FIRST] = {"_", "^", "$"};
 
-static void point_write(uint32_t point, char out[5])
-{
-    out[utf8proc_encode_char((utf8proc_int32_t)point, (utf8proc_uint8_t *)out)] = 0;
-}
-
 static bool spelling_add(cJSON *map, const char *key, int64_t id)
 {
     cJSON *const list = cJSON_AddArrayToObject(map, key);
@@ -160,8 +155,8 @@ static bool config_fill(cJSON *root, const struct mx_export_voice *v, const stru
     whole = whole && map != NULL && speakers != NULL;
     for (int i = 0; whole && i < MX_EXPORT_FIRST; i++) whole = spelling_add(map, own_spellings[i], i);
     for (size_t i = 0; whole && i < symbols->spelling_count; i++) {
-        char key[5];
-        point_write(symbols->spellings[i].point, key);
+        char key[MX_SYMBOL_UTF8_BYTES];
+        mx_symbol_utf8(symbols->spellings[i].point, key);
         whole = spelling_add(map, key, symbols->spellings[i].id);
     }
     for (int32_t i = 0; whole && v->speech.speakers > 1 && i < v->speech.speakers; i++)
@@ -182,16 +177,24 @@ out:
     return rc;
 }
 
-static int tokens_write(const struct mx_export_symbols *symbols, const char *path)
+static int tokens_write(const struct mx_export_voice *v, const struct mx_export_symbols *symbols, const char *path)
 {
     struct mx_string text = {0};
     int rc = 0;
     for (int i = 0; i < MX_EXPORT_FIRST; i++) (void)mx_string_append(&text, "%s %d\n", own_spellings[i], i);
     for (size_t i = 0; i < symbols->spelling_count; i++) {
-        char key[5];
-        point_write(symbols->spellings[i].point, key);
+        char key[MX_SYMBOL_UTF8_BYTES];
+        mx_symbol_utf8(symbols->spellings[i].point, key);
         (void)mx_string_append(&text, "%s %lld\n", key, (long long)symbols->spellings[i].id);
     }
+    for (unsigned silent = 0; v->words != NULL && symbols->neighbours && silent < MX_EXPORT_ALWAYS_SILENT; silent++)
+        for (int64_t id = silent == 0 ? symbols->article : MX_EXPORT_FIRST; id < symbols->ids; id++) {
+            char sign[MX_SYMBOL_UTF8_BYTES];
+            mx_symbol_utf8(mx_export_neighbours_sign(symbols, id, silent), sign);
+            (void)mx_string_append(&text, "%s %lld\n", sign, (long long)(id + symbols->ids * (int64_t)silent));
+        }
+    if (v->words != NULL && mx_export_symbols_has_blank(v->vocabulary))
+        (void)mx_string_append(&text, MX_EXPORT_BLANK " %lld\n", (long long)symbols->space + 1);
     MX_TRY(text.failure);
     MX_TRY(mx_file_write_atomic(path, text.data, text.length));
 out:
@@ -209,8 +212,9 @@ static int sherpa_write(const struct mx_export_voice *v, const struct mx_export_
     char *const tokens = mx_format("%s/" MX_EXPORT_TOKENS, folder);
     char *const lexicon = mx_format("%s/" MX_EXPORT_LEXICON, folder);
     if (tokens == NULL || lexicon == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    if (v->words != NULL) MX_TRY(mx_export_lexicon_write(v->vocabulary, v->language, v->words, lexicon, words));
-    MX_TRY(tokens_write(symbols, tokens));
+    if (v->words != NULL)
+        MX_TRY(mx_export_lexicon_write(v->vocabulary, symbols, v->language, v->words, lexicon, words));
+    MX_TRY(tokens_write(v, symbols, tokens));
 out:
     mx_free(tokens);
     mx_free(lexicon);

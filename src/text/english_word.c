@@ -85,6 +85,18 @@ bool mx_text_abbreviation(const char *word, size_t length, bool digit_follows)
     return false;
 }
 
+bool mx_text_abbreviation_at(enum mx_language_id language, size_t i, const char **abbreviation, const char **meaning)
+{
+    if (language != MX_LANGUAGE_EN) return false;
+    for (size_t k = 0; k < sizeof abbreviations / sizeof *abbreviations; k++) {
+        if (abbreviations[k].kind == NUMBER || i-- > 0) continue;
+        *abbreviation = abbreviations[k].text;
+        *meaning = abbreviations[k].words;
+        return true;
+    }
+    return false;
+}
+
 /* Those of the ALWAYS kind that are words or names in lower case. */
 static bool needs_capital(const char *text)
 {

@@ -58,5 +58,8 @@ int mx_text_normalise(enum mx_language_id language, const char *text, size_t len
 /* Whether the full stop after this word does not end a sentence: "Dr", "Mr" and other English abbreviations that stand
  * before a name; before a digit also "No", "Fig" and the like. */
 bool mx_text_abbreviation(const char *word, size_t length, bool digit_follows);
+/* Abbreviation i of the language, in small letters and without its full stop, and what it means wherever it stands;
+ * false: there are no more. Those that mean something only before a number are not among them. */
+bool mx_text_abbreviation_at(enum mx_language_id language, size_t i, const char **abbreviation, const char **meaning);
 
 #endif
