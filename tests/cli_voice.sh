@@ -88,12 +88,40 @@ done_with export fixed.voice.safetensors --format piper --output piper-fixed
 check "Piper needs no more" cmp piper-run/voice.onnx piper-fixed/voice.onnx
 refused 2 'cannot listen to recordings' "without '--fixed-speakers'" synth --checkpoint fixed.voice.safetensors \
     --speaker-wav tones/wavs/row-003.wav --text 'A tone.' --output a.wav
-refused 2 'which an evaluation needs' 'the run' eval --checkpoint fixed.voice.safetensors --data tones
-refused 2 'tensors missing' 'partial' train --train-data tones --output deaf --init-from fixed.voice.safetensors "${small[@]}"
-done_with train --quiet --train-data tones --output deaf-2 --init-from fixed.voice.safetensors --partial "${small[@]}" --steps 1 --epochs 1
+done_with eval --checkpoint fixed.voice.safetensors --data tones --limit 4 --json fixed.json
+check "an evaluation speaks with the voices that it keeps" test "$(grep -c '"outcome":.*"spoken"' fixed.json)" -eq 4
+mkdir strangers
+ln -s ../tones/wavs strangers/wavs
+sed 's/|low|/|deep|/' tones/metadata.csv >strangers/metadata.csv
+refused 2 "has no speaker 'deep'" 'it learned from 2 speakers' eval --checkpoint fixed.voice.safetensors --data strangers
+done_with train --train-data tones --output deaf-2 --init-from fixed.voice.safetensors "${small[@]}" --steps 1 --epochs 1
+check "training begins that part anew" grep -q 'cannot listen to recordings: that part of the network begins anew' stderr
+check "and has it then" grep -q '^speaker.conv1.weight ' <("$program" inspect deaf-2)
 refused 1 "'--fixed-speakers' is not for '--format piper'" 'without' export run --format piper --output p --fixed-speakers
 done_with inspect fixed.voice.safetensors
 check "inspect says so" grep -q 'the voice of 2 of them and cannot imitate others$' stdout
+
+# ---- a small file of one speaker does without that part by itself ----
+mkdir alone
+ln -s ../tones/wavs alone/wavs
+awk -F'|' '{ print $1 "|" $NF }' tones/metadata.csv >alone/metadata.csv
+done_with train --quiet --train-data alone --output alone-run "${small[@]}" --part both --steps 1 --epochs 1
+done_with export alone-run --output alone.voice.safetensors --precision bf16
+check "one speaker: says so" grep -q ': alone, bf16, 1 fixed speaker, ' stderr
+check "one speaker: says how to keep it" grep -q "'--any-speaker' keeps it" stderr
+done_with export alone-run --output any.voice.safetensors --precision bf16 --any-speaker
+check "one speaker: kept" grep -q ': any, bf16, 1 speaker, ' stderr
+done_with synth --checkpoint any.voice.safetensors --speaker-wav tones/wavs/row-003.wav --text 'A tone.' --output heard.wav
+refused 2 'which a reference needs' "with '--any-speaker'" synth --checkpoint alone.voice.safetensors \
+    --speaker-wav tones/wavs/row-003.wav --text 'A tone.' --output a.wav
+done_with synth --checkpoint alone.voice.safetensors --text 'The tone number a.' --output alone.wav
+done_with synth --checkpoint any.voice.safetensors --text 'The tone number a.' --output any.wav
+check "one speaker: it speaks the same" cmp alone.wav any.wav
+done_with eval --checkpoint alone.voice.safetensors --data tones --limit 4
+done_with export alone-run --output full.voice.safetensors
+check "one speaker: fp32 has all of the run" grep -q ': full, fp32, 1 speaker, ' stderr
+refused 1 'contradict each other' 'omit' export alone-run --output b.voice.safetensors --fixed-speakers --any-speaker
+refused 1 "'--any-speaker' is not for '--format piper'" 'without' export run --format piper --output p --any-speaker
 
 # ---- inspect ----
 done_with inspect small.voice.safetensors

@@ -213,8 +213,8 @@ int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_p
 
 /* What a new run begins with: the weights, or with `spoken` (for a run that leaves some of them as they are) what the
  * network speaks with, as mx_checkpoint_load_average; flat[table->floats]. Adapters of the checkpoint are merged.
- * What does not come from the file stays as it is: adapters of the table, and rows of the tables of tokens and languages
- * behind those of the file. Otherwise as mx_checkpoint_load. */
+ * What does not come from the file stays as it is: adapters of the table, rows of the tables of tokens and languages
+ * behind those of the file, and the weights for listening if the file cannot listen. Otherwise as mx_checkpoint_load. */
 int mx_checkpoint_load_begin(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table, bool spoken,
                              bool partial, float *flat, struct mx_checkpoint_report *report);
 

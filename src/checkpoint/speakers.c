@@ -84,9 +84,12 @@ int mx_checkpoint_listens_check(const struct mx_checkpoint *checkpoint, const ch
 {
     char quoted[QUOTED_BYTES];
     if (mx_checkpoint_listens(checkpoint)) return 0;
-    return MX_FAIL(MX_ERR_DATA, "use the run, or a voice file that was exported without '--fixed-speakers'",
-                   "%s cannot listen to recordings, which %s needs",
-                   mx_string_quote(quoted, sizeof quoted, checkpoint->path), what);
+    return MX_FAIL(
+        MX_ERR_DATA,
+        "use the run, or a voice file that was exported without '--fixed-speakers' (in bf16 with one speaker: "
+        "with '--any-speaker')",
+        "%s cannot listen to recordings, which %s needs", mx_string_quote(quoted, sizeof quoted, checkpoint->path),
+        what);
 }
 
 /* The code of the only language of a vocabulary; NULL if it has several. */

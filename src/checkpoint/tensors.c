@@ -250,6 +250,7 @@ int mx_checkpoint_load_begin(const struct mx_checkpoint *checkpoint, const struc
                                   .table = table,
                                   .target = &target,
                                   .partial = partial,
+                                  .deaf = !mx_checkpoint_listens(checkpoint),
                                   .beginning = true,
                                   .speaking = spoken,
                                   .merging = true};

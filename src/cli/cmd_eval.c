@@ -73,6 +73,7 @@ struct eval {
     struct mx_host_batch *host;
     struct mx_batch *batch;
     struct mx_listener *listener;
+    struct mx_buffer *vector;   /* [width] of a speaker, if the voice cannot listen; NULL: it can */
     struct mx_sound *sound;     /* NULL: the mel is compared … */
     struct mx_extract *extract; /* … otherwise that of the sound */
     uint32_t *list;             /* utterances to look at */
@@ -83,6 +84,7 @@ static void eval_close(struct eval *e)
 {
     if (e->voice != NULL) (void)mx_stream_sync(e->voice->place.stream); /* something may be under way */
     mx_listener_destroy(e->listener);
+    mx_buffer_release(e->vector);
     mx_extract_destroy(e->extract);
     mx_sound_destroy(e->sound);
     mx_batch_destroy(e->batch);
@@ -238,6 +240,9 @@ static int listener_open(struct eval *e, const struct values *values)
     MX_TRY(mx_dataset_reader_create(e->dataset, &e->reader));
     MX_TRY(mx_host_batch_create(e->source, e->voice->place.device, &one, &e->host));
     MX_TRY(mx_batch_create(e->voice->place.device, e->voice->place.stream, &batch, &e->batch));
+    if (!mx_checkpoint_listens(e->voice->checkpoint))
+        MX_TRY(mx_buffer_create(e->voice->place.device, "eval", (size_t)state->model.size.width * sizeof(float),
+                                &e->vector));
     const struct mx_listener_options parts = {.source = e->source,
                                               .reader = e->reader,
                                               .host = e->host,
@@ -245,10 +250,27 @@ static int listener_open(struct eval *e, const struct values *values)
                                               .stream = e->voice->place.stream,
                                               .model = e->model,
                                               .weights = mx_slice_at(e->voice->weights, 0),
+                                              .voice = mx_slice_at(e->vector, 0),
                                               .hear = values->vocoder != NULL ? sound_hear : NULL,
                                               .context = e};
     if (values->vocoder != NULL) MX_TRY(sound_open(e, values, room.longest_frames));
     MX_TRY(mx_listener_create(&parts, &e->listener));
+out:
+    return rc;
+}
+
+/* A voice that cannot listen speaks with the vector that it keeps of the row's speaker; if it has only one, that one. */
+static int vector_set(struct eval *e, uint32_t utterance)
+{
+    const struct mx_checkpoint_state *const state = mx_checkpoint_state(e->voice->checkpoint);
+    const uint32_t speaker = mx_dataset_utterance(e->dataset, utterance)->speaker;
+    const char *const name = state->speaker_count > 1 ? mx_dataset_speaker(e->dataset, speaker) : NULL;
+    const float *vector;
+    int rc = 0;
+    MX_TRY(mx_voice_vector(e->voice, name, &vector));
+    if (vector == NULL) MX_TRY(mx_checkpoint_listens_check(e->voice->checkpoint, "an evaluation"));
+    MX_TRY(mx_copy_upload(e->voice->place.stream, mx_slice_at(e->vector, 0), vector,
+                          (size_t)state->model.size.width * sizeof *vector));
 out:
     return rc;
 }
@@ -263,6 +285,7 @@ static int list_speak(struct eval *e, struct mx_eval_report *report)
         &(struct mx_progress_options){.title = "Speaking", .unit = "utterances", .total = e->count}, &progress));
     for (uint32_t i = 0; i < e->count; i++) {
         struct mx_spoken one;
+        if (e->vector != NULL) MX_TRY(vector_set(e, e->list[i]));
         MX_TRY(mx_listener_speak(e->listener, e->list[i], &one));
         MX_TRY(mx_eval_report_add(report, e->list[i], &one));
         if (report->all.spoken > 0) mx_progress_note(progress, "mel %.2f dB", mx_spoken_mel_db(&report->all));
@@ -300,7 +323,6 @@ static int run(const void *given, const struct mx_option_list *operands)
                                            .cpu_devices = (int)values->cpu_devices,
                                            .vocoder = values->vocoder != NULL ? values->vocoder : MX_SOUND_GRIFFIN_LIM};
     MX_TRY(mx_voice_open(values->checkpoint, &place, &e.voice));
-    MX_TRY(mx_checkpoint_listens_check(e.voice->checkpoint, "an evaluation"));
     MX_TRY(settings_find(&e));
     MX_TRY(corpus_open(&e, values));
     MX_TRY(listener_open(&e, values));
@@ -327,7 +349,8 @@ const struct mx_command mx_command_eval = {
             .summary = "speak the texts of a corpus and compare the result with its recordings",
             .description =
                 "Speaks each text as 'myxtts synth' would, with the voice taken from another recording of the same "
-                "speaker, and compares it with the recording of that text after the best time alignment: distance of "
+                "speaker (in a voice file that cannot listen to recordings, the voice that it keeps), and compares it "
+                "with the recording of that text after the best time alignment: distance of "
                 "the mel bands in decibels, error of the duration, error of the pitch in semitones. Training reports "
                 "the same free-running numbers for its validation rows. With '--vocoder', the mel of the sound is "
                 "compared "

@@ -31,7 +31,7 @@ struct values {
     const char *format, *output, *language, *words, *lexicon, *vocoder, *device;
     const char *precision, *name, *licence, *attribution;
     int64_t cpu_devices, rounds, projections, seed;
-    bool fixed, adapter;
+    bool fixed, any, adapter;
     struct mx_option_list languages;
 };
 
@@ -67,7 +67,10 @@ static const struct mx_option options[] = {
                       "Numbers of a voice file: bf16 halves the size and rounds each weight to 8 binary digits.")},
     {MX_OPTION_FLAG(struct values, fixed, "fixed-speakers",
                     "Leave out the part of the network that listens to recordings: the voice file is smaller, and "
-                    "nobody can make it imitate other people.")},
+                    "nobody can make it imitate other people. A bf16 file of one speaker is written so by itself.")},
+    {MX_OPTION_FLAG(struct values, any, "any-speaker",
+                    "Keep the part of the network that listens to recordings also in a bf16 file of one speaker: for "
+                    "'--speaker-wav', and training that begins with the file.")},
     {MX_OPTION_STRING(struct values, name, "name", "NAME", "that of the file", "Name of the voice in a voice file.")},
     {MX_OPTION_STRING(struct values, licence, "licence", "TEXT", NULL,
                       "Licence of the voice, kept in a voice file: CC-BY-4.0, for example.")},
@@ -225,6 +228,7 @@ static int options_check(const struct values *v, size_t format)
     } own[] = {{"precision", v->precision != NULL, true, false},
                {"name", v->name != NULL, true, false},
                {"fixed-speakers", v->fixed, true, true},
+               {"any-speaker", v->any, true, true},
                {"adapter", v->adapter, true, true},
                {"licence", v->licence != NULL, true, false},
                {"attribution", v->attribution != NULL, true, false},
@@ -241,8 +245,11 @@ static int options_check(const struct values *v, size_t format)
                            : mx_error_hint("export it without '--%s': 'myxtts synth' takes it when the voice speaks",
                                            own[i].name);
     }
-    if (v->adapter && (v->fixed || v->vocoder != NULL)) {
-        const char *const other = v->fixed ? "fixed-speakers" : "vocoder";
+    if (v->fixed && v->any)
+        return MX_FAIL(MX_ERR_USAGE, "omit one of them",
+                       "'--fixed-speakers' and '--any-speaker' contradict each other");
+    if (v->adapter && (v->fixed || v->any || v->vocoder != NULL)) {
+        const char *const other = v->fixed ? "fixed-speakers" : v->any ? "any-speaker" : "vocoder";
         MX_FAIL(MX_ERR_USAGE, NULL, "'--adapter' and '--%s' contradict each other", other);
         return mx_error_hint("omit '--%s': an adapter has these parts from its base; or omit '--adapter'", other);
     }
@@ -288,8 +295,17 @@ static enum mx_dtype precision_of(const struct values *v)
     return strcmp(v->precision != NULL ? v->precision : usual, "bf16") == 0 ? MX_DTYPE_BF16 : MX_DTYPE_F32;
 }
 
+/* A small file of one speaker does without listening: it would imitate nobody well, and speaks as its speaker by the
+ * vector that it keeps. */
+static bool deaf_by_itself(const struct job *j, const struct values *v)
+{
+    return !v->fixed && !v->any && !v->adapter && precision_of(v) == MX_DTYPE_BF16 && j->speakers == 1 &&
+           j->vectors[0] != NULL && mx_checkpoint_listens(j->voice->checkpoint);
+}
+
 static int file_write(const struct job *j, const struct values *values)
 {
+    const bool deaf = deaf_by_itself(j, values);
     const struct mx_command_voice voice = {.checkpoint = j->voice->checkpoint,
                                            .vocabulary = j->voice->vocabulary,
                                            .name = values->name,
@@ -303,8 +319,12 @@ static int file_write(const struct job *j, const struct values *values)
                                            .vectors = j->vectors,
                                            .vector_count = j->speakers,
                                            .languages = &values->languages,
-                                           .fixed = values->fixed};
-    return mx_command_voice_write(&voice, values->output);
+                                           .fixed = values->fixed || deaf};
+    const int rc = mx_command_voice_write(&voice, values->output);
+    if (rc == 0 && deaf)
+        mx_info("  without the part of the network that listens to recordings, which its speaker does not need; "
+                "'--any-speaker' keeps it");
+    return rc;
 }
 
 /* Piper has no place for words. */

@@ -324,6 +324,9 @@ static int weights_restore(struct mx_job *job)
     memcpy(arrays.average, arrays.weights, bytes);
     MX_TRY(mx_trainer_write(job->trainer, MX_PART_ACOUSTIC, &arrays));
     mx_info("weights from %s: %zu tensors", mx_checkpoint_path(job->origin), report.loaded);
+    if (!mx_checkpoint_listens(job->origin))
+        mx_warn("%s cannot listen to recordings: that part of the network begins anew",
+                mx_checkpoint_path(job->origin));
 out:
     return rc;
 }

@@ -115,6 +115,7 @@ int mx_listener_speak(struct mx_listener *l, uint32_t index, struct mx_spoken *o
     MX_TRY(mx_batch_assemble(o->batch, o->stream, o->host, &batch));
     MX_TRY(mx_copy_download(o->stream, l->real, batch.mel, (size_t)out->real * row));
     MX_TRY(mx_copy_download(o->stream, l->real_pitch, batch.pitch, (size_t)out->real * sizeof(float)));
+    batch.voices = o->voice;
     rc = mx_model_synthesize(o->model, o->stream, o->weights, &batch, NULL, &speech);
     if (rc == MX_ERR_ARGUMENT) {
         mx_error_clear();

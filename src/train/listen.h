@@ -29,6 +29,7 @@ struct mx_listener_options {
     struct mx_stream *stream;
     struct mx_model *model; /* its capacity limits the length of speech */
     struct mx_slice weights;
+    struct mx_slice voice; /* (optional) [width]: the vector that speaks, instead of another utterance of the speaker */
     /* (optional) Compares the sound of the speech: gets the normalised mel [frames, bands] on the device and writes the
      * normalised mel of its sound, with as many frames, to `heard` on the host. NULL: the mel itself is compared. */
     int (*hear)(void *context, struct mx_slice mel, int32_t frames, float *heard);
