@@ -116,6 +116,14 @@ else
     echo "SKIPPED: a full disk: there is no prlimit"
 fi
 
+# ---- a folder that is taken away ----
+start train "${args[@]}" --output removed --steps 100000
+check "steps before its folder goes" wait_for grep -q '^{"step":2,' removed/metrics.jsonl
+rm -r removed/checkpoints
+kill -TERM $child
+ended 2 "a folder that was removed"
+check "says what happened to it" grep -q 'hint: the folder was removed while the run trained: start again' stderr
+
 # ---- files that cannot be written ----
 done_with train "${args[@]}" --output part --steps 2 --save-every 2 --eval-every 0
 rm -r part/samples

@@ -117,6 +117,8 @@ static int save_last(struct mx_job *job, bool best)
 {
     const int rc = mx_job_save(job, best);
     if (rc != MX_ERR_IO && rc != MX_ERR_NOT_FOUND) return rc;
+    if (rc == MX_ERR_NOT_FOUND)
+        return mx_error_hint("the folder was removed while the run trained: start again, and leave it where it is");
     if (job->saved_step > 0)
         return mx_error_hint("free some space there; 'myxtts train --resume %s' then continues from step %" PRId64
                              ", the last one saved",
