@@ -54,12 +54,14 @@ recognise()
     found=$("$tools/word_errors" "$3" "$4")
 }
 
-# overall IDS.csv FOLDER: mean DNSMOS (overall) of the same files, or nothing where the judge is not installed
+# overall IDS.csv FOLDER [RECORDINGS]: mean DNSMOS (overall) of the same files, or nothing where the judge is not
+# installed. With RECORDINGS, each file gets the level and the silence at both ends of RECORDINGS/ID.wav first.
 overall()
 {
-    local id files=()
+    local id files=() like=()
     while IFS='|' read -r id _; do files+=("$2/$id.wav"); done <"$1"
-    "$python" "$(dirname "${BASH_SOURCE[0]}")/../bench/peers/sound_overall.py" "${files[@]}" 2>/dev/null || true
+    (($# < 3)) || like=(--like "$3")
+    "$python" "$(dirname "${BASH_SOURCE[0]}")/../bench/peers/sound_overall.py" "${like[@]}" "${files[@]}" 2>/dev/null || true
 }
 
 verdict()
