@@ -384,12 +384,12 @@ static void short_frames_are_attenuated(void **state)
     if (!(low < 0.05 && high > 0.7)) fail_msg("%g of the power is left before the centre, %g behind it", low, high);
 }
 
-/* The mel of a network is not enforced unless that is asked for, and gets contrast and the texture of the source. */
+/* The mel of a network is not enforced unless that is asked for, and gets contrast; a vocoder gives texture to both. */
 static void projections_depend_on_the_mel(void **state)
 {
     struct fixture *const f = *state;
     static const int expected[] = {2, 0, 4, 4};
-    static const double textures[] = {0, 0.3, 0, 0}, contrasts[] = {1, 1.25, 1, 1.25};
+    static const double textures[] = {0.3, 0.3, 0, 0}, contrasts[] = {1, 1.25, 1, 1.25};
     for (int i = 0; i < 4; i++) {
         struct mx_sound_options options = options_of(f);
         options.predicted = i % 2 == 1;

@@ -392,7 +392,7 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
                   .rounds = values->rounds != NOT_GIVEN ? (int)values->rounds : MX_SOUND_VOCODER_ROUNDS,
                   .projections =
                       values->projections != NOT_GIVEN ? (int)values->projections : MX_SOUND_SPOKEN_PROJECTIONS,
-                  .texture = MX_SOUND_SPOKEN_TEXTURE,
+                  .texture = MX_SOUND_VOCODER_TEXTURE,
                   .contrast = MX_SOUND_SPOKEN_CONTRAST,
                   .momentum = MX_SOUND_MOMENTUM,
                   .seed = values->seed != NOT_GIVEN ? (uint64_t)values->seed : 0},

@@ -33,7 +33,7 @@ static void options_resolve(struct mx_sound_options *o, struct mx_vocoder_config
     if (o->rounds == MX_SOUND_USUAL) o->rounds = kind_of(o)->rounds;
     if (o->projections == MX_SOUND_USUAL)
         o->projections = o->predicted ? kind_of(o)->predicted_projections : kind_of(o)->projections;
-    if (o->texture == MX_SOUND_USUAL) o->texture = o->predicted ? kind_of(o)->predicted_texture : 0;
+    if (o->texture == MX_SOUND_USUAL) o->texture = kind_of(o)->texture;
     if (o->contrast == MX_SOUND_USUAL) o->contrast = o->predicted ? kind_of(o)->predicted_contrast : 1;
     if (o->vocoder == NULL) return;
     *config = *o->vocoder;

@@ -7,16 +7,16 @@
  *   griffin-lim   magnitudes by an approximate inverse of the mel (operation mel_inverse), phases of white noise; needs
  *                 no training
  *   vocoder       magnitudes and pitch by a network (vocoder.h), phases of the harmonics of this pitch (path.h,
- *                 operation harmonics) and of noise; if the mel is predicted, the magnitudes get the texture of this
- *                 source, too (operation texture)
+ *                 operation harmonics) and of noise; the magnitudes get part of the texture of this source, too
+ *                 (operation texture)
  *
- * A predicted mel first gets more contrast (sound_contrast.c). Then both take rounds of Griffin and Lim's algorithm with momentum ("fast Griffin–Lim", Perraudin, Balazs,
- * Søndergaard 2013): repeatedly, the magnitudes get the phases of the sound that they themselves produce, and each step
- * overshoots by `momentum` in its previous direction. With a vocoder, short frames of the sound are then attenuated to a
- * coarse mel of short frames, also by the network, because the rounds smear bursts over a whole frame. Then come the
- * projections (operation mel_project): the actual
- * magnitudes of the sound are scaled, smoothly over the bins, until its bands match those of the mel, and the sound is
- * made again with its own phases. The transforms are those of the features (the same frames, window and kernels), so
+ * A predicted mel first gets more contrast (sound_contrast.c). Then both take rounds of Griffin and Lim's algorithm with
+ * momentum ("fast Griffin–Lim", Perraudin, Balazs, Søndergaard 2013): repeatedly, the magnitudes get the phases of the
+ * sound that they themselves produce, and each step overshoots by `momentum` in its previous direction. With a vocoder,
+ * short frames of the sound are then attenuated to a coarse mel of short frames, also by the network, because the rounds
+ * smear bursts over a whole frame. Then come the projections (operation mel_project): the actual magnitudes of the sound
+ * are scaled, smoothly over the bins, until its bands match those of the mel, and the sound is made again with its own
+ * phases. The transforms are those of the features (the same frames, window and kernels), so
  * speech is measured the way it was learned. Noise comes from the counter-based generator: the same seed gives the same
  * sound, bit for bit, and an utterance sounds the same whatever else is in the batch.
  *
@@ -51,12 +51,12 @@
 #define MX_SOUND_GRIFFIN_PROJECTIONS 4
 #define MX_SOUND_VOCODER_ROUNDS      8
 #define MX_SOUND_VOCODER_PROJECTIONS 2
+/* The magnitudes of a vocoder get that much of the texture of the source (operation texture): no network knows where
+ * exactly each harmonic lies, and the pulses of low voices would be smeared by magnitudes that do not have them. */
+#define MX_SOUND_VOCODER_TEXTURE 0.3
 /* With a vocoder and a mel that a network predicted: such a mel is smooth, and the vocoder restores what it lacks, which
  * a projection would take away again. */
 #define MX_SOUND_SPOKEN_PROJECTIONS 0
-/* … and its magnitudes get that much of the texture of the source (operation texture): a network that predicts a mel does
- * not know where exactly each harmonic lies. */
-#define MX_SOUND_SPOKEN_TEXTURE 0.3
 /* … and, also without a vocoder, its bands move that much further from their means: a network that predicts a mel says
  * what is likely, which is less than what happens. */
 #define MX_SOUND_SPOKEN_CONTRAST 1.25

@@ -60,9 +60,9 @@ struct mx_sound_batch {
 
 /* What differs between Griffin–Lim and the vocoder. */
 struct mx_sound_kind {
-    int rounds, projections;   /* the usual ones */
-    int predicted_projections; /* the usual ones for a mel that a network predicted … */
-    double predicted_texture;  /* … and the usual texture */
+    int rounds, projections; /* the usual ones */
+    double texture;
+    int predicted_projections; /* the usual ones for a mel that a network predicted */
     double predicted_contrast;
     int least_rounds;
     int steady; /* the rounds at the beginning that do not overshoot */

@@ -16,7 +16,7 @@
 #define MEL_ITERATIONS 20 /* of mel_inverse: bands are then within a percent */
 /* Noise in the phases, beside harmonics of 0 dB: growing evenly with the frequency. */
 #define NOISE_LOW_DB  -30.0
-#define NOISE_HIGH_DB -6.0
+#define NOISE_HIGH_DB 0.0
 #define NOISE_HIGH_HZ 8000.0
 
 static int noise_make(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b)
@@ -193,7 +193,7 @@ out:
 const struct mx_sound_kind mx_sound_vocoder = {.rounds = MX_SOUND_VOCODER_ROUNDS,
                                                .projections = MX_SOUND_VOCODER_PROJECTIONS,
                                                .predicted_projections = MX_SOUND_SPOKEN_PROJECTIONS,
-                                               .predicted_texture = MX_SOUND_SPOKEN_TEXTURE,
+                                               .texture = MX_SOUND_VOCODER_TEXTURE,
                                                .predicted_contrast = MX_SOUND_SPOKEN_CONTRAST,
                                                .least_rounds = 0,
                                                .steady = 1,
