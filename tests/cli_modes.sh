@@ -228,7 +228,7 @@ if [ "$cores" -ge 2 ]; then
 
     # One meter: the last step, the run as it ended and whoever watches tell the same.
     check "the newest step counts from the first one on" perl -MJSON::PP -ne 'my $m = decode_json($_);
-        exit 1 if exists $m->{loss} && !($m->{model_busy} > 0 && $m->{data_wait_ms} <= $m->{step_ms})' multi/metrics.jsonl
+        die $_ if exists $m->{loss} && !($m->{model_busy} > 0 && $m->{data_wait_ms} <= $m->{step_ms})' multi/metrics.jsonl
     check "a run that ended is as busy as its last step says" perl -MJSON::PP -e 'open(F, "<", "multi/metrics.jsonl");
         my ($m) = (grep { exists $_->{loss} } map { decode_json($_) } <F>)[-1]; local $/; open(F, "<", "multi/run.json");
         my $f = decode_json(<F>)->{flow}; exit(grep { abs($m->{$_} - $f->{$_}) > 0.0006 } qw(model_busy data_busy data_wait))'

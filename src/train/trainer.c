@@ -123,8 +123,8 @@ int mx_trainer_start(struct mx_trainer *t, const struct mx_trainer_state *state)
     mx_share_control_begin(t);
     mx_feed_begin(t->feed, t->state.epoch, t->state.batch);
     mx_feed_connect(t->feed, &options);
+    t->begin_ns = mx_clock_ns(); /* before the first batch is waited for */
     MX_TRY(mx_pipeline_create(&options, &t->pipeline));
-    t->begin_ns = mx_clock_ns();
     mx_flow_watch_start(&t->watch, t->pipeline, mx_trainer_data_device(&t->options), t->options.device);
 out:
     return rc;
