@@ -4,11 +4,12 @@
 # For bench_speech.sh and bench_sound.sh: trainings that fill a given time, and what a recogniser and DNSMOS say about
 # the result. The caller sets `program` (myxtts), `tools` (the folder of word_errors) and `python` (with the judges).
 
-# number_in FIELD METRICS.jsonl: mean of the field over the steps. The first steps touch memory for the first time and
-# do not count.
-number_in()
+# step_undisturbed METRICS.jsonl: seconds of a mean step at the speed in frames that the fastest quarter of the steps reach.
+# Other work on the machine makes steps slower, never faster, and the first ones touch memory for the first time.
+step_undisturbed()
 {
-    sed -n 's/.*"'"$1"'":\([0-9.e+-]*\)[,}].*/\1/p' "$2" | awk 'NR > 3 { sum += $1; n++ } END { printf "%.5f", n ? sum / n : 0 }'
+    sed -n 's/.*"frames":\([0-9]*\),.*"step_ms":\([0-9.e+-]*\)[,}].*/\1 \2/p' "$1" | tail -n +4 | awk '$1 > 0 { print $2 / $1, $1 }' | sort -g |
+        awk '{ ms[NR] = $1; frames += $2 } END { printf "%.4f", NR ? ms[int((NR + 3) / 4)] * frames / NR / 1000 : 0 }'
 }
 
 # speed_measure DATA RUN STEPS FLAGS…: trains that many steps and sets step_seconds
@@ -20,12 +21,12 @@ speed_measure()
     mkdir -p "$(dirname "$to")"
     run "$program" train --train-data "$data" --output "$to" --steps "$count" --epochs 1000000 --eval-every 0 \
         --set training.eval_utterances=1 --set training.samples=0 "$@"
-    step_seconds=$(awk -v ms="$(number_in step_ms "$to/metrics.jsonl")" 'BEGIN { printf "%.4f", ms / 1000 }')
+    step_seconds=$(step_undisturbed "$to/metrics.jsonl")
     rm -rf "$to"
 }
 
-# train_minutes DATA RUN MINUTES FLAGS…: trains from nothing. The learning rate follows the number of steps, so they are
-# chosen to fill the time at step_seconds each. Sets steps to those that were done.
+# train_minutes DATA RUN MINUTES FLAGS…: trains from nothing. Sets steps to those that fill the time at step_seconds each:
+# other work on the machine makes the training longer, but neither shorter in steps nor worse.
 train_minutes()
 {
     local data="$1" to="$2" minutes="$3"
@@ -34,9 +35,8 @@ train_minutes()
     mkdir -p "$(dirname "$to")"
     steps=$(awk -v minutes="$minutes" -v seconds="$step_seconds" 'BEGIN { n = int(0.97 * 60 * minutes / seconds); print n < 1 ? 1 : n }')
     printf '%s s per step: %s steps in %s minutes\n' "$step_seconds" "$steps" "$minutes"
-    run "$program" train --train-data "$data" --output "$to" --steps "$steps" --max-minutes "$minutes" \
-        --epochs 1000000 --eval-every 0 --save-every 1000 --set training.samples=0 "$@"
-    steps=$(grep -o '^{"step":[0-9]*' "$to/metrics.jsonl" | tail -n 1 | grep -o '[0-9]*$')
+    run "$program" train --train-data "$data" --output "$to" --steps "$steps" --epochs 1000000 --eval-every 0 --save-every 1000 \
+        --set training.samples=0 "$@"
 }
 
 # recognise IDS.csv FOLDER SAID HEARD: what is heard in FOLDER/ID.wav of every ID before the first '|' of a line,
