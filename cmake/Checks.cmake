@@ -5,8 +5,8 @@
 # tests/example_<name>.sh, which gets its path as $2. A bench is bench/bench_<name>.c, one program each.
 # bench/speech/*.c and bench/serve/*.c are programs, too: what scripts/bench_speech.sh and scripts/bench_serve.sh need
 # besides the program itself.
-# All other .c files below the two folders are helpers of the tests or the benches, except fuzz targets (see the end) and
-# tests/double, which is a shared library: a test double of CUDA.
+# All other .c files below the two folders are helpers of the tests or the benches, except fuzz targets (see the end),
+# tests/double, which is a shared library: a test double of CUDA, and tests/http, which only test_http_* take.
 
 # Tests that start threads or use devices, whose work runs in threads (regular expressions):
 # `ctest -L threads` runs them, `make tsan` under ThreadSanitizer.
@@ -14,7 +14,7 @@ set(MX_THREAD_TESTS
     test_alloc test_error test_log test_pool test_progress test_queue
     test_bits test_budget test_cpu.* test_device.* test_fake.* test_registry.* test_ops_deterministic test_ops_bf16
     test_tokens test_check test_doctor_ear test_dataset.* test_prepare test_extract test_align test_train test_trainer test_trainer_vocoder test_freeze test_adapter test_job.* test_replica test_share_work test_feed.* test_pipeline.* test_dashboard
-    test_voice_api test_service test_http test_wyoming test_doctor_score
+    test_voice_api test_service test_http_.* test_wyoming test_doctor_score
     test_cuda_device test_cuda_double test_cuda_graph test_cuda_train test_nccl)
 
 # Tests of texts, of scripts that call what other tests call, and of NVIDIA's compiler: a sanitizer would find nothing in
@@ -60,7 +60,7 @@ function(mx_programs folder prefix out)
   if(mains)
     list(REMOVE_ITEM helpers ${mains})
   endif()
-  list(FILTER helpers EXCLUDE REGEX "/(tests/fuzz|tests/double|bench/speech|bench/serve)/")
+  list(FILTER helpers EXCLUDE REGEX "/(tests/fuzz|tests/double|tests/http|bench/speech|bench/serve)/")
 
   add_library(${prefix}_common INTERFACE)
   target_include_directories(${prefix}_common INTERFACE ${CMAKE_SOURCE_DIR}/${folder})
@@ -85,6 +85,8 @@ function(mx_programs folder prefix out)
       add_executable(${name} ${main})
       if(name MATCHES "^test_job_")
         target_link_libraries(${name} PRIVATE commands)
+      elseif(name MATCHES "^test_http_")
+        target_link_libraries(${name} PRIVATE http_double)
       endif()
       target_link_libraries(${name} PRIVATE ${support} ${prefix}_common)
       list(APPEND names ${name})
@@ -126,6 +128,14 @@ function(mx_add_double)
   endforeach()
   set_source_files_properties(${CMAKE_SOURCE_DIR}/tests/support/cuda.c PROPERTIES COMPILE_DEFINITIONS
                               MX_DOUBLE_FOLDER="${CMAKE_BINARY_DIR}")
+endfunction()
+
+# The double of the service behind the HTTP server, and a client. These are objects, no archive: a program that links them
+# has them in place of the service of the library.
+function(mx_add_http_double)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/http/*.c)
+  add_library(http_double OBJECT EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(http_double PRIVATE test_common)
 endfunction()
 
 # mx_test_limits(name [VARIABLE=value…])
@@ -174,6 +184,7 @@ function(mx_add_tests)
       set_source_files_properties(${alone} PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
     endif()
     mx_add_double()
+    mx_add_http_double()
     foreach(name ${names})
       add_test(NAME ${name} COMMAND ${name})
       mx_test_limits(${name})

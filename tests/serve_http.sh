@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # The HTTP server with a real voice and curl: every interface and format, the samples of `myxtts synth`, company, clients that
-# leave, the token, and the end by a signal. What the server refuses, and times, are tested by test_http.
+# leave, the token, and the end by a signal. What the server refuses, and times, are tested by test_http_*.
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/support/cli.sh
 . "$here/support/cli.sh"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Checked allocation (zeroing, overflow, the counter, injected failure), arenas, and the clock.
+ * Checked allocation (zeroing, overflow, the counter, injected failure), lists that grow, arenas, and the clock.
  */
 // clang-format off
 #include <setjmp.h>
@@ -141,6 +141,91 @@ static void test_counter_and_injection(void **state)
     mx_free(e);
 }
 
+static void test_grow(void **state)
+{
+    (void)state;
+    uint64_t *list = NULL;
+    size_t room = 0, times = 0;
+    assert_int_equal(MX_GROW(list, room, 0), 0);
+    assert_null(list);
+    for (size_t count = 0; count < 5000; count++) {
+        const size_t before = room;
+        assert_int_equal(MX_GROW(list, room, count + 1), 0);
+        assert_true(room > count);
+        if (room != before) {
+            assert_true(times++ == 0 || room == 2 * before);
+            memset(list + before, 0x5a, (room - before) * sizeof *list); /* all of it is ours */
+        }
+        list[count] = 3 * count;
+    }
+    assert_true(times <= 10);
+
+    const uint64_t taken = mx_alloc_count();
+    const uint64_t *const same = list;
+    assert_int_equal(MX_GROW(list, room, room), 0);
+    assert_int_equal(MX_GROW(list, room, 1), 0);
+    assert_ptr_equal(list, same);
+    assert_int_equal(mx_alloc_count(), taken);
+
+    assert_int_equal(MX_GROW(list, room, 100000), 0); /* many at once */
+    assert_int_equal(room, 100000);
+    for (size_t i = 0; i < 5000; i++) assert_int_equal(list[i], 3 * i);
+    mx_free(list);
+
+    /* Small elements begin with more of them. */
+    char *bytes = NULL;
+    struct {
+        char name[1000];
+    } *large = NULL;
+    size_t byte_room = 0, large_room = 0;
+    assert_int_equal(MX_GROW(bytes, byte_room, 1), 0);
+    assert_int_equal(MX_GROW(large, large_room, 1), 0);
+    assert_int_equal(byte_room, 256);
+    assert_int_equal(large_room, 16);
+    mx_free(bytes);
+    mx_free(large);
+}
+
+static void test_grow_failure(void **state)
+{
+    (void)state;
+    /* More than there is; a product that overflows, also to a small number; twice the room that overflows. */
+    static const struct {
+        size_t room, needed;
+    } absurd[] = {{0, SIZE_MAX},
+                  {0, SIZE_MAX / 2},
+                  {0, SIZE_MAX / sizeof(int) + 2},
+                  {SIZE_MAX / 2 + 2, SIZE_MAX / 2 + 3},
+                  {SIZE_MAX - 1, SIZE_MAX}};
+    int *list = NULL;
+    size_t room = 0;
+    mx_alloc_fail_at(1);
+    assert_int_equal(MX_GROW(list, room, 3), MX_ERR_NO_MEMORY);
+    assert_no_memory(list);
+    assert_int_equal(room, 0);
+
+    assert_int_equal(MX_GROW(list, room, 3), 0);
+    for (size_t i = 0; i < room; i++) list[i] = (int)i;
+    const int *const same = list;
+    const size_t before = room;
+    mx_alloc_fail_at(1);
+    assert_int_equal(MX_GROW(list, room, room + 1), MX_ERR_NO_MEMORY);
+    assert_no_memory(NULL);
+    assert_ptr_equal(list, same);
+    assert_int_equal(room, before);
+    for (size_t i = 0; i < sizeof absurd / sizeof *absurd; i++) {
+        size_t claimed = absurd[i].room;
+        assert_int_equal(MX_GROW(list, claimed, absurd[i].needed), MX_ERR_NO_MEMORY);
+        assert_no_memory(NULL);
+        assert_ptr_equal(list, same);
+        assert_int_equal(claimed, absurd[i].room);
+    }
+    assert_int_equal(MX_GROW(list, room, room + 1), 0);
+    assert_int_equal(room, 2 * before);
+    for (size_t i = 0; i < before; i++) assert_int_equal(list[i], i);
+    mx_free(list);
+}
+
 static void test_arena(void **state)
 {
     (void)state;
@@ -235,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks),        cmocka_unit_test(test_bad_sizes),
         cmocka_unit_test(test_strings),       cmocka_unit_test(test_counter_and_injection),
+        cmocka_unit_test(test_grow),          cmocka_unit_test(test_grow_failure),
         cmocka_unit_test(test_arena),         cmocka_unit_test(test_arena_reset_keeps_chunks),
         cmocka_unit_test(test_arena_failure), cmocka_unit_test(test_clock),
     };

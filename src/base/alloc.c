@@ -17,6 +17,9 @@
 #include <string.h>
 
 #define ARENA_CHUNK_BYTES ((size_t)64 * 1024)
+/* A list that grows begins with this much room, whichever is more. */
+#define GROW_ELEMENTS ((size_t)16)
+#define GROW_BYTES    ((size_t)256)
 /* Larger blocks are refused unseen. They come from damaged files and absurd settings, and the kernel would promise them
  * gladly, to kill the program when it uses them. */
 #define BLOCK_BYTES_MAX ((size_t)512 << 30)
@@ -68,6 +71,22 @@ void *mx_realloc(void *ptr, size_t count, size_t size)
     size_t bytes;
     if (is_absurd(count, size, &bytes)) return NULL;
     return checked(may_allocate() ? realloc(ptr, bytes ? bytes : 1) : NULL, bytes);
+}
+
+int mx_grow(void *list, size_t *room, size_t needed, size_t size)
+{
+    if (needed <= *room) return 0;
+    size_t more = 2 * *room; /* if that overflows, it is less than needed */
+    if (more < needed) more = needed;
+    if (more < GROW_ELEMENTS) more = GROW_ELEMENTS;
+    if (more < GROW_BYTES / size) more = GROW_BYTES / size;
+    void *block; /* copied: the pointer at `list` has a type of its own */
+    memcpy(&block, list, sizeof block);
+    block = mx_realloc(block, more, size);
+    if (!block) return MX_ERR_NO_MEMORY;
+    memcpy(list, &block, sizeof block);
+    *room = more;
+    return 0;
 }
 
 void *mx_alloc_aligned(size_t bytes, size_t alignment)

@@ -17,6 +17,12 @@
 void *mx_alloc(size_t count, size_t size);
 /* As realloc, with overflow check; the old block stays valid on failure. New bytes are not zeroed. */
 void *mx_realloc(void *ptr, size_t count, size_t size);
+/* Makes room for `needed` elements in a list that grows: `list` is the address of the pointer to it, *room how many it can
+ * hold (NULL and 0: nothing yet). Where they do not fit, the room at least doubles, so that adding one by one stays cheap.
+ * On failure both stay as they are. New elements are not zeroed. Returns 0 or MX_ERR_NO_MEMORY. */
+int mx_grow(void *list, size_t *room, size_t needed, size_t size);
+/* The same with the list and its room themselves: MX_GROW(names->items, names->room, names->count + 1). */
+#define MX_GROW(list, room, needed) mx_grow(&(list), &(room), needed, sizeof *(list))
 /* Zeroed, aligned to `alignment` (a power of two ≥ sizeof(void *)); free with mx_free. */
 void *mx_alloc_aligned(size_t bytes, size_t alignment);
 char *mx_strdup(const char *text);

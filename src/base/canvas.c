@@ -115,13 +115,7 @@ struct sink {
 static void sink_write(png_structp png, png_bytep data, size_t bytes)
 {
     struct sink *const sink = png_get_io_ptr(png);
-    if (sink->capacity - sink->bytes < bytes) {
-        const size_t capacity = 2 * (sink->capacity + bytes);
-        uint8_t *const grown = mx_realloc(sink->data, capacity, 1);
-        if (grown == NULL) png_error(png, "out of memory");
-        sink->data = grown;
-        sink->capacity = capacity;
-    }
+    if (MX_GROW(sink->data, sink->capacity, sink->bytes + bytes) < 0) png_error(png, "out of memory");
     memcpy(sink->data + sink->bytes, data, bytes);
     sink->bytes += bytes;
 }

@@ -21,17 +21,8 @@ void mx_protobuf_release(struct mx_protobuf *out)
 /* Room for this many more; false: there is none, and the failure is noted. */
 static bool room(struct mx_protobuf *out, size_t bytes)
 {
-    if (out->failure != 0) return false;
-    if (out->capacity - out->length >= bytes) return true;
-    const size_t capacity = 2 * (out->length + bytes);
-    uint8_t *const grown = mx_realloc(out->data, capacity, 1);
-    if (grown == NULL) {
-        out->failure = MX_ERR_NO_MEMORY;
-        return false;
-    }
-    out->data = grown;
-    out->capacity = capacity;
-    return true;
+    if (out->failure == 0) out->failure = MX_GROW(out->data, out->capacity, out->length + bytes);
+    return out->failure == 0;
 }
 
 void mx_protobuf_raw(struct mx_protobuf *out, const void *data, size_t bytes)

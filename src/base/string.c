@@ -323,15 +323,8 @@ int mx_string_append(struct mx_string *text, const char *fmt, ...)
             text->length += (size_t)written;
             return 0;
         }
-        const size_t need = text->length + (size_t)written + 1;
-        const size_t capacity = need < 256 ? 256 : need + need / 2;
-        char *const data = mx_realloc(text->data, capacity, 1);
-        if (data == NULL) {
-            text->failure = MX_ERR_NO_MEMORY;
-            return text->failure;
-        }
-        text->data = data;
-        text->capacity = capacity;
+        text->failure = MX_GROW(text->data, text->capacity, text->length + (size_t)written + 1);
+        if (text->failure != 0) return text->failure;
     }
 }
 

@@ -91,12 +91,7 @@ int mx_checkpoint_steps_list(const char *folder, struct mx_checkpoint_steps *ste
     MX_TRY(folder_open(folder, &stream));
     for (const struct dirent *entry; (entry = readdir(stream)) != NULL;) {
         if (!name_parse(entry->d_name, &step)) continue;
-        if (steps->count == room) {
-            room = room == 0 ? 16 : 2 * room;
-            uint64_t *const grown = mx_realloc(steps->items, room, sizeof *grown);
-            if (grown == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-            steps->items = grown;
-        }
+        MX_TRY(MX_GROW(steps->items, room, steps->count + 1));
         steps->items[steps->count++] = step;
     }
     if (steps->count > 0) qsort(steps->items, steps->count, sizeof *steps->items, step_compare);

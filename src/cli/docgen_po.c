@@ -49,15 +49,9 @@ static bool known(struct list *l, const char *text)
 {
     for (size_t i = 0; i < l->count; i++)
         if (strcmp(l->texts[i], text) == 0) return true;
-    if (l->count == l->room) {
-        const size_t room = l->room == 0 ? 256 : 2 * l->room;
-        const char **const texts = mx_realloc(l->texts, room, sizeof texts[0]);
-        if (texts == NULL) {
-            l->failure = MX_ERR_NO_MEMORY;
-            return true;
-        }
-        l->texts = texts;
-        l->room = room;
+    if (MX_GROW(l->texts, l->room, l->count + 1) < 0) {
+        l->failure = MX_ERR_NO_MEMORY;
+        return true;
     }
     l->texts[l->count++] = text;
     return false;

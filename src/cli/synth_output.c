@@ -96,13 +96,7 @@ static int samples_keep(struct mx_synth_output *o, const int16_t *samples, size_
     if (count > SAMPLES_MOST - have)
         return MX_FAIL(MX_ERR_DATA, "write several files, for example with '--output-dir', or a stream: '--output -'",
                        "the speech is longer than a WAV file can hold");
-    if (have + count > o->capacity) {
-        const size_t more = have + count > 2 * o->capacity ? have + count : 2 * o->capacity;
-        int16_t *const grown = mx_realloc(o->samples, more, sizeof *grown);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        o->samples = grown;
-        o->capacity = more;
-    }
+    if (MX_GROW(o->samples, o->capacity, have + count) < 0) return MX_ERR_NO_MEMORY;
     memcpy(o->samples + have, samples, count * sizeof *samples);
     return 0;
 }

@@ -100,24 +100,13 @@ static int resampler_start(struct mx_audio_reader *reader, int rate)
                    fault == NULL ? "unknown reason" : fault);
 }
 
-static int samples_reserve(struct mx_audio_reader *reader, size_t more)
-{
-    if (reader->capacity - reader->count >= more) return 0;
-    const size_t capacity = (reader->count + more) + (reader->count + more) / 2;
-    float *const grown = mx_realloc(reader->samples, capacity, sizeof grown[0]);
-    if (grown == NULL) return MX_ERR_NO_MEMORY;
-    reader->samples = grown;
-    reader->capacity = capacity;
-    return 0;
-}
-
 /* Takes `count` samples at `rate`; input NULL: the end, what the filter still holds comes out. */
 static int samples_append(struct mx_audio_reader *reader, int rate, const float *input, size_t count)
 {
     int rc = 0;
     size_t used = 0;
     if (rate == MX_AUDIO_RATE) {
-        MX_TRY(samples_reserve(reader, count));
+        MX_TRY(MX_GROW(reader->samples, reader->capacity, reader->count + count));
         if (count > 0) memcpy(reader->samples + reader->count, input, count * sizeof input[0]);
         reader->count += count;
         goto out;
@@ -125,7 +114,7 @@ static int samples_append(struct mx_audio_reader *reader, int rate, const float 
     for (;;) {
         size_t taken = 0, made = 0;
         const size_t room = 1024 + (size_t)((double)(count - used) * MX_AUDIO_RATE / rate);
-        MX_TRY(samples_reserve(reader, room));
+        MX_TRY(MX_GROW(reader->samples, reader->capacity, reader->count + room));
         const soxr_error_t fault = soxr_process(reader->resampler, input == NULL ? NULL : input + used, count - used,
                                                 &taken, reader->samples + reader->count, room, &made);
         if (fault != NULL) MX_RAISE(MX_ERR_INTERNAL, NULL, "the resampler failed: %s", fault);
@@ -284,12 +273,7 @@ static int file_take(struct mx_audio_reader *reader, struct mx_audio_file *file,
         goto out;
     }
     const size_t windows = reader->count / MX_AUDIO_WINDOW + 1;
-    if (windows > reader->level_capacity) {
-        double *const grown = mx_realloc(reader->levels, windows + windows / 2, sizeof grown[0]);
-        if (grown == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-        reader->levels = grown;
-        reader->level_capacity = windows + windows / 2;
-    }
+    MX_TRY(MX_GROW(reader->levels, reader->level_capacity, windows));
     mx_audio_level(reader->samples, reader->count, reader->levels, options, &part, report);
 out:
     if (file->handle != NULL) sf_close(file->handle);

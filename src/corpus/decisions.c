@@ -29,7 +29,8 @@ static const char *const kind_names[MX_DECISION_COUNT] = {
 struct mx_decisions {
     const char *path;
     struct mx_decision *items; /* in the order of the lines */
-    uint32_t count, room;
+    uint32_t count;
+    size_t room;
     const struct mx_decision **by_id; /* the same, in byte order of the ids */
     struct mx_arena arena;
 };
@@ -98,13 +99,7 @@ static int decision_add(struct mx_decisions *decisions, uint32_t line, const cha
     if (made.kind != MX_DECISION_FIX && made.text[0] != '\0')
         return refuse(decisions, line, "write 'fix' to use the text, or leave the third field empty",
                       "%s does not take a text", mx_decision_name(made.kind));
-    if (decisions->count == decisions->room) {
-        const uint32_t room = decisions->room < 64 ? 64 : decisions->room * 2;
-        void *const grown = mx_realloc(decisions->items, room, sizeof *decisions->items);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        decisions->items = grown;
-        decisions->room = room;
-    }
+    if (MX_GROW(decisions->items, decisions->room, (size_t)decisions->count + 1) < 0) return MX_ERR_NO_MEMORY;
     decisions->items[decisions->count++] = made;
     return 0;
 }

@@ -58,7 +58,7 @@ struct mx_manifest_state {
     bool sounds; /* texts are not needed */
     bool quiet;  /* nothing is logged */
     struct mx_manifest_seen ids, recordings;
-    uint32_t utterance_capacity, problem_capacity;
+    size_t utterance_capacity, problem_capacity;
     bool *decided[MX_MANIFEST_SOURCES]; /* which decisions found their row; NULL: none, or those of an earlier source */
 };
 void mx_manifest_state_release(struct mx_manifest_state *state);

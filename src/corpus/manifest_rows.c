@@ -139,14 +139,9 @@ struct rows {
 int mx_manifest_problem_add(struct mx_manifest *manifest, struct mx_manifest_state *state,
                             const struct mx_manifest_problem *problem)
 {
-    if (manifest->problem_count == state->problem_capacity) {
-        const uint32_t capacity = state->problem_capacity < 64 ? 64 : state->problem_capacity * 2;
-        void *const grown = mx_realloc(manifest->problems, capacity, sizeof manifest->problems[0]);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        manifest->problems = grown;
-        state->problem_capacity = capacity;
-    }
-    struct mx_manifest_problem *const own = &manifest->problems[manifest->problem_count];
+    const size_t count = manifest->problem_count;
+    if (MX_GROW(manifest->problems, state->problem_capacity, count + 1) < 0) return MX_ERR_NO_MEMORY;
+    struct mx_manifest_problem *const own = &manifest->problems[count];
     *own = *problem;
     own->message = mx_arena_strdup(&manifest->arena, problem->message);
     if (own->message == NULL) return MX_ERR_NO_MEMORY;
@@ -158,13 +153,8 @@ int mx_manifest_problem_add(struct mx_manifest *manifest, struct mx_manifest_sta
 int mx_manifest_utterance_add(struct mx_manifest *manifest, struct mx_manifest_state *state,
                               const struct mx_utterance *utterance)
 {
-    if (manifest->utterance_count == state->utterance_capacity) {
-        const uint32_t capacity = state->utterance_capacity < 256 ? 256 : state->utterance_capacity * 2;
-        void *const grown = mx_realloc(manifest->utterances, capacity, sizeof manifest->utterances[0]);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        manifest->utterances = grown;
-        state->utterance_capacity = capacity;
-    }
+    const size_t needed = (size_t)manifest->utterance_count + 1;
+    if (MX_GROW(manifest->utterances, state->utterance_capacity, needed) < 0) return MX_ERR_NO_MEMORY;
     manifest->utterances[manifest->utterance_count++] = *utterance;
     return 0;
 }

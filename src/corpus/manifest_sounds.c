@@ -39,13 +39,7 @@ static int path_keep(struct search *search, const char *path)
     if (search->count == MX_MANIFEST_ROWS_MAX)
         return MX_FAIL(MX_ERR_DATA, "check that it is the right folder", "the folder %s has more than %u sound files",
                        mx_string_quote(quoted, sizeof quoted, search->root), MX_MANIFEST_ROWS_MAX);
-    if (search->count == search->capacity) {
-        const size_t capacity = search->capacity == 0 ? 256 : 2 * search->capacity;
-        void *const grown = mx_realloc(search->paths, capacity, sizeof search->paths[0]);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        search->paths = grown;
-        search->capacity = capacity;
-    }
+    if (MX_GROW(search->paths, search->capacity, search->count + 1) < 0) return MX_ERR_NO_MEMORY;
     search->paths[search->count] = mx_arena_strdup(search->arena, path);
     return search->paths[search->count++] == NULL ? MX_ERR_NO_MEMORY : 0;
 }

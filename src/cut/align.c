@@ -84,19 +84,9 @@ static int scores_reserve(struct mx_cut_search *s, size_t columns, size_t gaps)
 {
     if (s->score_other == NULL) s->score_other = mx_alloc(MX_CUT_BLOCK, sizeof *s->score_other);
     if (s->score_other == NULL) return MX_ERR_NO_MEMORY;
-    if (columns > s->column_room) {
-        float *const grown = mx_realloc(s->score_columns, columns * MX_CUT_BLOCK * 3 / 2, sizeof *grown);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        s->score_columns = grown;
-        s->column_room = columns * 3 / 2;
-    }
-    if (gaps > s->gap_room) {
-        float *const grown = mx_realloc(s->score_silence, gaps * MX_CUT_BLOCK * 3 / 2, sizeof *grown);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        s->score_silence = grown;
-        s->gap_room = gaps * 3 / 2;
-    }
-    return 0;
+    const size_t size = MX_CUT_BLOCK * sizeof(float);
+    const int rc = mx_grow(&s->score_columns, &s->column_room, columns, size);
+    return rc < 0 ? rc : mx_grow(&s->score_silence, &s->gap_room, gaps, size);
 }
 
 static int record_open(struct mx_cut_search *s, int64_t frame, int32_t frames, struct mx_cut_record **out)

@@ -10,13 +10,7 @@
 
 static int other_push(struct mx_cut_path *path, struct mx_cut_span span)
 {
-    if (path->other_count == path->other_capacity) {
-        const size_t more = path->other_capacity ? 2 * path->other_capacity : 64;
-        struct mx_cut_span *const grown = mx_realloc(path->other, more, sizeof *grown);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        path->other = grown;
-        path->other_capacity = more;
-    }
+    if (MX_GROW(path->other, path->other_capacity, path->other_count + 1) < 0) return MX_ERR_NO_MEMORY;
     path->other[path->other_count++] = span;
     return 0;
 }

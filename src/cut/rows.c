@@ -25,13 +25,7 @@ struct place {
 
 static int row_push(struct mx_cut_rows *out, struct mx_cut_row row)
 {
-    if (out->row_count == out->row_room) {
-        const size_t room = out->row_room * 3 / 2 + 64;
-        struct mx_cut_row *const grown = mx_realloc(out->rows, room, sizeof *grown);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        out->rows = grown;
-        out->row_room = room;
-    }
+    if (MX_GROW(out->rows, out->row_room, out->row_count + 1) < 0) return MX_ERR_NO_MEMORY;
     out->rows[out->row_count++] = row;
     return 0;
 }
@@ -43,13 +37,7 @@ static int left_push(struct mx_cut_rows *out, struct mx_cut_left left)
         last->last = left.last;
         return 0;
     }
-    if (out->left_count == out->left_room) {
-        const size_t room = out->left_room * 3 / 2 + 64;
-        struct mx_cut_left *const grown = mx_realloc(out->left, room, sizeof *grown);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        out->left = grown;
-        out->left_room = room;
-    }
+    if (MX_GROW(out->left, out->left_room, out->left_count + 1) < 0) return MX_ERR_NO_MEMORY;
     out->left[out->left_count++] = left;
     return 0;
 }

@@ -20,13 +20,7 @@ int mx_cut_script_add(struct mx_cut_script *s, const char *text, size_t length, 
     size_t words = 0;
     for (size_t i = 0; i < length; i++) words += text[i] != ' ' && (text[i] < '\t' || text[i] > '\r');
     if (words == 0) return 0;
-    if (s->part_count == s->part_room) {
-        const size_t room = s->part_room * 3 / 2 + 64;
-        struct mx_cut_part *const grown = mx_realloc(s->parts, room, sizeof *grown);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        s->parts = grown;
-        s->part_room = room;
-    }
+    if (MX_GROW(s->parts, s->part_room, s->part_count + 1) < 0) return MX_ERR_NO_MEMORY;
     char *const grown = mx_realloc(s->source, s->length + length + 2, 1);
     if (grown == NULL) return MX_ERR_NO_MEMORY;
     s->source = grown;

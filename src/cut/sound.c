@@ -95,13 +95,7 @@ struct decoding {
 static int level_push(struct decoding *d, float level)
 {
     struct mx_cut_sound *const s = d->sound;
-    if ((size_t)s->level_count == d->level_room) {
-        const size_t room = d->level_room * 3 / 2 + 4096;
-        float *const grown = mx_realloc(s->levels, room, sizeof *grown);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        s->levels = grown;
-        d->level_room = room;
-    }
+    if (MX_GROW(s->levels, d->level_room, (size_t)s->level_count + 1) < 0) return MX_ERR_NO_MEMORY;
     s->levels[s->level_count++] = level;
     return 0;
 }

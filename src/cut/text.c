@@ -36,23 +36,10 @@ struct reader {
 
 /* ---- growing ---- */
 
-static int grow(void **array, size_t *room, size_t count, size_t more, size_t size)
-{
-    if (count + more <= *room) return 0;
-    const size_t wanted = (count + more) + (count + more) / 2 + 64;
-    void *const grown = mx_realloc(*array, wanted, size);
-    if (grown == NULL) return MX_ERR_NO_MEMORY;
-    *array = grown;
-    *room = wanted;
-    return 0;
-}
-
 static int token_push(struct reader *r, int32_t token)
 {
     struct mx_cut_text *const t = r->text;
-    void *array = t->tokens;
-    const int rc = grow(&array, &r->token_room, (size_t)t->token_count, 1, sizeof *t->tokens);
-    t->tokens = array;
+    const int rc = MX_GROW(t->tokens, r->token_room, (size_t)t->token_count + 1);
     if (rc == 0) t->tokens[t->token_count++] = token;
     return rc;
 }
@@ -60,9 +47,7 @@ static int token_push(struct reader *r, int32_t token)
 static int word_push(struct reader *r, const struct mx_cut_word *word)
 {
     struct mx_cut_text *const t = r->text;
-    void *array = t->words;
-    const int rc = grow(&array, &r->word_room, (size_t)t->word_count, 1, sizeof *t->words);
-    t->words = array;
+    const int rc = MX_GROW(t->words, r->word_room, (size_t)t->word_count + 1);
     if (rc == 0) t->words[t->word_count++] = *word;
     return rc;
 }
@@ -70,9 +55,7 @@ static int word_push(struct reader *r, const struct mx_cut_word *word)
 static int unit_push(struct reader *r, struct mx_cut_unit unit)
 {
     struct mx_cut_text *const t = r->text;
-    void *array = t->units;
-    const int rc = grow(&array, &r->unit_room, (size_t)t->unit_count, 1, sizeof *t->units);
-    t->units = array;
+    const int rc = MX_GROW(t->units, r->unit_room, (size_t)t->unit_count + 1);
     if (rc == 0) t->units[t->unit_count++] = unit;
     return rc;
 }

@@ -46,18 +46,6 @@ bool mx_doctor_map_has(const struct mx_doctor_map *map, uint64_t key)
     return map->capacity > 0 && map_place(map, key)->number != 0;
 }
 
-/* Room for one more in an array that grows by doubling. */
-static int array_grow(void **array, size_t *room, size_t count, size_t size)
-{
-    if (count < *room) return 0;
-    const size_t larger = *room == 0 ? 256 : *room * 2;
-    void *const grown = mx_realloc(*array, larger, size);
-    if (grown == NULL) return MX_ERR_NO_MEMORY;
-    *array = grown;
-    *room = larger;
-    return 0;
-}
-
 /* ---- symbols to sounds ---- */
 
 enum role {
@@ -90,13 +78,11 @@ static int sound_number(struct mx_doctor_sentences *set, const uint32_t *codes, 
     int rc = 0;
     char name[SOUND_CODES * MX_SYMBOL_UTF8_BYTES + 1] = "";
     size_t length = 0;
-    void *names = (void *)set->names;
     const uint32_t before = set->sounds.count;
     MX_TRY(mx_doctor_map_number(&set->sounds, XXH3_64bits(codes, count * sizeof *codes), number));
     if (set->sounds.count == before) goto out;
     for (size_t i = 0; i < count; i++) length += mx_symbol_utf8(codes[i], name + length);
-    MX_TRY(array_grow(&names, &set->name_room, before, sizeof set->names[0]));
-    set->names = names;
+    MX_TRY(MX_GROW(set->names, set->name_room, set->sounds.count));
     set->names[*number] = mx_arena_strndup(&set->arena, name, length);
     if (set->names[*number] == NULL) MX_TRY(MX_ERR_NO_MEMORY);
 out:
@@ -105,9 +91,7 @@ out:
 
 static int stream_push(struct mx_doctor_sentences *set, size_t *used, uint32_t value)
 {
-    void *stream = set->stream;
-    const int rc = array_grow(&stream, &set->stream_room, *used, sizeof set->stream[0]);
-    set->stream = stream;
+    const int rc = MX_GROW(set->stream, set->stream_room, *used + 1);
     if (rc == 0) set->stream[(*used)++] = value;
     return rc;
 }
@@ -142,12 +126,10 @@ out:
 static int unit_number(struct mx_doctor_sentences *set, uint32_t left, uint32_t right, bool pair, uint32_t *number)
 {
     int rc = 0;
-    void *tallies = set->tallies;
     const uint32_t before = set->units.count;
     MX_TRY(mx_doctor_map_number(&set->units, pair ? (uint64_t)left << 32 | right : SINGLE | left, number));
     if (set->units.count == before) goto out;
-    MX_TRY(array_grow(&tallies, &set->tally_room, before, sizeof set->tallies[0]));
-    set->tallies = tallies;
+    MX_TRY(MX_GROW(set->tallies, set->tally_room, set->units.count));
     set->tallies[*number] = (struct mx_doctor_tally){.left = left, .right = right, .pair = pair};
 out:
     return rc;
@@ -210,7 +192,6 @@ int mx_doctor_sentences_add(struct mx_doctor_sentences *set, const struct mx_doc
 {
     int rc = 0;
     size_t used = 0;
-    void *items = set->items;
     struct mx_doctor_sentence made = *sentence;
     made.sounds = (uint32_t)mx_rate_sounds(symbols, count);
     MX_TRY(units_make(set, symbols, count, &used, &made.print));
@@ -228,8 +209,7 @@ int mx_doctor_sentences_add(struct mx_doctor_sentences *set, const struct mx_doc
         uses[made.use_count - 1].times++;
     }
     made.uses = uses;
-    MX_TRY(array_grow(&items, &set->room, set->count, sizeof set->items[0]));
-    set->items = items;
+    MX_TRY(MX_GROW(set->items, set->room, (size_t)set->count + 1));
     set->items[set->count++] = made;
 out:
     return rc;

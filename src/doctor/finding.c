@@ -22,13 +22,7 @@ static const struct kind {
 
 int mx_doctor_findings_add(struct mx_doctor_findings *findings, const struct mx_doctor_finding *finding)
 {
-    if (findings->count == findings->room) {
-        const size_t room = findings->room == 0 ? 64 : 2 * findings->room;
-        struct mx_doctor_finding *const grown = mx_realloc(findings->items, room, sizeof *grown);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        findings->items = grown;
-        findings->room = room;
-    }
+    if (MX_GROW(findings->items, findings->room, findings->count + 1) < 0) return MX_ERR_NO_MEMORY;
     char *const text = mx_strdup(finding->text == NULL ? "" : finding->text);
     if (text == NULL) return MX_ERR_NO_MEMORY;
     findings->items[findings->count] = *finding;

@@ -14,13 +14,7 @@
 
 int mx_export_places_push(struct mx_export_places *places, const struct mx_export_place *place)
 {
-    if (places->count == places->capacity) {
-        const size_t capacity = places->capacity == 0 ? 1024 : 2 * places->capacity;
-        struct mx_export_place *const grown = mx_realloc(places->list, capacity, sizeof *grown);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        places->list = grown;
-        places->capacity = capacity;
-    }
+    if (MX_GROW(places->list, places->capacity, places->count + 1) < 0) return MX_ERR_NO_MEMORY;
     places->list[places->count] = *place;
     places->list[places->count].number = places->count;
     places->count++;

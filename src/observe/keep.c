@@ -38,13 +38,7 @@ static void names_release(struct names *names)
 
 static bool names_add(struct names *names, const char *name)
 {
-    if (names->count == names->room) {
-        const size_t room = 2 * names->room + 16;
-        char **const grown = mx_realloc(names->items, room, sizeof *grown);
-        if (grown == NULL) return false;
-        names->items = grown;
-        names->room = room;
-    }
+    if (MX_GROW(names->items, names->room, names->count + 1) < 0) return false;
     names->items[names->count] = mx_strdup(name);
     return names->items[names->count] != NULL && ++names->count > 0;
 }

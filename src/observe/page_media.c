@@ -52,13 +52,7 @@ static int steps_find(const char *samples, struct steps *steps)
         if (strncmp(entry->d_name, "step-", 5) != 0) continue;
         const char *digits = entry->d_name + 5 + strspn(entry->d_name + 5, "0");
         if (mx_string_parse_int64(*digits == '\0' ? "0" : digits, &step) != MX_STRING_NUMBER || step < 0) continue;
-        if (steps->count == steps->capacity) {
-            const size_t capacity = 2 * steps->capacity + 16;
-            int64_t *const grown = mx_realloc(steps->list, capacity, sizeof *grown);
-            if (grown == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-            steps->list = grown;
-            steps->capacity = capacity;
-        }
+        MX_TRY(MX_GROW(steps->list, steps->capacity, steps->count + 1));
         steps->list[steps->count++] = step;
     }
     if (steps->count > 0) qsort(steps->list, steps->count, sizeof *steps->list, by_number);

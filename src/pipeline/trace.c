@@ -37,10 +37,7 @@ __attribute__((format(printf, 2, 3))) static int text_add(struct text *text, con
             text->used += (size_t)length;
             return 0;
         }
-        char *const larger = mx_realloc(text->data, text->bytes, 2);
-        if (larger == NULL) return MX_ERR_NO_MEMORY;
-        text->data = larger;
-        text->bytes *= 2;
+        if (MX_GROW(text->data, text->bytes, text->used + (size_t)length + 1) < 0) return MX_ERR_NO_MEMORY;
     }
 }
 

@@ -73,13 +73,7 @@ static int bytes_append(struct mx_encode *e, const void *data, size_t count)
 {
     if (e->taken) e->count = 0;
     e->taken = false;
-    if (e->capacity - e->count < count) {
-        const size_t capacity = (e->count + count) + (e->count + count) / 2 + 1024;
-        char *const grown = mx_realloc(e->bytes, capacity, 1);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        e->bytes = grown;
-        e->capacity = capacity;
-    }
+    if (MX_GROW(e->bytes, e->capacity, e->count + count) < 0) return MX_ERR_NO_MEMORY;
     memcpy(e->bytes + e->count, data, count);
     e->count += count;
     return 0;

@@ -178,13 +178,7 @@ static bool body_add(struct mx_http_request *request, const char *data, size_t b
         request->dropped += bytes;
         return request->dropped <= DROPPED_MAX;
     }
-    if (request->capacity - request->bytes < bytes) {
-        const size_t capacity = (request->bytes + bytes) + (request->bytes + bytes) / 2;
-        char *const grown = mx_realloc(request->body, capacity, 1);
-        if (grown == NULL) return false;
-        request->body = grown;
-        request->capacity = capacity;
-    }
+    if (MX_GROW(request->body, request->capacity, request->bytes + bytes) < 0) return false;
     memcpy(request->body + request->bytes, data, bytes);
     request->bytes += bytes;
     return true;

@@ -167,12 +167,7 @@ static int whole_read(struct mx_http_stream *s, char **out, size_t *bytes)
     *out = NULL;
     for (;;) {
         MX_TRY(bytes_wait(s));
-        if (*out == NULL || capacity < used + s->count) {
-            capacity = (used + s->count) + (used + s->count) / 2;
-            char *const grown = mx_realloc(*out, capacity, 1);
-            if (grown == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-            *out = grown;
-        }
+        if (MX_GROW(*out, capacity, used + s->count) < 0) MX_TRY(MX_ERR_NO_MEMORY);
         memcpy(*out + used, s->bytes, s->count);
         used += s->count;
         s->count = 0;

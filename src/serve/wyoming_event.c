@@ -11,8 +11,7 @@
 #include "base/alloc.h"
 #include "myxtts/error.h"
 
-#define ROOM_LEAST 1024
-#define ROOM_KEPT  ((size_t)16 << 10) /* of the buffer, between two events */
+#define ROOM_KEPT ((size_t)16 << 10) /* of the buffer, between two events */
 
 static const char form[] = "send a line of JSON, {\"type\":\"describe\"}, as the Wyoming protocol has it";
 
@@ -99,14 +98,7 @@ static int bytes_keep(struct mx_wyoming_parser *p, const char *bytes, size_t cou
     if (count == 0) return 0;
     if (count > p->event_max - p->used)
         return MX_FAIL(MX_ERR_FORMAT, "send less text at once", "an event has more than %zu bytes", p->event_max);
-    if (p->used + count > p->room) {
-        size_t room = p->room < ROOM_LEAST ? ROOM_LEAST : p->room;
-        while (room < p->used + count) room *= 2;
-        char *const grown = mx_realloc(p->bytes, room, 1);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        p->bytes = grown;
-        p->room = room;
-    }
+    if (MX_GROW(p->bytes, p->room, p->used + count) < 0) return MX_ERR_NO_MEMORY;
     memcpy(p->bytes + p->used, bytes, count);
     p->used += count;
     return 0;

@@ -101,13 +101,7 @@ void mx_speak_gap_merge(struct mx_speak_gap *gap, const struct mx_speak_gap *mor
 
 static int span_push(struct mx_speak_script *s, const struct mx_speak_span *span)
 {
-    if (s->span_count == s->span_capacity) {
-        const size_t more = s->span_capacity ? 2 * s->span_capacity : 16;
-        struct mx_speak_span *const grown = mx_realloc(s->spans, more, sizeof *grown);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        s->spans = grown;
-        s->span_capacity = more;
-    }
+    if (MX_GROW(s->spans, s->span_capacity, s->span_count + 1) < 0) return MX_ERR_NO_MEMORY;
     s->spans[s->span_count++] = *span;
     s->bytes_left += span->length;
     return 0;

@@ -25,13 +25,7 @@ struct joined {
 /* Room for `more` samples behind the others, which are counted in. */
 static float *joined_grow(struct joined *j, size_t more)
 {
-    if (j->count + more > j->capacity) {
-        const size_t capacity = j->count + more > 2 * j->capacity ? j->count + more : 2 * j->capacity;
-        float *const grown = mx_realloc(j->audio, capacity, sizeof *grown);
-        if (grown == NULL) return NULL;
-        j->audio = grown;
-        j->capacity = capacity;
-    }
+    if (MX_GROW(j->audio, j->capacity, j->count + more) < 0) return NULL;
     j->count += more;
     return j->audio + j->count - more;
 }
@@ -74,13 +68,7 @@ static int items_collect(struct mx_speak_script *script, struct collected *c)
     struct mx_speak_item item;
     int rc = 0;
     while ((rc = mx_speak_script_next(script, &item)) > 0) {
-        if (c->count == c->capacity) {
-            const size_t more = c->capacity ? 2 * c->capacity : 16;
-            struct mx_speak_item *const grown = mx_realloc(c->items, more, sizeof *grown);
-            if (grown == NULL) return MX_ERR_NO_MEMORY;
-            c->items = grown;
-            c->capacity = more;
-        }
+        if (MX_GROW(c->items, c->capacity, c->count + 1) < 0) return MX_ERR_NO_MEMORY;
         int32_t *const tokens = mx_arena_alloc(&c->arena, (size_t)item.count, sizeof *tokens);
         if (tokens == NULL) return MX_ERR_NO_MEMORY;
         memcpy(tokens, item.tokens, (size_t)item.count * sizeof *tokens);

@@ -117,19 +117,6 @@ static bool has_words(const char *text, size_t length)
     return false;
 }
 
-static int piece_push(struct mx_split_piece **pieces, size_t *count, size_t *capacity, struct mx_split_piece piece)
-{
-    if (*count == *capacity) {
-        const size_t more = *capacity ? 2 * *capacity : 16;
-        struct mx_split_piece *const grown = mx_realloc(*pieces, more, sizeof *grown);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        *pieces = grown;
-        *capacity = more;
-    }
-    (*pieces)[(*count)++] = piece;
-    return 0;
-}
-
 int mx_split_text(const char *text, size_t limit, struct mx_arena *arena, struct mx_split_piece **pieces, size_t *count)
 {
     const size_t length = strlen(text);
@@ -152,7 +139,8 @@ int mx_split_text(const char *text, size_t limit, struct mx_arena *arena, struct
             if (piece.text == NULL) MX_TRY(MX_ERR_NO_MEMORY);
             piece.characters = count_characters(text + at, bytes);
             piece.pause_ms = mx_split_pause_ms(piece.mark ? piece.mark : ' ');
-            MX_TRY(piece_push(&list, &used, &capacity, piece));
+            MX_TRY(MX_GROW(list, capacity, used + 1));
+            list[used++] = piece;
         }
         at += cut.at;
     }

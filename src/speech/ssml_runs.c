@@ -25,13 +25,7 @@ static bool style_same(const struct mx_ssml_style *a, const struct mx_ssml_style
 
 static int part_push(struct mx_ssml_runs *r, struct mx_ssml_part part)
 {
-    if (r->parts == NULL || r->part_count == r->part_capacity) {
-        const size_t more = r->part_capacity ? 2 * r->part_capacity : 16;
-        struct mx_ssml_part *const grown = mx_realloc(r->parts, more, sizeof *grown);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        r->parts = grown;
-        r->part_capacity = more;
-    }
+    if (MX_GROW(r->parts, r->part_capacity, r->part_count + 1) < 0) return MX_ERR_NO_MEMORY;
     r->parts[r->part_count++] = part;
     r->runs[r->run_count - 1].part_count++;
     return 0;
@@ -39,13 +33,7 @@ static int part_push(struct mx_ssml_runs *r, struct mx_ssml_part part)
 
 static int run_push(struct mx_ssml_runs *r, struct mx_ssml_run run)
 {
-    if (r->run_count == r->run_capacity) {
-        const size_t more = r->run_capacity ? 2 * r->run_capacity : 16;
-        struct mx_ssml_run *const grown = mx_realloc(r->runs, more, sizeof *grown);
-        if (grown == NULL) return MX_ERR_NO_MEMORY;
-        r->runs = grown;
-        r->run_capacity = more;
-    }
+    if (MX_GROW(r->runs, r->run_capacity, r->run_count + 1) < 0) return MX_ERR_NO_MEMORY;
     r->runs[r->run_count++] = run;
     return 0;
 }

@@ -28,7 +28,7 @@ struct mx_lexicon {
     const char *name; /* of the file */
     struct mx_lexicon_entry *entries;
     struct mx_lexicon_key *keys; /* as many, in their order */
-    size_t count, capacity;
+    size_t count, entry_room, key_room;
     struct mx_string text; /* all entries, in the order of the keys */
 };
 

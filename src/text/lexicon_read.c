@@ -157,16 +157,8 @@ static int room_make(const struct reader *r)
     struct mx_lexicon *const l = r->lexicon;
     if (l->count >= MX_LEXICON_MOST)
         return refuse(r, r->begin, "divide it", "a lexicon has at most %u entries", MX_LEXICON_MOST);
-    if (l->count < l->capacity) return 0;
-    const size_t more = l->capacity ? 2 * l->capacity : 64;
-    struct mx_lexicon_entry *const entries = mx_realloc(l->entries, more, sizeof *entries);
-    if (entries == NULL) return MX_ERR_NO_MEMORY;
-    l->entries = entries;
-    struct mx_lexicon_key *const keys = mx_realloc(l->keys, more, sizeof *keys);
-    if (keys == NULL) return MX_ERR_NO_MEMORY;
-    l->keys = keys;
-    l->capacity = more;
-    return 0;
+    const int rc = MX_GROW(l->entries, l->entry_room, l->count + 1);
+    return rc < 0 ? rc : MX_GROW(l->keys, l->key_room, l->count + 1);
 }
 
 static bool has_word(const uint32_t *points, size_t count)

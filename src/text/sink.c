@@ -17,17 +17,8 @@
 void mx_text_points_push(struct mx_text_points *points, uint32_t point)
 {
     if (points->failure) return;
-    if (points->count == points->capacity) {
-        const size_t capacity = points->capacity ? points->capacity * 2 : 64;
-        uint32_t *data = mx_realloc(points->data, capacity, sizeof *data);
-        if (!data) {
-            points->failure = MX_ERR_NO_MEMORY;
-            return;
-        }
-        points->data = data;
-        points->capacity = capacity;
-    }
-    points->data[points->count++] = point;
+    points->failure = MX_GROW(points->data, points->capacity, points->count + 1);
+    if (!points->failure) points->data[points->count++] = point;
 }
 
 void mx_text_points_release(struct mx_text_points *points)
@@ -74,17 +65,8 @@ bool mx_text_is_vowel_sign(uint32_t point)
 static void append(struct mx_text_sink *sink, const void *bytes, size_t length)
 {
     if (sink->failure) return;
-    if (length > sink->capacity - sink->length) {
-        size_t capacity = sink->capacity ? sink->capacity : 128;
-        while (capacity - sink->length < length) capacity *= 2;
-        char *data = mx_realloc(sink->data, capacity, 1);
-        if (!data) {
-            sink->failure = MX_ERR_NO_MEMORY;
-            return;
-        }
-        sink->data = data;
-        sink->capacity = capacity;
-    }
+    sink->failure = MX_GROW(sink->data, sink->capacity, sink->length + length);
+    if (sink->failure) return;
     memcpy(sink->data + sink->length, bytes, length);
     sink->length += length;
 }

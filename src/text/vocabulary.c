@@ -2,8 +2,8 @@
  *
  * Symbols and their numbers; see vocabulary.h for the rules and the stored form.
  *
- * Memory: `symbols` is in the order of the numbers, `sorted` holds the same symbols by code point with their numbers,
- * both of `capacity` entries. cJSON's own memory is released before return.
+ * Memory: `symbols` is in the order of the numbers, `sorted` holds the same symbols by code point with their numbers.
+ * cJSON's own memory is released before return.
  */
 #include "text/vocabulary.h"
 
@@ -32,7 +32,7 @@ struct mx_vocabulary {
     struct mx_reading reading; /* both of them */
     uint32_t *symbols;
     struct entry *sorted;
-    size_t count, capacity;
+    size_t count, symbol_room, sorted_room;
     enum mx_language_id languages[MX_LANGUAGE_COUNT];
     size_t language_count;
 };
@@ -182,16 +182,9 @@ static int append(struct mx_vocabulary *vocabulary, uint32_t symbol)
         return MX_FAIL(MX_ERR_DATA, "check that the text is in the language given", "more than %d different symbols",
                        MX_VOCABULARY_LIMIT - MX_TOKEN_FIRST);
     }
-    if (vocabulary->count == vocabulary->capacity) {
-        const size_t capacity = vocabulary->capacity ? vocabulary->capacity * 2 : 128;
-        uint32_t *symbols = mx_realloc(vocabulary->symbols, capacity, sizeof *symbols);
-        if (!symbols) return MX_ERR_NO_MEMORY;
-        vocabulary->symbols = symbols;
-        struct entry *sorted = mx_realloc(vocabulary->sorted, capacity, sizeof *sorted);
-        if (!sorted) return MX_ERR_NO_MEMORY;
-        vocabulary->sorted = sorted;
-        vocabulary->capacity = capacity;
-    }
+    if (MX_GROW(vocabulary->symbols, vocabulary->symbol_room, vocabulary->count + 1) < 0 ||
+        MX_GROW(vocabulary->sorted, vocabulary->sorted_room, vocabulary->count + 1) < 0)
+        return MX_ERR_NO_MEMORY;
     const size_t place = place_of(vocabulary, symbol);
     memmove(vocabulary->sorted + place + 1, vocabulary->sorted + place,
             (vocabulary->count - place) * sizeof *vocabulary->sorted);

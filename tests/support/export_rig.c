@@ -173,11 +173,7 @@ static void names_add(struct names *names, const struct field *field)
         fail_msg("a name has %zu bytes", field->bytes);
         return; /* never; cmocka does not tell the analyser */
     }
-    if (names->count == names->capacity) {
-        names->capacity = names->capacity == 0 ? 64 : 2 * names->capacity;
-        names->list = mx_realloc(names->list, names->capacity, sizeof *names->list);
-        assert_non_null(names->list);
-    }
+    assert_int_equal(MX_GROW(names->list, names->capacity, names->count + 1), 0);
     memcpy(names->list[names->count], field->data, field->bytes);
     names->list[names->count++][field->bytes] = 0;
 }
