@@ -235,16 +235,16 @@ int mx_vocabulary_add_language(struct mx_vocabulary *vocabulary, enum mx_languag
 
 /* ---- encoding ---- */
 
-size_t mx_symbol_utf8(uint32_t point, char out[MX_SYMBOL_UTF8_BYTES])
+size_t mx_symbol_utf8(uint32_t symbol, char out[MX_SYMBOL_UTF8_BYTES])
 {
     size_t length = 0;
-    if (point < 0x80) {
-        out[length++] = (char)point;
+    if (symbol < 0x80) {
+        out[length++] = (char)symbol;
     } else {
-        const int more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+        const int more = symbol < 0x800 ? 1 : symbol < 0x10000 ? 2 : 3;
         static const unsigned lead[] = {0, 0xc0, 0xe0, 0xf0};
-        out[length++] = (char)(lead[more] | point >> (6 * more));
-        for (int i = more - 1; i >= 0; i--) out[length++] = (char)(0x80 | (point >> (6 * i) & 0x3f));
+        out[length++] = (char)(lead[more] | symbol >> (6 * more));
+        for (int i = more - 1; i >= 0; i--) out[length++] = (char)(0x80 | (symbol >> (6 * i) & 0x3f));
     }
     out[length] = 0;
     return length;
