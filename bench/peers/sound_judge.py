@@ -124,6 +124,7 @@ def bars(voice, rows):
             found.append((f"{name}: PESQ above {plain}", row["pesq"] - rows[plain]["pesq"], gain))
         if voice == "human" and name.startswith(VOCODER):
             found.append((f"{name}: DNSMOS above the recordings", row["dnsmos"] - rows[RECORDING]["dnsmos"], -OVERALL_LOSS))
+        if voice in VOICE_GAIN and name.startswith(VOCODER):
             found.append((f"{name}: crest, farthest from the recordings' (dB, negated)",
                           -max(abs(v) for v in row["crest_db"]), -CREST_DB))
         if name.startswith(SMOOTH + VOCODER):
