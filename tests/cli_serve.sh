@@ -84,7 +84,7 @@ served 0
 # ---- a full queue, and the end ----
 # A client that does not read holds the only place; its text is longer than what the system and the server keep for it.
 long=$(for i in $(seq 1 400); do printf 'The tone number a is the tone number b. '; done)
-serve run --listen 127.0.0.1:0 --queue 1 || exit 1
+serve run --listen 127.0.0.1:0 --queue 1 --drain-seconds 600 || exit 1
 mkfifo held
 printf '{"input": "%s", "response_format": "pcm"}' "$long" >long.json
 curl -sN "http://127.0.0.1:$http/v1/audio/speech" -H 'Content-Type: application/json' -d @long.json >held &
