@@ -25,6 +25,12 @@ speed_measure()
     rm -rf "$to"
 }
 
+# steps_in MINUTES: how many fill the time at step_seconds each
+steps_in()
+{
+    awk -v minutes="$1" -v seconds="$step_seconds" 'BEGIN { n = int(0.97 * 60 * minutes / seconds); print n < 1 ? 1 : n }'
+}
+
 # train_minutes DATA RUN MINUTES FLAGS…: trains from nothing. Sets steps to those that fill the time at step_seconds each:
 # other work on the machine makes the training longer, but neither shorter in steps nor worse.
 train_minutes()
@@ -33,7 +39,7 @@ train_minutes()
     shift 3
     rm -rf "$to"
     mkdir -p "$(dirname "$to")"
-    steps=$(awk -v minutes="$minutes" -v seconds="$step_seconds" 'BEGIN { n = int(0.97 * 60 * minutes / seconds); print n < 1 ? 1 : n }')
+    steps=$(steps_in "$minutes")
     printf '%s s per step: %s steps in %s minutes\n' "$step_seconds" "$steps" "$minutes"
     run "$program" train --train-data "$data" --output "$to" --steps "$steps" --epochs 1000000 --eval-every 0 --save-every 1000 \
         --set training.samples=0 "$@"

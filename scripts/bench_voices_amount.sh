@@ -16,7 +16,7 @@ train_resumable()
     shift 3
     if [[ ! -e $to.steps ]]; then
         speed_measure "$data" "$to" "$speed_steps" --allow-rejects "$@"
-        awk -v minutes="$minutes" -v seconds="$step_seconds" 'BEGIN { n = int(0.97 * 60 * minutes / seconds); print n < 1 ? 1 : n }' >"$to.steps"
+        steps_in "$minutes" >"$to.steps"
     fi
     steps=$(<"$to.steps")
     [[ ! -e $to.done ]] || return 0
