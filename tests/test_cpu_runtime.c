@@ -375,6 +375,38 @@ static void test_gang(void **state)
     rig_close(&rig);
 }
 
+/* Subnormal numbers are zero to every worker of a gang, as operands and as results, and stay what they are to the caller. */
+static void test_subnormals(void **state)
+{
+    (void)state;
+    enum { WORDS = 1000003 };
+    const float least = 0x1p-126F;
+    struct rig rig = rig_open(1);
+    struct mx_stream *const stream = stream_make(rig.devices[0]);
+    struct mx_buffer *const buffer = buffer_make(rig.devices[0], WORDS * 4);
+    const struct {
+        uint32_t from; /* as bits */
+        float factor, to;
+    } cases[] = {
+        {0x00000001, 0x1p126F, 0.0F}, {0x007fffff, 2.0F, 0.0F}, {0x00800000, 0.5F, 0.0F}, {0x00800000, 1.0F, least}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const struct mx_scale_args scale = {.x = mx_slice_at(buffer, 0), .count = WORDS, .factor = cases[c].factor};
+        assert_int_equal(fill(stream, buffer, WORDS, cases[c].from), 0);
+        assert_int_equal(mx_scale(stream, &scale), 0);
+        assert_int_equal(mx_stream_sync(stream), 0);
+        const float *const scaled = mx_buffer_host(buffer);
+        uint32_t wrong = 0;
+        for (int i = 0; i < WORDS; i++) wrong += scaled[i] != cases[c].to;
+        assert_int_equal(wrong, 0);
+    }
+    volatile float own = least;
+    own *= 0.5F;
+    assert_true(own > 0);
+    mx_stream_release(stream);
+    mx_buffer_release(buffer);
+    rig_close(&rig);
+}
+
 /* Work that fails while more is queued behind it: the rest is skipped, events complete, other streams go on. */
 static void test_skipped(void **state)
 {
@@ -471,6 +503,7 @@ int main(void)
         cmocka_unit_test(test_graphs),
         cmocka_unit_test(test_one_core),
         cmocka_unit_test(test_gang),
+        cmocka_unit_test(test_subnormals),
         cmocka_unit_test(test_skipped),
         cmocka_unit_test(test_crowd),
     };
