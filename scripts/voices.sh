@@ -13,7 +13,7 @@
 #     FOLDER=build/voices  where the corpus and the run are
 #     RESULTS=voices       where the results go
 #     STEPS=7500           of training
-#     HELD_OUT=20          prompts of each human that are kept for judging
+#     HELD_OUT=40          prompts of each human that are kept for judging
 #     SENTENCES=200        that each synthetic voice reads
 #     TRAIN_FLAGS=         more flags for 'myxtts train', for a new run
 
@@ -27,7 +27,7 @@ here="$(dirname "${BASH_SOURCE[0]}")"
 . "$here/voices_readme.sh"
 
 program="$1/myxtts" folder="${FOLDER:-$1/voices}" results="${RESULTS:-$here/../voices}" only="${2:-}"
-steps="${STEPS:-7500}" held_out="${HELD_OUT:-20}" sentences="${SENTENCES:-200}"
+steps="${STEPS:-7500}" held_out="${HELD_OUT:-40}" sentences="${SENTENCES:-200}"
 read -ra flags <<<"${TRAIN_FLAGS:-}"
 [[ -z $only || $only == export ]] || { printf 'voices: "%s" is not export\n' "$only" >&2 && exit 1; }
 

@@ -19,12 +19,24 @@ humans=(
     'ru-ivrvoice|ru|ru_RU_f_IvrvoiceRU|Maxim Topal, ivrvoice.ru|CC-BY-3.0'
 )
 
+# Prompts that `myxtts check` named and that are really wrong: other words than the list has, letters and abbreviations that are read
+# in another way, a letter that is another one's recording, or somebody else's voice.
+doubtful=(
+    en-allison:{astcc-followed-by-the-pound-key,dictate/record,digits/at,letters/at,minute,second,spy-iax}
+    es-allison:{spy-iax,spy-iax2,spy-usbradio,vm-instructions,vm-invalid-password,vm-mismatch,vm-newuser,vm-nomore,vm-onefor,vm-opts}
+    es-allison:vm-{record-prepend,review,tempgreeting2,tocallnum,toenternumber,toforward,tohearenv,torerecord,undelete}
+    fr-june:{conf-muted,if-correct-press,letters/g,letters/j,letters/plus,please-try-call-later,second,to-extension,vm-mismatch,vm-tomakecall}
+    it-carlo:{beep,conf-muted,confbridge-mute-out,digits/hundred,letters/f,letters/j,letters/s,please-try-call-later,spy-iax}
+    it-carlo:vm-{no,sorry,tempgreetactive}
+    ru-ivrvoice:letters/{a,v}
+)
+
 # prompts_read LANGUAGE RECORDINGS SPEAKER: "NAME<tab>TEXT" of each prompt that is speech, in the order of their names; the others
 # go to left_out.tsv. A sign in brackets behind its name ("dash [-]") is only an explanation.
 prompts_read()
 {
     zcat "/usr/share/doc/asterisk-core-sounds-$1/core-sounds-$1.txt.gz" |
-        awk -v speaker="$3" -v from="$2/" -v left="$folder/corpus/left_out.tsv" '
+        awk -v speaker="$3" -v from="$2/" -v doubtful=" ${doubtful[*]} " -v left="$folder/corpus/left_out.tsv" '
         function exists(path, line) { if ((getline line < path) < 0) return 0; close(path); return 1 }
         function drop(why) { print speaker "\t" name "\t" why "\t" text >> left }
         /^;/ || !/^[^: ]+:/ { next }
@@ -39,8 +51,9 @@ prompts_read()
             else if (!exists(from name ".g722")) drop("there is no recording")
             else if (text == "") drop("there is no text")
             else if (text ~ /^[[<(].*[])>]$/) drop("a sound or silence, not speech")
-            else if (text ~ /(^| )[a-z]+(-[a-z]+)+: /) drop("the text holds the name of a prompt")
-            else if (text ~ /[][<>]/) drop("it is not clear whether the words in brackets are spoken")
+            else if (text ~ /[a-z]+(-[a-z]+)+: /) drop("the text holds the name of a prompt")
+            else if (index(doubtful, " " speaker ":" name " ")) drop("text and recording do not belong together")
+            else if (text ~ /[][<>()]/) drop("it is not clear whether the words in brackets are spoken")
             else print name "\t" text
         }' | LC_ALL=C sort
 }
