@@ -31,7 +31,7 @@
 #     COUNT=40                              texts of the part human, and at most of each other speaker
 #     CLONES=6                              texts that each clone says
 #     HELD_OUT_SPEAKER=en-allison           speakers with the same name after '-' are left out, too
-#     HELD_OUT_MINUTES=60                   of training the base of the part held-out
+#     HELD_OUT_MINUTES=60                   of training the base of the part held-out, with the settings of 'make voices'
 #     AMOUNTS="1 3 5 10 20"                 minutes of recordings
 #     WAYS="nothing base adapter"           adapter: only if the program has training.adapter_rank
 #     NOTHING_MINUTES=30  BASE_MINUTES=5  ADAPTER_MINUTES=5   of training each cell
@@ -47,6 +47,8 @@ here="$(dirname "${BASH_SOURCE[0]}")"
 . "$here/tell.sh"
 # shellcheck source=scripts/bench_voice.sh
 . "$here/bench_voice.sh"
+# shellcheck source=scripts/voices_corpora.sh
+. "$here/voices_corpora.sh"
 # shellcheck source=scripts/bench_voices_people.sh
 . "$here/bench_voices_people.sh"
 # shellcheck source=scripts/bench_voices_amount.sh

@@ -15,7 +15,7 @@ train_resumable()
     local data="$1" to="$2" minutes="$3"
     shift 3
     if [[ ! -e $to.steps ]]; then
-        speed_measure "$data" "$to" "$speed_steps" --allow-rejects "$@"
+        speed_measure "$data" "$to" "$speed_steps" "$@"
         steps_in "$minutes" >"$to.steps"
     fi
     steps=$(<"$to.steps")
@@ -25,7 +25,7 @@ train_resumable()
     else
         rm -rf "$to"
         run "$program" train --train-data "$data" --output "$to" --steps "$steps" --epochs 1000000 --eval-every 0 --save-every 250 \
-            --set training.samples=0 --allow-rejects "$@"
+            --set training.samples=0 "$@"
     fi
     touch "$to.done"
 }
@@ -48,7 +48,7 @@ held_out_part()
         exit 2
     }
     held_out_corpus
-    train_resumable "$to/corpus" "$to/base" "$held_out_minutes" --set data.balance=root "${flags[@]}"
+    train_resumable "$to/corpus" "$to/base" "$held_out_minutes" "${base_flags[@]}" "${flags[@]}"
     rm -rf "$to/cloning"
     training_link "$to/cloning"
     for name in "$to/cloning/training"/*-"${held_out#*-}"; do rm -rf "$name"; done
@@ -82,7 +82,7 @@ cell()
     local to="$folder/amount/$1-$2" more=() minutes alike person="$folder/$held_out"
     case $2 in
     nothing) minutes="${NOTHING_MINUTES:-30}" ;;
-    base) minutes="${BASE_MINUTES:-5}" more=(--init-from "$folder/without-$held_out/base") ;;
+    base) minutes="${BASE_MINUTES:-5}" more=(--init-from "$folder/without-$held_out/base" --lr 2e-4) ;;
     adapter) minutes="${ADAPTER_MINUTES:-5}" more=(--init-from "$folder/without-$held_out/base" --set training.adapter_rank=8) ;;
     *)
         printf 'bench-voices: there is no way %s; give nothing, base or adapter\n' "$2" >&2
@@ -91,7 +91,7 @@ cell()
     esac
     title "$1 minutes of recordings, $2: $minutes minutes of training"
     amount_corpus "$1"
-    train_resumable "$folder/amount/$1" "$to" "$minutes" "${more[@]}" "${flags[@]}"
+    train_resumable "$folder/amount/$1" "$to" "$minutes" --allow-rejects "${more[@]}" "${flags[@]}"
     rm -rf "$to.said"
     run "$program" synth --checkpoint "$to" --speaker "$held_out" --text-file "$person/lines.txt" --output-dir "$to.said" --quiet
     recognise "$person/lines.txt" "$to.said" "$person/said.txt" "$to.heard.txt"

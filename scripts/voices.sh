@@ -51,7 +51,7 @@ train()
     else
         rm -rf "$folder/run"
         run "$program" train --train-data "$folder/corpus" --output "$folder/run" --steps "$steps" --epochs 1000000 \
-            --set data.balance=root --allow-rejects --set training.batch_frames=2000 --batch-size 24 "${flags[@]}"
+            "${base_flags[@]}" "${flags[@]}"
     fi
 }
 

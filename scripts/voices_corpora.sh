@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2034,SC2154
 #
-# For voices.sh: the corpus that the base voice is trained on, in $folder/corpus, in Coqui's layout with languages:
+# For voices.sh and bench_voices.sh: how a base voice is trained, and the corpus, in $folder/corpus, in Coqui's layout with languages:
 #
 #     metadata_train.csv   audio_file|text|speaker_name|language
 #     metadata_eval.csv    the last $held_out prompts by name, of those of 2 seconds or more, of each human: never trained on
 #     left_out.tsv         prompts that are not used, and why
 #     wavs/                recordings
 #
-# The caller sets `program` (myxtts), `folder`, `held_out`, `sentences`, and has tell.sh.
+# For the corpus, the caller sets `program` (myxtts), `folder`, `held_out`, `sentences`, and has tell.sh.
+
+# The settings of every base voice.
+base_flags=(--set data.balance=root --allow-rejects --set training.batch_frames=2000 --batch-size 24)
 
 # speaker  language  recordings  whose, and the licence of the recordings
 humans=(
