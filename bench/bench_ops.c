@@ -95,6 +95,26 @@ static void bench_fused(struct bench *bench, struct unit *unit)
     unit_clear(unit);
 }
 
+/* The gradients of a trained network are full of numbers that are almost zero: they must not cost more than others. */
+static void bench_subnormal(struct bench *bench, struct unit *unit)
+{
+    const int64_t k = 576, n = 768;
+    const char *what = "matmul 4000×576×768 dW of subnormal numbers";
+    char name[96];
+    if (!wanted(bench, unit, what)) return;
+    row_name(name, unit, what);
+    const struct mx_matmul_args ordinary = product_args(unit, k, n, TO_WEIGHT);
+    struct mx_matmul_args tiny = ordinary;
+    tiny.b = floats(unit, ROWS * n, 1e-40f);
+    struct chain chains[] = {chain_of(unit, MX_OP_matmul, &ordinary), chain_of(unit, MX_OP_matmul, &tiny)};
+    const double flops = 2.0 * ROWS * (double)k * (double)n;
+    struct bench_job jobs[] = {{.run = chain_run, .context = &chains[0], .work = flops},
+                               {.run = chain_run, .context = &chains[1], .work = flops}};
+    bench_measure(bench, jobs, 2, unit->core);
+    bench_report(bench, name, "GFLOP/s", &jobs[1], "ordinary numbers", &jobs[0], 0.95);
+    unit_clear(unit);
+}
+
 /* ---- bf16 ---- */
 
 /* A computing row against the peak of bf16 multiply-adds. */
@@ -413,6 +433,7 @@ static void bench_unit(struct bench *bench, struct unit *unit)
         for (int form = 0; form < (bench->quick ? 1 : FORMS); form++)
             bench_product(bench, unit, products[p].k, products[p].n, (enum form)form);
     bench_fused(bench, unit);
+    bench_subnormal(bench, unit);
     bench_attention(bench, unit);
     if (!bench->quick) {
         bench_conv(bench, unit, 192, 768);
