@@ -10,8 +10,8 @@
  * Outputs must not overlap inputs unless the comment allows "in place".
  *
  * Results are deterministic, and on the CPU they do not depend on the number of workers either: every sum has a fixed
- * order. CPU devices take subnormal numbers (below 2^-126) for zero, as operands and as results. Empty inputs (0 rows,
- * empty sequences) are legal everywhere.
+ * order. CPU devices take subnormal numbers (below 2^-126) for zero, as operands and as results; OpenCL devices may, CUDA
+ * devices do not. Empty inputs (0 rows, empty sequences) are legal everywhere.
  *
  * Submitting: mx_op_submit(stream, MX_OP_MATMUL, &args), or the typed form mx_matmul(stream, &args). Arguments are
  * copied. Wrong arguments (slices outside their buffers, another device's buffers, absurd sizes) are refused with

@@ -15,13 +15,27 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What the compiler is told, also about a program from the cache: drivers for CPUs set the mode of their threads by it.
+ * Subnormal numbers are zero, as on the CPU devices (device/cpu/cpu_stream.c). */
+struct build_options {
+    char text[sizeof((struct mx_kernel_tuning *)0)->options + 32];
+};
+
+static struct build_options options_of(const struct mx_opencl_device *impl)
+{
+    struct build_options options;
+    snprintf(options.text, sizeof options.text, "%s -cl-denorms-are-zero", impl->tuning.options);
+    return options;
+}
+
 /* ---- the cache ---- */
 
 static bool cache_path(const struct mx_opencl_device *impl, char out[MX_KERNEL_PATH_BYTES])
 {
+    const struct build_options options = options_of(impl);
     static const cl_device_info asked[] = {CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION, CL_DRIVER_VERSION};
     char answers[sizeof asked / sizeof *asked][256];
-    const char *texts[2 + sizeof asked / sizeof *asked] = {impl->tuning.options, impl->platform->name};
+    const char *texts[2 + sizeof asked / sizeof *asked] = {options.text, impl->platform->name};
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
         mx_opencl_device_text(impl->cl, impl->id, asked[i], answers[i], sizeof answers[i]);
         texts[2 + i] = answers[i];
@@ -35,13 +49,14 @@ static bool cache_load(struct mx_opencl_device *impl, const char *path)
     char *data = NULL;
     size_t bytes = 0;
     cl_int code = CL_SUCCESS, status = CL_SUCCESS;
+    const struct build_options options = options_of(impl);
     if (!mx_kernel_cache_read(path, &data, &bytes)) return false;
     const unsigned char *binary = (const unsigned char *)data;
     cl_program program =
         impl->cl->clCreateProgramWithBinary(impl->context, 1, &impl->id, &bytes, &binary, &status, &code);
     mx_free(data);
     if (program && status == CL_SUCCESS && code == CL_SUCCESS &&
-        impl->cl->clBuildProgram(program, 1, &impl->id, NULL, NULL, NULL) == CL_SUCCESS) {
+        impl->cl->clBuildProgram(program, 1, &impl->id, options.text, NULL, NULL) == CL_SUCCESS) {
         impl->program = program;
         return true;
     }
@@ -69,11 +84,12 @@ static int source_build(const struct mx_device *device, struct mx_opencl_device 
     int rc = 0;
     const struct mx_cl_api *const cl = impl->cl;
     const char *source = (const char *)mx_kernel_source;
+    const struct build_options options = options_of(impl);
     char log[400] = "";
     cl_int code = CL_SUCCESS;
     impl->program = cl->clCreateProgramWithSource(impl->context, 1, &source, &mx_kernel_source_bytes, &code);
     MX_CL_TRY(code, "%s: the kernels", device->name);
-    code = cl->clBuildProgram(impl->program, 1, &impl->id, impl->tuning.options, NULL, NULL);
+    code = cl->clBuildProgram(impl->program, 1, &impl->id, options.text, NULL, NULL);
     if (code == CL_SUCCESS) return 0;
     size_t bytes = 0;
     cl->clGetProgramBuildInfo(impl->program, impl->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
