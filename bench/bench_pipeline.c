@@ -14,7 +14,7 @@
  *                steps waited for the slower of the two.
  *
  * "One device" is one of the two: so ratios are per core. Costs of stages alone are those of a run without overlap,
- * between the others (cli/profile_compare.c). The figures of each run are kept as JSON next to the bench's own.
+ * between the others (cli/profile/profile_compare.c). The figures of each run are kept as JSON next to the bench's own.
  *
  * Memory: results of the program are cJSON trees, released by main.
  */

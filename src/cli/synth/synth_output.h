@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Where the sound of `myxtts synth` goes: a WAV file, standard output, the loudspeaker, or several of them.
+ *
+ * A file is written at the end, in one piece and under a temporary name first: a reader sees the old file or the new one.
+ * Standard output gets the sound as it is made. The header comes first, when nobody knows the length yet: if standard
+ * output is a file, the header is corrected at the end; in a pipe its two lengths are 0xFFFFFFFF, as ffmpeg writes them,
+ * which means "up to the end of the stream" to ffmpeg, SoX and aplay.
+ *
+ * Samples become 16-bit integers by mx_samples_pcm16 (myxtts/voice.h).
+ *
+ * Memory: an output owns its buffers and its player. A file is assembled in memory.
+ */
+#ifndef MX_CLI_SYNTH_OUTPUT_H
+#define MX_CLI_SYNTH_OUTPUT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mx_synth_output;
+
+struct mx_synth_output_options {
+    const char *file; /* "-": standard output; NULL: none. Borrowed */
+    bool play;
+    int rate;
+    const atomic_bool *stop; /* needed to play: once it is true, the sound ends (cli/synth/player.h). Borrowed */
+};
+
+/* Opens the loudspeaker, and refuses a terminal as standard output; nothing is written yet. */
+int mx_synth_output_open(const struct mx_synth_output_options *options, struct mx_synth_output **out);
+/* MX_ERR_DATA for samples that are not finite, or more than a file can hold (4 GiB). */
+int mx_synth_output_add(struct mx_synth_output *output, const float *samples, size_t count);
+/* Writes the file, or corrects the header; waits until everything has been played. */
+int mx_synth_output_finish(struct mx_synth_output *output);
+uint64_t mx_synth_output_samples(const struct mx_synth_output *output); /* added so far */
+uint64_t mx_synth_output_gaps(const struct mx_synth_output *output);    /* in what was played */
+/* Without mx_synth_output_finish no file is written and the sound ends at once. NULL is fine. */
+void mx_synth_output_close(struct mx_synth_output *output);
+
+#endif
