@@ -22,8 +22,8 @@ humans=(
     'ru-ivrvoice|ru|ru_RU_f_IvrvoiceRU|Maxim Topal, ivrvoice.ru|CC-BY-3.0'
 )
 
-# Prompts that `myxtts check` named and that are really wrong: other words than the list has, letters and abbreviations that are read
-# in another way, a letter that is another one's recording, or somebody else's voice.
+# Prompts that `myxtts check` doubts most: other words than the list has, letters and abbreviations that are read in another way,
+# a letter that is another one's recording, or somebody else's voice. Chosen from its report; nobody listened to them.
 doubtful=(
     en-allison:{astcc-followed-by-the-pound-key,dictate/record,digits/at,letters/at,minute,second,spy-iax}
     es-allison:{spy-iax,spy-iax2,spy-usbradio,vm-instructions,vm-invalid-password,vm-mismatch,vm-newuser,vm-nomore,vm-onefor,vm-opts}
@@ -55,7 +55,7 @@ prompts_read()
             else if (text == "") drop("there is no text")
             else if (text ~ /^[[<(].*[])>]$/) drop("a sound or silence, not speech")
             else if (text ~ /[a-z]+(-[a-z]+)+: /) drop("the text holds the name of a prompt")
-            else if (index(doubtful, " " speaker ":" name " ")) drop("text and recording do not belong together")
+            else if (index(doubtful, " " speaker ":" name " ")) drop("myxtts check doubts that text and recording belong together")
             else if (text ~ /[][<>()]/) drop("it is not clear whether the words in brackets are spoken")
             else print name "\t" text
         }' | LC_ALL=C sort
