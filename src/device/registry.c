@@ -37,7 +37,7 @@ const struct mx_backend *const mx_backends_cpu[] = {&mx_cpu_backend, NULL};
 static const struct {
     const char *name, *reason, *hint;
 } known[] = {
-    {"opencl", "OpenCL is not part of this build", "install opencl-headers and build again"},
+    {"opencl", "OpenCL is not part of this build", "'make build' installs opencl-headers and builds it in"},
     {"cuda", "CUDA was not looked for", "leave the choice of backends to the program"},
 };
 

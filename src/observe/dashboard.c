@@ -292,9 +292,10 @@ int mx_dashboard_open(const struct mx_dashboard_options *options, struct mx_dash
 {
     (void)options;
     *out = NULL;
-    return MX_FAIL(MX_ERR_UNSUPPORTED,
-                   "install libmicrohttpd-dev and build again, or watch the run with 'myxtts monitor RUN'",
-                   "this program was built without the dashboard");
+    return MX_FAIL(
+        MX_ERR_UNSUPPORTED,
+        "'make build' installs libmicrohttpd-dev and builds it in; or watch the run with 'myxtts monitor RUN'",
+        "this program was built without the dashboard");
 }
 
 int mx_dashboard_start(struct mx_dashboard *dashboard, const char *run)

@@ -410,12 +410,14 @@ void mx_http_counts_read(struct mx_http *http, struct mx_http_counts *out)
 
 #else
 
+#include <stddef.h>
+
 int mx_http_open(const struct mx_http_options *options, struct mx_service *service, struct mx_http **out)
 {
     (void)options;
     (void)service;
     *out = NULL;
-    return MX_FAIL(MX_ERR_UNSUPPORTED, "install libmicrohttpd-dev and build again",
+    return MX_FAIL(MX_ERR_UNSUPPORTED, "'make build' installs libmicrohttpd-dev and builds it in",
                    "this program was built without the HTTP server");
 }
 
