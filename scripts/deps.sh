@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Installs the missing Debian packages of the named groups in scripts/packages.txt.
+# Installs the missing Debian packages of the named groups in scripts/packages.txt; with `build` also those of `speak`.
 #
 #     scripts/deps.sh build test
 #
@@ -24,10 +24,11 @@ die()
 # Fills `required` and `optional` with the packages of the groups given as arguments.
 read_list()
 {
-    local group need package rest
+    local group need package rest groups=" $* "
+    [[ $groups != *' build '* ]] || groups+='speak '
     while read -r group need package rest; do
         case "$group" in '' | '#'*) continue ;; esac
-        [[ " $* " == *" $group "* ]] || continue
+        [[ $groups == *" $group "* ]] || continue
         case "$need" in
         required) required+=("$package") ;;
         optional) optional+=("$package") ;;

@@ -6,7 +6,8 @@
 #     scripts/say.sh check            is there a voice to speak with? before anything is built
 #     scripts/say.sh speak build      speaks with the program in build/
 #
-# TEXT is the text, VOICE an installed voice or speaker ('myxtts voices' lists them), OUTPUT the WAV file (build/say.wav).
+# TEXT is the text, VOICE an installed voice or speaker ('myxtts voices' lists them), OUTPUT the WAV file (say.wav beside
+# the program).
 
 set -euo pipefail
 here="$(dirname "${BASH_SOURCE[0]}")"
