@@ -7,7 +7,8 @@
 #     scripts/bench_voices.sh build
 #
 # It runs in parts; each prints how long it took, keeps its numbers in BUILD/voices-bench/PART.part.json, and all that are there
-# go into BUILD/bench/voices.json:
+# go into BUILD/bench/voices.json. What the parts human and others say about this very file of a voice also becomes a table,
+# BUILD/bench/voices.md, which 'scripts/voices.sh BUILD readme' puts into voices/README.md:
 #
 #   human      the English human speaker says held-out prompts, and sentences that nobody recorded. Bars: word errors within 5
 #              points of the recordings, DNSMOS within 0.3, mean pitch within 0.5 semitones.
@@ -21,7 +22,9 @@
 #              clone with the nearest training speaker. What comes from a telephone is compared at its rate.
 #   held-out   trains a base that never heard HELD_OUT_SPEAKER and clones that speaker with it.
 #   amount     how much is needed: voices of HELD_OUT_SPEAKER from AMOUNTS minutes of recordings, trained in WAYS, with the
-#              base of the part held-out. Each cell of the table is kept: the next call continues with the others.
+#              base of the part held-out. Each cell of the table is kept: the next call continues with the others. Bars:
+#              5 minutes of recordings, trained from the base for BASE_MINUTES, are understood as well as trained from
+#              nothing for LONG_MINUTES, and have 0.80 of the similarity of real recordings.
 #
 # Environment variables, with defaults:
 #
@@ -34,7 +37,8 @@
 #     HELD_OUT_MINUTES=60                   of training the base of the part held-out, with the settings of 'make voices'
 #     AMOUNTS="1 3 5 10 20"                 minutes of recordings
 #     WAYS="nothing base adapter"           adapter: only if the program has training.adapter_rank
-#     NOTHING_MINUTES=30  BASE_MINUTES=5  ADAPTER_MINUTES=5   of training each cell
+#     NOTHING_MINUTES=10  BASE_MINUTES=5  ADAPTER_MINUTES=3   of training each cell
+#     LONG_MINUTES=30                       of training from nothing, with 5 minutes of recordings: what the bar compares with
 #     SPEED_STEPS=40                        steps that measure how long a step takes
 #     TRAIN_FLAGS=                          more flags for 'myxtts train'
 #
@@ -62,7 +66,7 @@ read -ra parts <<<"${PARTS:-human others clone}"
 read -ra amounts <<<"${AMOUNTS:-1 3 5 10 20}"
 read -ra ways <<<"${WAYS:-nothing base adapter}"
 read -ra flags <<<"${TRAIN_FLAGS:-}"
-judge="$here/../bench/peers/voices_judge.py"
+judge="$here/../bench/peers/voices_judge.py" hash=
 trained=600 # sentences of each language that `make voices` uses of the synthetic voices
 word_bar=5 mos_bar=0.3 pitch_bar=0.5 mel_bar=1.25
 
@@ -84,7 +88,7 @@ bar()
 part_write()
 {
     local IFS=,
-    printf '{"part": "%s", "voice": "%s", %s, "bars": [%s]}\n' "$1" "$voice" "$2" "${bars[*]}" >"$folder/$1.part.json"
+    printf '{"part": "%s", "voice": "%s", "sha256": "%s", %s, "bars": [%s]}\n' "$1" "$voice" "$hash" "$2" "${bars[*]}" >"$folder/$1.part.json"
     bars=()
 }
 
@@ -196,14 +200,14 @@ others_part()
         pitch=$("$python" "$judge" pitch "$program" "$folder/$speaker/ours" "$folder/$speaker/recording")
         evaluate "$folder/$speaker/eval.csv" "$speaker" >/dev/null
         printf '  %-14s %8s %10s %8s %8.1f %% %8.2f\n' "$speaker" "$own" "$recorded" "$pitch" "$(awk "BEGIN { print 100 * $duration_error }")" "$mel_db"
-        rows+=("$(printf '"%s": {"dnsmos": %s, "recordings_dnsmos": %s, "pitch_semitones": %s, "duration_error": %s, "mel_db": %s}' \
-            "$speaker" "$own" "$recorded" "$pitch" "$duration_error" "$mel_db")")
+        rows+=("$(printf '"%s": {"texts": %s, "dnsmos": %s, "recordings_dnsmos": %s, "pitch_semitones": %s, "duration_error": %s, "mel_db": %s}' \
+            "$speaker" "$(wc -l <"$folder/$speaker/lines.txt")" "$own" "$recorded" "$pitch" "$duration_error" "$mel_db")")
     done
     for language in en fa; do
         sentences "$language" "$count" >/dev/null
         evaluate "$folder/unseen-$language" "$language" >/dev/null
         printf '  %-14s %8s %10s %8s %8.1f %% %8.2f   (synthetic voices)\n' "$language" '' '' '' "$(awk "BEGIN { print 100 * $duration_error }")" "$mel_db"
-        rows+=("$(printf '"%s": {"duration_error": %s, "mel_db": %s, "pitch_error_semitones": %s}' "$language" "$duration_error" "$mel_db" "$pitch_error")")
+        rows+=("$(printf '"%s": {"texts": %s, "duration_error": %s, "mel_db": %s, "pitch_error_semitones": %s}' "$language" "$count" "$duration_error" "$mel_db" "$pitch_error")")
         [[ $language == fa ]] || english=$mel_db
     done
     bar 'Persian mel distance, times the English' "$(awk "BEGIN { print $mel_db / $english }")" "$mel_bar" "$mel_db <= $mel_bar * $english"
@@ -218,6 +222,7 @@ need "$corpus/metadata_eval.csv" "name the corpus with CORPUS=…; 'make voices'
     exit 3
 }
 mkdir -p "$folder" "$(dirname "$result")"
+[[ ! -f $voice ]] || hash=$(file_hash "$voice")
 bars=()
 for part in "${parts[@]}"; do
     began=$SECONDS
@@ -234,4 +239,5 @@ for part in "${parts[@]}"; do
 done
 title 'Bars'
 "$python" "$judge" merge "$result" "$folder"/*.part.json
+[[ -z $hash ]] || "$python" "$judge" quality "$result" "$hash" >"${result%.json}.md"
 printf '\nNumbers: %s\n' "$result"

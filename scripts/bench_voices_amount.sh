@@ -2,7 +2,8 @@
 # shellcheck shell=bash disable=SC2154,SC2034
 #
 # For bench_voices.sh: the parts held-out and amount. Both can be stopped at any moment: a training that was stopped continues,
-# and a cell of the table whose numbers are in amount/AMOUNT-WAY.json is not made again.
+# and a cell of the table whose numbers are in amount/AMOUNT-WAY.json is not made again. The cell 5-long, with which the bar
+# compares 5-base, is not in the table.
 #
 #     without-SPEAKER/base/    corpus, run and result of a base that never heard the speaker
 #     amount/AMOUNT/           recordings of the speaker, AMOUNT minutes of them
@@ -81,11 +82,12 @@ cell()
 {
     local to="$folder/amount/$1-$2" more=() minutes alike person="$folder/$held_out"
     case $2 in
-    nothing) minutes="${NOTHING_MINUTES:-30}" ;;
+    nothing) minutes="${NOTHING_MINUTES:-10}" ;;
+    long) minutes="${LONG_MINUTES:-30}" ;;
     base) minutes="${BASE_MINUTES:-5}" more=(--init-from "$folder/without-$held_out/base" --lr 2e-4) ;;
-    adapter) minutes="${ADAPTER_MINUTES:-5}" more=(--init-from "$folder/without-$held_out/base" --set training.adapter_rank=8) ;;
+    adapter) minutes="${ADAPTER_MINUTES:-3}" more=(--init-from "$folder/without-$held_out/base" --set training.adapter_rank=8) ;;
     *)
-        printf 'bench-voices: there is no way %s; give nothing, base or adapter\n' "$2" >&2
+        printf 'bench-voices: there is no way %s; give nothing, base, adapter or long\n' "$2" >&2
         exit 2
         ;;
     esac
@@ -106,7 +108,13 @@ field()
     sed -n 's/.*"'"$1"'": \([0-9.]*\).*/\1/p' "$2"
 }
 
-# table: prints the cells that are there
+# row FILE: what the table says about a cell
+row()
+{
+    printf '%10s %7s %7s' "$(field word_error_percent "$1")" "$(field dnsmos "$1")" "$(field similarity "$1")"
+}
+
+# table RATE DNSMOS SIMILARITY (of the recordings): prints the cells that are there
 table()
 {
     local amount way file
@@ -120,7 +128,7 @@ table()
         for way in "${ways[@]}"; do
             file="$folder/amount/$amount-$way.json"
             if [[ -e $file ]]; then
-                printf ' %10s %7s %7s' "$(field word_error_percent "$file")" "$(field dnsmos "$file")" "$(field similarity "$file")"
+                printf ' %s' "$(row "$file")"
             else
                 printf ' %26s' '-'
             fi
@@ -132,7 +140,7 @@ table()
 
 amount_part()
 {
-    local amount way cells=() real from="$folder/amount/5-nothing.json" to="$folder/amount/5-base.json" person="$folder/$held_out" real_rate real_mos
+    local amount way cells=() real from="$folder/amount/5-long.json" to="$folder/amount/5-base.json" person="$folder/$held_out" real_rate real_mos
     if ! "$program" config | grep '^  adapter_rank:' >/dev/null; then
         ways=("${ways[@]/adapter/}")
         read -ra ways <<<"${ways[*]}"
@@ -150,14 +158,16 @@ amount_part()
             table "$real_rate" "$real_mos" "$real"
         done
     done
-    for way in "$folder"/amount/*.json; do cells+=("$(<"$way")"); done
-    if [[ -e $from && -e $to ]]; then
-        bar '5 minutes of recordings from the base: word errors, points above those from nothing' \
+    if [[ -e $to ]]; then
+        [[ -e $from ]] || cell 5 long
+        printf '  %-26s %s (%s minutes of training)\n' '5, from nothing for longer' "$(row "$from")" "$(field minutes_of_training "$from")"
+        bar '5 minutes of recordings from the base: word errors, points above those of a longer training from nothing' \
             "$(awk "BEGIN { print $(field word_error_percent "$to") - $(field word_error_percent "$from") }")" 0 \
             "$(field word_error_percent "$to") <= $(field word_error_percent "$from")"
         bar '5 minutes of recordings from the base: similarity, of that of real recordings' \
             "$(awk "BEGIN { print $(field similarity "$to") / $real }")" 0.80 "$(field similarity "$to") >= 0.8 * $real"
     fi
+    for way in "$folder"/amount/*.json; do cells+=("$(<"$way")"); done
     local IFS=,
     part_write amount "\"speaker\": \"$held_out\", \"recordings\": {\"word_error_percent\": $real_rate, \"dnsmos\": $real_mos, \"similarity\": $real}, \"cells\": [${cells[*]}]"
 }

@@ -6,6 +6,7 @@
 #
 #     scripts/voices.sh build            everything
 #     scripts/voices.sh build export     only the last part, from the newest checkpoint of the run
+#     scripts/voices.sh build readme     only voices/README.md, for the voice that is there: after 'make bench-voices', with its numbers
 #
 # Results: voices/base.voice.safetensors, voices/vocoder.safetensors and voices/README.md in the source tree. Environment
 # variables, with defaults:
@@ -26,10 +27,10 @@ here="$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=scripts/voices_readme.sh
 . "$here/voices_readme.sh"
 
-program="$1/myxtts" folder="${FOLDER:-$1/voices}" results="${RESULTS:-$here/../voices}" only="${2:-}"
+program="$1/myxtts" measured="$1/bench/voices.md" folder="${FOLDER:-$1/voices}" results="${RESULTS:-$here/../voices}" only="${2:-}"
 steps="${STEPS:-7500}" held_out="${HELD_OUT:-40}" sentences="${SENTENCES:-200}"
 read -ra flags <<<"${TRAIN_FLAGS:-}"
-[[ -z $only || $only == export ]] || { printf 'voices: "%s" is not export\n' "$only" >&2 && exit 1; }
+[[ -z $only || $only == export || $only == readme ]] || { printf 'voices: "%s" is neither export nor readme\n' "$only" >&2 && exit 1; }
 
 attribution()
 {
@@ -65,10 +66,15 @@ export_all()
     mkdir -p "$results"
     run "$program" export "$folder/run" --output "$results/base.voice.safetensors" --name base "${about[@]}" "${languages[@]}"
     run "$program" export "$folder/run" --format vocoder --output "$results/vocoder.safetensors" "${about[@]}"
+}
+
+page_write()
+{
     readme_write >"$results/README.md.part"
     mv "$results/README.md.part" "$results/README.md"
     printf '%s\n' "$results/README.md"
 }
 
-[[ $only == export ]] || train
-export_all
+[[ -n $only ]] || train
+[[ $only == readme ]] || export_all
+page_write

@@ -13,6 +13,12 @@
 # The settings of every base voice.
 base_flags=(--set data.balance=root --allow-rejects --set training.batch_frames=2000 --batch-size 24)
 
+# Tells whether numbers belong to a file.
+file_hash()
+{
+    sha256sum <"$1" | cut -d ' ' -f 1
+}
+
 # speaker  language  recordings  whose, and the licence of the recordings
 humans=(
     'en-allison|en|en_US_f_Allison|Allison Smith|CC-BY-SA-3.0'

@@ -3,7 +3,8 @@
 #
 # For voices.sh: the page about the base voice, from the corpus and the run themselves.
 #
-# The caller sets `program` (myxtts), `folder`, `results` and `humans` (voices_corpora.sh).
+# The caller sets `program` (myxtts), `folder`, `results` and `measured` (the table of bench_voices.sh, if there is one), and has
+# voices_corpora.sh.
 
 # A value of the settings that the run was trained with: setting_of SECTION KEY.
 setting_of()
@@ -41,6 +42,18 @@ size_of()
     stat -c %s "$results/$1" | awk '{ printf "%.1f MB", $1 / 1e6 }'
 }
 
+# What bench_voices.sh measured, if it judged the file that is there.
+quality_of()
+{
+    if [[ -e $measured && $(head -n 1 "$measured") == "<!-- $(file_hash "$results/base.voice.safetensors") -->" ]]; then
+        tail -n +2 "$measured"
+        printf '\nTexts that were kept out of training, by `make bench-voices` ([all figures, and clones](../SPEED.md#voices-make-bench-voices)): word errors by pocketsphinx (English only),\n'
+        printf 'quality by DNSMOS (1 to 5), and the distance from the recordings: mean pitch, durations, mel.\n'
+    else
+        printf 'Not measured yet: `make bench-voices`, then `scripts/voices.sh build readme`.\n'
+    fi
+}
+
 readme_write()
 {
     local speaker language count minutes step
@@ -61,6 +74,10 @@ MD
 
 The humans' recordings are Debian packages, asterisk-core-sounds-XX-g722, at 16 kHz. $(($(wc -l <"$folder/corpus/left_out.tsv") - 1)) prompts are not used because they are no speech or their
 text is not clear, and $(($(wc -l <"$folder/corpus/metadata_eval.csv") - 1)) were kept out of training, to measure with.
+
+## How well they speak
+
+$(quality_of)
 
 ## Licence
 

@@ -8,6 +8,8 @@
 #                                                   no file with itself; null without a pair
 #     voices_judge.py people FOLDER PART.json       the part about cloning, see people()
 #     voices_judge.py merge RESULT.json PART.json...   writes {"bench": "voices", "parts": {NAME: ...}} and prints all bars
+#     voices_judge.py quality RESULT.json SHA256    a table in Markdown of the speakers of that file of a voice; its first line
+#                                                   is a comment with the hash
 #
 # resemblyzer is a network that was trained to tell speakers apart; its weights are in the package. The cosine of two recordings of
 # one person is about 0.8, of two people 0.5 to 0.65.
@@ -139,6 +141,27 @@ def merge(result, parts):
         file.write("\n")
 
 
+def quality(result, sha256):
+    """Prompts that were kept out of training, then sentences of the synthetic voices; only parts that judged the file with the hash."""
+    with open(result) as file:
+        parts = {name: part for name, part in json.load(file)["parts"].items() if part.get("sha256") == sha256}
+    rows = {}
+    if "human" in parts:
+        said, free = parts["human"]["prompts"], parts["human"]["eval"]
+        words = [f"{100 * said[key] / said['words']:.1f} %" for key in ("word_errors", "recordings_word_errors")]
+        rows[f"`en-allison`, {said['texts']} prompts"] = words, said, free
+    for name, row in parts.get("others", {}).get("speakers", {}).items():
+        title = f"`{name}`, {row['texts']} prompts" if "dnsmos" in row else f"`{name}-*`, synthetic, {row['texts']} sentences"
+        rows[title] = ["", ""], row, row
+    print(f"<!-- {sha256} -->")
+    print("| speaker and texts | word errors | recordings | DNSMOS | recordings | mean pitch, semitones | durations off by | mel, dB |")
+    print("|---|---|---|---|---|---|---|---|")
+    for title, (words, said, free) in rows.items():
+        mos = [f"{said[key]:.2f}" if key in said else "" for key in ("dnsmos", "recordings_dnsmos")]
+        pitch = f"{said['pitch_semitones']:+.2f}" if "pitch_semitones" in said else ""
+        print(f"| {title} | {words[0]} | {words[1]} | {mos[0]} | {mos[1]} | {pitch} | {100 * free['duration_error']:.1f} % | {free['mel_db']:.2f} |")
+
+
 def main():
     what, given = sys.argv[1], sys.argv[2:]
     if what == "pitch":
@@ -150,8 +173,10 @@ def main():
         people(*given)
     elif what == "merge":
         merge(given[0], given[1:])
+    elif what == "quality":
+        quality(*given)
     else:
-        sys.exit("usage: voices_judge.py pitch|alike|people|merge ...")
+        sys.exit("usage: voices_judge.py pitch|alike|people|merge|quality ...")
 
 
 main()
