@@ -37,7 +37,7 @@
 #     HELD_OUT_MINUTES=60                   of training the base of the part held-out, with the settings of 'make voices'
 #     AMOUNTS="1 3 5 10 20"                 minutes of recordings
 #     WAYS="nothing base adapter"           adapter: only if the program has training.adapter_rank
-#     NOTHING_MINUTES=5   BASE_MINUTES=5  ADAPTER_MINUTES=3   of training each cell
+#     NOTHING_MINUTES=3   BASE_MINUTES=5  ADAPTER_MINUTES=3   of training each cell
 #     LONG_MINUTES=30                       of training from nothing, with 5 minutes of recordings: what the bar compares with
 #     SPEED_STEPS=40                        steps that measure how long a step takes
 #     TRAIN_FLAGS=                          more flags for 'myxtts train'
