@@ -37,9 +37,9 @@ def wavs(folder):
 def voiced_semitones(program, path):
     """12 log2 of the pitch of the voiced frames, as the program finds it, of the first 20 seconds: it takes no more at once."""
     with tempfile.TemporaryDirectory() as place:
-        begin, output = place + "/begin.wav", place + "/features.safetensors"
-        subprocess.run(["sox", "-V1", path, begin, "trim", "0", "20"], check=True)
-        subprocess.run([program, "features", "--quiet", begin, "--output", output], check=True, stdout=subprocess.DEVNULL)
+        first, output = place + "/first.wav", place + "/features.safetensors"
+        subprocess.run(["sox", "-V1", path, first, "trim", "0", "20"], check=True)
+        subprocess.run([program, "features", "--quiet", first, "--output", output], check=True, stdout=subprocess.DEVNULL)
         data = open(output, "rb").read()
     size = int.from_bytes(data[:8], "little")
     begin, end = json.loads(data[8 : 8 + size])["pitch"]["data_offsets"]
