@@ -466,6 +466,47 @@ static void contrast_is_about_the_mean(void **state)
     mx_sound_destroy(plain);
 }
 
+/* A colour is added to each frame, with contrast and without, in pieces as in the whole, until it is taken away. */
+static void colour_is_added(void **state)
+{
+    enum { LENGTH = 150 };
+    struct fixture *const f = *state;
+    struct mx_sound_options options = options_of(f);
+    float colour[BANDS];
+    weights_random(f);
+    options.rounds = options.projections = 0;
+    options.predicted = true;
+    for (int b = 0; b < BANDS; b++) colour[b] = 0.3f * (float)sin(b);
+    float *const wanted = calloc(LENGTH * BANDS, sizeof *wanted), *const before = calloc(LENGTH * HOP, sizeof *before);
+    assert_true(wanted != NULL && before != NULL);
+    for (int i = 0; i < LENGTH * BANDS; i++) wanted[i] = f->values[i] + colour[i % BANDS];
+    for (int k = 0; k < 2; k++) {
+        options.contrast = k == 0 ? 1 : 1.25;
+        struct mx_sound *const sound = open_sound(f, &options);
+        const int32_t samples = speak(f, sound, 0, LENGTH, before);
+        mx_sound_colour_set(sound, colour);
+        speak(f, sound, 0, LENGTH, f->whole);
+        expect_pieces(f, sound, LENGTH, 20, samples);
+        mx_sound_colour_set(sound, NULL);
+        must(mx_copy_upload(f->stream, mx_slice_at(f->mel, 0), wanted, LENGTH * BANDS * sizeof *wanted));
+        speak(f, sound, 0, LENGTH, f->parts);
+        must(mx_copy_upload(f->stream, mx_slice_at(f->mel, 0), f->values, sizeof f->values));
+        double power = 0, error = 0, change = 0;
+        for (int32_t i = 0; i < samples; i++) {
+            power += (double)f->whole[i] * (double)f->whole[i];
+            error += pow((double)f->whole[i] - (double)f->parts[i], 2);
+            change += pow((double)f->whole[i] - (double)before[i], 2);
+        }
+        if (!(error < 1e-6 * power && change > 1e-2 * power))
+            fail_msg("an error of %g and a change of %g in a power of %g", error, change, power);
+        speak(f, sound, 0, LENGTH, f->parts);
+        assert_memory_equal(f->parts, before, (size_t)samples * sizeof *before);
+        mx_sound_destroy(sound);
+    }
+    free(wanted);
+    free(before);
+}
+
 /* ---- refusals ---- */
 
 static void expect_refused(struct fixture *f, const struct mx_sound_options *options, int code, const char *word)
@@ -538,6 +579,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(projections_depend_on_the_mel, setup, teardown),
         cmocka_unit_test_setup_teardown(gain_moves_the_mel, setup, teardown),
         cmocka_unit_test_setup_teardown(contrast_is_about_the_mean, setup, teardown),
+        cmocka_unit_test_setup_teardown(colour_is_added, setup, teardown),
         cmocka_unit_test_setup_teardown(refusals, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,11 +145,17 @@ static uint64_t blocks_of(const struct mx_sound_options *o)
     return o->vocoder != NULL ? (uint64_t)o->frames_max : (uint64_t)o->utterances_max;
 }
 
+/* Whether the mel may get contrast or a colour. */
+static bool shaped_by(const struct mx_sound_options *o)
+{
+    return o->contrast > 1 || o->predicted;
+}
+
 static struct mx_sound_layout layout_of(const struct mx_sound_options *o, uint64_t table_floats, uint64_t short_floats)
 {
     const uint64_t frames = (uint64_t)o->frames_max, utterances = (uint64_t)o->utterances_max, blocks = blocks_of(o);
     const uint64_t size = (uint64_t)o->recipe->fft_size, bins = size / 2 + 1, vocoder = o->vocoder != NULL;
-    const uint64_t parts = MX_VOCODER_BURST_PARTS, contrast = o->contrast > 1, bands = (uint64_t)o->recipe->bands;
+    const uint64_t parts = MX_VOCODER_BURST_PARTS, shaped = shaped_by(o), bands = (uint64_t)o->recipe->bands;
     /* Of a frame, or with a vocoder of its short frames, which have more. */
     const uint64_t spectrum = vocoder ? parts * (size / parts + 2) : size + 2;
     const uint64_t words[MX_SOUND_PIECES] = {[MX_SOUND_TABLES] = table_floats,
@@ -158,8 +164,9 @@ static struct mx_sound_layout layout_of(const struct mx_sound_options *o, uint64
                                              [MX_SOUND_SAMPLES] = utterances + 1,
                                              [MX_SOUND_FRAMES] = utterances + 1,
                                              [MX_SOUND_ROWS] = vocoder * 2,
-                                             [MX_SOUND_MEANS] = contrast * utterances * bands,
-                                             [MX_SOUND_MEL] = contrast * frames * bands,
+                                             [MX_SOUND_MEANS] = shaped * utterances * bands,
+                                             [MX_SOUND_COLOUR] = shaped * bands,
+                                             [MX_SOUND_MEL] = shaped * frames * bands,
                                              [MX_SOUND_NOISE_LEVELS] = 2 * blocks,
                                              [MX_SOUND_NOISE_STREAMS] = 2 * blocks,
                                              [MX_SOUND_BLOCKS] = blocks + 1,
@@ -187,7 +194,8 @@ static struct mx_sound_layout layout_of(const struct mx_sound_options *o, uint64
 static uint64_t host_bytes(const struct mx_sound_options *o)
 {
     const uint64_t utterances = (uint64_t)o->utterances_max, frames = (uint64_t)o->frames_max, blocks = blocks_of(o);
-    uint64_t words = frames * (uint64_t)o->recipe->hop + 5 * blocks + 1 + 2 * (utterances + 1);
+    uint64_t words =
+        frames * (uint64_t)o->recipe->hop + (uint64_t)o->recipe->bands + 5 * blocks + 1 + 2 * (utterances + 1);
     if (o->vocoder != NULL)
         words += (uint64_t)o->recipe->fft_size / 2 + 1 + MX_SOUND_PIECE * (MX_VOCODER_CLASSES + 1) + 2 + 3 * frames +
                  utterances + 1;
@@ -234,7 +242,8 @@ static int host_open(struct mx_sound *s)
     const int rc = mx_host_alloc(s->device, OWNER, (size_t)host_bytes(&s->options), &s->block);
     if (rc < 0) return rc;
     s->audio = s->block;
-    s->noise_levels = s->audio + frames * (size_t)s->recipe.hop;
+    s->colour = s->audio + frames * (size_t)s->recipe.hop;
+    s->noise_levels = s->colour + s->recipe.bands;
     s->noise_streams = (int32_t *)(void *)(s->noise_levels + 2 * blocks);
     s->samples = s->noise_streams + 2 * blocks;
     s->frames = s->samples + utterances + 1;

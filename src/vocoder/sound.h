@@ -10,7 +10,7 @@
  *                 operation harmonics) and of noise; the magnitudes get part of the texture of this source, too
  *                 (operation texture)
  *
- * A predicted mel first gets more contrast (sound_contrast.c). Then both take rounds of Griffin and Lim's algorithm with
+ * A predicted mel first gets more contrast, and a colour if there is one (sound_contrast.c). Then both take rounds of Griffin and Lim's algorithm with
  * momentum ("fast Griffin–Lim", Perraudin, Balazs, Søndergaard 2013): repeatedly, the magnitudes get the phases of the
  * sound that they themselves produce, and each step overshoots by `momentum` in its previous direction. With a vocoder,
  * short frames of the sound are then attenuated to a coarse mel of short frames, also by the network, because the rounds
@@ -113,6 +113,9 @@ double mx_sound_contrast(const struct mx_sound *sound);
 void mx_sound_gain_set(struct mx_sound *sound, double gain);
 /* The noise of what is made or begun from now on. */
 void mx_sound_seed_set(struct mx_sound *sound, uint64_t seed);
+/* What is added to each frame of a predicted mel, normalised like it, from now on: [bands], copied; NULL: nothing. Not while
+ * a stream is under way. */
+void mx_sound_colour_set(struct mx_sound *sound, const float *colour);
 /* The samples of an utterance of this many frames. */
 int64_t mx_sound_samples(const struct mx_recipe *recipe, int64_t frames);
 

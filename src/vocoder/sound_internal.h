@@ -13,7 +13,7 @@
 #define MX_SOUND_PIECE 512
 
 /* The pieces of the device's buffer. LEVEL: log magnitudes of a stream, whose windows have MAGNITUDE; otherwise they
- * are the same. MEANS of the bands of each utterance, and MEL: with contrast. SHORT_…: of the short frames (vocoder/config.h), SHORT_MEL what the network says of them. BLOCKS: offsets of noise, a block of it between each two frames. */
+ * are the same. MEANS of the bands of each utterance, COLOUR of all, and MEL: with both. SHORT_…: of the short frames (vocoder/config.h), SHORT_MEL what the network says of them. BLOCKS: offsets of noise, a block of it between each two frames. */
 enum mx_sound_piece {
     MX_SOUND_TABLES,
     MX_SOUND_PLACES,
@@ -22,6 +22,7 @@ enum mx_sound_piece {
     MX_SOUND_FRAMES,
     MX_SOUND_ROWS,
     MX_SOUND_MEANS,
+    MX_SOUND_COLOUR,
     MX_SOUND_MEL,
     MX_SOUND_NOISE_LEVELS,
     MX_SOUND_NOISE_STREAMS,
@@ -84,6 +85,7 @@ struct mx_sound {
     struct mx_recipe recipe;
     struct mx_sound_options options; /* rounds, projections and mean as they are */
     double raised;                   /* the gain that is in the mean */
+    bool coloured;                   /* there is a colour */
     struct mx_vocoder_config config;
     struct mx_sound_bands bands;
     struct mx_recipe short_recipe; /* with a vocoder */
@@ -95,6 +97,7 @@ struct mx_sound {
     /* pieces of `block`, from mx_host_alloc */
     void *block;
     float *audio;               /* [samples of frames_max] */
+    float *colour;              /* [bands] */
     float *noise_levels;        /* [blocks, 2] */
     int32_t *noise_streams;     /* [blocks, 2] */
     int32_t *samples, *frames;  /* [utterances_max + 1] */
@@ -108,7 +111,7 @@ struct mx_sound {
     struct {
         struct mx_slice mel;
         int64_t frames, known, made; /* which are predicted; whose sound is made */
-        bool contrasted;             /* mel is that with contrast */
+        bool contrasted;             /* mel is that with contrast and colour */
     } stream;
 };
 
@@ -139,8 +142,8 @@ int mx_sound_match(struct mx_sound *s, struct mx_stream *stream, const struct mx
                    struct mx_slice spectrum, struct mx_slice magnitude);
 
 /* ---- sound_contrast.c ---- */
-/* Replaces *mel, of `count` utterances whose frames are in s->frames, by one with contrast, in MEL. Does nothing without
- * contrast. Waits. */
+/* Replaces *mel, of `count` utterances whose frames are in s->frames, by one with contrast and colour, in MEL. Does
+ * nothing without both. Waits. */
 int mx_sound_contrast_add(struct mx_sound *s, struct mx_stream *stream, int32_t count, struct mx_slice *mel);
 
 /* ---- sound_start.c ---- */
