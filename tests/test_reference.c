@@ -125,11 +125,11 @@ static void several(void **state)
     float *const a = person_make(3, &ann, 1, &counts[0]), *const b = person_make(6, &ann, 2, &counts[1]);
     const struct mx_reference list[] = {reference(a, counts[0]), reference(b, counts[1]), reference(a, counts[0])};
     assert_true(width <= WIDTH);
-    must(mx_reference_listen(f->speak, &list[0], 1, one, &report));
-    must(mx_reference_listen(f->speak, &list[1], 1, other, &second));
+    must(mx_reference_listen(f->speak, &list[0], 1, one, NULL, &report));
+    must(mx_reference_listen(f->speak, &list[1], 1, other, NULL, &second));
     assert_true(fabs(report.seconds - 3) < 0.3 && fabs(second.seconds - 6) < 0.3);
     assert_memory_not_equal(one, other, width * sizeof *one);
-    must(mx_reference_listen(f->speak, list, 2, both, &report));
+    must(mx_reference_listen(f->speak, list, 2, both, NULL, &report));
     assert_true(fabs(report.seconds - 9) < 0.6);
     double wanted = 0, far = 0; /* one third of the way */
     for (size_t i = 0; i < width; i++) {
@@ -138,7 +138,7 @@ static void several(void **state)
     }
     assert_true(wanted < 0.03 * far);
     const struct mx_reference same[] = {list[0], list[2]};
-    must(mx_reference_listen(f->speak, same, 2, twice, NULL));
+    must(mx_reference_listen(f->speak, same, 2, twice, NULL, NULL));
     assert_memory_equal(one, twice, width * sizeof *one);
     mx_free(a);
     mx_free(b);
@@ -154,10 +154,10 @@ static void long_ones(void **state)
     float *const samples = person_make(16, &ann, 3, &count);
     const struct mx_reference whole = reference(samples, count);
     struct mx_reference_report report;
-    must(mx_reference_listen(f->speak, &whole, 1, first, &report));
+    must(mx_reference_listen(f->speak, &whole, 1, first, NULL, &report));
     assert_true(report.seconds > 15);
     person_add(samples, count - RATE, RATE, &bob, 4);
-    must(mx_reference_listen(f->speak, &whole, 1, second, NULL));
+    must(mx_reference_listen(f->speak, &whole, 1, second, NULL, NULL));
     assert_memory_not_equal(first, second, width * sizeof *first);
     mx_free(samples);
 }
@@ -169,7 +169,7 @@ static void refused(struct fixture *f, const struct mx_reference *r, size_t coun
 {
     static float vector[WIDTH];
     struct mx_reference_report report;
-    assert_int_equal(mx_reference_listen(f->speak, r, count, vector, &report), code);
+    assert_int_equal(mx_reference_listen(f->speak, r, count, vector, NULL, &report), code);
     if (strstr(mx_error_last()->message, words) == NULL || strstr(mx_error_last()->hint, hint) == NULL)
         fail_msg("%s (%s)", mx_error_last()->message, mx_error_last()->hint);
 }
@@ -215,7 +215,7 @@ static void expect(struct fixture *f, const struct mx_reference *r, size_t count
 {
     static float vector[WIDTH];
     struct mx_reference_report report;
-    must(mx_reference_listen(f->speak, r, count, vector, &report));
+    must(mx_reference_listen(f->speak, r, count, vector, NULL, &report));
     if (words == NULL ? report.count > 0 : report.count != 1 || !warned(&report, words))
         fail_msg("%zu warnings, the first: %s; wanted: %s", report.count, report.count > 0 ? report.warnings[0] : "",
                  words != NULL ? words : "none");

@@ -269,6 +269,7 @@ static void references(void **state)
     struct mx_speak *speak;
     struct speech nobody = say(f->speaker, story, NULL);
     how.reference_file = f->tone;
+    how.likeness = 0; /* test_likeness.c has the rest */
     struct speech file = say(f->speaker, story, &how);
     assert_int_equal(mx_speaker_report(f->speaker)->reference_warnings, 2); /* it is short, and a tone has no pauses */
     assert_int_equal(mx_speaker_warnings(f->speaker), 2);
@@ -476,11 +477,11 @@ static void refusals(void **state)
     const struct mx_sound_chunk *chunk;
     struct mx_voice *voice;
     const float tone[4000] = {0.5f};
-    struct mx_speaking wrong[11];
-    static const int codes[] = {MX_ERR_ARGUMENT, MX_ERR_ARGUMENT, MX_ERR_ARGUMENT, MX_ERR_ARGUMENT,
-                                MX_ERR_CONFIG,   MX_ERR_CONFIG,   MX_ERR_ARGUMENT, MX_ERR_DATA,
-                                MX_ERR_DATA,     MX_ERR_DATA,     MX_ERR_DATA};
-    for (int i = 0; i < 11; i++) wrong[i] = (struct mx_speaking)MX_SPEAKING_DEFAULT;
+    struct mx_speaking wrong[13];
+    static const int codes[] = {MX_ERR_ARGUMENT, MX_ERR_ARGUMENT, MX_ERR_ARGUMENT, MX_ERR_ARGUMENT, MX_ERR_CONFIG,
+                                MX_ERR_CONFIG,   MX_ERR_ARGUMENT, MX_ERR_DATA,     MX_ERR_DATA,     MX_ERR_DATA,
+                                MX_ERR_DATA,     MX_ERR_ARGUMENT, MX_ERR_ARGUMENT};
+    for (int i = 0; i < 13; i++) wrong[i] = (struct mx_speaking)MX_SPEAKING_DEFAULT;
     wrong[0].speed = 0;
     wrong[1].pitch_semitones = NAN;
     wrong[2].volume = -1;
@@ -497,7 +498,9 @@ static void refusals(void **state)
     wrong[9].reference_rate = 100;
     wrong[10] = wrong[8];
     wrong[10].reference_count = 0;
-    for (int i = 0; i < 11; i++) {
+    wrong[11].likeness = 1.5;
+    wrong[12].likeness = NAN;
+    for (int i = 0; i < 13; i++) {
         if (mx_speaker_begin(f->speaker, "a", 1, &wrong[i]) != codes[i])
             fail_msg("case %d: %s", i, mx_error_last()->message);
         assert_string_not_equal(mx_error_last()->message, "");

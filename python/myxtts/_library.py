@@ -65,6 +65,7 @@ struct mx_speaking {
     const char *pauses;
     const struct mx_reference *references;
     size_t references_count;
+    double likeness;
 };
 struct mx_phoneme_time {
     const char *symbol;

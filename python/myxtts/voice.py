@@ -137,7 +137,7 @@ class Stream:
         return array_of
 
     def _how(self, *, language=None, speaker=None, reference=None, reference_rate=None, speed=1.0, pitch=0.0, volume=1.0,
-             pauses=1.0, seed=0, ssml=False):
+             pauses=1.0, seed=0, ssml=False, likeness=1.0):
         how = ffi.new("struct mx_speaking *")
         how.size = ffi.sizeof("struct mx_speaking")
         how.language = self._string(language)
@@ -145,7 +145,7 @@ class Stream:
         if reference is not None:
             several = self._references(reference, reference_rate)
             how.references, how.references_count = several, len(several)
-        how.ssml = bool(ssml)
+        how.ssml, how.likeness = bool(ssml), likeness
         how.speed, how.pitch_semitones, how.volume, how.seed = speed, pitch, volume, seed
         how.pause_scale = 1.0 if isinstance(pauses, str) else pauses
         how.pauses = self._string(pauses if isinstance(pauses, str) else None)
@@ -222,7 +222,7 @@ class Voice:
 
     speak(), stream() and save() take these options: language ("en"), speaker (one of `speakers`), reference (a person to
     sound like: the path of a sound file, or mono samples with reference_rate, or a list of those), speed (2: twice as fast), pitch (in semitones), volume
-    (factor), pauses (factor, or lengths such as "paragraph=900,line=300"), seed, and ssml (True: the text is SSML). The same voice, text, options and seed give the
+    (factor), pauses (factor, or lengths such as "paragraph=900,line=300"), seed, ssml (True: the text is SSML), and likeness (0 to 1: how far pitch and colour are moved towards those of the reference). The same voice, text, options and seed give the
     same samples.
     """
 

@@ -73,7 +73,7 @@ const struct mx_legacy mx_legacy_synth[] = {
     {"save-mel", "'myxtts features FILE --output MEL' computes the mel of a synthesised file"},
     {"evaluate-output", "'myxtts eval' compares synthesis with recordings"},
     {"evaluation-output", "write 'myxtts eval --checkpoint RUN --data DIR --json FILE'"},
-    {"voice-conditioning-strength", "leave it out: the voice of '--speaker-wav FILE' is used as it is"},
+    {"voice-conditioning-strength", "write '--likeness FACTOR', from 0 to 1"},
     {"enable-voice-interpolation", "leave it out: voices are not mixed; '--speaker-wav FILE' names one"},
     {"voice-similarity-threshold", "leave it out: no recording is refused because of its voice"},
     {"list-style-tokens", "leave it out: there are no style tokens; the voice comes from a reference recording"},

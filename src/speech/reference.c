@@ -12,8 +12,8 @@
 #include "base/alloc.h"
 #include "base/string.h"
 #include "corpus/audio.h"
-#include "features/extract.h"
 #include "myxtts/error.h"
+#include "speech/hear.h"
 #include "speech/reference_check.h"
 #include "speech/voice_internal.h"
 
@@ -39,6 +39,7 @@ struct listening {
     int32_t width;
     int64_t frames;
     bool checked;
+    struct mx_timbre *timbre; /* NULL: not wanted */
     struct mx_reference_frames voiced;
     struct tally tallies[PROBLEMS];
     double seconds;
@@ -141,32 +142,16 @@ static int samples_listen(struct listening *l, const float *samples, size_t coun
 {
     int rc = 0;
     const struct mx_speak_voice *const voice = mx_speak_voice(l->speak);
-    const int32_t offsets[] = {0, (int32_t)count}, bands = mx_model_config(voice->model)->bands;
-    const struct mx_extract_batch batch = {.audio = samples, .offsets = offsets, .count = 1};
-    const struct mx_extract_options options = {.recipe = voice->recipe,
-                                               .samples_max = (int64_t)count,
-                                               .utterances_max = 1,
-                                               .no_pitch = !l->checked,
-                                               .owner = "speech"};
-    struct mx_extract_features features;
-    struct mx_extract *extract = NULL;
-    float *mel = NULL, *pitch = NULL;
-    MX_TRY(mx_extract_create(voice->device, &options, &extract));
-    MX_TRY(mx_extract_normalise(extract, voice->normaliser.mel_mean, voice->normaliser.mel_deviation));
-    MX_TRY(mx_extract_submit(extract, voice->stream, &batch, &features));
-    const int32_t frames = features.frames.rows;
-    mel = mx_alloc((size_t)frames * (size_t)bands, sizeof *mel);
-    pitch = mx_alloc((size_t)frames, sizeof *pitch);
-    if (mel == NULL || pitch == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_extract_read(extract, voice->stream, mel, NULL, l->checked ? pitch : NULL));
+    const int32_t bands = mx_model_config(voice->model)->bands;
+    struct mx_heard heard = {0};
+    MX_TRY(mx_hear(voice, samples, count, l->checked || l->timbre != NULL, &heard));
     if (l->checked)
-        MX_TRY(mx_reference_frames_add(&l->voiced, mel, voice->normaliser.mel_deviation, pitch, frames, bands));
-    MX_TRY(mel_listen(l, mel, frames, bands));
+        MX_TRY(mx_reference_frames_add(&l->voiced, heard.mel, voice->normaliser.mel_deviation, heard.pitch,
+                                       heard.frames, bands));
+    if (l->timbre != NULL) MX_TRY(mx_timbre_add(l->timbre, &heard, bands, voice->normaliser.mel_deviation));
+    MX_TRY(mel_listen(l, heard.mel, heard.frames, bands));
 out:
-    if (rc < 0) (void)mx_stream_sync(voice->stream); /* the extractor must not be in use */
-    mx_extract_destroy(extract);
-    mx_free(mel);
-    mx_free(pitch);
+    mx_heard_release(&heard);
     return rc;
 }
 
@@ -211,10 +196,10 @@ static void report_fill(const struct listening *l, size_t references, struct mx_
 }
 
 int mx_reference_listen(struct mx_speak *speak, const struct mx_reference *references, size_t count, float *vector,
-                        struct mx_reference_report *report)
+                        struct mx_timbre *timbre, struct mx_reference_report *report)
 {
     int rc = 0;
-    struct listening l = {.speak = speak, .checked = report != NULL};
+    struct listening l = {.speak = speak, .checked = report != NULL, .timbre = timbre};
     l.width = mx_model_config(mx_speak_voice(speak)->model)->size.width;
     if (count == 0 || count > MX_REFERENCES_MAX)
         MX_RAISE(MX_ERR_ARGUMENT, "give 1 to 64 recordings of one person", "%zu references cannot be used", count);

@@ -16,6 +16,7 @@
 #define MX_SPEECH_REFERENCE_H
 
 #include "myxtts/voice.h"
+#include "speech/likeness.h"
 #include "speech/speak.h"
 
 #define MX_REFERENCES_MAX        64    /* recordings of one person */
@@ -29,10 +30,10 @@ struct mx_reference_report {
     char warnings[MX_REFERENCE_WARNINGS][320];
 };
 
-/* The vector [width] of a person, of `count` ≥ 1 recordings, made by an engine of the voice. With a report, the recordings
- * are checked. MX_ERR_DATA for a recording that cannot be used, with its name, the reason and what to do; MX_ERR_ARGUMENT
+/* The vector [width] of a person, of `count` ≥ 1 recordings, made by an engine of the voice. `timbre` (optional) gets
+ * what they sound like. With a report, the recordings are checked. MX_ERR_DATA for a recording that cannot be used, with its name, the reason and what to do; MX_ERR_ARGUMENT
  * for a reference that is neither a file nor samples. */
 int mx_reference_listen(struct mx_speak *speak, const struct mx_reference *references, size_t count, float *vector,
-                        struct mx_reference_report *report);
+                        struct mx_timbre *timbre, struct mx_reference_report *report);
 
 #endif

@@ -35,6 +35,8 @@ struct mx_speak {
     /* of each sequence of the batch */
     struct mx_speech_options *how;
     uint64_t *seeds;
+    float *colours; /* [capacity.sequences, bands] … */
+    bool *coloured; /* … where it has one */
     /* what was spoken last */
     int32_t spoken; /* pieces */
     struct mx_speech speech;
@@ -161,7 +163,10 @@ static int host_open(struct mx_speak *s)
     s->reference_offsets = s->token_offsets + sequences + 1;
     s->how = mx_alloc(sequences, sizeof *s->how);
     s->seeds = mx_alloc(sequences, sizeof *s->seeds);
-    return s->how == NULL || s->seeds == NULL ? MX_ERR_NO_MEMORY : 0;
+    s->colours = mx_alloc(sequences * (size_t)s->bands, sizeof *s->colours);
+    s->coloured = mx_alloc(sequences, sizeof *s->coloured);
+    if (s->how == NULL || s->seeds == NULL || s->colours == NULL || s->coloured == NULL) return MX_ERR_NO_MEMORY;
+    return 0;
 }
 
 static int batch_open(struct mx_speak *s)
@@ -219,6 +224,8 @@ void mx_speak_destroy(struct mx_speak *s)
     if (s->block != NULL) mx_host_release(s->voice.device, s->block);
     mx_free(s->how);
     mx_free(s->seeds);
+    mx_free(s->colours);
+    mx_free(s->coloured);
     if (s->voice.owned) {
         mx_model_destroy(s->voice.model);
         mx_stream_release(s->voice.stream);
@@ -372,7 +379,8 @@ static int32_t pieces_fit(const struct mx_speak *s, const struct mx_speak_piece 
 static struct mx_speech_options speech_options(const struct mx_speak *s, const struct mx_speak_piece *p)
 {
     struct mx_speech_options how = MX_SPEECH_OPTIONS_DEFAULT;
-    const double ratio = exp2(p->pitch_semitones / 12);
+    const double higher = p->pitch_semitones + (p->likeness != NULL ? p->likeness->semitones : 0);
+    const double ratio = exp2(higher / 12);
     /* (ratio · (p · deviation + mean) - mean)/deviation */
     how.speed = (float)p->speed;
     how.pitch_scale = (float)ratio;
@@ -396,6 +404,10 @@ static int pieces_send(struct mx_speak *s, const struct mx_speak_piece *pieces, 
         s->languages[i] = p->language;
         s->how[i] = speech_options(s, p);
         s->seeds[i] = p->seed;
+        s->coloured[i] = p->likeness != NULL;
+        if (s->coloured[i])
+            memcpy(s->colours + (size_t)i * (size_t)s->bands, p->likeness->colour,
+                   (size_t)s->bands * sizeof *s->colours);
         if (p->voice != NULL)
             memcpy(vector, p->voice, width * sizeof *vector);
         else
@@ -467,6 +479,7 @@ int mx_speak_sound_begin(struct mx_speak *s, int32_t piece)
     if (piece < 0 || piece >= s->spoken)
         return MX_FAIL(MX_ERR_ARGUMENT, "speak it with mx_speak_pieces first", "piece %d was not spoken", (int)piece);
     mx_sound_seed_set(s->sound, s->seeds[piece]);
+    mx_sound_colour_set(s->sound, s->coloured[piece] ? s->colours + (size_t)piece * (size_t)s->bands : NULL);
     const int rc = s->parts ? mx_sound_stream_begin(s->sound, piece_mel(s, piece), piece_frames(s, piece)) : 0;
     if (rc < 0) return rc;
     s->now.piece = piece;

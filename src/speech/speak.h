@@ -84,6 +84,12 @@ int mx_speak_vector(struct mx_speak *speak, const float *reference, int32_t refe
 
 /* ---- pieces ---- */
 
+/* What is added to what the network says with a vector, so that it is more like the person (likeness.h). */
+struct mx_speak_likeness {
+    double semitones;    /* higher */
+    const float *colour; /* [bands], added to each frame of the normalised mel */
+};
+
 /* Everything that decides what a piece sounds like. Borrowed during the call. */
 struct mx_speak_piece {
     const int32_t *tokens; /* with BOS and EOS */
@@ -91,8 +97,9 @@ struct mx_speak_piece {
     int32_t language; /* its number in the vocabulary */
     double speed;     /* within the limits of a script (script.h), like the pitch */
     double pitch_semitones;
-    const float *voice; /* [width] from mx_speak_vector; NULL: no particular voice */
-    uint64_t seed;      /* of the noise that the phases begin with */
+    const float *voice;                       /* [width] from mx_speak_vector; NULL: no particular voice */
+    const struct mx_speak_likeness *likeness; /* NULL: as the network says it */
+    uint64_t seed;                            /* of the noise that the phases begin with */
 };
 
 /* Runs the network for the first *count pieces, or for fewer if they do not fit together, at least one; *count becomes

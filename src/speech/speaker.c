@@ -28,6 +28,13 @@
 struct piece {
     struct mx_speak_item item;
     const float *voice;
+    const struct mx_speak_likeness *likeness;
+};
+
+/* How a person is imitated in a language. */
+struct imitation {
+    bool known;
+    struct mx_speak_likeness likeness;
 };
 
 struct mx_speaker {
@@ -38,8 +45,13 @@ struct mx_speaker {
     struct mx_speak_script *script; /* NULL: nothing is spoken */
     uint64_t seed;
     const float *chosen;              /* the vector of whom the caller chose; NULL: no particular voice */
-    float *own;                       /* [width]: that of a reference */
-    struct mx_reference_report heard; /* about the references */
+    float *own;                       /* [width]: that of a reference … */
+    float *imitated;                  /* … and of the one that `timbre` and `imitations` are of */
+    struct mx_reference_report heard; /* about the references … */
+    struct mx_timbre timbre;          /* … and what they sound like */
+    double likeness;                  /* the share of the likeness that is wanted */
+    struct imitation *imitations;     /* [languages of the voice] */
+    float *colours;                   /* [languages of the voice, bands]: of these */
     const char *no_recording;
     char unknown[MX_SPEAK_UNKNOWN_BYTES];
     struct mx_speaking_report report;
@@ -95,6 +107,7 @@ int mx_speaker_create(struct mx_voice *voice, struct mx_speaker **out)
     int rc = 0;
     const struct mx_model_capacity room = mx_voice_room(GROUP);
     struct mx_speaker *s = mx_alloc(1, sizeof *s);
+    const struct mx_model_config *const network = &mx_checkpoint_state(voice->checkpoint)->model;
     *out = NULL;
     if (s == NULL) return MX_ERR_NO_MEMORY;
     mx_arena_init(&s->arena, 0);
@@ -102,10 +115,15 @@ int mx_speaker_create(struct mx_voice *voice, struct mx_speaker **out)
     s->voice = voice;
     s->room = (size_t)(FRAMES_MOST * mx_recipe_default.hop);
     s->buffer = mx_alloc(s->room, sizeof *s->buffer);
-    s->own = mx_alloc((size_t)mx_checkpoint_state(voice->checkpoint)->model.size.width, sizeof *s->own);
+    s->own = mx_alloc((size_t)network->size.width, sizeof *s->own);
+    s->imitated = mx_alloc((size_t)network->size.width, sizeof *s->imitated);
+    s->imitations = mx_alloc((size_t)network->languages, sizeof *s->imitations);
+    s->colours = mx_alloc((size_t)network->languages * (size_t)network->bands, sizeof *s->colours);
     s->phonemes = mx_alloc((size_t)room.longest_tokens, sizeof *s->phonemes);
     s->names = mx_alloc((size_t)room.longest_tokens, sizeof *s->names);
-    if (s->buffer == NULL || s->own == NULL || s->phonemes == NULL || s->names == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (s->buffer == NULL || s->own == NULL || s->imitated == NULL || s->imitations == NULL || s->colours == NULL ||
+        s->phonemes == NULL || s->names == NULL)
+        MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_voice_speak_create(voice, &room, &s->speak));
     engine_warm(s);
     *out = s;
@@ -123,12 +141,40 @@ void mx_speaker_destroy(struct mx_speaker *s)
     mx_arena_release(&s->arena);
     mx_free(s->buffer);
     mx_free(s->own);
+    mx_free(s->imitated);
+    mx_timbre_release(&s->timbre);
+    mx_free(s->imitations);
+    mx_free(s->colours);
     mx_free(s->phonemes);
     mx_free(s->names);
     mx_free(s);
 }
 
 /* ---- beginning ---- */
+
+/* Listens to a person. Whoever was imitated before is imitated in the same way: every line of a file of lines listens to
+ * the same recordings. */
+static int person_listen(struct mx_speaker *s, const struct mx_reference *references, size_t count, double likeness)
+{
+    int rc = 0;
+    const struct mx_model_config *const network = &mx_checkpoint_state(s->voice->checkpoint)->model;
+    const size_t width = (size_t)network->size.width;
+    struct mx_timbre timbre = {0};
+    MX_TRY(mx_checkpoint_listens_check(s->voice->checkpoint, "a reference"));
+    MX_TRY(mx_reference_listen(s->speak, references, count, s->own, &timbre, &s->heard));
+    if (memcmp(s->own, s->imitated, width * sizeof *s->own) != 0 || timbre.voiced != s->timbre.voiced ||
+        likeness != s->likeness)
+        memset(s->imitations, 0, (size_t)network->languages * sizeof *s->imitations);
+    memcpy(s->imitated, s->own, width * sizeof *s->own);
+    s->likeness = likeness;
+    mx_timbre_release(&s->timbre);
+    s->timbre = timbre;
+    timbre = (struct mx_timbre){0};
+    s->chosen = s->own;
+out:
+    mx_timbre_release(&timbre);
+    return rc;
+}
 
 /* Whose voice it shall be. */
 static int voice_choose(struct mx_speaker *s, const struct mx_speaking *o)
@@ -138,15 +184,14 @@ static int voice_choose(struct mx_speaker *s, const struct mx_speaking *o)
     const bool single = one.file != NULL || one.samples != NULL;
     s->no_recording = NULL;
     s->heard = (struct mx_reference_report){0};
+    if (!(o->likeness >= 0 && o->likeness <= 1))
+        return MX_FAIL(MX_ERR_ARGUMENT, "0 to 1; 1 takes pitch and colour from the recordings, 0 neither",
+                       "a likeness of %g is impossible", o->likeness);
     if ((one.file != NULL) + (one.samples != NULL) + (o->references != NULL) + (o->speaker != NULL) > 1)
         return MX_FAIL(MX_ERR_ARGUMENT, "set one of speaker, reference_file, reference and references",
                        "the voice is chosen more than once");
     if (single || o->references != NULL) {
-        s->chosen = s->own;
-        int rc = mx_checkpoint_listens_check(s->voice->checkpoint, "a reference");
-        if (rc == 0)
-            rc = mx_reference_listen(s->speak, single ? &one : o->references, single ? 1 : o->references_count, s->own,
-                                     &s->heard);
+        const int rc = person_listen(s, single ? &one : o->references, single ? 1 : o->references_count, o->likeness);
         s->report.reference_seconds = s->heard.seconds;
         s->report.reference_warnings = s->heard.count;
         return rc;
@@ -219,6 +264,29 @@ static void *copy(struct mx_arena *arena, const void *from, size_t bytes)
     return to;
 }
 
+/* How the person that was heard is imitated in a language; NULL: as the network does it. The first time takes a while:
+ * the voice says a few words and listens to itself. */
+static int imitation_of(struct mx_speaker *s, int32_t language, const struct mx_speak_likeness **out)
+{
+    const int32_t bands = mx_checkpoint_state(s->voice->checkpoint)->model.bands;
+    struct imitation *const i = &s->imitations[language];
+    *out = NULL;
+    if (s->chosen != s->own || s->likeness == 0) return 0;
+    if (!i->known) {
+        const uint64_t start = mx_clock_ns();
+        float *const colour = s->colours + (size_t)language * (size_t)bands;
+        const int rc = mx_likeness_find(s->speak, &s->timbre, s->own, language, s->likeness, colour, &i->likeness);
+        if (rc < 0) return rc;
+        i->known = true;
+        s->report.reference_work_seconds += seconds_since(start);
+    }
+    s->report.reference_semitones = i->likeness.semitones;
+    s->report.reference_colour_db =
+        mx_likeness_db(&i->likeness, bands, mx_speak_voice(s->speak)->normaliser.mel_deviation);
+    *out = &i->likeness;
+    return 0;
+}
+
 /* The script's next item as piece `i`; 0: there are no more. */
 static int piece_take(struct mx_speaker *s, struct piece *p)
 {
@@ -230,11 +298,10 @@ static int piece_take(struct mx_speaker *s, struct piece *p)
     p->item.text = mx_arena_strdup(&s->arena, p->item.text);
     if (p->item.tokens == NULL || p->item.symbols == NULL || p->item.text == NULL) return MX_ERR_NO_MEMORY;
     p->voice = s->chosen;
-    if (p->item.speaker != NULL) {
-        const int failure = mx_voice_vector(s->voice, p->item.speaker, &p->voice);
-        if (failure < 0) return failure;
-    }
-    return 1;
+    p->likeness = NULL;
+    const int failure = p->item.speaker != NULL ? mx_voice_vector(s->voice, p->item.speaker, &p->voice)
+                                                : imitation_of(s, p->item.language, &p->likeness);
+    return failure < 0 ? failure : 1;
 }
 
 static void report_fill(struct mx_speaker *s)
@@ -251,13 +318,14 @@ static int group_take(struct mx_speaker *s)
 {
     const int32_t wanted = s->groups >= 2 ? GROUP : 1 + s->groups;
     const uint64_t start = mx_clock_ns();
+    const double listened = s->report.reference_work_seconds;
     int rc = 1;
     mx_arena_reset(&s->arena);
     s->held = s->first = s->spoken = 0;
     while (s->held < wanted && (rc = piece_take(s, &s->pieces[s->held])) > 0) s->held++;
     s->groups++;
     report_fill(s);
-    s->report.text_seconds += seconds_since(start);
+    s->report.text_seconds += seconds_since(start) - (s->report.reference_work_seconds - listened);
     return rc < 0 ? rc : 0;
 }
 
@@ -275,6 +343,7 @@ static int group_speak(struct mx_speaker *s)
                                             .speed = p->item.speed,
                                             .pitch_semitones = p->item.pitch_semitones,
                                             .voice = p->voice,
+                                            .likeness = p->likeness,
                                             .seed = s->seed};
     }
     const int rc = mx_speak_pieces(s->speak, wanted, &count);

@@ -23,7 +23,7 @@ static int recording_vector(struct mx_voice *v, size_t number, float *vector, bo
     *found = path != NULL;
     if (path == NULL) return 0;
     MX_TRY(mx_voice_engine_create(v, &room, &none, &speak));
-    MX_TRY(mx_reference_listen(speak, &(struct mx_reference){.file = path}, 1, vector, NULL));
+    MX_TRY(mx_reference_listen(speak, &(struct mx_reference){.file = path}, 1, vector, NULL, NULL));
 out:
     mx_free(path);
     mx_speak_destroy(speak);

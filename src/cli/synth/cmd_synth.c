@@ -30,7 +30,8 @@
 #define PROGRESS_NS UINT64_C(2000000000) /* no progress is shown for shorter work */
 
 struct values {
-    const char *checkpoint, *voice, *text, *text_file, *output, *output_dir, *speaker, *speed, *pitch, *volume;
+    const char *checkpoint, *voice, *text, *text_file, *output, *output_dir, *speaker, *speed, *pitch, *volume,
+        *likeness;
     const char *pauses, *language, *device, *vocoder, *lexicon;
     struct mx_option_list speaker_wav;
     int64_t cpu_devices, seed, rounds, projections;
@@ -59,6 +60,10 @@ static const struct mx_option options[] = {
                     "Speak with the voice of this recording: 5 seconds or more of one person. Several recordings of "
                     "that person count together."),
      .fallback = "a recording from the run folder"},
+    {MX_OPTION_STRING(
+        struct values, likeness, "likeness", "FACTOR", "1",
+        "With '--speaker-wav': how far to move pitch and colour (mean spectrum) of the voice towards those of the "
+        "recordings, 0 to 1. 0: use only what the network hears in them.")},
     {MX_OPTION_STRING(struct values, speaker, "speaker", "NAME", "the first speaker",
                       "Use the voice of this speaker of the training data, from the recording in the run folder or the "
                       "voice file.")},
@@ -225,6 +230,7 @@ static int how_read(struct work *w, const struct values *values)
     MX_TRY(number_parse("speed", values->speed, &how->speed));
     MX_TRY(number_parse("pitch", values->pitch, &how->pitch_semitones));
     MX_TRY(number_parse("volume", values->volume, &how->volume));
+    MX_TRY(number_parse("likeness", values->likeness, &how->likeness));
     how->pauses = values->pauses;
     how->language = values->language;
     how->speaker = values->speaker;
@@ -285,6 +291,15 @@ static void warnings_tell(struct work *w, size_t line)
             mx_warn("%s", mx_speaker_warning(w->speaker, i));
     }
     w->told = true;
+}
+
+/* What listening to recordings changed: said at the end, where it is known. */
+static void likeness_tell(const struct work *w)
+{
+    const struct mx_speaking_report *const report = mx_speaker_report(w->speaker);
+    if (w->how.references_count == 0 || w->how.likeness == 0) return;
+    mx_info("moved towards the recordings: pitch by %+.1f semitones, colour by %.1f dB (root mean square of the bands)",
+            report->reference_semitones, report->reference_colour_db);
 }
 
 /* All chunks of the text that was begun, as they are made. */
@@ -356,6 +371,7 @@ static int text_speak(struct work *w, const char *text, size_t length)
             w->output.file != NULL ? w->output.file : "played", spoken.seconds, spoken.pieces,
             spoken.pieces == 1 ? "" : "s", spoken.work_seconds / spoken.seconds, spoken.model_seconds,
             spoken.sound_seconds, spoken.first_seconds);
+    likeness_tell(w);
     return 0;
 }
 
@@ -412,6 +428,7 @@ static int lines_speak(struct work *w, const char *text, size_t length, const ch
             "skipped, %zu with nothing to say",
             folder, totals.files, totals.files == 1 ? "" : "s", totals.seconds, totals.work_seconds / totals.seconds,
             lines.blank, lines.blank == 1 ? "" : "s", totals.silent);
+    likeness_tell(w);
 out:
     mx_progress_finish(progress);
     mx_synth_lines_release(&lines);
