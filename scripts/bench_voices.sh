@@ -19,7 +19,8 @@
 #              packages asterisk-prompt-es-co, -fr-armelle and -it-menardi-wav, fetched into BUILD, not installed), flite's
 #              kal16 and an English voice of espeak-ng; beside them two humans of its training. Similarity of the clone with
 #              *other* recordings of the person, beside that of two real recordings, of different people, and of the
-#              clone with the nearest training speaker. What comes from a telephone is compared at its rate.
+#              clone with the nearest training speaker; and the same with '--likeness 0'. What comes from a telephone is compared
+#              at its rate.
 #   held-out   trains a base that never heard HELD_OUT_SPEAKER and clones that speaker with it.
 #   amount     how much is needed: voices of HELD_OUT_SPEAKER from AMOUNTS minutes of recordings, trained in WAYS, with the
 #              base of the part held-out. Each cell of the table is kept: the next call continues with the others. Bars:
@@ -37,7 +38,7 @@
 #     HELD_OUT_MINUTES=60                   of training the base of the part held-out, with the settings of 'make voices'
 #     AMOUNTS="1 3 5 10 20"                 minutes of recordings
 #     WAYS="nothing base adapter"           adapter: only if the program has training.adapter_rank
-#     NOTHING_MINUTES=3   BASE_MINUTES=5  ADAPTER_MINUTES=3   of training each cell
+#     NOTHING_MINUTES=10  BASE_MINUTES=5  ADAPTER_MINUTES=3   of training each cell
 #     LONG_MINUTES=30                       of training from nothing, with 5 minutes of recordings: what the bar compares with
 #     SPEED_STEPS=40                        steps that measure how long a step takes
 #     TRAIN_FLAGS=                          more flags for 'myxtts train'

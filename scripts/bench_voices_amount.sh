@@ -82,7 +82,7 @@ cell()
 {
     local to="$folder/amount/$1-$2" more=() minutes alike person="$folder/$held_out"
     case $2 in
-    nothing) minutes="${NOTHING_MINUTES:-3}" ;;
+    nothing) minutes="${NOTHING_MINUTES:-10}" ;;
     long) minutes="${LONG_MINUTES:-30}" ;;
     base) minutes="${BASE_MINUTES:-5}" more=(--init-from "$folder/without-$held_out/base" --lr 2e-4) ;;
     adapter) minutes="${ADAPTER_MINUTES:-3}" more=(--init-from "$folder/without-$held_out/base" --set training.adapter_rank=8) ;;

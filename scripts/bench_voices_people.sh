@@ -53,13 +53,15 @@ texts()
     awk -F'|' -v l="$1" -v most="$clones" '$4 == l && n++ < most { printf "%02d|%s\n", n, $2 }' "$corpus/metadata_eval.csv"
 }
 
-# clone VOICE PERSON_FOLDER LANGUAGE
+# clone VOICE PERSON_FOLDER LANGUAGE: PERSON_FOLDER/clone, and PERSON_FOLDER/network, which is what the network alone makes of it
 clone()
 {
     local file wanted=()
     for file in "$2"/reference/*.wav; do wanted+=(--speaker-wav "$file"); done
     texts "$3" >"$2/lines.txt"
-    run "$program" synth --checkpoint "$1" "${wanted[@]}" --language "$3" --text-file "$2/lines.txt" --output-dir "$2/clone"
+    wanted=(--checkpoint "$1" "${wanted[@]}" --language "$3" --text-file "$2/lines.txt")
+    run "$program" synth "${wanted[@]}" --output-dir "$2/clone"
+    run "$program" synth "${wanted[@]}" --output-dir "$2/network" --likeness 0 --quiet
 }
 
 # telephone_fetch PACKAGE: its files in unheard/PACKAGE, all as WAV, since GSM does not say how long it is; fails if it cannot be had

@@ -91,32 +91,32 @@ def person_judge(judge, own, training):
     with open(own + "/person.json") as file:
         person = json.load(file)
     rate = person.pop("rate")
-    reference, other, clone = (wavs(f"{own}/{kind}") for kind in ("reference", "other", "clone"))
-    near = {name: judge.alike(clone, files, rate) for name, files in training.items() if name not in person["same"]}
+    reference, other = (wavs(f"{own}/{kind}") for kind in ("reference", "other"))
     strangers = {name: judge.alike(other, files, rate) for name, files in training.items() if name not in person["same"]}
-    nearest = max(near, key=near.get)
     row = {
         "real": judge.alike(reference, other, rate),
-        "clone": judge.alike(clone, other, rate),
         "different_people": float(np.mean(list(strangers.values()))),
-        "nearest_training_speaker": nearest,
-        "clone_to_nearest": near[nearest],
     }
+    for kind in ("clone", "network"):
+        clone = wavs(f"{own}/{kind}")
+        near = {name: judge.alike(clone, training[name], rate) for name in strangers}
+        nearest = max(near, key=near.get)
+        row |= {kind: judge.alike(clone, other, rate), kind + "_nearest": nearest, kind + "_to_nearest": near[nearest]}
     return person | {key: round(value, 3) if isinstance(value, float) else value for key, value in row.items()}
 
 
 def people(folder, result):
-    """FOLDER/people/PERSON/ has reference/, other/ and clone/ with sounds and person.json: "what" (in words), "heard" (whether the
+    """FOLDER/people/PERSON/ has reference/, other/, clone/ and network/ (clones with '--likeness 0') with sounds and person.json: "what" (in words), "heard" (whether the
     voice was trained on the person), "same" (names of training speakers that are the person), "rate" (of the line that the
     recordings come from, 0: none); FOLDER/training/SPEAKER/ has recordings of those it was trained on."""
     judge, rows, bars = Judge(), {}, []
     training = {os.path.basename(path): wavs(path) for path in sorted(glob.glob(folder + "/training/*")) if wavs(path)}
-    print(f"  {'cosine by resemblyzer':24s} {'real':>6s} {'clone':>6s} {'others':>7s}  the clone and the nearest training speaker")
+    print(f"  {'cosine by resemblyzer':24s} {'real':>6s} {'others':>7s} {'clone':>6s}  and the nearest training speaker; the same without likeness")
     for own in sorted(glob.glob(folder + "/people/*")):
         name = os.path.basename(own)
         row = rows[name] = person_judge(judge, own, training)
-        print(f"  {name:24s} {row['real']:6.3f} {row['clone']:6.3f} {row['different_people']:7.3f}  {row['clone_to_nearest']:.3f} "
-              f"({row['nearest_training_speaker']}); {row['what']}", flush=True)
+        print(f"  {name:24s} {row['real']:6.3f} {row['different_people']:7.3f} {row['clone']:6.3f}  {row['clone_to_nearest']:.3f} ({row['clone_nearest']}); "
+              f"{row['network']:.3f}  {row['network_to_nearest']:.3f} ({row['network_nearest']}); {row['what']}", flush=True)
         if not row["heard"]:
             bars.append({"row": f"clone of {name}: nearer to the person than to the nearest training speaker",
                          "value": round(row["clone"] - row["clone_to_nearest"], 3), "bar": 0.0,
