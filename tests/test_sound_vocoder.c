@@ -484,10 +484,10 @@ static void colour_is_added(void **state)
         options.contrast = k == 0 ? 1 : 1.25;
         struct mx_sound *const sound = open_sound(f, &options);
         const int32_t samples = speak(f, sound, 0, LENGTH, before);
-        mx_sound_colour_set(sound, colour);
+        must(mx_sound_colour_set(sound, colour));
         speak(f, sound, 0, LENGTH, f->whole);
         expect_pieces(f, sound, LENGTH, 20, samples);
-        mx_sound_colour_set(sound, NULL);
+        must(mx_sound_colour_set(sound, NULL));
         must(mx_copy_upload(f->stream, mx_slice_at(f->mel, 0), wanted, LENGTH * BANDS * sizeof *wanted));
         speak(f, sound, 0, LENGTH, f->parts);
         must(mx_copy_upload(f->stream, mx_slice_at(f->mel, 0), f->values, sizeof f->values));
@@ -503,6 +503,10 @@ static void colour_is_added(void **state)
         assert_memory_equal(f->parts, before, (size_t)samples * sizeof *before);
         mx_sound_destroy(sound);
     }
+    options.predicted = false;
+    struct mx_sound *const sound = open_sound(f, &options);
+    assert_int_equal(mx_sound_colour_set(sound, colour), MX_ERR_ARGUMENT);
+    mx_sound_destroy(sound);
     free(wanted);
     free(before);
 }

@@ -3,13 +3,15 @@
  * Likeness: what the network's vector of a person misses, and recordings tell without any network.
  *
  * A network that has heard few people hears in a new one mostly somebody it knows. Two things of a person can be measured
- * and added to what it says, whatever it has learned: the pitch (median of voiced frames, in semitones) and the colour (mean
- * of each band of the mel over frames that are not quiet). Both are measured in the person's recordings and in a passage that the voice
- * says with the person's vector, in the language that is to be spoken: a greeting and the numbers from one to twelve, which
- * every language has. The differences are the likeness. The pitch is set first, and the colour measured with it.
+ * and added to what it says, whatever it has learned: the pitch (median of voiced frames, in semitones) and the colour
+ * (mean of each band of the mel over frames that are not quiet). Both are measured in the person's recordings and in a
+ * passage that the voice says with the person's vector, in the language that is to be spoken: a greeting and the numbers
+ * from one to twelve, which every language has. The differences are the likeness. The pitch is set first, and the colour
+ * measured with it.
  *
  *     semitones = median pitch of the person - that of the passage             within ± MX_LIKENESS_SEMITONES
- *     colour    = mean mel of the person - that of the passage, smoothed over neighbouring bands, of unchanged loudness
+ *     colour    = mean mel of the person - that of the passage, smoothed over neighbouring bands, then shifted so
+ *                 that the passage stays as loud as it is
  *
  * No two voices differ by more than MX_LIKENESS_NATS in a band as recordings do that have nothing there (those of a
  * telephone above 4 kHz): such a band gets the colour of its lower neighbour. SPEED.md ("Voices") has what it does.

@@ -478,9 +478,10 @@ int mx_speak_sound_begin(struct mx_speak *s, int32_t piece)
     s->now.piece = -1;
     if (piece < 0 || piece >= s->spoken)
         return MX_FAIL(MX_ERR_ARGUMENT, "speak it with mx_speak_pieces first", "piece %d was not spoken", (int)piece);
+    const float *const colour = s->colours + (size_t)piece * (size_t)s->bands;
     mx_sound_seed_set(s->sound, s->seeds[piece]);
-    mx_sound_colour_set(s->sound, s->coloured[piece] ? s->colours + (size_t)piece * (size_t)s->bands : NULL);
-    const int rc = s->parts ? mx_sound_stream_begin(s->sound, piece_mel(s, piece), piece_frames(s, piece)) : 0;
+    int rc = mx_sound_colour_set(s->sound, s->coloured[piece] ? colour : NULL);
+    if (rc == 0 && s->parts) rc = mx_sound_stream_begin(s->sound, piece_mel(s, piece), piece_frames(s, piece));
     if (rc < 0) return rc;
     s->now.piece = piece;
     s->now.made = 0;

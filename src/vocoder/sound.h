@@ -114,8 +114,8 @@ void mx_sound_gain_set(struct mx_sound *sound, double gain);
 /* The noise of what is made or begun from now on. */
 void mx_sound_seed_set(struct mx_sound *sound, uint64_t seed);
 /* What is added to each frame of a predicted mel, normalised like it, from now on: [bands], copied; NULL: nothing. Not while
- * a stream is under way. */
-void mx_sound_colour_set(struct mx_sound *sound, const float *colour);
+ * a stream is under way. MX_ERR_ARGUMENT if the mel is not `predicted`. */
+int mx_sound_colour_set(struct mx_sound *sound, const float *colour);
 /* The samples of an utterance of this many frames. */
 int64_t mx_sound_samples(const struct mx_recipe *recipe, int64_t frames);
 

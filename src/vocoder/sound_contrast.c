@@ -9,10 +9,15 @@
 #include "myxtts/error.h"
 #include "vocoder/sound_internal.h"
 
-void mx_sound_colour_set(struct mx_sound *s, const float *colour)
+int mx_sound_colour_set(struct mx_sound *s, const float *colour)
 {
-    s->coloured = colour != NULL;
-    if (s->coloured) memcpy(s->colour, colour, (size_t)s->recipe.bands * sizeof *s->colour);
+    s->coloured = false;
+    if (colour == NULL) return 0;
+    if (!s->options.predicted)
+        return MX_FAIL(MX_ERR_ARGUMENT, "create it for a predicted mel", "the maker of sound has no room for a colour");
+    memcpy(s->colour, colour, (size_t)s->recipe.bands * sizeof *s->colour);
+    s->coloured = true;
+    return 0;
 }
 
 int mx_sound_contrast_add(struct mx_sound *s, struct mx_stream *stream, int32_t count, struct mx_slice *mel)
