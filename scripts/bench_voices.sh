@@ -33,7 +33,7 @@
 #     CORPUS=BUILD/voices/corpus            corpus of `make voices`
 #     PARTS="human others clone"            any of the parts above
 #     COUNT=40                              texts of the part human, and at most of each other speaker
-#     CLONES=6                              texts that each clone says
+#     CLONES=40                             texts that each clone says
 #     HELD_OUT_SPEAKER=en-allison           speakers with the same name after '-' are left out, too
 #     HELD_OUT_MINUTES=60                   of training the base of the part held-out, with the settings of 'make voices'
 #     AMOUNTS="1 3 5 10 20"                 minutes of recordings
@@ -61,7 +61,7 @@ here="$(dirname "${BASH_SOURCE[0]}")"
 
 program="$1/myxtts" tools="$1" folder="$1/voices-bench" result="$1/bench/voices.json" python="$1/venv/bin/python"
 voice="${VOICE:-voices/base.voice.safetensors}" corpus="${CORPUS:-$1/voices/corpus}"
-count="${COUNT:-40}" clones="${CLONES:-6}" speed_steps="${SPEED_STEPS:-40}"
+count="${COUNT:-40}" clones="${CLONES:-40}" speed_steps="${SPEED_STEPS:-40}"
 held_out="${HELD_OUT_SPEAKER:-en-allison}" held_out_minutes="${HELD_OUT_MINUTES:-60}"
 read -ra parts <<<"${PARTS:-human others clone}"
 read -ra amounts <<<"${AMOUNTS:-1 3 5 10 20}"
