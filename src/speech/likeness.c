@@ -189,15 +189,15 @@ int mx_likeness_find(struct mx_speak *speak, const struct mx_timbre *person, con
     MX_TRY(passage_hear(speak, vector, language, NULL, &first));
     if (!timbre_known(&first)) goto out;
     const double wanted = pitch_of(person);
-    out->semitones = clamp(wanted - pitch_of(&first), MX_LIKENESS_SEMITONES);
-    MX_TRY(passage_hear(speak, vector, language, out, &second));
+    struct mx_speak_likeness higher = {.semitones = clamp(wanted - pitch_of(&first), MX_LIKENESS_SEMITONES),
+                                       .colour = colour};
+    MX_TRY(passage_hear(speak, vector, language, &higher, &second));
     if (!timbre_known(&second)) goto out;
-    out->semitones = clamp(out->semitones + wanted - pitch_of(&second), MX_LIKENESS_SEMITONES);
     room = mx_alloc(2 * (size_t)bands, sizeof *room);
     if (room == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     colour_find(person, &second, deviation, bands, room, room + bands, colour);
     for (int32_t b = 0; b < bands; b++) colour[b] *= (float)(share / deviation);
-    out->semitones *= share;
+    out->semitones = share * clamp(higher.semitones + wanted - pitch_of(&second), MX_LIKENESS_SEMITONES);
 out:
     mx_timbre_release(&first);
     mx_timbre_release(&second);

@@ -31,8 +31,8 @@ struct mx_reference_report {
 };
 
 /* The vector [width] of a person, of `count` ≥ 1 recordings, made by an engine of the voice. `timbre` (optional) gets
- * what they sound like. With a report, the recordings are checked. MX_ERR_DATA for a recording that cannot be used, with its name, the reason and what to do; MX_ERR_ARGUMENT
- * for a reference that is neither a file nor samples. */
+ * what they sound like. With a report, the recordings are checked. MX_ERR_DATA for a recording that cannot be used,
+ * with its name, the reason and what to do; MX_ERR_ARGUMENT for a reference that is neither a file nor samples. */
 int mx_reference_listen(struct mx_speak *speak, const struct mx_reference *references, size_t count, float *vector,
                         struct mx_timbre *timbre, struct mx_reference_report *report);
 

@@ -117,6 +117,7 @@ struct work {
     struct mx_reference references[MX_OPTION_LIST_MAX]; /* that `how` points to */
     bool told;                                          /* what is wrong with them */
     struct mx_synth_output_options output;
+    double semitones, colour_db; /* by which the last text was moved towards the references */
 };
 
 static void work_close(struct work *w)
@@ -293,13 +294,12 @@ static void warnings_tell(struct work *w, size_t line)
     w->told = true;
 }
 
-/* What listening to recordings changed: said at the end, where it is known. */
+/* What listening to recordings changed. */
 static void likeness_tell(const struct work *w)
 {
-    const struct mx_speaking_report *const report = mx_speaker_report(w->speaker);
     if (w->how.references_count == 0 || w->how.likeness == 0) return;
     mx_info("moved towards the recordings: pitch by %+.1f semitones, colour by %.1f dB (root mean square of the bands)",
-            report->reference_semitones, report->reference_colour_db);
+            w->semitones, w->colour_db);
 }
 
 /* All chunks of the text that was begun, as they are made. */
@@ -339,6 +339,8 @@ static int speech_make(struct work *w, const char *text, size_t length, struct t
     spoken->sound_seconds = report->sound_seconds;
     spoken->work_seconds = report->text_seconds + report->model_seconds + report->sound_seconds;
     spoken->pieces = report->pieces_done;
+    w->semitones = report->reference_semitones;
+    w->colour_db = report->reference_colour_db;
     spoken->gaps = mx_synth_output_gaps(output);
 out:
     mx_synth_output_close(output);
