@@ -47,7 +47,8 @@ check "and by how much the voice was moved towards it" grep -q '^moved towards t
 done_with synth --checkpoint run --text 'The tone number a.' --output network.wav --likeness 0 --speaker-wav tones/wavs/row-003.wav
 check "or that it was not" test -z "$(grep 'moved towards' stderr)"
 refused 1 'likeness' '0 to 1' synth --checkpoint run --text a --output a.wav --likeness 2 --speaker-wav tones/wavs/row-003.wav
-refused 1 'likeness' '.' synth --checkpoint run --text a --output a.wav --likeness much
+refused 1 'likeness' '.' synth --checkpoint run --text a --output a.wav --likeness much --speaker-wav tones/wavs/row-003.wav
+refused 1 'needs recordings' 'speaker-wav' synth --checkpoint run --text a --output a.wav --likeness 0.5
 done_with synth --checkpoint run --text 'The tone number a.' --output files.wav --speaker-wav tones/wavs/row-003.wav --speaker-wav tones/wavs/row-004.wav
 check "a second recording counts" test "$(cksum <file.wav)" != "$(cksum <files.wav)"
 check "and its seconds do" grep -q '^warning: there are [23].[0-9] s of the voice to sound like' stderr

@@ -196,6 +196,9 @@ static int usage_check(const struct values *v)
         return MX_FAIL(MX_ERR_USAGE, hint, "'--text' and '--text-file' contradict each other");
     if (v->speaker != NULL && v->speaker_wav.count > 0)
         return MX_FAIL(MX_ERR_USAGE, hint, "'--speaker' and '--speaker-wav' contradict each other");
+    if (v->likeness != NULL && v->speaker_wav.count == 0)
+        return MX_FAIL(MX_ERR_USAGE, "give the recordings of the person with '--speaker-wav FILE'",
+                       "'--likeness' needs recordings to be like");
     return 0;
 }
 
