@@ -35,16 +35,6 @@ void mx_eval_report_release(struct mx_eval_report *r)
     *r = (struct mx_eval_report){0};
 }
 
-/* The language that has this number in the vocabulary of the voice. */
-static enum mx_language_id language_of(const struct mx_eval_report *r, uint32_t number)
-{
-    int i = 0;
-    while (i < MX_LANGUAGE_COUNT - 1 &&
-           mx_vocabulary_language(r->voice->vocabulary, (enum mx_language_id)i) != (int)number)
-        i++;
-    return (enum mx_language_id)i;
-}
-
 int mx_eval_report_add(struct mx_eval_report *r, uint32_t utterance, const struct mx_spoken *one)
 {
     const struct mx_dataset_utterance *const u = mx_dataset_utterance(r->dataset, utterance);
@@ -53,7 +43,7 @@ int mx_eval_report_add(struct mx_eval_report *r, uint32_t utterance, const struc
     r->rows[r->count++] = (struct mx_eval_row){utterance, *one};
     mx_spoken_add(&r->all, one);
     mx_spoken_add(&r->speakers[u->speaker], one);
-    mx_spoken_add(&r->languages[language_of(r, u->language)], one);
+    mx_spoken_add(&r->languages[mx_vocabulary_language_at(r->voice->vocabulary, u->language)], one);
     return 0;
 }
 
@@ -230,8 +220,10 @@ static void rows_json(cJSON *root, const struct mx_eval_report *r, int *failures
         mx_command_json_check(cJSON_AddStringToObject(object, "id", u->id), failures);
         mx_command_json_check(cJSON_AddStringToObject(object, "speaker", mx_dataset_speaker(r->dataset, u->speaker)),
                               failures);
-        mx_command_json_check(
-            cJSON_AddStringToObject(object, "language", mx_language_get(language_of(r, u->language))->code), failures);
+        mx_command_json_check(cJSON_AddStringToObject(
+                                  object, "language",
+                                  mx_language_get(mx_vocabulary_language_at(r->voice->vocabulary, u->language))->code),
+                              failures);
         mx_command_json_check(cJSON_AddStringToObject(object, "outcome", outcomes[s->outcome]), failures);
         mx_command_json_check(cJSON_AddStringToObject(object, "why", s->why), failures);
         json_number(object, "frames", s->outcome != MX_SPOKEN_UNUSABLE, s->real, failures);

@@ -72,17 +72,10 @@ static double pitch_of(const struct mx_timbre *t)
 
 /* ---- the passage ---- */
 
-static enum mx_language_id language_of(const struct mx_vocabulary *vocabulary, int32_t number)
-{
-    int i = 0;
-    while (i < MX_LANGUAGE_COUNT - 1 && mx_vocabulary_language(vocabulary, (enum mx_language_id)i) != number) i++;
-    return (enum mx_language_id)i;
-}
-
 static int passage_open(const struct mx_speak_voice *voice, int32_t language, struct mx_speak_script **out)
 {
     struct mx_speak_script_options how = MX_SPEAK_SCRIPT_OPTIONS_DEFAULT;
-    const enum mx_language_id id = language_of(voice->vocabulary, language);
+    const enum mx_language_id id = mx_vocabulary_language_at(voice->vocabulary, (size_t)language);
     const char *const greeting = mx_language_sample(id);
     char text[256];
     const int length = snprintf(text, sizeof text, "%s " NUMBERS, greeting != NULL ? greeting : "");
@@ -137,9 +130,10 @@ out:
 
 /* ---- the likeness ---- */
 
-static double clamp(double x, double most)
+/* Of a person's pitch above that of the passage. */
+static double semitones_limit(double semitones)
 {
-    return x < -most ? -most : x > most ? most : x;
+    return fmax(-MX_LIKENESS_SEMITONES, fmin(MX_LIKENESS_SEMITONES, semitones));
 }
 
 /* What brings the mean mel `from` to that of the person, [bands] in nats. `difference` and `sorted` [bands] are room. */
@@ -189,15 +183,14 @@ int mx_likeness_find(struct mx_speak *speak, const struct mx_timbre *person, con
     MX_TRY(passage_hear(speak, vector, language, NULL, &first));
     if (!timbre_known(&first)) goto out;
     const double wanted = pitch_of(person);
-    struct mx_speak_likeness higher = {.semitones = clamp(wanted - pitch_of(&first), MX_LIKENESS_SEMITONES),
-                                       .colour = colour};
+    struct mx_speak_likeness higher = {.semitones = semitones_limit(wanted - pitch_of(&first)), .colour = colour};
     MX_TRY(passage_hear(speak, vector, language, &higher, &second));
     if (!timbre_known(&second)) goto out;
     room = mx_alloc(2 * (size_t)bands, sizeof *room);
     if (room == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     colour_find(person, &second, deviation, bands, room, room + bands, colour);
     for (int32_t b = 0; b < bands; b++) colour[b] *= (float)(share / deviation);
-    out->semitones = share * clamp(higher.semitones + wanted - pitch_of(&second), MX_LIKENESS_SEMITONES);
+    out->semitones = share * semitones_limit(higher.semitones + wanted - pitch_of(&second));
 out:
     mx_timbre_release(&first);
     mx_timbre_release(&second);

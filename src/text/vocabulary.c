@@ -174,6 +174,11 @@ int mx_vocabulary_language(const struct mx_vocabulary *vocabulary, enum mx_langu
     return -1;
 }
 
+enum mx_language_id mx_vocabulary_language_at(const struct mx_vocabulary *vocabulary, size_t number)
+{
+    return vocabulary->languages[number];
+}
+
 /* ---- adding ---- */
 
 static int append(struct mx_vocabulary *vocabulary, uint32_t symbol)

@@ -50,6 +50,8 @@ uint32_t mx_vocabulary_symbol(const struct mx_vocabulary *vocabulary, int32_t to
 size_t mx_vocabulary_languages(const struct mx_vocabulary *vocabulary);               /* how many */
 int mx_vocabulary_language(const struct mx_vocabulary *vocabulary,
                            enum mx_language_id language); /* its number, or -1 */
+/* The language with this number, which is less than mx_vocabulary_languages. */
+enum mx_language_id mx_vocabulary_language_at(const struct mx_vocabulary *vocabulary, size_t number);
 
 /* How it reads texts: by the rules that its texts were made with, and with its lexicon. */
 const struct mx_reading *mx_vocabulary_reading(const struct mx_vocabulary *vocabulary);
