@@ -16,6 +16,7 @@
 #include "run/dashboard.h"
 #include "run/interrupt.h"
 #include "run/job.h"
+#include "run/observer.h"
 #include "run/ranks.h"
 
 struct values {
@@ -237,6 +238,12 @@ static int run(const void *given, const struct mx_option_list *operands)
     if (values->dry_run) {
         if (mx_job_ranks_first(&job)) MX_TRY(plan_print(&job));
         MX_TRY(mx_job_memory_check(&job));
+        goto out;
+    }
+    if (mx_job_length_done(&job)) {
+        if (!mx_job_ranks_first(&job)) goto out;
+        mx_job_observer_settle(&job);
+        printf("%s: step %" PRId64 " of %" PRId64 "\n", job.run, job.steps, job.steps);
         goto out;
     }
     MX_TRY(mx_job_dashboard_open(&job, values->dashboard_token, &dashboard));

@@ -22,6 +22,8 @@
 #include "run/observer.h"
 #include "run/ranks.h"
 
+#define CACHE_FILE "corpus.pack" /* in the run folder */
+
 /* ---- the run folder ---- */
 
 int mx_job_failed(const struct mx_job *job, int code)
@@ -201,10 +203,10 @@ static int dataset_open(struct mx_job *job)
     job->list_version_1 = job->request.resume != NULL && mx_job_state_list_1(job->origin);
     options.list_version_1 = job->list_version_1;
     if (job->run != NULL && d->caching && !mx_packed_detect(d->train_data)) {
-        cache = mx_format("%s/corpus.pack", job->run);
+        cache = mx_format("%s/" CACHE_FILE, job->run);
         if (cache == NULL) MX_TRY(MX_ERR_NO_MEMORY);
         options.cache = cache;
-        /* Before it is known whether the run goes on, its cache is not changed. */
+        /* Before a resumed run is accepted, its cache is not changed. */
         options.cache_others = !mx_job_ranks_first(job) || job->request.resume != NULL;
     }
     MX_TRY(mx_job_long(job, &options, &pieces));
@@ -213,7 +215,6 @@ static int dataset_open(struct mx_job *job)
         MX_TRY(mx_vocabulary_add_lexicon(job->vocabulary, mx_dataset_lexicon(job->dataset)));
     if (job->request.resume == NULL) goto out;
     MX_TRY(mx_job_state_compare(job));
-    if (cache != NULL && mx_job_ranks_first(job)) mx_dataset_cache_begin(job->dataset, cache);
 out:
     mx_free(cache);
     mx_free(pieces);
@@ -339,25 +340,6 @@ static int options_choose(struct mx_job *job)
     return rc < 0 ? rc : mx_job_learning_choose(job, mx_job_vocoder_there(job));
 }
 
-/* How long the run is, and the schedule that follows from it. */
-static int steps_choose(struct mx_job *job)
-{
-    int rc = 0;
-    const struct mx_settings_training *const t = &job->settings.training;
-    struct mx_schedule *const s = &job->options.optimizer.schedule;
-    const double batches = (double)t->epochs * (double)job->plan.epoch_batches;
-    job->steps = (int64_t)(batches / (double)t->grad_accum);
-    if (t->steps > 0 && t->steps < job->steps) job->steps = t->steps;
-    if (job->steps < 1) job->steps = 1;
-    MX_TRY(mx_job_auto_choose(job));
-    s->steps = job->steps;
-    s->warmup = t->warmup_steps < job->steps / 10 ? t->warmup_steps : job->steps / 10;
-    mx_job_vocoder_steps(job);
-    mx_job_auto_schedule(job);
-out:
-    return rc;
-}
-
 /* What can be told wrong without looking at the corpus, so that no folder is made in vain. */
 static int settings_check(const struct mx_job *job)
 {
@@ -401,7 +383,7 @@ int mx_job_open(struct mx_job *job, bool dry)
     MX_TRY(mx_job_memory_plan(job, dry));
     if (job->options.batch_even && !job->options.vocoder_alone)
         job->options.batch_frames = job->plan.batch_frames; /* what was chosen stays */
-    MX_TRY(steps_choose(job));
+    MX_TRY(mx_job_length_choose(job));
 out:
     return rc;
 }
@@ -516,6 +498,19 @@ static void buffers_say(const struct mx_job *job)
     number_say("Load workers", now.workers, most.workers, s->data.num_workers > 0, tuned);
 }
 
+/* The cache of a resumed run gets the recordings that it lacks: from here on, since nothing is refused any more. */
+static int cache_continue(const struct mx_job *job)
+{
+    const struct mx_settings_data *const d = &job->settings.data;
+    if (job->request.resume == NULL || !mx_job_ranks_first(job) || !d->caching || mx_packed_detect(d->train_data))
+        return 0;
+    char *const cache = mx_format("%s/" CACHE_FILE, job->run);
+    if (cache == NULL) return MX_ERR_NO_MEMORY;
+    mx_dataset_cache_begin(job->dataset, cache);
+    mx_free(cache);
+    return 0;
+}
+
 int mx_job_start(struct mx_job *job)
 {
     int rc = 0;
@@ -540,6 +535,7 @@ int mx_job_start(struct mx_job *job)
     mx_device_pair_announce(&job->devices, &job->settings, job->options.flow.buffer);
     MX_TRY(mx_job_memory_say(job));
     mx_info("Creating model on device: /%s", mx_device_logical(job->device));
+    MX_TRY(cache_continue(job));
     MX_TRY(mx_trainer_create(&job->options, &job->trainer));
     job->host = mx_alloc(1, (size_t)mx_job_host_bytes(job));
     if (job->host == NULL) MX_TRY(MX_ERR_NO_MEMORY);

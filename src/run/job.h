@@ -152,6 +152,12 @@ void mx_job_status(const struct mx_job *job, const struct mx_trainer_report *rep
  * the best so far. */
 int mx_job_evaluate(struct mx_job *job, bool *best);
 
+/* ---- length.c ---- */
+/* Chooses the number of steps and the schedules that follow from it. MX_ERR_USAGE if the run is past that number. */
+int mx_job_length_choose(struct mx_job *job);
+/* Has the run that is to be resumed made all its steps, and evaluated the last one? Then there is nothing to start. */
+bool mx_job_length_done(const struct mx_job *job);
+
 /* ---- auto_stop.c ---- */
 /* The most steps of a run that ends by itself; a resumed one continues where it was. Needs the plan. MX_ERR_USAGE
  * if it could never end by itself. */
@@ -256,6 +262,8 @@ bool mx_job_state_pieces(const struct mx_checkpoint *checkpoint);
 bool mx_job_state_list_1(const struct mx_checkpoint *checkpoint);
 /* Steps of equal work of a resumed run: with the batch size it had, batches stay as long as they were. */
 void mx_job_state_batch(struct mx_job *job);
+/* Is the evaluation of the last step of a checkpoint's run still to be made? */
+bool mx_job_state_due(const struct mx_checkpoint *checkpoint);
 /* Reads where auto-stop was. */
 void mx_job_state_auto(struct mx_job *job);
 /* Is the corpus still the one that the resumed run was trained on? If not: MX_ERR_DATA naming what has changed. */

@@ -289,11 +289,6 @@ int mx_job_run(struct mx_job *job)
     int rc = 0;
     struct loop loop;
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
-    if (state->step >= job->steps && !job->evaluation_due) {
-        mx_info("step %" PRId64 " was the last one: nothing is left to do", state->step);
-        mx_job_observer_settle(job);
-        return 0;
-    }
     MX_TRY(loop_begin(job, &loop));
     if (job->evaluation_due) { /* the run ended before it was made */
         MX_TRY(evaluate(job, &loop));

@@ -324,19 +324,18 @@ void mx_job_observer_flush(struct mx_job_observer *o)
     if (o != NULL) mx_tfevents_flush(o->events);
 }
 
-static void report_write(struct mx_job_observer *o)
+/* false: it could not be written, which is the current error. */
+static bool report_write(const struct mx_job *job)
 {
-    const struct mx_job *const job = o->job;
     const enum mx_settings_report wanted = job->settings.training.report;
-    if (wanted == MX_SETTINGS_REPORT_OFF) return;
+    if (wanted == MX_SETTINGS_REPORT_OFF) return true;
     const struct mx_page_options options = {
         .run = job->run, .language = wanted == MX_SETTINGS_REPORT_FA ? MX_PAGE_PERSIAN : MX_PAGE_ENGLISH};
     char *const path = mx_format("%s/report.html", job->run);
-    if (path == NULL || mx_page_save(&options, path) < 0)
-        failure_tell(o, "the report");
-    else
-        mx_info("report: %s", path);
+    const bool written = path != NULL && mx_page_save(&options, path) >= 0;
+    if (written) mx_info("report: %s", path);
     mx_free(path);
+    return written;
 }
 
 void mx_job_observer_close(struct mx_job_observer *o, enum mx_run_state state)
@@ -344,21 +343,37 @@ void mx_job_observer_close(struct mx_job_observer *o, enum mx_run_state state)
     if (o == NULL) return;
     const struct mx_error failure = *mx_error_last();
     run_write(o, state, state == MX_RUN_FAILED ? failure.message : NULL);
-    report_write(o);
+    if (!report_write(o->job)) failure_tell(o, "the report");
     observer_free(o);
     if (failure.code != 0) mx_error_restore(&failure);
 }
 
-void mx_job_observer_settle(struct mx_job *job)
+/* run.json with another state and step; NULL: it is not there, or does not say that the run trains. The caller frees. */
+static char *settled_text(const char *path, int64_t step)
 {
-    char *text = NULL;
+    static const char state[] = "\"state\":\"training\"", at_step[] = ",\"step\":";
+    char *text = NULL, *out = NULL;
     size_t bytes = 0;
+    if (mx_file_read(path, RUN_BYTES_MAX, &text, &bytes) == 0) {
+        char *const at = strstr(text, state), *const number = at != NULL ? strstr(at, at_step) : NULL;
+        if (number != NULL) {
+            const char *const end = number + strlen(at_step);
+            *at = *number = '\0';
+            out = mx_format("%s\"state\":\"done\"%s%s%" PRId64 "%s", text, at + strlen(state), at_step, step,
+                            end + strspn(end, "0123456789"));
+        }
+    }
+    mx_free(text);
+    return out;
+}
+
+void mx_job_observer_settle(const struct mx_job *job)
+{
     char *const path = mx_format("%s/" MX_RUN_FILE, job->run);
-    const bool known = path != NULL && mx_file_read(path, RUN_BYTES_MAX, &text, &bytes) == 0;
-    if (known && strstr(text, "\"state\":\"training\"") == NULL) goto out;
+    char *const text = path != NULL ? settled_text(path, job->steps) : NULL;
+    if (text != NULL && (mx_file_write_atomic(path, text, strlen(text)) < 0 || !report_write(job)))
+        mx_warn("the end of the run cannot be recorded: %s", mx_error_last()->message);
     mx_error_clear();
-    mx_job_observer_close(mx_job_observer_open(job), MX_RUN_DONE);
-out:
     mx_free(text);
     mx_free(path);
 }

@@ -22,9 +22,9 @@ struct mx_job_observer *mx_job_observer_open(struct mx_job *job);
 void mx_job_observer_step(struct mx_job_observer *observer, const struct mx_trainer_report *report);
 /* After an evaluation, when its samples are written. */
 void mx_job_observer_evaluation(struct mx_job_observer *observer);
-/* The run is over and there is nothing left to do. Its process may have been killed after the last checkpoint: then
- * run.json still says that it trains, which is put right, and the report is written. */
-void mx_job_observer_settle(struct mx_job *job);
+/* The run is over and is not started again. Its process may have been killed after the last checkpoint: then run.json
+ * still says that it trains, which is put right, and the report is written. Otherwise nothing is changed. */
+void mx_job_observer_settle(const struct mx_job *job);
 /* Before a checkpoint: everything about earlier steps is then on the disk when a run continues from it. */
 void mx_job_observer_flush(struct mx_job_observer *observer);
 /* Call it when the run has ended with `state`; for a failure it uses the last error and leaves it unchanged. Writes the

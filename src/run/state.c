@@ -283,6 +283,11 @@ static bool print_same(const struct mx_checkpoint_state *from, const char *key, 
     return kept == NULL || strcmp(kept, text) == 0;
 }
 
+bool mx_job_state_due(const struct mx_checkpoint *checkpoint)
+{
+    return mx_checkpoint_extra(mx_checkpoint_state(checkpoint), DUE) != NULL;
+}
+
 void mx_job_state_auto(struct mx_job *job)
 {
     const struct mx_checkpoint_state *const from = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
@@ -403,7 +408,7 @@ int mx_job_restore(struct mx_job *job, struct mx_trainer_state *state)
     state->epoch = (uint32_t)from->epoch;
     state->batch = (uint32_t)from->step_in_epoch;
     state->passes = from->pass;
-    job->evaluation_due = mx_checkpoint_extra(from, DUE) != NULL;
+    job->evaluation_due = mx_job_state_due(job->origin);
     const char *const contents = mx_checkpoint_extra(from, DATA_CONTENTS);
     job->contents = contents != NULL ? strtoull(contents, NULL, 16) : 0;
     job->best = (struct mx_job_best){from->has_best, from->best, from->best_step};
