@@ -39,6 +39,30 @@
     sound.pause();
     sound.currentTime = 0;
   }
+  /* Ticks of one axis differ from each other. */
+  for (const svg of all('.chart svg')) {
+    const left = [...svg.querySelectorAll('text[text-anchor=end]')].filter(t => Number(t.getAttribute('y')) < svg.getAttribute('height') - 6).map(t => t.textContent);
+    must(new Set(left).size === left.length, 'ticks repeat: ' + left.join(', '));
+  }
+  /* Listening first, then the losses, then the machines; and no section stands alone in half of a row. */
+  const order = all('section').map(section => section.id);
+  must(['sounds', 'loss', 'pictures', 'devices', 'memory'].every((id, i, ids) => i === 0 || order.indexOf(ids[i - 1]) < order.indexOf(id)), 'the order: ' + order);
+  if (view.width >= 900) {
+    const page = document.getElementById('page').getBoundingClientRect(), rows = {};
+    for (const section of all('section').filter(section => !section.hidden)) {
+      const box = section.getBoundingClientRect();
+      rows[Math.round(box.top)] = (rows[Math.round(box.top)] || 0) + box.width;
+    }
+    for (const [top, width] of Object.entries(rows)) must(width > 0.85 * page.width, 'an empty half row at ' + top);
+  }
+  /* The other language, and back. */
+  const own = document.documentElement.lang, moment = () => new Promise(done => setTimeout(done, 300)), heading = document.querySelector('#loss h2').textContent;
+  document.getElementById('language').click();
+  await moment();
+  must(document.documentElement.lang !== own && document.querySelector('#loss h2').textContent !== heading, 'the language does not change');
+  document.getElementById('language').click();
+  await moment();
+  must(document.documentElement.lang === own && document.querySelector('#loss h2').textContent === heading, 'the language does not change back');
   const before = all('#loss .curve')[0].getAttribute('d'), last = data.series.step[data.series.step.length - 1];
   mxPage.add(JSON.stringify({step: last + 10, loss: 0.5, mel: 0.1, lr: 1e-4, grad_norm: 1, step_ms: 10, frames_per_s: 1000, skipped: false}));
   await new Promise(done => setTimeout(done, 700));

@@ -52,6 +52,8 @@ check "times are in the metrics" grep -q '"transfer":.*"transfer_hidden":.*"time
 done_with report run --language fa --output persian.html
 check "it says where" grep -qx 'persian.html' "$folder/stdout"
 check "it is Persian" grep -q '<html lang="fa" dir="rtl">' persian.html
+LC_MESSAGES=C.UTF-8 LANGUAGE=fa "$program" report run --output asked.html >/dev/null
+check "it obeys LANGUAGE" grep -q '<html lang="fa" dir="rtl">' asked.html
 rm run/report.html
 done_with report run/
 check "the page is made anew" test -s run/report.html

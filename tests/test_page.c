@@ -233,7 +233,7 @@ struct page {
     cJSON *data;
 };
 
-static struct page page_of(const char *run, enum mx_page_language language)
+static struct page page_of(const char *run, enum mx_words language)
 {
     struct page page = {0};
     static const char begin[] = "<script type=\"application/json\" id=\"run\">";
@@ -285,9 +285,12 @@ static void a_whole_run(void **state)
     file_put(run, "metrics.jsonl", metrics.data, metrics.length);
     assert_int_equal(mx_run_write(&facts, json), 0);
     file_put(run, "config.yaml", "a: </script>\n", 13);
-    struct page page = page_of(run, MX_PAGE_PERSIAN);
+    struct page page = page_of(run, MX_WORDS_PERSIAN);
     assert_string_equal(text_at(page.data, "name"), "<img src=x onerror=alert(1)>");
     assert_string_equal(text_at(page.data, "language"), "fa");
+    /* Texts of both languages: the reader may switch. */
+    assert_string_equal(text_at(page.data, "words/en/state done"), "done");
+    assert_string_not_equal(text_at(page.data, "words/fa/state done"), "done");
     assert_string_equal(text_at(page.data, "config"), "a: </script>\n");
     assert_string_equal(text_at(page.data, "run/samples/0/text"), "He said \"</script><b>\" & left.");
     assert_int_equal(cJSON_GetArraySize(at(page.data, "series/step")), 20);
@@ -331,7 +334,7 @@ static void a_long_run(void **state)
             mx_string_append(&metrics, "{\"step\":%d,\"evaluation\":{\"utterances\":4,\"loss\":%d}}\n", step, step);
     }
     file_put(run, "metrics.jsonl", metrics.data, metrics.length);
-    struct page page = page_of(run, MX_PAGE_ENGLISH);
+    struct page page = page_of(run, MX_WORDS_ENGLISH);
     assert_true(page.text.length < (size_t)2 << 20);
     const int points = cJSON_GetArraySize(at(page.data, "series/step"));
     const int per = (int)number_at(page.data, "per");
@@ -369,7 +372,7 @@ static void a_damaged_run(void **state)
                                   "{\"step\":5,\"lo";
     file_put(run, "metrics.jsonl", metrics, sizeof metrics - 1);
     file_put(run, "run.json", "{\"state\":\"tra", 13);
-    struct page page = page_of(run, MX_PAGE_ENGLISH);
+    struct page page = page_of(run, MX_WORDS_ENGLISH);
     assert_int_equal(cJSON_GetArraySize(at(page.data, "series/step")), 2);
     near(number_at(page.data, "series/step/1"), 3);
     assert_true(cJSON_IsNull(at(page.data, "series/loss/1")));
@@ -414,7 +417,7 @@ static void pictures_and_sounds(void **state)
     snprintf(command, sizeof command, "mkdir -p '%s/samples/recorded' '%s/samples/step-x'", run, run);
     assert_int_equal(system(command), 0);
     file_put(run, "samples/recorded/000.wav", "REC", 3);
-    struct page page = page_of(run, MX_PAGE_ENGLISH);
+    struct page page = page_of(run, MX_WORDS_ENGLISH);
     assert_int_equal(cJSON_GetArraySize(at(page.data, "sounds")), 3);
     near(number_at(page.data, "sounds/0/step"), 500);
     near(number_at(page.data, "sounds/2/step"), 5000);

@@ -18,8 +18,9 @@ struct values {
 };
 
 static const struct mx_option options[] = {
-    {MX_OPTION_CHOICE(struct values, language, "language", "LANGUAGE", mx_words_codes, "en",
-                      "Language of the report: English, or Persian (right to left)."),
+    {MX_OPTION_CHOICE(struct values, language, "language", "LANGUAGE", mx_words_codes, NULL,
+                      "Language of the report: English, or Persian (right to left). Without it, the language of the "
+                      "environment (LANGUAGE, LC_ALL, LC_MESSAGES, LANG)."),
      .letter = 'l'},
     {MX_OPTION_STRING(struct values, output, "output", "FILE", "RUN/report.html",
                       "Write the report to this file; '-' is standard output."),
@@ -58,9 +59,9 @@ static int run(const void *given, const struct mx_option_list *operands)
     const struct values *const values = given;
     char *path = NULL;
     if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, "see 'myxtts report --help'", "the run folder is missing");
-    const bool persian = mx_words_named(values->language) == MX_WORDS_PERSIAN;
     const struct mx_page_options page = {.run = operands->items[0],
-                                         .language = persian ? MX_PAGE_PERSIAN : MX_PAGE_ENGLISH};
+                                         .language = values->language != NULL ? mx_words_named(values->language)
+                                                                              : mx_catalogue_language()};
     MX_TRY(folder_check(page.run));
     if (values->output != NULL && strcmp(values->output, "-") == 0) {
         MX_TRY(page_print(&page));

@@ -496,7 +496,10 @@ static int option_help(const struct mx_option *option, enum mx_words language, s
              option->value == NULL ? "" : option->value);
     mx_option_words(option, language, &words);
     if (option->fallback != NULL)
-        phrase_append(&words, language, DEFAULT, mx_catalogue_find(language, option->fallback), NULL);
+        phrase_append(&words, language, DEFAULT,
+                      mx_option_fallback_is_words(option->fallback) ? mx_catalogue_find(language, option->fallback)
+                                                                    : option->fallback,
+                      NULL);
     const int rc = words.failure;
     if (rc == 0) {
         const size_t indent = strlen(HELP_INDENT);

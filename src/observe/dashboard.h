@@ -36,7 +36,7 @@ struct mx_dashboard;
 struct mx_dashboard_options {
     const char *address; /* "ADDRESS:PORT", "[ADDRESS]:PORT", ":PORT" or "PORT"; port 0: any that is free */
     const char *token;   /* NULL: none */
-    enum mx_page_language language;
+    enum mx_words language;
     int patience_ms; /* a client that reads nothing for this long is dropped; 0: 20 s */
 };
 

@@ -59,7 +59,7 @@ struct mx_dashboard {
     int listener; /* -1: given to the daemon, or closed */
     int port;
     char url[128], token[MX_LISTEN_TOKEN_MAX + 1]; /* token "": none */
-    enum mx_page_language language;
+    enum mx_words language;
     uint64_t patience_ns;
     pthread_t thread;
     bool started;

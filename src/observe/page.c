@@ -82,11 +82,6 @@ static int name_put(const char *run, struct mx_string *out)
     return out->failure;
 }
 
-static enum mx_words language_of(const struct mx_page_options *options)
-{
-    return options->language == MX_PAGE_PERSIAN ? MX_WORDS_PERSIAN : MX_WORDS_ENGLISH;
-}
-
 static const char *word_find(const struct mx_page_word *word, enum mx_words language)
 {
     char context[64];
@@ -94,11 +89,15 @@ static const char *word_find(const struct mx_page_word *word, enum mx_words lang
     return mx_catalogue_find_in(language, context, word->english);
 }
 
-static void words_put(enum mx_words language, struct mx_string *out)
+static void words_put(struct mx_string *out)
 {
     mx_json_begin(out, "words", '{');
-    for (const struct mx_page_word *word = mx_page_words; word->key != NULL; word++)
-        mx_json_string(out, word->key, word_find(word, language));
+    for (int language = 0; mx_words_codes[language] != NULL; language++) {
+        mx_json_begin(out, mx_words_codes[language], '{');
+        for (const struct mx_page_word *word = mx_page_words; word->key != NULL; word++)
+            mx_json_string(out, word->key, word_find(word, (enum mx_words)language));
+        mx_json_end(out, '}');
+    }
     mx_json_end(out, '}');
 }
 
@@ -124,11 +123,11 @@ static int data_put(const struct mx_page_options *options, struct mx_string *out
     mx_string_append(out, "{");
     mx_json_string(out, "format", "myxtts page");
     mx_json_count(out, "version", 1);
-    mx_json_string(out, "language", mx_words_codes[language_of(options)]);
+    mx_json_string(out, "language", mx_words_codes[options->language]);
     mx_json_truth(out, "live", options->live);
     MX_TRY(name_put(options->run, out));
     mx_json_count(out, "written", (int64_t)time(NULL));
-    words_put(language_of(options), out);
+    words_put(out);
     mx_page_metrics(out);
     run_put(run, run_bytes, out);
     if (config != NULL)
@@ -150,7 +149,7 @@ out:
 
 int mx_page_write(const struct mx_page_options *options, struct mx_string *out)
 {
-    const bool persian = options->language == MX_PAGE_PERSIAN;
+    const bool persian = options->language == MX_WORDS_PERSIAN;
     mx_string_append(out,
                      "<!DOCTYPE html>\n<html lang=\"%s\" dir=\"%s\"%s>\n<head>\n<meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -161,8 +160,8 @@ int mx_page_write(const struct mx_page_options *options, struct mx_string *out)
                      "'self'\">\n<title>MyXTTS</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s</style>\n"
                      "</head>\n<body>\n<main id=\"page\"></main>\n<noscript>%s</noscript>\n"
                      "<script type=\"application/json\" id=\"run\">",
-                     mx_words_codes[language_of(options)], persian ? "rtl" : "ltr", options->live ? " data-live" : "",
-                     (const char *)mx_page_style, mx_page_word_say(language_of(options), "no_script"));
+                     mx_words_codes[options->language], persian ? "rtl" : "ltr", options->live ? " data-live" : "",
+                     (const char *)mx_page_style, mx_page_word_say(options->language, "no_script"));
     const int rc = data_put(options, out);
     if (rc < 0) return rc;
     mx_string_append(out, "</script>\n<script>\n%s</script>\n</body>\n</html>\n", (const char *)mx_page_script);

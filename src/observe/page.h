@@ -10,7 +10,8 @@
  *
  *     "format": "myxtts page", "version": 1, "language": "en" | "fa", "live": bool, "name": of the folder
  *     "written": seconds since 1970
- *     "words": {KEY: TEXT}: what the page says, in its language (page_words.c)
+ *     "words": {"en": {KEY: TEXT}, "fa": {KEY: TEXT}}: the texts of the page (page_words.c); #en or #fa in the address
+ *         chooses another language than the page's own
  *     "metrics": [{"key", "rule", "chart", "percent"}]: the metrics that the page knows (train/report.h): how several
  *         values of a series become one, and the chart that shows it
  *     "run": run.json (run.h), null if there is none
@@ -42,11 +43,9 @@
 #include "base/catalogue.h"
 #include "base/string.h"
 
-enum mx_page_language { MX_PAGE_ENGLISH, MX_PAGE_PERSIAN };
-
 struct mx_page_options {
     const char *run; /* folder */
-    enum mx_page_language language;
+    enum mx_words language;
     bool live;
 };
 

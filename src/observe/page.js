@@ -8,8 +8,8 @@ const mxPage = (() => {
   const COLOURS = ['var(--five)', 'var(--three)', 'var(--four)', 'var(--one)']; /* of the stages */
   const {make, good} = mxChart;
   let D = JSON.parse(document.getElementById('run').textContent);
-  const L = mxLanguage(D.language, D.words), say = L.say, live = document.documentElement.hasAttribute('data-live');
-  let pending = 0, shownLoss = 'loss', logScale = false, shownPicture = -1;
+  const live = document.documentElement.hasAttribute('data-live');
+  let L, say, pending = 0, shownLoss = 'loss', logScale = false, shownPicture = -1;
 
   /* ---- questions to the data ---- */
   const S = key => D.series[key] || [];
@@ -38,6 +38,27 @@ const mxPage = (() => {
     const shown = part.draw(part.box) !== false;
     part.box.hidden = !shown;
   }
+  /* Narrow sections stand in pairs; one without a partner takes the whole row. True if a width has changed. */
+  function layout() {
+    let first = null, changed = false;
+    const widen = (part, wide) => {
+      if (part.box.classList.contains('wide') === wide) return;
+      part.box.classList.toggle('wide', wide);
+      changed = true;
+    };
+    for (const part of sections.filter(part => !part.box.hidden)) {
+      if (!part.wide && first) {
+        widen(first, false);
+        widen(part, false);
+        first = null;
+        continue;
+      }
+      if (first) widen(first, true);
+      first = part.wide ? null : part;
+    }
+    if (first) widen(first, true);
+    return changed;
+  }
   function title(box, key, hint) {
     box.replaceChildren(make('h2', {}, say(key)));
     if (hint) box.append(make('p', {class: 'hint'}, say(hint)));
@@ -47,13 +68,11 @@ const mxPage = (() => {
     box.append(c);
     return c;
   }
-  const xtick = x => L.number(x);
   function curve(box, options) {
     mxChart.lines(
         chartBox(box),
         Object.assign(
-            {format: L.brief, tick: options.format || L.tick, xformat: xtick, where: x => say('at_step', L.number(x))},
-            options));
+            {format: L.brief, tick: options.format || L.tick, xformat: L.number, where: x => say('at_step', L.number(x))}, options));
   }
   /* One chart of all metrics that train/report.h gives it, in these colours and then in the others; `smooth`: about as
    * many values, smoothed, as are told apart. */
@@ -78,6 +97,7 @@ const mxPage = (() => {
     if (seconds > 0) words.push(say('took', L.time(seconds)));
     if (left > 0 && what !== 'done') words.push(say('left', L.time(left)));
     box.replaceChildren(
+        make('a', {id: 'language', href: L.persian ? '#en' : '#fa', lang: L.persian ? 'en' : 'fa'}, say('language')),
         make(
             'h1', {}, make('bdi', {}, D.name), ' ',
             make(
@@ -113,6 +133,26 @@ const mxPage = (() => {
         tile(good(wait) ? L.percent(flow && !live ? flow.data_wait : wait, 1) : null, say('tile_wait')),
         tile(limit > 0 ? L.percent(last('model_bytes') / limit) : null, say('tile_memory', logical)));
   }
+
+  /* Listening first, then the losses, then the machines. */
+  section('sounds', true, box => {
+    if (D.sounds.length === 0) return false;
+    title(box, 'sounds', 'sounds_hint');
+    const told = (D.run && D.run.samples) || [];
+    for (const number of [...new Set(D.sounds.map(s => s.number))].sort((a, b) => a - b)) {
+      const text = told.find(t => t.number === number), real = D.recordings.find(r => r.number === number),
+            mine = D.sounds.filter(s => s.number === number);
+      const player = (name, sound) => make(
+          'div', {}, make('div', {class: 'soft'}, name),
+          make('audio', {controls: true, preload: 'metadata', src: sound.audio}));
+      box.append(make(
+          'div', {class: 'said'}, make('blockquote', {dir: 'auto'}, text ? text.text : '#' + number),
+          make(
+              'div', {class: 'pair'}, mine.slice().reverse().map(s => player(say('at_step', L.number(s.step)), s)),
+              real && real.audio ? player(say('recording'), real) : null)));
+    }
+    return true;
+  }, true);
 
   section('loss', true, box => {
     title(box, 'loss', 'loss_hint');
@@ -183,7 +223,7 @@ const mxPage = (() => {
         y: spoken.map(e => e[m.key]),
         dots: true
       }]
-    }, m.percent ? {format: v => L.percent(v)} : {})));
+    }, m.percent ? {format: L.percent} : {})));
     return true;
   });
 
@@ -194,6 +234,32 @@ const mxPage = (() => {
     curves(box, 'gradient', ['four'], 60, {height: 215, log: true});
     return true;
   });
+
+  section('pictures', true, box => {
+    if (D.pictures.length === 0) return false;
+    title(box, 'pictures', 'pictures_hint');
+    const at = shownPicture < 0 || shownPicture >= D.pictures.length ? D.pictures.length - 1 : shownPicture,
+          p = D.pictures[at];
+    if (D.pictures.length > 1)
+      box.append(make(
+          'div', {class: 'row'},
+          D.pictures.map(
+              (q, i) => make(
+                  'button', {
+                    type: 'button',
+                    'aria-pressed': String(i === at),
+                    onclick: () => {
+                      shownPicture = i;
+                      draw(find('pictures'));
+                    }
+                  },
+                  say('at_step', L.number(q.step))))));
+    box.append(make(
+        'div', {class: 'pair'},
+        ['target', 'prediction', 'difference', 'alignment'].filter(k => p[k]).map(
+            k => make('figure', {}, make('figcaption', {}, say(k)), make('img', {src: p[k], alt: say(k)})))));
+    return true;
+  }, true);
 
   section('speed', true, box => {
     if (steps() === 0) return false;
@@ -211,8 +277,8 @@ const mxPage = (() => {
     mxChart.shares(chartBox(box), {
       x: S('step'),
       height: 120,
-      format: v => L.percent(v),
-      xformat: xtick,
+      format: L.percent,
+      xformat: L.number,
       where: x => say('at_step', L.number(x)),
       layers
     });
@@ -268,7 +334,7 @@ const mxPage = (() => {
     box.append(make('h3', {}, say('closeup')), make('p', {class: 'hint'}, say('closeup_hint')));
     mxChart.blocks(
         chartBox(box), rows, (end - begin) / 1000,
-        t => end - begin > 1.5e6 ? L.seconds(t / 1000) : L.milliseconds(t));
+        (t, more) => end - begin > 1.5e6 ? L.seconds(t / 1000, more) : L.milliseconds(t, more));
   }
 
   section('memory', false, box => {
@@ -354,51 +420,6 @@ const mxPage = (() => {
     return true;
   });
 
-  section('sounds', true, box => {
-    if (D.sounds.length === 0) return false;
-    title(box, 'sounds', 'sounds_hint');
-    const told = (D.run && D.run.samples) || [];
-    for (const number of [...new Set(D.sounds.map(s => s.number))].sort((a, b) => a - b)) {
-      const text = told.find(t => t.number === number), real = D.recordings.find(r => r.number === number),
-            mine = D.sounds.filter(s => s.number === number);
-      const player = (name, sound) => make(
-          'div', {}, make('div', {class: 'soft'}, name),
-          make('audio', {controls: true, preload: 'metadata', src: sound.audio}));
-      box.append(make(
-          'div', {class: 'said'}, make('blockquote', {dir: 'auto'}, text ? text.text : '#' + number),
-          make(
-              'div', {class: 'pair'}, mine.slice().reverse().map(s => player(say('at_step', L.number(s.step)), s)),
-              real && real.audio ? player(say('recording'), real) : null)));
-    }
-    return true;
-  }, true);
-
-  section('pictures', true, box => {
-    if (D.pictures.length === 0) return false;
-    title(box, 'pictures', 'pictures_hint');
-    const at = shownPicture < 0 || shownPicture >= D.pictures.length ? D.pictures.length - 1 : shownPicture,
-          p = D.pictures[at];
-    if (D.pictures.length > 1)
-      box.append(make(
-          'div', {class: 'row'},
-          D.pictures.map(
-              (q, i) => make(
-                  'button', {
-                    type: 'button',
-                    'aria-pressed': String(i === at),
-                    onclick: () => {
-                      shownPicture = i;
-                      draw(find('pictures'));
-                    }
-                  },
-                  say('at_step', L.number(q.step))))));
-    box.append(make(
-        'div', {class: 'pair'},
-        ['target', 'prediction', 'difference', 'alignment'].filter(k => p[k]).map(
-            k => make('figure', {}, make('figcaption', {}, say(k)), make('img', {src: p[k], alt: say(k)})))));
-    return true;
-  }, true);
-
   section('facts', true, box => {
     title(box, 'facts');
     const table = make('dl', {class: 'facts'}), r = D.run, code = text => make('code', {}, text);
@@ -473,6 +494,8 @@ const mxPage = (() => {
     head(document.getElementById('head'));
     for (const part of sections)
       if (media || !part.once) draw(part);
+    if (layout()) /* curves fit the width of their section */
+      for (const part of sections.filter(part => !part.wide)) draw(part);
   }
   function later() {
     if (pending) return;
@@ -561,16 +584,31 @@ const mxPage = (() => {
     source.onerror = () => tell('lost', 'bad');
   }
 
+  /* The language of the address (#fa), otherwise that of the page. */
+  function speak() {
+    const asked = location.hash.slice(1), code = D.words[asked] ? asked : D.language;
+    L = mxLanguage(code, D.words[code]);
+    say = L.say;
+    Object.assign(document.documentElement, {lang: code, dir: L.persian ? 'rtl' : 'ltr'});
+  }
+  const footer = () => make('footer', {class: 'wide'}, say('footer', (D.run && D.run.program) || '', L.date(D.written)));
+
   function start() {
     const main = document.getElementById('page');
     document.title = D.name + ' · MyXTTS';
+    speak();
     main.append(make('header', {id: 'head', class: 'wide'}));
     for (const part of sections) {
       part.box = make('section', {id: part.id, class: part.wide ? 'wide' : null});
       main.append(part.box);
     }
-    main.append(make('footer', {class: 'wide'}, say('footer', (D.run && D.run.program) || '', L.date(D.written))));
+    main.append(footer());
     drawAll(true);
+    addEventListener('hashchange', () => {
+      speak();
+      main.lastElementChild.replaceWith(footer());
+      drawAll(true);
+    });
     let width = innerWidth;
     addEventListener('resize', () => {
       if (innerWidth !== width) {

@@ -5,7 +5,6 @@
 'use strict';
 const mxChart = (() => {
   const RIGHT = 12, TOP = 8, BOTTOM = 22;
-  const letter = document.documentElement.lang === 'fa' ? 7.6 : 6.7; /* about the width of a digit, see page.css */
   let clips = 0; /* names of clips so far */
 
   /* An element with attributes and children; texts become text, never markup. */
@@ -69,15 +68,24 @@ const mxChart = (() => {
     return [zero && low === 0 ? 0 : low - room, high + room];
   }
 
+  /* The ticks with their words, which have as many more digits as tell them apart. */
+  function marks(values, format) {
+    for (let more = 0;; more++) {
+      const words = values.map(v => format(v, more));
+      if (more === 4 || new Set(words).size === words.length) return values.map((v, i) => [v, words[i]]);
+    }
+  }
+
   function frame(box, height, low, high, xs, options) {
     const width = Math.max(240, box.clientWidth || 600);
     const unit = options.binary ? 1024 ** Math.max(0, Math.floor(Math.log(high) / Math.log(1024))) : 1;
     const x0 = xs[0], x1 = xs[1] > xs[0] ? xs[1] : xs[0] + 1;
-    const marks =
-        (options.log ? logTicks(low, high) : ticks(low / unit, high / unit, height < 140 ? 3 : 5).map(t => t * unit))
-            .map(t => [t, (options.tick || options.format)(t)]);
+    const rows = marks(
+        options.log ? logTicks(low, high) : ticks(low / unit, high / unit, height < 140 ? 3 : 5).map(t => t * unit),
+        options.tick || options.format);
+    const letter = document.documentElement.lang === 'fa' ? 7.6 : 6.7; /* about the width of a digit, see page.css */
     const signs = text => text.replace(/[\u061c\u2066-\u2069]/g, '').length;
-    const left = 14 + letter * Math.max(3, ...marks.map(m => signs(m[1]))); /* room for the longest of them */
+    const left = 14 + letter * Math.max(3, ...rows.map(m => signs(m[1]))); /* room for the longest of them */
     const f = {width, height, left, inside: width - left - RIGHT};
     f.x = v => left + (v - x0) / (x1 - x0) * f.inside;
     f.back = pixel => x0 + (pixel - left) / f.inside * (x1 - x0);
@@ -88,11 +96,11 @@ const mxChart = (() => {
     f.svg.append(make(
         'clipPath', {id: `clip-${clips}`},
         make('rect', {x: left - 2, y: 0, width: f.inside + 4, height: height - BOTTOM + 3})));
-    for (const [t, text] of marks)
+    for (const [t, text] of rows)
       f.svg.append(
           make('line', {class: 'grid', x1: left, x2: width - RIGHT, y1: f.y(t), y2: f.y(t)}),
           make('text', {x: left - 7, y: f.y(t) + 4, 'text-anchor': 'end'}, text));
-    for (const t of ticks(x0, x1, Math.max(2, Math.round(f.inside / 110))))
+    for (const t of ticks(x0, x1, Math.max(2, Math.round(f.inside / 110))).filter(Number.isInteger)) /* of steps */
       f.svg.append(make(
           'text', {x: f.x(t), y: height - 6, 'text-anchor': f.x(t) > width - 40 ? 'end' : 'middle'},
           options.xformat(t)));
@@ -260,9 +268,8 @@ const mxChart = (() => {
             },
             make('title', {}, b.title)));
     });
-    for (const t of ticks(0, end, Math.max(3, Math.round((width - left) / 110))))
-      svg.append(
-          make('text', {x: x(t), y: height - 5, 'text-anchor': x(t) > width - 50 ? 'end' : 'middle'}, format(t)));
+    for (const [t, text] of marks(ticks(0, end, Math.max(3, Math.round((width - left) / 110))), format))
+      svg.append(make('text', {x: x(t), y: height - 5, 'text-anchor': x(t) > width - 50 ? 'end' : 'middle'}, text));
     box.replaceChildren(svg);
   }
 

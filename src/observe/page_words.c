@@ -21,6 +21,7 @@ const struct mx_page_word mx_page_words[] = {
     {"state failed", "failed"},
     {"state unknown", "unfinished"},
     {"live", "live"},
+    {"language", "فارسی"},
     {"lost", "connection lost, trying again"},
     {"unfinished", "This run had not ended when the page was written: it was still going on, or it crashed."},
     {"tile_loss", "loss"},

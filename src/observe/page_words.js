@@ -30,20 +30,22 @@ function mxLanguage(language, words) {
             c => ({'-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹'})[c]) +
         '\u2069'; /* from left to right in any text */
   };
-  /* The same without zeros at the end, for axes. */
-  const tick = x => {
-    if (x === 0 || !isFinite(x) || Math.abs(x) >= 1000 || Math.abs(x) < 1e-4)
-      return x === 0 ? number(0) : brief(x).replace(/[.٫][0۰]·/, '·');
-    return digits(String(Number(x.toPrecision(3)))).replace('-', '−');
+  /* The same without zeros at the end, for axes; `more` digits where ticks lie so close that three do not tell them
+   * apart. */
+  const tick = (x, more = 0) => {
+    if (x === 0 || !isFinite(x) || Math.abs(x) < 1e-4) return x === 0 ? number(0) : brief(x).replace(/[.٫][0۰]·/, '·');
+    if (Math.abs(x) >= 1000) return number(x, more);
+    return digits(String(Number(x.toPrecision(3 + more)))).replace('-', '−');
   };
   const ms = x => whole(say('ms', brief(x)));
-  const milliseconds = x => whole(say('ms', tick(x))), seconds = x => whole(say('seconds', tick(x)));
+  const milliseconds = (x, more) => whole(say('ms', tick(x, more))),
+        seconds = (x, more) => whole(say('seconds', tick(x, more)));
   /* U+061C makes Persian digits stand as they do after Persian letters: the sign to the left of them. */
   const percent = (x, places = 0) => whole((persian ? '\u061c' : '') + say('percent', number(100 * x, places)));
-  const bytes = x => {
+  const bytes = (x, more = 0) => {
     let unit = 0;
     for (; x >= 1024 && unit < 4; unit++) x /= 1024;
-    return whole(say('B ' + unit, number(x, unit === 0 ? 0 : x < 10 ? 2 : x < 100 ? 1 : 0)));
+    return whole(say('B ' + unit, number(x, unit === 0 ? 0 : more + (x < 10 ? 2 : x < 100 ? 1 : 0))));
   };
   const time = seconds => {
     const s = Math.round(seconds);

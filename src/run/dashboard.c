@@ -26,8 +26,7 @@ int mx_job_dashboard_open(const struct mx_job *job, const char *token, struct mx
                                                  .token = token != NULL                       ? token
                                                           : hidden != NULL && *hidden != '\0' ? hidden
                                                                                               : NULL,
-                                                 .language = t->report == MX_SETTINGS_REPORT_FA ? MX_PAGE_PERSIAN
-                                                                                                : MX_PAGE_ENGLISH};
+                                                 .language = mx_settings_report_language(&job->settings)};
     MX_TRY(mx_dashboard_open(&options, &dashboard));
     MX_TRY(mx_dashboard_start(dashboard, job->run));
     mx_info("dashboard: %s%s", mx_dashboard_url(dashboard), options.token != NULL ? "?token=TOKEN" : "");

@@ -327,10 +327,8 @@ void mx_job_observer_flush(struct mx_job_observer *o)
 /* false: it could not be written, which is the current error. */
 static bool report_write(const struct mx_job *job)
 {
-    const enum mx_settings_report wanted = job->settings.training.report;
-    if (wanted == MX_SETTINGS_REPORT_OFF) return true;
-    const struct mx_page_options options = {
-        .run = job->run, .language = wanted == MX_SETTINGS_REPORT_FA ? MX_PAGE_PERSIAN : MX_PAGE_ENGLISH};
+    if (job->settings.training.report == MX_SETTINGS_REPORT_OFF) return true;
+    const struct mx_page_options options = {.run = job->run, .language = mx_settings_report_language(&job->settings)};
     char *const path = mx_format("%s/report.html", job->run);
     const bool written = path != NULL && mx_page_save(&options, path) >= 0;
     if (written) mx_info("report: %s", path);

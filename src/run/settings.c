@@ -351,10 +351,12 @@ static const struct mx_config_choice part_choices[] = {
     {"acoustic", MX_SETTINGS_PART_ACOUSTIC, "only the network that turns text into mel"},
     {"vocoder", MX_SETTINGS_PART_VOCODER, "only the network that turns mel into sound; needs no texts"},
     {NULL, 0, NULL}};
-static const struct mx_config_choice report_choices[] = {{"en", MX_SETTINGS_REPORT_EN, "English"},
-                                                         {"fa", MX_SETTINGS_REPORT_FA, "Persian, right to left"},
-                                                         {"off", MX_SETTINGS_REPORT_OFF, "no report is written"},
-                                                         {NULL, 0, NULL}};
+static const struct mx_config_choice report_choices[] = {
+    {"auto", MX_SETTINGS_REPORT_AUTO, "the language of the environment (LANGUAGE, LC_ALL, …)"},
+    {"en", MX_SETTINGS_REPORT_EN, "English"},
+    {"fa", MX_SETTINGS_REPORT_FA, "Persian, right to left"},
+    {"off", MX_SETTINGS_REPORT_OFF, "no report is written"},
+    {NULL, 0, NULL}};
 static const char *const batch_names[] = {"data.batch_size", NULL};
 static const char *const accum_names[] = {"gradient_accumulation_steps", "grad_accum_steps", NULL};
 static const char *const clip_names[] = {"gradient_clip_norm", NULL};
@@ -480,7 +482,7 @@ static const struct mx_config_field training_fields[] = {
     {MX_CONFIG_INT(TRAINING, keep_samples, 0, 1000000000, "100", "evaluations",
                    "Number of newest evaluations whose audio and pictures samples/ keeps; those of the best one are "
                    "always kept. 0: keep all.")},
-    {MX_CONFIG_ENUM(TRAINING, report, enum mx_settings_report, report_choices, "en",
+    {MX_CONFIG_ENUM(TRAINING, report, enum mx_settings_report, report_choices, "auto",
                     "Language of report.html, which is written when training ends.")},
 };
 #undef TRAINING
@@ -570,6 +572,13 @@ int32_t mx_settings_prefetch(const struct mx_settings *settings)
     if (given > 0) return (int32_t)given;
     const int64_t share = 64 / (batch > 0 ? batch : 64); /* batches that frames limit are large ones */
     return (int32_t)(share < 2 ? 2 : share > 8 ? 8 : share);
+}
+
+enum mx_words mx_settings_report_language(const struct mx_settings *settings)
+{
+    const enum mx_settings_report report = settings->training.report;
+    if (report == MX_SETTINGS_REPORT_EN) return MX_WORDS_ENGLISH;
+    return report == MX_SETTINGS_REPORT_FA ? MX_WORDS_PERSIAN : mx_catalogue_language();
 }
 
 struct mx_augment_options mx_settings_augment(const struct mx_settings *settings)

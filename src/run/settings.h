@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "base/catalogue.h"
 #include "base/config.h"
 #include "corpus/balance.h"
 #include "features/augment.h"
@@ -70,7 +71,12 @@ struct mx_settings_data {
 /* What is trained. */
 enum mx_settings_part { MX_SETTINGS_PART_BOTH, MX_SETTINGS_PART_ACOUSTIC, MX_SETTINGS_PART_VOCODER };
 
-enum mx_settings_report { MX_SETTINGS_REPORT_EN, MX_SETTINGS_REPORT_FA, MX_SETTINGS_REPORT_OFF };
+enum mx_settings_report {
+    MX_SETTINGS_REPORT_AUTO,
+    MX_SETTINGS_REPORT_EN,
+    MX_SETTINGS_REPORT_FA,
+    MX_SETTINGS_REPORT_OFF
+};
 
 /* Section training. */
 struct mx_settings_training {
@@ -155,6 +161,8 @@ const char *mx_settings_backend_name(enum mx_settings_backend backend); /* "auto
 int32_t mx_settings_buffer(const struct mx_settings *settings);
 /* The most batches loaded ahead: the setting, or max(2, min(8, 64/batch size)). */
 int32_t mx_settings_prefetch(const struct mx_settings *settings);
+/* The language of report.html and of the live page. */
+enum mx_words mx_settings_report_language(const struct mx_settings *settings);
 /* The augmentation of training recordings: the preset if `augment` is on, and whatever is set individually. */
 struct mx_augment_options mx_settings_augment(const struct mx_settings *settings);
 

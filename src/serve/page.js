@@ -79,7 +79,9 @@
     document.getElementById('language-field').hidden = v.languages.length < 2;
     if (text.value === words.sample || text.value === words.sample_en) /* in a language that the voice speaks */
       text.value = v.languages.includes(document.documentElement.lang) ? words.sample : words.sample_en;
-    licence.textContent = [v.licence && say('licence', v.licence), v.attribution].filter(Boolean).join(' · ');
+    /* The name of a licence keeps its digits. */
+    const named = v.licence && words.licence.replace('{0}', isolate(v.licence));
+    licence.textContent = [named, v.attribution].filter(Boolean).join(' · ');
   };
   const load = async () => {
     const list = await (await ask('v1/audio/voices')).json();

@@ -46,8 +46,9 @@ static const struct mx_option options[] = {
         "file or a run folder; 'none' leaves that out.")},
     {MX_OPTION_STRING(struct values, html, "html", "FILE", NULL,
                       "Write a page on which to look at the suspect rows, listen and decide.")},
-    {MX_OPTION_CHOICE(struct values, html_language, "html-language", "LANGUAGE", mx_words_codes, "en",
-                      "Language of that page: English, or Persian (right to left).")},
+    {MX_OPTION_CHOICE(struct values, html_language, "html-language", "LANGUAGE", mx_words_codes, NULL,
+                      "Language of that page: English, or Persian (right to left). Without it, the language of the "
+                      "environment (LANGUAGE, LC_ALL, LC_MESSAGES, LANG).")},
     {MX_OPTION_INT(struct values, record, "record", "N", 0, 1000, "10",
                    "Number of sentences to record next that are suggested, for each language.")},
     {MX_OPTION_STRING(struct values, text, "text", "FILE", NULL,
@@ -198,10 +199,11 @@ static int files_write(const struct values *values, const struct mx_command_chec
     rc = mx_doctor_write_suspects(told->doctor, told->suspects);
     if (rc < 0 && values->suspects == NULL) mx_error_hint("name another place with '--suspects FILE'");
     if (rc < 0 || values->html == NULL) return rc;
-    const struct mx_doctor_page_options page = {.language = mx_words_named(values->html_language),
-                                                .suspects = told->suspects,
-                                                .rejects = told->rejects,
-                                                .stop = stop};
+    const struct mx_doctor_page_options page = {
+        .language = values->html_language != NULL ? mx_words_named(values->html_language) : mx_catalogue_language(),
+        .suspects = told->suspects,
+        .rejects = told->rejects,
+        .stop = stop};
     rc = mx_doctor_page_save(told->doctor, &page, values->html);
     if (rc == 0 && !values->json) printf("To listen and decide, open %s in a browser\n", values->html);
     return rc;
