@@ -149,6 +149,7 @@ with myxtts.Voice("run") as voice:
     seconds = voice.save("saved.wav", TEXT)
     assert frames("saved.wav") == wanted and abs(seconds - len(wanted) / 44100) < 1e-9
     fails(myxtts.Error, "nothing in the text", voice.save, "saved.wav", "...")
+    fails(myxtts.Error, "save writes WAV, and the name ends in .mp3", voice.save, "saved.mp3", TEXT)
     assert frames("saved.wav") == wanted
     assert len(voice.speak("...")) == 0
     # warnings

@@ -19,7 +19,7 @@
 #include "base/rng.h"
 #include "myxtts/error.h"
 #include "myxtts/voice.h"
-#include "serve/encode.h"
+#include "speech/encode.h"
 
 #define RATE  22050
 #define COUNT 50001
@@ -267,6 +267,53 @@ static void names_and_rates(void **state)
     assert_int_equal(mx_encode_open(MX_ENCODE_WAV, 0, RATE, -1, &encode), MX_ERR_ARGUMENT);
 }
 
+/* A file is complete: its header has the length, and it sounds as the stream does. */
+static void whole_files(void **state)
+{
+    (void)state;
+    for (int format = 0; format < MX_ENCODE_FORMATS; format++) {
+        static float streamed[4 * COUNT], kept[4 * COUNT];
+        char path[64];
+        SF_INFO info = {0};
+        int rate = 0;
+        const int to = mx_encode_rate((enum mx_encode_format)format, RATE);
+        if (format == MX_ENCODE_PCM) continue;
+        snprintf(path, sizeof path, "/tmp/myxtts-encode-%d.%s", (int)getpid(), mx_encode_names[format]);
+        assert_int_equal(mx_encode_file(path, (enum mx_encode_format)format, samples, COUNT, RATE), 0);
+        struct bytes stream = encode_all((enum mx_encode_format)format, to, 0);
+        const size_t count = decode(&stream, streamed, 4 * COUNT, &rate);
+        SNDFILE *const file = sf_open(path, SFM_READ, &info);
+        assert_non_null(file);
+        assert_int_equal(info.samplerate, rate);
+        if (format != MX_ENCODE_MP3) assert_int_equal(info.frames, format == MX_ENCODE_OPUS ? count : COUNT);
+        const size_t got = (size_t)sf_readf_float(file, kept, 4 * COUNT);
+        assert_in_range(got, COUNT, 2 * COUNT);
+        if (format != MX_ENCODE_MP3) assert_memory_equal(kept, streamed, got * sizeof kept[0]);
+        sf_close(file);
+        unlink(path);
+        mx_free(stream.data);
+    }
+}
+
+static void endings(void **state)
+{
+    enum mx_encode_format format;
+    const char *ending;
+    static const struct {
+        const char *path;
+        enum mx_encode_format format;
+    } known[] = {{"a/b.MP3", MX_ENCODE_MP3}, {"x.ogg", MX_ENCODE_OPUS}, {"x.opus", MX_ENCODE_OPUS},
+                 {"x.flac", MX_ENCODE_FLAC}, {"a.b/x", MX_ENCODE_WAV},  {".hidden", MX_ENCODE_WAV},
+                 {"x.wav", MX_ENCODE_WAV},   {"x.pcm", MX_ENCODE_PCM}};
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        assert_true(mx_encode_named(known[i].path, &format, &ending));
+        assert_int_equal(format, known[i].format);
+    }
+    assert_false(mx_encode_named("a/x.mp4", &format, &ending));
+    assert_string_equal(ending, ".mp4");
+}
+
 /* Every allocation fails once: an error each time, and nothing is lost. */
 static void no_memory(void **state)
 {
@@ -290,9 +337,9 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact),     cmocka_unit_test(lossy), cmocka_unit_test(cuts_do_not_matter),
-        cmocka_unit_test(header),    cmocka_unit_test(loud),  cmocka_unit_test(names_and_rates),
-        cmocka_unit_test(no_memory),
+        cmocka_unit_test(exact),     cmocka_unit_test(lossy),       cmocka_unit_test(cuts_do_not_matter),
+        cmocka_unit_test(header),    cmocka_unit_test(loud),        cmocka_unit_test(names_and_rates),
+        cmocka_unit_test(no_memory), cmocka_unit_test(whole_files), cmocka_unit_test(endings),
     };
     return cmocka_run_group_tests(tests, fill, NULL);
 }

@@ -19,9 +19,9 @@
 #include "http/client.h"
 #include "http/service.h"
 #include "myxtts/error.h"
-#include "serve/encode.h"
 #include "serve/http.h"
 #include "serve/service.h"
+#include "speech/encode.h"
 
 #define TOKEN "0123456789abcdef"
 

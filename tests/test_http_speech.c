@@ -19,9 +19,9 @@
 #include "http/client.h"
 #include "http/service.h"
 #include "myxtts/voice.h"
-#include "serve/encode.h"
 #include "serve/http.h"
 #include "serve/service.h"
+#include "speech/encode.h"
 
 /* Decodes a file; returns the number of samples. */
 static size_t decode(const char *bytes, size_t count, short *out, size_t room, int *rate)

@@ -278,8 +278,13 @@ class Voice:
 
     def save(self, path, text: str, **options) -> float:
         """Writes the speech into a WAV file, with the samples that `myxtts synth` writes. Returns its seconds. If it fails,
-        a file that is there stays as it is."""
+        a file that is there stays as it is. The name ends in .wav or has no ending: other formats are refused."""
         path = os.fspath(path)
+        ending = os.path.splitext(os.fsdecode(path))[1]
+        if ending and ending.lower() != ".wav":
+            raise Error("save writes WAV, and the name ends in " + ending,
+                        "end it in .wav; 'myxtts synth --output NAME" + ending + "' writes wav, flac, mp3 and opus",
+                        "ARGUMENT")
         part = path + (b".part" if isinstance(path, bytes) else ".part")
         count = 0
         try:

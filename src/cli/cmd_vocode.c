@@ -30,7 +30,8 @@ static const struct values start = {MX_SOUND_VALUES};
 
 static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, output, "output", "FILE", NULL,
-                      "The WAV file to write; '-' is standard output. Must be given."),
+                      "The file to write, as WAV, or as FLAC, MP3 or Opus if the name ends in .flac, .mp3 or .opus; "
+                      "'-' is standard output, as WAV. Must be given."),
      .letter = 'o'},
     MX_SOUND_OPTIONS(struct values, MX_SOUND_GRIFFIN_LIM, MX_SOUND_VOCODER_PROJECTIONS),
     MX_VOICE_OPTIONS_DEVICE(struct values),
@@ -81,7 +82,8 @@ out:
     return rc;
 }
 
-static int copy_write(struct copy *c, const struct values *values, const float *samples, size_t count, double gain)
+static int copy_write(struct copy *c, const struct values *values, enum mx_encode_format format, const float *samples,
+                      size_t count, double gain)
 {
     int rc = 0;
     const struct mx_extract_options room = {.samples_max = (int64_t)count, .utterances_max = 1, .no_pitch = true};
@@ -107,7 +109,11 @@ static int copy_write(struct copy *c, const struct values *values, const float *
     MX_TRY(mx_sound_make(c->sound, c->place.stream, features.mel, frames, 1, &sound));
     const double work = (double)(mx_clock_ns() - begin) / 1e9;
     const double seconds = (double)sound.offsets[1] / mx_recipe_default.rate;
-    MX_TRY(mx_wav_write(values->output, sound.audio, (size_t)sound.offsets[1], mx_recipe_default.rate, MX_WAV_PCM16));
+    if (format == MX_ENCODE_WAV)
+        MX_TRY(
+            mx_wav_write(values->output, sound.audio, (size_t)sound.offsets[1], mx_recipe_default.rate, MX_WAV_PCM16));
+    else
+        MX_TRY(mx_encode_file(values->output, format, sound.audio, (size_t)sound.offsets[1], mx_recipe_default.rate));
     mx_info("%s: %.2f s of sound in %d rounds and %d projections; real-time factor %.4f", values->output, seconds,
             mx_sound_rounds(c->sound), mx_sound_projections(c->sound), work / seconds);
 out:
@@ -123,13 +129,15 @@ static int run(const void *given, const struct mx_option_list *operands)
     const float *samples;
     size_t count;
     double gain;
+    enum mx_encode_format format;
     if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "name the recording to copy");
     if (values->output == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--output FILE' is missing");
+    MX_TRY(mx_command_sound_format(values->output, NULL, &format));
     MX_TRY(recording_read(&copy, operands->items[0], &samples, &count, &gain));
     MX_TRY(mx_place_open(&copy.place, values->device, values->cpu_devices, "vocode"));
     MX_TRY(mx_place_vocoder_open(&copy.vocoder, &copy.place, values->vocoder, NULL));
     MX_TRY(mx_command_rounds_check(copy.vocoder.loaded, values->rounds));
-    MX_TRY(copy_write(&copy, values, samples, count, gain));
+    MX_TRY(copy_write(&copy, values, format, samples, count, gain));
 out:
     copy_close(&copy);
     return rc;

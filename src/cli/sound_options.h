@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The options of commands that make sound from mel: '--vocoder', '--rounds', '--projections'.
+ * The options of commands that make sound from mel: '--vocoder', '--rounds', '--projections'; and the format of the sound
+ * that they write.
  */
 #ifndef MX_CLI_SOUND_OPTIONS_H
 #define MX_CLI_SOUND_OPTIONS_H
 
 #include "cli/options.h"
+#include "speech/encode.h"
 #include "vocoder/sound.h"
 
 /* Table elements for a command whose struct has `const char *vocoder; int64_t rounds, projections` and is initialised
@@ -32,5 +34,11 @@
 
 /* MX_ERR_USAGE for '--rounds 0' without a vocoder. */
 int mx_command_rounds_check(bool vocoder, int64_t rounds);
+
+/* The formats of files with sound, for '--format'; NULL-terminated. */
+extern const char *const mx_command_sound_formats[];
+/* In which format to write this file: the one that is given, or that of the name's ending; WAV where neither says anything
+ * ("-" or NULL have no ending). MX_ERR_USAGE for an unknown ending, or if the two contradict each other. */
+int mx_command_sound_format(const char *path, const char *given, enum mx_encode_format *out);
 
 #endif

@@ -14,7 +14,7 @@
 #include "myxtts/error.h"
 #include "observe/json.h"
 #include "observe/pictures.h"
-#include "serve/encode.h"
+#include "speech/encode.h"
 #include "speech/place.h"
 
 #define SECONDS_MAX 600.0 /* the check decided already what is too long */

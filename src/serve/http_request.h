@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "serve/encode.h"
 #include "serve/service.h"
+#include "speech/encode.h"
 
 #define MX_HTTP_SPEED_LEAST 0.25
 #define MX_HTTP_SPEED_MOST  4.0

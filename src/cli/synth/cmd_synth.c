@@ -32,7 +32,7 @@
 struct values {
     const char *checkpoint, *voice, *text, *text_file, *output, *output_dir, *speaker, *speed, *pitch, *volume,
         *likeness;
-    const char *pauses, *language, *device, *vocoder, *lexicon;
+    const char *format, *pauses, *language, *device, *vocoder, *lexicon;
     struct mx_option_list speaker_wav;
     int64_t cpu_devices, seed, rounds, projections;
     bool play, ssml, show_phonemes;
@@ -50,12 +50,16 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, text_file, "text-file", "FILE", NULL, "Speak the text in this file.")},
     {MX_OPTION_STRING(
          struct values, output, "output", "FILE", NULL,
-         "WAV file to write; '-' is standard output, which gets the sound as it is made. This, '--play' or "
-         "'--output-dir' is required."),
+         "File to write, in the format that its ending names: " MX_ENCODE_ENDINGS "; without an ending WAV. '-' is "
+         "standard output, which gets the sound as it is made. This, '--play' or '--output-dir' is required."),
      .letter = 'o'},
     {MX_OPTION_FLAG(struct values, play, "play", "Play the speech on the loudspeaker while it is made.")},
     {MX_OPTION_STRING(struct values, output_dir, "output-dir", "DIR", NULL,
-                      "Write a WAV file for each line of the text, and a list of them, into this folder.")},
+                      "Write a file for each line of the text, and a list of them, into this folder.")},
+    {MX_OPTION_CHOICE(struct values, format, "format", "FORMAT", mx_command_sound_formats,
+                      "that of the file's ending, otherwise wav",
+                      "Format of the sound on standard output or in the files of '--output-dir'; pcm are the samples "
+                      "alone.")},
     {MX_OPTION_LIST(struct values, speaker_wav, "speaker-wav", "FILE",
                     "Speak with the voice of this recording: 5 seconds or more of one person. Several recordings of "
                     "that person count together."),
@@ -94,6 +98,7 @@ static const struct mx_option options[] = {
 
 static const struct mx_example examples[] = {
     {"myxtts synth --text 'Good morning.' --output morning.wav", "speaks a sentence with the installed base voice"},
+    {"myxtts synth --text 'Good morning.' --output morning.mp3", "writes an MP3; .flac and .opus work, too"},
     {"myxtts synth --voice fr-june --text 'Bonjour.' --play", "speaks with a speaker of an installed voice, by name"},
     {"myxtts synth --checkpoint my-run --text 'Good morning.' --output morning.wav",
      "speaks with a voice of one's own"},
@@ -192,6 +197,9 @@ static int usage_check(const struct values *v)
         return MX_FAIL(MX_ERR_USAGE, hint, "'--output' and '--output-dir' contradict each other");
     if (v->play && v->output_dir != NULL)
         return MX_FAIL(MX_ERR_USAGE, hint, "'--play' and '--output-dir' contradict each other");
+    if (v->format != NULL && v->output == NULL && v->output_dir == NULL)
+        return MX_FAIL(MX_ERR_USAGE, "add '--output FILE', or omit '--format'",
+                       "'--format' is for sound that is written");
     if (v->text != NULL && v->text_file != NULL)
         return MX_FAIL(MX_ERR_USAGE, hint, "'--text' and '--text-file' contradict each other");
     if (v->speaker != NULL && v->speaker_wav.count > 0)
@@ -417,7 +425,7 @@ static int lines_speak(struct work *w, const char *text, size_t length, const ch
     struct mx_synth_lines lines = {0};
     struct totals totals = {0};
     struct mx_progress *progress = NULL;
-    MX_TRY(mx_synth_lines_read(text, length, &lines));
+    MX_TRY(mx_synth_lines_read(text, length, mx_encode_names[w->output.format], &lines));
     MX_TRY(mx_job_folder_make(folder));
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Speaking", .unit = "lines", .total = lines.count},
                              &progress));
@@ -449,6 +457,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = usage_check(values);
     if (rc < 0) return rc;
+    MX_TRY(mx_command_sound_format(values->output, values->format, &work.output.format));
     MX_TRY(how_read(&work, values));
     if (values->show_phonemes) {
         if (values->checkpoint != NULL || values->voice != NULL) MX_TRY(voice_choose(&work, values));
@@ -480,9 +489,9 @@ const struct mx_command mx_command_synth = {
             .command = "myxtts synth",
             .summary = "speak a text with a trained voice",
             .description =
-                "Splits long text into sentences and speaks them one by one. The sound has 22,050 Hz, 16 bits "
-                "and one channel. It goes into a WAV file, to standard output or to the loudspeaker (through "
-                "ALSA). Standard output gets it as it is made; in a pipe, the header of the WAV stream "
+                "Splits long text into sentences and speaks them one by one. The sound has 22,050 Hz (as Opus 24,000 "
+                "Hz), 16 bits and one channel. It goes into a file, to standard output or to the loudspeaker (through "
+                "ALSA). Standard output gets it as it is made; in a pipe, the header of a WAV stream "
                 "gives the length 0xFFFFFFFF, which means unknown. The voice is an installed one, or one of one's own "
                 "('--checkpoint'); within it, it comes from the recordings given by '--speaker-wav', or from the "
                 "recording of a speaker that the run folder or voice file keeps. Of an installed voice without a named "
@@ -490,7 +499,8 @@ const struct mx_command mx_command_synth = {
                 "divided by duration of speech) and the time until the first sound are printed at the "
                 "end.\nWith '--output-dir' each line "
                 "becomes a file: a line 'NAME|TEXT' becomes NAME.wav (letters, digits, '_', '-' and '.'), "
-                "any other line is named by its number, 001.wav and so on; blank lines are skipped. "
+                "any other line is named by its number, 001.wav and so on, with the ending of '--format'; blank lines "
+                "are skipped. "
                 "list.tsv in the folder lists file, seconds and text. Existing files are replaced.",
             MX_PAGE_EXAMPLES(examples),
             .former = mx_legacy_synth,

@@ -70,15 +70,17 @@ out:
     return rc;
 }
 
-static int line_name(struct mx_synth_lines *lines, struct mx_synth_line *line, size_t own, int digits)
+static int line_name(struct mx_synth_lines *lines, struct mx_synth_line *line, size_t own, int digits,
+                     const char *ending)
 {
     char number[32];
     const int written = own > 0 ? 0 : snprintf(number, sizeof number, "%0*zu", digits, line->number);
     const size_t length = own > 0 ? own : (size_t)written;
-    char *const name = mx_arena_alloc(&lines->arena, length + sizeof ".wav", 1);
+    char *const name = mx_arena_alloc(&lines->arena, length + strlen(ending) + sizeof ".", 1);
     if (name == NULL) return MX_ERR_NO_MEMORY;
     memcpy(name, own > 0 ? line->text : number, length);
-    memcpy(name + length, ".wav", sizeof ".wav");
+    name[length] = '.';
+    memcpy(name + length + 1, ending, strlen(ending) + 1);
     line->name = name;
     if (own == 0) return 0;
     line->text += own + 1;
@@ -86,7 +88,7 @@ static int line_name(struct mx_synth_lines *lines, struct mx_synth_line *line, s
     return 0;
 }
 
-int mx_synth_lines_read(const char *text, size_t length, struct mx_synth_lines *out)
+int mx_synth_lines_read(const char *text, size_t length, const char *ending, struct mx_synth_lines *out)
 {
     int rc = 0, digits = 3;
     const char *line;
@@ -104,7 +106,7 @@ int mx_synth_lines_read(const char *text, size_t length, struct mx_synth_lines *
             out->blank++;
             continue;
         }
-        MX_TRY(line_name(out, &one, own, digits));
+        MX_TRY(line_name(out, &one, own, digits, ending));
         out->lines[out->count++] = one;
     }
     if (out->count == 0)

@@ -3,7 +3,8 @@
  * Splits a text into lines that each become a file, for `myxtts synth --output-dir`.
  *
  * A line "NAME|TEXT", where NAME consists of ASCII letters, digits, '_', '-' and '.' and does not begin with one of the
- * last two, becomes NAME.wav. Any other line becomes NNN.wav, its number in the text with at least three digits, the
+ * last two, becomes NAME.wav (or another ending that the
+ * caller gives). Any other line becomes NNN.wav, its number in the text with at least three digits, the
  * same number of digits in all names. Blank lines are skipped and counted; each uses up its number.
  *
  * The folder gets a list of the files, list.tsv: a header, then one line each, in the order of the text:
@@ -26,7 +27,7 @@
 #define MX_SYNTH_LIST "list.tsv"
 
 struct mx_synth_line {
-    const char *name; /* of the file, with ".wav" */
+    const char *name; /* of the file, with its ending */
     const char *text; /* not terminated */
     size_t length;
     size_t number;  /* of the line, from 1 */
@@ -40,8 +41,8 @@ struct mx_synth_lines {
     struct mx_arena arena;
 };
 
-/* MX_ERR_DATA if two lines have the same name, or there is no line at all. */
-int mx_synth_lines_read(const char *text, size_t length, struct mx_synth_lines *out);
+/* `ending`: of the files, without the dot. MX_ERR_DATA if two lines have the same name, or there is no line at all. */
+int mx_synth_lines_read(const char *text, size_t length, const char *ending, struct mx_synth_lines *out);
 void mx_synth_lines_release(struct mx_synth_lines *lines);
 
 /* Writes FOLDER/list.tsv with all lines that have been spoken. */

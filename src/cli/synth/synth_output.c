@@ -16,19 +16,15 @@
 #include "cli/synth/player.h"
 #include "myxtts/error.h"
 #include "myxtts/voice.h"
-#include "serve/encode.h"
 
-#define HEADER_BYTES  MX_ENCODE_WAV_HEADER
-#define SAMPLES_MOST  ((UINT32_MAX - HEADER_BYTES) / sizeof(int16_t)) /* lengths in the header have 32 bits */
 #define BLOCK_SAMPLES 4096
 
 struct mx_synth_output {
     struct mx_synth_output_options options;
     struct mx_player *player; /* NULL: not played */
+    struct mx_encode *encode; /* NULL: nothing is written */
     bool stream;              /* the file is standard output */
     off_t start;              /* where its header stands; -1: it cannot be corrected */
-    int16_t *samples;         /* of a file */
-    size_t capacity;
     uint64_t count;
 };
 
@@ -64,12 +60,13 @@ static int stream_open(struct mx_synth_output *o)
     return 0;
 }
 
+/* Of a WAV in a file, now that its length is known. */
 static int header_correct(const struct mx_synth_output *o)
 {
-    unsigned char header[HEADER_BYTES];
-    if (o->start < 0) return 0;
+    unsigned char header[MX_ENCODE_WAV_HEADER];
+    if (o->start < 0 || o->options.format != MX_ENCODE_WAV) return 0;
     mx_encode_wav_header(header, o->options.rate, (int64_t)o->count);
-    return pwrite(STDOUT_FILENO, header, HEADER_BYTES, o->start) == HEADER_BYTES ? 0 : output_fail();
+    return pwrite(STDOUT_FILENO, header, sizeof header, o->start) == sizeof header ? 0 : output_fail();
 }
 
 /* ---- all of them ---- */
@@ -83,6 +80,9 @@ int mx_synth_output_open(const struct mx_synth_output_options *options, struct m
     o->options = *options;
     o->stream = options->file != NULL && strcmp(options->file, "-") == 0;
     if (o->stream) MX_TRY(stream_open(o));
+    if (options->file != NULL)
+        MX_TRY(mx_encode_open(options->format, options->rate, mx_encode_rate(options->format, options->rate),
+                              o->stream ? MX_ENCODE_OPEN : MX_ENCODE_WHOLE, &o->encode));
     if (options->play) MX_TRY(mx_player_open(options->rate, options->stop, &o->player));
     *out = o;
 out:
@@ -90,64 +90,54 @@ out:
     return rc;
 }
 
-static int samples_keep(struct mx_synth_output *o, const int16_t *samples, size_t count)
+/* What the encoder has made, to whoever reads it. */
+static int stream_send(struct mx_synth_output *o)
 {
-    const size_t have = (size_t)o->count;
-    if (count > SAMPLES_MOST - have)
-        return MX_FAIL(MX_ERR_DATA, "write several files, for example with '--output-dir', or a stream: '--output -'",
-                       "the speech is longer than a WAV file can hold");
-    if (MX_GROW(o->samples, o->capacity, have + count) < 0) return MX_ERR_NO_MEMORY;
-    memcpy(o->samples + have, samples, count * sizeof *samples);
-    return 0;
+    size_t bytes;
+    const char *const data = mx_encode_bytes(o->encode, &bytes);
+    return bytes_send(data, bytes);
 }
 
-static int block_add(struct mx_synth_output *o, const int16_t *samples, size_t count)
-{
-    int rc = 0;
-    unsigned char header[HEADER_BYTES];
-    if (o->stream && o->count == 0) {
-        mx_encode_wav_header(header, o->options.rate, -1);
-        MX_TRY(bytes_send(header, HEADER_BYTES));
-    }
-    if (o->stream)
-        MX_TRY(bytes_send(samples, count * sizeof *samples));
-    else if (o->options.file != NULL)
-        MX_TRY(samples_keep(o, samples, count));
-    if (o->player != NULL) MX_TRY(mx_player_add(o->player, samples, count));
-    o->count += count;
-out:
-    return rc;
-}
-
-int mx_synth_output_add(struct mx_synth_output *o, const float *samples, size_t count)
+static int samples_play(struct mx_synth_output *o, const float *samples, size_t count)
 {
     int16_t block[BLOCK_SAMPLES];
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(samples[i]))
-            return MX_FAIL(MX_ERR_DATA, "the voice is damaged, or its training went wrong: 'myxtts inspect' shows it",
-                           "sample %llu of the speech is not a number", (unsigned long long)(o->count + i));
     for (size_t at = 0; at < count;) {
         const size_t n = count - at < BLOCK_SAMPLES ? count - at : BLOCK_SAMPLES;
         mx_samples_pcm16(samples + at, n, block);
         for (size_t i = 0; i < n; i++) block[i] = (int16_t)htole16((uint16_t)block[i]);
-        const int rc = block_add(o, block, n);
+        const int rc = mx_player_add(o->player, block, n);
         if (rc < 0) return rc;
         at += n;
     }
     return 0;
 }
 
+int mx_synth_output_add(struct mx_synth_output *o, const float *samples, size_t count)
+{
+    int rc = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(samples[i]))
+            return MX_FAIL(MX_ERR_DATA, "the voice is damaged, or its training went wrong: 'myxtts inspect' shows it",
+                           "sample %llu of the speech is not a number", (unsigned long long)(o->count + i));
+    if (o->encode != NULL) MX_TRY(mx_encode_write(o->encode, samples, count));
+    if (o->stream) MX_TRY(stream_send(o));
+    if (o->player != NULL) MX_TRY(samples_play(o, samples, count));
+    o->count += count;
+out:
+    return rc;
+}
+
 int mx_synth_output_finish(struct mx_synth_output *o)
 {
     int rc = 0;
-    unsigned char header[HEADER_BYTES];
+    size_t bytes;
+    if (o->encode != NULL) MX_TRY(mx_encode_finish(o->encode));
     if (o->stream) {
+        MX_TRY(stream_send(o));
         MX_TRY(header_correct(o));
-    } else if (o->options.file != NULL) {
-        const size_t bytes = (size_t)o->count * sizeof *o->samples;
-        mx_encode_wav_header(header, o->options.rate, (int64_t)o->count);
-        const struct mx_file_part parts[] = {{header, HEADER_BYTES}, {o->samples, bytes}};
-        MX_TRY(mx_file_write_parts(o->options.file, parts, sizeof parts / sizeof parts[0]));
+    } else if (o->encode != NULL) {
+        const char *const data = mx_encode_bytes(o->encode, &bytes);
+        MX_TRY(mx_file_write_atomic(o->options.file, data, bytes));
     }
     if (o->player != NULL) MX_TRY(mx_player_finish(o->player));
 out:
@@ -168,6 +158,6 @@ void mx_synth_output_close(struct mx_synth_output *o)
 {
     if (o == NULL) return;
     mx_player_close(o->player);
-    mx_free(o->samples);
+    mx_encode_close(o->encode);
     mx_free(o);
 }

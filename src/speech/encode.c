@@ -5,15 +5,17 @@
  * dropped. (The header of a FLAC stream may leave its length open. Before the first MP3 frame, libsndfile leaves room
  * for one that describes the file; it would sound as silence and is removed.)
  */
-#include "serve/encode.h"
+#include "speech/encode.h"
 
 #include <math.h>
 #include <sndfile.h>
 #include <soxr.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "myxtts/error.h"
 #include "myxtts/voice.h"
 
@@ -31,6 +33,7 @@ const char *const mx_encode_types[MX_ENCODE_FORMATS] = {MX_ENCODE_LIST(X)};
 
 struct mx_encode {
     enum mx_encode_format format;
+    int rate;         /* of what is written */
     soxr_t resampler; /* NULL: the rates are equal */
     SNDFILE *file;    /* NULL: wav, pcm */
     float held[BLOCK];
@@ -39,6 +42,7 @@ struct mx_encode {
     size_t resampled_room;
     char *bytes;
     size_t count, capacity;
+    bool whole;          /* nothing leaves before the end, so that what was written can be corrected */
     bool taken;          /* by mx_encode_bytes: the next write begins with an empty block */
     int64_t at, length;  /* the place in the stream where libsndfile writes, and the end of the stream */
     int64_t placeholder; /* MP3: bytes at the beginning that are left out; -1: not known yet */
@@ -49,6 +53,24 @@ bool mx_encode_find(const char *name, enum mx_encode_format *out)
 {
     for (int i = 0; i < MX_ENCODE_FORMATS; i++) {
         if (strcmp(mx_encode_names[i], name) != 0) continue;
+        *out = (enum mx_encode_format)i;
+        return true;
+    }
+    return false;
+}
+
+bool mx_encode_named(const char *path, enum mx_encode_format *out, const char **ending)
+{
+    const char *const slash = strrchr(path, '/'), *const base = slash == NULL ? path : slash + 1;
+    *ending = strrchr(base, '.');
+    *out = MX_ENCODE_WAV;
+    if (*ending == NULL || *ending == base) return true;
+    if (strcasecmp(*ending, ".ogg") == 0) {
+        *out = MX_ENCODE_OPUS;
+        return true;
+    }
+    for (int i = 0; i < MX_ENCODE_FORMATS; i++) {
+        if (strcasecmp(mx_encode_names[i], *ending + 1) != 0) continue;
         *out = (enum mx_encode_format)i;
         return true;
     }
@@ -147,11 +169,27 @@ static int64_t mp3_frame_bytes(const unsigned char *at, size_t count)
     return (version == 3 ? 144000 : 72000) * bits[version == 3][index] / rate + (at[2] >> 1 & 1);
 }
 
+/* All bytes are still here: they change as those of a file would. */
+static sf_count_t whole_write(struct mx_encode *e, const char *data, sf_count_t count)
+{
+    const size_t end = (size_t)(e->at + count);
+    if (MX_GROW(e->bytes, e->capacity, end) < 0) {
+        e->no_memory = true;
+        return 0;
+    }
+    memcpy(e->bytes + e->at, data, (size_t)count);
+    e->at += count;
+    if (e->at > e->length) e->length = e->at;
+    e->count = (size_t)e->length;
+    return count;
+}
+
 static sf_count_t stream_write(const void *from, sf_count_t count, void *user)
 {
     struct mx_encode *const e = user;
     const char *data = from;
     int64_t left = count;
+    if (e->whole) return whole_write(e, from, count);
     if (e->format == MX_ENCODE_MP3 && e->placeholder < 0) e->placeholder = mp3_frame_bytes(from, (size_t)count);
     const int64_t sent = e->length > e->placeholder ? e->length : e->placeholder; /* what is before it stays as it is */
     if (e->at < sent) {
@@ -222,6 +260,8 @@ int mx_encode_open(enum mx_encode_format format, int from, int to, int64_t sampl
     e = mx_alloc(1, sizeof *e);
     if (e == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     e->format = format;
+    e->rate = to;
+    e->whole = samples == MX_ENCODE_WHOLE;
     e->placeholder = format == MX_ENCODE_MP3 ? -1 : 0;
     e->resampled_room = 1024 + (size_t)((double)BLOCK * to / from);
     e->resampled = mx_alloc(e->resampled_room, sizeof e->resampled[0]);
@@ -269,6 +309,9 @@ static int samples_put(struct mx_encode *e, const float *samples, size_t count)
                 pair[2 * i] = (unsigned char)(whole[i] & 0xff);
                 pair[2 * i + 1] = (unsigned char)(whole[i] >> 8 & 0xff);
             }
+            if (e->whole && e->format == MX_ENCODE_WAV && e->count + 2 * n > WAV_OPEN)
+                return MX_FAIL(MX_ERR_DATA, "choose flac, mp3 or opus, or write several files",
+                               "the sound is longer than a WAV file can hold");
             const int rc = bytes_append(e, pair, 2 * n);
             if (rc < 0) return rc;
         }
@@ -329,7 +372,24 @@ int mx_encode_finish(struct mx_encode *e)
             MX_RAISE(MX_ERR_INTERNAL, NULL, "%s: libsndfile: %s", mx_encode_names[e->format], sf_error_number(failure));
         if (e->no_memory) MX_TRY(MX_ERR_NO_MEMORY);
     }
+    if (e->whole && e->format == MX_ENCODE_WAV)
+        mx_encode_wav_header((unsigned char *)e->bytes, e->rate, (int64_t)(e->count - MX_ENCODE_WAV_HEADER) / 2);
 out:
+    return rc;
+}
+
+int mx_encode_file(const char *path, enum mx_encode_format format, const float *samples, size_t count, int from)
+{
+    int rc = 0;
+    size_t bytes;
+    struct mx_encode *encode = NULL;
+    MX_TRY(mx_encode_open(format, from, mx_encode_rate(format, from), MX_ENCODE_WHOLE, &encode));
+    MX_TRY(mx_encode_write(encode, samples, count));
+    MX_TRY(mx_encode_finish(encode));
+    const char *const data = mx_encode_bytes(encode, &bytes);
+    MX_TRY(mx_file_write_atomic(path, data, bytes));
+out:
+    mx_encode_close(encode);
     return rc;
 }
 
