@@ -276,6 +276,11 @@ static void test_streaming_is_spoken_early(void **state)
     mx_service_end(job);
 }
 
+static size_t sentence(const char *text, size_t length, double *pause_ms)
+{
+    return mx_service_sentence(&(struct mx_service_sentence){0}, text, length, pause_ms);
+}
+
 static void test_sentences(void **state)
 {
     static const struct {
@@ -302,23 +307,23 @@ static void test_sentences(void **state)
         size_t at = 0;
         for (size_t k = 0; k < 4; k++) {
             double pause, other;
-            const size_t length = mx_service_sentence(text + at, strlen(text + at), &pause);
+            const size_t length = sentence(text + at, strlen(text + at), &pause);
             if (cases[i].ends[k] == 0) {
                 assert_int_equal(length, 0);
                 break;
             }
             assert_int_equal(at + length, cases[i].ends[k]);
             for (size_t part = 0; part < strlen(text + at); part++) { /* less text: the same, or not yet */
-                const size_t sooner = mx_service_sentence(text + at, part, &other);
+                const size_t sooner = sentence(text + at, part, &other);
                 assert_true(sooner == 0 || (sooner == length && pause == other));
             }
             at += length;
         }
     }
     double pause;
-    assert_int_equal(mx_service_sentence("Wait... What", 12, &pause), 8);
+    assert_int_equal(sentence("Wait... What", 12, &pause), 8);
     assert_true(pause == MX_SPLIT_ELLIPSIS_MS);
-    assert_int_equal(mx_service_sentence("Wait...? What", 13, &pause), 9);
+    assert_int_equal(sentence("Wait...? What", 13, &pause), 9);
     assert_true(pause == mx_split_pause_ms('?'));
 }
 
@@ -328,13 +333,13 @@ static void test_sentence_without_end(void **state)
     double pause;
     (void)state;
     for (size_t i = 0; i < sizeof text; i++) text[i] = i % 6 == 5 ? ' ' : 'a';
-    assert_int_equal(mx_service_sentence(text, 600, &pause), 0);
-    assert_int_equal(mx_service_sentence(text, 601, &pause), 600);
-    assert_int_equal(mx_service_sentence(text, sizeof text, &pause), 600);
+    assert_int_equal(sentence(text, 600, &pause), 0);
+    assert_int_equal(sentence(text, 601, &pause), 600);
+    assert_int_equal(sentence(text, sizeof text, &pause), 600);
     text[304] = ',';
-    assert_int_equal(mx_service_sentence(text, sizeof text, &pause), 306);
+    assert_int_equal(sentence(text, sizeof text, &pause), 306);
     memset(text, 'a', sizeof text);
-    assert_int_equal(mx_service_sentence(text, sizeof text, &pause), 600);
+    assert_int_equal(sentence(text, sizeof text, &pause), 600);
 }
 
 /* ---- limits ---- */
@@ -343,19 +348,58 @@ static void test_full_queue(void **state)
 {
     struct mx_service *const service = service_open(*state, 2, 0, 2);
     const struct mx_service_text how = MX_SERVICE_TEXT_DEFAULT;
-    struct mx_service_job *jobs[3];
+    struct mx_service_job *jobs[4];
     struct mx_service_counts counts;
-    assert_int_equal(mx_service_begin(service, &how, &jobs[0]), 0);
-    assert_int_equal(mx_service_begin(service, &how, &jobs[1]), 0);
-    assert_int_equal(mx_service_begin(service, &how, &jobs[2]), MX_ERR_BUDGET);
-    assert_null(jobs[2]);
-    assert_true(mx_service_retry_seconds(service) >= 1);
+    for (int i = 0; i < 3; i++) assert_int_equal(mx_service_begin(service, &how, &jobs[i]), 0);
+    for (int i = 0; i < 3; i++) assert_int_equal(mx_service_add(jobs[i], texts[0], strlen(texts[0])), 0);
+    for (int i = 0; i < 2; i++) assert_int_equal(mx_service_finish(jobs[i]), 0);
+    assert_int_equal(mx_service_finish(jobs[2]), MX_ERR_BUDGET);
+    assert_int_equal(mx_service_begin(service, &how, &jobs[3]), MX_ERR_BUDGET);
+    assert_null(jobs[3]);
+    assert_non_null(strstr(mx_error_last()->hint, "again in 1 s"));
     mx_service_cancel(jobs[0]); /* frees the place, though the client still has the job */
-    assert_int_equal(mx_service_begin(service, &how, &jobs[2]), 0);
+    assert_int_equal(mx_service_begin(service, &how, &jobs[3]), 0);
     mx_service_counts_read(service, &counts);
-    assert_int_equal(counts.refused, 1);
+    assert_int_equal(counts.refused, 2);
+    assert_int_equal(counts.active, 1);
+    for (int i = 0; i < 4; i++) mx_service_end(jobs[i]);
+    mx_service_close(service);
+}
+
+/* A client that has said no sentence yet keeps nobody out; one that comes when all places are taken hears of it. */
+static void test_jobs_without_text_hold_no_place(void **state)
+{
+    struct mx_service *const service = service_open(*state, 2, 0, 2);
+    struct mx_service_text how = MX_SERVICE_TEXT_DEFAULT;
+    struct mx_service_job *silent[8], *late;
+    struct mx_service_counts counts;
+    float samples[100];
+    size_t count;
+    how.streaming = true;
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(mx_service_begin(service, &how, &silent[i]), 0);
+        assert_int_equal(mx_service_add(silent[i], "Not a whole", 11), 0);
+        assert_int_equal(mx_service_read(silent[i], samples, 100, &count, 0), MX_ERR_TIMEOUT);
+    }
+    struct sound sound = say(service, texts[0], NULL);
+    assert_true(is_wanted(*state, 0, &sound));
+    free(sound.samples);
+    for (int i = 0; i < 2; i++) { /* now two have a sentence */
+        assert_int_equal(mx_service_add(silent[i], " one. A", 7), 0);
+        assert_int_equal(mx_service_read(silent[i], samples, 100, &count, 60000), 1);
+    }
+    mx_service_counts_read(service, &counts);
     assert_int_equal(counts.active, 2);
-    for (int i = 0; i < 3; i++) mx_service_end(jobs[i]);
+    assert_int_equal(mx_service_begin(service, &how, &late), 0);
+    assert_int_equal(mx_service_add(late, "One. Two", 8), 0);
+    assert_int_equal(mx_service_read(late, samples, 100, &count, 60000), MX_ERR_BUDGET);
+    assert_int_equal(mx_service_add(silent[2], " one.", 5), 0);
+    assert_int_equal(mx_service_finish(silent[2]), MX_ERR_BUDGET);
+    mx_service_end(late);
+    for (int i = 0; i < 8; i++) mx_service_end(silent[i]);
+    mx_service_counts_read(service, &counts);
+    assert_int_equal(counts.refused, 2);
+    assert_int_equal(counts.jobs, counts.finished + counts.cancelled + counts.failed);
     mx_service_close(service);
 }
 
@@ -624,6 +668,7 @@ int main(void)
         cmocka_unit_test(test_streaming_is_spoken_early),
         cmocka_unit_test(test_company_changes_nothing),
         cmocka_unit_test(test_full_queue),
+        cmocka_unit_test(test_jobs_without_text_hold_no_place),
         cmocka_unit_test(test_long_text),
         cmocka_unit_test(test_slow_reader),
         cmocka_unit_test(test_errors_are_of_one_job),

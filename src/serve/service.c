@@ -322,14 +322,20 @@ int mx_service_find(const struct mx_service *s, const char *name, size_t *voice,
 
 /* ---- numbers ---- */
 
-int mx_service_retry_seconds(struct mx_service *s)
+int mx_service_retry_now(const struct mx_service *s)
 {
-    pthread_mutex_lock(&s->lock);
     const struct mx_service_counts *const c = &s->counts;
     /* The networks need so long for the jobs that are there, if these are like those before. */
     const double each = c->jobs > 0 ? c->work_seconds / (double)c->jobs : 0, all = each * (double)c->active;
-    pthread_mutex_unlock(&s->lock);
     return all < 1 ? 1 : all > RETRY_MOST ? RETRY_MOST : (int)ceil(all);
+}
+
+int mx_service_retry_seconds(struct mx_service *s)
+{
+    pthread_mutex_lock(&s->lock);
+    const int seconds = mx_service_retry_now(s);
+    pthread_mutex_unlock(&s->lock);
+    return seconds;
 }
 
 size_t mx_service_text_max(const struct mx_service *s)
@@ -342,6 +348,7 @@ void mx_service_counts_read(struct mx_service *s, struct mx_service_counts *out)
     pthread_mutex_lock(&s->lock);
     *out = s->counts;
     out->waiting = 0;
-    for (const struct mx_service_job *job = s->jobs; job != NULL; job = job->next) out->waiting += !job->sounding;
+    for (const struct mx_service_job *job = s->jobs; job != NULL; job = job->next)
+        out->waiting += job->placed && !job->sounding;
     pthread_mutex_unlock(&s->lock);
 }

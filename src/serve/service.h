@@ -34,7 +34,7 @@ struct mx_service_options {
     const char *lexicon; /* file with words of all voices (text/lexicon.h), before their own; NULL: none */
     int batch_max;       /* pieces that the network speaks at once, 1 … MX_SERVICE_BATCH_LIMIT */
     double company_ms;   /* how long a piece waits at most for others to share its batch; 0: not at all */
-    int queue_max;       /* jobs at once, spoken or waiting; one more is refused */
+    int queue_max;       /* jobs with text at once, spoken or waiting; one more is refused */
     size_t text_max;     /* bytes of text in one job */
 };
 
@@ -95,13 +95,15 @@ struct mx_service_text {
 
 #define MX_SERVICE_TEXT_DEFAULT ((struct mx_service_text){.speed = 1, .volume = 1, .pause_scale = 1})
 
-/* Copies what it needs. MX_ERR_BUDGET: as many jobs as the service takes are there already; a client may try again
- * after mx_service_retry_seconds. MX_ERR_CLOSED: the service drains. MX_ERR_NOT_FOUND: no such speaker.
+/* Copies what it needs. A job has a place, of which there are queue_max, from its first sentence on, or from
+ * mx_service_finish on if it has a text: if all are taken, that call, mx_service_read or, unless it streams, this one
+ * returns MX_ERR_BUDGET; a client may try again after mx_service_retry_seconds. MX_ERR_CLOSED: the service drains. MX_ERR_NOT_FOUND: no such speaker.
  * MX_ERR_ARGUMENT, MX_ERR_CONFIG, MX_ERR_USAGE: a number out of range, a language that the voice does not speak. */
 int mx_service_begin(struct mx_service *service, const struct mx_service_text *text, struct mx_service_job **out);
 /* MX_ERR_ARGUMENT: more than text_max bytes in all; nothing of this call is spoken then. */
 int mx_service_add(struct mx_service_job *job, const char *text, size_t length);
-/* There is no more text. May be called twice. MX_ERR_DATA: broken SSML, with line and column, or no text. */
+/* There is no more text. May be called twice. MX_ERR_DATA: broken SSML, with line and column, or no text.
+ * MX_ERR_BUDGET: there is no place for it. */
 int mx_service_finish(struct mx_service_job *job);
 /* Waits for sound: at most `room` samples, at the rate of the voice and before any limiter. 1: some; 0: the end (again
  * on later calls); MX_ERR_TIMEOUT: nothing within timeout_ms (0: do not wait; negative: no limit), try again; any other
@@ -128,7 +130,7 @@ size_t mx_service_text_max(const struct mx_service *service);
 extern const double mx_service_first_limits[MX_SERVICE_FIRST_CLASSES];
 
 struct mx_service_counts {
-    uint64_t jobs;               /* begun */
+    uint64_t jobs;               /* that had a place */
     uint64_t finished;           /* spoken to the end */
     uint64_t failed, cancelled;  /* ended by an error; by the client before the end */
     uint64_t refused;            /* because the queue was full */

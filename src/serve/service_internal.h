@@ -17,6 +17,7 @@
 #include "base/string.h"
 #include "myxtts/error.h"
 #include "serve/service.h"
+#include "serve/service_sentence.h"
 #include "speech/script.h"
 #include "speech/voice_internal.h"
 
@@ -65,7 +66,7 @@ struct mx_service_worker {
 };
 
 /* Invariants under `lock`:
- *   - `jobs` lists the jobs that have neither ended nor been cancelled; their number is counts.active ≤ queue_max;
+ *   - `jobs` lists the jobs that have neither ended nor been cancelled; counts.active ≤ queue_max of them are placed;
  *   - the guarded members of every job (below) and of every block change only with the lock held;
  *   - draining, stopped and closing never go back to false.
  *   - `resting` is the number of workers that wait on `work`.
@@ -98,13 +99,14 @@ struct mx_service_job {
 
     /* guarded by the lock of the service */
     struct mx_service_job *previous, *next; /* in `jobs` */
-    bool listed;
-    int holders;          /* the client; and one for each of its pieces that is in the engine */
-    char *text;           /* [length]; all that was added … */
-    size_t length, taken; /* … and how much of it is in scripts */
-    bool finished;        /* no text will be added */
-    bool making;          /* the reader makes an item, or will soon: it is worth waiting for */
-    bool text_over;       /* no items will come */
+    bool listed, placed;                    /* placed: it counts as one of queue_max */
+    int holders;                            /* the client; and one for each of its pieces that is in the engine */
+    char *text;                             /* [length]; what was added, and the reader has not fetched yet … */
+    size_t length, text_room;               /* … */
+    size_t added;                           /* … of so many bytes in all */
+    bool finished;                          /* no text will be added */
+    bool making;                            /* the reader makes an item, or will soon: it is worth waiting for */
+    bool text_over;                         /* no items will come */
     struct mx_service_item items[MX_SERVICE_ITEMS]; /* the first is the next */
     int item_count, busy;                           /* waiting; with workers */
     struct mx_service_block *first, *last;          /* sound; the reader has read `at` samples of the first */
@@ -119,14 +121,22 @@ struct mx_service_job {
 
     /* of the thread that reads; before that, of the one that calls mx_service_finish */
     struct mx_speak_script *script;
-    double gap_ms;                   /* of silence between the current script and the next … */
-    double script_gap_ms;            /* … and before the next item of the current one */
-    size_t scripts, items_made;      /* so far */
-    size_t tokens;                   /* of scripts that are closed … */
-    struct mx_unknown_count unknown; /* … and symbols that they left out */
-    struct mx_string tags;           /* what was left out of SSML, in words … */
-    struct mx_string warning;        /* … and all that was left out */
+    char *fetched; /* [fetched_length]: text that streams in; before `taken` it is in scripts … */
+    size_t fetched_length, fetched_room, taken;
+    struct mx_service_sentence search; /* … and behind it, the search for its first sentence … */
+    bool starved, ends;                /* … found none as it is; nothing will come behind it */
+    double gap_ms;                     /* of silence between the current script and the next … */
+    double script_gap_ms;              /* … and before the next item of the current one */
+    size_t scripts, items_made;        /* so far */
+    size_t tokens;                     /* of scripts that are closed … */
+    struct mx_unknown_count unknown;   /* … and symbols that they left out */
+    struct mx_string tags;             /* what was left out of SSML, in words … */
+    struct mx_string warning;          /* … and all that was left out */
 };
+
+/* ---- service.c ---- */
+
+int mx_service_retry_now(const struct mx_service *service); /* mx_service_retry_seconds, with the lock held */
 
 /* ---- service_worker.c ---- */
 
@@ -140,12 +150,5 @@ int mx_service_worker_warm(struct mx_service_worker *worker);
 void mx_service_job_drop(struct mx_service_job *job);
 /* With the lock held: the job fails with the current error of the thread, unless it failed before. */
 void mx_service_job_fail(struct mx_service_job *job);
-
-/* ---- service_sentence.c ---- */
-
-/* Finds the end of the first sentence of text that is still growing. Returns its bytes, blanks behind it included, and
- * the usual pause after it in *pause_ms; 0 if the end cannot be told yet. It does not depend on how the text grew: more
- * text behind a sentence that was found never changes it. */
-size_t mx_service_sentence(const char *text, size_t length, double *pause_ms);
 
 #endif

@@ -26,10 +26,9 @@ static void job_list(struct mx_service_job *job)
     if (s->jobs != NULL) s->jobs->previous = job;
     s->jobs = job;
     job->listed = true;
-    s->counts.active++;
 }
 
-/* Frees its place. */
+/* Frees its place, if it has one. */
 static void job_unlist(struct mx_service_job *job)
 {
     struct mx_service *const s = job->service;
@@ -40,8 +39,8 @@ static void job_unlist(struct mx_service_job *job)
         s->jobs = job->next;
     if (job->next != NULL) job->next->previous = job->previous;
     job->listed = false;
-    s->counts.active--;
-    if (!job->over && job->error.code == 0) s->counts.cancelled++;
+    if (job->placed) s->counts.active--;
+    if (job->placed && !job->over && job->error.code == 0) s->counts.cancelled++;
     if (s->jobs == NULL) pthread_cond_broadcast(&s->idle);
     pthread_cond_broadcast(&s->work); /* nobody waits for this job's company any longer */
 }
@@ -67,6 +66,7 @@ static void job_free(struct mx_service_job *job)
     mx_string_release(&job->tags);
     mx_string_release(&job->warning);
     mx_free(job->text);
+    mx_free(job->fetched);
     pthread_cond_destroy(&job->changed);
     mx_free(job);
 }
@@ -80,7 +80,7 @@ void mx_service_job_fail(struct mx_service_job *job)
 {
     if (job->error.code == 0) {
         job->error = *mx_error_last();
-        if (job->listed) job->service->counts.failed++;
+        if (job->listed && job->placed) job->service->counts.failed++;
     }
     job->text_over = true;
     job->making = false;
@@ -121,11 +121,26 @@ static int language_choose(const struct mx_service_engine *engine, const char *n
 /* With the lock held: whether there is a place for another job. */
 static int place_check(struct mx_service *s)
 {
-    if (s->draining) return MX_FAIL(MX_ERR_CLOSED, "try again when it has started anew", "the server is about to end");
     if (s->counts.active < (uint64_t)s->options.queue_max) return 0;
     s->counts.refused++;
-    return MX_FAIL(MX_ERR_BUDGET, "try again in a few seconds",
-                   "the server speaks %d texts already, which is its limit", s->options.queue_max);
+    MX_FAIL(MX_ERR_BUDGET, NULL, "the server speaks %d texts already, which is its limit", s->options.queue_max);
+    return mx_error_hint("try again in %d s", mx_service_retry_now(s));
+}
+
+/* A job without text has no place: only what can be spoken keeps others from being spoken to. */
+static int place_take(struct mx_service_job *job)
+{
+    struct mx_service *const s = job->service;
+    int rc = 0;
+    pthread_mutex_lock(&s->lock);
+    if (!job->placed && job->listed) rc = place_check(s);
+    if (rc == 0 && !job->placed && job->listed) {
+        job->placed = true;
+        s->counts.active++;
+        s->counts.jobs++;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
 }
 
 static int job_create(struct mx_service *s, const struct mx_service_text *text, struct mx_service_job **out)
@@ -147,6 +162,7 @@ static int job_create(struct mx_service *s, const struct mx_service_text *text, 
     job->engine = &s->engines[text->voice];
     job->holders = 1;
     job->streaming = text->streaming && !text->ssml;
+    job->starved = true;
     job->seed = text->seed;
     job->how = MX_SPEAK_SCRIPT_OPTIONS_DEFAULT;
     job->how.vocabulary = job->engine->places[0].voice->vocabulary;
@@ -170,6 +186,11 @@ out:
     return rc;
 }
 
+static int begin_fail(void)
+{
+    return MX_FAIL(MX_ERR_CLOSED, "try again when it has started again", "the server is about to end");
+}
+
 int mx_service_begin(struct mx_service *s, const struct mx_service_text *text, struct mx_service_job **out)
 {
     struct mx_service_job *job = NULL;
@@ -177,18 +198,18 @@ int mx_service_begin(struct mx_service *s, const struct mx_service_text *text, s
     if (text->voice >= s->options.voice_count)
         return MX_FAIL(MX_ERR_ARGUMENT, "use a number from mx_service_find", "there is no voice number %zu",
                        text->voice);
-    pthread_mutex_lock(&s->lock); /* a full queue refuses before any work */
-    int rc = place_check(s);
+    pthread_mutex_lock(&s->lock);
+    /* A full queue refuses before any work; a text that streams in may come when there is a place again. */
+    int rc = s->draining ? begin_fail() : text->streaming ? 0 : place_check(s);
     pthread_mutex_unlock(&s->lock);
     if (rc == 0) rc = job_create(s, text, &job);
     if (rc < 0) return rc;
     pthread_mutex_lock(&s->lock);
-    rc = place_check(s);
-    if (rc == 0) {
-        job->turn = s->turns;
-        s->counts.jobs++;
+    if (s->draining)
+        rc = begin_fail();
+    else
         job_list(job);
-    }
+    job->turn = s->turns;
     pthread_mutex_unlock(&s->lock);
     if (rc < 0)
         job_free(job);
@@ -204,17 +225,15 @@ int mx_service_add(struct mx_service_job *job, const char *text, size_t length)
     struct mx_service *const s = job->service;
     int rc = 0;
     pthread_mutex_lock(&s->lock);
-    if (length > s->options.text_max - job->length) {
+    if (length > s->options.text_max - job->added) {
         rc = MX_FAIL(MX_ERR_ARGUMENT, "speak it in several parts", "the text is longer than the %zu bytes allowed",
                      s->options.text_max);
     } else if (length > 0) {
-        char *const grown = mx_realloc(job->text, job->length + length, 1);
-        if (grown == NULL) {
-            rc = MX_ERR_NO_MEMORY;
-        } else {
-            memcpy(grown + job->length, text, length);
-            job->text = grown;
+        rc = MX_GROW(job->text, job->text_room, job->length + length);
+        if (rc == 0) {
+            memcpy(job->text + job->length, text, length);
             job->length += length;
+            job->added += length;
             if (job->text_ns == 0) job->text_ns = mx_clock_ns();
             pthread_cond_broadcast(&job->changed);
         }
@@ -247,19 +266,19 @@ int mx_service_finish(struct mx_service_job *job)
     pthread_mutex_lock(&s->lock);
     const bool first = !job->finished;
     const char *const text = job->text;
-    const size_t length = job->length;
+    const size_t length = job->length, added = job->added;
     if (job->streaming) job->finished = true;
     pthread_cond_broadcast(&job->changed);
     pthread_mutex_unlock(&s->lock);
-    if (!first || job->streaming) return 0;
+    if (first && added > 0) rc = place_take(job);
+    if (!first || job->streaming) return rc;
     /* The text of such a job is read by nobody else before it is finished. */
     if (length == 0)
         rc = MX_FAIL(MX_ERR_DATA, "give a text with words or numbers", "there is no text to speak");
-    else
+    else if (rc == 0)
         rc = script_open(job, text, length);
     pthread_mutex_lock(&s->lock);
     job->finished = true;
-    job->taken = length;
     job->making = rc == 0; /* its reader comes soon */
     if (rc < 0) mx_service_job_fail(job);
     pthread_cond_broadcast(&job->changed);
@@ -288,26 +307,41 @@ static void script_close(struct mx_service_job *job)
 /* The next sentence of a text that streams in becomes a script. 0 if there is none yet, or none any more. */
 static int script_next(struct mx_service_job *job)
 {
-    struct mx_service *const s = job->service;
+    const size_t left = job->fetched_length - job->taken;
     double pause_ms = 0;
-    char *copy = NULL;
-    size_t length;
-    pthread_mutex_lock(&s->lock);
-    const size_t left = job->length - job->taken;
-    length = left > 0 ? mx_service_sentence(job->text + job->taken, left, &pause_ms) : 0;
-    if (length == 0 && job->finished) length = left;
-    if (length > 0) copy = mx_strndup(job->text + job->taken, length);
+    job->starved = left == 0;
+    if (job->starved) return 0;
+    const char *const text = job->fetched + job->taken;
+    size_t length = mx_service_sentence(&job->search, text, left, &pause_ms);
+    if (length == 0 && job->ends) length = left;
+    job->starved = length == 0;
+    if (job->starved) return 0;
+    int rc = place_take(job);
+    if (rc < 0) return rc;
     job->taken += length;
-    pthread_mutex_unlock(&s->lock);
-    if (length == 0) return 0;
-    if (copy == NULL) return MX_ERR_NO_MEMORY;
-    const int rc = script_open(job, copy, length);
-    mx_free(copy);
+    job->search = (struct mx_service_sentence){0};
+    rc = script_open(job, text, length);
     if (rc < 0) return rc;
     /* Silence is only between pieces. The pause is the one that a whole text would have there. */
     if (job->items_made > 0) job->script_gap_ms = fmax(job->script_gap_ms, job->gap_ms);
     job->gap_ms = pause_ms * job->how.pause_scale / job->how.speed;
     return 1;
+}
+
+/* Adds text that came to what the reader has, and frees it. */
+static int text_fetch(struct mx_service_job *job, char *text, size_t length)
+{
+    int rc = 0;
+    if (length == 0) goto out;
+    if (job->taken > 0) memmove(job->fetched, job->fetched + job->taken, job->fetched_length - job->taken);
+    job->fetched_length -= job->taken;
+    job->taken = 0;
+    MX_TRY(MX_GROW(job->fetched, job->fetched_room, job->fetched_length + length));
+    memcpy(job->fetched + job->fetched_length, text, length);
+    job->fetched_length += length;
+out:
+    mx_free(text);
+    return rc;
 }
 
 static size_t silence(const struct mx_service_job *job, double ms)
@@ -355,16 +389,12 @@ out:
 
 /* ---- reading; with the lock held ---- */
 
-/* Could an item be made now? */
+/* Could an item be made now? Asks for no search: that is the work of text_work. */
 static bool text_waits(const struct mx_service_job *job)
 {
-    double pause_ms;
     if (job->text_over || job->item_count == MX_SERVICE_ITEMS) return false;
     if (job->finished) return true;
-    if (!job->streaming) return false; /* its script is not there yet */
-    return job->script != NULL ||
-           (job->length > job->taken &&
-            mx_service_sentence(job->text + job->taken, job->length - job->taken, &pause_ms) > 0);
+    return job->streaming && (job->length > 0 || !job->starved); /* otherwise its script is not there yet */
 }
 
 /* Makes an item with the lock released meanwhile. */
@@ -372,9 +402,17 @@ static void text_work(struct mx_service_job *job)
 {
     struct mx_service *const s = job->service;
     struct mx_service_item item = {0};
+    char *const text = job->streaming ? job->text : NULL;
+    const size_t length = job->streaming ? job->length : 0;
+    if (job->streaming) {
+        job->text = NULL;
+        job->length = job->text_room = 0;
+    }
+    job->ends = job->finished;
     job->making = true;
     pthread_mutex_unlock(&s->lock);
-    const int rc = item_make(job, &item);
+    int rc = text_fetch(job, text, length);
+    if (rc == 0) rc = item_make(job, &item);
     pthread_mutex_lock(&s->lock);
     job->making = false;
     if (rc > 0) {
@@ -382,7 +420,7 @@ static void text_work(struct mx_service_job *job)
         job->items[job->item_count++] = item;
     } else if (rc < 0) {
         mx_service_job_fail(job);
-    } else if (job->finished && job->taken == job->length) {
+    } else if (job->ends) {
         job->text_over = true;
         if (job->items_made == 0) {
             MX_FAIL(MX_ERR_DATA, "give a text with words or numbers", "nothing in the text can be spoken");

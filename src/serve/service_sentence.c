@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where a sentence of a growing text ends, see service_internal.h. The text is raw: what a full stop means is decided
+ * Where a sentence of a growing text ends, see service_sentence.h. The text is raw: what a full stop means is decided
  * here as speech/split.h decides it for normalised text, as far as that is possible.
  */
 #include <string.h>
 #include <utf8proc.h>
 
 #include "base/utf8.h"
-#include "serve/service_internal.h"
+#include "serve/service_sentence.h"
 #include "speech/split.h"
 #include "text/text.h"
 
-#define LONGEST 600 /* bytes: a longer sentence is cut at its last clause or word */
+#define LONGEST MX_SERVICE_SENTENCE_LONGEST
 
 /* The character at `at`; 0 if it is not all there, or none. */
 static utf8proc_int32_t point_at(const char *text, size_t length, size_t at, size_t *bytes)
@@ -42,7 +42,7 @@ static bool is_closing(utf8proc_int32_t point)
 }
 
 /* Is the full stop at `at` a part of the word before it: an initial, e.g. or Dr.? `next` is what follows. */
-static bool is_abbreviation(const char *text, size_t at, utf8proc_int32_t next)
+static bool is_abbreviation(struct mx_service_sentence *s, const char *text, size_t at, utf8proc_int32_t next)
 {
     size_t begin = at;
     bool inner = false;
@@ -50,20 +50,12 @@ static bool is_abbreviation(const char *text, size_t at, utf8proc_int32_t next)
         begin--;
         inner |= text[begin] == '.';
     }
+    s->looked += at - begin;
     while (begin < at && strchr("\"'([", text[begin]) != NULL) begin++;
     size_t bytes;
     const utf8proc_int32_t point = point_at(text, at, begin, &bytes);
     if (bytes > 0 && begin + bytes == at && utf8proc_category(point) == UTF8PROC_CATEGORY_LU) return true;
     return inner || mx_text_abbreviation(text + begin, at - begin, utf8proc_category(next) == UTF8PROC_CATEGORY_ND);
-}
-
-/* The blanks from `at` on; *empty_line: an empty line is among them. */
-static size_t blanks(const char *text, size_t length, size_t at, bool *empty_line)
-{
-    size_t lines = 0, count = 0;
-    for (; at + count < length && is_blank(text[at + count]); count++) lines += text[at + count] == '\n';
-    *empty_line = lines > 1;
-    return count;
 }
 
 /* The pause of the marks at text[0 … length). */
@@ -75,34 +67,70 @@ static double marks_pause_ms(const char *text, size_t length)
     return ellipsis ? MX_SPLIT_ELLIPSIS_MS : mx_split_pause_ms('.');
 }
 
-/* Does a sentence end with the mark that ends at `at`? 1; 0: no; -1: the text behind decides. *end is where the next
- * one begins. */
-static int ends_at(const char *text, size_t length, size_t at, bool wide, bool stop, size_t *end, double *pause_ms)
+/* Is the character at `at` all there, or has it no right one? Four bytes tell. */
+static bool is_known(size_t bytes, size_t length, size_t at)
 {
-    size_t bytes, after = at;
-    bool more_marks, paragraph, ignored;
-    utf8proc_int32_t point;
-    do {
-        point = point_at(text, length, after, &bytes);
-        more_marks = is_mark(point, &ignored);
-        if (bytes > 0 && (is_closing(point) || more_marks)) after += bytes;
-    } while (bytes > 0 && (is_closing(point) || more_marks));
-    if (after == length || bytes == 0) return -1;
-    const size_t count = blanks(text, length, after, &paragraph);
-    if (count == 0 && !wide) return 0;
-    *end = after + count;
-    if (*end == length) return -1; /* the next character tells, and whether it is a paragraph */
-    *pause_ms = paragraph ? MX_SPLIT_PARAGRAPH_MS : marks_pause_ms(text + at - 1, after - (at - 1));
-    if (paragraph || !stop || wide) return 1;
-    point = point_at(text, length, *end, &bytes);
-    if (bytes == 0) return -1;
-    return utf8proc_category(point) != UTF8PROC_CATEGORY_LL && !is_abbreviation(text, at - 1, point);
+    return bytes > 0 || length - at >= 4;
+}
+
+enum ends {
+    UNKNOWN, /* the text behind decides */
+    NOT_HERE,
+    HERE,
+};
+
+/* Goes on over the marks, closing brackets and blanks from the mark before `at` on, as far as they are there, but not
+ * further than LONGEST bytes of each. UNKNOWN: more may come. */
+static enum ends run_follow(struct mx_service_sentence *s, const char *text, size_t length)
+{
+    if (s->run_end < s->at) { /* a new run */
+        s->run = s->run_end = s->at;
+        s->blanks_end = s->run_lines = 0;
+    }
+    while (s->blanks_end == 0) {
+        size_t bytes;
+        bool ignored;
+        if (s->run_end - s->run >= LONGEST) return HERE;
+        if (s->run_end == length) return UNKNOWN;
+        const utf8proc_int32_t point = point_at(text, length, s->run_end, &bytes);
+        if (!is_known(bytes, length, s->run_end)) return UNKNOWN;
+        s->looked++;
+        if (bytes > 0 && (is_closing(point) || is_mark(point, &ignored)))
+            s->run_end += bytes;
+        else
+            s->blanks_end = s->run_end;
+    }
+    for (; s->blanks_end < length && is_blank(text[s->blanks_end]); s->blanks_end++) {
+        if (s->blanks_end - s->run_end >= LONGEST) return HERE;
+        s->run_lines += text[s->blanks_end] == '\n';
+        s->looked++;
+    }
+    if (s->blanks_end == s->run_end && !s->wide) return NOT_HERE;
+    return s->blanks_end == length ? UNKNOWN : HERE; /* the next character tells, and whether it is a paragraph */
+}
+
+/* Does a sentence end with the mark before `at`? */
+static enum ends ends_at(struct mx_service_sentence *s, const char *text, size_t length, double *pause_ms)
+{
+    size_t bytes = 0;
+    const enum ends ends = run_follow(s, text, length);
+    if (ends != HERE) return ends;
+    if (s->blanks_end == 0) s->blanks_end = s->run_end;
+    const bool too_long = s->run_end - s->run >= LONGEST || s->blanks_end - s->run_end >= LONGEST;
+    const bool paragraph = s->run_lines > 1;
+    *pause_ms = paragraph ? MX_SPLIT_PARAGRAPH_MS : marks_pause_ms(text + s->at - 1, s->run_end - (s->at - 1));
+    if (paragraph || !s->stop || s->wide || too_long) return HERE;
+    const utf8proc_int32_t point = point_at(text, length, s->blanks_end, &bytes);
+    if (!is_known(bytes, length, s->blanks_end)) return UNKNOWN;
+    return utf8proc_category(point) != UTF8PROC_CATEGORY_LL && !is_abbreviation(s, text, s->at - 1, point) ? HERE
+                                                                                                           : NOT_HERE;
 }
 
 /* A text without the end of a sentence within LONGEST bytes: at its last clause, or word. */
-static size_t cut_long(const char *text, double *pause_ms)
+static size_t cut_long(struct mx_service_sentence *s, const char *text, double *pause_ms)
 {
     size_t clause = 0, word = 0, anywhere = LONGEST;
+    s->looked += LONGEST;
     for (size_t i = 1; i < LONGEST; i++) {
         if (!is_blank(text[i])) continue;
         if (strchr(",;:", text[i - 1]) != NULL && i > LONGEST / 4) clause = i + 1;
@@ -117,30 +145,37 @@ static size_t cut_long(const char *text, double *pause_ms)
     return word > 0 ? word : anywhere;
 }
 
-size_t mx_service_sentence(const char *text, size_t length, double *pause_ms)
+/* Takes the next character; false if it is not all there. */
+static bool character_take(struct mx_service_sentence *s, const char *text, size_t length)
 {
-    size_t at = 0, end;
-    bool paragraph, wide;
-    /* Looks only at the bytes that decide whatever follows: a sentence, or LONGEST bytes without one. */
-    while (at < length && at < LONGEST) {
-        size_t bytes;
-        const utf8proc_int32_t point = point_at(text, length, at, &bytes);
-        const size_t empty = blanks(text, length, at, &paragraph);
-        if (bytes == 0 && length - at < 4) return 0; /* a character that is cut, or will be refused */
-        if (empty > 0) {
-            at += empty;
-            if (at == length) return 0;
-            if (paragraph) {
-                *pause_ms = MX_SPLIT_PARAGRAPH_MS;
-                return at;
-            }
-            continue;
+    size_t bytes;
+    const utf8proc_int32_t point = point_at(text, length, s->at, &bytes);
+    if (!is_known(bytes, length, s->at)) return false;
+    s->looked++;
+    s->at += bytes > 0 ? bytes : 1;
+    s->lines = 0;
+    s->mark = is_mark(point, &s->wide);
+    s->stop = point == '.';
+    return true;
+}
+
+size_t mx_service_sentence(struct mx_service_sentence *s, const char *text, size_t length, double *pause_ms)
+{
+    for (;;) {
+        if (s->mark) {
+            const enum ends ends = ends_at(s, text, length, pause_ms);
+            if (ends == UNKNOWN) return 0;
+            if (ends == HERE) return s->blanks_end;
+            s->mark = false;
         }
-        at += bytes > 0 ? bytes : 1;
-        if (!is_mark(point, &wide)) continue;
-        const int ends = ends_at(text, length, at, wide, point == '.', &end, pause_ms);
-        if (ends < 0) return 0;
-        if (ends > 0) return end;
+        for (; s->at < length && s->at < LONGEST && is_blank(text[s->at]); s->at++, s->looked++)
+            s->lines += text[s->at] == '\n';
+        if (s->at == length) return 0;
+        if (s->lines > 1) {
+            *pause_ms = MX_SPLIT_PARAGRAPH_MS;
+            return s->at;
+        }
+        if (s->at >= LONGEST) return cut_long(s, text, pause_ms);
+        if (!character_take(s, text, length)) return 0;
     }
-    return at < LONGEST || length <= LONGEST ? 0 : cut_long(text, pause_ms);
 }

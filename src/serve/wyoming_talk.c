@@ -282,9 +282,7 @@ static int job_begin(struct talk *t, const struct mx_wyoming_event *event, bool 
     text.ssml = format != NULL && strcmp(format, "ssml") == 0;
     text.streaming = streaming;
     atomic_fetch_add(&t->shared->requests, 1);
-    rc = mx_service_begin(t->shared->service, &text, &t->job);
-    if (rc == MX_ERR_BUDGET) mx_error_hint("try again in %d s", mx_service_retry_seconds(t->shared->service));
-    if (rc < 0) goto out;
+    MX_TRY(mx_service_begin(t->shared->service, &text, &t->job));
     t->streaming = streaming;
     t->ssml = text.ssml;
     t->finished = t->started = false;

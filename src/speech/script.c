@@ -121,9 +121,12 @@ static double pause_of(const struct mx_speak_script *s, enum mx_pauses_kind kind
 int mx_speak_span_add(struct mx_speak_script *s, struct mx_speak_span span)
 {
     size_t left = span.length;
+    const char *const words_end = span.text + mx_split_words_end(span.text, left);
     int rc = 0;
     while (left > 0) {
-        span.length = mx_split_ellipsis(span.text, left);
+        const size_t words = (size_t)(words_end - span.text);
+        span.length = mx_split_ellipsis(span.text, words);
+        if (span.length == words) span.length = left;
         MX_TRY(span_push(s, &span));
         left -= span.length;
         span.text += span.length;

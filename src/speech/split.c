@@ -212,18 +212,18 @@ static bool is_word_byte(char c)
     return (unsigned char)c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static bool has_word_bytes(const char *text, size_t length)
+size_t mx_split_words_end(const char *text, size_t length)
 {
-    for (size_t i = 0; i < length; i++)
-        if (is_word_byte(text[i])) return true;
-    return false;
+    while (length > 0 && !is_word_byte(text[length - 1])) length--;
+    return length;
 }
 
 size_t mx_split_ellipsis(const char *text, size_t length)
 {
     static const char *const marks[] = {"!", "?", "؟"};
+    const size_t words_end = mx_split_words_end(text, length);
     bool words = false;
-    for (size_t at = 0; at < length;) {
+    for (size_t at = 0; at < words_end;) {
         const size_t bytes = ellipsis_length(text + at, length - at);
         size_t after = at + bytes;
         if (bytes == 0) {
@@ -234,7 +234,7 @@ size_t mx_split_ellipsis(const char *text, size_t length)
         for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
             marked |= length - after >= strlen(marks[i]) && !memcmp(text + after, marks[i], strlen(marks[i]));
         while (after < length && (text[after] == '"' || text[after] == '\'')) after++; /* closing quotes */
-        if (!has_word_bytes(text + after, length - after)) return length;
+        if (after >= words_end) return length;
         if (words && !marked) return after;
         at = after;
     }
