@@ -168,6 +168,36 @@ static void many_connections(void **state)
     mx_http_close(http);
 }
 
+/* Connections that only wait, or never send the end of a request, keep nobody out. */
+static void idle_connections(void **state)
+{
+    struct mx_http *const http = http_start(&(struct mx_http_options){.connections_per_address = 4});
+    struct mx_http_counts counts;
+    int idle[4];
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        idle[i] = client_connect(http);
+        if (i == 3) send_all(idle[i], "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhe", 58);
+        do mx_http_counts_read(http, &counts);
+        while (counts.connections < (uint64_t)i + 1);
+    }
+    for (int i = 0; i < 4; i++) {
+        const int s = client_connect(http);
+        FILE *const in = fdopen(s, "r");
+        struct answer a = ask_on(s, in, "GET", "/health", NULL, "", 0);
+        assert_int_equal(a.status, 200);
+        answer_release(&a);
+        closed_wait(idle[i]); /* the oldest has made room */
+        mx_http_counts_read(http, &counts);
+        assert_int_equal(counts.displaced, i + 1);
+        assert_int_equal(counts.refused, 0);
+        idle[i] = dup(s);
+        fclose(in);
+    }
+    for (int i = 0; i < 4; i++) close(idle[i]);
+    mx_http_close(http);
+}
+
 /* Several requests on one connection. */
 static void keep_alive(void **state)
 {
@@ -239,8 +269,8 @@ int main(void)
     return http_missing();
 #endif
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(queue_full), cmocka_unit_test(slow_clients), cmocka_unit_test(many_connections),
-        cmocka_unit_test(keep_alive), cmocka_unit_test(ends),
+        cmocka_unit_test(queue_full),       cmocka_unit_test(slow_clients), cmocka_unit_test(many_connections),
+        cmocka_unit_test(idle_connections), cmocka_unit_test(keep_alive),   cmocka_unit_test(ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -517,9 +517,25 @@ static void test_connections_bounded(void **state)
         hear_type(s[i], &h, "pong");
         heard_free(&h);
     }
+    /* Who only waits makes room for a new one: the oldest of the address. */
+    const int third = call(&rig);
+    say(third, "{\"type\":\"ping\"}\n");
+    hear_type(third, &h, "pong");
+    heard_free(&h);
+    hear_nothing(s[0]);
+    s[0] = third;
+    /* Who has given a text does not. */
+    for (int i = 0; i < 2; i++) {
+        say(s[i], "{\"type\":\"synthesize-start\"}\n{\"type\":\"synthesize-chunk\",\"data\":{\"text\":\"Half a\"}}\n"
+                  "{\"type\":\"ping\"}\n");
+        hear_type(s[i], &h, "pong");
+        heard_free(&h);
+    }
     expect_error(call(&rig), "BUDGET", "your address");
-    mx_wyoming_counts_read(rig.wyoming, &counts);
-    assert_int_equal(counts.connections, 2);
+    do mx_wyoming_counts_read(rig.wyoming, &counts);
+    while (counts.active > 2);
+    assert_int_equal(counts.connections, 3);
+    assert_int_equal(counts.displaced, 1);
     assert_int_equal(counts.active, 2);
     /* One that leaves makes room. */
     close(s[0]);
@@ -538,7 +554,8 @@ static void test_connections_bounded(void **state)
     const struct mx_wyoming_options one = {.connections = 1};
     rig_open(&rig, &one);
     s[0] = call(&rig);
-    say(s[0], "{\"type\":\"ping\"}\n");
+    say(s[0], "{\"type\":\"synthesize-start\"}\n{\"type\":\"synthesize-chunk\",\"data\":{\"text\":\"Half a\"}}\n"
+              "{\"type\":\"ping\"}\n");
     hear_type(s[0], &h, "pong");
     heard_free(&h);
     expect_error(call(&rig), "BUDGET", "the server has");

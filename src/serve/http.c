@@ -54,28 +54,55 @@ static struct in6_addr network_of(const struct sockaddr *address)
     return out;
 }
 
-/* A place for the connection; NULL: there is none. Called with the lock held. */
+static bool client_counts(const struct mx_http_client *c)
+{
+    return c->used && !c->refused && !c->displaced;
+}
+
+/* Closes the connection that has been idle for longest, of the address or of all (NULL); false: none is idle. Called
+ * with the lock held. */
+static bool client_displace(struct mx_http *http, const struct in6_addr *network)
+{
+    struct mx_http_client *oldest = NULL;
+    for (size_t i = 0; i < http->client_count; i++) {
+        struct mx_http_client *const c = &http->clients[i];
+        if (!client_counts(c) || c->asked || (network != NULL && memcmp(&c->network, network, sizeof *network) != 0))
+            continue;
+        if (oldest == NULL || c->idle_ns < oldest->idle_ns) oldest = c;
+    }
+    if (oldest == NULL) return false;
+    oldest->displaced = true;
+    oldest->due_ns = 0;
+    http->counts.displaced++;
+    if (oldest->socket >= 0) (void)shutdown(oldest->socket, SHUT_RDWR); /* its thread finds it closed */
+    return true;
+}
+
+/* A place for the connection; NULL: there is none. Above a limit, an idle connection makes room. Called with the lock
+ * held. */
 static struct mx_http_client *client_add(struct mx_http *http, int socket, const struct in6_addr *network)
 {
     struct mx_http_client *free_one = NULL;
     int all = 0, same = 0;
     for (size_t i = 0; i < http->client_count; i++) {
         struct mx_http_client *const c = &http->clients[i];
-        if (!c->used) {
-            if (free_one == NULL) free_one = c;
-            continue;
-        }
-        all += !c->refused;
-        same += !c->refused && memcmp(&c->network, network, sizeof *network) == 0;
+        if (!c->used && free_one == NULL) free_one = c;
+        all += client_counts(c);
+        same += client_counts(c) && memcmp(&c->network, network, sizeof *network) == 0;
     }
     if (free_one == NULL) return NULL;
+    const bool refused = same >= http->per_address  ? !client_displace(http, network)
+                         : all >= http->connections ? !client_displace(http, NULL)
+                                                    : false;
+    const uint64_t now = mx_clock_ns();
     *free_one = (struct mx_http_client){.used = true,
-                                        .refused = all >= http->connections || same >= http->per_address,
+                                        .refused = refused,
                                         .socket = socket,
-                                        .due_ns = mx_clock_ns() + http->patience_ns,
+                                        .idle_ns = now,
+                                        .due_ns = now + http->patience_ns,
                                         .network = *network};
     http->counts.connections++;
-    http->counts.refused += free_one->refused;
+    http->counts.refused += refused;
     http->counts.active++;
     return free_one;
 }
@@ -121,6 +148,14 @@ void mx_http_turn_server(struct mx_http_request *request)
     turn(request, 0);
 }
 
+static void request_complete(struct mx_http_request *request)
+{
+    pthread_mutex_lock(&request->http->lock);
+    if (request->client != NULL) request->client->asked = true;
+    request->http->counts.requests++;
+    pthread_mutex_unlock(&request->http->lock);
+}
+
 void mx_http_turn_client(struct mx_http_request *request)
 {
     turn(request, mx_clock_ns() + request->http->patience_ns);
@@ -158,8 +193,9 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     mx_http_stream_end(request->stream);
     pthread_mutex_lock(&http->lock);
     if (request->client != NULL) {
-        request->client->busy = false;
-        request->client->due_ns = mx_clock_ns() + http->patience_ns;
+        request->client->busy = request->client->asked = false;
+        request->client->idle_ns = mx_clock_ns();
+        request->client->due_ns = request->client->idle_ns + http->patience_ns;
     }
     http->busy--;
     http->counts.failed += request->failed;
@@ -221,9 +257,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         return good ? MHD_YES : MHD_NO;
     }
     mx_http_turn_server(request);
-    pthread_mutex_lock(&http->lock);
-    http->counts.requests++;
-    pthread_mutex_unlock(&http->lock);
+    request_complete(request);
     const enum MHD_Result result = mx_http_route_run(request);
     mx_error_clear();
     mx_http_turn_client(request);

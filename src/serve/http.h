@@ -15,7 +15,8 @@
  *
  * Limits: connections in all and of one address (IPv6: of one /64 network); bytes of headers and body; the time for a
  * request to be complete, for a block of an answer to be taken, and for an idle connection. Whoever exceeds one is
- * answered with an error, or the connection is closed. A request never becomes part of a path: the server opens no file.
+ * answered with an error, or the connection is closed; a new connection above a limit displaces the one that has been
+ * idle for longest, so that nobody can take all places by waiting. A request never becomes part of a path: the server opens no file.
  *
  * With a token, everything but the page itself, /health and OPTIONS needs "Authorization: Bearer TOKEN". Any address but
  * a loopback one needs a token, unless the server is asked to be insecure. Web pages of any origin may use the server
@@ -63,6 +64,7 @@ struct mx_http_counts {
     uint64_t connections; /* that were accepted */
     uint64_t active;      /* now */
     uint64_t refused;     /* because there were too many */
+    uint64_t displaced;   /* idle ones that were closed for a new one */
     uint64_t slow;        /* that were closed because a time was over */
     uint64_t requests;    /* that were complete */
     uint64_t failed;      /* of these: answered with an error */

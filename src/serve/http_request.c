@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/listen.h"
-#include "base/log.h"
+#include "base/log_rate.h"
 #include "base/string.h"
 #include "myxtts/error.h"
 
@@ -40,6 +40,8 @@ bool mx_http_problem_set(struct mx_http_problem *problem, unsigned status, const
     return false;
 }
 
+static struct mx_log_rate failures = MX_LOG_RATE_INIT;
+
 bool mx_http_problem_from_error(struct mx_http_problem *problem, int code)
 {
     const struct mx_error *const error = mx_error_last();
@@ -62,7 +64,7 @@ bool mx_http_problem_from_error(struct mx_http_problem *problem, int code)
     case MX_ERR_NO_MEMORY:
         return mx_http_problem_set(problem, 503, "out_of_memory", NULL, "the server is out of memory: try again later");
     default: /* what happened, and in which file, is for the log alone */
-        mx_warn("http: a request failed: %s", error->message);
+        mx_log_rate_write(&failures, MX_LOG_WARN, "http: a request failed: %s", error->message);
         return mx_http_problem_set(problem, 500, "synthesis_failed", NULL,
                                    "the text could not be spoken; the log of the server says why");
     }

@@ -71,6 +71,8 @@ char *mx_prometheus_write(const struct mx_service_counts *service, const struct 
     count(&out, "http_connections_total", http->connections, "HTTP connections that were accepted.");
     gauge(&out, "http_connections_active", http->active, "HTTP connections now.");
     count(&out, "http_connections_refused_total", http->refused, "HTTP connections above a limit.");
+    count(&out, "http_connections_displaced_total", http->displaced,
+          "Idle HTTP connections that were closed for a new one.");
     count(&out, "http_connections_slow_total", http->slow,
           "HTTP connections that were closed because of a time limit.");
     count(&out, "http_requests_total", http->requests, "HTTP requests that were complete.");

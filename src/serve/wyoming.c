@@ -27,6 +27,7 @@
 #define PATIENCE_MS     20000
 #define IDLE_MS         120000
 #define CONNECTIONS_MAX 4096
+#define SPARE           32         /* places of connections that end and of their threads, above the limit */
 #define SEND_BYTES      (64 << 10) /* that the system may hold for a client; it takes twice as much: three seconds */
 #define PAUSE_NS        UINT64_C(50000000) /* when the system has no descriptor or thread for a client */
 
@@ -39,8 +40,10 @@ enum state {
 struct connection {
     struct mx_wyoming *server;
     enum state state;
-    int socket; /* -1: none */
+    int socket;     /* -1: none */
+    bool displaced; /* TALKING, but shut down for a new one: it does not count */
     unsigned char address[16];
+    atomic_uint_fast64_t idle_ns; /* since when it says nothing (mx_wyoming_talk) */
     pthread_t thread;
 };
 
@@ -53,7 +56,7 @@ struct mx_wyoming {
     int wake; /* readable: the server stops */
     pthread_t thread;
     bool started;
-    int per_address;
+    int most, per_address; /* connections */
     pthread_mutex_t lock;
     struct connection *connections;
     size_t connection_count;
@@ -79,7 +82,7 @@ static void *talk(void *context)
 {
     struct connection *const c = context;
     struct mx_wyoming *const w = c->server;
-    mx_wyoming_talk(&w->shared, c->socket);
+    mx_wyoming_talk(&w->shared, c->socket, &c->idle_ns);
     pthread_mutex_lock(&w->lock);
     close(c->socket);
     c->socket = -1;
@@ -89,11 +92,34 @@ static void *talk(void *context)
     return NULL;
 }
 
-/* A free place, after joining the threads that have ended; NULL with the reason if there is none for this address. */
+/* Shuts down the connection that has been idle for longest, of the address or of all (NULL); false: none is idle. With the
+ * lock held. */
+static bool displace(struct mx_wyoming *w, const unsigned char address[16])
+{
+    struct connection *oldest = NULL;
+    uint64_t oldest_ns = 0;
+    for (size_t i = 0; i < w->connection_count; i++) {
+        struct connection *const c = &w->connections[i];
+        const uint64_t since = atomic_load(&c->idle_ns);
+        if (c->state != TALKING || c->displaced || since == 0) continue;
+        if (address != NULL && memcmp(c->address, address, sizeof c->address) != 0) continue;
+        if (oldest != NULL && since >= oldest_ns) continue;
+        oldest = c;
+        oldest_ns = since;
+    }
+    if (oldest == NULL) return false;
+    oldest->displaced = true;
+    w->counts.displaced++;
+    (void)shutdown(oldest->socket, SHUT_RDWR);
+    return true;
+}
+
+/* A free place, after joining the threads that have ended; NULL with the reason if there is none for this address. Above
+ * a limit, an idle connection makes room. */
 static struct connection *place_find(struct mx_wyoming *w, const unsigned char address[16], const char **why)
 {
     struct connection *found = NULL;
-    int same = 0;
+    int all = 0, same = 0;
     pthread_mutex_lock(&w->lock);
     for (size_t i = 0; i < w->connection_count; i++) {
         struct connection *const c = &w->connections[i];
@@ -102,13 +128,18 @@ static struct connection *place_find(struct mx_wyoming *w, const unsigned char a
             c->state = FREE;
         }
         if (c->state == FREE && found == NULL) found = c;
-        if (c->state == TALKING) same += memcmp(c->address, address, sizeof c->address) == 0;
+        if (c->state != TALKING || c->displaced) continue;
+        all++;
+        same += memcmp(c->address, address, sizeof c->address) == 0;
     }
+    const bool crowded = same >= w->per_address, full = found == NULL || all >= w->most;
+    bool refused = found == NULL;
+    if (found != NULL && (crowded || full)) refused = !displace(w, crowded ? address : NULL);
     pthread_mutex_unlock(&w->lock);
-    *why = found == NULL            ? "the server has as many connections as it takes; try again later"
-           : same >= w->per_address ? "your address has as many connections as it may have; try again later"
-                                    : NULL;
-    return *why == NULL ? found : NULL;
+    *why = !refused  ? NULL
+           : crowded ? "your address has as many connections as it may have; try again later"
+                     : "the server has as many connections as it takes; try again later";
+    return refused ? NULL : found;
 }
 
 static void client_take(struct mx_wyoming *w, int socket, const struct sockaddr_storage *from)
@@ -133,6 +164,8 @@ static void client_take(struct mx_wyoming *w, int socket, const struct sockaddr_
     c->server = w;
     c->socket = socket;
     c->state = TALKING;
+    c->displaced = false;
+    atomic_store(&c->idle_ns, mx_clock_ns());
     memcpy(c->address, address, sizeof address);
     w->counts.connections++;
     w->counts.active++;
@@ -187,6 +220,7 @@ int mx_wyoming_open(const struct mx_wyoming_options *options, struct mx_service 
     struct mx_wyoming *w = mx_alloc(1, sizeof *w);
     if (w == NULL) return MX_ERR_NO_MEMORY;
     pthread_mutex_init(&w->lock, NULL);
+    w->shared.nothing = w->shared.warnings = (struct mx_log_rate)MX_LOG_RATE_INIT;
     w->listener.socket = w->wake = -1;
     MX_TRY(options_check(options));
     w->shared.service = service;
@@ -203,7 +237,8 @@ int mx_wyoming_open(const struct mx_wyoming_options *options, struct mx_service 
                  "stay on 127.0.0.1",
                  "Wyoming has no password, and the server on %s would speak for everyone who can reach that address",
                  address.host);
-    w->connection_count = (size_t)(options->connections > 0 ? options->connections : CONNECTIONS);
+    w->most = options->connections > 0 ? options->connections : CONNECTIONS;
+    w->connection_count = (size_t)w->most + SPARE;
     w->connections = mx_alloc(w->connection_count, sizeof *w->connections);
     if (w->connections == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (size_t i = 0; i < w->connection_count; i++) w->connections[i].socket = -1;
@@ -245,6 +280,8 @@ void mx_wyoming_close(struct mx_wyoming *w)
         pthread_mutex_unlock(&w->lock);
         if (used) pthread_join(w->connections[i].thread, NULL);
     }
+    mx_log_rate_end(&w->shared.nothing, "Wyoming texts without words");
+    mx_log_rate_end(&w->shared.warnings, "what was left out of Wyoming texts");
     pthread_mutex_destroy(&w->lock);
     mx_free(w->connections);
     mx_free(w->shared.info);

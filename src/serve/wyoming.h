@@ -19,7 +19,8 @@
  * starts only if it is asked to be insecure.
  *
  * Bounded: connections, connections of one address, bytes of an event, the time for an event to come or to be taken,
- * and the time without any event. One thread accepts, and each connection has a thread; the server owns and joins them.
+ * and the time without any event. A new connection above a limit displaces the one that has been idle for longest, which
+ * has no text to be spoken. One thread accepts, and each connection has a thread; the server owns and joins them.
  *
  * Memory: a server owns its threads and connections; the service is borrowed and must outlive it.
  */
@@ -57,6 +58,7 @@ struct mx_wyoming_counts {
     uint64_t connections; /* that were accepted */
     uint64_t active;      /* now */
     uint64_t refused;     /* because there were too many */
+    uint64_t displaced;   /* idle ones that were closed for a new one */
     uint64_t requests;    /* texts */
     uint64_t failed;      /* connections that ended with an error event or a time-out */
 };

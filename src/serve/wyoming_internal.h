@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/log_rate.h"
+
 struct mx_service;
 
 /* What all connections of a server share. */
@@ -21,14 +23,15 @@ struct mx_wyoming_shared {
     int patience_ms, idle_ms;
     atomic_bool stop;
     atomic_uint_fast64_t requests, failed;
+    struct mx_log_rate nothing, warnings; /* texts without words; what was left out of texts */
 };
 
 /* ---- wyoming_talk.c ---- */
 /* Makes the info event from the voices of the service. */
 int mx_wyoming_info_make(struct mx_wyoming_shared *shared);
 /* Answers the client until it goes, fails, says nothing for too long, or the server stops. `socket` does not block and
- * stays open. */
-void mx_wyoming_talk(struct mx_wyoming_shared *shared, int socket);
+ * stays open. *idle_ns is since when the client has given no text to be spoken, or 0. */
+void mx_wyoming_talk(struct mx_wyoming_shared *shared, int socket, atomic_uint_fast64_t *idle_ns);
 /* Sends an error event to a client that gets nothing else. */
 void mx_wyoming_refuse(int socket, const char *text, const char *code);
 

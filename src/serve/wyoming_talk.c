@@ -39,6 +39,7 @@
 struct talk {
     struct mx_wyoming_shared *shared;
     int socket;
+    atomic_uint_fast64_t *idle_ns;
     struct mx_wyoming_parser parser;
     char in[READ_BYTES];
     size_t in_at, in_used;
@@ -188,7 +189,7 @@ static int job_end(struct talk *t)
 {
     int rc = 0;
     const char *const warning = mx_service_job_warning(t->job);
-    if (*warning != '\0') mx_info("wyoming: %s", warning);
+    if (*warning != '\0') mx_log_rate_write(&t->shared->warnings, MX_LOG_INFO, "wyoming: %s", warning);
     MX_TRY(chunks_send(t, true));
     MX_TRY(start_send(t));
     MX_TRY(event_send(t, "audio-stop"));
@@ -196,6 +197,7 @@ static int job_end(struct talk *t)
     mx_service_end(t->job);
     t->job = NULL;
     t->event_ns = mx_clock_ns();
+    atomic_store(t->idle_ns, t->event_ns);
 out:
     return rc;
 }
@@ -203,7 +205,7 @@ out:
 /* Nothing to say is nothing wrong in a conversation: the answer has no sound. */
 static int nothing_end(struct talk *t)
 {
-    mx_info("wyoming: %s", mx_error_last()->message);
+    mx_log_rate_write(&t->shared->nothing, MX_LOG_INFO, "wyoming: %s", mx_error_last()->message);
     mx_error_clear();
     return job_end(t);
 }
@@ -298,6 +300,7 @@ static int text_add(struct talk *t, const struct mx_wyoming_event *event)
     MX_TRY(mx_wyoming_string(event, NULL, "text", &text));
     if (text == NULL) MX_RAISE(MX_ERR_FORMAT, "send \"text\"", "the event %s has no text", event->type);
     MX_TRY(mx_service_add(t->job, text, strlen(text)));
+    if (*text != '\0') atomic_store(t->idle_ns, 0);
 out:
     return rc;
 }
@@ -435,9 +438,9 @@ static void error_send(struct talk *t, const struct mx_error *error)
         linger(t->socket);
 }
 
-void mx_wyoming_talk(struct mx_wyoming_shared *shared, int socket)
+void mx_wyoming_talk(struct mx_wyoming_shared *shared, int socket, atomic_uint_fast64_t *idle_ns)
 {
-    struct talk t = {.shared = shared, .socket = socket, .event_ns = mx_clock_ns()};
+    struct talk t = {.shared = shared, .socket = socket, .idle_ns = idle_ns, .event_ns = mx_clock_ns()};
     mx_wyoming_parser_open(&t.parser, ESCAPED * mx_service_text_max(shared->service) + AROUND);
     const int rc = talk_on(&t);
     if (rc < 0 && rc != GONE) {
