@@ -17,10 +17,19 @@ set(MX_THREAD_TESTS
     test_voice_api test_service test_http_.* test_wyoming test_doctor_score
     test_cuda_device test_cuda_double test_cuda_graph test_cuda_train test_nccl)
 
-# Tests of texts, of scripts that call what other tests call, and of NVIDIA's compiler: a sanitizer would find nothing in
-# them, and makes them slow. So it does the two longest, cli_cuda and mpi_train, whose code test_cuda_* and the other tests
-# of MPI run, too. `make asan` leaves them out.
-set(MX_UNSANITIZED_TESTS catalogue comments docs install layering migration python recipes test_nvrtc cli_cuda mpi_train)
+# What `make asan` leaves out, because a sanitizer would find nothing in it, or only what it finds in another test, too:
+# texts, scripts that build or compare, NVIDIA's compiler;
+set(MX_UNSANITIZED_TESTS catalogue comments docs install layering migration python recipes test_nvrtc)
+# kernels that PoCL compiles, in which no sanitizer looks: test_opencl_device, test_opencl_pipeline and
+# test_opencl_training run what submits them (test_cuda_ops stays: the double runs the kernels for GPUs as instrumented C);
+list(APPEND MX_UNSANITIZED_TESTS test_opencl_ops test_opencl_clblast cli_opencl cli_clblast)
+# the cases of test_ops_forward and test_ops_grad once more, to compare bits, and the pipelines of test_pipeline with
+# random sizes, which `make tsan` runs;
+list(APPEND MX_UNSANITIZED_TESTS test_ops_deterministic test_ops_packed test_pipeline_random)
+# trainings whose results are compared, while test_trainer, test_share_devices, test_trainer_memory, test_freeze,
+# test_adapter, test_languages, test_cuda_*, test_nccl and the other tests of MPI run the same code.
+list(APPEND MX_UNSANITIZED_TESTS test_job_memory test_share_work test_two_speakers cli_adapter cli_cuda cli_freeze
+     cli_languages cli_share mpi_nccl mpi_train)
 
 # The longest ones: begun first, so that none is left to run alone at the end.
 set(MX_LONG_TESTS test_nvrtc test_opencl_ops test_opencl_clblast test_pipeline_random test_ops_bf16 test_ops_deterministic
@@ -38,7 +47,9 @@ function(mx_test_wanted name out)
     list(JOIN MX_THREAD_TESTS "|" patterns)
     set(patterns "^(${patterns})$")
   endif()
-  if(name MATCHES "${patterns}")
+  if(MX_SANITIZE AND NOT MX_TESTS AND name IN_LIST MX_UNSANITIZED_TESTS)
+    set(${out} FALSE PARENT_SCOPE)
+  elseif(name MATCHES "${patterns}")
     set(${out} TRUE PARENT_SCOPE)
   else()
     set(${out} FALSE PARENT_SCOPE)
@@ -159,9 +170,6 @@ LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/lsan.supp:print_suppressions
   endforeach()
   if(name IN_LIST MX_LONG_TESTS)
     set_tests_properties(${name} PROPERTIES COST 100)
-  endif()
-  if(name IN_LIST MX_UNSANITIZED_TESTS)
-    set_tests_properties(${name} PROPERTIES LABELS unsanitized)
   endif()
 endfunction()
 

@@ -123,7 +123,7 @@ static void wrong_requests(void **state)
     /* Headers that are too large: libmicrohttpd's own answer. */
     char *const header = malloc(40100);
     memset(header, 'x', 40000);
-    memcpy(header, "GET /health HTTP/1.1\r\nHost: x\r\nX: ", 35);
+    memcpy(header, "GET /health HTTP/1.1\r\nHost: x\r\nX: ", 34);
     strcpy(header + 40000, "\r\n\r\n");
     const int t = client_connect(http);
     FILE *const reply = fdopen(t, "r");
