@@ -106,6 +106,7 @@ done_with "${args[@]}" --output shared --backend cpu --cpu-devices 2 --data-gpu 
 check "work sharing: the base's bits" cmp <(tensors one/$last '^(encoder|speaker).*weight$') <(tensors shared/$last '^(encoder|speaker).*weight$')
 run "${args[@]}" --output mixed --device cpu:0 --mixed-precision
 check "bf16 is refused only where the device has none" test "$code" -eq 0 -o -n "$(grep bf16 stderr)"
+unset OCL_ICD_VENDORS
 export MYXTTS_CACHE POCL_CACHE_DIR
 MYXTTS_CACHE=${MYXTTS_CACHE:-$(dirname "$program")/opencl-cache} POCL_CACHE_DIR=${POCL_CACHE_DIR:-$(dirname "$program")/opencl-cache}
 if "$program" devices 2>/dev/null | grep -q 'opencl:0'; then

@@ -4,6 +4,8 @@
 # What the program, given as $1, says about CLBlast: which devices it multiplies on, in 'myxtts devices' and 'myxtts
 # validate', with each value of MYXTTS_CLBLAST. Where OpenCL has no device there is nothing to say; where CLBlast is not
 # installed, what asks for it is refused and names the package. tests/test_opencl_clblast.c has the products.
+# shellcheck disable=SC2034
+opencl=1
 . "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
 
 unset MYXTTS_CLBLAST

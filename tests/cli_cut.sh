@@ -10,8 +10,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/tones.sh"
 
 tones tones 8
-done_with train --quiet --train-data tones --output run "${small[@]}" --steps 60 --epochs 1000 --eval-every 0 \
-    --set training.samples=0
+fixture cutter run
 
 long_tones long.wav 8000
 for letter in a b c d e f g h i j k l; do printf 'The tone number %s.\n\n' "$letter"; done >long.txt
@@ -67,7 +66,7 @@ whole() {
     check "$1: lengths" awk -F'\t' 'NR > 1 && ($4 - $3 < 0.99 || $4 - $3 > 15.01) { exit 1 }' "$1/cut.tsv"
     rm -f "$1/rejects.tsv" "$1/suspects.tsv"
     check "$1: nothing else is left" test "$(ls -A "$1" | tr '\n' ' ')" = 'cut.tsv left_out.tsv metadata.csv wavs '
-    done_with check "$1" --voice none
+    done_with check "$1" --voice none --tokens chars # phonemes would be much slower
 }
 done_with corpus cut long.wav --text long.txt --voice run --output out
 check "says what it made" grep -q '^out: [0-9]* rows, [0-9.]* minutes of 0.4; [0-9]* of [0-9]* words$' stdout

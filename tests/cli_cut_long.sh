@@ -10,8 +10,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/tones.sh"
 
 tones tones 8
-done_with train --quiet --train-data tones --output voice "${small[@]}" --steps 60 --epochs 1000 --eval-every 0 \
-    --set training.samples=0
+fixture cutter voice
 
 cp -r tones corpus
 long_tones corpus/wavs/long.wav 8000

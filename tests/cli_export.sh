@@ -9,9 +9,9 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/tones.sh"
 
 tones tones 12
-done_with train --quiet --train-data tones --output mute --part acoustic "${small[@]}" --steps 1 --epochs 1
+fixture voice run
+fixture mute mute
 done_with train --quiet --train-data tones --output vocoder --part vocoder --steps 1 --epochs 1 --batch-size 4
-done_with train --quiet --train-data tones --output run "${small[@]}" --part both --steps 1 --epochs 1
 # shellcheck disable=SC2016
 tone_corpus prices 12 '$count = 16000; $loud = 9000; $step = 0.05; $text = "Der Ton $letter kostet 5 \$."'
 done_with train --quiet --train-data prices --output german "${small[@]}" --part both --set data.language=de --steps 1 --epochs 1

@@ -5,6 +5,8 @@
 # command line that would work, the messages of both modes, memory limits, the plan, and the names of settings that users
 # bring along. Two CPU devices stand for two GPUs. Everything runs on a small corpus of tones that is made here.
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+# shellcheck disable=SC2034
+opencl=1
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"

@@ -6,6 +6,8 @@
 # back, the mode changes nothing in the weights, limits hold, and what profile tells fits together.
 # shellcheck disable=SC2016 # Perl has its own variables
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+# shellcheck disable=SC2034
+opencl=1
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"

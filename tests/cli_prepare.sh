@@ -22,7 +22,7 @@ bytes() {
 }
 
 prepare="prepare small --tokens chars --out"
-corpus small 120
+corpus small 40
 
 # ---- wrong usage ----
 refused 1 "name the corpus folder" "prepare --help" prepare --out x.pack
@@ -35,7 +35,7 @@ check "nothing was made" test ! -e x.pack -a ! -e x.pack.part
 
 # ---- a whole file ----
 done_with $prepare whole.pack
-check "says what it did" grep -q 'rows       120: 120 good, 0 rejected' stdout
+check "says what it did" grep -q 'rows       40: 40 good, 0 rejected' stdout
 check "no journal is left" test ! -e whole.pack.part
 check "an empty list of rejected rows" test "$(wc -l <whole.pack.rejects.tsv)" -eq 1
 done_with $prepare whole.pack
@@ -137,9 +137,9 @@ echo "this is text, not audio" >bad/wavs/row-002.wav
 rm bad/wavs/row-003.wav
 perl -e 'local $/; open(F, "+<:raw", $ARGV[0]); seek(F, 24, 0); print F pack("V", 1000000)' bad/wavs/row-004.wav
 truncate -s 20000 bad/wavs/row-005.wav
-perl -e 'my $n = 3 * 3600 * 16000 * 2; print "RIFF", pack("V", 36 + $n), "WAVEfmt ",
+perl -e 'my $n = 600 * 16000 * 2; print "RIFF", pack("V", 36 + $n), "WAVEfmt ",
     pack("VvvVVvv", 16, 1, 1, 16000, 32000, 2, 16), "data", pack("V", $n)' >bad/wavs/row-006.wav
-truncate -s $((44 + 3 * 3600 * 16000 * 2)) bad/wavs/row-006.wav
+truncate -s $((44 + 600 * 16000 * 2)) bad/wavs/row-006.wav
 printf 'row-007|\xff\xfe broken\nno columns at all\nrow-000|twice|twice\n' >>bad/metadata.csv
 refused 2 "of 13 rows (" "bad.pack.rejects.tsv" prepare bad --tokens chars --out bad.pack
 check "not made" test ! -e bad.pack

@@ -11,8 +11,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/support/serve.sh
 . "$here/support/serve.sh"
 
-tones tones 12
-done_with train --train-data tones --output run "${small[@]}" --steps 2 --part both
+fixture voice run
 text='The tone number a. The tone number b.'
 
 # ---- refusals ----

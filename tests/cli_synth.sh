@@ -9,7 +9,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/tones.sh"
 
 tones tones 12
-done_with train --train-data tones --output run "${small[@]}" --steps 8 --part both
+fixture voice run
 
 # ---- refusals ----
 refused 1 "'--output FILE' is missing" 'help' synth --checkpoint run --text a
@@ -155,7 +155,7 @@ else
 fi
 
 # ---- a voice without a vocoder ----
-done_with train --train-data tones --output silent "${small[@]}" --steps 2
+fixture mute silent
 done_with synth --checkpoint silent --text 'The tone number a.' --output usual.wav
 done_with synth --checkpoint silent --text 'The tone number a.' --output griffin.wav --vocoder griffin-lim
 check "speaks by Griffin-Lim" cmp usual.wav griffin.wav

@@ -75,7 +75,7 @@ if grep -qE '^ *cuda:0 .* \?' stdout; then
 fi
 # shellcheck disable=SC2016
 tone_corpus tones 4 '$count = 8000; $loud = 9000; $step = 0.04 + 0.002 * $row; $text = "low|The tone $letter."'
-base=(--backend cuda --data-gpu 0 --model-gpu 1 "${small[@]}" --batch-size 2)
+base=(--backend cuda --data-gpu 0 --model-gpu 1 "${small[@]}" --set model.width=16 --set model.hidden=16 --batch-size 1)
 train=(train --train-data tones --set training.samples=0 --eval-every 0 --steps 1 "${base[@]}")
 for word in PIX PHB NODE SYS; do
     machine $word >$word.xml

@@ -4,12 +4,16 @@
 # myxtts validate, with the program given as $1: all checks on two CPU devices and on one, in words and as JSON; devices
 # that are not there or contradict each other, limits that are too small, and a folder that cannot be written to: each
 # fails in the check that it belongs to, says what to do, and ends with its exit code. No time is looked at.
+# shellcheck disable=SC2034
+opencl=1
 . "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
 
 cores=$(nproc)
 small=(validate --set training.part=acoustic --set model.width=32 --set model.heads=2 --set model.hidden=64 --set model.encoder_blocks=1
     --set model.decoder_blocks=1 --batch-size 4)
 pair=(--backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1)
+half=$(((cores + 1) / 2)) # cores of a device: each takes memory of its own
+one=(--backend cpu --cpu-devices $((cores < 2 ? 1 : 2)))
 mkdir temporary
 export TMPDIR=$folder/temporary
 
@@ -73,7 +77,7 @@ all_good() {
 }
 
 # ---- one device ----
-done_with "${small[@]}" --backend cpu --cpu-devices $((cores < 2 ? 1 : 2)) --json -
+done_with "${small[@]}" "${one[@]}" --json -
 cp stdout one.json
 all_good 'one device' one.json
 holds 'one device: mode' '$r->{mode} eq "Single-GPU Buffered Mode"' one.json
@@ -109,10 +113,10 @@ if json '1 / !grep { $_->{name} eq "cuda" && $_->{available} } @{$c->[0]{values}
 fi
 
 # ---- one limit: the number in the hint is enough, and the one below it is not ----
-fails 3 'which has ' '--model-gpu-memory [0-9]*. is enough' "${small[@]}" --backend cpu --model-gpu-memory $((4 * cores + 3))
+fails 3 'which has ' '--model-gpu-memory [0-9]*. is enough' "${small[@]}" "${one[@]}" --model-gpu-memory $((4 * half + 3))
 enough=$(grep -o -- '--model-gpu-memory [0-9]*. is enough' stdout | grep -o '[0-9]*')
-done_with "${small[@]}" --backend cpu --model-gpu-memory "$enough"
-fails 3 'which has ' "'--model-gpu-memory $enough' is enough" "${small[@]}" --backend cpu --model-gpu-memory $((enough - 1))
+done_with "${small[@]}" "${one[@]}" --model-gpu-memory "$enough"
+fails 3 'which has ' "'--model-gpu-memory $enough' is enough" "${small[@]}" "${one[@]}" --model-gpu-memory $((enough - 1))
 check "no limit is said to have what is needed" perl -e 'local $/; $_ = <STDIN>;
     exit(/would take (\S+ \S+) of .*, which has (\S+ \S+) left/ && $1 eq $2)' <stdout
 
@@ -166,15 +170,14 @@ if [ "$cores" -ge 2 ]; then
     statuses 'fallback' fallback.json pass warning pass pass pass pass
 
     # ---- limits ----
-    half=$(((cores + 1) / 2)) # cores of a device: each takes memory of its own
-    fails 3 'which has ' '--model-gpu-memory [0-9]*. is enough' validate "${pair[@]}" \
-        --model-gpu-memory $((5 * half + 40)) --json tight.json
+    fails 3 'which has ' '--model-gpu-memory [0-9]*. is enough' "${small[@]}" "${pair[@]}" \
+        --model-gpu-memory $((5 * half + 4)) --json tight.json
     enough=$(grep -o -- '--model-gpu-memory [0-9]*. is enough' stdout | grep -o '[0-9]*')
     statuses 'tight' tight.json pass pass fail pass pass skipped
     holds 'tight: the limit is that of the flag' \
-        "\$c->[1]{values}{devices}[1]{limit_bytes} == $((5 * half + 40)) << 20" tight.json
-    done_with validate "${pair[@]}" --model-gpu-memory "$enough"
-    fails 3 'which has ' "'--model-gpu-memory $enough' is enough" validate "${pair[@]}" --model-gpu-memory $((enough - 1))
+        "\$c->[1]{values}{devices}[1]{limit_bytes} == $((5 * half + 4)) << 20" tight.json
+    done_with "${small[@]}" "${pair[@]}" --model-gpu-memory "$enough"
+    fails 3 'which has ' "'--model-gpu-memory $enough' is enough" "${small[@]}" "${pair[@]}" --model-gpu-memory $((enough - 1))
     fails 3 'which has ' '--data-gpu-memory [0-9]*. is enough' "${small[@]}" "${pair[@]}" --batch-size 32 \
         --data-gpu-memory $((5 * half + 4)) --json narrow.json
     enough=$(grep -o -- '--data-gpu-memory [0-9]*. is enough' stdout | grep -o '[0-9]*')

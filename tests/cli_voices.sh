@@ -198,7 +198,7 @@ refused 1 "has no '='" 'NAME=LANGUAGE' export run --output a.voice.safetensors -
 refused 1 "'--speaker-language' is not for '--format piper'" 'voice files' export run --format piper --output p --speaker-language low=en
 refused 1 "'--fixed-speakers' is not for '--format vocoder'" 'voice files' export run --format vocoder --output a.safetensors --fixed-speakers
 refused 1 'ends in .safetensors, but not in .voice.safetensors' 'NAME.safetensors' export run --format vocoder --output a.voice.safetensors
-done_with train --quiet --train-data tones --output mute "${small[@]}" --steps 1 --epochs 1
+fixture mute mute
 refused 2 'has no vocoder' 'part' export mute --format vocoder --output a.safetensors
 
 finish

@@ -8,6 +8,8 @@
 # How a command is checked: "myxtts … --help" parses all arguments before it shows the page, so wrong flags, choices and
 # numbers are refused; each --set goes to "myxtts config", which knows all keys and their ranges.
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+# shellcheck disable=SC2034
+opencl=1
 # shellcheck source=tests/support/cli.sh
 . "$here/support/cli.sh"
 source=$(realpath "$here/..")

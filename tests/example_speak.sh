@@ -13,8 +13,7 @@ source=$here/../examples/speak.c
 check "the example is short" test "$(wc -l <"$source")" -lt 60
 check "it sees public headers alone" bash -c '! grep "#include [<\"][a-z]*/" "$1" | grep -v "<myxtts/"' - "$source"
 
-tones tones 12
-done_with train --train-data tones --output run "${small[@]}" --steps 8 --part both
+fixture voice run
 
 # speak EXIT-CODE ARGUMENTS...
 speak() {

@@ -76,8 +76,7 @@ if command -v cc >/dev/null; then
 fi
 
 # ---- speaking ----
-tones tones 12
-done_with train --train-data tones --output run "${small[@]}" --steps 8 --part both
+fixture voice run
 text='The tone number a. The tone number b.'
 done_with synth --checkpoint run --text "$text" --output wanted.wav
 done_with synth --checkpoint run --text "$text" --output low.wav --speaker low --speed 1.5 --pitch 2 --volume 0.5 --pauses 2 --seed 7

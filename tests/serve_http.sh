@@ -16,8 +16,7 @@ if ! command -v curl >/dev/null; then
 fi
 text='The tone number e. The tone number b.'
 
-tones tones 12
-done_with train --train-data tones --output run "${small[@]}" --steps 2 --part both
+fixture voice run
 if "$program" serve run --listen 127.0.0.1:0 --token short 2>&1 </dev/null | grep -q 'built without the HTTP server'; then
     printf 'skipped: built without libmicrohttpd\n'
     exit 77

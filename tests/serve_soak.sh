@@ -16,8 +16,7 @@ requests=${2:-400}
 clients=24
 growth_kb=$(((requests < 5000 ? 16 : 8) * 1024)) # allowed: pages that an allocator keeps; few requests touch new ones all the time
 
-tones tones 12
-done_with train --train-data tones --output run "${small[@]}" --steps 2 --part both
+fixture voice run
 serve run --listen 127.0.0.1:0 --wyoming 127.0.0.1:0 --queue 64 --connections 64 || exit 1
 
 memory() { awk '/^VmRSS/ { print $2 }' "/proc/$server/status"; }

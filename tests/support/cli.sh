@@ -11,12 +11,21 @@ set -u
 unset LANGUAGE LC_ALL # help is in English, whoever runs the tests
 export LC_MESSAGES=C
 
+# The drivers of OpenCL take longer to load than many a command takes: tests of OpenCL, and of all there is, set opencl=1.
+if [ -z "${opencl:-}" ]; then export OCL_ICD_VENDORS=/nonexistent; fi
+
 program=$(realpath "${1:?usage: bash TEST.sh PROGRAM}")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 passed=0
 failed=0
+
+# What tests share (support/tones.sh) lies beside the program, in a folder for each build of it. (An emulated program is
+# started by a script, which does not change.)
+fixtures=$(dirname "$program")
+if [ -w "$fixtures" ]; then fixtures+=/fixtures; else fixtures=$folder/fixtures; fi
+fixtures+=/$(stat -c '%Y-%s' "$program" "${program%/emulated/*}/myxtts" 2>/dev/null | paste -sd _)
 
 pass() {
     passed=$((passed + 1))
