@@ -12,7 +12,7 @@ run devices
 
 say "Which recordings can be used?"
 run check "$corpus"
-run prepare "$corpus" --out "$folder/corpus.pack"
+run prepare "$corpus" --output "$folder/corpus.pack"
 
 say "Training on $device: $steps steps"
 run train --train-data "$folder/corpus.pack" --output "$folder/run" --device "$device" --steps "$steps" "${extra[@]}"

@@ -39,7 +39,7 @@ corpus()
     flite -voice slt -t "$text" -o "$folder/corpus/wavs/0.wav"
     for ((i = 1; i < 2000; i++)); do ln "$folder/corpus/wavs/0.wav" "$folder/corpus/wavs/$i.wav"; done
     for ((i = 0; i < 2000; i++)); do printf '%d|%s\n' "$i" "$text"; done >"$folder/corpus/metadata.csv"
-    "$build/myxtts" --quiet prepare "$folder/corpus" --out "$folder/corpus.pack" >"$folder/report"
+    "$build/myxtts" --quiet prepare "$folder/corpus" --output "$folder/corpus.pack" >"$folder/report"
     "$build/myxtts" --quiet features "$folder/corpus/wavs/0.wav" --output "$folder/features" >"$folder/report"
     seconds=$(sed -n 's/.* \([0-9.]*\) s used.*/\1/p' "$folder/report")
     frames=$(sed -n 's/.* mel *\([0-9]*\) frames.*/\1/p' "$folder/report")

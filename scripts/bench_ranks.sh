@@ -98,7 +98,7 @@ read -r first second <<<"$cores"
 # shellcheck disable=SC2016 # Perl has its own variables
 tone_corpus "$work/corpus" 64 '$count = 46800; $loud = 9000; $step = 0.03 + 0.002 * $row;
     $text = ($row % 2 ? "low" : "high") . "|The tone number $letter is one of many for a measurement."'
-"$program" prepare "$work/corpus" --out "$work/corpus.pack" --features --tokens chars >"$work/prepare.log" 2>&1 ||
+"$program" prepare "$work/corpus" --output "$work/corpus.pack" --features --tokens chars >"$work/prepare.log" 2>&1 ||
     { cat "$work/prepare.log"; exit 1; }
 common=(profile --train-data "$work/corpus.pack" --set data.validation_fraction=0 --backend cpu --batch-size "$batch"
     --num-steps "$steps" --warmup-steps 2 --auto-tune off --buffer-size 4)

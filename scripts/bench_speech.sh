@@ -50,7 +50,7 @@ corpus()
     done
     head -n "$2" "$all/metadata.csv" >"$folder/$language/seen/metadata.csv"
     tail -n "$unseen" "$all/metadata.csv" >"$folder/$language/unseen/metadata.csv"
-    run "$program" prepare "$folder/$language/seen" --out "$folder/$language/seen.pack"
+    run "$program" prepare "$folder/$language/seen" --output "$folder/$language/seen.pack"
 }
 
 # train LANGUAGE MINUTES: LANGUAGE/run

@@ -89,7 +89,7 @@ make_data() {
     tone_corpus "$work/data" 12 "$tone"
     tone_corpus "$work/others" 12 "\$row += 3; $tone; \$row -= 3"
     for name in data others; do
-        "$program" prepare --quiet --min-seconds 0.2 --out "$work/$name.pack" --tokens chars "$work/$name" >/dev/null </dev/null || exit 1
+        "$program" prepare --quiet --min-seconds 0.2 --output "$work/$name.pack" --tokens chars "$work/$name" >/dev/null </dev/null || exit 1
     done
 }
 

@@ -56,7 +56,7 @@ from_nothing()
     local count="${DEMO_COUNT:-500}" minutes="${DEMO_MINUTES:-6}"
     title "Recordings: $count sentences, read by a synthetic teacher (flite)"
     run "$program" corpus demo "$folder/corpus" --language en --count "$count"
-    run "$program" prepare "$folder/corpus" --out "$folder/corpus.pack"
+    run "$program" prepare "$folder/corpus" --output "$folder/corpus.pack"
 
     title "Training the smallest network for at most $minutes minutes"
     run "$program" train --train-data "$folder/corpus.pack" --output "$folder/run" --steps "${DEMO_STEPS:-800}" \

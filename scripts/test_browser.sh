@@ -93,7 +93,7 @@ assert after["reasons"]["dropped"] == 1, after["reasons"]
 assert decided["keep"] not in suspects and decided["drop"] not in suspects, suspects
 assert {u["id"]: u["decision"] for u in after["utterances"]}[decided["fix"]] == "fix"
 CHECK
-    "$build/myxtts" prepare --quiet --allow-rejects "doctor-$language" --out "doctor-$language.pack" >/dev/null
+    "$build/myxtts" prepare --quiet --allow-rejects "doctor-$language" --output "doctor-$language.pack" >/dev/null
     [ "$(awk -F'\t' '$4 == "dropped" { print $3 }' "doctor-$language.pack.rejects.tsv")" = \
         "$(awk -F'\t' '$2 == "drop" { print $1 }' "doctor-$language/decisions.tsv")" ]
 done

@@ -26,7 +26,7 @@ corpus small 40
 
 # ---- wrong usage ----
 refused 1 "name the corpus folder" "prepare --help" prepare --out x.pack
-refused 1 "'--out FILE' is missing" "prepare --help" prepare small
+refused 1 "'--output FILE' is missing" "prepare --help" prepare small
 refused 1 "tokens" "phonemes" prepare small --out x.pack --tokens words
 refused 1 "language" "en" prepare small --out x.pack --language xx
 refused 1 "not a number" "seconds" prepare small --out x.pack --max-seconds long

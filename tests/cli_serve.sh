@@ -15,7 +15,6 @@ fixture voice run
 text='The tone number a. The tone number b.'
 
 # ---- refusals ----
-refused 1 "'myxtts serve' needs a voice" 'help' serve
 refused 2 'none' '.' serve none
 refused 1 'listen nowhere' 'wyoming' serve run --listen off
 refused 1 'contradict' 'help' serve run --token 0123456789abcdef --token-file token

@@ -23,14 +23,17 @@ command -v python3 >/dev/null || skip "python3 is missing"
 # The environment is kept in the build folder: what it downloads does not change.
 venv=$build/python
 python=$venv/bin/python3
-if ! "$python" -c 'import cffi, numpy, pip' 2>/dev/null; then
+if ! "$python" -c 'import cffi, numpy, pip, flit_core' 2>/dev/null; then
     rm -rf "$venv"
     python3 -m venv "$venv" >venv.log 2>&1 &&
-        timeout 120 "$venv/bin/pip" install --quiet 'cffi>=1.14' numpy 'setuptools>=61' wheel >>venv.log 2>&1 || rm -rf "$venv"
+        timeout 120 "$venv/bin/pip" install --quiet 'cffi>=1.14' numpy 'flit_core>=3.4' >>venv.log 2>&1 || rm -rf "$venv"
 fi
 if [ -x "$python" ]; then
-    cp -r "$package" package # pip builds in the folder
+    cp -r "$package" package
+    find package | sort >before
     check "pip install" "$venv/bin/pip" install --quiet --no-build-isolation --no-deps --force-reinstall ./package
+    find package | sort >after
+    check "pip leaves nothing in the tree" diff before after
     check "it is installed" "$python" -c "import myxtts; assert myxtts.__file__.startswith('$venv'), myxtts.__file__"
     pythons=(numpy plain)
 else
@@ -217,6 +220,13 @@ for source in "small.voice.safetensors", open("small.voice.safetensors", "rb").r
 print("all passed")
 PYTHON
 check "voice files" grep -q '^all passed$' stdout
+
+# ---- a library under another prefix finds the voices that are installed there ----
+mkdir -p prefix/lib prefix/share/myxtts/voices
+cp "$library" prefix/lib/libmyxtts.so.0
+cp small.voice.safetensors prefix/share/myxtts/voices/ann.voice.safetensors
+check "voices of its prefix" env MYXTTS_LIBRARY="$folder/prefix/lib/libmyxtts.so.0" MYXTTS_VOICES='' HOME=/nowhere XDG_DATA_HOME='' \
+    "$python" -c 'import myxtts; assert myxtts.Voice("ann").speakers'
 
 # ---- the page about it ----
 check "the version is that of the program" grep -q "^version = \"$("$program" --version | cut -d ' ' -f 2)\"$" "$package/pyproject.toml"

@@ -369,7 +369,7 @@ static void test_set(void **state)
         {"train.big=", "which is not a whole number", "expected a whole number"},
         {"train.batch_size=0", "out of range", "from 1 to 4096"},
         {"train.big", "not an assignment", "section.key=value"},
-        {"big=3", "not an assignment", "section.key=value"},
+        {"big=3", "the section of the setting is missing", "train.big=3"},
         {".big=3", "not an assignment", "section.key=value"},
         {"train.=3", "not an assignment", "section.key=value"},
         {"=", "not an assignment", "section.key=value"},

@@ -466,6 +466,23 @@ void mx_config_release(const struct mx_config_schema *schema, void *root)
     mx_config_each(schema, text_free, root);
 }
 
+/* "batch_size=4": the section is missing; which it is, the key says, or the one that is most like it. */
+static int section_missing(const struct mx_config_schema *schema, const struct mx_config_where *where,
+                           const char *assignment, const char *equals)
+{
+    char place[MX_CONFIG_WHERE_BYTES], key[64];
+    struct mx_string_nearest nearest;
+    snprintf(key, sizeof key, "%.*s", (int)(equals - assignment < 63 ? equals - assignment : 63), assignment);
+    mx_string_nearest_start(&nearest, key);
+    for (size_t s = 0; s < schema->count; s++)
+        for (size_t f = 0; f < schema->sections[s].count; f++)
+            mx_string_nearest_offer(&nearest, schema->sections[s].fields[f].key);
+    const char *const best = section_of_key(schema, key) != NULL ? key : mx_string_nearest_best(&nearest);
+    MX_FAIL(MX_ERR_CONFIG, NULL, "%s: the section of the setting is missing", mx_config_where_text(where, place));
+    if (best == NULL) return mx_error_hint("write section.key=value, without spaces around '='");
+    return mx_error_hint("did you mean '%s.%s%s'?", section_of_key(schema, best)->name, best, equals);
+}
+
 int mx_config_set(const struct mx_config_schema *schema, void *root, const char *assignment)
 {
     int rc = 0;
@@ -479,6 +496,8 @@ int mx_config_set(const struct mx_config_schema *schema, void *root, const char 
     if (source == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     const char *const equals = strchr(assignment, '=');
     const char *const dot = strchr(assignment, '.');
+    if (equals != NULL && equals > assignment && (dot == NULL || dot > equals))
+        MX_TRY(section_missing(schema, &where, assignment, equals));
     if (equals == NULL || dot == NULL || dot > equals || dot == assignment || dot + 1 == equals)
         MX_RAISE(MX_ERR_CONFIG, "write section.key=value, without spaces around '='", "%s: not an assignment",
                  mx_config_where_text(&where, place));

@@ -5,6 +5,7 @@
 #include "checkpoint/installed.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,23 @@ static int folder_of_user(struct mx_installed *list)
     return 0;
 }
 
+/* PREFIX of the file that this code is in, if that is PREFIX/lib/… or PREFIX/lib/TRIPLET/… (lib64, too): a library that
+ * another program has opened. */
+static int folder_of_library(struct mx_installed *list)
+{
+    Dl_info info;
+    char path[PATH_BYTES];
+    if (dladdr(__extension__(const void *) folder_of_library, &info) == 0 || info.dli_fname == NULL ||
+        realpath(info.dli_fname, path) == NULL)
+        return 0;
+    for (int depth = 0; depth < 2 && path_up(path); depth++) {
+        const char *const last = strrchr(path, '/');
+        if (last != NULL && strncmp(last, "/lib", 4) == 0)
+            return folder_add(list, mx_format("%.*s/share/" WHERE, (int)(last - path), path));
+    }
+    return 0;
+}
+
 static int folders_find(struct mx_installed *list)
 {
     int rc = 0;
@@ -107,6 +125,7 @@ static int folders_find(struct mx_installed *list)
     const char *const last = strrchr(bin, '/');
     if (known && last != NULL && strcmp(last, "/bin") == 0)
         MX_TRY(folder_add(list, mx_format("%.*s/share/" WHERE, (int)(last - bin), bin)));
+    MX_TRY(folder_of_library(list));
     MX_TRY(folder_add(list, mx_strdup(SYSTEM)));
 out:
     return rc;

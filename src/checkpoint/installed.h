@@ -6,7 +6,7 @@
  *     $MYXTTS_VOICES                                              one folder or several, separated by colons
  *     SOURCE/voices                                               if the program runs from its build folder in SOURCE
  *     $XDG_DATA_HOME/myxtts/voices or ~/.local/share/myxtts/voices
- *     PREFIX/share/myxtts/voices                                  if the program is PREFIX/bin/…
+ *     PREFIX/share/myxtts/voices                                  if the program is PREFIX/bin/…, or the library PREFIX/lib/…
  *     /usr/share/myxtts/voices
  *
  * The first file of a name is meant; later ones are hidden by it. A name is

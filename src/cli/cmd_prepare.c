@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts prepare DIR --out FILE: makes a packed corpus, which training opens at once.
+ * myxtts prepare DIR --output FILE: makes a packed corpus, which training opens at once.
  *
  * An interrupt (Ctrl-C) or SIGTERM ends the work with exit code 4 and keeps all finished rows; a kill keeps them, too,
  * but without that exit code. The same command continues the work.
@@ -22,7 +22,7 @@
 
 struct values {
     struct mx_corpus_values corpus;
-    const char *out;
+    const char *output;
     const char *cut_long, *cut_voice;
     bool features, allow_rejects, force;
 };
@@ -31,7 +31,8 @@ static const char *const switches[] = {"on", "off", NULL};
 #define CUT_SUFFIX ".cut" /* of the folder of pieces */
 
 static const struct mx_option options[] = {
-    {MX_OPTION_STRING(struct values, out, "out", "FILE", NULL, "Packed corpus to write. Required."), .letter = 'o'},
+    {MX_OPTION_STRING(struct values, output, "output", "FILE", NULL, "Packed corpus to write. Required."),
+     .letter = 'o', .former = "out"},
     {MX_OPTION_FLAG(struct values, features, "features",
                     "Store mel, energy and pitch instead of audio. Training then cannot augment the sound.")},
     MX_CORPUS_OPTIONS(struct values),
@@ -49,9 +50,9 @@ static const struct mx_option options[] = {
 };
 
 static const struct mx_example examples[] = {
-    {"myxtts prepare my-corpus --out my-corpus.pack", "decodes and resamples all recordings into one file"},
-    {"myxtts prepare my-corpus --out my-corpus.pack", "run again: reports that the file is up to date"},
-    {"myxtts prepare my-corpus --out my-features.pack --features", "stores features instead of audio"},
+    {"myxtts prepare my-corpus --output my-corpus.pack", "decodes and resamples all recordings into one file"},
+    {"myxtts prepare my-corpus --output my-corpus.pack", "run again: reports that the file is up to date"},
+    {"myxtts prepare my-corpus --output my-features.pack --features", "stores features instead of audio"},
 };
 
 /* ---- the report ---- */
@@ -140,9 +141,10 @@ static int run(const void *given, const struct mx_option_list *operands)
     struct mx_lexicon *lexicon = NULL;
     struct mx_prepare_options wanted = MX_PREPARE_OPTIONS_DEFAULT;
     if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "name the corpus folder, or its manifest file");
-    if (values->out == NULL || values->out[0] == '\0') return MX_FAIL(MX_ERR_USAGE, hint, "'--out FILE' is missing");
+    if (values->output == NULL || values->output[0] == '\0')
+        return MX_FAIL(MX_ERR_USAGE, hint, "'--output FILE' is missing");
     wanted.corpus = operands->items[0];
-    wanted.file = values->out;
+    wanted.file = values->output;
     MX_TRY(wanted_read(values, &wanted, &lexicon));
     if (values->features) {
         MX_TRY(mx_feature_stage_create(wanted.workers, wanted.row.audio.seconds_max, &stage));
@@ -152,8 +154,8 @@ static int run(const void *given, const struct mx_option_list *operands)
     rc = long_cut(values, &wanted, &cut, &pieces);
     if (rc >= 0) rc = mx_prepare_run(&wanted, &report);
     mx_interrupt_leave(&interrupt);
-    changes_tell(values->out, &report);
-    if (rc >= 0) report_print(values->out, &report, &cut);
+    changes_tell(values->output, &report);
+    if (rc >= 0) report_print(values->output, &report, &cut);
 out:
     mx_free(pieces);
     mx_prepare_release(&report);

@@ -15,6 +15,10 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
+#include "base/string.h"
+#include "checkpoint/installed.h"
+#include "checkpoint/voice_file.h"
 #include "cli/command.h"
 #include "cli/shared_options.h"
 #include "myxtts/error.h"
@@ -90,6 +94,7 @@ static const struct mx_option options[] = {
 };
 
 static const struct mx_example examples[] = {
+    {"myxtts serve", "serves all installed voices"},
     {"myxtts serve base", "serves the installed base voice"},
     {"myxtts serve my.voice.safetensors", "serves a voice to the programs of this machine, and a page to try it at "
                                           "http://127.0.0.1:8080/"},
@@ -150,6 +155,42 @@ out:
     return rc;
 }
 
+/* Is it a run folder, or one of checkpoints? What is in it is found when it is opened. */
+static bool checkpoints_there(const char *folder)
+{
+    bool there = false;
+    DIR *const dir = opendir(folder);
+    if (dir == NULL) return true;
+    for (const struct dirent *entry; !there && (entry = readdir(dir)) != NULL;)
+        there = strcmp(entry->d_name, "checkpoints") == 0 || strstr(entry->d_name, MX_CHECKPOINT_SUFFIX) != NULL;
+    closedir(dir);
+    return there;
+}
+
+/* All voices that are installed, by name; what cannot speak is named and left out. */
+static int installed_read(struct paths *paths)
+{
+    int rc = 0;
+    struct mx_installed list;
+    MX_TRY(mx_installed_list(&list));
+    for (size_t i = 0; i < list.count; i++) {
+        const struct mx_installed_voice *const v = &list.voices[i];
+        if (v->hidden || (v->fault == NULL && v->state->vocoder_alone)) continue;
+        if (v->fault != NULL)
+            mx_warn("the installed voice %s is left out: %s", v->path, v->fault);
+        else
+            MX_TRY(paths_add(paths, mx_strdup(v->path)));
+    }
+    if (paths->count == 0)
+        MX_RAISE(MX_ERR_USAGE,
+                 "name a run folder, a checkpoint, a voice file or a folder of these files; 'myxtts voices' says where "
+                 "installed voices are looked for",
+                 "'myxtts serve' needs a voice, and none is installed");
+out:
+    mx_installed_release(&list);
+    return rc;
+}
+
 /* A folder with voice files is all of them; anything else is one voice. */
 static int operand_read(const char *operand, struct paths *paths)
 {
@@ -157,6 +198,16 @@ static int operand_read(const char *operand, struct paths *paths)
     struct stat info;
     const size_t before = paths->count;
     if (stat(operand, &info) == 0 && S_ISDIR(info.st_mode)) MX_TRY(folder_read(operand, paths));
+    const bool empty =
+        paths->count == before && stat(operand, &info) == 0 && S_ISDIR(info.st_mode) && !checkpoints_there(operand);
+    if (empty) {
+        char quoted[160];
+        MX_RAISE(MX_ERR_NOT_FOUND,
+                 "put voice files there, NAME" ENDING " ('myxtts export RUN --output NAME" ENDING
+                 "'); or name a run folder, or an installed voice: 'myxtts voices' lists them",
+                 "the folder %s has neither voice files nor checkpoints",
+                 mx_string_quote(quoted, sizeof quoted, operand));
+    }
     if (paths->count == before) MX_TRY(paths_add(paths, mx_strdup(operand)));
 out:
     return rc;
@@ -312,11 +363,6 @@ static int run(const void *given, const struct mx_option_list *operands)
     struct paths paths = {0};
     char *token = NULL;
     struct mx_service_options how = MX_SERVICE_OPTIONS_DEFAULT;
-    if (operands->count == 0)
-        return MX_FAIL(
-            MX_ERR_USAGE, "see 'myxtts serve --help'",
-            "'myxtts serve' needs a voice: a run folder, a checkpoint, a voice file, a folder of these files or "
-            "the name of an installed voice");
     if (strcmp(values->listen, OFF) == 0 && values->wyoming == NULL)
         return MX_FAIL(MX_ERR_USAGE, "add '--wyoming' or leave out '--listen " OFF "'",
                        "the server would listen nowhere");
@@ -335,6 +381,7 @@ static int run(const void *given, const struct mx_option_list *operands)
                        mx_string_quote(quoted, sizeof quoted, values->company_ms));
     }
     MX_TRY(token_read(values, &token));
+    if (operands->count == 0) MX_TRY(installed_read(&paths));
     for (size_t i = 0; i < operands->count; i++) MX_TRY(operand_read(operands->items[i], &paths));
     how.voices = (const char *const *)paths.items;
     how.voice_count = paths.count;
@@ -350,12 +397,12 @@ const struct mx_command mx_command_serve = {
     .page =
         {
             .command = "myxtts serve",
-            .operands = "VOICE...",
+            .operands = "[VOICE...]",
             .operand_max = MX_OPTION_LIST_MAX,
             .summary = "speak for other programs: OpenAI's, Piper's and Home Assistant's protocols",
             .description =
                 "Opens voices (run folders, checkpoints, voice files of 'myxtts export', folders of voice files, or "
-                "installed voices by name) and "
+                "installed voices by name; without any, all installed voices) and "
                 "speaks what clients ask for, sentence by sentence, as soon as each is made. Sentences of several "
                 "clients share a batch of the network; what a text sounds like does not depend on that.\n"
                 "HTTP: POST /v1/audio/speech, GET /v1/models and /v1/audio/voices (as OpenAI's), POST /synthesize and "
@@ -365,6 +412,7 @@ const struct mx_command mx_command_serve = {
                 "never opens a file that a client names. SIGTERM or Ctrl-C finishes what is being spoken; another "
                 "signal, at least a second later, ends the server at once.",
             MX_PAGE_EXAMPLES(examples),
+            .former = mx_legacy_serve,
         },
     MX_COMMAND_WORK(options, struct values, run),
     .values = &start,

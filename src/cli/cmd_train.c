@@ -57,7 +57,7 @@ static const struct mx_option options[] = {
     {MX_OPTION_SETTING(struct values, flags, device)},
     {MX_OPTION_FLAG(struct values, dry_run, "dry-run",
                     "Print the sizes of the network and the memory that training would need, then exit; the exit code "
-                    "is 3 if it does not fit.")},
+                    "is 3 if it does not fit, and 2 if too many rows are rejected.")},
     MX_SETTINGS_OPTIONS(struct values),
 };
 
@@ -237,6 +237,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     MX_TRY(mx_job_open(&job, values->dry_run));
     if (values->dry_run) {
         if (mx_job_ranks_first(&job)) MX_TRY(plan_print(&job));
+        MX_TRY(mx_job_rejects(&job));
         MX_TRY(mx_job_memory_check(&job));
         goto out;
     }

@@ -17,7 +17,7 @@ const struct mx_legacy mx_legacy_train[] = {
     {"max-mel-frames", "recordings are never cut; '--set data.max_seconds=S' leaves longer ones out"},
     {"prefetch-to-gpu", "leave it out: a batch is always on the device before it is trained on"},
     {"no-prefetch-to-gpu", "leave it out: a batch is always on the device before it is trained on"},
-    {"download-ljspeech", "download it yourself, then 'myxtts prepare LJSpeech-1.1 --out ljspeech.pack'"},
+    {"download-ljspeech", "download it yourself, then 'myxtts prepare LJSpeech-1.1 --output ljspeech.pack'"},
     {"decoder-strategy", "leave it out: there is one decoder, a parallel one"},
     {"vocoder-type", "leave it out: a vocoder is trained with the voice; '--part acoustic' trains none"},
     {"apply-fast-convergence", "leave it out, or choose '--optimization-level enhanced'"},
@@ -89,6 +89,18 @@ const struct mx_legacy mx_legacy_synth[] = {
     {"top-p", "leave it out: the network always speaks a text in the same way"},
     {"verbose", "write '--log-level debug'"},
     {"benchmark", "every synthesis reports its real-time factor at the end"},
+    {NULL, NULL},
+};
+
+const struct mx_legacy mx_legacy_serve[] = {
+    {"port", "write '--listen 127.0.0.1:PORT'"},
+    {"host", "write '--listen ADDRESS:PORT'"},
+    {"address", "write '--listen ADDRESS:PORT'"},
+    {"uri", "write '--wyoming ADDRESS:PORT'"},
+    {"voice", "write the name alone: 'myxtts serve NAME'"},
+    {"model", "write the name alone: 'myxtts serve NAME'"},
+    {"checkpoint", "write the path alone: 'myxtts serve RUN'"},
+    {"api-key", "write '--token-file FILE'"},
     {NULL, NULL},
 };
 

@@ -19,6 +19,7 @@ struct mx_legacy {
 
 extern const struct mx_legacy mx_legacy_train[];    /* flags of train_main.py */
 extern const struct mx_legacy mx_legacy_synth[];    /* flags of inference_main.py and fixed_inference.py */
+extern const struct mx_legacy mx_legacy_serve[];    /* what servers of other programs call it */
 extern const struct mx_legacy mx_legacy_commands[]; /* commands of the former myxtts */
 extern const struct mx_legacy mx_legacy_scripts[];  /* train_main and similar scripts */
 

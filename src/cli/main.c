@@ -84,6 +84,16 @@ struct mx_option_page mx_command_program(void)
     };
 }
 
+/* The first command with an option of this name: "myxtts train". */
+static const char *command_with(const char *name)
+{
+    struct mx_option option;
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (mx_option_find(commands[i]->options, commands[i]->option_count, name, &option))
+            return commands[i]->page.command;
+    return NULL;
+}
+
 static int help_print(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS])
 {
     struct mx_string text = {0};
@@ -197,7 +207,9 @@ static int command_run(const struct mx_command *command, struct globals *globals
         {MX_OPTIONS_COMMON, global_options, sizeof global_options / sizeof global_options[0], globals}};
     if (values == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     if (command->values != NULL) memcpy(values, command->values, command->values_bytes);
-    const int parsed = mx_options_parse(&command->page, groups, arguments, false, &operands, &used);
+    struct mx_option_page page = command->page;
+    page.sister = command_with;
+    const int parsed = mx_options_parse(&page, groups, arguments, false, &operands, &used);
     const struct mx_error bad_argument = *mx_error_last();
     MX_TRY(log_apply(globals));
     if (parsed < 0) MX_TRY(mx_error_restore(&bad_argument));

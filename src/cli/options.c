@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "myxtts/error.h"
 
 #define HELP_COLUMNS 96
@@ -102,12 +103,25 @@ struct parse {
     int at; /* the next of them */
 };
 
+static bool is_named(const char *option, const char *name, size_t length)
+{
+    return option != NULL && strlen(option) == length && strncmp(option, name, length) == 0;
+}
+
+bool mx_option_find(const struct mx_option *options, size_t count, const char *name, struct mx_option *out)
+{
+    struct mx_option_walk walk = {options, count, 0, 0};
+    while (mx_option_next(&walk, out))
+        if (strcmp(out->name, name) == 0) return true;
+    return false;
+}
+
 static bool option_by_name(const struct parse *p, const char *name, size_t length, struct mx_option *out, void **target)
 {
     for (int g = 0; g < MX_OPTION_GROUPS; g++) {
         struct mx_option_walk walk = {p->groups[g].options, p->groups[g].count, 0, 0};
         while (mx_option_next(&walk, out))
-            if (strlen(out->name) == length && strncmp(out->name, name, length) == 0) {
+            if (is_named(out->name, name, length) || is_named(out->former, name, length)) {
                 *target = (char *)p->groups[g].target + out->offset;
                 return true;
             }
@@ -124,6 +138,33 @@ static bool option_by_letter(const struct parse *p, char letter, struct mx_optio
                 *target = (char *)p->groups[g].target + out->offset;
                 return true;
             }
+    }
+    return false;
+}
+
+/* Is `name` this setting's key, alone or after its section, with dashes: "tokens", "vocoder-size"? */
+static bool is_setting(const char *name, const struct mx_config_section *section, const struct mx_config_field *field)
+{
+    char spelled[128];
+    snprintf(spelled, sizeof spelled, "%s-%s", section->name, field->key);
+    for (char *at = spelled; *at != '\0'; at++)
+        if (*at == '_') *at = '-';
+    return strcmp(name, spelled) == 0 || strcmp(name, spelled + strlen(section->name) + 1) == 0;
+}
+
+/* The hint for a flag that is a setting without one, where the command takes settings; false: it is not. */
+static bool setting_hint(const struct parse *p, const char *name)
+{
+    struct mx_option option;
+    void *target;
+    if (!option_by_name(p, "set", strlen("set"), &option, &target)) return false;
+    for (size_t s = 0; s < mx_settings_schema.count; s++) {
+        const struct mx_config_section *const section = &mx_settings_schema.sections[s];
+        for (size_t f = 0; f < section->count; f++) {
+            if (!is_setting(name, section, &section->fields[f])) continue;
+            mx_error_hint("it is a setting: write '--set %s.%s=VALUE'", section->name, section->fields[f].key);
+            return true;
+        }
     }
     return false;
 }
@@ -145,8 +186,13 @@ static int unknown_fail(const struct parse *p, const char *argument)
     MX_FAIL(MX_ERR_USAGE, NULL, "unknown option %s", mx_string_quote(quoted, sizeof quoted, argument));
     if (mx_legacy_find(p->page->former, word) != NULL)
         return mx_error_hint("%s", mx_legacy_find(p->page->former, word));
+    if (setting_hint(p, word)) return MX_ERR_USAGE;
     if (mx_string_nearest_best(&nearest) != NULL)
         return mx_error_hint("did you mean '--%s'? '%s --help' lists all options", mx_string_nearest_best(&nearest),
+                             p->page->command);
+    const char *const sister = p->page->sister != NULL ? p->page->sister(word) : NULL;
+    if (sister != NULL)
+        return mx_error_hint("'--%s' is an option of '%s'; '%s --help' lists those of this command", word, sister,
                              p->page->command);
     return mx_error_hint("'%s --help' lists all options", p->page->command);
 }
@@ -271,6 +317,8 @@ static int option_parse(struct parse *p)
         if (argument[2] != '\0') value = argument + 2;
     }
     if (!known) return unknown_fail(p, argument);
+    if (is_long && is_named(option.former, argument + 2, strcspn(argument + 2, "=")))
+        mx_warn("'--%s' is a former name, write '--%s'", option.former, option.name);
     if (!mx_option_takes_value(&option)) {
         if (value != NULL)
             return MX_FAIL(MX_ERR_USAGE,

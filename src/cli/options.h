@@ -56,8 +56,9 @@ struct mx_option_settings {
 };
 
 struct mx_option {
-    const char *name; /* without the dashes */
-    char letter;      /* 0: none */
+    const char *name;   /* without the dashes */
+    const char *former; /* (optional) a name that it had before: it works, with a warning */
+    char letter;        /* 0: none */
     enum mx_option_type type;
     size_t offset;        /* in the struct that the table fills */
     const char *value;    /* "N", "FILE"; NULL for flags */
@@ -127,7 +128,8 @@ struct mx_option_page {
     size_t command_count;
     const struct mx_example *examples;
     size_t example_count;
-    const struct mx_legacy *former; /* (optional) flags of earlier programs, with what to write instead */
+    const struct mx_legacy *former;          /* (optional) flags of earlier programs, with what to write instead */
+    const char *(*sister)(const char *name); /* (optional) another command that has an option of this name, or NULL */
 };
 
 /* The members of a page that are its table of examples. */
@@ -142,6 +144,8 @@ struct mx_option_walk {
 
 /* The next option of a table, flags of settings spelled out; false at the end. */
 bool mx_option_next(struct mx_option_walk *walk, struct mx_option *out);
+/* Which option is called so, by its name or its former one? For tables that are not those of the running command. */
+bool mx_option_find(const struct mx_option *options, size_t count, const char *name, struct mx_option *out);
 /* Does it require or accept a value? */
 bool mx_option_takes_value(const struct mx_option *option);
 /* The name of choice number 0, 1, …; NULL: there are no more. */

@@ -284,6 +284,11 @@ static int path_choose(struct mx_arena *arena, const char *path, bool sounds, st
         choice->count = 1;
         return 0;
     }
+    if (mx_manifest_stem(path, length) < length && !sounds)
+        return MX_FAIL(MX_ERR_DATA,
+                       "name the folder with the recordings and their metadata.csv, one line id|text for each; "
+                       "'myxtts train --part vocoder --train-data DIR' needs no texts",
+                       "%s is a single recording, not a corpus", quoted);
     const char *const slash = strrchr(path, '/');
     choice->root = slash == NULL ? "." : mx_arena_strndup(arena, path, slash == path ? 1 : (size_t)(slash - path));
     choice->files[0] = mx_arena_strdup(arena, path);

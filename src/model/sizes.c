@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/string.h"
 #include "model/check.h"
 #include "myxtts/error.h"
 #include "myxtts/ops.h"
@@ -36,12 +37,18 @@ const struct mx_model_size *mx_model_size_find(const char *name)
 {
     char names[128] = "";
     size_t length = 0;
+    struct mx_string_nearest nearest;
+    mx_string_nearest_start(&nearest, name);
     for (int i = 0; i < mx_model_size_count(); i++) {
         if (strcmp(name, sizes[i].name) == 0) return &sizes[i];
         length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", sizes[i].name);
+        mx_string_nearest_offer(&nearest, sizes[i].name);
     }
     MX_FAIL(MX_ERR_USAGE, NULL, "there is no model size \"%.32s\"", name);
-    mx_error_hint("choose from: %s", names);
+    if (mx_string_nearest_best(&nearest) != NULL)
+        mx_error_hint("did you mean '%s'? choose from: %s", mx_string_nearest_best(&nearest), names);
+    else
+        mx_error_hint("choose from: %s", names);
     return NULL;
 }
 

@@ -262,12 +262,15 @@ static int hint_make(const struct mx_mode_request *r, const struct mx_registry *
     const struct mx_mode_request anything = {.backend = NULL};
     devices_add(&list, all);
     if (said(advice)) list_add(&list, "; %s", advice);
+    /* A GPU that is there is worth more than two halves of the processor. */
+    const bool single = multi && !r->allow_single && single_find(r, all, best);
+    const bool gpu = single && strncmp(best, "cpu:", 4) != 0;
+    if (gpu) list_add(&list, "; '--allow-single' does everything on %s", best);
     if (multi) {
-        list_add(&list, "; this would work: ");
+        list_add(&list, gpu ? "; this would work, too: " : "; this would work: ");
         if (!command_add(&list, r, all))
             list_add(&list, "'%s' without a data and a model device", said(r->command) ? r->command : "myxtts train");
-        if (!r->allow_single && single_find(r, all, best))
-            list_add(&list, "; '--allow-single' would do everything on %s", best);
+        if (single && !gpu) list_add(&list, "; '--allow-single' would do everything on %s", best);
     } else if (best_find(&anything, all, best)) {
         list_add(&list, "; this would work: '%s --device %s'", said(r->command) ? r->command : "myxtts train", best);
     }

@@ -352,13 +352,13 @@ static int settings_check(const struct mx_job *job)
                                          .steps = 1,
                                          .cycles = (int32_t)t->cycles,
                                          .cycle_decay = t->cycle_decay};
+    if (mx_model_size_find(job->settings.model.size) == NULL ||
+        mx_vocoder_size_find(job->settings.vocoder.size) == NULL)
+        return mx_error_last()->code;
     if (path[0] == '\0') return MX_FAIL(MX_ERR_USAGE, "give '--train-data DIR'", "there is nothing to train on");
     if (stat(path, &info) != 0)
         return MX_FAIL(MX_ERR_NOT_FOUND, "give '--train-data' a corpus folder, a manifest or a packed corpus",
                        "cannot find %s: %s", path, strerror(errno));
-    if (mx_model_size_find(job->settings.model.size) == NULL ||
-        mx_vocoder_size_find(job->settings.vocoder.size) == NULL)
-        return mx_error_last()->code;
     const int rc = mx_shares_parse(job->settings.pipeline.shares, &shares);
     return rc < 0 ? rc : mx_schedule_check(&schedule);
 }

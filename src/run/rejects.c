@@ -21,8 +21,8 @@ static int reasons_say(struct mx_job *job, uint32_t rejected, uint32_t rows, con
                              mx_reject_name((enum mx_reject)i), mx_reject_text((enum mx_reject)i));
     const int rc = text.failure;
     if (rc == 0)
-        mx_warn("%" PRIu32 " of %" PRIu32 " rows are left out: %s; all are listed in %s", rejected, rows, text.data,
-                path);
+        mx_warn("%" PRIu32 " of %" PRIu32 " rows are left out: %s%s%s", rejected, rows, text.data,
+                path != NULL ? "; all are listed in " : "", path != NULL ? path : "");
     mx_string_release(&text);
     return rc;
 }
@@ -33,9 +33,11 @@ int mx_job_rejects(struct mx_job *job)
     char *path = NULL;
     const uint32_t rejected = mx_dataset_rejected(job->dataset), rows = mx_dataset_rows(job->dataset);
     if (rejected == job->rejected) return 0;
-    path = mx_format("%s/" MX_JOB_REJECTS, job->run);
-    if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    if (mx_dataset_rejects_write(job->dataset, path) < 0) {
+    if (job->run != NULL) { /* a dry run has no folder */
+        path = mx_format("%s/" MX_JOB_REJECTS, job->run);
+        if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    }
+    if (path != NULL && mx_dataset_rejects_write(job->dataset, path) < 0) {
         mx_warn("the list of rejected rows is not written: %s", mx_error_last()->message);
         mx_error_clear();
     }
@@ -47,7 +49,12 @@ int mx_job_rejects(struct mx_job *job)
     if (mx_rejected_share(rejected, dropped, rows) <= MX_REJECTED_SHARE_MAX) goto out;
     MX_FAIL(MX_ERR_DATA, NULL, "%" PRIu32 " of %" PRIu32 " rows are rejected, which is more than %.0f %%",
             rejected - dropped, rows, 100 * MX_REJECTED_SHARE_MAX);
-    rc = mx_error_hint("check %s and repair or remove the rows; --allow-rejects continues without them", path);
+    if (path == NULL)
+        rc = mx_error_hint("'myxtts check %s' lists them: repair or remove the rows; --allow-rejects continues without "
+                           "them",
+                           job->settings.data.train_data);
+    else
+        rc = mx_error_hint("check %s and repair or remove the rows; --allow-rejects continues without them", path);
 out:
     mx_free(path);
     return rc;

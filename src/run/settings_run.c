@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -52,6 +53,19 @@ static int settings_load(const char *path, struct mx_settings *settings)
     return rc;
 }
 
+/* Has the folder anything of a run? */
+static bool run_there(const char *folder)
+{
+    bool there = false;
+    static const char *const parts[] = {"config.yaml", "checkpoints", "log.txt"};
+    for (size_t i = 0; !there && i < sizeof parts / sizeof parts[0]; i++) {
+        char *const path = mx_format("%s/%s", folder, parts[i]);
+        there = path == NULL || access(path, F_OK) == 0; /* without memory, what follows says so */
+        mx_free(path);
+    }
+    return there;
+}
+
 int mx_settings_resume(const char *run, const char *const *set, size_t count, struct mx_settings *out)
 {
     struct stat status;
@@ -59,6 +73,12 @@ int mx_settings_resume(const char *run, const char *const *set, size_t count, st
         MX_FAIL(MX_ERR_USAGE, NULL, "%s is a file, and a run continues from its folder", run);
         return mx_error_hint("name the folder of the run, or start a new run with the weights of the file: "
                              "'--init-from %s' with '--train-data' and '--output' instead of '--resume'",
+                             run);
+    }
+    if (stat(run, &status) == 0 && !run_there(run)) {
+        MX_FAIL(MX_ERR_USAGE, NULL, "%s is no run: it has neither config.yaml nor checkpoints", run);
+        return mx_error_hint("'--resume' names the folder that '--output' made; recordings to train on are given as "
+                             "'--train-data %s' with '--output DIR'",
                              run);
     }
     char *const path = mx_format("%s/config.yaml", run);

@@ -133,6 +133,23 @@ static const struct mx_http_route *route_find(const char *path)
     return NULL;
 }
 
+/* Nothing is at this path: says what is there. */
+static void unknown_set(struct mx_http_problem *problem, const char *path)
+{
+    char quoted[96], known[512] = "";
+    for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
+        const struct mx_http_route *const r = &routes[i];
+        const size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s%s %s%s", i > 0 ? ", " : "", r->get != NULL ? "GET" : "",
+                 r->get == NULL    ? "POST"
+                 : r->post != NULL ? "|POST"
+                                   : "",
+                 r->path, r->prefix ? "NAME" : "");
+    }
+    mx_http_problem_set(problem, 404, "unknown_url", NULL, "there is nothing at %s; there is: %s",
+                        mx_string_quote(quoted, sizeof quoted, path), known);
+}
+
 /* The body, as far as its header says so. */
 static bool length_good(struct mx_http_request *request)
 {
@@ -167,9 +184,7 @@ void mx_http_route_find(struct mx_http_request *request, const char *path, const
     } else if (strcmp(method, "OPTIONS") == 0) {
         problem->status = 0; /* mx_http_answer_options */
     } else if (route == NULL) {
-        mx_http_problem_set(problem, 404, "unknown_url", NULL,
-                            "there is nothing at %s: the page at / shows what there is",
-                            mx_string_quote(quoted, sizeof quoted, path));
+        unknown_set(problem, path);
     } else if (!token_good(request) && (!route->open || post)) {
         mx_http_problem_set(
             problem, 401, "invalid_api_key", NULL,

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -276,10 +277,28 @@ static const char *speaker_find(const struct mx_service_voice *voice, const char
     return NULL;
 }
 
-/* The hint lists the voices, as many as there is room for. */
+/* Appends the speakers of all voices, as many as there is room for: their names do, too. */
+static void speakers_list(const struct mx_service *s, char *list, size_t size)
+{
+    const char *before = "; speakers: ";
+    for (size_t i = 0; i < s->options.voice_count; i++) {
+        const struct mx_service_voice *const v = &s->engines[i].facts;
+        for (size_t k = 0; k < v->speaker_count; k++) {
+            const size_t used = strlen(list);
+            if (used + strlen(before) + strlen(v->speakers[k]) + 8 > size) {
+                snprintf(list + used, size - used, ", …");
+                return;
+            }
+            snprintf(list + used, size - used, "%s%s", before, v->speakers[k]);
+            before = ", ";
+        }
+    }
+}
+
+/* The hint lists the voices and their speakers, as many as there is room for. */
 static int find_fail(const struct mx_service *s, const char *name)
 {
-    char quoted[96], list[512];
+    char quoted[96], list[768];
     size_t used = 0;
     for (size_t i = 0; i < s->options.voice_count; i++) {
         const size_t length = strlen(s->engines[i].id), need = length + (i > 0 ? 2 : 0);
@@ -293,6 +312,7 @@ static int find_fail(const struct mx_service *s, const char *name)
         used += need;
     }
     list[used] = '\0';
+    speakers_list(s, list, sizeof list);
     MX_FAIL(MX_ERR_NOT_FOUND, NULL, "there is no voice %s", mx_string_quote(quoted, sizeof quoted, name));
     return mx_error_hint("voices: %s", list);
 }

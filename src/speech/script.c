@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/string.h"
 #include "base/utf8.h"
 #include "speech/script_internal.h"
 #include "speech/ssml.h"
@@ -72,6 +73,22 @@ int mx_speak_language_known(const struct mx_vocabulary *vocabulary, enum mx_lang
     return mx_vocabulary_language(vocabulary, language) < 0 ? -1 : (int)language;
 }
 
+/* After a refused language: all that the voice knows, and how to read the text as the first of them. */
+static int languages_hint(const struct mx_vocabulary *vocabulary)
+{
+    struct mx_string list = {0};
+    size_t count = 0;
+    const struct mx_language *const first = mx_language_get(language_first(vocabulary));
+    for (int i = 0; i < MX_LANGUAGE_COUNT; i++)
+        if (mx_vocabulary_language(vocabulary, (enum mx_language_id)i) >= 0)
+            mx_string_append(&list, "%s%s", count++ > 0 ? ", " : "", mx_language_get((enum mx_language_id)i)->name);
+    const int rc = mx_error_hint("it speaks %s: give it text in %s, or read this text as such with --language %s",
+                                 list.failure == 0 ? list.data : first->name,
+                                 count > 1 ? "one of these languages" : "that language", first->code);
+    mx_string_release(&list);
+    return rc;
+}
+
 int mx_speak_language_find(const struct mx_speak_script_options *options, const char *text, size_t length,
                            enum mx_language_id *language, int32_t *number)
 {
@@ -86,9 +103,7 @@ int mx_speak_language_find(const struct mx_speak_script_options *options, const 
     *number = mx_vocabulary_language(vocabulary, *language);
     if (*number >= 0) return 0;
     MX_FAIL(MX_ERR_CONFIG, NULL, "this voice never learned to speak %s", mx_language_get(*language)->name);
-    const struct mx_language *const known = mx_language_get(language_first(vocabulary));
-    return mx_error_hint("it speaks %s: give it text in that language, or read this text as such with --language %s",
-                         known->name, known->code);
+    return languages_hint(vocabulary);
 }
 
 void mx_speak_gap_merge(struct mx_speak_gap *gap, const struct mx_speak_gap *more)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/string.h"
 #include "model/check.h"
 #include "myxtts/error.h"
 
@@ -34,10 +35,17 @@ const struct mx_vocoder_size *mx_vocoder_size_find(const char *name)
         if (strcmp(name, sizes[i].name) == 0) return &sizes[i];
     char names[64] = "";
     size_t length = 0;
-    for (int i = 0; i < mx_vocoder_size_count(); i++)
+    struct mx_string_nearest nearest;
+    mx_string_nearest_start(&nearest, name);
+    for (int i = 0; i < mx_vocoder_size_count(); i++) {
         length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", sizes[i].name);
+        mx_string_nearest_offer(&nearest, sizes[i].name);
+    }
     MX_FAIL(MX_ERR_USAGE, NULL, "there is no vocoder size \"%.32s\"", name);
-    mx_error_hint("choose from: %s", names);
+    if (mx_string_nearest_best(&nearest) != NULL)
+        mx_error_hint("did you mean '%s'? choose from: %s", mx_string_nearest_best(&nearest), names);
+    else
+        mx_error_hint("choose from: %s", names);
     return NULL;
 }
 

@@ -40,6 +40,7 @@ static const struct mx_option options[] = {
         struct values, equal_lengths, "equal-lengths",
         "Make all recordings of the synthetic corpus the same length, so that every batch is the same work.")},
     {MX_OPTION_SETTING(struct values, flags, model.size)},
+    {MX_OPTION_SETTING(struct values, flags, training.part)},
     {MX_OPTION_SETTING(struct values, flags, training.batch_size)},
     {MX_OPTION_SETTING(struct values, flags, training.batch_per_rank)},
     {MX_OPTION_SETTING(struct values, flags, training.rank_timeout)},

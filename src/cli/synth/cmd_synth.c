@@ -97,6 +97,7 @@ static const struct mx_option options[] = {
 };
 
 static const struct mx_example examples[] = {
+    {"myxtts synth 'Good morning.'", "plays a sentence, spoken by the installed base voice"},
     {"myxtts synth --text 'Good morning.' --output morning.wav", "speaks a sentence with the installed base voice"},
     {"myxtts synth --text 'Good morning.' --output morning.mp3", "writes an MP3; .flac and .opus work, too"},
     {"myxtts synth --voice fr-june --text 'Bonjour.' --play", "speaks with a speaker of an installed voice, by name"},
@@ -181,9 +182,13 @@ static int number_parse(const char *option, const char *text, double *out)
                    mx_string_quote(quoted, sizeof quoted, text));
 }
 
-static int usage_check(const struct values *v)
+static int usage_check(const struct values *v, const struct mx_option_list *operands)
 {
     const char *const hint = "see 'myxtts synth --help'";
+    if (operands->count > 0 && (v->text != NULL || v->text_file != NULL))
+        return MX_FAIL(MX_ERR_USAGE, "give the text once: 'myxtts synth TEXT', '--text TEXT' or '--text-file FILE'",
+                       "there is a text on the command line, and '--%s' gives another one",
+                       v->text != NULL ? "text" : "text-file");
     if (v->show_phonemes) {
         if (v->output != NULL || v->output_dir != NULL || v->play)
             return MX_FAIL(MX_ERR_USAGE, hint, "'--show-phonemes' makes no sound: it contradicts '%s'",
@@ -191,7 +196,9 @@ static int usage_check(const struct values *v)
                            : v->output != NULL ? "--output"
                                                : "--output-dir");
     } else if (v->output == NULL && v->output_dir == NULL && !v->play) {
-        return MX_FAIL(MX_ERR_USAGE, hint, "'--output FILE' is missing");
+        return MX_FAIL(MX_ERR_USAGE,
+                       "give '--output speech.wav', or '--play' for the loudspeaker; see 'myxtts synth --help'",
+                       "'--output FILE' is missing");
     }
     if (v->output != NULL && v->output_dir != NULL)
         return MX_FAIL(MX_ERR_USAGE, hint, "'--output' and '--output-dir' contradict each other");
@@ -256,8 +263,18 @@ out:
     return rc;
 }
 
-static int text_read(const struct values *v, char **text, size_t *length)
+static int text_read(const struct values *v, const struct mx_option_list *operands, char **text, size_t *length)
 {
+    struct mx_string words = {0}; /* words that nobody quoted are one text, too */
+    for (size_t i = 0; i < operands->count; i++) mx_string_append(&words, "%s%s", i > 0 ? " " : "", operands->items[i]);
+    if (words.failure == 0 && words.length > 0) {
+        *text = words.data;
+        *length = words.length;
+        return 0;
+    }
+    const int failure = words.failure;
+    mx_string_release(&words);
+    if (failure < 0) return failure;
     if (v->text == NULL && v->text_file == NULL) return mx_file_read_input(TEXT_MAX, text, length);
     if (v->text == NULL) return mx_file_read(v->text_file, TEXT_MAX, text, length);
     *text = mx_strdup(v->text);
@@ -450,18 +467,20 @@ out:
 
 static int run(const void *given, const struct mx_option_list *operands)
 {
-    const struct values *const values = given;
+    struct values with = *(const struct values *)given;
+    const struct values *const values = &with;
+    /* 'myxtts synth "Hello"' is heard. */
+    if (operands->count > 0 && with.output == NULL && with.output_dir == NULL && !with.show_phonemes) with.play = true;
     struct work work = {.output = {.file = values->output, .play = values->play}};
     char *text = NULL;
     size_t length = 0;
-    (void)operands; /* the page takes none, so the parser refused them */
-    int rc = usage_check(values);
+    int rc = usage_check(values, operands);
     if (rc < 0) return rc;
     MX_TRY(mx_command_sound_format(values->output, values->format, &work.output.format));
     MX_TRY(how_read(&work, values));
     if (values->show_phonemes) {
         if (values->checkpoint != NULL || values->voice != NULL) MX_TRY(voice_choose(&work, values));
-        MX_TRY(text_read(values, &text, &length));
+        MX_TRY(text_read(values, operands, &text, &length));
         MX_TRY(mx_synth_phonemes_show(
             &(struct mx_synth_phonemes){.checkpoint = work.choice.path, .lexicon = values->lexicon, .how = &work.how},
             text, length));
@@ -470,7 +489,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     MX_TRY(voice_choose(&work, values));
     MX_TRY(voice_open(&work, values));
     if (values->speaker != NULL) MX_TRY(speaker_check(work.voice, values->speaker));
-    MX_TRY(text_read(values, &text, &length));
+    MX_TRY(text_read(values, operands, &text, &length));
     speaker_suit(&work, values, text, length);
     if (values->output_dir != NULL)
         MX_TRY(lines_speak(&work, text, length, values->output_dir));
@@ -487,8 +506,12 @@ const struct mx_command mx_command_synth = {
     .page =
         {
             .command = "myxtts synth",
+            .operands = "[TEXT...]",
+            .operand_max = MX_OPTION_LIST_MAX,
             .summary = "speak a text with a trained voice",
             .description =
+                "Speaks TEXT, or what '--text', '--text-file' or standard input give. TEXT is played on the "
+                "loudspeaker unless '--output' or '--output-dir' is given.\n"
                 "Splits long text into sentences and speaks them one by one. The sound has 22,050 Hz (as Opus 24,000 "
                 "Hz), 16 bits and one channel. It goes into a file, to standard output or to the loudspeaker (through "
                 "ALSA). Standard output gets it as it is made; in a pipe, the header of a WAV stream "

@@ -58,8 +58,8 @@ static int block_play(struct mx_player *p, const struct block *block)
         if (n == -EPIPE) p->gaps++;
         if (n < 0) n = snd_pcm_recover(p->pcm, (int)n, 1);
         if (n < 0)
-            return MX_FAIL(MX_ERR_DEVICE, "write a file instead: put '--output speech.wav' in place of '--play'",
-                           "the sound device stopped: %s", snd_strerror((int)n));
+            return MX_FAIL(MX_ERR_DEVICE, "write a file instead: '--output speech.wav'", "the sound device stopped: %s",
+                           snd_strerror((int)n));
         at += (size_t)n;
     }
     return 0;
@@ -104,7 +104,7 @@ static int device_open(struct mx_player *p, int rate)
         error = snd_pcm_set_params(p->pcm, SND_PCM_FORMAT_S16_LE, SND_PCM_ACCESS_RW_INTERLEAVED, 1, (unsigned)rate, 1,
                                    LATENCY_US);
     if (error >= 0) return 0;
-    return MX_FAIL(MX_ERR_NO_DEVICE, "write a file instead: put '--output speech.wav' in place of '--play'",
+    return MX_FAIL(MX_ERR_NO_DEVICE, "write a file instead: '--output speech.wav'",
                    "cannot open the sound device 'default' of ALSA: %s", snd_strerror(error));
 }
 
@@ -218,7 +218,7 @@ int mx_player_open(int rate, const atomic_bool *stop, struct mx_player **out)
     (void)rate, (void)stop;
     *out = NULL;
     return MX_FAIL(MX_ERR_UNSUPPORTED,
-                   "send the sound to a player: put '--output - | aplay' in place of '--play'; or install "
+                   "send the sound to a player: '--output - | aplay'; or install "
                    "libasound2-dev and build again",
                    "this build has no ALSA: it cannot play sound itself");
 }

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# What people type, from the outside ($1: the program): values, settings and flags that are nearly right, flags of other
+# commands, things given in the place of others. Each hint names what works. The voice is the base voice of the source tree.
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+# shellcheck source=tests/support/cli.sh
+. "$here/support/cli.sh"
+# shellcheck source=tests/support/tones.sh
+. "$here/support/tones.sh"
+export HOME=$folder XDG_DATA_HOME='' MYXTTS_VOICES=$here/../voices
+
+# ---- nearly right ----
+refused 1 'there is no model size "tinny"' "did you mean 'tiny'" train --train-data nowhere --model-size tinny --output run
+refused 1 'there is no vocoder size "smal"' "did you mean 'small'" train --train-data nowhere --set vocoder.size=smal --output run
+refused 1 "unknown option '--vocoder-size'" "write '--set vocoder.size=VALUE'" train --train-data nowhere --vocoder-size small
+refused 1 'the section of the setting is missing' "did you mean 'training.batch_size=4'" config --set batch_size=4
+refused 1 'the section of the setting is missing' "did you mean 'training.batch_size=4'" config --set batchsize=4
+refused 1 'the section of the setting is missing' 'write section.key=value' config --set xyzzy=4
+refused 1 "unknown option '--epochs'" "'--epochs' is an option of 'myxtts train'" serve base --epochs 3
+refused 1 "unknown option '--port'" "write '--listen 127.0.0.1:PORT'" serve base --port 80
+
+# ---- something else in its place ----
+tones tones 24
+rm -r -- tones/wavs/.??* 2>/dev/null
+refused 2 "'tones/wavs/row-003.wav' is a single recording" 'name the folder' check tones/wavs/row-003.wav
+refused 2 'is a single recording' 'name the folder' train --train-data tones/wavs/row-003.wav --output run
+refused 1 'tones is no run' "'--train-data tones'" train --resume tones
+mkdir empty
+refused 2 "the folder 'empty' has neither voice files nor checkpoints" "NAME.voice.safetensors" serve empty
+
+# ---- a voice that nobody named ----
+mkdir -p away/bin
+cp "$program" away/bin # outside its build folder it does not see the voices of the source tree
+if [ ! -e /usr/share/myxtts/voices ]; then
+    built=$program program=$folder/away/bin/myxtts
+    MYXTTS_VOICES='' refused 1 "'myxtts serve' needs a voice, and none is installed" 'name a run folder' serve
+    program=$built
+fi
+"$program" serve --listen 127.0.0.1:0 >stdout 2>stderr &
+server=$!
+for _ in $(seq 600); do
+    grep -q '^listening' stderr && break
+    sleep 0.1
+done
+url=$(sed -n 's/^listening on \(http:.*\)$/\1/p' stderr)
+curl -s "${url}nowhere" >stdout
+check "an unknown address lists those that there are" grep -qF 'GET /health, GET /metrics, POST /v1/audio/speech' stdout
+curl -s "${url}v1/audio/speech" -d '{"input": "Hello.", "voice": "nobody"}' >stdout
+check "an unknown voice lists the speakers" grep -qE 'voices: base; speakers: .*en-allison' stdout
+kill -TERM "$server"
+wait "$server"
+check "serve without a voice serves the installed ones" grep -q "^voice 'base': .*; 11 speakers" stderr
+
+# ---- the text as an operand ----
+done_with synth Hello there. --output operand.wav
+done_with synth --text 'Hello there.' --output option.wav
+check "the same speech" cmp operand.wav option.wav
+refused 1 "'--text' gives another one" 'give the text once' synth Hello --text there --output a.wav
+refused 1 "'--output FILE' is missing" '--play' synth --text Hello
+refused 1 'this voice never learned to speak German' 'it speaks English, Persian, .*, or .*--language en' \
+    synth --text Hallo --language de --output a.wav
+
+# ---- one word for the same thing ----
+done_with prepare tones --tokens chars --output new.pack
+check "no former name" not grep -q 'former name' stderr
+done_with prepare tones --tokens chars --out old.pack
+check "the former name works, and is named" grep -qF "'--out' is a former name, write '--output'" stderr
+check "both wrote" test -s new.pack -a -s old.pack
+
+# ---- a corpus that cannot be trained on ----
+for file in $(find tones/wavs -name '*.wav' | sort | head -18); do echo damaged >"$file.new" && mv "$file.new" "$file"; done
+run train --train-data tones --set data.tokens=chars --dry-run
+check "a dry run with too many damaged files: $code" test "$code" -eq 2
+check "is an error" grep -qE 'error: 18 of 24 rows are rejected' stderr
+# shellcheck disable=SC2016
+hint=$(sed -n "s/^  hint: '\\(myxtts check [^']*\\)'.*/\\1/p" stderr)
+check "with a command that lists them" test -n "$hint"
+PATH=$(dirname "$program"):$PATH bash -c "$hint" >stdout 2>&1
+check "which does" grep -q 18 stdout
+done_with train --train-data tones --set data.tokens=chars --dry-run --allow-rejects
+finish
